@@ -1,0 +1,71 @@
+# A thin front for Meson and scripts/. `make help` lists the targets.
+
+# Set on the command line only: the environment may hold a BUILD of somebody else.
+BUILD   = build
+SEEDS   = 2000
+SEED    =
+V       =
+SECONDS = 60
+T       =
+
+MAKEFLAGS += --no-print-directory
+
+# A test in another folder than build/ is repeated with the same BUILD=.
+again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
+
+.PHONY: all build test lint format asan bench sim fuzz demo docs install clean todo help
+
+all: build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+build: ## compile into build/ (BUILD=folder for another place)
+	@scripts/setup --test
+	@scripts/build $(BUILD)
+
+test: build ## build and run every test; T=name for one
+	@scripts/run-tests --again "$(again)" $(BUILD) $(T)
+
+asan: ## the tests with address, undefined and leak checks; T=name for one
+	@scripts/setup --test
+	@scripts/build $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false
+	@ASAN_OPTIONS=handle_segv=2:detect_leaks=1:detect_stack_use_after_return=1 \
+	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	 scripts/run-tests --again "$(again)" $(BUILD)-asan $(T)
+
+lint: ## format, layers, calls, headers, sizes, documents, clang-tidy, cppcheck
+	@scripts/setup --lint
+	@scripts/lint $(BUILD)-lint
+
+format: ## rewrite the C files as .clang-format says
+	@scripts/setup --lint
+	@scripts/check-format --fix
+
+sim: build ## play SEEDS=n random worlds against the invariants; SEED=n for one, V=1 tells all
+	@$(BUILD)/tests/world/test_world $(if $(SEED),--seed $(SEED) $(if $(V),--verbose),--seeds $(SEEDS))
+
+fuzz: ## feed random input to each reader, SECONDS=n each
+	@scripts/setup --fuzz
+	@scripts/fuzz $(BUILD)-fuzz $(SECONDS)
+
+bench: ## measure an optimised build
+	@scripts/setup --test
+	@scripts/build $(BUILD)-bench --buildtype=release
+	@$(BUILD)-bench/bench/bench $(BUILD)-bench/sluice
+
+demo: build ## plan and play an example night of agents
+	@scripts/demo $(BUILD)
+
+docs: build ## write the generated documents and pictures again
+	@scripts/generate-docs $(BUILD)
+
+install: build ## install the program and its manual page (DESTDIR, PREFIX)
+	@$(if $(PREFIX),meson configure $(BUILD) -Dprefix=$(PREFIX))
+	@meson install -C $(BUILD)
+
+todo: ## debts written down in the code
+	@grep -rnE 'TODO\([a-z]+\):' src tests bench scripts || echo "none"
+
+clean: ## remove all build folders
+	@rm -rf $(BUILD) build-*

@@ -1,0 +1,263 @@
+#!/bin/sh
+# The checks of scripts/ find what they are for, and are silent about what is right.
+# Each case gets a small tree of its own. Prints TAP.
+set -u
+
+scripts=$(cd "$1/scripts" && pwd)
+top=$(mktemp -d)
+trap 'rm -rf "$top"' EXIT
+trees=0
+number=0
+failures=0
+
+# A fresh tree with one good file per folder; the case runs in it.
+fresh() {
+    trees=$((trees + 1))
+    tree=$top/$trees
+    mkdir -p "$tree/src/base" "$tree/src/core" "$tree/src/os" "$tree/src/cli" "$tree/tests/unit"
+    cd "$tree" || exit 1
+    printf '/* x.h */\n#pragma once\n\nint x_get(int a);\n' >src/base/x.h
+    printf '/* exit(1) */\n#include "base/x.h"\n\nint x_get(int a) {\n    return a;\n}\n' >src/base/x.c
+    printf '#include "base/x.h"\n#include <stdint.h>\n' >src/core/y.c
+}
+
+# expect NAME CODE TEXT COMMAND...: exit code, and a text that the output has ('' = it has none)
+expect() {
+    name=$1 code=$2 text=$3
+    number=$((number + 1))
+    shift 3
+    output=$("$@" 2>&1 </dev/null)
+    got=$?
+    if [ "$got" = "$code" ] && case $output in *"$text"*) [ -n "$text$code" ] ;; *) false ;; esac &&
+        { [ -n "$text" ] || [ -z "$output" ]; }; then
+        echo "ok $number - $name"
+    else
+        echo "not ok $number - $name"
+        printf 'exit code %s, expected %s with "%s"; output:\n%s\n' "$got" "$code" "$text" "$output" |
+            sed 's/^/# /'
+        failures=$((failures + 1))
+    fi
+}
+
+# --- check-layers ---------------------------------------------------------------------------------
+
+fresh
+expect 'layers: a good tree is silent' 0 '' "$scripts/check-layers" .
+
+fresh
+printf '\n#include "cli/main.h"\n' >>src/core/y.c
+expect 'layers: core may not see cli' 1 'src/core/y.c:4: core/ may not see cli/' "$scripts/check-layers" .
+
+fresh
+printf '#include "os/clock.h"\n' >>src/base/x.c
+expect 'layers: base sees nothing' 1 'src/base/x.c:7: base/ may not see os/' "$scripts/check-layers" .
+
+fresh
+printf '#include <time.h>\n' >>src/core/y.c
+expect 'layers: core has no clock' 1 'src/core/y.c:3: core/ is pure and may not include <time.h>' \
+    "$scripts/check-layers" .
+
+fresh
+printf '#include <sys/socket.h>\n' >>src/core/y.c
+expect 'layers: core has no sockets' 1 '<sys/socket.h>' "$scripts/check-layers" .
+
+fresh
+printf '#include "core/state_internal.h"\n' >src/cli/z.c
+expect 'layers: internal headers are private' 1 'is private to core/' "$scripts/check-layers" .
+
+fresh
+printf '/* state.h: all of it. Private to core/. */\n#pragma once\n' >src/core/state.h
+printf '#include "core/state.h"\n' >src/cli/z.c
+expect 'layers: a header may say that it is private' 1 'src/cli/z.c:1: "core/state.h" is private to core/' \
+    "$scripts/check-layers" .
+
+fresh
+printf '#include "core/state_internal.h"\n#include "base/x.h"\n' >tests/unit/test_core_state.c
+expect 'layers: tests may look inside' 0 '' "$scripts/check-layers" .
+
+fresh
+printf '#include "os/clock.h"\n' >tests/unit/test_core_state.c
+expect 'layers: a unit test sees what its folder sees' 1 'core/ may not see os/' "$scripts/check-layers" .
+
+fresh
+mkdir src/util && printf '#include <stdio.h>\n' >src/util/u.c
+expect 'layers: a new folder needs a row' 1 'folder src/util has no row' "$scripts/check-layers" .
+
+fresh
+printf '#include "y.h"\n' >>src/core/y.c
+expect 'layers: an include names its folder' 1 'write "core/y.h"' "$scripts/check-layers" .
+
+# --- check-calls ----------------------------------------------------------------------------------
+
+fresh
+printf '/* time(NULL)\n * exit(1) */\nchar *t = "exit(1)"; // abort()\nint a = my_exit(1) + o->exit(1);\n' \
+    >>src/core/y.c
+expect 'calls: comments, texts and members do not count' 0 '' "$scripts/check-calls" .
+
+fresh
+printf 'void f(void) {\n    exit(1);\n}\n' >>src/core/y.c
+expect 'calls: exit is for main.c' 1 'src/core/y.c:4: exit() is not for this file' "$scripts/check-calls" .
+
+fresh
+printf 'void f(void) {\n    exit(1);\n}\n' >src/cli/main.c
+expect 'calls: main.c may exit' 0 '' "$scripts/check-calls" .
+
+fresh
+printf 'long f(void) {\n    return time (NULL);\n}\n' >src/cli/z.c
+expect 'calls: only os reads the clock' 1 'src/cli/z.c:2: time() is not for this file' \
+    "$scripts/check-calls" .
+
+fresh
+printf 'long f(void) {\n    return time(NULL);\n}\n' >src/os/clock.c
+expect 'calls: os reads the clock' 0 '' "$scripts/check-calls" .
+
+# --- check-headers --------------------------------------------------------------------------------
+
+fresh
+expect 'headers: a good one is silent' 0 '' "$scripts/check-headers" .
+
+fresh
+printf 'int y(void);\n' >src/core/y.h
+expect 'headers: pragma once' 1 'src/core/y.h:1: has no #pragma once' "$scripts/check-headers" .
+
+fresh
+printf '#pragma once\nsize_t y(void);\n' >src/core/y.h
+expect 'headers: includes what it uses' 1 'src/core/y.h:1: does not compile alone' \
+    "$scripts/check-headers" .
+
+# --- check-sizes ----------------------------------------------------------------------------------
+
+body() { # a function of N lines
+    awk -v n="$1" 'BEGIN { print "int f(int a,\n      int b) {"; for (i = 4; i < n; i++) print "    a++;"
+        print "    return b;\n}" }' | tail -n "$1"
+}
+
+fresh
+body 80 >src/core/z.c
+expect 'sizes: 80 lines pass' 0 '' "$scripts/check-sizes" .
+
+fresh
+body 81 >>src/core/y.c
+expect 'sizes: 81 lines do not' 1 'src/core/y.c:3: f has 81 lines' "$scripts/check-sizes" .
+
+fresh
+printf 'int f(int a, int b, int c,\n      int d, int e, int f, int g);\n' >>src/base/x.h
+expect 'sizes: seven parameters' 1 'src/base/x.h:5: f has 7 parameters' "$scripts/check-sizes" .
+
+fresh
+awk 'BEGIN { for (i = 1; i <= 251; i++) print "/* */" }' >src/base/z.h
+expect 'sizes: a long header' 1 'src/base/z.h:251: 251 lines (most: 250)' "$scripts/check-sizes" .
+
+# --- check-docs -----------------------------------------------------------------------------------
+
+page() {
+    printf 'all: build\n' >Makefile
+    # shellcheck disable=SC2016 # backticks of Markdown
+    printf '# A page\n\n[x](src/base/x.h) [up](#a-page) `src/base/x.c` `make all` `src/core/NAME.c`\n' >README.md
+}
+
+fresh
+page
+expect 'docs: a good page is silent' 0 '' "$scripts/check-docs" .
+
+fresh
+page
+# shellcheck disable=SC2016
+printf '[gone](docs/gone.md)\n[p](#nowhere)\n`src/gone.c`\n`make gone`\n' >>README.md
+expect 'docs: a dead link' 1 "README.md:4: the link points at 'docs/gone.md'" "$scripts/check-docs" .
+expect 'docs: a dead heading' 1 "README.md:5: no heading for '#nowhere'" "$scripts/check-docs" .
+expect 'docs: a dead path' 1 "README.md:6: there is no 'src/gone.c'" "$scripts/check-docs" .
+expect 'docs: a dead target' 1 "README.md:7: the Makefile has no target 'gone'" "$scripts/check-docs" .
+
+fresh
+page
+printf 'const struct cmd cmd_plan = {\n};\n' >src/cli/cmd_plan.c
+mkdir man && printf '.TH SLUICE 1\n.SH NAME\nsluice \\- x\n' >man/sluice.1
+expect 'docs: the manual has each command' 1 "no section for the command 'plan'" "$scripts/check-docs" .
+
+# --- test-summary ---------------------------------------------------------------------------------
+
+log() { # name, result, stdout, stderr: one line as meson writes it
+    mkdir -p build/meson-logs
+    printf '{"name": "sluice:unit / %s", "stdout": "%s", "stderr": "%s", "result": "%s", "returncode": 0, "env": {"result": "X"}, "command": ["x"]}\n' \
+        "$1" "$3" "$4" "$2" >>build/meson-logs/testlog.json
+}
+cmocka_good='[==========] Running 2 test(s).\n[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\n[       OK ] b\n[==========] 2 test(s) run.\n'
+cmocka_bad='[==========] Running 3 test(s).\n[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\n[  FAILED  ] b\n[ RUN      ] c\n[  SKIPPED ] c\n[==========] 3 test(s) run.\n'
+cmocka_crash='[==========] Running 9 test(s).\n[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\n'
+tap='TAP version 13\n1..3\nok 1 - \"quoted\\\" x\nnot ok 2 - y\nok 3 # SKIP z\n'
+
+last_line() {
+    "$@" | tail -n 1
+}
+
+fresh
+log good OK "$cmocka_good" ''
+log plain OK 'hello' ''
+expect 'summary: cases are counted, not executables' 0 '3 passed, 0 failed' "$scripts/test-summary" build
+
+fresh
+log good OK "$cmocka_good" ''
+log bad FAIL "$cmocka_bad" 'x.c:8: error: Failure!'
+log crash FAIL "$cmocka_crash" ''
+log tap FAIL "$tap" ''
+log slow TIMEOUT '' ''
+log away SKIP '' ''
+expect 'summary: failures of every sort' 1 'x.c:8: error: Failure!' "$scripts/test-summary" build
+expect 'summary: says how to repeat' 1 '--- bad: fail --- alone: make asan T=bad' \
+    "$scripts/test-summary" --again 'make asan' build
+expect 'summary: ends with one line' 0 '5 passed, 4 failed' last_line "$scripts/test-summary" build
+
+fresh
+log early OK "$cmocka_crash" ''
+expect 'summary: exit code 0 before the last case is a failure' 1 '1 passed, 1 failed' \
+    "$scripts/test-summary" build
+
+fresh
+expect 'summary: nothing ran' 1 '0 passed, 0 failed' "$scripts/test-summary" build
+
+# --- setup ----------------------------------------------------------------------------------------
+
+# A machine where nothing is installed: only these commands exist. $root: who we are.
+bare() { # uid, what apt-get does
+    mkdir bin
+    for tool in sh cat sort mktemp rm tail cut uname env; do
+        ln -s "$(command -v $tool)" bin/$tool
+    done
+    printf '#!/bin/sh\nexit 1\n' >bin/dpkg-query
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\necho "$@" >>%s/apt.log\n%s\n' "$tree" "$2" >bin/apt-get
+    printf '#!/bin/sh\necho %s\n' "$1" >bin/id
+    chmod +x bin/dpkg-query bin/apt-get bin/id
+}
+
+fresh
+bare 1000 'exit 0'
+expect 'setup: no right to install is one sentence' 1 \
+    "setup: missing packages, and no right to install them: run 'apt-get update && apt-get install gcc" \
+    env PATH="$tree/bin" "$scripts/setup" --build
+
+fresh
+bare 0 'exit 0'
+expect 'setup: root installs' 0 'setup: installing gcc libc6-dev make meson' \
+    env PATH="$tree/bin" "$scripts/setup" --build
+expect 'setup: the list is read before' 0 '-o Acquire::Retries=3 update' head -n 1 apt.log
+expect 'setup: by name, without questions' 0 'install -y --no-install-recommends gcc' tail -n 1 apt.log
+
+fresh
+bare 0 'echo "no network"; exit 100'
+expect 'setup: says when apt-get failed' 1 'could not install the packages: run' \
+    env PATH="$tree/bin" "$scripts/setup" --test
+
+fresh
+bare 1000 'exit 1'
+# shellcheck disable=SC2016 # written into the stub
+printf '#!/bin/sh\nshift 3\nfor p; do printf "%%s/installed " "$p"; done\n' >bin/dpkg-query
+expect 'setup: silent when nothing is missing' 0 '' env PATH="$tree/bin" "$scripts/setup" --lint
+
+for script in "$scripts"/*; do
+    expect "help: $(basename "$script")" 0 'usage: scripts/' "$script" --help
+done
+
+echo "1..$number"
+[ "$failures" = 0 ]
