@@ -1,0 +1,19 @@
+/* alloc.h: memory that is there or the program is not.
+ *
+ * Inputs are bounded before they are stored, so running out of memory is no condition a caller
+ * could handle better than a restart from durable state: these abort with a sentence. */
+#pragma once
+
+#include <stddef.h>
+
+void *xmalloc(size_t size);
+void *xcalloc(size_t count, size_t size);
+void *xrealloc(void *old, size_t size);
+char *xstrdup(const char *text);
+char *xstrndup(const char *text, size_t size);
+
+/* Makes room for `need` items of `size` bytes; *capacity grows by half at least. */
+void *xgrow(void *items, size_t *capacity, size_t need, size_t size);
+
+/* For _cleanup_(freep) char *text. */
+void freep(void *pointer_to_pointer);

@@ -1,0 +1,22 @@
+/* arena.h: memory that lives as long as its arena and is freed all at once. */
+#pragma once
+
+#include <stddef.h>
+
+struct arena_block;
+
+struct arena {
+    struct arena_block *blocks;
+    char *free;
+    size_t left;
+    size_t total; /* bytes taken from the system */
+};
+
+#define ARENA_INIT                                                                                 \
+    { NULL, NULL, 0, 0 }
+
+void arena_finish(struct arena *arena); /* safe on a zeroed arena; usable with _cleanup_ */
+void arena_reset(struct arena *arena);  /* empty again; keeps one block */
+void *arena_alloc(struct arena *arena, size_t size); /* zeroed, aligned for anything */
+char *arena_strndup(struct arena *arena, const char *text, size_t size);
+char *arena_strdup(struct arena *arena, const char *text);

@@ -1,0 +1,44 @@
+/* error.c: how an error gets its sentence.
+ *
+ * Both functions format aside and then copy, because callers pass err->text itself as an argument
+ * when they wrap an error. A sentence that is too long is cut, never refused.
+ */
+#include "base/error.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int error_set(struct error *err, int code, const char *format, ...) {
+    assert(code < 0);
+    if (!err)
+        return code;
+    char text[ERROR_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    memcpy(err->text, text, strlen(text) + 1);
+    err->code = code;
+    return code;
+}
+
+int error_prefix(struct error *err, const char *format, ...) {
+    if (!err)
+        return -EIO; /* the code is unknown here, but it was a failure */
+    assert(err->code < 0);
+    char text[ERROR_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text) - 2, format, args); /* 2: the ": " always fits */
+    va_end(args);
+    size_t prefix = strlen(text) + 2;
+    memcpy(text + prefix - 2, ": ", 2);
+    size_t kept = strnlen(err->text, ERROR_TEXT_MAX - 1 - prefix);
+    memcpy(text + prefix, err->text, kept);
+    text[prefix + kept] = '\0';
+    memcpy(err->text, text, prefix + kept + 1);
+    return err->code;
+}

@@ -1,0 +1,193 @@
+/* json_write.c: JSON out, never in.
+ *
+ * Lists of a million tasks are printed with this, so texts are copied in runs of plain characters
+ * and integers do not pass through printf. Whether a key or a value may come now is asserted: a
+ * document with a wrong shape is a mistake in this program, never in its input.
+ */
+#include "base/json_write.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
+
+void json_write_init(struct json_writer *w, struct strbuf *out, bool pretty) {
+    *w = (struct json_writer){ .out = out, .pretty = pretty };
+}
+
+static void write_line_break(struct json_writer *w) {
+    if (!w->pretty)
+        return;
+    strbuf_putc(w->out, '\n');
+    strbuf_repeat(w->out, "  ", w->depth);
+}
+
+/* What stands between the item before and this one. */
+static void write_separator(struct json_writer *w) {
+    if (w->need_comma[w->depth])
+        strbuf_putc(w->out, ',');
+    w->need_comma[w->depth] = w->depth > 0; /* values at the top are documents of their own */
+    if (w->depth > 0)
+        write_line_break(w);
+}
+
+static void write_before_value(struct json_writer *w) {
+    assert(w->after_key == w->in_object[w->depth]);
+    if (w->after_key)
+        w->after_key = false;
+    else
+        write_separator(w);
+}
+
+static void write_begin(struct json_writer *w, char bracket, bool object) {
+    write_before_value(w);
+    strbuf_putc(w->out, bracket);
+    w->depth++;
+    assert(w->depth < JSON_WRITE_DEPTH);
+    w->need_comma[w->depth] = false;
+    w->in_object[w->depth] = object;
+}
+
+static void write_end(struct json_writer *w, char bracket, bool object) {
+    assert(w->depth > 0 && w->in_object[w->depth] == object && !w->after_key);
+    (void)object;
+    bool empty = !w->need_comma[w->depth];
+    w->depth--;
+    if (!empty)
+        write_line_break(w);
+    strbuf_putc(w->out, bracket);
+}
+
+void json_write_object_begin(struct json_writer *w) {
+    write_begin(w, '{', true);
+}
+
+void json_write_object_end(struct json_writer *w) {
+    write_end(w, '}', true);
+}
+
+void json_write_array_begin(struct json_writer *w) {
+    write_begin(w, '[', false);
+}
+
+void json_write_array_end(struct json_writer *w) {
+    write_end(w, ']', false);
+}
+
+static bool is_continuation(unsigned char byte) {
+    return (byte & 0xC0) == 0x80;
+}
+
+/* Bytes of the UTF-8 sequence at `at`, which starts above ASCII; 0 when it is invalid. The NUL at
+ * the end is no continuation, so this never reads past it. */
+static size_t utf8_size(const unsigned char *at) {
+    if (at[0] < 0xC2 || at[0] > 0xF4 || !is_continuation(at[1]))
+        return 0;
+    if (at[0] < 0xE0)
+        return 2;
+    if (!is_continuation(at[2]))
+        return 0;
+    if (at[0] < 0xF0) {
+        bool overlong = at[0] == 0xE0 && at[1] < 0xA0;
+        bool surrogate = at[0] == 0xED && at[1] >= 0xA0;
+        return overlong || surrogate ? 0 : 3;
+    }
+    bool overlong = at[0] == 0xF0 && at[1] < 0x90;
+    bool beyond_unicode = at[0] == 0xF4 && at[1] >= 0x90;
+    return overlong || beyond_unicode || !is_continuation(at[3]) ? 0 : 4;
+}
+
+static bool is_plain(unsigned char c) {
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+static void write_escape(struct strbuf *out, unsigned char c) {
+    static const char hex[] = "0123456789abcdef";
+    static const char letters[] = {
+        ['"'] = '"',  ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
+        ['\n'] = 'n', ['\r'] = 'r',  ['\t'] = 't',
+    };
+    if (c < sizeof(letters) && letters[c]) {
+        char text[2] = { '\\', letters[c] };
+        strbuf_add(out, text, sizeof(text));
+    } else {
+        char text[6] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] };
+        strbuf_add(out, text, sizeof(text));
+    }
+}
+
+static void write_text(struct strbuf *out, const char *text) {
+    const unsigned char *at = (const unsigned char *)text;
+    strbuf_putc(out, '"');
+    while (*at) {
+        const unsigned char *start = at;
+        size_t size;
+        while (is_plain(*at))
+            at++;
+        strbuf_add(out, (const char *)start, (size_t)(at - start));
+        if (*at == '\0')
+            break;
+        if (*at < 0x80) {
+            write_escape(out, *at++);
+        } else if ((size = utf8_size(at)) > 0) {
+            strbuf_add(out, (const char *)at, size);
+            at += size;
+        } else {
+            strbuf_puts(out, REPLACEMENT);
+            at++;
+        }
+    }
+    strbuf_putc(out, '"');
+}
+
+void json_write_key(struct json_writer *w, const char *key) {
+    assert(w->in_object[w->depth] && !w->after_key);
+    write_separator(w);
+    write_text(w->out, key);
+    strbuf_puts(w->out, w->pretty ? ": " : ":");
+    w->after_key = true;
+}
+
+void json_write_string(struct json_writer *w, const char *text) {
+    if (!text) {
+        json_write_null(w);
+        return;
+    }
+    write_before_value(w);
+    write_text(w->out, text);
+}
+
+void json_write_int(struct json_writer *w, int64_t value) {
+    char digits[20]; /* INT64_MIN: 19 digits and the sign */
+    char *at = digits + sizeof(digits);
+    uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    do {
+        *--at = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (value < 0)
+        *--at = '-';
+    write_before_value(w);
+    strbuf_add(w->out, at, (size_t)(digits + sizeof(digits) - at));
+}
+
+/* JSON knows no infinity and no NaN: null says that there is no number. */
+void json_write_double(struct json_writer *w, double value, int decimals) {
+    if (!isfinite(value)) {
+        json_write_null(w);
+        return;
+    }
+    write_before_value(w);
+    strbuf_printf(w->out, "%.*f", decimals, value);
+}
+
+void json_write_bool(struct json_writer *w, bool value) {
+    write_before_value(w);
+    strbuf_puts(w->out, value ? "true" : "false");
+}
+
+void json_write_null(struct json_writer *w) {
+    write_before_value(w);
+    strbuf_puts(w->out, "null");
+}

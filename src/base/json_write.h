@@ -1,0 +1,33 @@
+/* json_write.h: prints JSON into a strbuf, commas and escapes right by construction.
+ *
+ * Compact, or indented by two spaces when `pretty`. Text must be UTF-8; invalid bytes come out as
+ * U+FFFD so that the output is always valid JSON. Nesting errors are asserted. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+#define JSON_WRITE_DEPTH 32
+
+struct json_writer {
+    struct strbuf *out;
+    bool pretty;
+    unsigned depth;
+    bool need_comma[JSON_WRITE_DEPTH];
+    bool in_object[JSON_WRITE_DEPTH];
+    bool after_key;
+};
+
+void json_write_init(struct json_writer *w, struct strbuf *out, bool pretty);
+void json_write_object_begin(struct json_writer *w);
+void json_write_object_end(struct json_writer *w);
+void json_write_array_begin(struct json_writer *w);
+void json_write_array_end(struct json_writer *w);
+void json_write_key(struct json_writer *w, const char *key);
+void json_write_string(struct json_writer *w, const char *text); /* NULL prints null */
+void json_write_int(struct json_writer *w, int64_t value);
+void json_write_double(struct json_writer *w, double value, int decimals);
+void json_write_bool(struct json_writer *w, bool value);
+void json_write_null(struct json_writer *w);

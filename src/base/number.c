@@ -1,0 +1,77 @@
+/* number.c: strict numbers.
+ *
+ * strtoll is not used: it skips blanks, takes other bases and leaves the rest of the text to the
+ * caller. A typing error in a file that people write must be an error with a sentence, not a
+ * number that is nearly right. Sentences quote at most 80 bytes, so that long junk does not push out
+ * what was expected.
+ */
+#include "base/number.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+
+#define MILLI_PLACES 3
+
+/* Counts away from zero in the direction of the sign, so that INT64_MIN needs no special case. */
+struct digits {
+    int64_t value;
+    bool negative;
+    bool overflow;
+};
+
+static const char *take_sign(const char *text, struct digits *digits) {
+    digits->negative = *text == '-';
+    return *text == '-' || *text == '+' ? text + 1 : text;
+}
+
+static void add_digit(struct digits *digits, int digit) {
+    if (__builtin_mul_overflow(digits->value, 10, &digits->value)
+        || __builtin_add_overflow(digits->value, digits->negative ? -digit : digit, &digits->value))
+        digits->overflow = true;
+}
+
+/* Returns the first character that is no digit. */
+static const char *take_digits(const char *text, struct digits *digits) {
+    for (; *text >= '0' && *text <= '9'; text++)
+        add_digit(digits, *text - '0');
+    return text;
+}
+
+int number_parse_int(const char *text, int64_t *ret_value, struct error *err) {
+    assert(text && ret_value);
+    struct digits digits = { 0 };
+    const char *start = take_sign(text, &digits);
+    const char *end = take_digits(start, &digits);
+    if (end == start || *end != '\0')
+        return error_set(err, -EINVAL, "'%.80s' is not a whole number (example: 42)", text);
+    if (digits.overflow)
+        return error_set(err, -ERANGE, "'%.80s' is too large a number", text);
+    *ret_value = digits.value;
+    return 0;
+}
+
+int number_parse_milli(const char *text, int64_t *ret_milli, struct error *err) {
+    assert(text && ret_milli);
+    struct digits digits = { 0 };
+    const char *start = take_sign(text, &digits);
+    const char *end = take_digits(start, &digits);
+    bool valid = end != start;
+    int places = 0;
+    if (valid && *end == '.') {
+        const char *fraction = end + 1;
+        end = take_digits(fraction, &digits);
+        valid = end != fraction;
+        places = end - fraction > MILLI_PLACES ? MILLI_PLACES + 1 : (int)(end - fraction);
+    }
+    if (!valid || *end != '\0')
+        return error_set(err, -EINVAL, "'%.80s' is not a number (example: 1.5)", text);
+    if (places > MILLI_PLACES)
+        return error_set(err, -EINVAL, "'%.80s' has more than three decimal places", text);
+    for (; places < MILLI_PLACES; places++)
+        add_digit(&digits, 0);
+    if (digits.overflow)
+        return error_set(err, -ERANGE, "'%.80s' is too large a number", text);
+    *ret_milli = digits.value;
+    return 0;
+}

@@ -1,0 +1,12 @@
+/* number.h: texts that people write, as exact numbers. The whole text must be used. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* A decimal integer with optional sign. */
+int number_parse_int(const char *text, int64_t *ret_value, struct error *err);
+
+/* A decimal number with up to three places, as thousandths: "1.5" is 1500. No exponent. */
+int number_parse_milli(const char *text, int64_t *ret_milli, struct error *err);

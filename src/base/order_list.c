@@ -1,0 +1,331 @@
+/* order_list.c: sorted chunks, with free places at both ends of each.
+ *
+ * A chunk uses items[begin .. end), so the front leaves by counting `begin` up. Chunks fill
+ * completely when work arrives in order (a full last chunk is followed by a new one, not split)
+ * and split in halves only when something is put into the middle of a full one.
+ *
+ * There may be tens of thousands of lists with one item each: the first chunk starts small and
+ * doubles. A list that becomes empty keeps its small chunk, because many lists change between
+ * none and one item all day; a large one is given back.
+ *
+ * Invariant: no chunk is empty, except the only chunk of an empty list.
+ */
+#include "base/order_list.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define CHUNK_FIRST  8u  /* with its header this fills a 48-byte piece of malloc exactly */
+#define CHUNK_KEEP   32u /* an empty list keeps a chunk of up to this capacity */
+#define CHUNKS_FIRST 2u
+#define CHUNKS_KEEP  4u
+
+struct order_chunk {
+    uint16_t begin;
+    uint16_t end;
+    uint16_t capacity;
+    uint32_t items[];
+};
+
+static size_t chunk_bytes(unsigned capacity) {
+    return sizeof(struct order_chunk) + capacity * sizeof(uint32_t);
+}
+
+static struct order_chunk *chunk_new(unsigned capacity) {
+    struct order_chunk *chunk = xmalloc(chunk_bytes(capacity));
+    chunk->begin = 0;
+    chunk->end = 0;
+    chunk->capacity = (uint16_t)capacity;
+    return chunk;
+}
+
+static unsigned chunk_count(const struct order_chunk *chunk) {
+    return (unsigned)chunk->end - chunk->begin;
+}
+
+static uint32_t chunk_last(const struct order_chunk *chunk) {
+    return chunk->items[chunk->end - 1];
+}
+
+/* The place of the first item that is not before `item`: where it is, or where it belongs. */
+static unsigned chunk_search(const struct order_chunk *chunk, uint32_t item, order_before before,
+                             const void *ctx) {
+    unsigned low = chunk->begin, high = chunk->end;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (before(ctx, chunk->items[middle], item))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void chunk_shift(struct order_chunk *chunk, unsigned from, unsigned to, unsigned count) {
+    memmove(chunk->items + to, chunk->items + from, count * sizeof(uint32_t));
+}
+
+/* Opens a gap at `place`, moving the shorter side that has room. The chunk must not be full. */
+static void chunk_put(struct order_chunk *chunk, unsigned place, uint32_t item) {
+    bool left_is_shorter = place - chunk->begin < chunk->end - place;
+    assert(chunk_count(chunk) < chunk->capacity);
+    if (chunk->begin > 0 && (left_is_shorter || chunk->end == chunk->capacity)) {
+        chunk_shift(chunk, chunk->begin, chunk->begin - 1u, place - chunk->begin);
+        chunk->begin--;
+        place--;
+    } else {
+        chunk_shift(chunk, place, place + 1, chunk->end - place);
+        chunk->end++;
+    }
+    chunk->items[place] = item;
+}
+
+static void chunk_drop(struct order_chunk *chunk, unsigned place) {
+    if (place - chunk->begin < chunk->end - place - 1u) {
+        chunk_shift(chunk, chunk->begin, chunk->begin + 1u, place - chunk->begin);
+        chunk->begin++;
+    } else {
+        chunk_shift(chunk, place + 1, place, chunk->end - place - 1u);
+        chunk->end--;
+    }
+}
+
+static struct order_chunk **live_chunks(const struct order_list *list) {
+    return list->chunks + list->first_chunk;
+}
+
+/* Room for one more pointer behind the last chunk. */
+static void chunks_reserve(struct order_list *list) {
+    if (list->first_chunk + list->chunk_count < list->chunk_capacity)
+        return;
+    if (list->first_chunk > list->chunk_capacity / 2) {
+        memmove(list->chunks, live_chunks(list), list->chunk_count * sizeof(*list->chunks));
+        list->first_chunk = 0;
+        return;
+    }
+    list->chunk_capacity = list->chunk_capacity ? list->chunk_capacity * 2 : CHUNKS_FIRST;
+    list->chunks = xrealloc(list->chunks, list->chunk_capacity * sizeof(*list->chunks));
+}
+
+/* Makes `chunk` the one with this index; the others from there on move back. */
+static void chunks_put(struct order_list *list, uint32_t index, struct order_chunk *chunk) {
+    if (index == 0 && list->first_chunk > 0) {
+        list->first_chunk--;
+    } else {
+        chunks_reserve(list);
+        struct order_chunk **at = live_chunks(list) + index;
+        memmove(at + 1, at, (list->chunk_count - index) * sizeof(*at));
+    }
+    list->chunk_count++;
+    live_chunks(list)[index] = chunk;
+}
+
+static void chunks_drop(struct order_list *list, uint32_t index) {
+    struct order_chunk **at = live_chunks(list) + index;
+    free(*at);
+    list->chunk_count--;
+    if (index == 0)
+        list->first_chunk++;
+    else
+        memmove(at, at + 1, (list->chunk_count - index) * sizeof(*at));
+}
+
+/* After an item has left this chunk. */
+static void chunks_settle(struct order_list *list, uint32_t index) {
+    struct order_chunk *chunk = live_chunks(list)[index];
+    if (chunk_count(chunk) > 0)
+        return;
+    if (list->count > 0)
+        chunks_drop(list, index);
+    else if (chunk->capacity > CHUNK_KEEP || list->chunk_capacity > CHUNKS_KEEP)
+        order_list_finish(list);
+    else
+        chunk->begin = chunk->end = 0;
+}
+
+void order_list_finish(struct order_list *list) {
+    for (uint32_t i = 0; i < list->chunk_count; i++)
+        free(live_chunks(list)[i]);
+    free(list->chunks);
+    *list = (struct order_list){ 0 };
+}
+
+static void set_head(struct order_list *list) {
+    const struct order_chunk *first = list->count > 0 ? live_chunks(list)[0] : NULL;
+    list->head = first ? first->items[first->begin] : ORDER_LIST_NONE;
+}
+
+/* Makes a place free at the end of the list, at a cost that does not depend on its length. */
+static struct order_chunk *room_at_end(struct order_list *list) {
+    if (list->chunk_count == 0) {
+        chunks_put(list, 0, chunk_new(CHUNK_FIRST));
+        return live_chunks(list)[0];
+    }
+    struct order_chunk **at = live_chunks(list) + list->chunk_count - 1;
+    struct order_chunk *last = *at;
+    if (last->end < last->capacity)
+        return last;
+    if (last->begin >= last->capacity / 2) { /* a queue that moves along: use the front again */
+        unsigned count = chunk_count(last);
+        chunk_shift(last, last->begin, 0, count);
+        last->begin = 0;
+        last->end = (uint16_t)count;
+    } else if (last->capacity < ORDER_LIST_CHUNK) {
+        last = *at = xrealloc(last, chunk_bytes(last->capacity * 2u));
+        last->capacity = (uint16_t)(last->capacity * 2u);
+    } else {
+        last = chunk_new(ORDER_LIST_CHUNK);
+        chunks_put(list, list->chunk_count, last);
+    }
+    return last;
+}
+
+static void insert_at_end(struct order_list *list, uint32_t item) {
+    struct order_chunk *last = room_at_end(list);
+    last->items[last->end++] = item;
+}
+
+static void insert_at_front(struct order_list *list, uint32_t item) {
+    struct order_chunk *chunk = chunk_new(ORDER_LIST_CHUNK);
+    chunk->begin = chunk->end = ORDER_LIST_CHUNK; /* it fills from the back */
+    chunk->items[--chunk->begin] = item;
+    chunks_put(list, 0, chunk);
+}
+
+/* The upper half of a full chunk becomes a chunk of its own behind it. */
+static void chunk_split(struct order_list *list, uint32_t index) {
+    struct order_chunk *lower = live_chunks(list)[index];
+    struct order_chunk *upper = chunk_new(ORDER_LIST_CHUNK);
+    unsigned kept = chunk_count(lower) / 2;
+    upper->end = (uint16_t)(chunk_count(lower) - kept);
+    memcpy(upper->items, lower->items + lower->begin + kept, upper->end * sizeof(uint32_t));
+    lower->end = (uint16_t)(lower->begin + kept);
+    chunks_put(list, index + 1, upper);
+}
+
+/* The first chunk whose last item is not before `item`; there must be one. */
+static uint32_t chunks_search(const struct order_list *list, uint32_t item, order_before before,
+                              const void *ctx) {
+    uint32_t low = 0, high = list->chunk_count - 1;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (before(ctx, chunk_last(live_chunks(list)[middle]), item))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Somewhere before the last item. */
+static void insert_inside(struct order_list *list, uint32_t item, order_before before,
+                          const void *ctx) {
+    bool at_front = before(ctx, item, order_list_first(list));
+    uint32_t index = at_front ? 0 : chunks_search(list, item, before, ctx);
+    struct order_chunk **at = live_chunks(list) + index;
+    struct order_chunk *chunk = *at;
+    unsigned place = at_front ? chunk->begin : chunk_search(chunk, item, before, ctx);
+    if (chunk_count(chunk) < chunk->capacity) {
+        chunk_put(chunk, place, item);
+    } else if (chunk->capacity < ORDER_LIST_CHUNK) {
+        chunk = *at = xrealloc(chunk, chunk_bytes(chunk->capacity * 2u));
+        chunk->capacity = (uint16_t)(chunk->capacity * 2u);
+        chunk_put(chunk, place, item);
+    } else if (at_front) {
+        insert_at_front(list, item);
+    } else {
+        chunk_split(list, index);
+        chunk = live_chunks(list)[index];
+        if (place > chunk->end) {
+            place -= chunk->end;
+            chunk = live_chunks(list)[index + 1];
+        }
+        chunk_put(chunk, place, item);
+    }
+}
+
+void order_list_insert(struct order_list *list, uint32_t item, order_before before,
+                       const void *ctx) {
+    assert(item != ORDER_LIST_NONE);
+    if (list->count == 0 || before(ctx, chunk_last(live_chunks(list)[list->chunk_count - 1]), item))
+        insert_at_end(list, item);
+    else
+        insert_inside(list, item, before, ctx);
+    list->count++;
+    set_head(list);
+}
+
+/* Keeps a long list from becoming many nearly empty chunks: joins this chunk with the one behind
+ * it once both together fill no more than half, so that the next split is far away. */
+static void chunks_join(struct order_list *list, uint32_t index) {
+    if (index + 1 >= list->chunk_count)
+        return;
+    struct order_chunk *lower = live_chunks(list)[index];
+    struct order_chunk *upper = live_chunks(list)[index + 1];
+    unsigned total = chunk_count(lower) + chunk_count(upper);
+    if (total > ORDER_LIST_CHUNK / 2)
+        return;
+    assert(lower->capacity == ORDER_LIST_CHUNK); /* only a single chunk may be smaller */
+    chunk_shift(lower, lower->begin, 0, chunk_count(lower));
+    memcpy(lower->items + chunk_count(lower), upper->items + upper->begin,
+           chunk_count(upper) * sizeof(uint32_t));
+    lower->begin = 0;
+    lower->end = (uint16_t)total;
+    chunks_drop(list, index + 1);
+}
+
+void order_list_remove(struct order_list *list, uint32_t item, order_before before,
+                       const void *ctx) {
+    assert(list->count > 0);
+    if (order_list_first(list) == item) {
+        order_list_pop(list);
+        return;
+    }
+    uint32_t last = list->chunk_count - 1;
+    bool at_end = chunk_last(live_chunks(list)[last]) == item;
+    uint32_t index = at_end ? last : chunks_search(list, item, before, ctx);
+    struct order_chunk *chunk = live_chunks(list)[index];
+    unsigned place = at_end ? chunk->end - 1u : chunk_search(chunk, item, before, ctx);
+    assert(place < chunk->end && chunk->items[place] == item);
+    chunk_drop(chunk, place);
+    list->count--;
+    if (chunk_count(chunk) == 0) {
+        chunks_settle(list, index);
+        return;
+    }
+    chunks_join(list, index);
+    if (index > 0)
+        chunks_join(list, index - 1);
+}
+
+uint32_t order_list_pop(struct order_list *list) {
+    if (list->count == 0)
+        return ORDER_LIST_NONE;
+    struct order_chunk *chunk = live_chunks(list)[0];
+    uint32_t item = chunk->items[chunk->begin++];
+    list->count--;
+    chunks_settle(list, 0);
+    set_head(list);
+    return item;
+}
+
+size_t order_list_bytes(const struct order_list *list) {
+    size_t bytes = list->chunk_capacity * sizeof(*list->chunks);
+    for (uint32_t i = 0; i < list->chunk_count; i++)
+        bytes += chunk_bytes(live_chunks(list)[i]->capacity);
+    return bytes;
+}
+
+uint32_t order_list_next(const struct order_list *list, struct order_cursor *cursor) {
+    while (cursor->chunk < list->chunk_count) {
+        const struct order_chunk *chunk = live_chunks(list)[cursor->chunk];
+        if (cursor->index < chunk_count(chunk))
+            return chunk->items[chunk->begin + cursor->index++];
+        cursor->chunk++;
+        cursor->index = 0;
+    }
+    return ORDER_LIST_NONE;
+}

@@ -1,0 +1,52 @@
+/* order_list.h: an ordered list of 32-bit handles that is cheap at both ends.
+ *
+ * Work arrives nearly in order and leaves at the front, so: taking the first and appending at the
+ * end cost the same for ten items as for a million and touch no other item; inserting or removing
+ * in the middle costs two binary searches and one short memmove. Items sit in sorted chunks of at
+ * most ORDER_LIST_CHUNK handles; the list of chunks is itself an array. About 4 bytes per item.
+ *
+ * `before(ctx, a, b)` is a strict total order on the items; it must not change for an item while it
+ * is in the list. The list does not own what the handles mean. A zeroed list is empty and valid. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ORDER_LIST_CHUNK 256u
+#define ORDER_LIST_NONE  0u
+
+typedef bool (*order_before)(const void *ctx, uint32_t a, uint32_t b);
+
+struct order_chunk;
+
+struct order_list {
+    struct order_chunk **chunks;
+    uint32_t
+        first_chunk; /* chunks[0 .. first_chunk) are gone: the front leaves without a memmove */
+    uint32_t chunk_count; /* live chunks, from first_chunk on */
+    uint32_t chunk_capacity;
+    uint32_t count;
+    uint32_t head; /* the first item, kept here so that looking at it touches nothing else */
+};
+
+void order_list_finish(struct order_list *list);
+void order_list_insert(struct order_list *list, uint32_t item, order_before before,
+                       const void *ctx);
+/* The item must be in the list. */
+void order_list_remove(struct order_list *list, uint32_t item, order_before before,
+                       const void *ctx);
+uint32_t order_list_pop(struct order_list *list); /* removes and returns the first */
+/* ORDER_LIST_NONE when empty. */
+static inline uint32_t order_list_first(const struct order_list *list) {
+    return list->head;
+}
+
+size_t order_list_bytes(const struct order_list *list);
+
+/* Walks in order: for (struct order_cursor c = {0}; (item = order_list_next(list, &c));) */
+struct order_cursor {
+    uint32_t chunk;
+    uint32_t index;
+};
+uint32_t order_list_next(const struct order_list *list, struct order_cursor *cursor);

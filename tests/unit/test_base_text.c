@@ -1,0 +1,560 @@
+/* test_base_text.c: what people and other programs read and write.
+ *
+ * JSON texts are compared byte by byte, because scripts and stored fixtures depend on them.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json_write.h"
+#include "base/macros.h"
+#include "base/number.h"
+#include "base/strbuf.h"
+#include "base/time_ms.h"
+
+/* ---- error ---- */
+
+static void error_set_returns_its_code_and_keeps_the_sentence(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    assert_int_equal(error_set(&err, -ENOENT, "no task '%s'", "parser"), -ENOENT);
+    assert_int_equal(err.code, -ENOENT);
+    assert_string_equal(err.text, "no task 'parser'");
+}
+
+static void error_functions_accept_that_nobody_reads_the_sentence(void **state) {
+    (void)state;
+    assert_int_equal(error_set(NULL, -EPERM, "no"), -EPERM);
+    assert_true(error_prefix(NULL, "line %d", 3) < 0);
+}
+
+static void error_prefix_says_where_and_keeps_the_code(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    (void)error_set(&err, -EINVAL, "unknown key 'colour'");
+    assert_int_equal(error_prefix(&err, "line %d", 3), -EINVAL);
+    assert_int_equal(error_prefix(&err, "file '%s'", "a.toml"), -EINVAL);
+    assert_string_equal(err.text, "file 'a.toml': line 3: unknown key 'colour'");
+}
+
+static void error_may_be_wrapped_in_its_own_sentence(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    (void)error_set(&err, -EIO, "disk gone");
+    (void)error_set(&err, -EIO, "cannot save: %s", err.text);
+    assert_string_equal(err.text, "cannot save: disk gone");
+    (void)error_prefix(&err, "again %s", err.text);
+    assert_string_equal(err.text, "again cannot save: disk gone: cannot save: disk gone");
+}
+
+static void error_cuts_a_sentence_that_is_too_long(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    char text[2 * ERROR_TEXT_MAX];
+    memset(text, 'x', sizeof(text));
+    text[sizeof(text) - 1] = '\0';
+    (void)error_set(&err, -EINVAL, "%s", text);
+    assert_int_equal(strlen(err.text), ERROR_TEXT_MAX - 1);
+    (void)error_prefix(&err, "here");
+    assert_int_equal(strlen(err.text), ERROR_TEXT_MAX - 1);
+    assert_memory_equal(err.text, "here: xxx", 9);
+    (void)error_prefix(&err, "%s", text);
+    assert_int_equal(strlen(err.text), ERROR_TEXT_MAX - 1);
+}
+
+/* ---- alloc ---- */
+
+static void xgrow_makes_room_and_keeps_the_items(void **state) {
+    (void)state;
+    size_t capacity = 0;
+    uint32_t *items = NULL;
+    int moves = 0;
+    for (uint32_t i = 0; i < 10000; i++) {
+        size_t before = capacity;
+        items = xgrow(items, &capacity, i + 1, sizeof(*items));
+        assert_true(capacity >= i + 1);
+        assert_true(capacity == before || capacity >= before + before / 2);
+        moves += capacity != before;
+        items[i] = i;
+    }
+    assert_true(moves < 30);
+    for (uint32_t i = 0; i < 10000; i++)
+        assert_int_equal(items[i], i);
+    free(items);
+}
+
+static void xstrndup_stops_at_the_size_or_at_the_end(void **state) {
+    (void)state;
+    _cleanup_(freep) char *part = xstrndup("parser", 3);
+    _cleanup_(freep) char *whole = xstrndup("parser", 30);
+    _cleanup_(freep) char *copy = xstrdup("");
+    assert_string_equal(part, "par");
+    assert_string_equal(whole, "parser");
+    assert_string_equal(copy, "");
+}
+
+/* ---- strbuf ---- */
+
+static void strbuf_that_is_zeroed_reads_as_empty(void **state) {
+    (void)state;
+    struct strbuf buf = STRBUF_INIT;
+    assert_string_equal(strbuf_text(&buf), "");
+    strbuf_clear(&buf);
+    assert_string_equal(buf.text, "");
+    strbuf_finish(&buf);
+    strbuf_finish(&buf);
+}
+
+static void strbuf_grows_in_every_way_and_always_ends_in_nul(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf buf = STRBUF_INIT;
+    strbuf_add(&buf, NULL, 0);
+    strbuf_puts(&buf, "run");
+    strbuf_putc(&buf, ' ');
+    strbuf_printf(&buf, "%d of %s", 7, "nine");
+    strbuf_add(&buf, "!?", 1);
+    strbuf_repeat(&buf, "ab", 3);
+    strbuf_repeat(&buf, "ab", 0);
+    assert_string_equal(strbuf_text(&buf), "run 7 of nine!ababab");
+    assert_int_equal(buf.length, strlen(buf.text));
+    strbuf_clear(&buf);
+    assert_string_equal(strbuf_text(&buf), "");
+}
+
+static void strbuf_printf_is_right_at_every_edge_of_the_capacity(void **state) {
+    (void)state;
+    for (size_t filled = 0; filled < 200; filled++) {
+        _cleanup_(strbuf_finish) struct strbuf buf = STRBUF_INIT;
+        strbuf_repeat(&buf, "x", filled);
+        strbuf_printf(&buf, "%s-%d", "a text of some length", 42);
+        assert_int_equal(buf.length, filled + 24);
+        assert_string_equal(buf.text + filled, "a text of some length-42");
+    }
+}
+
+static void strbuf_take_hands_the_text_over(void **state) {
+    (void)state;
+    struct strbuf buf = STRBUF_INIT;
+    strbuf_puts(&buf, "mine");
+    _cleanup_(freep) char *text = strbuf_take(&buf);
+    _cleanup_(freep) char *empty = strbuf_take(&buf);
+    assert_string_equal(text, "mine");
+    assert_string_equal(empty, "");
+    assert_null(buf.text);
+}
+
+/* ---- arena ---- */
+
+static void arena_memory_is_zeroed_aligned_and_apart(void **state) {
+    (void)state;
+    _cleanup_(arena_finish) struct arena arena = ARENA_INIT;
+    for (int round = 0; round < 3; round++) {
+        for (size_t size = 0; size < 3000; size += 7) {
+            unsigned char *piece = arena_alloc(&arena, size);
+            assert_int_equal((uintptr_t)piece % _Alignof(max_align_t), 0);
+            for (size_t i = 0; i < size; i++)
+                assert_int_equal(piece[i], 0); /* an overlap would show 0xff */
+            memset(piece, 0xff, size);
+            char *text = arena_strdup(&arena, "odd");
+            assert_string_equal(text, "odd");
+            memset(text, 0xff, 3);
+        }
+        arena_reset(&arena);
+    }
+}
+
+static void arena_texts_stay_as_they_were(void **state) {
+    (void)state;
+    _cleanup_(arena_finish) struct arena arena = ARENA_INIT;
+    char *texts[2000];
+    for (int i = 0; i < 2000; i++) {
+        char text[32];
+        (void)snprintf(text, sizeof(text), "text %d", i);
+        texts[i] = arena_strndup(&arena, text, sizeof(text));
+        if (i % 100 == 0)
+            memset(arena_alloc(&arena, 100000), 0xff, 100000);
+    }
+    for (int i = 0; i < 2000; i++) {
+        char text[32];
+        (void)snprintf(text, sizeof(text), "text %d", i);
+        assert_string_equal(texts[i], text);
+    }
+    assert_string_equal(arena_strndup(&arena, "parser", 3), "par");
+}
+
+static void arena_reset_keeps_one_block_only(void **state) {
+    (void)state;
+    struct arena arena = ARENA_INIT;
+    arena_reset(&arena);
+    for (int i = 0; i < 10000; i++)
+        (void)arena_alloc(&arena, 300);
+    size_t full = arena.total;
+    assert_true(full >= 3000000 && full < 3600000);
+    arena_reset(&arena);
+    size_t kept = arena.total;
+    assert_true(kept > 0 && kept < full / 8);
+    (void)arena_alloc(&arena, 1);
+    assert_int_equal(arena.total, kept);
+    arena_finish(&arena);
+    assert_int_equal(arena.total, 0);
+}
+
+/* ---- json_write ---- */
+
+static void write_sample(struct json_writer *w) {
+    json_write_object_begin(w);
+    json_write_key(w, "name");
+    json_write_string(w, "parser");
+    json_write_key(w, "runs");
+    json_write_array_begin(w);
+    json_write_int(w, 1);
+    json_write_object_begin(w);
+    json_write_key(w, "ok");
+    json_write_bool(w, true);
+    json_write_key(w, "late");
+    json_write_bool(w, false);
+    json_write_object_end(w);
+    json_write_array_begin(w);
+    json_write_array_end(w);
+    json_write_array_end(w);
+    json_write_key(w, "none");
+    json_write_object_begin(w);
+    json_write_object_end(w);
+    json_write_key(w, "owner");
+    json_write_null(w);
+    json_write_object_end(w);
+}
+
+static void json_write_prints_compact_documents(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &out, false);
+    write_sample(&w);
+    assert_string_equal(out.text,
+                        "{\"name\":\"parser\",\"runs\":[1,{\"ok\":true,\"late\":false},[]],"
+                        "\"none\":{},\"owner\":null}");
+}
+
+static void json_write_prints_pretty_documents(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &out, true);
+    write_sample(&w);
+    assert_string_equal(out.text, "{\n"
+                                  "  \"name\": \"parser\",\n"
+                                  "  \"runs\": [\n"
+                                  "    1,\n"
+                                  "    {\n"
+                                  "      \"ok\": true,\n"
+                                  "      \"late\": false\n"
+                                  "    },\n"
+                                  "    []\n"
+                                  "  ],\n"
+                                  "  \"none\": {},\n"
+                                  "  \"owner\": null\n"
+                                  "}");
+}
+
+static void expect_printed(const char *text, const char *json) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &out, false);
+    json_write_string(&w, text);
+    assert_string_equal(out.text, json);
+}
+
+static void json_write_escapes_what_json_cannot_hold(void **state) {
+    (void)state;
+    expect_printed("", "\"\"");
+    expect_printed(NULL, "null");
+    expect_printed("a\"b\\c/d", "\"a\\\"b\\\\c/d\"");
+    expect_printed("\b\f\n\r\t", "\"\\b\\f\\n\\r\\t\"");
+    expect_printed("\x01\x1f\x7f", "\"\\u0001\\u001f\x7f\"");
+}
+
+static void json_write_keeps_valid_utf8(void **state) {
+    (void)state;
+    expect_printed("\xc3\xa4", "\"\xc3\xa4\"");                 /* 2 bytes */
+    expect_printed("\xe2\x82\xac!", "\"\xe2\x82\xac!\"");       /* 3 bytes */
+    expect_printed("\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\""); /* 4 bytes */
+    expect_printed("\xed\x9f\xbf", "\"\xed\x9f\xbf\"");         /* below the surrogates */
+    expect_printed("\xf4\x8f\xbf\xbf", "\"\xf4\x8f\xbf\xbf\""); /* U+10FFFF */
+}
+
+#define BAD "\xef\xbf\xbd"
+
+static void json_write_replaces_each_invalid_byte(void **state) {
+    (void)state;
+    expect_printed("a\x80z", "\"a" BAD "z\"");                     /* lonely continuation */
+    expect_printed("\xc3", "\"" BAD "\"");                         /* cut short by the end */
+    expect_printed("\xe2\x82", "\"" BAD BAD "\"");                 /* cut short by the end */
+    expect_printed("\xf0\x9f\x98", "\"" BAD BAD BAD "\"");         /* cut short by the end */
+    expect_printed("\xe2\x82\"", "\"" BAD BAD "\\\"\"");           /* cut short by a quote */
+    expect_printed("\xc0\xaf", "\"" BAD BAD "\"");                 /* overlong */
+    expect_printed("\xe0\x9f\xbf", "\"" BAD BAD BAD "\"");         /* overlong */
+    expect_printed("\xf0\x8f\xbf\xbf", "\"" BAD BAD BAD BAD "\""); /* overlong */
+    expect_printed("\xed\xa0\x80", "\"" BAD BAD BAD "\"");         /* surrogate */
+    expect_printed("\xf4\x90\x80\x80", "\"" BAD BAD BAD BAD "\""); /* beyond Unicode */
+    expect_printed("\xff\xc3\xa4", "\"" BAD "\xc3\xa4\"");         /* the next one is fine */
+}
+
+static void json_write_escapes_keys_too(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &out, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "a\"b");
+    json_write_int(&w, 0);
+    json_write_object_end(&w);
+    assert_string_equal(out.text, "{\"a\\\"b\":0}");
+}
+
+static void json_write_prints_exact_numbers(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &out, false);
+    json_write_array_begin(&w);
+    json_write_int(&w, 0);
+    json_write_int(&w, -10);
+    json_write_int(&w, INT64_MAX);
+    json_write_int(&w, INT64_MIN);
+    json_write_double(&w, 1.25, 1);
+    json_write_double(&w, -0.5, 3);
+    json_write_double(&w, 2, 0);
+    json_write_double(&w, NAN, 2);
+    json_write_double(&w, -INFINITY, 2);
+    json_write_array_end(&w);
+    assert_string_equal(out.text, "[0,-10,9223372036854775807,-9223372036854775808,"
+                                  "1.2,-0.500,2,null,null]");
+}
+
+static void json_write_puts_no_comma_between_documents(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &out, false);
+    for (int i = 0; i < 3; i++) {
+        json_write_array_begin(&w);
+        json_write_int(&w, i);
+        json_write_array_end(&w);
+        strbuf_putc(&out, '\n');
+    }
+    assert_string_equal(out.text, "[0]\n[1]\n[2]\n");
+}
+
+static void json_write_nests_as_deep_as_promised(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &out, false);
+    for (int i = 0; i < JSON_WRITE_DEPTH - 1; i++)
+        json_write_array_begin(&w);
+    for (int i = 0; i < JSON_WRITE_DEPTH - 1; i++)
+        json_write_array_end(&w);
+    assert_int_equal(out.length, 2 * (JSON_WRITE_DEPTH - 1));
+}
+
+static void value_without_a_key(struct json_writer *w) {
+    json_write_object_begin(w);
+    json_write_int(w, 1);
+}
+
+static void key_in_an_array(struct json_writer *w) {
+    json_write_array_begin(w);
+    json_write_key(w, "a");
+}
+
+static void key_without_a_value(struct json_writer *w) {
+    json_write_object_begin(w);
+    json_write_key(w, "a");
+    json_write_object_end(w);
+}
+
+static void object_closed_as_array(struct json_writer *w) {
+    json_write_object_begin(w);
+    json_write_array_end(w);
+}
+
+static void one_end_too_many(struct json_writer *w) {
+    json_write_array_end(w);
+}
+
+static void too_deep(struct json_writer *w) {
+    for (int i = 0; i < JSON_WRITE_DEPTH; i++)
+        json_write_array_begin(w);
+}
+
+static void expect_abort(void (*wrong)(struct json_writer *w)) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct strbuf out = STRBUF_INIT;
+        struct json_writer w;
+        (void)signal(SIGABRT, SIG_DFL); /* the test library has its own handler */
+        (void)close(STDERR_FILENO);
+        json_write_init(&w, &out, false);
+        wrong(&w);
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+static void json_write_stops_at_a_wrong_shape(void **state) {
+    (void)state;
+    expect_abort(value_without_a_key);
+    expect_abort(key_in_an_array);
+    expect_abort(key_without_a_value);
+    expect_abort(object_closed_as_array);
+    expect_abort(one_end_too_many);
+    expect_abort(too_deep);
+}
+
+/* ---- number ---- */
+
+static void expect_int(const char *text, int64_t value) {
+    int64_t parsed = ~value;
+    assert_int_equal(number_parse_int(text, &parsed, NULL), 0);
+    assert_true(parsed == value);
+}
+
+static void expect_milli(const char *text, int64_t value) {
+    int64_t parsed = ~value;
+    assert_int_equal(number_parse_milli(text, &parsed, NULL), 0);
+    assert_true(parsed == value);
+}
+
+typedef int (*parse_function)(const char *text, int64_t *ret_value, struct error *err);
+
+static void expect_refused(parse_function parse, const char *text, int code) {
+    int64_t value = 77;
+    struct error err = { 0 };
+    assert_int_equal(parse(text, &value, &err), code);
+    assert_int_equal(err.code, code);
+    assert_true(value == 77); /* untouched on failure */
+}
+
+static void number_parse_int_reads_exact_integers(void **state) {
+    (void)state;
+    expect_int("0", 0);
+    expect_int("-0", 0);
+    expect_int("+7", 7);
+    expect_int("007", 7);
+    expect_int("-42", -42);
+    expect_int("9223372036854775807", INT64_MAX);
+    expect_int("-9223372036854775808", INT64_MIN);
+}
+
+static void number_parse_int_refuses_junk_and_overflow(void **state) {
+    (void)state;
+    static const char *const junk[] = { "",   " ",    "1 ", " 1",  "+",   "-",   "--1",
+                                        "1a", "0x10", "1.", "1.0", "1e3", "1_0", "\n1" };
+    for (size_t i = 0; i < ARRAY_SIZE(junk); i++)
+        expect_refused(number_parse_int, junk[i], -EINVAL);
+    expect_refused(number_parse_int, "9223372036854775808", -ERANGE);
+    expect_refused(number_parse_int, "-9223372036854775809", -ERANGE);
+    expect_refused(number_parse_int, "99999999999999999999999999999999999999", -ERANGE);
+    expect_refused(number_parse_int, "99999999999999999999999999999999999999x", -EINVAL);
+}
+
+static void number_parse_milli_reads_up_to_three_places(void **state) {
+    (void)state;
+    expect_milli("0", 0);
+    expect_milli("1", 1000);
+    expect_milli("1.5", 1500);
+    expect_milli("1.05", 1050);
+    expect_milli("1.005", 1005);
+    expect_milli("-0.25", -250);
+    expect_milli("+2.500", 2500);
+    expect_milli("9223372036854775.807", INT64_MAX);
+    expect_milli("-9223372036854775.808", INT64_MIN);
+}
+
+static void number_parse_milli_refuses_junk_and_overflow(void **state) {
+    (void)state;
+    static const char *const junk[] = { "",    ".",    ".5",    "1.",     "1..2",   "1.2.3",
+                                        "1,5", "1.5 ", "1.-5",  "1.5000", "1.2345", "1e3",
+                                        "-",   "nan",  "1.5kg", "-.5" };
+    for (size_t i = 0; i < ARRAY_SIZE(junk); i++)
+        expect_refused(number_parse_milli, junk[i], -EINVAL);
+    expect_refused(number_parse_milli, "9223372036854775.808", -ERANGE);
+    expect_refused(number_parse_milli, "-9223372036854775.809", -ERANGE);
+    expect_refused(number_parse_milli, "9223372036854776", -ERANGE);
+}
+
+static void number_sentence_says_what_was_expected_even_for_long_junk(void **state) {
+    (void)state;
+    char junk[1000];
+    int64_t value;
+    struct error err = { 0 };
+    memset(junk, 'x', sizeof(junk));
+    junk[sizeof(junk) - 1] = '\0';
+    (void)number_parse_int(junk, &value, &err);
+    assert_non_null(strstr(err.text, "is not a whole number"));
+}
+
+/* ---- time_ms ---- */
+
+static void time_add_never_overflows(void **state) {
+    (void)state;
+    assert_true(time_add(SECONDS(1), MINUTES(1)) == 61000);
+    assert_true(time_add(TIME_NEVER, 0) == TIME_NEVER);
+    assert_true(time_add(0, TIME_NEVER) == TIME_NEVER);
+    assert_true(time_add(TIME_NEVER - 1, DAYS(1)) == TIME_NEVER);
+    assert_true(time_add(-5, TIME_NEVER) == TIME_NEVER);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(error_set_returns_its_code_and_keeps_the_sentence),
+        cmocka_unit_test(error_functions_accept_that_nobody_reads_the_sentence),
+        cmocka_unit_test(error_prefix_says_where_and_keeps_the_code),
+        cmocka_unit_test(error_may_be_wrapped_in_its_own_sentence),
+        cmocka_unit_test(error_cuts_a_sentence_that_is_too_long),
+        cmocka_unit_test(xgrow_makes_room_and_keeps_the_items),
+        cmocka_unit_test(xstrndup_stops_at_the_size_or_at_the_end),
+        cmocka_unit_test(strbuf_that_is_zeroed_reads_as_empty),
+        cmocka_unit_test(strbuf_grows_in_every_way_and_always_ends_in_nul),
+        cmocka_unit_test(strbuf_printf_is_right_at_every_edge_of_the_capacity),
+        cmocka_unit_test(strbuf_take_hands_the_text_over),
+        cmocka_unit_test(arena_memory_is_zeroed_aligned_and_apart),
+        cmocka_unit_test(arena_texts_stay_as_they_were),
+        cmocka_unit_test(arena_reset_keeps_one_block_only),
+        cmocka_unit_test(json_write_prints_compact_documents),
+        cmocka_unit_test(json_write_prints_pretty_documents),
+        cmocka_unit_test(json_write_escapes_what_json_cannot_hold),
+        cmocka_unit_test(json_write_keeps_valid_utf8),
+        cmocka_unit_test(json_write_replaces_each_invalid_byte),
+        cmocka_unit_test(json_write_escapes_keys_too),
+        cmocka_unit_test(json_write_prints_exact_numbers),
+        cmocka_unit_test(json_write_puts_no_comma_between_documents),
+        cmocka_unit_test(json_write_nests_as_deep_as_promised),
+        cmocka_unit_test(json_write_stops_at_a_wrong_shape),
+        cmocka_unit_test(number_parse_int_reads_exact_integers),
+        cmocka_unit_test(number_parse_int_refuses_junk_and_overflow),
+        cmocka_unit_test(number_parse_milli_reads_up_to_three_places),
+        cmocka_unit_test(number_parse_milli_refuses_junk_and_overflow),
+        cmocka_unit_test(number_sentence_says_what_was_expected_even_for_long_junk),
+        cmocka_unit_test(time_add_never_overflows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
