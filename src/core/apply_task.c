@@ -1,0 +1,269 @@
+/* apply_task.c: what people and programs ask for. The table in docs/rules.md §4. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "core/apply.h"
+#include "core/claim.h"
+#include "core/depend.h"
+#include "core/lease.h"
+#include "core/queue.h"
+#include "core/run.h"
+#include "core/task.h"
+#include "core/tree.h"
+
+#define FROM(state) (1u << TASK_##state)
+
+static int unknown(const struct fact *fact, struct error *err) {
+    return error_set(err, -ENOENT, "task %" PRIu64 " is not known", fact->task);
+}
+
+/* Finds the task and refuses what its state does not allow. */
+static int find_in(const struct core *c, const struct fact *fact, unsigned states,
+                   uint32_t *ret_task, struct error *err) {
+    uint32_t task = task_find_added(c, fact->task);
+    if (!task)
+        return unknown(fact, err);
+    enum task_state state = task_at(c, task)->state;
+    if (!((states >> state) & 1u))
+        return error_set(err, -EBUSY, "task %" PRIu64 " is %s: %s is not possible", fact->task,
+                         task_state_name(state), fact_kind_name(fact->kind));
+    *ret_task = task;
+    return 0;
+}
+
+static struct change to(enum task_state state, enum reason reason) {
+    return (struct change){ .to = state, .reason = reason };
+}
+
+int apply_sling(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t task = task_find_added(c, fact->task);
+    if (!task)
+        return unknown(fact, err);
+    if (task_at(c, task)->state != TASK_DRAFT)
+        return 1;
+    task_become(c, task, to(TASK_WAITING, REASON_SLUNG));
+    return 0;
+}
+
+int apply_hold(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t task = 0;
+    int r = find_in(c, fact, FROM(WAITING) | FROM(READY) | FROM(HELD), &task, err);
+    if (r < 0)
+        return r;
+    struct change change = to(TASK_HELD, REASON_HELD);
+    change.hold = HOLD_PERSON;
+    change.until = fact->until;
+    task_become(c, task, change);
+    return 0;
+}
+
+static bool waits_for_a_verdict(const struct task *t) {
+    return t->state == TASK_HELD && (t->hold == HOLD_REVIEW || t->hold == HOLD_EXTERNAL);
+}
+
+int apply_release(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t task = 0;
+    int r = find_in(c, fact, FROM(HELD), &task, err);
+    if (r < 0)
+        return r;
+    if (waits_for_a_verdict(task_at(c, task)))
+        return error_set(err, -EBUSY, "task %" PRIu64 " waits for a verdict: approve or reject it",
+                         fact->task);
+    task_become(c, task, to(TASK_WAITING, REASON_RELEASED));
+    return 0;
+}
+
+int apply_clear(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t task = 0;
+    int r = find_in(c, fact, FROM(WAITING) | FROM(READY) | FROM(HELD), &task, err);
+    if (r < 0)
+        return r;
+    task_reset_counters(task_at(c, task));
+    task_become(c, task, to(TASK_DRAFT, REASON_CLEARED));
+    return 0;
+}
+
+int apply_cancel(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t task = task_find_added(c, fact->task);
+    if (!task)
+        return unknown(fact, err);
+    enum task_state state = task_at(c, task)->state;
+    if (task_state_is_final(state))
+        return 1;
+    if (!task_state_is_live(state))
+        task_become(c, task, to(TASK_CANCELED, REASON_CANCELED));
+    else if (!run_order_stop(c, task, STOP_CANCEL, REASON_CANCELED))
+        task_become(c, task, to(TASK_DONE, REASON_SUCCEEDED)); /* its success was first */
+    return 0;
+}
+
+int apply_retry(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t task = 0;
+    int r = find_in(c, fact, FROM(FAILED) | FROM(CANCELED), &task, err);
+    if (r < 0)
+        return r;
+    task_reset_counters(task_at(c, task));
+    task_become(c, task, to(TASK_WAITING, REASON_RETRIED));
+    return 0;
+}
+
+int apply_again(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t task = 0;
+    int r = find_in(c, fact, FROM(DONE), &task, err);
+    if (r < 0)
+        return r;
+    task_iterate(c, task, to(TASK_WAITING, REASON_AGAIN));
+    return 0;
+}
+
+static int find_waiting_for_verdict(const struct core *c, const struct fact *fact,
+                                    uint32_t *ret_task, struct error *err) {
+    int r = find_in(c, fact, FROM(HELD), ret_task, err);
+    if (r < 0)
+        return r;
+    if (!waits_for_a_verdict(task_at(c, *ret_task)))
+        return error_set(err, -EBUSY, "task %" PRIu64 " does not wait for a verdict", fact->task);
+    return 0;
+}
+
+int apply_approve(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t task = 0;
+    int r = find_waiting_for_verdict(c, fact, &task, err);
+    if (r < 0)
+        return r;
+    task_become(c, task, to(TASK_DONE, REASON_APPROVED));
+    return 0;
+}
+
+int apply_reject(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t task = 0;
+    int r = find_waiting_for_verdict(c, fact, &task, err);
+    if (r < 0)
+        return r;
+    lease_give_kept(c, task, TASK_KEEPS_REVIEW);
+    task_iterate(c, task, to(TASK_WAITING, REASON_REJECTED));
+    return 0;
+}
+
+int apply_marked(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t task = task_find_added(c, fact->task);
+    if (!task)
+        return unknown(fact, err);
+    const struct task *t = task_at(c, task);
+    bool waits = t->state == TASK_WAITING || t->state == TASK_READY || t->state == TASK_HELD;
+    if (!waits || t->until != UNTIL_DONE)
+        return 1;
+    task_become(c, task, to(TASK_DONE, REASON_MARKED));
+    return 0;
+}
+
+int apply_priority(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t task = task_find_added(c, fact->task);
+    if (!task)
+        return unknown(fact, err);
+    struct task *t = task_at(c, task);
+    if (task_state_is_final(t->state))
+        return error_set(err, -EBUSY, "task %" PRIu64 " is %s: its priority no longer matters",
+                         fact->task, task_state_name(t->state));
+    bool ready = t->state == TASK_READY;
+    time_ms waited = ready ? queue_leave(c, task) : 0; /* its class has its priority in it */
+    t->priority = fact->priority;
+    if (ready)
+        queue_enter(c, task, waited);
+    return 0;
+}
+
+int apply_artifact(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t task = task_find_added(c, fact->task);
+    if (!task)
+        return unknown(fact, err);
+    struct task *t = task_at(c, task);
+    if (fact->artifact_present)
+        t->flags &= (uint16_t)~TASK_ARTIFACT_MISSING;
+    else
+        t->flags |= TASK_ARTIFACT_MISSING;
+    task_look_again(c, task);
+    return 0;
+}
+
+/* The record goes; others may still name it. A parent that was done stays passed for its children. */
+static void remove_task(struct core *c, uint32_t task, bool was_done) {
+    struct task *t = task_at(c, task);
+    if (c->claim.task == task)
+        claim_drop(c);
+    if (t->state == TASK_READY)
+        (void)queue_leave(c, task);
+    if (t->state == TASK_WAITING || t->state == TASK_READY)
+        c->kinds[t->kind].queued--;
+    timer_heap_remove(&c->timers, t->timer);
+    lease_give_kept(c, task, TASK_KEEPS);
+    if (t->group) {
+        struct group *g = &c->groups[t->group];
+        g->total--;
+        if (!task_state_is_final(t->state) && --g->open == 0 && g->total > 0) {
+            struct order *o = order_push(c, ORDER_GROUP, 0);
+            o->group = t->group;
+            o->to = TASK_DONE;
+        }
+    }
+    depend_forget(c, task);
+    depend_set(c, task, NULL, 0);
+    uint32_t parent = t->parent;
+    tree_remove_child(c, task);
+    if (parent) {
+        task_look_again(c,
+                        parent); /* it may have been the child that a draining parent waits for */
+        task_drop_if_unnamed(c, parent);
+    }
+    if (t->resources)
+        slab_free(&c->resource_lists, t->resources);
+    c->by_state[t->state]--;
+    struct task name = { .id = t->id,
+                         .first_child = t->first_child,
+                         .last_child = t->last_child,
+                         .needed_by = t->needed_by,
+                         .flags = was_done ? TASK_WAS_DONE : 0 };
+    *t = name;
+    tree_set_depth(c, task); /* of its children, who have a parent that is not there now */
+    task_drop_if_unnamed(c, task);
+}
+
+/* Those that depended on it and are not live or final fail. */
+static void fail_dependants(struct core *c, uint32_t task) {
+    for (uint32_t e = task_at(c, task)->needed_by; e; e = edge_at(c, e)->next_user) {
+        uint32_t user = edge_at(c, e)->task;
+        enum task_state state = task_at(c, user)->state;
+        bool held = state == TASK_HELD && !waits_for_a_verdict(task_at(c, user));
+        if (state == TASK_WAITING || state == TASK_READY || held)
+            task_become(c, user, to(TASK_FAILED, REASON_DEPENDENCY));
+    }
+}
+
+int apply_delete(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t task = task_find_added(c, fact->task);
+    if (!task)
+        return unknown(fact, err);
+    const struct task *t = task_at(c, task);
+    if (task_state_is_live(t->state))
+        return error_set(err, -EBUSY, "task %" PRIu64 " is %s: cancel it first", fact->task,
+                         task_state_name(t->state));
+    tree_orphan_below(c, task);
+    if (t->state != TASK_DONE)
+        fail_dependants(c, task);
+    remove_task(c, task, false);
+    return 0;
+}
+
+int apply_forget(struct core *c, const struct fact *fact, struct error *err) {
+    unsigned final = FROM(DONE) | FROM(FAILED) | FROM(CANCELED) | FROM(INVALIDATED);
+    uint32_t task = 0;
+    int r = find_in(c, fact, final, &task, err);
+    if (r < 0)
+        return r;
+    if (depend_needed_by_unfinished(c, task) || tree_has_unfinished_child(c, task))
+        return error_set(err, -EBUSY,
+                         "task %" PRIu64 " is still needed by a task that is not final",
+                         fact->task);
+    remove_task(c, task, task_at(c, task)->state == TASK_DONE);
+    return 0;
+}

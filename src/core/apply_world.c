@@ -1,0 +1,297 @@
+/* apply_world.c: facts about everything but tasks and runs. */
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "core/apply.h"
+#include "core/claim.h"
+#include "core/fair.h"
+#include "core/gates.h"
+#include "core/lease.h"
+#include "core/limiter.h"
+#include "core/queue.h"
+#include "core/task.h"
+
+static bool cap_is_valid(amount cap) {
+    return cap >= 0;
+}
+
+/* Wait clocks go on where nothing but leases and pace can stop a task. */
+static void advance_domains(struct core *c, time_ms by) {
+    bool world_open = !c->paused && gate_host_open(c) && gate_budget_open(c, 0);
+    for (uint32_t p = 1; p < c->project_count && world_open; p++) {
+        if (!gate_project_open(&c->projects[p]) || !gate_budget_open(c, p))
+            continue;
+        for (uint32_t h = c->projects[p].domains; h; h = domain_at(c, h)->next) {
+            struct domain *d = domain_at(c, h);
+            if (limiter_open(c, d->limiter))
+                d->clock += by;
+        }
+    }
+}
+
+int apply_clock(struct core *c, const struct fact *fact, struct error *err) {
+    (void)err;
+    if (c->clock_told && fact->now <= c->now)
+        return fact->now < c->now;
+    time_ms before = c->now;
+    if (c->clock_told)
+        advance_domains(c, fact->now - before);
+    c->clock_told = true;
+    c->now = fact->now;
+    fair_expire(c);
+    for (uint32_t l = 1; l < c->limiter_count; l++) {
+        time_ms until = c->limiters[l].spec.backoff_until;
+        if (until > before && until <= c->now)
+            c->epoch++;
+        limiter_refresh(c, l);
+    }
+    for (uint32_t a = 1; a < c->agent_count; a++) {
+        time_ms until = c->agents[a].closed_until;
+        if (until > before && until <= c->now)
+            c->epoch++;
+    }
+    return 0;
+}
+
+int apply_policy(struct core *c, const struct fact *fact, struct error *err) {
+    (void)err;
+    time_ms old_window = c->policy.fair_window;
+    queue_empty(c);
+    c->policy = *fact->policy;
+    if (c->policy.order & ORDER_BY_SCORE)
+        c->policy.order |= ORDER_BY_CREATED;
+    if (c->policy.fair == FAIR_OFF)
+        c->policy.order &= ~(unsigned)ORDER_BY_DEFICIT;
+    fair_rewindow(c, old_window);
+    fair_recharge(c);
+    key_set_cap(c, c->key_runs, c->policy.runs);
+    key_set_cap(c, c->key_roots, c->policy.roots);
+    c->overdue_from = TIME_NEVER;
+    queue_fill(c);
+    for (uint32_t h = 1; h < c->tasks.next; h++)
+        task_look_again(c, h);
+    return 0;
+}
+
+int apply_project(struct core *c, const struct fact *fact, struct error *err) {
+    const struct project_spec *spec = &fact->project;
+    if (!spec->id)
+        return error_set(err, -EINVAL, "a project needs a name");
+    if (!cap_is_valid(spec->max_running) || !cap_is_valid(spec->workspaces)
+        || !cap_is_valid(spec->review) || spec->budget < 0 || spec->weight_milli < 0)
+        return error_set(err, -ERANGE, "project '%s': weights, caps and budgets are not negative",
+                         symbol_name(&c->symbols, spec->id));
+    uint32_t index = by_symbol_get(&c->project_of, spec->id);
+    if (!index) {
+        index = (uint32_t)c->project_count++;
+        c->projects =
+            xgrow(c->projects, &c->project_capacity, c->project_count, sizeof(*c->projects));
+        struct project *p = &c->projects[index];
+        *p = (struct project){ .spec = *spec };
+        p->key = key_new(c, LEASE_PROJECT, spec->id, spec->max_running);
+        p->key_workspaces = key_new(c, LEASE_WORKSPACES, spec->id, spec->workspaces);
+        p->key_review = key_new(c, LEASE_REVIEW, spec->id, spec->review);
+        key_at(c, p->key)->owner = key_at(c, p->key_workspaces)->owner = index;
+        key_at(c, p->key_review)->owner = index;
+        by_symbol_set(&c->project_of, spec->id, index);
+        return 0;
+    }
+    struct project *p = &c->projects[index];
+    if (p->spec.workspaces_kept != spec->workspaces_kept)
+        return error_set(err, -EBUSY,
+                         "project '%s': whether workspaces stay with a task is fixed when it is "
+                         "first told",
+                         symbol_name(&c->symbols, spec->id));
+    p->spec = *spec;
+    key_set_cap(c, p->key, spec->max_running);
+    key_set_cap(c, p->key_workspaces, spec->workspaces);
+    key_set_cap(c, p->key_review, spec->review);
+    p->best_epoch = 0;
+    fair_count_project(c, index);
+    return 0;
+}
+
+int apply_kind(struct core *c, const struct fact *fact, struct error *err) {
+    const struct kind_spec *spec = &fact->kind_spec;
+    if (!spec->id || !cap_is_valid(spec->max_running))
+        return error_set(err, -EINVAL, "kind '%s' needs a name and a cap that is not negative",
+                         symbol_name(&c->symbols, spec->id));
+    uint32_t index = by_symbol_get(&c->kind_of, spec->id);
+    if (!index) {
+        index = (uint32_t)c->kind_count++;
+        c->kinds = xgrow(c->kinds, &c->kind_capacity, c->kind_count, sizeof(*c->kinds));
+        c->kinds[index] = (struct kind){ 0 };
+        c->kinds[index].key = key_new(c, LEASE_KIND, spec->id, spec->max_running);
+        by_symbol_set(&c->kind_of, spec->id, index);
+    }
+    c->kinds[index].spec = *spec;
+    key_set_cap(c, c->kinds[index].key, spec->max_running);
+    c->epoch++; /* the base is part of the score */
+    return 0;
+}
+
+/* Tasks that name the agent and no limiter of their own follow it to another one. */
+static void agent_move_tasks(struct core *c, uint32_t agent, uint32_t limiter) {
+    queue_empty(c);
+    for (uint32_t h = 1; h < c->tasks.next; h++) {
+        struct task *t = task_at(c, h);
+        if (t->state == TASK_ABSENT || t->agent != agent || (t->flags & TASK_OWN_LIMITER))
+            continue;
+        if (task_state_is_live(t->state)) /* its order may be refused: it has waited as long */
+            t->ready_clock +=
+                queue_clock(c, t->project, limiter) - queue_clock(c, t->project, t->limiter);
+        t->limiter = limiter;
+    }
+    c->agents[agent].limiter = limiter;
+    queue_fill(c);
+}
+
+int apply_agent(struct core *c, const struct fact *fact, struct error *err) {
+    const struct agent_spec *spec = &fact->agent;
+    if (!spec->id || !cap_is_valid(spec->slots))
+        return error_set(err, -EINVAL, "agent '%s' needs a name and a cap that is not negative",
+                         symbol_name(&c->symbols, spec->id));
+    uint32_t limiter = by_symbol_get(&c->limiter_of, spec->limiter);
+    if (spec->limiter && !limiter)
+        return error_set(err, -ENOENT, "agent '%s': limiter '%s' is not known",
+                         symbol_name(&c->symbols, spec->id),
+                         symbol_name(&c->symbols, spec->limiter));
+    uint32_t index = by_symbol_get(&c->agent_of, spec->id);
+    if (!index) {
+        index = (uint32_t)c->agent_count++;
+        c->agents = xgrow(c->agents, &c->agent_capacity, c->agent_count, sizeof(*c->agents));
+        c->agents[index] = (struct agent){ .limiter = limiter };
+        c->agents[index].key = key_new(c, LEASE_AGENT, spec->id, spec->slots);
+        by_symbol_set(&c->agent_of, spec->id, index);
+    }
+    struct agent *a = &c->agents[index];
+    if (a->limiter != limiter)
+        agent_move_tasks(c, index, limiter);
+    c->roster_count += (uint32_t)spec->roster - (uint32_t)a->spec.roster;
+    if (spec->roster)
+        claim_drop(c);
+    a->spec = *spec;
+    key_set_cap(c, a->key, spec->roster ? 1 : spec->slots);
+    key_set_outside(c, a->key, spec->roster && !spec->idle ? 1 : 0);
+    return 0;
+}
+
+int apply_limiter(struct core *c, const struct fact *fact, struct error *err) {
+    const struct limiter_spec *spec = &fact->limiter;
+    if (!spec->id || !cap_is_valid(spec->policy.max_running))
+        return error_set(err, -EINVAL, "limiter '%s' needs a name and a cap that is not negative",
+                         symbol_name(&c->symbols, spec->id));
+    uint32_t index = by_symbol_get(&c->limiter_of, spec->id);
+    if (index) {
+        c->limiters[index].spec.policy = spec->policy;
+        limiter_refresh(c, index);
+        return 0;
+    }
+    index = (uint32_t)c->limiter_count++;
+    c->limiters = xgrow(c->limiters, &c->limiter_capacity, c->limiter_count, sizeof(*c->limiters));
+    struct limiter *l = &c->limiters[index];
+    *l = (struct limiter){ .spec = *spec };
+    l->key = key_new(c, LEASE_LIMITER, spec->id, spec->policy.max_running);
+    if (spec->hits > 0) {
+        l->in_backoff = true;
+        l->backoff_since = l->last_hit = c->now;
+    }
+    by_symbol_set(&c->limiter_of, spec->id, index);
+    limiter_refresh(c, index);
+    return 0;
+}
+
+int apply_limiter_clear(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t index = by_symbol_get(&c->limiter_of, fact->limiter_clear);
+    if (!index)
+        return error_set(err, -ENOENT, "limiter '%s' is not known",
+                         symbol_name(&c->symbols, fact->limiter_clear));
+    limiter_clear(c, index);
+    return 0;
+}
+
+int apply_resource(struct core *c, const struct fact *fact, struct error *err) {
+    if (!fact->resource.id || !cap_is_valid(fact->resource.cap))
+        return error_set(err, -EINVAL, "resource '%s' needs a name and a cap that is not negative",
+                         symbol_name(&c->symbols, fact->resource.id));
+    key_set_cap(c, key_resource(c, fact->resource.id), fact->resource.cap);
+    return 0;
+}
+
+int apply_workspace(struct core *c, const struct fact *fact, struct error *err) {
+    if (!fact->workspace.id)
+        return error_set(err, -EINVAL, "a workspace needs a name");
+    uint32_t key = key_workspace(c, fact->workspace.id);
+    key_at(c, key)->outside_task = fact->workspace.locked_by;
+    bool locked = fact->workspace.locked || fact->workspace.locked_by;
+    key_set_outside(c, key, locked ? 1 : 0);
+    if (fact->workspace.locked_by)
+        queue_recheck_parked(c, task_find(c, fact->workspace.locked_by), key);
+    return 0;
+}
+
+int apply_host(struct core *c, const struct fact *fact, struct error *err) {
+    (void)err;
+    c->host_disk = fact->host.disk_free_mb;
+    c->host_memory = fact->host.memory_free_mb;
+    c->host_load = fact->host.load_milli;
+    return 0;
+}
+
+int apply_budget(struct core *c, const struct fact *fact, struct error *err) {
+    if (fact->budget < 0)
+        return error_set(err, -ERANGE, "a budget is not negative");
+    c->budget = fact->budget;
+    return 0;
+}
+
+int apply_usage(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t project = by_symbol_get(&c->project_of, fact->usage.project);
+    if (fact->usage.project && !project)
+        return error_set(err, -ENOENT, "project '%s' is not known",
+                         symbol_name(&c->symbols, fact->usage.project));
+    struct bucket what = {
+        .share = fact->usage.tokens,
+        .reported = fact->usage.tokens,
+        .reports = fact->usage.tokens ? fact->usage.completions : 0,
+        .starts = fact->usage.starts,
+        .completions = fact->usage.completions,
+    };
+    fair_record(c, project, time_min(fact->usage.at, c->now), &what);
+    return 0;
+}
+
+int apply_external(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t limiter = by_symbol_get(&c->limiter_of, fact->external.limiter);
+    uint32_t project = by_symbol_get(&c->project_of, fact->external.project);
+    if (!limiter && !project)
+        return error_set(err, -ENOENT, "external runs need a project or a limiter that is known");
+    if (limiter)
+        key_set_outside(c, c->limiters[limiter].key, fact->external.running);
+    if (!project)
+        return 0;
+    struct project *p = &c->projects[project];
+    amount others = key_at(c, c->key_runs)->outside - p->external;
+    key_set_outside(c, p->key, fact->external.running);
+    key_set_outside(c, c->key_runs, others + fact->external.running);
+    fair_set_external(c, project, fact->external.running);
+    return 0;
+}
+
+int apply_pause(struct core *c, const struct fact *fact, struct error *err) {
+    (void)fact, (void)err;
+    c->paused = true;
+    return 0;
+}
+
+int apply_resume(struct core *c, const struct fact *fact, struct error *err) {
+    (void)fact, (void)err;
+    c->paused = false;
+    return 0;
+}
+
+int apply_tick(struct core *c, const struct fact *fact, struct error *err) {
+    (void)fact, (void)err;
+    c->tick_asked = true;
+    return 0;
+}

@@ -1,0 +1,360 @@
+/* core.c: begin, end, and the few questions that only count. See core.h. */
+#include "core/core.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "core/decide.h"
+#include "core/fair.h"
+#include "core/gates.h"
+#include "core/lease.h"
+#include "core/limiter.h"
+#include "core/queue.h"
+#include "core/score.h"
+#include "core/state.h"
+#include "core/task.h"
+
+uint32_t by_symbol_get(const struct by_symbol *map, sym name) {
+    return name < map->capacity ? map->index[name] : 0;
+}
+
+void by_symbol_set(struct by_symbol *map, sym name, uint32_t index) {
+    size_t before = map->capacity;
+    map->index = xgrow(map->index, &map->capacity, (size_t)name + 1, sizeof(*map->index));
+    for (size_t i = before; i < map->capacity; i++)
+        map->index[i] = 0;
+    map->index[name] = index;
+}
+
+/* Entry 0 of each array: "none". */
+static void add_neutral_entries(struct core *c) {
+    c->projects = xgrow(NULL, &c->project_capacity, 1, sizeof(*c->projects));
+    c->projects[0] = (struct project){ 0 };
+    c->kinds = xgrow(NULL, &c->kind_capacity, 1, sizeof(*c->kinds));
+    c->kinds[0] = (struct kind){ 0 };
+    c->agents = xgrow(NULL, &c->agent_capacity, 1, sizeof(*c->agents));
+    c->agents[0] = (struct agent){ 0 };
+    c->limiters = xgrow(NULL, &c->limiter_capacity, 1, sizeof(*c->limiters));
+    c->limiters[0] = (struct limiter){ 0 };
+    c->groups = xgrow(NULL, &c->group_capacity, 1, sizeof(*c->groups));
+    c->groups[0] = (struct group){ 0 };
+    c->project_count = c->kind_count = c->agent_count = c->limiter_count = c->group_count = 1;
+}
+
+struct core *core_new(void) {
+    struct core *c = xcalloc(1, sizeof(*c));
+    symbol_table_init(&c->symbols);
+    policy_default(&c->policy);
+    slab_init(&c->tasks, sizeof(struct task));
+    slab_init(&c->runs, sizeof(struct run));
+    slab_init(&c->keys, sizeof(struct key));
+    slab_init(&c->parks, sizeof(struct park));
+    slab_init(&c->classes, sizeof(struct queue_class));
+    slab_init(&c->domains, sizeof(struct domain));
+    slab_init(&c->edges, sizeof(struct edge));
+    slab_init(&c->resource_lists, sizeof(struct resource_list));
+    id_map_init(&c->task_map, task_same, c);
+    id_map_init(&c->class_map, queue_class_same, c);
+    id_map_init(&c->serial_map, lease_serial_same, c);
+    timer_heap_init(&c->timers, task_timer_moved, c);
+    add_neutral_entries(c);
+    c->budget = UNLIMITED;
+    c->host_disk = c->host_memory = c->host_load = -1;
+    c->key_runs = key_new(c, LEASE_RUNS, 0, c->policy.runs);
+    c->key_roots = key_new(c, LEASE_ROOTS, 0, c->policy.roots);
+    c->epoch = 1;
+    c->overdue_from = TIME_NEVER;
+    return c;
+}
+
+static void free_lists(struct core *c) {
+    for (uint32_t h = 1; h < c->classes.next; h++) {
+        struct queue_class *k = class_at(c, h);
+        if (!k->domain)
+            continue;
+        order_list_finish(&k->by_created);
+        order_list_finish(&k->by_ready);
+        order_list_finish(&k->parked_by_ready);
+    }
+    for (uint32_t h = 1; h < c->parks.next; h++) {
+        struct park *p = park_at(c, h);
+        if (!p->cls)
+            continue;
+        order_list_finish(&p->by_created);
+        order_list_finish(&p->by_ready);
+    }
+    for (size_t i = 1; i < c->project_count; i++) {
+        free(c->projects[i].classes);
+        free(c->projects[i].window.buckets);
+    }
+    free(c->unowned.buckets);
+}
+
+void core_free(struct core *c) {
+    if (!c)
+        return;
+    free_lists(c);
+    struct slab *slabs[] = { &c->tasks,   &c->runs,    &c->keys,  &c->parks,
+                             &c->classes, &c->domains, &c->edges, &c->resource_lists };
+    for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
+        slab_finish(slabs[i]);
+    id_map_finish(&c->task_map);
+    id_map_finish(&c->class_map);
+    id_map_finish(&c->serial_map);
+    timer_heap_finish(&c->timers);
+    void *arrays[] = { c->projects,
+                       c->kinds,
+                       c->agents,
+                       c->limiters,
+                       c->groups,
+                       c->active,
+                       c->orders,
+                       c->pending,
+                       c->adopted,
+                       c->seen,
+                       c->project_of.index,
+                       c->kind_of.index,
+                       c->agent_of.index,
+                       c->limiter_of.index,
+                       c->resource_of.index,
+                       c->workspace_of.index };
+    for (size_t i = 0; i < ARRAY_SIZE(arrays); i++)
+        free(arrays[i]);
+    symbol_table_finish(&c->symbols);
+    free(c);
+}
+
+struct symbol_table *core_symbols(struct core *c) {
+    return &c->symbols;
+}
+
+const struct order *core_decide(struct core *c, size_t *ret_count) {
+    if (c->orders_given) {
+        c->order_count = 0;
+        c->orders_given = false;
+    }
+    decide_timers(c);
+    decide_starts(c);
+    c->orders_given = true;
+    *ret_count = c->order_count;
+    return c->orders;
+}
+
+static time_ms budgets_open_at(const struct core *c) {
+    time_ms at = TIME_NEVER;
+    bool closed = !gate_budget_open(c, 0);
+    if (closed)
+        at = fair_budget_opens(c, 0);
+    for (uint32_t p = 1; p < c->project_count; p++) {
+        if (c->projects[p].ready == 0 || gate_budget_open(c, p))
+            continue;
+        at = time_min(at, fair_budget_opens(c, p));
+        closed = true;
+    }
+    /* What is reserved changes with the estimates, when anything leaves the window. */
+    return closed && c->reserved > 0 ? time_min(at, fair_next_leaving(c)) : at;
+}
+
+/* Times at which a closed gate opens by itself, for gates behind which somebody waits. */
+static time_ms gates_open_at(const struct core *c) {
+    time_ms at = TIME_NEVER;
+    for (uint32_t l = 1; l < c->limiter_count; l++) {
+        const struct limiter *limiter = &c->limiters[l];
+        if (limiter->ready == 0 && c->roster_count == 0)
+            continue;
+        if (!limiter->spec.closed && limiter->spec.backoff_until > c->now)
+            at = time_min(at, limiter->spec.backoff_until);
+        at = time_min(at, limiter_rises_at(c, l));
+    }
+    for (uint32_t a = 1; a < c->agent_count; a++) {
+        if (c->agents[a].closed_until > c->now)
+            at = time_min(at, c->agents[a].closed_until);
+    }
+    return time_min(at, budgets_open_at(c));
+}
+
+time_ms core_next_wakeup(const struct core *c) {
+    time_ms at = timer_heap_next(&c->timers);
+    if (c->ready == 0)
+        return at;
+    at = time_min(at, gates_open_at(c));
+    if (!c->paused && !pace_open(c))
+        at = time_min(at, pace_opens_at(c));
+    return at;
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+bool core_task(const struct core *c, task_id id, struct task_view *ret) {
+    uint32_t handle = task_find_added(c, id);
+    if (!handle)
+        return false;
+    const struct task *t = task_at(c, handle);
+    *ret = (struct task_view){
+        .id = t->id,
+        .state = t->state,
+        .hold = t->hold,
+        .reason = t->reason,
+        .until = t->until,
+        .project = c->projects[t->project].spec.id,
+        .kind = c->kinds[t->kind].spec.id,
+        .agent = c->agents[t->agent].spec.id,
+        .limiter = c->limiters[t->limiter].spec.id,
+        .workspace = t->workspace_key ? key_at(c, t->workspace_key)->name : 0,
+        .priority = t->priority,
+        .score = score_of(c, t),
+        .depth = t->depth,
+        .iteration = t->iteration,
+        .attempt = t->attempt,
+        .failures = t->failures,
+        .launch_failures = t->launch_failures,
+        .losses = t->losses,
+        .restarts = t->restarts,
+        .parent = t->parent ? task_at(c, t->parent)->id : 0,
+        .created_at = t->created_at,
+        .not_before = t->not_before,
+    };
+    if (t->state == TASK_READY) {
+        ret->waited = queue_waited(c, t);
+        ret->overdue = queue_overdue(c, t);
+    }
+    if (t->run) {
+        ret->phase = run_at(c, t->run)->phase;
+        ret->started_at = run_at(c, t->run)->started_at;
+        ret->agent = c->agents[run_at(c, t->run)->agent].spec.id;
+    }
+    return true;
+}
+
+static size_t memory_of(const struct core *c) {
+    const struct slab *slabs[] = { &c->tasks,   &c->runs,    &c->keys,  &c->parks,
+                                   &c->classes, &c->domains, &c->edges, &c->resource_lists };
+    size_t bytes = sizeof(*c) + id_map_bytes(&c->task_map) + id_map_bytes(&c->class_map)
+                   + id_map_bytes(&c->serial_map) + c->symbols.arena.total;
+    for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
+        bytes += slab_bytes(slabs[i]);
+    for (uint32_t h = 1; h < c->classes.next; h++) {
+        const struct queue_class *k = class_at(c, h);
+        if (k->domain)
+            bytes += order_list_bytes(&k->by_created) + order_list_bytes(&k->by_ready)
+                     + order_list_bytes(&k->parked_by_ready);
+    }
+    for (uint32_t h = 1; h < c->parks.next; h++) {
+        const struct park *p = park_at(c, h);
+        if (p->cls)
+            bytes += order_list_bytes(&p->by_created) + order_list_bytes(&p->by_ready);
+    }
+    bytes += c->timers.capacity * sizeof(struct timer_entry);
+    bytes += c->order_capacity * sizeof(*c->orders) + c->pending_capacity * sizeof(*c->pending);
+    return bytes + c->project_capacity * sizeof(*c->projects);
+}
+
+void core_count(const struct core *c, struct core_counts *ret) {
+    *ret = (struct core_counts){
+        .classes = c->classes.used,
+        .projects = (uint32_t)c->project_count - 1,
+        .keys = c->keys.used,
+        .runs_used = key_at(c, c->key_runs)->held + key_at(c, c->key_runs)->outside,
+        .runs_cap = key_at(c, c->key_runs)->cap,
+        .bytes = memory_of(c),
+    };
+    for (int i = 0; i < TASK_STATE_MAX; i++)
+        ret->by_state[i] = c->by_state[i];
+}
+
+static uint32_t find_key(const struct core *c, enum lease_kind kind, sym name) {
+    uint32_t project = by_symbol_get(&c->project_of, name);
+    uint32_t k = by_symbol_get(&c->kind_of, name), a = by_symbol_get(&c->agent_of, name);
+    uint32_t l = by_symbol_get(&c->limiter_of, name);
+    switch (kind) {
+    case LEASE_RUNS:
+        return c->key_runs;
+    case LEASE_ROOTS:
+        return c->key_roots;
+    case LEASE_PROJECT:
+        return c->projects[project].key;
+    case LEASE_WORKSPACES:
+        return c->projects[project].key_workspaces;
+    case LEASE_REVIEW:
+        return c->projects[project].key_review;
+    case LEASE_KIND:
+        return c->kinds[k].key;
+    case LEASE_AGENT:
+        return c->agents[a].key;
+    case LEASE_LIMITER:
+        return c->limiters[l].key;
+    case LEASE_RESOURCE:
+        return by_symbol_get(&c->resource_of, name);
+    case LEASE_WORKSPACE:
+        return by_symbol_get(&c->workspace_of, name);
+    case LEASE_TASK:
+    case LEASE_SERIAL:
+    case LEASE_AGENTS:
+    case LEASE_KIND_MAX:
+        break;
+    }
+    return 0;
+}
+
+bool core_lease(const struct core *c, enum lease_kind kind, sym name, amount *ret_used,
+                amount *ret_cap) {
+    uint32_t key = find_key(c, kind, name);
+    if (!key)
+        return false;
+    *ret_used = key_at(c, key)->held + key_at(c, key)->outside;
+    *ret_cap = key_at(c, key)->cap;
+    return true;
+}
+
+bool core_share(const struct core *c, sym project, struct share_view *ret) {
+    uint32_t index = by_symbol_get(&c->project_of, project);
+    if (!index)
+        return false;
+    const struct project *p = &c->projects[index];
+    *ret = (struct share_view){
+        .tokens = p->window.sum.share,
+        .reserved = p->reserved,
+        .starts = p->window.sum.starts,
+        .completions = p->window.sum.completions,
+        .ready = p->ready,
+        .live = p->live,
+        .weight_milli = p->spec.weight_milli,
+        .open = p->spec.active && !p->spec.paused,
+    };
+    return true;
+}
+
+bool core_limiter(const struct core *c, sym limiter, struct limiter_view *ret) {
+    uint32_t index = by_symbol_get(&c->limiter_of, limiter);
+    if (!index)
+        return false;
+    const struct limiter *l = &c->limiters[index];
+    const struct key *k = key_at(c, l->key);
+    *ret = (struct limiter_view){
+        .backoff_until = l->spec.backoff_until > c->now ? l->spec.backoff_until : 0,
+        .hits = l->spec.hits,
+        .used = k->held + k->outside,
+        .cap = k->cap,
+        .full_cap = l->spec.policy.max_running,
+        .closed = l->spec.closed,
+        .probing = limiter_probing(l),
+    };
+    return true;
+}
+
+amount core_queue_depth(const struct core *c, sym kind) {
+    if (!kind)
+        return (amount)c->by_state[TASK_WAITING] + c->by_state[TASK_READY];
+    uint32_t index = by_symbol_get(&c->kind_of, kind);
+    return index ? c->kinds[index].queued : 0;
+}
+
+enum admission core_admission(const struct core *c, amount *ret_depth, amount *ret_limit) {
+    amount depth = core_queue_depth(c, 0);
+    bool full = depth >= c->policy.queue.hard;
+    *ret_depth = depth;
+    *ret_limit = full ? c->policy.queue.hard : c->policy.queue.soft;
+    if (full)
+        return ADMIT_DEFER;
+    return depth > c->policy.queue.soft ? ADMIT_WARN : ADMIT;
+}

@@ -1,0 +1,146 @@
+/* core.h: facts in, orders and reasons out.
+ *
+ * Life:       core_new → core_apply (any number of facts) → core_decide → carry out its orders
+ *             → core_apply (what happened) → … → core_free
+ * A turn:     tell FACT_CLOCK once, then everything that happened, then call core_decide once.
+ * Pure:       no clock, no I/O, no randomness, no logging. The same facts give the same orders.
+ * Cost:       a fact costs what it touches (a task's dependants, children); a decision costs the
+ *             projects and classes it compares. Nothing walks over the waiting tasks.
+ * Orders:     a START has taken its leases, its attempt and its reservation when it is returned. It
+ *             is then confirmed (FACT_RUN_STARTED), refused (FACT_ORDER_REFUSED: all three are
+ *             given back), or has failed (FACT_RUN_ENDED with OUTCOME_LAUNCH).
+ * Restart:    apply the world, then FACT_TASK_ADDED for each stored task in the order of their
+ *             numbers, live ones with their state and attempt: leases are rebuilt from them. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "core/fact.h"
+#include "core/order.h"
+
+struct core;
+
+struct core *core_new(void);
+void core_free(struct core *core);
+
+/* Names of projects, kinds, agents, limiters, resources, workspaces and phases. */
+struct symbol_table *core_symbols(struct core *core);
+
+/* 0: applied. 1: came too late or twice, ignored. <0: refused with a sentence, nothing changed. */
+int core_apply(struct core *core, const struct fact *fact, struct error *err);
+
+/* Decides for the current clock. Returns all orders since the last call, in order: the changes that
+ * facts caused, then what starts now. The list is valid until the next core_apply or core_decide. */
+const struct order *core_decide(struct core *core, size_t *ret_count);
+
+/* When a decision could differ although nothing is told before; TIME_NEVER: only a fact can. */
+time_ms core_next_wakeup(const struct core *core);
+
+/* --- why ------------------------------------------------------------------------------------- */
+
+/* One gate as it stands for one task. */
+struct verdict {
+    enum gate gate;
+    bool open;
+    bool ramping;          /* with LEASE_LIMITER: the cap is below the full one for now */
+    enum lease_kind lease; /* with GATE_LEASE */
+    sym key;               /* what the lease, limiter, agent or project is called */
+    sym key_project;       /* with LEASE_SERIAL: project/phase/kind */
+    sym key_kind;
+    enum task_state about_state;
+    enum hold hold;
+    uint32_t count;   /* how many dependencies are missing */
+    task_id about;    /* the dependency, the parent, the task a place is reserved for; or 0 */
+    amount used, cap; /* with leases and budgets */
+    time_ms opens_at; /* TIME_NEVER: nobody knows */
+};
+
+#define VERDICT_MAX 40
+
+/* All gates of a task, in order. Fills at most VERDICT_MAX; returns the number, 0 if unknown. */
+size_t core_explain(const struct core *core, task_id task, struct verdict ret[VERDICT_MAX]);
+
+/* The first gate that is closed. False: none is (it runs, is final, or will start in this turn). */
+bool core_blocked(const struct core *core, task_id task, struct verdict *ret);
+
+/* Task numbers as people know them. */
+struct task_names {
+    const char *(*name)(const void *ctx, task_id task);
+    const void *ctx;
+};
+
+/* "lease:kind:plan": compared by tests. */
+void verdict_code(const struct verdict *v, const struct symbol_table *symbols, struct strbuf *out);
+/* For people: names the thing and what clears it. */
+void verdict_sentence(const struct verdict *v, const struct symbol_table *symbols,
+                      const struct task_names *names, struct strbuf *out);
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+struct task_view {
+    task_id id;
+    enum task_state state;
+    enum hold hold;
+    enum reason reason; /* of the last change */
+    enum run_phase phase;
+    enum until until;
+    sym project, kind, agent, limiter, workspace;
+    int32_t priority;
+    int32_t score; /* now */
+    uint32_t depth, iteration, attempt;
+    uint16_t failures, launch_failures, losses, restarts;
+    task_id parent;
+    time_ms created_at, not_before;
+    time_ms waited; /* that counts for max_wait */
+    bool overdue;
+    time_ms started_at; /* of the live run */
+};
+
+bool core_task(const struct core *core, task_id task, struct task_view *ret);
+
+struct core_counts {
+    uint32_t by_state[TASK_STATE_MAX];
+    uint32_t classes, projects, keys;
+    amount runs_used, runs_cap;
+    size_t bytes; /* memory of the core */
+};
+
+void core_count(const struct core *core, struct core_counts *ret);
+
+/* Places of a limited key: used and cap as they are now. False: no such key. */
+bool core_lease(const struct core *core, enum lease_kind kind, sym name, amount *ret_used,
+                amount *ret_cap);
+
+/* A project's tokens and starts in the window, charged runs included. */
+struct share_view {
+    int64_t tokens;   /* ended runs in the window */
+    int64_t reserved; /* charged to live runs */
+    uint32_t starts, completions;
+    uint32_t ready, live;
+    int64_t weight_milli;
+    bool open; /* active and not paused */
+};
+bool core_share(const struct core *core, sym project, struct share_view *ret);
+
+struct limiter_view {
+    time_ms backoff_until; /* 0: open */
+    uint32_t hits;
+    amount used, cap, full_cap;
+    bool closed, probing;
+};
+bool core_limiter(const struct core *core, sym limiter, struct limiter_view *ret);
+
+/* --- admission ------------------------------------------------------------------------------- */
+
+enum admission {
+    ADMIT,      /* take it */
+    ADMIT_WARN, /* take it and say that the queue is long */
+    ADMIT_DEFER /* store nothing: the queue is full */
+};
+
+/* May one more task come, with the queue (waiting and ready) as long as it is? */
+enum admission core_admission(const struct core *core, amount *ret_depth, amount *ret_limit);
+
+/* How many waiting and ready tasks of one kind (0: of all kinds). */
+amount core_queue_depth(const struct core *core, sym kind);

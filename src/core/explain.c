@@ -1,0 +1,187 @@
+/* explain.c: why does this task not run?
+ *
+ * Asks the same functions as the decision, gate by gate, in the order in which they are shown. It
+ * looks at one task only; nothing here is kept. */
+#include <string.h>
+
+#include "core/core.h"
+#include "core/depend.h"
+#include "core/fair.h"
+#include "core/gates.h"
+#include "core/lease.h"
+#include "core/limiter.h"
+#include "core/state.h"
+#include "core/task.h"
+
+struct explaining {
+    const struct core *c;
+    uint32_t handle;
+    const struct task *t;
+    struct verdict *list;
+    size_t count;
+};
+
+static struct verdict *add(struct explaining *x, enum gate gate, bool open) {
+    struct verdict *v = &x->list[x->count++];
+    *v = (struct verdict){ .gate = gate, .open = open, .opens_at = TIME_NEVER };
+    return v;
+}
+
+static void explain_state(struct explaining *x) {
+    const struct core *c = x->c;
+    const struct task *t = x->t;
+    const struct project *p = &c->projects[t->project];
+    add(x, GATE_PAUSED, !c->paused);
+    add(x, GATE_PROJECT, gate_project_open(p))->key = p->spec.id;
+    bool held = t->state == TASK_HELD && t->hold != HOLD_BREAKER;
+    struct verdict *v = add(x, GATE_HELD, !held);
+    v->hold = t->hold;
+    if (held && t->not_before > 0)
+        v->opens_at = t->not_before;
+}
+
+static void explain_prerequisites(struct explaining *x) {
+    const struct core *c = x->c;
+    const struct task *t = x->t;
+    struct verdict *v = add(x, GATE_DEPENDENCY, t->unmet == 0);
+    uint32_t unmet = depend_first_unmet(c, x->handle);
+    v->count = t->unmet;
+    if (unmet) {
+        v->about = task_at(c, unmet)->id;
+        v->about_state = task_at(c, unmet)->state;
+    }
+    v = add(x, GATE_PARENT, task_parent_passed(c, t));
+    if (t->parent) {
+        v->about = task_at(c, t->parent)->id;
+        v->about_state = task_at(c, t->parent)->state;
+    }
+    v = add(x, GATE_ARTIFACT, !(t->flags & TASK_ARTIFACT_MISSING));
+    v->about = t->parent ? task_at(c, t->parent)->id : 0;
+}
+
+static void explain_breaker_and_limiter(struct explaining *x) {
+    const struct core *c = x->c;
+    const struct task *t = x->t;
+    bool own = t->state == TASK_HELD && t->hold == HOLD_BREAKER;
+    bool agent = !gate_agent_open(c, t->agent);
+    struct verdict *v = add(x, GATE_BREAKER, !own && !agent);
+    if (own)
+        v->opens_at = t->not_before > 0 ? t->not_before : TIME_NEVER;
+    if (agent) {
+        v->key = own ? 0 : c->agents[t->agent].spec.id;
+        v->opens_at = own ? time_max(v->opens_at, c->agents[t->agent].closed_until)
+                          : c->agents[t->agent].closed_until;
+    }
+    v = add(x, GATE_LIMITER, limiter_open(c, t->limiter));
+    v->key = c->limiters[t->limiter].spec.id;
+    if (!v->open && !c->limiters[t->limiter].spec.closed)
+        v->opens_at = c->limiters[t->limiter].spec.backoff_until;
+}
+
+static void explain_budget(struct explaining *x, enum gate gate, uint32_t project) {
+    const struct core *c = x->c;
+    struct verdict *v = add(x, gate, gate_budget_open(c, project));
+    v->used = fair_budget_used(c, project);
+    v->cap = project ? c->projects[project].spec.budget : c->budget;
+    v->key = c->projects[project].spec.id;
+    if (!v->open)
+        v->opens_at = fair_budget_opens(c, project);
+}
+
+static void explain_key(struct explaining *x, uint32_t key) {
+    const struct core *c = x->c;
+    const struct key *k = key_at(c, key);
+    struct verdict *v = add(x, GATE_LEASE, key_has_place(c, key, x->handle));
+    v->lease = k->kind;
+    v->key = k->name;
+    v->key_project = k->project;
+    v->key_kind = k->kind_name;
+    v->used = k->held + k->outside;
+    v->cap = k->cap;
+    if (k->claimed && c->claim.task != x->handle)
+        v->about = task_at(c, c->claim.task)->id;
+    if (k->outside_task && k->outside_task != x->t->id)
+        v->about = k->outside_task;
+    if (k->kind != LEASE_LIMITER)
+        return;
+    v->ramping = k->cap < c->limiters[x->t->limiter].spec.policy.max_running;
+    if (!v->open && v->used <= v->cap)
+        v->opens_at = limiter_rises_at(c, x->t->limiter);
+}
+
+/* With a roster, somebody must be idle: the one it names, or anyone. */
+static bool roster_has_idle(const struct core *c, const struct task *t) {
+    for (uint32_t agent = 1; agent < c->agent_count; agent++) {
+        if (!c->agents[agent].spec.roster)
+            continue;
+        uint32_t limiter =
+            t->limiter ? 0 : c->agents[agent].limiter; /* its own has its own gates */
+        if (key_has_place(c, c->agents[agent].key, 0) && gate_agent_open(c, agent)
+            && limiter_open(c, limiter)
+            && (!limiter || key_has_place(c, c->limiters[limiter].key, 0)))
+            return true;
+    }
+    return false;
+}
+
+static void explain_roster(struct explaining *x) {
+    const struct core *c = x->c;
+    if (x->t->agent && !c->agents[x->t->agent].spec.roster) {
+        struct verdict *v = add(x, GATE_LEASE, false);
+        v->lease = LEASE_AGENT;
+        v->key = c->agents[x->t->agent].spec.id;
+    } else if (!x->t->agent) {
+        add(x, GATE_LEASE, roster_has_idle(c, x->t))->lease = LEASE_AGENTS;
+    }
+}
+
+static void explain_leases(struct explaining *x) {
+    const struct core *c = x->c;
+    uint32_t needs[NEEDS_MAX];
+    size_t count = lease_needs(c, x->handle, x->t->agent, x->t->limiter, needs);
+    add(x, GATE_LEASE, true)->lease = LEASE_TASK;
+    bool roster_done = c->roster_count == 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!roster_done && key_at(c, needs[i])->kind > LEASE_KIND) {
+            explain_roster(x);
+            roster_done = true;
+        }
+        explain_key(x, needs[i]);
+    }
+}
+
+size_t core_explain(const struct core *c, task_id id, struct verdict ret[VERDICT_MAX]) {
+    uint32_t handle = task_find_added(c, id);
+    if (!handle)
+        return 0;
+    struct explaining x = { .c = c, .handle = handle, .t = task_at(c, handle), .list = ret };
+    explain_state(&x);
+    explain_prerequisites(&x);
+    explain_breaker_and_limiter(&x);
+    add(&x, GATE_HOST, gate_host_open(c));
+    explain_budget(&x, GATE_BUDGET, 0);
+    explain_budget(&x, GATE_PROJECT_BUDGET, x.t->project);
+    explain_leases(&x);
+    struct verdict *pace = add(&x, GATE_PACE, pace_open(c));
+    if (!pace->open)
+        pace->opens_at = pace_opens_at(c);
+    return x.count;
+}
+
+bool core_blocked(const struct core *c, task_id id, struct verdict *ret) {
+    struct verdict list[VERDICT_MAX];
+    uint32_t handle = task_find_added(c, id);
+    if (!handle)
+        return false;
+    enum task_state state = task_at(c, handle)->state;
+    if (state != TASK_WAITING && state != TASK_READY && state != TASK_HELD)
+        return false;
+    size_t count = core_explain(c, id, list);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].open)
+            continue;
+        *ret = list[i];
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,190 @@
+/* fact.h: everything the core is ever told.
+ *
+ * A fact is plain data and one call applies it (core.h: core_apply). The daemon stores what it
+ * tells the core, a test writes histories of them, `plan` and `sim` make them from a snapshot.
+ * Pointers inside a fact are read during the call and not kept.
+ *
+ * Adding a fact
+ *   1. a value of enum fact_kind and its part of the union, here; its name in fact.c
+ *   2. its function in apply_*.c and one line in the table in apply.c
+ *   3. its effect in the slow model: tests/model/
+ * tests/unit/test_core.c fails when a fact has no name or no function. */
+#pragma once
+
+#include <stddef.h>
+
+#include "core/model.h"
+#include "core/policy.h"
+
+enum fact_kind {
+    /* the world */
+    FACT_CLOCK,   /* time went on (never backwards; an older time is ignored) */
+    FACT_POLICY,  /* the configuration changed */
+    FACT_PROJECT, /* a project is new or changed */
+    FACT_KIND,
+    FACT_AGENT,
+    FACT_LIMITER,
+    FACT_RESOURCE,
+    FACT_WORKSPACE, /* a path exists, or is locked by something outside */
+    FACT_HOST,
+    FACT_BUDGET,   /* the global token budget */
+    FACT_USAGE,    /* tokens, starts and completions of a project from before */
+    FACT_EXTERNAL, /* the number of runs of a project or a limiter that the core did not order */
+    FACT_PAUSE,
+    FACT_RESUME,
+    FACT_TICK, /* decide now, whatever the pace says */
+    /* what people and other programs ask for */
+    FACT_TASK_ADDED,
+    FACT_SLING,
+    FACT_HOLD,
+    FACT_RELEASE,
+    FACT_CLEAR,
+    FACT_CANCEL,
+    FACT_RETRY,
+    FACT_AGAIN,
+    FACT_APPROVE, /* also: close, for a task that is finished from outside */
+    FACT_REJECT,
+    FACT_DELETE,
+    FACT_FORGET, /* a final task the core need not know any more; no consequence for others */
+    FACT_PRIORITY,
+    FACT_DEPENDENCIES,
+    FACT_LIMITER_CLEAR,
+    /* what happened */
+    FACT_ARTIFACT,      /* the artifact of a task is there, or is gone */
+    FACT_MARKED,        /* the DONE marker of a task that is not live appeared */
+    FACT_ORDER_REFUSED, /* a start order could not be committed: as if never given */
+    FACT_RUN_STARTED,   /* the command was seen to start */
+    FACT_RUN_PHASE,     /* working → validating */
+    FACT_RUN_TOKENS,    /* tokens reported so far */
+    FACT_RUN_LIMITED,   /* a live run was told to wait by its provider */
+    FACT_RUN_ENDED,
+    FACT_KIND_MAX,
+};
+
+/* What the core needs of a task. What it does not compare (title, prompt, command) stays outside. */
+struct task_spec {
+    task_id id;
+    sym project, kind; /* both must be known by a FACT_PROJECT / FACT_KIND before; kind 0 = none */
+    sym agent, limiter, workspace, serial;
+    int32_t priority;
+    task_id parent;            /* 0: none; may be a task that is not there yet */
+    uint32_t parent_iteration; /* the parent's iteration this one came from; 0 = the current one */
+    const task_id *depends_on; /* no duplicates, not itself */
+    size_t depends_on_count;
+    const sym *resources; /* one place on each; no duplicates */
+    size_t resource_count;
+    time_ms created_at;
+    time_ms ready_since;   /* the wait that counts for max_wait began here */
+    time_ms not_before;    /* with TASK_HELD: when it leaves by itself; 0 = never */
+    uint32_t iteration;    /* from 1 */
+    uint32_t attempt;      /* attempts so far */
+    enum task_state state; /* not ABSENT; WAITING and READY are the same: the core finds out */
+    enum hold hold;        /* with TASK_HELD */
+    enum run_phase phase;  /* with STARTING and RUNNING */
+    time_ms started_at;    /* with STARTING and RUNNING; 0 = now */
+    enum until until;
+    enum parent_gate parent_gate;
+    bool parallelizable, review, artifact_missing;
+    bool
+        keeps; /* it has started and was neither final nor draft since: its task-long places are its own.
+                   Live tasks keep them anyway */
+    int32_t retry_max; /* overrides the row "run failed"; -1 = as the policy says */
+    uint16_t failures, launch_failures, losses, restarts; /* counters, when it comes from a store */
+    uint32_t group;                                       /* 0 = none */
+};
+
+struct project_spec {
+    sym id;
+    int64_t weight_milli; /* share, in thousandths */
+    amount max_running;
+    amount budget;
+    bool active;
+    bool paused;
+    amount workspaces;    /* number of places; UNLIMITED = no such gate */
+    bool workspaces_kept; /* a place stays with the task (worktree), not with the run (pool) */
+    amount review;        /* places for work that waits for people */
+};
+
+struct kind_spec {
+    sym id;
+    int64_t base; /* score */
+    amount max_running;
+};
+
+struct agent_spec {
+    sym id;
+    amount slots;
+    sym limiter;
+    bool roster; /* one worker that is idle or not (document 004); such agents are given tasks in
+                    the order in which they were told */
+    bool idle;   /* with roster */
+};
+
+struct limiter_spec {
+    sym id;
+    struct limiter_policy policy;
+    time_ms backoff_until; /* 0: open */
+    uint32_t hits;
+    bool closed; /* until FACT_LIMITER_CLEAR */
+};
+
+struct fact {
+    enum fact_kind kind;
+    task_id task;     /* facts about one task */
+    uint32_t attempt; /* facts about one run: which; a late one is ignored */
+    union {
+        time_ms now;                 /* CLOCK */
+        const struct policy *policy; /* POLICY */
+        struct project_spec project;
+        struct kind_spec kind_spec;
+        struct agent_spec agent;
+        struct limiter_spec limiter;
+        struct {
+            sym id;
+            amount cap;
+        } resource;
+        struct {
+            sym id;
+            task_id locked_by; /* 0: free */
+            bool locked;       /* by something the core does not know (then locked_by is 0) */
+        } workspace;
+        struct {
+            int64_t disk_free_mb, memory_free_mb, load_milli; /* -1: unknown */
+        } host;
+        amount budget;
+        struct {
+            sym project; /* 0: of no project (counts only in the global budget) */
+            int64_t tokens;
+            uint32_t starts, completions;
+            time_ms at;
+        } usage;
+        struct {
+            sym project, limiter; /* one of them */
+            uint32_t running;
+        } external;
+        const struct task_spec *spec; /* TASK_ADDED */
+        time_ms until;                /* HOLD: 0 = until released */
+        int32_t priority;
+        struct {
+            const task_id *items;
+            size_t count;
+        } dependencies;
+        sym limiter_clear;
+        bool artifact_present;
+        enum run_phase phase; /* RUN_PHASE */
+        int64_t tokens;       /* RUN_TOKENS: all so far */
+        struct {
+            time_ms retry_after; /* span; 0: unknown */
+            time_ms reset_at;    /* point; 0: unknown */
+        } limited;
+        struct {
+            enum outcome outcome;
+            int64_t tokens;      /* in all; -1: the run reported none */
+            time_ms retry_after; /* with LIMITED */
+            time_ms reset_at;    /* with LIMITED and BUDGET */
+            bool output;         /* the run printed something or lived for 2 s: closes a breaker */
+        } ended;
+    };
+};
+
+const char *fact_kind_name(enum fact_kind kind);

@@ -1,0 +1,329 @@
+/* fair.c: shares and budgets over a rolling window. See fair.h.
+ *
+ * Shares are compared as tokens·W − weight·T, exactly, in 128 bits: two machines never disagree,
+ * and no project is preferred by a rounding error. The sums W and T are kept up to date by whoever
+ * changes a project, so that a decision need not add them up. */
+#include "core/fair.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+static int64_t bucket_width(time_ms window) {
+    return window / WINDOW_BUCKETS > 0 ? window / WINDOW_BUCKETS : 1;
+}
+
+/* Rounds down for times before the epoch too. */
+static int64_t bucket_number(time_ms at, int64_t width) {
+    return at >= 0 ? at / width : -((-at + width - 1) / width);
+}
+
+static void bucket_add(struct bucket *sum, const struct bucket *b) {
+    sum->share += b->share;
+    sum->reported += b->reported;
+    sum->reports += b->reports;
+    sum->starts += b->starts;
+    sum->completions += b->completions;
+}
+
+static void bucket_subtract(struct bucket *sum, const struct bucket *b) {
+    sum->share -= b->share;
+    sum->reported -= b->reported;
+    sum->reports -= b->reports;
+    sum->starts -= b->starts;
+    sum->completions -= b->completions;
+}
+
+/* The bucket of that number, made if needed; they are few and mostly the last is wanted. */
+static struct bucket *window_bucket(struct window *w, int64_t number) {
+    size_t at = w->count;
+    while (at > 0 && w->buckets[w->first + at - 1].number > number)
+        at--;
+    if (at > 0 && w->buckets[w->first + at - 1].number == number)
+        return &w->buckets[w->first + at - 1];
+    if (w->first > 0) { /* what has left makes room */
+        memmove(w->buckets, w->buckets + w->first, w->count * sizeof(*w->buckets));
+        w->first = 0;
+    }
+    w->buckets = xgrow(w->buckets, &w->capacity, w->count + 1, sizeof(*w->buckets));
+    memmove(w->buckets + at + 1, w->buckets + at, (w->count - at) * sizeof(*w->buckets));
+    w->buckets[at] = (struct bucket){ .number = number };
+    w->count++;
+    return &w->buckets[at];
+}
+
+static void estimates_changed(struct core *c, uint32_t project);
+
+static void window_expire(struct core *c, struct window *w) {
+    while (w->count > 0 && w->buckets[w->first].number <= c->window_bucket - WINDOW_BUCKETS) {
+        bucket_subtract(&w->sum, &w->buckets[w->first]);
+        if (w != &c->unowned)
+            bucket_subtract(&c->window_sum, &w->buckets[w->first]);
+        w->first++;
+        w->count--;
+    }
+}
+
+void fair_record(struct core *c, uint32_t project, time_ms at, const struct bucket *what) {
+    int64_t number = bucket_number(at, bucket_width(c->policy.fair_window));
+    if (number <= c->window_bucket - WINDOW_BUCKETS)
+        return;
+    struct window *w = project ? &c->projects[project].window : &c->unowned;
+    bucket_add(window_bucket(w, number), what);
+    bucket_add(&w->sum, what);
+    if (!project)
+        return;
+    bucket_add(&c->window_sum, what);
+    fair_count_project(c, project);
+    if (what->reports || what->reported)
+        estimates_changed(c, project);
+}
+
+void fair_expire(struct core *c) {
+    int64_t newest = bucket_number(c->now, bucket_width(c->policy.fair_window));
+    if (newest == c->window_bucket)
+        return;
+    c->window_bucket = newest;
+    window_expire(c, &c->unowned);
+    for (uint32_t p = 1; p < c->project_count; p++) {
+        window_expire(c, &c->projects[p].window);
+        fair_count_project(c, p);
+    }
+    fair_recharge(c);
+}
+
+/* Each old bucket is put where its end falls in the new window, so that nothing leaves too early. */
+static void window_restamp(struct window *w, int64_t old_width, int64_t new_width, time_ms now) {
+    struct window old = *w;
+    *w = (struct window){ .sum = old.sum };
+    for (size_t i = 0; i < old.count; i++) {
+        const struct bucket *b = &old.buckets[old.first + i];
+        time_ms last = time_min((b->number + 1) * old_width - 1, now);
+        bucket_add(window_bucket(w, bucket_number(last, new_width)), b);
+    }
+    freep(&old.buckets);
+}
+
+void fair_rewindow(struct core *c, time_ms old_window) {
+    int64_t old_width = bucket_width(old_window), new_width = bucket_width(c->policy.fair_window);
+    if (old_width == new_width)
+        return;
+    window_restamp(&c->unowned, old_width, new_width, c->now);
+    for (uint32_t p = 1; p < c->project_count; p++)
+        window_restamp(&c->projects[p].window, old_width, new_width, c->now);
+    c->window_bucket = INT64_MIN;
+    fair_expire(c);
+}
+
+int64_t fair_estimate(const struct core *c, uint32_t project) {
+    const struct bucket *own = &c->projects[project].window.sum;
+    if (own->reports > 0)
+        return own->reported / own->reports;
+    if (c->window_sum.reports > 0)
+        return c->window_sum.reported / c->window_sum.reports;
+    return c->policy.run_tokens;
+}
+
+int64_t fair_charge(const struct core *c, const struct run *r) {
+    int64_t reported = r->reported > 0 ? r->reported : 0;
+    if (c->policy.fair == FAIR_DOCUMENT)
+        return reported;
+    int64_t estimate = c->projects[task_at(c, r->task)->project].estimate;
+    return reported > estimate ? reported : estimate;
+}
+
+static void add_reserved(struct core *c, uint32_t project, int64_t tokens) {
+    c->projects[project].reserved += tokens;
+    c->reserved += tokens;
+    fair_count_project(c, project);
+}
+
+/* Charges what runs with the estimate that holds now. */
+static void recharge(struct core *c, uint32_t project) {
+    struct project *p = &c->projects[project];
+    p->estimate = fair_estimate(c, project);
+    int64_t charge = c->policy.fair == FAIR_DOCUMENT ? 0 : p->external * p->estimate;
+    for (uint32_t h = p->runs; h; h = run_at(c, h)->next)
+        charge += fair_charge(c, run_at(c, h));
+    add_reserved(c, project, charge - p->reserved);
+}
+
+/* The mean of a project, or the one over all projects, may be another now. */
+static void estimates_changed(struct core *c, uint32_t project) {
+    if (fair_estimate(c, project) != c->projects[project].estimate)
+        recharge(c, project);
+    for (uint32_t p = 1; p < c->project_count; p++) {
+        const struct project *other = &c->projects[p];
+        if (other->window.sum.reports == 0 && (other->runs || other->external)
+            && fair_estimate(c, p) != other->estimate)
+            recharge(c, p);
+    }
+}
+
+void fair_recharge(struct core *c) {
+    for (uint32_t p = 1; p < c->project_count; p++)
+        recharge(c, p);
+}
+
+void fair_reserve(struct core *c, uint32_t run) {
+    struct run *r = run_at(c, run);
+    uint32_t project = task_at(c, r->task)->project;
+    struct project *p = &c->projects[project];
+    r->next = p->runs;
+    if (r->next)
+        run_at(c, r->next)->prev = run;
+    p->runs = run;
+    p->estimate = fair_estimate(c, project);
+    add_reserved(c, project, fair_charge(c, r));
+}
+
+void fair_release(struct core *c, uint32_t run) {
+    struct run *r = run_at(c, run);
+    uint32_t project = task_at(c, r->task)->project;
+    if (r->prev)
+        run_at(c, r->prev)->next = r->next;
+    else
+        c->projects[project].runs = r->next;
+    if (r->next)
+        run_at(c, r->next)->prev = r->prev;
+    r->next = r->prev = 0;
+    add_reserved(c, project, -fair_charge(c, r));
+}
+
+void fair_report(struct core *c, uint32_t run, int64_t tokens) {
+    struct run *r = run_at(c, run);
+    int64_t before = fair_charge(c, r);
+    if (tokens > r->reported)
+        r->reported = tokens;
+    add_reserved(c, task_at(c, r->task)->project, fair_charge(c, r) - before);
+}
+
+void fair_set_external(struct core *c, uint32_t project, uint32_t running) {
+    c->projects[project].external = running;
+    recharge(c, project);
+}
+
+static int64_t project_tokens(const struct project *p) {
+    return p->window.sum.share + p->reserved;
+}
+
+void fair_count_project(struct core *c, uint32_t project) {
+    struct project *p = &c->projects[project];
+    if (p->counted) {
+        c->share_weight -= p->counted_weight;
+        c->share_tokens -= p->counted_tokens;
+        c->share_count--;
+    }
+    p->counted = p->spec.active && !p->spec.paused && p->ready > 0;
+    if (!p->counted)
+        return;
+    p->counted_weight = p->spec.weight_milli;
+    p->counted_tokens = project_tokens(p);
+    c->share_weight += p->counted_weight;
+    c->share_tokens += p->counted_tokens;
+    c->share_count++;
+}
+
+void fair_begin_decision(struct core *c) {
+    c->document_weight = c->share_weight;
+    c->document_count = c->share_count;
+    c->document_tokens = 0;
+    if (c->policy.fair != FAIR_DOCUMENT)
+        return;
+    for (uint32_t p = 1; p < c->project_count; p++)
+        c->document_tokens += project_tokens(&c->projects[p]);
+}
+
+void fair_set_deficit(struct core *c, struct project *p) {
+    bool document = c->policy.fair == FAIR_DOCUMENT;
+    int64_t total_weight = document ? c->document_weight : c->share_weight;
+    int64_t total_tokens = document ? c->document_tokens : c->share_tokens;
+    int64_t weight = p->spec.weight_milli;
+    if (total_weight == 0) {
+        total_weight = 1000 * (document ? c->document_count : (int64_t)c->share_count);
+        weight = 1000;
+    }
+    if (total_tokens < 1)
+        total_tokens = 1;
+    p->deficit = (__int128)project_tokens(p) * total_weight - (__int128)weight * total_tokens;
+}
+
+static bool owed_a_start(const struct core *c, const struct project *p) {
+    switch (c->policy.guarantee) {
+    case GUARANTEE_START:
+        return p->window.sum.starts == 0;
+    case GUARANTEE_COMPLETION:
+        return p->window.sum.completions == 0;
+    case GUARANTEE_OFF:
+    case GUARANTEE_MAX:
+        break;
+    }
+    return false;
+}
+
+bool fair_project_before(const struct core *c, uint32_t a, uint32_t b, bool *ret_equal) {
+    const struct project *pa = &c->projects[a], *pb = &c->projects[b];
+    *ret_equal = false;
+    if (c->policy.order & ORDER_BY_GUARANTEE) {
+        bool ga = owed_a_start(c, pa), gb = owed_a_start(c, pb);
+        if (ga != gb)
+            return ga;
+    }
+    if ((c->policy.order & ORDER_BY_DEFICIT) && pa->deficit != pb->deficit)
+        return pa->deficit < pb->deficit;
+    if ((c->policy.order & ORDER_BY_POSITION) && a != b)
+        return a < b;
+    *ret_equal = true;
+    return false;
+}
+
+int64_t fair_budget_used(const struct core *c, uint32_t project) {
+    bool reserved = c->policy.budget_counts_reserved;
+    if (project) {
+        const struct project *p = &c->projects[project];
+        return p->window.sum.reported + (reserved ? p->reserved : 0);
+    }
+    return c->window_sum.reported + c->unowned.sum.reported + (reserved ? c->reserved : 0);
+}
+
+/* Tokens that leave with the buckets up to this number. */
+static int64_t leaving(const struct window *w, int64_t number) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < w->count && w->buckets[w->first + i].number <= number; i++)
+        sum += w->buckets[w->first + i].reported;
+    return sum;
+}
+
+time_ms fair_budget_opens(const struct core *c, uint32_t project) {
+    amount budget = project ? c->projects[project].spec.budget : c->budget;
+    int64_t used = fair_budget_used(c, project);
+    int64_t width = bucket_width(c->policy.fair_window);
+    for (int64_t n = c->window_bucket - WINDOW_BUCKETS + 1; n <= c->window_bucket; n++) {
+        int64_t left = 0;
+        if (project) {
+            left = leaving(&c->projects[project].window, n);
+        } else {
+            left = leaving(&c->unowned, n);
+            for (uint32_t p = 1; p < c->project_count; p++)
+                left += leaving(&c->projects[p].window, n);
+        }
+        if (used - left < budget)
+            return (n + WINDOW_BUCKETS) * width;
+    }
+    return TIME_NEVER;
+}
+
+time_ms fair_next_leaving(const struct core *c) {
+    int64_t oldest = INT64_MAX;
+    if (c->unowned.count > 0)
+        oldest = c->unowned.buckets[c->unowned.first].number;
+    for (uint32_t p = 1; p < c->project_count; p++) {
+        const struct window *w = &c->projects[p].window;
+        if (w->count > 0 && w->buckets[w->first].number < oldest)
+            oldest = w->buckets[w->first].number;
+    }
+    if (oldest == INT64_MAX)
+        return TIME_NEVER;
+    return (oldest + WINDOW_BUCKETS) * bucket_width(c->policy.fair_window);
+}

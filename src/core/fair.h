@@ -1,0 +1,37 @@
+/* fair.h: who used how much, who is owed how much. Private to core/.
+ *
+ * Tokens of ended runs are kept per project in the buckets of a rolling window; a live run is
+ * charged its estimate, or what it reported if that is more. */
+#pragma once
+
+#include "core/state.h"
+
+#define WINDOW_BUCKETS 288
+
+/* One thing that happened at a time; project 0 counts in no share. */
+void fair_record(struct core *c, uint32_t project, time_ms at, const struct bucket *what);
+/* The clock went on: buckets that are too old leave. */
+void fair_expire(struct core *c);
+/* The window's length changed. */
+void fair_rewindow(struct core *c, time_ms old_window);
+
+int64_t fair_estimate(const struct core *c, uint32_t project);
+int64_t fair_charge(const struct core *c, const struct run *r);
+void fair_reserve(struct core *c, uint32_t run); /* the run begins: charge it */
+void fair_release(struct core *c, uint32_t run); /* the run is over: the charge is gone */
+void fair_report(struct core *c, uint32_t run, int64_t tokens);
+void fair_set_external(struct core *c, uint32_t project, uint32_t running);
+void fair_recharge(struct core *c); /* the mode changed */
+
+/* Keeps W and T right after the project's tokens, weight, activity or ready tasks changed. */
+void fair_count_project(struct core *c, uint32_t project);
+void fair_begin_decision(struct core *c); /* the document mode fixes W and T here */
+bool fair_project_before(const struct core *c, uint32_t a, uint32_t b, bool *ret_equal);
+void fair_set_deficit(struct core *c, struct project *p);
+
+/* Tokens that count against a budget. project 0: all. */
+int64_t fair_budget_used(const struct core *c, uint32_t project);
+/* When so many have left the window that used < budget, if nothing else happens. */
+time_ms fair_budget_opens(const struct core *c, uint32_t project);
+/* When the next bucket leaves: estimates, and so what is reserved, may be others then. */
+time_ms fair_next_leaving(const struct core *c);

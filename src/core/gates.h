@@ -1,0 +1,21 @@
+/* gates.h: what closes, apart from leases. Private to core/.
+ *
+ * Decisions and explanations ask the same functions, so that the reason shown is the reason. */
+#pragma once
+
+#include "core/state.h"
+
+bool gate_host_open(const struct core *c);
+bool gate_budget_open(const struct core *c, uint32_t project); /* 0: the global one */
+bool gate_agent_open(const struct core *c, uint32_t agent);
+static inline bool gate_project_open(const struct project *p) {
+    return p->spec.active && !p->spec.paused;
+}
+/* Everything before the leases that does not depend on one task. */
+bool gates_before_leases(const struct core *c, uint32_t project, uint32_t limiter);
+
+/* Pace: in force only while `runs` is finite. */
+bool pace_open(const struct core *c);
+time_ms pace_opens_at(const struct core *c);
+void pace_begin_decision(struct core *c);
+void pace_count_start(struct core *c);

@@ -1,0 +1,244 @@
+/* lease.c: places on limited keys. See lease.h.
+ *
+ * What a freed place means differs by how many tasks may want it: rare keys (serial, workspace,
+ * resource) know who waits and wake one of each class; shared keys only raise the epoch, and the
+ * next decision looks at the classes again. */
+#include "core/lease.h"
+
+#include <assert.h>
+
+#include "base/hash.h"
+#include "core/queue.h"
+#include "core/task.h"
+
+uint32_t key_new(struct core *c, enum lease_kind kind, sym name, amount cap) {
+    uint32_t handle = slab_alloc(&c->keys);
+    struct key *k = key_at(c, handle);
+    k->kind = (uint8_t)kind;
+    k->name = name;
+    k->cap = cap;
+    if (cap == 0)
+        c->full_keys++;
+    return handle;
+}
+
+/* A place became free for others. */
+static void key_opened(struct core *c, uint32_t handle) {
+    const struct key *k = key_at(c, handle);
+    switch ((enum lease_kind)k->kind) {
+    case LEASE_SERIAL:
+    case LEASE_WORKSPACE:
+    case LEASE_RESOURCE:
+        queue_wake(c, handle);
+        break;
+    case LEASE_WORKSPACES:
+    case LEASE_REVIEW:
+        c->projects[k->owner].best_epoch = 0;
+        break;
+    case LEASE_KIND:
+    case LEASE_AGENT:
+    case LEASE_LIMITER:
+    case LEASE_ROOTS:
+        c->epoch++;
+        break;
+    case LEASE_TASK:
+    case LEASE_PROJECT: /* asked anew in every decision */
+    case LEASE_AGENTS:
+    case LEASE_RUNS:
+    case LEASE_KIND_MAX:
+        break;
+    }
+}
+
+/* After a change: wakes who waited, and keeps count of the keys that are full. */
+static void key_changed(struct core *c, uint32_t handle, bool had_place) {
+    bool has_place = key_has_place(c, handle, 0);
+    if (had_place == has_place)
+        return;
+    if (handle != c->key_runs)
+        c->full_keys += has_place ? UINT32_MAX : 1;
+    if (has_place)
+        key_opened(c, handle);
+}
+
+void key_take(struct core *c, uint32_t handle) {
+    bool had_place = key_has_place(c, handle, 0);
+    key_at(c, handle)->held++;
+    key_changed(c, handle, had_place);
+}
+
+void key_give(struct core *c, uint32_t handle) {
+    bool had_place = key_has_place(c, handle, 0);
+    assert(key_at(c, handle)->held > 0);
+    key_at(c, handle)->held--;
+    key_changed(c, handle, had_place);
+    if (key_at(c, handle)->outside_task) /* free for the one who locked it */
+        queue_recheck_parked(c, task_find(c, key_at(c, handle)->outside_task), handle);
+}
+
+void key_set_cap(struct core *c, uint32_t handle, amount cap) {
+    bool had_place = key_has_place(c, handle, 0);
+    key_at(c, handle)->cap = cap;
+    key_changed(c, handle, had_place);
+}
+
+void key_set_outside(struct core *c, uint32_t handle, amount outside) {
+    bool had_place = key_has_place(c, handle, 0);
+    key_at(c, handle)->outside = outside;
+    key_changed(c, handle, had_place);
+}
+
+void key_set_claimed(struct core *c, uint32_t handle, bool claimed) {
+    bool had_place = key_has_place(c, handle, 0);
+    key_at(c, handle)->claimed = claimed;
+    key_changed(c, handle, had_place);
+}
+
+struct serial_key {
+    sym project, phase, kind;
+};
+
+static uint64_t serial_hash(sym project, sym phase, sym kind) {
+    return hash_mix(hash_mix(project, phase), kind);
+}
+
+bool lease_serial_same(const void *ctx, uint32_t handle, const void *wanted) {
+    const struct key *k = key_at(ctx, handle);
+    const struct serial_key *w = wanted;
+    return k->project == w->project && k->name == w->phase && k->kind_name == w->kind;
+}
+
+uint32_t key_serial(struct core *c, uint32_t project, sym phase, uint32_t kind) {
+    struct serial_key wanted = { c->projects[project].spec.id, phase, c->kinds[kind].spec.id };
+    uint64_t hash = serial_hash(wanted.project, wanted.phase, wanted.kind);
+    uint32_t handle = id_map_find(&c->serial_map, hash, &wanted);
+    if (handle)
+        return handle;
+    handle = key_new(c, LEASE_SERIAL, phase, 1);
+    struct key *k = key_at(c, handle);
+    k->project = wanted.project;
+    k->kind_name = wanted.kind;
+    id_map_add(&c->serial_map, hash, handle);
+    return handle;
+}
+
+uint32_t key_workspace(struct core *c, sym name) {
+    uint32_t handle = by_symbol_get(&c->workspace_of, name);
+    if (!handle) {
+        handle = key_new(c, LEASE_WORKSPACE, name, 1);
+        by_symbol_set(&c->workspace_of, name, handle);
+    }
+    return handle;
+}
+
+uint32_t key_resource(struct core *c, sym name) {
+    uint32_t handle = by_symbol_get(&c->resource_of, name);
+    if (!handle) {
+        handle = key_new(c, LEASE_RESOURCE, name, UNLIMITED);
+        by_symbol_set(&c->resource_of, name, handle);
+    }
+    return handle;
+}
+
+uint16_t lease_missing_kept(const struct core *c, const struct task *t) {
+    uint16_t need = TASK_KEEPS_LEASE;
+    if (!(t->flags & TASK_HAS_PARENT))
+        need |= TASK_KEEPS_ROOTS;
+    if (t->flags & TASK_REVIEW)
+        need |= TASK_KEEPS_REVIEW;
+    if (c->projects[t->project].spec.workspaces_kept)
+        need |= TASK_KEEPS_PLACE;
+    return need & (uint16_t)~t->flags;
+}
+
+size_t lease_needs(const struct core *c, uint32_t task, uint32_t agent, uint32_t limiter,
+                   uint32_t ret[NEEDS_MAX]) {
+    const struct task *t = task_at(c, task);
+    const struct project *p = &c->projects[t->project];
+    uint16_t missing = lease_missing_kept(c, t);
+    size_t n = 0;
+    if (t->serial_key)
+        ret[n++] = t->serial_key;
+    if (t->workspace_key)
+        ret[n++] = t->workspace_key;
+    if (!p->spec.workspaces_kept || (missing & TASK_KEEPS_PLACE))
+        ret[n++] = p->key_workspaces;
+    ret[n++] = p->key;
+    if (t->kind)
+        ret[n++] = c->kinds[t->kind].key;
+    if (agent)
+        ret[n++] = c->agents[agent].key;
+    if (limiter)
+        ret[n++] = c->limiters[limiter].key;
+    if (t->resources) {
+        const struct resource_list *list = slab_at(&c->resource_lists, t->resources);
+        for (unsigned i = 0; i < list->count; i++)
+            ret[n++] = list->keys[i];
+    }
+    if (missing & TASK_KEEPS_REVIEW)
+        ret[n++] = p->key_review;
+    if (missing & TASK_KEEPS_ROOTS)
+        ret[n++] = c->key_roots;
+    ret[n++] = c->key_runs;
+    return n;
+}
+
+/* Which task-long bit a key belongs to, or 0. */
+static uint16_t kept_bit(const struct core *c, const struct task *t, const struct key *k) {
+    if (k->kind == LEASE_WORKSPACES && c->projects[t->project].spec.workspaces_kept)
+        return TASK_KEEPS_PLACE;
+    if (k->kind == LEASE_REVIEW)
+        return TASK_KEEPS_REVIEW;
+    return k->kind == LEASE_ROOTS ? TASK_KEEPS_ROOTS : 0;
+}
+
+void lease_take_all(struct core *c, uint32_t run) {
+    struct run *r = run_at(c, run);
+    struct task *t = task_at(c, r->task);
+    uint32_t needs[NEEDS_MAX];
+    size_t count = lease_needs(c, r->task, r->agent, r->limiter, needs);
+    r->key_count = 0;
+    r->kept_new = TASK_KEEPS_LEASE & (uint16_t)~t->flags;
+    for (size_t i = 0; i < count; i++) {
+        uint16_t kept = kept_bit(c, t, key_at(c, needs[i]));
+        key_take(c, needs[i]);
+        if (kept)
+            r->kept_new |= kept;
+        else
+            r->keys[r->key_count++] = needs[i];
+    }
+    t->flags |= r->kept_new;
+}
+
+void lease_give_run(struct core *c, uint32_t run) {
+    struct run *r = run_at(c, run);
+    for (unsigned i = 0; i < r->key_count; i++)
+        key_give(c, r->keys[i]);
+    r->key_count = 0;
+}
+
+void lease_give_limiter(struct core *c, uint32_t run) {
+    struct run *r = run_at(c, run);
+    for (unsigned i = 0; i < r->key_count; i++) {
+        if (key_at(c, r->keys[i])->kind != LEASE_LIMITER)
+            continue;
+        key_give(c, r->keys[i]);
+        for (unsigned j = i; j + 1 < r->key_count; j++)
+            r->keys[j] = r->keys[j + 1];
+        r->key_count--;
+        return;
+    }
+}
+
+void lease_give_kept(struct core *c, uint32_t task, uint16_t which) {
+    struct task *t = task_at(c, task);
+    struct project *p = &c->projects[t->project];
+    which &= t->flags & TASK_KEEPS;
+    t->flags &= (uint16_t)~which;
+    if (which & TASK_KEEPS_ROOTS)
+        key_give(c, c->key_roots);
+    if (which & TASK_KEEPS_REVIEW)
+        key_give(c, p->key_review);
+    if (which & TASK_KEEPS_PLACE)
+        key_give(c, p->key_workspaces);
+}

@@ -1,0 +1,204 @@
+/* model.c: the names of the words, and the one table of legal transitions. */
+#include "core/model.h"
+
+#include <string.h>
+
+#include "base/macros.h"
+
+/* A hole in the middle of a list is found by test_model, a missing end by the assertion. */
+#define DEFINE_NAMES(enum_type, function, list, max)                                               \
+    _Static_assert(ARRAY_SIZE(list) == (max), "a value of " #enum_type " has no name");            \
+    const char *function(enum enum_type value) {                                                   \
+        return (list)[value];                                                                      \
+    }
+
+static const char *const task_states[] = {
+    [TASK_ABSENT] = "absent",
+    [TASK_DRAFT] = "draft",
+    [TASK_WAITING] = "waiting",
+    [TASK_READY] = "ready",
+    [TASK_STARTING] = "starting",
+    [TASK_RUNNING] = "running",
+    [TASK_HELD] = "held",
+    [TASK_DONE] = "done",
+    [TASK_FAILED] = "failed",
+    [TASK_CANCELED] = "canceled",
+    [TASK_INVALIDATED] = "invalidated",
+};
+DEFINE_NAMES(task_state, task_state_name, task_states, TASK_STATE_MAX)
+
+static const char *const holds[] = {
+    [HOLD_NONE] = "none",       [HOLD_PERSON] = "person",     [HOLD_BACKOFF] = "backoff",
+    [HOLD_RESTART] = "restart", [HOLD_BREAKER] = "breaker",   [HOLD_BUDGET] = "budget",
+    [HOLD_REVIEW] = "review",   [HOLD_EXTERNAL] = "external",
+};
+DEFINE_NAMES(hold, hold_name, holds, HOLD_MAX)
+
+static const char *const run_phases[] = {
+    [PHASE_WORKING] = "working",
+    [PHASE_VALIDATING] = "validating",
+    [PHASE_DRAINING] = "draining",
+    [PHASE_STOPPING] = "stopping",
+};
+DEFINE_NAMES(run_phase, run_phase_name, run_phases, PHASE_MAX)
+
+static const char *const untils[] = {
+    [UNTIL_EXIT] = "exit",
+    [UNTIL_DONE] = "done",
+    [UNTIL_VALIDATE] = "validate",
+    [UNTIL_EXTERNAL] = "external",
+};
+DEFINE_NAMES(until, until_name, untils, UNTIL_MAX)
+
+static const char *const parent_gates[] = {
+    [PARENT_DONE] = "done",
+    [PARENT_NONE] = "none",
+};
+DEFINE_NAMES(parent_gate, parent_gate_name, parent_gates, PARENT_GATE_MAX)
+
+static const char *const outcomes[] = {
+    [OUTCOME_OK] = "ok",
+    [OUTCOME_UNFINISHED] = "unfinished",
+    [OUTCOME_INVALID] = "invalid",
+    [OUTCOME_FAILED] = "failed",
+    [OUTCOME_LAUNCH] = "launch",
+    [OUTCOME_TIMEOUT] = "timeout",
+    [OUTCOME_LIMITED] = "limited",
+    [OUTCOME_CLOSED] = "closed",
+    [OUTCOME_BUDGET] = "budget",
+    [OUTCOME_LOST] = "lost",
+    [OUTCOME_CANCELED] = "canceled",
+    [OUTCOME_CONFLICT] = "conflict",
+};
+DEFINE_NAMES(outcome, outcome_name, outcomes, OUTCOME_MAX)
+
+static const char *const retry_classes[] = {
+    [RETRY_UNFINISHED] = "unfinished",
+    [RETRY_FAILED] = "failed",
+    [RETRY_LAUNCH] = "launch",
+    [RETRY_LOST] = "lost",
+};
+DEFINE_NAMES(retry_class, retry_class_name, retry_classes, RETRY_CLASS_MAX)
+
+static const char *const lease_kinds[] = {
+    [LEASE_TASK] = "task",           [LEASE_SERIAL] = "serial",
+    [LEASE_WORKSPACE] = "workspace", [LEASE_WORKSPACES] = "workspaces",
+    [LEASE_PROJECT] = "project",     [LEASE_KIND] = "kind",
+    [LEASE_AGENT] = "agent",         [LEASE_AGENTS] = "agents",
+    [LEASE_LIMITER] = "limiter",     [LEASE_RESOURCE] = "resource",
+    [LEASE_REVIEW] = "review",       [LEASE_ROOTS] = "roots",
+    [LEASE_RUNS] = "runs",
+};
+DEFINE_NAMES(lease_kind, lease_kind_name, lease_kinds, LEASE_KIND_MAX)
+
+static const char *const gates[] = {
+    [GATE_PAUSED] = "paused",
+    [GATE_PROJECT] = "project",
+    [GATE_HELD] = "held",
+    [GATE_DEPENDENCY] = "dependency",
+    [GATE_PARENT] = "parent",
+    [GATE_ARTIFACT] = "artifact",
+    [GATE_BREAKER] = "breaker",
+    [GATE_LIMITER] = "limiter",
+    [GATE_HOST] = "host",
+    [GATE_BUDGET] = "budget",
+    [GATE_PROJECT_BUDGET] = "project-budget",
+    [GATE_LEASE] = "lease",
+    [GATE_PACE] = "pace",
+};
+DEFINE_NAMES(gate, gate_name, gates, GATE_MAX)
+
+static const char *const reasons[] = {
+    [REASON_NONE] = "none",
+    [REASON_FIRST_IN_ORDER] = "first-in-order",
+    [REASON_PREREQUISITES] = "prerequisites",
+    [REASON_EXECUTED] = "executed",
+    [REASON_SUCCEEDED] = "succeeded",
+    [REASON_DRAIN] = "drain",
+    [REASON_DRAIN_TIMEOUT] = "drain-timeout",
+    [REASON_ITERATE] = "iterate",
+    [REASON_RETRY] = "retry",
+    [REASON_RELAUNCH] = "relaunch",
+    [REASON_BREAKER] = "breaker",
+    [REASON_LIMITED] = "limited",
+    [REASON_ACCOUNT_CLOSED] = "account-closed",
+    [REASON_AGENT_BUDGET] = "agent-budget",
+    [REASON_LOST] = "lost",
+    [REASON_RETRIES] = "retries",
+    [REASON_RESTARTS] = "restarts",
+    [REASON_TIMEOUT] = "timeout",
+    [REASON_VALIDATION] = "validation",
+    [REASON_CONFLICT] = "merge-conflict",
+    [REASON_ORPHANED] = "orphaned",
+    [REASON_DEPENDENCY] = "dependency",
+    [REASON_INVALIDATED] = "invalidated",
+    [REASON_CANCELED] = "canceled",
+    [REASON_HELD] = "held",
+    [REASON_RELEASED] = "released",
+    [REASON_CLEARED] = "cleared",
+    [REASON_SLUNG] = "slung",
+    [REASON_RETRIED] = "retried",
+    [REASON_AGAIN] = "again",
+    [REASON_REVIEW] = "review",
+    [REASON_EXTERNAL] = "external",
+    [REASON_APPROVED] = "approved",
+    [REASON_REJECTED] = "rejected",
+    [REASON_REFUSED] = "refused",
+    [REASON_MARKED] = "marked",
+};
+DEFINE_NAMES(reason, reason_name, reasons, REASON_MAX)
+
+static int from_name(const char *const *names, size_t count, const char *name) {
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+int task_state_from_name(const char *name) {
+    return from_name(task_states, ARRAY_SIZE(task_states), name);
+}
+
+int run_phase_from_name(const char *name) {
+    return from_name(run_phases, ARRAY_SIZE(run_phases), name);
+}
+
+int until_from_name(const char *name) {
+    return from_name(untils, ARRAY_SIZE(untils), name);
+}
+
+int parent_gate_from_name(const char *name) {
+    return from_name(parent_gates, ARRAY_SIZE(parent_gates), name);
+}
+
+bool task_state_is_final(enum task_state state) {
+    return state == TASK_DONE || state == TASK_FAILED || state == TASK_CANCELED
+           || state == TASK_INVALIDATED;
+}
+
+bool task_state_is_live(enum task_state state) {
+    return state == TASK_STARTING || state == TASK_RUNNING;
+}
+
+#define TO(state) (1u << TASK_##state)
+#define ENDED     (TO(FAILED) | TO(CANCELED) | TO(INVALIDATED))
+/* clang-format off */
+static const unsigned next_states[TASK_STATE_MAX] = {
+    [TASK_ABSENT]   = TO(DRAFT) | TO(WAITING) | TO(STARTING) | TO(RUNNING) | TO(HELD) | TO(DONE) | ENDED,
+    [TASK_DRAFT]    = TO(WAITING) | ENDED | TO(ABSENT),
+    [TASK_WAITING]  = TO(READY) | TO(HELD) | TO(DRAFT) | TO(DONE) | ENDED | TO(ABSENT),
+    [TASK_READY]    = TO(WAITING) | TO(STARTING) | TO(HELD) | TO(DRAFT) | TO(DONE) | ENDED | TO(ABSENT),
+    [TASK_STARTING] = TO(RUNNING) | TO(WAITING) | TO(HELD) | TO(DONE) | ENDED,
+    [TASK_RUNNING]  = TO(RUNNING) /* draining */ | TO(WAITING) | TO(HELD) | TO(DONE) | ENDED,
+    [TASK_HELD]     = TO(HELD) | TO(WAITING) | TO(DRAFT) | TO(DONE) | ENDED | TO(ABSENT),
+    [TASK_DONE]     = TO(WAITING) /* again */ | TO(INVALIDATED) | TO(ABSENT),
+    [TASK_FAILED]   = TO(WAITING) /* retry */ | TO(ABSENT),
+    [TASK_CANCELED] = TO(WAITING) /* retry */ | TO(ABSENT),
+    [TASK_INVALIDATED] = TO(ABSENT),
+};
+/* clang-format on */
+
+bool task_may_become(enum task_state from, enum task_state to) {
+    return (next_states[from] >> to) & 1u;
+}

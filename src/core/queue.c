@@ -1,0 +1,390 @@
+/* queue.c: classes, parks and the two orders inside them. See queue.h.
+ *
+ * Each class keeps its tasks twice: by (created_at, number), which is the order of those that are
+ * not overdue, and by the time they became ready, whose first is overdue before all others. Tasks
+ * arrive nearly in both orders, so both lists are appended to and taken from at the front. */
+#include "core/queue.h"
+
+#include <assert.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "core/fair.h"
+#include "core/lease.h"
+#include "core/score.h"
+
+static bool created_before(const void *ctx, uint32_t a, uint32_t b) {
+    const struct core *c = ctx;
+    const struct task *ta = task_at(c, a), *tb = task_at(c, b);
+    if ((c->policy.order & ORDER_BY_CREATED) && ta->created_at != tb->created_at)
+        return ta->created_at < tb->created_at;
+    return ta->id < tb->id;
+}
+
+static bool ready_before(const void *ctx, uint32_t a, uint32_t b) {
+    const struct core *c = ctx;
+    const struct task *ta = task_at(c, a), *tb = task_at(c, b);
+    if (ta->ready_clock != tb->ready_clock)
+        return ta->ready_clock < tb->ready_clock;
+    return created_before(c, a, b);
+}
+
+time_ms queue_waited(const struct core *c, const struct task *t) {
+    return domain_at(c, class_at(c, t->cls)->domain)->clock - t->ready_clock;
+}
+
+bool queue_overdue(const struct core *c, const struct task *t) {
+    return (c->policy.order & ORDER_BY_OVERDUE) && queue_waited(c, t) >= c->policy.max_wait;
+}
+
+static time_ms overdue_from(const struct core *c, const struct task *t) {
+    if (!(c->policy.order & ORDER_BY_OVERDUE) || c->policy.max_wait == TIME_NEVER)
+        return TIME_NEVER;
+    return time_add(c->now, time_max(0, c->policy.max_wait - queue_waited(c, t)));
+}
+
+time_ms queue_class_overdue_from(const struct core *c, const struct queue_class *cls) {
+    uint32_t oldest = order_list_first(&cls->by_ready);
+    uint32_t parked = order_list_first(&cls->parked_by_ready);
+    time_ms at = oldest ? overdue_from(c, task_at(c, oldest)) : TIME_NEVER;
+    return parked ? time_min(at, overdue_from(c, task_at(c, parked))) : at;
+}
+
+/* --- classes --------------------------------------------------------------------------------- */
+
+static uint64_t hash_of(const struct queue_class *k) {
+    uint64_t hash =
+        hash_mix(((uint64_t)k->project << 32) | k->kind, ((uint64_t)k->agent << 32) | k->limiter);
+    hash = hash_mix(hash, ((uint64_t)(uint32_t)k->priority << 32) | k->depth);
+    return hash_mix(hash, ((uint64_t)k->penalty << 16) | k->needs_kept);
+}
+
+bool queue_class_same(const void *ctx, uint32_t handle, const void *wanted) {
+    const struct queue_class *k = class_at(ctx, handle), *w = wanted;
+    return k->project == w->project && k->kind == w->kind && k->agent == w->agent
+           && k->limiter == w->limiter && k->priority == w->priority && k->depth == w->depth
+           && k->penalty == w->penalty && k->needs_kept == w->needs_kept;
+}
+
+/* The clock of a (project, limiter). */
+static uint32_t domain_of(struct core *c, uint32_t project, uint32_t limiter) {
+    struct project *p = &c->projects[project];
+    for (uint32_t d = p->domains; d; d = domain_at(c, d)->next) {
+        if (domain_at(c, d)->limiter == limiter)
+            return d;
+    }
+    uint32_t handle = slab_alloc(&c->domains);
+    struct domain *d = domain_at(c, handle);
+    d->limiter = limiter;
+    d->next = p->domains;
+    p->domains = handle;
+    return handle;
+}
+
+time_ms queue_clock(struct core *c, uint32_t project, uint32_t limiter) {
+    return domain_at(c, domain_of(c, project, limiter))->clock;
+}
+
+static uint32_t class_of(struct core *c, const struct task *t) {
+    struct queue_class wanted = {
+        .project = t->project,
+        .kind = t->kind,
+        .agent = t->agent,
+        .limiter = t->limiter,
+        .priority = t->priority,
+        .depth = t->depth,
+        .penalty = score_penalty(&c->policy, t->iteration),
+        .needs_kept = lease_missing_kept(c, t) & (uint16_t)~TASK_KEEPS_LEASE,
+    };
+    uint64_t hash = hash_of(&wanted);
+    uint32_t handle = id_map_find(&c->class_map, hash, &wanted);
+    if (handle)
+        return handle;
+    handle = slab_alloc(&c->classes);
+    *class_at(c, handle) = wanted;
+    class_at(c, handle)->domain = domain_of(c, t->project, t->limiter);
+    id_map_add(&c->class_map, hash, handle);
+    return handle;
+}
+
+/* Nobody is in it and nobody will come back to it. */
+static void class_drop_if_empty(struct core *c, uint32_t handle) {
+    struct queue_class *k = class_at(c, handle);
+    if (k->by_created.count || k->parked_by_ready.count || k->parks)
+        return;
+    id_map_remove(&c->class_map, hash_of(k), k);
+    order_list_finish(&k->by_created);
+    order_list_finish(&k->by_ready);
+    order_list_finish(&k->parked_by_ready);
+    k->domain = 0; /* not in use */
+    slab_free(&c->classes, handle);
+}
+
+/* Keeps the list of classes with a queue, and of projects that have such a class. */
+static void class_listed(struct core *c, uint32_t handle) {
+    struct queue_class *k = class_at(c, handle);
+    struct project *p = &c->projects[k->project];
+    p->classes = xgrow(p->classes, &p->class_capacity, p->class_count + 1, sizeof(*p->classes));
+    k->position = (uint32_t)p->class_count;
+    p->classes[p->class_count++] = handle;
+    if (p->class_count > 1)
+        return;
+    c->active = xgrow(c->active, &c->active_capacity, c->active_count + 1, sizeof(*c->active));
+    c->active[c->active_count++] = k->project;
+    p->active_position = (uint32_t)c->active_count;
+}
+
+static void class_unlisted(struct core *c, uint32_t handle) {
+    struct queue_class *k = class_at(c, handle);
+    struct project *p = &c->projects[k->project];
+    uint32_t last = p->classes[--p->class_count];
+    p->classes[k->position] = last;
+    class_at(c, last)->position = k->position;
+    if (p->class_count > 0)
+        return;
+    uint32_t moved = c->active[--c->active_count];
+    c->active[p->active_position - 1] = moved;
+    c->projects[moved].active_position = p->active_position;
+    p->active_position = 0;
+}
+
+static void class_insert(struct core *c, uint32_t task) {
+    uint32_t handle = task_at(c, task)->cls;
+    struct queue_class *k = class_at(c, handle);
+    order_list_insert(&k->by_created, task, created_before, c);
+    order_list_insert(&k->by_ready, task, ready_before, c);
+    if (k->by_created.count == 1)
+        class_listed(c, handle);
+    c->projects[k->project].best_epoch = 0;
+}
+
+static void class_remove(struct core *c, uint32_t task) {
+    uint32_t handle = task_at(c, task)->cls;
+    struct queue_class *k = class_at(c, handle);
+    order_list_remove(&k->by_created, task, created_before, c);
+    order_list_remove(&k->by_ready, task, ready_before, c);
+    if (k->by_created.count == 0)
+        class_unlisted(c, handle);
+    c->projects[k->project].best_epoch = 0;
+}
+
+uint32_t queue_head(const struct core *c, const struct queue_class *cls) {
+    uint32_t oldest = order_list_first(&cls->by_ready);
+    if (oldest && queue_overdue(c, task_at(c, oldest)))
+        return oldest;
+    return order_list_first(&cls->by_created);
+}
+
+/* --- parks ----------------------------------------------------------------------------------- */
+
+uint32_t queue_refusing_key(const struct core *c, uint32_t task) {
+    const struct task *t = task_at(c, task);
+    if (t->serial_key && !key_has_place(c, t->serial_key, task))
+        return t->serial_key;
+    if (t->workspace_key && !key_has_place(c, t->workspace_key, task))
+        return t->workspace_key;
+    if (!t->resources)
+        return 0;
+    const struct resource_list *list = slab_at(&c->resource_lists, t->resources);
+    for (unsigned i = 0; i < list->count; i++) {
+        if (!key_has_place(c, list->keys[i], task))
+            return list->keys[i];
+    }
+    return 0;
+}
+
+static uint32_t park_of(struct core *c, uint32_t key, uint32_t cls) {
+    struct key *k = key_at(c, key);
+    for (uint32_t p = k->parks; p; p = park_at(c, p)->next) {
+        if (park_at(c, p)->cls == cls)
+            return p;
+    }
+    uint32_t handle = slab_alloc(&c->parks);
+    struct park *park = park_at(c, handle);
+    park->key = key;
+    park->cls = cls;
+    park->next = k->parks;
+    if (park->next)
+        park_at(c, park->next)->prev = handle;
+    k->parks = handle;
+    class_at(c, cls)->parks++;
+    return handle;
+}
+
+static void park_drop_if_empty(struct core *c, uint32_t handle) {
+    struct park *park = park_at(c, handle);
+    if (park->by_created.count || park->awake)
+        return;
+    if (park->prev)
+        park_at(c, park->prev)->next = park->next;
+    else
+        key_at(c, park->key)->parks = park->next;
+    if (park->next)
+        park_at(c, park->next)->prev = park->prev;
+    order_list_finish(&park->by_created);
+    order_list_finish(&park->by_ready);
+    class_at(c, park->cls)->parks--;
+    park->cls = 0; /* not in use */
+    slab_free(&c->parks, handle);
+}
+
+static void park_insert(struct core *c, uint32_t task, uint32_t key) {
+    struct task *t = task_at(c, task);
+    t->park = park_of(c, key, t->cls);
+    t->flags |= TASK_PARKED;
+    struct park *park = park_at(c, t->park);
+    order_list_insert(&park->by_created, task, created_before, c);
+    order_list_insert(&park->by_ready, task, ready_before, c);
+    order_list_insert(&class_at(c, t->cls)->parked_by_ready, task, ready_before, c);
+}
+
+static void park_remove(struct core *c, uint32_t task) {
+    struct task *t = task_at(c, task);
+    struct park *park = park_at(c, t->park);
+    order_list_remove(&park->by_created, task, created_before, c);
+    order_list_remove(&park->by_ready, task, ready_before, c);
+    order_list_remove(&class_at(c, t->cls)->parked_by_ready, task, ready_before, c);
+    t->flags &= (uint16_t)~TASK_PARKED;
+}
+
+static void wake(struct core *c, uint32_t handle, uint32_t task) {
+    struct park *park = park_at(c, handle);
+    park_remove(c, task);
+    park->awake++;
+    if (!park->awake_created || created_before(c, task, park->awake_created))
+        park->awake_created = task;
+    if (!park->awake_ready || ready_before(c, task, park->awake_ready))
+        park->awake_ready = task;
+    class_insert(c, task);
+}
+
+/* While the key has a place, the first of the park in each of the two orders is in its class's queue:
+ * whatever becomes overdue meanwhile, the head of the class is right. */
+static void park_wake(struct core *c, uint32_t handle) {
+    struct park *park = park_at(c, handle);
+    if (!key_has_place(c, park->key, 0))
+        return;
+    uint32_t task = order_list_first(&park->by_created);
+    if (task && (!park->awake_created || created_before(c, task, park->awake_created)))
+        wake(c, handle, task);
+    task = order_list_first(&park->by_ready);
+    if (task && (!park->awake_ready || ready_before(c, task, park->awake_ready)))
+        wake(c, handle, task);
+}
+
+void queue_wake(struct core *c, uint32_t key) {
+    for (uint32_t p = key_at(c, key)->parks; p; p = park_at(c, p)->next)
+        park_wake(c, p);
+}
+
+/* A woken task is gone from its class's queue, whatever became of it: the next one's turn. */
+static void park_left(struct core *c, uint32_t handle, uint32_t task) {
+    if (!handle)
+        return;
+    struct park *park = park_at(c, handle);
+    park->awake--;
+    if (park->awake_created == task)
+        park->awake_created = 0;
+    if (park->awake_ready == task)
+        park->awake_ready = 0;
+    park_wake(c, handle);
+    park_drop_if_empty(c, handle);
+}
+
+void queue_park(struct core *c, uint32_t task, uint32_t key) {
+    class_remove(c, task);
+    uint32_t woken_from = task_at(c, task)->park;
+    park_insert(c, task, key);
+    park_left(c, woken_from, task);
+}
+
+void queue_recheck_parked(struct core *c, uint32_t task, uint32_t key) {
+    struct task *t = task ? task_at(c, task) : NULL;
+    if (!t || !(t->flags & TASK_PARKED) || park_at(c, t->park)->key != key
+        || queue_refusing_key(c, task) == key)
+        return;
+    uint32_t park = t->park;
+    park_remove(c, task);
+    t->park = 0;
+    class_insert(c, task);
+    park_drop_if_empty(c, park);
+}
+
+/* --- in and out ------------------------------------------------------------------------------ */
+
+void queue_enter(struct core *c, uint32_t task, time_ms waited) {
+    struct task *t = task_at(c, task);
+    t->cls = class_of(c, t);
+    t->park = 0;
+    t->ready_clock = domain_at(c, class_at(c, t->cls)->domain)->clock - waited;
+    uint32_t key = queue_refusing_key(c, task);
+    if (key)
+        park_insert(c, task, key);
+    else
+        class_insert(c, task);
+    c->overdue_from = time_min(c->overdue_from, overdue_from(c, t));
+    c->ready++;
+    c->limiters[t->limiter].ready++;
+    if (c->projects[t->project].ready++ == 0)
+        fair_count_project(c, t->project);
+}
+
+time_ms queue_leave(struct core *c, uint32_t task) {
+    struct task *t = task_at(c, task);
+    uint32_t cls = t->cls;
+    time_ms waited = queue_waited(c, t);
+    if (t->flags & TASK_PARKED) {
+        uint32_t park = t->park;
+        park_remove(c, task);
+        t->park = 0;
+        park_drop_if_empty(c, park);
+    } else {
+        uint32_t woken_from = t->park;
+        class_remove(c, task);
+        t->park = 0;
+        park_left(c, woken_from, task);
+    }
+    t->cls = 0;
+    class_drop_if_empty(c, cls);
+    c->ready--;
+    c->limiters[t->limiter].ready--;
+    if (--c->projects[t->project].ready == 0)
+        fair_count_project(c, t->project);
+    return waited;
+}
+
+void queue_empty(struct core *c) {
+    for (uint32_t h = 1; h < c->tasks.next; h++) {
+        if (task_at(c, h)->state == TASK_READY)
+            task_at(c, h)->ready_clock = queue_leave(c, h); /* kept here until queue_fill */
+    }
+}
+
+void queue_fill(struct core *c) {
+    for (uint32_t h = 1; h < c->tasks.next; h++) {
+        if (task_at(c, h)->state == TASK_READY)
+            queue_enter(c, h, task_at(c, h)->ready_clock);
+    }
+    c->epoch++;
+}
+
+bool queue_before(const struct core *c, uint32_t a, uint32_t b) {
+    const struct task *ta = task_at(c, a), *tb = task_at(c, b);
+    unsigned order = c->policy.order;
+    if (order & ORDER_BY_OVERDUE) {
+        time_ms wa = queue_waited(c, ta), wb = queue_waited(c, tb);
+        bool oa = wa >= c->policy.max_wait, ob = wb >= c->policy.max_wait;
+        if (oa != ob)
+            return oa;
+        if (oa && wa != wb)
+            return wa > wb;
+    }
+    if ((order & ORDER_BY_PRIORITY) && ta->priority != tb->priority)
+        return ta->priority < tb->priority;
+    if (order & ORDER_BY_SCORE) {
+        int32_t sa = score_of(c, ta), sb = score_of(c, tb);
+        if (sa != sb)
+            return sa > sb;
+    }
+    return created_before(c, a, b);
+}

@@ -1,0 +1,46 @@
+/* queue.h: ready tasks, so that the first in order is found without looking at the others.
+ * Private to core/.
+ *
+ * A class holds tasks that need the same shared keys and compare alike but for their age, so inside
+ * one the order never changes and a decision compares only the heads. A head that a rare key
+ * (serial, workspace, resource) refuses is parked on that key and leaves the class's queue; when
+ * the key gets a place, the best parked task of each class comes back. */
+#pragma once
+
+#include "core/state.h"
+
+/* It became ready, or comes back; `waited` counts for max_wait. */
+void queue_enter(struct core *c, uint32_t task, time_ms waited);
+/* It is ready no more, or its class is about to change; returns what it has waited. */
+time_ms queue_leave(struct core *c, uint32_t task);
+void queue_wake(struct core *c, uint32_t key); /* the key has a place for others */
+/* How long, in all, tasks of a project with this limiter have waited. */
+time_ms queue_clock(struct core *c, uint32_t project, uint32_t limiter);
+
+/* Around a change of what classes or their order are made of: everybody out, everybody in again. What
+ * a task has waited stays. */
+void queue_empty(struct core *c);
+void queue_fill(struct core *c);
+
+/* The first of a class, or 0 when all are parked. */
+uint32_t queue_head(const struct core *c, const struct queue_class *cls);
+
+/* The rare key that has no place for it, or 0. */
+uint32_t queue_refusing_key(const struct core *c, uint32_t task);
+/* Takes it out of its class's queue until that key has a place. */
+void queue_park(struct core *c, uint32_t task, uint32_t key);
+
+/* The key now has a place for this very task, if for no other: lets it back if it is parked there. */
+void queue_recheck_parked(struct core *c, uint32_t task, uint32_t key);
+
+/* Time since ready that counts for max_wait. */
+time_ms queue_waited(const struct core *c, const struct task *t);
+bool queue_overdue(const struct core *c, const struct task *t);
+/* No task of the class is overdue before that time. */
+time_ms queue_class_overdue_from(const struct core *c, const struct queue_class *cls);
+
+/* Does task a come before b, both of one project? Everything after the project parts of the order. */
+bool queue_before(const struct core *c, uint32_t a, uint32_t b);
+
+/* For the map of classes. */
+bool queue_class_same(const void *ctx, uint32_t handle, const void *wanted);

@@ -1,0 +1,204 @@
+/* records.h: what the core keeps of each thing it knows. Private to core/.
+ *
+ * Everything is reached by 32-bit handles: tasks, runs, classes, keys, parks and edges live in
+ * slabs, the few projects, kinds, agents and limiters in arrays. Handle 0 is always "none"; index 0
+ * of the arrays is a neutral entry ("no kind", "no agent", "no limiter"), so that no caller asks.
+ *
+ * A waiting task costs its record here, about 10 bytes in the lists of its class and 17 in the map
+ * from numbers to handles. Its id, title and prompt are nowhere in the core. */
+#pragma once
+
+#include "base/order_list.h"
+#include "core/fact.h"
+
+#define RESOURCES_MAX 16
+#define NEEDS_MAX     (9 + RESOURCES_MAX)
+
+enum task_flag {
+    TASK_PARALLELIZABLE = 1u << 0,
+    TASK_REVIEW = 1u << 1,
+    TASK_ARTIFACT_MISSING = 1u << 2,
+    TASK_HAS_PARENT = 1u << 3,
+    TASK_KEEPS_LEASE = 1u << 4, /* task:ID, from the first start until final or draft */
+    TASK_KEEPS_ROOTS = 1u << 5,
+    TASK_KEEPS_REVIEW = 1u << 6,
+    TASK_KEEPS_PLACE = 1u << 7, /* a workspace of its project */
+    TASK_WAS_DONE = 1u << 10,   /* absent now; it was done when it was forgotten */
+    TASK_OWN_LIMITER = 1u << 9, /* not its agent's */
+    TASK_PARKED = 1u << 8,      /* not in its class's queue: `park` says where */
+};
+
+#define TASK_KEEPS (TASK_KEEPS_LEASE | TASK_KEEPS_ROOTS | TASK_KEEPS_REVIEW | TASK_KEEPS_PLACE)
+
+struct task {
+    task_id id;
+    time_ms created_at;
+    time_ms ready_clock; /* its domain's clock when it became ready */
+    time_ms not_before;  /* when it leaves `held` or `draining`; 0 = not by itself */
+    uint32_t project;    /* index */
+    uint32_t cls;        /* while ready */
+    uint32_t park;       /* parked here, or woken from here */
+    uint32_t run;        /* while live */
+    uint32_t parent, first_child, last_child, next_sibling, prev_sibling;
+    uint32_t needs, needed_by; /* edges: what it depends on, what depends on it */
+    uint32_t unmet;            /* dependencies that are not done */
+    uint32_t serial_key, workspace_key;
+    uint32_t resources; /* handle in the slab of resource lists */
+    uint32_t timer;     /* position in the heap */
+    uint32_t group;
+    uint32_t kind, agent, limiter; /* indexes; limiter: own or its agent's */
+    uint32_t iteration, attempt, parent_iteration;
+    int32_t priority;
+    int32_t retry_max;
+    uint16_t depth;
+    uint16_t failures, launch_failures, losses, restarts, breaker_openings;
+    uint16_t flags;
+    uint8_t state, hold, reason, until, parent_gate;
+};
+
+/* A stop that was ordered, and what the task becomes at the end of its run. */
+enum stop_wish { STOP_NONE, STOP_CANCEL, STOP_INVALIDATE, STOP_ORPHAN };
+
+struct run {
+    uint32_t task;
+    uint32_t next, prev;     /* in its project's list of runs that are charged */
+    uint32_t agent, limiter; /* indexes; a roster agent may bring its own limiter */
+    uint8_t phase, wish, key_count;
+    bool adopted;      /* it was live when its task was added */
+    bool unasked;      /* draining, added so: its children may not be there yet */
+    uint32_t tick;     /* the tick its start was counted in; 0: none */
+    uint16_t kept_new; /* TASK_KEEPS bits that this start has set */
+    time_ms started_at;
+    int64_t reported;         /* tokens so far; -1: none yet */
+    uint32_t keys[NEEDS_MAX]; /* places it holds until its end */
+};
+
+/* A limited key: so many places, so many held. */
+struct key {
+    uint8_t kind; /* enum lease_kind */
+    sym name, project, kind_name;
+    amount cap;
+    amount held;
+    amount outside;       /* taken by what the core did not order */
+    task_id outside_task; /* workspace: locked by this task, and free for it */
+    uint32_t parks;       /* first of its parks */
+    bool claimed;         /* one place is reserved for the task of the claim */
+    uint32_t owner;       /* project index for per-project keys */
+};
+
+/* Tasks of one class that a rare key refused, best first. */
+struct park {
+    uint32_t key, cls;
+    uint32_t next, prev; /* in the key's list */
+    uint32_t awake;      /* how many were let back into their class and have not left it since */
+    uint32_t awake_created, awake_ready; /* the first of them in each order, or 0 */
+    struct order_list by_created, by_ready;
+};
+
+/* Ready tasks that compare alike but for their age and need the same shared keys. */
+struct queue_class {
+    uint32_t project, kind, agent, limiter;
+    int32_t priority;
+    uint32_t depth;
+    int64_t penalty;
+    uint16_t needs_kept; /* TASK_KEEPS bits its tasks must still take */
+    uint32_t position;   /* in its project's list */
+    uint32_t domain;
+    uint32_t parks; /* how many parks name it */
+    struct order_list by_created, by_ready, parked_by_ready;
+};
+
+/* The wait clock of one (project, limiter). */
+struct domain {
+    uint32_t limiter;
+    uint32_t next; /* in the project's list */
+    time_ms clock;
+};
+
+struct bucket {
+    int64_t number;
+    int64_t share, reported; /* tokens: for the shares, for the budgets */
+    uint32_t reports, starts, completions;
+};
+
+struct window {
+    struct bucket sum;
+    struct bucket *buckets; /* oldest first */
+    size_t first, count, capacity;
+};
+
+/* What every decision looks at comes first. */
+struct project {
+    struct project_spec spec;
+    uint32_t best; /* cached first task in order, or 0 */
+    uint32_t key;
+    uint64_t best_epoch;
+    time_ms best_until;
+    int64_t reserved; /* charges of its live and external runs */
+    __int128 deficit; /* scratch of one decision */
+    struct window window;
+
+    uint32_t key_workspaces, key_review;
+    uint32_t *classes; /* those with tasks in their queue */
+    size_t class_count, class_capacity;
+    uint32_t domains;
+    uint32_t ready, live, external;
+    uint32_t active_position; /* in the list of projects with a class in the queue, + 1 */
+    uint32_t runs;            /* first of those that are charged */
+    int64_t estimate;         /* of each of them */
+    bool counted;             /* in the sums W and T */
+    int64_t counted_weight, counted_tokens;
+};
+
+struct kind {
+    struct kind_spec spec;
+    uint32_t key;
+    uint32_t queued; /* waiting and ready */
+};
+
+struct agent {
+    struct agent_spec spec;
+    uint32_t key;
+    uint32_t limiter;
+    uint32_t launch_failures;
+    uint32_t openings;
+    time_ms closed_until; /* 0: open */
+};
+
+struct limiter {
+    struct limiter_spec spec;
+    uint32_t key;
+    uint32_t ready;
+    time_ms backoff_since; /* beginning of the current backoff */
+    bool in_backoff;       /* hit, and no success cleared it since */
+    time_ms last_hit;
+    bool ramping; /* since the success that cleared it */
+    time_ms ramp_since;
+};
+
+struct edge {
+    uint32_t task, on;             /* task depends on `on` */
+    uint32_t next_need;            /* list of `task` */
+    uint32_t next_user, prev_user; /* list of `on` */
+};
+
+struct resource_list {
+    uint8_t count;
+    uint32_t keys[RESOURCES_MAX];
+};
+
+struct group {
+    uint32_t open, total;
+};
+
+/* From a symbol to an index. */
+struct by_symbol {
+    uint32_t *index;
+    size_t capacity;
+};
+
+struct claim {
+    uint32_t task;
+    uint32_t keys[NEEDS_MAX];
+    uint8_t count;
+};

@@ -1,0 +1,364 @@
+/* run.c: one attempt, from its order to what comes after its end.
+ *
+ * Which failure counts where, and what then becomes of the task, is decided in this file and nowhere
+ * else. The table in docs/rules.md §5 is its specification. */
+#include "core/run.h"
+
+#include <assert.h>
+
+#include "base/alloc.h"
+#include "core/fair.h"
+#include "core/lease.h"
+#include "core/limiter.h"
+#include "core/queue.h"
+#include "core/retry.h"
+#include "core/task.h"
+#include "core/tree.h"
+
+static uint32_t run_new(struct core *c, uint32_t task, uint32_t agent) {
+    struct task *t = task_at(c, task);
+    uint32_t handle = slab_alloc(&c->runs);
+    struct run *r = run_at(c, handle);
+    r->task = task;
+    r->agent = agent ? agent : t->agent;
+    r->limiter = t->limiter ? t->limiter : c->agents[r->agent].limiter;
+    r->started_at = c->now;
+    r->reported = -1;
+    t->run = handle;
+    c->projects[t->project].live++;
+    c->live_roots += !(t->flags & TASK_HAS_PARENT);
+    return handle;
+}
+
+static void run_drop(struct core *c, uint32_t task) {
+    struct task *t = task_at(c, task);
+    c->projects[t->project].live--;
+    c->live_roots -= !(t->flags & TASK_HAS_PARENT);
+    slab_free(&c->runs, t->run);
+    t->run = 0;
+}
+
+void run_start(struct core *c, uint32_t task, uint32_t agent) {
+    struct task *t = task_at(c, task);
+    t->attempt++;
+    uint32_t run = run_new(c, task, agent);
+    lease_take_all(c, run); /* before it leaves the queue: no other is woken for its place */
+    task_become(c, task, (struct change){ .to = TASK_STARTING, .reason = REASON_FIRST_IN_ORDER });
+    fair_reserve(c, run);
+    fair_record(c, t->project, c->now, &(struct bucket){ .starts = 1 });
+}
+
+void run_adopt(struct core *c, uint32_t task, const struct task_spec *spec) {
+    struct task *t = task_at(c, task);
+    enum run_phase phase = spec->phase;
+    uint32_t run = run_new(c, task, 0);
+    run_at(c, run)->adopted = true;
+    if (spec->started_at > 0 && spec->started_at < c->now)
+        run_at(c, run)->started_at = spec->started_at;
+    fair_record(c, t->project, c->now, &(struct bucket){ .starts = 1 });
+    lease_take_all(c, run);
+    run_at(c, run)->phase = (uint8_t)phase;
+    if (phase == PHASE_VALIDATING)
+        lease_give_limiter(c, run);
+    if (phase == PHASE_STOPPING)
+        run_at(c, run)->wish = STOP_CANCEL;
+    if (phase == PHASE_DRAINING) {
+        lease_give_run(c, run);
+        task_set_timer(c, task, time_add(c->now, c->policy.drain));
+        run_at(c, run)->unasked = true;
+        c->adopted =
+            xgrow(c->adopted, &c->adopted_capacity, c->adopted_count + 1, sizeof(*c->adopted));
+        c->adopted[c->adopted_count++] = task;
+    } else {
+        fair_reserve(c, run);
+    }
+}
+
+/* What a stop that was ordered makes of the end. False: nothing was ordered, or success was first. */
+static bool end_by_wish(struct core *c, uint32_t task, enum stop_wish wish, bool ok) {
+    switch (wish) {
+    case STOP_NONE:
+        return false;
+    case STOP_CANCEL:
+        if (ok)
+            return false;
+        run_end_drain(c, task, TASK_CANCELED, REASON_CANCELED);
+        return true;
+    case STOP_INVALIDATE:
+        run_end_drain(c, task, TASK_INVALIDATED, REASON_INVALIDATED);
+        return true;
+    case STOP_ORPHAN:
+        run_end_drain(c, task, TASK_FAILED, REASON_ORPHANED);
+        return true;
+    }
+    return false;
+}
+
+void run_undo(struct core *c, uint32_t task) {
+    struct task *t = task_at(c, task);
+    struct run *r = run_at(c, t->run);
+    uint16_t kept = r->kept_new;
+    time_ms ready_clock = t->ready_clock;
+    enum stop_wish wish = r->wish;
+    bool adopted = r->adopted;
+    fair_release(c, t->run);
+    fair_record(c, t->project, r->started_at, &(struct bucket){ .starts = UINT32_MAX });
+    lease_give_run(c, t->run);
+    lease_give_kept(c, task, kept);
+    t->attempt--;
+    if (end_by_wish(c, task, wish, false))
+        return;
+    run_drop(c, task);
+    task_become(c, task, (struct change){ .to = TASK_WAITING, .reason = REASON_REFUSED });
+    task_settle(c);
+    if (t->state != TASK_READY || adopted)
+        return; /* how long an adopted one has waited nobody knows */
+    time_ms longer = t->ready_clock - ready_clock; /* it waits since before the order */
+    time_ms waited = queue_leave(c, task);
+    queue_enter(c, task, waited + longer);
+}
+
+bool run_order_stop(struct core *c, uint32_t task, enum stop_wish wish, enum reason reason) {
+    struct task *t = task_at(c, task);
+    struct run *r = run_at(c, t->run);
+    if (r->phase == PHASE_DRAINING) {
+        run_drop(c, task);
+        return false;
+    }
+    if (r->wish == STOP_NONE)
+        order_push(c, ORDER_STOP, task)->reason = reason;
+    if (wish > (enum stop_wish)r->wish)
+        r->wish = (uint8_t)wish;
+    r->phase = PHASE_STOPPING;
+    return true;
+}
+
+void run_end_drain(struct core *c, uint32_t task, enum task_state to, enum reason reason) {
+    run_drop(c, task);
+    task_become(c, task, (struct change){ .to = to, .reason = reason });
+}
+
+/* --- after the end --------------------------------------------------------------------------- */
+
+static void settle_tokens(struct core *c, uint32_t task, int64_t tokens) {
+    const struct task *t = task_at(c, task);
+    const struct run *r = run_at(c, t->run);
+    int64_t charge = fair_charge(c, r);
+    if (tokens < 0)
+        tokens = r->reported;
+    fair_release(c, t->run);
+    struct bucket end = { 0 };
+    if (tokens >= 0)
+        end = (struct bucket){ .share = tokens, .reported = tokens, .reports = 1 };
+    else
+        end.share = charge;
+    fair_record(c, t->project, c->now, &end);
+}
+
+/* False: the failure is the agent's, not the task's. */
+static bool count_launch_on_agent(struct core *c, uint32_t agent) {
+    struct agent *a = &c->agents[agent];
+    if (!agent)
+        return true;
+    if (c->now < a->closed_until)
+        return false;
+    if (a->launch_failures < UINT32_MAX)
+        a->launch_failures++;
+    if (a->launch_failures < c->policy.breaker.agent_max || c->policy.breaker.reset == TIME_NEVER)
+        return true;
+    a->openings++;
+    a->closed_until = time_add(
+        c->now, backoff_doubled(c->policy.breaker.reset, a->openings, c->policy.breaker.reset_max));
+    return false;
+}
+
+static void agent_works(struct core *c, uint32_t agent) {
+    struct agent *a = &c->agents[agent];
+    if (a->closed_until > c->now)
+        c->epoch++;
+    a->launch_failures = a->openings = 0;
+    a->closed_until = 0;
+}
+
+static void count_up(uint16_t *counter) {
+    if (*counter < UINT16_MAX)
+        (*counter)++;
+}
+
+static void fail(struct core *c, uint32_t task, enum reason reason) {
+    task_become(c, task, (struct change){ .to = TASK_FAILED, .reason = reason });
+}
+
+static time_ms delay_of(const struct core *c, const struct task *t, enum retry_class row,
+                        unsigned n) {
+    return retry_delay(&c->policy.retry[row], n, t->id, t->attempt);
+}
+
+static void end_ok(struct core *c, uint32_t task) {
+    struct task *t = task_at(c, task);
+    task_reset_counters(t);
+    if (t->until == UNTIL_EXTERNAL) {
+        run_drop(c, task);
+        task_become(
+            c, task,
+            (struct change){ .to = TASK_HELD, .reason = REASON_EXTERNAL, .hold = HOLD_EXTERNAL });
+    } else if (t->flags & TASK_REVIEW) {
+        run_drop(c, task);
+        task_become(
+            c, task,
+            (struct change){ .to = TASK_HELD, .reason = REASON_REVIEW, .hold = HOLD_REVIEW });
+    } else if (c->policy.drain > 0 && tree_keeps_draining(c, task)) {
+        run_at(c, t->run)->phase = PHASE_DRAINING;
+        task_become(c, task, (struct change){ .to = TASK_RUNNING, .reason = REASON_DRAIN });
+        task_set_timer(c, task, time_add(c->now, c->policy.drain));
+    } else {
+        run_end_drain(c, task, TASK_DONE, REASON_SUCCEEDED);
+    }
+}
+
+static void end_unfinished(struct core *c, uint32_t task, enum reason spent_reason) {
+    struct task *t = task_at(c, task);
+    amount max = c->policy.retry[RETRY_UNFINISHED].max;
+    count_up(&t->restarts);
+    if (c->policy.count_launches ? t->restarts >= max : t->restarts > max) {
+        fail(c, task, spent_reason);
+        return;
+    }
+    time_ms delay = delay_of(c, t, RETRY_UNFINISHED, t->restarts);
+    task_iterate(c, task, change_to_held(c, HOLD_RESTART, delay, REASON_ITERATE));
+}
+
+static void end_failed(struct core *c, uint32_t task, enum reason spent_reason) {
+    struct task *t = task_at(c, task);
+    bool loop = t->until == UNTIL_DONE || t->until == UNTIL_VALIDATE;
+    if (loop && c->policy.failed_is_unfinished) {
+        end_unfinished(c, task, REASON_RESTARTS);
+        return;
+    }
+    amount max = t->retry_max >= 0 ? t->retry_max : c->policy.retry[RETRY_FAILED].max;
+    count_up(&t->failures);
+    if (t->failures > max) {
+        fail(c, task, spent_reason);
+        return;
+    }
+    time_ms delay = delay_of(c, t, RETRY_FAILED, t->failures);
+    task_become(c, task, change_to_held(c, HOLD_BACKOFF, delay, REASON_RETRY));
+}
+
+static void end_launch(struct core *c, uint32_t task, bool counts) {
+    struct task *t = task_at(c, task);
+    if (counts)
+        count_up(&t->launch_failures);
+    if (!counts || t->launch_failures < c->policy.retry[RETRY_LAUNCH].max) {
+        time_ms delay = delay_of(c, t, RETRY_LAUNCH, t->launch_failures);
+        task_become(c, task, change_to_held(c, HOLD_BACKOFF, delay, REASON_RELAUNCH));
+        return;
+    }
+    if (c->policy.breaker.reset == TIME_NEVER) {
+        fail(c, task, REASON_BREAKER);
+        return;
+    }
+    count_up(&t->breaker_openings);
+    time_ms delay =
+        backoff_doubled(c->policy.breaker.reset, t->breaker_openings, c->policy.breaker.reset_max);
+    task_become(c, task, change_to_held(c, HOLD_BREAKER, delay, REASON_BREAKER));
+}
+
+static void end_lost(struct core *c, uint32_t task) {
+    struct task *t = task_at(c, task);
+    if (c->policy.lost_requeue)
+        count_up(&t->losses);
+    if (!c->policy.lost_requeue || t->losses > c->policy.retry[RETRY_LOST].max) {
+        fail(c, task, REASON_LOST);
+        return;
+    }
+    time_ms delay = delay_of(c, t, RETRY_LOST, t->losses);
+    task_become(c, task, change_to_held(c, HOLD_BACKOFF, delay, REASON_LOST));
+}
+
+static void end_by_outcome(struct core *c, uint32_t task, const struct fact *fact, bool counts) {
+    switch (fact->ended.outcome) {
+    case OUTCOME_OK:
+    case OUTCOME_MAX:
+        break; /* end_ok was called */
+    case OUTCOME_UNFINISHED:
+        end_unfinished(c, task, REASON_RESTARTS);
+        break;
+    case OUTCOME_INVALID:
+        end_unfinished(c, task, REASON_VALIDATION);
+        break;
+    case OUTCOME_FAILED:
+        end_failed(c, task, REASON_RETRIES);
+        break;
+    case OUTCOME_TIMEOUT:
+        end_failed(c, task, REASON_TIMEOUT);
+        break;
+    case OUTCOME_LAUNCH:
+        if (c->policy.launch_is_failed)
+            end_failed(c, task, REASON_RETRIES);
+        else
+            end_launch(c, task, counts);
+        break;
+    case OUTCOME_LIMITED:
+        task_become(c, task, (struct change){ .to = TASK_WAITING, .reason = REASON_LIMITED });
+        break;
+    case OUTCOME_CLOSED:
+        task_become(c, task,
+                    (struct change){ .to = TASK_WAITING, .reason = REASON_ACCOUNT_CLOSED });
+        break;
+    case OUTCOME_BUDGET:
+        task_become(c, task,
+                    (struct change){ .to = TASK_HELD,
+                                     .reason = REASON_AGENT_BUDGET,
+                                     .hold = HOLD_BUDGET,
+                                     .until = fact->ended.reset_at > 0
+                                                  ? fact->ended.reset_at
+                                                  : time_add(c->now, HOURS(1)) });
+        break;
+    case OUTCOME_LOST:
+        end_lost(c, task);
+        break;
+    case OUTCOME_CANCELED:
+        task_become(c, task, (struct change){ .to = TASK_CANCELED, .reason = REASON_CANCELED });
+        break;
+    case OUTCOME_CONFLICT:
+        fail(c, task, REASON_CONFLICT);
+        break;
+    }
+}
+
+/* What the end tells about the account and the agent. True: a launch failure counts on the task. */
+static bool tell_account_and_agent(struct core *c, const struct run *r, const struct fact *fact) {
+    enum outcome outcome = fact->ended.outcome;
+    if (r->limiter && outcome == OUTCOME_OK)
+        limiter_success(c, r->limiter, r->started_at);
+    if (r->limiter && outcome == OUTCOME_LIMITED)
+        limiter_hit(c, r->limiter, r->started_at, fact->ended.retry_after, fact->ended.reset_at);
+    if (r->limiter && outcome == OUTCOME_CLOSED)
+        limiter_close(c, r->limiter);
+    if (outcome != OUTCOME_LAUNCH) {
+        agent_works(c, r->agent);
+        return true;
+    }
+    return c->policy.launch_is_failed || count_launch_on_agent(c, r->agent);
+}
+
+void run_end(struct core *c, uint32_t task, const struct fact *fact) {
+    struct task *t = task_at(c, task);
+    struct run *r = run_at(c, t->run);
+    enum outcome outcome = fact->ended.outcome;
+    enum stop_wish wish = r->wish;
+    settle_tokens(c, task, fact->ended.tokens);
+    lease_give_run(c, t->run);
+    bool counts = tell_account_and_agent(c, r, fact);
+    if (outcome != OUTCOME_LAUNCH || fact->ended.output)
+        t->launch_failures = t->breaker_openings = 0;
+    if (end_by_wish(c, task, wish, outcome == OUTCOME_OK))
+        return;
+    if (outcome == OUTCOME_OK) {
+        end_ok(c, task);
+        return;
+    }
+    run_drop(c, task);
+    end_by_outcome(c, task, fact, counts);
+}

@@ -1,0 +1,190 @@
+/* sentence.c: a verdict in words. The code is for programs, the sentence names the thing and what
+ * clears it. */
+#include <inttypes.h>
+
+#include "core/core.h"
+
+void verdict_code(const struct verdict *v, const struct symbol_table *symbols, struct strbuf *out) {
+    strbuf_puts(out, gate_name(v->gate));
+    if (v->gate != GATE_LEASE)
+        return;
+    strbuf_printf(out, ":%s", lease_kind_name(v->lease));
+    if (v->lease == LEASE_SERIAL)
+        strbuf_printf(out, ":%s/%s/%s", symbol_name(symbols, v->key_project),
+                      v->key ? symbol_name(symbols, v->key) : "-",
+                      v->key_kind ? symbol_name(symbols, v->key_kind) : "-");
+    else if (v->key)
+        strbuf_printf(out, ":%s", symbol_name(symbols, v->key));
+}
+
+static const char *task_name(const struct task_names *names, task_id task) {
+    return names->name(names->ctx, task);
+}
+
+static void held_sentence(const struct verdict *v, struct strbuf *out) {
+    switch (v->hold) {
+    case HOLD_PERSON:
+        strbuf_puts(out, v->opens_at == TIME_NEVER ? "held; release it to let it go on"
+                                                   : "held until its time");
+        break;
+    case HOLD_BACKOFF:
+        strbuf_puts(out, "waits before the next attempt");
+        break;
+    case HOLD_RESTART:
+        strbuf_puts(out, "waits before the next iteration");
+        break;
+    case HOLD_BUDGET:
+        strbuf_puts(out, "its agent ran out of budget");
+        break;
+    case HOLD_REVIEW:
+        strbuf_puts(out, "finished and waits for review; approve or reject it");
+        break;
+    case HOLD_EXTERNAL:
+        strbuf_puts(out, "finished its run and waits to be closed");
+        break;
+    case HOLD_BREAKER:
+    case HOLD_NONE:
+    case HOLD_MAX:
+        strbuf_puts(out, "held");
+        break;
+    }
+}
+
+static void dependency_sentence(const struct verdict *v, const struct task_names *names,
+                                struct strbuf *out) {
+    const char *name = v->about ? task_name(names, v->about) : "";
+    if (v->about_state == TASK_ABSENT)
+        strbuf_printf(out, "waits for '%s', which does not exist", name);
+    else if (task_state_is_final(v->about_state))
+        strbuf_printf(out, "waits for '%s', which is %s; retry it", name,
+                      task_state_name(v->about_state));
+    else
+        strbuf_printf(out, "waits for '%s', which is %s", name, task_state_name(v->about_state));
+    if (v->count > 1)
+        strbuf_printf(out, " (and %" PRIu32 " more)", v->count - 1);
+}
+
+static void parent_sentence(const struct verdict *v, const struct task_names *names,
+                            struct strbuf *out) {
+    const char *name = v->about ? task_name(names, v->about) : "";
+    if (v->about_state == TASK_ABSENT)
+        strbuf_printf(out, "its parent '%s' does not exist", name);
+    else
+        strbuf_printf(out, "its parent '%s' is %s, not done", name,
+                      task_state_name(v->about_state));
+}
+
+static void lease_sentence(const struct verdict *v, const struct symbol_table *symbols,
+                           const struct task_names *names, struct strbuf *out) {
+    const char *key = symbol_name(symbols, v->key);
+    switch (v->lease) {
+    case LEASE_SERIAL:
+        strbuf_printf(out, "another task of phase '%s' runs, and it is not parallelizable",
+                      v->key ? key : "-");
+        return;
+    case LEASE_WORKSPACE:
+        strbuf_printf(out, "workspace '%s' is in use", key);
+        if (v->about)
+            strbuf_printf(out, " by '%s'", task_name(names, v->about));
+        return;
+    case LEASE_AGENTS:
+        strbuf_puts(out, "no agent is idle");
+        return;
+    case LEASE_WORKSPACES:
+        strbuf_printf(out, "project '%s' has no free workspace", key);
+        break;
+    case LEASE_PROJECT:
+        strbuf_printf(out, "project '%s' is at its limit", key);
+        break;
+    case LEASE_KIND:
+        strbuf_printf(out, "kind '%s' is at its limit", key);
+        break;
+    case LEASE_AGENT:
+        strbuf_printf(out, "agent '%s' is busy", key);
+        break;
+    case LEASE_LIMITER:
+        strbuf_printf(out,
+                      v->ramping ? "account '%s' comes back slowly after a rate limit"
+                                 : "account '%s' is at its limit",
+                      key);
+        break;
+    case LEASE_RESOURCE:
+        strbuf_printf(out, "resource '%s' is in use", key);
+        break;
+    case LEASE_REVIEW:
+        strbuf_printf(out, "too much of project '%s' waits for review", key);
+        break;
+    case LEASE_ROOTS:
+        strbuf_puts(out, "the limit of root tasks is reached");
+        break;
+    case LEASE_RUNS:
+        strbuf_puts(out, "the limit of runs is reached");
+        break;
+    case LEASE_TASK:
+    case LEASE_KIND_MAX:
+        strbuf_puts(out, "the task runs already");
+        return;
+    }
+    if (v->about && v->used < v->cap)
+        strbuf_printf(out, "; the free place is reserved for '%s'", task_name(names, v->about));
+    else
+        strbuf_printf(out, " (%" PRId64 " of %" PRId64 " in use)", v->used, v->cap);
+}
+
+void verdict_sentence(const struct verdict *v, const struct symbol_table *symbols,
+                      const struct task_names *names, struct strbuf *out) {
+    const char *key = symbol_name(symbols, v->key);
+    switch (v->gate) {
+    case GATE_PAUSED:
+        strbuf_puts(out, "everything is paused; resume to go on");
+        break;
+    case GATE_PROJECT:
+        strbuf_printf(out, "project '%s' is paused or not active", key);
+        break;
+    case GATE_HELD:
+        held_sentence(v, out);
+        break;
+    case GATE_DEPENDENCY:
+        dependency_sentence(v, names, out);
+        break;
+    case GATE_PARENT:
+        parent_sentence(v, names, out);
+        break;
+    case GATE_ARTIFACT:
+        strbuf_puts(out, "the artifact it is made from does not exist yet");
+        break;
+    case GATE_BREAKER:
+        if (v->key)
+            strbuf_printf(out, "agent '%s' could not be launched several times in a row", key);
+        else
+            strbuf_puts(out, "could not be launched several times in a row");
+        break;
+    case GATE_LIMITER:
+        strbuf_printf(out,
+                      v->opens_at == TIME_NEVER
+                          ? "account '%s' is closed; clear it with: sluice limiter clear %s"
+                          : "account '%s' is rate limited",
+                      key, key);
+        break;
+    case GATE_HOST:
+        strbuf_puts(out, "the machine is short of disk, memory or processor time");
+        break;
+    case GATE_BUDGET:
+        strbuf_printf(out, "the token budget is used up (%" PRId64 " of %" PRId64 ")", v->used,
+                      v->cap);
+        break;
+    case GATE_PROJECT_BUDGET:
+        strbuf_printf(out,
+                      "the token budget of project '%s' is used up (%" PRId64 " of %" PRId64 ")",
+                      key, v->used, v->cap);
+        break;
+    case GATE_LEASE:
+        lease_sentence(v, symbols, names, out);
+        break;
+    case GATE_PACE:
+        strbuf_puts(out, "this tick has started its share; the next one goes on");
+        break;
+    case GATE_MAX:
+        break;
+    }
+}
