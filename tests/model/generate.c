@@ -1,0 +1,486 @@
+/* generate.c: a random history, one step at a time.
+ *
+ * Each kind of fact has a weight and a function that fills it. Late, doubled and mistaken facts are
+ * part of life and are drawn as well: the core must refuse or ignore exactly what the rules say. */
+#include "generate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+void history_init(struct history *h) {
+    memset(h, 0, sizeof(*h));
+}
+
+void history_finish(struct history *h) {
+    free(h->steps);
+    arena_finish(&h->arena);
+    memset(h, 0, sizeof(*h));
+}
+
+void history_add(struct history *h, const struct step *step) {
+    h->steps = xgrow(h->steps, &h->capacity, h->count + 1, sizeof(h->steps[0]));
+    h->steps[h->count++] = *step;
+}
+
+void generate_told(struct generator *g, struct fact fact) {
+    history_add(g->history, &(struct step){ .fact = fact });
+}
+
+void generate_told_policy(struct generator *g) {
+    struct policy *copy = arena_alloc(&g->history->arena, sizeof(*copy));
+    *copy = g->policy;
+    generate_told(g, (struct fact){ .kind = FACT_POLICY, .policy = copy });
+}
+
+static int64_t between(struct generator *g, int64_t low, int64_t high) {
+    return rng_between(&g->rng, low, high);
+}
+
+/* --- choosing a task -------------------------------------------------------------------------- */
+
+#define ANY    0xffffu
+#define BIT(s) (1u << TASK_##s)
+#define LIVE   (BIT(STARTING) | BIT(RUNNING))
+#define WAITS  (BIT(WAITING) | BIT(READY) | BIT(HELD))
+#define FINAL  (BIT(DONE) | BIT(FAILED) | BIT(CANCELED) | BIT(INVALIDATED))
+
+/* A task in one of the states, if there is one. */
+static bool some_task(struct generator *g, const struct model *m, unsigned states,
+                      struct model_view *ret) {
+    size_t count = model_task_count(m), found = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct model_view view = model_task_at(m, i);
+        if ((states & (1u << view.state)) && rng_below(&g->rng, ++found) == 0)
+            *ret = view;
+    }
+    return found > 0;
+}
+
+/* Mostly a task for which the fact makes sense; sometimes any, or one that is not there. */
+static task_id task_for(struct generator *g, const struct model *m, unsigned states) {
+    struct model_view view;
+    if (generate_chance(g, 3))
+        return g->next_task + (task_id)between(g, 0, 3);
+    if (some_task(g, m, generate_chance(g, 90) ? states : ANY, &view)
+        || some_task(g, m, ANY, &view))
+        return view.id;
+    return g->next_task;
+}
+
+/* --- a new task ------------------------------------------------------------------------------ */
+
+static sym some_name(struct generator *g, const sym *names, unsigned count, unsigned percent) {
+    if (count == 0 || !generate_chance(g, percent))
+        return 0;
+    return names[rng_below(&g->rng, count)];
+}
+
+/* Numbers of tasks that are there, or will come. */
+static size_t some_tasks(struct generator *g, const struct model *m, task_id self, task_id *ret,
+                         size_t most) {
+    size_t wanted = generate_chance(g, 70) ? 0 : (size_t)between(g, 1, (int64_t)most), n = 0;
+    for (size_t i = 0; i < wanted; i++) {
+        struct model_view view = { .id = g->next_task + (task_id)between(g, 1, 3) };
+        if (generate_chance(g, 94))
+            some_task(g, m, ANY, &view);
+        bool known = view.id == self && !generate_chance(g, 5);
+        for (size_t k = 0; k < n; k++)
+            known = known || ret[k] == view.id;
+        if (!known)
+            ret[n++] = view.id;
+    }
+    return n;
+}
+
+static enum task_state some_state(struct generator *g) {
+    static const enum task_state rare[] = { TASK_DRAFT,    TASK_DRAFT,      TASK_HELD,
+                                            TASK_HELD,     TASK_DONE,       TASK_RUNNING,
+                                            TASK_RUNNING,  TASK_STARTING,   TASK_FAILED,
+                                            TASK_CANCELED, TASK_INVALIDATED };
+    if (generate_chance(g, 80))
+        return generate_chance(g, 50) ? TASK_WAITING : TASK_READY;
+    return rare[rng_below(&g->rng, ARRAY_SIZE(rare))];
+}
+
+static void fill_state(struct generator *g, struct task_spec *s, time_ms now) {
+    s->state = some_state(g);
+    s->iteration = generate_chance(g, 80) ? 1 : (uint32_t)between(g, 2, 8);
+    if (s->state == TASK_HELD) {
+        s->hold = (enum hold)between(g, HOLD_PERSON, HOLD_MAX - 1);
+        bool for_people = s->hold == HOLD_REVIEW || s->hold == HOLD_EXTERNAL;
+        if (!for_people && (s->hold != HOLD_PERSON || generate_chance(g, 50)))
+            s->not_before = now + between(g, -1000, 60000);
+    }
+    if (s->state == TASK_STARTING || s->state == TASK_RUNNING) {
+        s->attempt = (uint32_t)between(g, 1, 3);
+        s->phase = generate_chance(g, 70) ? PHASE_WORKING : PHASE_VALIDATING;
+        s->started_at = generate_chance(g, 50) ? 0 : s->created_at;
+        if (s->state == TASK_RUNNING && generate_chance(g, 20))
+            s->phase = generate_chance(g, 50) ? PHASE_DRAINING : PHASE_STOPPING;
+    } else if (generate_chance(g, 10))
+        s->attempt = (uint32_t)between(g, 0, 3);
+    if (generate_chance(g, 10)) {
+        s->failures = (uint16_t)between(g, 0, 3);
+        s->launch_failures = (uint16_t)between(g, 0, 3);
+        s->losses = (uint16_t)between(g, 0, 2);
+        s->restarts = (uint16_t)between(g, 0, 3);
+    }
+}
+
+static void fill_wishes(struct generator *g, struct task_spec *s) {
+    s->kind = some_name(g, g->names.kinds, g->kinds, 70);
+    s->agent = some_name(g, g->names.agents, g->agents, g->roster ? 20 : 50);
+    s->limiter = some_name(g, g->names.limiters, g->limiters, 40);
+    s->workspace = some_name(g, g->names.workspaces, g->workspaces, 40);
+    s->serial = some_name(g, g->names.phases, WORLD_PHASES, 50);
+    s->parallelizable = generate_chance(g, g->policy.serial ? 30 : 80);
+    s->review = generate_chance(g, 15);
+    s->artifact_missing = generate_chance(g, 6);
+    s->until = generate_chance(g, 40) ? g->policy.until : (enum until)rng_below(&g->rng, UNTIL_MAX);
+    s->retry_max = generate_chance(g, 85) ? -1 : (int32_t)between(g, 0, 3);
+    s->priority = generate_chance(g, 60) ? 100 : (int32_t)between(g, 98, 102);
+}
+
+void generate_told_task(struct generator *g, const struct model *m) {
+    time_ms now = model_now(m);
+    struct task_spec *s = arena_alloc(&g->history->arena, sizeof(*s));
+    s->id = g->next_task++;
+    if (generate_chance(g, 2))
+        s->id = task_for(g, m, ANY); /* the same number again */
+    s->project = g->names.projects[rng_below(&g->rng, g->projects)];
+    fill_wishes(g, s);
+    fill_state(g, s, now);
+    if (generate_chance(g, 1))
+        s->project = g->names.projects[WORLD_PROJECTS - 1]; /* perhaps never told */
+
+    struct model_view parent;
+    if (generate_chance(g, 30) && some_task(g, m, ANY, &parent)) {
+        s->parent = parent.id;
+        s->parent_iteration = generate_chance(g, 60) ? 0 : parent.iteration;
+        if (generate_chance(g, 10))
+            s->parent_iteration = (uint32_t)between(g, 0, parent.iteration + 1);
+    } else if (generate_chance(g, 4))
+        s->parent = g->next_task + (task_id)between(g, 0, 2);
+    s->parent_gate = generate_chance(g, 50) ? PARENT_DONE : PARENT_NONE;
+
+    task_id *dependencies = arena_alloc(&g->history->arena, 3 * sizeof(task_id));
+    s->depends_on_count = some_tasks(g, m, s->id, dependencies, 3);
+    s->depends_on = dependencies;
+    sym *resources = arena_alloc(&g->history->arena, WORLD_RESOURCES * sizeof(sym));
+    for (unsigned i = 0; i < g->resources; i++)
+        if (generate_chance(g, 25))
+            resources[s->resource_count++] = g->names.resources[i];
+    s->resources = resources;
+    s->created_at = now - (generate_chance(g, 60) ? between(g, 0, 3) : between(g, 0, HOURS(1)));
+    s->ready_since = generate_chance(g, 70) ? now : now - between(g, 0, HOURS(1));
+    generate_told(g, (struct fact){ .kind = FACT_TASK_ADDED, .spec = s });
+}
+
+/* --- time ------------------------------------------------------------------------------------ */
+
+/* A moment at which something ends by itself, or one before or after it. */
+static time_ms moment(struct generator *g, const struct model *m) {
+    struct model_view view;
+    time_ms at = 0;
+    if (generate_chance(g, 30) && g->limiters > 0)
+        at = model_backoff_until(m, g->names.limiters[rng_below(&g->rng, g->limiters)]);
+    else if (some_task(g, m, BIT(HELD) | BIT(RUNNING), &view))
+        at = view.not_before;
+    if (at <= 0 || at > model_now(m) + DAYS(2))
+        return model_now(m);
+    return at + between(g, -1, 1);
+}
+
+static void draw_clock(struct generator *g, const struct model *m) {
+    static const time_ms most[] = { 0, 1, 1000, 10000, 60000, 60000, 600000, 3600000, 7200000 };
+    time_ms now = model_now(m);
+    time_ms t = now + between(g, 0, most[rng_below(&g->rng, ARRAY_SIZE(most))]);
+    if (generate_chance(g, 40))
+        t = moment(g, m);
+    if (generate_chance(g, 1))
+        t = now + HOURS(between(g, 1, 30));
+    generate_told(g, (struct fact){ .kind = FACT_CLOCK, .now = t });
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+static bool some_run(struct generator *g, const struct model *m, unsigned states,
+                     struct fact *fact) {
+    struct model_view view;
+    if (!some_task(g, m, generate_chance(g, 96) ? states : ANY, &view))
+        return false;
+    fact->task = generate_chance(g, 1) ? g->next_task : view.id;
+    fact->attempt = view.attempt;
+    if (generate_chance(g, 4))
+        fact->attempt = (uint32_t)between(g, 0, view.attempt + 1);
+    return true;
+}
+
+static void draw_started(struct generator *g, const struct model *m) {
+    struct fact fact = { .kind = FACT_RUN_STARTED };
+    if (some_run(g, m, BIT(STARTING), &fact))
+        generate_told(g, fact);
+}
+
+static void draw_refused(struct generator *g, const struct model *m) {
+    struct fact fact = { .kind = FACT_ORDER_REFUSED };
+    if (some_run(g, m, BIT(STARTING), &fact))
+        generate_told(g, fact);
+}
+
+static void draw_phase(struct generator *g, const struct model *m) {
+    struct fact fact = { .kind = FACT_RUN_PHASE };
+    fact.phase = generate_chance(g, 70) ? PHASE_VALIDATING : PHASE_WORKING;
+    if (some_run(g, m, LIVE, &fact))
+        generate_told(g, fact);
+}
+
+static void draw_tokens(struct generator *g, const struct model *m) {
+    struct fact fact = { .kind = FACT_RUN_TOKENS };
+    fact.tokens = between(g, 0, generate_chance(g, 50) ? 3000 : 20000);
+    if (some_run(g, m, LIVE, &fact))
+        generate_told(g, fact);
+}
+
+static time_ms some_reset(struct generator *g, const struct model *m) {
+    return generate_chance(g, 70) ? 0 : model_now(m) + between(g, -1000, 300000);
+}
+
+static void draw_limited(struct generator *g, const struct model *m) {
+    struct fact fact = { .kind = FACT_RUN_LIMITED };
+    fact.limited.retry_after = generate_chance(g, 60) ? 0 : between(g, 0, 200000);
+    fact.limited.reset_at = some_reset(g, m);
+    if (some_run(g, m, LIVE, &fact))
+        generate_told(g, fact);
+}
+
+static void draw_ended(struct generator *g, const struct model *m) {
+    static const enum outcome outcomes[] = {
+        OUTCOME_OK,       OUTCOME_OK,       OUTCOME_OK,         OUTCOME_OK,         OUTCOME_OK,
+        OUTCOME_OK,       OUTCOME_OK,       OUTCOME_OK,         OUTCOME_UNFINISHED, OUTCOME_INVALID,
+        OUTCOME_FAILED,   OUTCOME_FAILED,   OUTCOME_LAUNCH,     OUTCOME_LAUNCH,     OUTCOME_TIMEOUT,
+        OUTCOME_LIMITED,  OUTCOME_LIMITED,  OUTCOME_CLOSED,     OUTCOME_BUDGET,     OUTCOME_LOST,
+        OUTCOME_CANCELED, OUTCOME_CONFLICT, OUTCOME_UNFINISHED,
+    };
+    struct fact fact = { .kind = FACT_RUN_ENDED };
+    fact.ended.outcome = outcomes[rng_below(&g->rng, ARRAY_SIZE(outcomes))];
+    fact.ended.tokens = generate_chance(g, 30) ? -1 : between(g, 0, 5000);
+    fact.ended.output = generate_chance(g, 30);
+    if (fact.ended.outcome == OUTCOME_LIMITED)
+        fact.ended.retry_after = generate_chance(g, 60) ? 0 : between(g, 0, 200000);
+    if (fact.ended.outcome == OUTCOME_LIMITED || fact.ended.outcome == OUTCOME_BUDGET)
+        fact.ended.reset_at = some_reset(g, m);
+    if (some_run(g, m, LIVE, &fact))
+        generate_told(g, fact);
+}
+
+/* --- what people ask for --------------------------------------------------------------------- */
+
+static void draw_asked(struct generator *g, const struct model *m) {
+    static const struct {
+        enum fact_kind kind;
+        unsigned states, weight;
+    } asked[] = {
+        { FACT_SLING, BIT(DRAFT), 6 },
+        { FACT_HOLD, WAITS, 4 },
+        { FACT_RELEASE, BIT(HELD), 5 },
+        { FACT_CLEAR, WAITS, 3 },
+        { FACT_CANCEL, WAITS | LIVE | BIT(DRAFT), 6 },
+        { FACT_RETRY, BIT(FAILED) | BIT(CANCELED), 6 },
+        { FACT_AGAIN, BIT(DONE), 5 },
+        { FACT_APPROVE, BIT(HELD), 4 },
+        { FACT_REJECT, BIT(HELD), 4 },
+        { FACT_DELETE, WAITS | FINAL | BIT(DRAFT), 4 },
+        { FACT_FORGET, FINAL, 3 },
+        { FACT_PRIORITY, WAITS | LIVE | BIT(DRAFT), 3 },
+        { FACT_DEPENDENCIES, WAITS | BIT(DRAFT), 5 },
+        { FACT_ARTIFACT, ANY, 6 },
+        { FACT_MARKED, WAITS, 3 },
+    };
+    unsigned total = 0, i = 0;
+    for (size_t k = 0; k < ARRAY_SIZE(asked); k++)
+        total += asked[k].weight;
+    unsigned drawn = (unsigned)rng_below(&g->rng, total);
+    for (; drawn >= asked[i].weight; i++)
+        drawn -= asked[i].weight;
+
+    struct model_view view;
+    if (!some_task(g, m, asked[i].states, &view) && !generate_chance(g, 15))
+        return;
+    struct fact fact = { .kind = asked[i].kind, .task = task_for(g, m, asked[i].states) };
+    if (fact.kind == FACT_HOLD)
+        fact.until = generate_chance(g, 50) ? 0 : model_now(m) + between(g, -10, 60000);
+    if (fact.kind == FACT_PRIORITY)
+        fact.priority = (int32_t)between(g, 95, 105);
+    if (fact.kind == FACT_ARTIFACT)
+        fact.artifact_present = generate_chance(g, 75);
+    if (fact.kind == FACT_DEPENDENCIES) {
+        task_id *items = arena_alloc(&g->history->arena, 3 * sizeof(task_id));
+        fact.dependencies.count = some_tasks(g, m, fact.task, items, 3);
+        fact.dependencies.items = items;
+    }
+    generate_told(g, fact);
+}
+
+/* --- the world changes ------------------------------------------------------------------------ */
+
+static void draw_counts(struct generator *g, const struct model *m) {
+    struct fact fact = { .kind = FACT_EXTERNAL };
+    if (generate_chance(g, 50)) {
+        fact.kind = FACT_USAGE;
+        fact.usage.project = some_name(g, g->names.projects, g->projects, 90);
+        fact.usage.tokens = between(g, 0, 5000);
+        fact.usage.starts = (uint32_t)between(g, 0, 2);
+        fact.usage.completions = (uint32_t)between(g, 0, 2);
+        fact.usage.at = model_now(m) - (generate_chance(g, 70) ? 0 : between(g, 0, HOURS(30)));
+    } else if (g->limiters > 0 && generate_chance(g, 40))
+        fact.external.limiter = g->names.limiters[rng_below(&g->rng, g->limiters)];
+    else
+        fact.external.project = g->names.projects[rng_below(&g->rng, g->projects)];
+    if (fact.kind == FACT_EXTERNAL)
+        fact.external.running = (uint32_t)between(g, 0, 2);
+    generate_told(g, fact);
+}
+
+static void draw_place(struct generator *g, const struct model *m) {
+    struct fact fact = { .kind = FACT_RESOURCE };
+    if (g->resources > 0 && generate_chance(g, 40)) {
+        fact.resource.id = g->names.resources[rng_below(&g->rng, g->resources)];
+        fact.resource.cap = generate_cap(g, 10);
+    } else if (g->workspaces > 0 && generate_chance(g, 60)) {
+        fact.kind = FACT_WORKSPACE;
+        fact.workspace.id = g->names.workspaces[rng_below(&g->rng, g->workspaces)];
+        fact.workspace.locked = generate_chance(g, 20);
+        if (!fact.workspace.locked && generate_chance(g, 50))
+            fact.workspace.locked_by = task_for(g, m, ANY);
+    } else {
+        fact.kind = FACT_HOST;
+        fact.host.disk_free_mb = generate_chance(g, 85) ? 10000 : between(g, -1, 200);
+        fact.host.memory_free_mb = generate_chance(g, 85) ? -1 : between(g, 0, 200);
+        fact.host.load_milli = generate_chance(g, 85) ? -1 : between(g, 500, 1500);
+    }
+    generate_told(g, fact);
+}
+
+static void draw_limiter(struct generator *g, const struct model *m) {
+    struct fact fact = { .kind = FACT_LIMITER_CLEAR };
+    sym id = g->names.limiters[rng_below(&g->rng, WORLD_LIMITERS)];
+    if (g->limiters == 0 || generate_chance(g, 50))
+        fact.limiter_clear = id;
+    else {
+        fact.kind = FACT_LIMITER;
+        fact.limiter.id = g->names.limiters[rng_below(&g->rng, g->limiters)];
+        fact.limiter.policy = generate_limiter_policy(g);
+        if (generate_chance(g, 30)) {
+            fact.limiter.backoff_until = model_now(m) + between(g, -1000, 60000);
+            fact.limiter.hits = (uint32_t)between(g, 1, 3);
+        }
+    }
+    generate_told(g, fact);
+}
+
+static void draw_world(struct generator *g, const struct model *m) {
+    struct fact fact = { .kind = FACT_PROJECT };
+    switch (rng_below(&g->rng, 13)) {
+    case 0:
+    case 1:
+        fact.project = generate_project(g, (unsigned)rng_below(&g->rng, g->projects));
+        break;
+    case 2:
+        fact.kind = FACT_KIND;
+        fact.kind_spec = generate_kind(g, (unsigned)rng_below(&g->rng, WORLD_KINDS));
+        break;
+    case 3:
+    case 4:
+        if (g->agents == 0)
+            return;
+        fact.kind = FACT_AGENT;
+        fact.agent = generate_agent(g, (unsigned)rng_below(&g->rng, g->agents));
+        break;
+    case 5:
+        draw_limiter(g, m);
+        return;
+    case 6:
+    case 7:
+        draw_counts(g, m);
+        return;
+    case 8:
+        draw_place(g, m);
+        return;
+    case 9:
+        generate_varied(g);
+        generate_told_policy(g);
+        return;
+    case 10:
+        fact.kind = FACT_BUDGET;
+        fact.budget = generate_chance(g, 75) ? UNLIMITED : between(g, 0, 60000);
+        break;
+    case 11:
+        fact.kind = generate_chance(g, 20) ? FACT_PAUSE : FACT_RESUME;
+        break;
+    default:
+        fact.kind = FACT_TICK;
+        break;
+    }
+    generate_told(g, fact);
+}
+
+/* Something that was closed opens again: a world in which everything waits tells little. */
+static void draw_open(struct generator *g, const struct model *m) {
+    struct model_view view;
+    struct fact fact = { .kind = FACT_RESUME };
+    if (generate_chance(g, 40)) {
+        fact.kind = FACT_PROJECT;
+        fact.project = generate_project(g, (unsigned)rng_below(&g->rng, g->projects));
+        fact.project.active = true;
+        fact.project.paused = false;
+    } else if (generate_chance(g, 60) && some_task(g, m, BIT(WAITING), &view)) {
+        fact.kind = FACT_ARTIFACT;
+        fact.task = view.id;
+        fact.artifact_present = true;
+    }
+    generate_told(g, fact);
+}
+
+/* --- the next step ---------------------------------------------------------------------------- */
+
+bool generate_next(struct generator *g, const struct model *m) {
+    size_t before = g->history->count;
+    if (g->steps_wanted == 0)
+        return false;
+    g->steps_wanted--;
+    if (generate_chance(g, g->decide_percent)) {
+        history_add(g->history, &(struct step){ .decide = true });
+        return true;
+    }
+    while (g->history->count == before) {
+        unsigned first = g->tasks_wanted > 0 ? 0 : 45;
+        unsigned drawn = first + (unsigned)rng_below(&g->rng, 100 - first);
+        if (drawn < 45) {
+            g->tasks_wanted--;
+            generate_told_task(g, m);
+        } else if (drawn < 51)
+            draw_clock(g, m);
+        else if (drawn < 66)
+            draw_ended(g, m);
+        else if (drawn < 72)
+            draw_started(g, m);
+        else if (drawn < 74)
+            draw_refused(g, m);
+        else if (drawn < 76)
+            draw_phase(g, m);
+        else if (drawn < 78)
+            draw_tokens(g, m);
+        else if (drawn < 79)
+            draw_limited(g, m);
+        else if (drawn < 88)
+            draw_asked(g, m);
+        else if (drawn < 92)
+            draw_world(g, m);
+        else if (drawn < 94)
+            draw_open(g, m);
+    }
+    return true;
+}

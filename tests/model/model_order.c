@@ -1,0 +1,133 @@
+/* model_order.c: who is before whom (rules, 3). */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "model_internal.h"
+
+uint32_t model_depth(const struct model *m, const struct model_task *t) {
+    if (!t->s.parent)
+        return 0;
+    const struct model_task *parent = model_find(m, t->s.parent);
+    return parent ? model_depth(m, parent) + 1 : 1;
+}
+
+int32_t model_score(const struct model *m, const struct model_task *t) {
+    const struct kind_spec *kind = model_kind(m, t->s.kind);
+    int64_t base = kind ? kind->base : m->policy.score.base;
+
+    int64_t minutes = m->now > t->s.created_at ? (m->now - t->s.created_at) / MINUTES(1) : 0;
+    int64_t age = minutes * m->policy.score.age_per_minute;
+    if (age > m->policy.score.age_max)
+        age = m->policy.score.age_max;
+
+    int64_t depth = model_depth(m, t) * m->policy.score.per_depth;
+
+    int64_t penalty = ((int64_t)t->s.iteration - 1) * m->policy.score.per_retry;
+    if (penalty > m->policy.score.retry_max)
+        penalty = m->policy.score.retry_max;
+    if (penalty < 0)
+        penalty = 0;
+
+    return (int32_t)(base + age + depth - penalty);
+}
+
+time_ms model_waited(const struct model *m, const struct model_task *t) {
+    if (t->s.state != TASK_READY)
+        return 0;
+    sym limiter = model_limiter_of(m, t, t->s.agent);
+    return model_clock(m, t->s.project, limiter) - t->ready_mark;
+}
+
+bool model_overdue(const struct model *m, const struct model_task *t) {
+    return (m->policy.order & ORDER_BY_OVERDUE) && m->policy.max_wait != TIME_NEVER
+           && model_waited(m, t) >= m->policy.max_wait;
+}
+
+/* --- the order -------------------------------------------------------------------------------- */
+
+/* Everything by which one ready task is compared with another. A part that the policy does not
+ * name is the same for all. */
+struct candidate {
+    size_t index;
+    bool had_its_turn; /* its project has a start (a completion) in the window */
+    __int128 deficit;
+    size_t position;
+    bool overdue;
+    time_ms waited;
+    int32_t priority, score;
+    time_ms created_at;
+    task_id id;
+};
+
+static bool had_its_turn(const struct model *m, sym project) {
+    struct model_share share = model_share(m, project);
+    if (m->policy.guarantee == GUARANTEE_START)
+        return share.starts > 0;
+    return m->policy.guarantee == GUARANTEE_COMPLETION && share.completions > 0;
+}
+
+static __int128 deficit(const struct model *m, const struct model_project *p) {
+    struct model_totals sum = m->policy.fair == FAIR_DOCUMENT ? m->frozen : model_totals(m);
+    int64_t weight = sum.equal ? 1000 : p->spec.weight_milli;
+    return (__int128)model_tokens(m, p->spec.id) * sum.weight - (__int128)weight * sum.tokens;
+}
+
+static struct candidate candidate_of(const struct model *m, size_t index) {
+    const struct model_task *t = &m->tasks[index];
+    const struct model_project *p = model_project(m, t->s.project);
+    unsigned parts = m->policy.order;
+    struct candidate c = { .index = index, .id = t->s.id };
+    if (parts & ORDER_BY_GUARANTEE)
+        c.had_its_turn = had_its_turn(m, t->s.project);
+    if ((parts & ORDER_BY_DEFICIT) && m->policy.fair != FAIR_OFF)
+        c.deficit = deficit(m, p);
+    if (parts & ORDER_BY_POSITION)
+        c.position = (size_t)(p - m->projects);
+    if (model_overdue(m, t)) {
+        c.overdue = true;
+        c.waited = model_waited(m, t);
+    }
+    if (parts & ORDER_BY_PRIORITY)
+        c.priority = t->s.priority;
+    if (parts & ORDER_BY_SCORE)
+        c.score = model_score(m, t);
+    if (parts & (ORDER_BY_CREATED | ORDER_BY_SCORE))
+        c.created_at = t->s.created_at;
+    return c;
+}
+
+static int in_order(const void *left, const void *right) {
+    const struct candidate *a = left, *b = right;
+    if (a->had_its_turn != b->had_its_turn)
+        return a->had_its_turn ? 1 : -1;
+    if (a->deficit != b->deficit)
+        return a->deficit < b->deficit ? -1 : 1;
+    if (a->position != b->position)
+        return a->position < b->position ? -1 : 1;
+    if (a->overdue != b->overdue)
+        return a->overdue ? -1 : 1;
+    if (a->waited != b->waited)
+        return a->waited > b->waited ? -1 : 1;
+    if (a->priority != b->priority)
+        return a->priority < b->priority ? -1 : 1;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    if (a->created_at != b->created_at)
+        return a->created_at < b->created_at ? -1 : 1;
+    return a->id < b->id ? -1 : 1;
+}
+
+size_t *model_sorted(const struct model *m, size_t *ret_count) {
+    struct candidate *list = xcalloc(m->tasks_count + 1, sizeof(*list));
+    size_t count = 0;
+    for (size_t i = 0; i < m->tasks_count; i++)
+        if (m->tasks[i].s.state == TASK_READY)
+            list[count++] = candidate_of(m, i);
+    qsort(list, count, sizeof(*list), in_order);
+    size_t *sorted = xcalloc(count + 1, sizeof(*sorted));
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = list[i].index;
+    free(list);
+    *ret_count = count;
+    return sorted;
+}

@@ -1,0 +1,127 @@
+/* model_share.c: what was used in the window (rules, 3), and what the budgets say of it (rules, 2).
+ *
+ * The window is a list of everything that ever happened; each question adds up what counts now. */
+#include "model_internal.h"
+
+#define BUCKETS 288
+
+static bool in_window(const struct model *m, const struct model_event *e) {
+    time_ms width = m->policy.fair_window / BUCKETS;
+    if (width < 1)
+        width = 1;
+    time_ms bucket = e->at / width, current = m->now / width;
+    return bucket > current - BUCKETS;
+}
+
+/* Everything of one project in the window. */
+static struct model_event window_of(const struct model *m, sym project) {
+    struct model_event sum = { .project = project };
+    for (size_t i = 0; i < m->events_count; i++) {
+        const struct model_event *e = &m->events[i];
+        if (e->project != project || !in_window(m, e))
+            continue;
+        sum.share += e->share;
+        sum.reported += e->reported;
+        sum.reports += e->reports;
+        sum.starts += e->starts;
+        sum.completions += e->completions;
+    }
+    return sum;
+}
+
+static int64_t estimate_of(const struct model *m, sym project) {
+    struct model_event own = window_of(m, project);
+    if (own.reports > 0)
+        return own.reported / own.reports;
+    int64_t tokens = 0, reports = 0;
+    for (size_t i = 0; i < m->projects_count; i++) {
+        struct model_event e = window_of(m, m->projects[i].spec.id);
+        tokens += e.reported;
+        reports += e.reports;
+    }
+    return reports > 0 ? tokens / reports : m->policy.run_tokens;
+}
+
+/* What a live run counts for while it lives. */
+int64_t model_charge(const struct model *m, const struct model_task *t) {
+    if (!model_has_run(t))
+        return 0;
+    if (m->policy.fair == FAIR_DOCUMENT)
+        return t->run.reported;
+    int64_t estimate = estimate_of(m, t->s.project);
+    return t->run.reported > estimate ? t->run.reported : estimate;
+}
+
+static int64_t charge_of_project(const struct model *m, const struct model_project *p) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < m->tasks_count; i++)
+        if (m->tasks[i].s.project == p->spec.id)
+            sum += model_charge(m, &m->tasks[i]);
+    if (p->external > 0 && m->policy.fair != FAIR_DOCUMENT)
+        sum += p->external * estimate_of(m, p->spec.id);
+    return sum;
+}
+
+int64_t model_tokens(const struct model *m, sym project) {
+    return window_of(m, project).share + charge_of_project(m, model_project(m, project));
+}
+
+struct model_share model_share(const struct model *m, sym project) {
+    struct model_event e = window_of(m, project);
+    return (struct model_share){
+        .tokens = e.share,
+        .reserved = charge_of_project(m, model_project(m, project)),
+        .starts = e.starts,
+        .completions = e.completions,
+    };
+}
+
+bool model_budget_open(const struct model *m) {
+    if (m->budget == UNLIMITED)
+        return true;
+    int64_t used = 0;
+    for (size_t i = 0; i < m->events_count; i++)
+        if (in_window(m, &m->events[i]))
+            used += m->events[i].reported;
+    if (m->policy.budget_counts_reserved)
+        for (size_t i = 0; i < m->projects_count; i++)
+            used += charge_of_project(m, &m->projects[i]);
+    return used < m->budget;
+}
+
+bool model_project_budget_open(const struct model *m, const struct model_project *p) {
+    if (p->spec.budget == UNLIMITED)
+        return true;
+    int64_t used = window_of(m, p->spec.id).reported;
+    if (m->policy.budget_counts_reserved)
+        used += charge_of_project(m, p);
+    return used < p->spec.budget;
+}
+
+static bool has_ready_task(const struct model *m, sym project) {
+    for (size_t i = 0; i < m->tasks_count; i++)
+        if (m->tasks[i].s.project == project && m->tasks[i].s.state == TASK_READY)
+            return true;
+    return false;
+}
+
+struct model_totals model_totals(const struct model *m) {
+    struct model_totals sum = { .equal = true };
+    int64_t compared = 0;
+    for (size_t i = 0; i < m->projects_count; i++) {
+        const struct project_spec *p = &m->projects[i].spec;
+        bool is_compared = p->active && !p->paused && has_ready_task(m, p->id);
+        if (is_compared) {
+            compared++;
+            sum.weight += p->weight_milli;
+            sum.equal = sum.equal && p->weight_milli == 0;
+        }
+        if (is_compared || m->policy.fair == FAIR_DOCUMENT)
+            sum.tokens += model_tokens(m, p->id);
+    }
+    if (sum.equal)
+        sum.weight = 1000 * compared;
+    if (sum.tokens < 1)
+        sum.tokens = 1;
+    return sum;
+}

@@ -1,0 +1,212 @@
+/* model_world.c: facts about the world around the tasks, and the clocks that measure waiting.
+ *
+ * What was told last is what is. Nothing here changes a task's state: a cap that is lowered stops
+ * nobody, and one that is raised is seen by the next decision. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "model_internal.h"
+
+/* --- clocks (rules, 3: "waited") ------------------------------------------------------------- */
+
+time_ms model_clock(const struct model *m, sym project, sym limiter) {
+    for (size_t i = 0; i < m->clocks_count; i++)
+        if (m->clocks[i].project == project && m->clocks[i].limiter == limiter)
+            return m->clocks[i].reading;
+    return 0;
+}
+
+void model_clock_begin(struct model *m, sym project, sym limiter) {
+    for (size_t i = 0; i < m->clocks_count; i++)
+        if (m->clocks[i].project == project && m->clocks[i].limiter == limiter)
+            return;
+    struct model_clock *c = MODEL_ADD(m, clocks);
+    c->project = project;
+    c->limiter = limiter;
+}
+
+static int apply_clock(struct model *m, time_ms t) {
+    if (t < m->now)
+        return 1;
+    for (size_t i = 0; i < m->clocks_count; i++)
+        if (model_world_open(m, m->clocks[i].project, m->clocks[i].limiter))
+            m->clocks[i].reading += t - m->now;
+    m->now = t;
+    return 0;
+}
+
+/* --- projects, kinds, agents, limiters, resources, workspaces -------------------------------- */
+
+/* Whether a place stays with its task is said once. */
+static int apply_project(struct model *m, const struct project_spec *spec, struct error *err) {
+    struct model_project *p = model_project(m, spec->id);
+    if (p && p->spec.workspaces_kept != spec->workspaces_kept)
+        return error_set(err, -EBUSY, "where the workspaces stay cannot change");
+    if (!p)
+        p = MODEL_ADD(m, projects);
+    p->spec = *spec;
+    return 0;
+}
+
+static int apply_kind(struct model *m, const struct kind_spec *spec) {
+    for (size_t i = 0; i < m->kinds_count; i++)
+        if (m->kinds[i].id == spec->id) {
+            m->kinds[i] = *spec;
+            return 0;
+        }
+    *MODEL_ADD(m, kinds) = *spec;
+    return 0;
+}
+
+/* An agent's limiter is also that of the tasks that name it. They go on waiting on another clock,
+ * and have waited as long as before. */
+static int apply_agent(struct model *m, const struct agent_spec *spec, struct error *err) {
+    if (spec->limiter && !model_limiter(m, spec->limiter))
+        return error_set(err, -ENOENT, "the limiter was never told");
+    time_ms *waited = xcalloc(m->tasks_count + 1, sizeof(*waited));
+    for (size_t i = 0; i < m->tasks_count; i++) {
+        const struct model_task *t = &m->tasks[i];
+        waited[i] =
+            model_clock(m, t->s.project, model_limiter_of(m, t, t->s.agent)) - t->ready_mark;
+    }
+
+    struct agent_spec *agent = (struct agent_spec *)model_agent(m, spec->id);
+    if (!agent)
+        agent = MODEL_ADD(m, agents);
+    *agent = *spec;
+
+    for (size_t i = 0; i < m->tasks_count; i++) {
+        struct model_task *t = &m->tasks[i];
+        if (t->s.state != TASK_READY && !task_state_is_live(t->s.state))
+            continue; /* live ones too: their order may still be refused */
+        sym limiter = model_limiter_of(m, t, t->s.agent);
+        model_clock_begin(m, t->s.project, limiter);
+        t->ready_mark = model_clock(m, t->s.project, limiter) - waited[i];
+    }
+    freep(&waited);
+    return 0;
+}
+
+/* The first telling also says how the limiter was left; later ones change the policy only. */
+static int apply_limiter(struct model *m, const struct limiter_spec *spec) {
+    struct model_limiter *l = model_limiter(m, spec->id);
+    if (!l) {
+        l = MODEL_ADD(m, limiters);
+        l->id = spec->id;
+        l->hit = spec->hits > 0 || spec->backoff_until > 0;
+        l->hits = spec->hits;
+        l->until = spec->backoff_until;
+        l->began = l->last_hit = m->now;
+        l->closed = spec->closed;
+    }
+    l->policy = spec->policy;
+    return 0;
+}
+
+static int apply_resource(struct model *m, sym id, amount cap) {
+    for (size_t i = 0; i < m->resources_count; i++)
+        if (m->resources[i].id == id) {
+            m->resources[i].cap = cap;
+            return 0;
+        }
+    *MODEL_ADD(m, resources) = (struct model_resource){ .id = id, .cap = cap };
+    return 0;
+}
+
+static int apply_workspace(struct model *m, const struct fact *fact) {
+    struct model_workspace *w = NULL;
+    for (size_t i = 0; i < m->workspaces_count; i++)
+        if (m->workspaces[i].id == fact->workspace.id)
+            w = &m->workspaces[i];
+    if (!w)
+        w = MODEL_ADD(m, workspaces);
+    w->id = fact->workspace.id;
+    w->locked_by = fact->workspace.locked_by;
+    w->locked = fact->workspace.locked;
+    return 0;
+}
+
+/* --- what was used, and what runs outside ----------------------------------------------------- */
+
+static int apply_usage(struct model *m, const struct fact *fact, struct error *err) {
+    if (fact->usage.project && !model_project(m, fact->usage.project))
+        return error_set(err, -ENOENT, "usage of a project that was never told");
+    struct model_event *e = MODEL_ADD(m, events);
+    e->at = time_min(fact->usage.at, m->now);
+    e->project = fact->usage.project;
+    e->share = e->reported = fact->usage.tokens;
+    e->completions = fact->usage.completions;
+    e->reports = fact->usage.tokens != 0 ? fact->usage.completions : 0;
+    e->starts = fact->usage.starts;
+    return 0;
+}
+
+static int apply_external(struct model *m, const struct fact *fact, struct error *err) {
+    if (fact->external.project) {
+        struct model_project *p = model_project(m, fact->external.project);
+        if (!p)
+            return error_set(err, -ENOENT, "runs of a project that was never told");
+        p->external = fact->external.running;
+        return 0;
+    }
+    struct model_limiter *l = model_limiter(m, fact->external.limiter);
+    if (!l)
+        return error_set(err, -EINVAL, "external runs need a project or a limiter");
+    l->external = fact->external.running;
+    return 0;
+}
+
+static int apply_limiter_clear(struct model *m, sym limiter, struct error *err) {
+    struct model_limiter *l = model_limiter(m, limiter);
+    if (!l)
+        return error_set(err, -ENOENT, "no such limiter");
+    model_limiter_clear(l);
+    return 0;
+}
+
+static int apply_host(struct model *m, const struct fact *fact) {
+    m->disk_free_mb = fact->host.disk_free_mb;
+    m->memory_free_mb = fact->host.memory_free_mb;
+    m->load_milli = fact->host.load_milli;
+    return 0;
+}
+
+static int apply_flag(bool *flag, bool value) {
+    *flag = value;
+    return 0;
+}
+
+int model_apply_world(struct model *m, const struct fact *fact, struct error *err) {
+    if (fact->kind == FACT_CLOCK)
+        return apply_clock(m, fact->now);
+    if (fact->kind == FACT_PROJECT)
+        return apply_project(m, &fact->project, err);
+    if (fact->kind == FACT_KIND)
+        return apply_kind(m, &fact->kind_spec);
+    if (fact->kind == FACT_AGENT)
+        return apply_agent(m, &fact->agent, err);
+    if (fact->kind == FACT_LIMITER)
+        return apply_limiter(m, &fact->limiter);
+    if (fact->kind == FACT_LIMITER_CLEAR)
+        return apply_limiter_clear(m, fact->limiter_clear, err);
+    if (fact->kind == FACT_RESOURCE)
+        return apply_resource(m, fact->resource.id, fact->resource.cap);
+    if (fact->kind == FACT_WORKSPACE)
+        return apply_workspace(m, fact);
+    if (fact->kind == FACT_HOST)
+        return apply_host(m, fact);
+    if (fact->kind == FACT_USAGE)
+        return apply_usage(m, fact, err);
+    if (fact->kind == FACT_EXTERNAL)
+        return apply_external(m, fact, err);
+    if (fact->kind == FACT_PAUSE || fact->kind == FACT_RESUME)
+        return apply_flag(&m->paused, fact->kind == FACT_PAUSE);
+    if (fact->kind == FACT_TICK)
+        return apply_flag(&m->tick_wanted, true);
+    if (fact->kind == FACT_POLICY)
+        m->policy = *fact->policy;
+    else if (fact->kind == FACT_BUDGET)
+        m->budget = fact->budget;
+    return 0;
+}
