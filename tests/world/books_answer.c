@@ -1,0 +1,105 @@
+/* books_answer.c: what core_apply must say to a fact: docs/rules.md §4, the table and its
+ * exceptions. Asked only while the books know every state. */
+#include <string.h>
+
+#include "books_internal.h"
+
+#define NO_OPINION 2
+#define IN(state)  (1u << TASK_##state)
+#define REST       (IN(WAITING) | IN(READY) | IN(HELD))
+#define FINAL      (IN(DONE) | IN(FAILED) | IN(CANCELED) | IN(INVALIDATED))
+
+static int only_in(const struct row *row, unsigned states) {
+    return (states >> row->state) & 1u ? 0 : -1;
+}
+
+static bool waits_for_verdict(const struct row *row) {
+    return row->state == TASK_HELD && (row->hold == HOLD_REVIEW || row->hold == HOLD_EXTERNAL);
+}
+
+static int answer_dependencies(struct books *b, const struct row *row, const struct fact *fact) {
+    if (only_in(row, IN(DRAFT) | REST) < 0)
+        return -1;
+    for (size_t i = 0; i < fact->dependencies.count; i++) {
+        if (books_waits_for(b, fact->dependencies.items[i], row->id, false))
+            return -1;
+    }
+    return 0;
+}
+
+static int answer_forget(const struct books *b, const struct row *row) {
+    if (only_in(row, FINAL) < 0)
+        return -1;
+    for (size_t i = 1; i < b->count; i++) {
+        const struct row *other = &b->rows[i];
+        if (other->state == TASK_ABSENT || task_state_is_final(other->state))
+            continue;
+        if (other->parent == row->id)
+            return -1;
+        for (unsigned k = 0; k < other->dependency_count; k++) {
+            if (other->depends_on[k] == row->id)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int answer_task(struct books *b, const struct row *row, const struct fact *fact) {
+    switch ((int)fact->kind) {
+    case FACT_SLING:
+        return row->state == TASK_DRAFT ? 0 : 1;
+    case FACT_HOLD:
+    case FACT_CLEAR:
+        return only_in(row, REST);
+    case FACT_RELEASE:
+        return waits_for_verdict(row) ? -1 : only_in(row, IN(HELD));
+    case FACT_CANCEL:
+        return task_state_is_final(row->state) ? 1 : 0;
+    case FACT_RETRY:
+        return only_in(row, IN(FAILED) | IN(CANCELED));
+    case FACT_AGAIN:
+        return only_in(row, IN(DONE));
+    case FACT_APPROVE:
+    case FACT_REJECT:
+        return waits_for_verdict(row) ? 0 : -1;
+    case FACT_MARKED:
+        return only_in(row, REST) == 0 && row->until == UNTIL_DONE ? 0 : 1;
+    case FACT_PRIORITY:
+        return task_state_is_final(row->state) ? -1 : 0;
+    case FACT_DEPENDENCIES:
+        return answer_dependencies(b, row, fact);
+    case FACT_ARTIFACT:
+        return 0;
+    case FACT_DELETE:
+        return task_state_is_live(row->state) ? -1 : 0;
+    case FACT_FORGET:
+        return answer_forget(b, row);
+    default:
+        return NO_OPINION;
+    }
+}
+
+static int answer_run(const struct row *row, const struct fact *fact) {
+    bool starts = fact->kind == FACT_ORDER_REFUSED || fact->kind == FACT_RUN_STARTED;
+    if (!task_state_is_live(row->state) || row->attempt != fact->attempt
+        || row->phase == PHASE_DRAINING || (starts && row->state != TASK_STARTING))
+        return 1;
+    if (fact->kind == FACT_RUN_PHASE)
+        return fact->phase == PHASE_VALIDATING && row->phase == PHASE_WORKING ? 0 : 1;
+    if (fact->kind == FACT_RUN_LIMITED)
+        return row->run_limiter ? 0 : 1;
+    return 0;
+}
+
+int books_answer(struct books *b, const struct fact *fact) {
+    if (fact->kind == FACT_CLOCK)
+        return b->clock_told && fact->now < b->now ? 1 : 0;
+    if (fact->kind == FACT_TASK_ADDED)
+        return books_task(b, fact->spec->id) ? -1 : NO_OPINION;
+    if (fact->kind < FACT_TASK_ADDED || fact->kind == FACT_LIMITER_CLEAR)
+        return NO_OPINION;
+    const struct row *row = books_task(b, fact->task);
+    if (!row)
+        return -1;
+    return fact->kind < FACT_ORDER_REFUSED ? answer_task(b, row, fact) : answer_run(row, fact);
+}

@@ -1,0 +1,73 @@
+/* books_internal.h: what the files of the books share. */
+#pragma once
+
+#include "books.h"
+
+#define HELD_KEYS_MAX 24
+
+/* books.c */
+struct row *books_named(struct books *b, task_id id); /* made if it is not there */
+void books_touch(struct books *b, task_id id);
+void books_set_state(struct books *b, struct row *row, enum task_state state);
+void books_leave_places(struct books *b, const struct row *row); /* around every change of … */
+void books_take_places(struct books *b, const struct row *row);  /* … what a row holds */
+size_t books_held(const struct books *b, const struct row *row, uint16_t ret[HELD_KEYS_MAX]);
+uint8_t books_kept_needed(const struct books *b, const struct row *row);
+bool books_launches_spent(const struct books *b, const struct row *row);
+bool books_prerequisites(const struct books *b, const struct row *row);
+unsigned books_limiter_of(const struct books *b, const struct row *row);
+uint32_t books_depth(const struct books *b, const struct row *row);
+bool books_keeps_parent_draining(const struct books *b, const struct row *parent);
+
+/* books_world.c, books_task.c, books_run.c: one group of facts each */
+void books_told_world(struct books *b, const struct fact *fact);
+void books_told_task(struct books *b, const struct fact *fact);
+void books_told_run(struct books *b, const struct fact *fact);
+
+/* books_share.c */
+void share_clock(struct books *b);
+void share_record(struct books *b, unsigned project, time_ms at, const struct bucket *what);
+int64_t share_estimate(const struct books *b, unsigned project);
+int64_t share_charge(const struct books *b, const struct row *row);
+int64_t share_reserved(const struct books *b, unsigned project);
+void share_start(struct books *b, struct row *row);
+void share_refused(struct books *b, struct row *row);
+void share_end(struct books *b, struct row *row, int64_t tokens);
+int64_t share_budget_used(const struct books *b, unsigned project); /* 0: of all */
+__int128 share_deficit(const struct books *b, unsigned project);
+void share_begin_decision(struct books *b);
+
+/* books_limiter.c */
+void limiter_told(struct books *b, const struct limiter_spec *spec);
+void limiter_cleared(struct books *b, unsigned limiter);
+void limiter_was_hit(struct books *b, unsigned limiter, time_ms run_started, time_ms retry_after,
+                     time_ms reset_at);
+void limiter_succeeded(struct books *b, unsigned limiter, time_ms run_started);
+bool limiter_is_open(const struct books *b, unsigned limiter);
+amount limiter_cap(const struct books *b, unsigned limiter); /* the most the rules allow now */
+
+/* books_gate.c */
+bool gate_project(const struct books *b, unsigned project);
+bool gate_host(const struct books *b);
+bool gate_budget(const struct books *b, unsigned project); /* 0: of all */
+bool gate_agent(const struct books *b, unsigned agent);
+bool gate_pace(const struct books *b);
+time_ms books_waited(const struct books *b, const struct row *row);
+bool books_overdue(const struct books *b, const struct row *row);
+bool books_anyone_overdue(const struct books *b);
+int32_t books_score(const struct books *b, const struct row *row);
+/* Places a task would take with this agent and limiter. */
+size_t books_needs(const struct books *b, const struct row *row, unsigned agent, unsigned limiter,
+                   uint16_t ret[HELD_KEYS_MAX]);
+bool books_has_place(const struct books *b, const struct row *row, unsigned key);
+/* The first closed gate, GATE_MAX: none. *ret_key: with GATE_LEASE. */
+enum gate books_closed_gate(const struct books *b, const struct row *row, unsigned agent,
+                            unsigned *ret_key);
+/* Is a before b in the order of rules.md §3? */
+bool books_before(const struct books *b, const struct row *one, const struct row *other);
+
+/* audit_change.c: does this order follow from what was told? */
+void audit_change(const struct books *b, const struct row *row, const struct order *order);
+void audit_stop(const struct books *b, const struct row *row, const struct order *order);
+/* audit_start.c */
+void audit_start(const struct books *b, const struct row *row, const struct order *order);

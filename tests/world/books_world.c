@@ -1,0 +1,144 @@
+/* books_world.c: facts about everything but tasks and runs. */
+#include "books_internal.h"
+
+/* Each pair of project and limiter has a clock that goes while nothing but places can stop a task. */
+static void advance_wait_clocks(struct books *b, time_ms by) {
+    if (b->paused || !gate_host(b) || !gate_budget(b, 0))
+        return;
+    for (unsigned p = 1; p <= PROJECTS; p++) {
+        if (!b->told[KEY_PROJECT + p] || !gate_project(b, p) || !gate_budget(b, p))
+            continue;
+        for (unsigned l = 0; l <= LIMITERS; l++) {
+            if (limiter_is_open(b, l))
+                b->wait_clock[p][l] += by;
+        }
+    }
+}
+
+static void told_clock(struct books *b, time_ms now) {
+    if (b->clock_told)
+        advance_wait_clocks(b, now - b->now);
+    b->clock_told = true;
+    b->now = now;
+    share_clock(b);
+}
+
+static void told_policy(struct books *b, const struct policy *policy) {
+    b->policy = *policy;
+    if (policy->order & ORDER_BY_SCORE)
+        b->policy.order |= ORDER_BY_CREATED;
+    b->cap[KEY_RUNS] = policy->runs;
+    b->cap[KEY_ROOTS] = policy->roots;
+}
+
+static void told_project(struct books *b, const struct project_spec *spec) {
+    unsigned p = index_of(SYM_PROJECT, spec->id);
+    b->project[p].spec = *spec;
+    b->cap[KEY_PROJECT + p] = spec->max_running;
+    b->cap[KEY_PLACES + p] = spec->workspaces;
+    b->cap[KEY_REVIEW + p] = spec->review;
+    b->told[KEY_PROJECT + p] = b->told[KEY_PLACES + p] = b->told[KEY_REVIEW + p] = true;
+}
+
+static void told_agent(struct books *b, const struct agent_spec *spec) {
+    unsigned a = index_of(SYM_AGENT, spec->id);
+    struct agent_book *agent = &b->agent[a];
+    unsigned limiter = index_of(SYM_LIMITER, spec->limiter);
+    for (size_t i = 1; i < b->count && agent->limiter != limiter; i++) {
+        struct row *row = &b->rows[i];
+        if (row->agent != a || row->limiter)
+            continue;
+        time_ms apart =
+            b->wait_clock[row->project][limiter] - b->wait_clock[row->project][agent->limiter];
+        row->ready_clock += apart; /* it has waited as long as before */
+        row->ready_clock_before += apart;
+    }
+    b->roster += (unsigned)spec->roster - (unsigned)agent->roster;
+    agent->limiter = (uint8_t)limiter;
+    agent->roster = spec->roster;
+    agent->idle = spec->idle;
+    b->cap[KEY_AGENT + a] = spec->roster ? 1 : spec->slots;
+    b->outside[KEY_AGENT + a] = spec->roster && !spec->idle ? 1 : 0;
+    b->told[KEY_AGENT + a] = true;
+}
+
+static void told_external(struct books *b, const struct fact *fact) {
+    unsigned p = index_of(SYM_PROJECT, fact->external.project);
+    unsigned l = index_of(SYM_LIMITER, fact->external.limiter);
+    if (l)
+        b->outside[KEY_LIMITER + l] = fact->external.running;
+    if (!p)
+        return;
+    b->outside[KEY_RUNS] += (amount)fact->external.running - b->project[p].external;
+    b->outside[KEY_PROJECT + p] = fact->external.running;
+    b->project[p].external = fact->external.running;
+}
+
+static void told_workspace(struct books *b, const struct fact *fact) {
+    unsigned w = index_of(SYM_WORKSPACE, fact->workspace.id);
+    bool locked = fact->workspace.locked || fact->workspace.locked_by;
+    b->outside[KEY_WORKSPACE + w] = locked ? 1 : 0;
+    b->locked_by[w] = fact->workspace.locked_by;
+    b->told[KEY_WORKSPACE + w] = true;
+}
+
+static void told_usage(struct books *b, const struct fact *fact) {
+    share_record(b, index_of(SYM_PROJECT, fact->usage.project), fact->usage.at,
+                 &(struct bucket){ .share = fact->usage.tokens,
+                                   .reported = fact->usage.tokens,
+                                   .reports = fact->usage.tokens ? fact->usage.completions : 0,
+                                   .starts = fact->usage.starts,
+                                   .completions = fact->usage.completions });
+}
+
+static void told_kind(struct books *b, const struct kind_spec *spec) {
+    unsigned k = index_of(SYM_KIND, spec->id);
+    b->kind_base[k] = spec->base;
+    b->cap[KEY_KIND + k] = spec->max_running;
+    b->told[KEY_KIND + k] = true;
+}
+
+static void told_resource(struct books *b, const struct fact *fact) {
+    unsigned r = index_of(SYM_RESOURCE, fact->resource.id);
+    b->cap[KEY_RESOURCE + r] = fact->resource.cap;
+    b->told[KEY_RESOURCE + r] = true;
+}
+
+static void told_host(struct books *b, const struct fact *fact) {
+    b->disk = fact->host.disk_free_mb;
+    b->memory = fact->host.memory_free_mb;
+    b->load = fact->host.load_milli;
+}
+
+void books_told_world(struct books *b, const struct fact *fact) {
+    if (fact->kind == FACT_CLOCK)
+        told_clock(b, fact->now);
+    else if (fact->kind == FACT_POLICY)
+        told_policy(b, fact->policy);
+    else if (fact->kind == FACT_PROJECT)
+        told_project(b, &fact->project);
+    else if (fact->kind == FACT_KIND)
+        told_kind(b, &fact->kind_spec);
+    else if (fact->kind == FACT_AGENT)
+        told_agent(b, &fact->agent);
+    else if (fact->kind == FACT_LIMITER)
+        limiter_told(b, &fact->limiter);
+    else if (fact->kind == FACT_RESOURCE)
+        told_resource(b, fact);
+    else if (fact->kind == FACT_WORKSPACE)
+        told_workspace(b, fact);
+    else if (fact->kind == FACT_HOST)
+        told_host(b, fact);
+    else if (fact->kind == FACT_BUDGET)
+        b->budget = fact->budget;
+    else if (fact->kind == FACT_USAGE)
+        told_usage(b, fact);
+    else if (fact->kind == FACT_EXTERNAL)
+        told_external(b, fact);
+    else if (fact->kind == FACT_PAUSE || fact->kind == FACT_RESUME)
+        b->paused = fact->kind == FACT_PAUSE;
+    else if (fact->kind == FACT_TICK)
+        b->tick_asked = true;
+    else if (fact->kind == FACT_LIMITER_CLEAR)
+        limiter_cleared(b, index_of(SYM_LIMITER, fact->limiter_clear));
+}

@@ -1,0 +1,151 @@
+/* config.c: someone changes what holds for many: caps, pauses, budgets, floors, locks. */
+#include "world.h"
+
+static unsigned draw_index(struct world *w, unsigned count) {
+    return 1 + (unsigned)rng_below(&w->rng, count);
+}
+
+static void tell(struct world *w, struct fact fact) {
+    (void)world_tell(w, &fact);
+}
+
+/* Numbers that may change at run time; the order and the mode of shares stay. */
+static void change_policy(struct world *w) {
+    struct policy *p = &w->policy;
+    if (swarm_has(&w->swarm, HAS_CAPS))
+        p->runs = rng_between(&w->rng, world_chance(w, 10) ? 0 : 1, 8);
+    if (swarm_has(&w->swarm, HAS_ROOTS))
+        p->roots = rng_between(&w->rng, 1, 6);
+    if (swarm_has(&w->swarm, HAS_MAX_WAIT))
+        p->max_wait = world_span(w, SECONDS(5), MINUTES(20));
+    if (swarm_has(&w->swarm, HAS_PACE) && p->pace.batch != UNLIMITED)
+        p->pace.batch = rng_between(&w->rng, 1, 4);
+    p->score.per_depth = rng_between(&w->rng, 0, 20);
+    tell(w, (struct fact){ .kind = FACT_POLICY, .policy = p });
+}
+
+static void change_project(struct world *w) {
+    unsigned index = draw_index(w, w->projects);
+    struct project_spec spec = setup_project(w, index);
+    spec.paused = swarm_has(&w->swarm, PEOPLE_PAUSE) && world_chance(w, 30);
+    spec.active = !swarm_has(&w->swarm, PEOPLE_PAUSE) || world_chance(w, 85);
+    tell(w, (struct fact){ .kind = FACT_PROJECT, .project = spec });
+}
+
+static void change_agent(struct world *w) {
+    if (w->agents == 0)
+        return;
+    struct agent_spec *spec = &w->agent_specs[draw_index(w, w->agents)];
+    spec->slots = setup_cap(w, 3);
+    spec->idle = world_chance(w, 75);
+    if (w->limiters && world_chance(w, 30))
+        spec->limiter = world_chance(w, 70) ? sym_of(SYM_LIMITER, draw_index(w, w->limiters)) : 0;
+    tell(w, (struct fact){ .kind = FACT_AGENT, .agent = *spec });
+}
+
+static void change_limiter(struct world *w) {
+    if (w->limiters == 0)
+        return;
+    unsigned l = draw_index(w, w->limiters);
+    if (world_chance(w, 50)) {
+        tell(w,
+             (struct fact){ .kind = FACT_LIMITER_CLEAR, .limiter_clear = sym_of(SYM_LIMITER, l) });
+        return;
+    }
+    w->limiter_policies[l].max_running = setup_cap(w, 6);
+    tell(w, (struct fact){
+                .kind = FACT_LIMITER,
+                .limiter = { .id = sym_of(SYM_LIMITER, l), .policy = w->limiter_policies[l] } });
+}
+
+static void change_cap(struct world *w) {
+    if (w->kinds > 0 && world_chance(w, 50))
+        tell(w, (struct fact){ .kind = FACT_KIND,
+                               .kind_spec = { .id = sym_of(SYM_KIND, draw_index(w, w->kinds)),
+                                              .base = rng_between(&w->rng, 50, 150),
+                                              .max_running = setup_cap(w, 4) } });
+    else if (w->resources > 0)
+        tell(w,
+             (struct fact){ .kind = FACT_RESOURCE,
+                            .resource = { .id = sym_of(SYM_RESOURCE, draw_index(w, w->resources)),
+                                          .cap = setup_cap(w, 3) } });
+}
+
+static void change_budget(struct world *w) {
+    tell(w, (struct fact){ .kind = FACT_BUDGET,
+                           .budget = world_chance(w, 30) ? UNLIMITED
+                                                         : rng_between(&w->rng, 0, 1000) * 1000 });
+}
+
+static void change_host(struct world *w) {
+    tell(w, (struct fact){ .kind = FACT_HOST,
+                           .host = { .disk_free_mb = rng_between(&w->rng, -1, 20000),
+                                     .memory_free_mb = rng_between(&w->rng, -1, 3000),
+                                     .load_milli = rng_between(&w->rng, -1, 6000) } });
+}
+
+static void change_lock(struct world *w) {
+    sym id = sym_of(SYM_WORKSPACE, draw_index(w, w->workspaces));
+    unsigned kind = (unsigned)rng_below(&w->rng, 3);
+    task_id owner = w->next_task - rng_below(&w->rng, w->next_task < 20 ? w->next_task : 20);
+    tell(w,
+         (struct fact){
+             .kind = FACT_WORKSPACE,
+             .workspace = { .id = id, .locked_by = kind == 1 ? owner : 0, .locked = kind == 2 } });
+}
+
+static void change_outsiders(struct world *w) {
+    uint32_t running = world_chance(w, 40) ? 0 : (uint32_t)rng_below(&w->rng, 4);
+    unsigned what = (unsigned)rng_below(&w->rng, 3);
+    if (what == 0 && w->workspaces > 0)
+        change_lock(w);
+    else if (what == 1 && w->limiters > 0)
+        tell(w, (struct fact){
+                    .kind = FACT_EXTERNAL,
+                    .external = { .limiter = sym_of(SYM_LIMITER, draw_index(w, w->limiters)),
+                                  .running = running } });
+    else
+        tell(w, (struct fact){
+                    .kind = FACT_EXTERNAL,
+                    .external = { .project = sym_of(SYM_PROJECT, draw_index(w, w->projects)),
+                                  .running = running } });
+}
+
+static void change_pause(struct world *w) {
+    tell(w, (struct fact){ .kind = w->books.paused ? FACT_RESUME : FACT_PAUSE });
+}
+
+static void ask_for_tick(struct world *w) {
+    tell(w, (struct fact){ .kind = FACT_TICK });
+}
+
+/* Usage of another program, or of a time before. */
+static void tell_usage(struct world *w) {
+    unsigned p = (unsigned)rng_below(&w->rng, w->projects + 1);
+    tell(w, (struct fact){ .kind = FACT_USAGE,
+                           .usage = { .project = sym_of(SYM_PROJECT, p),
+                                      .tokens = rng_between(&w->rng, 0, 20) * 1000,
+                                      .at = w->now - world_span(w, 0, HOURS(2)) } });
+}
+
+void config_change(struct world *w) {
+    static const struct {
+        enum swarm_switch needs;
+        void (*change)(struct world *);
+    } changes[] = {
+        { PEOPLE_CONFIGURE, change_policy },     { PEOPLE_CONFIGURE, change_project },
+        { PEOPLE_CONFIGURE, change_agent },      { PEOPLE_CONFIGURE, change_limiter },
+        { PEOPLE_CONFIGURE, change_cap },        { PEOPLE_PAUSE, change_pause },
+        { PEOPLE_PAUSE, change_project },        { HAS_HOST, change_host },
+        { HAS_OUTSIDERS, change_outsiders },     { HAS_PACE, ask_for_tick },
+        { HAS_BUDGETS, change_budget },          { HAS_BUDGETS, tell_usage },
+        { RUNS_CLOSE_ACCOUNTS, change_limiter },
+    };
+    for (unsigned tries = 0; tries < 20; tries++) {
+        size_t i = rng_below(&w->rng, ARRAY_SIZE(changes));
+        if (!swarm_has(&w->swarm, changes[i].needs))
+            continue;
+        changes[i].change(w);
+        return;
+    }
+}
