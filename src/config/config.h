@@ -1,0 +1,56 @@
+/* config.h: what the user chose, as values.
+ *
+ * Life:      config_new → config_set / config_read_* (preset first) → config_tell → config_free
+ * A config starts as the preset `sluice`. Setting the key `preset` puts every value of that preset
+ * in place, so it comes before the others: the readers see to that whatever the order in the file.
+ * Every value remembers where it came from (`config show`).
+ * Keys are dotted paths; a part in capitals in the table stands for a name: kinds.K.max_running. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "core/core.h"
+
+struct config;
+
+struct config *config_new(void);
+struct config *config_free(struct config *config); /* returns NULL */
+
+/* Text as in a file or on the command line: "8", "unlimited", "true", "score, created_at", "1.5".
+ * `origin` is shown by `config show` and copied: "preset loopr", "--set", "sluice.yaml:12".
+ * Errors name the key and what was expected; the nearest known key is offered for a typo. */
+int config_set(struct config *config, const char *key, const char *value, const char *origin,
+               struct error *err);
+
+/* A YAML file, or YAML text with the name to show in errors. Errors: file, line, key, expected. What
+ * is no YAML changes nothing; after another error the values before it may be set. */
+int config_read_file(struct config *config, const char *path, struct error *err);
+int config_read_text(struct config *config, const char *name, const char *text, size_t size,
+                     struct error *err);
+
+const char *config_preset(const struct config *config);
+const struct policy *config_policy(const struct config *config);
+
+/* Projects in the order in which they were first named. */
+size_t config_project_count(const struct config *config);
+const char *config_project_name(const struct config *config, size_t index);
+/* What the configuration says of one name; a name it does not know gets the defaults. The symbols
+ * are those of `core`. */
+void config_project_spec(const struct config *config, struct core *core, const char *name,
+                         struct project_spec *ret);
+void config_kind_spec(const struct config *config, struct core *core, const char *name,
+                      struct kind_spec *ret);
+void config_limiter_spec(const struct config *config, struct core *core, const char *name,
+                         struct limiter_spec *ret);
+void config_agent_spec(const struct config *config, struct core *core, const char *name,
+                       struct agent_spec *ret);
+/* How tasks of this kind finish. */
+enum until config_until(const struct config *config, const char *kind);
+amount config_budget(const struct config *config); /* global; UNLIMITED */
+
+/* Tells a new core everything configured: policy, budget, resources, and each kind, limiter, agent
+ * and project that has a name in the configuration. */
+int config_tell(const struct config *config, struct core *core, struct error *err);

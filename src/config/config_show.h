@@ -1,0 +1,25 @@
+/* config_show.h: the configuration, for people and for programs.
+ *
+ * Everything here is printed from the settings table and a config; nothing is kept. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "config/config.h"
+
+/* Every value in force and where it came from, one line each. JSON: {"preset", "settings": [{"key",
+ * "value", "origin"}]}. */
+void config_show(const struct config *config, bool json, struct strbuf *out);
+
+/* One key: what it does, what may be written, its default, its value here and in each preset. A key
+ * with a name in it, or the pattern itself (kinds.K.base). -EINVAL: no such key. */
+int config_explain(const struct config *config, const char *key, bool json, struct strbuf *out,
+                   struct error *err);
+
+/* Every key with its sentence. */
+void config_keys(bool json, struct strbuf *out);
+
+/* docs/config.md. */
+void config_reference(struct strbuf *out);

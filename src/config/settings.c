@@ -1,0 +1,300 @@
+/* settings.c: the table of all settings. See settings.h for how to add one.
+ *
+ * The defaults here are the preset `sluice`; the other presets (presets.c) name what differs.
+ * Limits of numbers are where a larger one can only be a typing error; those of scores and counters
+ * also keep the core's sums inside their types. */
+#include "config/settings.h"
+
+#include <string.h>
+
+#include "base/macros.h"
+#include "base/time_ms.h"
+#include "config/presets.h"
+#include "core/fact.h"
+#include "core/policy.h"
+
+#define COUNT_MAX   1000000000 /* places, tasks */
+#define RETRIES_MAX 60000      /* the counters of a task have 16 bits */
+#define TOKENS_MAX  INT64_C(1000000000000000)
+#define SCORE_MAX   1000000
+#define SPAN_MAX    DAYS(3650)
+
+static const char *const fair_modes[] = { "off", "reserve", "document", NULL };
+static const char *const guarantees[] = { "off", "start", "completion", NULL };
+static const char *const untils[] = { "exit", "done", "validate", "external", NULL };
+static const char *const parent_gates[] = { "done", "none", NULL };
+static const char *const loop_counts[] = { "restarts", "launches", NULL };
+static const char *const loop_failed[] = { "failed", "unfinished", NULL };
+static const char *const launch_as[] = { "launch", "failed", NULL };
+static const char *const lost_modes[] = { "fail", "requeue", NULL };
+static const char *const dependency_modes[] = { "wait", "fail", NULL };
+static const char *const drain_children[] = { "open", "active", NULL };
+static const char *const workspace_modes[] = { "pool", "worktree", NULL };
+
+#define CAP(least, most)     .type = SETTING_CAP, .min = (least), .max = (most)
+#define WHOLE(least, most)   .type = SETTING_WHOLE, .min = (least), .max = (most)
+#define SPAN_S(least)        .type = SETTING_SPAN, .unit = SECONDS(1), .min = (least), .max = SPAN_MAX
+#define SPAN_H(least)        .type = SETTING_SPAN, .unit = HOURS(1), .min = (least), .max = SPAN_MAX
+#define DECIMAL(least, most) .type = SETTING_DECIMAL, .unit = 1000, .min = (least), .max = (most)
+#define BOOLEAN              .type = SETTING_BOOLEAN, .max = 1
+#define CHOICE(list)         .type = SETTING_CHOICE, .choices = (list)
+
+#define FIELD(type_, field_)                                                                       \
+    .offset = offsetof(struct type_, field_), .size = sizeof(((struct type_ *)NULL)->field_)
+#define POLICY(field_)  FIELD(policy, field_)
+#define KIND(field_)    .section = SECTION_KINDS, FIELD(kind_spec, field_)
+#define LIMITER(field_) .section = SECTION_LIMITERS, FIELD(limiter_spec, policy.field_)
+#define AGENT(field_)   .section = SECTION_AGENTS, FIELD(agent_spec, field_)
+#define PROJECT(field_) .section = SECTION_PROJECTS, FIELD(project_spec, field_)
+
+/* clang-format off */
+const struct setting settings[] = {
+    { .key = "preset", CHOICE(preset_names), .standard = "sluice",
+      .text = "The named configuration that everything else starts from; it takes effect first, "
+              "wherever it stands." },
+    { .key = "order", .type = SETTING_ORDER,
+      .standard = "guarantee, deficit, overdue, priority, score, created_at, seq", POLICY(order),
+      .text = "What decides who starts first, compared from left to right; `seq`, the order of "
+              "arrival, is always the last." },
+    { .key = "budget", CAP(0, TOKENS_MAX), .standard = "unlimited",
+      .text = "Tokens that all projects together may use in the window of `fair.window_h`." },
+    { .key = "budget_counts_reserved", BOOLEAN, .standard = "true", POLICY(budget_counts_reserved),
+      .text = "Whether tokens reserved for live runs count against the budgets, and not only those "
+              "reported." },
+    { .key = "max_wait_s", SPAN_S(SECONDS(1)), .flags = SETTING_OR_NEVER, .standard = "3600",
+      POLICY(max_wait),
+      .text = "A ready task that waited this long is overdue and goes before the others of its "
+              "project." },
+    { .key = "drain_s", SPAN_S(0), .standard = "300", POLICY(drain),
+      .text = "How long a finished task waits for children that started beside it; 0: not at "
+              "all." },
+    { .key = "drain_children", CHOICE(drain_children), .standard = "open",
+      POLICY(drain_active_only),
+      .text = "Which children a finished task waits for: every one that is not final, or only "
+              "those starting or running." },
+    { .key = "lost", CHOICE(lost_modes), .standard = "requeue", POLICY(lost_requeue),
+      .text = "What becomes of a task whose run vanished without an end: it fails, or is queued "
+              "again as `retry.lost` says." },
+
+    { .key = "limits.runs", CAP(0, COUNT_MAX), .standard = "8", POLICY(runs),
+      .text = "Most runs at once; unlimited also means that `pace` is not applied." },
+    { .key = "limits.roots", CAP(0, COUNT_MAX), .standard = "unlimited", POLICY(roots),
+      .text = "Most tasks without a parent that have begun and are not final." },
+
+    { .key = "limiter.max_running", CAP(0, COUNT_MAX), .standard = "10",
+      POLICY(limiter.max_running),
+      .text = "Most runs at once on a provider account that says nothing else." },
+    { .key = "limiter.initial_s", SPAN_S(0), .standard = "5", POLICY(limiter.initial),
+      .text = "Pause after the first rate limit; it doubles with each further one." },
+    { .key = "limiter.max_s", SPAN_S(0), .standard = "120", POLICY(limiter.max),
+      .text = "Longest pause, unless the provider names a later time." },
+    { .key = "limiter.recovery_s", SPAN_S(0), .standard = "30", POLICY(limiter.recovery),
+      .text = "Time from one place to all of them after a pause; 0: all at once." },
+    { .key = "limiter.probe", BOOLEAN, .standard = "true", POLICY(limiter.probe),
+      .text = "Whether one run goes alone after a pause until it succeeds." },
+    { .key = "limiter.any_success", BOOLEAN, .standard = "false", POLICY(limiter.any_success),
+      .text = "Whether any success ends the pause and any limit prolongs it, even of a run that "
+              "started before." },
+
+    { .key = "score.base", WHOLE(-SCORE_MAX, SCORE_MAX), .standard = "100", POLICY(score.base),
+      .text = "Score of a task whose kind has no `base`; higher starts first." },
+    { .key = "score.age_per_minute", WHOLE(0, SCORE_MAX), .standard = "1",
+      POLICY(score.age_per_minute),
+      .text = "Added for each whole minute since the task was created." },
+    { .key = "score.age_max", WHOLE(0, SCORE_MAX), .standard = "50", POLICY(score.age_max),
+      .text = "Most that age adds." },
+    { .key = "score.per_depth", WHOLE(0, 10000), .standard = "10", POLICY(score.per_depth),
+      .text = "Added for each parent above the task." },
+    { .key = "score.per_retry", WHOLE(0, 10000), .standard = "5", POLICY(score.per_retry),
+      .text = "Taken off for each iteration after the first." },
+    { .key = "score.retry_max", WHOLE(0, SCORE_MAX), .standard = "30", POLICY(score.retry_max),
+      .text = "Most that iterations take off." },
+
+    { .key = "fair.mode", CHOICE(fair_modes), .standard = "reserve", POLICY(fair),
+      .text = "How shares are counted: not at all, with an estimate for each live run, or only by "
+              "what runs reported." },
+    { .key = "fair.window_h", SPAN_H(MINUTES(6)), .standard = "24", POLICY(fair_window),
+      .text = "The rolling window in which tokens, starts and completions count." },
+    { .key = "fair.guarantee", CHOICE(guarantees), .standard = "start", POLICY(guarantee),
+      .text = "Which projects `order: guarantee` puts first: none, those without a start in the "
+              "window, or those without a completion." },
+    { .key = "fair.run_tokens", WHOLE(0, TOKENS_MAX), .standard = "10000", POLICY(run_tokens),
+      .text = "Estimate of a run while no project has reported any." },
+
+    { .key = "retry.unfinished.max", CAP(0, RETRIES_MAX), .standard = "100",
+      POLICY(retry[RETRY_UNFINISHED].max),
+      .text = "Restarts of a task that ended well but is not done; see `loop.count`." },
+    { .key = "retry.unfinished.delay_s", SPAN_S(0), .standard = "1",
+      POLICY(retry[RETRY_UNFINISHED].delay), .text = "Pause before the first restart." },
+    { .key = "retry.unfinished.factor", DECIMAL(1000, 100000), .standard = "1",
+      POLICY(retry[RETRY_UNFINISHED].factor_milli),
+      .text = "Each further pause is this many times the one before." },
+    { .key = "retry.unfinished.cap_s", SPAN_S(0), .standard = "1",
+      POLICY(retry[RETRY_UNFINISHED].cap),
+      .text = "Longest pause; never less than `retry.unfinished.delay_s`." },
+    { .key = "retry.unfinished.jitter", DECIMAL(0, 1000), .standard = "0",
+      POLICY(retry[RETRY_UNFINISHED].jitter_milli),
+      .text = "The pause varies by this part of itself in both directions." },
+    { .key = "retry.failed.max", CAP(0, RETRIES_MAX), .standard = "5",
+      POLICY(retry[RETRY_FAILED].max),
+      .text = "Retries after the first failed run; a time-out counts here too." },
+    { .key = "retry.failed.delay_s", SPAN_S(0), .standard = "30",
+      POLICY(retry[RETRY_FAILED].delay), .text = "Pause before the first retry." },
+    { .key = "retry.failed.factor", DECIMAL(1000, 100000), .standard = "2",
+      POLICY(retry[RETRY_FAILED].factor_milli),
+      .text = "Each further pause is this many times the one before." },
+    { .key = "retry.failed.cap_s", SPAN_S(0), .standard = "300", POLICY(retry[RETRY_FAILED].cap),
+      .text = "Longest pause; never less than `retry.failed.delay_s`." },
+    { .key = "retry.failed.jitter", DECIMAL(0, 1000), .standard = "0.1",
+      POLICY(retry[RETRY_FAILED].jitter_milli),
+      .text = "The pause varies by this part of itself in both directions." },
+    { .key = "retry.launch.as", CHOICE(launch_as), .standard = "launch", POLICY(launch_is_failed),
+      .text = "Whether a run that could not be launched counts for the breaker, or as a failed "
+              "run." },
+    { .key = "retry.launch.delay_s", SPAN_S(0), .standard = "0",
+      POLICY(retry[RETRY_LAUNCH].delay),
+      .text = "Pause before a failed launch is tried again; how often: `breaker.max`." },
+    { .key = "retry.lost.max", CAP(0, RETRIES_MAX), .standard = "3", POLICY(retry[RETRY_LOST].max),
+      .text = "Retries after a run was lost, with `lost: requeue`." },
+    { .key = "retry.lost.delay_s", SPAN_S(0), .standard = "0", POLICY(retry[RETRY_LOST].delay),
+      .text = "Pause before the first retry." },
+    { .key = "retry.lost.factor", DECIMAL(1000, 100000), .standard = "1",
+      POLICY(retry[RETRY_LOST].factor_milli),
+      .text = "Each further pause is this many times the one before." },
+    { .key = "retry.lost.cap_s", SPAN_S(0), .standard = "0", POLICY(retry[RETRY_LOST].cap),
+      .text = "Longest pause; never less than `retry.lost.delay_s`." },
+    { .key = "retry.lost.jitter", DECIMAL(0, 1000), .standard = "0",
+      POLICY(retry[RETRY_LOST].jitter_milli),
+      .text = "The pause varies by this part of itself in both directions." },
+
+    { .key = "loop.count", CHOICE(loop_counts), .standard = "restarts", POLICY(count_launches),
+      .text = "What `retry.unfinished.max` counts: restarts after the first run, or launches in "
+              "all." },
+    { .key = "loop.failed", CHOICE(loop_failed), .standard = "failed",
+      POLICY(failed_is_unfinished),
+      .text = "What a non-zero exit of a task with `until` done or validate is: a failed run, or "
+              "one more unfinished iteration." },
+
+    { .key = "breaker.max", CAP(1, RETRIES_MAX), .standard = "3", POLICY(retry[RETRY_LAUNCH].max),
+      .text = "The launch failure in a row that opens a task's breaker." },
+    { .key = "breaker.reset_s", SPAN_S(0), .flags = SETTING_OR_NEVER, .standard = "1800",
+      POLICY(breaker.reset),
+      .text = "How long an open breaker holds the task before one more attempt; never: the task "
+              "fails instead." },
+    { .key = "breaker.reset_max_s", SPAN_S(0), .standard = "86400", POLICY(breaker.reset_max),
+      .text = "The time doubles with each opening, up to here." },
+    { .key = "breaker.agent_max", CAP(1, RETRIES_MAX), .standard = "5", POLICY(breaker.agent_max),
+      .text = "Launch failures in a row, of any tasks, that close an agent for a while." },
+
+    { .key = "pace.batch", CAP(1, COUNT_MAX), .standard = "unlimited", POLICY(pace.batch),
+      .text = "Most starts per tick." },
+    { .key = "pace.spawn_delay_s", SPAN_S(0), .standard = "0", POLICY(pace.spawn_delay),
+      .text = "Pause between two starts." },
+    { .key = "pace.tick_s", SPAN_S(0), .standard = "0", POLICY(pace.tick),
+      .text = "Time from one tick to the next while something waits; 0: every decision is one." },
+
+    { .key = "queue.soft", CAP(0, COUNT_MAX), .flags = SETTING_OR_AUTO, .standard = "100000",
+      POLICY(queue.soft),
+      .text = "Waiting tasks from which a new one comes with a warning; auto: 4 times "
+              "`limits.runs`, at least 8." },
+    { .key = "queue.hard", CAP(0, COUNT_MAX), .flags = SETTING_OR_AUTO, .standard = "2000000",
+      POLICY(queue.hard),
+      .text = "Waiting tasks from which a new one is not taken; auto: twice `queue.soft`." },
+
+    { .key = "host.disk_free_gb", .type = SETTING_DECIMAL, .unit = 1000, .max = COUNT_MAX,
+      .standard = "5", POLICY(host.disk_min_mb),
+      .text = "Nothing starts with less disk free than this; 0: not looked at." },
+    { .key = "host.memory_free_mb", WHOLE(0, COUNT_MAX), .standard = "0",
+      POLICY(host.memory_min_mb),
+      .text = "Nothing starts with less memory free than this; 0: not looked at." },
+    { .key = "host.load", DECIMAL(0, COUNT_MAX), .standard = "0", POLICY(host.load_max_milli),
+      .text = "Nothing starts while the load of the machine is above this; 0: not looked at." },
+
+    { .key = "dependencies.on_failure", CHOICE(dependency_modes), .standard = "wait",
+      POLICY(dependency_fails),
+      .text = "What a task does when one that it depends on has failed: wait for its retry, or "
+              "fail too." },
+
+    { .key = "tasks.until", CHOICE(untils), .standard = "exit", POLICY(until),
+      .text = "When a task is finished that says nothing else: exit code 0, its DONE marker, its "
+              "checks, or someone closes it." },
+    { .key = "tasks.parent_gate", CHOICE(parent_gates), .standard = "done", POLICY(parent_gate),
+      .text = "Whether a child that says nothing else waits until its parent is done." },
+    { .key = "tasks.parallelizable", BOOLEAN, .flags = SETTING_INVERTED, .standard = "true",
+      POLICY(serial),
+      .text = "Whether tasks that say nothing else may run beside others of the same project, "
+              "phase and kind." },
+
+    { .key = "limits.resource.N", .section = SECTION_RESOURCES, CAP(0, COUNT_MAX),
+      .standard = "unlimited",
+      .text = "Most runs at once that need the resource N." },
+
+    { .key = "kinds.K.base", WHOLE(-SCORE_MAX, SCORE_MAX), .inherits = "score.base", KIND(base),
+      .text = "Score of tasks of kind K before age, depth and iterations; higher starts first." },
+    { .key = "kinds.K.max_running", CAP(0, COUNT_MAX), .standard = "unlimited",
+      KIND(max_running), .text = "Most runs of kind K at once." },
+    { .key = "kinds.K.until", .section = SECTION_KINDS, CHOICE(untils), .inherits = "tasks.until",
+      .text = "When a task of kind K is finished." },
+
+    { .key = "limiters.L.max_running", CAP(0, COUNT_MAX), .inherits = "limiter.max_running",
+      LIMITER(max_running), .text = "Most runs at once on the provider account L." },
+    { .key = "limiters.L.initial_s", SPAN_S(0), .inherits = "limiter.initial_s", LIMITER(initial),
+      .text = "Pause after the first rate limit; it doubles with each further one." },
+    { .key = "limiters.L.max_s", SPAN_S(0), .inherits = "limiter.max_s", LIMITER(max),
+      .text = "Longest pause, unless the provider names a later time." },
+    { .key = "limiters.L.recovery_s", SPAN_S(0), .inherits = "limiter.recovery_s",
+      LIMITER(recovery),
+      .text = "Time from one place to all of them after a pause; 0: all at once." },
+    { .key = "limiters.L.probe", BOOLEAN, .inherits = "limiter.probe", LIMITER(probe),
+      .text = "Whether one run goes alone after a pause until it succeeds." },
+    { .key = "limiters.L.any_success", BOOLEAN, .inherits = "limiter.any_success",
+      LIMITER(any_success),
+      .text = "Whether any success ends the pause and any limit prolongs it." },
+
+    { .key = "agents.A.slots", CAP(0, COUNT_MAX), .standard = "unlimited", AGENT(slots),
+      .text = "Most runs of agent A at once." },
+    { .key = "agents.A.limiter", .section = SECTION_AGENTS, .type = SETTING_NAME, .standard = "",
+      .text = "The provider account that agent A uses; without one it uses no API." },
+    { .key = "agents.A.roster", BOOLEAN, .standard = "false", AGENT(roster),
+      .text = "Whether agent A is one worker that is idle or not, to which tasks are given." },
+
+    { .key = "projects.P.weight", DECIMAL(0, COUNT_MAX), .standard = "1", PROJECT(weight_milli),
+      .text = "Share of project P among the projects that have work." },
+    { .key = "projects.P.max_running", CAP(0, COUNT_MAX), .standard = "unlimited",
+      PROJECT(max_running), .text = "Most runs of project P at once." },
+    { .key = "projects.P.budget", CAP(0, TOKENS_MAX), .standard = "unlimited", PROJECT(budget),
+      .text = "Tokens that project P may use in the window of `fair.window_h`." },
+    { .key = "projects.P.active", BOOLEAN, .standard = "true", PROJECT(active),
+      .text = "Whether project P takes part at all." },
+    { .key = "projects.P.paused", BOOLEAN, .standard = "false", PROJECT(paused),
+      .text = "Whether project P starts nothing for now." },
+    { .key = "projects.P.workspaces", CAP(0, COUNT_MAX), .standard = "unlimited",
+      PROJECT(workspaces), .text = "Number of workspaces that project P has." },
+    { .key = "projects.P.workspace_mode", CHOICE(workspace_modes), .standard = "pool",
+      PROJECT(workspaces_kept),
+      .text = "Whether a workspace belongs to a run and goes back to the pool, or stays with the "
+              "task as its worktree." },
+    { .key = "projects.P.review", CAP(0, COUNT_MAX), .standard = "unlimited", PROJECT(review),
+      .text = "Most tasks of project P that are at work for, or wait for, a review." },
+};
+/* clang-format on */
+
+const size_t settings_count = ARRAY_SIZE(settings);
+
+size_t settings_of(enum setting_section section, size_t *ret_first) {
+    size_t first = 0;
+    while (first < settings_count && settings[first].section != section)
+        first++;
+    size_t count = 0;
+    while (first + count < settings_count && settings[first + count].section == section)
+        count++;
+    *ret_first = first;
+    return count;
+}
+
+const struct setting *settings_row(const char *pattern) {
+    for (size_t i = 0; i < settings_count; i++)
+        if (strcmp(settings[i].key, pattern) == 0)
+            return &settings[i];
+    return NULL;
+}

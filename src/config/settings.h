@@ -1,0 +1,119 @@
+/* settings.h: every key of the configuration, in one table.
+ *
+ * A row says what may be written, what it means, what holds when nothing is written, and where the
+ * value goes. Parsing, `config show`, `config explain` and docs/config.md all read the same rows.
+ * A value is kept as one int64_t: spans in ms, decimals in thousandths, choices as their position,
+ * the order as its bits, texts as a symbol. INT64_MAX is `unlimited` or `never`.
+ *
+ * Adding a setting
+ *   1. its row in settings.c, beside the others of its section; the field it fills
+ *   2. presets.c, where a preset differs from the default
+ *   3. `sluice config reference > docs/config.md`
+ * test_config_table tries every row at its limits; test_config_reference compares the page. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+enum setting_type {
+    SETTING_CAP,     /* whole number, or `unlimited` */
+    SETTING_WHOLE,   /* whole number */
+    SETTING_SPAN,    /* seconds or hours; with SETTING_OR_NEVER also `never` */
+    SETTING_DECIMAL, /* number with up to three decimals */
+    SETTING_BOOLEAN,
+    SETTING_CHOICE, /* one of a few words */
+    SETTING_ORDER,  /* which parts the order compares */
+    SETTING_NAME,   /* the name of something else */
+    SETTING_TYPE_MAX,
+};
+
+enum {
+    SETTING_OR_NEVER = 1u << 0,
+    SETTING_OR_AUTO = 1u << 1,  /* the word `auto`, kept as SETTING_AUTO */
+    SETTING_INVERTED = 1u << 2, /* the field holds the opposite */
+};
+
+#define SETTING_AUTO (-1)
+
+/* What the capital part of a key names. The rows of one section stand together. */
+enum setting_section {
+    SECTION_ROOT, /* no name: there is one value */
+    SECTION_RESOURCES,
+    SECTION_KINDS,
+    SECTION_LIMITERS,
+    SECTION_AGENTS,
+    SECTION_PROJECTS,
+    SECTION_MAX,
+};
+
+struct setting {
+    const char *key; /* dotted; a part in capitals stands for a name: kinds.K.base */
+    enum setting_section section;
+    enum setting_type type;
+    unsigned flags;
+    int64_t min, max;           /* as kept */
+    int64_t unit;               /* SPAN, DECIMAL: what "1" is kept as */
+    const char *const *choices; /* CHOICE: ends with NULL */
+    const char *standard;       /* when nothing is written; NULL: as the key `inherits` says */
+    const char *inherits;
+    /* The field of struct policy (root) or of the section's spec. Size 0: none. */
+    size_t offset, size;
+    const char *text; /* one sentence */
+};
+
+extern const struct setting settings[];
+extern const size_t settings_count;
+
+/* The rows of one section: settings[*ret_first .. *ret_first + returned count). */
+size_t settings_of(enum setting_section section, size_t *ret_first);
+/* The row with exactly this pattern, or NULL. */
+const struct setting *settings_row(const char *pattern);
+
+/* --- keys ------------------------------------------------------------------------------------ */
+
+enum setting_match {
+    MATCH_NOTHING,
+    MATCH_ABOVE,   /* keys lie below it: `limits`, `retry.failed` */
+    MATCH_NAME,    /* names a thing and says nothing of it: `projects.web` */
+    MATCH_SETTING, /* a whole key */
+};
+
+/* A key taken apart. The name is a part of the key's own text. */
+struct setting_key {
+    enum setting_match match;
+    const struct setting *setting; /* with MATCH_SETTING */
+    enum setting_section section;
+    const char *name;
+    size_t name_length; /* 0: the key has no name */
+};
+
+/* `joints` are the places of the dots that join two levels of a file, rising, or NULL when the key
+ * was written as one text. A name may contain dots, but not joints. */
+struct setting_joints {
+    size_t at[8];
+    size_t count;
+};
+struct setting_key settings_match(const char *key, const struct setting_joints *joints);
+
+/* The known key that was probably meant, or false. */
+bool settings_suggest(const char *key, struct strbuf *out);
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+/* False: not a value of this setting. Not for SETTING_NAME. */
+bool setting_parse(const struct setting *setting, const char *text, int64_t *ret_value);
+/* The text that setting_parse turns into this value. Not for SETTING_NAME. */
+void setting_print(const struct setting *setting, int64_t value, struct strbuf *out);
+/* "a whole number from 0 to 100 or unlimited". */
+void setting_expected(const struct setting *setting, struct strbuf *out);
+/* Puts the value into its field of `target`; nothing if the row has no field. */
+void setting_store(const struct setting *setting, int64_t value, void *target);
+/* What its field of `target` holds; for numbers. */
+int64_t setting_load(const struct setting *setting, const void *target);
+
+/* May something have this name? 1 to 128 bytes, no control characters, no blank at the ends. */
+bool setting_name_is_valid(const char *name, size_t length);
+#define SETTING_NAME_MAX 128

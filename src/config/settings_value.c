@@ -1,0 +1,270 @@
+/* settings_value.c: from text to the kept number and back.
+ *
+ * Both directions are here so that what `config show` prints can always be written into a file.
+ * Numbers are exact: decimals are counted in thousandths, never as floating point. */
+#include "config/settings.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "base/number.h"
+#include "core/policy.h"
+
+/* In the order of their bits, which is the order in which they are compared. */
+static const char *const order_parts[] = {
+    "guarantee", "deficit", "position", "overdue", "priority", "score", "created_at",
+};
+_Static_assert(1u << (ARRAY_SIZE(order_parts) - 1) == ORDER_BY_CREATED,
+               "an order part has no name");
+
+#define ORDER_LAST "seq" /* always compared, so it has no bit */
+
+static const char *top_word(const struct setting *setting) {
+    if (setting->type == SETTING_CAP)
+        return "unlimited";
+    return setting->flags & SETTING_OR_NEVER ? "never" : NULL;
+}
+
+static bool is_word(const char *text, size_t length, const char *word) {
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+static int order_part_of(const char *text, size_t length) {
+    for (size_t i = 0; i < ARRAY_SIZE(order_parts); i++)
+        if (is_word(text, length, order_parts[i]))
+            return (int)i;
+    return is_word(text, length, ORDER_LAST) ? (int)ARRAY_SIZE(order_parts) : -1;
+}
+
+/* Words between commas or blanks. The core compares in one fixed order, so a list that suggests
+ * another one is refused. */
+static bool parse_order(const char *text, int64_t *ret_value) {
+    int64_t bits = 0;
+    int last = -1;
+    while (*(text += strspn(text, ", \t"))) {
+        size_t length = strcspn(text, ", \t");
+        int part = order_part_of(text, length);
+        if (part <= last) /* also: unknown */
+            return false;
+        if (part < (int)ARRAY_SIZE(order_parts))
+            bits |= INT64_C(1) << part;
+        last = part;
+        text += length;
+    }
+    *ret_value = bits;
+    return last >= 0;
+}
+
+static bool parse_choice(const struct setting *setting, const char *text, int64_t *ret_value) {
+    for (int i = 0; setting->choices[i]; i++)
+        if (strcmp(setting->choices[i], text) == 0) {
+            *ret_value = i;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_boolean(const char *text, int64_t *ret_value) {
+    bool yes = strcmp(text, "true") == 0;
+    if (!yes && strcmp(text, "false") != 0)
+        return false;
+    *ret_value = yes;
+    return true;
+}
+
+static bool parse_number(const struct setting *setting, const char *text, int64_t *ret_value) {
+    const char *top = top_word(setting);
+    int64_t value;
+    if (top && strcmp(text, top) == 0) {
+        *ret_value = INT64_MAX;
+        return true;
+    }
+    if (setting->flags & SETTING_OR_AUTO && strcmp(text, "auto") == 0) {
+        *ret_value = SETTING_AUTO;
+        return true;
+    }
+    if (setting->unit == 0) {
+        if (number_parse_int(text, &value, NULL) < 0)
+            return false;
+    } else if (number_parse_milli(text, &value, NULL) < 0
+               || __builtin_mul_overflow(value, setting->unit, &value)) {
+        return false;
+    } else {
+        value /= 1000;
+    }
+    if (value < setting->min || value > setting->max)
+        return false;
+    *ret_value = value;
+    return true;
+}
+
+bool setting_parse(const struct setting *setting, const char *text, int64_t *ret_value) {
+    switch (setting->type) {
+    case SETTING_CAP:
+    case SETTING_WHOLE:
+    case SETTING_SPAN:
+    case SETTING_DECIMAL:
+        return parse_number(setting, text, ret_value);
+    case SETTING_BOOLEAN:
+        return parse_boolean(text, ret_value);
+    case SETTING_CHOICE:
+        return parse_choice(setting, text, ret_value);
+    case SETTING_ORDER:
+        return parse_order(text, ret_value);
+    case SETTING_NAME:
+    case SETTING_TYPE_MAX:
+        break;
+    }
+    assert(!"a name is no number");
+    return false;
+}
+
+/* Thousandths without zeros at the end: 1500 is "1.5". */
+static void print_milli(int64_t milli, struct strbuf *out) {
+    uint64_t rest = milli < 0 ? -(uint64_t)milli : (uint64_t)milli;
+    strbuf_printf(out, "%s%" PRIu64, milli < 0 ? "-" : "", rest / 1000);
+    rest %= 1000;
+    if (rest == 0)
+        return;
+    int places = rest % 100 == 0 ? 1 : rest % 10 == 0 ? 2 : 3;
+    for (int i = places; i < 3; i++)
+        rest /= 10;
+    strbuf_printf(out, ".%0*" PRIu64, places, rest);
+}
+
+/* To the nearest: a thousandth of an hour is 3.6 s. */
+static int64_t to_milli(int64_t value, int64_t unit) {
+    __int128 half = value < 0 ? -(unit / 2) : unit / 2;
+    return (int64_t)(((__int128)value * 1000 + half) / unit);
+}
+
+static void print_number(const struct setting *setting, int64_t value, struct strbuf *out) {
+    const char *top = top_word(setting);
+    if (top && value == INT64_MAX)
+        strbuf_puts(out, top);
+    else if (setting->flags & SETTING_OR_AUTO && value == SETTING_AUTO)
+        strbuf_puts(out, "auto");
+    else if (setting->unit == 0)
+        strbuf_printf(out, "%" PRId64, value);
+    else
+        print_milli(to_milli(value, setting->unit), out);
+}
+
+static void print_order(int64_t bits, struct strbuf *out) {
+    for (size_t i = 0; i < ARRAY_SIZE(order_parts); i++)
+        if (bits & (INT64_C(1) << i))
+            strbuf_printf(out, "%s, ", order_parts[i]);
+    strbuf_puts(out, ORDER_LAST);
+}
+
+void setting_print(const struct setting *setting, int64_t value, struct strbuf *out) {
+    switch (setting->type) {
+    case SETTING_CAP:
+    case SETTING_WHOLE:
+    case SETTING_SPAN:
+    case SETTING_DECIMAL:
+        print_number(setting, value, out);
+        break;
+    case SETTING_BOOLEAN:
+        strbuf_puts(out, value ? "true" : "false");
+        break;
+    case SETTING_CHOICE:
+        strbuf_puts(out, setting->choices[value]);
+        break;
+    case SETTING_ORDER:
+        print_order(value, out);
+        break;
+    case SETTING_NAME:
+    case SETTING_TYPE_MAX:
+        assert(!"a name is no number");
+    }
+}
+
+static void print_range(const struct setting *setting, const char *what, struct strbuf *out) {
+    strbuf_printf(out, "%s from ", what);
+    print_number(setting, setting->min, out);
+    strbuf_puts(out, " to ");
+    print_number(setting, setting->max, out);
+    if (setting->unit != 0)
+        strbuf_puts(out, " (up to three decimals)");
+    bool or_auto = setting->flags & SETTING_OR_AUTO;
+    if (top_word(setting))
+        strbuf_printf(out, "%s%s", or_auto ? ", " : " or ", top_word(setting));
+    if (or_auto)
+        strbuf_puts(out, " or auto");
+}
+
+void setting_expected(const struct setting *setting, struct strbuf *out) {
+    switch (setting->type) {
+    case SETTING_CAP:
+    case SETTING_WHOLE:
+        print_range(setting, "a whole number", out);
+        break;
+    case SETTING_SPAN:
+        print_range(setting, setting->unit == SECONDS(1) ? "seconds" : "hours", out);
+        break;
+    case SETTING_DECIMAL:
+        print_range(setting, "a number", out);
+        break;
+    case SETTING_BOOLEAN:
+        strbuf_puts(out, "true or false");
+        break;
+    case SETTING_CHOICE:
+        strbuf_puts(out, "one of ");
+        for (int i = 0; setting->choices[i]; i++)
+            strbuf_printf(out, "%s%s", i ? ", " : "", setting->choices[i]);
+        break;
+    case SETTING_ORDER:
+        strbuf_puts(out, "some of ");
+        print_order(INT64_MAX, out);
+        strbuf_puts(out, " in this order");
+        break;
+    case SETTING_NAME:
+    case SETTING_TYPE_MAX:
+        strbuf_printf(out, "a name of 1 to %d bytes without control characters", SETTING_NAME_MAX);
+    }
+}
+
+int64_t setting_load(const struct setting *setting, const void *target) {
+    int64_t value;
+    assert(setting->size == sizeof(value));
+    memcpy(&value, (const char *)target + setting->offset, sizeof(value));
+    return value;
+}
+
+void setting_store(const struct setting *setting, int64_t value, void *target) {
+    char *field = (char *)target + setting->offset;
+    if (setting->flags & SETTING_INVERTED)
+        value = !value;
+    switch (setting->size) {
+    case 0:
+        break;
+    case sizeof(bool): {
+        bool flag = value != 0;
+        memcpy(field, &flag, sizeof(flag));
+        break;
+    }
+    case sizeof(unsigned): { /* an enum or the bits of the order */
+        unsigned small = (unsigned)value;
+        memcpy(field, &small, sizeof(small));
+        break;
+    }
+    case sizeof(int64_t):
+        memcpy(field, &value, sizeof(value));
+        break;
+    default:
+        assert(!"a field of this size is not known");
+    }
+}
+
+bool setting_name_is_valid(const char *name, size_t length) {
+    if (length == 0 || length > SETTING_NAME_MAX || name[0] == ' ' || name[length - 1] == ' ')
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (iscntrl((unsigned char)name[i]))
+            return false;
+    return true;
+}

@@ -1,0 +1,18 @@
+/* clock.c: the kernel's clocks as milliseconds. */
+#include "os/clock.h"
+
+#include <time.h>
+
+static time_ms read_one(clockid_t id) {
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (time_ms)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+time_ms clock_read(void) {
+    return read_one(CLOCK_REALTIME);
+}
+
+time_ms clock_read_steady(void) {
+    return read_one(CLOCK_MONOTONIC);
+}

@@ -1,0 +1,520 @@
+/* test_config_presets.c: each preset has the numbers of the scheduler it reproduces.
+ *
+ * A test that carries a number (f050_…) protects that row of the list of capabilities.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/macros.h"
+#include "base/time_ms.h"
+#include "config/config.h"
+#include "config/config_show.h"
+#include "config/presets.h"
+
+static void config_done(struct config **config) {
+    config_free(*config);
+}
+
+#define PRESET(variable, name) _cleanup_(config_done) struct config *variable = with_preset(name)
+
+static struct config *with_preset(const char *name) {
+    struct config *config = config_new();
+    assert_int_equal(config_set(config, "preset", name, "test", NULL), 0);
+    assert_string_equal(config_preset(config), name);
+    return config;
+}
+
+static void core_done(struct core **core) {
+    core_free(*core);
+}
+
+static struct kind_spec kind_of(const struct config *config, const char *name) {
+    _cleanup_(core_done) struct core *core = core_new();
+    struct kind_spec kind;
+    config_kind_spec(config, core, name, &kind);
+    return kind;
+}
+
+static void assert_retry(const struct retry_policy *retry, amount max, time_ms delay,
+                         int64_t factor_milli, time_ms cap, int64_t jitter_milli) {
+    assert_int_equal(retry->max, max);
+    assert_int_equal(retry->delay, delay);
+    assert_int_equal(retry->factor_milli, factor_milli);
+    assert_int_equal(retry->cap, cap);
+    assert_int_equal(retry->jitter_milli, jitter_milli);
+}
+
+static void assert_same_retry(const struct retry_policy *a, const struct retry_policy *b) {
+    assert_retry(a, b->max, b->delay, b->factor_milli, b->cap, b->jitter_milli);
+}
+
+/* ---- sluice ---- */
+
+#define SAME(field) assert_int_equal(a->field, b.field)
+
+static void a_new_config_is_the_default_policy(void **state) {
+    (void)state;
+    _cleanup_(config_done) struct config *config = config_new();
+    const struct policy *a = config_policy(config);
+    struct policy b;
+    policy_default(&b);
+    SAME(order);
+    SAME(fair);
+    SAME(fair_window);
+    SAME(guarantee);
+    SAME(run_tokens);
+    SAME(budget_counts_reserved);
+    SAME(max_wait);
+    SAME(score.age_per_minute);
+    SAME(score.age_max);
+    SAME(score.per_depth);
+    SAME(score.per_retry);
+    SAME(score.retry_max);
+    SAME(score.base);
+    SAME(runs);
+    SAME(roots);
+    for (int i = 0; i < RETRY_CLASS_MAX; i++)
+        assert_same_retry(&a->retry[i], &b.retry[i]);
+    SAME(count_launches);
+    SAME(failed_is_unfinished);
+    SAME(launch_is_failed);
+    SAME(lost_requeue);
+    SAME(breaker.reset);
+    SAME(breaker.reset_max);
+    SAME(breaker.agent_max);
+    SAME(pace.batch);
+    SAME(pace.spawn_delay);
+    SAME(pace.tick);
+    SAME(queue.soft);
+    SAME(queue.hard);
+    SAME(host.disk_min_mb);
+    SAME(host.memory_min_mb);
+    SAME(host.load_max_milli);
+    SAME(drain);
+    SAME(drain_active_only);
+    SAME(dependency_fails);
+    SAME(until);
+    SAME(parent_gate);
+    SAME(serial);
+    SAME(limiter.max_running);
+    SAME(limiter.initial);
+    SAME(limiter.max);
+    SAME(limiter.recovery);
+    SAME(limiter.probe);
+    SAME(limiter.any_success);
+}
+
+static void sluice_takes_the_best_of_each(void **state) {
+    (void)state;
+    _cleanup_(config_done) struct config *config = config_new();
+    const struct policy *p = config_policy(config);
+    assert_string_equal(config_preset(config), "sluice");
+    assert_int_equal(p->order, ORDER_BY_GUARANTEE | ORDER_BY_DEFICIT | ORDER_BY_OVERDUE
+                                   | ORDER_BY_PRIORITY | ORDER_BY_SCORE | ORDER_BY_CREATED);
+    assert_int_equal(p->fair, FAIR_RESERVE);
+    assert_int_equal(p->guarantee, GUARANTEE_START);
+    assert_int_equal(p->fair_window, HOURS(24));
+    assert_int_equal(p->max_wait, HOURS(1));
+    assert_int_equal(p->runs, 8);
+    assert_int_equal(p->until, UNTIL_EXIT);
+    assert_int_equal(p->queue.soft, 100000);
+    assert_int_equal(p->queue.hard, 2000000);
+    assert_int_equal(p->host.disk_min_mb, 5000);
+    assert_int_equal(p->breaker.reset, MINUTES(30));
+    assert_int_equal(p->breaker.reset_max, HOURS(24));
+    assert_int_equal(p->breaker.agent_max, 5);
+    assert_true(p->lost_requeue);
+    assert_retry(&p->retry[RETRY_UNFINISHED], 100, SECONDS(1), 1000, SECONDS(1), 0);
+    assert_retry(&p->retry[RETRY_FAILED], 5, SECONDS(30), 2000, SECONDS(300), 100);
+    assert_int_equal(p->retry[RETRY_LAUNCH].max, 3);
+    assert_int_equal(p->retry[RETRY_LOST].max, 3);
+    assert_int_equal(config_budget(config), UNLIMITED);
+    assert_int_equal(kind_of(config, "plan").max_running, UNLIMITED);
+}
+
+static void f074_default_backoff_5_to_120_recovery_30(void **state) {
+    (void)state;
+    _cleanup_(config_done) struct config *config = config_new();
+    const struct limiter_policy *l = &config_policy(config)->limiter;
+    assert_int_equal(l->max_running, 10);
+    assert_int_equal(l->initial, SECONDS(5));
+    assert_int_equal(l->max, SECONDS(120));
+    assert_int_equal(l->recovery, SECONDS(30));
+    assert_true(l->probe);
+    assert_false(l->any_success);
+}
+
+static void assert_bases(const struct config *config) {
+    assert_int_equal(kind_of(config, "plan").base, 40);
+    assert_int_equal(kind_of(config, "spec").base, 60);
+    assert_int_equal(kind_of(config, "phase").base, 80);
+    assert_int_equal(kind_of(config, "ralph").base, 100);
+    assert_int_equal(kind_of(config, "anything").base, 100);
+}
+
+static void f028_base_priority_by_kind(void **state) {
+    (void)state;
+    PRESET(loopr, "loopr");
+    PRESET(sluice, "sluice");
+    assert_bases(loopr);
+    assert_bases(sluice);
+}
+
+static void f029_f030_f031_score_numbers(void **state) {
+    (void)state;
+    PRESET(config, "loopr");
+    const struct policy *p = config_policy(config);
+    assert_int_equal(p->score.age_per_minute, 1);
+    assert_int_equal(p->score.age_max, 50);
+    assert_int_equal(p->score.per_depth, 10);
+    assert_int_equal(p->score.per_retry, 5);
+    assert_int_equal(p->score.retry_max, 30);
+}
+
+/* ---- loopr ---- */
+
+static void assert_not_fair(const struct policy *p) {
+    assert_int_equal(p->fair, FAIR_OFF);
+    assert_int_equal(p->guarantee, GUARANTEE_OFF);
+    assert_int_equal(p->max_wait, TIME_NEVER);
+}
+
+static void loopr_orders_by_score_and_repeats_until_valid(void **state) {
+    (void)state;
+    PRESET(config, "loopr");
+    const struct policy *p = config_policy(config);
+    assert_int_equal(p->order, ORDER_BY_SCORE | ORDER_BY_CREATED);
+    assert_not_fair(p);
+    assert_int_equal(p->until, UNTIL_VALIDATE);
+    assert_int_equal(config_until(config, "plan"), UNTIL_VALIDATE);
+    assert_int_equal(config_until(config, "anything"), UNTIL_VALIDATE);
+    assert_int_equal(p->parent_gate, PARENT_DONE);
+    assert_int_equal(p->queue.soft, UNLIMITED);
+    assert_int_equal(p->queue.hard, UNLIMITED);
+}
+
+static void f048_loopr_runs_50(void **state) {
+    (void)state;
+    PRESET(config, "loopr");
+    assert_int_equal(config_policy(config)->runs, 50);
+    /* 0 slots: nothing runs */
+    assert_int_equal(config_set(config, "limits.runs", "0", "test", NULL), 0);
+    assert_int_equal(config_policy(config)->runs, 0);
+}
+
+static void f049_loopr_10_api_calls(void **state) {
+    (void)state;
+    PRESET(config, "loopr");
+    assert_int_equal(config_policy(config)->limiter.max_running, 10);
+}
+
+static void f050_loopr_caps_by_kind(void **state) {
+    (void)state;
+    PRESET(config, "loopr");
+    assert_int_equal(kind_of(config, "plan").max_running, 2);
+    assert_int_equal(kind_of(config, "spec").max_running, 5);
+    assert_int_equal(kind_of(config, "phase").max_running, 20);
+    assert_int_equal(kind_of(config, "ralph").max_running, 50);
+    assert_int_equal(kind_of(config, "anything").max_running, UNLIMITED);
+}
+
+static void f067_loopr_disk_floor(void **state) {
+    (void)state;
+    PRESET(config, "loopr");
+    assert_int_equal(config_policy(config)->host.disk_min_mb, 5000);
+    assert_int_equal(config_set(config, "host.disk_free_gb", "0.5", "test", NULL), 0);
+    assert_int_equal(config_policy(config)->host.disk_min_mb, 500);
+}
+
+static void f071_f072_loopr_backoff_2_to_64_and_any_success_clears(void **state) {
+    (void)state;
+    PRESET(config, "loopr");
+    const struct limiter_policy *l = &config_policy(config)->limiter;
+    assert_int_equal(l->initial, SECONDS(2));
+    assert_int_equal(l->max, SECONDS(64));
+    assert_int_equal(l->recovery, 0);
+    assert_false(l->probe);
+    assert_true(l->any_success);
+}
+
+static void f087_loopr_tick_1_s(void **state) {
+    (void)state;
+    PRESET(config, "loopr");
+    assert_int_equal(config_policy(config)->pace.tick, SECONDS(1));
+    assert_int_equal(config_policy(config)->pace.batch, UNLIMITED);
+}
+
+static void f162_loopr_loops_sink_but_never_drop_out(void **state) {
+    (void)state;
+    PRESET(config, "loopr");
+    const struct retry_policy *retry = &config_policy(config)->retry[RETRY_UNFINISHED];
+    assert_int_equal(retry->max, UNLIMITED);
+    assert_int_equal(retry->delay, 0);
+}
+
+/* ---- conductor ---- */
+
+static void conductor_takes_tasks_as_they_come(void **state) {
+    (void)state;
+    PRESET(config, "conductor");
+    const struct policy *p = config_policy(config);
+    assert_int_equal(p->order, 0); /* seq alone */
+    assert_not_fair(p);
+    assert_int_equal(p->until, UNTIL_DONE);
+    assert_int_equal(p->parent_gate, PARENT_NONE);
+    assert_true(p->lost_requeue);
+    assert_int_equal(p->retry[RETRY_LOST].delay, SECONDS(5));
+}
+
+static void f051_f052_conductor_numbers_up_to_0_mean_unlimited(void **state) {
+    (void)state;
+    static const char *const numbers[] = { "0", "-1", "-7", "-9223372036854775808", "unlimited" };
+    PRESET(config, "conductor");
+    assert_int_equal(config_policy(config)->runs, UNLIMITED);
+    assert_int_equal(config_policy(config)->roots, UNLIMITED);
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+        assert_int_equal(config_set(config, "limits.runs", "3", "test", NULL), 0);
+        assert_int_equal(config_set(config, "limits.roots", "4", "test", NULL), 0);
+        assert_int_equal(config_policy(config)->runs, 3);
+        assert_int_equal(config_policy(config)->roots, 4);
+        assert_int_equal(config_set(config, "limits.runs", numbers[i], "test", NULL), 0);
+        assert_int_equal(config_set(config, "limits.roots", numbers[i], "test", NULL), 0);
+        assert_int_equal(config_policy(config)->runs, UNLIMITED);
+        assert_int_equal(config_policy(config)->roots, UNLIMITED);
+    }
+    assert_true(config_set(config, "kinds.plan.max_running", "-1", "test", NULL) < 0);
+}
+
+static void f076_conductor_100_launches_1_s_apart(void **state) {
+    (void)state;
+    PRESET(config, "conductor");
+    const struct policy *p = config_policy(config);
+    assert_retry(&p->retry[RETRY_UNFINISHED], 100, SECONDS(1), 1000, SECONDS(1), 0);
+    assert_true(p->count_launches);
+    assert_true(p->failed_is_unfinished);
+}
+
+static void f078_conductor_drains_active_children_300_s(void **state) {
+    (void)state;
+    PRESET(config, "conductor");
+    assert_int_equal(config_policy(config)->drain, SECONDS(300));
+    assert_true(config_policy(config)->drain_active_only);
+}
+
+/* ---- gastown ---- */
+
+static void gastown_is_first_come_first_served(void **state) {
+    (void)state;
+    PRESET(config, "gastown");
+    const struct policy *p = config_policy(config);
+    assert_int_equal(p->order, ORDER_BY_CREATED);
+    assert_not_fair(p);
+    assert_int_equal(p->until, UNTIL_EXIT);
+}
+
+static void f055_gastown_0_and_minus_1_are_direct(void **state) {
+    (void)state;
+    PRESET(config, "gastown");
+    assert_int_equal(config_policy(config)->runs, UNLIMITED);
+    assert_int_equal(config_set(config, "limits.runs", "5", "test", NULL), 0);
+    assert_int_equal(config_policy(config)->runs, 5);
+    assert_int_equal(config_set(config, "limits.runs", "-1", "test", NULL), 0);
+    assert_int_equal(config_policy(config)->runs, UNLIMITED);
+    assert_int_equal(config_set(config, "limits.runs", "0", "test", NULL), 0);
+    assert_int_equal(config_policy(config)->runs, UNLIMITED);
+    assert_true(config_set(config, "limits.runs", "-2", "test", NULL) < 0);
+    assert_int_equal(config_set(config, "limits.roots", "0", "test", NULL), 0);
+    assert_int_equal(config_policy(config)->roots, 0);
+    assert_true(config_set(config, "limits.roots", "-1", "test", NULL) < 0);
+}
+
+static void f057_f088_gastown_one_start_every_180_s(void **state) {
+    (void)state;
+    PRESET(config, "gastown");
+    const struct policy *p = config_policy(config);
+    assert_int_equal(p->pace.batch, 1);
+    assert_int_equal(p->pace.spawn_delay, 0);
+    assert_int_equal(p->pace.tick, SECONDS(180));
+}
+
+static void f084_gastown_breaker_3_without_reset(void **state) {
+    (void)state;
+    PRESET(config, "gastown");
+    const struct policy *p = config_policy(config);
+    assert_int_equal(p->retry[RETRY_LAUNCH].max, 3);
+    assert_int_equal(p->retry[RETRY_LAUNCH].delay, 0);
+    assert_int_equal(p->breaker.reset, TIME_NEVER);
+    assert_false(p->launch_is_failed);
+}
+
+static void numbers_below_0_are_no_caps_elsewhere(void **state) {
+    (void)state;
+    static const char *const others[] = { "sluice", "loopr", "agency", "agent-queue" };
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        PRESET(config, others[i]);
+        assert_int_equal(config_set(config, "limits.runs", "0", "test", NULL), 0);
+        assert_int_equal(config_policy(config)->runs, 0);
+        assert_true(config_set(config, "limits.runs", "-1", "test", NULL) < 0);
+        assert_true(config_set(config, "limits.roots", "-1", "test", NULL) < 0);
+    }
+}
+
+/* ---- agency ---- */
+
+static void f058_agency_one_run_and_one_per_kind(void **state) {
+    (void)state;
+    PRESET(config, "agency");
+    const struct policy *p = config_policy(config);
+    assert_int_equal(p->order, ORDER_BY_CREATED);
+    assert_not_fair(p);
+    assert_int_equal(p->runs, 1);
+    assert_int_equal(kind_of(config, "implement").max_running, 1);
+    assert_int_equal(kind_of(config, "review").max_running, 1);
+    assert_int_equal(kind_of(config, "research").max_running, 1);
+    assert_int_equal(kind_of(config, "implement").base, 100);
+}
+
+static void f061_agency_serial_by_default(void **state) {
+    (void)state;
+    PRESET(agency, "agency");
+    PRESET(sluice, "sluice");
+    assert_true(config_policy(agency)->serial);
+    assert_false(config_policy(sluice)->serial);
+}
+
+static void f068_f069_agency_queue_limits_follow_the_runs(void **state) {
+    (void)state;
+    PRESET(config, "agency");
+    const struct policy *p = config_policy(config);
+    assert_int_equal(p->queue.soft, 8); /* 4, but at least 8 */
+    assert_int_equal(p->queue.hard, 16);
+    assert_int_equal(config_set(config, "limits.runs", "10", "test", NULL), 0);
+    assert_int_equal(p->queue.soft, 40);
+    assert_int_equal(p->queue.hard, 80);
+    assert_int_equal(config_set(config, "queue.soft", "7", "test", NULL), 0);
+    assert_int_equal(p->queue.hard, 14);
+    assert_int_equal(config_set(config, "queue.soft", "auto", "test", NULL), 0);
+    assert_int_equal(config_set(config, "limits.runs", "unlimited", "test", NULL), 0);
+    assert_int_equal(p->queue.soft, UNLIMITED);
+    assert_int_equal(p->queue.hard, UNLIMITED);
+}
+
+static void f079_agency_backoff_30_s_doubling_to_300_s(void **state) {
+    (void)state;
+    PRESET(config, "agency");
+    assert_retry(&config_policy(config)->retry[RETRY_FAILED], 5, SECONDS(30), 2000, SECONDS(300),
+                 100);
+}
+
+static void f083_agency_launch_failure_takes_the_same_backoff(void **state) {
+    (void)state;
+    PRESET(config, "agency");
+    assert_true(config_policy(config)->launch_is_failed);
+}
+
+static void f112_agency_lost_runs_fail(void **state) {
+    (void)state;
+    PRESET(config, "agency");
+    assert_false(config_policy(config)->lost_requeue);
+}
+
+/* ---- agent-queue ---- */
+
+static void f038_f039_f041_agent_queue_order(void **state) {
+    (void)state;
+    PRESET(config, "agent-queue");
+    const struct policy *p = config_policy(config);
+    assert_int_equal(p->order,
+                     ORDER_BY_GUARANTEE | ORDER_BY_DEFICIT | ORDER_BY_POSITION | ORDER_BY_PRIORITY);
+    assert_int_equal(p->fair, FAIR_DOCUMENT);
+    assert_int_equal(p->guarantee, GUARANTEE_COMPLETION);
+    assert_int_equal(p->max_wait, TIME_NEVER);
+    assert_int_equal(p->runs, UNLIMITED);
+    assert_int_equal(p->until, UNTIL_EXIT);
+}
+
+static void f043_agent_queue_window_24_h(void **state) {
+    (void)state;
+    PRESET(config, "agent-queue");
+    assert_int_equal(config_policy(config)->fair_window, HOURS(24));
+}
+
+static void f064_agent_queue_budgets_count_what_was_used(void **state) {
+    (void)state;
+    PRESET(config, "agent-queue");
+    assert_false(config_policy(config)->budget_counts_reserved);
+    assert_int_equal(config_budget(config), UNLIMITED);
+    assert_int_equal(config_set(config, "budget", "0", "test", NULL), 0);
+    assert_int_equal(config_budget(config), 0);
+}
+
+/* ---- all ---- */
+
+static void a_preset_replaces_what_was_set_before(void **state) {
+    (void)state;
+    PRESET(config, "loopr");
+    assert_int_equal(config_set(config, "limits.runs", "3", "test", NULL), 0);
+    assert_int_equal(config_set(config, "projects.web.weight", "2", "test", NULL), 0);
+    assert_int_equal(config_set(config, "preset", "agency", "test", NULL), 0);
+    assert_int_equal(config_policy(config)->runs, 1);
+    assert_int_equal(config_project_count(config), 0);
+    assert_int_equal(kind_of(config, "plan").base, 100);
+}
+
+static void every_preset_is_the_same_from_every_other(void **state) {
+    (void)state;
+    for (size_t i = 0; i < presets_count; i++)
+        for (size_t k = 0; k < presets_count; k++) {
+            PRESET(direct, presets[i].name);
+            PRESET(detour, presets[k].name);
+            assert_int_equal(config_set(detour, "preset", presets[i].name, "test", NULL), 0);
+            _cleanup_(strbuf_finish) struct strbuf a = STRBUF_INIT, b = STRBUF_INIT;
+            config_show(direct, false, &a);
+            config_show(detour, false, &b);
+            assert_string_equal(strbuf_text(&a), strbuf_text(&b));
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_config_is_the_default_policy),
+        cmocka_unit_test(sluice_takes_the_best_of_each),
+        cmocka_unit_test(f074_default_backoff_5_to_120_recovery_30),
+        cmocka_unit_test(f028_base_priority_by_kind),
+        cmocka_unit_test(f029_f030_f031_score_numbers),
+        cmocka_unit_test(loopr_orders_by_score_and_repeats_until_valid),
+        cmocka_unit_test(f048_loopr_runs_50),
+        cmocka_unit_test(f049_loopr_10_api_calls),
+        cmocka_unit_test(f050_loopr_caps_by_kind),
+        cmocka_unit_test(f067_loopr_disk_floor),
+        cmocka_unit_test(f071_f072_loopr_backoff_2_to_64_and_any_success_clears),
+        cmocka_unit_test(f087_loopr_tick_1_s),
+        cmocka_unit_test(f162_loopr_loops_sink_but_never_drop_out),
+        cmocka_unit_test(conductor_takes_tasks_as_they_come),
+        cmocka_unit_test(f051_f052_conductor_numbers_up_to_0_mean_unlimited),
+        cmocka_unit_test(f076_conductor_100_launches_1_s_apart),
+        cmocka_unit_test(f078_conductor_drains_active_children_300_s),
+        cmocka_unit_test(gastown_is_first_come_first_served),
+        cmocka_unit_test(f055_gastown_0_and_minus_1_are_direct),
+        cmocka_unit_test(f057_f088_gastown_one_start_every_180_s),
+        cmocka_unit_test(f084_gastown_breaker_3_without_reset),
+        cmocka_unit_test(numbers_below_0_are_no_caps_elsewhere),
+        cmocka_unit_test(f058_agency_one_run_and_one_per_kind),
+        cmocka_unit_test(f061_agency_serial_by_default),
+        cmocka_unit_test(f068_f069_agency_queue_limits_follow_the_runs),
+        cmocka_unit_test(f079_agency_backoff_30_s_doubling_to_300_s),
+        cmocka_unit_test(f083_agency_launch_failure_takes_the_same_backoff),
+        cmocka_unit_test(f112_agency_lost_runs_fail),
+        cmocka_unit_test(f038_f039_f041_agent_queue_order),
+        cmocka_unit_test(f043_agent_queue_window_24_h),
+        cmocka_unit_test(f064_agent_queue_budgets_count_what_was_used),
+        cmocka_unit_test(a_preset_replaces_what_was_set_before),
+        cmocka_unit_test(every_preset_is_the_same_from_every_other),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

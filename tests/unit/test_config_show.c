@@ -1,0 +1,235 @@
+/* test_config_show.c: what people see of the configuration, and the generated page.
+ *
+ * SOURCE_ROOT comes from the build.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/macros.h"
+#include "base/strbuf.h"
+#include "config/config.h"
+#include "config/config_show.h"
+#include "config/presets.h"
+#include "config/settings.h"
+#include "os/files.h"
+
+static struct config *config;
+static struct strbuf out;
+
+static int set_up(void **state) {
+    (void)state;
+    config = config_new();
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    config = config_free(config);
+    strbuf_finish(&out);
+    return 0;
+}
+
+static void set(const char *key, const char *value) {
+    assert_int_equal(config_set(config, key, value, "--set", NULL), 0);
+}
+
+static void contains(const char *text) {
+    if (!strstr(strbuf_text(&out), text))
+        fail_msg("'%s' is not in:\n%s", text, strbuf_text(&out));
+}
+
+/* ---- show ---- */
+
+static void show_names_every_value_and_its_origin(void **state) {
+    (void)state;
+    set("preset", "loopr");
+    set("limits.roots", "3");
+    set("projects.web.weight", "2.5");
+    config_show(config, false, &out);
+    contains("preset                       loopr       --set\n");
+    contains("limits.roots                 3           --set\n");
+    contains("limits.runs                  50          preset loopr\n");
+    contains("drain_s                      300         default\n");
+    contains("kinds.plan.max_running       2           preset loopr\n");
+    contains("kinds.plan.until             validate    tasks.until\n");
+    contains("projects.web.weight          2.5         --set\n");
+    contains("projects.web.max_running     unlimited   default\n");
+    for (size_t i = 0; i < settings_count; i++)
+        if (settings[i].section == SECTION_ROOT)
+            contains(settings[i].key);
+}
+
+static void show_tells_what_auto_became(void **state) {
+    (void)state;
+    set("preset", "agency");
+    config_show(config, false, &out);
+    contains("auto = 8 ");
+    contains("auto = 16 ");
+    strbuf_clear(&out);
+    config_show(config, true, &out);
+    contains("\"value\": \"auto\",\n      \"resolved\": 16,");
+}
+
+static void show_as_json_has_typed_values(void **state) {
+    (void)state;
+    set("pace.spawn_delay_s", "0.25");
+    set("agents.claude.limiter", "anthropic");
+    set("agents.plain.slots", "1");
+    config_show(config, true, &out);
+    contains("{\n  \"preset\": \"sluice\",\n  \"settings\": [");
+    contains("\"key\": \"limits.runs\",\n      \"value\": 8,\n      \"origin\": \"default\"");
+    contains("\"key\": \"limits.roots\",\n      \"value\": \"unlimited\",");
+    contains("\"key\": \"pace.spawn_delay_s\",\n      \"value\": 0.25,");
+    contains("\"key\": \"limiter.probe\",\n      \"value\": true,");
+    contains("\"key\": \"order\",\n      \"value\": [\n        \"guarantee\",");
+    contains("\"key\": \"agents.claude.limiter\",\n      \"value\": \"anthropic\",");
+    contains("\"key\": \"agents.plain.limiter\",\n      \"value\": null,");
+}
+
+/* What `show` prints can be set again and gives the same. */
+static void every_shown_value_can_be_set(void **state) {
+    (void)state;
+    for (size_t i = 0; i < presets_count; i++) {
+        _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
+        set("preset", presets[i].name);
+        config_show(config, false, &shown);
+        for (char *rest = NULL, *line = strtok_r(shown.text, "\n", &rest); line;
+             line = strtok_r(NULL, "\n", &rest)) {
+            char *value = strchr(line, ' ') + strspn(strchr(line, ' '), " ");
+            line[strcspn(line, " ")] = '\0';
+            char *end = strstr(value, "  ");
+            if (strncmp(value, "auto", 4) == 0)
+                end = value + 4;
+            *end = '\0';
+            if (strcmp(line, "preset") != 0)
+                set(line, value);
+        }
+        struct config *fresh = config_new();
+        assert_int_equal(config_set(fresh, "preset", presets[i].name, "--set", NULL), 0);
+        assert_int_equal(config_policy(fresh)->runs, config_policy(config)->runs);
+        assert_int_equal(config_policy(fresh)->order, config_policy(config)->order);
+        assert_int_equal(config_policy(fresh)->queue.hard, config_policy(config)->queue.hard);
+        assert_int_equal(config_policy(fresh)->retry[RETRY_FAILED].jitter_milli,
+                         config_policy(config)->retry[RETRY_FAILED].jitter_milli);
+        config_free(fresh);
+    }
+}
+
+/* ---- explain ---- */
+
+static void explain_tells_all_about_one_key(void **state) {
+    (void)state;
+    set("limits.runs", "3");
+    assert_int_equal(config_explain(config, "limits.runs", false, &out, NULL), 0);
+    assert_string_equal(strbuf_text(&out),
+                        "limits.runs\n"
+                        "  Most runs at once; unlimited also means that `pace` is not applied.\n"
+                        "\n"
+                        "  value:    a whole number from 0 to 1000000000 or unlimited\n"
+                        "  default:  8\n"
+                        "  now:      3 (--set)\n"
+                        "\n"
+                        "  in the presets:\n"
+                        "    sluice       8\n"
+                        "    loopr        50\n"
+                        "    conductor    unlimited\n"
+                        "    gastown      unlimited\n"
+                        "    agency       1\n"
+                        "    agent-queue  unlimited\n");
+}
+
+static void explain_knows_names_and_patterns(void **state) {
+    (void)state;
+    assert_int_equal(config_explain(config, "kinds.plan.max_running", false, &out, NULL), 0);
+    contains("kinds.plan.max_running\n");
+    contains("now:      unlimited (default)");
+    contains("loopr        2\n");
+    strbuf_clear(&out);
+    assert_int_equal(config_explain(config, "kinds.K.max_running", false, &out, NULL), 0);
+    contains("loopr        plan 2, spec 5, phase 20, ralph 50\n");
+    assert_null(strstr(strbuf_text(&out), "now:"));
+    strbuf_clear(&out);
+    assert_int_equal(config_explain(config, "kinds.K.base", false, &out, NULL), 0);
+    contains("default:  as score.base");
+    strbuf_clear(&out);
+    assert_int_equal(config_explain(config, "agents.claude.limiter", false, &out, NULL), 0);
+    contains("now:      none (default)");
+}
+
+static void explain_as_json(void **state) {
+    (void)state;
+    assert_int_equal(config_explain(config, "limits.runs", true, &out, NULL), 0);
+    contains("\"key\": \"limits.runs\",");
+    contains("\"value\": 8,\n  \"origin\": \"default\",");
+    contains("\"presets\": {\n    \"sluice\": \"8\",\n    \"loopr\": \"50\",");
+}
+
+static void explain_refuses_unknown_keys(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    assert_int_equal(config_explain(config, "limits.rnus", false, &out, &err), -EINVAL);
+    assert_string_equal(err.text, "unknown key 'limits.rnus'; did you mean 'limits.runs'?");
+    assert_int_equal(config_explain(config, "colour", false, &out, &err), -EINVAL);
+    assert_string_equal(err.text, "unknown key 'colour'; 'sluice config keys' lists them");
+    assert_int_equal(config_explain(config, "kinds..base", false, &out, &err), -EINVAL);
+    assert_int_equal(config_explain(config, "limits", false, &out, &err), -EINVAL);
+    assert_int_equal(out.length, 0);
+}
+
+static void every_key_can_be_explained(void **state) {
+    (void)state;
+    for (size_t i = 0; i < settings_count; i++) {
+        strbuf_clear(&out);
+        assert_int_equal(config_explain(config, settings[i].key, i % 2, &out, NULL), 0);
+        contains(settings[i].key);
+    }
+}
+
+/* ---- lists ---- */
+
+static void keys_lists_every_key(void **state) {
+    (void)state;
+    config_keys(false, &out);
+    for (size_t i = 0; i < settings_count; i++)
+        contains(settings[i].text);
+    strbuf_clear(&out);
+    config_keys(true, &out);
+    contains("\"key\": \"kinds.K.base\",");
+}
+
+static void the_page_is_what_the_table_says(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf page = STRBUF_INIT;
+    struct error err = { 0 };
+    if (file_read(SOURCE_ROOT "/docs/config.md", 1u << 20, &page, &err) < 0)
+        fail_msg("%s", err.text);
+    config_reference(&out);
+    if (strcmp(strbuf_text(&page), strbuf_text(&out)) != 0)
+        fail_msg("docs/config.md is old; run: sluice config reference > docs/config.md");
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(show_names_every_value_and_its_origin),
+        TEST(show_tells_what_auto_became),
+        TEST(show_as_json_has_typed_values),
+        TEST(every_shown_value_can_be_set),
+        TEST(explain_tells_all_about_one_key),
+        TEST(explain_knows_names_and_patterns),
+        TEST(explain_as_json),
+        TEST(explain_refuses_unknown_keys),
+        TEST(every_key_can_be_explained),
+        TEST(keys_lists_every_key),
+        TEST(the_page_is_what_the_table_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

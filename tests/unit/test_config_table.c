@@ -1,0 +1,348 @@
+/* test_config_table.c: every row of the settings table keeps what it promises.
+ *
+ * The tests walk over the table, so a new row is tried without a new test.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/macros.h"
+#include "base/strbuf.h"
+#include "base/time_ms.h"
+#include "config/config.h"
+#include "config/presets.h"
+#include "config/settings.h"
+#include "core/model.h"
+
+static bool is_number(const struct setting *s) {
+    return s->type == SETTING_CAP || s->type == SETTING_WHOLE || s->type == SETTING_SPAN
+           || s->type == SETTING_DECIMAL;
+}
+
+/* The value as text, whatever the range says. */
+static void print(const struct setting *s, int64_t value, struct strbuf *out) {
+    strbuf_clear(out);
+    setting_print(s, value, out);
+}
+
+/* The key of a row with the name "web" where it needs one. */
+static void key_of(const struct setting *s, struct strbuf *out) {
+    strbuf_clear(out);
+    for (const char *c = s->key; *c; c++)
+        if (isupper((unsigned char)*c))
+            strbuf_puts(out, "web");
+        else
+            strbuf_putc(out, *c);
+}
+
+static int set(const struct setting *s, const char *value) {
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    key_of(s, &key);
+    struct config *config = config_new();
+    int r = config_set(config, strbuf_text(&key), value, "test", NULL);
+    config_free(config);
+    return r;
+}
+
+/* ---- every row ---- */
+
+static void every_row_is_complete(void **state) {
+    (void)state;
+    for (size_t i = 0; i < settings_count; i++) {
+        const struct setting *s = &settings[i];
+        assert_non_null(s->key);
+        assert_non_null(s->text);
+        assert_int_equal(s->text[strlen(s->text) - 1], '.');
+        assert_true(isupper((unsigned char)s->text[0]) || s->text[0] == '`');
+        assert_true((s->standard == NULL) != (s->inherits == NULL));
+        if (s->inherits) {
+            assert_non_null(settings_row(s->inherits));
+            assert_int_equal(settings_row(s->inherits)->type, s->type);
+            assert_int_equal(settings_row(s->inherits)->section, SECTION_ROOT);
+        }
+        if (is_number(s))
+            assert_true(s->min < s->max);
+        if (s->type == SETTING_CHOICE)
+            assert_non_null(s->choices);
+    }
+}
+
+static void every_key_stands_once_and_sections_stand_together(void **state) {
+    (void)state;
+    size_t rows = 0;
+    for (int section = 0; section < SECTION_MAX; section++) {
+        size_t first;
+        rows += settings_of((enum setting_section)section, &first);
+    }
+    assert_int_equal(rows, settings_count);
+    for (size_t i = 0; i < settings_count; i++)
+        assert_ptr_equal(settings_row(settings[i].key), &settings[i]);
+}
+
+static void every_key_is_found_again(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    for (size_t i = 0; i < settings_count; i++) {
+        key_of(&settings[i], &key);
+        struct setting_key found = settings_match(strbuf_text(&key), NULL);
+        assert_int_equal(found.match, MATCH_SETTING);
+        assert_ptr_equal(found.setting, &settings[i]);
+        assert_int_equal(found.name_length, settings[i].section == SECTION_ROOT ? 0 : 3);
+    }
+}
+
+static void every_default_is_a_value_of_its_row(void **state) {
+    (void)state;
+    for (size_t i = 0; i < settings_count; i++) {
+        const struct setting *s = &settings[i];
+        int64_t value;
+        if (!s->standard || s->type == SETTING_NAME)
+            continue;
+        assert_true(setting_parse(s, s->standard, &value));
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        print(s, value, &text);
+        assert_string_equal(strbuf_text(&text), s->standard);
+    }
+}
+
+static void every_row_takes_its_limits(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    for (size_t i = 0; i < settings_count; i++) {
+        const struct setting *s = &settings[i];
+        int64_t limits[] = { s->min, s->max };
+        for (size_t k = 0; is_number(s) && k < ARRAY_SIZE(limits); k++) {
+            int64_t value;
+            print(s, limits[k], &text);
+            assert_true(setting_parse(s, strbuf_text(&text), &value));
+            assert_int_equal(value, limits[k]);
+            assert_int_equal(set(s, strbuf_text(&text)), 0);
+        }
+    }
+}
+
+static void every_row_refuses_what_is_beyond_its_limits(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    for (size_t i = 0; i < settings_count; i++) {
+        const struct setting *s = &settings[i];
+        int64_t step = s->unit > 1000 ? s->unit / 1000 : 1; /* the smallest that can be written */
+        int64_t beyond[] = { s->min - step, s->max + step };
+        for (size_t k = 0; is_number(s) && k < ARRAY_SIZE(beyond); k++) {
+            if (s->flags & SETTING_OR_AUTO && beyond[k] == SETTING_AUTO)
+                continue; /* prints as `auto`; -1 is in the list below */
+            print(s, beyond[k], &text);
+            assert_true(set(s, strbuf_text(&text)) < 0);
+        }
+        assert_true(!is_number(s) || s->min < 0 || set(s, "-1") < 0);
+    }
+}
+
+static void every_row_refuses_junk(void **state) {
+    (void)state;
+    static const char *const junk[] = {
+        "",
+        " ",
+        "x",
+        "1x",
+        "0x10",
+        "1e3",
+        "1_000",
+        "--1",
+        "1,5",
+        "nan",
+        "Unlimited",
+        "TRUE",
+        "99999999999999999999",
+        "-99999999999999999999",
+        "1.2345",
+        ".5",
+        "5.",
+        "\x01",
+        "seq,seq",
+    };
+    for (size_t i = 0; i < settings_count; i++)
+        for (size_t k = 0; settings[i].type != SETTING_NAME && k < ARRAY_SIZE(junk); k++)
+            assert_true(set(&settings[i], junk[k]) < 0);
+}
+
+static void words_are_taken_where_the_row_says_so(void **state) {
+    (void)state;
+    for (size_t i = 0; i < settings_count; i++) {
+        const struct setting *s = &settings[i];
+        if (s->type == SETTING_NAME)
+            continue;
+        assert_int_equal(set(s, "unlimited") == 0, s->type == SETTING_CAP);
+        assert_int_equal(set(s, "never") == 0, (s->flags & SETTING_OR_NEVER) != 0);
+        assert_int_equal(set(s, "auto") == 0, (s->flags & SETTING_OR_AUTO) != 0);
+        assert_int_equal(set(s, "true") == 0, s->type == SETTING_BOOLEAN);
+        assert_int_equal(set(s, "false") == 0, s->type == SETTING_BOOLEAN);
+        for (int c = 0; s->type == SETTING_CHOICE && s->choices[c]; c++)
+            assert_int_equal(set(s, s->choices[c]), 0);
+    }
+}
+
+static void every_row_says_what_it_expects(void **state) {
+    (void)state;
+    for (size_t i = 0; i < settings_count; i++) {
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        setting_expected(&settings[i], &text);
+        assert_true(text.length > 0 && text.length < 160);
+    }
+}
+
+/* ---- words that come from elsewhere ---- */
+
+static void choices_are_in_the_order_of_the_core(void **state) {
+    (void)state;
+    const struct setting *until = settings_row("tasks.until");
+    for (int i = 0; i < UNTIL_MAX; i++)
+        assert_string_equal(until->choices[i], until_name((enum until)i));
+    assert_null(until->choices[UNTIL_MAX]);
+    const struct setting *gate = settings_row("tasks.parent_gate");
+    for (int i = 0; i < PARENT_GATE_MAX; i++)
+        assert_string_equal(gate->choices[i], parent_gate_name((enum parent_gate)i));
+    assert_null(gate->choices[PARENT_GATE_MAX]);
+    const struct setting *preset = settings_row("preset");
+    for (size_t i = 0; i < presets_count; i++)
+        assert_string_equal(preset->choices[i], presets[i].name);
+    assert_null(preset->choices[presets_count]);
+}
+
+static void classes_of_retry_are_those_of_the_core(void **state) {
+    (void)state;
+    for (int i = 0; i < RETRY_CLASS_MAX; i++) {
+        char key[64];
+        (void)snprintf(key, sizeof(key), "retry.%s.delay_s", retry_class_name((enum retry_class)i));
+        assert_non_null(settings_row(key));
+    }
+}
+
+static void assert_keys(const char *const *keys, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        assert_non_null(settings_row(keys[i]));
+}
+
+static void f138_priority_keys_exist(void **state) {
+    (void)state;
+    static const char *const keys[] = {
+        "kinds.K.base",    "score.age_per_minute", "score.age_max",
+        "score.per_depth", "score.per_retry",      "score.retry_max"
+    };
+    assert_keys(keys, ARRAY_SIZE(keys));
+}
+
+static void f139_limit_keys_exist(void **state) {
+    (void)state;
+    static const char *const keys[] = { "limits.runs", "limits.roots", "limiter.max_running",
+                                        "limiters.L.max_running", "kinds.K.max_running" };
+    assert_keys(keys, ARRAY_SIZE(keys));
+}
+
+static void f140_retry_and_queue_keys_exist(void **state) {
+    (void)state;
+    static const char *const keys[] = { "queue.soft",
+                                        "queue.hard",
+                                        "retry.failed.max",
+                                        "retry.failed.delay_s",
+                                        "retry.failed.factor",
+                                        "retry.failed.cap_s",
+                                        "lost" };
+    assert_keys(keys, ARRAY_SIZE(keys));
+}
+
+/* ---- keys ---- */
+
+static void assert_match(const char *key, enum setting_match match, const char *name) {
+    struct setting_key found = settings_match(key, NULL);
+    assert_int_equal(found.match, match);
+    if (name) {
+        assert_int_equal(found.name_length, strlen(name));
+        assert_memory_equal(found.name, name, strlen(name));
+    }
+}
+
+static void names_may_contain_dots(void **state) {
+    (void)state;
+    assert_match("limiters.me@example.com.max_s", MATCH_SETTING, "me@example.com");
+    assert_match("agents.gpt-4.1.slots", MATCH_SETTING, "gpt-4.1");
+    assert_match("limits.resource.a.b", MATCH_SETTING, "a.b");
+    assert_match("projects.weight.weight", MATCH_SETTING, "weight");
+}
+
+static void parts_of_keys_are_no_keys(void **state) {
+    (void)state;
+    assert_match("limits", MATCH_ABOVE, NULL);
+    assert_match("retry.failed", MATCH_ABOVE, NULL);
+    assert_match("limits.resource", MATCH_ABOVE, NULL);
+    assert_match("projects", MATCH_ABOVE, NULL);
+    assert_match("limit", MATCH_NOTHING, NULL);
+    assert_match("projects.web", MATCH_NOTHING, NULL); /* a level of a file may be a name */
+    assert_match("", MATCH_NOTHING, NULL);
+    assert_match(".", MATCH_NOTHING, NULL);
+    assert_match("limits.", MATCH_NOTHING, NULL);
+    assert_match("limits.runs.", MATCH_NOTHING, NULL);
+    assert_match("kinds..base", MATCH_SETTING, ""); /* its name is refused later */
+}
+
+static void in_a_file_a_name_is_one_level(void **state) {
+    (void)state;
+    struct setting_joints nested = { .at = { 8, 12 }, .count = 2 };
+    assert_int_equal(settings_match("projects.web.weight", &nested).match, MATCH_SETTING);
+    struct setting_joints deeper = { .at = { 8, 12, 19 }, .count = 3 };
+    assert_int_equal(settings_match("projects.web.limits.weight", &deeper).match, MATCH_NOTHING);
+    struct setting_joints name = { .at = { 8 }, .count = 1 };
+    assert_int_equal(settings_match("projects.example.com", &name).match, MATCH_NAME);
+}
+
+static void assert_suggestion(const char *key, const char *expected) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    assert_int_equal(settings_suggest(key, &out), expected != NULL);
+    assert_string_equal(strbuf_text(&out), expected ? expected : "");
+}
+
+static void typing_errors_find_the_key_that_was_meant(void **state) {
+    (void)state;
+    assert_suggestion("limts.runs", "limits.runs");
+    assert_suggestion("limits.rusn", "limits.runs");
+    assert_suggestion("kinds.plan.max_runing", "kinds.plan.max_running");
+    assert_suggestion("kind.plan.base", "kinds.plan.base");
+    assert_suggestion("limits.resources.gpu", "limits.resource.gpu");
+    assert_suggestion("max_wait", "max_wait_s");
+    assert_suggestion("runs", "limits.runs");
+    assert_suggestion("until", "tasks.until");
+    assert_suggestion("colour", NULL);
+    assert_suggestion("", NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_is_complete),
+        cmocka_unit_test(every_key_stands_once_and_sections_stand_together),
+        cmocka_unit_test(every_key_is_found_again),
+        cmocka_unit_test(every_default_is_a_value_of_its_row),
+        cmocka_unit_test(every_row_takes_its_limits),
+        cmocka_unit_test(every_row_refuses_what_is_beyond_its_limits),
+        cmocka_unit_test(every_row_refuses_junk),
+        cmocka_unit_test(words_are_taken_where_the_row_says_so),
+        cmocka_unit_test(every_row_says_what_it_expects),
+        cmocka_unit_test(choices_are_in_the_order_of_the_core),
+        cmocka_unit_test(classes_of_retry_are_those_of_the_core),
+        cmocka_unit_test(f138_priority_keys_exist),
+        cmocka_unit_test(f139_limit_keys_exist),
+        cmocka_unit_test(f140_retry_and_queue_keys_exist),
+        cmocka_unit_test(names_may_contain_dots),
+        cmocka_unit_test(parts_of_keys_are_no_keys),
+        cmocka_unit_test(in_a_file_a_name_is_one_level),
+        cmocka_unit_test(typing_errors_find_the_key_that_was_meant),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+/* test_os_files.c: files are read whole or not at all, and written the same way. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/strbuf.h"
+#include "os/clock.h"
+#include "os/files.h"
+#include "os/terminal.h"
+
+static char folder[] = "/tmp/sluice-files-XXXXXX";
+
+static int set_up(void **state) {
+    (void)state;
+    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    (void)unlink("a");
+    (void)unlink("link");
+    return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1; /* no file was left behind */
+}
+
+static void a_file_is_written_and_read(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    assert_int_equal(file_write("a", "one\0two", 7, &err), 0);
+    strbuf_puts(&text, "before ");
+    assert_int_equal(file_read("a", 7, &text, &err), 0);
+    assert_int_equal(text.length, 14);
+    assert_memory_equal(text.text, "before one\0two", 14);
+}
+
+static void a_file_keeps_its_mode(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    struct stat st;
+    assert_int_equal(file_write("a", "1", 1, &err), 0);
+    assert_int_equal(chmod("a", 0640), 0);
+    assert_int_equal(file_write("a", "22", 2, &err), 0);
+    assert_int_equal(stat("a", &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+    assert_int_equal(st.st_size, 2);
+}
+
+static void a_file_that_is_too_large_is_refused(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    assert_int_equal(file_write("a", "12345678", 8, &err), 0);
+    strbuf_puts(&text, "kept");
+    assert_int_equal(file_read("a", 7, &text, &err), -EFBIG);
+    assert_string_equal(err.text, "file 'a' is larger than 7 bytes");
+    assert_string_equal(strbuf_text(&text), "kept");
+}
+
+static void errors_name_the_file(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    FILE *file;
+    assert_int_equal(file_read("missing", 10, &text, &err), -ENOENT);
+    assert_string_equal(err.text, "cannot open 'missing': No such file or directory");
+    assert_int_equal(file_write("no/such/place", "", 0, &err), -ENOENT);
+    assert_string_equal(err.text, "cannot write 'no/such/place': No such file or directory");
+    assert_int_equal(file_open(".", &file, &err), -EISDIR);
+    assert_string_equal(err.text, "cannot read '.': it is a directory");
+    assert_int_equal(file_open("missing", &file, &err), -ENOENT);
+}
+
+static void what_is_no_regular_file_is_written_in_place(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    struct stat st;
+    assert_int_equal(file_write("/dev/null", "x", 1, &err), 0);
+    assert_int_equal(stat("/dev/null", &st), 0);
+    assert_true(S_ISCHR(st.st_mode));
+    if (access("/dev/full", W_OK) == 0)
+        assert_int_equal(file_write("/dev/full", "x", 1, &err), -ENOSPC);
+}
+
+static void a_link_leads_to_the_file(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    struct stat st;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    assert_int_equal(file_write("a", "old", 3, &err), 0);
+    assert_int_equal(symlink("a", "link"), 0);
+    assert_int_equal(file_write("link", "new", 3, &err), 0);
+    assert_int_equal(lstat("link", &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(file_read("a", 10, &text, &err), 0);
+    assert_string_equal(strbuf_text(&text), "new");
+}
+
+static void clocks_run_forward(void **state) {
+    (void)state;
+    time_ms before = clock_read_steady();
+    assert_true(clock_read_steady() >= before);
+    assert_true(clock_read() > DAYS(19000)); /* it is later than 2022 */
+}
+
+static void a_pipe_is_no_terminal(void **state) {
+    (void)state;
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    (void)setenv("COLUMNS", "123", 1);
+    assert_false(terminal_is(file));
+    assert_false(terminal_has_colour(file));
+    assert_int_equal(terminal_width(file), 123);
+    (void)setenv("COLUMNS", "wide", 1);
+    assert_int_equal(terminal_width(file), 80);
+    assert_int_equal(terminal_height(file), 0);
+    (void)fclose(file);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_is_written_and_read),
+        cmocka_unit_test(a_file_keeps_its_mode),
+        cmocka_unit_test(a_file_that_is_too_large_is_refused),
+        cmocka_unit_test(errors_name_the_file),
+        cmocka_unit_test(what_is_no_regular_file_is_written_in_place),
+        cmocka_unit_test(a_link_leads_to_the_file),
+        cmocka_unit_test(clocks_run_forward),
+        cmocka_unit_test(a_pipe_is_no_terminal),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
