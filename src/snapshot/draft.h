@@ -1,0 +1,121 @@
+/* draft.h: a snapshot as it was written, before anything is told to a core. Private to snapshot/.
+ *
+ * Records are small and flat, because there may be a million: names are symbols of the core, task
+ * ids are entries of `struct id_table`, lists sit in shared pools. ABSENT marks what was not given. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/symbol_table.h"
+#include "core/model.h"
+#include "snapshot/id_table.h"
+#include "snapshot/json_stream.h"
+
+#define ABSENT      (-1)      /* of caps, switches and words */
+#define ABSENT_TIME INT64_MIN /* of times, which may lie before the epoch */
+
+/* What `sim` plays; ABSENT where nothing was given. */
+struct hint {
+    int64_t duration[2]; /* ms */
+    int64_t tokens[2];   /* ABSENT_TIME: not given; -1: none reported */
+    int64_t failure_milli, limited_milli;
+};
+
+struct task_record {
+    uint32_t id, parent; /* entries; parent 0 = none */
+    sym project, kind, agent, limiter, workspace, serial;
+    uint32_t depends_on, depends_on_count; /* in draft.depends_on */
+    uint32_t resources, resource_count;    /* in draft.resources */
+    uint32_t hint;                         /* in draft.hints, + 1 */
+    int32_t priority;
+    uint32_t iteration;
+    uint32_t attempt_given; /* + 1; 0 = not given */
+    time_ms created_at, ready_since, not_before, started_at;
+    int64_t tokens;
+    int8_t state, phase, until, parent_gate, parallelizable, artifact_present, review;
+};
+
+struct project_record {
+    sym id;
+    uint32_t completed, running;
+    int64_t weight_milli, max_running, budget, free_workspaces, tokens_used;
+    int8_t active, paused;
+};
+
+struct agent_record {
+    sym id, limiter;
+    int8_t idle;
+};
+
+struct limiter_record {
+    sym id;
+    uint32_t hits, running;
+    time_ms backoff_until;
+    int8_t closed;
+};
+
+struct lock_record {
+    sym workspace;
+    uint32_t holder; /* entry; 0 = free */
+};
+
+struct config_record {
+    const char *key, *value;
+    struct json_place place;
+};
+
+struct kind_hint {
+    sym kind;
+    struct hint hint;
+};
+
+/* The scalars of the top level. */
+struct top_record {
+    time_ms now;
+    int64_t tokens_used, budget, disk_free_milli_gb;
+    int64_t seed;
+    int8_t paused;
+};
+
+/* A growing array of records. */
+#define POOL(type)                                                                                 \
+    struct {                                                                                       \
+        type *items;                                                                               \
+        size_t count, capacity;                                                                    \
+    }
+#define POOL_ADD(pool)                                                                             \
+    ((pool)->items =                                                                               \
+         xgrow((pool)->items, &(pool)->capacity, (pool)->count + 1, sizeof(*(pool)->items)),       \
+     &(pool)->items[(pool)->count++])
+
+struct draft {
+    struct symbol_table *symbols; /* the core's */
+    struct id_table ids;
+    struct arena texts;
+    struct top_record top;
+    bool projects_given, agents_given;
+    POOL(struct config_record) config;
+    POOL(struct project_record) projects;
+    POOL(struct agent_record) agents;
+    POOL(struct limiter_record) limiters;
+    POOL(struct lock_record) locks;
+    POOL(struct task_record) tasks;
+    POOL(uint32_t) depends_on; /* entries; task numbers after draft_resolve */
+    POOL(sym) resources;
+    POOL(struct hint) hints;
+    POOL(struct kind_hint) kind_hints;
+};
+
+void draft_finish(struct draft *draft);
+
+/* Reads the file into records: what can be said of each by itself is checked. */
+int draft_read(struct draft *draft, FILE *in, const char *name, struct error *err);
+
+/* Numbers the ids and looks for cycles. Afterwards draft.depends_on holds task numbers, without
+ * duplicates in one task. */
+int draft_resolve(struct draft *draft, const char *name, struct error *err);
+
+extern const struct hint hint_absent;

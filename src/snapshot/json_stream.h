@@ -1,0 +1,52 @@
+/* json_stream.h: JSON from a file, token by token, with the place of each.
+ *
+ * Memory does not grow with the file: nesting deeper than JSON_DEPTH_MAX is refused, and so is a
+ * stretch of JSON_QUIET_MAX bytes without any token (a text without an end). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+#define JSON_DEPTH_MAX 32
+#define JSON_QUIET_MAX (16u << 20)
+
+enum json_kind {
+    JSON_NULL,
+    JSON_BOOL,
+    JSON_NUMBER, /* text and length are the digits as written */
+    JSON_TEXT,   /* not NUL-terminated */
+    JSON_KEY,
+    JSON_OBJECT_BEGIN,
+    JSON_OBJECT_END,
+    JSON_LIST_BEGIN,
+    JSON_LIST_END,
+};
+
+struct json_token {
+    enum json_kind kind;
+    bool boolean;
+    const char *text;
+    size_t length;
+};
+
+struct json_place {
+    uint64_t line, column; /* from 1; columns are bytes */
+};
+
+struct json_stream;
+
+/* Returns 0, or <0 with a sentence in `err`, which then gets the place in front. */
+typedef int (*json_handler)(void *ctx, struct json_stream *stream, const struct json_token *token,
+                            struct error *err);
+
+/* Reads one JSON value to the end of the file. Errors: -EINVAL (or what the handler returned) and
+ * `NAME:LINE:COLUMN: sentence`; -EIO when the file cannot be read. */
+int json_stream_read(FILE *in, const char *name, json_handler handler, void *ctx,
+                     struct error *err);
+
+/* Where the token that is being handled begins. */
+struct json_place json_stream_place(struct json_stream *stream);

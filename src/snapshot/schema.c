@@ -1,0 +1,328 @@
+/* schema.c: every key a snapshot may have.
+ *
+ * Adding a key: its member in draft.h, its line here, its use in tell_*.c, its line in
+ * docs/snapshot.md. test_snapshot fails when the page does not name it. */
+#include "snapshot/schema.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "snapshot/decode.h"
+
+#define NUMBER_MOST 9007199254740991 /* what every JSON program can hold; 285,000 years in ms */
+#define COUNT_MOST  1000000000
+#define WEIGHT_MOST 1000000000000 /* thousandths */
+
+#define RESOURCES_MOST 16 /* of one task */
+
+/* --- words ----------------------------------------------------------------------------------- */
+
+static const char *state_word(int number) {
+    return task_state_name((enum task_state)number);
+}
+
+static const char *phase_word(int number) {
+    return run_phase_name((enum run_phase)number);
+}
+
+static const char *until_word(int number) {
+    return until_name((enum until)number);
+}
+
+static const char *parent_gate_word(int number) {
+    return parent_gate_name((enum parent_gate)number);
+}
+
+/* --- records begin and end ------------------------------------------------------------------- */
+
+const struct hint hint_absent = {
+    .duration = { ABSENT, ABSENT },
+    .tokens = { ABSENT_TIME, ABSENT_TIME },
+    .failure_milli = ABSENT,
+    .limited_milli = ABSENT,
+};
+
+static void hint_begin(struct reader *r) {
+    r->hint = hint_absent;
+}
+
+static int task_hint_end(struct reader *r, struct error *err) {
+    (void)err;
+    struct draft *d = &r->draft;
+    *POOL_ADD(&d->hints) = r->hint;
+    r->task.hint = (uint32_t)d->hints.count;
+    return 0;
+}
+
+static int kind_hint_end(struct reader *r, struct error *err) {
+    (void)err;
+    *POOL_ADD(&r->draft.kind_hints) = (struct kind_hint){ r->map_key, r->hint };
+    return 0;
+}
+
+static void task_begin(struct reader *r) {
+    r->task = (struct task_record){
+        .depends_on = (uint32_t)r->draft.depends_on.count,
+        .resources = (uint32_t)r->draft.resources.count,
+        .priority = 100,
+        .iteration = 1,
+        .created_at = ABSENT_TIME,
+        .ready_since = ABSENT_TIME,
+        .started_at = ABSENT_TIME,
+        .tokens = ABSENT,
+        .state = TASK_WAITING,
+        .phase = PHASE_WORKING,
+        .until = ABSENT,
+        .parent_gate = ABSENT,
+        .parallelizable = ABSENT,
+        .artifact_present = true,
+    };
+}
+
+static int task_end(struct reader *r, struct error *err) {
+    struct draft *d = &r->draft;
+    struct task_record *task = &r->task;
+    if (task->id == 0)
+        return error_set(err, -EINVAL, "a task has no 'id'");
+    struct id_entry *entry = &d->ids.entries[task->id];
+    if (entry->number != 0)
+        return error_set(err, -EINVAL, "task '%s' is listed twice", entry->text);
+    task->depends_on_count = (uint32_t)(d->depends_on.count - task->depends_on);
+    task->resource_count = (uint32_t)(d->resources.count - task->resources);
+    if (task->resource_count > RESOURCES_MOST)
+        return error_set(err, -ERANGE, "task '%s' has more than %d resources", entry->text,
+                         RESOURCES_MOST);
+    if (d->tasks.count >= UINT32_MAX / 2 || d->depends_on.count >= UINT32_MAX / 2
+        || d->resources.count >= UINT32_MAX / 2)
+        return error_set(err, -EINVAL, "too many tasks, dependencies or resources");
+    *POOL_ADD(&d->tasks) = *task;
+    entry->number = (uint32_t)d->tasks.count;
+    return 0;
+}
+
+/* Refuses a record without a name, and a name that was there before. */
+static int check_name(struct reader *r, sym id, enum seen_as as, const char *noun,
+                      struct error *err) {
+    if (id == 0)
+        return error_set(err, -EINVAL, "%s has no 'id'", noun);
+    if (!reader_first(r, id, as))
+        return error_set(err, -EINVAL, "%s '%s' is listed twice", noun + 2 + (noun[1] == 'n'),
+                         symbol_name(r->draft.symbols, id));
+    return 0;
+}
+
+static void project_begin(struct reader *r) {
+    r->project = (struct project_record){
+        .weight_milli = ABSENT,
+        .max_running = ABSENT,
+        .budget = ABSENT,
+        .free_workspaces = ABSENT,
+        .active = ABSENT,
+        .paused = ABSENT,
+    };
+}
+
+static int project_end(struct reader *r, struct error *err) {
+    int result = check_name(r, r->project.id, SEEN_PROJECT, "a project", err);
+    if (result == 0)
+        *POOL_ADD(&r->draft.projects) = r->project;
+    return result;
+}
+
+static void agent_begin(struct reader *r) {
+    r->agent = (struct agent_record){ .idle = true };
+}
+
+static int agent_end(struct reader *r, struct error *err) {
+    int result = check_name(r, r->agent.id, SEEN_AGENT, "an agent", err);
+    if (result == 0)
+        *POOL_ADD(&r->draft.agents) = r->agent;
+    return result;
+}
+
+static void limiter_begin(struct reader *r) {
+    r->limiter = (struct limiter_record){ 0 };
+}
+
+static int limiter_end(struct reader *r, struct error *err) {
+    int result = check_name(r, r->limiter.id, SEEN_LIMITER, "a limiter", err);
+    if (result == 0)
+        *POOL_ADD(&r->draft.limiters) = r->limiter;
+    return result;
+}
+
+/* --- the keys -------------------------------------------------------------------------------- */
+
+/* clang-format off */
+#define AT(type, member) offsetof(struct type, member)
+#define KEY(text)        (text), sizeof(text) - 1
+
+static const struct field hint_fields[] = {
+    { KEY("duration_s"),   FIELD_SPAN,  AT(hint, duration), 0, WEIGHT_MOST },
+    { KEY("tokens"),       FIELD_RANGE, AT(hint, tokens), -1, NUMBER_MOST },
+    { KEY("failure_rate"), FIELD_MILLI, AT(hint, failure_milli), 0, 1000 },
+    { KEY("limited_rate"), FIELD_MILLI, AT(hint, limited_milli), 0, 1000 },
+};
+
+static const struct object object_task_hint = {
+    .number = 0, .noun = "the 'sim' of a task", .fields = hint_fields,
+    .count = ARRAY_SIZE(hint_fields), .target = AT(reader, hint),
+    .begin = hint_begin, .end = task_hint_end,
+};
+
+static const struct object object_kind_hint = {
+    .number = 1, .noun = "a kind of 'sim'", .fields = hint_fields,
+    .count = ARRAY_SIZE(hint_fields), .target = AT(reader, hint),
+    .begin = hint_begin, .end = kind_hint_end,
+};
+
+static const struct field task_fields[] = {
+    { KEY("id"),               FIELD_ID,      AT(task_record, id) },
+    { KEY("project"),          FIELD_SYMBOL,  AT(task_record, project) },
+    { KEY("kind"),             FIELD_SYMBOL,  AT(task_record, kind) },
+    { KEY("state"),            FIELD_WORD,    AT(task_record, state), TASK_DRAFT, TASK_STATE_MAX - 1,
+                          .word = state_word },
+    { KEY("priority"),         FIELD_INT32,   AT(task_record, priority), INT32_MIN, INT32_MAX },
+    { KEY("parent"),           FIELD_ID,      AT(task_record, parent) },
+    { KEY("parent_gate"),      FIELD_WORD,    AT(task_record, parent_gate), 0, PARENT_GATE_MAX - 1,
+                          .word = parent_gate_word },
+    { KEY("depends_on"),       FIELD_IDS },
+    { KEY("created_at"),       FIELD_INT64,   AT(task_record, created_at), -NUMBER_MOST, NUMBER_MOST },
+    { KEY("ready_since"),      FIELD_INT64,   AT(task_record, ready_since), -NUMBER_MOST, NUMBER_MOST },
+    { KEY("not_before"),       FIELD_INT64,   AT(task_record, not_before), 0, NUMBER_MOST },
+    { KEY("started_at"),       FIELD_INT64,   AT(task_record, started_at), -NUMBER_MOST, NUMBER_MOST },
+    { KEY("iteration"),        FIELD_UINT32,  AT(task_record, iteration), 0, COUNT_MOST },
+    { KEY("attempt"),          FIELD_COUNTED, AT(task_record, attempt_given), 0, COUNT_MOST },
+    { KEY("phase"),            FIELD_WORD,    AT(task_record, phase), 0, PHASE_MAX - 1,
+                          .word = phase_word },
+    { KEY("until"),            FIELD_WORD,    AT(task_record, until), 0, UNTIL_MAX - 1,
+                          .word = until_word },
+    { KEY("workspace"),        FIELD_SYMBOL,  AT(task_record, workspace) },
+    { KEY("serial"),           FIELD_SYMBOL,  AT(task_record, serial) },
+    { KEY("parallelizable"),   FIELD_BOOL,    AT(task_record, parallelizable) },
+    { KEY("artifact_present"), FIELD_BOOL,    AT(task_record, artifact_present) },
+    { KEY("review"),           FIELD_BOOL,    AT(task_record, review) },
+    { KEY("agent"),            FIELD_SYMBOL,  AT(task_record, agent) },
+    { KEY("limiter"),          FIELD_SYMBOL,  AT(task_record, limiter) },
+    { KEY("resources"),        FIELD_SYMBOLS },
+    { KEY("tokens"),           FIELD_INT64,   AT(task_record, tokens), 0, NUMBER_MOST },
+    { KEY("sim"),              FIELD_OBJECT,  .object = &object_task_hint },
+    { KEY("title"),            FIELD_SKIP },
+    { KEY("meta"),             FIELD_SKIP },
+};
+
+static const struct object object_task = {
+    .number = 2, .noun = "a task", .fields = task_fields, .count = ARRAY_SIZE(task_fields),
+    .target = AT(reader, task), .begin = task_begin, .end = task_end,
+};
+
+static const struct field project_fields[] = {
+    { KEY("id"),              FIELD_SYMBOL, AT(project_record, id) },
+    { KEY("weight"),          FIELD_MILLI,  AT(project_record, weight_milli), 0, WEIGHT_MOST },
+    { KEY("max_running"),     FIELD_CAP,    AT(project_record, max_running), 0, NUMBER_MOST },
+    { KEY("budget"),          FIELD_CAP,    AT(project_record, budget), 0, NUMBER_MOST },
+    { KEY("active"),          FIELD_BOOL,   AT(project_record, active) },
+    { KEY("paused"),          FIELD_BOOL,   AT(project_record, paused) },
+    { KEY("tokens_used"),     FIELD_INT64,  AT(project_record, tokens_used), 0, NUMBER_MOST },
+    { KEY("completed"),       FIELD_UINT32, AT(project_record, completed), 0, COUNT_MOST },
+    { KEY("running"),         FIELD_UINT32, AT(project_record, running), 0, COUNT_MOST },
+    { KEY("free_workspaces"), FIELD_INT64,  AT(project_record, free_workspaces), 0, COUNT_MOST },
+    { KEY("meta"),            FIELD_SKIP },
+};
+
+static const struct object object_project = {
+    .number = 3, .noun = "a project", .fields = project_fields,
+    .count = ARRAY_SIZE(project_fields), .target = AT(reader, project),
+    .begin = project_begin, .end = project_end,
+};
+
+static const struct field agent_fields[] = {
+    { KEY("id"),      FIELD_SYMBOL, AT(agent_record, id) },
+    { KEY("idle"),    FIELD_BOOL,   AT(agent_record, idle) },
+    { KEY("limiter"), FIELD_SYMBOL, AT(agent_record, limiter) },
+    { KEY("meta"),    FIELD_SKIP },
+};
+
+static const struct object object_agent = {
+    .number = 4, .noun = "an agent", .fields = agent_fields, .count = ARRAY_SIZE(agent_fields),
+    .target = AT(reader, agent), .begin = agent_begin, .end = agent_end,
+};
+
+static const struct field limiter_fields[] = {
+    { KEY("id"),            FIELD_SYMBOL, AT(limiter_record, id) },
+    { KEY("backoff_until"), FIELD_INT64,  AT(limiter_record, backoff_until), 0, NUMBER_MOST },
+    { KEY("hits"),          FIELD_UINT32, AT(limiter_record, hits), 0, COUNT_MOST },
+    { KEY("running"),       FIELD_UINT32, AT(limiter_record, running), 0, COUNT_MOST },
+    { KEY("closed"),        FIELD_BOOL,   AT(limiter_record, closed) },
+    { KEY("meta"),          FIELD_SKIP },
+};
+
+static const struct object object_limiter = {
+    .number = 5, .noun = "a limiter", .fields = limiter_fields,
+    .count = ARRAY_SIZE(limiter_fields), .target = AT(reader, limiter),
+    .begin = limiter_begin, .end = limiter_end,
+};
+
+static const struct field sim_fields[] = {
+    { KEY("seed"),  FIELD_INT64, AT(top_record, seed), 0, INT64_MAX },
+    { KEY("kinds"), FIELD_HINTS, .object = &object_kind_hint },
+};
+
+static const struct object object_sim = {
+    .number = 6, .noun = "'sim'", .fields = sim_fields, .count = ARRAY_SIZE(sim_fields),
+    .target = AT(reader, draft.top),
+};
+
+static const struct field snapshot_fields[] = {
+    { KEY("now"),          FIELD_INT64,   AT(top_record, now), 0, NUMBER_MOST },
+    { KEY("config"),       FIELD_CONFIG },
+    { KEY("paused"),       FIELD_BOOL,    AT(top_record, paused) },
+    { KEY("tokens_used"),  FIELD_INT64,   AT(top_record, tokens_used), 0, NUMBER_MOST },
+    { KEY("budget"),       FIELD_CAP,     AT(top_record, budget), 0, NUMBER_MOST },
+    { KEY("disk_free_gb"), FIELD_MILLI,   AT(top_record, disk_free_milli_gb), 0, NUMBER_MOST },
+    { KEY("projects"),     FIELD_OBJECTS, .object = &object_project },
+    { KEY("agents"),       FIELD_OBJECTS, .object = &object_agent },
+    { KEY("workspaces"),   FIELD_LOCKS },
+    { KEY("limiters"),     FIELD_OBJECTS, .object = &object_limiter },
+    { KEY("tasks"),        FIELD_OBJECTS, .object = &object_task },
+    { KEY("sim"),          FIELD_OBJECT,  .object = &object_sim },
+    { KEY("meta"),         FIELD_SKIP },
+};
+/* clang-format on */
+
+_Static_assert(ARRAY_SIZE(task_fields) <= FIELDS_MAX, "struct reader.follows is too small");
+
+static void snapshot_given(struct reader *r, const struct field *field) {
+    if (field->object == &object_project)
+        r->draft.projects_given = true;
+    else if (field->object == &object_agent)
+        r->draft.agents_given = true;
+}
+
+static const struct object object_snapshot = {
+    .number = 7,
+    .noun = "the snapshot",
+    .fields = snapshot_fields,
+    .count = ARRAY_SIZE(snapshot_fields),
+    .target = AT(reader, draft.top),
+    .given = snapshot_given,
+};
+
+const struct object *schema_root(void) {
+    return &object_snapshot;
+}
+
+static const struct object *const objects[] = {
+    &object_snapshot, &object_project,   &object_agent,     &object_limiter,
+    &object_task,     &object_task_hint, &object_kind_hint, &object_sim,
+};
+
+_Static_assert(ARRAY_SIZE(objects) <= OBJECT_MAX, "struct reader.follows is too small");
+
+const char *schema_key(size_t object, size_t key, const char **ret_noun) {
+    if (object >= ARRAY_SIZE(objects) || key >= objects[object]->count)
+        return NULL;
+    *ret_noun = objects[object]->noun;
+    return objects[object]->fields[key].name;
+}

@@ -1,0 +1,53 @@
+/* snapshot.h: a whole queue in one JSON file, as facts for a core.
+ *
+ * The format is described in docs/snapshot.md. Read as a stream, never as a tree: a million tasks
+ * cost what the core keeps of them plus their ids. Only the file is read, never the user's own
+ * configuration: the preset it names (or `sluice`), then its `config`, then `overrides`, then its
+ * fields.
+ *
+ * Life:  snapshot_read → use .core → snapshot_free
+ * Errors are one sentence with the place (line and column, or the task's id). */
+#pragma once
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "config/config.h"
+#include "core/core.h"
+
+struct snapshot;
+
+/* KEY=VALUE pairs set after the file's own `config`. */
+struct snapshot_options {
+    const char *const *overrides;
+    size_t override_count;
+};
+
+int snapshot_read(FILE *in, const char *name, const struct snapshot_options *options,
+                  struct snapshot **ret, struct error *err);
+struct snapshot *snapshot_free(struct snapshot *snapshot); /* returns NULL */
+
+/* The core that was told everything, its clock at the snapshot's `now`, nothing decided yet. */
+struct core *snapshot_core(struct snapshot *snapshot);
+const struct config *snapshot_config(const struct snapshot *snapshot);
+time_ms snapshot_now(const struct snapshot *snapshot);
+
+/* Listed tasks have the numbers 1 .. count, in the order of the file. */
+size_t snapshot_task_count(const struct snapshot *snapshot);
+/* The id in the file; also for tasks that are only referred to. Borrowed. */
+const char *snapshot_task_name(const struct snapshot *snapshot, task_id task);
+struct task_names snapshot_names(const struct snapshot *snapshot);
+/* 0: no such id. */
+task_id snapshot_find(const struct snapshot *snapshot, const char *name);
+
+/* What `sim` plays: from the task's "sim" object, else its kind's in the top-level "sim", else that of
+ * "*" there, else the built-in one. A range is drawn from the seed; given as one number it is fixed. */
+struct sim_hint {
+    time_ms duration_min, duration_max;
+    int64_t tokens_min, tokens_max; /* -1: the run reports none */
+    int64_t failure_milli;          /* probability of a failed attempt, in thousandths */
+    int64_t limited_milli;          /* probability of ending by a rate limit */
+};
+void snapshot_hint(const struct snapshot *snapshot, task_id task, struct sim_hint *ret);
+uint64_t snapshot_seed(const struct snapshot *snapshot); /* top-level sim.seed; 1 if absent */

@@ -1,0 +1,331 @@
+/* tell_world.c: projects, kinds, limiters, agents, workspaces, usage.
+ *
+ * The file's own projects and agents are told before the configuration's and once more after them:
+ * before, because their order in the file is their position; after, because the fields of the file
+ * win over its configuration. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "snapshot/tell.h"
+
+#define TOKENS_MOST ((int64_t)1 << 61) /* half of it is left for what starts later */
+
+int teller_apply(struct teller *t, const struct fact *fact) {
+    int r = core_apply(t->core, fact, t->err);
+    return r < 0 ? error_prefix(t->err, "%s", t->name) : 0;
+}
+
+struct known *teller_known(struct teller *t, sym name) {
+    size_t old = t->known_capacity;
+    t->known = xgrow(t->known, &t->known_capacity, (size_t)name + 1, sizeof(*t->known));
+    if (t->known_capacity > old)
+        memset(t->known + old, 0, (t->known_capacity - old) * sizeof(*t->known));
+    return &t->known[name];
+}
+
+static const char *name_of(const struct teller *t, sym symbol) {
+    return symbol_name(t->draft->symbols, symbol);
+}
+
+/* --- projects -------------------------------------------------------------------------------- */
+
+void teller_project_spec(const struct teller *t, const struct project_record *record,
+                         struct project_spec *ret) {
+    config_project_spec(t->config, t->core, name_of(t, record->id), ret);
+    if (record->weight_milli != ABSENT)
+        ret->weight_milli = record->weight_milli;
+    if (record->max_running != ABSENT)
+        ret->max_running = record->max_running;
+    if (record->budget != ABSENT)
+        ret->budget = record->budget;
+    if (record->active != ABSENT)
+        ret->active = record->active;
+    if (record->paused != ABSENT)
+        ret->paused = record->paused;
+    if (record->free_workspaces != ABSENT)
+        ret->workspaces = record->free_workspaces;
+    else if (t->no_other_workspaces)
+        ret->workspaces = 0;
+}
+
+static const struct project_record project_unlisted = {
+    .weight_milli = ABSENT,
+    .max_running = ABSENT,
+    .budget = ABSENT,
+    .free_workspaces = ABSENT,
+    .active = ABSENT,
+    .paused = ABSENT,
+};
+
+static int tell_project(struct teller *t, const struct project_record *record) {
+    struct fact fact = { .kind = FACT_PROJECT };
+    teller_project_spec(t, record, &fact.project);
+    teller_known(t, record->id)->project = true;
+    return teller_apply(t, &fact);
+}
+
+static int tell_listed_projects(struct teller *t) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < t->draft->projects.count; i++)
+        r = tell_project(t, &t->draft->projects.items[i]);
+    return r;
+}
+
+static int tell_unlisted_project(struct teller *t, sym name) {
+    struct project_record record = project_unlisted;
+    record.id = name;
+    return tell_project(t, &record);
+}
+
+static int tell_configured_projects(struct teller *t) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < config_project_count(t->config); i++) {
+        const char *text = config_project_name(t->config, i);
+        sym name = symbol_intern(t->draft->symbols, text, strlen(text));
+        if (!teller_known(t, name)->project)
+            r = tell_unlisted_project(t, name);
+    }
+    return r;
+}
+
+/* Projects that only tasks name: the implicit `default`, or any when nothing lists projects. */
+static int tell_named_projects(struct teller *t) {
+    bool free_choice = !t->draft->projects_given && config_project_count(t->config) == 0;
+    t->default_project = symbol_intern(t->draft->symbols, "default", 7);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < t->draft->tasks.count; i++) {
+        const struct task_record *task = &t->draft->tasks.items[i];
+        sym project = task->project ? task->project : t->default_project;
+        if (teller_known(t, project)->project)
+            continue;
+        if (task->project && !free_choice)
+            return error_set(t->err, -EINVAL, "%s: task '%s': unknown project '%s'", t->name,
+                             id_table_text(&t->draft->ids, task->id), name_of(t, project));
+        r = tell_unlisted_project(t, project);
+    }
+    return r;
+}
+
+/* --- limiters, agents, kinds, resources ------------------------------------------------------ */
+
+static int tell_limiter(struct teller *t, sym name, const struct limiter_record *record) {
+    struct fact fact = { .kind = FACT_LIMITER };
+    config_limiter_spec(t->config, t->core, name_of(t, name), &fact.limiter);
+    if (record) {
+        fact.limiter.backoff_until = record->backoff_until;
+        fact.limiter.hits = record->hits;
+        fact.limiter.closed = record->closed;
+    }
+    teller_known(t, name)->limiter = true;
+    return teller_apply(t, &fact);
+}
+
+static int tell_named_limiter(struct teller *t, sym name) {
+    return name == 0 || teller_known(t, name)->limiter ? 0 : tell_limiter(t, name, NULL);
+}
+
+static int tell_limiters(struct teller *t) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < t->draft->limiters.count; i++)
+        r = tell_limiter(t, t->draft->limiters.items[i].id, &t->draft->limiters.items[i]);
+    if (t->draft->limiters.count == 1)
+        t->only_limiter = t->draft->limiters.items[0].id;
+    return r;
+}
+
+static int tell_agent(struct teller *t, sym name, const struct agent_record *record) {
+    struct fact fact = { .kind = FACT_AGENT };
+    config_agent_spec(t->config, t->core, name_of(t, name), &fact.agent);
+    if (record) {
+        fact.agent.roster = true;
+        fact.agent.idle = record->idle;
+        if (record->limiter)
+            fact.agent.limiter = record->limiter;
+    }
+    struct known *known = teller_known(t, name);
+    known->agent = true;
+    known->agent_limiter = fact.agent.limiter;
+    int r = tell_named_limiter(t, fact.agent.limiter);
+    return r < 0 ? r : teller_apply(t, &fact);
+}
+
+static int tell_roster(struct teller *t) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < t->draft->agents.count; i++)
+        r = tell_agent(t, t->draft->agents.items[i].id, &t->draft->agents.items[i]);
+    if (r == 0 && t->draft->agents_given && t->draft->agents.count == 0) {
+        /* A list without agents means that nobody can work; no list, that agents do not matter. */
+        struct agent_record nobody = { .id = symbol_intern(t->draft->symbols, "-", 1) };
+        r = tell_agent(t, nobody.id, &nobody);
+    }
+    return r;
+}
+
+static int tell_kind(struct teller *t, sym name) {
+    struct known *known = teller_known(t, name);
+    if (known->kind)
+        return 0;
+    known->kind = true;
+    known->until = (int8_t)config_until(t->config, name_of(t, name));
+    struct fact fact = { .kind = FACT_KIND };
+    config_kind_spec(t->config, t->core, name_of(t, name), &fact.kind_spec);
+    return name ? teller_apply(t, &fact) : 0;
+}
+
+/* Kinds, agents and limiters that tasks name. */
+static int tell_named(struct teller *t) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < t->draft->tasks.count; i++) {
+        const struct task_record *task = &t->draft->tasks.items[i];
+        r = tell_kind(t, task->kind);
+        if (r == 0)
+            r = tell_named_limiter(t, task->limiter);
+        if (r == 0 && task->agent && !teller_known(t, task->agent)->agent)
+            r = tell_agent(t, task->agent, NULL);
+    }
+    return r;
+}
+
+/* Before the configuration: what it does not cap is unlimited. */
+static int tell_resources(struct teller *t) {
+    for (size_t i = 0; i < t->draft->resources.count; i++) {
+        sym name = t->draft->resources.items[i];
+        if (teller_known(t, name)->resource)
+            continue;
+        teller_known(t, name)->resource = true;
+        struct fact fact = { .kind = FACT_RESOURCE };
+        fact.resource.id = name;
+        fact.resource.cap = UNLIMITED;
+        int r = teller_apply(t, &fact);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* --- amounts --------------------------------------------------------------------------------- */
+
+/* Tokens are added up in 64 bits: what is told must leave room for every run there could be. */
+static int check_tokens(struct teller *t) {
+    const struct draft *d = t->draft;
+    __int128 used = 0, live = 0;
+    uint64_t runs = d->tasks.count;
+    for (size_t i = 0; i < d->projects.count; i++) {
+        used += d->projects.items[i].tokens_used;
+        runs += d->projects.items[i].running;
+    }
+    for (size_t i = 0; i < d->tasks.count; i++)
+        if (d->tasks.items[i].tokens > 0)
+            live += d->tasks.items[i].tokens;
+    int64_t usual = config_policy(t->config)->run_tokens;
+    __int128 estimate = used > usual ? used : usual;
+    if (used > TOKENS_MOST || live > TOKENS_MOST || estimate * runs > TOKENS_MOST)
+        return error_set(t->err, -ERANGE,
+                         "%s: 'tokens_used', 'tokens' and 'running' are too large together",
+                         t->name);
+    return 0;
+}
+
+static int tell_usage(struct teller *t) {
+    const struct draft *d = t->draft;
+    int64_t sum = 0;
+    int r = check_tokens(t);
+    for (size_t i = 0; r == 0 && i < d->projects.count; i++) {
+        const struct project_record *p = &d->projects.items[i];
+        struct fact usage = { .kind = FACT_USAGE };
+        usage.usage.project = p->id;
+        usage.usage.tokens = p->tokens_used;
+        usage.usage.completions = p->completed;
+        usage.usage.starts = p->completed + p->running;
+        usage.usage.at = d->top.now;
+        sum += p->tokens_used;
+        r = teller_apply(t, &usage);
+    }
+    /* The runs from outside are charged the mean, so all usage comes first. */
+    for (size_t i = 0; r == 0 && i < d->projects.count; i++) {
+        struct fact external = { .kind = FACT_EXTERNAL };
+        external.external.project = d->projects.items[i].id;
+        external.external.running = d->projects.items[i].running;
+        r = teller_apply(t, &external);
+    }
+    if (r < 0 || d->top.tokens_used == ABSENT || d->top.tokens_used == sum)
+        return r;
+    /* The global budget looks at the number at the top, not at the sum of the projects. */
+    struct fact rest = { .kind = FACT_USAGE };
+    rest.usage.tokens = d->top.tokens_used - sum;
+    rest.usage.at = d->top.now;
+    return teller_apply(t, &rest);
+}
+
+static int tell_limiter_users(struct teller *t) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < t->draft->limiters.count; i++) {
+        struct fact fact = { .kind = FACT_EXTERNAL };
+        fact.external.limiter = t->draft->limiters.items[i].id;
+        fact.external.running = t->draft->limiters.items[i].running;
+        r = teller_apply(t, &fact);
+    }
+    return r;
+}
+
+static int tell_workspaces(struct teller *t) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < t->draft->locks.count; i++) {
+        const struct lock_record *lock = &t->draft->locks.items[i];
+        struct fact fact = { .kind = FACT_WORKSPACE };
+        fact.workspace.id = lock->workspace;
+        if (lock->holder)
+            fact.workspace.locked_by = t->draft->ids.entries[lock->holder].number;
+        r = teller_apply(t, &fact);
+    }
+    return r;
+}
+
+static int tell_amounts(struct teller *t) {
+    const struct top_record *top = &t->draft->top;
+    int r = 0;
+    if (top->budget != ABSENT) {
+        struct fact budget = { .kind = FACT_BUDGET, .budget = top->budget };
+        r = teller_apply(t, &budget);
+    }
+    if (r == 0 && top->disk_free_milli_gb != ABSENT) {
+        struct fact host = { .kind = FACT_HOST };
+        host.host.disk_free_mb = top->disk_free_milli_gb; /* a GB is 1000 MB here */
+        host.host.memory_free_mb = host.host.load_milli = -1;
+        r = teller_apply(t, &host);
+    }
+    return r;
+}
+
+int tell_world(struct teller *t) {
+    int (*const steps[])(struct teller *) = {
+        /* the order in the file is the position */
+        tell_listed_projects,
+        tell_limiters,
+        tell_roster,
+        tell_resources,
+    };
+    int (*const fields[])(struct teller *) = {
+        tell_amounts,        tell_listed_projects, tell_configured_projects,
+        tell_named_projects, tell_limiters,        tell_roster,
+        tell_named,          tell_usage,           tell_limiter_users,
+        tell_workspaces,
+    };
+    if (strcmp(config_preset(t->config), "agent-queue") == 0)
+        for (size_t i = 0; i < t->draft->projects.count; i++)
+            if (t->draft->projects.items[i].free_workspaces != ABSENT)
+                t->no_other_workspaces = true;
+    struct fact policy = { .kind = FACT_POLICY, .policy = config_policy(t->config) };
+    struct fact clock = { .kind = FACT_CLOCK, .now = t->draft->top.now };
+    int r = teller_apply(t, &policy);
+    if (r == 0)
+        r = teller_apply(t, &clock);
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(steps); i++)
+        r = steps[i](t);
+    if (r == 0 && config_tell(t->config, t->core, t->err) < 0)
+        r = error_prefix(t->err, "%s", t->name);
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(fields); i++)
+        r = fields[i](t);
+    return r;
+}
