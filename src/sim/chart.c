@@ -1,0 +1,116 @@
+/* chart.c: rows, lanes and heights of a play. Draws nothing itself. */
+#include "sim/chart.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+struct chart_row {
+    uint32_t task, project;
+    time_ms first;
+};
+
+static int row_compare(const void *left, const void *right) {
+    const struct chart_row *a = left, *b = right;
+    if (a->project != b->project)
+        return a->project < b->project ? -1 : 1;
+    if (a->first != b->first)
+        return a->first < b->first ? -1 : 1;
+    return a->task < b->task ? -1 : a->task > b->task;
+}
+
+size_t chart_tasks(const struct sim_play *play, uint32_t *ret) {
+    struct chart_row *rows = xcalloc(play->task_count + 1, sizeof(*rows));
+    time_ms *first = xcalloc(play->task_count + 1, sizeof(*first));
+    for (size_t i = 0; i <= play->task_count; i++)
+        first[i] = TIME_NEVER;
+    for (size_t i = play->run_count; i > 0; i--)
+        first[play->runs[i - 1].task] = play->runs[i - 1].start;
+    size_t count = 0;
+    for (uint32_t i = 1; i <= play->task_count; i++)
+        if (play->tasks[i].listed)
+            rows[count++] = (struct chart_row){ i, play->tasks[i].project, first[i] };
+    if (count > 1)
+        qsort(rows, count, sizeof(*rows), row_compare);
+    for (size_t i = 0; i < count; i++)
+        ret[i] = rows[i].task;
+    free(rows);
+    free(first);
+    return count;
+}
+
+static void spread(double *cells, double *steps, size_t columns, double from, double to) {
+    if (from < 0)
+        from = 0;
+    if (to > (double)columns)
+        to = (double)columns;
+    if (to <= from)
+        return;
+    size_t first = (size_t)from, last = (size_t)to;
+    if (first == last) {
+        cells[first] += to - from;
+        return;
+    }
+    cells[first] += (double)(first + 1) - from;
+    if (last < columns)
+        cells[last] += to - (double)last;
+    steps[first + 1] += 1; /* full columns between: a difference, summed up at the end */
+    steps[last] -= 1;
+}
+
+void chart_concurrency(const struct sim_play *play, uint32_t project, time_ms span, size_t columns,
+                       double *ret) {
+    double *steps = xcalloc(columns + 2, sizeof(*steps));
+    memset(ret, 0, columns * sizeof(*ret));
+    double scale = (double)columns / (double)(span < 1 ? 1 : span);
+    for (size_t i = 0; i < play->run_count; i++) {
+        const struct sim_run *run = &play->runs[i];
+        if (project == CHART_ALL || play->tasks[run->task].project == project)
+            spread(ret, steps, columns, (double)(run->start - play->begin) * scale,
+                   (double)(run->end - play->begin) * scale);
+    }
+    double sum = 0;
+    for (size_t i = 0; i < columns; i++) {
+        sum += steps[i];
+        ret[i] += sum;
+    }
+    free(steps);
+}
+
+void chart_lanes(const struct sim_play *play, uint32_t *ret_lanes, uint32_t *ret_counts) {
+    time_ms **free_at = xcalloc(play->project_count + 1, sizeof(time_ms *));
+    memset(ret_counts, 0, play->project_count * sizeof(*ret_counts));
+    for (size_t i = 0; i < play->project_count; i++)
+        free_at[i] = xcalloc((size_t)play->projects[i].peak + 1, sizeof(time_ms));
+    for (size_t i = 0; i < play->run_count; i++) {
+        const struct sim_run *run = &play->runs[i];
+        uint32_t project = play->tasks[run->task].project;
+        uint32_t lane = 0;
+        while (lane + 1 < play->projects[project].peak && free_at[project][lane] > run->start)
+            lane++;
+        free_at[project][lane] = run->end;
+        ret_lanes[i] = lane;
+        if (lane + 1 > ret_counts[project])
+            ret_counts[project] = lane + 1;
+    }
+    for (size_t i = 0; i < play->project_count; i++)
+        free(free_at[i]);
+    free(free_at);
+}
+
+void chart_waits(const struct sim_play *play, uint32_t id, chart_stretch each, void *ctx) {
+    const struct sim_task *task = &play->tasks[id];
+    time_ms since = task->ready_at; /* it waits since then; TIME_NEVER: it does not */
+    bool final = task_state_is_final(task->state);
+    for (size_t i = 0; i < play->run_count; i++) {
+        const struct sim_run *run = &play->runs[i];
+        if (run->task != id)
+            continue;
+        if (since != TIME_NEVER && since < run->start)
+            each(ctx, since, run->start);
+        since = run->end;
+    }
+    if (since != TIME_NEVER && since < play->end && !final)
+        each(ctx, since, play->end);
+}

@@ -1,0 +1,414 @@
+/* player.c: the loop of a daemon without a daemon.
+ *
+ * Each turn is one moment: the clock is told, the runs that end now end, the core decides, and its
+ * orders are carried out by drawing how the run will go. Then time jumps to the next moment at which
+ * anything can happen. Runs end in the order of their starts when they end together, so the same
+ * seed always gives the same record.
+ */
+#include "sim/player.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "sim/player_internal.h"
+
+/* Turns in a row at one moment in which nothing happens: more is a fault of the core. */
+#define IDLE_TURNS_MAX 16
+
+#define STEPS_BASE     50000000u
+#define STEPS_PER_TASK 200u
+
+static const char *const end_names[] = {
+    [SIM_DRAINED] = "drained",
+    [SIM_STUCK] = "stuck",
+    [SIM_HORIZON] = "horizon",
+    [SIM_STEPS] = "steps",
+};
+_Static_assert(ARRAY_SIZE(end_names) == SIM_END_MAX, "an end has no name");
+
+const char *sim_end_name(enum sim_end end) {
+    return end_names[end];
+}
+
+int player_tell(struct player *p, const struct fact *fact, struct error *err) {
+    p->play->steps++;
+    int r = core_apply(p->world->core, fact, err);
+    if (r < 0)
+        return error_prefix(err, "internal error: the scheduler refused '%s'",
+                            fact_kind_name(fact->kind));
+    return 0;
+}
+
+/* --- who competes ---------------------------------------------------------------------------- */
+
+static bool group_competes(const struct sim_group *project) {
+    return project->ready > 0 && project->weight >= 0;
+}
+
+/* What its weight gave it since it joined those that compete. When all their weights are 0 each
+ * counts the same, as in the core. */
+static void contest_settle(const struct player *p, struct sim_group *project) {
+    project->contested_target +=
+        (double)project->weight * (p->contest.per_weight - project->joined_weight);
+    project->contested_target += p->contest.per_head - project->joined_head;
+}
+
+static void contest_join(struct player *p, struct sim_group *project) {
+    project->joined_weight = p->contest.per_weight;
+    project->joined_head = p->contest.per_head;
+    p->contest.weight += project->weight;
+    p->contest.projects++;
+}
+
+static void contest_leave(struct player *p, struct sim_group *project) {
+    contest_settle(p, project);
+    p->contest.weight -= project->weight;
+    p->contest.projects--;
+}
+
+void player_set_ready(struct player *p, task_id id, bool ready) {
+    struct sim_task *task = &p->play->tasks[id];
+    if (task->is_ready == ready)
+        return;
+    task->is_ready = ready;
+    if (ready && task->ready_at == TIME_NEVER)
+        task->ready_at = p->now;
+    struct sim_group *project = &p->play->projects[task->project];
+    if (ready && project->ready++ == 0 && project->weight >= 0)
+        contest_join(p, project);
+    else if (!ready && --project->ready == 0 && project->weight >= 0)
+        contest_leave(p, project);
+}
+
+/* A place was given to one project while others wanted it too. */
+static void contest_charge(struct player *p, const struct sim_run *run) {
+    struct sim_group *project = &p->play->projects[p->play->tasks[run->task].project];
+    if (p->contest.projects < 2 || !group_competes(project) || run->tokens <= 0)
+        return;
+    project->contested += (double)run->tokens;
+    if (p->contest.weight > 0)
+        p->contest.per_weight += (double)run->tokens / (double)p->contest.weight;
+    else
+        p->contest.per_head += (double)run->tokens / (double)p->contest.projects;
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+static enum outcome outcome_of_failure(enum until until) {
+    switch (until) {
+    case UNTIL_DONE:
+        return OUTCOME_UNFINISHED;
+    case UNTIL_VALIDATE:
+        return OUTCOME_INVALID;
+    case UNTIL_EXIT:
+    case UNTIL_EXTERNAL:
+    case UNTIL_MAX:
+        break;
+    }
+    return OUTCOME_FAILED;
+}
+
+/* Every number is drawn whether it is needed or not: one hint must not move another's luck. */
+static void run_draw(const struct player *p, struct sim_run *run, bool has_limiter) {
+    const struct sim_world *world = p->world;
+    struct sim_hint hint;
+    world->hint(world->ctx, run->task, &hint);
+    const char *name = world->name(world->ctx, run->task);
+    uint64_t key = hash_mix(p->options->seed, hash_bytes(name, strlen(name)));
+    struct rng rng = { .state = hash_mix(key, run->attempt) };
+    time_ms duration = rng_between(&rng, hint.duration_min, hint.duration_max);
+    int64_t tokens = rng_between(&rng, hint.tokens_min, hint.tokens_max);
+    bool limited = (int64_t)rng_below(&rng, 1000) < hint.limited_milli;
+    bool failed = (int64_t)rng_below(&rng, 1000) < hint.failure_milli;
+    run->end = time_max(p->now, time_add(run->start, time_max(duration, 1)));
+    run->tokens = tokens;
+    if (limited && has_limiter)
+        run->outcome = OUTCOME_LIMITED;
+    else if (failed)
+        run->outcome = outcome_of_failure(world->until(world->ctx, run->task));
+    else
+        run->outcome = OUTCOME_OK;
+}
+
+static void group_live(struct sim_group *group, int by) {
+    group->live += (uint32_t)by;
+    if (group->live > group->peak)
+        group->peak = group->live;
+}
+
+static void count_live(struct sim_play *play, const struct sim_task *task, int by) {
+    play->live += (uint32_t)by;
+    if (play->live > play->peak)
+        play->peak = play->live;
+    group_live(&play->projects[task->project], by);
+    group_live(&play->kinds[task->kind], by);
+}
+
+void player_add_run(struct player *p, const struct task_view *view, time_ms start) {
+    struct sim_play *play = p->play;
+    play->runs = xgrow(play->runs, &play->run_capacity, play->run_count + 1, sizeof(*play->runs));
+    struct sim_run *run = &play->runs[play->run_count++];
+    *run = (struct sim_run){
+        .start = start,
+        .task = (uint32_t)view->id,
+        .attempt = view->attempt,
+        .live = true,
+    };
+    run_draw(p, run, view->limiter != 0);
+    struct sim_task *task = &play->tasks[view->id];
+    task->live_run = (uint32_t)play->run_count;
+    count_live(play, task, 1);
+    timer_heap_add(&p->ends, run->end, 0, (uint32_t)play->run_count);
+}
+
+static int start_run(struct player *p, const struct order *order, struct error *err) {
+    struct sim_task *task = &p->play->tasks[order->task];
+    if (task->first_start == TIME_NEVER && order->attempt == 1)
+        task->first_start = p->now;
+    const struct task_view view = {
+        .id = order->task,
+        .attempt = order->attempt,
+        .limiter = order->limiter,
+    };
+    player_add_run(p, &view, p->now);
+    player_set_ready(p, order->task, true); /* it was, even if nobody told us */
+    contest_charge(p, &p->play->runs[p->play->run_count - 1]);
+    player_set_ready(p, order->task, false);
+    const struct fact started = { .kind = FACT_RUN_STARTED,
+                                  .task = order->task,
+                                  .attempt = order->attempt };
+    return player_tell(p, &started, err);
+}
+
+void player_stop_run(struct player *p, task_id id) {
+    struct sim_task *task = &p->play->tasks[id];
+    if (task->live_run == 0)
+        return; /* draining: nothing runs any more */
+    struct sim_run *run = &p->play->runs[task->live_run - 1];
+    time_ms gone = time_add(p->now, SIM_STOP_GRACE);
+    if (run->end <= gone)
+        return; /* it is over before the signal is */
+    run->end = gone;
+    run->outcome = OUTCOME_CANCELED;
+    timer_heap_remove(&p->ends, run->heap_position);
+    timer_heap_add(&p->ends, gone, 0, task->live_run);
+}
+
+/* A workspace that the snapshot calls locked by a run that ended is locked no more. */
+static int unlock_workspace(struct player *p, const struct sim_run *run, struct error *err) {
+    if (!run->listed || run->workspace == 0)
+        return 0;
+    const struct fact unlocked = { .kind = FACT_WORKSPACE, .workspace = { .id = run->workspace } };
+    return player_tell(p, &unlocked, err);
+}
+
+static int end_run(struct player *p, uint32_t handle, struct error *err) {
+    struct sim_run *run = &p->play->runs[handle - 1];
+    struct sim_task *task = &p->play->tasks[run->task];
+    run->live = false;
+    task->live_run = 0;
+    count_live(p->play, task, -1);
+    p->play->end = run->end;
+    const struct fact ended = {
+        .kind = FACT_RUN_ENDED,
+        .task = run->task,
+        .attempt = run->attempt,
+        .ended = { .outcome = run->outcome, .tokens = run->tokens, .output = true },
+    };
+    int r = player_tell(p, &ended, err);
+    return r < 0 ? r : unlock_workspace(p, run, err);
+}
+
+/* --- orders ---------------------------------------------------------------------------------- */
+
+/* A task that is done leaves what its children wait for. */
+static int leave_artifacts(struct player *p, task_id parent, struct error *err) {
+    size_t low = 0, high = p->awaited_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (p->awaited[middle].parent < parent)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < p->awaited_count && p->awaited[low].parent == parent; low++) {
+        const struct fact there = { .kind = FACT_ARTIFACT,
+                                    .task = p->awaited[low].child,
+                                    .artifact_present = true };
+        p->acted = true;
+        int r = player_tell(p, &there, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int follow_change(struct player *p, const struct order *change, struct error *err) {
+    if (change->to != TASK_STARTING) /* the START itself says that */
+        player_set_ready(p, change->task, change->to == TASK_READY);
+    if (change->to == TASK_HELD && p->options->approve_after != TIME_NEVER
+        && (change->hold == HOLD_REVIEW || change->hold == HOLD_EXTERNAL))
+        timer_heap_add(&p->approvals, time_add(p->now, p->options->approve_after), 0,
+                       (uint32_t)change->task);
+    if (change->to == TASK_DONE)
+        return leave_artifacts(p, change->task, err);
+    return 0;
+}
+
+/* The core's list is gone with the next fact, so what causes facts is copied first. */
+static int decide(struct player *p, struct error *err) {
+    size_t count;
+    const struct order *orders = core_decide(p->world->core, &count);
+    p->play->steps += count;
+    p->orders = xgrow(p->orders, &p->order_capacity, count + 1, sizeof(*p->orders));
+    p->order_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (orders[i].kind != ORDER_GROUP && orders[i].task <= p->play->task_count)
+            p->orders[p->order_count++] = orders[i];
+    for (size_t i = 0; i < p->order_count; i++) {
+        const struct order *order = &p->orders[i];
+        int r = 0;
+        if (order->kind == ORDER_START)
+            r = start_run(p, order, err);
+        else if (order->kind == ORDER_STOP)
+            player_stop_run(p, order->task);
+        else
+            r = follow_change(p, order, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int approve(struct player *p, task_id task, struct error *err) {
+    struct task_view view;
+    if (!core_task(p->world->core, task, &view) || view.state != TASK_HELD
+        || (view.hold != HOLD_REVIEW && view.hold != HOLD_EXTERNAL))
+        return 0; /* something else happened to it meanwhile */
+    const struct fact approved = { .kind = FACT_APPROVE, .task = task };
+    return player_tell(p, &approved, err);
+}
+
+/* One moment. *ret_happened: anything ended, started or changed. */
+static int turn(struct player *p, bool *ret_happened, struct error *err) {
+    const struct fact clock = { .kind = FACT_CLOCK, .now = p->now };
+    uint64_t quiet = p->play->steps + 1; /* the clock alone */
+    int r = player_tell(p, &clock, err);
+    uint32_t handle;
+    while (r >= 0 && (handle = timer_heap_pop(&p->ends, p->now)) != 0)
+        r = end_run(p, handle, err);
+    while (r >= 0 && (handle = timer_heap_pop(&p->approvals, p->now)) != 0)
+        r = approve(p, handle, err);
+    do {
+        p->acted = false;
+        if (r >= 0)
+            r = decide(p, err);
+    } while (r >= 0 && p->acted);
+    *ret_happened = p->play->steps != quiet;
+    return r;
+}
+
+static time_ms next_moment(const struct player *p) {
+    time_ms next = time_min(timer_heap_next(&p->ends), timer_heap_next(&p->approvals));
+    return time_max(p->now, time_min(next, core_next_wakeup(p->world->core)));
+}
+
+static int play_loop(struct player *p, struct error *err) {
+    const time_ms horizon = time_add(p->world->now, p->options->horizon);
+    const uint64_t steps_max = p->options->max_steps
+                                   ? p->options->max_steps
+                                   : STEPS_BASE + (uint64_t)STEPS_PER_TASK * p->play->task_count;
+    unsigned idle = 0;
+    for (;;) {
+        bool happened;
+        int r = turn(p, &happened, err);
+        if (r < 0)
+            return r;
+        time_ms next = next_moment(p);
+        if (next == TIME_NEVER && p->play->live == 0) {
+            p->play->how = SIM_STUCK; /* or drained: play_close looks */
+            return 0;
+        }
+        if (next > horizon) {
+            p->play->how = SIM_HORIZON;
+            p->now = horizon;
+            return 0;
+        }
+        if (p->play->steps > steps_max) {
+            p->play->how = SIM_STEPS;
+            return 0;
+        }
+        idle = next == p->now && !happened ? idle + 1 : 0;
+        if (idle > IDLE_TURNS_MAX)
+            return error_set(err, -ENOTRECOVERABLE,
+                             "internal error: the scheduler asks to be woken at once, %" PRId64
+                             " ms after the beginning, and then does nothing",
+                             p->now - p->world->now);
+        p->now = next;
+    }
+}
+
+static void play_close(struct player *p) {
+    struct sim_play *play = p->play;
+    for (size_t i = 0; i < play->project_count; i++)
+        if (group_competes(&play->projects[i]))
+            contest_settle(p, &play->projects[i]);
+    if (play->live > 0)
+        play->end = p->now;
+    for (size_t i = 0; i < play->run_count; i++)
+        if (play->runs[i].live)
+            play->runs[i].end = p->now;
+    bool drained = true;
+    for (size_t i = 1; i <= play->task_count; i++) {
+        struct task_view view;
+        play->tasks[i].state = core_task(p->world->core, i, &view) ? view.state : TASK_ABSENT;
+        if (play->tasks[i].state != TASK_ABSENT && play->tasks[i].state != TASK_DRAFT)
+            drained = drained && task_state_is_final(play->tasks[i].state);
+    }
+    if (drained)
+        play->how = SIM_DRAINED;
+}
+
+static void run_moved(void *ctx, uint32_t handle, uint32_t position) {
+    struct sim_play *play = ctx;
+    play->runs[handle - 1].heap_position = position;
+}
+
+int sim_play_run(const struct sim_world *world, const struct sim_options *options,
+                 struct sim_play *ret_play, struct error *err) {
+    assert(world->task_count < UINT32_MAX);
+    struct sim_play play = { .task_count = world->task_count,
+                             .begin = world->now,
+                             .end = world->now };
+    struct player p = { .world = world, .options = options, .play = &play, .now = world->now };
+    timer_heap_init(&p.ends, run_moved, &play);
+    timer_heap_init(&p.approvals, NULL, NULL);
+    int r = player_setup(&p, err);
+    if (r >= 0)
+        r = play_loop(&p, err);
+    if (r >= 0)
+        play_close(&p);
+    timer_heap_finish(&p.ends);
+    timer_heap_finish(&p.approvals);
+    free(p.orders);
+    free(p.awaited);
+    if (r < 0) {
+        sim_play_finish(&play);
+        return r;
+    }
+    *ret_play = play;
+    return 0;
+}
+
+void sim_play_finish(struct sim_play *play) {
+    free(play->runs);
+    free(play->tasks);
+    free(play->projects);
+    free(play->kinds);
+    *play = (struct sim_play){ 0 };
+}

@@ -1,0 +1,67 @@
+/* result.h: what a play shows, in numbers.
+ *
+ * Life:       sim_play_run → sim_result_build → print → sim_result_finish
+ * Borrowed:   names are those of the world's core, so the world outlives its result. */
+#pragma once
+
+#include "base/strbuf.h"
+#include "sim/player.h"
+
+/* Waiting: from being ready (not before the beginning) to the first start; of tasks that did. */
+struct sim_waits {
+    size_t count;
+    double mean;
+    time_ms p50, p95, max;
+};
+
+struct sim_group_result {
+    const char *name; /* "-": tasks without a kind */
+    int64_t weight;   /* projects: thousandths; -1: paused or not active */
+    uint32_t tasks, done, failed;
+    uint32_t runs, peak;
+    int64_t tokens;
+    time_ms busy;  /* time of all its runs */
+    double share;  /* of all tokens, 0..1 */
+    double target; /* projects: its weight's part of the weights of all that have work, 0..1 */
+    /* The same two for the runs that started while two or more projects had ready work; -1: none
+     * did. This is what the scheduler can keep; the share of everything is what was asked for. */
+    double contested_share, contested_target;
+    double mean_wait, mean_run;
+};
+
+/* Tasks that are not final, by the first gate that stops them. */
+struct sim_left {
+    char *code; /* "dependency", "lease:kind:plan", "held:review", "running", "draft" */
+    uint32_t count;
+    task_id example; /* the first of them */
+    char *sentence;  /* why that one waits; "" when it does not */
+};
+
+struct sim_result {
+    uint64_t seed;
+    time_ms makespan;
+    enum sim_end how;
+    amount runs_cap; /* UNLIMITED */
+    uint32_t peak;
+    time_ms busy;
+    double utilisation; /* busy / (places · makespan), 0..1 */
+    struct sim_waits waits;
+    uint32_t tasks; /* not final and no draft at the beginning */
+    uint32_t by_state[TASK_STATE_MAX];
+    uint32_t attempts;
+    uint32_t retries; /* attempts after a task's first that no rate limit caused */
+    uint32_t limited, failed_attempts, stopped;
+    int64_t tokens;
+    uint64_t steps;
+    struct sim_group_result *projects, *kinds;
+    size_t project_count, kind_count;
+    struct sim_left *left; /* most tasks first */
+    size_t left_count;
+};
+
+void sim_result_build(const struct sim_world *world, const struct sim_options *options,
+                      const struct sim_play *play, struct sim_result *ret_result);
+void sim_result_finish(struct sim_result *result); /* safe on a zeroed one; usable with _cleanup_ */
+
+/* Did the attempt fail (not: was it limited or stopped)? */
+bool sim_outcome_failed(enum outcome outcome);

@@ -1,0 +1,263 @@
+/* svg.c: title, axis, legend and what surrounds the bars.
+ *
+ * Colours are classes with a second value for dark viewers, not CSS variables: some viewers know
+ * only the first.
+ */
+#include "sim/svg.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "sim/chart.h"
+#include "sim/svg_internal.h"
+#include "sim/text.h"
+
+#define TITLE_HEIGHT 84.0
+#define AXIS_HEIGHT  26.0
+#define STRIP_HEIGHT 64.0
+#define STRIP_HEAD   22.0
+#define PANEL_GAP    36.0
+#define LEGEND_COUNT 12
+
+static const char style[] =
+    "<style>\n"
+    "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"
+    "font-size:11px;fill:#1f2328}\n"
+    ".bg{fill:#ffffff}.grid{stroke:#d8dee4;stroke-width:1}\n"
+    ".title{font-size:18px;font-weight:600}.head{font-size:12.5px;font-weight:600}\n"
+    ".muted{fill:#59636e}.axis{fill:#59636e;font-variant-numeric:tabular-nums}\n"
+    ".in{font-size:10px;fill:#ffffff;pointer-events:none}\n"
+    ".wait{stroke:#8c959f;stroke-width:1.6;stroke-dasharray:.1 4.4;stroke-linecap:round}\n"
+    ".note{fill:#59636e;paint-order:stroke;stroke:#ffffff;stroke-width:5px;stroke-linejoin:round}\n"
+    ".cap{stroke:#59636e;stroke-width:1;stroke-dasharray:4 3}\n"
+    ".total{fill:#8c959f;fill-opacity:.45;stroke:#59636e;stroke-width:1}\n"
+    ".bar{rx:3px}.bar:hover{filter:brightness(1.12)}\n"
+    ".live{fill-opacity:.55;stroke-dasharray:3 2}\n"
+    ".failed{stroke:#cf222e;stroke-width:1}.limited{stroke:#bf8700;stroke-width:1}\n"
+    ".hatch-failed{stroke:#cf222e;stroke-width:2.2}.hatch-limited{stroke:#bf8700;stroke-width:2.2}"
+    "\n"
+    ".hatch-bg{fill:#ffffff}\n"
+    ".p0{fill:#3b6fd4}.p1{fill:#2a9d5c}.p2{fill:#d97b29}.p3{fill:#8a5cd6}\n"
+    ".p4{fill:#1797a6}.p5{fill:#c74f8d}.p6{fill:#8d6e4f}.p7{fill:#7c8d1c}\n"
+    "@media (prefers-color-scheme:dark){\n"
+    "text{fill:#e6edf3}.bg{fill:#0d1117}.grid{stroke:#2a313c}\n"
+    ".note{fill:#9198a1;stroke:#0d1117}.muted,.axis{fill:#9198a1}.wait{stroke:#6e7681}.cap{stroke:#"
+    "9198a1}.in{fill:#ffffff}\n"
+    ".total{fill:#6e7681;stroke:#9198a1}.hatch-bg{fill:#0d1117}\n"
+    ".failed,.hatch-failed{stroke:#f85149}.limited,.hatch-limited{stroke:#d29922}\n"
+    "}\n"
+    "</style>\n"
+    "<defs>\n"
+    "<pattern id=\"failed\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+    "patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" class=\"hatch-bg\"/>"
+    "<line x1=\"1\" y1=\"0\" x2=\"1\" y2=\"6\" class=\"hatch-failed\"/></pattern>\n"
+    "<pattern id=\"limited\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+    "patternTransform=\"rotate(-45)\"><rect width=\"6\" height=\"6\" class=\"hatch-bg\"/>"
+    "<line x1=\"1\" y1=\"0\" x2=\"1\" y2=\"6\" class=\"hatch-limited\"/></pattern>\n"
+    "</defs>\n";
+
+/* --- shared ---------------------------------------------------------------------------------- */
+
+/* Bytes of a well-formed character that XML 1.0 allows, else 0. */
+static size_t xml_character(const unsigned char *u) {
+    if (u[0] < 0x80)
+        return u[0] >= 0x20 && u[0] != 0x7f ? 1 : u[0] == '\t';
+    size_t length = u[0] >= 0xf0 && u[0] < 0xf5 ? 4 : u[0] >= 0xe0 ? 3 : u[0] >= 0xc2 ? 2 : 0;
+    if (u[0] >= 0xf5)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((u[i] & 0xc0) != 0x80)
+            return 0;
+    bool bad = (u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] >= 0xa0)
+               || (u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] >= 0x90)
+               || (u[0] == 0xef && u[1] == 0xbf && u[2] >= 0xbe) || (u[0] == 0xc2 && u[1] < 0xa0);
+    return bad ? 0 : length;
+}
+
+void svg_escape(struct strbuf *out, const char *text) {
+    while (*text) {
+        size_t length = xml_character((const unsigned char *)text);
+        if (length == 0)
+            strbuf_puts(out, "\xef\xbf\xbd"); /* the replacement character */
+        else if (*text == '&')
+            strbuf_puts(out, "&amp;");
+        else if (*text == '<')
+            strbuf_puts(out, "&lt;");
+        else if (*text == '>')
+            strbuf_puts(out, "&gt;");
+        else if (*text == '"')
+            strbuf_puts(out, "&quot;");
+        else
+            strbuf_add(out, text, length);
+        text += length == 0 ? 1 : length;
+    }
+}
+
+double svg_x(const struct svg *svg, time_ms at) {
+    double since = (double)time_max(0, at - svg->c->play->begin);
+    return SVG_PLOT_LEFT + since * SVG_PLOT_SIZE / (double)svg->span;
+}
+
+const char *svg_project_name(const struct svg *svg, uint32_t project) {
+    return svg->c->result->projects[project].name;
+}
+
+/* --- around the bars ------------------------------------------------------------------------- */
+
+static void print_subtitle(struct svg *svg) {
+    const struct sim_result *r = svg->c->result;
+    strbuf_puts(svg->out, "makespan ");
+    text_duration(svg->out, r->makespan);
+    strbuf_puts(svg->out, " · ");
+    text_percent(svg->out, r->utilisation);
+    if (r->runs_cap != UNLIMITED && r->peak <= r->runs_cap)
+        strbuf_printf(svg->out, " of %" PRId64 " places used", r->runs_cap);
+    else
+        strbuf_printf(svg->out, " of the peak of %u runs used", r->peak);
+    strbuf_printf(svg->out, " · %u of %u tasks done · waiting: mean ", r->by_state[TASK_DONE],
+                  r->tasks);
+    text_duration(svg->out, (time_ms)(r->waits.mean + 0.5));
+    strbuf_puts(svg->out, ", longest ");
+    text_duration(svg->out, r->waits.max);
+    strbuf_puts(svg->out, " · ");
+    text_count(svg->out, r->tokens);
+    strbuf_puts(svg->out, " tokens");
+}
+
+/* A sample and its name; returns where the next one begins. */
+static double legend_item(struct svg *svg, double x, const char *sample, const char *name) {
+    strbuf_printf(svg->out, "<g transform=\"translate(%.1f %.1f)\">%s<text x=\"20\" y=\"9\">", x,
+                  svg->y, sample);
+    _cleanup_(strbuf_finish) struct strbuf cut = STRBUF_INIT;
+    size_t columns = text_name(&cut, name, 24, true);
+    svg_escape(svg->out, strbuf_text(&cut));
+    strbuf_puts(svg->out, "</text></g>\n");
+    return x + 40 + 6.3 * (double)columns;
+}
+
+static void print_legend(struct svg *svg) {
+    const struct sim_play *play = svg->c->play;
+    double x = SVG_MARGIN;
+    for (size_t i = 0; i < play->project_count && i < LEGEND_COUNT; i++) {
+        char sample[80];
+        (void)snprintf(sample, sizeof(sample),
+                       "<rect width=\"14\" height=\"10\" class=\"bar p%zu\"/>", i % SVG_COLOURS);
+        if (x < SVG_WIDTH - 480)
+            x = legend_item(svg, x, sample, svg_project_name(svg, (uint32_t)i));
+    }
+    if (!svg_has_bars(svg->c))
+        return;
+    if (svg->c->result->failed_attempts > 0)
+        x = legend_item(svg, x,
+                        "<rect width=\"14\" height=\"10\" class=\"bar failed\" "
+                        "fill=\"url(#failed)\"/>",
+                        "failed attempt");
+    if (svg->c->result->limited > 0)
+        x = legend_item(svg, x,
+                        "<rect width=\"14\" height=\"10\" class=\"bar limited\" "
+                        "fill=\"url(#limited)\"/>",
+                        "rate limited");
+    if (svg_has_rows(svg->c))
+        (void)legend_item(svg, x, "<line x1=\"0\" y1=\"5\" x2=\"14\" y2=\"5\" class=\"wait\"/>",
+                          "ready, waiting");
+}
+
+static void print_title(struct svg *svg) {
+    strbuf_printf(svg->out, "<text x=\"%d\" y=\"%.1f\" class=\"title\">", SVG_MARGIN, svg->y + 18);
+    _cleanup_(strbuf_finish) struct strbuf cut = STRBUF_INIT;
+    text_name(&cut, svg->c->title, 100, true);
+    svg_escape(svg->out, strbuf_text(&cut));
+    strbuf_printf(svg->out, "</text>\n<text x=\"%d\" y=\"%.1f\" class=\"muted\">", SVG_MARGIN,
+                  svg->y + 38);
+    print_subtitle(svg);
+    strbuf_puts(svg->out, "</text>\n");
+    double top = svg->y;
+    svg->y += 52;
+    print_legend(svg);
+    svg->y = top + TITLE_HEIGHT;
+}
+
+static void print_axis(struct svg *svg, double bottom) {
+    struct axis axis = axis_choose(svg->span, 12);
+    strbuf_printf(svg->out,
+                  "<text x=\"%d\" y=\"%.1f\" class=\"axis\" text-anchor=\"end\">%s</text>\n",
+                  SVG_PLOT_LEFT - 24, svg->y + 12, axis_unit(&axis));
+    _cleanup_(strbuf_finish) struct strbuf label = STRBUF_INIT;
+    for (time_ms at = 0; at <= axis.span; at += axis.step) {
+        double x = svg_x(svg, svg->c->play->begin + at);
+        strbuf_clear(&label);
+        axis_label(&axis, at, &label);
+        strbuf_printf(svg->out,
+                      "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"grid\"/>"
+                      "<text x=\"%.1f\" y=\"%.1f\" class=\"axis\" text-anchor=\"middle\">%s</text>"
+                      "\n",
+                      x, svg->y + 18, x, bottom, x, svg->y + 12, strbuf_text(&label));
+    }
+}
+
+/* How many ran at once, all projects together, and how many could have. */
+static void print_strip(struct svg *svg) {
+    const struct sim_result *r = svg->c->result;
+    svg->y += STRIP_HEAD;
+    double base = svg->y + STRIP_HEIGHT;
+    bool capped = r->runs_cap != UNLIMITED && r->runs_cap > 0;
+    double scale = r->peak > 0 ? r->peak : 1;
+    if (capped && (double)r->runs_cap > scale)
+        scale = (double)r->runs_cap;
+    strbuf_printf(svg->out,
+                  "<text x=\"%d\" y=\"%.1f\" class=\"head\">all runs</text>"
+                  "<text x=\"%d\" y=\"%.1f\" class=\"muted\">peak %u</text>\n",
+                  SVG_MARGIN, svg->y + 14, SVG_MARGIN, svg->y + 30, r->peak);
+    strbuf_puts(svg->out, "<path class=\"total\" d=\"");
+    svg_area(svg, CHART_ALL, base, STRIP_HEIGHT, scale);
+    strbuf_puts(svg->out, "\"/>\n");
+    if (capped) {
+        double y = base - STRIP_HEIGHT * (double)r->runs_cap / scale;
+        strbuf_printf(svg->out,
+                      "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" class=\"cap\"/>"
+                      "<text x=\"%d\" y=\"%.1f\" class=\"muted\" text-anchor=\"end\">limit "
+                      "%" PRId64 "</text>\n",
+                      SVG_PLOT_LEFT, y, SVG_PLOT_LEFT + SVG_PLOT_SIZE, y, SVG_PLOT_LEFT - 24, y + 4,
+                      r->runs_cap);
+    }
+    svg->y = base;
+}
+
+static void print_panel(struct svg *svg) {
+    print_title(svg);
+    double top = svg->y;
+    print_axis(svg, top + AXIS_HEIGHT + svg_bars_height(svg->c) + STRIP_HEAD + STRIP_HEIGHT);
+    svg->y = top + AXIS_HEIGHT;
+    svg_bars(svg);
+    print_strip(svg);
+}
+
+static double panel_height(const struct sim_case *c) {
+    return TITLE_HEIGHT + AXIS_HEIGHT + svg_bars_height(c) + STRIP_HEAD + STRIP_HEIGHT;
+}
+
+void svg_print(const struct sim_case *now, const struct sim_case *with, struct strbuf *out) {
+    struct svg svg = { .out = out, .y = SVG_MARGIN };
+    svg.span = time_max(1, now->result->makespan);
+    if (with)
+        svg.span = time_max(svg.span, with->result->makespan);
+    double height = 2 * SVG_MARGIN + panel_height(now);
+    if (with)
+        height += PANEL_GAP + panel_height(with);
+    strbuf_printf(out,
+                  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"%d\" "
+                  "height=\"%.0f\" viewBox=\"0 0 %d %.0f\">\n<title>",
+                  SVG_WIDTH, height, SVG_WIDTH, height);
+    svg_escape(out, now->title);
+    strbuf_printf(out, "</title>\n%s<rect width=\"%d\" height=\"%.0f\" class=\"bg\"/>\n", style,
+                  SVG_WIDTH, height);
+    svg.c = now;
+    print_panel(&svg);
+    if (with) {
+        svg.c = with;
+        svg.y += PANEL_GAP;
+        print_panel(&svg);
+    }
+    strbuf_puts(out, "</svg>\n");
+}
