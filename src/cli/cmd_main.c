@@ -1,0 +1,166 @@
+/* cmd_main.c: from argv to one command's run function and back to an exit code.
+ *
+ * `--help` wins over everything else that is wrong with a call: who asks for help does not know
+ * yet how to call it. */
+#include "cli/cmd.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "cli/options.h"
+#include "cli/output.h"
+
+#define OUTPUT_BUFFER (1u << 18) /* a million lines cost few writes */
+
+extern const struct cmd cmd_version;
+
+static void warn_text(const struct strbuf *sentence) {
+    (void)fprintf(stderr, "sluice: %s\n", strbuf_text(sentence));
+}
+
+void cmd_warn(const char *format, ...) {
+    _cleanup_(strbuf_finish) struct strbuf sentence = STRBUF_INIT;
+    va_list args;
+    va_start(args, format);
+    strbuf_vprintf(&sentence, format, args);
+    va_end(args);
+    warn_text(&sentence);
+}
+
+int cmd_usage_error(const struct cmd *cmd, const char *format, ...) {
+    _cleanup_(strbuf_finish) struct strbuf sentence = STRBUF_INIT;
+    va_list args;
+    va_start(args, format);
+    strbuf_vprintf(&sentence, format, args);
+    va_end(args);
+    warn_text(&sentence);
+    if (cmd)
+        (void)fprintf(stderr, "usage: sluice %s\n", cmd->usage);
+    else
+        (void)fputs("see 'sluice --help'\n", stderr);
+    return CMD_USAGE;
+}
+
+int cmd_error(const struct error *err) {
+    cmd_warn("%s", err->text);
+    switch (err->code) {
+    case -EINVAL:
+    case -ERANGE:
+    case -ELOOP:
+    case -ENOENT:
+    case -EISDIR:
+    case -ENOTDIR:
+    case -EACCES:
+        return CMD_USAGE;
+    default:
+        return CMD_FAILED;
+    }
+}
+
+static int unknown_command(const struct cmd *parent, const char *name) {
+    const struct cmd *const *table = parent ? parent->subs : cmd_table;
+    const char *nearest = cmd_nearest(table, name);
+    if (nearest)
+        return cmd_usage_error(parent, "unknown command '%s%s%s'; did you mean '%s'?",
+                               parent ? parent->name : "", parent ? " " : "", name, nearest);
+    return cmd_usage_error(parent, "unknown command '%s%s%s'", parent ? parent->name : "",
+                           parent ? " " : "", name);
+}
+
+static int print(void (*printer)(struct strbuf *out)) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    printer(&out);
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static int print_help(const struct cmd *cmd) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    cmd_print_help(cmd, &out);
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static bool is_help(const char *word) {
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static bool asks_for_help(int count, char **words) {
+    for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++)
+        if (is_help(words[i]))
+            return true;
+    return false;
+}
+
+static int check_args(const struct cmd_call *call) {
+    const struct cmd *cmd = call->cmd;
+    if (call->arg_count < cmd->min_args)
+        return cmd_usage_error(cmd, "'%s' needs %s%u argument%s", cmd->name,
+                               cmd->max_args > cmd->min_args ? "at least " : "", cmd->min_args,
+                               cmd->min_args == 1 ? "" : "s");
+    if (cmd->max_args != CMD_ANY_ARGS && call->arg_count > cmd->max_args)
+        return cmd_usage_error(cmd, "'%s' does not take the argument '%s'", cmd->name,
+                               call->args[cmd->max_args]);
+    return CMD_OK;
+}
+
+static int run_command(const struct cmd *cmd, int count, char **words) {
+    while (cmd->subs) {
+        if (count == 0)
+            return cmd_usage_error(cmd, "'%s' needs a subcommand", cmd->name);
+        if (is_help(words[0]))
+            return print_help(cmd);
+        const struct cmd *sub = cmd_find(cmd->subs, words[0]);
+        if (!sub && words[0][0] == '-')
+            return cmd_usage_error(cmd, "unknown option '%s'", words[0]);
+        if (!sub)
+            return unknown_command(cmd, words[0]);
+        cmd = sub;
+        count--;
+        words++;
+    }
+    if (asks_for_help(count, words))
+        return print_help(cmd);
+    struct error err = { 0 };
+    struct cmd_call call;
+    if (options_parse(cmd, count, words, &call, &err) < 0)
+        return cmd_usage_error(cmd, "%s", err.text);
+    int code = check_args(&call);
+    if (code == CMD_OK)
+        code = cmd->run(&call);
+    options_finish(&call);
+    return code;
+}
+
+static int dispatch(int argc, char **argv) {
+    if (argc < 2) {
+        print(cmd_print_overview);
+        return CMD_OK;
+    }
+    const char *word = argv[1];
+    if (is_help(word))
+        return print(cmd_print_overview);
+    if (strcmp(word, "--version") == 0)
+        return run_command(&cmd_version, argc - 2, argv + 2);
+    const struct cmd *cmd = cmd_find(cmd_table, word);
+    if (cmd)
+        return run_command(cmd, argc - 2, argv + 2);
+    if (word[0] == '-')
+        return cmd_usage_error(NULL, "unknown option '%s'", word);
+    return unknown_command(NULL, word);
+}
+
+int cmd_main(int argc, char **argv) {
+    (void)setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
+    int code = dispatch(argc, argv);
+    int r = output_flush();
+    if (r < 0) {
+        cmd_warn("cannot write the output: %s", strerror(-r));
+        return CMD_FAILED;
+    }
+    return code;
+}

@@ -1,0 +1,113 @@
+/* output.c: see output.h. */
+#include "cli/output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "os/terminal.h"
+
+#define PIECE 65536
+
+void output_some(struct strbuf *out) {
+    if (out->length >= PIECE)
+        output_rest(out);
+}
+
+static int first_errno;
+
+void output_rest(struct strbuf *out) {
+    if (out->length > 0 && fwrite(out->text, 1, out->length, stdout) != out->length && !first_errno)
+        first_errno = errno;
+    strbuf_clear(out);
+}
+
+int output_flush(void) {
+    errno = 0;
+    if (fflush(stdout) != 0 && !first_errno)
+        first_errno = errno;
+    if (ferror(stdout) && !first_errno)
+        first_errno = EIO;
+    return -first_errno;
+}
+
+const struct output_style *output_style(void) {
+    static const struct output_style plain = { "", "", "", "", "" };
+    static const struct output_style colour = {
+        "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[0m",
+    };
+    return terminal_has_colour(stdout) ? &colour : &plain;
+}
+
+struct output_span output_span(time_ms span) {
+    struct output_span ret;
+    const char *sign = span < 0 ? "-" : "";
+    uint64_t ms = span < 0 ? 0 - (uint64_t)span : (uint64_t)span;
+    static const struct {
+        uint64_t below, unit;
+        char letter;
+    } units[] = {
+        { MINUTES(1), SECONDS(1), 's' },
+        { HOURS(2), MINUTES(1), 'm' },
+        { DAYS(2), HOURS(1), 'h' },
+        { UINT64_MAX, DAYS(1), 'd' },
+    };
+    size_t i = 0;
+    while (ms >= units[i].below && i + 1 < ARRAY_SIZE(units))
+        i++;
+    (void)snprintf(ret.text, sizeof(ret.text), "%s%" PRIu64 "%c", sign, ms / units[i].unit,
+                   units[i].letter);
+    return ret;
+}
+
+/* Letters, not bytes. */
+static size_t width_of(const char *text) {
+    size_t width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+void output_measure(struct output_column *columns, size_t count, const char *const *cells) {
+    for (size_t i = 0; i < count; i++) {
+        size_t width = width_of(cells[i]);
+        if (width > columns[i].width && width <= OUTPUT_WIDTH_MAX)
+            columns[i].width = width;
+    }
+}
+
+static size_t column_width(const struct output_column *column) {
+    size_t title = width_of(column->title);
+    return column->width > title ? column->width : title;
+}
+
+void output_row(const struct output_column *columns, size_t count, const char *const *cells,
+                struct strbuf *out) {
+    strbuf_puts(out, "  ");
+    for (size_t i = 0; i < count; i++) {
+        size_t width = width_of(cells[i]), wanted = column_width(&columns[i]);
+        size_t gap = wanted > width ? wanted - width : 0;
+        if (columns[i].right)
+            strbuf_repeat(out, " ", gap);
+        strbuf_puts(out, cells[i]);
+        if (i + 1 == count)
+            break;
+        if (!columns[i].right)
+            strbuf_repeat(out, " ", gap);
+        strbuf_puts(out, "  ");
+    }
+    strbuf_putc(out, '\n');
+}
+
+void output_head(const struct output_column *columns, size_t count, struct strbuf *out) {
+    const char *titles[16];
+    for (size_t i = 0; i < count && i < ARRAY_SIZE(titles); i++)
+        titles[i] = columns[i].title;
+    const struct output_style *style = output_style();
+    strbuf_puts(out, style->dim);
+    output_row(columns, count, titles, out);
+    if (*style->reset) {
+        out->text[--out->length] = '\0'; /* the newline goes behind the escape */
+        strbuf_printf(out, "%s\n", style->reset);
+    }
+}

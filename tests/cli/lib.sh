@@ -1,0 +1,96 @@
+# lib.sh: what the tests of this folder share. Read with `. "$(dirname "$0")/lib.sh"`.
+#
+#   run sluice ARGS...        runs it; sets $code, fills the files out and err
+#   exits N 'what'            the exit code was N
+#   prints TEXT 'what'        stdout is exactly TEXT
+#   says TEXT 'what'          stderr is exactly TEXT
+#   has TEXT 'what'           stdout contains TEXT
+#   like FILE 'what'          stdout equals the file; UPDATE=1 writes it instead
+#   shown PAGE ARGS...        the page shows `$ sluice ARGS...` with what it prints now
+#   finish                    prints the plan; the last line of each test
+#
+# SLUICE is the program. One test alone: SLUICE=build/sluice tests/cli/test_plan.sh
+# Accept changed outputs: UPDATE=1 SLUICE=build/sluice tests/cli/test_plan.sh, then read the diff.
+# shellcheck shell=sh
+set -u
+
+: "${SLUICE:?is not set: SLUICE=build/sluice $0}"
+case $SLUICE in
+/*) ;;
+*) SLUICE=$PWD/$SLUICE ;;
+esac
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp" || exit 1
+unset NO_COLOR COLUMNS
+number=0
+code=0
+
+run() {
+    [ "$1" != sluice ] || { shift && set -- "$SLUICE" "$@"; }
+    timeout 60 "$@" >"$tmp/out" 2>"$tmp/err"
+    code=$?
+}
+
+# RESULT 'what': one line of TAP; on failure what was seen, as comments.
+report() {
+    number=$((number + 1))
+    if [ "$1" = 0 ]; then
+        echo "ok $number - $2"
+        return
+    fi
+    echo "not ok $number - $2"
+    echo "# exit code $code"
+    sed 's/^/# out: /' "$tmp/out" | head -n 40
+    sed 's/^/# err: /' "$tmp/err" | head -n 40
+    [ ! -s "$tmp/diff" ] || sed 's/^/# diff: /' "$tmp/diff" | head -n 40
+    echo "# repeat: SLUICE=$SLUICE $here/$(basename "$0")"
+    : >"$tmp/diff"
+}
+
+exits() {
+    [ "$code" -eq "$1" ]
+    report $? "$2"
+}
+
+compare() { # FILE FILE 'what'
+    diff "$1" "$2" >"$tmp/diff" 2>&1
+    report $? "$3"
+}
+
+prints() {
+    printf '%s\n' "$1" >"$tmp/want"
+    compare "$tmp/want" "$tmp/out" "$2"
+}
+
+says() {
+    printf '%s\n' "$1" >"$tmp/want"
+    compare "$tmp/want" "$tmp/err" "$2"
+}
+
+has() {
+    grep -qF -e "$1" "$tmp/out"
+    report $? "$2"
+}
+
+like() {
+    if [ -n "${UPDATE-}" ]; then
+        cp "$tmp/out" "$1"
+    fi
+    compare "$1" "$tmp/out" "$2"
+}
+
+shown() {
+    page=$1
+    shift
+    (cd "$root" && "$SLUICE" "$@") >"$tmp/out" 2>"$tmp/err"
+    code=$?
+    awk -v line="\$ sluice $*" '$0 == line { on = 1; next } /^```/ { on = 0 } on' "$root/$page" >"$tmp/want"
+    compare "$tmp/want" "$tmp/out" "$page shows 'sluice $*'"
+}
+
+finish() {
+    echo "1..$number"
+}

@@ -1,0 +1,162 @@
+/* test_cli_table.c: checks the recipe in cli/cmd.h, for every command there is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/strbuf.h"
+#include "cli/cmd.h"
+#include "cli/options.h"
+
+static void check_text(const char *name, const char *what, const char *text) {
+    if (!text || !*text)
+        fail_msg("command '%s' has no %s", name, what);
+}
+
+/* "plan [--all] FILE" begins with "plan". */
+static void check_entry(const struct cmd *cmd, const char *words) {
+    check_text(words, "usage", cmd->usage);
+    check_text(words, "summary", cmd->summary);
+    check_text(words, "examples", cmd->examples);
+    size_t length = strlen(words);
+    if (strncmp(cmd->usage, words, length) != 0
+        || (cmd->usage[length] && cmd->usage[length] != ' '))
+        fail_msg("the usage of '%s' begins with '%s'", words, cmd->usage);
+    if (cmd->summary[strlen(cmd->summary) - 1] == '.')
+        fail_msg("the summary of '%s' ends in a full stop", words);
+    if (cmd->examples[strlen(cmd->examples) - 1] != '\n')
+        fail_msg("the examples of '%s' do not end in a newline", words);
+    if (!cmd->run == !cmd->subs)
+        fail_msg("'%s' needs a run function or subcommands, not both", words);
+    for (const struct cmd_option *o = cmd->options; o && o->name; o++) {
+        check_text(words, "text for an option", o->text);
+        for (const struct cmd_option *c = options_common; c->name; c++)
+            if (strcmp(o->name, c->name) == 0 || (o->letter && o->letter == c->letter))
+                fail_msg("'%s' has an option --%s of its own", words, o->name);
+    }
+}
+
+static void every_entry_is_complete(void **state) {
+    (void)state;
+    for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
+        check_entry(*cmd, (*cmd)->name);
+        for (const struct cmd *const *sub = (*cmd)->subs; sub && *sub; sub++) {
+            _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
+            strbuf_printf(&words, "%s %s", (*cmd)->name, (*sub)->name);
+            check_entry(*sub, strbuf_text(&words));
+        }
+    }
+}
+
+static void commands_are_in_alphabetical_order(void **state) {
+    (void)state;
+    for (const struct cmd *const *cmd = cmd_table; cmd[0] && cmd[1]; cmd++)
+        if (strcmp(cmd[0]->name, cmd[1]->name) >= 0)
+            fail_msg("'%s' stands before '%s' in cmd_table.c", cmd[0]->name, cmd[1]->name);
+}
+
+static void check_file(const char *format_before, const char *name, const char *after) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, SOURCE_ROOT "/%s%s%s", format_before, name, after);
+    if (access(strbuf_text(&path), R_OK) != 0)
+        fail_msg("command '%s' needs the file %s", name, strbuf_text(&path));
+}
+
+static void every_command_has_its_file_page_and_test(void **state) {
+    (void)state;
+    for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
+        check_file("src/cli/cmd_", (*cmd)->name, ".c");
+        check_file("docs/cli/", (*cmd)->name, ".md");
+        check_file("tests/cli/test_", (*cmd)->name, ".sh");
+    }
+}
+
+static void a_near_name_is_offered(void **state) {
+    (void)state;
+    assert_ptr_equal(cmd_find(cmd_table, "pla"), NULL);
+    assert_string_equal(cmd_nearest(cmd_table, "pla"), "plan");
+    assert_string_equal(cmd_nearest(cmd_table, "plann"), "plan");
+    assert_string_equal(cmd_nearest(cmd_table, "lpan"), "plan");
+    assert_string_equal(cmd_nearest(cmd_table, "hlep"), "help");
+    assert_null(cmd_nearest(cmd_table, "nonsense"));
+    assert_null(cmd_nearest(cmd_table, ""));
+}
+
+/* --- options --------------------------------------------------------------------------------- */
+
+static const struct cmd_option test_options[] = {
+    { "all", 'a', NULL, "all" },
+    { "brief", 'b', NULL, "brief" },
+    { "set", 's', "KEY=VALUE", "set" },
+    { NULL },
+};
+static const struct cmd test_cmd = { .name = "test", .usage = "test", .options = test_options };
+
+static int parse(struct cmd_call *call, struct error *err, const char *const *words) {
+    int count = 0;
+    while (words[count])
+        count++;
+    return options_parse(&test_cmd, count, (char **)(uintptr_t)words, call, err);
+}
+
+static void options_and_arguments_may_be_mixed(void **state) {
+    (void)state;
+    struct cmd_call call;
+    const char *words[] = { "one",   "-ab", "--set=k=1", "two",   "-s", "k=2",
+                            "-sk=3", "-",   "--",        "--all", "-x", NULL };
+    assert_int_equal(parse(&call, NULL, words), 0);
+    assert_int_equal(call.arg_count, 5);
+    static const char *const args[] = { "one", "two", "-", "--all", "-x" };
+    for (size_t i = 0; i < 5; i++)
+        assert_string_equal(call.args[i], args[i]);
+    assert_true(cmd_has(&call, "all") && cmd_has(&call, "brief") && !cmd_has(&call, "json"));
+    assert_string_equal(cmd_value(&call, "set"), "k=3");
+    assert_string_equal(cmd_value_at(&call, "set", 0), "k=1");
+    assert_string_equal(cmd_value_at(&call, "set", 2), "k=3");
+    assert_null(cmd_value_at(&call, "set", 3));
+    assert_null(cmd_value(&call, "nothing"));
+    options_finish(&call);
+}
+
+static void wrong_options_are_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *words[3];
+        const char *sentence;
+    } rows[] = {
+        { { "--al", NULL }, "unknown option '--al'; did you mean '--all'?" },
+        { { "--", "x", NULL }, NULL },
+        { { "--zzz=1", NULL }, "unknown option '--zzz'" },
+        { { "-az", NULL }, "unknown option '-z'" },
+        { { "--set", NULL }, "option '--set' needs a value: KEY=VALUE" },
+        { { "-s", NULL }, "option '--set' needs a value: KEY=VALUE" },
+        { { "--all=1", NULL }, "option '--all' takes no value" },
+        { { "--set", "--all", NULL }, NULL },
+        { { "--set=", NULL }, NULL },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct cmd_call call = { 0 };
+        struct error err = { 0 };
+        int r = parse(&call, &err, rows[i].words);
+        assert_int_equal(r < 0, rows[i].sentence != NULL);
+        if (rows[i].sentence)
+            assert_string_equal(err.text, rows[i].sentence);
+        options_finish(&call);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_entry_is_complete),
+        cmocka_unit_test(commands_are_in_alphabetical_order),
+        cmocka_unit_test(every_command_has_its_file_page_and_test),
+        cmocka_unit_test(a_near_name_is_offered),
+        cmocka_unit_test(options_and_arguments_may_be_mixed),
+        cmocka_unit_test(wrong_options_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
