@@ -250,6 +250,9 @@ int apply_usage(struct core *c, const struct fact *fact, struct error *err) {
     if (fact->usage.project && !project)
         return error_set(err, -ENOENT, "project '%s' is not known",
                          symbol_name(&c->symbols, fact->usage.project));
+    if (project && fact->usage.tokens < 0)
+        return error_set(err, -ERANGE, "project '%s': tokens that were used are not negative",
+                         symbol_name(&c->symbols, fact->usage.project));
     struct bucket what = {
         .share = fact->usage.tokens,
         .reported = fact->usage.tokens,

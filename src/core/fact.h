@@ -153,8 +153,8 @@ struct fact {
         } host;
         amount budget;
         struct {
-            sym project; /* 0: of no project (counts only in the global budget) */
-            int64_t tokens;
+            sym project;    /* 0: of no project (counts only in the global budget) */
+            int64_t tokens; /* of no project: may be negative, to correct the global sum */
             uint32_t starts, completions;
             time_ms at;
         } usage;

@@ -77,6 +77,15 @@ static void parent_sentence(const struct verdict *v, const struct task_names *na
 static void lease_sentence(const struct verdict *v, const struct symbol_table *symbols,
                            const struct task_names *names, struct strbuf *out) {
     const char *key = symbol_name(symbols, v->key);
+    if (v->cap == 0 && v->lease == LEASE_AGENT) {
+        strbuf_printf(out, "agent '%s' takes no work: it has no slots, or is not listed", key);
+        return;
+    }
+    if (v->cap == 0 && v->lease != LEASE_AGENTS && v->lease != LEASE_WORKSPACES) {
+        strbuf_printf(out, "the cap of %s%s%s is 0; raise it to let it start",
+                      lease_kind_name(v->lease), *key ? " " : "", key);
+        return;
+    }
     switch (v->lease) {
     case LEASE_SERIAL:
         strbuf_printf(out, "another task of phase '%s' runs, and it is not parallelizable",

@@ -243,9 +243,28 @@ static void f128_every_ready_task_that_is_not_started_has_a_reason(void **state)
     }
 }
 
+static void f128_cap_of_zero_is_said_with_what_clears_it(void **state) {
+    (void)state;
+    WORLD(w, "loopr");
+    world_set(w, "limits.resource.gpu", "0");
+    world_set(w, "agents.claude.slots", "0");
+    world_add(w, "renders", (struct given){ .needs = { "gpu" } });
+    world_add(w, "writes", (struct given){ .agent = "claude" });
+    world_decide(w);
+    assert_string_equal(sentence(w, "renders"),
+                        "the cap of resource gpu is 0; raise it to let it start");
+    assert_string_equal(sentence(w, "writes"),
+                        "agent 'claude' takes no work: it has no slots, or is not listed");
+    world_set(w, "limits.runs", "0");
+    world_add(w, "plain", (struct given){ 0 });
+    world_decide(w);
+    assert_string_equal(sentence(w, "plain"), "the cap of runs is 0; raise it to let it start");
+}
+
 RUN_TESTS(TEST(f091_first_closed_gate_is_shown_in_the_order_of_the_gates),
           TEST(f091_explain_lists_every_gate_closed_or_not),
           TEST(f128_reasons_name_the_thing_and_what_clears_it),
           TEST(f022_f091_reason_tells_when_it_opens), TEST(f131_limiter_tells_hits_and_until_when),
+          TEST(f128_cap_of_zero_is_said_with_what_clears_it),
           TEST(f128_task_that_runs_or_is_final_is_not_blocked),
           TEST(f128_every_ready_task_that_is_not_started_has_a_reason));

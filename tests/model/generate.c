@@ -331,7 +331,7 @@ static void draw_counts(struct generator *g, const struct model *m) {
     if (generate_chance(g, 50)) {
         fact.kind = FACT_USAGE;
         fact.usage.project = some_name(g, g->names.projects, g->projects, 90);
-        fact.usage.tokens = between(g, 0, 5000);
+        fact.usage.tokens = generate_chance(g, 97) ? between(g, 0, 5000) : -1;
         fact.usage.starts = (uint32_t)between(g, 0, 2);
         fact.usage.completions = (uint32_t)between(g, 0, 2);
         fact.usage.at = model_now(m) - (generate_chance(g, 70) ? 0 : between(g, 0, HOURS(30)));

@@ -132,6 +132,8 @@ static int apply_workspace(struct model *m, const struct fact *fact) {
 static int apply_usage(struct model *m, const struct fact *fact, struct error *err) {
     if (fact->usage.project && !model_project(m, fact->usage.project))
         return error_set(err, -ENOENT, "usage of a project that was never told");
+    if (fact->usage.project && fact->usage.tokens < 0)
+        return error_set(err, -ERANGE, "used less than nothing");
     struct model_event *e = MODEL_ADD(m, events);
     e->at = time_min(fact->usage.at, m->now);
     e->project = fact->usage.project;
