@@ -35,7 +35,8 @@ void decide_timers(struct core *c) {
     }
 }
 
-uint32_t decide_lacking_key(const struct core *c, uint32_t task) {
+/* The first key without a place for it, or 0. */
+static uint32_t lacking_key(const struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
     uint32_t needs[NEEDS_MAX];
     size_t count = lease_needs(c, task, t->agent, t->limiter, needs);
@@ -49,7 +50,7 @@ uint32_t decide_lacking_key(const struct core *c, uint32_t task) {
 bool decide_startable(const struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
     return gates_before_leases(c, t->project, t->limiter) && gate_agent_open(c, t->agent)
-           && !decide_lacking_key(c, task);
+           && !lacking_key(c, task);
 }
 
 /* Places that every task of a class needs, as far as the project does not need them all the same. */

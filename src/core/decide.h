@@ -8,7 +8,5 @@ void decide_starts(struct core *c);
 
 /* No gate and no lease stops it (as if it were its turn). */
 bool decide_startable(const struct core *c, uint32_t task);
-/* The first key without a place for it, or 0. `agent` 0: its own. */
-uint32_t decide_lacking_key(const struct core *c, uint32_t task);
 /* Does the first task of one project come before that of another? Deficits are set. */
 bool decide_before(const struct core *c, uint32_t a, uint32_t b);

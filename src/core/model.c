@@ -1,8 +1,6 @@
 /* model.c: the names of the words, and the one table of legal transitions. */
 #include "core/model.h"
 
-#include <string.h>
-
 #include "base/macros.h"
 
 /* A hole in the middle of a list is found by test_model, a missing end by the assertion. */
@@ -147,30 +145,6 @@ static const char *const reasons[] = {
     [REASON_MARKED] = "marked",
 };
 DEFINE_NAMES(reason, reason_name, reasons, REASON_MAX)
-
-static int from_name(const char *const *names, size_t count, const char *name) {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(names[i], name) == 0)
-            return (int)i;
-    }
-    return -1;
-}
-
-int task_state_from_name(const char *name) {
-    return from_name(task_states, ARRAY_SIZE(task_states), name);
-}
-
-int run_phase_from_name(const char *name) {
-    return from_name(run_phases, ARRAY_SIZE(run_phases), name);
-}
-
-int until_from_name(const char *name) {
-    return from_name(untils, ARRAY_SIZE(untils), name);
-}
-
-int parent_gate_from_name(const char *name) {
-    return from_name(parent_gates, ARRAY_SIZE(parent_gates), name);
-}
 
 bool task_state_is_final(enum task_state state) {
     return state == TASK_DONE || state == TASK_FAILED || state == TASK_CANCELED

@@ -183,12 +183,6 @@ const char *lease_kind_name(enum lease_kind kind);
 const char *gate_name(enum gate gate);
 const char *reason_name(enum reason reason);
 
-/* -1 when the text is no name of that enum. */
-int task_state_from_name(const char *name);
-int run_phase_from_name(const char *name);
-int until_from_name(const char *name);
-int parent_gate_from_name(const char *name);
-
 /* Final: nothing the scheduler does by itself changes it any more. */
 bool task_state_is_final(enum task_state state);
 /* Live: has or is getting a process, or waits for its children. */

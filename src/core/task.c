@@ -172,7 +172,7 @@ bool task_parent_passed(const struct core *c, const struct task *t) {
     return parent->state == TASK_DONE || (parent->flags & TASK_WAS_DONE);
 }
 
-bool task_prerequisites(const struct core *c, const struct task *t) {
+static bool prerequisites(const struct core *c, const struct task *t) {
     return t->unmet == 0 && !(t->flags & TASK_ARTIFACT_MISSING) && task_parent_passed(c, t);
 }
 
@@ -182,7 +182,7 @@ static bool launches_spent(const struct core *c, const struct task *t) {
 }
 
 bool task_may_be_ready(const struct core *c, const struct task *t) {
-    return task_prerequisites(c, t) && !launches_spent(c, t);
+    return prerequisites(c, t) && !launches_spent(c, t);
 }
 
 static void look(struct core *c, uint32_t task) {
@@ -202,7 +202,7 @@ static void look(struct core *c, uint32_t task) {
     }
     if (state == TASK_HELD)
         return;
-    bool ready = task_prerequisites(c, t);
+    bool ready = prerequisites(c, t);
     if (ready == (state == TASK_READY))
         return;
     if (ready && launches_spent(c, t))

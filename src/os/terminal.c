@@ -27,13 +27,6 @@ unsigned terminal_width(FILE *file) {
     return WIDTH_UNKNOWN;
 }
 
-unsigned terminal_height(FILE *file) {
-    struct winsize size;
-    if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0)
-        return size.ws_row;
-    return 0;
-}
-
 bool terminal_has_colour(FILE *file) {
     const char *no_color = getenv("NO_COLOR");
     const char *term = getenv("TERM");

@@ -7,7 +7,5 @@
 bool terminal_is(FILE *file);
 /* Columns; COLUMNS wins, 80 if nobody knows. */
 unsigned terminal_width(FILE *file);
-/* Rows; 0 if nobody knows. */
-unsigned terminal_height(FILE *file);
 /* A terminal that is not "dumb", and no NO_COLOR in the environment. */
 bool terminal_has_colour(FILE *file);

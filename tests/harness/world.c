@@ -218,15 +218,31 @@ static bool chosen(enum choice choice, bool configured) {
     return choice == AS_CONFIGURED ? configured : choice == YES;
 }
 
+static const char *until_text(int value) {
+    return until_name((enum until)value);
+}
+
+static const char *gate_text(int value) {
+    return parent_gate_name((enum parent_gate)value);
+}
+
+static int value_of(const char *text, int max, const char *(*name)(int value)) {
+    for (int value = 0; value < max; value++)
+        if (strcmp(name(value), text) == 0)
+            return value;
+    fail_msg("'%s' is no such word", text);
+    return 0;
+}
+
 static struct task_spec spec_of(struct world *w, const char *task, const struct given *g) {
     const struct policy *policy = config_policy(w->config);
     const char *kind = g->kind ? g->kind : "";
     enum until until = config_until(w->config, kind);
     enum parent_gate gate = policy->parent_gate;
     if (g->until)
-        until = (enum until)until_from_name(g->until);
+        until = (enum until)value_of(g->until, UNTIL_MAX, until_text);
     if (g->parent_gate)
-        gate = (enum parent_gate)parent_gate_from_name(g->parent_gate);
+        gate = (enum parent_gate)value_of(g->parent_gate, PARENT_GATE_MAX, gate_text);
     return (struct task_spec){
         .id = world_number(w, task),
         .project = world_sym(w, g->project ? g->project : "main"),

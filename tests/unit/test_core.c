@@ -34,16 +34,6 @@ static void every_value_of_every_enum_has_its_own_name(void **state) {
 #undef CHECK
 }
 
-static void a_name_leads_back_to_its_value(void **state) {
-    (void)state;
-    for (int i = 0; i < TASK_STATE_MAX; i++)
-        assert_int_equal(task_state_from_name(task_state_name((enum task_state)i)), i);
-    for (int i = 0; i < PHASE_MAX; i++)
-        assert_int_equal(run_phase_from_name(run_phase_name((enum run_phase)i)), i);
-    assert_int_equal(until_from_name("never heard of"), -1);
-    assert_int_equal(parent_gate_from_name("none"), PARENT_NONE);
-}
-
 /* The table of docs/rules.md and of the design, written a second time as text. */
 static void only_the_listed_transitions_are_legal(void **state) {
     (void)state;
@@ -273,7 +263,6 @@ static void every_fact_has_a_function(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_value_of_every_enum_has_its_own_name),
-        cmocka_unit_test(a_name_leads_back_to_its_value),
         cmocka_unit_test(a_task_cannot_come_to_wait_for_its_own_child),
         cmocka_unit_test(every_fact_has_a_function),
         cmocka_unit_test(only_the_listed_transitions_are_legal),
