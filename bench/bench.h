@@ -19,13 +19,16 @@ void bench_goal(bool met, const char *format, ...) __attribute__((format(printf,
 struct bench_queue {
     struct core *core;
     uint32_t projects, classes;
-    uint32_t wishes; /* so many tasks wish a workspace of their own */
+    uint32_t wishes;     /* so many tasks wish a workspace of their own */
+    time_ms ready_since; /* how long ago every task became ready */
     sym *project_names, *workspace_names, kind_names[4];
     task_id next;
     time_ms now;
 };
 
 void bench_queue_init(struct bench_queue *q, uint32_t projects, uint32_t classes, uint32_t wishes);
+/* One kind is at its limit from now on: tasks that wait for it may reserve when they are overdue. */
+void bench_queue_fill_kind(struct bench_queue *q);
 void bench_queue_finish(struct bench_queue *q);
 void bench_queue_add(struct bench_queue *q, uint32_t tasks);
 /* Decides, ends everything that started, forgets it and adds as many. Seconds and starts of the

@@ -56,6 +56,21 @@ void bench_queue_init(struct bench_queue *q, uint32_t projects, uint32_t classes
     }
 }
 
+void bench_queue_fill_kind(struct bench_queue *q) {
+    struct fact full = { .kind = FACT_KIND,
+                         .kind_spec = { .id = q->kind_names[0], .base = 40, .max_running = 1 } };
+    tell(q->core, &full);
+    struct task_spec spec = { .id = q->next++,
+                              .project = q->project_names[0],
+                              .kind = q->kind_names[0],
+                              .iteration = 1,
+                              .attempt = 1,
+                              .state = TASK_RUNNING,
+                              .parallelizable = true,
+                              .retry_max = -1 };
+    tell(q->core, &(struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
+}
+
 void bench_queue_finish(struct bench_queue *q) {
     free(q->project_names);
     free(q->workspace_names);
@@ -72,7 +87,7 @@ void bench_queue_add(struct bench_queue *q, uint32_t tasks) {
             .kind = q->kind_names[cls / q->projects % 4],
             .priority = 100 + (int32_t)(cls / q->projects / 4),
             .created_at = q->now - (time_ms)(1000000 - id % 1000000),
-            .ready_since = q->now,
+            .ready_since = q->now - q->ready_since,
             .iteration = 1,
             .state = TASK_WAITING,
             .parallelizable = true,
