@@ -18,6 +18,7 @@ int error_set(struct error *err, int code, const char *format, ...) {
     char text[ERROR_TEXT_MAX];
     va_list args;
     va_start(args, format);
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line above
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     memcpy(err->text, text, strlen(text) + 1);
@@ -32,6 +33,7 @@ int error_prefix(struct error *err, const char *format, ...) {
     char text[ERROR_TEXT_MAX];
     va_list args;
     va_start(args, format);
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line above
     (void)vsnprintf(text, sizeof(text) - 2, format, args); /* 2: the ": " always fits */
     va_end(args);
     size_t prefix = strlen(text) + 2;

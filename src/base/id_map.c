@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 
@@ -91,6 +92,16 @@ void id_map_remove(struct id_map *map, uint64_t hash, const void *key) {
     }
     map->slots[gap].handle = 0;
     map->count--;
+}
+
+void id_map_copy(const struct id_map *map, const void *ctx, struct id_map *ret) {
+    *ret = *map;
+    ret->ctx = ctx;
+    ret->slots = NULL;
+    if (map->capacity == 0)
+        return;
+    ret->slots = xmalloc(map->capacity * sizeof(*ret->slots));
+    memcpy(ret->slots, map->slots, map->capacity * sizeof(*ret->slots));
 }
 
 size_t id_map_bytes(const struct id_map *map) {

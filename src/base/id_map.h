@@ -32,3 +32,4 @@ uint32_t id_map_find(const struct id_map *map, uint64_t hash, const void *key);
 void id_map_add(struct id_map *map, uint64_t hash, uint32_t handle);    /* not yet present */
 void id_map_remove(struct id_map *map, uint64_t hash, const void *key); /* backward shift */
 size_t id_map_bytes(const struct id_map *map);
+void id_map_copy(const struct id_map *map, const void *ctx, struct id_map *ret);

@@ -329,3 +329,59 @@ uint32_t order_list_next(const struct order_list *list, struct order_cursor *cur
     }
     return ORDER_LIST_NONE;
 }
+
+void order_list_copy(const struct order_list *list, struct order_list *ret) {
+    *ret = *list;
+    ret->first_chunk = 0;
+    ret->chunk_capacity = list->chunk_count;
+    ret->chunks = list->chunk_count ? xmalloc(list->chunk_count * sizeof(*ret->chunks)) : NULL;
+    for (uint32_t i = 0; i < list->chunk_count; i++) {
+        const struct order_chunk *chunk = live_chunks(list)[i];
+        ret->chunks[i] = chunk_new(chunk->capacity);
+        ret->chunks[i]->begin = chunk->begin;
+        ret->chunks[i]->end = chunk->end;
+        memcpy(ret->chunks[i]->items + chunk->begin, chunk->items + chunk->begin,
+               chunk_count(chunk) * sizeof(uint32_t));
+    }
+}
+
+/* The first chunk whose last item does not hold; chunk_count: none. */
+static uint32_t chunks_rank(const struct order_list *list,
+                            bool (*is_before)(const void *ctx, uint32_t item), const void *ctx) {
+    uint32_t low = 0, high = list->chunk_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (is_before(ctx, chunk_last(live_chunks(list)[middle])))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t order_list_rank(const struct order_list *list,
+                         bool (*is_before)(const void *ctx, uint32_t item), const void *ctx) {
+    if (list->count == 0)
+        return 0;
+    uint32_t index = chunks_rank(list, is_before, ctx), sum = 0;
+    if (index <= list->chunk_count / 2) {
+        for (uint32_t i = 0; i < index; i++)
+            sum += chunk_count(live_chunks(list)[i]);
+    } else {
+        for (uint32_t i = index; i < list->chunk_count; i++)
+            sum += chunk_count(live_chunks(list)[i]);
+        sum = list->count - sum;
+    }
+    if (index == list->chunk_count)
+        return sum;
+    const struct order_chunk *chunk = live_chunks(list)[index];
+    unsigned low = chunk->begin, high = chunk->end - 1u;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (is_before(ctx, chunk->items[middle]))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return sum + low - chunk->begin;
+}

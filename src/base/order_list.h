@@ -43,6 +43,12 @@ static inline uint32_t order_list_first(const struct order_list *list) {
 }
 
 size_t order_list_bytes(const struct order_list *list);
+void order_list_copy(const struct order_list *list, struct order_list *ret);
+
+/* How many items come first, where `is_before(ctx, item)` holds for the first ones and for none behind
+ * them. A binary search and the sum of the chunks on the shorter side. */
+uint32_t order_list_rank(const struct order_list *list,
+                         bool (*is_before)(const void *ctx, uint32_t item), const void *ctx);
 
 /* Walks in order: for (struct order_cursor c = {0}; (item = order_list_next(list, &c));) */
 struct order_cursor {

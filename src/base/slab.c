@@ -55,6 +55,19 @@ void slab_free(struct slab *slab, uint32_t handle) {
     slab->used--;
 }
 
+void slab_copy(const struct slab *slab, struct slab *ret) {
+    *ret = *slab;
+    ret->page_capacity = slab->page_count;
+    ret->pages = slab->page_count ? xmalloc(slab->page_count * sizeof(*ret->pages)) : NULL;
+    for (size_t i = 0; i < slab->page_count; i++) {
+        /* Of the last page only what was ever handed out: the rest was never touched. */
+        size_t first = i << SLAB_PAGE_BITS;
+        size_t records = slab->next - first < SLAB_PAGE_SIZE ? slab->next - first : SLAB_PAGE_SIZE;
+        ret->pages[i] = xmalloc(SLAB_PAGE_SIZE * slab->record_size);
+        memcpy(ret->pages[i], slab->pages[i], records * slab->record_size);
+    }
+}
+
 size_t slab_bytes(const struct slab *slab) {
     return slab->page_count * SLAB_PAGE_SIZE * slab->record_size
            + slab->page_capacity * sizeof(*slab->pages);

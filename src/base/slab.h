@@ -25,9 +25,10 @@ struct slab {
 
 void slab_init(struct slab *slab, size_t record_size); /* record_size >= 4 */
 void slab_finish(struct slab *slab);
-uint32_t slab_alloc(struct slab *slab);             /* the record is zeroed */
-void slab_free(struct slab *slab, uint32_t handle); /* handle must be in use */
-size_t slab_bytes(const struct slab *slab);         /* memory held */
+uint32_t slab_alloc(struct slab *slab);                    /* the record is zeroed */
+void slab_free(struct slab *slab, uint32_t handle);        /* handle must be in use */
+size_t slab_bytes(const struct slab *slab);                /* memory held */
+void slab_copy(const struct slab *slab, struct slab *ret); /* the same handles, other memory */
 
 /* The record; the handle must be one that was given out. Inline: every comparison goes here. */
 static inline void *slab_at(const struct slab *slab, uint32_t handle) {

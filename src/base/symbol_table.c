@@ -64,3 +64,11 @@ const char *symbol_name(const struct symbol_table *table, sym symbol) {
     assert(symbol <= table->count);
     return symbol == 0 ? "" : table->names[symbol];
 }
+
+void symbol_table_copy(const struct symbol_table *table, struct symbol_table *ret) {
+    *ret = (struct symbol_table){ .arena = ARENA_INIT, .count = table->count };
+    ret->names = xgrow(NULL, &ret->capacity, (size_t)table->count + 2, sizeof(*ret->names));
+    for (uint32_t i = 1; i <= table->count; i++)
+        ret->names[i] = arena_strdup(&ret->arena, table->names[i]);
+    id_map_copy(&table->map, ret, &ret->map);
+}

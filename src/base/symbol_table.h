@@ -25,3 +25,5 @@ void symbol_table_finish(struct symbol_table *table);
 sym symbol_intern(struct symbol_table *table, const char *name, size_t size);
 sym symbol_find(const struct symbol_table *table, const char *name, size_t size); /* 0: unknown */
 const char *symbol_name(const struct symbol_table *table, sym symbol);            /* "" for 0 */
+void symbol_table_copy(const struct symbol_table *table,
+                       struct symbol_table *ret); /* same numbers */

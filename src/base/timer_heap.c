@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 
@@ -94,4 +95,15 @@ uint32_t timer_heap_pop(struct timer_heap *heap, time_ms now) {
     uint32_t handle = heap->entries[1].handle;
     timer_heap_remove(heap, 1);
     return handle;
+}
+
+void timer_heap_copy(const struct timer_heap *heap, void *ctx, struct timer_heap *ret) {
+    *ret = *heap;
+    ret->ctx = ctx;
+    ret->entries = NULL;
+    if (heap->capacity == 0)
+        return;
+    ret->entries = xmalloc(heap->capacity * sizeof(*ret->entries));
+    if (heap->count > 0) /* entry 0 is not used */
+        memcpy(ret->entries + 1, heap->entries + 1, heap->count * sizeof(*ret->entries));
 }

@@ -32,3 +32,4 @@ void timer_heap_add(struct timer_heap *heap, time_ms at, uint64_t rank, uint32_t
 void timer_heap_remove(struct timer_heap *heap, uint32_t position); /* position 0: nothing */
 time_ms timer_heap_next(const struct timer_heap *heap);             /* TIME_NEVER when empty */
 uint32_t timer_heap_pop(struct timer_heap *heap, time_ms now);      /* 0 when none is due */
+void timer_heap_copy(const struct timer_heap *heap, void *ctx, struct timer_heap *ret);

@@ -18,10 +18,13 @@ static apply_function *const functions[] = {
     [FACT_HOST] = apply_host,
     [FACT_BUDGET] = apply_budget,
     [FACT_USAGE] = apply_usage,
+    [FACT_WAIT] = apply_wait,
     [FACT_EXTERNAL] = apply_external,
     [FACT_PAUSE] = apply_pause,
     [FACT_RESUME] = apply_resume,
     [FACT_TICK] = apply_tick,
+    [FACT_LOADING] = apply_loading,
+    [FACT_LOADED] = apply_loaded,
     [FACT_TASK_ADDED] = apply_task_added,
     [FACT_SLING] = apply_sling,
     [FACT_HOLD] = apply_hold,
@@ -51,6 +54,9 @@ _Static_assert(ARRAY_SIZE(functions) == FACT_KIND_MAX, "a fact has no function")
 int core_apply(struct core *c, const struct fact *fact, struct error *err) {
     if ((unsigned)fact->kind >= FACT_KIND_MAX)
         return error_set(err, -EINVAL, "fact %u is not known", (unsigned)fact->kind);
+    if (c->loading && !apply_allowed_while_loading(fact->kind))
+        return error_set(err, -EBUSY, "%s must wait: rows are still being told",
+                         fact_kind_name(fact->kind));
     int r = functions[fact->kind](c, fact, err);
     task_settle(c);
     return r;

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "core/apply.h"
+#include "core/changes.h"
 #include "core/depend.h"
 #include "core/lease.h"
 #include "core/queue.h"
@@ -68,7 +69,9 @@ static int check_spec(struct core *c, const struct task_spec *spec, uint32_t kno
         return error_set(err, -EEXIST, "task %" PRIu64 " is there already", spec->id);
     if ((unsigned)spec->state >= TASK_STATE_MAX || spec->state == TASK_ABSENT
         || (unsigned)spec->phase >= PHASE_MAX || (unsigned)spec->until >= UNTIL_MAX
-        || (unsigned)spec->parent_gate >= PARENT_GATE_MAX || (unsigned)spec->hold >= HOLD_MAX)
+        || (unsigned)spec->parent_gate >= PARENT_GATE_MAX || (unsigned)spec->hold >= HOLD_MAX
+        || (unsigned)spec->stop >= STOP_WISH_MAX || (unsigned)spec->reason >= REASON_MAX
+        || spec->keeps > KEEP_ALL)
         return error_set(err, -EINVAL, "task %" PRIu64 ": a state it cannot have", spec->id);
     if (spec->resource_count > RESOURCES_MAX)
         return error_set(err, -E2BIG, "task %" PRIu64 ": more than %d resources", spec->id,
@@ -103,6 +106,8 @@ static void fill(struct core *c, uint32_t task, const struct task_spec *spec,
     t->launch_failures = spec->launch_failures;
     t->losses = spec->losses;
     t->restarts = spec->restarts;
+    t->breaker_openings = spec->breaker_openings;
+    t->reason = (uint8_t)spec->reason;
     t->group = spec->group;
     t->flags = (uint16_t)((spec->parallelizable ? TASK_PARALLELIZABLE : 0)
                           | (spec->review ? TASK_REVIEW : 0)
@@ -113,12 +118,16 @@ static void fill(struct core *c, uint32_t task, const struct task_spec *spec,
         t->serial_key = key_serial(c, t->project, spec->serial, t->kind);
     if (spec->workspace)
         t->workspace_key = key_workspace(c, spec->workspace);
+    key_use(c, t->serial_key);
+    key_use(c, t->workspace_key);
     if (spec->resource_count == 0)
         return;
     t->resources = slab_alloc(&c->resource_lists);
     struct resource_list *list = slab_at(&c->resource_lists, t->resources);
-    for (size_t i = 0; i < spec->resource_count; i++)
-        list->keys[list->count++] = key_resource(c, spec->resources[i]);
+    for (size_t i = 0; i < spec->resource_count; i++) {
+        list->keys[list->count] = key_resource(c, spec->resources[i]);
+        key_use(c, list->keys[list->count++]);
+    }
 }
 
 static void join_group(struct core *c, const struct task *t) {
@@ -134,24 +143,11 @@ static void join_group(struct core *c, const struct task *t) {
     bool reopens = g->total > 0 && g->open == 0 && !task_state_is_final(t->state);
     g->total++;
     g->open += !task_state_is_final(t->state);
-    if (!reopens)
+    if (!reopens || c->loading)
         return;
     struct order *o = order_push(c, ORDER_GROUP, 0);
     o->group = t->group;
     o->to = TASK_WAITING;
-}
-
-/* Takes the places of what is between two runs. */
-static void keep_places(struct core *c, uint32_t task) {
-    struct task *t = task_at(c, task);
-    uint16_t missing = lease_missing_kept(c, t);
-    if (missing & TASK_KEEPS_ROOTS)
-        key_take(c, c->key_roots);
-    if (missing & TASK_KEEPS_REVIEW)
-        key_take(c, c->projects[t->project].key_review);
-    if (missing & TASK_KEEPS_PLACE)
-        key_take(c, c->projects[t->project].key_workspaces);
-    t->flags |= missing;
 }
 
 /* It comes from an iteration of its parent that is over. */
@@ -160,29 +156,60 @@ static bool is_stale(const struct core *c, const struct task *t) {
            && t->parent_iteration < task_at(c, t->parent)->iteration;
 }
 
-/* The state it is found in. Waiting or ready is found out here, without an announcement. */
+/* What it has waited goes on: by its clock if that was told, else by the time. */
+static void set_ready_clock(struct core *c, struct task *t, const struct task_spec *spec) {
+    queue_clock_begin(c, t->project, t->limiter);
+    t->ready_clock =
+        queue_clock(c, t->project, t->limiter) - (c->now - time_min(spec->ready_since, c->now));
+    if (queue_wait_is_told(c, t->project, t->limiter))
+        t->ready_clock = spec->ready_clock;
+}
+
+/* While rows are told the state is what they say. */
+static void begin_loaded(struct core *c, uint32_t task, const struct task_spec *spec) {
+    struct task *t = task_at(c, task);
+    if (spec->state == TASK_READY) { /* load.c puts it into the queue when all are there */
+        t->state = TASK_WAITING;
+        t->flags |= TASK_TOLD_READY;
+    }
+    if (spec->state == TASK_READY || (spec->state == TASK_STARTING && spec->ready_since))
+        set_ready_clock(c, t, spec);
+    c->kinds[t->kind].queued += t->state == TASK_WAITING;
+    c->by_state[t->state]++;
+}
+
+/* Waiting or ready is found out here, without an announcement. */
+static void begin_now(struct core *c, uint32_t task, const struct task_spec *spec) {
+    struct task *t = task_at(c, task);
+    bool queued = spec->state == TASK_WAITING || spec->state == TASK_READY;
+    if (queued) {
+        t->state = task_may_be_ready(c, t) ? TASK_READY : TASK_WAITING;
+        c->kinds[t->kind].queued++;
+    }
+    if (queued || spec->state == TASK_HELD)
+        task_look_again(c, task); /* it may have to fail at once */
+    c->by_state[t->state]++;
+    if (t->state == TASK_READY)
+        queue_enter(c, task, c->now - time_min(spec->ready_since, c->now));
+}
+
+/* The state it is found in. */
 static void begin(struct core *c, uint32_t task, const struct task_spec *spec) {
     struct task *t = task_at(c, task);
+    bool live = task_state_is_live(spec->state);
     t->state = (uint8_t)spec->state;
     t->hold = (uint8_t)(spec->state == TASK_HELD ? spec->hold : HOLD_NONE);
     if (spec->state == TASK_HELD && t->hold == HOLD_NONE)
         t->hold = HOLD_PERSON;
-    bool queued = spec->state == TASK_WAITING || spec->state == TASK_READY;
-    if (spec->keeps && (queued || spec->state == TASK_HELD))
-        keep_places(c, task);
-    if (queued) {
-        t->state = task_may_be_ready(c, t) ? TASK_READY : TASK_WAITING;
-        c->kinds[t->kind].queued++;
-        task_look_again(c, task); /* it may have to fail at once */
-    }
-    c->by_state[t->state]++;
-    if (t->state == TASK_HELD) {
+    if (!live && !task_state_is_final(spec->state) && spec->state != TASK_DRAFT)
+        lease_keep(c, task, spec->keeps);
+    if (spec->state == TASK_HELD)
         task_set_timer(c, task, spec->not_before);
-        task_look_again(c, task);
-    }
-    if (t->state == TASK_READY)
-        queue_enter(c, task, c->now - time_min(spec->ready_since, c->now));
-    if (task_state_is_live(t->state))
+    if (c->loading)
+        begin_loaded(c, task, spec);
+    else
+        begin_now(c, task, spec);
+    if (live)
         run_adopt(c, task, spec);
 }
 
@@ -192,11 +219,14 @@ static void tell_those_who_named_it(struct core *c, uint32_t task) {
     depend_changed(c, task, TASK_ABSENT, t->state);
     for (uint32_t h = t->first_child; h; h = task_at(c, h)->next_sibling) {
         struct task *child = task_at(c, h);
-        if (child->parent_iteration == 0)
+        if (child->parent_iteration == 0) {
             child->parent_iteration = t->iteration;
+            change_task(c, h);
+        }
         task_look_again(c, h);
     }
-    tree_invalidate_older(c, task);
+    if (!c->loading)
+        tree_invalidate_older(c, task);
 }
 
 int apply_task_added(struct core *c, const struct fact *fact, struct error *err) {
@@ -223,8 +253,9 @@ int apply_task_added(struct core *c, const struct fact *fact, struct error *err)
     join_group(c, task_at(c, task));
     if (task_at(c, task)->needed_by || task_at(c, task)->first_child)
         tell_those_who_named_it(c, task);
+    change_depends(c, task);
     const struct task *t = task_at(c, task);
-    if (is_stale(c, t))
+    if (is_stale(c, t) && !c->loading)
         tree_invalidate(c, task);
     if (t->parent && t->parent_gate == PARENT_NONE)
         task_look_again(c, t->parent);
@@ -247,6 +278,7 @@ int apply_dependencies(struct core *c, const struct fact *fact, struct error *er
     if (r < 0)
         return r;
     depend_set(c, task, on, count);
+    change_depends(c, task);
     task_look_again(c, task);
     return 0;
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "core/apply.h"
+#include "core/changes.h"
 #include "core/fair.h"
 #include "core/lease.h"
 #include "core/limiter.h"
@@ -56,6 +57,7 @@ int apply_run_phase(struct core *c, const struct fact *fact, struct error *err) 
     if (fact->phase != PHASE_VALIDATING || run->phase != PHASE_WORKING)
         return 1; /* only forwards; a stopping run keeps everything until its end */
     run->phase = PHASE_VALIDATING;
+    change_task(c, task);
     lease_give_limiter(c, task_at(c, task)->run);
     return 0;
 }

@@ -3,9 +3,11 @@
 #include <inttypes.h>
 
 #include "core/apply.h"
+#include "core/changes.h"
 #include "core/claim.h"
 #include "core/depend.h"
 #include "core/lease.h"
+#include "core/position.h"
 #include "core/queue.h"
 #include "core/run.h"
 #include "core/task.h"
@@ -168,6 +170,7 @@ int apply_priority(struct core *c, const struct fact *fact, struct error *err) {
     bool ready = t->state == TASK_READY;
     time_ms waited = ready ? queue_leave(c, task) : 0; /* its class has its priority in it */
     t->priority = fact->priority;
+    change_task(c, task);
     if (ready)
         queue_enter(c, task, waited);
     return 0;
@@ -182,30 +185,56 @@ int apply_artifact(struct core *c, const struct fact *fact, struct error *err) {
         t->flags &= (uint16_t)~TASK_ARTIFACT_MISSING;
     else
         t->flags |= TASK_ARTIFACT_MISSING;
+    change_task(c, task);
     task_look_again(c, task);
     return 0;
 }
 
-/* The record goes; others may still name it. A parent that was done stays passed for its children. */
-static void remove_task(struct core *c, uint32_t task, bool was_done) {
+/* Its children wait for it no more: it was done, and is about to be forgotten. */
+static void let_children_pass(struct core *c, uint32_t task) {
+    for (uint32_t h = task_at(c, task)->first_child; h; h = task_at(c, h)->next_sibling) {
+        task_at(c, h)->parent_gate = PARENT_NONE;
+        change_task(c, h);
+    }
+}
+
+static void leave_group(struct core *c, const struct task *t) {
+    if (!t->group)
+        return;
+    struct group *g = &c->groups[t->group];
+    g->total--;
+    if (task_state_is_final(t->state) || --g->open > 0 || g->total == 0)
+        return;
+    struct order *o = order_push(c, ORDER_GROUP, 0);
+    o->group = t->group;
+    o->to = TASK_DONE;
+}
+
+static void leave_keys(struct core *c, const struct task *t) {
+    key_unuse(c, t->serial_key);
+    key_unuse(c, t->workspace_key);
+    if (!t->resources)
+        return;
+    const struct resource_list *list = slab_at(&c->resource_lists, t->resources);
+    for (unsigned i = 0; i < list->count; i++)
+        key_unuse(c, list->keys[i]);
+    slab_free(&c->resource_lists, t->resources);
+}
+
+/* The record goes; others may still name it. */
+static void remove_task(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
+    change_task(c, task);
     if (c->claim.task == task)
         claim_drop(c);
     if (t->state == TASK_READY)
         (void)queue_leave(c, task);
+    position_unlist(c, task);
     if (t->state == TASK_WAITING || t->state == TASK_READY)
         c->kinds[t->kind].queued--;
     timer_heap_remove(&c->timers, t->timer);
     lease_give_kept(c, task, TASK_KEEPS);
-    if (t->group) {
-        struct group *g = &c->groups[t->group];
-        g->total--;
-        if (!task_state_is_final(t->state) && --g->open == 0 && g->total > 0) {
-            struct order *o = order_push(c, ORDER_GROUP, 0);
-            o->group = t->group;
-            o->to = TASK_DONE;
-        }
-    }
+    leave_group(c, t);
     depend_forget(c, task);
     depend_set(c, task, NULL, 0);
     uint32_t parent = t->parent;
@@ -215,14 +244,12 @@ static void remove_task(struct core *c, uint32_t task, bool was_done) {
                         parent); /* it may have been the child that a draining parent waits for */
         task_drop_if_unnamed(c, parent);
     }
-    if (t->resources)
-        slab_free(&c->resource_lists, t->resources);
+    leave_keys(c, t);
     c->by_state[t->state]--;
     struct task name = { .id = t->id,
                          .first_child = t->first_child,
                          .last_child = t->last_child,
-                         .needed_by = t->needed_by,
-                         .flags = was_done ? TASK_WAS_DONE : 0 };
+                         .needed_by = t->needed_by };
     *t = name;
     tree_set_depth(c, task); /* of its children, who have a parent that is not there now */
     task_drop_if_unnamed(c, task);
@@ -250,8 +277,19 @@ int apply_delete(struct core *c, const struct fact *fact, struct error *err) {
     tree_orphan_below(c, task);
     if (t->state != TASK_DONE)
         fail_dependants(c, task);
-    remove_task(c, task, false);
+    remove_task(c, task);
     return 0;
+}
+
+static bool is_needed(const struct core *c, uint32_t task) {
+    uint32_t group = task_at(c, task)->group;
+    return depend_needed_by_unfinished(c, task) || tree_has_unfinished_child(c, task)
+           || (group && c->groups[group].open > 0);
+}
+
+bool core_is_needed(const struct core *c, task_id id) {
+    uint32_t task = task_find_added(c, id);
+    return task && is_needed(c, task);
 }
 
 int apply_forget(struct core *c, const struct fact *fact, struct error *err) {
@@ -260,10 +298,12 @@ int apply_forget(struct core *c, const struct fact *fact, struct error *err) {
     int r = find_in(c, fact, final, &task, err);
     if (r < 0)
         return r;
-    if (depend_needed_by_unfinished(c, task) || tree_has_unfinished_child(c, task))
+    if (is_needed(c, task))
         return error_set(err, -EBUSY,
                          "task %" PRIu64 " is still needed by a task that is not final",
                          fact->task);
-    remove_task(c, task, task_at(c, task)->state == TASK_DONE);
+    if (task_at(c, task)->state == TASK_DONE)
+        let_children_pass(c, task);
+    remove_task(c, task);
     return 0;
 }

@@ -3,30 +3,18 @@
 
 #include "base/alloc.h"
 #include "core/apply.h"
+#include "core/changes.h"
 #include "core/claim.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
 #include "core/limiter.h"
+#include "core/position.h"
 #include "core/queue.h"
 #include "core/task.h"
 
 static bool cap_is_valid(amount cap) {
     return cap >= 0;
-}
-
-/* Wait clocks go on where nothing but leases and pace can stop a task. */
-static void advance_domains(struct core *c, time_ms by) {
-    bool world_open = !c->paused && gate_host_open(c) && gate_budget_open(c, 0);
-    for (uint32_t p = 1; p < c->project_count && world_open; p++) {
-        if (!gate_project_open(&c->projects[p]) || !gate_budget_open(c, p))
-            continue;
-        for (uint32_t h = c->projects[p].domains; h; h = domain_at(c, h)->next) {
-            struct domain *d = domain_at(c, h);
-            if (limiter_open(c, d->limiter))
-                d->clock += by;
-        }
-    }
 }
 
 int apply_clock(struct core *c, const struct fact *fact, struct error *err) {
@@ -35,7 +23,9 @@ int apply_clock(struct core *c, const struct fact *fact, struct error *err) {
         return fact->now < c->now;
     time_ms before = c->now;
     if (c->clock_told)
-        advance_domains(c, fact->now - before);
+        queue_clocks_look(c);
+    else
+        queue_clocks_begin(c, fact->now);
     c->clock_told = true;
     c->now = fact->now;
     fair_expire(c);
@@ -57,6 +47,7 @@ int apply_policy(struct core *c, const struct fact *fact, struct error *err) {
     (void)err;
     time_ms old_window = c->policy.fair_window;
     queue_empty(c);
+    position_unlist_all(c);
     c->policy = *fact->policy;
     if (c->policy.order & ORDER_BY_SCORE)
         c->policy.order |= ORDER_BY_CREATED;
@@ -69,7 +60,7 @@ int apply_policy(struct core *c, const struct fact *fact, struct error *err) {
     c->overdue_from = TIME_NEVER;
     queue_fill(c);
     for (uint32_t h = 1; h < c->tasks.next; h++)
-        task_look_again(c, h);
+        task_look_again(c, h); /* who still waits is listed again */
     return 0;
 }
 
@@ -137,10 +128,14 @@ static void agent_move_tasks(struct core *c, uint32_t agent, uint32_t limiter) {
         struct task *t = task_at(c, h);
         if (t->state == TASK_ABSENT || t->agent != agent || (t->flags & TASK_OWN_LIMITER))
             continue;
-        if (task_state_is_live(t->state)) /* its order may be refused: it has waited as long */
+        if (task_state_is_live(t->state)) { /* its order may be refused: it has waited as long */
+            queue_clock_begin(c, t->project, limiter);
             t->ready_clock +=
                 queue_clock(c, t->project, limiter) - queue_clock(c, t->project, t->limiter);
+        }
         t->limiter = limiter;
+        if (t->state == TASK_READY || task_state_is_live(t->state))
+            change_task(c, h); /* its clock is another; its run stays with the old one */
     }
     c->agents[agent].limiter = limiter;
     queue_fill(c);
@@ -160,11 +155,20 @@ int apply_agent(struct core *c, const struct fact *fact, struct error *err) {
     if (!index) {
         index = (uint32_t)c->agent_count++;
         c->agents = xgrow(c->agents, &c->agent_capacity, c->agent_count, sizeof(*c->agents));
-        c->agents[index] = (struct agent){ .limiter = limiter };
+        c->agents[index] = (struct agent){ .limiter = limiter,
+                                           .launch_failures = spec->launch_failures,
+                                           .openings = spec->openings,
+                                           .closed_until = spec->closed_until,
+                                           .changed = !c->loading };
         c->agents[index].key = key_new(c, LEASE_AGENT, spec->id, spec->slots);
         by_symbol_set(&c->agent_of, spec->id, index);
     }
     struct agent *a = &c->agents[index];
+    if (c->loading) { /* the configuration was told before its row */
+        a->launch_failures = spec->launch_failures;
+        a->openings = spec->openings;
+        a->closed_until = spec->closed_until;
+    }
     if (a->limiter != limiter)
         agent_move_tasks(c, index, limiter);
     c->roster_count += (uint32_t)spec->roster - (uint32_t)a->spec.roster;
@@ -176,6 +180,16 @@ int apply_agent(struct core *c, const struct fact *fact, struct error *err) {
     return 0;
 }
 
+static void limiter_take_state(const struct core *c, struct limiter *l,
+                               const struct limiter_spec *spec) {
+    l->spec = *spec;
+    l->in_backoff = spec->in_backoff || spec->hits > 0;
+    l->backoff_since = spec->in_backoff ? spec->backoff_since : c->now;
+    l->last_hit = spec->in_backoff ? spec->last_hit : c->now;
+    l->ramping = spec->ramp_since > 0;
+    l->ramp_since = spec->ramp_since;
+}
+
 int apply_limiter(struct core *c, const struct fact *fact, struct error *err) {
     const struct limiter_spec *spec = &fact->limiter;
     if (!spec->id || !cap_is_valid(spec->policy.max_running))
@@ -184,18 +198,18 @@ int apply_limiter(struct core *c, const struct fact *fact, struct error *err) {
     uint32_t index = by_symbol_get(&c->limiter_of, spec->id);
     if (index) {
         c->limiters[index].spec.policy = spec->policy;
+        if (c->loading) /* the configuration was told before its row */
+            limiter_take_state(c, &c->limiters[index], spec);
         limiter_refresh(c, index);
         return 0;
     }
     index = (uint32_t)c->limiter_count++;
     c->limiters = xgrow(c->limiters, &c->limiter_capacity, c->limiter_count, sizeof(*c->limiters));
     struct limiter *l = &c->limiters[index];
-    *l = (struct limiter){ .spec = *spec };
+    *l = (struct limiter){ 0 };
     l->key = key_new(c, LEASE_LIMITER, spec->id, spec->policy.max_running);
-    if (spec->hits > 0) {
-        l->in_backoff = true;
-        l->backoff_since = l->last_hit = c->now;
-    }
+    limiter_take_state(c, l, spec);
+    l->changed = !c->loading;
     by_symbol_set(&c->limiter_of, spec->id, index);
     limiter_refresh(c, index);
     return 0;
@@ -214,7 +228,9 @@ int apply_resource(struct core *c, const struct fact *fact, struct error *err) {
     if (!fact->resource.id || !cap_is_valid(fact->resource.cap))
         return error_set(err, -EINVAL, "resource '%s' needs a name and a cap that is not negative",
                          symbol_name(&c->symbols, fact->resource.id));
-    key_set_cap(c, key_resource(c, fact->resource.id), fact->resource.cap);
+    uint32_t key = key_resource(c, fact->resource.id);
+    key_at(c, key)->told = true;
+    key_set_cap(c, key, fact->resource.cap);
     return 0;
 }
 
@@ -225,6 +241,8 @@ int apply_workspace(struct core *c, const struct fact *fact, struct error *err) 
     key_at(c, key)->outside_task = fact->workspace.locked_by;
     bool locked = fact->workspace.locked || fact->workspace.locked_by;
     key_set_outside(c, key, locked ? 1 : 0);
+    if (!locked)
+        key_drop_if_unused(c, key);
     if (fact->workspace.locked_by)
         queue_recheck_parked(c, task_find(c, fact->workspace.locked_by), key);
     return 0;
@@ -245,22 +263,31 @@ int apply_budget(struct core *c, const struct fact *fact, struct error *err) {
     return 0;
 }
 
+static bool usage_is_valid(const struct usage_spec *u, bool owned) {
+    return u->starts >= 0 && u->completions >= 0 && u->reports >= 0
+           && (!owned || (u->tokens >= 0 && u->unreported >= 0));
+}
+
 int apply_usage(struct core *c, const struct fact *fact, struct error *err) {
-    uint32_t project = by_symbol_get(&c->project_of, fact->usage.project);
-    if (fact->usage.project && !project)
+    const struct usage_spec *u = &fact->usage;
+    uint32_t project = by_symbol_get(&c->project_of, u->project);
+    if (u->project && !project)
         return error_set(err, -ENOENT, "project '%s' is not known",
-                         symbol_name(&c->symbols, fact->usage.project));
-    if (project && fact->usage.tokens < 0)
-        return error_set(err, -ERANGE, "project '%s': tokens that were used are not negative",
-                         symbol_name(&c->symbols, fact->usage.project));
+                         symbol_name(&c->symbols, u->project));
+    if (!usage_is_valid(u, project))
+        return error_set(err, -ERANGE, "project '%s': what was used is not negative",
+                         symbol_name(&c->symbols, u->project));
+    int32_t reports = u->reports;
+    if (reports == 0 && !c->loading)
+        reports = u->tokens ? u->completions : 0;
     struct bucket what = {
-        .share = fact->usage.tokens,
-        .reported = fact->usage.tokens,
-        .reports = fact->usage.tokens ? fact->usage.completions : 0,
-        .starts = fact->usage.starts,
-        .completions = fact->usage.completions,
+        .share = u->tokens + u->unreported,
+        .reported = u->tokens,
+        .reports = (uint32_t)reports,
+        .starts = (uint32_t)u->starts,
+        .completions = (uint32_t)u->completions,
     };
-    fair_record(c, project, time_min(fact->usage.at, c->now), &what);
+    fair_record(c, project, time_min(u->at, c->now), &what);
     return 0;
 }
 

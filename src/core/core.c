@@ -74,8 +74,10 @@ static void free_lists(struct core *c) {
             continue;
         order_list_finish(&k->by_created);
         order_list_finish(&k->by_ready);
+        order_list_finish(&k->parked_by_created);
         order_list_finish(&k->parked_by_ready);
     }
+    order_list_finish(&c->waiting);
     for (uint32_t h = 1; h < c->parks.next; h++) {
         struct park *p = park_at(c, h);
         if (!p->cls)
@@ -112,6 +114,8 @@ void core_free(struct core *c) {
                        c->pending,
                        c->adopted,
                        c->seen,
+                       c->changes.tasks,
+                       c->changes.usage,
                        c->project_of.index,
                        c->kind_of.index,
                        c->agent_of.index,
@@ -133,8 +137,10 @@ const struct order *core_decide(struct core *c, size_t *ret_count) {
         c->order_count = 0;
         c->orders_given = false;
     }
-    decide_timers(c);
-    decide_starts(c);
+    if (!c->loading) {
+        decide_timers(c);
+        decide_starts(c);
+    }
     c->orders_given = true;
     *ret_count = c->order_count;
     return c->orders;
@@ -213,6 +219,7 @@ bool core_task(const struct core *c, task_id id, struct task_view *ret) {
         .parent = t->parent ? task_at(c, t->parent)->id : 0,
         .created_at = t->created_at,
         .not_before = t->not_before,
+        .tokens = -1,
     };
     if (t->state == TASK_READY) {
         ret->waited = queue_waited(c, t);
@@ -222,8 +229,19 @@ bool core_task(const struct core *c, task_id id, struct task_view *ret) {
         ret->phase = run_at(c, t->run)->phase;
         ret->started_at = run_at(c, t->run)->started_at;
         ret->agent = c->agents[run_at(c, t->run)->agent].spec.id;
+        if (ret->phase != PHASE_DRAINING)
+            ret->tokens = run_at(c, t->run)->reported;
     }
     return true;
+}
+
+void core_each_run(const struct core *c, void (*each)(void *ctx, task_id task), void *ctx) {
+    for (uint32_t p = 1; p < c->project_count; p++) {
+        for (uint32_t h = c->projects[p].runs, next; h; h = next) {
+            next = run_at(c, h)->next;
+            each(ctx, task_at(c, run_at(c, h)->task)->id);
+        }
+    }
 }
 
 static size_t memory_of(const struct core *c) {
@@ -237,6 +255,7 @@ static size_t memory_of(const struct core *c) {
         const struct queue_class *k = class_at(c, h);
         if (k->domain)
             bytes += order_list_bytes(&k->by_created) + order_list_bytes(&k->by_ready)
+                     + order_list_bytes(&k->parked_by_created)
                      + order_list_bytes(&k->parked_by_ready);
     }
     for (uint32_t h = 1; h < c->parks.next; h++) {
@@ -244,7 +263,7 @@ static size_t memory_of(const struct core *c) {
         if (p->cls)
             bytes += order_list_bytes(&p->by_created) + order_list_bytes(&p->by_ready);
     }
-    bytes += c->timers.capacity * sizeof(struct timer_entry);
+    bytes += order_list_bytes(&c->waiting) + c->timers.capacity * sizeof(struct timer_entry);
     bytes += c->order_capacity * sizeof(*c->orders) + c->pending_capacity * sizeof(*c->pending);
     return bytes + c->project_capacity * sizeof(*c->projects);
 }
@@ -340,6 +359,16 @@ bool core_limiter(const struct core *c, sym limiter, struct limiter_view *ret) {
         .probing = limiter_probing(l),
     };
     return true;
+}
+
+void core_group(const struct core *c, uint32_t group, uint32_t *ret_open, uint32_t *ret_total) {
+    bool known = group < c->group_count;
+    *ret_open = known ? c->groups[group].open : 0;
+    *ret_total = known ? c->groups[group].total : 0;
+}
+
+bool core_host_is_open(const struct core *c) {
+    return gate_host_open(c);
 }
 
 amount core_queue_depth(const struct core *c, sym kind) {

@@ -9,8 +9,10 @@
  * Orders:     a START has taken its leases, its attempt and its reservation when it is returned. It
  *             is then confirmed (FACT_RUN_STARTED), refused (FACT_ORDER_REFUSED: all three are
  *             given back), or has failed (FACT_RUN_ENDED with OUTCOME_LAUNCH).
- * Restart:    apply the world, then FACT_TASK_ADDED for each stored task in the order of their
- *             numbers, live ones with their state and attempt: leases are rebuilt from them. */
+ * Restart:    FACT_LOADING; the clock and the world; usage, waits; FACT_TASK_ADDED for each stored
+ *             task in the order of their numbers, FACT_RUN_TOKENS for what a live run has reported;
+ *             FACT_LOADED. What to store: below, "what a new core must be told". The new core is as
+ *             the old one was, apart from the pace and a place reserved for an overdue task. */
 #pragma once
 
 #include <stddef.h>
@@ -76,6 +78,49 @@ void verdict_code(const struct verdict *v, const struct symbol_table *symbols, s
 void verdict_sentence(const struct verdict *v, const struct symbol_table *symbols,
                       const struct task_names *names, struct strbuf *out);
 
+/* --- what a new core must be told ------------------------------------------------------------ */
+
+/* The FACT_TASK_ADDED that makes it known to a new core as this one knows it. The two lists are asked
+ * for beside it; what a live run has reported is in core_task. False: no such task. */
+bool core_task_spec(const struct core *core, task_id task, struct task_spec *ret);
+/* Fill at most `max`; return how many there are. A dependency that was done when it was forgotten or
+ * deleted is none any more. */
+size_t core_task_depends(const struct core *core, task_id task, task_id *ret, size_t max);
+size_t core_task_resources(const struct core *core, task_id task, sym *ret, size_t max);
+
+bool core_agent_spec(const struct core *core, sym agent, struct agent_spec *ret);
+bool core_limiter_spec(const struct core *core, sym limiter, struct limiter_spec *ret);
+
+/* The buckets in the window, oldest first. project 0: what is of none. */
+typedef void (*core_usage_each)(void *ctx, const struct usage_spec *bucket);
+void core_usage(const struct core *core, sym project, core_usage_each each, void *ctx);
+typedef void (*core_wait_each)(void *ctx, const struct wait_spec *wait);
+void core_waits(const struct core *core, core_wait_each each, void *ctx);
+
+/* Which of all this is another than when it was last taken: what must be written in this turn. Each is
+ * told once; a function may be NULL. */
+struct core_changes {
+    void (*task)(void *ctx, task_id task);    /* new, changed, or gone */
+    void (*depends)(void *ctx, task_id task); /* just before `task`: so is what it depends on */
+    void (*agent)(void *ctx, sym agent);
+    void (*limiter)(void *ctx, sym limiter);
+    core_usage_each usage; /* what was added to a bucket; negative when it was taken back */
+    core_wait_each wait;
+    void *ctx;
+};
+void core_watch(struct core *core); /* from now on it notes what changes */
+void core_take_changes(struct core *core, const struct core_changes *changes);
+
+/* --- other cores ----------------------------------------------------------------------------- */
+
+/* Decides as the original would, from here on. Costs a copy of its memory; shares nothing; notes no
+ * changes until core_watch. */
+struct core *core_copy(const struct core *core);
+
+/* The START orders that core_decide would give now. Works on a copy. */
+void core_would_start(const struct core *core, void (*each)(void *ctx, const struct order *order),
+                      void *ctx);
+
 /* --- looking --------------------------------------------------------------------------------- */
 
 struct task_view {
@@ -95,9 +140,13 @@ struct task_view {
     time_ms waited; /* that counts for max_wait */
     bool overdue;
     time_ms started_at; /* of the live run */
+    int64_t tokens;     /* reported by the live run so far; -1: none, or it does not run */
 };
 
 bool core_task(const struct core *core, task_id task, struct task_view *ret);
+
+/* The runs that have a process, or are getting one; in no order. */
+void core_each_run(const struct core *core, void (*each)(void *ctx, task_id task), void *ctx);
 
 struct core_counts {
     uint32_t by_state[TASK_STATE_MAX];
@@ -131,6 +180,11 @@ struct limiter_view {
 };
 bool core_limiter(const struct core *core, sym limiter, struct limiter_view *ret);
 
+/* Tasks of a group that are there, and those of them that are not final. */
+void core_group(const struct core *core, uint32_t group, uint32_t *ret_open, uint32_t *ret_total);
+
+bool core_host_is_open(const struct core *core); /* no floor of the policy is undercut */
+
 /* --- admission ------------------------------------------------------------------------------- */
 
 enum admission {
@@ -144,3 +198,10 @@ enum admission core_admission(const struct core *core, amount *ret_depth, amount
 
 /* How many waiting and ready tasks of one kind (0: of all kinds). */
 amount core_queue_depth(const struct core *core, sym kind);
+
+/* Its place among those that wait (waiting and ready); 1: the next. 0: it does not wait. Shares aside;
+ * exact where the order is by number or by age (docs/rules.md §3). Costs the classes, not the tasks. */
+amount core_queue_position(const struct core *core, task_id task);
+
+/* A task that is not final depends on it, is its child, or is in its group: FACT_FORGET is refused. */
+bool core_is_needed(const struct core *core, task_id task);

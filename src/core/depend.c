@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "core/changes.h"
 #include "core/task.h"
 
 static void edge_add(struct core *c, uint32_t task, uint32_t on) {
@@ -55,6 +56,7 @@ void depend_forget(struct core *c, uint32_t task) {
     for (uint32_t e = task_at(c, task)->needed_by; e;) {
         uint32_t next = edge_at(c, e)->next_user;
         struct task *user = task_at(c, edge_at(c, e)->task);
+        change_depends(c, edge_at(c, e)->task);
         uint32_t *link = &user->needs;
         while (*link != e)
             link = &edge_at(c, *link)->next_need;

@@ -29,10 +29,13 @@ enum fact_kind {
     FACT_HOST,
     FACT_BUDGET,   /* the global token budget */
     FACT_USAGE,    /* tokens, starts and completions of a project from before */
+    FACT_WAIT,     /* how much of the time did not count as waiting, from before */
     FACT_EXTERNAL, /* the number of runs of a project or a limiter that the core did not order */
     FACT_PAUSE,
     FACT_RESUME,
-    FACT_TICK, /* decide now, whatever the pace says */
+    FACT_TICK,    /* decide now, whatever the pace says */
+    FACT_LOADING, /* rows follow (core.h: Restart): they are believed, and nothing follows from them */
+    FACT_LOADED, /* that were all */
     /* what people and other programs ask for */
     FACT_TASK_ADDED,
     FACT_SLING,
@@ -61,6 +64,15 @@ enum fact_kind {
     FACT_KIND_MAX,
 };
 
+/* Places that stay with a task between its runs. */
+enum keep {
+    KEEP_TASK = 1, /* it has started, and was neither final nor draft since */
+    KEEP_ROOTS = 2,
+    KEEP_REVIEW = 4,
+    KEEP_PLACE = 8, /* a workspace of its project */
+    KEEP_ALL = 15,
+};
+
 /* What the core needs of a task. What it does not compare (title, prompt, command) stays outside. */
 struct task_spec {
     task_id id;
@@ -75,7 +87,8 @@ struct task_spec {
     size_t resource_count;
     time_ms created_at;
     time_ms ready_since;   /* the wait that counts for max_wait began here */
-    time_ms not_before;    /* with TASK_HELD: when it leaves by itself; 0 = never */
+    time_ms not_before;    /* with TASK_HELD: when it leaves by itself; 0 = never. With
+                              PHASE_DRAINING: when that ends; 0 = as the policy says, from now on */
     uint32_t iteration;    /* from 1 */
     uint32_t attempt;      /* attempts so far */
     enum task_state state; /* not ABSENT; WAITING and READY are the same: the core finds out */
@@ -85,12 +98,21 @@ struct task_spec {
     enum until until;
     enum parent_gate parent_gate;
     bool parallelizable, review, artifact_missing;
-    bool
-        keeps; /* it has started and was neither final nor draft since: its task-long places are its own.
-                   Live tasks keep them anyway */
+    /* enum keep: what is its own between two runs. Of a live task: what it had before this run; it
+     * holds all it needs anyway. */
+    unsigned keeps;
     int32_t retry_max; /* overrides the row "run failed"; -1 = as the policy says */
-    uint16_t failures, launch_failures, losses, restarts; /* counters, when it comes from a store */
-    uint32_t group;                                       /* 0 = none */
+    uint32_t group;    /* 0 = none */
+    /* When it comes from a store: */
+    uint16_t failures, launch_failures, losses, restarts;
+    uint16_t breaker_openings; /* how often its breaker has opened */
+    enum reason reason;        /* of its last change */
+    /* Of a live run: what it becomes at its end. With PHASE_VALIDATING it was validating when it was
+     * told to stop. PHASE_STOPPING without a wish is STOP_CANCEL. */
+    enum stop_wish stop;
+    sym run_agent, run_limiter; /* of a live run; 0, or not known any more: those of its task */
+    bool run_unlimited;         /* of a live run: it has no limiter */
+    time_ms ready_clock;        /* ready_since, on the clock that FACT_WAIT tells of */
 };
 
 struct project_spec {
@@ -118,6 +140,10 @@ struct agent_spec {
     bool roster; /* one worker that is idle or not (document 004); such agents are given tasks in
                     the order in which they were told */
     bool idle;   /* with roster */
+    /* When it comes from a store: */
+    uint32_t launch_failures; /* in a row, of any tasks */
+    uint32_t openings;        /* how often it was closed for them */
+    time_ms closed_until;     /* 0: open */
 };
 
 struct limiter_spec {
@@ -126,6 +152,29 @@ struct limiter_spec {
     time_ms backoff_until; /* 0: open */
     uint32_t hits;
     bool closed; /* until FACT_LIMITER_CLEAR */
+    /* When it comes from a store: */
+    time_ms backoff_since; /* beginning of the current backoff */
+    time_ms last_hit;
+    bool in_backoff;    /* hit, and no success cleared it since: a probe goes first */
+    time_ms ramp_since; /* the success that cleared it; 0: not ramping */
+};
+
+/* What was used in one bucket of the window. */
+struct usage_spec {
+    sym project;    /* 0: of no project (counts only in the global budget) */
+    int64_t tokens; /* of no project: may be negative, to correct the global sum */
+    int32_t starts, completions;
+    int32_t reports;    /* runs that reported `tokens`; 0: as many as completions, unless loading */
+    int64_t unreported; /* charged in the shares to runs that reported none */
+    time_ms at;         /* from a store: the beginning of the bucket */
+};
+
+/* Time that does not count for max_wait, of the tasks of one project with one limiter. Their clock
+ * shows `now − lost` while their gates are open, and `closed_since − lost` while one is closed. */
+struct wait_spec {
+    sym project, limiter; /* limiter 0: none */
+    time_ms lost;
+    time_ms closed_since; /* 0: open */
 };
 
 struct fact {
@@ -152,12 +201,8 @@ struct fact {
             int64_t disk_free_mb, memory_free_mb, load_milli; /* -1: unknown */
         } host;
         amount budget;
-        struct {
-            sym project;    /* 0: of no project (counts only in the global budget) */
-            int64_t tokens; /* of no project: may be negative, to correct the global sum */
-            uint32_t starts, completions;
-            time_ms at;
-        } usage;
+        struct usage_spec usage;
+        struct wait_spec wait; /* while loading */
         struct {
             sym project, limiter; /* one of them */
             uint32_t running;

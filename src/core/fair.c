@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "core/changes.h"
 
 static int64_t bucket_width(time_ms window) {
     return window / WINDOW_BUCKETS > 0 ? window / WINDOW_BUCKETS : 1;
@@ -17,6 +18,10 @@ static int64_t bucket_width(time_ms window) {
 /* Rounds down for times before the epoch too. */
 static int64_t bucket_number(time_ms at, int64_t width) {
     return at >= 0 ? at / width : -((-at + width - 1) / width);
+}
+
+time_ms fair_bucket_begin(const struct core *c, int64_t number) {
+    return number * bucket_width(c->policy.fair_window);
 }
 
 static void bucket_add(struct bucket *sum, const struct bucket *b) {
@@ -72,6 +77,7 @@ void fair_record(struct core *c, uint32_t project, time_ms at, const struct buck
     struct window *w = project ? &c->projects[project].window : &c->unowned;
     bucket_add(window_bucket(w, number), what);
     bucket_add(&w->sum, what);
+    change_usage(c, project, fair_bucket_begin(c, number), what, 1);
     if (!project)
         return;
     bucket_add(&c->window_sum, what);
@@ -94,13 +100,17 @@ void fair_expire(struct core *c) {
 }
 
 /* Each old bucket is put where its end falls in the new window, so that nothing leaves too early. */
-static void window_restamp(struct window *w, int64_t old_width, int64_t new_width, time_ms now) {
+static void window_restamp(struct core *c, uint32_t project, int64_t old_width, int64_t new_width) {
+    struct window *w = project ? &c->projects[project].window : &c->unowned;
     struct window old = *w;
     *w = (struct window){ .sum = old.sum };
     for (size_t i = 0; i < old.count; i++) {
         const struct bucket *b = &old.buckets[old.first + i];
-        time_ms last = time_min((b->number + 1) * old_width - 1, now);
-        bucket_add(window_bucket(w, bucket_number(last, new_width)), b);
+        time_ms last = time_min((b->number + 1) * old_width - 1, c->now);
+        int64_t number = bucket_number(last, new_width);
+        bucket_add(window_bucket(w, number), b);
+        change_usage(c, project, b->number * old_width, b, -1);
+        change_usage(c, project, number * new_width, b, 1);
     }
     freep(&old.buckets);
 }
@@ -109,9 +119,8 @@ void fair_rewindow(struct core *c, time_ms old_window) {
     int64_t old_width = bucket_width(old_window), new_width = bucket_width(c->policy.fair_window);
     if (old_width == new_width)
         return;
-    window_restamp(&c->unowned, old_width, new_width, c->now);
-    for (uint32_t p = 1; p < c->project_count; p++)
-        window_restamp(&c->projects[p].window, old_width, new_width, c->now);
+    for (uint32_t p = 0; p < c->project_count; p++)
+        window_restamp(c, p, old_width, new_width);
     c->window_bucket = INT64_MIN;
     fair_expire(c);
 }

@@ -10,6 +10,7 @@
 
 /* One thing that happened at a time; project 0 counts in no share. */
 void fair_record(struct core *c, uint32_t project, time_ms at, const struct bucket *what);
+time_ms fair_bucket_begin(const struct core *c, int64_t number);
 /* The clock went on: buckets that are too old leave. */
 void fair_expire(struct core *c);
 /* The window's length changed. */

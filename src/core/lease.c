@@ -140,6 +140,32 @@ uint32_t key_resource(struct core *c, sym name) {
     return handle;
 }
 
+void key_use(struct core *c, uint32_t key) {
+    if (key)
+        key_at(c, key)->users++;
+}
+
+void key_drop_if_unused(struct core *c, uint32_t key) {
+    struct key *k = key_at(c, key);
+    if (k->users || k->told || k->outside)
+        return;
+    assert(k->held == 0 && k->parks == 0 && !k->claimed);
+    struct serial_key wanted = { k->project, k->name, k->kind_name };
+    if (k->kind == LEASE_SERIAL)
+        id_map_remove(&c->serial_map, serial_hash(wanted.project, wanted.phase, wanted.kind),
+                      &wanted);
+    else
+        by_symbol_set(k->kind == LEASE_WORKSPACE ? &c->workspace_of : &c->resource_of, k->name, 0);
+    slab_free(&c->keys, key);
+}
+
+void key_unuse(struct core *c, uint32_t key) {
+    if (!key)
+        return;
+    key_at(c, key)->users--;
+    key_drop_if_unused(c, key);
+}
+
 uint16_t lease_missing_kept(const struct core *c, const struct task *t) {
     uint16_t need = TASK_KEEPS_LEASE;
     if (!(t->flags & TASK_HAS_PARENT))
@@ -149,6 +175,18 @@ uint16_t lease_missing_kept(const struct core *c, const struct task *t) {
     if (c->projects[t->project].spec.workspaces_kept)
         need |= TASK_KEEPS_PLACE;
     return need & (uint16_t)~t->flags;
+}
+
+void lease_keep(struct core *c, uint32_t task, unsigned keeps) {
+    struct task *t = task_at(c, task);
+    unsigned which = keeps << TASK_KEEPS_SHIFT & lease_missing_kept(c, t);
+    if (which & TASK_KEEPS_ROOTS)
+        key_take(c, c->key_roots);
+    if (which & TASK_KEEPS_REVIEW)
+        key_take(c, c->projects[t->project].key_review);
+    if (which & TASK_KEEPS_PLACE)
+        key_take(c, c->projects[t->project].key_workspaces);
+    t->flags |= (uint16_t)which;
 }
 
 size_t lease_needs(const struct core *c, uint32_t task, uint32_t agent, uint32_t limiter,

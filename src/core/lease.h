@@ -32,8 +32,17 @@ uint32_t key_serial(struct core *c, uint32_t project, sym phase, uint32_t kind);
 uint32_t key_workspace(struct core *c, sym name);
 uint32_t key_resource(struct core *c, sym name);
 
+/* Rare keys (serial, workspace, resource) are there while a task names them, they are locked from
+ * outside, or a fact has told their cap. */
+void key_use(struct core *c, uint32_t key);
+void key_unuse(struct core *c, uint32_t key);
+void key_drop_if_unused(struct core *c, uint32_t key);
+
 /* Which task-long places it must still take (TASK_KEEPS bits). */
 uint16_t lease_missing_kept(const struct core *c, const struct task *t);
+
+/* Takes those of them that are named by enum keep bits. */
+void lease_keep(struct core *c, uint32_t task, unsigned keeps);
 
 /* Keys this task would have to take now, in the order in which their gates are shown. `agent` and
  * `limiter` are what it would run with. */

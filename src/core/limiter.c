@@ -23,6 +23,7 @@ void limiter_hit(struct core *c, uint32_t limiter, time_ms run_started, time_ms 
     time_ms until = time_max(reset_at, time_add(c->now, delay));
     l->spec.backoff_until = time_max(l->spec.backoff_until, until);
     l->last_hit = c->now;
+    l->changed = true;
     limiter_refresh(c, limiter);
 }
 
@@ -35,12 +36,14 @@ void limiter_success(struct core *c, uint32_t limiter, time_ms run_started) {
     l->in_backoff = false;
     l->spec.hits = 0;
     l->spec.backoff_until = 0;
+    l->changed = true;
     limiter_refresh(c, limiter);
     c->epoch++;
 }
 
 void limiter_close(struct core *c, uint32_t limiter) {
     c->limiters[limiter].spec.closed = true;
+    c->limiters[limiter].changed = true;
 }
 
 void limiter_clear(struct core *c, uint32_t limiter) {
@@ -49,6 +52,7 @@ void limiter_clear(struct core *c, uint32_t limiter) {
     l->spec.hits = 0;
     l->spec.backoff_until = 0;
     l->in_backoff = l->ramping = false;
+    l->changed = true;
     limiter_refresh(c, limiter);
     c->epoch++;
 }

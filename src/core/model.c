@@ -40,6 +40,14 @@ static const char *const run_phases[] = {
 };
 DEFINE_NAMES(run_phase, run_phase_name, run_phases, PHASE_MAX)
 
+static const char *const stop_wishes[] = {
+    [STOP_NONE] = "none",
+    [STOP_CANCEL] = "cancel",
+    [STOP_INVALIDATE] = "invalidate",
+    [STOP_ORPHAN] = "orphan",
+};
+DEFINE_NAMES(stop_wish, stop_wish_name, stop_wishes, STOP_WISH_MAX)
+
 static const char *const untils[] = {
     [UNTIL_EXIT] = "exit",
     [UNTIL_DONE] = "done",

@@ -54,6 +54,9 @@ enum run_phase {
     PHASE_MAX,
 };
 
+/* A stop that was ordered, and what the task becomes at the end of its run. */
+enum stop_wish { STOP_NONE, STOP_CANCEL, STOP_INVALIDATE, STOP_ORPHAN, STOP_WISH_MAX };
+
 /* How a task is finished. */
 enum until {
     UNTIL_EXIT,     /* exit code 0 */
@@ -175,6 +178,7 @@ enum reason {
 const char *task_state_name(enum task_state state);
 const char *hold_name(enum hold hold);
 const char *run_phase_name(enum run_phase phase);
+const char *stop_wish_name(enum stop_wish wish);
 const char *until_name(enum until until);
 const char *parent_gate_name(enum parent_gate gate);
 const char *outcome_name(enum outcome outcome);

@@ -10,10 +10,12 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "core/fair.h"
+#include "core/gates.h"
 #include "core/lease.h"
+#include "core/limiter.h"
 #include "core/score.h"
 
-static bool created_before(const void *ctx, uint32_t a, uint32_t b) {
+bool queue_created_before(const void *ctx, uint32_t a, uint32_t b) {
     const struct core *c = ctx;
     const struct task *ta = task_at(c, a), *tb = task_at(c, b);
     if ((c->policy.order & ORDER_BY_CREATED) && ta->created_at != tb->created_at)
@@ -26,11 +28,15 @@ static bool ready_before(const void *ctx, uint32_t a, uint32_t b) {
     const struct task *ta = task_at(c, a), *tb = task_at(c, b);
     if (ta->ready_clock != tb->ready_clock)
         return ta->ready_clock < tb->ready_clock;
-    return created_before(c, a, b);
+    return queue_created_before(c, a, b);
+}
+
+static time_ms domain_clock(const struct core *c, const struct domain *d) {
+    return (d->closed ? d->closed_since : c->now) - d->lost;
 }
 
 time_ms queue_waited(const struct core *c, const struct task *t) {
-    return domain_at(c, class_at(c, t->cls)->domain)->clock - t->ready_clock;
+    return domain_clock(c, domain_at(c, class_at(c, t->cls)->domain)) - t->ready_clock;
 }
 
 bool queue_overdue(const struct core *c, const struct task *t) {
@@ -66,14 +72,21 @@ bool queue_class_same(const void *ctx, uint32_t handle, const void *wanted) {
            && k->penalty == w->penalty && k->needs_kept == w->needs_kept;
 }
 
-/* The clock of a (project, limiter). */
-static uint32_t domain_of(struct core *c, uint32_t project, uint32_t limiter) {
-    struct project *p = &c->projects[project];
-    for (uint32_t d = p->domains; d; d = domain_at(c, d)->next) {
+/* The clock of a (project, limiter), or 0. */
+static uint32_t find_domain(const struct core *c, uint32_t project, uint32_t limiter) {
+    for (uint32_t d = c->projects[project].domains; d; d = domain_at(c, d)->next) {
         if (domain_at(c, d)->limiter == limiter)
             return d;
     }
-    uint32_t handle = slab_alloc(&c->domains);
+    return 0;
+}
+
+static uint32_t domain_of(struct core *c, uint32_t project, uint32_t limiter) {
+    struct project *p = &c->projects[project];
+    uint32_t handle = find_domain(c, project, limiter);
+    if (handle)
+        return handle;
+    handle = slab_alloc(&c->domains);
     struct domain *d = domain_at(c, handle);
     d->limiter = limiter;
     d->next = p->domains;
@@ -81,8 +94,65 @@ static uint32_t domain_of(struct core *c, uint32_t project, uint32_t limiter) {
     return handle;
 }
 
-time_ms queue_clock(struct core *c, uint32_t project, uint32_t limiter) {
-    return domain_at(c, domain_of(c, project, limiter))->clock;
+time_ms queue_clock(const struct core *c, uint32_t project, uint32_t limiter) {
+    uint32_t domain = find_domain(c, project, limiter);
+    return domain ? domain_clock(c, domain_at(c, domain)) : c->now; /* as a new one would stand */
+}
+
+void queue_clock_begin(struct core *c, uint32_t project, uint32_t limiter) {
+    (void)domain_of(c, project, limiter);
+}
+
+struct wait_spec queue_wait_spec(const struct core *c, uint32_t project, const struct domain *d) {
+    return (struct wait_spec){ .project = c->projects[project].spec.id,
+                               .limiter = c->limiters[d->limiter].spec.id,
+                               .lost = d->lost,
+                               .closed_since = d->closed ? d->closed_since : 0 };
+}
+
+void queue_set_wait(struct core *c, uint32_t project, uint32_t limiter, const struct wait_spec *w) {
+    struct domain *d = domain_at(c, domain_of(c, project, limiter));
+    d->lost = w->lost;
+    d->closed = w->closed_since > 0;
+    d->closed_since = w->closed_since;
+    d->told = true;
+}
+
+bool queue_wait_is_told(const struct core *c, uint32_t project, uint32_t limiter) {
+    uint32_t domain = find_domain(c, project, limiter);
+    return domain && domain_at(c, domain)->told;
+}
+
+/* A clock goes on where nothing but leases and pace can stop a task. */
+static void domain_goes_on(struct core *c, struct domain *d, bool open) {
+    if (open == !d->closed)
+        return;
+    if (open)
+        d->lost += c->now - d->closed_since;
+    else
+        d->closed_since = c->now;
+    d->closed = !open;
+    d->changed = true;
+}
+
+void queue_clocks_look(struct core *c) {
+    bool world_open = !c->paused && gate_host_open(c) && gate_budget_open(c, 0);
+    for (uint32_t p = 1; p < c->project_count; p++) {
+        const struct project *project = &c->projects[p];
+        bool open =
+            project->domains && world_open && gate_project_open(project) && gate_budget_open(c, p);
+        for (uint32_t h = project->domains; h; h = domain_at(c, h)->next) {
+            struct domain *d = domain_at(c, h);
+            domain_goes_on(c, d, open && limiter_open(c, d->limiter));
+        }
+    }
+}
+
+void queue_clocks_begin(struct core *c, time_ms at) {
+    for (uint32_t p = 1; p < c->project_count; p++) {
+        for (uint32_t h = c->projects[p].domains; h; h = domain_at(c, h)->next)
+            domain_at(c, h)->lost += at - c->now;
+    }
 }
 
 static uint32_t class_of(struct core *c, const struct task *t) {
@@ -110,11 +180,12 @@ static uint32_t class_of(struct core *c, const struct task *t) {
 /* Nobody is in it and nobody will come back to it. */
 static void class_drop_if_empty(struct core *c, uint32_t handle) {
     struct queue_class *k = class_at(c, handle);
-    if (k->by_created.count || k->parked_by_ready.count || k->parks)
+    if (k->by_created.count || k->parked_by_created.count || k->parks)
         return;
     id_map_remove(&c->class_map, hash_of(k), k);
     order_list_finish(&k->by_created);
     order_list_finish(&k->by_ready);
+    order_list_finish(&k->parked_by_created);
     order_list_finish(&k->parked_by_ready);
     k->domain = 0; /* not in use */
     slab_free(&c->classes, handle);
@@ -151,7 +222,7 @@ static void class_unlisted(struct core *c, uint32_t handle) {
 static void class_insert(struct core *c, uint32_t task) {
     uint32_t handle = task_at(c, task)->cls;
     struct queue_class *k = class_at(c, handle);
-    order_list_insert(&k->by_created, task, created_before, c);
+    order_list_insert(&k->by_created, task, queue_created_before, c);
     order_list_insert(&k->by_ready, task, ready_before, c);
     if (k->by_created.count == 1)
         class_listed(c, handle);
@@ -161,7 +232,7 @@ static void class_insert(struct core *c, uint32_t task) {
 static void class_remove(struct core *c, uint32_t task) {
     uint32_t handle = task_at(c, task)->cls;
     struct queue_class *k = class_at(c, handle);
-    order_list_remove(&k->by_created, task, created_before, c);
+    order_list_remove(&k->by_created, task, queue_created_before, c);
     order_list_remove(&k->by_ready, task, ready_before, c);
     if (k->by_created.count == 0)
         class_unlisted(c, handle);
@@ -233,16 +304,18 @@ static void park_insert(struct core *c, uint32_t task, uint32_t key) {
     t->park = park_of(c, key, t->cls);
     t->flags |= TASK_PARKED;
     struct park *park = park_at(c, t->park);
-    order_list_insert(&park->by_created, task, created_before, c);
+    order_list_insert(&park->by_created, task, queue_created_before, c);
     order_list_insert(&park->by_ready, task, ready_before, c);
+    order_list_insert(&class_at(c, t->cls)->parked_by_created, task, queue_created_before, c);
     order_list_insert(&class_at(c, t->cls)->parked_by_ready, task, ready_before, c);
 }
 
 static void park_remove(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
     struct park *park = park_at(c, t->park);
-    order_list_remove(&park->by_created, task, created_before, c);
+    order_list_remove(&park->by_created, task, queue_created_before, c);
     order_list_remove(&park->by_ready, task, ready_before, c);
+    order_list_remove(&class_at(c, t->cls)->parked_by_created, task, queue_created_before, c);
     order_list_remove(&class_at(c, t->cls)->parked_by_ready, task, ready_before, c);
     t->flags &= (uint16_t)~TASK_PARKED;
 }
@@ -251,7 +324,7 @@ static void wake(struct core *c, uint32_t handle, uint32_t task) {
     struct park *park = park_at(c, handle);
     park_remove(c, task);
     park->awake++;
-    if (!park->awake_created || created_before(c, task, park->awake_created))
+    if (!park->awake_created || queue_created_before(c, task, park->awake_created))
         park->awake_created = task;
     if (!park->awake_ready || ready_before(c, task, park->awake_ready))
         park->awake_ready = task;
@@ -265,7 +338,7 @@ static void park_wake(struct core *c, uint32_t handle) {
     if (!key_has_place(c, park->key, 0))
         return;
     uint32_t task = order_list_first(&park->by_created);
-    if (task && (!park->awake_created || created_before(c, task, park->awake_created)))
+    if (task && (!park->awake_created || queue_created_before(c, task, park->awake_created)))
         wake(c, handle, task);
     task = order_list_first(&park->by_ready);
     if (task && (!park->awake_ready || ready_before(c, task, park->awake_ready)))
@@ -316,7 +389,7 @@ void queue_enter(struct core *c, uint32_t task, time_ms waited) {
     struct task *t = task_at(c, task);
     t->cls = class_of(c, t);
     t->park = 0;
-    t->ready_clock = domain_at(c, class_at(c, t->cls)->domain)->clock - waited;
+    t->ready_clock = domain_clock(c, domain_at(c, class_at(c, t->cls)->domain)) - waited;
     uint32_t key = queue_refusing_key(c, task);
     if (key)
         park_insert(c, task, key);
@@ -368,17 +441,9 @@ void queue_fill(struct core *c) {
     c->epoch++;
 }
 
-bool queue_before(const struct core *c, uint32_t a, uint32_t b) {
+bool queue_before_by_rank(const struct core *c, uint32_t a, uint32_t b) {
     const struct task *ta = task_at(c, a), *tb = task_at(c, b);
     unsigned order = c->policy.order;
-    if (order & ORDER_BY_OVERDUE) {
-        time_ms wa = queue_waited(c, ta), wb = queue_waited(c, tb);
-        bool oa = wa >= c->policy.max_wait, ob = wb >= c->policy.max_wait;
-        if (oa != ob)
-            return oa;
-        if (oa && wa != wb)
-            return wa > wb;
-    }
     if ((order & ORDER_BY_PRIORITY) && ta->priority != tb->priority)
         return ta->priority < tb->priority;
     if (order & ORDER_BY_SCORE) {
@@ -386,5 +451,17 @@ bool queue_before(const struct core *c, uint32_t a, uint32_t b) {
         if (sa != sb)
             return sa > sb;
     }
-    return created_before(c, a, b);
+    return queue_created_before(c, a, b);
+}
+
+bool queue_before(const struct core *c, uint32_t a, uint32_t b) {
+    if (c->policy.order & ORDER_BY_OVERDUE) {
+        time_ms wa = queue_waited(c, task_at(c, a)), wb = queue_waited(c, task_at(c, b));
+        bool oa = wa >= c->policy.max_wait, ob = wb >= c->policy.max_wait;
+        if (oa != ob)
+            return oa;
+        if (oa && wa != wb)
+            return wa > wb;
+    }
+    return queue_before_by_rank(c, a, b);
 }

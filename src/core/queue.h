@@ -14,8 +14,16 @@ void queue_enter(struct core *c, uint32_t task, time_ms waited);
 /* It is ready no more, or its class is about to change; returns what it has waited. */
 time_ms queue_leave(struct core *c, uint32_t task);
 void queue_wake(struct core *c, uint32_t key); /* the key has a place for others */
-/* How long, in all, tasks of a project with this limiter have waited. */
-time_ms queue_clock(struct core *c, uint32_t project, uint32_t limiter);
+/* The clock by which tasks of a project with this limiter wait: it stands while a gate is closed. */
+time_ms queue_clock(const struct core *c, uint32_t project, uint32_t limiter);
+void queue_clock_begin(struct core *c, uint32_t project, uint32_t limiter); /* if it is new */
+struct wait_spec queue_wait_spec(const struct core *c, uint32_t project, const struct domain *d);
+void queue_set_wait(struct core *c, uint32_t project, uint32_t limiter, const struct wait_spec *w);
+/* FACT_WAIT has told of that clock. */
+bool queue_wait_is_told(const struct core *c, uint32_t project, uint32_t limiter);
+/* Which clocks go on from now, and which stand? Looked at when the time is about to change. */
+void queue_clocks_look(struct core *c);
+void queue_clocks_begin(struct core *c, time_ms at); /* the first time that is told */
 
 /* Around a change of what classes or their order are made of: everybody out, everybody in again. What
  * a task has waited stays. */
@@ -41,6 +49,8 @@ time_ms queue_class_overdue_from(const struct core *c, const struct queue_class 
 
 /* Does task a come before b, both of one project? Everything after the project parts of the order. */
 bool queue_before(const struct core *c, uint32_t a, uint32_t b);
+bool queue_before_by_rank(const struct core *c, uint32_t a, uint32_t b); /* overdue or not */
+bool queue_created_before(const void *ctx, uint32_t a, uint32_t b);      /* the last part of it */
 
 /* For the map of classes. */
 bool queue_class_same(const void *ctx, uint32_t handle, const void *wanted);

@@ -14,21 +14,27 @@
 #define RESOURCES_MAX 16
 #define NEEDS_MAX     (9 + RESOURCES_MAX)
 
+#define TASK_KEEPS_SHIFT 4 /* from enum keep */
+
 enum task_flag {
     TASK_PARALLELIZABLE = 1u << 0,
     TASK_REVIEW = 1u << 1,
     TASK_ARTIFACT_MISSING = 1u << 2,
     TASK_HAS_PARENT = 1u << 3,
-    TASK_KEEPS_LEASE = 1u << 4, /* task:ID, from the first start until final or draft */
-    TASK_KEEPS_ROOTS = 1u << 5,
-    TASK_KEEPS_REVIEW = 1u << 6,
-    TASK_KEEPS_PLACE = 1u << 7, /* a workspace of its project */
-    TASK_WAS_DONE = 1u << 10,   /* absent now; it was done when it was forgotten */
-    TASK_OWN_LIMITER = 1u << 9, /* not its agent's */
+    TASK_KEEPS_LEASE =
+        KEEP_TASK << TASK_KEEPS_SHIFT, /* task:ID, from the first start until final or draft */
+    TASK_KEEPS_ROOTS = KEEP_ROOTS << TASK_KEEPS_SHIFT,
+    TASK_KEEPS_REVIEW = KEEP_REVIEW << TASK_KEEPS_SHIFT,
+    TASK_KEEPS_PLACE = KEEP_PLACE << TASK_KEEPS_SHIFT, /* a workspace of its project */
     TASK_PARKED = 1u << 8,      /* not in its class's queue: `park` says where */
+    TASK_OWN_LIMITER = 1u << 9, /* not its agent's */
+    TASK_TOLD_READY = 1u << 10, /* while loading: ready_clock is what was told */
+    TASK_LISTED = 1u << 11,     /* in the list of those that lack a prerequisite */
+    TASK_REWIRED = 1u << 13,    /* with CHANGED: so are its dependencies */
+    TASK_CHANGED = 1u << 12,    /* noted for core_take_changes */
 };
 
-#define TASK_KEEPS (TASK_KEEPS_LEASE | TASK_KEEPS_ROOTS | TASK_KEEPS_REVIEW | TASK_KEEPS_PLACE)
+#define TASK_KEEPS (KEEP_ALL << TASK_KEEPS_SHIFT)
 
 struct task {
     task_id id;
@@ -56,17 +62,14 @@ struct task {
     uint8_t state, hold, reason, until, parent_gate;
 };
 
-/* A stop that was ordered, and what the task becomes at the end of its run. */
-enum stop_wish { STOP_NONE, STOP_CANCEL, STOP_INVALIDATE, STOP_ORPHAN };
-
 struct run {
     uint32_t task;
     uint32_t next, prev;     /* in its project's list of runs that are charged */
     uint32_t agent, limiter; /* indexes; a roster agent may bring its own limiter */
     uint8_t phase, wish, key_count;
-    bool adopted;      /* it was live when its task was added */
-    bool unasked;      /* draining, added so: its children may not be there yet */
-    uint32_t tick;     /* the tick its start was counted in; 0: none */
+    bool adopted;  /* it was live when its task was added: how long it had waited nobody knows */
+    bool unasked;  /* draining, added so: its children may not be there yet */
+    uint32_t tick; /* the tick its start was counted in; 0: none */
     uint16_t kept_new; /* TASK_KEEPS bits that this start has set */
     time_ms started_at;
     int64_t reported;         /* tokens so far; -1: none yet */
@@ -84,6 +87,8 @@ struct key {
     uint32_t parks;       /* first of its parks */
     bool claimed;         /* one place is reserved for the task of the claim */
     uint32_t owner;       /* project index for per-project keys */
+    uint32_t users;       /* rare keys: tasks that name it */
+    bool told;            /* rare keys: by a fact of its own */
 };
 
 /* Tasks of one class that a rare key refused, best first. */
@@ -105,14 +110,15 @@ struct queue_class {
     uint32_t position;   /* in its project's list */
     uint32_t domain;
     uint32_t parks; /* how many parks name it */
-    struct order_list by_created, by_ready, parked_by_ready;
+    struct order_list by_created, by_ready, parked_by_created, parked_by_ready;
 };
 
-/* The wait clock of one (project, limiter). */
+/* The wait clock of one (project, limiter): struct wait_spec says how it goes. */
 struct domain {
     uint32_t limiter;
     uint32_t next; /* in the project's list */
-    time_ms clock;
+    bool closed, told, changed;
+    time_ms lost, closed_since;
 };
 
 struct bucket {
@@ -163,6 +169,7 @@ struct agent {
     uint32_t launch_failures;
     uint32_t openings;
     time_ms closed_until; /* 0: open */
+    bool changed;         /* noted for core_take_changes */
 };
 
 struct limiter {
@@ -174,6 +181,7 @@ struct limiter {
     time_ms last_hit;
     bool ramping; /* since the success that cleared it */
     time_ms ramp_since;
+    bool changed; /* noted for core_take_changes */
 };
 
 struct edge {
@@ -195,6 +203,15 @@ struct group {
 struct by_symbol {
     uint32_t *index;
     size_t capacity;
+};
+
+/* What must be written down since it was last taken. */
+struct changes {
+    bool on;
+    task_id *tasks;
+    size_t task_count, task_capacity;
+    struct usage_spec *usage;
+    size_t usage_count, usage_capacity;
 };
 
 struct claim {

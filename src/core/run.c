@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "base/alloc.h"
+#include "core/changes.h"
 #include "core/fair.h"
 #include "core/lease.h"
 #include "core/limiter.h"
@@ -30,6 +31,28 @@ static uint32_t run_new(struct core *c, uint32_t task, uint32_t agent) {
     return handle;
 }
 
+/* Who had it, where that is not what its task would say now. */
+static void run_set_told(struct core *c, uint32_t run, const struct task_spec *spec) {
+    struct run *r = run_at(c, run);
+    uint32_t limiter = by_symbol_get(&c->limiter_of, spec->run_limiter);
+    if (limiter || spec->run_unlimited)
+        r->limiter = limiter;
+    if (spec->started_at > 0 && spec->started_at < c->now)
+        r->started_at = spec->started_at;
+}
+
+static void adopt_draining(struct core *c, uint32_t task, const struct task_spec *spec) {
+    struct run *r = run_at(c, task_at(c, task)->run);
+    lease_give_run(c, task_at(c, task)->run);
+    time_ms until = spec->not_before > 0 ? spec->not_before : time_add(c->now, c->policy.drain);
+    task_set_timer(c, task, until);
+    r->unasked = !c->loading; /* else it is asked when all are there */
+    if (c->loading)
+        return;
+    c->adopted = xgrow(c->adopted, &c->adopted_capacity, c->adopted_count + 1, sizeof(*c->adopted));
+    c->adopted[c->adopted_count++] = task;
+}
+
 static void run_drop(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
     c->projects[t->project].live--;
@@ -50,28 +73,26 @@ void run_start(struct core *c, uint32_t task, uint32_t agent) {
 
 void run_adopt(struct core *c, uint32_t task, const struct task_spec *spec) {
     struct task *t = task_at(c, task);
-    enum run_phase phase = spec->phase;
-    uint32_t run = run_new(c, task, 0);
-    run_at(c, run)->adopted = true;
-    if (spec->started_at > 0 && spec->started_at < c->now)
-        run_at(c, run)->started_at = spec->started_at;
-    fair_record(c, t->project, c->now, &(struct bucket){ .starts = 1 });
+    uint32_t run = run_new(c, task, by_symbol_get(&c->agent_of, spec->run_agent));
+    struct run *r = run_at(c, run);
+    run_set_told(c, run, spec);
+    r->adopted = !c->loading || spec->ready_since == 0;
+    if (!c->loading) /* else it is in the usage that was told */
+        fair_record(c, t->project, r->started_at, &(struct bucket){ .starts = 1 });
+    lease_keep(c, task, spec->keeps);
     lease_take_all(c, run);
-    run_at(c, run)->phase = (uint8_t)phase;
-    if (phase == PHASE_VALIDATING)
+    r->phase = (uint8_t)spec->phase;
+    if (spec->phase == PHASE_VALIDATING)
         lease_give_limiter(c, run);
-    if (phase == PHASE_STOPPING)
-        run_at(c, run)->wish = STOP_CANCEL;
-    if (phase == PHASE_DRAINING) {
-        lease_give_run(c, run);
-        task_set_timer(c, task, time_add(c->now, c->policy.drain));
-        run_at(c, run)->unasked = true;
-        c->adopted =
-            xgrow(c->adopted, &c->adopted_capacity, c->adopted_count + 1, sizeof(*c->adopted));
-        c->adopted[c->adopted_count++] = task;
-    } else {
-        fair_reserve(c, run);
+    if (spec->phase == PHASE_DRAINING) {
+        adopt_draining(c, task, spec);
+        return;
     }
+    if (spec->phase == PHASE_STOPPING || spec->stop != STOP_NONE) {
+        r->phase = PHASE_STOPPING;
+        r->wish = (uint8_t)(spec->stop ? spec->stop : STOP_CANCEL);
+    }
+    fair_reserve(c, run);
 }
 
 /* What a stop that was ordered makes of the end. False: nothing was ordered, or success was first. */
@@ -90,6 +111,8 @@ static bool end_by_wish(struct core *c, uint32_t task, enum stop_wish wish, bool
     case STOP_ORPHAN:
         run_end_drain(c, task, TASK_FAILED, REASON_ORPHANED);
         return true;
+    case STOP_WISH_MAX:
+        break;
     }
     return false;
 }
@@ -129,6 +152,7 @@ bool run_order_stop(struct core *c, uint32_t task, enum stop_wish wish, enum rea
         order_push(c, ORDER_STOP, task)->reason = reason;
     if (wish > (enum stop_wish)r->wish)
         r->wish = (uint8_t)wish;
+    change_task(c, task);
     r->phase = PHASE_STOPPING;
     return true;
 }
@@ -162,6 +186,7 @@ static bool count_launch_on_agent(struct core *c, uint32_t agent) {
         return true;
     if (c->now < a->closed_until)
         return false;
+    a->changed = true;
     if (a->launch_failures < UINT32_MAX)
         a->launch_failures++;
     if (a->launch_failures < c->policy.breaker.agent_max || c->policy.breaker.reset == TIME_NEVER)
@@ -176,6 +201,7 @@ static void agent_works(struct core *c, uint32_t agent) {
     struct agent *a = &c->agents[agent];
     if (a->closed_until > c->now)
         c->epoch++;
+    a->changed |= a->launch_failures || a->openings || a->closed_until;
     a->launch_failures = a->openings = 0;
     a->closed_until = 0;
 }
@@ -209,6 +235,7 @@ static void end_ok(struct core *c, uint32_t task) {
             (struct change){ .to = TASK_HELD, .reason = REASON_REVIEW, .hold = HOLD_REVIEW });
     } else if (c->policy.drain > 0 && tree_keeps_draining(c, task)) {
         run_at(c, t->run)->phase = PHASE_DRAINING;
+        run_at(c, t->run)->wish = STOP_NONE; /* its success was first */
         task_become(c, task, (struct change){ .to = TASK_RUNNING, .reason = REASON_DRAIN });
         task_set_timer(c, task, time_add(c->now, c->policy.drain));
     } else {

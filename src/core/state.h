@@ -12,6 +12,7 @@ struct core {
     struct policy policy;
     time_ms now;
     bool paused, clock_told;
+    bool loading; /* rows are told: nothing follows from them yet */
     amount budget;
     int64_t host_disk, host_memory, host_load;
 
@@ -51,6 +52,9 @@ struct core {
     amount tick_starts;
     uint32_t tick_number;
     bool tick_running, tick_asked, ticked; /* ticked: last_start is one */
+
+    struct order_list waiting; /* those that lack a prerequisite, by age */
+    struct changes changes;
 
     struct order *orders;
     size_t order_count, order_capacity;

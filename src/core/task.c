@@ -5,9 +5,11 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "core/changes.h"
 #include "core/depend.h"
 #include "core/fair.h"
 #include "core/lease.h"
+#include "core/position.h"
 #include "core/queue.h"
 #include "core/tree.h"
 
@@ -111,8 +113,11 @@ void task_become(struct core *c, uint32_t task, struct change change) {
     struct task *t = task_at(c, task);
     enum task_state from = t->state, to = change.to;
     assert(task_may_become(from, to));
+    change_task(c, task);
     if (from == TASK_READY)
         (void)queue_leave(c, task);
+    if (from == TASK_WAITING)
+        position_unlist(c, task);
     if (t->timer)
         timer_heap_remove(&c->timers, t->timer);
     t->not_before = 0;
@@ -168,11 +173,10 @@ void task_reset_counters(struct task *t) {
 bool task_parent_passed(const struct core *c, const struct task *t) {
     if (!(t->flags & TASK_HAS_PARENT) || t->parent_gate == PARENT_NONE)
         return true;
-    const struct task *parent = task_at(c, t->parent);
-    return parent->state == TASK_DONE || (parent->flags & TASK_WAS_DONE);
+    return task_at(c, t->parent)->state == TASK_DONE;
 }
 
-static bool prerequisites(const struct core *c, const struct task *t) {
+bool task_has_prerequisites(const struct core *c, const struct task *t) {
     return t->unmet == 0 && !(t->flags & TASK_ARTIFACT_MISSING) && task_parent_passed(c, t);
 }
 
@@ -182,7 +186,7 @@ static bool launches_spent(const struct core *c, const struct task *t) {
 }
 
 bool task_may_be_ready(const struct core *c, const struct task *t) {
-    return prerequisites(c, t) && !launches_spent(c, t);
+    return task_has_prerequisites(c, t) && !launches_spent(c, t);
 }
 
 static void look(struct core *c, uint32_t task) {
@@ -202,7 +206,9 @@ static void look(struct core *c, uint32_t task) {
     }
     if (state == TASK_HELD)
         return;
-    bool ready = prerequisites(c, t);
+    bool ready = task_has_prerequisites(c, t);
+    if (!ready && state == TASK_WAITING)
+        position_list(c, task);
     if (ready == (state == TASK_READY))
         return;
     if (ready && launches_spent(c, t))
@@ -214,7 +220,7 @@ static void look(struct core *c, uint32_t task) {
 }
 
 void task_settle(struct core *c) {
-    for (size_t i = 0; i < c->pending_count; i++)
+    for (size_t i = 0; i < c->pending_count && !c->loading; i++)
         look(c, c->pending[i]);
     c->pending_count = 0;
 }

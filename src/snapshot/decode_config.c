@@ -1,12 +1,13 @@
 /* decode_config.c: the nested configuration as dotted keys.
  *
- * {"limits": {"runs": 10}} becomes limits.runs = "10"; a list becomes its items with commas between.
+ * {"limits": {"runs": 10}} becomes limits.runs = "10"; a list becomes a JSON array of texts.
  * What a key means is config/'s business. Nothing is set here: the preset has to come first, and
  * may stand last in the file. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/json_write.h"
 #include "snapshot/decode.h"
 
 #define PATH_MAX_BYTES 1000
@@ -21,9 +22,10 @@ static int add_value(struct reader *r, const char *value) {
     return 0;
 }
 
-static int append_scalar(struct reader *r, const struct json_token *token, struct error *err) {
+static int print_scalar(struct reader *r, const struct json_token *token, struct strbuf *out,
+                        struct error *err) {
     if (token->kind == JSON_BOOL) {
-        strbuf_puts(&r->value, token->boolean ? "true" : "false");
+        strbuf_puts(out, token->boolean ? "true" : "false");
         return 0;
     }
     if (token->length > 0) {
@@ -31,7 +33,7 @@ static int append_scalar(struct reader *r, const struct json_token *token, struc
         if (result < 0)
             return result;
     }
-    strbuf_add(&r->value, token->text, token->length);
+    strbuf_add(out, token->text, token->length);
     return 0;
 }
 
@@ -57,14 +59,22 @@ static int in_list(struct reader *r, struct frame *frame, const struct json_toke
                    struct error *err) {
     if (token->kind == JSON_LIST_END) {
         r->depth--;
+        strbuf_putc(&r->value, ']');
         return add_value(r, strbuf_text(&r->value));
     }
     if (token->kind != JSON_BOOL && token->kind != JSON_NUMBER && token->kind != JSON_TEXT)
         return error_set(err, -EINVAL, "'%s' must be a list of plain values",
                          strbuf_text(&r->path));
+    _cleanup_(strbuf_finish) struct strbuf item = STRBUF_INIT;
+    int result = print_scalar(r, token, &item, err);
+    if (result < 0)
+        return result;
     if (frame->count++ > 0)
         strbuf_puts(&r->value, ", ");
-    return append_scalar(r, token, err);
+    struct json_writer w;
+    json_write_init(&w, &r->value, false);
+    json_write_string(&w, strbuf_text(&item));
+    return 0;
 }
 
 int decode_config(struct reader *r, struct frame *frame, const struct json_token *token,
@@ -85,6 +95,7 @@ int decode_config(struct reader *r, struct frame *frame, const struct json_token
         *inner = (struct frame){ .kind = FRAME_CONFIG_LIST };
         r->depth++;
         strbuf_clear(&r->value);
+        strbuf_putc(&r->value, '[');
         return 0;
     case JSON_OBJECT_END:
     case JSON_LIST_END:
@@ -96,6 +107,6 @@ int decode_config(struct reader *r, struct frame *frame, const struct json_token
         break;
     }
     strbuf_clear(&r->value);
-    int result = append_scalar(r, token, err);
+    int result = print_scalar(r, token, &r->value, err);
     return result < 0 ? result : add_value(r, strbuf_text(&r->value));
 }

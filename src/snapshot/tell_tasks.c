@@ -31,7 +31,8 @@ static void fill_state(const struct task_record *task, time_ms now, struct task_
         ret->started_at = task->started_at == ABSENT_TIME ? 0 : task->started_at;
     }
     ret->attempt = task->attempt_given ? task->attempt_given - 1 : live;
-    ret->keeps = ret->attempt > 0 && !task_state_is_final(ret->state) && ret->state != TASK_DRAFT;
+    if (ret->attempt > 0 && !task_state_is_final(ret->state) && ret->state != TASK_DRAFT)
+        ret->keeps = KEEP_ALL;
 }
 
 static void fill_spec(struct teller *t, const struct task_record *task, struct task_spec *ret) {

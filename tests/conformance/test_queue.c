@@ -1,6 +1,6 @@
 /* test_queue.c: coming in, staying, being taken out.
  *
- * Rows 5, 68, 69, 100, 101, 116, 121, 125, 132, 156. */
+ * Rows 5, 68, 69, 97, 100, 101, 116, 121, 125, 132, 156. */
 #include <errno.h>
 #include <string.h>
 
@@ -200,6 +200,49 @@ static void f121_counts_of_queued_ready_and_active(void **state) {
     assert_int_equal(counts.runs_cap, 2);
 }
 
+/* --- which place ------------------------------------------------------------------------------ */
+
+static amount place_of(struct world *w, const char *task) {
+    return core_queue_position(w->core, world_number(w, task));
+}
+
+static void
+f097_queue_position_is_the_number_of_queued_tasks_with_a_lower_number_and_one(void **state) {
+    (void)state;
+    WORLD(w, "conductor");
+    world_set(w, "limits.runs", "1");
+    add_tasks(w, "root", 4, (struct given){ 0 });
+    world_add(w, "blocked", (struct given){ .after = { "root1" } });
+    world_add(w, "last", (struct given){ .workspace = "/tmp/one" });
+    world_decide(w);
+    assert_int_equal(place_of(w, "root1"), 0); /* it was started at once */
+    assert_int_equal(place_of(w, "root2"), 1);
+    assert_int_equal(place_of(w, "root4"), 3);
+    assert_int_equal(place_of(w, "blocked"), 4); /* queued is queued, ready or not */
+    assert_int_equal(place_of(w, "last"), 5);
+    world_hold(w, "root3", HOURS(1));
+    assert_int_equal(place_of(w, "root3"), 0);
+    assert_int_equal(place_of(w, "root4"), 2);
+    world_ends(w, "root1", OUTCOME_OK);
+    assert_int_equal(place_of(w, "blocked"), 2);
+    assert_int_equal(place_of(w, "last"), 3);
+    assert_int_equal(core_queue_position(w->core, 4711), 0);
+}
+
+static void f097_default_queue_position_follows_priority_and_age(void **state) {
+    (void)state;
+    WORLD(w, "sluice");
+    world_pause(w);
+    world_add(w, "old", (struct given){ .created_ago = MINUTES(20) });
+    world_add(w, "new", (struct given){ 0 });
+    world_add(w, "urgent", (struct given){ .priority = 1 });
+    world_add(w, "another", (struct given){ .project = "other" });
+    assert_int_equal(place_of(w, "urgent"), 1);
+    assert_int_equal(place_of(w, "old"), 2);
+    assert_int_equal(place_of(w, "new"), 3);
+    assert_int_equal(place_of(w, "another"), 4); /* shares aside */
+}
+
 RUN_TESTS(TEST(f068_f156_queue_longer_than_4_times_the_runs_warns),
           TEST(f068_soft_limit_is_at_least_8), TEST(f069_queue_of_twice_the_soft_limit_defers),
           TEST(f068_f069_limits_can_be_set_and_are_off_where_no_document_has_them),
@@ -208,4 +251,6 @@ RUN_TESTS(TEST(f068_f156_queue_longer_than_4_times_the_runs_warns),
           TEST(f101_work_in_progress_is_not_scheduled_cleared_or_deleted),
           TEST(f125_clear_takes_one_or_all_out_of_the_queue),
           TEST(f005_f116_scheduling_never_changes_what_was_submitted),
-          TEST(f121_counts_of_queued_ready_and_active));
+          TEST(f121_counts_of_queued_ready_and_active),
+          TEST(f097_queue_position_is_the_number_of_queued_tasks_with_a_lower_number_and_one),
+          TEST(f097_default_queue_position_follows_priority_and_age));

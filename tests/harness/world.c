@@ -267,7 +267,7 @@ static struct task_spec spec_of(struct world *w, const char *task, const struct 
         .parallelizable = chosen(g->parallel, !policy->serial),
         .review = g->review,
         .artifact_missing = g->artifact_missing,
-        .keeps = g->keeps,
+        .keeps = g->keeps ? KEEP_ALL : 0,
         .retry_max = g->retries == 0  ? -1
                      : g->retries < 0 ? 0
                                       : g->retries,

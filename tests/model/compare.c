@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "rebuild.h"
 
 static const char *const difference_names[] = {
-    [DIFFERENCE_NONE] = "none",     [DIFFERENCE_RETURN] = "return",
-    [DIFFERENCE_STARTS] = "starts", [DIFFERENCE_CHANGES] = "changes",
-    [DIFFERENCE_TASK] = "task",     [DIFFERENCE_GATE] = "gate",
-    [DIFFERENCE_SHARE] = "share",   [DIFFERENCE_REPEAT] = "repeat",
+    [DIFFERENCE_NONE] = "none",       [DIFFERENCE_RETURN] = "return",
+    [DIFFERENCE_STARTS] = "starts",   [DIFFERENCE_CHANGES] = "changes",
+    [DIFFERENCE_TASK] = "task",       [DIFFERENCE_GATE] = "gate",
+    [DIFFERENCE_SHARE] = "share",     [DIFFERENCE_REPEAT] = "repeat",
+    [DIFFERENCE_RESTART] = "restart", [DIFFERENCE_COPY] = "copy",
 };
 _Static_assert(ARRAY_SIZE(difference_names) == DIFFERENCE_MAX, "a difference has no name");
 
@@ -181,6 +183,11 @@ static bool compare_task(struct pair *p, const struct model_view *m) {
                       hold_name(m->hold));
         return differs(p, DIFFERENCE_TASK);
     }
+    bool queued = m->state == TASK_WAITING || m->state == TASK_READY;
+    if (queued && !model_has_overdue(p->model)
+        && !compare_number(p, m->id, "place in the queue", core_queue_position(p->core, m->id),
+                           model_position(p->model, m->id)))
+        return false;
     return compare_number(p, m->id, "iteration", c.iteration, m->iteration)
            && compare_number(p, m->id, "attempt", c.attempt, m->attempt)
            && compare_number(p, m->id, "failures", c.failures, m->failures)
@@ -361,8 +368,72 @@ static bool step_fact(struct pair *p, const struct fact *fact) {
     return differs(p, DIFFERENCE_RETURN);
 }
 
+/* The daemon dies after a commit: what was ordered is known, and a new core is told the rows. */
+static bool step_restart(struct pair *p) {
+    if (p->trace)
+        fprintf(p->trace, "restart\n");
+    if (!step_decide(p))
+        return false;
+    struct error err = { 0 };
+    struct core *old = p->core, *new = rebuild(old, &err);
+    if (!new) {
+        strbuf_printf(&p->text, "a row was refused: %s", err.text);
+        return differs(p, DIFFERENCE_RESTART);
+    }
+    bool same = core_compare(old, new, false, &p->text);
+    model_restart(p->model);
+    core_free(old);
+    p->core = new;
+    return same || differs(p, DIFFERENCE_RESTART);
+}
+
+static void append_start(void *ctx, const struct order *order) {
+    struct pair *p = ctx;
+    print_order(p, order, &p->text);
+    strbuf_putc(&p->text, '\n');
+}
+
+/* A copy decides what the original decides, and neither knows of the other. */
+static bool step_copy(struct pair *p) {
+    if (p->trace)
+        fprintf(p->trace, "copy\n");
+    struct core *copy = core_copy(p->core), *untouched = core_copy(p->core);
+    size_t count;
+    core_would_start(p->core, append_start, p);
+    const struct order *orders = core_decide(copy, &count);
+    const char *expected = strbuf_text(&p->text);
+    struct strbuf started = STRBUF_INIT, difference = STRBUF_INIT;
+    for (size_t i = 0; i < count; i++) {
+        if (orders[i].kind != ORDER_START)
+            continue;
+        print_order(p, &orders[i], &started);
+        strbuf_putc(&started, '\n');
+    }
+    bool same = strcmp(expected, strbuf_text(&started)) == 0
+                && core_compare(p->core, untouched, true, &difference);
+    if (same)
+        strbuf_clear(&p->text);
+    strbuf_puts(&p->text, strbuf_text(&difference));
+    strbuf_finish(&difference);
+    strbuf_finish(&started);
+    core_free(copy);
+    core_free(p->core);
+    p->core = untouched; /* goes on in its place */
+    return same || differs(p, DIFFERENCE_COPY);
+}
+
 bool pair_step(struct pair *p, const struct step *step) {
-    return step->decide ? step_decide(p) : step_fact(p, &step->fact);
+    switch (step->kind) {
+    case STEP_DECIDE:
+        return step_decide(p);
+    case STEP_RESTART:
+        return step_restart(p);
+    case STEP_COPY:
+        return step_copy(p);
+    case STEP_FACT:
+        break;
+    }
+    return step_fact(p, &step->fact);
 }
 
 enum difference pair_play(struct pair *p, const struct history *h, const bool *left_out) {

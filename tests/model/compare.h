@@ -12,10 +12,12 @@ enum difference {
     DIFFERENCE_RETURN, /* one takes the fact, the other does not */
     DIFFERENCE_STARTS, /* START and STOP orders, in order */
     DIFFERENCE_CHANGES,
-    DIFFERENCE_TASK,   /* its state or numbers */
-    DIFFERENCE_GATE,   /* why it waits */
-    DIFFERENCE_SHARE,  /* what its project has used */
-    DIFFERENCE_REPEAT, /* two cores told the same are not the same */
+    DIFFERENCE_TASK,    /* its state or numbers */
+    DIFFERENCE_GATE,    /* why it waits */
+    DIFFERENCE_SHARE,   /* what its project has used */
+    DIFFERENCE_REPEAT,  /* two cores told the same are not the same */
+    DIFFERENCE_RESTART, /* a core told the rows of another is not as that one */
+    DIFFERENCE_COPY,
     DIFFERENCE_MAX,
 };
 

@@ -104,6 +104,21 @@ static enum task_state some_state(struct generator *g) {
     return rare[rng_below(&g->rng, ARRAY_SIZE(rare))];
 }
 
+static void fill_live(struct generator *g, struct task_spec *s, time_ms now) {
+    s->attempt = (uint32_t)between(g, 1, 3);
+    s->phase = generate_chance(g, 70) ? PHASE_WORKING : PHASE_VALIDATING;
+    s->started_at = generate_chance(g, 50) ? 0 : s->created_at;
+    if (s->state == TASK_RUNNING && generate_chance(g, 20))
+        s->phase = generate_chance(g, 50) ? PHASE_DRAINING : PHASE_STOPPING;
+    if (generate_chance(g, 10))
+        s->stop = (enum stop_wish)rng_below(&g->rng, STOP_WISH_MAX);
+    if (s->phase == PHASE_DRAINING && generate_chance(g, 50))
+        s->not_before = now + between(g, -1000, 60000);
+    s->run_agent = s->agent ? 0 : some_name(g, g->names.agents, g->agents, 20);
+    s->run_limiter = some_name(g, g->names.limiters, g->limiters, 10);
+    s->run_unlimited = generate_chance(g, 3);
+}
+
 static void fill_state(struct generator *g, struct task_spec *s, time_ms now) {
     s->state = some_state(g);
     s->iteration = generate_chance(g, 80) ? 1 : (uint32_t)between(g, 2, 8);
@@ -113,19 +128,18 @@ static void fill_state(struct generator *g, struct task_spec *s, time_ms now) {
         if (!for_people && (s->hold != HOLD_PERSON || generate_chance(g, 50)))
             s->not_before = now + between(g, -1000, 60000);
     }
-    if (s->state == TASK_STARTING || s->state == TASK_RUNNING) {
-        s->attempt = (uint32_t)between(g, 1, 3);
-        s->phase = generate_chance(g, 70) ? PHASE_WORKING : PHASE_VALIDATING;
-        s->started_at = generate_chance(g, 50) ? 0 : s->created_at;
-        if (s->state == TASK_RUNNING && generate_chance(g, 20))
-            s->phase = generate_chance(g, 50) ? PHASE_DRAINING : PHASE_STOPPING;
-    } else if (generate_chance(g, 10))
+    if (generate_chance(g, 20))
+        s->keeps = (unsigned)rng_below(&g->rng, KEEP_ALL + 1);
+    if (s->state == TASK_STARTING || s->state == TASK_RUNNING)
+        fill_live(g, s, now);
+    else if (generate_chance(g, 10))
         s->attempt = (uint32_t)between(g, 0, 3);
     if (generate_chance(g, 10)) {
         s->failures = (uint16_t)between(g, 0, 3);
         s->launch_failures = (uint16_t)between(g, 0, 3);
         s->losses = (uint16_t)between(g, 0, 2);
         s->restarts = (uint16_t)between(g, 0, 3);
+        s->breaker_openings = (uint16_t)between(g, 0, 2);
     }
 }
 
@@ -332,8 +346,12 @@ static void draw_counts(struct generator *g, const struct model *m) {
         fact.kind = FACT_USAGE;
         fact.usage.project = some_name(g, g->names.projects, g->projects, 90);
         fact.usage.tokens = generate_chance(g, 97) ? between(g, 0, 5000) : -1;
-        fact.usage.starts = (uint32_t)between(g, 0, 2);
-        fact.usage.completions = (uint32_t)between(g, 0, 2);
+        fact.usage.starts = (int32_t)between(g, 0, 2);
+        fact.usage.completions = (int32_t)between(g, 0, 2);
+        if (generate_chance(g, 30)) {
+            fact.usage.reports = (int32_t)between(g, 0, 3);
+            fact.usage.unreported = between(g, 0, 3000);
+        }
         fact.usage.at = model_now(m) - (generate_chance(g, 70) ? 0 : between(g, 0, HOURS(30)));
     } else if (g->limiters > 0 && generate_chance(g, 40))
         fact.external.limiter = g->names.limiters[rng_below(&g->rng, g->limiters)];
@@ -452,7 +470,12 @@ bool generate_next(struct generator *g, const struct model *m) {
         return false;
     g->steps_wanted--;
     if (generate_chance(g, g->decide_percent)) {
-        history_add(g->history, &(struct step){ .decide = true });
+        history_add(g->history, &(struct step){ .kind = STEP_DECIDE });
+        return true;
+    }
+    if (generate_chance(g, 3)) {
+        history_add(g->history,
+                    &(struct step){ .kind = generate_chance(g, 60) ? STEP_RESTART : STEP_COPY });
         return true;
     }
     while (g->history->count == before) {

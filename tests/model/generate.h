@@ -12,9 +12,16 @@
 #include "base/strbuf.h"
 #include "model.h"
 
+enum step_kind {
+    STEP_FACT,
+    STEP_DECIDE,
+    STEP_RESTART, /* a new core is told the rows of the old one, and goes on */
+    STEP_COPY,    /* a copy of the core goes on */
+};
+
 struct step {
-    bool decide; /* else: fact */
-    struct fact fact;
+    enum step_kind kind;
+    struct fact fact; /* with STEP_FACT */
 };
 
 struct history {

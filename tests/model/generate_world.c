@@ -237,6 +237,9 @@ struct agent_spec generate_agent(struct generator *g, unsigned index) {
         .limiter = limited ? g->names.limiters[rng_below(&g->rng, g->limiters)] : 0,
         .roster = g->roster && generate_chance(g, 90),
         .idle = generate_chance(g, 75),
+        .launch_failures = generate_chance(g, 90) ? 0 : (uint32_t)between(g, 0, 3),
+        .openings = generate_chance(g, 90) ? 0 : (uint32_t)between(g, 0, 2),
+        .closed_until = generate_chance(g, 93) ? 0 : DAYS(101) + between(g, 0, DAYS(1)),
     };
 }
 
@@ -251,7 +254,13 @@ static void tell_limiters(struct generator *g, time_ms now) {
             .backoff_until = hit ? now + between(g, -5000, 60000) : 0,
             .hits = hit ? (uint32_t)between(g, 1, 4) : 0,
             .closed = generate_chance(g, 3),
+            .ramp_since = !hit && generate_chance(g, 10) ? now - between(g, 0, 30000) : 0,
         };
+        if (hit && generate_chance(g, 50)) {
+            spec.in_backoff = true;
+            spec.backoff_since = now - between(g, 0, 60000);
+            spec.last_hit = spec.backoff_since + between(g, 0, 1000);
+        }
         generate_told(g, (struct fact){ .kind = FACT_LIMITER, .limiter = spec });
     }
 }

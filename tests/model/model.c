@@ -98,6 +98,12 @@ int model_apply(struct model *m, const struct fact *fact, struct error *err) {
     return r;
 }
 
+void model_restart(struct model *m) {
+    m->claim = (struct model_claim){ 0 };
+    m->starts_count = 0;
+    m->tick_wanted = m->ticked = false;
+}
+
 size_t model_task_count(const struct model *m) {
     return m->tasks_count;
 }

@@ -52,6 +52,13 @@ struct model_view {
 size_t model_task_count(const struct model *m);
 struct model_view model_task_at(const struct model *m, size_t index); /* in the order added */
 
+/* Its place among those that wait; 1: the next. It must be waiting or ready. */
+amount model_position(const struct model *m, task_id task);
+bool model_has_overdue(const struct model *m); /* then a place in the queue is an estimate */
+
+/* What a restart does not keep (docs/invariants.md, I23) is gone. */
+void model_restart(struct model *m);
+
 time_ms model_now(const struct model *m);
 time_ms model_backoff_until(const struct model *m, sym limiter); /* 0: none */
 

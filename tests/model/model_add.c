@@ -61,25 +61,46 @@ static int check(const struct model *m, const struct task_spec *spec, struct err
     return 0;
 }
 
+/* What is its own between two runs. */
+static void take_up_kept(struct model *m, struct model_task *t) {
+    t->keeps_roots = (t->s.keeps & KEEP_ROOTS) && t->s.parent == 0;
+    t->keeps_review = (t->s.keeps & KEEP_REVIEW) && t->s.review;
+    t->keeps_workspaces =
+        (t->s.keeps & KEEP_PLACE) && model_project(m, t->s.project)->spec.workspaces_kept;
+}
+
 /* A live task takes what its phase holds. */
 static void take_up_run(struct model *m, struct model_task *t) {
+    sym agent = model_agent(m, t->s.run_agent) ? t->s.run_agent : t->s.agent;
     t->run = (struct model_run){
-        .agent = t->s.agent,
-        .limiter = model_limiter_of(m, t, t->s.agent),
+        .agent = agent,
+        .limiter = model_limiter_of(m, t, agent),
         .started_at = t->s.started_at > 0 ? time_min(t->s.started_at, m->now) : m->now,
-        .stop = t->s.phase == PHASE_STOPPING ? STOP_CANCEL : STOP_NONE,
+        .stop = t->s.stop,
+        .had_roots = t->keeps_roots,
+        .had_review = t->keeps_review,
         .adopted = true,
     };
+    if (model_limiter(m, t->s.run_limiter))
+        t->run.limiter = t->s.run_limiter;
+    else if (t->s.run_unlimited)
+        t->run.limiter = 0;
+    if (t->s.phase == PHASE_STOPPING && t->s.stop == STOP_NONE)
+        t->run.stop = STOP_CANCEL;
+    if (model_is_draining(t))
+        t->run.stop = STOP_NONE;
     t->keeps_roots = t->s.parent == 0;
     t->keeps_review = t->s.review;
-    t->keeps_workspaces =
-        model_is_draining(t) && model_project(m, t->s.project)->spec.workspaces_kept;
-    t->drain_until = time_add(m->now, m->policy.drain);
+    if (model_is_draining(t))
+        t->keeps_workspaces = model_project(m, t->s.project)->spec.workspaces_kept;
+    t->drain_until = t->s.not_before > 0 ? t->s.not_before : time_add(m->now, m->policy.drain);
     t->drain_unasked = true;
     struct model_event *e = MODEL_ADD(m, events);
-    *e = (struct model_event){
-        .at = m->now, .project = t->s.project, .starts = 1, .task = t->s.id, .attempt = t->s.attempt
-    };
+    *e = (struct model_event){ .at = t->run.started_at,
+                               .project = t->s.project,
+                               .starts = 1,
+                               .task = t->s.id,
+                               .attempt = t->s.attempt };
 }
 
 static bool is_of_an_older_iteration(const struct model *m, const struct model_task *t) {
@@ -104,10 +125,11 @@ int model_apply_added(struct model *m, const struct task_spec *spec, struct erro
     t->s.resources = NULL;
     if (spec->state == TASK_READY)
         t->s.state = TASK_WAITING;
-    if (spec->state != TASK_HELD) {
+    if (spec->state != TASK_HELD)
         t->s.hold = HOLD_NONE;
-        t->s.not_before = 0;
-    }
+    t->openings = spec->breaker_openings;
+    if (spec->state != TASK_DRAFT && !task_state_is_final(spec->state))
+        take_up_kept(m, t);
     const struct model_task *parent = model_find(m, spec->parent);
     if (parent && spec->parent_iteration == 0)
         t->s.parent_iteration = parent->s.iteration;
@@ -116,6 +138,8 @@ int model_apply_added(struct model *m, const struct task_spec *spec, struct erro
         take_up_run(m, t);
     else
         t->s.phase = PHASE_WORKING;
+    if (spec->state != TASK_HELD)
+        t->s.not_before = 0;
     model_find_out_state(m, t, spec->ready_since);
     if (is_of_an_older_iteration(m, t))
         model_invalidate(m, t->s.id);

@@ -11,16 +11,13 @@ struct model_dependency {
     bool met_for_good; /* it was done when it was deleted or forgotten */
 };
 
-/* Why a live run is being stopped; the higher one wins. */
-enum model_stop { STOP_NONE, STOP_CANCEL, STOP_INVALIDATE, STOP_ORPHAN };
-
 /* The run that a live task has. */
 struct model_run {
     sym agent, limiter;
     time_ms started_at;
     int64_t reported;
     bool has_reported;
-    enum model_stop stop;
+    enum stop_wish stop;        /* the higher one wins */
     bool had_roots, had_review; /* before the order, for its refusal */
     bool adopted;               /* it was live when its task was added */
 };
@@ -191,7 +188,7 @@ void model_raise_iteration(struct model *m, struct model_task *t);
 void model_invalidate(struct model *m, task_id id); /* with all its descendants, they first */
 void model_orphan(struct model *m, task_id id);     /* the descendants only */
 void model_drop_counters(struct model_task *t);
-void model_order_stop(struct model *m, struct model_task *t, enum model_stop stop);
+void model_order_stop(struct model *m, struct model_task *t, enum stop_wish stop);
 
 /* model_asked.c, model_add.c */
 int model_apply_asked(struct model *m, const struct fact *fact, struct error *err);

@@ -72,15 +72,12 @@ static __int128 deficit(const struct model *m, const struct model_project *p) {
     return (__int128)model_tokens(m, p->spec.id) * sum.weight - (__int128)weight * sum.tokens;
 }
 
-static struct candidate candidate_of(const struct model *m, size_t index) {
+/* Everything but the shares. */
+static struct candidate candidate_alone(const struct model *m, size_t index) {
     const struct model_task *t = &m->tasks[index];
     const struct model_project *p = model_project(m, t->s.project);
     unsigned parts = m->policy.order;
     struct candidate c = { .index = index, .id = t->s.id };
-    if (parts & ORDER_BY_GUARANTEE)
-        c.had_its_turn = had_its_turn(m, t->s.project);
-    if ((parts & ORDER_BY_DEFICIT) && m->policy.fair != FAIR_OFF)
-        c.deficit = deficit(m, p);
     if (parts & ORDER_BY_POSITION)
         c.position = (size_t)(p - m->projects);
     if (model_overdue(m, t)) {
@@ -93,6 +90,16 @@ static struct candidate candidate_of(const struct model *m, size_t index) {
         c.score = model_score(m, t);
     if (parts & (ORDER_BY_CREATED | ORDER_BY_SCORE))
         c.created_at = t->s.created_at;
+    return c;
+}
+
+static struct candidate candidate_of(const struct model *m, size_t index) {
+    const struct model_project *p = model_project(m, m->tasks[index].s.project);
+    struct candidate c = candidate_alone(m, index);
+    if (m->policy.order & ORDER_BY_GUARANTEE)
+        c.had_its_turn = had_its_turn(m, p->spec.id);
+    if ((m->policy.order & ORDER_BY_DEFICIT) && m->policy.fair != FAIR_OFF)
+        c.deficit = deficit(m, p);
     return c;
 }
 
@@ -115,6 +122,30 @@ static int in_order(const void *left, const void *right) {
     if (a->created_at != b->created_at)
         return a->created_at < b->created_at ? -1 : 1;
     return a->id < b->id ? -1 : 1;
+}
+
+amount model_position(const struct model *m, task_id id) {
+    const struct model_task *t = model_find(m, id);
+    struct candidate asked = candidate_alone(m, (size_t)(t - m->tasks));
+    amount place = 1;
+    for (size_t i = 0; i < m->tasks_count; i++) {
+        if (m->tasks[i].s.state != TASK_WAITING && m->tasks[i].s.state != TASK_READY)
+            continue;
+        struct candidate c = candidate_alone(m, i);
+        if (m->tasks[i].s.state == TASK_WAITING) /* by age alone */
+            place += c.created_at != asked.created_at ? c.created_at < asked.created_at
+                                                      : c.id < asked.id;
+        else
+            place += c.id != asked.id && in_order(&c, &asked) < 0;
+    }
+    return place;
+}
+
+bool model_has_overdue(const struct model *m) {
+    for (size_t i = 0; i < m->tasks_count; i++)
+        if (m->tasks[i].s.state == TASK_READY && model_overdue(m, &m->tasks[i]))
+            return true;
+    return false;
 }
 
 size_t *model_sorted(const struct model *m, size_t *ret_count) {

@@ -240,7 +240,7 @@ static void take_back_start(struct model *m, const struct model_task *t) {
 static void order_refused(struct model *m, struct model_task *t) {
     time_ms mark = t->ready_mark;
     bool adopted = t->run.adopted;
-    enum model_stop stop = t->run.stop;
+    enum stop_wish stop = t->run.stop;
     take_back_start(m, t);
     t->keeps_roots = t->run.had_roots;
     t->keeps_review = t->run.had_review;

@@ -72,8 +72,14 @@ static int apply_agent(struct model *m, const struct agent_spec *spec, struct er
     }
 
     struct agent_spec *agent = (struct agent_spec *)model_agent(m, spec->id);
-    if (!agent)
+    if (!agent) { /* the first telling also says how its launches went */
         agent = MODEL_ADD(m, agents);
+        *model_breaker(m, spec->id) =
+            (struct model_breaker){ .agent = spec->id,
+                                    .launch_failures = spec->launch_failures,
+                                    .closings = spec->openings,
+                                    .closed_until = spec->closed_until };
+    }
     *agent = *spec;
 
     for (size_t i = 0; i < m->tasks_count; i++) {
@@ -99,6 +105,13 @@ static int apply_limiter(struct model *m, const struct limiter_spec *spec) {
         l->until = spec->backoff_until;
         l->began = l->last_hit = m->now;
         l->closed = spec->closed;
+        if (spec->in_backoff) {
+            l->hit = true;
+            l->began = spec->backoff_since;
+            l->last_hit = spec->last_hit;
+        }
+        l->ramped = spec->ramp_since > 0;
+        l->ramp_from = spec->ramp_since;
     }
     l->policy = spec->policy;
     return 0;
@@ -132,15 +145,18 @@ static int apply_workspace(struct model *m, const struct fact *fact) {
 static int apply_usage(struct model *m, const struct fact *fact, struct error *err) {
     if (fact->usage.project && !model_project(m, fact->usage.project))
         return error_set(err, -ENOENT, "usage of a project that was never told");
-    if (fact->usage.project && fact->usage.tokens < 0)
+    if (fact->usage.project && (fact->usage.tokens < 0 || fact->usage.unreported < 0))
         return error_set(err, -ERANGE, "used less than nothing");
     struct model_event *e = MODEL_ADD(m, events);
     e->at = time_min(fact->usage.at, m->now);
     e->project = fact->usage.project;
-    e->share = e->reported = fact->usage.tokens;
-    e->completions = fact->usage.completions;
-    e->reports = fact->usage.tokens != 0 ? fact->usage.completions : 0;
-    e->starts = fact->usage.starts;
+    e->share = fact->usage.tokens + fact->usage.unreported;
+    e->reported = fact->usage.tokens;
+    e->completions = (uint32_t)fact->usage.completions;
+    e->reports = fact->usage.tokens != 0 ? e->completions : 0;
+    if (fact->usage.reports > 0)
+        e->reports = (uint32_t)fact->usage.reports;
+    e->starts = (uint32_t)fact->usage.starts;
     return 0;
 }
 

@@ -91,14 +91,21 @@ static void put_task(struct strbuf *out, const struct symbol_table *symbols,
     put_amount(out, "ready_since", s->ready_since);
     if (s->state == TASK_HELD)
         strbuf_printf(out, " hold=%s not_before=%" PRId64, hold_name(s->hold), s->not_before);
-    if (task_state_is_live(s->state))
-        strbuf_printf(out, " phase=%s", run_phase_name(s->phase));
+    if (task_state_is_live(s->state)) {
+        strbuf_printf(out, " phase=%s stop=%d until=%" PRId64 " started=%" PRId64,
+                      run_phase_name(s->phase), (int)s->stop, s->not_before, s->started_at);
+        put_name(out, symbols, "run_agent", s->run_agent);
+        put_name(out, symbols, "run_limiter", s->run_limiter);
+        put_flag(out, "run_unlimited", s->run_unlimited);
+    }
+    if (s->keeps)
+        strbuf_printf(out, " keeps=%#x", s->keeps);
     strbuf_printf(out, " iteration=%u attempt=%u", s->iteration, s->attempt);
     if (s->retry_max >= 0)
         strbuf_printf(out, " retry_max=%d", s->retry_max);
     if (s->failures || s->launch_failures || s->losses || s->restarts)
-        strbuf_printf(out, " failures=%u/%u/%u/%u", s->failures, s->launch_failures, s->losses,
-                      s->restarts);
+        strbuf_printf(out, " failures=%u/%u/%u/%u openings=%u", s->failures, s->launch_failures,
+                      s->losses, s->restarts, s->breaker_openings);
 }
 
 static void put_project(struct strbuf *out, const struct symbol_table *symbols,
@@ -133,12 +140,19 @@ static bool put_world(struct strbuf *out, const struct symbol_table *symbols,
         put_name(out, symbols, "limiter", f->agent.limiter);
         put_flag(out, "roster", f->agent.roster);
         put_flag(out, "idle", f->agent.idle);
+        put_amount(out, "launch_failures", f->agent.launch_failures);
+        put_amount(out, "openings", f->agent.openings);
+        put_amount(out, "closed_until", f->agent.closed_until);
     } else if (f->kind == FACT_LIMITER) {
         put_name(out, symbols, "id", f->limiter.id);
         put_limiter_policy(out, &f->limiter.policy);
         put_amount(out, "backoff_until", f->limiter.backoff_until);
         put_amount(out, "hits", f->limiter.hits);
         put_flag(out, "closed", f->limiter.closed);
+        put_flag(out, "in_backoff", f->limiter.in_backoff);
+        put_amount(out, "since", f->limiter.backoff_since);
+        put_amount(out, "last_hit", f->limiter.last_hit);
+        put_amount(out, "ramp_since", f->limiter.ramp_since);
     } else if (f->kind == FACT_LIMITER_CLEAR)
         put_name(out, symbols, "id", f->limiter_clear);
     else if (f->kind == FACT_RESOURCE) {
@@ -156,8 +170,11 @@ static bool put_world(struct strbuf *out, const struct symbol_table *symbols,
         put_amount(out, "budget", f->budget);
     else if (f->kind == FACT_USAGE) {
         put_name(out, symbols, "project", f->usage.project);
-        strbuf_printf(out, " tokens=%" PRId64 " starts=%u completions=%u at=%" PRId64,
-                      f->usage.tokens, f->usage.starts, f->usage.completions, f->usage.at);
+        strbuf_printf(out,
+                      " tokens=%" PRId64 " unreported=%" PRId64
+                      " starts=%d completions=%d reports=%d at=%" PRId64,
+                      f->usage.tokens, f->usage.unreported, f->usage.starts, f->usage.completions,
+                      f->usage.reports, f->usage.at);
     } else if (f->kind == FACT_EXTERNAL) {
         put_name(out, symbols, "project", f->external.project);
         put_name(out, symbols, "limiter", f->external.limiter);

@@ -50,7 +50,7 @@ static enum difference play_seed(uint64_t seed, struct history *h, struct pair *
         for (; same && told < h->count; told++) {
             same = pair_step(p, &h->steps[told]);
             totals->steps++;
-            totals->decisions += h->steps[told].decide;
+            totals->decisions += h->steps[told].kind == STEP_DECIDE;
         }
     } while (same && generate_next(&g, p->model));
     totals->starts += count_lines(strbuf_text(&p->orders), "start");

@@ -154,7 +154,7 @@ static void audit_live(const struct books *b, const struct row *row, const struc
             breach_set(b->breach, "I9", "task %" PRIu64 " is canceled after its success", row->id);
         if (o->to == TASK_DONE && o->reason == REASON_SUCCEEDED
             && books_keeps_parent_draining(b, row) && !(row->asked & ASKED(CANCEL)))
-            breach_set(b->breach, b->quiet ? "I8" : "I23",
+            breach_set(b->breach, "I8",
                        "task %" PRIu64 " stopped draining although a child keeps it", row->id);
         return;
     }
@@ -165,19 +165,7 @@ static void audit_live(const struct books *b, const struct row *row, const struc
         audit_end(b, row, o);
 }
 
-/* I23: a restart changes nothing. Tasks are added one after the other, so that one that waits for a
- * task with a higher number becomes ready on the way; and a time may have come of which nobody wrote down that it has. */
-static void audit_restart(const struct books *b, const struct row *row, const struct order *o) {
-    bool due = o->reason == REASON_RELEASED; /* audit_time looks at the time */
-    if (o->to != TASK_READY && !due)
-        breach_set(b->breach, "I23", "task %" PRIu64 " became %s (%s) by a restart; it was %s",
-                   row->id, task_state_name(o->to), reason_name(o->reason),
-                   task_state_name(o->from));
-}
-
 void audit_change(const struct books *b, const struct row *row, const struct order *o) {
-    if (!b->quiet)
-        audit_restart(b, row, o);
     if (!audit_graph(b, row, o))
         return;
     audit_time(b, row, o);

@@ -12,7 +12,7 @@ void books_init(struct books *b, struct breach *breach, bool audit) {
     b->budget = UNLIMITED;
     b->disk = b->memory = b->load = -1;
     b->count = 1;
-    b->synced = b->quiet = true;
+    b->synced = true;
     policy_default(&b->policy);
     for (unsigned k = 0; k < KEY_MAX; k++)
         b->cap[k] = UNLIMITED;
@@ -372,7 +372,7 @@ static void ordered_group(struct books *b, const struct order *order) {
     }
     struct group_book *group = &b->group[order->group];
     bool closed = order->to == TASK_DONE;
-    if (closed == group->told_closed && b->quiet)
+    if (closed == group->told_closed)
         breach_set(b->breach, "I7", "group %" PRIu32 " was told to be %s twice", order->group,
                    closed ? "closed" : "open");
     group->told_closed = closed;

@@ -123,7 +123,7 @@ struct books {
     bool audit; /* keep what only the checks need */
     struct policy policy;
     time_ms now;
-    bool clock_told, paused, synced, quiet; /* quiet: no restart is going on */
+    bool clock_told, paused, synced;
     amount budget;
     int64_t disk, memory, load;
 

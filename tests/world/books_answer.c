@@ -28,7 +28,7 @@ static int answer_dependencies(struct books *b, const struct row *row, const str
 }
 
 static int answer_forget(const struct books *b, const struct row *row) {
-    if (only_in(row, FINAL) < 0)
+    if (only_in(row, FINAL) < 0 || (row->group && b->group[row->group].open > 0))
         return -1;
     for (size_t i = 1; i < b->count; i++) {
         const struct row *other = &b->rows[i];

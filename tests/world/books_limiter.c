@@ -11,7 +11,7 @@ void limiter_told(struct books *b, const struct limiter_spec *spec) {
     limiter->until = spec->backoff_until;
     limiter->hits = spec->hits;
     limiter->closed = spec->closed;
-    limiter->hit = spec->hits > 0;
+    limiter->hit = spec->hits > 0 || spec->in_backoff;
     limiter->since = limiter->last_hit = b->now;
 }
 

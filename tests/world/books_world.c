@@ -83,12 +83,13 @@ static void told_workspace(struct books *b, const struct fact *fact) {
 }
 
 static void told_usage(struct books *b, const struct fact *fact) {
-    share_record(b, index_of(SYM_PROJECT, fact->usage.project), fact->usage.at,
-                 &(struct bucket){ .share = fact->usage.tokens,
-                                   .reported = fact->usage.tokens,
-                                   .reports = fact->usage.tokens ? fact->usage.completions : 0,
-                                   .starts = fact->usage.starts,
-                                   .completions = fact->usage.completions });
+    share_record(
+        b, index_of(SYM_PROJECT, fact->usage.project), fact->usage.at,
+        &(struct bucket){ .share = fact->usage.tokens,
+                          .reported = fact->usage.tokens,
+                          .reports = fact->usage.tokens ? (uint32_t)fact->usage.completions : 0,
+                          .starts = (uint32_t)fact->usage.starts,
+                          .completions = (uint32_t)fact->usage.completions });
 }
 
 static void told_kind(struct books *b, const struct kind_spec *spec) {

@@ -104,6 +104,8 @@ int world_tell(struct world *w, const struct fact *fact) {
         breach_set(&w->breach, "I9", "%s of task %" PRIu64 " was ignored, but changed something",
                    fact_kind_name(fact->kind), fact->task);
     books_told(b, fact, result);
+    if (fact->kind == FACT_RUN_TOKENS && result == 0)
+        disk_note_tokens(&w->disk, fact->task);
     return result;
 }
 
@@ -139,6 +141,7 @@ static size_t decide_once(struct world *w) {
             process_ordered(w, &orders[i]);
     }
     books_decided(&w->books);
+    disk_commit(&w->disk, w->core);
     world_check(w);
     books_end_turn(&w->books);
     return count;
@@ -289,12 +292,14 @@ static void init(struct world *w, const struct options *options) {
     }
     w->core = core_new();
     names_intern(core_symbols(w->core));
+    core_watch(w->core);
     setup_draw(w);
     setup_tell(w);
 }
 
 static void finish(struct world *w) {
     core_free(w->core);
+    disk_finish(&w->disk);
     books_finish(&w->books);
     agenda_finish(&w->agenda);
     recorder_finish(&w->recorder);

@@ -11,6 +11,7 @@
 #include "agenda.h"
 #include "base/hash.h"
 #include "books.h"
+#include "disk.h"
 #include "recorder.h"
 #include "swarm.h"
 
@@ -37,6 +38,7 @@ struct world {
     struct breach breach;
     struct books books;
     struct core *core;
+    struct disk disk;
     struct agenda agenda;
     struct recorder recorder;
     struct strbuf text;

@@ -1,0 +1,23 @@
+/* utf8.c: where characters end, for readers that must refuse what is no text. */
+#include "base/utf8.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+size_t utf8_length(const char *text, size_t left) {
+    static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    const unsigned char *at = (const unsigned char *)text;
+    if (at[0] < 0x80)
+        return 1;
+    size_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+    if (at[0] < 0xc0 || at[0] >= 0xf8 || length > left)
+        return 0;
+    uint32_t value = at[0] & (0xffu >> (length + 1));
+    for (size_t i = 1; i < length; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+        value = value << 6 | (at[i] & 0x3fu);
+    }
+    bool surrogate = value >= 0xd800 && value < 0xe000;
+    return value < smallest[length] || value > 0x10ffff || surrogate ? 0 : length;
+}

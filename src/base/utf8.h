@@ -1,0 +1,7 @@
+/* utf8.h: is it text? Strictly: no long forms, no surrogates, nothing above U+10FFFF. */
+#pragma once
+
+#include <stddef.h>
+
+/* Bytes of the character at `text`, of which `left` (at least one) are there; 0: none begins here. */
+size_t utf8_length(const char *text, size_t left);

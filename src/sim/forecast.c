@@ -1,0 +1,259 @@
+/* forecast.c: the scheduler played forward with runs that all go well. See forecast.h.
+ *
+ * The player of `sluice sim` records everything that ever happened to a queue whose tasks are
+ * numbered from 1. Here a few tasks may have numbers in the millions and only the first start of
+ * each is wanted, so nothing is sized by numbers: live runs are a heap, starts a list. */
+#include "sim/forecast.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/timer_heap.h"
+
+#define STOP_GRACE     SECONDS(5) /* what a run that is told to stop still takes */
+#define IDLE_TURNS_MAX 16         /* turns in a row at one moment in which nothing happens */
+
+struct live {
+    task_id task; /* 0: over */
+    uint32_t attempt;
+    uint32_t heap_position;
+    int64_t tokens;
+    enum outcome outcome;
+};
+
+struct forecaster {
+    struct core *core;
+    const struct forecast_options *options;
+    struct forecast *result;
+    size_t entry_capacity;
+    time_ms now;
+    struct live *runs; /* handles of the heap: index + 1 */
+    size_t run_count, run_capacity;
+    uint32_t *free_runs;
+    size_t free_count, free_capacity;
+    struct timer_heap ends;
+    struct order *orders; /* those of this turn that must be carried out */
+    size_t order_capacity;
+    int r;
+};
+
+static void tell(struct forecaster *f, const struct fact *fact) {
+    f->result->steps++;
+    if (f->r == 0 && core_apply(f->core, fact, NULL) < 0)
+        f->r = -ENOTRECOVERABLE;
+}
+
+static const struct forecast_mean *mean_of(const struct forecast_options *options, sym project,
+                                           sym kind) {
+    const struct forecast_mean *any = NULL;
+    for (size_t i = 0; i < options->mean_count; i++) {
+        const struct forecast_mean *mean = &options->means[i];
+        if (mean->project != project)
+            continue;
+        if (mean->kind == kind)
+            return mean;
+        if (mean->kind == 0 && !any)
+            any = mean;
+    }
+    return any;
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+static uint32_t new_handle(struct forecaster *f) {
+    if (f->free_count > 0)
+        return f->free_runs[--f->free_count];
+    f->runs = xgrow(f->runs, &f->run_capacity, f->run_count + 1, sizeof(*f->runs));
+    return (uint32_t)++f->run_count;
+}
+
+static void free_handle(struct forecaster *f, uint32_t handle) {
+    f->free_runs = xgrow(f->free_runs, &f->free_capacity, f->free_count + 1, sizeof(*f->free_runs));
+    f->free_runs[f->free_count++] = handle;
+    f->runs[handle - 1].task = 0;
+}
+
+/* One that runs longer than the mean has a tenth of it left: it will not end this instant. */
+static time_ms end_of(const struct forecaster *f, const struct task_view *view, time_ms duration) {
+    time_ms end = time_add(view->started_at, duration);
+    return end > f->now ? end : time_add(f->now, duration / 10 + 1);
+}
+
+static void add_run(struct forecaster *f, const struct task_view *view) {
+    const struct forecast_mean *mean = mean_of(f->options, view->project, view->kind);
+    time_ms duration = mean ? mean->duration : f->options->default_duration;
+    bool stopping = view->phase == PHASE_STOPPING;
+    time_ms end = stopping ? time_add(f->now, STOP_GRACE) : end_of(f, view, time_max(duration, 1));
+    uint32_t handle = new_handle(f);
+    int64_t tokens = mean ? mean->tokens : -1;
+    f->runs[handle - 1] = (struct live){
+        .task = view->id,
+        .attempt = view->attempt,
+        .tokens = tokens >= 0 && tokens < view->tokens ? view->tokens : tokens,
+        .outcome = stopping ? OUTCOME_CANCELED : OUTCOME_OK,
+    };
+    timer_heap_add(&f->ends, end, view->id, handle);
+}
+
+static void add_running(void *ctx, task_id task) {
+    struct forecaster *f = ctx;
+    struct task_view view;
+    if (!core_task(f->core, task, &view))
+        return;
+    add_run(f, &view);
+    if (view.state == TASK_STARTING)
+        tell(f, &(struct fact){ .kind = FACT_RUN_STARTED, .task = task, .attempt = view.attempt });
+}
+
+static void end_run(struct forecaster *f, uint32_t handle) {
+    const struct live run = f->runs[handle - 1];
+    free_handle(f, handle);
+    tell(f, &(struct fact){
+                .kind = FACT_RUN_ENDED,
+                .task = run.task,
+                .attempt = run.attempt,
+                .ended = { .outcome = run.outcome, .tokens = run.tokens, .output = true } });
+}
+
+static void start_run(struct forecaster *f, const struct order *order) {
+    struct forecast *result = f->result;
+    struct task_view view;
+    if (order->attempt == 0 || !core_task(f->core, order->task, &view))
+        return;
+    result->entries =
+        xgrow(result->entries, &f->entry_capacity, result->count + 1, sizeof(*result->entries));
+    result->entries[result->count++] = (struct forecast_entry){ order->task, f->now };
+    add_run(f, &view);
+    tell(f, &(struct fact){
+                .kind = FACT_RUN_STARTED, .task = order->task, .attempt = order->attempt });
+}
+
+/* Rare here: nobody cancels, and a run that succeeds begins no new iteration. */
+static void stop_run(struct forecaster *f, task_id task) {
+    for (uint32_t handle = 1; handle <= f->run_count; handle++) {
+        struct live *run = &f->runs[handle - 1];
+        if (run->task != task)
+            continue;
+        run->outcome = OUTCOME_CANCELED;
+        timer_heap_remove(&f->ends, run->heap_position);
+        timer_heap_add(&f->ends, time_add(f->now, STOP_GRACE), task, handle);
+    }
+}
+
+/* --- turns ----------------------------------------------------------------------------------- */
+
+/* The core's list is gone with the next fact, so what causes facts is copied first. */
+static void decide(struct forecaster *f) {
+    size_t all, count = 0;
+    const struct order *orders = core_decide(f->core, &all);
+    f->result->steps += all;
+    f->orders = xgrow(f->orders, &f->order_capacity, all + 1, sizeof(*f->orders));
+    for (size_t i = 0; i < all; i++) {
+        if (orders[i].kind == ORDER_START || orders[i].kind == ORDER_STOP)
+            f->orders[count++] = orders[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (f->orders[i].kind == ORDER_START)
+            start_run(f, &f->orders[i]);
+        else
+            stop_run(f, f->orders[i].task);
+    }
+}
+
+/* One moment. False: nothing happened in it. */
+static bool turn(struct forecaster *f) {
+    uint64_t quiet = f->result->steps + 1; /* the clock alone */
+    tell(f, &(struct fact){ .kind = FACT_CLOCK, .now = f->now });
+    uint32_t handle;
+    while ((handle = timer_heap_pop(&f->ends, f->now)))
+        end_run(f, handle);
+    decide(f);
+    return f->result->steps != quiet;
+}
+
+static void play(struct forecaster *f) {
+    const struct forecast_options *o = f->options;
+    time_ms horizon = o->horizon > 0 ? time_add(o->now, o->horizon) : TIME_NEVER;
+    uint64_t most = o->max_steps ? o->max_steps : FORECAST_STEPS;
+    unsigned idle = 0;
+    while (f->r == 0) {
+        bool happened = turn(f);
+        time_ms next = time_min(timer_heap_next(&f->ends), core_next_wakeup(f->core));
+        next = time_max(f->now, next);
+        if (next == TIME_NEVER) {
+            f->result->complete = true;
+            return;
+        }
+        if (next > horizon || f->result->steps >= most)
+            return;
+        idle = next == f->now && !happened ? idle + 1 : 0;
+        if (idle > IDLE_TURNS_MAX)
+            f->r = -ENOTRECOVERABLE;
+        f->now = next;
+    }
+}
+
+static void run_moved(void *ctx, uint32_t handle, uint32_t position) {
+    struct forecaster *f = ctx;
+    f->runs[handle - 1].heap_position = position;
+}
+
+static int by_task(const void *a, const void *b) {
+    const struct forecast_entry *left = a, *right = b;
+    if (left->task != right->task)
+        return left->task < right->task ? -1 : 1;
+    return left->start < right->start ? -1 : left->start > right->start;
+}
+
+/* Each task once, with its first start. */
+static void sort_entries(struct forecast *result) {
+    size_t kept = 0;
+    if (result->count > 0)
+        qsort(result->entries, result->count, sizeof(*result->entries), by_task);
+    for (size_t i = 0; i < result->count; i++) {
+        if (kept == 0 || result->entries[kept - 1].task != result->entries[i].task)
+            result->entries[kept++] = result->entries[i];
+    }
+    result->count = kept;
+}
+
+int forecast_run(struct core *copy, const struct forecast_options *options, struct forecast *ret) {
+    struct forecast result = { 0 };
+    struct forecaster f = {
+        .core = copy, .options = options, .result = &result, .now = options->now
+    };
+    timer_heap_init(&f.ends, run_moved, &f);
+    tell(&f, &(struct fact){ .kind = FACT_CLOCK, .now = f.now });
+    core_each_run(copy, add_running, &f);
+    play(&f);
+    sort_entries(&result);
+    result.end = f.now;
+    timer_heap_finish(&f.ends);
+    free(f.runs);
+    free(f.free_runs);
+    free(f.orders);
+    if (f.r < 0)
+        forecast_finish(&result);
+    else
+        *ret = result;
+    return f.r;
+}
+
+time_ms forecast_start(const struct forecast *forecast, task_id task) {
+    size_t low = 0, high = forecast->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (forecast->entries[middle].task < task)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < forecast->count && forecast->entries[low].task == task;
+    return found ? forecast->entries[low].start : TIME_NEVER;
+}
+
+void forecast_finish(struct forecast *forecast) {
+    free(forecast->entries);
+    *forecast = (struct forecast){ 0 };
+}

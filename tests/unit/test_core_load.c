@@ -1,0 +1,286 @@
+/* test_core_load.c: a core is told its rows. That a rebuilt core is the same in every detail is shown
+ * by tests/model and tests/world on random histories. */
+#include "core_facts.h"
+
+static void nothing_follows_from_rows_while_they_are_told(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(true);
+    size_t count = 1;
+    const task_id on[] = { 3 };
+    struct task_spec first = row(1, TASK_READY);
+    first.depends_on = on;
+    first.depends_on_count = 1;
+    assert_int_equal(add(core, first), 0);
+    struct task_spec older = row(2, TASK_DONE); /* of an iteration that is over */
+    older.parent = 3;
+    older.parent_iteration = 1;
+    assert_int_equal(add(core, older), 0);
+    struct task_spec parent = row(3, TASK_DONE);
+    parent.iteration = 2;
+    assert_int_equal(add(core, parent), 0);
+    (void)core_decide(core, &count);
+    assert_int_equal(count, 0);
+    assert_true(tell(core, (struct fact){ .kind = FACT_CANCEL, .task = 1 }) < 0);
+    loaded(core);
+    assert_int_equal(view(core, 1).state, TASK_READY);
+    assert_int_equal(view(core, 2).state, TASK_DONE);
+    (void)core_decide(core, &count);
+    assert_int_equal(count, 1); /* the first starts; nothing else is announced */
+    core_free(core);
+}
+
+static void a_task_that_names_a_later_one_keeps_its_wait(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(true);
+    const task_id on[] = { 2 };
+    struct task_spec first = row(1, TASK_READY);
+    first.depends_on = on;
+    first.depends_on_count = 1;
+    first.ready_since = NOW - MINUTES(10);
+    add(core, first);
+    add(core, row(2, TASK_DONE));
+    loaded(core);
+    assert_int_equal(view(core, 1).waited, MINUTES(10));
+    core_free(core);
+}
+
+static void time_behind_a_closed_gate_does_not_count_after_a_restart(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(true);
+    tell(core,
+         (struct fact){ .kind = FACT_WAIT, .wait = { .project = PROJECT, .lost = MINUTES(40) } });
+    struct task_spec first = row(1, TASK_READY);
+    first.ready_since = NOW - HOURS(1); /* as it was when the row was written */
+    first.ready_clock = NOW - HOURS(1);
+    add(core, first);
+    loaded(core);
+    assert_int_equal(view(core, 1).waited, MINUTES(20));
+    core_free(core);
+}
+
+static void a_closed_gate_stays_closed_until_the_clock_says_otherwise(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(true);
+    tell(core, (struct fact){ .kind = FACT_PAUSE });
+    tell(core, (struct fact){ .kind = FACT_WAIT,
+                              .wait = { .project = PROJECT, .closed_since = NOW - MINUTES(5) } });
+    struct task_spec first = row(1, TASK_READY);
+    first.ready_clock = NOW - MINUTES(8);
+    add(core, first);
+    loaded(core);
+    assert_int_equal(view(core, 1).waited, MINUTES(3));
+    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + MINUTES(1) });
+    tell(core, (struct fact){ .kind = FACT_RESUME });
+    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + MINUTES(2) });
+    assert_int_equal(view(core, 1).waited, MINUTES(4));
+    core_free(core);
+}
+
+static void what_a_stop_was_for_outlives_a_restart(void **state) {
+    (void)state;
+    static const struct {
+        enum stop_wish stop;
+        enum task_state becomes;
+    } wishes[] = { { STOP_CANCEL, TASK_DONE }, /* success was first */
+                   { STOP_INVALIDATE, TASK_INVALIDATED },
+                   { STOP_ORPHAN, TASK_FAILED } };
+    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
+        struct core *core = core_with_a_world(true);
+        struct task_spec first = row(1, TASK_RUNNING);
+        first.phase = PHASE_STOPPING;
+        first.stop = wishes[i].stop;
+        add(core, first);
+        loaded(core);
+        end_run(core, 1, OUTCOME_OK);
+        assert_int_equal(view(core, 1).state, wishes[i].becomes);
+        core_free(core);
+    }
+}
+
+static void a_run_that_was_stopped_while_validating_holds_no_limiter(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(true);
+    struct task_spec first = row(1, TASK_RUNNING), second = row(2, TASK_RUNNING), told;
+    first.agent = second.agent = AGENT;
+    first.phase = PHASE_VALIDATING;
+    first.stop = second.stop = STOP_CANCEL;
+    second.phase = PHASE_STOPPING;
+    add(core, first);
+    add(core, second);
+    loaded(core);
+    assert_int_equal(view(core, 1).phase, PHASE_STOPPING);
+    assert_int_equal(used(core, LEASE_LIMITER, LIMITER), 1);
+    assert_true(core_task_spec(core, 1, &told));
+    assert_int_equal(told.phase, PHASE_VALIDATING);
+    assert_true(core_task_spec(core, 2, &told));
+    assert_int_equal(told.phase, PHASE_STOPPING);
+    core_free(core);
+}
+
+static void only_the_places_it_keeps_are_taken_again(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(true);
+    struct task_spec rejected = row(1, TASK_WAITING), held = row(2, TASK_HELD);
+    rejected.review = held.review = true;
+    rejected.keeps = KEEP_TASK | KEEP_ROOTS; /* the reject gave its place for review back */
+    held.hold = HOLD_REVIEW;
+    held.keeps = KEEP_ALL;
+    add(core, rejected);
+    add(core, held);
+    loaded(core);
+    assert_int_equal(used(core, LEASE_ROOTS, 0), 2);
+    assert_int_equal(used(core, LEASE_REVIEW, PROJECT), 1);
+    core_free(core);
+}
+
+static void a_start_that_is_refused_after_a_restart_leaves_no_trace(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(true);
+    tell(core, (struct fact){ .kind = FACT_USAGE,
+                              .usage = { .project = PROJECT, .starts = 1, .at = NOW } });
+    struct task_spec first = row(1, TASK_STARTING);
+    first.ready_since = NOW - MINUTES(7);
+    first.review = true;
+    add(core, first);
+    loaded(core);
+    assert_int_equal(used(core, LEASE_REVIEW, PROJECT), 1);
+    assert_int_equal(
+        tell(core, (struct fact){ .kind = FACT_ORDER_REFUSED, .task = 1, .attempt = 1 }), 0);
+    struct share_view share;
+    assert_true(core_share(core, PROJECT, &share));
+    assert_int_equal(share.starts, 0);
+    assert_int_equal(used(core, LEASE_REVIEW, PROJECT), 0);
+    assert_int_equal(view(core, 1).attempt, 0);
+    assert_int_equal(view(core, 1).waited, MINUTES(7));
+    core_free(core);
+}
+
+static void draining_ends_when_it_would_have(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(true);
+    struct task_spec parent = row(1, TASK_RUNNING), child = row(2, TASK_RUNNING);
+    parent.phase = PHASE_DRAINING;
+    parent.not_before = NOW + SECONDS(3);
+    child.parent = 1;
+    child.parent_iteration = 1;
+    child.parent_gate = PARENT_NONE;
+    add(core, parent);
+    add(core, child);
+    loaded(core);
+    size_t count;
+    (void)core_decide(core, &count);
+    assert_int_equal(view(core, 1).phase, PHASE_DRAINING);
+    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + SECONDS(3) });
+    (void)core_decide(core, &count);
+    assert_int_equal(view(core, 1).reason, REASON_DRAIN_TIMEOUT);
+    core_free(core);
+}
+
+static void agents_and_limiters_are_as_they_were_left(void **state) {
+    (void)state;
+    struct core *core = core_new();
+    symbol_intern(core_symbols(core), "project", 7);
+    symbol_intern(core_symbols(core), "limiter", 7);
+    symbol_intern(core_symbols(core), "agent", 5);
+    tell(core, (struct fact){ .kind = FACT_LOADING });
+    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW });
+    struct limiter_spec l = { .id = LIMITER,
+                              .policy = { .max_running = 10, .initial = 1000, .max = 60000 },
+                              .hits = 3,
+                              .backoff_until = NOW + 1000,
+                              .in_backoff = true,
+                              .backoff_since = NOW - 5000,
+                              .last_hit = NOW - 4000 };
+    struct agent_spec a = { .id = AGENT,
+                            .slots = UNLIMITED,
+                            .launch_failures = 4,
+                            .openings = 2,
+                            .closed_until = NOW + 7000 };
+    tell(core, (struct fact){ .kind = FACT_LIMITER, .limiter = l });
+    tell(core, (struct fact){ .kind = FACT_AGENT, .agent = a });
+    loaded(core);
+    struct limiter_spec l2;
+    struct agent_spec a2;
+    assert_true(core_limiter_spec(core, LIMITER, &l2));
+    assert_true(core_agent_spec(core, AGENT, &a2));
+    assert_int_equal(l2.hits, 3);
+    assert_true(l2.in_backoff);
+    assert_int_equal(l2.backoff_since, NOW - 5000);
+    assert_int_equal(l2.last_hit, NOW - 4000);
+    assert_int_equal(a2.launch_failures, 4);
+    assert_int_equal(a2.openings, 2);
+    assert_int_equal(a2.closed_until, NOW + 7000);
+    core_free(core);
+}
+
+static void the_clock_of_a_limiter_that_is_gone_is_ignored(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(true);
+    assert_int_equal(
+        tell(core, (struct fact){ .kind = FACT_WAIT,
+                                  .wait = { .project = PROJECT, .limiter = RESOURCE } }),
+        1);
+    core_free(core);
+}
+
+static void a_run_whose_limiter_is_gone_has_that_of_its_task(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(true);
+    struct task_spec first = row(1, TASK_RUNNING);
+    first.agent = AGENT;
+    first.run_limiter = RESOURCE; /* no limiter of that name was told */
+    assert_int_equal(add(core, first), 0);
+    loaded(core);
+    assert_int_equal(used(core, LEASE_LIMITER, LIMITER), 1);
+    core_free(core);
+}
+
+static void only_a_new_core_is_told_rows(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    struct fact wait = { .kind = FACT_WAIT, .wait = { .project = PROJECT } };
+    assert_true(tell(core, (struct fact){ .kind = FACT_LOADED }) < 0);
+    assert_true(tell(core, wait) < 0);
+    add(core, row(1, TASK_WAITING));
+    assert_true(tell(core, (struct fact){ .kind = FACT_LOADING }) < 0);
+    core_free(core);
+}
+
+static void groups_are_not_announced_again(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(true);
+    struct task_spec done = row(1, TASK_DONE), open = row(2, TASK_HELD);
+    done.group = open.group = 7;
+    open.hold = HOLD_PERSON;
+    add(core, done);
+    add(core, open);
+    loaded(core);
+    size_t count;
+    uint32_t is_open, total;
+    (void)core_decide(core, &count);
+    core_group(core, 7, &is_open, &total);
+    assert_int_equal(count, 0);
+    assert_int_equal(is_open, 1);
+    assert_int_equal(total, 2);
+    core_free(core);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_follows_from_rows_while_they_are_told),
+        cmocka_unit_test(a_task_that_names_a_later_one_keeps_its_wait),
+        cmocka_unit_test(time_behind_a_closed_gate_does_not_count_after_a_restart),
+        cmocka_unit_test(a_closed_gate_stays_closed_until_the_clock_says_otherwise),
+        cmocka_unit_test(what_a_stop_was_for_outlives_a_restart),
+        cmocka_unit_test(a_run_that_was_stopped_while_validating_holds_no_limiter),
+        cmocka_unit_test(only_the_places_it_keeps_are_taken_again),
+        cmocka_unit_test(a_start_that_is_refused_after_a_restart_leaves_no_trace),
+        cmocka_unit_test(draining_ends_when_it_would_have),
+        cmocka_unit_test(agents_and_limiters_are_as_they_were_left),
+        cmocka_unit_test(the_clock_of_a_limiter_that_is_gone_is_ignored),
+        cmocka_unit_test(a_run_whose_limiter_is_gone_has_that_of_its_task),
+        cmocka_unit_test(only_a_new_core_is_told_rows),
+        cmocka_unit_test(groups_are_not_announced_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

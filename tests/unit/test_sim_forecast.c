@@ -1,0 +1,236 @@
+/* test_sim_forecast.c: when would it start? */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/forecast.h"
+
+#define NOW DAYS(20000)
+
+enum { WEB = 1, FIX, PLAN, ACCOUNT };
+
+static void tell(struct core *core, struct fact fact) {
+    struct error err = { 0 };
+    if (core_apply(core, &fact, &err) < 0)
+        fail_msg("%s: %s", fact_kind_name(fact.kind), err.text);
+}
+
+static struct core *core_with(amount runs) {
+    static const char *const names[] = { "web", "fix", "plan", "account" };
+    struct core *core = core_new();
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        symbol_intern(core_symbols(core), names[i], strlen(names[i]));
+    struct policy policy;
+    policy_default(&policy);
+    policy.runs = runs;
+    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW });
+    tell(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
+    tell(core, (struct fact){ .kind = FACT_PROJECT,
+                              .project = { .id = WEB,
+                                           .weight_milli = 1000,
+                                           .max_running = UNLIMITED,
+                                           .budget = UNLIMITED,
+                                           .active = true,
+                                           .workspaces = UNLIMITED,
+                                           .review = UNLIMITED } });
+    for (sym kind = FIX; kind <= PLAN; kind++)
+        tell(core, (struct fact){ .kind = FACT_KIND,
+                                  .kind_spec = { .id = kind, .max_running = UNLIMITED } });
+    return core;
+}
+
+static struct task_spec task(task_id id, sym kind) {
+    return (struct task_spec){
+        .id = id,
+        .project = WEB,
+        .kind = kind,
+        .state = TASK_WAITING,
+        .iteration = 1,
+        .created_at = NOW + (time_ms)id % 1000,
+        .ready_since = NOW,
+        .parallelizable = true,
+        .retry_max = -1,
+    };
+}
+
+static void add(struct core *core, struct task_spec spec) {
+    tell(core, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
+}
+
+static const struct forecast_mean means[] = {
+    { .project = WEB, .kind = FIX, .duration = MINUTES(10), .tokens = 1000 },
+    { .project = WEB, .kind = 0, .duration = MINUTES(3), .tokens = -1 },
+};
+
+static struct forecast run_with(const struct core *core, struct forecast_options options) {
+    struct forecast forecast = { 0 };
+    struct core *copy = core_copy(core);
+    options.now = NOW;
+    options.means = means;
+    options.mean_count = sizeof(means) / sizeof(means[0]);
+    assert_int_equal(forecast_run(copy, &options, &forecast), 0);
+    core_free(copy);
+    return forecast;
+}
+
+static void those_behind_start_when_those_before_are_over(void **state) {
+    (void)state;
+    struct core *core = core_with(1);
+    add(core, task(1, FIX));
+    add(core, task(2, PLAN)); /* has no mean of its own: the project's */
+    add(core, task(3, FIX));
+    struct forecast f = run_with(core, (struct forecast_options){ 0 });
+    assert_int_equal(forecast_start(&f, 1), NOW);
+    assert_int_equal(forecast_start(&f, 2), NOW + MINUTES(10));
+    assert_int_equal(forecast_start(&f, 3), NOW + MINUTES(13));
+    assert_int_equal(forecast_start(&f, 4), TIME_NEVER);
+    assert_true(f.complete);
+    struct task_view view; /* the original knows nothing of it */
+    assert_true(core_task(core, 1, &view));
+    assert_int_equal(view.state, TASK_READY);
+    forecast_finish(&f);
+    core_free(core);
+}
+
+static void what_runs_already_ends_a_mean_after_its_start(void **state) {
+    (void)state;
+    struct core *core = core_with(2);
+    struct task_spec early = task(1, FIX), late = task(2, FIX);
+    early.state = late.state = TASK_RUNNING;
+    early.attempt = late.attempt = 1;
+    early.started_at = NOW - MINUTES(4);
+    late.started_at = NOW - HOURS(2); /* longer than any mean: it has a little left */
+    add(core, early);
+    add(core, late);
+    add(core, task(3, FIX));
+    add(core, task(4, FIX));
+    struct forecast f = run_with(core, (struct forecast_options){ 0 });
+    assert_int_equal(forecast_start(&f, 3), NOW + MINUTES(1) + 1);
+    assert_int_equal(forecast_start(&f, 4), NOW + MINUTES(6));
+    assert_int_equal(forecast_start(&f, 1), TIME_NEVER); /* it has started */
+    forecast_finish(&f);
+    core_free(core);
+}
+
+static void numbers_may_be_in_the_millions(void **state) {
+    (void)state;
+    struct core *core = core_with(1);
+    add(core, task(UINT64_C(900000001), FIX));
+    add(core, task(UINT64_C(900000002), FIX));
+    struct forecast f = run_with(core, (struct forecast_options){ 0 });
+    assert_int_equal(f.count, 2);
+    assert_int_equal(forecast_start(&f, UINT64_C(900000002)), NOW + MINUTES(10));
+    forecast_finish(&f);
+    core_free(core);
+}
+
+static void dependencies_start_after_what_they_need(void **state) {
+    (void)state;
+    struct core *core = core_with(8);
+    const task_id on[] = { 1 };
+    struct task_spec second = task(2, PLAN);
+    second.depends_on = on;
+    second.depends_on_count = 1;
+    add(core, task(1, FIX));
+    add(core, second);
+    struct forecast f = run_with(core, (struct forecast_options){ 0 });
+    assert_int_equal(forecast_start(&f, 2), NOW + MINUTES(10));
+    forecast_finish(&f);
+    core_free(core);
+}
+
+static void nobody_knows_what_waits_for_a_person(void **state) {
+    (void)state;
+    struct core *core = core_with(8);
+    const task_id on[] = { 1 };
+    struct task_spec reviewed = task(1, FIX), behind = task(2, FIX), held = task(3, FIX);
+    reviewed.review = true;
+    behind.depends_on = on;
+    behind.depends_on_count = 1;
+    held.state = TASK_HELD;
+    add(core, reviewed);
+    add(core, behind);
+    add(core, held);
+    struct forecast f = run_with(core, (struct forecast_options){ 0 });
+    assert_int_equal(forecast_start(&f, 1), NOW);
+    assert_int_equal(forecast_start(&f, 2), TIME_NEVER);
+    assert_int_equal(forecast_start(&f, 3), TIME_NEVER);
+    assert_true(f.complete);
+    forecast_finish(&f);
+    core_free(core);
+}
+
+static void a_backoff_is_waited_for_and_then_one_goes_first(void **state) {
+    (void)state;
+    struct core *core = core_with(8);
+    struct policy policy;
+    policy_default(&policy);
+    policy.limiter.recovery = 0;
+    tell(core, (struct fact){ .kind = FACT_LIMITER,
+                              .limiter = { .id = ACCOUNT,
+                                           .policy = policy.limiter,
+                                           .hits = 1,
+                                           .backoff_until = NOW + HOURS(5) } });
+    struct task_spec first = task(1, FIX), second = task(2, FIX);
+    first.limiter = second.limiter = ACCOUNT;
+    add(core, first);
+    add(core, second);
+    struct forecast f = run_with(core, (struct forecast_options){ 0 });
+    assert_int_equal(forecast_start(&f, 1), NOW + HOURS(5));
+    assert_int_equal(forecast_start(&f, 2), NOW + HOURS(5) + MINUTES(10));
+    forecast_finish(&f);
+    core_free(core);
+}
+
+static void it_ends_at_its_steps_and_at_its_horizon(void **state) {
+    (void)state;
+    struct core *core = core_with(1);
+    for (task_id id = 1; id <= 100; id++)
+        add(core, task(id, FIX));
+    struct forecast f = run_with(core, (struct forecast_options){ .max_steps = 40 });
+    assert_false(f.complete);
+    assert_in_range(f.count, 1, 20);
+    assert_in_range(f.steps, 40, 60);
+    forecast_finish(&f);
+    f = run_with(core, (struct forecast_options){ .horizon = MINUTES(25) });
+    assert_false(f.complete);
+    assert_int_equal(f.count, 3);
+    assert_int_equal(forecast_start(&f, 4), TIME_NEVER);
+    forecast_finish(&f);
+    core_free(core);
+}
+
+static void a_project_without_a_mean_takes_the_default(void **state) {
+    (void)state;
+    struct core *core = core_with(1);
+    struct forecast f = { 0 };
+    add(core, task(1, FIX));
+    add(core, task(2, FIX));
+    struct core *copy = core_copy(core);
+    assert_int_equal(
+        forecast_run(copy, &(struct forecast_options){ .now = NOW, .default_duration = MINUTES(7) },
+                     &f),
+        0);
+    assert_int_equal(forecast_start(&f, 2), NOW + MINUTES(7));
+    forecast_finish(&f);
+    core_free(copy);
+    core_free(core);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(those_behind_start_when_those_before_are_over),
+        cmocka_unit_test(what_runs_already_ends_a_mean_after_its_start),
+        cmocka_unit_test(numbers_may_be_in_the_millions),
+        cmocka_unit_test(dependencies_start_after_what_they_need),
+        cmocka_unit_test(nobody_knows_what_waits_for_a_person),
+        cmocka_unit_test(a_backoff_is_waited_for_and_then_one_goes_first),
+        cmocka_unit_test(it_ends_at_its_steps_and_at_its_horizon),
+        cmocka_unit_test(a_project_without_a_mean_takes_the_default),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
