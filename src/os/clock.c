@@ -14,5 +14,11 @@ time_ms clock_read(void) {
 }
 
 time_ms clock_read_steady(void) {
-    return read_one(CLOCK_MONOTONIC);
+    return read_one(CLOCK_BOOTTIME);
+}
+
+int64_t clock_read_steady_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }

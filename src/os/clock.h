@@ -5,5 +5,7 @@
 
 /* Milliseconds since the epoch, as the wall shows it. */
 time_ms clock_read(void);
-/* Milliseconds since some moment; never goes back. For measuring how long something took. */
+/* Milliseconds since some moment; never goes back, and goes on while the machine sleeps. For spans. */
 time_ms clock_read_steady(void);
+/* The same in microseconds. */
+int64_t clock_read_steady_us(void);

@@ -6,29 +6,54 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define WIDTH_UNKNOWN 80
-#define WIDTH_MAX     10000
+#include "base/macros.h"
+
+#define WIDTH_UNKNOWN  80
+#define HEIGHT_UNKNOWN 24
+#define SIZE_MOST      10000
 
 bool terminal_is(FILE *file) {
     return isatty(fileno(file)) == 1;
 }
 
+/* A number that somebody set in the environment; 0: none. */
+static unsigned said(const char *variable) {
+    const char *text = getenv(variable);
+    char *end;
+    unsigned long n = text ? strtoul(text, &end, 10) : 0;
+    return text && *text && !*end && n <= SIZE_MOST ? (unsigned)n : 0;
+}
+
 unsigned terminal_width(FILE *file) {
-    const char *columns = getenv("COLUMNS");
-    if (columns) {
-        char *end;
-        unsigned long n = strtoul(columns, &end, 10);
-        if (*columns && !*end && n > 0 && n <= WIDTH_MAX)
-            return (unsigned)n;
-    }
     struct winsize size;
+    if (said("COLUMNS"))
+        return said("COLUMNS");
     if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     return WIDTH_UNKNOWN;
+}
+
+unsigned terminal_height(FILE *file) {
+    struct winsize size;
+    if (said("LINES"))
+        return said("LINES");
+    if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_row > 0)
+        return size.ws_row;
+    return HEIGHT_UNKNOWN;
 }
 
 bool terminal_has_colour(FILE *file) {
     const char *no_color = getenv("NO_COLOR");
     const char *term = getenv("TERM");
     return terminal_is(file) && !(no_color && *no_color) && !(term && strcmp(term, "dumb") == 0);
+}
+
+bool terminal_is_utf8(void) {
+    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        const char *value = getenv(names[i]);
+        if (value && value[0])
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
 }

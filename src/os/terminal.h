@@ -7,5 +7,9 @@
 bool terminal_is(FILE *file);
 /* Columns; COLUMNS wins, 80 if nobody knows. */
 unsigned terminal_width(FILE *file);
+/* Lines; LINES wins, 24 if nobody knows. */
+unsigned terminal_height(FILE *file);
 /* A terminal that is not "dumb", and no NO_COLOR in the environment. */
 bool terminal_has_colour(FILE *file);
+/* Does the environment (LC_ALL, LC_CTYPE, LANG) say that texts are UTF-8? */
+bool terminal_is_utf8(void);

@@ -1,0 +1,236 @@
+/* home.c: where the files of this user's Sluice are.
+ *
+ * Command line, daemon and runs must come to the same answer from the same environment, so all of
+ * them ask here. */
+#include "os/home.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/strbuf.h"
+
+#define SOCKET_NAME "sluice.sock"
+#define SOCKET_MAX  (sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1)
+
+static int set_errno(struct error *err, const char *what, const char *path) {
+    int code = errno;
+    return error_set(err, -code, "cannot %s '%s': %s", what, path, strerror(code));
+}
+
+/* --- finding --------------------------------------------------------------------------------- */
+
+static char *join(const char *folder, const char *name) {
+    struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
+    return strbuf_take(&path);
+}
+
+/* Without slashes at the end, and from the root. */
+static char *absolute(const char *path, struct error *err) {
+    struct strbuf whole = STRBUF_INIT;
+    if (*path != '/') {
+        _cleanup_(freep) char *here = getcwd(NULL, 0);
+        if (!here) {
+            (void)set_errno(err, "find the folder of", path);
+            return NULL;
+        }
+        strbuf_printf(&whole, "%s/", strcmp(here, "/") == 0 ? "" : here);
+    }
+    strbuf_puts(&whole, path);
+    while (whole.length > 1 && whole.text[whole.length - 1] == '/')
+        whole.text[--whole.length] = '\0';
+    return strbuf_take(&whole);
+}
+
+/* The variable if it says anything; NULL: not set, empty, or not from the root. */
+static const char *xdg(const char *variable) {
+    const char *value = getenv(variable);
+    return value && *value == '/' ? value : NULL;
+}
+
+/* The user's own folder; without a variable (a service, cron) as the system knows it. */
+static char *user_folder(struct error *err) {
+    const char *home = xdg("HOME");
+    if (home)
+        return absolute(home, err);
+    char names[16384];
+    struct passwd user, *found = NULL;
+    (void)getpwuid_r(geteuid(), &user, names, sizeof(names), &found);
+    if (found && found->pw_dir && *found->pw_dir == '/')
+        return absolute(found->pw_dir, err);
+    (void)error_set(err, -ENOENT, "there is no home folder; set SLUICE_HOME to the folder to use");
+    return NULL;
+}
+
+/* `variable`, or `below` in the user's folder; and in it ours. */
+static int find_xdg(const char *variable, const char *below, char **ret_path, struct error *err) {
+    const char *value = xdg(variable);
+    _cleanup_(freep) char *folder = NULL;
+    if (value) {
+        folder = absolute(value, err);
+    } else {
+        _cleanup_(freep) char *user = user_folder(err);
+        folder = user ? join(user, below) : NULL;
+    }
+    if (!folder)
+        return -ENOENT;
+    *ret_path = join(folder, "sluice");
+    return 0;
+}
+
+/* Is it a folder, ours alone? 0: it is not there. */
+static int check_private(const char *folder, struct error *err) {
+    struct stat st;
+    if (lstat(folder, &st) < 0)
+        return errno == ENOENT ? 0 : set_errno(err, "look at", folder);
+    if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
+        return 1;
+    return error_set(
+        err, -EPERM,
+        "'%s' is not a folder of yours alone (mode 0700), so the socket of a home with "
+        "a long path cannot be there; remove it, or set SLUICE_HOME to a shorter path",
+        folder);
+}
+
+static void short_folder(struct strbuf *out) {
+    strbuf_printf(out, "/tmp/sluice-%lu", (unsigned long)geteuid());
+}
+
+/* The path itself if it fits into an address. */
+static int shorten(char **socket, struct error *err) {
+    if (strlen(*socket) <= SOCKET_MAX)
+        return 0;
+    struct strbuf path = STRBUF_INIT;
+    short_folder(&path);
+    int r = check_private(strbuf_text(&path), err);
+    strbuf_printf(&path, "/%016llx.sock", (unsigned long long)hash_bytes(*socket, strlen(*socket)));
+    free(*socket);
+    *socket = strbuf_take(&path);
+    return r < 0 ? r : 0;
+}
+
+static int find_own(const char *value, struct home *home, struct error *err) {
+    home->data = absolute(value, err);
+    if (!home->data)
+        return -ENOENT;
+    home->config_file = join(home->data, "sluice.yaml");
+    home->socket = join(home->data, SOCKET_NAME);
+    return 0;
+}
+
+static int find_spread(struct home *home, struct error *err) {
+    _cleanup_(freep) char *folder = NULL;
+    int r = find_xdg("XDG_CONFIG_HOME", ".config", &folder, err);
+    if (r < 0)
+        return r;
+    home->config_file = join(folder, "sluice.yaml");
+    r = find_xdg("XDG_DATA_HOME", ".local/share", &home->data, err);
+    if (r < 0)
+        return r;
+    const char *runtime = xdg("XDG_RUNTIME_DIR");
+    home->socket = runtime ? join(runtime, "sluice/" SOCKET_NAME) : join(home->data, SOCKET_NAME);
+    return 0;
+}
+
+int home_find(struct home *ret_home, struct error *err) {
+    _cleanup_(home_finish) struct home home = { 0 };
+    const char *own = getenv("SLUICE_HOME");
+    int r = own && *own ? find_own(own, &home, err) : find_spread(&home, err);
+    if (r >= 0)
+        r = shorten(&home.socket, err);
+    if (r < 0)
+        return r;
+    home.runs = join(home.data, "runs");
+    home.database = join(home.data, "sluice.db");
+    home.log = join(home.data, "sluice.log");
+    home.pid_lock = join(home.data, "sluice.lock");
+    *ret_home = home;
+    home = (struct home){ 0 };
+    return 0;
+}
+
+void home_finish(struct home *home) {
+    free(home->config_file);
+    free(home->data);
+    free(home->socket);
+    free(home->runs);
+    free(home->database);
+    free(home->log);
+    free(home->pid_lock);
+    *home = (struct home){ 0 };
+}
+
+/* --- making ---------------------------------------------------------------------------------- */
+
+/* A folder and what is missing above it. Another process may be doing the same. */
+static int make_folders(const char *folder, struct error *err) {
+    _cleanup_(freep) char *path = xstrdup(folder);
+    for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
+        if (slash)
+            *slash = '\0';
+        if (mkdir(path, 0700) < 0 && errno != EEXIST)
+            return set_errno(err, "make the folder", path);
+        if (!slash)
+            return 0;
+        *slash = '/';
+    }
+}
+
+static int check_folder(const char *folder, struct error *err) {
+    struct stat st;
+    if (stat(folder, &st) < 0)
+        return set_errno(err, "look at", folder);
+    if (!S_ISDIR(st.st_mode))
+        return error_set(err, -ENOTDIR, "'%s' is not a folder", folder);
+    if (st.st_uid != geteuid() && st.st_uid != 0 && geteuid() != 0)
+        return error_set(err, -EPERM,
+                         "the folder '%s' belongs to somebody else; set SLUICE_HOME to one of "
+                         "yours",
+                         folder);
+    if (st.st_mode & S_IWOTH)
+        return error_set(err, -EPERM, "everybody may write into '%s'; run: chmod o-w '%s'", folder,
+                         folder);
+    return 0;
+}
+
+static int make_folder(const char *folder, struct error *err) {
+    int r = make_folders(folder, err);
+    return r < 0 ? r : check_folder(folder, err);
+}
+
+static int make_folder_of(const char *file, struct error *err) {
+    _cleanup_(freep) char *folder = xstrndup(file, (size_t)(strrchr(file, '/') - file));
+    return *folder ? make_folder(folder, err) : 0;
+}
+
+/* The short folder is in a place where everybody may write: it is ours alone, or nothing. */
+static int make_socket_folder(const struct home *home, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    short_folder(&folder);
+    strbuf_putc(&folder, '/');
+    if (strncmp(home->socket, strbuf_text(&folder), folder.length) != 0)
+        return make_folder_of(home->socket, err);
+    folder.text[--folder.length] = '\0';
+    if (mkdir(strbuf_text(&folder), 0700) < 0 && errno != EEXIST)
+        return set_errno(err, "make the folder", strbuf_text(&folder));
+    int r = check_private(strbuf_text(&folder), err);
+    return r == 0 ? error_set(err, -ENOENT, "'%s' is gone again", strbuf_text(&folder))
+                  : (r < 0 ? r : 0);
+}
+
+int home_make(const struct home *home, struct error *err) {
+    int r = make_folder(home->data, err);
+    if (r >= 0)
+        r = make_folder(home->runs, err);
+    if (r >= 0)
+        r = make_folder_of(home->config_file, err);
+    return r < 0 ? r : make_socket_folder(home, err);
+}

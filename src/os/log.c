@@ -1,0 +1,73 @@
+/* log.c: one line, one write, so that lines of two processes never mix.
+ *
+ * A reader that does not read (a pager, a log collector that hangs) must not stop the scheduler: a line
+ * that would have to wait is dropped, and the next one says how many were. */
+#include "os/log.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/json_write.h"
+#include "base/strbuf.h"
+#include "os/clock.h"
+
+static unsigned dropped;
+
+static const char *const level_names[LOG_LEVEL_MAX] = { "error", "warning", "info" };
+
+/* True: it is out, or nobody can be told. */
+static bool put_out(const struct strbuf *line) {
+    struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
+    if (poll(&out, 1, 0) == 0)
+        return false;
+    ssize_t n = write(STDERR_FILENO, line->text, line->length);
+    (void)n; /* there is nobody left to tell */
+    return true;
+}
+
+_printf_(2, 0) static void write_line(enum log_level level, const char *format, va_list args) {
+    struct strbuf text = STRBUF_INIT, line = STRBUF_INIT;
+    strbuf_vprintf(&text, format, args);
+    time_ms now = clock_read();
+    time_t seconds = (time_t)(now / 1000);
+    struct tm tm;
+    char at[40];
+    gmtime_r(&seconds, &tm);
+    size_t length = strftime(at, sizeof(at), "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(at + length, sizeof(at) - length, ".%03dZ", (int)(now % 1000));
+    struct json_writer w;
+    json_write_init(&w, &line, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "at");
+    json_write_string(&w, at);
+    json_write_key(&w, "level");
+    json_write_string(&w, level_names[level]);
+    json_write_key(&w, "text");
+    json_write_string(&w, strbuf_text(&text));
+    if (dropped > 0) {
+        json_write_key(&w, "dropped");
+        json_write_int(&w, dropped);
+    }
+    json_write_object_end(&w);
+    strbuf_putc(&line, '\n');
+    dropped = put_out(&line) ? 0 : dropped + 1;
+    strbuf_finish(&text);
+    strbuf_finish(&line);
+}
+
+#define DEFINE_LEVEL(name, level)                                                                  \
+    void name(const char *format, ...) {                                                           \
+        va_list args;                                                                              \
+        va_start(args, format);                                                                    \
+        write_line(level, format, args);                                                           \
+        va_end(args);                                                                              \
+    }                                                                                              \
+    struct level_needs_a_semicolon_
+
+DEFINE_LEVEL(log_error, LOG_ERROR_LEVEL);
+DEFINE_LEVEL(log_warning, LOG_WARNING_LEVEL);
+DEFINE_LEVEL(log_info, LOG_INFO_LEVEL);

@@ -1,0 +1,13 @@
+/* log.h: what the daemon has to say to whoever looks for a cause later.
+ *
+ * One JSON object per line on the standard error: {"at":"2026-01-02T03:04:05.678Z","level":"info",
+ * "text":"…"}. Text from outside is escaped by that, so nobody can forge a line. */
+#pragma once
+
+#include "base/macros.h"
+
+enum log_level { LOG_ERROR_LEVEL, LOG_WARNING_LEVEL, LOG_INFO_LEVEL, LOG_LEVEL_MAX };
+
+void log_error(const char *format, ...) _printf_(1, 2);   /* it does not do what it should */
+void log_warning(const char *format, ...) _printf_(1, 2); /* it does, but a person should know */
+void log_info(const char *format, ...) _printf_(1, 2);    /* start, stop, what was found */

@@ -1,0 +1,308 @@
+/* loop.c: epoll, one signal descriptor, one heap of timers.
+ *
+ * Why not a library: the daemon needs exactly one round shape (everything that is ready, then one
+ * turn), one reading of the clock per round, and a proof that nothing wakes it while it is idle. That
+ * is a page of epoll.
+ *
+ * A watch that is removed may still have an event in the list that was just fetched, so removed
+ * watches and timers are freed only at the end of the round. */
+#include "os/loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/timer_heap.h"
+#include "os/clock.h"
+
+#define EVENTS_PER_ROUND 256
+#define SIGNALS_MAX      65
+
+struct loop_watch {
+    int fd;
+    unsigned events;
+    loop_ready ready;
+    void *ctx;
+    bool removed;
+    struct loop_watch *next_removed;
+};
+
+struct loop_timer {
+    loop_due due;
+    void *ctx;
+    uint32_t handle;
+    uint32_t position; /* in the heap; 0: not set */
+};
+
+struct loop {
+    int epoll;
+    int signals;
+    sigset_t mask;
+    struct {
+        loop_signaled signaled;
+        void *ctx;
+    } handlers[SIGNALS_MAX];
+    struct loop_watch *signal_watch;
+
+    struct loop_timer **timers; /* by handle; [0] unused */
+    size_t timer_count, timer_capacity;
+    struct timer_heap heap;
+    uint64_t rank; /* of two timers for the same moment the one set first comes first */
+
+    struct loop_watch *removed;
+    loop_due round;
+    void *round_ctx;
+    time_ms now, steady;
+    uint64_t wakeups;
+    bool again, stopped;
+};
+
+static void read_clocks(struct loop *loop) {
+    loop->now = clock_read();
+    loop->steady = clock_read_steady();
+}
+
+static void timer_moved_to(void *ctx, uint32_t handle, uint32_t position) {
+    struct loop *loop = ctx;
+    loop->timers[handle]->position = position;
+}
+
+int loop_new(struct loop **ret_loop, struct error *err) {
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll < 0)
+        return error_set(err, -errno, "cannot make an epoll descriptor: %s", strerror(errno));
+    struct loop *loop = xcalloc(1, sizeof(*loop));
+    loop->epoll = epoll;
+    loop->signals = -1;
+    sigemptyset(&loop->mask);
+    timer_heap_init(&loop->heap, timer_moved_to, loop);
+    read_clocks(loop);
+    *ret_loop = loop;
+    return 0;
+}
+
+static void free_removed(struct loop *loop) {
+    while (loop->removed) {
+        struct loop_watch *watch = loop->removed;
+        loop->removed = watch->next_removed;
+        free(watch);
+    }
+}
+
+struct loop *loop_free(struct loop *loop) {
+    if (!loop)
+        return NULL;
+    loop_unwatch(loop, loop->signal_watch);
+    free_removed(loop);
+    for (size_t i = 1; i < loop->timer_count; i++)
+        free(loop->timers[i]);
+    free(loop->timers);
+    timer_heap_finish(&loop->heap);
+    if (loop->signals >= 0)
+        close(loop->signals);
+    close(loop->epoll);
+    free(loop);
+    return NULL;
+}
+
+/* --- descriptors ----------------------------------------------------------------------------- */
+
+static uint32_t to_epoll(unsigned events) {
+    return ((events & LOOP_READ) ? (uint32_t)EPOLLIN : 0)
+           | ((events & LOOP_WRITE) ? (uint32_t)EPOLLOUT : 0)
+           | ((events & LOOP_URGENT) ? (uint32_t)EPOLLPRI : 0);
+}
+
+int loop_watch(struct loop *loop, int fd, unsigned events, loop_ready ready, void *ctx,
+               struct loop_watch **ret_watch) {
+    struct loop_watch *watch = xcalloc(1, sizeof(*watch));
+    *watch = (struct loop_watch){ .fd = fd, .events = events, .ready = ready, .ctx = ctx };
+    struct epoll_event event = { .events = to_epoll(events), .data.ptr = watch };
+    if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
+        int r = -errno;
+        free(watch);
+        return r;
+    }
+    *ret_watch = watch;
+    return 0;
+}
+
+void loop_watch_change(struct loop *loop, struct loop_watch *watch, unsigned events) {
+    assert(!watch->removed);
+    if (watch->events == events)
+        return;
+    watch->events = events;
+    struct epoll_event event = { .events = to_epoll(events), .data.ptr = watch };
+    int r = epoll_ctl(loop->epoll, EPOLL_CTL_MOD, watch->fd, &event);
+    assert(r == 0); /* it was added, and its descriptor lives as long as the watch */
+    (void)r;
+}
+
+void loop_unwatch(struct loop *loop, struct loop_watch *watch) {
+    if (!watch)
+        return;
+    assert(!watch->removed);
+    (void)epoll_ctl(loop->epoll, EPOLL_CTL_DEL, watch->fd, NULL);
+    watch->removed = true;
+    watch->next_removed = loop->removed;
+    loop->removed = watch;
+}
+
+static void dispatch(const struct epoll_event *event) {
+    struct loop_watch *watch = event->data.ptr;
+    if (watch->removed)
+        return;
+    unsigned events = ((event->events & EPOLLIN) ? LOOP_READ : 0)
+                      | ((event->events & EPOLLOUT) ? LOOP_WRITE : 0)
+                      | ((event->events & EPOLLPRI) ? LOOP_URGENT : 0);
+    if (event->events & (EPOLLERR | EPOLLHUP))
+        events |= watch->events ? watch->events : LOOP_READ;
+    watch->ready(watch->ctx, watch->fd, events);
+}
+
+/* --- timers ---------------------------------------------------------------------------------- */
+
+struct loop_timer *loop_timer_new(struct loop *loop, loop_due due, void *ctx) {
+    struct loop_timer *timer = xcalloc(1, sizeof(*timer));
+    timer->due = due;
+    timer->ctx = ctx;
+    for (size_t i = 1; i < loop->timer_count && timer->handle == 0; i++)
+        if (!loop->timers[i])
+            timer->handle = (uint32_t)i;
+    if (timer->handle == 0) {
+        size_t handle = loop->timer_count ? loop->timer_count : 1;
+        loop->timers =
+            xgrow(loop->timers, &loop->timer_capacity, handle + 1, sizeof(struct loop_timer *));
+        if (handle == 1)
+            loop->timers[0] = NULL;
+        loop->timer_count = handle + 1;
+        timer->handle = (uint32_t)handle;
+    }
+    loop->timers[timer->handle] = timer;
+    return timer;
+}
+
+void loop_timer_clear(struct loop *loop, struct loop_timer *timer) {
+    timer_heap_remove(&loop->heap, timer->position);
+}
+
+void loop_timer_set(struct loop *loop, struct loop_timer *timer, time_ms steady_at) {
+    loop_timer_clear(loop, timer);
+    if (steady_at != TIME_NEVER)
+        timer_heap_add(&loop->heap, steady_at, ++loop->rank, timer->handle);
+}
+
+void loop_timer_free(struct loop *loop, struct loop_timer *timer) {
+    if (!timer)
+        return;
+    loop_timer_clear(loop, timer);
+    loop->timers[timer->handle] = NULL;
+    free(timer);
+}
+
+/* --- signals --------------------------------------------------------------------------------- */
+
+static void signals_ready(void *ctx, int fd, unsigned events) {
+    struct loop *loop = ctx;
+    struct signalfd_siginfo info;
+    (void)events;
+    while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        if (info.ssi_signo < SIGNALS_MAX && loop->handlers[info.ssi_signo].signaled)
+            loop->handlers[info.ssi_signo].signaled(loop->handlers[info.ssi_signo].ctx,
+                                                    (int)info.ssi_signo);
+}
+
+int loop_signal(struct loop *loop, int signal, loop_signaled signaled, void *ctx,
+                struct error *err) {
+    assert(signal > 0 && signal < SIGNALS_MAX);
+    sigaddset(&loop->mask, signal);
+    if (sigprocmask(SIG_BLOCK, &loop->mask, NULL) < 0)
+        return error_set(err, -errno, "cannot block signal %d: %s", signal, strerror(errno));
+    int fd = signalfd(loop->signals, &loop->mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0)
+        return error_set(err, -errno, "cannot watch signal %d: %s", signal, strerror(errno));
+    loop->signals = fd;
+    loop->handlers[signal].signaled = signaled;
+    loop->handlers[signal].ctx = ctx;
+    if (loop->signal_watch)
+        return 0;
+    int r = loop_watch(loop, fd, LOOP_READ, signals_ready, loop, &loop->signal_watch);
+    return r < 0 ? error_set(err, r, "cannot watch for signals: %s", strerror(-r)) : 0;
+}
+
+/* --- rounds ---------------------------------------------------------------------------------- */
+
+void loop_set_round(struct loop *loop, loop_due round, void *ctx) {
+    loop->round = round;
+    loop->round_ctx = ctx;
+}
+
+void loop_again(struct loop *loop) {
+    loop->again = true;
+}
+
+time_ms loop_now(const struct loop *loop) {
+    return loop->now;
+}
+
+time_ms loop_now_steady(const struct loop *loop) {
+    return loop->steady;
+}
+
+uint64_t loop_wakeups(const struct loop *loop) {
+    return loop->wakeups;
+}
+
+void loop_stop(struct loop *loop) {
+    loop->stopped = true;
+}
+
+static int time_to_sleep(struct loop *loop) {
+    if (loop->again)
+        return 0;
+    time_ms next = timer_heap_next(&loop->heap);
+    if (next == TIME_NEVER)
+        return -1;
+    time_ms left = next - clock_read_steady();
+    return left <= 0 ? 0 : (int)time_min(left, HOURS(1));
+}
+
+static void run_due(struct loop *loop) {
+    /* Timers that are set meanwhile for a moment that has passed wait for the next round. */
+    uint64_t last = loop->rank;
+    while (loop->heap.count > 0 && loop->heap.entries[1].at <= loop->steady
+           && loop->heap.entries[1].rank <= last) {
+        struct loop_timer *timer = loop->timers[timer_heap_pop(&loop->heap, loop->steady)];
+        timer->due(timer->ctx);
+    }
+}
+
+int loop_run(struct loop *loop, struct error *err) {
+    struct epoll_event events[EVENTS_PER_ROUND];
+    loop->stopped = false;
+    read_clocks(loop);
+    if (loop->round)
+        loop->round(loop->round_ctx);
+    while (!loop->stopped) {
+        int sleep_ms = time_to_sleep(loop);
+        loop->again = false;
+        int count = epoll_wait(loop->epoll, events, EVENTS_PER_ROUND, sleep_ms);
+        if (count < 0 && errno != EINTR)
+            return error_set(err, -errno, "cannot wait for events: %s", strerror(errno));
+        loop->wakeups += sleep_ms != 0;
+        read_clocks(loop);
+        for (int i = 0; i < count; i++)
+            dispatch(&events[i]);
+        run_due(loop);
+        if (loop->round)
+            loop->round(loop->round_ctx);
+        free_removed(loop);
+    }
+    return 0;
+}

@@ -1,0 +1,58 @@
+/* loop.h: one thread that waits for everything at once.
+ *
+ * Life:     loop_new → loop_watch, loop_timer, loop_signal → loop_run → loop_free
+ * A round:  sleep until something is ready or a timer is due; read the clock once; call everybody
+ *           concerned; call the round's end (loop_set_round), where the engine makes its turn.
+ * Idle:     without a timer the thread sleeps until a descriptor speaks. Nothing polls.
+ * Safe:     a callback may add and remove any watch or timer, its own included.
+ * Time:     timers are in the steady clock's milliseconds, so a changed wall clock moves none. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/time_ms.h"
+
+struct loop;
+struct loop_watch; /* a descriptor that is watched */
+struct loop_timer;
+
+enum { LOOP_READ = 1u << 0, LOOP_WRITE = 1u << 1, LOOP_URGENT = 1u << 2 /* POLLPRI */ };
+
+/* `events`: what is ready; an error or a hang-up is told as what was asked for. */
+typedef void (*loop_ready)(void *ctx, int fd, unsigned events);
+typedef void (*loop_due)(void *ctx);
+typedef void (*loop_signaled)(void *ctx, int signal);
+
+int loop_new(struct loop **ret_loop, struct error *err);
+struct loop *loop_free(struct loop *loop); /* accepts NULL, returns NULL */
+
+/* The descriptor stays the caller's; it must live as long as the watch. 0 or a negative errno. */
+int loop_watch(struct loop *loop, int fd, unsigned events, loop_ready ready, void *ctx,
+               struct loop_watch **ret_watch);
+void loop_watch_change(struct loop *loop, struct loop_watch *watch, unsigned events);
+void loop_unwatch(struct loop *loop, struct loop_watch *watch); /* accepts NULL */
+
+/* A timer that is not set. */
+struct loop_timer *loop_timer_new(struct loop *loop, loop_due due, void *ctx);
+void loop_timer_set(struct loop *loop, struct loop_timer *timer, time_ms steady_at);
+void loop_timer_clear(struct loop *loop, struct loop_timer *timer);
+void loop_timer_free(struct loop *loop, struct loop_timer *timer); /* accepts NULL */
+
+/* From now on the signal comes here instead of interrupting. */
+int loop_signal(struct loop *loop, int signal, loop_signaled signaled, void *ctx,
+                struct error *err);
+
+/* Called at the end of every round, and once before the first sleep. */
+void loop_set_round(struct loop *loop, loop_due round, void *ctx);
+/* Asks for one more round without sleeping. */
+void loop_again(struct loop *loop);
+
+/* The two clocks as they were when this round began. */
+time_ms loop_now(const struct loop *loop);
+time_ms loop_now_steady(const struct loop *loop);
+
+int loop_run(struct loop *loop, struct error *err); /* until loop_stop */
+void loop_stop(struct loop *loop);
+uint64_t loop_wakeups(const struct loop *loop); /* rounds that slept before */

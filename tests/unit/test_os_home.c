@@ -1,0 +1,329 @@
+/* test_os_home.c: every program of a home finds the same files, and none of somebody else's.
+ *
+ * Each test has a folder of its own and an environment of its own. */
+#include <errno.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/macros.h"
+#include "base/strbuf.h"
+#include "os/home.h"
+
+#define NOBODY 54321 /* whoever it is, we are not */
+
+static char folder[PATH_MAX];
+static struct home home;
+static struct error err;
+
+static int set_up(void **state) {
+    (void)state;
+    char made[] = "/tmp/test_os_home_XXXXXX";
+    if (!mkdtemp(made) || !realpath(made, folder))
+        return -1;
+    static const char *const variables[] = { "SLUICE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+                                             "XDG_RUNTIME_DIR" };
+    for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+        unsetenv(variables[i]);
+    setenv("HOME", folder, 1);
+    err = (struct error){ 0 };
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    home_finish(&home);
+    char command[PATH_MAX + 16];
+    (void)snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+    return system(command);
+}
+
+/* A path in the test's folder; valid until the next but three. */
+static const char *in(const char *path) {
+    static char texts[4][PATH_MAX + 64];
+    static unsigned next;
+    char *text = texts[next++ % 4];
+    (void)snprintf(text, sizeof(texts[0]), "%s%s%s", folder, *path ? "/" : "", path);
+    return text;
+}
+
+static void find(void) {
+    home_finish(&home);
+    if (home_find(&home, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static mode_t mode_of(const char *path) {
+    struct stat st;
+    if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        fail_msg("'%s' is no folder", path);
+    return st.st_mode & 07777;
+}
+
+/* --- finding --------------------------------------------------------------------------------- */
+
+static void a_home_of_its_own_holds_everything(void **state) {
+    (void)state;
+    setenv("SLUICE_HOME", in("h"), 1);
+    setenv("XDG_RUNTIME_DIR", in("run"), 1);
+    setenv("XDG_CONFIG_HOME", in("config"), 1);
+    find();
+    assert_string_equal(home.data, in("h"));
+    assert_string_equal(home.config_file, in("h/sluice.yaml"));
+    assert_string_equal(home.socket, in("h/sluice.sock"));
+    assert_string_equal(home.runs, in("h/runs"));
+    assert_string_equal(home.database, in("h/sluice.db"));
+    assert_string_equal(home.log, in("h/sluice.log"));
+    assert_string_equal(home.pid_lock, in("h/sluice.lock"));
+}
+
+static void without_one_the_files_are_where_the_desktop_wants_them(void **state) {
+    (void)state;
+    setenv("XDG_RUNTIME_DIR", in("run"), 1);
+    find();
+    assert_string_equal(home.config_file, in(".config/sluice/sluice.yaml"));
+    assert_string_equal(home.data, in(".local/share/sluice"));
+    assert_string_equal(home.database, in(".local/share/sluice/sluice.db"));
+    assert_string_equal(home.socket, in("run/sluice/sluice.sock"));
+    setenv("XDG_CONFIG_HOME", in("c"), 1);
+    setenv("XDG_DATA_HOME", in("d"), 1);
+    find();
+    assert_string_equal(home.config_file, in("c/sluice/sluice.yaml"));
+    assert_string_equal(home.runs, in("d/sluice/runs"));
+}
+
+static void without_a_runtime_folder_the_socket_is_with_the_data(void **state) {
+    (void)state;
+    find();
+    assert_string_equal(home.socket, in(".local/share/sluice/sluice.sock"));
+}
+
+static void empty_and_relative_xdg_variables_are_ignored(void **state) {
+    (void)state;
+    setenv("SLUICE_HOME", "", 1);
+    setenv("XDG_CONFIG_HOME", "", 1);
+    setenv("XDG_DATA_HOME", "data", 1);
+    setenv("XDG_RUNTIME_DIR", "run", 1);
+    find();
+    assert_string_equal(home.config_file, in(".config/sluice/sluice.yaml"));
+    assert_string_equal(home.data, in(".local/share/sluice"));
+    assert_string_equal(home.socket, in(".local/share/sluice/sluice.sock"));
+}
+
+static void a_relative_home_counts_from_the_current_folder(void **state) {
+    (void)state;
+    char before[PATH_MAX];
+    assert_non_null(getcwd(before, sizeof(before)));
+    assert_int_equal(chdir(folder), 0);
+    setenv("SLUICE_HOME", "here//", 1);
+    find();
+    assert_string_equal(home.data, in("here"));
+    setenv("SLUICE_HOME", "/", 1);
+    find();
+    assert_string_equal(home.database, "/sluice.db");
+    assert_int_equal(chdir(before), 0);
+}
+
+static void without_a_variable_the_system_knows_the_home(void **state) {
+    (void)state;
+    unsetenv("HOME");
+    int r = home_find(&home, &err);
+    if (r < 0) { /* a user without an entry */
+        assert_int_equal(r, -ENOENT);
+        assert_string_equal(err.text,
+                            "there is no home folder; set SLUICE_HOME to the folder to use");
+    } else {
+        assert_int_equal(home.data[0], '/');
+        assert_non_null(strstr(home.data, "/.local/share/sluice"));
+    }
+}
+
+/* --- sockets of long paths ------------------------------------------------------------------- */
+
+static void set_long_home(char last) {
+    struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/", folder);
+    strbuf_repeat(&path, "long", 30);
+    strbuf_putc(&path, last);
+    setenv("SLUICE_HOME", strbuf_text(&path), 1);
+    strbuf_finish(&path);
+}
+
+static void the_longest_path_that_fits_is_used_as_it_is(void **state) {
+    (void)state;
+    struct sockaddr_un address;
+    struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/", folder);
+    strbuf_repeat(&path, "x", sizeof(address.sun_path) - 1 - path.length - strlen("/sluice.sock"));
+    setenv("SLUICE_HOME", strbuf_text(&path), 1);
+    find();
+    assert_int_equal(strlen(home.socket), sizeof(address.sun_path) - 1);
+    assert_memory_equal(home.socket, path.text, path.length);
+    strbuf_putc(&path, 'x');
+    setenv("SLUICE_HOME", strbuf_text(&path), 1);
+    find();
+    assert_true(strlen(home.socket) < 50);
+    strbuf_finish(&path);
+}
+
+/* As another user when we may be one, so that a real folder is left alone. */
+struct short_test {
+    char folder[64];
+    bool was_there, is_root;
+};
+
+static struct short_test begin_short(void) {
+    struct short_test t = { .is_root = geteuid() == 0 };
+    if (t.is_root) {
+        assert_int_equal(chown(folder, NOBODY, NOBODY), 0);
+        assert_int_equal(seteuid(NOBODY), 0);
+    }
+    (void)snprintf(t.folder, sizeof(t.folder), "/tmp/sluice-%lu", (unsigned long)geteuid());
+    t.was_there = access(t.folder, F_OK) == 0;
+    return t;
+}
+
+static void end_short(struct short_test *t) {
+    if (!t->was_there)
+        (void)rmdir(t->folder);
+    if (t->is_root)
+        assert_int_equal(seteuid(0), 0);
+}
+
+static void a_long_path_gets_a_short_socket_of_its_own(void **state) {
+    (void)state;
+    struct short_test t = begin_short();
+    set_long_home('a');
+    find();
+    _cleanup_(freep) char *first = xstrdup(home.socket);
+    assert_memory_equal(first, t.folder, strlen(t.folder));
+    find();
+    assert_string_equal(home.socket, first); /* every time the same */
+    set_long_home('b');
+    find();
+    assert_string_not_equal(home.socket, first);
+    int r = home_make(&home, &err);
+    assert_int_equal(r, 0);
+    assert_int_equal(mode_of(t.folder), 0700);
+    find(); /* now it is there, and ours */
+    end_short(&t);
+}
+
+static void a_short_folder_that_others_may_enter_is_refused(void **state) {
+    (void)state;
+    struct short_test t = begin_short();
+    if (!t.was_there) {
+        set_long_home('a');
+        find();
+        assert_int_equal(mkdir(t.folder, 0700), 0);
+        assert_int_equal(chmod(t.folder, 0755), 0);
+        assert_int_equal(home_make(&home, &err), -EPERM);
+        home_finish(&home);
+        assert_int_equal(home_find(&home, &err), -EPERM);
+        assert_non_null(strstr(err.text, "is not a folder of yours alone"));
+        assert_int_equal(rmdir(t.folder), 0);
+        assert_int_equal(symlink(folder, t.folder), 0);
+        assert_int_equal(home_find(&home, &err), -EPERM);
+        assert_int_equal(unlink(t.folder), 0);
+    }
+    end_short(&t);
+}
+
+/* --- making ---------------------------------------------------------------------------------- */
+
+static void folders_are_made_for_their_owner_alone(void **state) {
+    (void)state;
+    mode_t mask = umask(0);
+    setenv("XDG_RUNTIME_DIR", in("run"), 1);
+    find();
+    assert_int_equal(home_make(&home, &err), 0);
+    assert_int_equal(home_make(&home, &err), 0); /* again: nothing to do */
+    umask(mask);
+    assert_int_equal(mode_of(in(".local/share/sluice")), 0700);
+    assert_int_equal(mode_of(in(".local/share/sluice/runs")), 0700);
+    assert_int_equal(mode_of(in(".config/sluice")), 0700);
+    assert_int_equal(mode_of(in("run/sluice")), 0700);
+}
+
+static void a_folder_that_everybody_may_write_is_refused(void **state) {
+    (void)state;
+    setenv("SLUICE_HOME", in("h"), 1);
+    assert_int_equal(mkdir(in("h"), 0755), 0);
+    find();
+    assert_int_equal(home_make(&home, &err), 0); /* readable is the owner's choice */
+    assert_int_equal(chmod(in("h"), 0777), 0);
+    assert_int_equal(home_make(&home, &err), -EPERM);
+    assert_non_null(strstr(err.text, "everybody may write into"));
+}
+
+static void a_folder_of_somebody_else_is_refused(void **state) {
+    (void)state;
+    if (geteuid() != 0)
+        return; /* only root can give a folder away */
+    setenv("SLUICE_HOME", in("h"), 1);
+    assert_int_equal(mkdir(in("h"), 0755), 0);
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(chown(in("h"), NOBODY + 1, NOBODY), 0);
+    assert_int_equal(seteuid(NOBODY), 0);
+    find();
+    int r = home_make(&home, &err);
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(r, -EPERM);
+    assert_non_null(strstr(err.text, "belongs to somebody else"));
+}
+
+static void what_is_in_the_way_is_named(void **state) {
+    (void)state;
+    FILE *file = fopen(in("h"), "we");
+    assert_non_null(file);
+    (void)fclose(file);
+    setenv("SLUICE_HOME", in("h"), 1);
+    find();
+    assert_int_equal(home_make(&home, &err), -ENOTDIR);
+    assert_non_null(strstr(err.text, in("h")));
+    setenv("SLUICE_HOME", in("h/below"), 1);
+    find();
+    assert_int_equal(home_make(&home, &err), -ENOTDIR);
+}
+
+static void finishing_twice_is_harmless(void **state) {
+    (void)state;
+    find();
+    home_finish(&home);
+    assert_null(home.data);
+    home_finish(&home);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_home_of_its_own_holds_everything),
+        TEST(without_one_the_files_are_where_the_desktop_wants_them),
+        TEST(without_a_runtime_folder_the_socket_is_with_the_data),
+        TEST(empty_and_relative_xdg_variables_are_ignored),
+        TEST(a_relative_home_counts_from_the_current_folder),
+        TEST(without_a_variable_the_system_knows_the_home),
+        TEST(the_longest_path_that_fits_is_used_as_it_is),
+        TEST(a_long_path_gets_a_short_socket_of_its_own),
+        TEST(a_short_folder_that_others_may_enter_is_refused),
+        TEST(folders_are_made_for_their_owner_alone),
+        TEST(a_folder_that_everybody_may_write_is_refused),
+        TEST(a_folder_of_somebody_else_is_refused),
+        TEST(what_is_in_the_way_is_named),
+        TEST(finishing_twice_is_harmless),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
