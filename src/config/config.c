@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/number.h"
 #include "config/config_internal.h"
 
 /* --- sections -------------------------------------------------------------------------------- */
@@ -42,8 +41,8 @@ static size_t section_item(struct section *section, const char *name, size_t len
     return symbol > section->count ? section_add(section) : symbol - 1;
 }
 
-static struct entry *entry_at(const struct config *config, const struct setting *setting,
-                              size_t item) {
+struct entry *config_entry(const struct config *config, const struct setting *setting,
+                           size_t item) {
     const struct section *section = &config->sections[setting->section];
     size_t row = (size_t)(setting - settings) - section->first_row;
     return &section->entries[item * section->row_count + row];
@@ -57,44 +56,12 @@ const char *config_name(const struct config *config, enum setting_section sectio
     return symbol_name(&config->sections[section].names, (sym)index + 1);
 }
 
-/* --- values ---------------------------------------------------------------------------------- */
-
-static int64_t standard_value(const struct setting *setting) {
-    int64_t value = 0;
-    if (setting->type != SETTING_NAME && !setting_parse(setting, setting->standard, &value))
-        assert(!"a default is no value of its own setting");
-    return value;
-}
-
-int64_t config_effective(const struct config *config, const struct setting *setting,
-                         const char *name, const char **ret_origin) {
-    const struct section *section = &config->sections[setting->section];
-    size_t item = 0;
-    if (setting->section != SECTION_ROOT)
-        item = (size_t)symbol_find(&section->names, name ? name : "", name ? strlen(name) : 0) - 1;
-    const char *origin = "default";
-    int64_t value;
-    if (item < section->count && entry_at(config, setting, item)->origin != 0) {
-        const struct entry *entry = entry_at(config, setting, item);
-        origin = symbol_name(&config->texts, entry->origin);
-        value = entry->value;
-    } else if (setting->inherits) {
-        value = config_effective(config, settings_row(setting->inherits), NULL, NULL);
-        origin = setting->inherits;
-    } else {
-        value = standard_value(setting);
-    }
-    if (ret_origin)
-        *ret_origin = origin;
-    return value;
-}
-
-void config_print(const struct config *config, const struct setting *setting, int64_t value,
-                  struct strbuf *out) {
-    if (setting->type == SETTING_NAME)
-        strbuf_puts(out, symbol_name(&config->texts, (sym)value));
-    else
-        setting_print(setting, value, out);
+size_t config_item(const struct config *config, enum setting_section which, const char *name) {
+    const struct section *section = &config->sections[which];
+    if (which == SECTION_ROOT)
+        return 0;
+    sym symbol = name ? symbol_find(&section->names, name, strlen(name)) : 0;
+    return symbol != 0 ? symbol - 1 : section->count;
 }
 
 void config_print_key(const struct setting *setting, const char *name, struct strbuf *out) {
@@ -104,6 +71,8 @@ void config_print_key(const struct setting *setting, const char *name, struct st
         else
             strbuf_putc(out, *c);
 }
+
+/* --- the policy ------------------------------------------------------------------------------ */
 
 static amount times(amount count, amount factor) {
     amount product;
@@ -145,7 +114,7 @@ static void put_defaults(struct config *config) {
     struct section *root = &config->sections[SECTION_ROOT];
     section_add(root);
     for (size_t i = 0; i < root->row_count; i++) {
-        root->entries[i].value = standard_value(&settings[root->first_row + i]);
+        root->entries[i].value = config->standards[root->first_row + i];
         root->entries[i].origin = symbol_intern(&config->texts, "default", strlen("default"));
     }
     policy_follow(config);
@@ -165,7 +134,7 @@ static void put_preset(struct config *config, const struct preset *preset) {
 
 struct config *config_new(void) {
     struct config *config = xcalloc(1, sizeof(*config));
-    symbol_table_init(&config->texts);
+    config_values_init(config);
     for (int i = 0; i < SECTION_MAX; i++)
         section_init(&config->sections[i], (enum setting_section)i);
     put_preset(config, &presets[0]);
@@ -177,7 +146,7 @@ struct config *config_free(struct config *config) {
         return NULL;
     for (int i = 0; i < SECTION_MAX; i++)
         section_finish(&config->sections[i]);
-    symbol_table_finish(&config->texts);
+    config_values_finish(config);
     free(config);
     return NULL;
 }
@@ -233,24 +202,6 @@ static int refuse_key(const struct assignment *a, const struct setting_key *key,
                      quoted.text);
 }
 
-/* SETTING_NAME is kept as a symbol, everything else as setting_parse says. */
-static bool parse_value(struct config *config, const struct setting *setting, const char *text,
-                        int64_t *ret_value) {
-    int64_t number;
-    if (setting->type == SETTING_NAME) {
-        if (!setting_name_is_valid(text, strlen(text)))
-            return false;
-        *ret_value = symbol_intern(&config->texts, text, strlen(text));
-        return true;
-    }
-    if (setting->type == SETTING_CAP && number_parse_int(text, &number, NULL) == 0
-        && preset_means_unlimited(config->preset, setting->key, number)) {
-        *ret_value = UNLIMITED;
-        return true;
-    }
-    return setting_parse(setting, text, ret_value);
-}
-
 /* The item a key names, made when it is new. */
 static int find_item(struct config *config, const struct assignment *a,
                      const struct setting_key *key, size_t *ret_item, struct error *err) {
@@ -279,6 +230,13 @@ static int check_twice(const struct config *config, const struct assignment *a,
                      config_quote(a->key).text, (unsigned)entry->line);
 }
 
+/* An account that an agent names needs no section of its own: it is known with all its defaults. */
+static void know_limiter(struct config *config, const char *name) {
+    struct section *limiters = &config->sections[SECTION_LIMITERS];
+    if (limiters->count < CONFIG_NAMES_MAX)
+        (void)section_item(limiters, name, strlen(name));
+}
+
 /* Only after everything was checked: names that were refused leave no trace. */
 static int store_value(struct config *config, const struct assignment *a,
                        const struct setting_key *key, int64_t value, struct error *err) {
@@ -286,18 +244,20 @@ static int store_value(struct config *config, const struct assignment *a,
     int r = find_item(config, a, key, &item, err);
     if (r < 0)
         return r;
-    r = check_twice(config, a, entry_at(config, key->setting, item), err);
+    r = check_twice(config, a, config_entry(config, key->setting, item), err);
     if (r < 0)
         return r;
     if (strcmp(key->setting->key, "preset") == 0)
         put_preset(config, &presets[value]);
-    struct entry *entry = entry_at(config, key->setting, item);
+    struct entry *entry = config_entry(config, key->setting, item);
     entry->value = value;
     entry->origin = symbol_intern(&config->texts, a->origin, strlen(a->origin));
     entry->line = a->line;
     entry->reading = a->line ? config->reading : 0;
     if (key->section == SECTION_ROOT)
         policy_follow(config);
+    if (strcmp(key->setting->key, "agents.A.limiter") == 0)
+        know_limiter(config, a->value);
     return 0;
 }
 
@@ -311,7 +271,7 @@ int config_assign(struct config *config, const struct assignment *a, struct erro
     if (key.match != MATCH_SETTING)
         return refuse_key(a, &key, err);
     int64_t value = 0;
-    if (!a->value || !parse_value(config, key.setting, a->value, &value))
+    if (!a->value || !config_parse(config, key.setting, a->value, &value))
         return refuse_value(a, key.setting, err);
     return store_value(config, a, &key, value, err);
 }

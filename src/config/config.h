@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/strbuf.h"
@@ -34,11 +35,46 @@ int config_read_text(struct config *config, const char *name, const char *text, 
 const char *config_preset(const struct config *config);
 const struct policy *config_policy(const struct config *config);
 
-/* Projects in the order in which they were first named. */
+/* --- one value ------------------------------------------------------------------------------- */
+
+/* What holds for one row of the settings table. `pattern`: its key as in the table
+ * ("agents.A.timeout_s"); `name`: what the capital stands for, or NULL for a row without one. A name
+ * that the configuration does not know gets the defaults. A pattern that is no row, or a row of
+ * another type, is a mistake of the caller: asserted.
+ *
+ * Spans are in ms whatever unit ends their key (_s, _h, days); INT64_MAX is never or unlimited.
+ * Choices are their position, booleans 0 or 1; everything else as it is written (_mb: megabytes). */
+int64_t config_number(const struct config *config, const char *pattern, const char *name);
+/* Texts, names, and choices as their word. "" when nothing is set. Lives as long as the config. */
+const char *config_text(const struct config *config, const char *pattern, const char *name);
+/* A list of words; how many. Ends with a NULL; both live as long as the config. */
+size_t config_words(const struct config *config, const char *pattern, const char *name,
+                    const char *const **ret_words);
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+/* Is there anything in the configuration (preset included) of this name? */
+bool config_has_agent(const struct config *config, const char *name);
+bool config_has_kind(const struct config *config, const char *name);
+bool config_has_limiter(const struct config *config, const char *name);
+bool config_has_project(const struct config *config, const char *name);
+
+/* In the order in which they were first named. */
+size_t config_agent_count(const struct config *config);
+const char *config_agent_name(const struct config *config, size_t index);
+size_t config_kind_count(const struct config *config);
+const char *config_kind_name(const struct config *config, size_t index);
+size_t config_limiter_count(const struct config *config);
+const char *config_limiter_name(const struct config *config, size_t index);
+size_t config_resource_count(const struct config *config);
+const char *config_resource_name(const struct config *config, size_t index);
 size_t config_project_count(const struct config *config);
 const char *config_project_name(const struct config *config, size_t index);
+
+/* --- for the core ---------------------------------------------------------------------------- */
+
 /* What the configuration says of one name; a name it does not know gets the defaults. The symbols
- * are those of `core`. */
+ * are those of `core`, and what a limiter or an agent has lived through there stays. */
 void config_project_spec(const struct config *config, struct core *core, const char *name,
                          struct project_spec *ret);
 void config_kind_spec(const struct config *config, struct core *core, const char *name,
@@ -51,6 +87,6 @@ void config_agent_spec(const struct config *config, struct core *core, const cha
 enum until config_until(const struct config *config, const char *kind);
 amount config_budget(const struct config *config); /* global; UNLIMITED */
 
-/* Tells a new core everything configured: policy, budget, resources, and each kind, limiter, agent
+/* Tells a core everything configured, at its beginning or again: policy, budget, resources, and each kind, limiter, agent
  * and project that has a name in the configuration. */
 int config_tell(const struct config *config, struct core *core, struct error *err);

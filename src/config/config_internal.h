@@ -13,6 +13,11 @@
 #include "config/config.h"
 #include "config/presets.h"
 #include "config/settings.h"
+#include "config/words.h"
+#include "yaml/yaml.h"
+
+#define CONFIG_FILE_MAX (1u << 20)
+extern const struct yaml_limits config_limits; /* of a file (config_read.c) */
 
 /* Names in one section; a file that has more is a mistake, and every name costs memory. */
 #define CONFIG_NAMES_MAX 100000u
@@ -34,7 +39,12 @@ struct section {
 struct config {
     const struct preset *preset;
     struct policy policy;      /* follows the root entries */
-    struct symbol_table texts; /* origins, and the values of names */
+    struct symbol_table texts; /* origins, and the values of names and texts */
+    struct symbol_table lists; /* the values of words, as words_print prints them */
+    struct words *words;       /* of list n: words[n]; 0: no word */
+    size_t words_capacity;
+    struct arena words_arena;
+    int64_t *standards; /* the defaults, by row; of rows that inherit: 0 */
     struct section sections[SECTION_MAX];
     uint32_t reading; /* number of the file being read; 0: none was */
 };
@@ -48,8 +58,31 @@ struct assignment {
     uint32_t line; /* 0: not from a file */
 };
 
+/* What a file says, in its order. Values live in the file. */
+struct config_file {
+    struct yaml yaml;
+    struct assignment *items;
+    size_t count, capacity;
+    struct arena arena;
+};
+/* Shapes and keys only: no value is looked at. */
+int config_file_parse(struct config_file *ret_file, const char *name, const struct strbuf *text,
+                      struct error *err);
+int config_file_apply(struct config_file *file, const char *name, struct config *config,
+                      struct error *err);
+void config_file_finish(struct config_file *file); /* usable with _cleanup_ */
+
 /* config_set for both: checks, stores, and keeps the policy in step. */
 int config_assign(struct config *config, const struct assignment *assignment, struct error *err);
+
+/* --- values (config_value.c) ----------------------------------------------------------------- */
+
+void config_values_init(struct config *config);
+void config_values_finish(struct config *config);
+
+/* The value that a text means. False: none of this setting; then nothing has changed. */
+bool config_parse(struct config *config, const struct setting *setting, const char *text,
+                  int64_t *ret_value);
 
 /* What holds for a row and a name (NULL or unknown: no name). `ret_origin`, if not NULL: where it
  * came from; "default", or "as KEY" when it is inherited. Borrowed. */
@@ -58,6 +91,14 @@ int64_t config_effective(const struct config *config, const struct setting *sett
 /* As text that config_set takes. */
 void config_print(const struct config *config, const struct setting *setting, int64_t value,
                   struct strbuf *out);
+/* The words that a value of SETTING_WORDS stands for. Borrowed. */
+const struct words *config_value_words(const struct config *config, int64_t value);
+
+/* --- keys and names -------------------------------------------------------------------------- */
+
+/* The item's place in its section; its count: none of this name. */
+size_t config_item(const struct config *config, enum setting_section section, const char *name);
+struct entry *config_entry(const struct config *config, const struct setting *setting, size_t item);
 
 size_t config_name_count(const struct config *config, enum setting_section section);
 const char *config_name(const struct config *config, enum setting_section section, size_t index);

@@ -1,12 +1,9 @@
 /* config_read.c: from a YAML file to assignments.
  *
- * The parser's events are read, never a tree: nothing can be multiplied by aliases, a duplicate key
- * is found by the entry it set, and depth is bounded before anything recurses. The whole file is
- * read before the first value is set, so that `preset` comes first and a syntax error changes
- * nothing. libfyaml drops bytes that are not UTF-8 without a word: they are refused before it sees
- * them. */
+ * The whole file is read before the first value is set, so that `preset` comes first and a syntax
+ * error changes nothing. A key set twice is found by the entry that it set, whichever way it was
+ * written. */
 #include <errno.h>
-#include <libfyaml.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,33 +13,23 @@
 #include "base/arena.h"
 #include "config/config_internal.h"
 #include "os/files.h"
+#include "yaml/yaml.h"
 
-#define FILE_MAX  (1u << 20)
-#define DEPTH_MAX ARRAY_SIZE(((struct setting_joints *)NULL)->at)
-#define KEY_MAX   512  /* of all levels together */
-#define OPEN_MAX  1000 /* the parser looks ahead over open brackets, 350 bytes each */
+#define KEY_MAX 512 /* of all levels together */
 
-/* What of an event is used; the text lives in the reader's arena. */
-struct event {
-    enum fy_event_type type;
-    unsigned line; /* 0: the token is not in the file */
-    const char *text;
-    bool is_null; /* a scalar that says nothing: empty, ~ or null */
+const struct yaml_limits config_limits = {
+    .bytes = CONFIG_FILE_MAX,
+    .levels = ARRAY_SIZE(((struct setting_joints *)NULL)->at),
+    .nodes = CONFIG_FILE_MAX,
 };
 
 struct reader {
-    struct config *config;
-    const char *name, *text;
-    size_t size;
+    struct config_file *file;
+    const char *name;
     struct error *err;
-    struct fy_diag *diag;
-    struct fy_parser *parser;
-    struct arena arena;
-    struct assignment *items;
-    size_t count, capacity;
     struct strbuf path; /* the keys down to here, joined by dots */
     struct setting_joints joints;
-    unsigned line; /* of the last token seen */
+    unsigned line; /* of the key */
 };
 
 static int fail(struct reader *r, const char *format, ...) _printf_(2, 3);
@@ -56,76 +43,18 @@ static int fail(struct reader *r, const char *format, ...) {
     return error_set(r->err, -EINVAL, "%.160s:%u: %s", r->name, r->line, text);
 }
 
-static int fail_syntax(struct reader *r) {
-    void *iterator = NULL;
-    const struct fy_diag_error *e = fy_diag_errors_iterate(r->diag, &iterator);
-    if (e && e->line > 0)
-        r->line = (unsigned)e->line;
-    return fail(r, "not valid YAML: %s", e && e->msg ? config_quote(e->msg).text : "unknown error");
-}
-
-/* --- events ---------------------------------------------------------------------------------- */
-
-static bool says_nothing(enum fy_scalar_style style, const char *text) {
-    return style == FYSS_PLAIN
-           && (*text == '\0' || strcmp(text, "~") == 0 || strcmp(text, "null") == 0);
-}
-
-/* libfyaml 0.7.12 loses memory on two escaped quotes in a row inside single quotes. */
-static bool is_leaky(const struct reader *r, struct fy_token *token) {
-    const struct fy_mark *start = fy_token_start_mark(token), *end = fy_token_end_mark(token);
-    if (fy_token_scalar_style(token) != FYSS_SINGLE_QUOTED || !start || !end
-        || end->input_pos > r->size)
-        return false;
-    return memmem(r->text + start->input_pos, end->input_pos - start->input_pos, "''''", 4);
-}
-
-static int take_scalar(struct reader *r, struct fy_event *from, struct event *ret) {
-    size_t size = 0;
-    if (is_leaky(r, from->scalar.value))
-        return fail(r, "two quotes in a row inside single quotes; use double quotes around them");
-    const char *text = fy_token_get_text(from->scalar.value, &size);
-    if (text && memchr(text, '\0', size))
-        return fail(r, "a text contains a NUL character");
-    ret->text = arena_strndup(&r->arena, text ? text : "", text ? size : 0);
-    ret->is_null = says_nothing(fy_token_scalar_style(from->scalar.value), ret->text);
-    return 0;
-}
-
-static int take_event(struct reader *r, struct fy_event *from, struct event *ret) {
-    struct fy_token *token = fy_event_get_token(from);
-    const struct fy_mark *mark = token ? fy_token_start_mark(token) : NULL;
-    *ret = (struct event){ .type = from->type, .text = "" };
-    if (mark)
-        r->line = (unsigned)mark->line + 1;
-    ret->line = r->line;
-    if (from->type == FYET_ALIAS)
-        return fail(r, "aliases (*name) are not supported; write the value out");
-    if (fy_event_get_tag_token(from))
-        return fail(r, "tags (!name) are not supported");
-    return from->type == FYET_SCALAR ? take_scalar(r, from, ret) : 0;
-}
-
-static int next_event(struct reader *r, struct event *ret) {
-    struct fy_event *event = fy_parser_parse(r->parser);
-    if (!event)
-        return fail_syntax(r);
-    int result = take_event(r, event, ret);
-    fy_parser_event_free(r->parser, event);
-    return result;
-}
-
 /* --- values ---------------------------------------------------------------------------------- */
 
-static void add_assignment(struct reader *r, const char *value, unsigned line) {
-    struct setting_joints *joints = arena_alloc(&r->arena, sizeof(*joints));
+static void add_assignment(struct reader *r, const char *value) {
+    struct config_file *file = r->file;
+    struct setting_joints *joints = arena_alloc(&file->arena, sizeof(*joints));
     *joints = r->joints;
-    r->items = xgrow(r->items, &r->capacity, r->count + 1, sizeof(*r->items));
-    r->items[r->count++] = (struct assignment){
-        .key = arena_strndup(&r->arena, r->path.text, r->path.length),
+    file->items = xgrow(file->items, &file->capacity, file->count + 1, sizeof(*file->items));
+    file->items[file->count++] = (struct assignment){
+        .key = arena_strndup(&file->arena, r->path.text, r->path.length),
         .joints = joints,
         .value = value,
-        .line = line,
+        .line = r->line,
     };
 }
 
@@ -140,66 +69,61 @@ static int refuse_shape(struct reader *r, const char *got) {
                 strbuf_text(&expected), got);
 }
 
-/* A list is an order; its items become one text. */
-static int read_list(struct reader *r, unsigned line) {
-    struct setting_key key = settings_match(strbuf_text(&r->path), &r->joints);
-    _cleanup_(strbuf_finish) struct strbuf items = STRBUF_INIT;
-    struct event event = { 0 };
-    if (key.match == MATCH_NOTHING) { /* the key is the mistake, not the list */
-        add_assignment(r, NULL, line);
-        (void)config_assign(r->config, &r->items[r->count - 1], r->err);
-        return error_prefix(r->err, "%.160s:%u", r->name, line);
+/* The items as one text: that of an order, or of words. */
+static int read_items(struct reader *r, const struct yaml_node *list, bool is_words) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    const char **items = arena_alloc(&r->file->arena, (list->count + 1) * sizeof(*items));
+    size_t count = 0;
+    for (const struct yaml_node *item = list->first; item; item = item->next) {
+        if (item->kind != YAML_SCALAR)
+            return refuse_shape(r, item->kind == YAML_LIST ? "a list in a list"
+                                                           : "a mapping in a list");
+        if (is_words && yaml_type(item) == YAML_NULL)
+            return refuse_shape(r, "nothing in a list");
+        strbuf_printf(&text, "%s%s", count ? ", " : "", item->text);
+        items[count++] = item->text;
     }
-    if (key.match != MATCH_SETTING || key.setting->type != SETTING_ORDER)
-        return refuse_shape(r, "a list");
-    for (;;) {
-        int result = next_event(r, &event);
-        if (result < 0)
-            return result;
-        if (event.type == FYET_SEQUENCE_END)
-            break;
-        if (event.type != FYET_SCALAR)
-            return refuse_shape(r, "a list in a list");
-        strbuf_printf(&items, "%s%s", items.length ? ", " : "", event.text);
+    if (is_words) {
+        strbuf_clear(&text);
+        words_print(&(struct words){ .items = items, .count = count }, &text);
     }
-    add_assignment(r, arena_strndup(&r->arena, strbuf_text(&items), items.length), line);
+    add_assignment(r, arena_strndup(&r->file->arena, strbuf_text(&text), text.length));
     return 0;
 }
 
-static int read_mapping(struct reader *r);
-
-static int read_value(struct reader *r, unsigned key_line) {
-    struct event event = { 0 };
-    int result = next_event(r, &event);
-    if (result < 0)
-        return result;
-    if (event.type == FYET_SCALAR) {
-        add_assignment(r, event.is_null ? NULL : event.text, key_line);
+static int read_list(struct reader *r, const struct yaml_node *list) {
+    struct setting_key key = settings_match(strbuf_text(&r->path), &r->joints);
+    if (key.match == MATCH_NOTHING) { /* the key is the mistake, not the list */
+        add_assignment(r, NULL);
         return 0;
     }
-    if (event.type == FYET_SEQUENCE_START)
-        return read_list(r, key_line);
-    struct setting_key key = settings_match(strbuf_text(&r->path), &r->joints);
-    r->line = key_line;
-    if (key.match == MATCH_SETTING)
-        return refuse_shape(r, "a mapping");
-    size_t before = r->count;
-    result = read_mapping(r);
-    if (result >= 0 && r->count == before) /* {}: only names something */
-        add_assignment(r, NULL, key_line);
-    return result;
+    bool is_words = key.match == MATCH_SETTING && key.setting->type == SETTING_WORDS;
+    bool is_order = key.match == MATCH_SETTING && key.setting->type == SETTING_ORDER;
+    return is_words || is_order ? read_items(r, list, is_words) : refuse_shape(r, "a list");
 }
 
-static int push_key(struct reader *r, const struct event *key) {
-    if (key->type != FYET_SCALAR)
-        return fail(r, "expected a key, got a list or a mapping");
-    if (!key->text || *key->text == '\0')
-        return fail(r, "expected a key, got nothing");
-    if (r->path.length + strlen(key->text) + 1 > KEY_MAX)
+static int read_mapping(struct reader *r, const struct yaml_node *mapping);
+
+static int read_value(struct reader *r, const struct yaml_node *value) {
+    if (value->kind == YAML_SCALAR) {
+        add_assignment(r, yaml_type(value) == YAML_NULL ? NULL : value->text);
+        return 0;
+    }
+    if (value->kind == YAML_LIST)
+        return read_list(r, value);
+    struct setting_key key = settings_match(strbuf_text(&r->path), &r->joints);
+    if (key.match == MATCH_SETTING)
+        return refuse_shape(r, "a mapping");
+    if (value->count == 0) /* {}: only names something */
+        add_assignment(r, NULL);
+    return read_mapping(r, value);
+}
+
+static int push_key(struct reader *r, const struct yaml_node *key) {
+    r->line = key->line;
+    if (r->path.length + key->length + 1 > KEY_MAX)
         return fail(r, "a key is longer than %d bytes", KEY_MAX);
     if (r->path.length > 0) {
-        if (r->joints.count == DEPTH_MAX)
-            return fail(r, "more than %zu levels", DEPTH_MAX);
         r->joints.at[r->joints.count++] = r->path.length;
         strbuf_putc(&r->path, '.');
     }
@@ -207,166 +131,92 @@ static int push_key(struct reader *r, const struct event *key) {
     return 0;
 }
 
-/* From behind its start to its end. */
-static int read_mapping(struct reader *r) {
+static int read_mapping(struct reader *r, const struct yaml_node *mapping) {
     struct setting_joints joints = r->joints;
     size_t length = r->path.length;
-    for (;;) {
-        struct event key = { 0 };
-        int result = next_event(r, &key);
-        if (result < 0 || key.type == FYET_MAPPING_END)
-            return result;
-        result = push_key(r, &key);
+    for (const struct yaml_node *key = mapping->first; key; key = key->next) {
+        int result = push_key(r, key);
         if (result >= 0)
-            result = read_value(r, key.line);
+            result = read_value(r, key->value);
         if (result < 0)
             return result;
         r->joints = joints;
         r->path.length = length;
-        if (r->path.text)
-            r->path.text[length] = '\0';
+        r->path.text[length] = '\0';
     }
+    return 0;
 }
 
 /* --- the file -------------------------------------------------------------------------------- */
 
-static int read_root(struct reader *r) {
-    struct event event = { 0 };
-    int result = next_event(r, &event);
-    if (result < 0)
-        return result;
-    if (event.type == FYET_MAPPING_START)
-        return read_mapping(r);
-    if (event.type != FYET_SCALAR)
-        return fail(r, "expected keys and values, got a list");
-    if (event.is_null)
-        return 0;
-    return fail(r, "expected keys and values, got '%s'", config_quote(event.text).text);
+static int read_root(struct reader *r, const struct yaml_node *root) {
+    if (!root || root->kind == YAML_MAPPING)
+        return root ? read_mapping(r, root) : 0;
+    r->line = root->line;
+    return fail(r, "expected keys and values, got %s", yaml_noun(root).text);
 }
 
-static int read_stream(struct reader *r) {
-    struct event event = { 0 };
-    int result = next_event(r, &event); /* the start of the stream */
+int config_file_parse(struct config_file *ret_file, const char *name, const struct strbuf *text,
+                      struct error *err) {
+    struct error unread = { 0 };
+    struct config_file file = { .count = 0 };
+    struct reader r = { .file = &file, .name = name, .err = err ? err : &unread };
+    int result =
+        yaml_parse(name, strbuf_text(text), text->length, &config_limits, &file.yaml, r.err);
     if (result >= 0)
-        result = next_event(r, &event);
-    if (result < 0 || event.type == FYET_STREAM_END)
-        return result;
-    result = read_root(r);
-    if (result >= 0)
-        result = next_event(r, &event); /* the end of the document */
-    if (result >= 0)
-        result = next_event(r, &event);
-    if (result >= 0 && event.type != FYET_STREAM_END)
-        return fail(r, "expected one document, got a second one");
+        result = read_root(&r, file.yaml.root);
+    strbuf_finish(&r.path);
+    if (result < 0)
+        config_file_finish(&file);
+    else
+        *ret_file = file;
     return result;
 }
 
-static int apply(struct reader *r, struct assignment *a) {
+void config_file_finish(struct config_file *file) {
+    free(file->items);
+    arena_finish(&file->arena);
+    yaml_finish(&file->yaml);
+    *file = (struct config_file){ .count = 0 };
+}
+
+static int apply(struct config *config, const char *name, struct assignment *a, struct error *err) {
     char origin[128];
-    const char *slash = strrchr(r->name, '/');
-    (void)snprintf(origin, sizeof(origin), "%.100s:%u", slash ? slash + 1 : r->name, a->line);
+    const char *slash = strrchr(name, '/');
+    (void)snprintf(origin, sizeof(origin), "%.100s:%u", slash ? slash + 1 : name, a->line);
     a->origin = origin;
-    if (config_assign(r->config, a, r->err) < 0)
-        return error_prefix(r->err, "%.160s:%u", r->name, a->line);
-    return 0;
+    int result = config_assign(config, a, err);
+    a->origin = NULL;
+    if (result < 0 && err)
+        (void)error_prefix(err, "%.160s:%u", name, a->line);
+    return result;
 }
 
 /* The preset wipes what was there, so it goes first wherever it stands. */
-static int apply_all(struct reader *r) {
-    r->config->reading++;
+int config_file_apply(struct config_file *file, const char *name, struct config *config,
+                      struct error *err) {
+    config->reading++;
     for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < r->count; i++) {
-            bool is_preset = strcmp(r->items[i].key, "preset") == 0;
-            int result = is_preset == (pass == 0) ? apply(r, &r->items[i]) : 0;
+        for (size_t i = 0; i < file->count; i++) {
+            bool is_preset = strcmp(file->items[i].key, "preset") == 0;
+            int result = is_preset == (pass == 0) ? apply(config, name, &file->items[i], err) : 0;
             if (result < 0)
                 return result;
         }
     return 0;
 }
 
-static int parse(struct reader *r) {
-    struct fy_diag_cfg diag_config;
-    fy_diag_cfg_default(&diag_config);
-    diag_config.fp = NULL;
-    r->diag = fy_diag_create(&diag_config);
-    if (!r->diag)
-        return fail(r, "the YAML parser could not be made");
-    fy_diag_set_collect_errors(r->diag, true);
-    struct fy_parse_cfg config = {
-        .flags = FYPCF_QUIET | FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE,
-        .diag = r->diag,
-    };
-    r->parser = fy_parser_create(&config);
-    if (!r->parser || fy_parser_set_string(r->parser, r->text, r->size) < 0)
-        return fail(r, "the YAML parser could not be made");
-    return read_stream(r);
-}
-
-/* Length of the character at text, or 0: not UTF-8, or a control character YAML does not allow. */
-static size_t character_length(const unsigned char *text, size_t left) {
-    static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    unsigned char c = text[0];
-    if (c < 0x80)
-        return c >= ' ' && c != 0x7f ? 1 : c == '\n' || c == '\t' || c == '\r';
-    size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-    if (c < 0xc0 || c >= 0xf8 || length > left)
-        return 0;
-    uint32_t value = c & (0xffu >> (length + 1));
-    for (size_t i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-        value = value << 6 | (text[i] & 0x3fu);
-    }
-    bool surrogate = value >= 0xd800 && value < 0xe000;
-    return value < smallest[length] || value > 0x10ffff || surrogate ? 0 : length;
-}
-
-static int check_text(struct reader *r) {
-    if (r->size > FILE_MAX)
-        return error_set(r->err, -EINVAL, "%.160s: larger than %u bytes", r->name, FILE_MAX);
-    int open = 0;
-    for (size_t i = 0; i < r->size;) {
-        size_t length = character_length((const unsigned char *)r->text + i, r->size - i);
-        if (length == 0)
-            return fail(r, "not UTF-8 text (byte 0x%02x)", (unsigned char)r->text[i]);
-        open += r->text[i] == '[' || r->text[i] == '{';
-        open -= r->text[i] == ']' || r->text[i] == '}';
-        if (open > OPEN_MAX)
-            return fail(r, "more than %d open brackets", OPEN_MAX);
-        r->line += r->text[i] == '\n';
-        i += length;
-    }
-    r->line = 1;
-    return 0;
-}
-
 int config_read_text(struct config *config, const char *name, const char *text, size_t size,
                      struct error *err) {
-    struct error unread = { 0 };
-    struct reader r = { .config = config,
-                        .name = name,
-                        .text = text,
-                        .size = size,
-                        .err = err ? err : &unread,
-                        .line = 1 };
-    int result = check_text(&r);
-    if (result >= 0)
-        result = parse(&r);
-    if (result >= 0)
-        result = apply_all(&r);
-    if (r.parser)
-        fy_parser_destroy(r.parser);
-    if (r.diag)
-        fy_diag_destroy(r.diag);
-    strbuf_finish(&r.path);
-    free(r.items);
-    arena_finish(&r.arena);
-    return result < 0 ? result : 0;
+    _cleanup_(config_file_finish) struct config_file file = { .count = 0 };
+    struct strbuf borrowed = { .text = (char *)(uintptr_t)text, .length = size };
+    int result = config_file_parse(&file, name, &borrowed, err);
+    return result < 0 ? result : config_file_apply(&file, name, config, err);
 }
 
 int config_read_file(struct config *config, const char *path, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    int result = file_read(path, FILE_MAX, &text, err);
+    int result = file_read(path, CONFIG_FILE_MAX, &text, err);
     if (result == -EFBIG && err)
         result = err->code = -EINVAL; /* as for a text: the input is wrong */
     return result < 0 ? result

@@ -25,6 +25,10 @@ static const char *const intro =
     "    gpu: 1\n"
     "kinds:\n"
     "  plan: {base: 40, max_running: 2}\n"
+    "agents:\n"
+    "  claude:\n"
+    "    command: [claude, -p, \"{prompt}\"]\n"
+    "    prompt: argument\n"
     "projects:\n"
     "  web: {weight: 3}\n"
     "  api:\n"
@@ -36,7 +40,11 @@ static const char *const intro =
     "  name without any key (`api:` above) is known with all its defaults.\n"
     "- `limiter.*` holds for every provider account, `limiters.L.*` for the account L alone.\n"
     "- Caps are whole numbers or `unlimited`; 0 means nothing at all. Spans are in the unit that\n"
-    "  ends their key (`_s` seconds, `_h` hours), with up to three decimals.\n"
+    "  ends their key (`_s` seconds, `_h` hours, `days`), with up to three decimals; sizes in\n"
+    "  `_mb` count 1048576 bytes.\n"
+    "- Words are a list, or one text that is parted as a shell does it: blanks, quotes and\n"
+    "  backslashes. Nothing is expanded: no variables, no patterns, no pipes. On a command line a\n"
+    "  JSON array is good, too.\n"
     "- `preset` takes effect first, wherever it stands in the file.\n"
     "- A key that does not exist, is given twice, or has a value out of its range is an error\n"
     "  with the line; aliases and tags of YAML are not supported.\n"
@@ -45,7 +53,9 @@ static const char *const intro =
     "  else.\n"
     "\n"
     "`sluice config show` prints every value in force with its origin, `sluice config explain\n"
-    "KEY` everything about one.\n";
+    "KEY` everything about one. `sluice config set` changes one value in the file and leaves "
+    "every\n"
+    "other byte of it as it is, comments included.\n";
 
 static size_t group_length(const char *key) {
     const char *dot = strchr(key, '.');

@@ -30,6 +30,13 @@ static void write_list(struct json_writer *w, char *text) {
     json_write_array_end(w);
 }
 
+static void write_words(struct json_writer *w, const struct words *words) {
+    json_write_array_begin(w);
+    for (size_t i = 0; i < words->count; i++)
+        json_write_string(w, words->items[i]);
+    json_write_array_end(w);
+}
+
 void show_json_value(struct json_writer *w, const struct config *config,
                      const struct setting *setting, int64_t value) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -47,7 +54,11 @@ void show_json_value(struct json_writer *w, const struct config *config,
     case SETTING_ORDER:
         write_list(w, text.text);
         break;
+    case SETTING_WORDS:
+        write_words(w, config_value_words(config, value));
+        break;
     case SETTING_NAME: /* none is not the name "" */
+    case SETTING_TEXT:
         json_write_string(w, text.length ? strbuf_text(&text) : NULL);
         break;
     case SETTING_CHOICE:
@@ -105,8 +116,10 @@ static void measure(struct show *show, const struct setting *setting, const char
     print_value(show, setting, name, &value);
     if (key.length > show->key_width)
         show->key_width = key.length;
-    /* the order is longer than everything else; its own line may stick out */
-    if (value.length > show->value_width && setting->type != SETTING_ORDER)
+    /* these are longer than everything else; their own lines may stick out */
+    bool is_long = setting->type == SETTING_ORDER || setting->type == SETTING_TEXT
+                   || setting->type == SETTING_WORDS;
+    if (value.length > show->value_width && !is_long)
         show->value_width = value.length;
 }
 

@@ -20,14 +20,6 @@ static sym intern(struct core *core, const char *name) {
     return symbol_intern(core_symbols(core), name, strlen(name));
 }
 
-size_t config_project_count(const struct config *config) {
-    return config_name_count(config, SECTION_PROJECTS);
-}
-
-const char *config_project_name(const struct config *config, size_t index) {
-    return config_name(config, SECTION_PROJECTS, index);
-}
-
 void config_project_spec(const struct config *config, struct core *core, const char *name,
                          struct project_spec *ret) {
     *ret = (struct project_spec){ .id = intern(core, name) };
@@ -42,26 +34,29 @@ void config_kind_spec(const struct config *config, struct core *core, const char
 
 void config_limiter_spec(const struct config *config, struct core *core, const char *name,
                          struct limiter_spec *ret) {
+    struct limiter_spec known;
     *ret = (struct limiter_spec){ .id = intern(core, name) };
+    if (core_limiter_spec(core, ret->id, &known))
+        *ret = known;
     fill(config, SECTION_LIMITERS, name, ret);
 }
 
 void config_agent_spec(const struct config *config, struct core *core, const char *name,
                        struct agent_spec *ret) {
+    struct agent_spec known;
     *ret = (struct agent_spec){ .id = intern(core, name), .idle = true };
+    if (core_agent_spec(core, ret->id, &known))
+        *ret = known;
     fill(config, SECTION_AGENTS, name, ret);
-    const struct setting *limiter = settings_row("agents.A.limiter");
-    sym text = (sym)config_effective(config, limiter, name, NULL);
-    if (text != 0)
-        ret->limiter = intern(core, symbol_name(&config->texts, text));
+    ret->limiter = intern(core, config_text(config, "agents.A.limiter", name));
 }
 
 enum until config_until(const struct config *config, const char *kind) {
-    return (enum until)config_effective(config, settings_row("kinds.K.until"), kind, NULL);
+    return (enum until)config_number(config, "kinds.K.until", kind);
 }
 
 amount config_budget(const struct config *config) {
-    return config_effective(config, settings_row("budget"), NULL, NULL);
+    return config_number(config, "budget", NULL);
 }
 
 /* --- telling --------------------------------------------------------------------------------- */
@@ -72,7 +67,7 @@ static void describe(const struct config *config, struct core *core, enum settin
     case SECTION_RESOURCES:
         ret->kind = FACT_RESOURCE;
         ret->resource.id = intern(core, name);
-        ret->resource.cap = config_effective(config, settings_row("limits.resource.N"), name, NULL);
+        ret->resource.cap = config_number(config, "limits.resource.N", name);
         break;
     case SECTION_KINDS:
         ret->kind = FACT_KIND;
@@ -96,12 +91,28 @@ static void describe(const struct config *config, struct core *core, enum settin
     }
 }
 
+/* An agent may name an account of which nothing else is said: it has the defaults of `limiter`. */
+static int tell_named_limiters(const struct config *config, struct core *core, struct error *err) {
+    int r = 0;
+    for (size_t i = 0; r >= 0 && i < config_agent_count(config); i++) {
+        const char *name = config_text(config, "agents.A.limiter", config_agent_name(config, i));
+        if (*name == '\0' || config_has_limiter(config, name))
+            continue;
+        struct fact fact = { .kind = FACT_LIMITER };
+        config_limiter_spec(config, core, name, &fact.limiter);
+        r = core_apply(core, &fact, err);
+    }
+    return r;
+}
+
 int config_tell(const struct config *config, struct core *core, struct error *err) {
     struct fact policy = { .kind = FACT_POLICY, .policy = &config->policy };
     struct fact budget = { .kind = FACT_BUDGET, .budget = config_budget(config) };
     int r = core_apply(core, &policy, err);
     if (r >= 0)
         r = core_apply(core, &budget, err);
+    if (r >= 0)
+        r = tell_named_limiters(config, core, err);
     for (int section = SECTION_RESOURCES; r >= 0 && section < SECTION_MAX; section++)
         for (size_t i = 0; r >= 0 && i < config->sections[section].count; i++) {
             struct fact fact = { 0 };

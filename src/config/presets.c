@@ -88,6 +88,7 @@ static const struct preset_row gastown_rows[] = {
     { "breaker.max", "3" },
     { "breaker.reset_s", "never" },
     { "retry.launch.delay_s", "0" }, /* the next tick */
+    { "tasks.launch_s", "300" },
     { "queue.soft", "unlimited" },
     { "queue.hard", "unlimited" },
     { "host.disk_free_gb", "0" },

@@ -18,6 +18,7 @@
 #define TOKENS_MAX  INT64_C(1000000000000000)
 #define SCORE_MAX   1000000
 #define SPAN_MAX    DAYS(3650)
+#define MB_MAX      1000000000 /* a petabyte */
 
 static const char *const fair_modes[] = { "off", "reserve", "document", NULL };
 static const char *const guarantees[] = { "off", "start", "completion", NULL };
@@ -30,14 +31,59 @@ static const char *const lost_modes[] = { "fail", "requeue", NULL };
 static const char *const dependency_modes[] = { "wait", "fail", NULL };
 static const char *const drain_children[] = { "open", "active", NULL };
 static const char *const workspace_modes[] = { "pool", "worktree", NULL };
+static const char *const prompt_modes[] = { "stdin", "argument", "file", NULL };
+static const char *const stop_signals[] = { "TERM", "INT", NULL };
+static const char *const cgroup_modes[] = { "auto", "off", NULL };
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS  "0123456789"
+
+/* How much of the text is the name of a variable. */
+static size_t variable_length(const char *text) {
+    return strspn(text, DIGITS) > 0 ? 0 : strspn(text, LETTERS DIGITS "_");
+}
+
+static bool is_variable(const char *text) {
+    return *text && variable_length(text) == strlen(text);
+}
+
+static bool is_pair(const char *text) {
+    size_t length = variable_length(text);
+    return length > 0 && text[length] == '=';
+}
+
+static bool is_path(const char *text) {
+    return *text == '/';
+}
+
+static bool is_word(const char *text) {
+    return *text && strlen(text) <= 64 && strspn(text, LETTERS DIGITS "_-") == strlen(text);
+}
+
+static bool is_prefix(const char *text) {
+    size_t length = strlen(text);
+    return strspn(text, LETTERS) > 0 && length <= 16 && strspn(text, LETTERS DIGITS) == length;
+}
+
+static const struct setting_form variable_form = { is_variable, "names of variables" };
+static const struct setting_form pair_form = { is_pair, "words KEY=VALUE" };
+static const struct setting_form path_form = { is_path, "an absolute path" };
+static const struct setting_form word_form = { is_word,
+                                               "1 to 64 letters, digits, hyphens and underscores" };
+static const struct setting_form prefix_form = {
+    is_prefix, "1 to 16 letters and digits that begin with a letter"
+};
 
 #define CAP(least, most)     .type = SETTING_CAP, .min = (least), .max = (most)
 #define WHOLE(least, most)   .type = SETTING_WHOLE, .min = (least), .max = (most)
 #define SPAN_S(least)        .type = SETTING_SPAN, .unit = SECONDS(1), .min = (least), .max = SPAN_MAX
 #define SPAN_H(least)        .type = SETTING_SPAN, .unit = HOURS(1), .min = (least), .max = SPAN_MAX
+#define SPAN_D(least)        .type = SETTING_SPAN, .unit = DAYS(1), .min = (least), .max = SPAN_MAX
 #define DECIMAL(least, most) .type = SETTING_DECIMAL, .unit = 1000, .min = (least), .max = (most)
 #define BOOLEAN              .type = SETTING_BOOLEAN, .max = 1
 #define CHOICE(list)         .type = SETTING_CHOICE, .choices = (list)
+#define TEXT(form_)          .type = SETTING_TEXT, .form = (form_)
+#define WORDS(form_)         .type = SETTING_WORDS, .form = (form_)
 
 #define FIELD(type_, field_)                                                                       \
     .offset = offsetof(struct type_, field_), .size = sizeof(((struct type_ *)NULL)->field_)
@@ -224,6 +270,56 @@ const struct setting settings[] = {
       POLICY(serial),
       .text = "Whether tasks that say nothing else may run beside others of the same project, "
               "phase and kind." },
+    { .key = "tasks.timeout_s", SPAN_S(100), .flags = SETTING_OR_NEVER, .standard = "never",
+      .text = "How long a run may take, whose task and agent say nothing else; then it is stopped "
+              "and has failed." },
+    { .key = "tasks.idle_timeout_s", SPAN_S(100), .flags = SETTING_OR_NEVER, .standard = "never",
+      .text = "How long a run may go without any output; then it is stopped and has failed." },
+    { .key = "tasks.grace_s", SPAN_S(0), .standard = "10",
+      .text = "Time between the stop signal and KILL when a run is stopped." },
+    { .key = "tasks.launch_s", SPAN_S(SECONDS(1)), .standard = "60",
+      .text = "A run whose command was not seen to start within this time is a failed launch." },
+    { .key = "tasks.env", WORDS(&variable_form),
+      .standard = "PATH HOME LANG LC_ALL TERM TZ USER LOGNAME SHELL",
+      .text = "The variables that runs get from the environment of the daemon; no others." },
+    { .key = "tasks.nice", WHOLE(0, 19), .standard = "0",
+      .text = "How far runs stand back behind other programs for the processor; 0: not at all." },
+    { .key = "tasks.memory_mb", WHOLE(0, MB_MAX), .standard = "0",
+      .text = "Most memory of a run with all its processes; 0: no limit." },
+    { .key = "tasks.processes", WHOLE(0, COUNT_MAX), .standard = "0",
+      .text = "Most processes and threads of a run at once; 0: no limit." },
+
+    { .key = "logs.head_mb", WHOLE(0, MB_MAX), .standard = "1",
+      .text = "What is kept of the beginning of each log of a run." },
+    { .key = "logs.tail_mb", WHOLE(1, MB_MAX), .standard = "16",
+      .text = "What is kept of the end of each log of a run; the middle of a longer one goes." },
+
+    { .key = "retention.days", SPAN_D(DAYS(1) / 100), .flags = SETTING_OR_NEVER, .standard = "30",
+      .text = "How long finished tasks are kept with their runs and logs; never: as many as "
+              "`retention.tasks` says." },
+    { .key = "retention.tasks", CAP(0, COUNT_MAX), .standard = "100000",
+      .text = "Most finished tasks that are kept; the oldest go first." },
+
+    { .key = "events.keep_days", SPAN_D(DAYS(1) / 100), .flags = SETTING_OR_NEVER,
+      .standard = "30",
+      .text = "How long events are kept; never: as many as `events.keep` says." },
+    { .key = "events.keep", CAP(1000, COUNT_MAX), .standard = "10000000",
+      .text = "Most events that are kept; the oldest go first." },
+
+    { .key = "store.url", TEXT(NULL), .standard = "",
+      .text = "The database that keeps the tasks; nothing: the file `sluice.db` in the home. A "
+              "password does not belong here: `config show` prints it." },
+    { .key = "store.min_free_mb", WHOLE(0, MB_MAX), .standard = "256",
+      .text = "With less disk free than this new tasks are refused, so that the end of every run "
+              "can still be written." },
+
+    { .key = "keys.keep_h", SPAN_H(MINUTES(6)), .standard = "24",
+      .text = "How long the answer to a request is kept for a client that repeats it with the "
+              "same idempotency key." },
+
+    { .key = "executor.cgroup", CHOICE(cgroup_modes), .standard = "auto",
+      .text = "Whether each run gets a control group where the kernel allows it, or never; without "
+              "one memory and processes are limited less well." },
 
     { .key = "limits.resource.N", .section = SECTION_RESOURCES, CAP(0, COUNT_MAX),
       .standard = "unlimited",
@@ -254,9 +350,28 @@ const struct setting settings[] = {
     { .key = "agents.A.slots", CAP(0, COUNT_MAX), .standard = "unlimited", AGENT(slots),
       .text = "Most runs of agent A at once." },
     { .key = "agents.A.limiter", .section = SECTION_AGENTS, .type = SETTING_NAME, .standard = "",
-      .text = "The provider account that agent A uses; without one it uses no API." },
+      .text = "The provider account that agent A uses; without one it uses no API. It needs no "
+              "section of its own." },
     { .key = "agents.A.roster", BOOLEAN, .standard = "false", AGENT(roster),
       .text = "Whether agent A is one worker that is idle or not, to which tasks are given." },
+    { .key = "agents.A.command", .section = SECTION_AGENTS, WORDS(NULL), .standard = "",
+      .text = "The command line of agent A; the word `{prompt}` in it stands for the prompt, or "
+              "with `prompt: file` for the path of a file that holds it." },
+    { .key = "agents.A.prompt", .section = SECTION_AGENTS, CHOICE(prompt_modes),
+      .standard = "stdin",
+      .text = "How agent A gets the prompt: on its standard input; as an argument, in place of "
+              "`{prompt}` or else as the last word; or as the path of a file, in place of "
+              "`{prompt}`." },
+    { .key = "agents.A.adapter", .section = SECTION_AGENTS, TEXT(&word_form),
+      .standard = "plain",
+      .text = "Who reads what agent A prints for tokens, cost and rate limits; plain: nobody." },
+    { .key = "agents.A.stop_signal", .section = SECTION_AGENTS, CHOICE(stop_signals),
+      .standard = "TERM", .text = "The signal that asks a run of agent A to stop." },
+    { .key = "agents.A.env", .section = SECTION_AGENTS, WORDS(&pair_form), .standard = "",
+      .text = "Variables that runs of agent A get besides those of `tasks.env`." },
+    { .key = "agents.A.timeout_s", .section = SECTION_AGENTS, SPAN_S(100),
+      .flags = SETTING_OR_NEVER, .inherits = "tasks.timeout_s",
+      .text = "How long a run of agent A may take, whose task says nothing else." },
 
     { .key = "projects.P.weight", DECIMAL(0, COUNT_MAX), .standard = "1", PROJECT(weight_milli),
       .text = "Share of project P among the projects that have work." },
@@ -276,6 +391,12 @@ const struct setting settings[] = {
               "task as its worktree." },
     { .key = "projects.P.review", CAP(0, COUNT_MAX), .standard = "unlimited", PROJECT(review),
       .text = "Most tasks of project P that are at work for, or wait for, a review." },
+    { .key = "projects.P.path", .section = SECTION_PROJECTS, TEXT(&path_form), .standard = "",
+      .text = "The folder in which tasks of project P run that say nothing else." },
+    { .key = "projects.P.prefix", .section = SECTION_PROJECTS, TEXT(&prefix_form),
+      .standard = "",
+      .text = "What the ids of the tasks of project P begin with: web in web-17; nothing: made "
+              "from the project's name." },
 };
 /* clang-format on */
 

@@ -3,7 +3,8 @@
  * A row says what may be written, what it means, what holds when nothing is written, and where the
  * value goes. Parsing, `config show`, `config explain` and docs/config.md all read the same rows.
  * A value is kept as one int64_t: spans in ms, decimals in thousandths, choices as their position,
- * the order as its bits, texts as a symbol. INT64_MAX is `unlimited` or `never`.
+ * the order as its bits, names, texts and words as a symbol of the config. INT64_MAX is `unlimited` or
+ * `never`.
  *
  * Adding a setting
  *   1. its row in settings.c, beside the others of its section; the field it fills
@@ -21,12 +22,14 @@
 enum setting_type {
     SETTING_CAP,     /* whole number, or `unlimited` */
     SETTING_WHOLE,   /* whole number */
-    SETTING_SPAN,    /* seconds or hours; with SETTING_OR_NEVER also `never` */
+    SETTING_SPAN,    /* seconds, hours or days; with SETTING_OR_NEVER also `never` */
     SETTING_DECIMAL, /* number with up to three decimals */
     SETTING_BOOLEAN,
     SETTING_CHOICE, /* one of a few words */
     SETTING_ORDER,  /* which parts the order compares */
     SETTING_NAME,   /* the name of something else */
+    SETTING_TEXT,   /* any text on one line */
+    SETTING_WORDS,  /* a list of texts (words.h) */
     SETTING_TYPE_MAX,
 };
 
@@ -49,15 +52,22 @@ enum setting_section {
     SECTION_MAX,
 };
 
+/* What a text, or each word of a list, must look like. */
+struct setting_form {
+    bool (*fits)(const char *text);
+    const char *what; /* "an absolute path"; of a list: "words KEY=VALUE" */
+};
+
 struct setting {
     const char *key; /* dotted; a part in capitals stands for a name: kinds.K.base */
     enum setting_section section;
     enum setting_type type;
     unsigned flags;
-    int64_t min, max;           /* as kept */
-    int64_t unit;               /* SPAN, DECIMAL: what "1" is kept as */
-    const char *const *choices; /* CHOICE: ends with NULL */
-    const char *standard;       /* when nothing is written; NULL: as the key `inherits` says */
+    int64_t min, max;                /* as kept */
+    int64_t unit;                    /* SPAN, DECIMAL: what "1" is kept as */
+    const char *const *choices;      /* CHOICE: ends with NULL */
+    const struct setting_form *form; /* TEXT, WORDS; NULL: anything */
+    const char *standard;            /* when nothing is written; NULL: as the key `inherits` says */
     const char *inherits;
     /* The field of struct policy (root) or of the section's spec. Size 0: none. */
     size_t offset, size;
@@ -103,9 +113,16 @@ bool settings_suggest(const char *key, struct strbuf *out);
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-/* False: not a value of this setting. Not for SETTING_NAME. */
+/* Names, texts and words: kept as a symbol, so only a config can turn them into a value. */
+bool setting_is_symbol(const struct setting *setting);
+/* May this be its text? For names and texts. */
+bool setting_takes_text(const struct setting *setting, const char *text);
+/* May this be one of its words? */
+bool setting_takes_word(const struct setting *setting, const char *word);
+
+/* False: not a value of this setting. Not for symbols. */
 bool setting_parse(const struct setting *setting, const char *text, int64_t *ret_value);
-/* The text that setting_parse turns into this value. Not for SETTING_NAME. */
+/* The text that setting_parse turns into this value. Not for symbols. */
 void setting_print(const struct setting *setting, int64_t value, struct strbuf *out);
 /* "a whole number from 0 to 100 or unlimited". */
 void setting_expected(const struct setting *setting, struct strbuf *out);
@@ -117,3 +134,4 @@ int64_t setting_load(const struct setting *setting, const void *target);
 /* May something have this name? 1 to 128 bytes, no control characters, no blank at the ends. */
 bool setting_name_is_valid(const char *name, size_t length);
 #define SETTING_NAME_MAX 128
+#define SETTING_TEXT_MAX 4096

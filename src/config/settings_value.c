@@ -11,6 +11,7 @@
 
 #include "base/macros.h"
 #include "base/number.h"
+#include "config/words.h"
 #include "core/policy.h"
 
 /* In the order of their bits, which is the order in which they are compared. */
@@ -39,23 +40,49 @@ static int order_part_of(const char *text, size_t length) {
     return is_word(text, length, ORDER_LAST) ? (int)ARRAY_SIZE(order_parts) : -1;
 }
 
-/* Words between commas or blanks. The core compares in one fixed order, so a list that suggests
- * another one is refused. */
+/* The next part of an order: the bits so far, and the place of the last one. */
+struct order_parse {
+    int64_t bits;
+    int last;
+};
+
+/* The core compares in one fixed order, so a list that suggests another one is refused. */
+static bool order_add(struct order_parse *order, const char *text, size_t length) {
+    int part = order_part_of(text, length);
+    if (part <= order->last) /* also: unknown */
+        return false;
+    if (part < (int)ARRAY_SIZE(order_parts))
+        order->bits |= INT64_C(1) << part;
+    order->last = part;
+    return true;
+}
+
+/* A JSON array, as a list in a snapshot becomes. */
+static bool parse_order_list(const char *text, struct order_parse *order) {
+    _cleanup_(arena_finish) struct arena arena = ARENA_INIT;
+    struct words words = { 0 };
+    bool good = words_split(text, &arena, &words);
+    for (size_t i = 0; good && i < words.count; i++)
+        good = order_add(order, words.items[i], strlen(words.items[i]));
+    return good;
+}
+
+/* Words between commas or blanks. */
 static bool parse_order(const char *text, int64_t *ret_value) {
-    int64_t bits = 0;
-    int last = -1;
-    while (*(text += strspn(text, ", \t"))) {
-        size_t length = strcspn(text, ", \t");
-        int part = order_part_of(text, length);
-        if (part <= last) /* also: unknown */
-            return false;
-        if (part < (int)ARRAY_SIZE(order_parts))
-            bits |= INT64_C(1) << part;
-        last = part;
-        text += length;
-    }
-    *ret_value = bits;
-    return last >= 0;
+    struct order_parse order = { .last = -1 };
+    bool good = true;
+    if (*text == '[')
+        good = parse_order_list(text, &order);
+    else
+        while (good && *(text += strspn(text, ", \t"))) {
+            size_t length = strcspn(text, ", \t");
+            good = order_add(&order, text, length);
+            text += length;
+        }
+    if (!good || order.last < 0)
+        return false;
+    *ret_value = order.bits;
+    return true;
 }
 
 static bool parse_choice(const struct setting *setting, const char *text, int64_t *ret_value) {
@@ -101,6 +128,25 @@ static bool parse_number(const struct setting *setting, const char *text, int64_
     return true;
 }
 
+bool setting_is_symbol(const struct setting *setting) {
+    return setting->type == SETTING_NAME || setting->type == SETTING_TEXT
+           || setting->type == SETTING_WORDS;
+}
+
+bool setting_takes_text(const struct setting *setting, const char *text) {
+    size_t length = strlen(text);
+    if (setting->type == SETTING_NAME)
+        return setting_name_is_valid(text, length);
+    assert(setting->type == SETTING_TEXT);
+    return length <= SETTING_TEXT_MAX && words_is_text(text, length, false)
+           && (!setting->form || setting->form->fits(text));
+}
+
+bool setting_takes_word(const struct setting *setting, const char *word) {
+    assert(setting->type == SETTING_WORDS);
+    return !setting->form || setting->form->fits(word);
+}
+
 bool setting_parse(const struct setting *setting, const char *text, int64_t *ret_value) {
     switch (setting->type) {
     case SETTING_CAP:
@@ -115,10 +161,12 @@ bool setting_parse(const struct setting *setting, const char *text, int64_t *ret
     case SETTING_ORDER:
         return parse_order(text, ret_value);
     case SETTING_NAME:
+    case SETTING_TEXT:
+    case SETTING_WORDS:
     case SETTING_TYPE_MAX:
         break;
     }
-    assert(!"a name is no number");
+    assert(!"a symbol is no number");
     return false;
 }
 
@@ -178,8 +226,10 @@ void setting_print(const struct setting *setting, int64_t value, struct strbuf *
         print_order(value, out);
         break;
     case SETTING_NAME:
+    case SETTING_TEXT:
+    case SETTING_WORDS:
     case SETTING_TYPE_MAX:
-        assert(!"a name is no number");
+        assert(!"a symbol is no number");
     }
 }
 
@@ -197,6 +247,10 @@ static void print_range(const struct setting *setting, const char *what, struct 
         strbuf_puts(out, " or auto");
 }
 
+static const char *unit_name(int64_t unit) {
+    return unit == SECONDS(1) ? "seconds" : unit == HOURS(1) ? "hours" : "days";
+}
+
 void setting_expected(const struct setting *setting, struct strbuf *out) {
     switch (setting->type) {
     case SETTING_CAP:
@@ -204,7 +258,7 @@ void setting_expected(const struct setting *setting, struct strbuf *out) {
         print_range(setting, "a whole number", out);
         break;
     case SETTING_SPAN:
-        print_range(setting, setting->unit == SECONDS(1) ? "seconds" : "hours", out);
+        print_range(setting, unit_name(setting->unit), out);
         break;
     case SETTING_DECIMAL:
         print_range(setting, "a number", out);
@@ -221,6 +275,17 @@ void setting_expected(const struct setting *setting, struct strbuf *out) {
         strbuf_puts(out, "some of ");
         print_order(INT64_MAX, out);
         strbuf_puts(out, " in this order");
+        break;
+    case SETTING_TEXT:
+        if (setting->form)
+            strbuf_puts(out, setting->form->what);
+        else
+            strbuf_printf(out, "a text of up to %d bytes without control characters",
+                          SETTING_TEXT_MAX);
+        break;
+    case SETTING_WORDS:
+        strbuf_puts(out, setting->form ? setting->form->what : "words");
+        strbuf_puts(out, " (a list, or one text as for a shell)");
         break;
     case SETTING_NAME:
     case SETTING_TYPE_MAX:

@@ -103,6 +103,57 @@ static void lists_quotes_and_json_are_taken(void **state) {
     assert_int_equal(policy()->runs, 5);
 }
 
+static void words_are_lists_or_one_text(void **state) {
+    (void)state;
+    const char *const *words;
+    reads("agents:\n"
+          "  a: {command: [claude, -p, \"{prompt}\", 5, true, 'it''s', \"two\\nlines\"]}\n"
+          "  b: {command: \"sh -c 'echo $HOME'\"}\n"
+          "  c:\n"
+          "    command:\n"
+          "      - sh\n"
+          "      - -c\n"
+          "      - |\n"
+          "        first\n"
+          "        second\n"
+          "    env: [A=1, 'B=']\n"
+          "tasks: {env: []}\n");
+    assert_int_equal(config_words(config, "agents.A.command", "a", &words), 7);
+    assert_string_equal(words[0], "claude");
+    assert_string_equal(words[2], "{prompt}");
+    assert_string_equal(words[3], "5");
+    assert_string_equal(words[5], "it's");
+    assert_string_equal(words[6], "two\nlines");
+    assert_null(words[7]);
+    assert_int_equal(config_words(config, "agents.A.command", "b", &words), 3);
+    assert_string_equal(words[2], "echo $HOME");
+    assert_int_equal(config_words(config, "agents.A.command", "c", &words), 3);
+    assert_string_equal(words[2], "first\nsecond\n");
+    assert_int_equal(config_words(config, "agents.A.env", "c", &words), 2);
+    assert_string_equal(words[1], "B=");
+    assert_int_equal(config_words(config, "tasks.env", NULL, &words), 0);
+    assert_null(words[0]);
+}
+
+static void words_of_another_shape_are_refused(void **state) {
+    (void)state;
+    refused("agents: {a: {command: [[x]]}}\n",
+            "test.yaml:1: key 'agents.a.command': expected words (a list, or one text as for a "
+            "shell), got a list in a list");
+    refused("agents: {a: {command: [x, {y: 1}]}}\n",
+            "test.yaml:1: key 'agents.a.command': expected words (a list, or one text as for a "
+            "shell), got a mapping in a list");
+    refused("agents: {a: {command: [x, ~]}}\n",
+            "test.yaml:1: key 'agents.a.command': expected words (a list, or one text as for a "
+            "shell), got nothing in a list");
+    refused("agents: {a: {env: [A=1, B]}}\n",
+            "test.yaml:1: key 'agents.a.env': expected words KEY=VALUE (a list, or one text as for "
+            "a shell), got 'A=1 B'");
+    refused("agents: {a: {command: \"sh -c 'x\"}}\n",
+            "test.yaml:1: key 'agents.a.command': expected words (a list, or one text as for a "
+            "shell), got 'sh -c 'x'");
+}
+
 static void a_name_alone_is_known_with_its_defaults(void **state) {
     (void)state;
     reads("projects:\n  web:\n  example.com: {}\n  api: {weight: 2}\n");
@@ -284,7 +335,7 @@ static void input_is_bounded(void **state) {
     refused_bytes(text.text, text.length, "test.yaml:1: more than 8 levels");
     strbuf_clear(&text);
     strbuf_repeat(&text, "[", 1000);
-    refused_bytes(text.text, text.length, "test.yaml:1: expected keys and values, got a list");
+    refused_bytes(text.text, text.length, "test.yaml:1: more than 8 levels");
     strbuf_repeat(&text, "[", 500000);
     refused_bytes(text.text, text.length, "test.yaml:1: more than 1000 open brackets");
     strbuf_clear(&text);
@@ -336,6 +387,8 @@ int main(void) {
         TEST(empty_files_set_nothing),
         TEST(levels_and_dots_mean_the_same),
         TEST(lists_quotes_and_json_are_taken),
+        TEST(words_are_lists_or_one_text),
+        TEST(words_of_another_shape_are_refused),
         TEST(a_name_alone_is_known_with_its_defaults),
         TEST(names_with_dots_are_one_level),
         TEST(preset_comes_first_wherever_it_stands),

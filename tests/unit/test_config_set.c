@@ -321,6 +321,20 @@ static void agents_name_their_limiter(void **state) {
     assert_false(spec.roster);
 }
 
+/* As with `limiter.*`, which holds for every account: one that is only named has all its defaults. */
+static void a_limiter_that_an_agent_names_is_known(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    set("agents.claude.limiter", "anthropic");
+    assert_true(config_has_limiter(f.config, "anthropic"));
+    if (config_tell(f.config, f.core, &err) < 0)
+        fail_msg("%s", err.text);
+    amount used, cap;
+    sym symbol = symbol_find(core_symbols(f.core), "anthropic", strlen("anthropic"));
+    assert_true(core_lease(f.core, LEASE_LIMITER, symbol, &used, &cap));
+    assert_int_equal(cap, 10);
+}
+
 static void assert_cap(enum lease_kind kind, const char *name, amount expected) {
     amount used, cap;
     sym symbol = name ? symbol_find(core_symbols(f.core), name, strlen(name)) : 0;
@@ -368,6 +382,7 @@ int main(void) {
         TEST(kinds_inherit_what_they_do_not_say),
         TEST(limiters_inherit_what_they_do_not_say),
         TEST(agents_name_their_limiter),
+        TEST(a_limiter_that_an_agent_names_is_known),
         TEST(the_core_is_told_everything_that_has_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,10 +162,18 @@ static void overrides_come_after_the_file(void **state) {
 
 static void lists_of_the_configuration_become_text(void **state) {
     (void)state;
-    given("{\"config\": {\"order\": [\"score\", \"created_at\"], \"limits.runs\": \"unlimited\"}}");
+    given(
+        "{\"config\": {\"order\": [\"score\", \"created_at\"], \"limits.runs\": \"unlimited\","
+        " \"agents\": {\"a\": {\"command\": [\"sh\", \"it's \\\"x y\\\", z\", \"\", 5, true]}}}}");
     const struct policy *policy = config_policy(snapshot_config(snapshot));
+    const char *const *words;
     assert_int_equal(policy->order, ORDER_BY_SCORE | ORDER_BY_CREATED);
     assert_int_equal(policy->runs, UNLIMITED);
+    assert_int_equal(config_words(snapshot_config(snapshot), "agents.A.command", "a", &words), 5);
+    assert_string_equal(words[1], "it's \"x y\", z");
+    assert_string_equal(words[2], "");
+    assert_string_equal(words[3], "5");
+    assert_string_equal(words[4], "true");
 }
 
 static void held_tasks_are_held_by_a_person_or_until_a_time(void **state) {

@@ -1,0 +1,30 @@
+/* config_edit.h: changes single keys of a configuration file that a person wrote.
+ *
+ * Comments, order, indentation, line ends and every other value stay byte for byte as they are. A
+ * value is replaced where it stands, however its key is written (levels, dots, quotes, { } or JSON);
+ * a key that is not there is added to the mapping where it belongs, with those above it if need be.
+ *
+ * The result is read as a configuration, and compared with what was there before, ahead of writing:
+ * a value that is refused, or a file too unusual to be changed safely, leaves everything as it was
+ * and says why. The file is replaced atomically. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+
+struct config_change {
+    const char *key;   /* dotted, with its name: "kinds.plan.base" */
+    const char *value; /* as config_set takes it; NULL: the key is removed */
+};
+
+/* All changes or none. A missing file is made (not its folder); removing what is not there is no
+ * error. */
+int config_edit(const char *path, const struct config_change *changes, size_t count,
+                struct error *err);
+
+/* The same for a text; `name` is for sentences. The new text is put behind what `out` holds. */
+int config_edit_text(const char *name, const struct strbuf *text,
+                     const struct config_change *changes, size_t count, struct strbuf *out,
+                     struct error *err);

@@ -1,0 +1,166 @@
+/* words.c: a list of texts as one text, both ways.
+ *
+ * Both directions are here so that what is shown can be written again. The list is kept by its
+ * printed form (config.c), so two ways to write the same words are the same value. */
+#include "config/words.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "base/json_write.h"
+#include "base/utf8.h"
+
+#define BLANKS " \t\r\n"
+
+/* Words as they are found. */
+struct found {
+    struct arena *arena;
+    const char *items[WORDS_MAX + 1];
+    size_t count;
+};
+
+static bool found_add(struct found *found, const char *text, size_t size) {
+    if (found->count == WORDS_MAX)
+        return false;
+    found->items[found->count++] = arena_strndup(found->arena, text, size);
+    return true;
+}
+
+/* --- as a shell ------------------------------------------------------------------------------ */
+
+/* Inside "…" a backslash is itself unless it hides something. */
+static bool hides(char c) {
+    return c == '"' || c == '\\' || c == '$' || c == '`';
+}
+
+/* From behind the opening quote to behind the closing one; NULL: there is none. */
+static const char *take_quoted(const char *at, char quote, struct strbuf *word) {
+    for (; *at != quote; at++) {
+        if (*at == '\0')
+            return NULL;
+        if (quote == '"' && *at == '\\' && hides(at[1]))
+            at++;
+        strbuf_putc(word, *at);
+    }
+    return at + 1;
+}
+
+/* One word; NULL: it has no end. */
+static const char *take_word(const char *at, struct strbuf *word) {
+    while (at && *at && !strchr(BLANKS, *at)) {
+        if (*at == '\'' || *at == '"') {
+            at = take_quoted(at + 1, *at, word);
+            continue;
+        }
+        if (*at == '\\' && *++at == '\0')
+            return NULL;
+        strbuf_putc(word, *at++);
+    }
+    return at;
+}
+
+static bool split_shell(const char *text, struct found *found) {
+    _cleanup_(strbuf_finish) struct strbuf word = STRBUF_INIT;
+    for (const char *at = text + strspn(text, BLANKS); *at; at += strspn(at, BLANKS)) {
+        strbuf_clear(&word);
+        at = take_word(at, &word);
+        if (!at || !found_add(found, strbuf_text(&word), word.length))
+            return false;
+    }
+    return true;
+}
+
+/* --- as JSON --------------------------------------------------------------------------------- */
+
+static bool split_json(const char *text, struct found *found) {
+    json_t *list = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    bool good = json_is_array(list);
+    for (size_t i = 0; good && i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        good = json_is_string(item)
+               && found_add(found, json_string_value(item), json_string_length(item));
+    }
+    json_decref(list);
+    return good;
+}
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+/* C1, as UTF-8 writes it: what a terminal might obey, and no text needs. */
+static bool is_upper_control(const char *at) {
+    return (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0;
+}
+
+bool words_is_text(const char *text, size_t size, bool controls) {
+    const char *end = text + size;
+    for (size_t length; text < end; text += length) {
+        unsigned char c = (unsigned char)*text;
+        length = utf8_length(text, (size_t)(end - text));
+        if (length == 0 || c == '\0' || is_upper_control(text))
+            return false;
+        if (!controls && (c < ' ' || c == 0x7f))
+            return false;
+    }
+    return true;
+}
+
+bool words_split(const char *text, struct arena *arena, struct words *ret_words) {
+    struct found found = { .arena = arena };
+    size_t size = strlen(text);
+    if (size > WORDS_BYTES_MAX || !words_is_text(text, size, true))
+        return false;
+    bool is_json = text[strspn(text, BLANKS)] == '[';
+    if (is_json ? !split_json(text, &found) : !split_shell(text, &found))
+        return false;
+    const char **items = arena_alloc(arena, (found.count + 1) * sizeof(*items));
+    memcpy(items, found.items, found.count * sizeof(*items));
+    *ret_words = (struct words){ .items = items, .count = found.count };
+    return true;
+}
+
+/* --- printing -------------------------------------------------------------------------------- */
+
+/* Nothing in it that a shell or words_split would take for something else. */
+static bool is_bare(const char *word) {
+    static const char bare[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                               "_@%+=:,./{}-";
+    return *word && strspn(word, bare) == strlen(word) && strcmp(word, "-") != 0;
+}
+
+static void print_word(const char *word, struct strbuf *out) {
+    if (is_bare(word)) {
+        strbuf_puts(out, word);
+    } else if (!strchr(word, '\'')) {
+        strbuf_printf(out, "'%s'", word);
+    } else {
+        strbuf_putc(out, '"');
+        for (; *word; word++) {
+            if (hides(*word))
+                strbuf_putc(out, '\\');
+            strbuf_putc(out, *word);
+        }
+        strbuf_putc(out, '"');
+    }
+}
+
+static void print_json(const struct words *words, struct strbuf *out) {
+    struct json_writer w;
+    json_write_init(&w, out, false);
+    json_write_array_begin(&w);
+    for (size_t i = 0; i < words->count; i++)
+        json_write_string(&w, words->items[i]);
+    json_write_array_end(&w);
+}
+
+void words_print(const struct words *words, struct strbuf *out) {
+    for (size_t i = 0; i < words->count; i++)
+        if (!words_is_text(words->items[i], strlen(words->items[i]), false)) {
+            print_json(words, out);
+            return;
+        }
+    for (size_t i = 0; i < words->count; i++) {
+        if (i > 0)
+            strbuf_putc(out, ' ');
+        print_word(words->items[i], out);
+    }
+}

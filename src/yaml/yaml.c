@@ -1,0 +1,359 @@
+/* yaml.c: a YAML text as a tree that remembers where everything stands.
+ *
+ * Built from the parser's events, not from its documents: nothing can be multiplied by aliases, and
+ * depth and size are bounded before anything grows. libfyaml drops bytes that are not UTF-8 without
+ * a word, so they are refused before it sees them.
+ *
+ * Its marks count bytes, but leave out the quotes of quoted scalars and the header of block scalars,
+ * and a collection by indentation ends only where the next thing begins: all of that is put right
+ * here, so that who edits a file can trust start and end. */
+#include "yaml/yaml.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <libfyaml.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "base/utf8.h"
+
+#define OPEN_MAX 1000 /* the parser looks ahead over open brackets, 350 bytes each */
+
+struct reader {
+    const char *name, *text;
+    size_t size;
+    const struct yaml_limits *limits;
+    struct error *err;
+    struct fy_diag *diag;
+    struct fy_parser *parser;
+    struct arena *arena;
+    unsigned line, column; /* of the last token seen */
+    size_t seen;           /* where it ends */
+    unsigned levels;
+    size_t nodes;
+};
+
+static int fail(struct reader *r, const char *format, ...) _printf_(2, 3);
+
+static int fail(struct reader *r, const char *format, ...) {
+    char text[ERROR_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return error_set(r->err, -EINVAL, "%.160s:%u: %s", r->name, r->line, text);
+}
+
+static int fail_syntax(struct reader *r) {
+    void *iterator = NULL;
+    const struct fy_diag_error *e = fy_diag_errors_iterate(r->diag, &iterator);
+    if (e && e->line > 0)
+        r->line = (unsigned)e->line;
+    char text[100];
+    (void)snprintf(text, sizeof(text), "%s", e && e->msg ? e->msg : "unknown error");
+    for (char *c = text; *c; c++) /* it may quote the file */
+        if (iscntrl((unsigned char)*c))
+            *c = '?';
+    return fail(r, "not valid YAML: %s", text);
+}
+
+/* --- where things stand ---------------------------------------------------------------------- */
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* The | or > of a block scalar: between what came before it and its first line. A comment may
+ * stand in between, with anything in it. */
+static size_t block_header(const struct reader *r, size_t from, size_t to) {
+    for (size_t i = from; i < to; i++) {
+        if (r->text[i] == '#' && i > 0 && is_blank(r->text[i - 1]))
+            while (i + 1 < to && r->text[i + 1] != '\n')
+                i++;
+        else if (r->text[i] == '|' || r->text[i] == '>')
+            return i;
+    }
+    return to;
+}
+
+/* The empty lines behind a block are nobody's. */
+static size_t without_blanks(const struct reader *r, size_t start, size_t end) {
+    while (end > start && is_blank(r->text[end - 1]))
+        end--;
+    return end;
+}
+
+static void place(struct reader *r, struct fy_event *event, struct yaml_node *node) {
+    struct fy_token *token = fy_event_get_token(event);
+    struct fy_token *anchor = fy_event_get_anchor_token(event);
+    const struct fy_mark *start = token ? fy_token_start_mark(token) : NULL;
+    const struct fy_mark *end = token ? fy_token_end_mark(token) : NULL;
+    size_t before = r->seen;
+    node->anchored = anchor != NULL;
+    if (anchor && fy_token_end_mark(anchor))
+        before = r->seen = fy_token_end_mark(anchor)->input_pos;
+    if (start && end && end->input_pos <= r->size && start->input_pos <= end->input_pos) {
+        r->line = (unsigned)start->line + 1;
+        r->column = (unsigned)start->column + 1;
+        node->start = start->input_pos;
+        node->end = r->seen = end->input_pos;
+    } else {
+        node->start = node->end = before;
+    }
+    node->line = r->line;
+    node->column = r->column;
+    if (node->style == YAML_QUOTED && node->start > 0 && node->end < r->size) {
+        node->start--;
+        node->column -= node->column > 1;
+        r->seen = ++node->end;
+    } else if (node->style == YAML_BLOCK && node->kind == YAML_SCALAR) {
+        node->start = block_header(r, before, node->start);
+        node->end = without_blanks(r, node->start, node->end);
+    }
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+/* libfyaml 0.7.12 loses memory on two escaped quotes in a row inside single quotes. */
+static bool is_leaky(const struct reader *r, struct fy_token *token) {
+    const struct fy_mark *start = fy_token_start_mark(token), *end = fy_token_end_mark(token);
+    if (fy_token_scalar_style(token) != FYSS_SINGLE_QUOTED || !start || !end
+        || end->input_pos > r->size)
+        return false;
+    return memmem(r->text + start->input_pos, end->input_pos - start->input_pos, "''''", 4);
+}
+
+static enum yaml_style style_of(struct fy_event *event) {
+    if (event->type == FYET_MAPPING_START || event->type == FYET_SEQUENCE_START) {
+        const struct fy_mark *start = fy_token_start_mark(fy_event_get_token(event));
+        const struct fy_mark *end = fy_token_end_mark(fy_event_get_token(event));
+        return start && end && end->input_pos > start->input_pos ? YAML_FLOW : YAML_BLOCK;
+    }
+    enum fy_scalar_style style = fy_token_scalar_style(event->scalar.value);
+    if (style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED)
+        return YAML_QUOTED;
+    return style == FYSS_LITERAL || style == FYSS_FOLDED ? YAML_BLOCK : YAML_PLAIN;
+}
+
+static int take_text(struct reader *r, struct fy_event *event, struct yaml_node *node) {
+    size_t size = 0;
+    if (is_leaky(r, event->scalar.value))
+        return fail(r, "two quotes in a row inside single quotes; use double quotes around them");
+    const char *text = fy_token_get_text(event->scalar.value, &size);
+    if (text && memchr(text, '\0', size))
+        return fail(r, "a text contains a NUL character");
+    node->length = text ? size : 0;
+    node->text = arena_strndup(r->arena, text ? text : "", node->length);
+    return 0;
+}
+
+/* The node that an event begins. */
+static int take_node(struct reader *r, struct fy_event *event, struct yaml_node **ret_node) {
+    struct yaml_node *node = arena_alloc(r->arena, sizeof(*node));
+    node->kind = event->type == FYET_MAPPING_START    ? YAML_MAPPING
+                 : event->type == FYET_SEQUENCE_START ? YAML_LIST
+                                                      : YAML_SCALAR;
+    node->text = "";
+    if (event->type != FYET_ALIAS)
+        node->style = style_of(event);
+    place(r, event, node);
+    if (event->type == FYET_ALIAS)
+        return fail(r, "aliases (*name) are not supported; write the value out");
+    if (fy_event_get_tag_token(event))
+        return fail(r, "tags (!name) are not supported");
+    if (++r->nodes > r->limits->nodes)
+        return fail(r, "more than %zu values", r->limits->nodes);
+    *ret_node = node;
+    return node->kind == YAML_SCALAR ? take_text(r, event, node) : 0;
+}
+
+static bool begins_node(enum fy_event_type type) {
+    return type == FYET_SCALAR || type == FYET_ALIAS || type == FYET_MAPPING_START
+           || type == FYET_SEQUENCE_START;
+}
+
+/* An end, of a collection or the document. That of a collection by indentation has no width, and
+ * stands where the next thing begins: that is not seen yet. */
+static void take_end(struct reader *r, struct fy_event *event, size_t *ret_end) {
+    struct fy_token *token = fy_event_get_token(event);
+    const struct fy_mark *start = token ? fy_token_start_mark(token) : NULL;
+    const struct fy_mark *end = token ? fy_token_end_mark(token) : NULL;
+    if (!start || !end || end->input_pos > r->size || end->input_pos <= start->input_pos)
+        return;
+    r->line = (unsigned)start->line + 1;
+    *ret_end = r->seen = end->input_pos;
+}
+
+/* What comes next: a node, or NULL and *ret_type. `ret_end`: where a bracket was closed. */
+static int next_event(struct reader *r, struct yaml_node **ret_node, enum fy_event_type *ret_type,
+                      size_t *ret_end) {
+    struct fy_event *event = fy_parser_parse(r->parser);
+    if (!event)
+        return fail_syntax(r);
+    int result = 0;
+    *ret_type = event->type;
+    *ret_node = NULL;
+    if (begins_node(event->type))
+        result = take_node(r, event, ret_node);
+    else
+        take_end(r, event, ret_end);
+    fy_parser_event_free(r->parser, event);
+    return result;
+}
+
+/* --- the tree -------------------------------------------------------------------------------- */
+
+static int read_children(struct reader *r, struct yaml_node *parent);
+
+/* The next node with everything below it. NULL: the parent ends here, at *ret_end. */
+static int read_node(struct reader *r, struct yaml_node **ret_node, size_t *ret_end) {
+    enum fy_event_type type = FYET_NONE;
+    int result = next_event(r, ret_node, &type, ret_end);
+    if (result < 0 || !*ret_node || (*ret_node)->kind == YAML_SCALAR)
+        return result;
+    if (r->levels == r->limits->levels)
+        return fail(r, "more than %u levels", r->limits->levels);
+    r->levels++;
+    result = read_children(r, *ret_node);
+    r->levels--;
+    return result;
+}
+
+static int check_key(struct reader *r, const struct yaml_node *key) {
+    r->line = key->line;
+    if (key->kind != YAML_SCALAR)
+        return fail(r, "expected a key, got a list or a mapping");
+    return key->length == 0 ? fail(r, "expected a key, got nothing") : 0;
+}
+
+static int read_children(struct reader *r, struct yaml_node *parent) {
+    struct yaml_node **link = &parent->first;
+    size_t last = parent->end;
+    for (;;) {
+        struct yaml_node *child = NULL, *value = NULL;
+        size_t end = 0;
+        int result = read_node(r, &child, &end);
+        if (result < 0)
+            return result;
+        if (!child) {
+            parent->end = parent->style == YAML_FLOW ? end : last;
+            return 0;
+        }
+        if (parent->kind == YAML_MAPPING) {
+            result = check_key(r, child);
+            if (result >= 0)
+                result = read_node(r, &value, &end);
+            if (result < 0)
+                return result;
+            child->value = value;
+        }
+        last = child->value ? child->value->end : child->end;
+        *link = child;
+        link = &child->next;
+        parent->count++;
+    }
+}
+
+static int read_stream(struct reader *r, struct yaml_node **ret_root) {
+    struct yaml_node *node = NULL;
+    enum fy_event_type type = FYET_NONE;
+    size_t end = 0;
+    int result = next_event(r, &node, &type, &end); /* the start of the stream */
+    if (result >= 0)
+        result = next_event(r, &node, &type, &end);
+    if (result < 0 || type == FYET_STREAM_END)
+        return result;
+    result = read_node(r, ret_root, &end);
+    if (result >= 0)
+        result = next_event(r, &node, &type, &end); /* the end of the document */
+    size_t seen = r->seen;
+    if (result >= 0)
+        result = next_event(r, &node, &type, &end);
+    if (result < 0 || type == FYET_STREAM_END)
+        return result;
+    if (r->seen == seen) /* it begins without a mark: the line is that of its first node */
+        (void)next_event(r, &node, &type, &end);
+    return fail(r, "expected one document, got a second one");
+}
+
+/* --- the text -------------------------------------------------------------------------------- */
+
+/* Not UTF-8, or a control character that YAML does not allow. */
+static bool is_bad(const char *text, size_t length) {
+    unsigned char c = (unsigned char)*text;
+    return length == 0 || c == 0x7f || (c < ' ' && c != '\n' && c != '\t' && c != '\r');
+}
+
+static int check_text(struct reader *r) {
+    if (r->size > r->limits->bytes)
+        return error_set(r->err, -EINVAL, "%.160s: larger than %zu bytes", r->name,
+                         r->limits->bytes);
+    int open = 0;
+    for (size_t i = 0, length; i < r->size; i += length) {
+        length = utf8_length(r->text + i, r->size - i);
+        if (is_bad(r->text + i, length))
+            return fail(r, "not UTF-8 text (byte 0x%02x)", (unsigned char)r->text[i]);
+        open += r->text[i] == '[' || r->text[i] == '{';
+        open -= r->text[i] == ']' || r->text[i] == '}';
+        if (open > OPEN_MAX)
+            return fail(r, "more than %d open brackets", OPEN_MAX);
+        r->line += r->text[i] == '\n';
+    }
+    r->line = 1;
+    return 0;
+}
+
+static int parse(struct reader *r, struct yaml_node **ret_root) {
+    struct fy_diag_cfg diag_config;
+    fy_diag_cfg_default(&diag_config);
+    diag_config.fp = NULL;
+    r->diag = fy_diag_create(&diag_config);
+    if (!r->diag)
+        return fail(r, "the YAML parser could not be made");
+    fy_diag_set_collect_errors(r->diag, true);
+    struct fy_parse_cfg config = {
+        .flags = FYPCF_QUIET | FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE,
+        .diag = r->diag,
+    };
+    r->parser = fy_parser_create(&config);
+    if (!r->parser || fy_parser_set_string(r->parser, r->text, r->size) < 0)
+        return fail(r, "the YAML parser could not be made");
+    return read_stream(r, ret_root);
+}
+
+int yaml_parse(const char *name, const char *text, size_t size, const struct yaml_limits *limits,
+               struct yaml *ret_yaml, struct error *err) {
+    struct error unread = { 0 };
+    struct yaml yaml = { .root = NULL };
+    struct reader r = { .name = name,
+                        .text = text,
+                        .size = size,
+                        .limits = limits,
+                        .err = err ? err : &unread,
+                        .arena = &yaml.arena,
+                        .line = 1,
+                        .column = 1 };
+    int result = check_text(&r);
+    if (result >= 0)
+        result = parse(&r, &yaml.root);
+    if (r.parser)
+        fy_parser_destroy(r.parser);
+    if (r.diag)
+        fy_diag_destroy(r.diag);
+    if (result < 0) {
+        yaml_finish(&yaml);
+        return result;
+    }
+    if (yaml.root && yaml.root->kind == YAML_SCALAR && yaml_type(yaml.root) == YAML_NULL)
+        yaml.root = NULL;
+    *ret_yaml = yaml;
+    return 0;
+}
+
+void yaml_finish(struct yaml *yaml) {
+    arena_finish(&yaml->arena);
+    *yaml = (struct yaml){ .root = NULL };
+}

@@ -1,0 +1,386 @@
+/* test_taskfile.c: what people write in a file of tasks, and what the daemon is asked for. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/macros.h"
+#include "base/strbuf.h"
+#include "os/files.h"
+#include "taskfile/taskfile.h"
+
+static struct taskfile *file;
+static json_t *body;
+
+static int tear_down(void **state) {
+    (void)state;
+    json_decref(body);
+    body = NULL;
+    file = taskfile_free(file);
+    return 0;
+}
+
+static void reads(const char *text) {
+    struct error err = { 0 };
+    (void)tear_down(NULL);
+    if (taskfile_read_text("t.yaml", "/srv/job", text, strlen(text), &file, &err) < 0)
+        fail_msg("%s in:\n%s", err.text, text);
+    body = taskfile_body(file);
+}
+
+static void same(const json_t *is, const char *json) {
+    json_error_t where;
+    json_t *should = json_loads(json, JSON_DECODE_ANY, &where);
+    if (!should)
+        fail_msg("the test is wrong: %s", where.text);
+    if (!json_equal(is, should)) {
+        char *text = json_dumps(is, JSON_ENCODE_ANY | JSON_COMPACT);
+        char *copy = xstrdup(text);
+        free(text);
+        json_decref(should);
+        fail_msg("is %s\nnot %s", copy, json);
+    }
+    json_decref(should);
+}
+
+/* The body that a text becomes. */
+static void becomes(const char *text, const char *json) {
+    reads(text);
+    same(body, json);
+}
+
+/* One task with these members, without where it runs. */
+static void task_becomes(const char *members, const char *json) {
+    struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "- {cwd: , %s}\n", members);
+    reads(strbuf_text(&text));
+    strbuf_finish(&text);
+    same(json_array_get(json_object_get(body, "tasks"), 0), json);
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+static void a_list_is_a_file(void **state) {
+    (void)state;
+    becomes("- run: make\n"
+            "- argv: [echo, hi]\n",
+            "{\"tasks\": [{\"argv\": [\"sh\", \"-c\", \"make\"], \"cwd\": \"/srv/job\"},"
+            " {\"argv\": [\"echo\", \"hi\"], \"cwd\": \"/srv/job\"}]}");
+    assert_int_equal(taskfile_count(file), 2);
+}
+
+static void a_file_has_a_project_a_group_and_defaults(void **state) {
+    (void)state;
+    becomes("project: web\n"
+            "group: night\n"
+            "draft: true\n"
+            "defaults:\n"
+            "  agent: claude\n"
+            "  timeout: 30m\n"
+            "  env: {A: 1, B: two}\n"
+            "  cwd: src\n"
+            "tasks:\n"
+            "  - {id: a, prompt: Do it.}\n"
+            "  - {id: b, run: make, agent: ~, project: api, env: {B: three}, cwd: /tmp}\n",
+            "{\"group\": \"night\", \"draft\": true, \"tasks\": ["
+            "{\"name\": \"a\", \"prompt\": \"Do it.\", \"agent\": \"claude\", \"timeout_s\": 1800,"
+            " \"env\": {\"A\": \"1\", \"B\": \"two\"}, \"cwd\": \"/srv/job/src\", \"project\": "
+            "\"web\"},"
+            "{\"name\": \"b\", \"argv\": [\"sh\", \"-c\", \"make\"], \"timeout_s\": 1800,"
+            " \"env\": {\"A\": \"1\", \"B\": \"three\"}, \"cwd\": \"/tmp\", \"project\": \"api\"}"
+            "]}");
+}
+
+static void json_is_read_too(void **state) {
+    (void)state;
+    becomes("{\"tasks\": [{\"name\": \"a\", \"argv\": [\"x\", \"\\u00e9\"], \"hold\": true,\n"
+            "  \"retries\": -1, \"cwd\": \"/\"}]}",
+            "{\"tasks\": [{\"name\": \"a\", \"argv\": [\"x\", \"\\u00e9\"], \"hold\": true,"
+            " \"retries\": -1, \"cwd\": \"/\"}]}");
+}
+
+static void a_command_of_its_own_is_instead_of_the_default(void **state) {
+    (void)state;
+    becomes("defaults: {prompt: Do it., agent: a, cwd: }\n"
+            "tasks: [{id: x}, {id: y, run: make}, {id: z, argv: [w]}]\n",
+            "{\"tasks\": [{\"name\": \"x\", \"prompt\": \"Do it.\", \"agent\": \"a\"},"
+            "{\"name\": \"y\", \"argv\": [\"sh\", \"-c\", \"make\"], \"agent\": \"a\"},"
+            "{\"name\": \"z\", \"argv\": [\"w\"], \"agent\": \"a\"}]}");
+}
+
+static void the_body_can_be_added_to(void **state) {
+    (void)state;
+    reads("- run: x\n");
+    json_object_set_new(body, "force", json_true());
+    assert_true(json_is_true(json_object_get(body, "force")));
+}
+
+/* --- members --------------------------------------------------------------------------------- */
+
+static void people_have_other_words_for_some_members(void **state) {
+    (void)state;
+    task_becomes("id: a, run: 'make && make test', needs: b, timeout: 90s",
+                 "{\"name\": \"a\", \"argv\": [\"sh\", \"-c\", \"make && make test\"],"
+                 " \"depends_on\": [\"b\"], \"timeout_s\": 90}");
+    task_becomes("name: a, argv: [make, -j2, 5, ''], depends_on: [b], timeout_s: 90.5",
+                 "{\"name\": \"a\", \"argv\": [\"make\", \"-j2\", \"5\", \"\"],"
+                 " \"depends_on\": [\"b\"], \"timeout_s\": 90.5}");
+}
+
+static void spans_have_units(void **state) {
+    (void)state;
+    task_becomes("run: x, timeout: 90", "{\"argv\": [\"sh\", \"-c\", \"x\"], \"timeout_s\": 90}");
+    task_becomes("run: x, timeout: '2h', idle_timeout: 1.5m, grace: 0.25s",
+                 "{\"argv\": [\"sh\", \"-c\", \"x\"], \"timeout_s\": 7200, \"idle_timeout_s\": 90,"
+                 " \"grace_s\": 0.25}");
+    task_becomes("run: x, timeout: 1d, grace_s: 0, idle_timeout_s: 5",
+                 "{\"argv\": [\"sh\", \"-c\", \"x\"], \"timeout_s\": 86400, \"idle_timeout_s\": 5,"
+                 " \"grace_s\": 0}");
+}
+
+static void f019_dependencies_are_split_trimmed_and_named_once(void **state) {
+    (void)state;
+    static const char *const same_list[] = { "'b, c'",        "' c0,b ,, c,b'", "[b, c]",
+                                             "[' b ', c, b]", "['b,c', b]",     "\"b,\\tc\"" };
+    for (size_t i = 0; i < ARRAY_SIZE(same_list); i++) {
+        char members[100];
+        (void)snprintf(members, sizeof(members), "run: x, needs: %s", same_list[i]);
+        task_becomes(members, i == 1 ? "{\"argv\": [\"sh\", \"-c\", \"x\"], \"depends_on\": "
+                                       "[\"c0\", \"b\", \"c\"]}"
+                                     : "{\"argv\": [\"sh\", \"-c\", \"x\"], \"depends_on\": [\"b\","
+                                       " \"c\"]}");
+    }
+    task_becomes("run: x, needs: [17, web-3], resources: 'gpu, gpu'",
+                 "{\"argv\": [\"sh\", \"-c\", \"x\"], \"depends_on\": [\"17\", \"web-3\"],"
+                 " \"resources\": [\"gpu\"]}");
+    task_becomes("run: x, needs: []", "{\"argv\": [\"sh\", \"-c\", \"x\"], \"depends_on\": []}");
+}
+
+static void texts_are_taken_as_they_are_written(void **state) {
+    (void)state;
+    task_becomes("run: x, id: 007, title: 1.10, external_id: 4711, serial: true",
+                 "{\"argv\": [\"sh\", \"-c\", \"x\"], \"name\": \"007\", \"title\": \"1.10\","
+                 " \"external_id\": \"4711\", \"serial\": \"true\"}");
+    task_becomes("run: x, env: {A: 1, B: true, C: 0x10, D: '', E: 'null', F: 1e3}",
+                 "{\"argv\": [\"sh\", \"-c\", \"x\"], \"env\": {\"A\": \"1\", \"B\": \"true\","
+                 " \"C\": \"0x10\", \"D\": \"\", \"E\": \"null\", \"F\": \"1e3\"}}");
+}
+
+static void block_texts_keep_their_lines(void **state) {
+    (void)state;
+    reads("- cwd:\n"
+          "  agent: a\n"
+          "  prompt: |\n"
+          "    First: this.\n"
+          "    - then \"that\"\n"
+          "- cwd:\n"
+          "  run: >-\n"
+          "    make\n"
+          "    all\n");
+    same(body, "{\"tasks\": [{\"agent\": \"a\", \"prompt\": \"First: this.\\n- then "
+               "\\\"that\\\"\\n\"}, {\"argv\": [\"sh\", \"-c\", \"make all\"]}]}");
+}
+
+static void checks_are_commands(void **state) {
+    (void)state;
+    task_becomes("run: x, checks: [make test, [make, lint], {run: slow, timeout: 5m}, "
+                 "{argv: [a, b], timeout_s: 3}]",
+                 "{\"argv\": [\"sh\", \"-c\", \"x\"], \"checks\": [[\"sh\", \"-c\", \"make test\"],"
+                 "[\"make\", \"lint\"], {\"argv\": [\"sh\", \"-c\", \"slow\"], \"timeout_s\": 300},"
+                 "{\"argv\": [\"a\", \"b\"], \"timeout_s\": 3}]}");
+    task_becomes("run: x, checks: make test",
+                 "{\"argv\": [\"sh\", \"-c\", \"x\"], \"checks\": [[\"sh\", \"-c\", \"make "
+                 "test\"]]}");
+}
+
+static void meta_is_anything(void **state) {
+    (void)state;
+    task_becomes("run: x, meta: {a: [1, -2.5, true, ~, text, '5'], b: {c: {}}, d: yes}",
+                 "{\"argv\": [\"sh\", \"-c\", \"x\"], \"meta\": {\"a\": [1, -2.5, true, null, "
+                 "\"text\", \"5\"], \"b\": {\"c\": {}}, \"d\": \"yes\"}}");
+}
+
+static void every_other_member_is_passed_on(void **state) {
+    (void)state;
+    task_becomes("run: x, kind: plan, parent: web-1, parent_gate: none, priority: -5, "
+                 "parallelizable: false, workspace: w1, until: done, retries: 0, stop_signal: INT, "
+                 "limiter: l, review: true, hold: false, not_before: 1700000000000, draft: true, "
+                 "iteration: 2, memory_mb: 512, processes: 64, nice: 5",
+                 "{\"argv\": [\"sh\", \"-c\", \"x\"], \"kind\": \"plan\", \"parent\": \"web-1\","
+                 "\"parent_gate\": \"none\", \"priority\": -5, \"parallelizable\": false,"
+                 "\"workspace\": \"w1\", \"until\": \"done\", \"retries\": 0, \"stop_signal\": "
+                 "\"INT\", \"limiter\": \"l\", \"review\": true, \"hold\": false, \"not_before\": "
+                 "1700000000000, \"draft\": true, \"iteration\": 2, \"memory_mb\": 512, "
+                 "\"processes\": 64, \"nice\": 5}");
+}
+
+static void a_member_with_nothing_behind_it_is_left_out(void **state) {
+    (void)state;
+    task_becomes("run: x, title: , kind: ~, env: null", "{\"argv\": [\"sh\", \"-c\", \"x\"]}");
+}
+
+static void paths_count_from_the_folder_of_the_file(void **state) {
+    (void)state;
+    becomes("- {run: x, stdin: in.txt, artifact: ./out/plan.md, cwd: ../web}\n"
+            "- {run: x, cwd: .}\n"
+            "- {run: x, cwd: /abs}\n"
+            "- {run: x, cwd: }\n"
+            "- {run: x, workspace: w}\n",
+            "{\"tasks\": [{\"argv\": [\"sh\", \"-c\", \"x\"], \"stdin\": \"/srv/job/in.txt\","
+            " \"artifact\": \"/srv/job/out/plan.md\", \"cwd\": \"/srv/job/../web\"},"
+            "{\"argv\": [\"sh\", \"-c\", \"x\"], \"cwd\": \"/srv/job\"},"
+            "{\"argv\": [\"sh\", \"-c\", \"x\"], \"cwd\": \"/abs\"},"
+            "{\"argv\": [\"sh\", \"-c\", \"x\"]},"
+            "{\"argv\": [\"sh\", \"-c\", \"x\"], \"workspace\": \"w\"}]}");
+}
+
+/* --- places ---------------------------------------------------------------------------------- */
+
+static void every_task_and_member_has_its_line(void **state) {
+    (void)state;
+    reads("# jobs\n"
+          "tasks:\n"
+          "  - id: a\n"
+          "    run: x\n"
+          "\n"
+          "  - run: y\n"
+          "    needs:\n"
+          "      - a\n");
+    assert_int_equal(taskfile_line(file, 0), 3);
+    assert_int_equal(taskfile_line(file, 1), 6);
+    assert_int_equal(taskfile_line(file, 2), 0);
+    assert_int_equal(taskfile_member_line(file, 0, "name"), 3);
+    assert_int_equal(taskfile_member_line(file, 0, "argv"), 4);
+    assert_int_equal(taskfile_member_line(file, 1, "depends_on"), 7);
+    assert_int_equal(taskfile_member_line(file, 1, "kind"), 0);
+    assert_int_equal(taskfile_member_line(file, 9, "name"), 0);
+}
+
+static void located(size_t index, const char *sentence, const char *expected) {
+    struct error err = { 0 };
+    (void)error_set(&err, -ERANGE, "%s", sentence);
+    assert_int_equal(taskfile_locate(file, index, &err), -ERANGE);
+    assert_string_equal(err.text, expected);
+}
+
+static void a_refusal_is_told_by_its_line(void **state) {
+    (void)state;
+    reads("- id: a\n"
+          "  run: x\n"
+          "  timeout: 1s\n"
+          "- {run: y}\n");
+    located(0, "'timeout_s' must be from 5 to 10", "t.yaml:3: 'timeout_s' must be from 5 to 10");
+    located(0, "unknown project 'web'", "t.yaml:1: unknown project 'web'");
+    located(1, "a 'prompt' needs an 'agent'", "t.yaml:4: a 'prompt' needs an 'agent'");
+    located(1, "it's odd", "t.yaml:4: it's odd");
+    located(7, "nothing", "nothing");
+}
+
+/* --- the page -------------------------------------------------------------------------------- */
+
+/* What docs/tasks.md shows can be written. SOURCE_ROOT comes from the build. */
+static void the_examples_of_the_page_are_read(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf page = STRBUF_INIT;
+    struct error err = { 0 };
+    if (file_read(SOURCE_ROOT "/docs/tasks.md", 1u << 20, &page, &err) < 0)
+        fail_msg("%s", err.text);
+    size_t examples = 0;
+    for (char *at = page.text; (at = strstr(at, "```yaml\n")); examples++) {
+        at += strlen("```yaml\n");
+        char *end = strstr(at, "```");
+        assert_non_null(end);
+        *end = '\0';
+        reads(at);
+        at = end + 1;
+    }
+    assert_true(examples > 0);
+}
+
+/* --- from disk ------------------------------------------------------------------------------- */
+
+static void files_are_read_from_disk(void **state) {
+    (void)state;
+    char folder[] = "/tmp/test_taskfile_XXXXXX", path[64], real[PATH_MAX];
+    assert_non_null(mkdtemp(folder));
+    assert_non_null(realpath(folder, real));
+    (void)snprintf(path, sizeof(path), "%s/tasks.yaml", folder);
+    FILE *stream = fopen(path, "we");
+    assert_non_null(stream);
+    fputs("- {run: x, cwd: below}\n", stream);
+    (void)fclose(stream);
+    struct error err = { 0 };
+    int r = taskfile_read(path, &file, &err);
+    unlink(path);
+    assert_int_equal(r, 0);
+    body = taskfile_body(file);
+    const json_t *task = json_array_get(json_object_get(body, "tasks"), 0);
+    char expected[PATH_MAX + 16];
+    (void)snprintf(expected, sizeof(expected), "%s/below", real);
+    assert_string_equal(json_string_value(json_object_get(task, "cwd")), expected);
+    (void)tear_down(NULL);
+    assert_int_equal(taskfile_read(path, &file, &err), -ENOENT);
+    assert_non_null(strstr(err.text, path));
+    assert_int_equal(taskfile_read(folder, &file, &err), -EISDIR);
+    assert_null(file);
+    rmdir(folder);
+}
+
+static void a_dash_is_the_standard_input(void **state) {
+    (void)state;
+    char here[PATH_MAX];
+    assert_non_null(getcwd(here, sizeof(here)));
+    int ends[2], old = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    static const char text[] = "- {run: x}\n";
+    assert_int_equal(write(ends[1], text, sizeof(text) - 1), sizeof(text) - 1);
+    close(ends[1]);
+    assert_int_equal(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+    close(ends[0]);
+    struct error err = { 0 };
+    int r = taskfile_read("-", &file, &err);
+    assert_int_equal(dup2(old, STDIN_FILENO), STDIN_FILENO);
+    close(old);
+    assert_int_equal(r, 0);
+    body = taskfile_body(file);
+    const json_t *task = json_array_get(json_object_get(body, "tasks"), 0);
+    assert_string_equal(json_string_value(json_object_get(task, "cwd")), here);
+}
+
+#define TEST(function) cmocka_unit_test_teardown(function, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_list_is_a_file),
+        TEST(a_file_has_a_project_a_group_and_defaults),
+        TEST(json_is_read_too),
+        TEST(a_command_of_its_own_is_instead_of_the_default),
+        TEST(the_body_can_be_added_to),
+        TEST(people_have_other_words_for_some_members),
+        TEST(spans_have_units),
+        TEST(f019_dependencies_are_split_trimmed_and_named_once),
+        TEST(texts_are_taken_as_they_are_written),
+        TEST(block_texts_keep_their_lines),
+        TEST(checks_are_commands),
+        TEST(meta_is_anything),
+        TEST(every_other_member_is_passed_on),
+        TEST(a_member_with_nothing_behind_it_is_left_out),
+        TEST(paths_count_from_the_folder_of_the_file),
+        TEST(every_task_and_member_has_its_line),
+        TEST(a_refusal_is_told_by_its_line),
+        TEST(the_examples_of_the_page_are_read),
+        TEST(files_are_read_from_disk),
+        TEST(a_dash_is_the_standard_input),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
