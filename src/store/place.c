@@ -1,0 +1,148 @@
+/* place.c: can this folder be trusted with a database, and is nobody else using it?
+ *
+ * SQLite needs two things that network file systems promise and do not keep: locks that exclude, and
+ * a sync that reaches the disk. What lies behind FUSE cannot be told, so it is refused as well.
+ * The lock is flock on a file of its own: it goes with the process, however that ends, and
+ * does not touch the POSIX locks that SQLite has on the database.
+ */
+#include "store/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/strbuf.h"
+
+#define LUSTRE_MAGIC 0x0bd00bd0ul
+#define GPFS_MAGIC   0x47504653ul
+#define GFS2_MAGIC   0x01161970ul
+
+static void fd_close(const int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+}
+
+static int set_errno(struct error *err, const char *what, const char *path) {
+    int code = errno;
+    return error_set(err, -code, "cannot %s '%s': %s", what, path, strerror(code));
+}
+
+const char *place_distrusted(unsigned long magic) {
+    static const struct {
+        unsigned long magic;
+        const char *name;
+    } known[] = {
+        { NFS_SUPER_MAGIC, "nfs" },   { SMB_SUPER_MAGIC, "smb" },   { SMB2_SUPER_MAGIC, "smb" },
+        { CIFS_SUPER_MAGIC, "cifs" }, { V9FS_MAGIC, "9p" },         { AFS_SUPER_MAGIC, "afs" },
+        { AFS_FS_MAGIC, "afs" },      { CODA_SUPER_MAGIC, "coda" }, { NCP_SUPER_MAGIC, "ncp" },
+        { CEPH_SUPER_MAGIC, "ceph" }, { FUSE_SUPER_MAGIC, "fuse" }, { OCFS2_SUPER_MAGIC, "ocfs2" },
+        { LUSTRE_MAGIC, "lustre" },   { GPFS_MAGIC, "gpfs" },       { GFS2_MAGIC, "gfs2" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (known[i].magic == magic)
+            return known[i].name;
+    return NULL;
+}
+
+void place_finish(struct place *place) {
+    fd_close(&place->lock);
+    free(place->path);
+    free(place->folder);
+    *place = (struct place)PLACE_INIT;
+}
+
+int place_sync_folder(const char *folder, struct error *err) {
+    _cleanup_(fd_close) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fsync(fd) < 0)
+        return set_errno(err, "sync folder", folder);
+    return 0;
+}
+
+int place_sync_file(const char *path, struct error *err) {
+    _cleanup_(fd_close) int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0 || fsync(fd) < 0)
+        return set_errno(err, "sync", path);
+    return 0;
+}
+
+/* "/a/b" of "/a/b/c", "." of "c"; the caller frees. */
+static char *parent_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return xstrdup(".");
+    return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
+}
+
+static int make_folder(const char *folder, struct error *err) {
+    if (mkdir(folder, 0700) < 0)
+        return errno == EEXIST ? 0 : set_errno(err, "make folder", folder);
+    _cleanup_(freep) char *parent = parent_of(folder);
+    return place_sync_folder(parent, err);
+}
+
+static int check_file_system(const char *folder, struct error *err) {
+    struct statfs fs;
+    if (statfs(folder, &fs) < 0)
+        return set_errno(err, "look at", folder);
+    const char *name = place_distrusted((unsigned long)fs.f_type & 0xffffffffu);
+    if (name)
+        return error_set(err, -ENOTSUP,
+                         "'%s' is on a file system that cannot be trusted to keep data (%s): "
+                         "use a folder on a local disk",
+                         folder, name);
+    return 0;
+}
+
+int place_find(const char *path, struct place *ret_place, struct error *err) {
+    const char *slash = strrchr(path, '/');
+    const char *file = slash ? slash + 1 : path;
+    if (!*file || strcmp(file, ".") == 0 || strcmp(file, "..") == 0)
+        return error_set(err, -EINVAL, "'%s' is not the name of a file", path);
+    _cleanup_(freep) char *folder = parent_of(path);
+    int r = make_folder(folder, err);
+    if (r < 0)
+        return r;
+    _cleanup_(freep) char *real = realpath(folder, NULL);
+    if (!real)
+        return set_errno(err, "find folder", folder);
+    r = check_file_system(real, err);
+    if (r < 0)
+        return r;
+    _cleanup_(strbuf_finish) struct strbuf whole = STRBUF_INIT;
+    strbuf_printf(&whole, "%s/%s", strcmp(real, "/") == 0 ? "" : real, file);
+    ret_place->path = strbuf_take(&whole);
+    ret_place->folder = TAKE_PTR(real);
+    ret_place->lock = -1;
+    return 0;
+}
+
+char *place_beside(const struct place *place, const char *suffix) {
+    struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s%s", place->path, suffix);
+    return strbuf_take(&path);
+}
+
+int place_lock(struct place *place, struct error *err) {
+    _cleanup_(freep) char *path = place_beside(place, "-lock");
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return set_errno(err, "open", path);
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        place->lock = fd;
+        return 0;
+    }
+    int r = errno == EWOULDBLOCK
+                ? error_set(err, -EBUSY,
+                            "store '%s' is in use by another process: stop that daemon first",
+                            place->path)
+                : set_errno(err, "lock", path);
+    (void)close(fd);
+    return r;
+}

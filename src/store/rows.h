@@ -1,0 +1,111 @@
+/* rows.h: what is kept on disk, as plain data.
+ *
+ * A row says everything that the core must be told to be as it was (FACT_TASK_ADDED and the facts
+ * of the world), and what people ask about later. Texts are borrowed: in a batch the store copies
+ * them, in an answer they live as long as the callback. NULL is "none". */
+#pragma once
+
+#include <stddef.h>
+
+#include "core/fact.h"
+
+/* Scheduling state of one task. What the submitter wrote is in its spec row and never changes. */
+struct task_row {
+    task_id id;
+    const char *project, *kind, *agent, *limiter, *workspace, *serial;
+    const char *run_agent, *run_limiter; /* of a live run */
+    const char *resources;               /* names joined by commas; NULL: none */
+    const task_id *depends_on;
+    size_t depends_on_count;
+    /* Of `told` only the plain values count: the symbols and lists are the texts above. */
+    struct task_spec told;
+    enum reason reason; /* of the last change */
+    time_ms changed_at; /* when its state changed last */
+};
+
+/* What the submitter wrote, as JSON, and what lists show of it. */
+struct spec_row {
+    task_id id;
+    const char *title;
+    const char *json;
+    size_t json_size;        /* 0: up to its NUL */
+    const char *external_id; /* unique in its project; NULL: none */
+    time_ms changed_at;      /* in answers only: that of its task row; 0: there is none */
+};
+
+/* One attempt. */
+struct run_row {
+    task_id task;
+    uint32_t attempt;
+    uint32_t iteration;
+    const char *agent, *executor, *host, *boot_id, *folder;
+    enum run_phase phase;
+    bool ended;
+    time_ms ordered_at, started_at, ended_at; /* 0: not yet */
+    enum outcome outcome;                     /* with ended */
+    const char
+        *how; /* "exit" "signal" "timeout" "stopped" "launch" "lost" …; NULL while it lives */
+    int32_t exit_code;             /* -1: none */
+    int32_t exit_signal;           /* 0: none */
+    int64_t tokens_in, tokens_out; /* -1: not reported */
+    int64_t cost_micro_usd;        /* -1: not reported */
+    const char *applied;           /* JSON: which limits were really in force */
+    const char *message;           /* one sentence: why it failed */
+};
+
+/* Something that happened. `seq` is dense. */
+struct event_row {
+    uint64_t seq;
+    time_ms at;
+    const char *kind; /* "task.added" "task.state" "run.started" "run.ended" "daemon.started" … */
+    task_id task;     /* 0: about none */
+    uint32_t attempt;
+    const char *data; /* a JSON object, or NULL */
+};
+
+struct project_row {
+    const char *name;
+    const char *prefix; /* of its task ids; never changes */
+    bool paused;
+    time_ms created_at;
+};
+
+struct group_row {
+    uint32_t id;
+    const char *name;
+    bool owned; /* its maker closes it */
+    bool closed;
+    time_ms created_at, closed_at;
+};
+
+/* Run-time state of a limiter or an agent; what they are comes from the configuration. */
+struct limiter_row {
+    const char *name;
+    struct limiter_spec told; /* its plain run-time values */
+};
+struct agent_row {
+    const char *name;
+    struct agent_spec told;
+};
+
+/* What a project used in one bucket of the window; added to what is there. */
+struct usage_row {
+    const char *project;
+    time_ms bucket; /* its beginning */
+    int64_t tokens, unreported;
+    int32_t reports, starts, completions; /* negative: a start was taken back */
+};
+
+/* How much of the time did not count as waiting (FACT_WAIT). */
+struct wait_row {
+    const char *project, *limiter; /* limiter NULL: none */
+    time_ms lost, closed_since;
+};
+
+/* The answer a client got for its key, so that asking again changes nothing. */
+struct key_row {
+    const char *key;
+    time_ms at;
+    int32_t status;
+    const char *answer;
+};

@@ -1,0 +1,427 @@
+/* sqlite.c: opening a database so that what it says is on disk is on disk.
+ *
+ * Every setting is read back: SQLite ignores a misspelt or refused PRAGMA without a word, and a
+ * database that silently runs with synchronous=OFF loses the night's work only when the power
+ * fails. The connection is the only one (EXCLUSIVE): no shared memory file, and a foreign program
+ * is told that the database is locked.
+ *
+ * Nothing here opens the database file but SQLite: closing any other descriptor of it would
+ * drop SQLite's POSIX locks.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "store/sqlite_internal.h"
+
+#define RESTORE_HINT "restore a copy with 'sluice restore --yes FILE'"
+
+/* --- what went wrong -------------------------------------------------------------------------- */
+
+static bool is_damage(int rc) {
+    int primary = rc & 0xff;
+    return primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_FORMAT;
+}
+
+static int errno_of(sqlite3 *db, int rc) {
+    if (is_damage(rc))
+        return -EUCLEAN;
+    int system = db ? sqlite3_system_errno(db) : 0;
+    switch (rc & 0xff) {
+    case SQLITE_FULL:
+        return -ENOSPC;
+    case SQLITE_CONSTRAINT:
+        return -EEXIST;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return -EBUSY;
+    case SQLITE_NOMEM:
+        return -ENOMEM;
+    case SQLITE_READONLY:
+        return -EROFS;
+    case SQLITE_CANTOPEN:
+        return rc == SQLITE_CANTOPEN_SYMLINK ? -ELOOP : system > 0 ? -system : -EACCES;
+    default:
+        return -EIO;
+    }
+}
+
+int sqlite_error(sqlite3 *db, const char *path, const char *what, int rc, struct error *err) {
+    int code = errno_of(db, rc);
+    if (code == -EUCLEAN)
+        return error_set(err, code, "store '%s' is damaged (%s): " RESTORE_HINT, path,
+                         db ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
+    if (code == -EBUSY)
+        return error_set(err, code, "store '%s' is in use by another program: end that one first",
+                         path);
+    if (code == -ENOSPC)
+        return error_set(err, code, "cannot %s '%s': the disk is full", what, path);
+    if (code == -ELOOP)
+        return error_set(err, code, "'%s' is a symbolic link: give the path of the file itself",
+                         path);
+    int system = db ? sqlite3_system_errno(db) : 0;
+    return error_set(err, code, "cannot %s '%s': %s%s%s", what, path,
+                     db ? sqlite3_errmsg(db) : sqlite3_errstr(rc), system > 0 ? ", " : "",
+                     system > 0 ? strerror(system) : "");
+}
+
+int sqlite_fault(struct sqlite_store *store, const char *what, int rc, struct error *err) {
+    struct error own = { 0 };
+    int code = sqlite_error(store->db, store->place.path, what, rc, &own);
+    if (is_damage(rc) || (rc & 0xff) == SQLITE_IOERR)
+        store_break(&store->base, &own);
+    return error_set(err, code, "%s", own.text);
+}
+
+/* What SQLite found may have several lines; whoever reads one gets the advice too. */
+int sqlite_damaged(struct sqlite_store *store, const char *what, struct error *err) {
+    struct error own = { 0 };
+    error_set(&own, -EUCLEAN, "store '%s' is damaged (%.150s): " RESTORE_HINT, store->place.path,
+              what);
+    for (char *c = own.text; *c; c++)
+        *c = *c == '\n' ? ' ' : *c;
+    store_break(&store->base, &own);
+    return error_set(err, own.code, "%s", own.text);
+}
+
+/* --- statements ------------------------------------------------------------------------------- */
+
+sqlite3_stmt *sqlite_statement(struct sqlite_store *store, enum statement statement) {
+    sqlite3_stmt **stmt = &store->statements[statement];
+    if (!*stmt)
+        (void)sqlite3_prepare_v3(store->db, sqlite_texts[statement], -1, SQLITE_PREPARE_PERSISTENT,
+                                 stmt, NULL);
+    return *stmt;
+}
+
+int sqlite_finish(sqlite3_stmt *stmt) {
+    int rc = sqlite3_step(stmt);
+    int reset = sqlite3_reset(stmt);
+    if (rc == SQLITE_DONE || rc == SQLITE_ROW)
+        return reset;
+    return rc;
+}
+
+int sqlite_run(struct sqlite_store *store, enum statement statement) {
+    sqlite3_stmt *stmt = sqlite_statement(store, statement);
+    return stmt ? sqlite_finish(stmt) : sqlite3_extended_errcode(store->db);
+}
+
+int sqlite_number(sqlite3 *db, const char *sql, int64_t fallback, int64_t *ret_number) {
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(stmt);
+    bool is_null = rc != SQLITE_ROW || sqlite3_column_type(stmt, 0) == SQLITE_NULL;
+    if (rc == SQLITE_ROW || rc == SQLITE_DONE) {
+        *ret_number = is_null ? fallback : sqlite3_column_int64(stmt, 0);
+        rc = SQLITE_OK;
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+/* --- connecting ------------------------------------------------------------------------------- */
+
+struct setting {
+    const char *name, *value;
+    const char *answer; /* to the question for its value */
+};
+
+static const struct setting alone = { "locking_mode", "EXCLUSIVE", "exclusive" };
+static const struct setting settings[] = {
+    { "journal_mode", "WAL", "wal" },   { "synchronous", "FULL", "2" },
+    { "foreign_keys", "ON", "1" },      { "trusted_schema", "OFF", "0" },
+    { "cell_size_check", "ON", "1" },   { "mmap_size", "0", "0" },
+    { "temp_store", "MEMORY", "2" },    { "journal_size_limit", "67108864", "67108864" },
+    { "wal_autocheckpoint", "0", "0" }, { "cache_size", "-16384", "-16384" }, /* KiB */
+    { "secure_delete", "FAST", "2" }, /* Debian's default writes every freed page once more */
+};
+
+static int make_setting(sqlite3 *db, const struct setting *setting, const char *path,
+                        struct error *err) {
+    char sql[128];
+    (void)snprintf(sql, sizeof(sql), "PRAGMA %s = %s", setting->name, setting->value);
+    int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    if (rc != SQLITE_OK)
+        return sqlite_error(db, path, "open", rc, err);
+    (void)snprintf(sql, sizeof(sql), "PRAGMA %s", setting->name);
+    sqlite3_stmt *stmt = NULL;
+    rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(stmt);
+    const char *answer = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+    int r = 0;
+    if (rc != SQLITE_ROW)
+        r = sqlite_error(db, path, "open", rc, err);
+    else if (!answer || strcmp(answer, setting->answer) != 0)
+        r = error_set(err, -ENOTSUP,
+                      "cannot open '%s': this SQLite answers %s = '%s' instead of '%s'", path,
+                      setting->name, answer ? answer : "", setting->answer);
+    sqlite3_finalize(stmt);
+    return r;
+}
+
+static int harden(sqlite3 *db, const char *path, struct error *err) {
+    static const struct {
+        int option, value;
+    } options[] = {
+        { SQLITE_DBCONFIG_DEFENSIVE, 1 },      { SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0 },
+        { SQLITE_DBCONFIG_ENABLE_TRIGGER, 0 }, { SQLITE_DBCONFIG_ENABLE_VIEW, 0 },
+        { SQLITE_DBCONFIG_DQS_DML, 0 },        { SQLITE_DBCONFIG_DQS_DDL, 0 },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+        int value = -1;
+        int rc = sqlite3_db_config(db, options[i].option, options[i].value, &value);
+        if (rc != SQLITE_OK || value != options[i].value)
+            return error_set(err, -ENOTSUP, "cannot open '%s': this SQLite has no option %d", path,
+                             options[i].option);
+    }
+    return 0;
+}
+
+/* Alone, and nothing written yet: whose file it is must be known first. */
+static int connect_to(const char *path, sqlite3 **ret_db, struct error *err) {
+    sqlite3 *db = NULL;
+    int rc = sqlite3_open_v2(path, &db,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX
+                                 | SQLITE_OPEN_EXRESCODE,
+                             NULL);
+    int r = rc == SQLITE_OK ? 0 : sqlite_error(db, path, "open", rc, err);
+    if (r == 0)
+        r = harden(db, path, err);
+    if (r == 0)
+        r = make_setting(db, &alone, path, err);
+    if (r < 0) {
+        (void)sqlite3_close(db);
+        return r;
+    }
+    *ret_db = db;
+    return 0;
+}
+
+static int make_settings(sqlite3 *db, const char *path, struct error *err) {
+    int r = 0;
+    for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(settings); i++)
+        r = make_setting(db, &settings[i], path, err);
+    return r;
+}
+
+/* --- what SQLite says by the way ---------------------------------------------------------------- */
+
+/* SQLite's log belongs to the process: the store that was opened last hears it. */
+static const struct sqlite_store *log_listener;
+
+static void tell_log(void *ctx, int code, const char *text) {
+    (void)ctx;
+    (void)code;
+    const struct sqlite_store *store = log_listener;
+    if (store && store->options.log)
+        store->options.log(store->options.ctx, text);
+}
+
+/* Both must come before SQLite's first use; when somebody else was first, it goes on without. */
+static void configure_once(void) {
+    static bool done;
+    if (done)
+        return;
+    done = true;
+    (void)sqlite3_config(SQLITE_CONFIG_LOG, tell_log, NULL);
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+/* --- open and close --------------------------------------------------------------------------- */
+
+void sqlite_progress(const struct sqlite_store *store, const char *what, unsigned percent) {
+    if (store->options.progress)
+        store->options.progress(store->options.ctx, what, percent);
+}
+
+static void store_free(struct sqlite_store *store) {
+    if (log_listener == store)
+        log_listener = NULL;
+    for (size_t i = 0; i < STATEMENT_MAX; i++)
+        sqlite3_finalize(store->statements[i]);
+    if (store->db)
+        (void)sqlite3_close(store->db);
+    sqlite_names_finish(store);
+    place_finish(&store->place); /* the lock last */
+    free(store->reserve.path);
+    free(store);
+}
+
+/* What is on disk stays as it was found: a log is for the one who can read it. */
+static void leave_untouched(struct sqlite_store *store) {
+    if (store->db)
+        (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+}
+
+static void store_freep(struct sqlite_store **store) {
+    if (!*store)
+        return;
+    leave_untouched(*store);
+    store_free(*store);
+}
+
+/* SQLite would make the file readable for all. */
+static int make_file(const struct place *place, struct error *err) {
+    int fd = open(place->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 && errno == EEXIST)
+        return 0;
+    if (fd < 0) {
+        int code = errno;
+        return error_set(err, -code, "cannot make '%s': %s", place->path, strerror(code));
+    }
+    (void)close(fd); /* SQLite has no lock on it yet */
+    return place_sync_folder(place->folder, err);
+}
+
+static int read_meta(struct sqlite_store *store, int64_t *ret_epoch, struct error *err) {
+    int64_t last_task = 0, last_event = 0;
+    int rc = sqlite_number(store->db, "SELECT value FROM meta WHERE key = 'epoch'", 0, ret_epoch);
+    if (rc == SQLITE_OK)
+        rc = sqlite_number(store->db,
+                           "SELECT max(ifnull((SELECT max(number) FROM task), 0),"
+                           " (SELECT value FROM meta WHERE key = 'last_task'))",
+                           0, &last_task);
+    if (rc == SQLITE_OK)
+        rc = sqlite_number(store->db,
+                           "SELECT max(ifnull((SELECT max(seq) FROM event), 0),"
+                           " (SELECT value FROM meta WHERE key = 'last_event'))",
+                           0, &last_event);
+    if (rc != SQLITE_OK)
+        return sqlite_fault(store, "read", rc, err);
+    store->last_task = (task_id)last_task;
+    store->last_event = (uint64_t)last_event;
+    return 0;
+}
+
+/* The first commit of every start: the epoch rises, and "clean" is gone until the close. */
+static int begin_epoch(struct sqlite_store *store, int64_t epoch, struct error *err) {
+    int rc = sqlite_run(store, STATEMENT_BEGIN);
+    if (rc == SQLITE_OK)
+        rc = sqlite_put_meta(store, "epoch", epoch);
+    if (rc == SQLITE_OK)
+        rc = sqlite_put_meta(store, "clean", 0);
+    if (rc == SQLITE_OK)
+        rc = sqlite_names_write(store);
+    if (rc == SQLITE_OK)
+        rc = sqlite_run(store, STATEMENT_COMMIT);
+    if (rc != SQLITE_OK) {
+        int r = sqlite_error(store->db, store->place.path, "write", rc, err);
+        if (!sqlite3_get_autocommit(store->db))
+            (void)sqlite_run(store, STATEMENT_ROLLBACK);
+        return r;
+    }
+    sqlite_names_settle(store);
+    return 0;
+}
+
+static int open_database(struct sqlite_store *store, const struct sqlite_schema *schema,
+                         struct store_report *report, struct error *err) {
+    uint32_t version = 0;
+    int64_t epoch = 0;
+    int r = make_file(&store->place, err);
+    if (r >= 0)
+        r = connect_to(store->place.path, &store->db, err);
+    if (r >= 0)
+        r = sqlite_inspect(store, schema->version, report, &version, err);
+    if (r >= 0)
+        r = make_settings(store->db, store->place.path, err);
+    if (r >= 0 && !report->created)
+        r = sqlite_check(store, report->was_unclean, err);
+    if (r >= 0)
+        r = sqlite_migrate(store, schema, version, report, err);
+    if (r >= 0)
+        r = sqlite_names_load(store, err);
+    if (r >= 0)
+        r = read_meta(store, &epoch, err);
+    if (r >= 0) {
+        sqlite_watch_log(store);
+        sqlite_reserve_make(store);
+        r = begin_epoch(store, epoch + 1, err);
+        if (r == -ENOSPC && sqlite_reserve_release(store))
+            r = begin_epoch(store, epoch + 1, err);
+    }
+    /* SQLite removes the journal of its first transaction without a sync of the folder. If it came
+     * back after a power cut, it would roll the new database back to nothing. */
+    if (r >= 0 && report->created)
+        r = place_sync_folder(store->place.folder, err);
+    if (r < 0)
+        return r;
+    report->epoch = (uint64_t)epoch + 1;
+    return 0;
+}
+
+int sqlite_open_as(const struct sqlite_schema *schema, const struct store_options *options,
+                   struct store **ret_store, struct store_report *ret_report, struct error *err) {
+    configure_once();
+    _cleanup_(store_freep) struct sqlite_store *store = xcalloc(1, sizeof(*store));
+    store->place = (struct place)PLACE_INIT;
+    store->options = *options;
+    store->options.url = NULL; /* the caller's; `place` has it */
+    symbol_table_init(&store->names);
+    log_listener = store;
+    char kept[512];
+    int r = place_find(options->url, &store->place, err);
+    if (r >= 0)
+        r = place_lock(&store->place, err);
+    if (r >= 0)
+        r = sqlite_finish_restore(&store->place, kept, err);
+    if (r >= 0)
+        r = open_database(store, schema, ret_report, err);
+    if (r < 0)
+        return r;
+    *ret_store = &TAKE_PTR(store)->base;
+    return 0;
+}
+
+static int sqlite_open(const struct store_options *options, struct store **ret_store,
+                       struct store_report *ret_report, struct error *err) {
+    return sqlite_open_as(&sqlite_schema, options, ret_store, ret_report, err);
+}
+
+/* A store that has stopped is left as it is: what the log holds is for the next start to read. */
+static void sqlite_close(struct store *base) {
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    bool fine = base->broken.code == 0;
+    if (fine && sqlite_run(store, STATEMENT_BEGIN) == SQLITE_OK
+        && sqlite_put_meta(store, "clean", 1) == SQLITE_OK)
+        fine = sqlite_run(store, STATEMENT_COMMIT) == SQLITE_OK;
+    if (!fine)
+        leave_untouched(store);
+    store_free(store);
+}
+
+static int64_t size_of(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 ? (int64_t)st.st_size : 0;
+}
+
+static void sqlite_info(const struct store *base, struct store_info *ret) {
+    const struct sqlite_store *store = (const struct sqlite_store *)base;
+    _cleanup_(freep) char *log = place_beside(&store->place, "-wal");
+    ret->place = store->place.path;
+    ret->bytes = size_of(store->place.path);
+    ret->log_bytes = size_of(log);
+    ret->reserve_used = store->reserve.used;
+}
+
+const struct store_backend sqlite_backend = {
+    .name = "sqlite",
+    .open = sqlite_open,
+    .close = sqlite_close,
+    .load = sqlite_load,
+    .commit = sqlite_commit,
+    .ask = sqlite_ask,
+    .maintain = sqlite_maintain,
+    .backup = sqlite_backup,
+    .restore = sqlite_restore,
+    .info = sqlite_info,
+};

@@ -1,0 +1,195 @@
+/* sqlite_internal.h: the parts of the SQLite backend, for each other. Private to store/.
+ *
+ *   sqlite.c         open, settings, close        sqlite_write.c   one batch, one transaction
+ *   sqlite_schema.c  migrations                   sqlite_read.c    questions
+ *   sqlite_names.c   names and words as numbers   sqlite_load.c    everything, once
+ *   sqlite_care.c    checkpoints, the reserve     sqlite_copy.c    backup and restore */
+#pragma once
+
+#include <sqlite3.h>
+
+#include "base/symbol_table.h"
+#include "store/place.h"
+#include "store/store_internal.h"
+
+#define SQLITE_APPLICATION_ID 0x536c7563 /* "Sluc" */
+
+/* task.flags */
+enum {
+    TASK_FLAG_PARALLELIZABLE = 1,
+    TASK_FLAG_REVIEW = 2,
+    TASK_FLAG_ARTIFACT_MISSING = 4,
+    TASK_FLAG_RUN_UNLIMITED = 8,
+    TASK_FLAG_KEEPS = 16, /* times enum keep */
+};
+
+enum statement {
+    STATEMENT_BEGIN,
+    STATEMENT_COMMIT,
+    STATEMENT_ROLLBACK,
+    STATEMENT_ADD_NAME,
+    STATEMENT_PUT_META,
+    STATEMENT_ADD_TASK,
+    STATEMENT_CHANGE_TASK,
+    STATEMENT_PUT_PROGRESS,
+    STATEMENT_DELETE_PROGRESS,
+    STATEMENT_ADD_NEED,
+    STATEMENT_ADD_SPEC,
+    STATEMENT_DELETE_TASK,
+    STATEMENT_DELETE_SPEC,
+    STATEMENT_DELETE_NEEDS,
+    STATEMENT_DELETE_RUNS,
+    STATEMENT_UNLINK_EVENTS,
+    STATEMENT_PUT_RUN,
+    STATEMENT_ADD_EVENT,
+    STATEMENT_PRUNE_EVENTS,
+    STATEMENT_PUT_PROJECT,
+    STATEMENT_PUT_GROUP,
+    STATEMENT_PUT_LIMITER,
+    STATEMENT_PUT_AGENT,
+    STATEMENT_ADD_USAGE,
+    STATEMENT_PRUNE_USAGE,
+    STATEMENT_PUT_WAIT,
+    STATEMENT_ADD_KEY,
+    STATEMENT_PRUNE_KEYS,
+    STATEMENT_GET_SPEC,
+    STATEMENT_GET_RUNS,
+    STATEMENT_GET_EVENTS,
+    STATEMENT_GET_EVENTS_BACK,
+    STATEMENT_GET_TASK_EVENTS,
+    STATEMENT_GET_TASK_EVENTS_BACK,
+    STATEMENT_GET_KEY,
+    STATEMENT_GET_EXTERNAL,
+    STATEMENT_GET_EXPIRED,
+    STATEMENT_MAX,
+};
+
+/* Enums are stored as the number of their word in the table of names, so that a new value in the
+ * middle of an enum does not change the meaning of what older versions wrote. */
+enum word_list {
+    WORDS_STATE,
+    WORDS_HOLD,
+    WORDS_PHASE,
+    WORDS_UNTIL,
+    WORDS_PARENT_GATE,
+    WORDS_OUTCOME,
+    WORDS_REASON,
+    WORDS_STOP,
+    WORD_LISTS,
+};
+#define WORDS_MOST 64 /* values of one enum */
+
+struct sqlite_words {
+    sym of_value[WORD_LISTS][WORDS_MOST];
+    int8_t *value_of[WORD_LISTS]; /* by name number; -1: no word of this list */
+    sym highest;                  /* of all words */
+};
+
+struct sqlite_reserve {
+    char *path;
+    int64_t size; /* 0: none is kept */
+    bool used;
+};
+
+struct sqlite_store {
+    struct store base;
+    struct place place;
+    sqlite3 *db;
+    sqlite3_stmt *statements[STATEMENT_MAX]; /* prepared when first needed */
+    struct symbol_table names;
+    uint32_t names_stored; /* names[1 .. names_stored] are on disk */
+    struct sqlite_words words;
+    struct sqlite_reserve reserve;
+    struct store_options options;
+    task_id last_task;   /* highest ever given */
+    uint64_t last_event; /* highest ever given */
+    int log_pages;       /* in the write-ahead log and not yet in the database */
+    bool log_is_long;    /* the log has pages, copied or not */
+};
+
+/* steps[n] leads from version n to n + 1, up to `version`. */
+struct sqlite_schema {
+    const char *const *steps;
+    uint32_t version;
+};
+extern const struct sqlite_schema sqlite_schema;
+
+/* --- sqlite.c --------------------------------------------------------------------------------- */
+
+/* A negative errno for a result of SQLite, and its sentence. "cannot WHAT 'PATH': …" */
+int sqlite_error(sqlite3 *db, const char *path, const char *what, int rc, struct error *err);
+/* The same; a result after which nothing can be trusted also ends the store. */
+int sqlite_fault(struct sqlite_store *store, const char *what, int rc, struct error *err);
+/* A fault that is not SQLite's: a value in the file that cannot be. */
+int sqlite_damaged(struct sqlite_store *store, const char *what, struct error *err);
+
+/* Opens as a program that knows these versions (tests: those to come). */
+int sqlite_open_as(const struct sqlite_schema *schema, const struct store_options *options,
+                   struct store **ret_store, struct store_report *ret_report, struct error *err);
+/* NULL: it could not be prepared; sqlite3_errcode says why. */
+sqlite3_stmt *sqlite_statement(struct sqlite_store *store, enum statement statement);
+/* Runs a statement without rows; SQLITE_OK or what went wrong. */
+int sqlite_run(struct sqlite_store *store, enum statement statement);
+/* Steps what is bound, resets it, and gives SQLITE_OK or what went wrong. */
+int sqlite_finish(sqlite3_stmt *stmt);
+/* One number; `fallback` when there is no row. */
+int sqlite_number(sqlite3 *db, const char *sql, int64_t fallback, int64_t *ret_number);
+void sqlite_progress(const struct sqlite_store *store, const char *what, unsigned percent);
+
+/* --- sqlite_schema.c ------------------------------------------------------------------------- */
+
+/* Whose file it is, and of which version; refuses a foreign one and one above `newest`. Fills
+ * `created` and `was_unclean`. */
+int sqlite_inspect(struct sqlite_store *store, uint32_t newest, struct store_report *report,
+                   uint32_t *ret_version, struct error *err);
+int sqlite_migrate(struct sqlite_store *store, const struct sqlite_schema *schema, uint32_t from,
+                   struct store_report *report, struct error *err);
+/* The text behind a statement. */
+extern const char *const sqlite_texts[STATEMENT_MAX];
+
+/* --- sqlite_names.c -------------------------------------------------------------------------- */
+
+int sqlite_names_load(struct sqlite_store *store, struct error *err);
+void sqlite_names_finish(struct sqlite_store *store);
+sym sqlite_name(struct sqlite_store *store, const char *name); /* 0 for NULL and "" */
+/* The name; NULL for 0. Sets *damaged when there is no such name. */
+const char *sqlite_name_text(const struct sqlite_store *store, int64_t number, bool *damaged);
+sym sqlite_word(const struct sqlite_store *store, enum word_list list, unsigned value);
+unsigned sqlite_word_value(const struct sqlite_store *store, enum word_list list, int64_t number,
+                           bool *damaged);
+/* Writes the names that are not on disk yet; call sqlite_names_settle when that is committed. */
+int sqlite_names_write(struct sqlite_store *store);
+void sqlite_names_settle(struct sqlite_store *store);
+
+/* --- sqlite_write.c, sqlite_read.c, sqlite_load.c --------------------------------------------- */
+
+void sqlite_commit(struct store *base, const struct store_batch *batch);
+int sqlite_put_meta(struct sqlite_store *store, const char *key, int64_t value);
+void sqlite_ask(struct store *base, const struct store_question *question, store_answered done,
+                void *ctx);
+int sqlite_load(struct store *base, const struct store_reader *reader,
+                struct store_totals *ret_totals, struct error *err);
+/* The row under a statement that selects RUN_COLUMNS; texts live until its next step. */
+#define RUN_COLUMNS                                                                                \
+    "task, attempt, iteration, agent, executor, host, boot_id, folder, phase, ended,"              \
+    " ordered_at, started_at, ended_at, outcome, how, exit_code, exit_signal, tokens_in,"          \
+    " tokens_out, cost_micro_usd, applied, message"
+bool sqlite_read_run(const struct sqlite_store *store, sqlite3_stmt *stmt, struct run_row *ret_row);
+
+/* --- sqlite_care.c --------------------------------------------------------------------------- */
+
+time_ms sqlite_maintain(struct store *base, time_ms idle_ms);
+/* When the log has grown long; 0 or a result of SQLite that ends the store. */
+int sqlite_checkpoint_if_long(struct sqlite_store *store);
+void sqlite_watch_log(struct sqlite_store *store);
+int sqlite_check(struct sqlite_store *store, bool was_unclean, struct error *err);
+void sqlite_reserve_make(struct sqlite_store *store);
+/* Gives the disk back; false: there was nothing to give. */
+bool sqlite_reserve_release(struct sqlite_store *store);
+
+/* --- sqlite_copy.c --------------------------------------------------------------------------- */
+
+int sqlite_backup(struct store *base, const char *path, struct error *err);
+int sqlite_restore(const char *url, const char *path, char ret_kept[512], struct error *err);
+/* Ends a restore that a crash has interrupted; nothing to do: 0. */
+int sqlite_finish_restore(const struct place *place, char ret_kept[512], struct error *err);

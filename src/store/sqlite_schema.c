@@ -1,0 +1,172 @@
+/* sqlite_schema.c: how does a file of any older version become one of this version?
+ *
+ * Step n leads from version n to n + 1 and is never changed once released: a new version gets a
+ * new step. Each step is one transaction with the new version number in it, so a crash leaves the
+ * old version or the new one. Before the first step of an existing file a copy is made beside it.
+ *
+ * Names and the words of enums are numbers of the table `name`; 0 is "none". Times are
+ * milliseconds. A task has a row in `progress` only when it has any: a million tasks that wait are
+ * read quicker without. An index is there because a question needs it: the unended runs at the start, the
+ * final tasks that retention looks for, the events of one task, keys by age.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/strbuf.h"
+#include "store/sqlite_internal.h"
+
+/* clang-format off */
+static const char *const steps[] = {
+    /* 0 → 1 */
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+    "INSERT INTO meta VALUES ('epoch', 0), ('clean', 1), ('paused', 0), ('last_task', 0),"
+    " ('last_event', 0);"
+    "CREATE TABLE name (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;"
+    "CREATE TABLE task ("
+    " number INTEGER PRIMARY KEY, project INTEGER NOT NULL, created_at INTEGER NOT NULL,"
+    " kind INTEGER NOT NULL, agent INTEGER NOT NULL, limiter INTEGER NOT NULL,"
+    " workspace TEXT, serial TEXT, resources TEXT, state INTEGER NOT NULL,"
+    " reason INTEGER NOT NULL, changed_at INTEGER NOT NULL, final_at INTEGER,"
+    " priority INTEGER NOT NULL, parent INTEGER NOT NULL, parent_iteration INTEGER NOT NULL,"
+    " ready_since INTEGER NOT NULL, ready_clock INTEGER NOT NULL, until INTEGER NOT NULL,"
+    " parent_gate INTEGER NOT NULL, flags INTEGER NOT NULL, retry_max INTEGER NOT NULL,"
+    " grp INTEGER NOT NULL) STRICT;"
+    "CREATE INDEX task_final ON task (final_at) WHERE final_at IS NOT NULL;"
+    "CREATE TABLE progress ("
+    " task INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, attempt INTEGER NOT NULL,"
+    " hold INTEGER NOT NULL, not_before INTEGER NOT NULL, phase INTEGER NOT NULL,"
+    " started_at INTEGER NOT NULL, stop INTEGER NOT NULL, run_agent INTEGER NOT NULL,"
+    " run_limiter INTEGER NOT NULL, failures INTEGER NOT NULL, launch_failures INTEGER NOT NULL,"
+    " losses INTEGER NOT NULL, restarts INTEGER NOT NULL,"
+    " breaker_openings INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE depend (task INTEGER NOT NULL, position INTEGER NOT NULL,"
+    " needs INTEGER NOT NULL, PRIMARY KEY (task, position)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE spec (number INTEGER PRIMARY KEY, project INTEGER NOT NULL, external_id TEXT,"
+    " title TEXT, json TEXT) STRICT;"
+    "CREATE UNIQUE INDEX spec_external ON spec (project, external_id)"
+    " WHERE external_id IS NOT NULL;"
+    "CREATE TABLE run (task INTEGER NOT NULL, attempt INTEGER NOT NULL,"
+    " iteration INTEGER NOT NULL, agent INTEGER NOT NULL, executor INTEGER NOT NULL,"
+    " host INTEGER NOT NULL, boot_id INTEGER NOT NULL, folder TEXT, phase INTEGER NOT NULL,"
+    " ended INTEGER NOT NULL, ordered_at INTEGER NOT NULL, started_at INTEGER NOT NULL,"
+    " ended_at INTEGER NOT NULL, outcome INTEGER NOT NULL, how INTEGER NOT NULL,"
+    " exit_code INTEGER NOT NULL, exit_signal INTEGER NOT NULL, tokens_in INTEGER NOT NULL,"
+    " tokens_out INTEGER NOT NULL, cost_micro_usd INTEGER NOT NULL, applied TEXT, message TEXT,"
+    " PRIMARY KEY (task, attempt)) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX run_open ON run (task, attempt) WHERE ended = 0;"
+    "CREATE TABLE event (seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind INTEGER NOT NULL,"
+    " task INTEGER, attempt INTEGER NOT NULL, data TEXT) STRICT;"
+    "CREATE INDEX event_task ON event (task) WHERE task IS NOT NULL;"
+    "CREATE TABLE project (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
+    " prefix TEXT NOT NULL, paused INTEGER NOT NULL, created_at INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE grp (id INTEGER PRIMARY KEY, name TEXT NOT NULL, owned INTEGER NOT NULL,"
+    " closed INTEGER NOT NULL, created_at INTEGER NOT NULL, closed_at INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE limiter (name INTEGER PRIMARY KEY, backoff_until INTEGER NOT NULL,"
+    " hits INTEGER NOT NULL, closed INTEGER NOT NULL, backoff_since INTEGER NOT NULL,"
+    " last_hit INTEGER NOT NULL, in_backoff INTEGER NOT NULL, ramp_since INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE agent (name INTEGER PRIMARY KEY, idle INTEGER NOT NULL,"
+    " launch_failures INTEGER NOT NULL, openings INTEGER NOT NULL,"
+    " closed_until INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE usage (project INTEGER NOT NULL, bucket INTEGER NOT NULL,"
+    " tokens INTEGER NOT NULL, unreported INTEGER NOT NULL, reports INTEGER NOT NULL,"
+    " starts INTEGER NOT NULL, completions INTEGER NOT NULL,"
+    " PRIMARY KEY (project, bucket)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE wait (project INTEGER NOT NULL, limiter INTEGER NOT NULL, lost INTEGER NOT NULL,"
+    " closed_since INTEGER NOT NULL, PRIMARY KEY (project, limiter)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE key (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, at INTEGER NOT NULL,"
+    " status INTEGER NOT NULL, answer TEXT) STRICT;"
+    "CREATE INDEX key_at ON key (at);",
+};
+/* clang-format on */
+_Static_assert(ARRAY_SIZE(steps) == STORE_VERSION, "a version has no step");
+
+const struct sqlite_schema sqlite_schema = { .steps = steps, .version = STORE_VERSION };
+
+/* One transaction: the step, its number and whose file it is. */
+static int take_step(struct sqlite_store *store, const char *step, uint32_t version,
+                     struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+    strbuf_printf(&sql,
+                  "BEGIN IMMEDIATE; %s; PRAGMA application_id = %d;"
+                  "PRAGMA user_version = %" PRIu32 "; COMMIT",
+                  step, SQLITE_APPLICATION_ID, version);
+    int rc = sqlite3_exec(store->db, sql.text, NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        return 0;
+    int r = sqlite_error(store->db, store->place.path, "migrate", rc, err);
+    if (!sqlite3_get_autocommit(store->db))
+        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return r;
+}
+
+static int make_copy(struct sqlite_store *store, uint32_t version, struct store_report *report,
+                     struct error *err) {
+    for (unsigned n = 1;; n++) {
+        int length = snprintf(report->backup, sizeof(report->backup), "%s.version-%" PRIu32 ".%u",
+                              store->place.path, version, n);
+        if (length < 0 || (size_t)length >= sizeof(report->backup)) {
+            report->backup[0] = '\0';
+            return error_set(err, -ENAMETOOLONG, "path '%s' is too long for a copy beside it",
+                             store->place.path);
+        }
+        struct stat st;
+        if (lstat(report->backup, &st) < 0 && errno == ENOENT)
+            break;
+    }
+    int r = sqlite_backup(&store->base, report->backup, err);
+    if (r < 0)
+        report->backup[0] = '\0';
+    return r < 0 ? error_prefix(err, "cannot copy the store before its migration") : 0;
+}
+
+int sqlite_inspect(struct sqlite_store *store, uint32_t newest, struct store_report *report,
+                   uint32_t *ret_version, struct error *err) {
+    int64_t version = 0, id = 0, tables = 0, clean = 1;
+    int rc = sqlite_number(store->db, "PRAGMA user_version", 0, &version);
+    if (rc == SQLITE_OK)
+        rc = sqlite_number(store->db, "PRAGMA application_id", 0, &id);
+    if (rc == SQLITE_OK)
+        rc = sqlite_number(store->db, "SELECT count(*) FROM sqlite_schema", 0, &tables);
+    if (rc != SQLITE_OK)
+        return sqlite_error(store->db, store->place.path, "read", rc, err);
+    report->created = version == 0 && id == 0 && tables == 0;
+    if (!report->created && id != SQLITE_APPLICATION_ID)
+        return error_set(err, -EUCLEAN,
+                         "'%s' is a database of another program: give the store another place",
+                         store->place.path);
+    if (version < 0 || version > newest)
+        return error_set(err, -EPROTO,
+                         "store '%s' has version %" PRId64 ", this program knows up to %" PRIu32
+                         ": use the newer program, or restore an older copy",
+                         store->place.path, version, newest);
+    if (!report->created)
+        rc = sqlite_number(store->db, "SELECT value FROM meta WHERE key = 'clean'", 0, &clean);
+    if (rc != SQLITE_OK)
+        return sqlite_error(store->db, store->place.path, "read", rc, err);
+    report->was_unclean = clean == 0;
+    *ret_version = (uint32_t)version;
+    return 0;
+}
+
+int sqlite_migrate(struct sqlite_store *store, const struct sqlite_schema *schema, uint32_t from,
+                   struct store_report *report, struct error *err) {
+    uint32_t to = schema->version;
+    if (from > 0 && from < to) {
+        sqlite_progress(store, "copying before the migration", 0);
+        int r = make_copy(store, from, report, err);
+        if (r < 0)
+            return r;
+        report->migrated_from = from;
+    }
+    for (uint32_t version = from; version < to; version++) {
+        if (from > 0)
+            sqlite_progress(store, "migrating", 100 * (version - from) / (to - from));
+        int r = take_step(store, schema->steps[version], version + 1, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}

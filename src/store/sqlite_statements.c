@@ -1,0 +1,103 @@
+/* sqlite_statements.c: every statement that runs more than once, as text.
+ *
+ * ADD_TASK and CHANGE_TASK bind the same values to the same numbers, so that one function serves
+ * both; the project of a task (?2), its time of creation (?3) and its resources (?9) never change.
+ */
+#include "store/sqlite_internal.h"
+
+/* clang-format off */
+const char *const sqlite_texts[] = {
+    [STATEMENT_BEGIN] = "BEGIN IMMEDIATE",
+    [STATEMENT_COMMIT] = "COMMIT",
+    [STATEMENT_ROLLBACK] = "ROLLBACK",
+    [STATEMENT_ADD_NAME] = "INSERT INTO name (id, text) VALUES (?1, ?2)",
+    [STATEMENT_PUT_META] =
+        "INSERT INTO meta (key, value) VALUES (?1, ?2)"
+        " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+
+    [STATEMENT_ADD_TASK] =
+        "INSERT INTO task (number, project, created_at, kind, agent, limiter, workspace, serial,"
+        " resources, state, reason, changed_at, final_at, priority, parent, parent_iteration,"
+        " ready_since, ready_clock, until, parent_gate, flags, retry_max, grp) VALUES (?1, ?2, ?3,"
+        " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,"
+        " ?23)",
+    [STATEMENT_CHANGE_TASK] =
+        "UPDATE task SET kind = ?4, agent = ?5, limiter = ?6, workspace = ?7, serial = ?8,"
+        " state = ?10, reason = ?11, changed_at = ?12, final_at = ?13, priority = ?14,"
+        " parent = ?15, parent_iteration = ?16, ready_since = ?17, ready_clock = ?18,"
+        " until = ?19, parent_gate = ?20, flags = ?21, retry_max = ?22, grp = ?23"
+        " WHERE number = ?1",
+    [STATEMENT_PUT_PROGRESS] =
+        "INSERT OR REPLACE INTO progress (task, iteration, attempt, hold, not_before, phase,"
+        " started_at, stop, run_agent, run_limiter, failures, launch_failures, losses, restarts,"
+        " breaker_openings) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
+        " ?15)",
+    [STATEMENT_DELETE_PROGRESS] = "DELETE FROM progress WHERE task = ?1",
+    [STATEMENT_ADD_NEED] = "INSERT INTO depend (task, position, needs) VALUES (?1, ?2, ?3)",
+    [STATEMENT_ADD_SPEC] =
+        "INSERT INTO spec (number, project, external_id, title, json)"
+        " SELECT ?1, project, ?2, ?3, ?4 FROM task WHERE number = ?1",
+    [STATEMENT_DELETE_TASK] = "DELETE FROM task WHERE number = ?1",
+    [STATEMENT_DELETE_SPEC] = "DELETE FROM spec WHERE number = ?1",
+    [STATEMENT_DELETE_NEEDS] = "DELETE FROM depend WHERE task = ?1",
+    [STATEMENT_DELETE_RUNS] = "DELETE FROM run WHERE task = ?1",
+    [STATEMENT_UNLINK_EVENTS] = "UPDATE event SET task = NULL WHERE task = ?1",
+
+    [STATEMENT_PUT_RUN] =
+        "INSERT OR REPLACE INTO run (" RUN_COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
+        " ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
+    [STATEMENT_ADD_EVENT] =
+        "INSERT INTO event (seq, at, kind, task, attempt, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    [STATEMENT_PRUNE_EVENTS] = "DELETE FROM event WHERE seq < ?1",
+    [STATEMENT_PUT_PROJECT] =
+        "INSERT INTO project (name, prefix, paused, created_at) VALUES (?1, ?2, ?3, ?4)"
+        " ON CONFLICT (name) DO UPDATE SET paused = excluded.paused",
+    [STATEMENT_PUT_GROUP] =
+        "INSERT OR REPLACE INTO grp (id, name, owned, closed, created_at, closed_at)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    [STATEMENT_PUT_LIMITER] =
+        "INSERT OR REPLACE INTO limiter (name, backoff_until, hits, closed, backoff_since,"
+        " last_hit, in_backoff, ramp_since) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [STATEMENT_PUT_AGENT] =
+        "INSERT OR REPLACE INTO agent (name, idle, launch_failures, openings, closed_until)"
+        " VALUES (?1, ?2, ?3, ?4, ?5)",
+    [STATEMENT_ADD_USAGE] =
+        "INSERT INTO usage (project, bucket, tokens, unreported, reports, starts, completions)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (project, bucket) DO UPDATE SET"
+        " tokens = tokens + excluded.tokens, unreported = unreported + excluded.unreported,"
+        " reports = reports + excluded.reports, starts = starts + excluded.starts,"
+        " completions = completions + excluded.completions",
+    [STATEMENT_PRUNE_USAGE] = "DELETE FROM usage WHERE bucket < ?1",
+    [STATEMENT_PUT_WAIT] =
+        "INSERT OR REPLACE INTO wait (project, limiter, lost, closed_since)"
+        " VALUES (?1, ?2, ?3, ?4)",
+    [STATEMENT_ADD_KEY] = "INSERT INTO key (key, at, status, answer) VALUES (?1, ?2, ?3, ?4)",
+    [STATEMENT_PRUNE_KEYS] = "DELETE FROM key WHERE at < ?1",
+
+    [STATEMENT_GET_SPEC] =
+        "SELECT s.number, s.title, s.json, s.external_id, t.changed_at FROM spec s"
+        " LEFT JOIN task t USING (number) WHERE s.number = ?1",
+    [STATEMENT_GET_RUNS] =
+        "SELECT " RUN_COLUMNS " FROM run WHERE task = ?1 AND attempt < ?2"
+        " ORDER BY attempt DESC LIMIT ?3",
+    [STATEMENT_GET_EVENTS] =
+        "SELECT seq, at, kind, task, attempt, data FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+    [STATEMENT_GET_EVENTS_BACK] =
+        "SELECT seq, at, kind, task, attempt, data FROM event WHERE seq < ?1"
+        " ORDER BY seq DESC LIMIT ?2",
+    [STATEMENT_GET_TASK_EVENTS] =
+        "SELECT seq, at, kind, task, attempt, data FROM event WHERE task = ?3 AND seq > ?1"
+        " ORDER BY seq LIMIT ?2",
+    [STATEMENT_GET_TASK_EVENTS_BACK] =
+        "SELECT seq, at, kind, task, attempt, data FROM event WHERE task = ?3 AND seq < ?1"
+        " ORDER BY seq DESC LIMIT ?2",
+    [STATEMENT_GET_KEY] = "SELECT key, at, status, answer FROM key WHERE key = ?1",
+    [STATEMENT_GET_EXTERNAL] =
+        "SELECT s.number, s.title, s.json, s.external_id, t.changed_at FROM spec s"
+        " LEFT JOIN task t USING (number) WHERE s.project = ?1 AND s.external_id = ?2",
+    [STATEMENT_GET_EXPIRED] =
+        "SELECT number FROM task WHERE final_at < ?1 ORDER BY final_at, number"
+        " LIMIT ?2 OFFSET ?3",
+};
+/* clang-format on */
+_Static_assert(ARRAY_SIZE(sqlite_texts) == STATEMENT_MAX, "a statement has no text");

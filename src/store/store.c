@@ -1,0 +1,185 @@
+/* store.c: who may ask what of a backend, and when?
+ *
+ * The only file that touches the pointers of a backend. It checks what was asked, keeps the rule
+ * of one commit at a time, and sees to it that a store whose last word was UNKNOWN says nothing
+ * more. It never assumes that an answer has come when the call returns.
+ */
+#include "store/store.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "os/clock.h"
+#include "store/store_internal.h"
+
+static const char *const outcome_names[] = {
+    [STORE_OK] = "ok",
+    [STORE_FAILED] = "failed",
+    [STORE_UNKNOWN] = "unknown",
+};
+_Static_assert(ARRAY_SIZE(outcome_names) == STORE_OUTCOME_MAX, "an outcome has no name");
+
+const char *store_outcome_name(enum store_outcome outcome) {
+    assert(outcome < STORE_OUTCOME_MAX);
+    return outcome_names[outcome];
+}
+
+/* Which backend a place belongs to: "NAME:…", else it is the path of a file. */
+static const struct store_backend *backend_of(const char *url) {
+    return strncmp(url, "memory:", strlen("memory:")) == 0 ? &memory_backend : &sqlite_backend;
+}
+
+int store_open_backend(const struct store_backend *backend, const struct store_options *options,
+                       struct store **ret_store, struct store_report *ret_report,
+                       struct error *err) {
+    struct store *store = NULL;
+    struct store_report report = { 0 };
+    int r = backend->open(options, &store, &report, err);
+    if (r < 0)
+        return r;
+    assert(store);
+    store->backend = backend;
+    if (ret_report)
+        *ret_report = report;
+    *ret_store = store;
+    return 0;
+}
+
+int store_open(const struct store_options *options, struct store **ret_store,
+               struct store_report *ret_report, struct error *err) {
+    assert(options && options->url && ret_store);
+    if (!*options->url)
+        return error_set(err, -EINVAL, "the store has no place: give the path of a file");
+    return store_open_backend(backend_of(options->url), options, ret_store, ret_report, err);
+}
+
+struct store *store_close(struct store *store) {
+    if (!store)
+        return NULL;
+    assert(!store->in_flight);
+    store->backend->close(store);
+    return NULL;
+}
+
+/* The sentence of whoever asks a store that answers nothing more. */
+static int refuse_broken(const struct store *store, struct error *err) {
+    return error_set(err, store->broken.code, "the store has stopped: %s", store->broken.text);
+}
+
+void store_break(struct store *store, const struct error *err) {
+    if (store->broken.code == 0)
+        store->broken = *err;
+    if (store->broken.code >= 0)
+        store->broken.code = -EIO;
+}
+
+int store_load(struct store *store, const struct store_reader *reader,
+               struct store_totals *ret_totals, struct error *err) {
+    assert(store && reader && ret_totals && !store->in_flight);
+    if (store->broken.code)
+        return refuse_broken(store, err);
+    struct store_totals totals = { 0 };
+    int r = store->backend->load(store, reader, &totals, err);
+    if (r < 0)
+        return r;
+    *ret_totals = totals;
+    return 0;
+}
+
+void store_commit(struct store *store, struct store_batch *batch, store_committed done, void *ctx) {
+    assert(store && batch && done);
+    assert(!store->in_flight && !batch->in_flight); /* one at a time */
+    if (store->broken.code) {
+        struct error err = { 0 };
+        refuse_broken(store, &err);
+        done(ctx, STORE_UNKNOWN, &err);
+        return;
+    }
+    if (batch->count == 0) {
+        done(ctx, STORE_OK, NULL);
+        return;
+    }
+    batch->in_flight = true;
+    store->in_flight = batch;
+    store->done = done;
+    store->done_ctx = ctx;
+    store->began_us = clock_read_steady_us();
+    store->backend->commit(store, batch);
+}
+
+void store_finish_commit(struct store *store, enum store_outcome outcome, const struct error *err) {
+    assert(store->in_flight && (outcome == STORE_OK || err));
+    int64_t took = clock_read_steady_us() - store->began_us;
+    store->last_commit_us = took;
+    if (took > store->slowest_commit_us)
+        store->slowest_commit_us = took;
+    if (outcome == STORE_OK) {
+        store->commits++;
+        store->rows += store->in_flight->count;
+    } else if (outcome == STORE_UNKNOWN) {
+        store_break(store, err);
+    }
+    store->in_flight->in_flight = false;
+    store->in_flight = NULL;
+    /* Last: whoever is called may commit again, or close the store. */
+    store->done(store->done_ctx, outcome, outcome == STORE_OK ? NULL : err);
+}
+
+void store_ask(struct store *store, const struct store_question *question, store_answered done,
+               void *ctx) {
+    assert(store && question && done);
+    assert(question->kind < STORE_QUESTION_MAX);
+    assert(question->task_count == 0 || question->tasks);
+    if (store->broken.code) {
+        struct error err = { 0 };
+        refuse_broken(store, &err);
+        done(ctx, &(struct store_answer){ 0 }, &err);
+        return;
+    }
+    struct store_question bounded = *question;
+    if (bounded.limit == 0 || bounded.limit > STORE_ANSWER_MAX)
+        bounded.limit = STORE_ANSWER_MAX;
+    store->backend->ask(store, &bounded, done, ctx);
+}
+
+time_ms store_maintain(struct store *store, time_ms idle_ms) {
+    assert(store && idle_ms >= 0);
+    if (store->broken.code || store->in_flight)
+        return TIME_NEVER; /* the end of that commit brings the next call */
+    return store->backend->maintain(store, idle_ms);
+}
+
+int store_backup(struct store *store, const char *path, struct error *err) {
+    assert(store && path && !store->in_flight);
+    if (store->broken.code)
+        return refuse_broken(store, err);
+    if (!store->backend->backup)
+        return error_set(err, -ENOTSUP, "a store in %s cannot be copied", store->backend->name);
+    return store->backend->backup(store, path, err);
+}
+
+int store_restore(const char *url, const char *path, char ret_kept[512], struct error *err) {
+    assert(url && path && ret_kept);
+    const struct store_backend *backend = backend_of(url);
+    if (!backend->restore)
+        return error_set(err, -ENOTSUP, "a store in %s cannot be restored", backend->name);
+    return backend->restore(url, path, ret_kept, err);
+}
+
+void store_info(const struct store *store, struct store_info *ret) {
+    assert(store && ret);
+    *ret = (struct store_info){
+        .backend = store->backend->name,
+        .place = "",
+        .commits = store->commits,
+        .rows = store->rows,
+        .bytes = -1,
+        .log_bytes = -1,
+        .last_commit_us = store->last_commit_us,
+        .slowest_commit_us = store->slowest_commit_us,
+        .broken = store->broken.code != 0,
+    };
+    store->backend->info(store, ret);
+}

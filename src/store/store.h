@@ -1,0 +1,189 @@
+/* store.h: what is acknowledged is on disk.
+ *
+ * Life:      store_open → store_load (once) → store_commit, store_ask … → store_close
+ * Writing:   a batch is filled with rows and committed whole: one transaction, one fsync. The outcome
+ *            comes by callback, now (memory, SQLite) or later (a network database); meanwhile no
+ *            other batch may be committed, questions may be asked.
+ *   OK       it is on disk.
+ *   FAILED   nothing of it is; the store goes on. -ENOSPC: the disk is full; -EEXIST: a number, a
+ *            key or an external id is taken; -ENOENT: a task to be changed is not there.
+ *   UNKNOWN  it may be or not; the store answers nothing more. The daemon ends and starts again.
+ * Reading:   store_ask; at most STORE_ANSWER_MAX rows. Answers show what was committed.
+ * Alone:     one process has a store open; a second open fails with -EBUSY.
+ *
+ * Adding a backend
+ *   1. src/store/NAME.c with its `const struct store_backend`, one line in store.c
+ *   2. one line in tests/store/suite_main.c: the suite runs on every backend
+ * Adding a row or a column
+ *   1. rows.h, the next numbered migration (sqlite_schema.c), both directions in each backend
+ *   2. the round trip in tests/store/ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "store/rows.h"
+
+#define STORE_ANSWER_MAX 1000u
+#define STORE_VERSION    1u /* of the schema */
+#define STORE_RESERVE    ((int64_t)64 << 20)
+
+struct store;
+struct store_batch;
+
+enum store_outcome { STORE_OK, STORE_FAILED, STORE_UNKNOWN, STORE_OUTCOME_MAX };
+const char *store_outcome_name(enum store_outcome outcome);
+
+struct store_options {
+    const char *url; /* the path of the SQLite file, "memory:", or "memory:NAME": that one stays in
+                        the process when it is closed, and can be opened again */
+    /* Asked to step before each wait of a long start (check, migration, load); may be NULL. */
+    void (*progress)(void *ctx, const char *what, unsigned percent);
+    /* What the database says by the way, for the log of the program; may be NULL. */
+    void (*log)(void *ctx, const char *text);
+    void *ctx;
+    /* Disk kept aside, so that ends can be recorded when it is full; 0: STORE_RESERVE, <0: none. */
+    int64_t reserve_bytes;
+};
+
+/* What the start found. */
+struct store_report {
+    bool created;           /* there was none */
+    bool was_unclean;       /* the last user did not close it */
+    uint32_t migrated_from; /* 0: no migration */
+    char backup[512];       /* made before the migration; "": none */
+    uint64_t epoch;         /* one more with every open */
+};
+
+/* Checks, migrates (after a backup) and locks. Errors: -EBUSY somebody else has it, -EPROTO a newer version
+ * wrote it, -EUCLEAN it is damaged (the sentence names the restore command), -ENOTSUP the file
+ * system cannot be trusted. */
+int store_open(const struct store_options *options, struct store **ret_store,
+               struct store_report *ret_report, struct error *err);
+struct store *store_close(struct store *store); /* accepts NULL, returns NULL */
+
+/* --- start ----------------------------------------------------------------------------------- */
+
+/* Everything, once; a callback that returns <0 ends it. Tasks in the order of their numbers, after
+ * projects (as they were made), limiters, agents, groups, usage (by time) and waits; then the runs that
+ * have not ended. SQLite brings the same project, kind, agent or limiter as the same pointer. */
+struct store_reader {
+    int (*project)(void *ctx, const struct project_row *row, struct error *err);
+    int (*limiter)(void *ctx, const struct limiter_row *row, struct error *err);
+    int (*agent)(void *ctx, const struct agent_row *row, struct error *err);
+    int (*group)(void *ctx, const struct group_row *row, struct error *err);
+    int (*usage)(void *ctx, const struct usage_row *row, struct error *err);
+    int (*wait)(void *ctx, const struct wait_row *row, struct error *err);
+    int (*task)(void *ctx, const struct task_row *row, struct error *err);
+    int (*run)(void *ctx, const struct run_row *row, struct error *err); /* not ended */
+    void *ctx;
+};
+
+struct store_totals {
+    task_id last_task;                /* the highest number ever given */
+    uint64_t first_event, last_event; /* that is there, 0: none; the highest number ever given */
+    uint64_t tasks;
+    bool paused;
+};
+
+int store_load(struct store *store, const struct store_reader *reader,
+               struct store_totals *ret_totals, struct error *err);
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+struct store_batch *store_batch_new(void);
+struct store_batch *store_batch_free(struct store_batch *batch); /* accepts NULL, returns NULL */
+void store_batch_clear(struct store_batch *batch);               /* keeps the memory */
+size_t store_batch_count(const struct store_batch *batch);
+
+/* The writes of a batch happen in their order, specs last. "" is no name: it is kept as NULL. */
+
+/* New: the whole row with its dependencies. Else only what scheduling changes: project, resources and
+ * created_at stay as they are, depends_on is written only with `depends_changed`. */
+void store_add_task(struct store_batch *batch, const struct task_row *row);
+void store_change_task(struct store_batch *batch, const struct task_row *row, bool depends_changed);
+/* Left out when its task is not there at the end of the batch. */
+void store_add_spec(struct store_batch *batch, const struct spec_row *row);
+/* The task, its spec, dependencies, runs and events' link are gone. None there: nothing happens. */
+void store_delete_task(struct store_batch *batch, task_id task);
+void store_put_run(struct store_batch *batch, const struct run_row *row);
+void store_add_event(struct store_batch *batch, const struct event_row *row);
+void store_prune_events(struct store_batch *batch, uint64_t first_kept);
+/* One that is there keeps its prefix and created_at. */
+void store_put_project(struct store_batch *batch, const struct project_row *row);
+void store_put_group(struct store_batch *batch, const struct group_row *row);
+void store_put_limiter(struct store_batch *batch, const struct limiter_row *row);
+void store_put_agent(struct store_batch *batch, const struct agent_row *row);
+void store_add_usage(struct store_batch *batch, const struct usage_row *row);
+void store_put_wait(struct store_batch *batch, const struct wait_row *row);
+void store_prune_usage(struct store_batch *batch, time_ms before);
+void store_add_key(struct store_batch *batch, const struct key_row *row);
+void store_prune_keys(struct store_batch *batch, time_ms before);
+void store_put_paused(struct store_batch *batch, bool paused);
+
+typedef void (*store_committed)(void *ctx, enum store_outcome outcome, const struct error *err);
+/* The batch belongs to the store until the callback. An empty batch is OK at once. */
+void store_commit(struct store *store, struct store_batch *batch, store_committed done, void *ctx);
+
+/* --- asking ---------------------------------------------------------------------------------- */
+
+enum store_question_kind {
+    ASK_SPECS,       /* spec rows of `tasks`, in their order; those not there are left out */
+    ASK_RUNS,        /* of `task`, attempts below `before` (0: all), newest first */
+    ASK_EVENTS,      /* after `after`, oldest first; of `task` if not 0 */
+    ASK_EVENTS_BACK, /* the newest before `before` (0: all), newest first; of `task` if not 0 */
+    ASK_KEY,         /* `key`: one row or none */
+    ASK_EXTERNAL,    /* `key` in `project`: the spec row that has this external id, or none */
+    ASK_EXPIRED, /* final tasks that changed before `before_time`, oldest first, without the first
+                    `after` of them: task ids only */
+    STORE_QUESTION_MAX,
+};
+
+struct store_question {
+    enum store_question_kind kind;
+    const task_id *tasks;
+    size_t task_count;
+    task_id task;
+    uint64_t after, before;
+    time_ms before_time;
+    const char *key, *project;
+    size_t limit; /* 0: STORE_ANSWER_MAX */
+};
+
+struct store_answer {
+    size_t count;
+    const struct spec_row *specs;
+    const struct run_row *runs;
+    const struct event_row *events;
+    const struct key_row *key; /* NULL: none */
+    const task_id *tasks;
+};
+
+/* `err` not NULL: it could not be read, and the answer is empty. */
+typedef void (*store_answered)(void *ctx, const struct store_answer *answer,
+                               const struct error *err);
+void store_ask(struct store *store, const struct store_question *question, store_answered done,
+               void *ctx);
+
+/* --- care ------------------------------------------------------------------------------------ */
+
+/* Checkpoints when it is time; `idle_ms`: since the last commit. Returns when to call again, as a
+ * span, or TIME_NEVER. */
+time_ms store_maintain(struct store *store, time_ms idle_ms);
+
+/* A copy that can be opened: checked, fsynced, renamed into place. */
+int store_backup(struct store *store, const char *path, struct error *err);
+/* Puts a copy in the place of the store at `url`; refused while somebody has it open. The old files are kept
+ * beside it (`ret_kept`). */
+int store_restore(const char *url, const char *path, char ret_kept[512], struct error *err);
+
+struct store_info {
+    const char *backend; /* "sqlite" */
+    const char *place;
+    uint64_t commits, rows;
+    int64_t bytes, log_bytes; /* file and write-ahead log; -1: none */
+    int64_t last_commit_us, slowest_commit_us;
+    bool broken;       /* answered UNKNOWN */
+    bool reserve_used; /* the disk was full: what was kept aside is in use */
+};
+void store_info(const struct store *store, struct store_info *ret);

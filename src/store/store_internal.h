@@ -1,0 +1,97 @@
+/* store_internal.h: between the checked front and a backend. Private to store/.
+ *
+ * A backend's store begins with `struct store`. Every backend function is called by store.c alone,
+ * with arguments that were checked; `commit` ends with store_finish_commit, now or later. */
+#pragma once
+
+#include "store/row_copy.h"
+#include "store/store.h"
+
+enum write_kind {
+    WRITE_ADD_TASK,
+    WRITE_CHANGE_TASK, /* flag: with its dependencies */
+    WRITE_DELETE_TASK, /* number */
+    WRITE_ADD_SPEC,
+    WRITE_PUT_RUN,
+    WRITE_ADD_EVENT,
+    WRITE_PRUNE_EVENTS, /* number: the first that is kept */
+    WRITE_PUT_PROJECT,
+    WRITE_PUT_GROUP,
+    WRITE_PUT_LIMITER,
+    WRITE_PUT_AGENT,
+    WRITE_ADD_USAGE,
+    WRITE_PRUNE_USAGE, /* time */
+    WRITE_PUT_WAIT,
+    WRITE_ADD_KEY,
+    WRITE_PRUNE_KEYS, /* time */
+    WRITE_PUT_PAUSED, /* flag */
+    WRITE_KIND_MAX,
+};
+
+struct store_write {
+    enum write_kind kind;
+    bool flag;
+    union {
+        const void *row;
+        const struct task_row *task;
+        const struct spec_row *spec;
+        const struct run_row *run;
+        const struct event_row *event;
+        const struct project_row *project;
+        const struct group_row *group;
+        const struct limiter_row *limiter;
+        const struct agent_row *agent;
+        const struct usage_row *usage;
+        const struct wait_row *wait;
+        const struct key_row *key;
+        uint64_t number;
+        time_ms time;
+    };
+};
+
+struct store_batch {
+    struct arena arena;
+    struct store_write *writes;
+    size_t count, capacity;
+    bool in_flight;
+};
+
+struct store_backend {
+    const char *name;
+    int (*open)(const struct store_options *options, struct store **ret_store,
+                struct store_report *ret_report, struct error *err);
+    void (*close)(struct store *store);
+    int (*load)(struct store *store, const struct store_reader *reader,
+                struct store_totals *ret_totals, struct error *err);
+    void (*commit)(struct store *store, const struct store_batch *batch);
+    void (*ask)(struct store *store, const struct store_question *question, store_answered done,
+                void *ctx);
+    time_ms (*maintain)(struct store *store, time_ms idle_ms);
+    int (*backup)(struct store *store, const char *path, struct error *err);
+    int (*restore)(const char *url, const char *path, char ret_kept[512], struct error *err);
+    void (*info)(const struct store *store, struct store_info *ret); /* what only it knows */
+};
+
+struct store {
+    const struct store_backend *backend;
+    struct store_batch *in_flight; /* the one that is being committed */
+    store_committed done;
+    void *done_ctx;
+    int64_t began_us;
+    struct error broken; /* code 0: it is not */
+    uint64_t commits, rows;
+    int64_t last_commit_us, slowest_commit_us;
+};
+
+extern const struct store_backend memory_backend, sqlite_backend;
+
+/* As store_open, with a backend that the table need not know (tests). */
+int store_open_backend(const struct store_backend *backend, const struct store_options *options,
+                       struct store **ret_store, struct store_report *ret_report,
+                       struct error *err);
+
+/* The end of a commit: frees the front for the next one, then calls whoever asked. */
+void store_finish_commit(struct store *store, enum store_outcome outcome, const struct error *err);
+
+/* From now on nothing is answered; the first reason is kept. */
+void store_break(struct store *store, const struct error *err);

@@ -1,0 +1,221 @@
+/* crash.c: see crash.h. */
+#include "crash.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "store/sqlite_internal.h"
+
+struct answer {
+    bool came;
+    enum store_outcome outcome;
+    struct error err;
+};
+
+static void keep_answer(void *ctx, enum store_outcome outcome, const struct error *err) {
+    struct answer *answer = ctx;
+    answer->came = true;
+    answer->outcome = outcome;
+    if (err)
+        answer->err = *err;
+}
+
+void crash_init(struct crash *crash, uint64_t seed) {
+    *crash = (struct crash){ .seed = seed, .folder = kit_folder() };
+    crash->path = kit_path(crash->folder, "store.db");
+    crash->report = mmap(NULL, sizeof(*crash->report), PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(crash->report != MAP_FAILED);
+    struct store *reference = kit_open("memory:", NULL);
+    struct store_batch *batch = store_batch_new();
+    struct history history = history_begin(seed, true);
+    for (unsigned i = 0; i <= CRASH_STEPS; i++) {
+        struct strbuf text = STRBUF_INIT;
+        kit_dump(reference, &text);
+        crash->expected[i] = strbuf_take(&text);
+        history_next(&history, batch);
+        (void)kit_try(reference, batch, NULL);
+    }
+    store_batch_free(batch);
+    store_close(reference);
+}
+
+void crash_finish(struct crash *crash) {
+    for (unsigned i = 0; i <= CRASH_STEPS; i++)
+        free(crash->expected[i]);
+    (void)munmap(crash->report, sizeof(*crash->report));
+    kit_remove_folder(crash->folder);
+    free(crash->folder);
+    free(crash->path);
+}
+
+/* --- inside the process ------------------------------------------------------------------------------ */
+
+static struct store *open_store(const char *path, struct error *err) {
+    struct store_options options = { .url = path, .reserve_bytes = -1 };
+    struct store *store = NULL;
+    return store_open(&options, &store, NULL, err) < 0 ? NULL : store;
+}
+
+static _Noreturn void complain(struct crash *crash, const char *what, const char *text) {
+    (void)snprintf(crash->report->complaint, sizeof(crash->report->complaint), "%s: %s", what,
+                   text);
+    _exit(1);
+}
+
+/* One batch of the history. A full disk is freed, and the batch tried again. */
+static bool play_batch(struct crash *crash, struct store *store, struct history *history) {
+    struct store_batch *batch = store_batch_new();
+    struct answer answer = { 0 };
+    struct history before = *history;
+    history_next(history, batch);
+    store_commit(store, batch, keep_answer, &answer);
+    if (!answer.came)
+        complain(crash, "a commit", "no answer came");
+    if (answer.outcome == STORE_FAILED && answer.err.code == -ENOSPC) {
+        _cleanup_(strbuf_finish) struct strbuf now = STRBUF_INIT;
+        crash->report->refused++;
+        fault_set(FAULT_NONE, 0, 0);
+        kit_dump(store, &now);
+        if (strcmp(strbuf_text(&now), crash->expected[crash->report->steps]) != 0)
+            complain(crash, "after a full disk the store holds", strbuf_text(&now));
+        *history = before;
+        store_batch_free(batch);
+        return play_batch(crash, store, history);
+    }
+    store_batch_free(batch);
+    if (answer.outcome == STORE_UNKNOWN) {
+        crash->report->unknown = true;
+        return false;
+    }
+    crash->report->steps++;
+    return true;
+}
+
+/* What a daemon does beside writing. */
+static struct store *care(struct crash *crash, struct store *store, unsigned step) {
+    struct error err = { 0 };
+    if (step % 9 == 4)
+        (void)store_maintain(store, SECONDS(31)); /* cuts the log off */
+    if (step % 9 == 7) /* the log is copied, and begun again by the next commit */
+        (void)sqlite3_wal_checkpoint_v2(((struct sqlite_store *)store)->db, NULL,
+                                        SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    if (step % 13 == 12) {
+        store_close(store);
+        store = open_store(crash->path, &err);
+        crash->report->open_failed = !store;
+    }
+    return store;
+}
+
+static bool has_log(const struct crash *crash) {
+    _cleanup_(freep) char *log = kit_path(crash->folder, "store.db-wal");
+    return access(log, F_OK) == 0;
+}
+
+static void play(struct crash *crash) {
+    struct error err = { 0 };
+    struct history history = history_begin(crash->seed, true);
+    struct store *store = open_store(crash->path, &err);
+    crash->report->open_failed = !store;
+    for (unsigned step = 0; store && step < CRASH_STEPS; step++) {
+        if (!play_batch(crash, store, &history))
+            break;
+        store = care(crash, store, step);
+    }
+    if (store && crash->report->unknown) {
+        struct store_info info;
+        store_info(store, &info);
+        if (!info.broken)
+            complain(crash, "after an unknown outcome", "the store is not broken");
+        if (fault_count() % 2) /* a daemon may also end without a close */
+            _exit(0);
+    }
+    bool had_log = has_log(crash);
+    store_close(store);
+    if (crash->report->unknown && had_log && !has_log(crash))
+        complain(crash, "after an unknown outcome", "the close has removed the log");
+    crash->report->finished = store && !crash->report->unknown;
+    crash->report->operations = fault_count();
+}
+
+/* --- outside ----------------------------------------------------------------------------------------- */
+
+static int wait_for(pid_t pid) {
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        assert_int_equal(errno, EINTR);
+    return status;
+}
+
+void crash_play(struct crash *crash, enum fault_plan plan, uint64_t at, uint64_t seed) {
+    kit_remove_files(crash->folder);
+    memset(crash->report, 0, sizeof(*crash->report));
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        fault_set(plan, at, seed);
+        play(crash);
+        _exit(0);
+    }
+    int status = wait_for(pid);
+    if (crash->report->complaint[0])
+        fail_msg("%s at operation %u: %s", fault_plan_name(plan), (unsigned)at,
+                 crash->report->complaint);
+    if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != FAULT_EXIT))
+        fail_msg("%s at operation %u: the process ended with status %#x", fault_plan_name(plan),
+                 (unsigned)at, (unsigned)status);
+}
+
+bool crash_recover(struct crash *crash, const char *path, enum fault_plan plan, uint64_t at) {
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct error err = { 0 };
+        fault_set(plan, at, at);
+        struct store *store = open_store(path, &err);
+        if (!store)
+            complain(crash, "a second start", err.text);
+        store_close(store);
+        _exit(0);
+    }
+    int status = wait_for(pid);
+    if (crash->report->complaint[0])
+        fail_msg("%s in recovery at operation %u: %s", fault_plan_name(plan), (unsigned)at,
+                 crash->report->complaint);
+    if (!WIFEXITED(status))
+        fail_msg("%s in recovery at operation %u: status %#x", fault_plan_name(plan), (unsigned)at,
+                 (unsigned)status);
+    return WEXITSTATUS(status) == 0;
+}
+
+void crash_check(const struct crash *crash, const char *path, const char *what, uint64_t at) {
+    const struct crash_report *report = crash->report;
+    struct error err = { 0 };
+    fault_set(FAULT_NONE, 0, 0);
+    struct store *store = open_store(path, &err); /* checks the whole file: it was not closed */
+    if (!store)
+        fail_msg("%s at operation %u: the next start fails: %s", what, (unsigned)at, err.text);
+    _cleanup_(strbuf_finish) struct strbuf now = STRBUF_INIT;
+    kit_dump(store, &now);
+    const char *text = strbuf_text(&now);
+    bool as_answered = strcmp(text, crash->expected[report->steps]) == 0;
+    /* A batch that was not answered may be there or not. */
+    bool one_more =
+        report->steps < CRASH_STEPS && strcmp(text, crash->expected[report->steps + 1]) == 0;
+    if (!as_answered && !one_more)
+        fail_msg("%s at operation %u: after %u answered steps the store holds\n%s\ninstead of\n%s",
+                 what, (unsigned)at, report->steps, text, crash->expected[report->steps]);
+    store_close(store);
+}

@@ -1,0 +1,35 @@
+/* kit.h: what every test of the store needs. */
+#pragma once
+
+#include "base/strbuf.h"
+#include "store/store.h"
+
+/* A new folder in memory where there is one: an fsync costs nothing there. The caller frees. */
+char *kit_folder(void);
+void kit_remove_folder(const char *folder);             /* with everything in it */
+void kit_copy_folder(const char *from, const char *to); /* plain files only */
+void kit_copy_file(const char *from, const char *to);
+void kit_remove_files(const char *folder);
+char *kit_path(const char *folder, const char *name); /* the caller frees */
+
+/* Fail the test with the sentence when it does not work. */
+struct store *kit_open(const char *url, struct store_report *ret_report);
+struct store_totals kit_load(struct store *store, const struct store_reader *reader);
+void kit_commit(struct store *store, struct store_batch *batch); /* must be OK; clears the batch */
+/* Any outcome; asserts that it came at once. Clears the batch. */
+enum store_outcome kit_try(struct store *store, struct store_batch *batch, struct error *ret_err);
+
+/* Rows in which every field has a value of its own, made from a number. */
+struct task_row kit_task(task_id id);
+struct spec_row kit_spec(task_id id);
+struct run_row kit_run(task_id task, uint32_t attempt);
+struct event_row kit_event(uint64_t seq, task_id task);
+
+/* Everything that can be read from a store, as text: two stores with the same text hold the same. */
+void kit_dump(struct store *store, struct strbuf *out);
+void kit_print_task(const struct task_row *row, struct strbuf *out);
+void kit_print_spec(const struct spec_row *row, struct strbuf *out);
+void kit_print_run(const struct run_row *row, struct strbuf *out);
+void kit_print_event(const struct event_row *row, struct strbuf *out);
+/* The keys that kit_dump asks for are "key-1" to "key-N". */
+#define KIT_KEYS 8

@@ -1,0 +1,243 @@
+/* kit_dump.c: a whole store as text, through its interface alone. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "kit.h"
+
+static const char *or_none(const char *text) {
+    return text ? text : "(none)";
+}
+
+void kit_print_task(const struct task_row *row, struct strbuf *out) {
+    const struct task_spec *t = &row->told;
+    strbuf_printf(out, "task %" PRIu64 " %" PRIu64 " project=%s kind=%s agent=%s limiter=%s",
+                  row->id, t->id, or_none(row->project), or_none(row->kind), or_none(row->agent),
+                  or_none(row->limiter));
+    strbuf_printf(out, " workspace=%s serial=%s resources=%s run=%s/%s/%d", or_none(row->workspace),
+                  or_none(row->serial), or_none(row->resources), or_none(row->run_agent),
+                  or_none(row->run_limiter), t->run_unlimited);
+    strbuf_printf(out, " priority=%d parent=%" PRIu64 "/%u created=%" PRId64 " ready=%" PRId64,
+                  t->priority, t->parent, t->parent_iteration, t->created_at, t->ready_since);
+    strbuf_printf(out, " clock=%" PRId64 " told=%s", t->ready_clock, reason_name(t->reason));
+    strbuf_printf(out, " not_before=%" PRId64 " iteration=%u attempt=%u state=%s hold=%s phase=%s",
+                  t->not_before, t->iteration, t->attempt, task_state_name(t->state),
+                  hold_name(t->hold), run_phase_name(t->phase));
+    strbuf_printf(out, " started=%" PRId64 " until=%s gate=%s flags=%d%d%d keeps=%u retry=%d",
+                  t->started_at, until_name(t->until), parent_gate_name(t->parent_gate),
+                  t->parallelizable, t->review, t->artifact_missing, t->keeps, t->retry_max);
+    strbuf_printf(out, " counters=%u,%u,%u,%u,%u stop=%s group=%u reason=%s changed=%" PRId64,
+                  t->failures, t->launch_failures, t->losses, t->restarts, t->breaker_openings,
+                  stop_wish_name(t->stop), t->group, reason_name(row->reason), row->changed_at);
+    for (size_t i = 0; i < row->depends_on_count; i++)
+        strbuf_printf(out, " needs=%" PRIu64, row->depends_on[i]);
+    strbuf_putc(out, '\n');
+}
+
+void kit_print_spec(const struct spec_row *row, struct strbuf *out) {
+    strbuf_printf(out, "spec %" PRIu64 " title=%s external=%s json=%zu:%.*s\n", row->id,
+                  or_none(row->title), or_none(row->external_id), row->json_size,
+                  (int)row->json_size, or_none(row->json));
+}
+
+void kit_print_run(const struct run_row *row, struct strbuf *out) {
+    strbuf_printf(out, "run %" PRIu64 "/%u iteration=%u agent=%s executor=%s host=%s boot=%s",
+                  row->task, row->attempt, row->iteration, or_none(row->agent),
+                  or_none(row->executor), or_none(row->host), or_none(row->boot_id));
+    strbuf_printf(out, " folder=%s phase=%s ended=%d times=%" PRId64 ",%" PRId64 ",%" PRId64,
+                  or_none(row->folder), run_phase_name(row->phase), row->ended, row->ordered_at,
+                  row->started_at, row->ended_at);
+    strbuf_printf(out, " outcome=%s how=%s exit=%d/%d tokens=%" PRId64 ",%" PRId64 " cost=%" PRId64,
+                  outcome_name(row->outcome), or_none(row->how), row->exit_code, row->exit_signal,
+                  row->tokens_in, row->tokens_out, row->cost_micro_usd);
+    strbuf_printf(out, " applied=%s message=%s\n", or_none(row->applied), or_none(row->message));
+}
+
+void kit_print_event(const struct event_row *row, struct strbuf *out) {
+    strbuf_printf(out, "event %" PRIu64 " at=%" PRId64 " kind=%s task=%" PRIu64 "/%u data=%s\n",
+                  row->seq, row->at, or_none(row->kind), row->task, row->attempt,
+                  or_none(row->data));
+}
+
+/* The lines of a text in the order of the alphabet: for rows that have no order. */
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void add_sorted(struct strbuf *text, struct strbuf *out) {
+    char *lines[256];
+    size_t count = 0;
+    for (char *line = strtok(text->text, "\n"); line; line = strtok(NULL, "\n")) {
+        assert_true(count < ARRAY_SIZE(lines));
+        lines[count++] = line;
+    }
+    qsort(lines, count, sizeof(*lines), by_text);
+    for (size_t i = 0; i < count; i++)
+        strbuf_printf(out, "%s\n", lines[i]);
+}
+
+struct loaded {
+    struct strbuf ordered, loose;
+};
+
+/* --- what loading tells -------------------------------------------------------------------------- */
+
+static int dump_project(void *ctx, const struct project_row *row, struct error *err) {
+    (void)err;
+    strbuf_printf(&((struct loaded *)ctx)->ordered,
+                  "project %s prefix=%s paused=%d created=%" PRId64 "\n", row->name, row->prefix,
+                  row->paused, row->created_at);
+    return 0;
+}
+
+static int dump_limiter(void *ctx, const struct limiter_row *row, struct error *err) {
+    (void)err;
+    const struct limiter_spec *t = &row->told;
+    strbuf_printf(&((struct loaded *)ctx)->loose,
+                  "limiter %s until=%" PRId64 " hits=%u closed=%d since=%" PRId64 " last=%" PRId64
+                  " in_backoff=%d ramp=%" PRId64 "\n",
+                  row->name, t->backoff_until, t->hits, t->closed, t->backoff_since, t->last_hit,
+                  t->in_backoff, t->ramp_since);
+    return 0;
+}
+
+static int dump_agent(void *ctx, const struct agent_row *row, struct error *err) {
+    (void)err;
+    const struct agent_spec *t = &row->told;
+    strbuf_printf(&((struct loaded *)ctx)->loose,
+                  "agent %s idle=%d launch_failures=%u openings=%u closed=%" PRId64 "\n", row->name,
+                  t->idle, t->launch_failures, t->openings, t->closed_until);
+    return 0;
+}
+
+static int dump_group(void *ctx, const struct group_row *row, struct error *err) {
+    (void)err;
+    strbuf_printf(&((struct loaded *)ctx)->ordered,
+                  "group %u %s owned=%d closed=%d times=%" PRId64 ",%" PRId64 "\n", row->id,
+                  row->name, row->owned, row->closed, row->created_at, row->closed_at);
+    return 0;
+}
+
+static int dump_usage(void *ctx, const struct usage_row *row, struct error *err) {
+    (void)err;
+    strbuf_printf(&((struct loaded *)ctx)->loose,
+                  "usage %s bucket=%" PRId64 " tokens=%" PRId64 " unreported=%" PRId64
+                  " counts=%d,%d,%d\n",
+                  or_none(row->project), row->bucket, row->tokens, row->unreported, row->reports,
+                  row->starts, row->completions);
+    return 0;
+}
+
+static int dump_wait(void *ctx, const struct wait_row *row, struct error *err) {
+    (void)err;
+    strbuf_printf(&((struct loaded *)ctx)->loose,
+                  "wait %s/%s lost=%" PRId64 " closed=%" PRId64 "\n", row->project,
+                  or_none(row->limiter), row->lost, row->closed_since);
+    return 0;
+}
+
+static int dump_task(void *ctx, const struct task_row *row, struct error *err) {
+    (void)err;
+    kit_print_task(row, &((struct loaded *)ctx)->ordered);
+    return 0;
+}
+
+static int dump_run(void *ctx, const struct run_row *row, struct error *err) {
+    (void)err;
+    struct loaded *loaded = ctx;
+    strbuf_puts(&loaded->ordered, "open ");
+    kit_print_run(row, &loaded->ordered);
+    return 0;
+}
+
+/* --- what questions tell ------------------------------------------------------------------------- */
+
+struct dump {
+    struct strbuf *out;
+    uint64_t last_event;
+    size_t count;
+};
+
+static void dump_answer(void *ctx, const struct store_answer *answer, const struct error *err) {
+    struct dump *dump = ctx;
+    if (err)
+        fail_msg("a question is not answered: %s", err->text);
+    dump->count = answer->count;
+    for (size_t i = 0; i < answer->count; i++) {
+        if (answer->specs)
+            kit_print_spec(&answer->specs[i], dump->out);
+        if (answer->runs)
+            kit_print_run(&answer->runs[i], dump->out);
+        if (answer->tasks)
+            strbuf_printf(dump->out, "expired %" PRIu64 "\n", answer->tasks[i]);
+        if (answer->events) {
+            kit_print_event(&answer->events[i], dump->out);
+            dump->last_event = answer->events[i].seq;
+        }
+        if (answer->key)
+            strbuf_printf(dump->out, "key %s at=%" PRId64 " status=%d answer=%s\n",
+                          answer->key->key, answer->key->at, answer->key->status,
+                          or_none(answer->key->answer));
+    }
+}
+
+static void dump_by_task(struct store *store, struct dump *dump, task_id last_task) {
+    for (task_id task = 1; task <= last_task; task++) {
+        struct store_question spec = { .kind = ASK_SPECS, .tasks = &task, .task_count = 1 };
+        struct store_question runs = { .kind = ASK_RUNS, .task = task };
+        struct store_question events = { .kind = ASK_EVENTS_BACK, .task = task, .limit = 3 };
+        store_ask(store, &spec, dump_answer, dump);
+        store_ask(store, &runs, dump_answer, dump);
+        store_ask(store, &events, dump_answer, dump);
+    }
+}
+
+void kit_dump(struct store *store, struct strbuf *out) {
+    struct loaded loaded = { STRBUF_INIT, STRBUF_INIT };
+    struct store_reader reader = { .project = dump_project,
+                                   .limiter = dump_limiter,
+                                   .agent = dump_agent,
+                                   .group = dump_group,
+                                   .usage = dump_usage,
+                                   .wait = dump_wait,
+                                   .task = dump_task,
+                                   .run = dump_run,
+                                   .ctx = &loaded };
+    struct store_totals totals = kit_load(store, &reader);
+    strbuf_puts(out, strbuf_text(&loaded.ordered));
+    if (loaded.loose.length > 0)
+        add_sorted(&loaded.loose, out);
+    strbuf_finish(&loaded.ordered);
+    strbuf_finish(&loaded.loose);
+    strbuf_printf(out,
+                  "totals last_task=%" PRIu64 " events=%" PRIu64 "..%" PRIu64 " tasks=%" PRIu64
+                  " paused=%d\n",
+                  totals.last_task, totals.first_event, totals.last_event, totals.tasks,
+                  totals.paused);
+    struct dump dump = { .out = out };
+    dump_by_task(store, &dump, totals.last_task);
+    dump.last_event = 0;
+    do {
+        struct store_question events = { .kind = ASK_EVENTS, .after = dump.last_event };
+        store_ask(store, &events, dump_answer, &dump);
+    } while (dump.count == STORE_ANSWER_MAX);
+    struct store_question expired = { .kind = ASK_EXPIRED, .before_time = TIME_NEVER };
+    store_ask(store, &expired, dump_answer, &dump);
+    for (unsigned i = 1; i <= KIT_KEYS; i++) {
+        char key[32];
+        (void)snprintf(key, sizeof(key), "key-%u", i);
+        struct store_question by_key = { .kind = ASK_KEY, .key = key };
+        struct store_question web = { .kind = ASK_EXTERNAL, .key = key, .project = "web" };
+        struct store_question api = { .kind = ASK_EXTERNAL, .key = key, .project = "api" };
+        store_ask(store, &by_key, dump_answer, &dump);
+        store_ask(store, &web, dump_answer, &dump);
+        store_ask(store, &api, dump_answer, &dump);
+    }
+}

@@ -1,0 +1,66 @@
+/* suite_history.c: every store agrees with the reference, whatever is written in whatever order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "history.h"
+#include "suite.h"
+
+#define BATCHES 150
+
+/* The same batch into both. */
+static void commit_both(struct suite *suite, struct store *reference, struct history *history,
+                        struct store_batch *batch) {
+    struct history again = *history;
+    struct error err = { 0 }, wanted = { 0 };
+    history_next(history, suite->batch);
+    history_next(&again, batch);
+    enum store_outcome expected = kit_try(reference, batch, &wanted);
+    enum store_outcome outcome = kit_try(suite->store, suite->batch, &err);
+    if (outcome != expected || err.code != wanted.code)
+        fail_msg("a batch is %s (%s), the reference says %s (%s)", store_outcome_name(outcome),
+                 err.text, store_outcome_name(expected), wanted.text);
+}
+
+static void expect_same(struct suite *suite, struct store *reference) {
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    kit_dump(reference, &expected);
+    suite_expect_dump(suite, strbuf_text(&expected));
+}
+
+static void play(struct suite *suite, uint64_t seed) {
+    struct store *reference = kit_open("memory:", NULL);
+    struct store_batch *batch = store_batch_new();
+    struct history history = history_begin(seed, true);
+    for (unsigned i = 0; i < BATCHES; i++) {
+        commit_both(suite, reference, &history, batch);
+        if (i % 10 == 9)
+            expect_same(suite, reference);
+        if (i % 25 == 24)
+            suite_reopen(suite);
+    }
+    expect_same(suite, reference);
+    store_batch_free(batch);
+    store_close(reference);
+}
+
+#define HISTORY(seed)                                                                              \
+    static void history_##seed##_gives_what_the_reference_gives(struct suite *suite) {             \
+        play(suite, seed);                                                                         \
+    }                                                                                              \
+    struct history_needs_a_semicolon_
+HISTORY(1);
+HISTORY(2);
+HISTORY(3);
+HISTORY(4);
+
+const struct suite_rule suite_history[] = {
+    SUITE_RULE(history_1_gives_what_the_reference_gives),
+    SUITE_RULE(history_2_gives_what_the_reference_gives),
+    SUITE_RULE(history_3_gives_what_the_reference_gives),
+    SUITE_RULE(history_4_gives_what_the_reference_gives),
+    { NULL, NULL },
+};

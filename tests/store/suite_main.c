@@ -1,0 +1,102 @@
+/* suite_main.c: runs every rule of the suite on every backend. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "suite.h"
+
+#define TESTS_MOST 256
+
+/* Where the n-th store lies. */
+static void memory_url(const char *folder, size_t n, char url[256]) {
+    (void)folder;
+    (void)snprintf(url, 256, "memory:%zu", n);
+}
+
+static void sqlite_url(const char *folder, size_t n, char url[256]) {
+    (void)snprintf(url, 256, "%s/%zu/store.db", folder, n);
+}
+
+static const struct {
+    const char *name;
+    void (*url)(const char *folder, size_t n, char url[256]);
+} backends[] = {
+    { "memory", memory_url },
+    { "sqlite", sqlite_url },
+};
+
+static const struct suite_rule *const lists[] = { suite_tasks, suite_rest, suite_questions,
+                                                  suite_history };
+
+struct test {
+    char name[128], url[256];
+    const struct suite_rule *rule;
+};
+
+static struct test tests[TESTS_MOST];
+static struct CMUnitTest units[TESTS_MOST];
+static size_t count;
+
+void suite_reopen(struct suite *suite) {
+    suite->store = store_close(suite->store);
+    suite->store = kit_open(suite->url, &suite->report);
+}
+
+void suite_expect_dump(struct suite *suite, const char *expected) {
+    _cleanup_(strbuf_finish) struct strbuf now = STRBUF_INIT;
+    kit_dump(suite->store, &now);
+    assert_string_equal(strbuf_text(&now), expected);
+}
+
+void suite_expect_failed(struct suite *suite, int code) {
+    _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT;
+    kit_dump(suite->store, &before);
+    struct error err = { 0 };
+    assert_string_equal(store_outcome_name(kit_try(suite->store, suite->batch, &err)), "failed");
+    if (err.code != code)
+        fail_msg("the code is %d instead of %d: %s", err.code, code, err.text);
+    suite_expect_dump(suite, strbuf_text(&before));
+}
+
+static void run_one(void **state) {
+    const struct test *test = *state;
+    struct suite suite = { .url = test->url, .batch = store_batch_new() };
+    suite.store = kit_open(test->url, &suite.report);
+    test->rule->check(&suite);
+    store_close(suite.store);
+    store_batch_free(suite.batch);
+}
+
+static void add_test(const char *folder, size_t backend, const struct suite_rule *rule) {
+    if (count == TESTS_MOST) {
+        (void)fprintf(stderr, "more than %d tests: raise TESTS_MOST\n", TESTS_MOST);
+        abort();
+    }
+    struct test *test = &tests[count];
+    test->rule = rule;
+    (void)snprintf(test->name, sizeof(test->name), "%s: %s", backends[backend].name, rule->name);
+    backends[backend].url(folder, count, test->url);
+    units[count++] =
+        (struct CMUnitTest){ .name = test->name, .test_func = run_one, .initial_state = test };
+}
+
+static void add_tests(const char *folder) {
+    for (size_t b = 0; b < ARRAY_SIZE(backends); b++)
+        for (size_t l = 0; l < ARRAY_SIZE(lists); l++)
+            for (const struct suite_rule *rule = lists[l]; rule->name; rule++)
+                add_test(folder, b, rule);
+}
+
+int main(void) {
+    _cleanup_(freep) char *folder = kit_folder();
+    add_tests(folder);
+    int failed = _cmocka_run_group_tests("store", units, count, NULL, NULL);
+    kit_remove_folder(folder);
+    return failed;
+}

@@ -1,0 +1,229 @@
+/* suite_questions.c: what every store answers. */
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "suite.h"
+
+/* The numbers of an answer: "3 1 2". */
+static void print_numbers(void *ctx, const struct store_answer *answer, const struct error *err) {
+    struct strbuf *out = ctx;
+    assert_null(err);
+    for (size_t i = 0; i < answer->count; i++) {
+        uint64_t number = 1;
+        if (answer->specs)
+            number = answer->specs[i].id;
+        else if (answer->runs)
+            number = answer->runs[i].attempt;
+        else if (answer->events)
+            number = answer->events[i].seq;
+        else if (answer->tasks)
+            number = answer->tasks[i];
+        strbuf_printf(out, "%s%" PRIu64, out->length ? " " : "", number);
+    }
+}
+
+static void expect(struct suite *suite, struct store_question question, const char *numbers) {
+    _cleanup_(strbuf_finish) struct strbuf found = STRBUF_INIT;
+    store_ask(suite->store, &question, print_numbers, &found);
+    assert_string_equal(strbuf_text(&found), numbers);
+}
+
+static void fill(struct suite *suite) {
+    for (task_id id = 1; id <= 6; id++) {
+        struct task_row row = kit_task(id);
+        struct spec_row spec = kit_spec(id);
+        char external[32];
+        (void)snprintf(external, sizeof(external), "card-%u", (unsigned)id);
+        spec.external_id = external;
+        row.told.state = id <= 3 ? TASK_WAITING : TASK_DONE;
+        row.changed_at = 1000 - (time_ms)id;
+        store_add_task(suite->batch, &row);
+        store_add_spec(suite->batch, &spec);
+    }
+    for (uint32_t attempt = 1; attempt <= 5; attempt++) {
+        struct run_row run = kit_run(2, attempt), other = kit_run(3, attempt);
+        store_put_run(suite->batch, &run);
+        store_put_run(suite->batch, &other);
+    }
+    for (uint64_t seq = 1; seq <= 9; seq++) {
+        struct event_row event = kit_event(seq, seq % 3);
+        store_add_event(suite->batch, &event);
+    }
+    kit_commit(suite->store, suite->batch);
+}
+
+static void specs_come_in_the_order_asked_for(struct suite *suite) {
+    fill(suite);
+    static const task_id wanted[] = { 5, 99, 2, 5, UINT64_MAX, 1 };
+    struct store_question question = { .kind = ASK_SPECS, .tasks = wanted, .task_count = 6 };
+    expect(suite, question, "5 2 5 1");
+    question.limit = 2;
+    expect(suite, question, "5 2");
+    question.task_count = 0;
+    expect(suite, question, "");
+}
+
+static void changed_at(void *ctx, const struct store_answer *answer, const struct error *err) {
+    assert_null(err);
+    assert_int_equal(answer->count, 1);
+    *(time_ms *)ctx = answer->specs[0].changed_at;
+}
+
+static void a_spec_says_when_its_task_changed(struct suite *suite) {
+    fill(suite);
+    static const task_id wanted = 4;
+    time_ms at = 0;
+    struct store_question question = { .kind = ASK_SPECS, .tasks = &wanted, .task_count = 1 };
+    store_ask(suite->store, &question, changed_at, &at);
+    assert_int_equal(at, 996);
+    struct task_row row = kit_task(4);
+    row.changed_at = 1234;
+    store_change_task(suite->batch, &row, false);
+    kit_commit(suite->store, suite->batch);
+    question = (struct store_question){ .kind = ASK_EXTERNAL, .key = "card-4", .project = "api" };
+    store_ask(suite->store, &question, changed_at, &at);
+    assert_int_equal(at, 1234);
+}
+
+static void the_newest_runs_come_first(struct suite *suite) {
+    fill(suite);
+    expect(suite, (struct store_question){ .kind = ASK_RUNS, .task = 2 }, "5 4 3 2 1");
+    expect(suite, (struct store_question){ .kind = ASK_RUNS, .task = 2, .before = 4, .limit = 2 },
+           "3 2");
+    expect(suite, (struct store_question){ .kind = ASK_RUNS, .task = 2, .before = 1 }, "");
+    expect(suite, (struct store_question){ .kind = ASK_RUNS, .task = 1 }, "");
+    expect(suite, (struct store_question){ .kind = ASK_RUNS, .task = 99 }, "");
+}
+
+static void events_come_forward_and_back(struct suite *suite) {
+    fill(suite);
+    expect(suite, (struct store_question){ .kind = ASK_EVENTS }, "1 2 3 4 5 6 7 8 9");
+    expect(suite, (struct store_question){ .kind = ASK_EVENTS, .after = 7 }, "8 9");
+    expect(suite, (struct store_question){ .kind = ASK_EVENTS, .after = 9 }, "");
+    expect(suite, (struct store_question){ .kind = ASK_EVENTS, .limit = 2 }, "1 2");
+    expect(suite, (struct store_question){ .kind = ASK_EVENTS, .task = 2 }, "2 5 8");
+    expect(suite, (struct store_question){ .kind = ASK_EVENTS, .task = 2, .after = 2, .limit = 1 },
+           "5");
+    expect(suite, (struct store_question){ .kind = ASK_EVENTS_BACK }, "9 8 7 6 5 4 3 2 1");
+    expect(suite, (struct store_question){ .kind = ASK_EVENTS_BACK, .before = 3 }, "2 1");
+    expect(suite, (struct store_question){ .kind = ASK_EVENTS_BACK, .before = 8, .task = 1 },
+           "7 4 1");
+    expect(suite, (struct store_question){ .kind = ASK_EVENTS_BACK, .limit = 1, .task = 1 }, "7");
+    expect(suite, (struct store_question){ .kind = ASK_EVENTS, .task = 77 }, "");
+}
+
+static void an_external_id_is_found_in_its_project(struct suite *suite) {
+    fill(suite); /* odd numbers: web */
+    struct store_question question = { .kind = ASK_EXTERNAL, .key = "card-3", .project = "web" };
+    expect(suite, question, "3");
+    question.project = "api";
+    expect(suite, question, "");
+    question.project = "nowhere";
+    expect(suite, question, "");
+    question.key = "card-4";
+    question.project = "api";
+    expect(suite, question, "4");
+    question.key = "no such card";
+    expect(suite, question, "");
+}
+
+static void final_tasks_expire_oldest_first(struct suite *suite) {
+    fill(suite); /* 4, 5, 6 are final and changed at 996, 995, 994 */
+    struct store_question question = { .kind = ASK_EXPIRED, .before_time = 996 };
+    expect(suite, question, "6 5");
+    question.before_time = 997;
+    expect(suite, question, "6 5 4");
+    question.limit = 1;
+    expect(suite, question, "6");
+    question.after = 1;
+    expect(suite, question, "5");
+    question.after = 3;
+    expect(suite, question, "");
+    question.after = 0;
+    question.before_time = 100;
+    expect(suite, question, "");
+    /* A task that runs again does not expire. */
+    struct task_row row = kit_task(6);
+    row.told.state = TASK_WAITING;
+    store_change_task(suite->batch, &row, false);
+    store_delete_task(suite->batch, 5);
+    kit_commit(suite->store, suite->batch);
+    question = (struct store_question){ .kind = ASK_EXPIRED, .before_time = TIME_NEVER };
+    expect(suite, question, "4");
+}
+
+static void an_answer_has_a_most(struct suite *suite) {
+    for (uint64_t seq = 1; seq <= STORE_ANSWER_MAX + 5; seq++) {
+        struct event_row event = kit_event(seq, 0);
+        store_add_event(suite->batch, &event);
+    }
+    kit_commit(suite->store, suite->batch);
+    struct store_question question = { .kind = ASK_EVENTS, .limit = STORE_ANSWER_MAX + 1 };
+    _cleanup_(strbuf_finish) struct strbuf found = STRBUF_INIT;
+    store_ask(suite->store, &question, print_numbers, &found);
+    char last[32];
+    (void)snprintf(last, sizeof(last), " %u", STORE_ANSWER_MAX);
+    assert_string_equal(found.text + found.length - strlen(last), last);
+}
+
+static void texts_of_any_length_come_back(struct suite *suite) {
+    size_t size = (size_t)200 * 1024;
+    _cleanup_(freep) char *json = xmalloc(size + 1);
+    memset(json, 'j', size);
+    json[size] = '\0';
+    struct task_row row = kit_task(1);
+    struct spec_row spec = { .id = 1, .title = "", .json = json, .json_size = size };
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    kit_print_spec(&spec, &expected);
+    store_add_task(suite->batch, &row);
+    store_add_spec(suite->batch, &spec);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    _cleanup_(strbuf_finish) struct strbuf all = STRBUF_INIT;
+    kit_dump(suite->store, &all);
+    assert_non_null(strstr(strbuf_text(&all), strbuf_text(&expected)));
+}
+
+/* Inside the callback: deletes what the answer shows, asks again, and reads the answer on. */
+static void delete_and_read_on(void *ctx, const struct store_answer *answer,
+                               const struct error *err) {
+    struct suite *suite = ctx;
+    assert_null(err);
+    assert_int_equal(answer->count, 1);
+    store_delete_task(suite->batch, answer->specs[0].id);
+    kit_commit(suite->store, suite->batch);
+    task_id task = answer->specs[0].id;
+    expect(suite, (struct store_question){ .kind = ASK_SPECS, .tasks = &task, .task_count = 1 },
+           "");
+    assert_string_equal(answer->specs[0].json, "{\"prompt\":\"do it\"}");
+    assert_string_equal(answer->specs[0].external_id, "card-2");
+}
+
+static void an_answer_outlives_a_commit_in_its_callback(struct suite *suite) {
+    fill(suite);
+    task_id task = 2;
+    struct store_question question = { .kind = ASK_SPECS, .tasks = &task, .task_count = 1 };
+    store_ask(suite->store, &question, delete_and_read_on, suite);
+}
+
+const struct suite_rule suite_questions[] = {
+    SUITE_RULE(specs_come_in_the_order_asked_for),
+    SUITE_RULE(a_spec_says_when_its_task_changed),
+    SUITE_RULE(the_newest_runs_come_first),
+    SUITE_RULE(events_come_forward_and_back),
+    SUITE_RULE(an_external_id_is_found_in_its_project),
+    SUITE_RULE(final_tasks_expire_oldest_first),
+    SUITE_RULE(an_answer_has_a_most),
+    SUITE_RULE(texts_of_any_length_come_back),
+    SUITE_RULE(an_answer_outlives_a_commit_in_its_callback),
+    { NULL, NULL },
+};

@@ -1,0 +1,287 @@
+/* suite_rest.c: what is true of runs, events, projects, groups, limiters, agents, usage and keys. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "suite.h"
+
+static void expect_part(struct suite *suite, const char *begin, const char *expected) {
+    _cleanup_(strbuf_finish) struct strbuf all = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf part = STRBUF_INIT;
+    kit_dump(suite->store, &all);
+    for (char *line = strtok(all.text, "\n"); line; line = strtok(NULL, "\n"))
+        if (strncmp(line, begin, strlen(begin)) == 0)
+            strbuf_printf(&part, "%s\n", line);
+    assert_string_equal(strbuf_text(&part), expected);
+}
+
+static void every_field_of_a_run_comes_back(struct suite *suite) {
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    struct task_row task = kit_task(4);
+    store_add_task(suite->batch, &task);
+    for (uint32_t attempt = 1; attempt <= 40; attempt++) {
+        struct run_row row = kit_run(4, attempt);
+        store_put_run(suite->batch, &row);
+    }
+    for (uint32_t attempt = 40; attempt >= 1; attempt--) {
+        struct run_row row = kit_run(4, attempt);
+        kit_print_run(&row, &expected);
+    }
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    expect_part(suite, "run ", strbuf_text(&expected));
+}
+
+static void only_runs_that_have_not_ended_are_loaded(struct suite *suite) {
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    for (task_id id = 1; id <= 3; id++)
+        for (uint32_t attempt = 1; attempt <= 2; attempt++) {
+            struct run_row row = kit_run(id, attempt);
+            store_put_run(suite->batch, &row);
+        }
+    kit_commit(suite->store, suite->batch);
+    struct run_row ended = kit_run(2, 2);
+    ended.ended = true;
+    ended.outcome = OUTCOME_LOST;
+    store_put_run(suite->batch, &ended);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    static const task_id open[] = { 1, 3 };
+    for (size_t i = 0; i < ARRAY_SIZE(open); i++) {
+        struct run_row row = kit_run(open[i], 2);
+        strbuf_puts(&expected, "open ");
+        kit_print_run(&row, &expected);
+    }
+    expect_part(suite, "open ", strbuf_text(&expected));
+}
+
+static void a_run_that_ended_can_be_opened_again(struct suite *suite) {
+    struct task_row task = kit_task(1);
+    struct run_row run = kit_run(1, 1); /* ended */
+    store_add_task(suite->batch, &task);
+    store_put_run(suite->batch, &run);
+    kit_commit(suite->store, suite->batch);
+    expect_part(suite, "open ", "");
+    run.ended = false;
+    store_put_run(suite->batch, &run);
+    kit_commit(suite->store, suite->batch);
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    strbuf_puts(&expected, "open ");
+    kit_print_run(&run, &expected);
+    expect_part(suite, "open ", strbuf_text(&expected));
+}
+
+static void events_are_pruned_from_the_front(struct suite *suite) {
+    for (uint64_t seq = 1; seq <= 10; seq++) {
+        struct event_row row = kit_event(seq, seq % 3);
+        store_add_event(suite->batch, &row);
+    }
+    kit_commit(suite->store, suite->batch);
+    store_prune_events(suite->batch, 9);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    expect_part(suite, "totals", "totals last_task=0 events=9..10 tasks=0 paused=0\n");
+    expect_part(suite, "event",
+                "event 9 at=1700000006009 kind=daemon.started task=0/0 data={\"to\":\"ready\"}\n"
+                "event 10 at=1700000006010 kind=task.state task=1/1 data=(none)\n");
+}
+
+static void the_last_event_number_outlives_its_event(struct suite *suite) {
+    struct event_row row = kit_event(7, 0);
+    store_add_event(suite->batch, &row);
+    store_prune_events(suite->batch, 100);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    expect_part(suite, "totals", "totals last_task=0 events=0..7 tasks=0 paused=0\n");
+}
+
+static void a_project_keeps_its_prefix(struct suite *suite) {
+    struct project_row web = { .name = "web", .prefix = "w", .created_at = 10 };
+    struct project_row api = { .name = "api", .prefix = "a", .paused = true, .created_at = 20 };
+    store_put_project(suite->batch, &web);
+    store_put_project(suite->batch, &api);
+    kit_commit(suite->store, suite->batch);
+    struct project_row changed = { .name = "web", .prefix = "x", .paused = true, .created_at = 30 };
+    store_put_project(suite->batch, &changed);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    expect_part(suite, "project ",
+                "project web prefix=w paused=1 created=10\n"
+                "project api prefix=a paused=1 created=20\n");
+}
+
+static void groups_limiters_and_agents_are_put_over_the_old_ones(struct suite *suite) {
+    struct group_row group = { .id = 3, .name = "night", .owned = true, .created_at = 10 };
+    struct limiter_row limiter = { .name = "anthropic",
+                                   .told = { .backoff_until = 1,
+                                             .hits = 2,
+                                             .closed = true,
+                                             .backoff_since = 3,
+                                             .last_hit = 4,
+                                             .in_backoff = true,
+                                             .ramp_since = 5 } };
+    struct agent_row agent = {
+        .name = "claude",
+        .told = { .idle = true, .launch_failures = 1, .openings = 2, .closed_until = 3 }
+    };
+    store_put_group(suite->batch, &group);
+    store_put_limiter(suite->batch, &limiter);
+    store_put_agent(suite->batch, &agent);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    expect_part(suite, "group", "group 3 night owned=1 closed=0 times=10,0\n");
+    expect_part(suite, "limiter",
+                "limiter anthropic until=1 hits=2 closed=1 since=3 last=4 in_backoff=1 ramp=5\n");
+    expect_part(suite, "agent", "agent claude idle=1 launch_failures=1 openings=2 closed=3\n");
+
+    group.closed = true;
+    group.closed_at = 20;
+    limiter.told = (struct limiter_spec){ .hits = 9 };
+    agent.told = (struct agent_spec){ .openings = 9 };
+    store_put_group(suite->batch, &group);
+    store_put_limiter(suite->batch, &limiter);
+    store_put_agent(suite->batch, &agent);
+    kit_commit(suite->store, suite->batch);
+    expect_part(suite, "group", "group 3 night owned=1 closed=1 times=10,20\n");
+    expect_part(suite, "limiter",
+                "limiter anthropic until=0 hits=9 closed=0 since=0 last=0 in_backoff=0 ramp=0\n");
+    expect_part(suite, "agent", "agent claude idle=0 launch_failures=0 openings=9 closed=0\n");
+}
+
+static void usage_adds_up_in_its_bucket(struct suite *suite) {
+    struct usage_row row = { .project = "web",
+                             .bucket = 300000,
+                             .tokens = 100,
+                             .unreported = 10,
+                             .reports = 1,
+                             .starts = 2,
+                             .completions = 3 };
+    store_add_usage(suite->batch, &row);
+    kit_commit(suite->store, suite->batch);
+    store_add_usage(suite->batch, &row);
+    row.bucket = 600000;
+    store_add_usage(suite->batch, &row);
+    row.project = NULL; /* of no project; may be negative */
+    row.tokens = -50;
+    row.starts = -2; /* taken back */
+    store_add_usage(suite->batch, &row);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    expect_part(suite, "usage",
+                "usage (none) bucket=600000 tokens=-50 unreported=10 counts=1,-2,3\n"
+                "usage web bucket=300000 tokens=200 unreported=20 counts=2,4,6\n"
+                "usage web bucket=600000 tokens=100 unreported=10 counts=1,2,3\n");
+    store_prune_usage(suite->batch, 600000);
+    kit_commit(suite->store, suite->batch);
+    expect_part(suite, "usage web",
+                "usage web bucket=600000 tokens=100 unreported=10 counts=1,2,3\n");
+}
+
+static void waits_are_put_over_the_old_ones(struct suite *suite) {
+    struct wait_row row = { .project = "web", .lost = 10, .closed_since = 20 };
+    struct wait_row limited = { .project = "web", .limiter = "anthropic", .lost = 30 };
+    store_put_wait(suite->batch, &row);
+    store_put_wait(suite->batch, &limited);
+    kit_commit(suite->store, suite->batch);
+    row.lost = 11;
+    row.closed_since = 0;
+    store_put_wait(suite->batch, &row);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    expect_part(suite, "wait",
+                "wait web/(none) lost=11 closed=0\n"
+                "wait web/anthropic lost=30 closed=0\n");
+}
+
+static void a_key_is_used_once(struct suite *suite) {
+    struct key_row row = { .key = "key-1", .at = 1000, .status = 200, .answer = "{\"id\":1}" };
+    struct key_row later = { .key = "key-2", .at = 2000, .status = 409 };
+    store_add_key(suite->batch, &row);
+    store_add_key(suite->batch, &later);
+    kit_commit(suite->store, suite->batch);
+    store_add_key(suite->batch, &row);
+    suite_expect_failed(suite, -EEXIST);
+    store_prune_keys(suite->batch, 2000);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    expect_part(suite, "key", "key key-2 at=2000 status=409 answer=(none)\n");
+    store_add_key(suite->batch, &row);
+    kit_commit(suite->store, suite->batch);
+}
+
+static void a_pause_is_kept(struct suite *suite) {
+    store_put_paused(suite->batch, true);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    assert_true(kit_load(suite->store, &(struct store_reader){ 0 }).paused);
+    store_put_paused(suite->batch, false);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    assert_false(kit_load(suite->store, &(struct store_reader){ 0 }).paused);
+}
+
+static void a_second_open_is_refused(struct suite *suite) {
+    struct store_options options = { .url = suite->url, .reserve_bytes = -1 };
+    struct store *second = NULL;
+    struct error err = { 0 };
+    assert_int_equal(store_open(&options, &second, NULL, &err), -EBUSY);
+    assert_null(second);
+    assert_non_null(strstr(err.text, "store '"));
+}
+
+static void the_epoch_rises_with_every_open(struct suite *suite) {
+    assert_int_equal(suite->report.epoch, 1);
+    suite_reopen(suite);
+    assert_int_equal(suite->report.epoch, 2);
+    assert_false(suite->report.created);
+    suite_reopen(suite);
+    assert_int_equal(suite->report.epoch, 3);
+}
+
+static int refuse_task(void *ctx, const struct task_row *row, struct error *err) {
+    (*(int *)ctx)++;
+    return row->id == 2 ? error_set(err, -ECANCELED, "the reader has enough") : 0;
+}
+
+static void a_reader_can_end_the_loading(struct suite *suite) {
+    for (task_id id = 1; id <= 3; id++) {
+        struct task_row row = kit_task(id);
+        store_add_task(suite->batch, &row);
+    }
+    kit_commit(suite->store, suite->batch);
+    int seen = 0;
+    struct store_reader reader = { .task = refuse_task, .ctx = &seen };
+    struct store_totals totals = { .tasks = 99 };
+    struct error err = { 0 };
+    assert_int_equal(store_load(suite->store, &reader, &totals, &err), -ECANCELED);
+    assert_string_equal(err.text, "the reader has enough");
+    assert_int_equal(seen, 2);
+    assert_int_equal(totals.tasks, 99);
+    /* And it was the reader's end, not the store's. */
+    assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).tasks, 3);
+}
+
+const struct suite_rule suite_rest[] = {
+    SUITE_RULE(every_field_of_a_run_comes_back),
+    SUITE_RULE(only_runs_that_have_not_ended_are_loaded),
+    SUITE_RULE(a_run_that_ended_can_be_opened_again),
+    SUITE_RULE(events_are_pruned_from_the_front),
+    SUITE_RULE(the_last_event_number_outlives_its_event),
+    SUITE_RULE(a_project_keeps_its_prefix),
+    SUITE_RULE(groups_limiters_and_agents_are_put_over_the_old_ones),
+    SUITE_RULE(usage_adds_up_in_its_bucket),
+    SUITE_RULE(waits_are_put_over_the_old_ones),
+    SUITE_RULE(a_key_is_used_once),
+    SUITE_RULE(a_pause_is_kept),
+    SUITE_RULE(a_second_open_is_refused),
+    SUITE_RULE(the_epoch_rises_with_every_open),
+    SUITE_RULE(a_reader_can_end_the_loading),
+    { NULL, NULL },
+};

@@ -1,0 +1,454 @@
+/* suite_tasks.c: what is true of tasks and of batches in every store. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "suite.h"
+
+static void a_new_store_is_empty(struct suite *suite) {
+    assert_true(suite->report.created);
+    assert_false(suite->report.was_unclean);
+    assert_int_equal(suite->report.epoch, 1);
+    suite_expect_dump(suite, "totals last_task=0 events=0..0 tasks=0 paused=0\n");
+}
+
+static int collect_task(void *ctx, const struct task_row *row, struct error *err) {
+    (void)err;
+    kit_print_task(row, ctx);
+    return 0;
+}
+
+static void expect_tasks(struct suite *suite, const char *expected) {
+    _cleanup_(strbuf_finish) struct strbuf found = STRBUF_INIT;
+    kit_load(suite->store, &(struct store_reader){ .task = collect_task, .ctx = &found });
+    assert_string_equal(strbuf_text(&found), expected);
+}
+
+/* 128 rows: every value of every enum, in different company. */
+static void every_field_of_a_task_comes_back(struct suite *suite) {
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    for (task_id id = 1; id <= 128; id++) {
+        struct task_row row = kit_task(id);
+        store_add_task(suite->batch, &row);
+        kit_print_task(&row, &expected);
+    }
+    kit_commit(suite->store, suite->batch);
+    expect_tasks(suite, strbuf_text(&expected));
+    suite_reopen(suite);
+    expect_tasks(suite, strbuf_text(&expected));
+}
+
+static void extreme_values_come_back(struct suite *suite) {
+    struct task_row row = kit_task(3);
+    row.told.priority = INT32_MIN;
+    row.told.not_before = INT64_MAX;
+    row.told.created_at = INT64_MIN;
+    row.told.iteration = row.told.attempt = row.told.group = UINT32_MAX;
+    row.told.failures = row.told.breaker_openings = UINT16_MAX;
+    row.told.retry_max = INT32_MAX;
+    row.told.parent = INT64_MAX;
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    kit_print_task(&row, &expected);
+    store_add_task(suite->batch, &row);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    expect_tasks(suite, strbuf_text(&expected));
+}
+
+static void an_empty_name_is_none(struct suite *suite) {
+    struct task_row row = kit_task(1);
+    row.kind = row.agent = row.limiter = row.workspace = row.serial = row.resources = "";
+    row.run_agent = row.run_limiter = "";
+    store_add_task(suite->batch, &row);
+    kit_commit(suite->store, suite->batch);
+    row.kind = row.agent = row.limiter = row.workspace = row.serial = row.resources = NULL;
+    row.run_agent = row.run_limiter = NULL;
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    kit_print_task(&row, &expected);
+    expect_tasks(suite, strbuf_text(&expected));
+}
+
+static void tasks_come_in_the_order_of_their_numbers(struct suite *suite) {
+    static const task_id added[] = { 5, 2, 9, 1000000000000, 3 };
+    static const task_id sorted[] = { 2, 3, 5, 9, 1000000000000 };
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    for (size_t i = 0; i < ARRAY_SIZE(added); i++) {
+        struct task_row row = kit_task(added[i]);
+        store_add_task(suite->batch, &row);
+        row = kit_task(sorted[i]);
+        kit_print_task(&row, &expected);
+    }
+    kit_commit(suite->store, suite->batch);
+    expect_tasks(suite, strbuf_text(&expected));
+}
+
+static void a_change_leaves_what_scheduling_does_not_change(struct suite *suite) {
+    struct task_row row = kit_task(15);
+    store_add_task(suite->batch, &row);
+    kit_commit(suite->store, suite->batch);
+    struct task_row changed = kit_task(10);
+    changed.id = 15;
+    changed.project = "elsewhere";
+    changed.resources = NULL;
+    store_change_task(suite->batch, &changed, false);
+    kit_commit(suite->store, suite->batch);
+
+    changed.told.id = 15;
+    changed.project = row.project;
+    changed.resources = row.resources;
+    changed.told.created_at = row.told.created_at;
+    changed.depends_on = row.depends_on;
+    changed.depends_on_count = row.depends_on_count;
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    kit_print_task(&changed, &expected);
+    suite_reopen(suite);
+    expect_tasks(suite, strbuf_text(&expected));
+}
+
+static void changed_dependencies_take_the_place_of_the_old_ones(struct suite *suite) {
+    struct task_row row = kit_task(3);
+    static const task_id needs[] = { 40, 2 };
+    store_add_task(suite->batch, &row);
+    kit_commit(suite->store, suite->batch);
+    row.depends_on = needs;
+    row.depends_on_count = ARRAY_SIZE(needs);
+    store_change_task(suite->batch, &row, true);
+    kit_commit(suite->store, suite->batch);
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    kit_print_task(&row, &expected);
+    expect_tasks(suite, strbuf_text(&expected));
+
+    row.depends_on_count = 0;
+    store_change_task(suite->batch, &row, true);
+    kit_commit(suite->store, suite->batch);
+    strbuf_clear(&expected);
+    kit_print_task(&row, &expected);
+    expect_tasks(suite, strbuf_text(&expected));
+}
+
+static void a_number_is_given_once(struct suite *suite) {
+    struct task_row row = kit_task(1);
+    store_add_task(suite->batch, &row);
+    kit_commit(suite->store, suite->batch);
+    struct task_row other = kit_task(2);
+    store_add_task(suite->batch, &other);
+    store_add_task(suite->batch, &row);
+    suite_expect_failed(suite, -EEXIST);
+}
+
+static void a_task_that_is_not_there_is_not_changed(struct suite *suite) {
+    struct task_row row = kit_task(1);
+    store_change_task(suite->batch, &row, true);
+    suite_expect_failed(suite, -ENOENT);
+}
+
+static void a_spec_may_come_before_its_task(struct suite *suite) {
+    struct task_row row = kit_task(1);
+    struct spec_row spec = kit_spec(1);
+    spec.external_id = "key-1";
+    store_add_spec(suite->batch, &spec);
+    store_add_task(suite->batch, &row);
+    kit_commit(suite->store, suite->batch);
+    row = kit_task(3); /* the same project */
+    spec.id = 3;
+    store_add_spec(suite->batch, &spec);
+    store_add_task(suite->batch, &row);
+    suite_expect_failed(suite, -EEXIST);
+}
+
+/* Added and deleted in one turn: its maker need not know. */
+static void a_spec_without_its_task_is_left_out(struct suite *suite) {
+    struct task_row row = kit_task(1);
+    struct spec_row spec = kit_spec(1), alone = kit_spec(2);
+    store_add_task(suite->batch, &row);
+    store_add_spec(suite->batch, &spec);
+    store_add_spec(suite->batch, &alone);
+    store_delete_task(suite->batch, 1);
+    kit_commit(suite->store, suite->batch);
+    suite_expect_dump(suite, "totals last_task=1 events=0..0 tasks=0 paused=0\n");
+}
+
+/* Its counters are gone with its progress, and so it is after the next start. */
+static void progress_can_be_taken_back(struct suite *suite) {
+    struct task_row row = kit_task(13);
+    store_add_task(suite->batch, &row);
+    kit_commit(suite->store, suite->batch);
+    struct task_row fresh = { .id = 13,
+                              .project = row.project,
+                              .told = { .state = TASK_DRAFT, .iteration = 1 } };
+    store_change_task(suite->batch, &fresh, true);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    fresh.told.id = 13;
+    fresh.told.created_at = row.told.created_at;
+    fresh.resources = row.resources;
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    kit_print_task(&fresh, &expected);
+    expect_tasks(suite, strbuf_text(&expected));
+}
+
+/* Each value alone makes a difference. */
+static void every_part_of_the_progress_counts(struct suite *suite) {
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    for (task_id id = 1; id <= 14; id++) {
+        struct task_row row = { .id = id,
+                                .project = "web",
+                                .run_agent = id == 1 ? "codex" : NULL,
+                                .run_limiter = id == 2 ? "openai" : NULL,
+                                .told = { .id = id,
+                                          .state = TASK_RUNNING,
+                                          .iteration = id == 3 ? 0 : 1,
+                                          .attempt = id == 4,
+                                          .hold = id == 5 ? HOLD_REVIEW : HOLD_NONE,
+                                          .not_before = id == 6,
+                                          .phase = id == 7 ? PHASE_DRAINING : PHASE_WORKING,
+                                          .started_at = id == 8,
+                                          .stop = id == 9 ? STOP_ORPHAN : STOP_NONE,
+                                          .failures = id == 10,
+                                          .launch_failures = id == 11,
+                                          .losses = id == 12,
+                                          .restarts = id == 13,
+                                          .breaker_openings = id == 14 } };
+        store_add_task(suite->batch, &row);
+        kit_print_task(&row, &expected);
+    }
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    expect_tasks(suite, strbuf_text(&expected));
+}
+
+static void a_task_has_one_spec(struct suite *suite) {
+    struct task_row row = kit_task(1);
+    struct spec_row spec = kit_spec(1);
+    store_add_task(suite->batch, &row);
+    store_add_spec(suite->batch, &spec);
+    kit_commit(suite->store, suite->batch);
+    store_add_spec(suite->batch, &spec);
+    suite_expect_failed(suite, -EEXIST);
+}
+
+static void add_with_external(struct suite *suite, task_id id, const char *external) {
+    struct task_row row = kit_task(id); /* odd: project web, even: api */
+    struct spec_row spec = kit_spec(id);
+    spec.external_id = external;
+    store_add_task(suite->batch, &row);
+    store_add_spec(suite->batch, &spec);
+}
+
+static void an_external_id_is_unique_in_its_project(struct suite *suite) {
+    add_with_external(suite, 1, "key-1");
+    add_with_external(suite, 2, "key-1"); /* another project */
+    add_with_external(suite, 3, NULL);
+    add_with_external(suite, 5, NULL); /* none is not a value */
+    kit_commit(suite->store, suite->batch);
+    add_with_external(suite, 7, "key-1");
+    suite_expect_failed(suite, -EEXIST);
+}
+
+static void a_deleted_task_leaves_only_its_events(struct suite *suite) {
+    struct task_row row = kit_task(3);
+    struct run_row run = kit_run(3, 1);
+    struct event_row of_task = kit_event(1, 3), of_none = kit_event(2, 0);
+    struct project_row project = { .name = "web", .prefix = "w" };
+    store_put_project(suite->batch, &project);
+    store_add_event(suite->batch, &of_task);
+    store_add_event(suite->batch, &of_none);
+    add_with_external(suite, 3, "key-1");
+    store_put_run(suite->batch, &run);
+    run.attempt = 2;
+    run.ended = false;
+    store_put_run(suite->batch, &run);
+    kit_commit(suite->store, suite->batch);
+
+    store_delete_task(suite->batch, 3);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    suite_expect_dump(suite,
+                      "project web prefix=w paused=0 created=0\n"
+                      "totals last_task=3 events=1..2 tasks=0 paused=0\n"
+                      "event 1 at=1700000006001 kind=task.state task=0/1 data={\"to\":\"ready\"}\n"
+                      "event 2 at=1700000006002 kind=daemon.started task=0/2 data=(none)\n");
+    /* Nothing of it is in the way of a new one. */
+    row.id = 5;
+    store_add_task(suite->batch, &row);
+    struct spec_row spec = kit_spec(5);
+    spec.external_id = "key-1";
+    store_add_spec(suite->batch, &spec);
+    kit_commit(suite->store, suite->batch);
+}
+
+static void the_highest_number_outlives_its_task(struct suite *suite) {
+    struct task_row row = kit_task(41);
+    store_add_task(suite->batch, &row);
+    row = kit_task(42);
+    store_add_task(suite->batch, &row);
+    kit_commit(suite->store, suite->batch);
+    store_delete_task(suite->batch, 42);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).last_task, 42);
+    store_delete_task(suite->batch, 41);
+    store_delete_task(suite->batch, 77); /* never was there */
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).last_task, 42);
+}
+
+/* One of each kind of write, and then one that cannot be. */
+static void a_batch_is_written_whole_or_not_at_all(struct suite *suite) {
+    struct task_row row = kit_task(1);
+    struct event_row event = kit_event(1, 1);
+    struct key_row key = { .key = "key-1", .at = 5, .status = 200, .answer = "{}" };
+    struct usage_row usage = { .project = "web", .bucket = 300000, .tokens = 10, .starts = 1 };
+    store_add_task(suite->batch, &row);
+    store_add_event(suite->batch, &event);
+    store_add_key(suite->batch, &key);
+    store_add_usage(suite->batch, &usage);
+    kit_commit(suite->store, suite->batch);
+
+    struct task_row other = kit_task(2);
+    struct spec_row spec = kit_spec(2);
+    struct run_row run = kit_run(2, 1);
+    struct event_row second = kit_event(2, 2);
+    struct project_row project = { .name = "new", .prefix = "n" };
+    struct group_row group = { .id = 1, .name = "night" };
+    struct limiter_row limiter = { .name = "a new account", .told = { .hits = 3 } };
+    struct agent_row agent = { .name = "a new agent", .told = { .openings = 3 } };
+    struct key_row new_key = { .key = "key-2", .at = 6 };
+    other.kind = "a name that is new";
+    store_add_task(suite->batch, &other);
+    store_add_spec(suite->batch, &spec);
+    row.told.priority = 77;
+    store_change_task(suite->batch, &row, true);
+    store_put_run(suite->batch, &run);
+    store_add_event(suite->batch, &second);
+    store_prune_events(suite->batch, 2);
+    store_put_project(suite->batch, &project);
+    store_put_group(suite->batch, &group);
+    store_put_limiter(suite->batch, &limiter);
+    store_put_agent(suite->batch, &agent);
+    store_add_usage(suite->batch, &usage);
+    store_prune_usage(suite->batch, 300001);
+    store_add_key(suite->batch, &new_key);
+    store_prune_keys(suite->batch, 6);
+    store_put_paused(suite->batch, true);
+    store_delete_task(suite->batch, 1);
+    store_add_event(suite->batch, &second); /* its number is taken */
+    suite_expect_failed(suite, -EEXIST);
+    /* And the store goes on, also with the names that the failed batch brought. */
+    store_add_task(suite->batch, &other);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).tasks, 2);
+}
+
+static void writes_of_a_batch_happen_in_their_order(struct suite *suite) {
+    struct task_row row = kit_task(1);
+    store_add_task(suite->batch, &row);
+    store_delete_task(suite->batch, 1);
+    row.told.priority = 5;
+    store_add_task(suite->batch, &row);
+    row.told.priority = 6;
+    store_change_task(suite->batch, &row, false);
+    kit_commit(suite->store, suite->batch);
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    kit_print_task(&row, &expected);
+    expect_tasks(suite, strbuf_text(&expected));
+}
+
+static void a_batch_owns_its_texts(struct suite *suite) {
+    char title[] = "the title", json[] = "{\"a\":1}", kind[] = "kind";
+    task_id needs[] = { 8, 9 };
+    struct task_row row = kit_task(1);
+    row.kind = kind;
+    row.depends_on = needs;
+    row.depends_on_count = 2;
+    struct spec_row spec = { .id = 1, .title = title, .json = json, .json_size = strlen(json) };
+    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
+    kit_print_task(&row, &expected);
+    store_add_task(suite->batch, &row);
+    store_add_spec(suite->batch, &spec);
+    memset(title, 'x', sizeof(title));
+    memset(json, 'x', sizeof(json));
+    memset(kind, 'x', sizeof(kind));
+    memset(needs, 'x', sizeof(needs));
+    kit_commit(suite->store, suite->batch);
+    expect_tasks(suite, strbuf_text(&expected));
+}
+
+static void large_batches_are_one_batch(struct suite *suite) {
+    for (task_id id = 1; id <= 3000; id++) {
+        struct task_row row = kit_task(id);
+        store_add_task(suite->batch, &row);
+    }
+    assert_int_equal(store_batch_count(suite->batch), 3000);
+    kit_commit(suite->store, suite->batch);
+    assert_int_equal(store_batch_count(suite->batch), 0);
+    struct store_info info;
+    store_info(suite->store, &info);
+    assert_int_equal(info.commits, 1);
+    assert_int_equal(info.rows, 3000);
+    suite_reopen(suite);
+    assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).tasks, 3000);
+}
+
+/* A field that is added to a row and forgotten in a backend is lost with the next start. When this
+ * fails: store the field (README.md, "A new version"), add it to the kit, then write the new size
+ * here. */
+static void every_field_of_every_row_is_known(struct suite *suite) {
+    (void)suite;
+    static const struct {
+        const char *name;
+        size_t size, known;
+    } rows[] = {
+        { "task_spec", sizeof(struct task_spec), 208 },
+        { "task_row", sizeof(struct task_row), 320 },
+        { "spec_row", sizeof(struct spec_row), 48 },
+        { "run_row", sizeof(struct run_row), 152 },
+        { "event_row", sizeof(struct event_row), 48 },
+        { "project_row", sizeof(struct project_row), 32 },
+        { "group_row", sizeof(struct group_row), 40 },
+        { "limiter_row", sizeof(struct limiter_row), 104 },
+        { "agent_row", sizeof(struct agent_row), 48 },
+        { "usage_row", sizeof(struct usage_row), 48 },
+        { "wait_row", sizeof(struct wait_row), 32 },
+        { "key_row", sizeof(struct key_row), 32 },
+    };
+    for (size_t i = 0; sizeof(void *) == 8 && i < ARRAY_SIZE(rows); i++)
+        if (rows[i].size != rows[i].known)
+            fail_msg("struct %s has %zu bytes instead of %zu: is its new field stored?",
+                     rows[i].name, rows[i].size, rows[i].known);
+}
+
+const struct suite_rule suite_tasks[] = {
+    SUITE_RULE(every_field_of_every_row_is_known),
+    SUITE_RULE(a_new_store_is_empty),
+    SUITE_RULE(every_field_of_a_task_comes_back),
+    SUITE_RULE(extreme_values_come_back),
+    SUITE_RULE(an_empty_name_is_none),
+    SUITE_RULE(tasks_come_in_the_order_of_their_numbers),
+    SUITE_RULE(a_change_leaves_what_scheduling_does_not_change),
+    SUITE_RULE(changed_dependencies_take_the_place_of_the_old_ones),
+    SUITE_RULE(a_number_is_given_once),
+    SUITE_RULE(a_task_that_is_not_there_is_not_changed),
+    SUITE_RULE(a_task_has_one_spec),
+    SUITE_RULE(a_spec_may_come_before_its_task),
+    SUITE_RULE(a_spec_without_its_task_is_left_out),
+    SUITE_RULE(progress_can_be_taken_back),
+    SUITE_RULE(every_part_of_the_progress_counts),
+    SUITE_RULE(an_external_id_is_unique_in_its_project),
+    SUITE_RULE(a_deleted_task_leaves_only_its_events),
+    SUITE_RULE(the_highest_number_outlives_its_task),
+    SUITE_RULE(a_batch_is_written_whole_or_not_at_all),
+    SUITE_RULE(writes_of_a_batch_happen_in_their_order),
+    SUITE_RULE(a_batch_owns_its_texts),
+    SUITE_RULE(large_batches_are_one_batch),
+    { NULL, NULL },
+};

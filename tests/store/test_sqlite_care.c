@@ -1,0 +1,309 @@
+/* test_sqlite_care.c: the log stays short, the disk may be full, and indexes are used. */
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "kit.h"
+#include "store/sqlite_internal.h"
+
+struct fixture {
+    char *folder, *path;
+    struct error err;
+};
+
+static int set_up(void **state) {
+    struct fixture *f = xcalloc(1, sizeof(*f));
+    f->folder = kit_folder();
+    f->path = kit_path(f->folder, "store.db");
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    struct fixture *f = *state;
+    (void)umount2(f->folder, MNT_DETACH);
+    kit_remove_folder(f->folder);
+    free(f->folder);
+    free(f->path);
+    free(f);
+    return 0;
+}
+
+static struct store_info info_of(const struct store *store) {
+    struct store_info info;
+    store_info(store, &info);
+    return info;
+}
+
+/* A batch with so many bytes of specs. */
+static enum store_outcome add_bytes(struct store *store, task_id first, size_t bytes,
+                                    struct error *err) {
+    static char json[4001];
+    memset(json, 'x', sizeof(json) - 1);
+    struct store_batch *batch = store_batch_new();
+    for (size_t i = 0; i < bytes / sizeof(json) + 1; i++) {
+        struct task_row row = kit_task(first + i);
+        struct spec_row spec = { .id = first + i, .title = "t", .json = json };
+        store_add_task(batch, &row);
+        store_add_spec(batch, &spec);
+    }
+    enum store_outcome outcome = kit_try(store, batch, err);
+    store_batch_free(batch);
+    return outcome;
+}
+
+static void the_log_is_cut_off_when_nothing_happens(void **state) {
+    struct fixture *f = *state;
+    struct store *store = kit_open(f->path, NULL);
+    assert_int_equal(add_bytes(store, 1, 10000, &f->err), STORE_OK);
+    assert_true(info_of(store).log_bytes > 10000);
+    assert_int_equal(store_maintain(store, 0), SECONDS(30)); /* when to come again */
+    assert_int_equal(store_maintain(store, SECONDS(29)), SECONDS(1));
+    assert_true(info_of(store).log_bytes > 10000);
+    assert_true(store_maintain(store, SECONDS(30)) == TIME_NEVER);
+    assert_int_equal(info_of(store).log_bytes, 0);
+    assert_true(store_maintain(store, SECONDS(60)) == TIME_NEVER);
+    assert_true(info_of(store).bytes > 10000);
+    store_close(store);
+}
+
+static void a_long_log_is_copied_and_used_again(void **state) {
+    struct fixture *f = *state;
+    struct store *store = kit_open(f->path, NULL);
+    assert_int_equal(add_bytes(store, 1, 6 << 20, &f->err), STORE_OK); /* > 1,000 pages */
+    int64_t log = info_of(store).log_bytes;
+    assert_true(log > 4 << 20);
+    assert_int_equal(store_maintain(store, 0), SECONDS(30));
+    assert_true(info_of(store).bytes > 6 << 20);
+    assert_int_equal(add_bytes(store, 10000, 1 << 20, &f->err), STORE_OK);
+    assert_int_equal(info_of(store).log_bytes, log); /* its file did not grow */
+    store_close(store);
+}
+
+/* Nobody is ever idle: the log stays short all the same. */
+static void the_log_is_bounded_without_any_care(void **state) {
+    struct fixture *f = *state;
+    struct store *store = kit_open(f->path, NULL);
+    for (task_id i = 0; i < 24; i++)
+        assert_int_equal(add_bytes(store, 1 + i * 1000, 2 << 20, &f->err), STORE_OK);
+    assert_true(info_of(store).log_bytes < 24 << 20);
+    assert_int_equal(kit_load(store, &(struct store_reader){ 0 }).tasks, 24 * 525);
+    store_close(store);
+}
+
+/* --- a disk that is really full: a small file system of its own ------------------------------------ */
+
+#define DISK_BYTES    (6 << 20)
+#define RESERVE_BYTES (1 << 20)
+
+static bool resize_small(const struct fixture *f, int bytes) {
+    char size[64];
+    (void)snprintf(size, sizeof(size), "size=%d", bytes);
+    return mount(NULL, f->folder, NULL, MS_REMOUNT, size) == 0;
+}
+
+/* In a view of the file systems that ends with this process, so that nothing is left behind. */
+static bool mount_small(const struct fixture *f) {
+    char size[64];
+    if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+        return false;
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return false;
+    (void)snprintf(size, sizeof(size), "size=%d", DISK_BYTES);
+    return mount("tmpfs", f->folder, "tmpfs", 0, size) == 0;
+}
+
+static struct store *open_with_reserve(struct fixture *f) {
+    struct store_options options = { .url = f->path, .reserve_bytes = RESERVE_BYTES };
+    struct store *store = NULL;
+    if (store_open(&options, &store, NULL, &f->err) < 0)
+        fail_msg("%s", f->err.text);
+    return store;
+}
+
+/* Until the store refuses. Returns how many batches are in. */
+static unsigned fill_up(struct fixture *f, struct store *store, unsigned from,
+                        bool until_reserve_used) {
+    for (unsigned i = from;; i++) {
+        assert_true(i < 4000);
+        enum store_outcome outcome = add_bytes(store, 1 + i * 10, 16000, &f->err);
+        if (outcome != STORE_OK) {
+            assert_int_equal(outcome, STORE_FAILED);
+            assert_int_equal(f->err.code, -ENOSPC);
+            return i;
+        }
+        if (until_reserve_used && info_of(store).reserve_used)
+            return i + 1;
+    }
+}
+
+/* A small change, as the end of a run is. */
+static enum store_outcome end_a_run(struct store *store, uint32_t attempt) {
+    struct store_batch *batch = store_batch_new();
+    struct task_row row = kit_task(1);
+    struct run_row run = kit_run(1, attempt);
+    row.told.state = TASK_DONE;
+    store_change_task(batch, &row, false);
+    store_put_run(batch, &run);
+    enum store_outcome outcome = kit_try(store, batch, NULL);
+    store_batch_free(batch);
+    return outcome;
+}
+
+static void fill_a_real_disk(struct fixture *f) {
+    struct store *store = open_with_reserve(f);
+    assert_false(info_of(store).reserve_used);
+    unsigned in = fill_up(f, store, 0, true);
+    assert_true(in > 10);
+    /* The batch that met the full disk is in: the reserve paid for it. Ends are recorded. */
+    for (uint32_t attempt = 1; attempt <= 20; attempt++)
+        assert_int_equal(end_a_run(store, attempt), STORE_OK);
+    in = fill_up(f, store, in, false);
+    /* Full for good. Nothing is lost, nothing is broken, and after a restart it is the same. */
+    assert_false(info_of(store).broken);
+    assert_int_equal(store_maintain(store, SECONDS(31)), SECONDS(30));
+    assert_true(info_of(store).reserve_used);
+    assert_int_equal(kit_load(store, &(struct store_reader){ 0 }).tasks, in * 4);
+    store_close(store);
+    /* A start needs a few bytes; without them it says so, and with them all is as it was. */
+    struct store_options options = { .url = f->path, .reserve_bytes = RESERVE_BYTES };
+    store = NULL;
+    int r = store_open(&options, &store, NULL, &f->err);
+    assert_true(r == 0 || (r == -ENOSPC && strstr(f->err.text, "the disk is full")));
+    store_close(store);
+    assert_true(resize_small(f, 2 * DISK_BYTES));
+    store = open_with_reserve(f);
+    assert_false(info_of(store).reserve_used);
+    assert_int_equal(kit_load(store, &(struct store_reader){ 0 }).tasks, in * 4);
+    store_close(store);
+}
+
+static void a_really_full_disk_loses_nothing(void **state) {
+    struct fixture *f = *state;
+    if (!mount_small(f)) {
+        print_message("no right to mount a small disk here (%s): not tested\n", strerror(errno));
+        return; /* test_sqlite_faults.c fills a pretended one */
+    }
+    fill_a_real_disk(f);
+}
+
+static void the_reserve_comes_back_with_the_space(void **state) {
+    struct fixture *f = *state;
+    struct store *store = open_with_reserve(f);
+    struct sqlite_store *sqlite = (struct sqlite_store *)store;
+    struct stat st;
+    assert_int_equal(stat(sqlite->reserve.path, &st), 0);
+    assert_true(st.st_blocks * 512 >= RESERVE_BYTES);
+    assert_true(sqlite_reserve_release(sqlite));
+    assert_true(info_of(store).reserve_used);
+    assert_int_equal(stat(sqlite->reserve.path, &st), 0);
+    assert_int_equal(st.st_blocks, 0);
+    assert_false(sqlite_reserve_release(sqlite)); /* there is one */
+    (void)store_maintain(store, 0);
+    assert_false(info_of(store).reserve_used);
+    assert_int_equal(stat(sqlite->reserve.path, &st), 0);
+    assert_true(st.st_blocks * 512 >= RESERVE_BYTES);
+    store_close(store);
+}
+
+/* --- questions that must not walk over everything --------------------------------------------------- */
+
+static void expect_plan(struct store *store, const char *sql, const char *plan) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "EXPLAIN QUERY PLAN %s", sql);
+    sqlite3_stmt *stmt = NULL;
+    sqlite3 *db = ((struct sqlite_store *)store)->db;
+    assert_int_equal(sqlite3_prepare_v2(db, text.text, -1, &stmt, NULL), SQLITE_OK);
+    strbuf_clear(&text);
+    while (sqlite3_step(stmt) == SQLITE_ROW)
+        strbuf_printf(&text, "%s;", (const char *)sqlite3_column_text(stmt, 3));
+    sqlite3_finalize(stmt);
+    assert_string_equal(strbuf_text(&text), plan);
+}
+
+static void questions_use_their_index(void **state) {
+    struct fixture *f = *state;
+    struct store *store = kit_open(f->path, NULL);
+    static const struct {
+        enum statement statement;
+        const char *plan;
+    } plans[] = {
+        { STATEMENT_GET_SPEC, "SEARCH s USING INTEGER PRIMARY KEY (rowid=?);"
+                              "SEARCH t USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN;" },
+        { STATEMENT_GET_RUNS, "SEARCH run USING PRIMARY KEY (task=? AND attempt<?);" },
+        { STATEMENT_GET_EVENTS, "SEARCH event USING INTEGER PRIMARY KEY (rowid>?);" },
+        { STATEMENT_GET_EVENTS_BACK, "SEARCH event USING INTEGER PRIMARY KEY (rowid<?);" },
+        { STATEMENT_GET_TASK_EVENTS, "SEARCH event USING INDEX event_task (task=? AND rowid>?);" },
+        { STATEMENT_GET_TASK_EVENTS_BACK,
+          "SEARCH event USING INDEX event_task (task=? AND rowid<?);" },
+        { STATEMENT_GET_KEY, "SEARCH key USING INDEX sqlite_autoindex_key_1 (key=?);" },
+        { STATEMENT_GET_EXTERNAL,
+          "SEARCH s USING INDEX spec_external (project=? AND external_id=?);"
+          "SEARCH t USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN;" },
+        { STATEMENT_GET_EXPIRED, "SEARCH task USING COVERING INDEX task_final (final_at<?);" },
+        { STATEMENT_PRUNE_KEYS, "SEARCH key USING INDEX key_at (at<?);" },
+        { STATEMENT_UNLINK_EVENTS, "SEARCH event USING INDEX event_task (task=?);" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(plans); i++)
+        expect_plan(store, sqlite_texts[plans[i].statement], plans[i].plan);
+    expect_plan(store, "SELECT " RUN_COLUMNS " FROM run WHERE ended = 0 ORDER BY task, attempt",
+                "SCAN run USING INDEX run_open;");
+    store_close(store);
+}
+
+/* The settings that durability stands on, as another look at the open connection finds them. */
+static void the_settings_are_those_of_the_design(void **state) {
+    struct fixture *f = *state;
+    static const struct {
+        const char *pragma;
+        int64_t value;
+    } settings[] = {
+        { "PRAGMA synchronous", 2 },
+        { "PRAGMA wal_autocheckpoint", 0 },
+        { "PRAGMA cell_size_check", 1 },
+        { "PRAGMA mmap_size", 0 },
+        { "PRAGMA foreign_keys", 1 },
+        { "PRAGMA trusted_schema", 0 },
+        { "PRAGMA journal_size_limit", 67108864 },
+        { "PRAGMA temp_store", 2 },
+        { "PRAGMA application_id", SQLITE_APPLICATION_ID },
+        { "PRAGMA user_version", STORE_VERSION },
+    };
+    struct store *store = kit_open(f->path, NULL);
+    sqlite3 *db = ((struct sqlite_store *)store)->db;
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+        int64_t value = -1;
+        assert_int_equal(sqlite_number(db, settings[i].pragma, -1, &value), SQLITE_OK);
+        if (value != settings[i].value)
+            fail_msg("%s is %ld", settings[i].pragma, (long)value);
+    }
+    _cleanup_(freep) char *shared = kit_path(f->folder, "store.db-shm");
+    assert_int_equal(access(shared, F_OK), -1); /* EXCLUSIVE: nobody else may come */
+    store_close(store);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(the_log_is_cut_off_when_nothing_happens),
+        TEST(a_long_log_is_copied_and_used_again),
+        TEST(the_log_is_bounded_without_any_care),
+        TEST(the_reserve_comes_back_with_the_space),
+        TEST(questions_use_their_index),
+        TEST(the_settings_are_those_of_the_design),
+        TEST(a_really_full_disk_loses_nothing), /* last: it leaves the common file systems */
+    };
+    return cmocka_run_group_tests_name("sqlite_care", tests, NULL, NULL);
+}

@@ -1,0 +1,343 @@
+/* test_sqlite_copy.c: a copy holds what the store held, and the way back works. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "history.h"
+#include "os/files.h"
+#include "store/sqlite_internal.h"
+
+struct fixture {
+    char *folder, *path, *copy;
+    struct store *store;
+    struct error err;
+    struct strbuf before; /* what the store held when it was copied */
+};
+
+static void fill(struct store *store, uint64_t seed, unsigned batches) {
+    struct history history = history_begin(seed, true);
+    struct store_batch *batch = store_batch_new();
+    for (unsigned i = 0; i < batches; i++) {
+        history_next(&history, batch);
+        (void)kit_try(store, batch, NULL);
+    }
+    store_batch_free(batch);
+}
+
+static int set_up(void **state) {
+    struct fixture *f = xcalloc(1, sizeof(*f));
+    f->folder = kit_folder();
+    f->path = kit_path(f->folder, "store.db");
+    f->copy = kit_path(f->folder, "copy");
+    f->store = kit_open(f->path, NULL);
+    fill(f->store, 1, 40);
+    kit_dump(f->store, &f->before);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    struct fixture *f = *state;
+    store_close(f->store);
+    kit_remove_folder(f->folder);
+    strbuf_finish(&f->before);
+    free(f->folder);
+    free(f->path);
+    free(f->copy);
+    free(f);
+    return 0;
+}
+
+static bool is_there(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+static void expect_held(struct fixture *f, const char *path, struct store_report *report) {
+    _cleanup_(strbuf_finish) struct strbuf now = STRBUF_INIT;
+    struct store *store = kit_open(path, report);
+    kit_dump(store, &now);
+    store_close(store);
+    assert_string_equal(strbuf_text(&now), strbuf_text(&f->before));
+}
+
+static void expect_text(const struct fixture *f, const char *part) {
+    if (!strstr(f->err.text, part))
+        fail_msg("the sentence '%s' does not say '%s'", f->err.text, part);
+}
+
+/* One more task, so that the store is not any more what was copied. */
+static void go_on(struct fixture *f) {
+    struct store_batch *batch = store_batch_new();
+    struct task_row row = kit_task(1000);
+    store_add_task(batch, &row);
+    kit_commit(f->store, batch);
+    store_batch_free(batch);
+}
+
+static void a_copy_can_be_opened(void **state) {
+    struct fixture *f = *state;
+    struct store_report report;
+    struct stat st;
+    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    go_on(f);
+    assert_int_equal(stat(f->copy, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    _cleanup_(freep) char *partial = kit_path(f->folder, "copy.partial");
+    assert_false(is_there(partial));
+    expect_held(f, f->copy, &report);
+    assert_false(report.was_unclean);
+    assert_false(report.created);
+}
+
+static void a_copy_takes_the_place_of_an_older_one(void **state) {
+    struct fixture *f = *state;
+    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    go_on(f);
+    strbuf_clear(&f->before);
+    kit_dump(f->store, &f->before);
+    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    expect_held(f, f->copy, NULL);
+}
+
+/* Left by a copy that was interrupted. */
+static void half_a_copy_is_in_nobodys_way(void **state) {
+    struct fixture *f = *state;
+    _cleanup_(freep) char *partial = kit_path(f->folder, "copy.partial");
+    int fd = open(partial, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    assert_int_equal(write(fd, "half", 4), 4);
+    close(fd);
+    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    expect_held(f, f->copy, NULL);
+}
+
+static void a_copy_is_not_made_in_wrong_places(void **state) {
+    struct fixture *f = *state;
+    assert_int_equal(store_backup(f->store, f->path, &f->err), -EINVAL);
+    expect_text(f, "is the store itself");
+    assert_int_equal(store_backup(f->store, f->folder, &f->err), -EINVAL);
+    expect_text(f, "is no regular file");
+    _cleanup_(freep) char *nowhere = kit_path(f->folder, "no/such/copy");
+    assert_int_equal(store_backup(f->store, nowhere, &f->err), -ENOENT);
+    expect_text(f, "no/such/copy");
+    go_on(f); /* and the store is none the worse for it */
+}
+
+static void restore_brings_the_copy_back(void **state) {
+    struct fixture *f = *state;
+    struct store_report report;
+    char kept[512] = "";
+    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    go_on(f);
+    f->store = store_close(f->store);
+    assert_int_equal(store_restore(f->path, f->copy, kept, &f->err), 0);
+    expect_held(f, f->path, &report);
+    assert_false(report.was_unclean);
+    assert_true(report.epoch > 2 && report.epoch < 10); /* higher than any that was given */
+    /* What was there is kept, and can be opened. */
+    assert_true(is_there(kept));
+    struct store *old = kit_open(kept, NULL);
+    assert_int_equal(kit_load(old, &(struct store_reader){ 0 }).last_task, 1000);
+    store_close(old);
+    assert_true(is_there(f->copy));
+    _cleanup_(freep) char *log = kit_path(f->folder, "copy-wal");
+    assert_false(is_there(log));
+}
+
+/* The old store died: what it wrote last is in its log, which must go with it and nowhere else. */
+static void restore_takes_the_old_log_away(void **state) {
+    struct fixture *f = *state;
+    char kept[512] = "";
+    _cleanup_(freep) char *log = kit_path(f->folder, "store.db-wal");
+    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    f->store = store_close(f->store);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        f->store = kit_open(f->path, NULL);
+        go_on(f);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(is_there(log));
+    struct store_report report;
+    assert_int_equal(store_restore(f->path, f->copy, kept, &f->err), 0);
+    expect_held(f, f->path, &report);
+    assert_true(report.epoch > 3 && report.epoch < 10);
+    struct store *old = kit_open(kept, NULL);
+    assert_int_equal(kit_load(old, &(struct store_reader){ 0 }).last_task, 1000);
+    store_close(old);
+}
+
+/* Somebody has copied the file and its log by hand, after the daemon had died. */
+static void a_copy_with_its_log_is_read_and_left_alone(void **state) {
+    struct fixture *f = *state;
+    char kept[512];
+    _cleanup_(freep) char *by_hand = kit_folder();
+    _cleanup_(freep) char *path = kit_path(by_hand, "store.db");
+    _cleanup_(freep) char *log = kit_path(by_hand, "store.db-wal");
+    _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
+    kit_copy_folder(f->folder, by_hand); /* the store is open: its log is there */
+    assert_int_equal(file_read(log, 64 << 20, &before, &f->err), 0);
+    assert_true(before.length > 0);
+    f->store = store_close(f->store);
+    assert_int_equal(store_restore(f->path, path, kept, &f->err), 0);
+    expect_held(f, f->path, NULL);
+    assert_int_equal(file_read(log, 64 << 20, &after, &f->err), 0);
+    assert_int_equal(after.length, before.length);
+    assert_memory_equal(after.text, before.text, before.length);
+    kit_remove_folder(by_hand);
+}
+
+static void restore_works_where_nothing_is(void **state) {
+    struct fixture *f = *state;
+    char kept[512] = "x";
+    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    _cleanup_(freep) char *other = kit_path(f->folder, "other.db");
+    assert_int_equal(store_restore(other, f->copy, kept, &f->err), 0);
+    assert_string_equal(kept, "");
+    expect_held(f, other, NULL);
+}
+
+static void spoil(const char *path, off_t offset) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    for (off_t i = 0; i < 2000; i++)
+        assert_int_equal(pwrite(fd, "\xa5", 1, offset + i), 1);
+    close(fd);
+}
+
+static void restore_heals_a_damaged_store(void **state) {
+    struct fixture *f = *state;
+    struct store_report report;
+    char kept[512];
+    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    f->store = store_close(f->store);
+    spoil(f->path, 0);
+    struct store_options options = { .url = f->path, .reserve_bytes = -1 };
+    assert_int_equal(store_open(&options, &f->store, NULL, &f->err), -EUCLEAN);
+    assert_int_equal(store_restore(f->path, f->copy, kept, &f->err), 0);
+    expect_held(f, f->path, &report);
+    assert_true(report.epoch > 1000); /* nobody knows which ones the damaged store had given */
+}
+
+static void restore_refuses_what_is_no_good_copy(void **state) {
+    struct fixture *f = *state;
+    char kept[512] = "as before";
+    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    assert_int_equal(store_restore(f->path, f->copy, kept, &f->err), -EBUSY);
+    f->store = store_close(f->store);
+
+    assert_int_equal(store_restore(f->path, f->path, kept, &f->err), -EINVAL);
+    _cleanup_(freep) char *nowhere = kit_path(f->folder, "no-such-copy");
+    assert_int_equal(store_restore(f->path, nowhere, kept, &f->err), -ENOENT);
+    expect_text(f, "no-such-copy");
+    assert_false(is_there(nowhere));
+
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(f->copy, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 9", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(store_restore(f->path, f->copy, kept, &f->err), -EPROTO);
+    expect_text(f, "has version 9");
+    assert_int_equal(
+        sqlite3_exec(db, "PRAGMA user_version = 1; PRAGMA application_id = 5", NULL, NULL, NULL),
+        SQLITE_OK);
+    assert_int_equal(store_restore(f->path, f->copy, kept, &f->err), -EINVAL);
+    expect_text(f, "is no copy of a store");
+    sqlite3_close(db);
+    spoil(f->copy, 8192);
+    spoil(f->copy, 0);
+    assert_int_equal(store_restore(f->path, f->copy, kept, &f->err), -EUCLEAN);
+    assert_string_equal(kept, "as before");
+    expect_held(f, f->path, NULL); /* and the store is as it was */
+}
+
+/* --- a restore that was interrupted after the copy was whole: PATH-restored is there -------------- */
+
+static void interrupt(struct fixture *f) {
+    _cleanup_(freep) char *restored = kit_path(f->folder, "store.db-restored");
+    assert_int_equal(store_backup(f->store, restored, &f->err), 0);
+    go_on(f);
+    f->store = store_close(f->store);
+}
+
+static void a_restore_is_finished_by_the_next_start(void **state) {
+    struct fixture *f = *state;
+    interrupt(f);
+    expect_held(f, f->path, NULL);
+    _cleanup_(freep) char *restored = kit_path(f->folder, "store.db-restored");
+    _cleanup_(freep) char *kept = kit_path(f->folder, "store.db.before-restore.1");
+    assert_false(is_there(restored));
+    assert_true(is_there(kept));
+}
+
+/* The log had moved already, the database had not. A log of the old store must not meet the new
+ * one, and both must meet again. */
+static void old_files_stay_together(void **state) {
+    struct fixture *f = *state;
+    interrupt(f);
+    _cleanup_(freep) char *log = kit_path(f->folder, "store.db-wal");
+    _cleanup_(freep) char *kept = kit_path(f->folder, "store.db.before-restore.1");
+    _cleanup_(freep) char *kept_log = kit_path(f->folder, "store.db.before-restore.1-wal");
+    int fd = open(kept_log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    close(fd);
+    expect_held(f, f->path, NULL);
+    assert_true(is_there(kept));
+    assert_true(is_there(kept_log));
+    assert_false(is_there(log));
+}
+
+/* Everything old had moved: there is no database at all. It must not be taken for a new store. */
+static void a_store_that_is_between_two_files_is_not_empty(void **state) {
+    struct fixture *f = *state;
+    interrupt(f);
+    _cleanup_(freep) char *kept = kit_path(f->folder, "store.db.before-restore.1");
+    assert_int_equal(rename(f->path, kept), 0);
+    struct store_report report;
+    expect_held(f, f->path, &report);
+    assert_false(report.created);
+}
+
+/* The copy was not whole: it does not count. */
+static void half_a_restore_does_not_count(void **state) {
+    struct fixture *f = *state;
+    _cleanup_(freep) char *partial = kit_path(f->folder, "store.db-restored.partial");
+    f->store = store_close(f->store);
+    kit_copy_file(f->path, partial);
+    spoil(partial, 4096);
+    expect_held(f, f->path, NULL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_copy_can_be_opened),
+        TEST(a_copy_takes_the_place_of_an_older_one),
+        TEST(half_a_copy_is_in_nobodys_way),
+        TEST(a_copy_is_not_made_in_wrong_places),
+        TEST(restore_brings_the_copy_back),
+        TEST(restore_takes_the_old_log_away),
+        TEST(a_copy_with_its_log_is_read_and_left_alone),
+        TEST(restore_works_where_nothing_is),
+        TEST(restore_heals_a_damaged_store),
+        TEST(restore_refuses_what_is_no_good_copy),
+        TEST(a_restore_is_finished_by_the_next_start),
+        TEST(old_files_stay_together),
+        TEST(a_store_that_is_between_two_files_is_not_empty),
+        TEST(half_a_restore_does_not_count),
+    };
+    return cmocka_run_group_tests_name("sqlite_copy", tests, NULL, NULL);
+}

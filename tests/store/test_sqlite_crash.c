@@ -1,0 +1,113 @@
+/* test_sqlite_crash.c: what was answered is there, whenever and however the process or its disk
+ * dies.
+ *
+ * The history is played once for every operation that changes the disk, and dies there.
+ *   test_sqlite_crash [HISTORY [CUTS]]   another history; so many power cuts per operation */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+#include "crash.h"
+
+#define SECOND_SAMPLE 37 /* every so many crash points, all points of the recovery */
+
+static int64_t history_seed = 4711, cuts = 2;
+static struct crash crash;
+static uint64_t operations; /* of the whole history */
+
+static int set_up(void **state) {
+    (void)state;
+    fault_install();
+    crash_init(&crash, (uint64_t)history_seed);
+    crash_play(&crash, FAULT_NONE, 0, 0);
+    operations = crash.report->operations;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    crash_finish(&crash);
+    return 0;
+}
+
+static void a_history_without_a_fault_is_all_there(void **state) {
+    (void)state;
+    assert_true(crash.report->finished);
+    assert_int_equal(crash.report->steps, CRASH_STEPS);
+    assert_true(operations > 300); /* else the tests below look at too few moments */
+    crash_check(&crash, crash.path, "no fault", 0);
+    assert_string_not_equal(crash.expected[CRASH_STEPS], crash.expected[0]);
+}
+
+static void die_everywhere(enum fault_plan plan, uint64_t seed) {
+    unsigned died = 0, points = 0;
+    for (uint64_t at = 1; at <= operations; at += CRASH_STRIDE) {
+        points++;
+        crash_play(&crash, plan, at, seed + at);
+        died += !crash.report->finished;
+        crash_check(&crash, crash.path, fault_plan_name(plan), at);
+    }
+    assert_int_equal(died, points);
+}
+
+static void a_kill_at_any_moment_loses_nothing(void **state) {
+    (void)state;
+    die_everywhere(FAULT_KILL, 0);
+}
+
+static void a_kill_inside_any_write_loses_nothing(void **state) {
+    (void)state;
+    die_everywhere(FAULT_KILL_TORN, 0);
+}
+
+static void a_power_cut_at_any_moment_loses_nothing(void **state) {
+    (void)state;
+    for (int64_t seed = 1; seed <= cuts; seed++)
+        die_everywhere(FAULT_POWER, (uint64_t)seed * 1000000);
+}
+
+/* The store as it is after a crash, with a second crash at every moment of the next start. */
+static void a_crash_of_the_recovery_loses_nothing(void **state) {
+    (void)state;
+    _cleanup_(freep) char *folder = kit_folder();
+    _cleanup_(freep) char *path = kit_path(folder, "store.db");
+    unsigned points = 0;
+    for (uint64_t first = 5; first <= operations; first += (uint64_t)SECOND_SAMPLE * CRASH_STRIDE) {
+        crash_play(&crash, first % 2 ? FAULT_POWER : FAULT_KILL, first, first);
+        bool through = false;
+        for (uint64_t at = 1; !through; at++) {
+            kit_remove_files(folder);
+            kit_copy_folder(crash.folder, folder);
+            through = crash_recover(&crash, path, at % 2 ? FAULT_KILL : FAULT_POWER, at);
+            crash_check(&crash, path, "a second crash", at);
+            points++;
+        }
+    }
+    assert_true(points > 100 / CRASH_STRIDE);
+    kit_remove_folder(folder);
+}
+
+int main(int argc, char **argv) {
+    struct error err = { 0 };
+    if ((argc > 1 && number_parse_int(argv[1], &history_seed, &err) < 0)
+        || (argc > 2 && number_parse_int(argv[2], &cuts, &err) < 0)) {
+        (void)fprintf(stderr, "%s\n", err.text);
+        return 2;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_history_without_a_fault_is_all_there),
+        cmocka_unit_test(a_kill_at_any_moment_loses_nothing),
+        cmocka_unit_test(a_kill_inside_any_write_loses_nothing),
+        cmocka_unit_test(a_power_cut_at_any_moment_loses_nothing),
+        cmocka_unit_test(a_crash_of_the_recovery_loses_nothing),
+    };
+    return cmocka_run_group_tests_name("sqlite_crash", tests, set_up, tear_down);
+}

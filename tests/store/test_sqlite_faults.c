@@ -1,0 +1,83 @@
+/* test_sqlite_faults.c: a disk that fails is told apart from one that is full.
+ *
+ * The history is played once for every operation that changes the disk, and fails there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "crash.h"
+
+#define HISTORY_SEED 4711
+
+static struct crash crash;
+static uint64_t operations;
+
+static int set_up(void **state) {
+    (void)state;
+    fault_install();
+    crash_init(&crash, HISTORY_SEED);
+    crash_play(&crash, FAULT_NONE, 0, 0);
+    operations = crash.report->operations;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    crash_finish(&crash);
+    return 0;
+}
+
+struct tally {
+    unsigned points, unknown, refused, open_failed, finished;
+};
+
+/* At every `stride`-th operation. */
+static struct tally fail_everywhere(enum fault_plan plan, unsigned stride) {
+    struct tally tally = { 0 };
+    for (uint64_t at = 1; at <= operations; at += (uint64_t)stride * CRASH_STRIDE) {
+        tally.points++;
+        crash_play(&crash, plan, at, at);
+        tally.unknown += crash.report->unknown;
+        tally.refused += crash.report->refused;
+        tally.open_failed += crash.report->open_failed;
+        tally.finished += crash.report->finished;
+        crash_check(&crash, crash.path, fault_plan_name(plan), at);
+    }
+    return tally;
+}
+
+/* Of a batch whose write or sync has failed nobody may say that it is there, or that it is not. */
+static void a_failing_disk_makes_the_outcome_unknown(void **state) {
+    (void)state;
+    struct tally once = fail_everywhere(FAULT_EIO, 1);
+    assert_true(once.unknown > once.points / 2);
+    assert_int_equal(once.refused, 0);
+    struct tally always = fail_everywhere(FAULT_EIO_ALWAYS, 5);
+    assert_true(always.unknown > always.points / 2);
+    assert_int_equal(always.refused, 0);
+    assert_true(always.unknown + always.open_failed > always.points * 9 / 10);
+}
+
+/* A full disk refuses the batch and nothing else: the store goes on when there is room again. */
+static void a_full_disk_refuses_and_the_store_goes_on(void **state) {
+    (void)state;
+    struct tally once = fail_everywhere(FAULT_FULL, 1);
+    assert_int_equal(once.unknown, 0);
+    assert_true(once.refused > once.points / 2);
+    assert_int_equal(once.finished + once.open_failed, once.points);
+    struct tally always = fail_everywhere(FAULT_FULL_ALWAYS, 5);
+    assert_int_equal(always.unknown, 0);
+    assert_true(always.refused > always.points / 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_failing_disk_makes_the_outcome_unknown),
+        cmocka_unit_test(a_full_disk_refuses_and_the_store_goes_on),
+    };
+    return cmocka_run_group_tests_name("sqlite_faults", tests, set_up, tear_down);
+}

@@ -1,0 +1,335 @@
+/* test_sqlite_migrate.c: files of every version that was ever released can be opened.
+ *
+ * fixtures/version-N.sql is a database of version N, fixtures/version-N.txt what it holds. They are
+ * made once, when the version is released, and never again:
+ *   test_sqlite_migrate --make FOLDER   writes both for the version of today. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "crash.h"
+#include "os/files.h"
+#include "store/sqlite_internal.h"
+
+#define FIXTURES     SOURCE_ROOT "/tests/store/fixtures"
+#define FIXTURE_SEED 2024
+
+struct fixture {
+    char *folder, *path;
+    struct error err;
+    struct store_report report;
+};
+
+static int set_up(void **state) {
+    struct fixture *f = xcalloc(1, sizeof(*f));
+    f->folder = kit_folder();
+    f->path = kit_path(f->folder, "store.db");
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    struct fixture *f = *state;
+    kit_remove_folder(f->folder);
+    free(f->folder);
+    free(f->path);
+    free(f);
+    return 0;
+}
+
+static void read_fixture(const char *kind, unsigned version, struct strbuf *out) {
+    char path[512];
+    struct error err = { 0 };
+    (void)snprintf(path, sizeof(path), FIXTURES "/version-%u.%s", version, kind);
+    if (file_read(path, 4 << 20, out, &err) < 0)
+        fail_msg("%s: every released version has its fixtures", err.text);
+}
+
+static void build_fixture(const char *path, unsigned version) {
+    _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+    read_fixture("sql", version, &sql);
+    sqlite3 *db = NULL;
+    char *message = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql.text, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("version-%u.sql: %s", version, message);
+    sqlite3_close(db);
+}
+
+static void dump_file(const char *path, struct strbuf *out) {
+    struct store *store = kit_open(path, NULL);
+    kit_dump(store, out);
+    store_close(store);
+}
+
+static void every_version_holds_what_it_held(void **state) {
+    struct fixture *f = *state;
+    for (unsigned version = 1; version <= STORE_VERSION; version++) {
+        _cleanup_(strbuf_finish) struct strbuf now = STRBUF_INIT, then = STRBUF_INIT;
+        kit_remove_files(f->folder);
+        build_fixture(f->path, version);
+        dump_file(f->path, &now);
+        read_fixture("txt", version, &then);
+        assert_string_equal(strbuf_text(&now), strbuf_text(&then));
+    }
+}
+
+/* For reading only; "fault" has no shared memory, so it must be alone. */
+static sqlite3 *open_alone(const char *path) {
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL),
+                     SQLITE_OK);
+    return db;
+}
+
+static void schema_of(const char *path, struct strbuf *out) {
+    sqlite3 *db = open_alone(path);
+    sqlite3_stmt *stmt = NULL;
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"
+                                        " ORDER BY name",
+                                        -1, &stmt, NULL),
+                     SQLITE_OK);
+    while (sqlite3_step(stmt) == SQLITE_ROW)
+        strbuf_printf(out, "%s\n", (const char *)sqlite3_column_text(stmt, 0));
+    sqlite3_finalize(stmt);
+    sqlite3_close(db);
+}
+
+/* A step that was changed after its release would make two kinds of files of one version. */
+static void a_released_step_is_never_changed(void **state) {
+    struct fixture *f = *state;
+    _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT, released = STRBUF_INIT;
+    struct store *store = kit_open(f->path, NULL);
+    store_close(store);
+    schema_of(f->path, &made);
+    kit_remove_files(f->folder);
+    build_fixture(f->path, STORE_VERSION);
+    schema_of(f->path, &released);
+    assert_string_equal(strbuf_text(&made), strbuf_text(&released));
+}
+
+/* --- the way from one version to the next, with steps of a version to come ------------------------- */
+
+static const char *const good_step =
+    "ALTER TABLE task ADD COLUMN colour INTEGER NOT NULL DEFAULT 7;"
+    "CREATE TABLE paint (colour INTEGER PRIMARY KEY) STRICT;"
+    "INSERT INTO paint SELECT number FROM task";
+static const char *const bad_step = "CREATE TABLE paint (colour INTEGER PRIMARY KEY) STRICT;"
+                                    "INSERT INTO paint SELECT number FROM no_such_table";
+
+static const char *steps_to_come[STORE_VERSION + 1];
+static const struct sqlite_schema schema_to_come = { steps_to_come, STORE_VERSION + 1 };
+
+static int open_to_come(const struct store_options *options, struct store **ret_store,
+                        struct store_report *ret_report, struct error *err) {
+    return sqlite_open_as(&schema_to_come, options, ret_store, ret_report, err);
+}
+
+/* Opens as the program of the next version will. */
+static int open_next(struct fixture *f, const char *step, struct store **ret_store) {
+    static struct store_backend next;
+    next = sqlite_backend;
+    next.open = open_to_come;
+    for (unsigned i = 0; i < STORE_VERSION; i++)
+        steps_to_come[i] = sqlite_schema.steps[i];
+    steps_to_come[STORE_VERSION] = step;
+    struct store_options options = { .url = f->path, .reserve_bytes = -1 };
+    return store_open_backend(&next, &options, ret_store, &f->report, &f->err);
+}
+
+static void make_old_file(struct fixture *f, struct strbuf *ret_dump) {
+    kit_remove_files(f->folder);
+    build_fixture(f->path, STORE_VERSION);
+    dump_file(f->path, ret_dump);
+}
+
+static void expect_dump(struct store *store, const struct strbuf *expected) {
+    _cleanup_(strbuf_finish) struct strbuf now = STRBUF_INIT;
+    kit_dump(store, &now);
+    assert_string_equal(strbuf_text(&now), strbuf_text(expected));
+}
+
+static void a_migration_keeps_everything_and_a_copy(void **state) {
+    struct fixture *f = *state;
+    _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT;
+    make_old_file(f, &before);
+    struct store *store = NULL;
+    assert_int_equal(open_next(f, good_step, &store), 0);
+    assert_int_equal(f->report.migrated_from, STORE_VERSION);
+    assert_false(f->report.created);
+    expect_dump(store, &before);
+    int64_t colours = 0;
+    assert_int_equal(sqlite_number(((struct sqlite_store *)store)->db,
+                                   "SELECT count(*) FROM task WHERE colour = 7", 0, &colours),
+                     SQLITE_OK);
+    assert_int_equal(colours, kit_load(store, &(struct store_reader){ 0 }).tasks);
+    store_close(store);
+
+    /* The copy is of the old version: today's program opens it, and refuses the new one. */
+    char copy[512];
+    memcpy(copy, f->report.backup, sizeof(copy));
+    _cleanup_(strbuf_finish) struct strbuf of_copy = STRBUF_INIT;
+    dump_file(copy, &of_copy);
+    assert_string_equal(strbuf_text(&of_copy), strbuf_text(&before));
+    struct store_options options = { .url = f->path, .reserve_bytes = -1 };
+    assert_int_equal(store_open(&options, &store, NULL, &f->err), -EPROTO);
+
+    /* The second start has nothing to migrate. */
+    assert_int_equal(open_next(f, good_step, &store), 0);
+    assert_int_equal(f->report.migrated_from, 0);
+    assert_string_equal(f->report.backup, "");
+    store_close(store);
+}
+
+static void a_new_file_needs_no_copy(void **state) {
+    struct fixture *f = *state;
+    struct store *store = NULL;
+    assert_int_equal(open_next(f, good_step, &store), 0);
+    assert_true(f->report.created);
+    assert_int_equal(f->report.migrated_from, 0);
+    assert_string_equal(f->report.backup, "");
+    store_close(store);
+}
+
+static void a_failed_migration_changes_nothing(void **state) {
+    struct fixture *f = *state;
+    _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT;
+    make_old_file(f, &before);
+    struct store *store = NULL;
+    assert_true(open_next(f, bad_step, &store) < 0);
+    assert_null(store);
+    assert_non_null(strstr(f->err.text, "cannot migrate '"));
+    assert_non_null(strstr(f->err.text, "no_such_table"));
+    store = kit_open(f->path, &f->report);
+    assert_false(f->report.was_unclean);
+    expect_dump(store, &before);
+    store_close(store);
+    assert_int_equal(open_next(f, good_step, &store), 0);
+    expect_dump(store, &before);
+    store_close(store);
+}
+
+/* Is the table of the step there, and is it whole? */
+static unsigned version_of(const char *path) {
+    sqlite3 *db = open_alone(path);
+    int64_t version = 0, paint = 0, tasks = 0;
+    assert_int_equal(sqlite_number(db, "PRAGMA user_version", 0, &version), SQLITE_OK);
+    if (version > STORE_VERSION) {
+        assert_int_equal(sqlite_number(db, "SELECT count(*) FROM paint", 0, &paint), SQLITE_OK);
+        assert_int_equal(sqlite_number(db, "SELECT count(*) FROM task", 0, &tasks), SQLITE_OK);
+        assert_int_equal(paint, tasks);
+    }
+    sqlite3_close(db);
+    return (unsigned)version;
+}
+
+static bool migrate_until(struct fixture *f, enum fault_plan plan, uint64_t at) {
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct store *store = NULL;
+        fault_set(plan, at, at);
+        int r = open_next(f, good_step, &store);
+        store_close(store);
+        _exit(r < 0 ? 1 : 0);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_not_equal(WEXITSTATUS(status), 1);
+    return WEXITSTATUS(status) == 0;
+}
+
+/* Dies at every operation of copy and migration; the next start finishes it. */
+static void die_in_migration(struct fixture *f, enum fault_plan plan) {
+    _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT;
+    _cleanup_(freep) char *old_file = kit_folder();
+    bool through = false;
+    unsigned old = 0, new = 0;
+    fault_set(FAULT_NONE, 0, 0);
+    make_old_file(f, &before);
+    kit_copy_folder(f->folder, old_file);
+    for (uint64_t at = 1; !through; at += (CRASH_STRIDE + 1) / 2) {
+        fault_set(FAULT_NONE, 0, 0);
+        kit_remove_files(f->folder);
+        kit_copy_folder(old_file, f->folder);
+        through = migrate_until(f, plan, at);
+        if (version_of(f->path) == STORE_VERSION)
+            old++;
+        else
+            new ++;
+        struct store *store = NULL;
+        if (open_next(f, good_step, &store) < 0)
+            fail_msg("%s at operation %u: %s", fault_plan_name(plan), (unsigned)at, f->err.text);
+        expect_dump(store, &before);
+        store_close(store);
+    }
+    assert_true(old > 5 && new >= 1); /* both sides of the step were seen */
+    kit_remove_folder(old_file);
+}
+
+static void a_crash_in_a_migration_loses_nothing(void **state) {
+    struct fixture *f = *state;
+    die_in_migration(f, FAULT_KILL);
+    die_in_migration(f, FAULT_POWER);
+}
+
+/* --- writing the fixtures ------------------------------------------------------------------------- */
+
+static void fill(struct store *store) {
+    struct history history = history_begin(FIXTURE_SEED, true);
+    struct store_batch *batch = store_batch_new();
+    for (unsigned i = 0; i < 30; i++) {
+        history_next(&history, batch);
+        (void)kit_try(store, batch, NULL);
+    }
+    for (task_id id = 2000; id < 2040; id++) {
+        struct task_row row = kit_task(id);
+        store_add_task(batch, &row);
+    }
+    kit_commit(store, batch);
+    store_batch_free(batch);
+}
+
+static int make_fixtures(const char *folder) {
+    _cleanup_(freep) char *path = kit_path(folder, "fixture.db");
+    _cleanup_(strbuf_finish) struct strbuf dump = STRBUF_INIT;
+    struct store *store = kit_open(path, NULL);
+    fill(store);
+    kit_dump(store, &dump);
+    store_close(store);
+    char text[512];
+    struct error err = { 0 };
+    (void)snprintf(text, sizeof(text), "%s/version-%u.txt", folder, STORE_VERSION);
+    if (file_write(text, strbuf_text(&dump), dump.length, &err) < 0)
+        return 1;
+    (void)printf("(sqlite3 %s .dump; echo 'PRAGMA application_id = %d; PRAGMA user_version = %u;')"
+                 " > %s/version-%u.sql\n",
+                 path, SQLITE_APPLICATION_ID, STORE_VERSION, folder, STORE_VERSION);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        TEST(every_version_holds_what_it_held),        TEST(a_released_step_is_never_changed),
+        TEST(a_migration_keeps_everything_and_a_copy), TEST(a_new_file_needs_no_copy),
+        TEST(a_failed_migration_changes_nothing),      TEST(a_crash_in_a_migration_loses_nothing),
+    };
+    if (argc == 3 && strcmp(argv[1], "--make") == 0)
+        return make_fixtures(argv[2]);
+    fault_install();
+    return cmocka_run_group_tests_name("sqlite_migrate", tests, NULL, NULL);
+}
