@@ -1,0 +1,48 @@
+/* cgroup.h: a cgroup for each run, from a small pool. Private to executor/.
+ *
+ * Making and removing one costs as much as a tenth of a short run, so a slot is used again once its run
+ * has ended and nobody is in it. Slots of an earlier daemon are never given out: a shim that lives
+ * may still use one. They are removed when they are free (cgroup_sweep). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cgroup_pool;
+
+struct cgroup_slot {
+    char *path;   /* absolute */
+    bool spoiled; /* limits were set, or it was killed (some kernels then kill whoever is born into
+                     it): not used again */
+    struct cgroup_slot *next;
+};
+
+/* What the kernel gave us. */
+struct cgroup_facts {
+    bool there;  /* a folder for runs could be made */
+    bool kill;   /* cgroup.kill */
+    bool memory; /* memory.max */
+    bool pids;   /* pids.max */
+    bool clone;  /* processes can be born in it */
+};
+
+/* Never fails: without cgroups the pool is empty for ever. `name` tells several daemons apart. */
+struct cgroup_pool *cgroup_pool_new(const char *name, bool use);
+struct cgroup_pool *cgroup_pool_free(struct cgroup_pool *pool); /* accepts NULL */
+const struct cgroup_facts *cgroup_pool_facts(const struct cgroup_pool *pool);
+
+struct cgroup_slot *cgroup_take(struct cgroup_pool *pool); /* NULL: runs without */
+/* The run in it has ended. Accepts NULL. */
+void cgroup_give_back(struct cgroup_pool *pool, struct cgroup_slot *slot);
+/* Slots of an earlier daemon that no living run uses: away with them. */
+typedef bool (*cgroup_used)(void *ctx, const char *path);
+void cgroup_sweep(struct cgroup_pool *pool, cgroup_used used, void *ctx);
+
+/* Was it made by a daemon with this name, wherever that was? */
+bool cgroup_is_ours(const struct cgroup_pool *pool, const char *path);
+
+/* Of any path, also of another daemon's: everybody in it gets KILL. */
+void cgroup_kill(const char *path);
+bool cgroup_is_populated(const char *path); /* false also when it is not there */
+void cgroup_remove(const char *path);       /* if nobody is in it */

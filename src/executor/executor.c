@@ -1,0 +1,58 @@
+/* executor.c: the checked door to whichever implementation there is. Nobody else touches its
+ * functions. */
+#include "executor/executor.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "executor/executor_internal.h"
+
+struct executor *executor_free(struct executor *ex) {
+    if (ex)
+        ex->backend->free(ex);
+    return NULL;
+}
+
+int executor_start(struct executor *ex, struct run_key run, const char *folder,
+                   const struct run_spec *spec, struct error *err) {
+    assert(ex && folder && spec && spec->run && spec->cwd && spec->command.argv);
+    return ex->backend->start(ex, run, folder, spec, err);
+}
+
+int executor_stop(struct executor *ex, struct run_key run, enum stop_how how) {
+    assert(ex);
+    return ex->backend->stop(ex, run, how);
+}
+
+enum adopted executor_adopt(struct executor *ex, struct run_key run, const char *folder,
+                            const char *boot_id) {
+    assert(ex && folder);
+    return ex->backend->adopt(ex, run, folder, boot_id ? boot_id : "");
+}
+
+int executor_sweep(struct executor *ex, struct executor_sweep *sweep, struct error *err) {
+    assert(ex && sweep && sweep->known);
+    return ex->backend->sweep(ex, sweep, err);
+}
+
+void executor_forget(struct executor *ex, const char *task) {
+    assert(ex && task);
+    ex->backend->forget(ex, task);
+}
+
+uint32_t executor_live(const struct executor *ex) {
+    return ex->live;
+}
+
+const char *executor_boot_id(const struct executor *ex) {
+    return ex->boot_id;
+}
+
+const char *executor_host(const struct executor *ex) {
+    return ex->host;
+}
+
+size_t executor_features(const struct executor *ex, const struct executor_feature **ret) {
+    *ret = ex->features;
+    return ex->feature_count;
+}

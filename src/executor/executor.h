@@ -1,0 +1,100 @@
+/* executor.h: starts runs, watches them, and finds them again.
+ *
+ * Life of a run:   executor_start → started (or ended with LAUNCH) → ended
+ *                  executor_stop any time between
+ * After a restart: executor_adopt for every run that had not ended in the store: `ended` is called at
+ *                  once (from the loop) when it is over or lost, later when it lives. Of those who live
+ *                  `started` and `validating` are told again.
+ * Promise:         `ended` comes exactly once per started or adopted run while this executor lives, never from inside
+ *                  the call that caused it. After a crash the same end is told again: it is read from the
+ *                  run's folder.
+ * Lost:            no end was recorded and nobody lives. It is never success.
+ * Never waits:     a start is a few files and one posix_spawn.
+ *
+ * One interface, two implementations: local (a shim on this host), Slurm (later). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "core/model.h"
+#include "rundir/rundir.h"
+
+struct loop;
+struct executor;
+
+struct run_key {
+    task_id task;
+    uint32_t attempt;
+};
+
+struct executor_events {
+    /* The command was seen to run. */
+    void (*started)(void *ctx, struct run_key run, time_ms at);
+    /* The command has ended well and its checks run now. */
+    void (*validating)(void *ctx, struct run_key run);
+    void (*ended)(void *ctx, struct run_key run, const struct run_end *end);
+    void *ctx;
+};
+
+struct executor_options {
+    const char *root;      /* folder of all run folders; made if missing, 0700 */
+    const char *shim_path; /* the program sluice-shim */
+    bool use_cgroup;       /* where the kernel lets us */
+};
+
+int executor_local_new(struct loop *loop, const struct executor_options *options,
+                       const struct executor_events *events, struct executor **ret,
+                       struct error *err);
+struct executor *executor_free(struct executor *ex); /* leaves every run alone; accepts NULL */
+
+/* `folder` as rundir_name makes it. An error is a launch failure: nothing runs, nothing is called. */
+int executor_start(struct executor *ex, struct run_key run, const char *folder,
+                   const struct run_spec *spec, struct error *err);
+
+enum stop_how {
+    STOP_POLITELY, /* stop signal, grace, KILL */
+    STOP_AT_ONCE,  /* KILL */
+};
+/* -ENOENT: no such run lives here (any more). */
+int executor_stop(struct executor *ex, struct run_key run, enum stop_how how);
+
+enum adopted {
+    ADOPTED_ALIVE,
+    ADOPTED_ENDED, /* its end was found; `ended` follows */
+    ADOPTED_LOST,  /* `ended` with RUN_END_LOST follows */
+    ADOPTED_MAX,
+};
+/* `boot_id`: of the boot in which it was started, as the store has it. If the shim of a lost run is
+ * dead but processes of its cgroup are not, they are killed first. */
+enum adopted executor_adopt(struct executor *ex, struct run_key run, const char *folder,
+                            const char *boot_id);
+
+/* Looks at every run folder once. `known` says whether the store has that run. Dead folders that it
+ * does not know are removed; living ones are watched and reported as external. */
+struct executor_sweep {
+    bool (*known)(void *ctx, const char *task, uint32_t attempt);
+    void (*external)(void *ctx, const char *task, uint32_t attempt, const struct run_started *who);
+    void (*external_ended)(void *ctx, const char *task, uint32_t attempt); /* later */
+    void *ctx;
+    uint32_t removed; /* counted by the sweep */
+};
+int executor_sweep(struct executor *ex, struct executor_sweep *sweep, struct error *err);
+
+/* Removes the folders of a task that is not kept any more: a few at a time, aside. */
+void executor_forget(struct executor *ex, const char *task);
+
+uint32_t executor_live(const struct executor *ex); /* how many it watches */
+const char *executor_boot_id(const struct executor *ex);
+const char *executor_host(const struct executor *ex);
+
+/* What the kernel lets us do, probed once. */
+struct executor_feature {
+    const char *name; /* "cgroup.kill" "pidfd" "memory.max" "hole punching" … */
+    bool there;
+    const char *instead; /* what is done without it */
+    const char *fix;     /* what a person can do; or NULL */
+};
+size_t executor_features(const struct executor *ex, const struct executor_feature **ret);

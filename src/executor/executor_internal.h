@@ -1,0 +1,33 @@
+/* executor_internal.h: what an implementation of the executor is.
+ *
+ * Adding one (Slurm)
+ *   1. NAME.c with its `const struct executor_backend` and executor_NAME_new
+ *   2. it fills struct executor; callers reach it through executor.c alone
+ *   3. the tests of tests/run/ that are not about processes run on it too */
+#pragma once
+
+#include "executor/executor.h"
+
+#define EXECUTOR_FEATURES_MAX 16
+
+struct executor_backend {
+    int (*start)(struct executor *ex, struct run_key run, const char *folder,
+                 const struct run_spec *spec, struct error *err);
+    int (*stop)(struct executor *ex, struct run_key run, enum stop_how how);
+    enum adopted (*adopt)(struct executor *ex, struct run_key run, const char *folder,
+                          const char *boot_id);
+    int (*sweep)(struct executor *ex, struct executor_sweep *sweep, struct error *err);
+    void (*forget)(struct executor *ex, const char *task);
+    void (*free)(struct executor *ex); /* frees `ex` too */
+};
+
+/* The part that all have; an implementation's own struct begins with it. */
+struct executor {
+    const struct executor_backend *backend;
+    struct executor_events events;
+    uint32_t live;
+    char host[256];
+    char boot_id[40];
+    struct executor_feature features[EXECUTOR_FEATURES_MAX];
+    size_t feature_count;
+};

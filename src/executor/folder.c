@@ -1,0 +1,49 @@
+/* folder.c: reads folders with the kernel's own list. readdir would take and give back 32 kB for each,
+ * which is most of the time when there are a hundred thousand of them. */
+#include "executor/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* As the kernel fills it. */
+struct entry {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t size;
+    uint8_t type;
+    char name[];
+};
+
+int folder_open(struct folder *folder, int parent, const char *name) {
+    folder->size = folder->at = 0;
+    folder->fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return folder->fd < 0 ? -errno : 0;
+}
+
+const char *folder_next(struct folder *folder) {
+    for (;;) {
+        if (folder->at >= folder->size) {
+            long size = folder->fd < 0 ? 0
+                                       : syscall(SYS_getdents64, folder->fd, folder->list,
+                                                 sizeof(folder->list));
+            if (size <= 0)
+                return NULL;
+            folder->size = (size_t)size;
+            folder->at = 0;
+        }
+        const struct entry *entry = (const struct entry *)(folder->list + folder->at);
+        folder->at += entry->size;
+        if (strcmp(entry->name, ".") != 0 && strcmp(entry->name, "..") != 0)
+            return entry->name;
+    }
+}
+
+void folder_close(struct folder *folder) {
+    if (folder->fd >= 0)
+        close(folder->fd);
+    folder->fd = -1;
+}

@@ -1,0 +1,294 @@
+/* local.c: starts runs on this host, and stops them.
+ *
+ * A start is a folder, a locked file and one posix_spawn. From the moment the shim has the lock nobody
+ * needs this process any more: if it dies on the next line, the run goes on and is found again. */
+#include "executor/local.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "os/files.h"
+#include "rundir/remove.h"
+
+#define LOW_DESCRIPTORS 10 /* ours stay above: the shim's numbers must be free */
+
+static void fd_close(const int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+}
+
+/* --- the table of runs ----------------------------------------------------------------------- */
+
+static uint64_t key_hash(const struct run_key *key) {
+    return hash_mix(hash_u64(key->task), key->attempt);
+}
+
+static bool key_same(const void *ctx, uint32_t handle, const void *key) {
+    const struct local *ex = ctx;
+    const struct run_key *wanted = key, *has = &ex->runs[handle]->key;
+    return wanted->task == has->task && wanted->attempt == has->attempt;
+}
+
+struct local_run *local_find(const struct local *ex, struct run_key key) {
+    uint32_t index = id_map_find(&ex->by_key, key_hash(&key), &key);
+    return index ? ex->runs[index] : NULL;
+}
+
+struct local_run *local_run_new(struct local *ex, struct run_key key, const char *folder) {
+    struct local_run *run = xcalloc(1, sizeof(*run));
+    run->ex = ex;
+    run->key = key;
+    run->folder = xstrdup(folder);
+    run->pidfd = -1;
+    run->lock_watch = -1;
+    run->generation = ++ex->generation;
+    if (ex->free_count > 0) {
+        run->index = ex->free_indexes[--ex->free_count];
+    } else {
+        run->index = (uint32_t)(ex->run_count ? ex->run_count : 1);
+        ex->run_count = run->index + 1;
+        ex->runs = xgrow(ex->runs, &ex->run_capacity, ex->run_count, sizeof(struct local_run *));
+        ex->runs[0] = NULL;
+    }
+    ex->runs[run->index] = run;
+    if (key.task != 0)
+        id_map_add(&ex->by_key, key_hash(&key), run->index);
+    ex->base.live++;
+    return run;
+}
+
+static void unlink_pending(struct local_run *run) {
+    for (struct local_run **at = &run->ex->pending; *at; at = &(*at)->next) {
+        if (*at == run) {
+            *at = run->next;
+            return;
+        }
+    }
+}
+
+void local_run_free(struct local_run *run) {
+    struct local *ex = run->ex;
+    if (run->state != LOCAL_WATCHED)
+        unlink_pending(run);
+    if (run->key.task != 0)
+        id_map_remove(&ex->by_key, key_hash(&run->key), &run->key);
+    ex->runs[run->index] = NULL;
+    ex->free_indexes =
+        xgrow(ex->free_indexes, &ex->free_capacity, ex->free_count + 1, sizeof(uint32_t));
+    ex->free_indexes[ex->free_count++] = run->index;
+    if (run->lock_watch >= 0)
+        (void)inotify_rm_watch(ex->inotify, run->lock_watch);
+    loop_unwatch(ex->loop, run->watch);
+    fd_close(&run->pidfd);
+    free(run->folder);
+    free(run->external_task);
+    free(run->old_cgroup);
+    free(run);
+    ex->base.live--;
+}
+
+/* --- start and stop -------------------------------------------------------------------------- */
+
+static void handle_text(const struct local_run *run, char *out, size_t size) {
+    (void)snprintf(out, size, "%u.%u", run->index, run->generation);
+}
+
+/* Nothing ran: what was made for it goes again. */
+static void undo_start(struct local_run *run) {
+    struct local *ex = run->ex;
+    unsigned budget = UINT_MAX;
+    (void)remove_tree_at(ex->root, run->folder, &budget);
+    cgroup_give_back(ex->cgroups, TAKE_PTR(run->slot));
+    local_run_free(run);
+}
+
+static int start_shim(struct local_run *run, const struct run_spec *spec, int dir, pid_t *ret_pid,
+                      struct error *err) {
+    _cleanup_(fd_close) int lock = -1;
+    char handle[32];
+    int r = rundir_lock_at(dir, &lock, err);
+    if (r < 0)
+        return r;
+    handle_text(run, handle, sizeof(handle));
+    return spawn_shim(run->ex, spec->run, handle, (const int[]){ dir, lock }, ret_pid, err);
+}
+
+static int local_start(struct executor *base, struct run_key key, const char *folder,
+                       const struct run_spec *spec, struct error *err) {
+    struct local *ex = local_of(base);
+    if (local_find(ex, key))
+        return error_set(err, -EEXIST, "run '%s' is already there", spec->run);
+    struct run_spec full = *spec;
+    struct cgroup_slot *slot = cgroup_take(ex->cgroups);
+    full.cgroup = slot ? slot->path : NULL;
+    if (slot)
+        slot->spoiled = spec->memory_max > 0 || spec->processes_max > 0;
+    int dir = -1;
+    int r = rundir_create_at(ex->root, folder, &full, &dir, err);
+    if (r < 0) {
+        cgroup_give_back(ex->cgroups, slot);
+        return r;
+    }
+    struct local_run *run = local_run_new(ex, key, folder);
+    run->slot = slot;
+    r = start_shim(run, spec, dir, &run->shim, err);
+    close(dir);
+    if (r < 0) {
+        undo_start(run);
+        return r;
+    }
+    /* It runs. From here on nothing may fail: who cannot be watched now is looked for later. */
+    int pidfd = (int)syscall(SYS_pidfd_open, run->shim, 0);
+    if (pidfd < 0 || local_watch_shim(run, pidfd, NULL) < 0)
+        local_set_pending(run, LOCAL_HIDDEN);
+    return 0;
+}
+
+static int local_stop(struct executor *base, struct run_key key, enum stop_how how) {
+    struct local_run *run = local_find(local_of(base), key);
+    if (!run || run->state == LOCAL_OVER || run->state == LOCAL_DYING)
+        return -ENOENT;
+    local_signal(run, how);
+    return 0;
+}
+
+static void local_forget(struct executor *base, const char *task) {
+    struct local *ex = local_of(base);
+    size_t length = strlen(task);
+    for (size_t i = 1; i < ex->run_count; i++)
+        if (ex->runs[i] && strncmp(ex->runs[i]->folder, task, length) == 0
+            && ex->runs[i]->folder[length] == '/')
+            return; /* somebody lives there: the sweep of the next start takes it */
+    (void)trash_throw(ex->trash, task);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static void local_free(struct executor *base) {
+    struct local *ex = local_of(base);
+    for (size_t i = 1; i < ex->run_count; i++) {
+        if (ex->runs[i]) {
+            if (ex->runs[i]->slot) { /* its run goes on in it */
+                free(ex->runs[i]->slot->path);
+                free(ex->runs[i]->slot);
+            }
+            local_run_free(ex->runs[i]);
+        }
+    }
+    loop_unwatch(ex->loop, ex->pipe_watch);
+    loop_unwatch(ex->loop, ex->inotify_watch);
+    loop_timer_free(ex->loop, ex->pending_timer);
+    (void)trash_free(ex->trash);
+    (void)cgroup_pool_free(ex->cgroups);
+    const int fds[] = {
+        ex->root, ex->null_in, ex->null_out, ex->pipe_in, ex->pipe_out, ex->inotify
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+        fd_close(&fds[i]);
+    id_map_finish(&ex->by_key);
+    free(ex->runs);
+    free(ex->free_indexes);
+    free(ex->root_path);
+    free(ex->root_given);
+    free(ex->shim_path);
+    free(ex);
+}
+
+static const struct executor_backend local_backend = {
+    .start = local_start,
+    .stop = local_stop,
+    .adopt = local_adopt,
+    .sweep = local_sweep,
+    .forget = local_forget,
+    .free = local_free,
+};
+
+static int open_high(const char *path, int flags, int *ret_fd, struct error *err) {
+    _cleanup_(fd_close) int fd = open(path, flags | O_CLOEXEC);
+    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
+    if (high < 0)
+        return error_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+    *ret_fd = high;
+    return 0;
+}
+
+static int open_root(struct local *ex, const char *root, struct error *err) {
+    if (mkdir(root, 0700) < 0 && errno != EEXIST)
+        return error_set(err, -errno, "cannot make folder '%s': %s", root, strerror(errno));
+    ex->root_path = realpath(root, NULL);
+    if (!ex->root_path)
+        return error_set(err, -errno, "cannot open '%s': %s", root, strerror(errno));
+    return open_high(ex->root_path, O_RDONLY | O_DIRECTORY, &ex->root, err);
+}
+
+static int read_identity(struct local *ex, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    int r = file_read("/proc/sys/kernel/random/boot_id", 256, &text, err);
+    if (r < 0)
+        return r;
+    (void)snprintf(ex->base.boot_id, sizeof(ex->base.boot_id), "%.*s",
+                   (int)strcspn(strbuf_text(&text), "\n"), strbuf_text(&text));
+    if (gethostname(ex->base.host, sizeof(ex->base.host) - 1) < 0)
+        (void)snprintf(ex->base.host, sizeof(ex->base.host), "localhost");
+    return 0;
+}
+
+static int check_shim(const char *path, struct error *err) {
+    if (access(path, X_OK) == 0)
+        return 0;
+    return error_set(err, -errno, "cannot run the shim '%s': %s; install it beside the daemon",
+                     path, strerror(errno));
+}
+
+int executor_local_new(struct loop *loop, const struct executor_options *options,
+                       const struct executor_events *events, struct executor **ret,
+                       struct error *err) {
+    assert(loop && options->root && options->shim_path && events->started && events->validating
+           && events->ended);
+    struct local *ex = xcalloc(1, sizeof(*ex));
+    ex->base.backend = &local_backend;
+    ex->base.events = *events;
+    ex->loop = loop;
+    ex->root = ex->null_in = ex->null_out = ex->pipe_in = ex->pipe_out = ex->inotify = -1;
+    ex->root_given = xstrdup(options->root);
+    ex->shim_path = xstrdup(options->shim_path);
+    id_map_init(&ex->by_key, key_same, ex);
+    ex->pending_timer = loop_timer_new(loop, local_pending_due, ex);
+    int r = check_shim(ex->shim_path, err);
+    if (r >= 0)
+        r = open_root(ex, options->root, err);
+    if (r >= 0)
+        r = open_high("/dev/null", O_RDONLY, &ex->null_in, err);
+    if (r >= 0)
+        r = open_high("/dev/null", O_WRONLY, &ex->null_out, err);
+    if (r >= 0)
+        r = read_identity(ex, err);
+    if (r >= 0)
+        r = local_open_pipe(ex, err);
+    if (r >= 0) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "sluice-%08" PRIx32,
+                       (uint32_t)hash_bytes(ex->root_path, strlen(ex->root_path)));
+        ex->cgroups = cgroup_pool_new(name, options->use_cgroup);
+        ex->trash = trash_new(loop, ex->root, &ex->base.live);
+        r = features_probe(ex, err);
+    }
+    if (r < 0) {
+        local_free(&ex->base);
+        return r;
+    }
+    *ret = &ex->base;
+    return 0;
+}

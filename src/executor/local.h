@@ -1,0 +1,135 @@
+/* local.h: runs on this host, each under its shim. Private to executor/.
+ *
+ *   local.c        makes the executor, starts and stops
+ *   local_watch.c  hears from shims (one pipe for all of them) and notices their ends (a pidfd each)
+ *   local_adopt.c  finds runs again after a restart; sweeps
+ *   local_lost.c   kills what a dead shim has left
+ *   spawn.c        posix_spawn of a shim
+ *   trash.c        deletes folders, a little at a time
+ *   cgroup.c       slots;  features.c  what the kernel can */
+#pragma once
+
+#include "base/id_map.h"
+#include "executor/cgroup.h"
+#include "executor/executor_internal.h"
+#include "os/loop.h"
+
+struct trash;
+
+enum local_state {
+    LOCAL_WATCHED, /* its shim has a pidfd */
+    LOCAL_HIDDEN,  /* the lock is held, by whom is not known yet */
+    LOCAL_OVER,    /* `end` is known, to be told in the next round */
+    LOCAL_DYING,   /* the shim is dead, what it has left is being killed */
+};
+
+struct local_run {
+    struct local *ex;
+    uint32_t index; /* in ex->runs */
+    uint32_t generation;
+    enum local_state state;
+    struct run_key key;
+    char *folder;
+    /* Runs that only the sweep has found: told by name. NULL: one of ours. */
+    char *external_task;
+    uint32_t external_attempt;
+
+    pid_t shim;
+    int pidfd;
+    struct loop_watch *watch;
+    struct cgroup_slot *slot; /* of our pool */
+    char *old_cgroup;         /* of an earlier daemon; or NULL */
+    bool told_started, told_validating;
+    bool stop_asked; /* before there was somebody to ask */
+    enum stop_how stop_how;
+    struct run_started who; /* adopted runs only */
+    int lock_watch;         /* inotify on its lock file; -1: none */
+    bool has_end;           /* recorded by its shim; else `end` is what we conclude */
+    struct run_end end;
+    time_ms give_up_at;     /* LOCAL_DYING: steady clock; 0: not set */
+    struct local_run *next; /* in ex->pending */
+};
+
+struct local {
+    struct executor base; /* first */
+    struct loop *loop;
+    int root;
+    char *root_path, *root_given, *shim_path; /* given: as the runs see it */
+    int null_in, null_out;
+    int pipe_in, pipe_out; /* from the shims to us */
+    struct loop_watch *pipe_watch;
+    char line[2 * RUN_RECORD_MAX]; /* of the pipe: what is not whole yet */
+    size_t line_length;
+
+    struct local_run **runs; /* by index; [0] unused, NULL: free */
+    size_t run_count, run_capacity;
+    uint32_t *free_indexes;
+    size_t free_count, free_capacity;
+    uint32_t generation;
+    struct id_map by_key;
+
+    struct local_run *pending; /* everybody who is not LOCAL_WATCHED */
+    struct loop_timer *pending_timer;
+    time_ms pending_delay; /* until they are looked at again; rises while nothing happens */
+    int inotify;           /* on lock files of adopted runs; -1: not opened yet */
+    struct loop_watch *inotify_watch;
+    struct executor_sweep sweep; /* whom to tell of external runs */
+    struct cgroup_pool *cgroups;
+    struct trash *trash;
+};
+
+static inline struct local *local_of(struct executor *ex) {
+    return (struct local *)ex;
+}
+
+/* --- local.c --------------------------------------------------------------------------------- */
+
+struct local_run *local_run_new(struct local *ex, struct run_key key, const char *folder);
+void local_run_free(struct local_run *run); /* nobody is told */
+struct local_run *local_find(const struct local *ex, struct run_key key);
+
+/* --- local_watch.c --------------------------------------------------------------------------- */
+
+int local_open_pipe(struct local *ex, struct error *err);
+/* `pidfd` becomes the run's. */
+int local_watch_shim(struct local_run *run, int pidfd, struct error *err);
+void local_signal(struct local_run *run, enum stop_how how);
+/* Looked at again in the next round, and then every few milliseconds. */
+void local_set_pending(struct local_run *run, enum local_state state);
+void local_pending_due(void *ctx);
+void local_tell_started(struct local_run *run, time_ms at); /* once */
+void local_tell_validating(struct local_run *run);          /* once */
+/* What became of a run whose shim is gone: `end` is read or concluded. */
+void local_conclude(struct local_run *run);
+
+/* --- local_adopt.c --------------------------------------------------------------------------- */
+
+enum adopted local_adopt(struct executor *ex, struct run_key key, const char *folder,
+                         const char *boot_id);
+int local_sweep(struct executor *ex, struct executor_sweep *sweep, struct error *err);
+/* Looks for who holds the lock. Afterwards the run is watched, over, dying, or still hidden. */
+void local_unhide(struct local_run *run);
+
+/* --- local_lost.c ---------------------------------------------------------------------------- */
+
+/* Kills what a dead shim has left. true: nothing is left. */
+bool local_kill_rest(struct local_run *run);
+
+/* --- spawn.c --------------------------------------------------------------------------------- */
+
+/* Starts the shim with the two descriptors; the caller keeps and closes them. */
+int spawn_shim(struct local *ex, const char *run, const char *handle, const int fds[2],
+               pid_t *ret_pid, struct error *err);
+
+/* --- features.c ------------------------------------------------------------------------------ */
+
+int features_probe(struct local *ex, struct error *err);
+
+/* --- trash.c --------------------------------------------------------------------------------- */
+
+/* `live`: how many runs there are; while there are some it goes slowly. */
+struct trash *trash_new(struct loop *loop, int root, const uint32_t *live);
+struct trash *
+trash_free(struct trash *trash); /* what is not deleted yet is found by the next one */
+/* Moves it aside at once, so that the name is free; deletes it later. */
+int trash_throw(struct trash *trash, const char *name);

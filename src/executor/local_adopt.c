@@ -1,0 +1,235 @@
+/* local_adopt.c: finds runs again that an earlier daemon has started.
+ *
+ * Alive is asked before ended: a shim writes its end before it lets go of the lock, so a free lock and no
+ * end means lost. Asked the other way round, a run that ends between the two looks would be called
+ * lost. "Cannot say" is never taken for dead: such a run is looked at again. */
+#include "executor/local.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+#include "executor/folder.h"
+#include "executor/proc.h"
+
+static void fd_close(const int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+}
+
+/* --- checks that began before us ------------------------------------------------------------- */
+
+static void lock_changed(void *ctx, int fd, unsigned events) {
+    struct local *ex = ctx;
+    (void)events;
+    _Alignas(struct inotify_event) char text[4096];
+    ssize_t got;
+    while ((got = read(fd, text, sizeof(text))) > 0) {
+        for (ssize_t at = 0; at < got;) {
+            const struct inotify_event *event = (const struct inotify_event *)(text + at);
+            at += (ssize_t)(sizeof(*event) + event->len);
+            for (size_t i = 1; i < ex->run_count; i++) {
+                struct local_run *run = ex->runs[i];
+                struct run_started who;
+                if (!run || run->lock_watch != event->wd
+                    || rundir_read_started(ex->root_path, run->folder, &who, NULL) < 0)
+                    continue;
+                if (who.command > 0)
+                    local_tell_started(run, who.at);
+                if (who.validating)
+                    local_tell_validating(run);
+                break;
+            }
+        }
+    }
+}
+
+/* An adopted shim has no pipe to us; what it says is in its lock file too. */
+static void watch_lock(struct local_run *run) {
+    struct local *ex = run->ex;
+    if (ex->inotify < 0) {
+        ex->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        if (ex->inotify < 0
+            || loop_watch(ex->loop, ex->inotify, LOOP_READ, lock_changed, ex, &ex->inotify_watch)
+                   < 0)
+            return;
+    }
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/%s/lock", ex->root_path, run->folder);
+    run->lock_watch = inotify_add_watch(ex->inotify, path.text, IN_MODIFY);
+}
+
+/* --- one run --------------------------------------------------------------------------------- */
+
+/* The cgroup of its spec, if it is one that a daemon of this root has made: the file could have been
+ * changed by the command itself, and everybody in that cgroup may be killed. */
+static char *read_cgroup(const struct local *ex, int dir) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (rundir_read_cgroup_at(dir, &path, NULL) < 0 || path.length == 0
+        || !cgroup_is_ours(ex->cgroups, path.text))
+        return NULL;
+    return strbuf_take(&path);
+}
+
+static void set_over(struct local_run *run, bool same_boot) {
+    local_conclude(run);
+    run->state = run->has_end || !same_boot ? LOCAL_OVER : LOCAL_DYING;
+}
+
+/* Is the process that the lock file names the one that wrote it? The lock must be held after the
+ * pidfd was opened: then the pidfd is of somebody who has lived all the time in between. */
+static int open_shim(const struct local_run *run, int dir) {
+    int pidfd = (int)syscall(SYS_pidfd_open, run->who.shim, 0);
+    if (pidfd < 0)
+        return -1;
+    uint64_t since = 0;
+    if (proc_since(run->who.shim, &since) && since == run->who.shim_since
+        && rundir_is_locked_at(dir) > 0)
+        return pidfd;
+    close(pidfd);
+    return -1;
+}
+
+void local_unhide(struct local_run *run) {
+    struct local *ex = run->ex;
+    _cleanup_(fd_close) int dir = -1;
+    if (rundir_open_at(ex->root, run->folder, &dir, NULL) == -ENOENT
+        || (dir >= 0 && rundir_is_locked_at(dir) == 0)) {
+        set_over(run, true);
+        return;
+    }
+    if (dir < 0 || rundir_read_started_at(dir, &run->who, NULL) < 0)
+        return;
+    int pidfd = open_shim(run, dir);
+    if (pidfd < 0 || local_watch_shim(run, pidfd, NULL) < 0)
+        return;
+    run->shim = run->who.shim;
+    watch_lock(run);
+    /* Read again: it may have changed before the file was watched. */
+    if (rundir_read_started_at(dir, &run->who, NULL) < 0)
+        return;
+    if (run->who.command > 0)
+        local_tell_started(run, run->who.at);
+    if (run->who.validating)
+        local_tell_validating(run);
+}
+
+enum adopted local_adopt(struct executor *base, struct run_key key, const char *folder,
+                         const char *boot_id) {
+    struct local *ex = local_of(base);
+    if (local_find(ex, key))
+        return ADOPTED_ALIVE;
+    struct local_run *run = local_run_new(ex, key, folder);
+    bool same_boot = *boot_id == '\0' || strcmp(boot_id, base->boot_id) == 0;
+    _cleanup_(fd_close) int dir = -1;
+    int r = rundir_open_at(ex->root, folder, &dir, NULL);
+    int locked = dir >= 0 ? rundir_is_locked_at(dir) : 0;
+    if (dir >= 0 && same_boot)
+        run->old_cgroup = read_cgroup(ex, dir);
+    if (same_boot && (locked != 0 || (r < 0 && r != -ENOENT && r != -ENOTDIR && r != -EINVAL))) {
+        local_set_pending(run, LOCAL_HIDDEN);
+        return ADOPTED_ALIVE;
+    }
+    if (dir >= 0)
+        (void)rundir_read_started_at(dir, &run->who, NULL);
+    run->shim = run->who.shim;
+    set_over(run, same_boot);
+    bool ended = run->has_end;
+    local_set_pending(run, run->state);
+    return ended ? ADOPTED_ENDED : ADOPTED_LOST;
+}
+
+/* --- all of them ----------------------------------------------------------------------------- */
+
+/* 1: the folder is not needed any more */
+static int sweep_run(struct local *ex, const char *task, uint32_t attempt) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    rundir_name(&folder, task, attempt);
+    _cleanup_(fd_close) int dir = -1;
+    if (rundir_open_at(ex->root, folder.text, &dir, NULL) < 0)
+        return 0;
+    int locked = rundir_is_locked_at(dir);
+    if (locked <= 0)
+        return locked == 0;
+    struct run_started who = { 0 };
+    (void)rundir_read_started_at(dir, &who, NULL);
+    struct local_run *run = local_run_new(ex, (struct run_key){ 0 }, folder.text);
+    run->external_task = xstrdup(task);
+    run->external_attempt = attempt;
+    run->old_cgroup = read_cgroup(ex, dir);
+    local_set_pending(run, LOCAL_HIDDEN);
+    if (ex->sweep.external)
+        ex->sweep.external(ex->sweep.ctx, task, attempt, &who);
+    return 0;
+}
+
+static bool parse_attempt(const char *name, uint32_t *ret_attempt) {
+    int64_t number = 0;
+    if (number_parse_int(name, &number, NULL) < 0 || number < 0 || number > UINT32_MAX
+        || *name == '+' || *name == '-')
+        return false;
+    *ret_attempt = (uint32_t)number;
+    return true;
+}
+
+static bool is_watched(const struct local *ex, const char *task, uint32_t attempt) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    rundir_name(&folder, task, attempt);
+    for (size_t i = 1; i < ex->run_count; i++)
+        if (ex->runs[i] && strcmp(ex->runs[i]->folder, folder.text) == 0)
+            return true;
+    return false;
+}
+
+static void sweep_task(struct local *ex, const char *task, struct executor_sweep *sweep) {
+    struct folder attempts;
+    (void)folder_open(&attempts, ex->root, task);
+    bool thrown = false;
+    for (const char *name; (name = folder_next(&attempts));) {
+        uint32_t attempt;
+        if (!parse_attempt(name, &attempt) || sweep->known(sweep->ctx, task, attempt)
+            || is_watched(ex, task, attempt) || !sweep_run(ex, task, attempt))
+            continue;
+        _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+        rundir_name(&folder, task, attempt);
+        if (trash_throw(ex->trash, folder.text) == 0) {
+            sweep->removed++;
+            thrown = true;
+        }
+    }
+    folder_close(&attempts);
+    if (thrown)
+        (void)unlinkat(ex->root, task, AT_REMOVEDIR); /* if that was all */
+}
+
+static bool cgroup_used_by_run(void *ctx, const char *path) {
+    const struct local *ex = ctx;
+    for (size_t i = 1; i < ex->run_count; i++)
+        if (ex->runs[i] && ex->runs[i]->old_cgroup && strcmp(ex->runs[i]->old_cgroup, path) == 0)
+            return true;
+    return false;
+}
+
+int local_sweep(struct executor *base, struct executor_sweep *sweep, struct error *err) {
+    struct local *ex = local_of(base);
+    ex->sweep = *sweep;
+    struct folder tasks;
+    int r = folder_open(&tasks, AT_FDCWD, ex->root_path);
+    if (r < 0)
+        return error_set(err, r, "cannot read folder '%s': %s", ex->root_path, strerror(-r));
+    for (const char *name; (name = folder_next(&tasks));)
+        if (name[0] != '.')
+            sweep_task(ex, name, sweep);
+    folder_close(&tasks);
+    cgroup_sweep(ex->cgroups, cgroup_used_by_run, ex);
+    return 0;
+}

@@ -1,0 +1,125 @@
+/* proc.c: processes that a dead shim has left, found without a cgroup.
+ *
+ * By session: its number is not given to another process while somebody is in it. So if nobody has the
+ * number as its own, everybody who has it as session is of the old one.
+ * By environment: who has made a session of its own still has the TMPDIR of the run that it was born in,
+ * unless it took care to lose it. */
+#include "executor/proc.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "executor/folder.h"
+#include "os/files.h"
+
+#define ENVIRONMENT_MAX (4u << 20)
+
+struct stat_fields {
+    char state;
+    pid_t session;
+    uint64_t since;
+};
+
+static bool read_stat(pid_t pid, struct stat_fields *ret) {
+    char path[64], text[1024];
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t size = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (size <= 0)
+        return false;
+    text[size] = '\0';
+    /* The name is in parentheses and may hold anything. */
+    const char *rest = strrchr(text, ')');
+    int session = 0;
+    unsigned long long since = 0;
+    char state = 0;
+    if (!rest
+        || sscanf(rest + 1,
+                  " %c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d"
+                  " %*d %llu",
+                  &state, &session, &since)
+               != 3)
+        return false;
+    *ret = (struct stat_fields){ .state = state, .session = session, .since = since };
+    return true;
+}
+
+bool proc_since(pid_t pid, uint64_t *ret_since) {
+    struct stat_fields fields;
+    if (!read_stat(pid, &fields))
+        return false;
+    *ret_since = fields.since;
+    return true;
+}
+
+/* --- killing --------------------------------------------------------------------------------- */
+
+struct wanted {
+    pid_t session;        /* 0: any */
+    const char *variable; /* NULL: any */
+};
+
+/* The environment that it was started with; unreadable for processes of others. */
+static bool has_variable(pid_t pid, const char *variable) {
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (file_read(path, ENVIRONMENT_MAX, &text, NULL) < 0)
+        return false;
+    for (size_t at = 0; at < text.length; at += strlen(text.text + at) + 1)
+        if (strcmp(text.text + at, variable) == 0)
+            return true;
+    return false;
+}
+
+static bool is_wanted(pid_t pid, const struct wanted *wanted) {
+    struct stat_fields fields;
+    if (!read_stat(pid, &fields) || fields.state == 'Z')
+        return false;
+    return wanted->variable ? has_variable(pid, wanted->variable)
+                            : fields.session == wanted->session;
+}
+
+/* Held by a pidfd and looked at again before the signal, so that nobody else gets it. */
+static bool kill_if_wanted(pid_t pid, const struct wanted *wanted) {
+    if (pid <= 1 || pid == getpid() || !is_wanted(pid, wanted))
+        return false;
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    bool still = pidfd >= 0 && is_wanted(pid, wanted)
+                 && syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) == 0;
+    if (pidfd >= 0)
+        close(pidfd);
+    return still;
+}
+
+static unsigned kill_all(const struct wanted *wanted) {
+    struct folder processes;
+    (void)folder_open(&processes, AT_FDCWD, "/proc");
+    unsigned count = 0;
+    for (const char *name; (name = folder_next(&processes));)
+        if (isdigit((unsigned char)name[0]))
+            count += kill_if_wanted((pid_t)strtol(name, NULL, 10), wanted);
+    folder_close(&processes);
+    return count;
+}
+
+unsigned proc_kill_marked(const char *variable) {
+    return kill_all(&(struct wanted){ .variable = variable });
+}
+
+unsigned proc_kill_session(pid_t leader) {
+    struct stat_fields fields;
+    if (leader <= 1 || (read_stat(leader, &fields) && fields.state != 'Z'))
+        return 0;
+    return kill_all(&(struct wanted){ .session = leader });
+}

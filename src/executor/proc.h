@@ -1,0 +1,16 @@
+/* proc.h: what the daemon wants to know of a process. Private to executor/. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* When it was started, in clock ticks since boot: with its number, who it is for ever. */
+bool proc_since(pid_t pid, uint64_t *ret_since);
+
+/* KILL for everybody who was started with this variable ("NAME=value"). How many there were. */
+unsigned proc_kill_marked(const char *variable);
+
+/* KILL for everybody in the session of a leader that is dead. How many there were; 0 also when the
+ * leader lives (then the number belongs to somebody else by now). */
+unsigned proc_kill_session(pid_t leader);

@@ -1,0 +1,71 @@
+/* spawn.c: a shim with nothing of the daemon's but three descriptors.
+ *
+ * posix_spawn, never fork: the daemon may be large, and copying its page tables would stop the loop.
+ * All signals are blocked in the shim from its first instruction on, so a stop that comes early is
+ * kept until the shim asks for it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "executor/local.h"
+
+#define FIRST_FREE 6 /* the shim's own are below */
+
+/* A descriptor that no dup2 of the list below overwrites. */
+static int above(int fd, int *ret_made) {
+    *ret_made = -1;
+    if (fd >= FIRST_FREE)
+        return fd;
+    return *ret_made = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
+}
+
+static int add_files(posix_spawn_file_actions_t *actions, const struct local *ex, int folder,
+                     int lock) {
+    const int wanted[] = { ex->null_in, ex->null_out, ex->null_out, folder, lock, ex->pipe_out };
+    int error = 0;
+    for (int i = 0; error == 0 && i < (int)ARRAY_SIZE(wanted); i++)
+        error = posix_spawn_file_actions_adddup2(actions, wanted[i], i);
+    return error ? error : posix_spawn_file_actions_addclosefrom_np(actions, FIRST_FREE);
+}
+
+static int set_attributes(posix_spawnattr_t *attributes) {
+    sigset_t all;
+    sigfillset(&all);
+    int error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK
+                                                         | POSIX_SPAWN_SETSIGDEF);
+    error = error ? error : posix_spawnattr_setsigmask(attributes, &all);
+    return error ? error : posix_spawnattr_setsigdefault(attributes, &all);
+}
+
+int spawn_shim(struct local *ex, const char *run, const char *handle, const int fds[2],
+               pid_t *ret_pid, struct error *err) {
+    const char *const argv[] = { "sluice-shim", run, handle, NULL };
+    char *const environment[] = { NULL };
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int made[2];
+    int folder = above(fds[0], &made[0]), lock = above(fds[1], &made[1]);
+    pid_t pid = 0;
+    int error = folder < 0 || lock < 0 ? errno : posix_spawn_file_actions_init(&actions);
+    if (error == 0) {
+        (void)posix_spawnattr_init(&attributes);
+        error = add_files(&actions, ex, folder, lock);
+        error = error ? error : set_attributes(&attributes);
+        error = error ? error
+                      : posix_spawn(&pid, ex->shim_path, &actions, &attributes,
+                                    (char *const *)(uintptr_t)argv, environment);
+        (void)posix_spawnattr_destroy(&attributes);
+        (void)posix_spawn_file_actions_destroy(&actions);
+    }
+    for (int i = 0; i < 2; i++)
+        if (made[i] >= 0)
+            close(made[i]);
+    if (error != 0)
+        return error_set(err, -error, "cannot start the shim '%s': %s", ex->shim_path,
+                         strerror(error));
+    *ret_pid = pid;
+    return 0;
+}

@@ -1,0 +1,170 @@
+/* remove.c: a tree is deleted by descriptors, without heap and without trusting any name twice.
+ *
+ * Recursion has a fixed depth; what lies deeper is first moved up to the top of the tree, so a chain
+ * of ten thousand nested folders costs one rename each instead of a stack. The folder is read again
+ * from its beginning until a whole pass deletes nothing: readers may skip entries while others
+ * vanish. */
+#include "rundir/remove.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rundir/record.h"
+
+#define DEPTH_MAX  16
+#define LIST_BYTES 1024
+#define NAME_BYTES 64
+
+/* As the kernel fills it. */
+struct entry {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t size;
+    uint8_t type;
+    char name[];
+};
+
+struct removal {
+    int top; /* of the tree; -1: not opened yet */
+    dev_t device;
+    unsigned *budget;
+    bool deleted; /* something, in this pass */
+    int error;    /* the first; 0: none */
+};
+
+static void note_error(struct removal *removal, int error) {
+    if (removal->error == 0)
+        removal->error = -error;
+}
+
+static bool is_dot(const char *name) {
+    return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+}
+
+/* A folder of the same file system, or -1. */
+static int open_folder(int parent, const char *name, struct removal *removal) {
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES) { /* the owner's rights are missing; never so for root */
+        (void)fchmodat(parent, name, 0700, 0);
+        fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    }
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        note_error(removal, errno);
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    if (removal->top >= 0 && st.st_dev != removal->device) {
+        note_error(removal, EXDEV);
+        close(fd);
+        return -1;
+    }
+    removal->device = st.st_dev;
+    return fd;
+}
+
+/* Too deep: up to the top under a name that no other has. */
+static void move_up(int parent, const char *name, uint64_t inode, struct removal *removal) {
+    char above[NAME_BYTES];
+    struct record_out out = { .text = above, .size = sizeof(above) - 1 };
+    record_puts(&out, "deep-");
+    record_put_number(&out, (int64_t)(inode & INT64_MAX));
+    above[out.length] = '\0';
+    if (renameat(parent, name, removal->top, above) < 0)
+        note_error(removal, errno);
+    else
+        removal->deleted = true;
+}
+
+static void remove_inside(int dir, unsigned depth, struct removal *removal);
+
+/* true: gone */
+static bool remove_entry(int dir, const char *name, uint64_t inode, unsigned depth,
+                         struct removal *removal) {
+    int flags = 0;
+    for (int tries = 0; tries < 3; tries++) {
+        if (unlinkat(dir, name, flags) == 0 || errno == ENOENT) {
+            removal->deleted = true;
+            (*removal->budget)--;
+            return true;
+        }
+        if (errno == EISDIR || (errno == EPERM && flags == 0))
+            flags = AT_REMOVEDIR;
+        else if (errno == EACCES)
+            (void)fchmod(dir, 0700);
+        else
+            break;
+    }
+    if (errno != ENOTEMPTY && errno != EEXIST) {
+        note_error(removal, errno);
+        return false;
+    }
+    if (depth == DEPTH_MAX) {
+        move_up(dir, name, inode, removal);
+        return false;
+    }
+    int fd = open_folder(dir, name, removal);
+    if (fd < 0)
+        return false;
+    remove_inside(fd, depth + 1, removal);
+    close(fd);
+    if (*removal->budget == 0 || unlinkat(dir, name, AT_REMOVEDIR) < 0)
+        return false;
+    removal->deleted = true;
+    (*removal->budget)--;
+    return true;
+}
+
+static void remove_inside(int dir, unsigned depth, struct removal *removal) {
+    _Alignas(struct entry) char list[LIST_BYTES];
+    for (;;) {
+        long size = syscall(SYS_getdents64, dir, list, sizeof(list));
+        if (size < 0)
+            note_error(removal, errno);
+        if (size <= 0)
+            return;
+        for (long at = 0; at<size && * removal->budget> 0;) {
+            const struct entry *entry = (const struct entry *)(list + at);
+            if (!is_dot(entry->name))
+                (void)remove_entry(dir, entry->name, entry->inode, depth, removal);
+            at += entry->size;
+        }
+        if (*removal->budget == 0)
+            return;
+    }
+}
+
+// NOLINTNEXTLINE(readability-non-const-parameter): it is counted down through the struct
+int remove_tree_at(int parent, const char *name, unsigned *budget) {
+    struct removal removal = { .top = -1, .budget = budget };
+    if (*budget == 0)
+        return 1;
+    /* The usual case: an empty folder. */
+    if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+        return 0;
+    if (errno == ENOTDIR)
+        return unlinkat(parent, name, 0) == 0 || errno == ENOENT ? 0 : -errno;
+    removal.top = open_folder(parent, name, &removal);
+    if (removal.top < 0)
+        return removal.error == -ENOENT ? 0 : removal.error;
+    int r = 0;
+    do {
+        removal.deleted = false;
+        removal.error = 0;
+        (void)lseek(removal.top, 0, SEEK_SET);
+        remove_inside(removal.top, 1, &removal);
+        r = unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : -errno;
+    } while (r < 0 && removal.deleted && *budget > 0);
+    close(removal.top);
+    if (r == 0)
+        return 0;
+    return *budget == 0 ? 1 : (removal.error != 0 ? removal.error : r);
+}

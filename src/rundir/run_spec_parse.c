@@ -1,0 +1,198 @@
+/* run_spec_parse.c: takes a spec file apart, in place, without heap.
+ *
+ * The daemon that wrote it may be of another version: names that are not known are skipped, but a
+ * version outside of what this reader knows, a file that stops in the middle (no record `done` at its
+ * end) and a number that is none are refused: a run must never start half understood. */
+#include "rundir/rundir.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "rundir/record.h"
+
+struct parser {
+    struct run_spec *spec;
+    struct run_spec_words *words;
+    size_t args, envs, check_words;
+    int64_t version;
+    bool done;
+};
+
+/* Numbers that stand for themselves: name, where they go, bounds. */
+struct number_field {
+    const char *name;
+    size_t offset;
+    size_t size;
+    int64_t min, max;
+};
+
+#define FIELD(name, member, min, max)                                                              \
+    { name, offsetof(struct run_spec, member), sizeof(((struct run_spec *)0)->member), min, max }
+/* clang-format off */
+static const struct number_field number_fields[] = {
+    FIELD("timeout", command.timeout, 0, INT64_MAX),
+    FIELD("idle_timeout", idle_timeout, 0, INT64_MAX),
+    FIELD("grace", grace, 0, INT64_MAX),
+    FIELD("stop_signal", stop_signal, 1, 64),
+    FIELD("log_head", log_head, 0, INT64_MAX / 4),
+    FIELD("log_tail", log_tail, 0, INT64_MAX / 4),
+    FIELD("memory_max", memory_max, 0, INT64_MAX),
+    FIELD("processes_max", processes_max, 0, INT64_MAX),
+    FIELD("prompt", prompt_size, 0, INT64_MAX),
+    FIELD("nice", nice, -20, 19),
+    FIELD("oom_score_adj", oom_score_adj, -1000, 1000),
+};
+static const struct { const char *name; size_t offset; } text_fields[] = {
+    { "run", offsetof(struct run_spec, run) },
+    { "cwd", offsetof(struct run_spec, cwd) },
+    { "stdin", offsetof(struct run_spec, stdin_path) },
+    { "cgroup", offsetof(struct run_spec, cgroup) },
+};
+/* clang-format on */
+
+static int bad_value(const char *name, const char *value, struct error *err) {
+    return error_set(err, -EPROTO, "record '%.40s' of the spec has the value '%.80s'", name, value);
+}
+
+static int too_many(const char *what, unsigned most, struct error *err) {
+    return error_set(err, -E2BIG, "more than %u %s", most, what);
+}
+
+/* 1: it was one of these */
+static int take_number(struct parser *p, const char *name, const char *value, struct error *err) {
+    for (size_t i = 0; i < ARRAY_SIZE(number_fields); i++) {
+        const struct number_field *field = &number_fields[i];
+        if (strcmp(name, field->name) != 0)
+            continue;
+        int64_t number;
+        if (!record_number(value, field->min, field->max, &number))
+            return bad_value(name, value, err);
+        char *target = (char *)p->spec + field->offset;
+        int small = (int)number;
+        if (field->size == sizeof(small))
+            memcpy(target, &small, sizeof(small));
+        else
+            memcpy(target, &number, sizeof(number));
+        if (field->offset == offsetof(struct run_spec, prompt_size))
+            p->spec->prompt = ""; /* its text is in the file beside */
+        return 1;
+    }
+    return 0;
+}
+_Static_assert(sizeof(size_t) == sizeof(int64_t), "prompt_size is stored like the other numbers");
+
+static int take_text(struct parser *p, const char *name, const char *value) {
+    for (size_t i = 0; i < ARRAY_SIZE(text_fields); i++) {
+        if (strcmp(name, text_fields[i].name) != 0)
+            continue;
+        memcpy((char *)p->spec + text_fields[i].offset, &value, sizeof(value));
+        return 1;
+    }
+    return 0;
+}
+
+/* "check" with its time-out begins one, "check_arg" adds a word to the last. */
+static int take_check(struct parser *p, const char *name, const char *value, struct error *err) {
+    struct run_spec_words *words = p->words;
+    if (strcmp(name, "check") == 0) {
+        int64_t timeout;
+        if (!record_number(value, 0, INT64_MAX, &timeout))
+            return bad_value(name, value, err);
+        if (p->spec->check_count == RUN_CHECKS_MAX)
+            return too_many("checks", RUN_CHECKS_MAX, err);
+        if (p->spec->check_count > 0)
+            words->check_argv[p->check_words++] = NULL;
+        words->checks[p->spec->check_count++] = (struct run_command){
+            .argv = &words->check_argv[p->check_words],
+            .timeout = timeout,
+        };
+        return 1;
+    }
+    if (strcmp(name, "check_arg") != 0)
+        return 0;
+    if (p->spec->check_count == 0)
+        return bad_value(name, value, err);
+    /* A place stays for the NULL behind each check. */
+    if (p->check_words - (p->spec->check_count - 1) == RUN_ARGS_MAX)
+        return too_many("words in the checks", RUN_ARGS_MAX, err);
+    words->check_argv[p->check_words++] = value;
+    return 1;
+}
+
+static int take_word(struct parser *p, const char *name, const char *value, struct error *err) {
+    if (strcmp(name, "arg") == 0) {
+        if (p->args == RUN_ARGS_MAX)
+            return too_many("words in the command", RUN_ARGS_MAX, err);
+        p->words->argv[p->args++] = value;
+        return 1;
+    }
+    if (strcmp(name, "env") == 0) {
+        if (p->envs == RUN_ENV_MAX)
+            return too_many("variables in the environment", RUN_ENV_MAX, err);
+        p->words->env[p->envs++] = value;
+        return 1;
+    }
+    return take_check(p, name, value, err);
+}
+
+static int take_record(struct parser *p, const char *name, const char *value, struct error *err) {
+    if (p->version == 0) { /* the first record */
+        if (strcmp(name, "version") != 0
+            || !record_number(value, RUNDIR_OLDEST, RUNDIR_VERSION, &p->version))
+            return error_set(err, -EPROTO,
+                             "the spec is of version '%.20s', this shim reads %d to %d", value,
+                             RUNDIR_OLDEST, RUNDIR_VERSION);
+        return 0;
+    }
+    if (strcmp(name, "done") == 0) {
+        p->done = true;
+        return 0;
+    }
+    int r = take_word(p, name, value, err);
+    if (r == 0)
+        r = take_number(p, name, value, err);
+    if (r == 0)
+        r = take_text(p, name, value);
+    return r < 0 ? r : 0;
+}
+
+static int check_whole(const struct parser *p, struct error *err) {
+    const struct run_spec *spec = p->spec;
+    if (!p->done)
+        return error_set(err, -EPROTO, "the spec stops before its end");
+    if (p->args == 0 || !spec->run || !spec->cwd)
+        return error_set(err, -EPROTO, "the spec lacks the %s",
+                         p->args == 0 ? "command" : (!spec->run ? "run" : "cwd"));
+    for (size_t i = 0; i < spec->check_count; i++)
+        if (!spec->checks[i].argv[0])
+            return error_set(err, -EPROTO, "check %zu of the spec has no command", i);
+    return 0;
+}
+
+int run_spec_parse(const char *text, size_t size, struct run_spec_words *words,
+                   struct run_spec *ret, struct error *err) {
+    struct run_spec spec = { .stop_signal = SIGTERM };
+    struct parser p = { .spec = &spec, .words = words };
+    struct record_in in = { .at = text, .end = text + size };
+    const char *name, *value;
+    while (!p.done && record_next(&in, &name, &value)) {
+        int r = take_record(&p, name, value, err);
+        if (r < 0)
+            return r;
+    }
+    words->argv[p.args] = NULL;
+    words->env[p.envs] = NULL;
+    words->check_argv[p.check_words] = NULL;
+    spec.command.argv = words->argv;
+    spec.env = words->env;
+    spec.checks = words->checks;
+    int r = check_whole(&p, err);
+    if (r < 0)
+        return r;
+    *ret = spec;
+    return 0;
+}

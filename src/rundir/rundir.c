@@ -1,0 +1,230 @@
+/* rundir.c: makes and locks the folder of a run.
+ *
+ * Making it twice is refused: a folder that is already there belongs to a run that was started, and
+ * an attempt is started at most once, whatever the caller believes. */
+#include "rundir/rundir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDER_MAX 512 /* bytes of a folder's name below the root */
+
+static void fd_close(const int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+}
+
+static int set_errno(struct error *err, const char *what, const char *path) {
+    int code = errno;
+    return error_set(err, -code, "cannot %s '%s': %s", what, path, strerror(code));
+}
+
+void rundir_name(struct strbuf *out, const char *task, uint32_t attempt) {
+    strbuf_printf(out, "%s/%u", task, attempt);
+}
+
+/* Names come from the daemon, but a folder is never looked for outside of the root. */
+static int check_folder(const char *folder, struct error *err) {
+    const char *at = folder;
+    while (*at != '\0') {
+        size_t length = strcspn(at, "/");
+        if (length == 0 || *at == '.')
+            break;
+        at += length + (at[length] == '/' && at[length + 1] != '\0');
+    }
+    if (*folder == '\0' || *at != '\0' || strlen(folder) >= FOLDER_MAX)
+        return error_set(err, -EINVAL, "'%.80s' is no folder of a run (example: web-17/2)", folder);
+    return 0;
+}
+
+static int write_file(int dir, const char *name, const char *bytes, size_t size,
+                      struct error *err) {
+    _cleanup_(fd_close) int fd =
+        openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return set_errno(err, "write", name);
+    while (size > 0) {
+        ssize_t put = write(fd, bytes, size);
+        if (put < 0 && errno != EINTR)
+            return set_errno(err, "write", name);
+        if (put > 0) {
+            bytes += put;
+            size -= (size_t)put;
+        }
+    }
+    return 0;
+}
+
+static int make_parents(int root, const char *folder, struct error *err) {
+    char path[FOLDER_MAX];
+    for (const char *slash = strchr(folder, '/'); slash; slash = strchr(slash + 1, '/')) {
+        (void)snprintf(path, sizeof(path), "%.*s", (int)(slash - folder), folder);
+        if (mkdirat(root, path, 0700) < 0 && errno != EEXIST)
+            return set_errno(err, "make folder", path);
+    }
+    return 0;
+}
+
+/* A limit that the reader has is told by the writer, who can still refuse the start. */
+static int check_spec(const struct run_spec *spec, size_t size, struct error *err) {
+    size_t args = 0, envs = 0, words = 0;
+    while (spec->command.argv[args])
+        args++;
+    while (spec->env && spec->env[envs])
+        envs++;
+    for (size_t i = 0; i < spec->check_count; i++)
+        for (size_t k = 0; spec->checks[i].argv[k]; k++)
+            words++;
+    if (args == 0)
+        return error_set(err, -EINVAL, "run '%s' has no command", spec->run);
+    if (args > RUN_ARGS_MAX || envs > RUN_ENV_MAX || spec->check_count > RUN_CHECKS_MAX
+        || words > RUN_ARGS_MAX || size > RUN_SPEC_MAX)
+        return error_set(
+            err, -E2BIG,
+            "run '%s' is too large: at most %d words, %d variables, %d checks, %u bytes;"
+            " put long texts into files",
+            spec->run, RUN_ARGS_MAX, RUN_ENV_MAX, RUN_CHECKS_MAX, RUN_SPEC_MAX);
+    return 0;
+}
+
+static int fill(int dir, const struct run_spec *spec, const struct strbuf *text,
+                struct error *err) {
+    int r = write_file(dir, "spec", text->text, text->length, err);
+    if (r >= 0 && spec->prompt)
+        r = write_file(dir, "prompt", spec->prompt, spec->prompt_size, err);
+    if (r >= 0 && mkdirat(dir, "tmp", 0700) < 0)
+        r = set_errno(err, "make folder", "tmp");
+    return r;
+}
+
+/* What could not be made whole is not left as a part. */
+static void unmake(int root, const char *folder, int dir) {
+    (void)unlinkat(dir, "spec", 0);
+    (void)unlinkat(dir, "prompt", 0);
+    (void)unlinkat(dir, "tmp", AT_REMOVEDIR);
+    (void)unlinkat(root, folder, AT_REMOVEDIR);
+}
+
+int rundir_create_at(int root, const char *folder, const struct run_spec *spec, int *ret_dir,
+                     struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    run_spec_format(spec, &text);
+    int r = check_folder(folder, err);
+    if (r >= 0)
+        r = check_spec(spec, text.length, err);
+    if (r < 0)
+        return r;
+    if (mkdirat(root, folder, 0700) < 0) {
+        if (errno != ENOENT)
+            return set_errno(err, "make folder", folder);
+        r = make_parents(root, folder, err);
+        if (r < 0)
+            return r;
+        if (mkdirat(root, folder, 0700) < 0)
+            return set_errno(err, "make folder", folder);
+    }
+    int dir = -1;
+    r = rundir_open_at(root, folder, &dir, err);
+    if (r < 0)
+        return r;
+    r = fill(dir, spec, &text, err);
+    if (r < 0) {
+        (void)error_prefix(err, "run folder '%s'", folder);
+        unmake(root, folder, dir);
+        close(dir);
+        return r;
+    }
+    *ret_dir = dir;
+    return 0;
+}
+
+int rundir_open_at(int root, const char *folder, int *ret_dir, struct error *err) {
+    int r = check_folder(folder, err);
+    if (r < 0)
+        return r;
+    int dir = openat(root, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (dir < 0)
+        return set_errno(err, "open folder", folder);
+    *ret_dir = dir;
+    return 0;
+}
+
+int rundir_lock_at(int dir, int *ret_fd, struct error *err) {
+    int fd = openat(dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return set_errno(err, "open", "lock");
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        int r = errno == EWOULDBLOCK
+                    ? error_set(err, -EBUSY, "the run folder is locked: a shim lives there")
+                    : set_errno(err, "lock", "lock");
+        close(fd);
+        return r;
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+int rundir_is_locked_at(int dir) {
+    _cleanup_(fd_close) int fd = openat(dir, "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return 0; /* closing gives it back */
+    return errno == EWOULDBLOCK ? 1 : -errno;
+}
+
+/* --- by path --------------------------------------------------------------------------------- */
+
+static int open_root(const char *root, int *ret_fd, struct error *err) {
+    int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return set_errno(err, "open folder", root);
+    *ret_fd = fd;
+    return 0;
+}
+
+static int open_folder(const char *root, const char *folder, int *ret_dir, struct error *err) {
+    _cleanup_(fd_close) int fd = -1;
+    int r = open_root(root, &fd, err);
+    return r < 0 ? r : rundir_open_at(fd, folder, ret_dir, err);
+}
+
+int rundir_create(const char *root, const char *folder, const struct run_spec *spec,
+                  struct error *err) {
+    _cleanup_(fd_close) int fd = -1;
+    _cleanup_(fd_close) int dir = -1;
+    int r = open_root(root, &fd, err);
+    return r < 0 ? r : rundir_create_at(fd, folder, spec, &dir, err);
+}
+
+int rundir_lock(const char *root, const char *folder, int *ret_fd, struct error *err) {
+    _cleanup_(fd_close) int dir = -1;
+    int r = open_folder(root, folder, &dir, err);
+    return r < 0 ? r : rundir_lock_at(dir, ret_fd, err);
+}
+
+int rundir_is_locked(const char *root, const char *folder) {
+    _cleanup_(fd_close) int dir = -1;
+    int r = open_folder(root, folder, &dir, NULL);
+    if (r == -ENOENT)
+        return 0;
+    return r < 0 ? r : rundir_is_locked_at(dir);
+}
+
+int rundir_read_end(const char *root, const char *folder, struct run_end *ret, struct error *err) {
+    _cleanup_(fd_close) int dir = -1;
+    int r = open_folder(root, folder, &dir, err);
+    return r < 0 ? r : rundir_read_end_at(dir, ret, err);
+}
+
+int rundir_read_started(const char *root, const char *folder, struct run_started *ret,
+                        struct error *err) {
+    _cleanup_(fd_close) int dir = -1;
+    int r = open_folder(root, folder, &dir, err);
+    return r < 0 ? r : rundir_read_started_at(dir, ret, err);
+}

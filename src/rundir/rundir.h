@@ -1,0 +1,164 @@
+/* rundir.h: the files between the daemon and a shim, one folder per run.
+ *
+ *   spec      what to run: written by the daemon before the shim lives
+ *   lock      locked (flock) from before the shim is spawned until it is gone: alive = lock held.
+ *             The shim writes who it is into it, and then what became of the command
+ *   prompt    the command's standard input, when it has one
+ *   out.log err.log   the command's output, written by the command itself; holes are punched into the
+ *             middle of what is too long, so offsets stay true
+ *   check.log output of the check commands
+ *   tmp/      TMPDIR of the command; gone after the end
+ *   end.json  how it ended: durable (written beside, fsynced, renamed, folder fsynced) before anybody
+ *             hears of it. The only file that outlives a reboot for certain
+ *
+ * A shim of an older version lives while a newer daemon starts, so this is a protocol:
+ *   1. add records and members, never rename or reuse one; a reader skips what it does not know
+ *   2. raise RUNDIR_VERSION and keep reading every version since RUNDIR_OLDEST
+ *   3. add a folder of the new version to tests/fixtures/rundir/ and to the tests
+ *
+ * A record file (spec, lock) is a row of NUL-terminated texts: name, value, name, value. When end.json
+ * cannot be written (full disk), the shim puts the same text into the record `end` of its lock file,
+ * whose block is already there.
+ *
+ * This folder is compiled twice: with the daemon, and statically with musl for the shim. It uses no
+ * heap in what the shim calls (spec_parse, started_format, end_format). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "base/time_ms.h"
+
+#define RUNDIR_VERSION 1
+#define RUNDIR_OLDEST  1
+
+#define RUN_ARGS_MAX   512 /* words of one command */
+#define RUN_ENV_MAX    512
+#define RUN_CHECKS_MAX 32
+#define RUN_SPEC_MAX   (1u << 20) /* bytes of a spec file */
+#define RUN_RECORD_MAX 4096       /* what run_started_format and run_end_format need at most */
+#define RUN_LOCK_END   1024       /* where in the lock file the record `end` would be */
+
+struct run_command {
+    const char *const *argv; /* ends with NULL */
+    time_ms timeout;         /* span; 0: none */
+};
+
+/* What a shim is told. */
+struct run_spec {
+    const char *run; /* "web-17.2": task and attempt; shown by ps */
+    struct run_command command;
+    const char *const *env; /* the whole environment, KEY=VALUE, ends with NULL */
+    const char *cwd;
+    const char *prompt; /* text for the standard input; NULL: /dev/null. Not in the spec file */
+    size_t prompt_size;
+    const char *stdin_path; /* a file for the standard input instead; or NULL */
+    const struct run_command
+        *checks; /* run in order after exit code 0; the first failure ends it */
+    size_t check_count;
+    time_ms idle_timeout;        /* no output for so long; 0: none */
+    time_ms grace;               /* between the stop signal and KILL */
+    int stop_signal;             /* SIGTERM or SIGINT */
+    uint64_t log_head, log_tail; /* bytes kept of each log at its two ends; 0, 0: everything */
+    const char *cgroup;          /* absolute folder of a cgroup v2 made for this run; or NULL */
+    int64_t memory_max;          /* bytes; 0: none */
+    int64_t processes_max;       /* 0: none */
+    int nice;
+    int oom_score_adj;
+};
+
+/* Who lives in a folder; read from its lock file. */
+struct run_started {
+    uint32_t version;
+    char boot_id[40];
+    pid_t shim; /* with its start time, in clock ticks since boot: who it is for ever */
+    uint64_t shim_since;
+    pid_t command;   /* 0: not yet, or it could not be started */
+    int exec_errno;  /* 0: it runs */
+    time_ms at;      /* wall clock */
+    bool validating; /* the command has ended well, its checks run */
+};
+
+enum run_end_kind {
+    RUN_END_EXIT,    /* the command ended by itself: code */
+    RUN_END_SIGNAL,  /* a signal that nobody of us sent: signal */
+    RUN_END_TIMEOUT, /* the deadline, or no output for too long (`idle`) */
+    RUN_END_STOPPED, /* the daemon asked for it */
+    RUN_END_OUTPUT,  /* it wrote more than could be held back */
+    RUN_END_CHECK, /* the command succeeded, check number `check` failed: code or signal or timeout */
+    RUN_END_LAUNCH, /* it never ran: exec_errno, message */
+    RUN_END_LOST,   /* no end was recorded and nobody lives: never written, only concluded */
+    RUN_END_KIND_MAX,
+};
+const char *run_end_kind_name(enum run_end_kind kind);
+
+struct run_end {
+    enum run_end_kind kind;
+    int code;   /* exit code of the command (or the check); -1: none */
+    int signal; /* that ended it; 0: none */
+    int exec_errno;
+    int check; /* from 0 */
+    bool idle, core_dumped;
+    bool durable; /* the record was fsynced */
+    time_ms started_at, ended_at;
+    int64_t cpu_ms, memory_kb;     /* of the whole tree that was waited for */
+    uint64_t out_bytes, err_bytes; /* ever written */
+    uint32_t leftover;             /* processes that were still there at the end and were killed */
+    char applied
+        [256]; /* words: "cgroup memory.max …" what was really in force; src/shim/README.md */
+    char message[256]; /* one sentence, or "" */
+};
+
+/* --- daemon's side --------------------------------------------------------------------------- */
+
+/* Makes the folder (and its parents below `root`), the spec, the prompt and tmp/. `folder` is relative to
+ * `root`. Nothing is fsynced: it matters only within one boot. */
+int rundir_create(const char *root, const char *folder, const struct run_spec *spec,
+                  struct error *err);
+
+/* 0; -ENOENT: no end there; -EPROTO: not readable as one (the sentence says why). */
+int rundir_read_end(const char *root, const char *folder, struct run_end *ret, struct error *err);
+int rundir_read_started(const char *root, const char *folder, struct run_started *ret,
+                        struct error *err);
+/* Does somebody hold the lock? <0: cannot say. */
+int rundir_is_locked(const char *root, const char *folder);
+/* Opens and locks; the caller hands the descriptor to the shim. -EBUSY: somebody lives here. */
+int rundir_lock(const char *root, const char *folder, int *ret_fd, struct error *err);
+
+/* The same for callers that keep the root open. */
+int rundir_create_at(int root, const char *folder, const struct run_spec *spec, int *ret_dir,
+                     struct error *err);
+int rundir_lock_at(int dir, int *ret_fd, struct error *err);
+int rundir_open_at(int root, const char *folder, int *ret_dir, struct error *err);
+int rundir_read_end_at(int dir, struct run_end *ret, struct error *err);
+int rundir_read_started_at(int dir, struct run_started *ret, struct error *err);
+int rundir_is_locked_at(int dir);
+/* The text of an end.json that came by another way. */
+int run_end_parse(const char *text, size_t size, struct run_end *ret, struct error *err);
+/* The cgroup of its spec; "" when it has none. */
+int rundir_read_cgroup_at(int dir, struct strbuf *out, struct error *err);
+
+/* "web-17/2": where the run of this task and attempt is. */
+void rundir_name(struct strbuf *out, const char *task, uint32_t attempt);
+
+/* --- both sides ------------------------------------------------------------------------------ */
+
+void run_spec_format(const struct run_spec *spec, struct strbuf *out);
+
+/* Takes the text of a spec file apart, in place: `ret` points into it and into `words`. */
+struct run_spec_words {
+    const char *argv[RUN_ARGS_MAX + 1];
+    const char *env[RUN_ENV_MAX + 1];
+    struct run_command checks[RUN_CHECKS_MAX];
+    const char *check_argv[RUN_ARGS_MAX + RUN_CHECKS_MAX];
+};
+int run_spec_parse(const char *text, size_t size, struct run_spec_words *words,
+                   struct run_spec *ret, struct error *err);
+
+/* Bytes written, without the NUL; never more than `size`. */
+size_t run_started_format(const struct run_started *started, char *out, size_t size);
+size_t run_end_format(const struct run_end *end, char *out, size_t size);

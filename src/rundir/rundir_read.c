@@ -1,0 +1,204 @@
+/* rundir_read.c: what a shim left in its folder, read by somebody who does not trust it.
+ *
+ * The command runs as the same user and can write here, a disk can be full, an old shim knows less: each
+ * file is bounded, opened without following links, and what does not read as a record is -EPROTO with
+ * a sentence, never a guess. */
+#include "rundir/rundir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/alloc.h"
+#include "base/macros.h"
+#include "rundir/record.h"
+
+#define LOCK_MAX 8192
+
+static void fd_close(const int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+}
+
+/* At most `size` bytes of a regular file; a pipe or a device in its place would block the daemon. */
+static ssize_t read_file(int dir, const char *name, char *out, size_t size, struct error *err) {
+    _cleanup_(fd_close) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return error_set(err, -errno, "cannot read '%s': %s", name, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, -EPROTO, "'%s' is no regular file", name);
+    size_t length = 0;
+    while (length < size) {
+        ssize_t got = read(fd, out + length, size - length);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return error_set(err, -errno, "cannot read '%s': %s", name, strerror(errno));
+        if (got == 0)
+            break;
+        length += (size_t)got;
+    }
+    return (ssize_t)length;
+}
+
+/* --- started --------------------------------------------------------------------------------- */
+
+static bool take_started(struct run_started *started, const char *name, const char *value) {
+    int64_t number = 0;
+    if (strcmp(name, "boot_id") == 0) {
+        size_t length = strlen(value);
+        if (length >= sizeof(started->boot_id))
+            return false;
+        memcpy(started->boot_id, value, length + 1);
+        return true;
+    }
+    if (strcmp(name, "shim") == 0 && record_number(value, 2, INT_MAX, &number))
+        started->shim = (pid_t)number;
+    else if (strcmp(name, "shim_since") == 0 && record_number(value, 0, INT64_MAX, &number))
+        started->shim_since = (uint64_t)number;
+    else if (strcmp(name, "command") == 0 && record_number(value, 0, INT_MAX, &number))
+        started->command = (pid_t)number;
+    else if (strcmp(name, "exec_errno") == 0 && record_number(value, 0, INT_MAX, &number))
+        started->exec_errno = (int)number;
+    else if (strcmp(name, "at") == 0 && record_number(value, 0, INT64_MAX, &number))
+        started->at = number;
+    else if (strcmp(name, "validating") == 0 && record_number(value, 0, 1, &number))
+        started->validating = number == 1;
+    return true;
+}
+
+int rundir_read_started_at(int dir, struct run_started *ret, struct error *err) {
+    char text[RUN_LOCK_END];
+    ssize_t size = read_file(dir, "lock", text, sizeof(text), err);
+    if (size < 0)
+        return (int)size;
+    if (size == 0)
+        return error_set(err, -ENOENT, "the shim has not said yet who it is");
+    struct run_started started = { 0 };
+    struct record_in in = { .at = text, .end = text + size };
+    const char *name, *value;
+    int64_t version = 0;
+    if (!record_next(&in, &name, &value) || strcmp(name, "version") != 0
+        || !record_number(value, RUNDIR_OLDEST, UINT32_MAX, &version))
+        return error_set(err, -EPROTO, "the lock file does not begin with a version");
+    bool good = true;
+    while (good && record_next(&in, &name, &value) && *name)
+        good = take_started(&started, name, value);
+    started.version = (uint32_t)version;
+    if (!good || started.shim == 0 || started.boot_id[0] == '\0')
+        return error_set(err, -EPROTO, "the lock file does not say who holds it");
+    *ret = started;
+    return 0;
+}
+
+int rundir_read_cgroup_at(int dir, struct strbuf *out, struct error *err) {
+    _cleanup_(freep) char *text = xmalloc(RUN_SPEC_MAX);
+    _cleanup_(freep) struct run_spec_words *words = xmalloc(sizeof(*words));
+    struct run_spec spec;
+    ssize_t size = read_file(dir, "spec", text, RUN_SPEC_MAX, err);
+    if (size < 0)
+        return (int)size;
+    int r = run_spec_parse(text, (size_t)size, words, &spec, err);
+    if (r < 0)
+        return r;
+    strbuf_puts(out, spec.cgroup ? spec.cgroup : "");
+    return 0;
+}
+
+/* --- end ------------------------------------------------------------------------------------- */
+
+static void json_freep(json_t **json) {
+    json_decref(*json);
+}
+
+/* All that version 1 has is always there: a missing code must not read as 0. */
+static int64_t member(const json_t *json, const char *name, int64_t min, int64_t max, bool *good) {
+    const json_t *value = json_object_get(json, name);
+    int64_t number = json_integer_value(value);
+    if (!json_is_integer(value) || number < min || number > max) {
+        *good = false;
+        return 0;
+    }
+    return number;
+}
+
+static bool flag(const json_t *json, const char *name) {
+    return json_is_true(json_object_get(json, name));
+}
+
+static void copy_text(const json_t *json, const char *name, char *out, size_t size) {
+    const char *text = json_string_value(json_object_get(json, name));
+    size_t length = text ? strnlen(text, size - 1) : 0;
+    if (text)
+        memcpy(out, text, length);
+    out[length] = '\0';
+}
+
+static bool find_kind(const json_t *json, enum run_end_kind *ret_kind) {
+    const char *text = json_string_value(json_object_get(json, "kind"));
+    for (int kind = 0; text && kind < RUN_END_LOST; kind++) { /* LOST is never written */
+        if (strcmp(text, run_end_kind_name((enum run_end_kind)kind)) == 0) {
+            *ret_kind = (enum run_end_kind)kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+int run_end_parse(const char *text, size_t size, struct run_end *ret, struct error *err) {
+    json_error_t why;
+    _cleanup_(json_freep) json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
+    if (!json)
+        return error_set(err, -EPROTO, "'end.json' is not readable: %s", why.text);
+    struct run_end end = { 0 };
+    bool good = json_is_object(json) && find_kind(json, &end.kind);
+    (void)member(json, "version", RUNDIR_OLDEST, INT_MAX, &good);
+    end.code = (int)member(json, "code", -1, 255, &good);
+    end.signal = (int)member(json, "signal", 0, 64, &good);
+    end.exec_errno = (int)member(json, "exec_errno", 0, 4095, &good);
+    end.check = (int)member(json, "check", 0, RUN_CHECKS_MAX, &good);
+    end.idle = flag(json, "idle");
+    end.core_dumped = flag(json, "core_dumped");
+    end.durable = flag(json, "durable");
+    end.started_at = member(json, "started_at", 0, INT64_MAX, &good);
+    end.ended_at = member(json, "ended_at", 0, INT64_MAX, &good);
+    end.cpu_ms = member(json, "cpu_ms", 0, INT64_MAX, &good);
+    end.memory_kb = member(json, "memory_kb", 0, INT64_MAX, &good);
+    end.out_bytes = (uint64_t)member(json, "out_bytes", 0, INT64_MAX, &good);
+    end.err_bytes = (uint64_t)member(json, "err_bytes", 0, INT64_MAX, &good);
+    end.leftover = (uint32_t)member(json, "leftover", 0, UINT32_MAX, &good);
+    copy_text(json, "applied", end.applied, sizeof(end.applied));
+    copy_text(json, "message", end.message, sizeof(end.message));
+    if (!good)
+        return error_set(err, -EPROTO, "'end.json' is not the end of a run");
+    *ret = end;
+    return 0;
+}
+
+/* The record `end` that a shim leaves in its lock file when the disk has no room for another file. */
+static int read_end_in_lock(int dir, struct run_end *ret) {
+    char text[LOCK_MAX];
+    ssize_t size = read_file(dir, "lock", text, sizeof(text), NULL);
+    if (size <= RUN_LOCK_END)
+        return -ENOENT;
+    struct record_in in = { .at = text + RUN_LOCK_END, .end = text + size };
+    const char *name, *value;
+    if (!record_next(&in, &name, &value) || strcmp(name, "end") != 0)
+        return -ENOENT;
+    return run_end_parse(value, strlen(value), ret, NULL);
+}
+
+int rundir_read_end_at(int dir, struct run_end *ret, struct error *err) {
+    char text[2 * RUN_RECORD_MAX];
+    ssize_t size = read_file(dir, "end.json", text, sizeof(text), err);
+    int r = size < 0 ? (int)size : run_end_parse(text, (size_t)size, ret, err);
+    if (r < 0 && read_end_in_lock(dir, ret) == 0)
+        return 0;
+    return r;
+}

@@ -1,0 +1,66 @@
+/* main.c: the life of one shim, in the order in which it happens.
+ *
+ * The daemon may die at any line of this: nothing here asks it, waits for it, or fails without it. The
+ * status is on disk before this program ends, and its lock tells until then that the run lives. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rundir/remove.h"
+#include "shim/shim.h"
+
+static struct shim shim;
+static char spec_text[RUN_SPEC_MAX];
+
+static void prepare(struct shim *s, int argc, char **argv) {
+    sigset_t all;
+    sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)setsid();           /* the daemon has done it; not so when started by hand */
+    (void)!fchdir(FD_FOLDER); /* short names for its files, and no disk is held busy */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+    s->command_umask = umask(077);
+    s->self = getpid();
+    s->handle = argc > 2 ? argv[2] : NULL;
+    s->cgroup = -1;
+    s->end.code = -1;
+}
+
+static int read_spec(struct shim *s, struct error *err) {
+    int fd = openat(FD_FOLDER, "spec", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return error_set(err, -errno, "cannot read the spec: %s", strerror(errno));
+    size_t size = 0;
+    ssize_t got;
+    do {
+        got = read(fd, spec_text + size, sizeof(spec_text) - size);
+        size += got > 0 ? (size_t)got : 0;
+    } while (got > 0 && size < sizeof(spec_text));
+    int error = errno;
+    close(fd);
+    if (got < 0)
+        return error_set(err, -error, "cannot read the spec: %s", strerror(error));
+    return run_spec_parse(spec_text, size, &s->words, &s->spec, err);
+}
+
+int main(int argc, char **argv) {
+    struct error err = { 0 };
+    prepare(&shim, argc, argv);
+    report_self(&shim);
+    int r = read_spec(&shim, &err);
+    if (r < 0)
+        run_refuse(&shim, -r, err.text);
+    else
+        run_all(&shim);
+    report_end(&shim);
+    unsigned no_limit = UINT_MAX;
+    (void)remove_tree_at(FD_FOLDER, "tmp", &no_limit);
+    return 0;
+}

@@ -1,0 +1,164 @@
+/* report.c: tells who we are, and how it ended, so that nobody can miss it.
+ *
+ * The end is written beside, fsynced, renamed, and the folder fsynced. After a failed fsync the pages
+ * count as written although they are not, so the next attempt is a new file; it says durable=false. When
+ * no file can be made at all (full disk) the record goes into the lock file, whose block is already there.
+ * When even that fails the daemon gets it through the pipe, and the shim stays and tries again: as long
+ * as it lives the lock says so, and its memory is the record. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+#include "rundir/record.h"
+#include "shim/proc.h"
+#include "shim/shim.h"
+
+#define NAME_BYTES  32
+#define RETRY_FIRST SECONDS(1)
+#define RETRY_MAX   SECONDS(60)
+
+static bool write_whole(int fd, const char *text, size_t size) {
+    while (size > 0) {
+        ssize_t put = write(fd, text, size);
+        if (put <= 0)
+            return false;
+        text += put;
+        size -= (size_t)put;
+    }
+    return true;
+}
+
+/* --- to the daemon --------------------------------------------------------------------------- */
+
+/* "HANDLE what\n", in one piece. Nobody may be there: that is no error. true: somebody was. */
+static bool tell_daemon(const struct shim *s, const char *what, const char *text, size_t size) {
+    char line[RUN_RECORD_MAX];
+    struct record_out out = { .text = line, .size = sizeof(line) };
+    if (!s->handle)
+        return false;
+    record_puts(&out, s->handle);
+    record_puts(&out, " ");
+    record_puts(&out, what);
+    record_put(&out, text, size);
+    if (size == 0 || text[size - 1] != '\n')
+        record_puts(&out, "\n");
+    /* Never blocks: the daemon made it so. */
+    return !out.full && write(FD_DAEMON, line, out.length) == (ssize_t)out.length;
+}
+
+static void write_started(struct shim *s) {
+    char text[RUN_RECORD_MAX];
+    size_t size = run_started_format(&s->started, text, sizeof(text));
+    (void)!pwrite(FD_LOCK, text, size, 0);
+}
+
+void report_self(struct shim *s) {
+    struct proc_stat stat = { 0 };
+    s->started.version = RUNDIR_VERSION;
+    s->started.shim = s->self;
+    if (proc_read(s->self, &stat))
+        s->started.shim_since = stat.since;
+    ssize_t size = proc_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", s->started.boot_id,
+                             sizeof(s->started.boot_id));
+    s->started.boot_id[size > 0 ? strcspn(s->started.boot_id, "\n") : 0] = '\0';
+    write_started(s);
+}
+
+void report_started(struct shim *s) {
+    s->started.at = clock_read();
+    if (s->started.exec_errno == 0) {
+        char text[64];
+        struct record_out out = { .text = text, .size = sizeof(text) };
+        record_put_number(&out, s->started.at);
+        (void)tell_daemon(s, "started ", text, out.length);
+    }
+    write_started(s);
+}
+
+void report_validating(struct shim *s) {
+    s->started.validating = true;
+    write_started(s);
+    (void)tell_daemon(s, "validating", "", 0);
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static const char *temporary_name(char name[NAME_BYTES], unsigned attempt) {
+    struct record_out out = { .text = name, .size = NAME_BYTES - 1 };
+    record_puts(&out, ".end.json.");
+    record_put_number(&out, attempt);
+    name[out.length] = '\0';
+    return name;
+}
+
+/* A record that says durable=false may be put in place although nothing was synced. */
+static bool write_end(const struct shim *s, const char *text, size_t size, unsigned attempt) {
+    char name[NAME_BYTES];
+    int fd = openat(FD_FOLDER, temporary_name(name, attempt),
+                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    bool written = write_whole(fd, text, size);
+    bool synced = written && fsync(fd) == 0;
+    written = close(fd) == 0 && written;
+    if (!written || (!synced && s->end.durable)
+        || renameat(FD_FOLDER, name, FD_FOLDER, "end.json") < 0) {
+        (void)unlinkat(FD_FOLDER, name, 0);
+        return false;
+    }
+    return fsync(FD_FOLDER) == 0 || !s->end.durable;
+}
+
+/* Into the block that the lock file has already. */
+static bool write_end_into_lock(const char *text, size_t size) {
+    char record[RUN_RECORD_MAX + 16] = "";
+    struct record_out out = { .text = record, .size = sizeof(record) };
+    record_put(&out, "end", sizeof("end"));
+    record_put(&out, text, size);
+    record_put(&out, "", 1);
+    if (pwrite(FD_LOCK, record, out.length, RUN_LOCK_END) != (ssize_t)out.length)
+        return false;
+    (void)!fsync(FD_LOCK); /* it says durable=false */
+    return true;
+}
+
+static bool is_folder_gone(void) {
+    struct stat st;
+    return fstat(FD_FOLDER, &st) == 0 && st.st_nlink == 0;
+}
+
+/* Until the next attempt. true: a daemon that has the record does not need the file. */
+static bool wait_for_release(time_ms span) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    const struct timespec wait = { .tv_sec = span / 1000, .tv_nsec = (span % 1000) * 1000000 };
+    return sigtimedwait(&set, NULL, &wait) == SIGUSR1;
+}
+
+void report_end(struct shim *s) {
+    char text[RUN_RECORD_MAX];
+    watch_signals(s); /* a kill that came for the command must not count as the release below */
+    s->end.durable = true;
+    size_t size = run_end_format(&s->end, text, sizeof(text));
+    if (write_end(s, text, size, 0))
+        return;
+    s->end.durable = false;
+    size = run_end_format(&s->end, text, sizeof(text));
+    time_ms wait = RETRY_FIRST;
+    for (unsigned attempt = 1;; attempt++) {
+        if (write_end(s, text, size, attempt) || write_end_into_lock(text, size))
+            return;
+        if (is_folder_gone())
+            return;
+        bool told = tell_daemon(s, "end ", text, size);
+        if (wait_for_release(wait) && told)
+            return;
+        wait = time_min(2 * wait, RETRY_MAX);
+    }
+}

@@ -1,0 +1,214 @@
+/* run.c: the command, then its checks; and what that makes of the end.
+ *
+ * Whatever ends a command, the whole tree below it is dead before the next step begins: a check never
+ * competes with what the command has left behind, and the end is never told while something lives. */
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+#include "shim/shim.h"
+
+/* --- how it ended ---------------------------------------------------------------------------- */
+
+static void set_message(struct shim *s, const char *text) {
+    size_t length = strlen(text);
+    if (length >= sizeof(s->end.message))
+        length = sizeof(s->end.message) - 1;
+    memcpy(s->end.message, text, length);
+    s->end.message[length] = '\0';
+}
+
+void run_refuse(struct shim *s, int error, const char *why) {
+    s->end.kind = RUN_END_LAUNCH;
+    s->end.exec_errno = error;
+    s->end.ended_at = clock_read();
+    set_message(s, why);
+}
+
+static void refuse_command(struct shim *s, const struct command_failure *failure) {
+    struct error err = { 0 };
+    const char *hint = "";
+    bool run = failure->subject == s->spec.command.argv[0];
+    if (run && failure->error == ENOENT)
+        hint = strchr(failure->subject, '/') ? "; or the program named in its first line is missing"
+                                             : ": no folder of PATH has it";
+    else if (run && failure->error == ENOEXEC)
+        hint = ": no program, and no '#!' line";
+    else if (failure->error == E2BIG)
+        hint = ": put the long text into a file or the standard input";
+    (void)error_set(&err, -failure->error, "cannot %s '%.120s': %s%s", failure->what,
+                    failure->subject, strerror(failure->error), hint);
+    run_refuse(s, failure->error, err.text);
+    if (failure->error == ECANCELED || failure->error == ETIME) {
+        s->end.kind = failure->error == ECANCELED ? RUN_END_STOPPED : RUN_END_TIMEOUT;
+        s->end.exec_errno = 0;
+        set_message(s, "it was ended before its program ran");
+    }
+}
+
+static enum run_end_kind kind_of(enum verdict verdict, int status) {
+    switch (verdict) {
+    case VERDICT_STOPPED:
+        return RUN_END_STOPPED;
+    case VERDICT_TIMEOUT:
+    case VERDICT_IDLE:
+        return RUN_END_TIMEOUT;
+    case VERDICT_OUTPUT:
+        return RUN_END_OUTPUT;
+    case VERDICT_NONE:
+    case VERDICT_MEMORY:
+    case VERDICT_PROCESSES:
+        break;
+    }
+    return WIFSIGNALED(status) ? RUN_END_SIGNAL : RUN_END_EXIT;
+}
+
+static const char *message_of(const struct shim *s, enum verdict verdict) {
+    switch (verdict) {
+    case VERDICT_TIMEOUT:
+        return "it took longer than its time-out";
+    case VERDICT_IDLE:
+        return "it wrote nothing for longer than its idle time-out";
+    case VERDICT_OUTPUT:
+        return "it wrote faster than its log could be kept small";
+    case VERDICT_MEMORY:
+        return "its processes used more memory than memory_max";
+    case VERDICT_PROCESSES:
+        return "it had more processes than processes_max";
+    case VERDICT_STOPPED:
+        return "";
+    case VERDICT_NONE:
+        break;
+    }
+    bool killed = WIFSIGNALED(s->status) && WTERMSIG(s->status) == SIGKILL;
+    return killed && limits_were_hit(s)
+               ? "the kernel killed it: it used more memory than memory_max"
+               : "";
+}
+
+static void take_status(struct shim *s, enum verdict verdict) {
+    s->end.kind = kind_of(verdict, s->status);
+    s->end.code = WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1;
+    s->end.signal = WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0;
+    s->end.core_dumped = WIFSIGNALED(s->status) && WCOREDUMP(s->status);
+    s->end.idle = verdict == VERDICT_IDLE;
+    set_message(s, message_of(s, verdict));
+}
+
+static void take_usage(struct shim *s) {
+    struct rusage usage;
+    if (getrusage(RUSAGE_CHILDREN, &usage) < 0)
+        return;
+    s->end.cpu_ms = ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000
+                    + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
+    s->end.memory_kb = usage.ru_maxrss;
+}
+
+static void set_deadline(struct shim *s, time_ms timeout) {
+    s->deadline = timeout > 0 ? time_add(clock_read_steady(), timeout) : TIME_NEVER;
+}
+
+/* --- the checks ------------------------------------------------------------------------------ */
+
+static void fail_check(struct shim *s, size_t index, enum verdict verdict) {
+    take_status(s, verdict);
+    s->end.check = (int)index;
+    if (verdict != VERDICT_STOPPED)
+        s->end.kind = RUN_END_CHECK;
+}
+
+/* true: it passed */
+static bool run_check(struct shim *s, size_t index, struct shim_log *log) {
+    const struct run_command *check = &s->spec.checks[index];
+    struct command_failure failure;
+    const struct command_files files = { .out = log->fd, .err = log->fd };
+    set_deadline(s, check->timeout);
+    if (command_start(s, check->argv, &files, &failure) < 0) {
+        refuse_command(s, &failure);
+        s->end.kind = failure.error == ECANCELED ? RUN_END_STOPPED : RUN_END_CHECK;
+        s->end.check = (int)index;
+        s->end.code = -1;
+        return false;
+    }
+    const struct watch watch = { .logs = log, .log_count = 1 };
+    enum verdict verdict = watch_leader(s, &watch);
+    tree_end(s);
+    if (verdict == VERDICT_NONE && WIFEXITED(s->status) && WEXITSTATUS(s->status) == 0)
+        return true;
+    fail_check(s, index, verdict);
+    return false;
+}
+
+static void run_checks(struct shim *s) {
+    struct shim_log log;
+    logs_open(&log, "check.log");
+    if (log.fd < 0) {
+        struct command_failure failure = { "write", "check.log", errno };
+        refuse_command(s, &failure);
+        s->end.kind = RUN_END_CHECK;
+        s->end.code = -1;
+        return;
+    }
+    report_validating(s);
+    bool passed = true;
+    for (size_t i = 0; passed && i < s->spec.check_count; i++) {
+        watch_signals(s);
+        if (s->stop_wanted || s->kill_wanted) {
+            s->end.kind = RUN_END_STOPPED;
+            s->end.check = (int)i;
+            break;
+        }
+        passed = run_check(s, i, &log);
+    }
+    logs_finish(s, &log, 1);
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static void run_command(struct shim *s, struct shim_log logs[SHIM_LOGS_MAX]) {
+    const struct command_files files = { .stdin_path = s->spec.stdin_path,
+                                         .prompt = s->spec.prompt != NULL,
+                                         .out = logs[0].fd,
+                                         .err = logs[1].fd };
+    struct command_failure failure;
+    set_deadline(s, s->spec.command.timeout);
+    if (command_start(s, s->spec.command.argv, &files, &failure) < 0) {
+        s->started.exec_errno = failure.error;
+        report_started(s);
+        refuse_command(s, &failure);
+        return;
+    }
+    const struct watch watch = { .idle_timeout = s->spec.idle_timeout,
+                                 .logs = logs,
+                                 .log_count = SHIM_LOGS_MAX };
+    s->started.command = s->leader;
+    report_started(s);
+    s->end.started_at = s->started.at;
+    enum verdict verdict = watch_leader(s, &watch);
+    tree_end(s);
+    take_status(s, verdict);
+    logs_finish(s, logs, SHIM_LOGS_MAX);
+    s->end.out_bytes = logs[0].size;
+    s->end.err_bytes = logs[1].size;
+}
+
+void run_all(struct shim *s) {
+    struct shim_log logs[SHIM_LOGS_MAX];
+    limits_open(s);
+    logs_open(&logs[0], "out.log");
+    logs_open(&logs[1], "err.log");
+    if (logs[0].fd < 0 || logs[1].fd < 0) {
+        struct command_failure failure = { "write", "out.log", errno };
+        refuse_command(s, &failure);
+        return;
+    }
+    run_command(s, logs);
+    if (s->end.kind == RUN_END_EXIT && s->end.code == 0 && s->spec.check_count > 0)
+        run_checks(s);
+    s->end.ended_at = clock_read();
+    take_usage(s);
+}

@@ -1,0 +1,126 @@
+/* shim.h: one run, from its spec to its end. Private to shim/.
+ *
+ * One thread, no heap, no stdio. Everything it knows is one struct in static memory, so nothing that
+ * fails while a run lives can keep the shim from telling how it ended. All signals are blocked for
+ * good; TERM (stop politely), USR1 (kill) and CHLD are fetched. */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "rundir/rundir.h"
+
+/* What the daemon hands over. */
+#define FD_FOLDER 3
+#define FD_LOCK   4
+#define FD_DAEMON 5
+
+#define SHIM_LOGS_MAX 2
+
+/* Why the shim itself ended a command. */
+enum verdict {
+    VERDICT_NONE, /* it ended by itself */
+    VERDICT_STOPPED,
+    VERDICT_TIMEOUT,
+    VERDICT_IDLE,
+    VERDICT_OUTPUT,
+    VERDICT_MEMORY,
+    VERDICT_PROCESSES,
+};
+
+/* A file that a command writes; src/shim/logs.c. */
+struct shim_log {
+    int fd;
+    const char *name;
+    uint64_t size;    /* when it was last looked at */
+    uint64_t punched; /* everything between the head and here is a hole */
+};
+
+struct shim {
+    struct run_spec spec;
+    struct run_spec_words words;
+    struct run_started started;
+    struct run_end end;
+
+    const char *handle; /* how the daemon calls this run on its pipe; NULL: there is no pipe */
+    pid_t self;
+    mode_t command_umask;
+    int cgroup;         /* folder of the run's cgroup; -1: none */
+    bool cgroup_kill;   /* it can be killed as a whole */
+    bool cgroup_killed; /* it was */
+    bool watch_memory, watch_processes;
+    bool cannot_punch;
+    time_ms looked_at, over_since, look_rest; /* at the logs; steady clock */
+
+    /* The process that runs now, and whether somebody asked to end it. */
+    pid_t leader; /* 0: it has been reaped, `status` is its */
+    int status;
+    bool stop_wanted, kill_wanted;
+    time_ms deadline; /* of it; steady clock; TIME_NEVER: none */
+};
+
+/* command.c */
+struct command_files {
+    const char *stdin_path; /* NULL: the prompt of the run, or nothing */
+    bool prompt;
+    int out, err;
+};
+struct command_failure {
+    const char *what; /* "run", "enter folder" … */
+    const char *subject;
+    int error;
+};
+/* Starts `argv` in its own process group. 0 and s->leader; or -1, and nothing runs. The error is
+ * ECANCELED when somebody stopped it before it ran, ETIME when its deadline came first. */
+int command_start(struct shim *s, const char *const *argv, const struct command_files *files,
+                  struct command_failure *ret_failure);
+
+/* limits.c */
+void limits_open(struct shim *s);
+void limits_note(struct shim *s, const char *word); /* into `applied`, once */
+bool limits_were_hit(const struct shim *s);         /* the kernel killed for memory */
+
+/* logs.c */
+/* Of the run folder; log->fd is -1 with errno when it cannot be opened. */
+void logs_open(struct shim_log *log, const char *name);
+/* Looks at them and punches. Returns the span until the next look, and the verdict if they grow
+ * faster than they can be held back. */
+time_ms logs_look(struct shim *s, struct shim_log *logs, unsigned count, enum verdict *ret_verdict);
+void logs_finish(struct shim *s, struct shim_log *logs, unsigned count);
+
+/* tree.c */
+/* Takes everybody who has ended. false: nobody is left. */
+bool tree_reap(struct shim *s);
+void tree_signal_group(const struct shim *s, int signal);
+void tree_kill(struct shim *s);
+/* Kills what is left and waits until it is gone. */
+void tree_end(struct shim *s);
+struct tree_sum {
+    uint32_t processes;
+    int64_t memory; /* bytes that are only theirs */
+};
+struct tree_sum tree_measure(const struct shim *s);
+
+/* watch.c */
+struct watch {
+    time_ms idle_timeout; /* 0: none */
+    struct shim_log *logs;
+    unsigned log_count;
+};
+/* Until the leader has been reaped. */
+enum verdict watch_leader(struct shim *s, const struct watch *watch);
+/* Fetches a stop that came while nobody watched. */
+void watch_signals(struct shim *s);
+
+/* run.c */
+void run_all(struct shim *s);
+void run_refuse(struct shim *s, int error, const char *why); /* it never ran */
+
+/* report.c */
+void report_self(
+    struct shim *s); /* before anything else: whoever finds the lock can ask us to stop */
+void report_started(struct shim *s);
+void report_validating(struct shim *s);
+void report_end(struct shim *s);

@@ -1,0 +1,148 @@
+/* tree.c: everything that a command has started, found and ended.
+ *
+ * The shim is the subreaper of the tree: whoever loses its parent becomes the shim's child. So "no child
+ * is left" (ECHILD) means that nothing is left, also of processes with an own session. They are killed by
+ * their cgroup when there is one: that is atomic. Else by walking down from the shim, each
+ * process stopped before its children are looked at, until nobody is left.
+ *
+ * A process number below our own children may be reused between reading and signalling it: such
+ * processes are held by a pidfd whose parent is verified first. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+#include "rundir/record.h"
+#include "shim/proc.h"
+#include "shim/shim.h"
+
+#define WALK_DEPTH     24
+#define REAP_WAIT_MIN  1 /* ms between two attempts to kill what is left */
+#define REAP_WAIT_MAX  200
+#define STUBBORN_AFTER 2 /* rounds in which the cgroup may do it alone */
+
+bool tree_reap(struct shim *s) {
+    for (;;) {
+        int status;
+        pid_t pid = waitpid(-1, &status, WNOHANG);
+        if (pid == 0)
+            return true;
+        if (pid < 0)
+            return false;
+        if (pid == s->leader) {
+            s->status = status;
+            s->leader = 0;
+        }
+    }
+}
+
+void tree_signal_group(const struct shim *s, int signal) {
+    if (s->leader <= 1)
+        return;
+    (void)kill(-s->leader, signal);
+    (void)kill(-s->leader, SIGCONT); /* a stopped process would get it too late */
+}
+
+/* --- the walk -------------------------------------------------------------------------------- */
+
+struct walk {
+    bool kill;
+    struct tree_sum sum;
+};
+
+static void look_at(struct walk *walk, pid_t pid, int handle, unsigned depth);
+
+/* A number that is not of our own child is held by a pidfd while it is looked at. Without pidfds such
+ * processes are left until they are our children. */
+static void visit(void *ctx, pid_t parent, pid_t pid, unsigned depth) {
+    int handle = depth > 1 ? proc_open(pid) : -1;
+    struct proc_stat stat;
+    if ((depth == 1 || handle >= 0) && proc_read(pid, &stat) && stat.parent == parent
+        && stat.state != 'Z' && stat.state != 'X')
+        look_at(ctx, pid, handle, depth);
+    if (handle >= 0)
+        close(handle);
+}
+
+static void send(pid_t pid, int handle, int signal) {
+    (void)(handle >= 0 ? proc_signal(handle, signal) : kill(pid, signal));
+}
+
+static void look_at(struct walk *walk, pid_t pid, int handle, unsigned depth) {
+    walk->sum.processes++;
+    if (walk->kill)
+        send(pid, handle, SIGSTOP);
+    else
+        walk->sum.memory += proc_memory(pid);
+    if (depth < WALK_DEPTH)
+        proc_children(pid, visit, walk, depth + 1);
+    if (walk->kill)
+        send(pid, handle, SIGKILL);
+}
+
+struct tree_sum tree_measure(const struct shim *s) {
+    struct walk walk = { .kill = false };
+    proc_children(s->self, visit, &walk, 1);
+    return walk.sum;
+}
+
+static void walk_and_kill(struct shim *s) {
+    struct walk walk = { .kill = true };
+    proc_children(s->self, visit, &walk, 1);
+}
+
+/* --- killing --------------------------------------------------------------------------------- */
+
+static bool kill_cgroup(struct shim *s) {
+    if (!s->cgroup_kill)
+        return false;
+    int fd = openat(s->cgroup, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+    s->cgroup_kill = fd >= 0 && write(fd, "1", 1) == 1;
+    if (fd >= 0)
+        close(fd);
+    s->cgroup_killed = s->cgroup_killed || s->cgroup_kill;
+    return s->cgroup_kill;
+}
+
+void tree_kill(struct shim *s) {
+    if (s->leader > 1)
+        (void)kill(s->leader, SIGKILL); /* our child: this number is its until it is reaped */
+    if (kill_cgroup(s))
+        limits_note(s, "cgroup.kill");
+    else {
+        walk_and_kill(s);
+        limits_note(s, "subreaper.kill");
+    }
+}
+
+static void await_child(time_ms span) {
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    const struct timespec wait = { .tv_sec = span / 1000, .tv_nsec = (span % 1000) * 1000000 };
+    (void)sigtimedwait(&child, NULL, &wait);
+}
+
+void tree_end(struct shim *s) {
+    if (!tree_reap(s))
+        return;
+    s->end.leftover += tree_measure(s).processes;
+    time_ms wait = REAP_WAIT_MIN;
+    for (unsigned round = 0;; round++) {
+        tree_kill(s);
+        if (round >= STUBBORN_AFTER && s->cgroup_kill)
+            walk_and_kill(s); /* who has left the cgroup is still our descendant */
+        if (!tree_reap(s))
+            return;
+        await_child(wait);
+        if (!tree_reap(s))
+            return;
+        wait = time_min(wait * 2, REAP_WAIT_MAX);
+    }
+}

@@ -1,0 +1,272 @@
+/* watch.c: waits for the end of one command, and sees to it that there is one.
+ *
+ * Most commands that are quick at all end within FIRST_MS: until then the shim waits for signals alone,
+ * with one system call. Only then it opens what else can wake it: the deadline as a timer that goes on
+ * while the machine sleeps (a ppoll time-out does not), and inotify on the logs. Nothing wakes it
+ * while nothing happens. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+#include "shim/shim.h"
+
+#define FIRST_MS   10
+#define KILL_AGAIN 100 /* ms */
+#define ASK_MS     50
+#define LIMITS_MS                                                                                  \
+    500 /* between two looks at memory and processes, where the kernel does not do it */
+
+enum { POLL_SIGNAL, POLL_TIMER, POLL_LOGS, POLL_COUNT };
+
+struct watching {
+    struct shim *shim;
+    const struct watch *watch;
+    enum verdict verdict;
+    time_ms kill_at; /* TIME_NEVER: nobody has asked it to end */
+    time_ms idle_since;
+    time_ms look_at; /* the logs rest until then */
+    time_ms measure_at;
+    time_ms timer_at; /* what the timer is set to */
+    bool quiet;       /* wait for inotify before the next look */
+    struct pollfd fds[POLL_COUNT];
+};
+
+/* --- signals --------------------------------------------------------------------------------- */
+
+static void take_signal(struct shim *s, int signal) {
+    if (signal == SIGTERM)
+        s->stop_wanted = true;
+    else if (signal == SIGUSR1)
+        s->kill_wanted = true;
+    else if (signal == SIGCHLD)
+        (void)tree_reap(s);
+}
+
+static sigset_t our_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGCHLD);
+    return set;
+}
+
+/* 0: none came in time */
+static int fetch_signal(time_ms span) {
+    const sigset_t set = our_signals();
+    const struct timespec wait = { .tv_sec = span / 1000, .tv_nsec = (span % 1000) * 1000000 };
+    int signal = sigtimedwait(&set, NULL, &wait);
+    return signal > 0 ? signal : 0;
+}
+
+void watch_signals(struct shim *s) {
+    for (int signal; (signal = fetch_signal(0)) != 0;)
+        take_signal(s, signal);
+}
+
+/* --- ending it ------------------------------------------------------------------------------- */
+
+static void end_politely(struct watching *w, enum verdict verdict, time_ms now) {
+    if (w->verdict != VERDICT_NONE)
+        return;
+    w->verdict = verdict;
+    w->kill_at = time_add(now, w->shim->spec.grace);
+    if (w->shim->spec.grace > 0)
+        tree_signal_group(w->shim, w->shim->spec.stop_signal);
+}
+
+static void end_at_once(struct watching *w, enum verdict verdict, time_ms now) {
+    if (w->verdict == VERDICT_NONE)
+        w->verdict = verdict;
+    w->kill_at = now;
+}
+
+static void look_at_limits(struct watching *w, time_ms now) {
+    struct shim *s = w->shim;
+    struct tree_sum sum = tree_measure(s);
+    w->measure_at = now + LIMITS_MS;
+    if (s->watch_memory && sum.memory > s->spec.memory_max)
+        end_at_once(w, VERDICT_MEMORY, now);
+    else if (s->watch_processes && sum.processes > s->spec.processes_max)
+        end_at_once(w, VERDICT_PROCESSES, now);
+}
+
+static time_ms idle_at(const struct watching *w) {
+    return w->watch->idle_timeout > 0 ? time_add(w->idle_since, w->watch->idle_timeout)
+                                      : TIME_NEVER;
+}
+
+/* Everything whose time has come. */
+static void act(struct watching *w, time_ms now) {
+    struct shim *s = w->shim;
+    if (s->kill_wanted)
+        end_at_once(w, VERDICT_STOPPED, now);
+    else if (s->stop_wanted)
+        end_politely(w, VERDICT_STOPPED, now);
+    if (now >= w->shim->deadline)
+        end_politely(w, VERDICT_TIMEOUT, now);
+    if (now >= idle_at(w))
+        end_politely(w, VERDICT_IDLE, now);
+    if (now >= w->measure_at)
+        look_at_limits(w, now);
+    if (now >= w->kill_at) {
+        tree_kill(s);
+        (void)tree_reap(s);
+        w->kill_at = now + KILL_AGAIN;
+    }
+}
+
+/* What the timer must wake us for; resting logs are the business of ppoll. */
+static time_ms next_act(const struct watching *w) {
+    time_ms next = time_min(w->kill_at, w->measure_at);
+    if (w->verdict == VERDICT_NONE)
+        next = time_min(next, time_min(w->shim->deadline, idle_at(w)));
+    return next;
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+static void open_logs(struct watching *w) {
+    const struct shim *s = w->shim;
+    bool wanted = w->watch->idle_timeout > 0 || s->spec.log_head + s->spec.log_tail > 0;
+    int fd = wanted ? inotify_init1(IN_CLOEXEC | IN_NONBLOCK) : -1;
+    w->fds[POLL_LOGS] = (struct pollfd){ .fd = fd, .events = POLLIN };
+    for (unsigned i = 0; fd >= 0 && i < w->watch->log_count; i++)
+        (void)inotify_add_watch(fd, w->watch->logs[i].name, IN_MODIFY); /* we are in its folder */
+    /* The first look is at once: it was not watched until now. Without inotify (their number per user
+     * is limited) every look is followed by another one. */
+    w->quiet = false;
+    w->look_at = wanted ? 0 : TIME_NEVER;
+}
+
+static void open_all(struct watching *w) {
+    const sigset_t set = our_signals();
+    w->fds[POLL_SIGNAL] =
+        (struct pollfd){ .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .events = POLLIN };
+    w->fds[POLL_TIMER] =
+        (struct pollfd){ .fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK),
+                         .events = POLLIN };
+    open_logs(w);
+}
+
+static void close_all(struct watching *w) {
+    for (int i = 0; i < POLL_COUNT; i++)
+        if (w->fds[i].fd >= 0)
+            close(w->fds[i].fd);
+}
+
+static void set_timer(struct watching *w, time_ms at) {
+    if (at == w->timer_at)
+        return;
+    w->timer_at = at;
+    struct itimerspec when = { 0 };
+    if (at != TIME_NEVER) {
+        when.it_value.tv_sec = at / 1000;
+        when.it_value.tv_nsec = (at % 1000) * 1000000 + 1; /* 0, 0 would switch it off */
+    }
+    (void)timerfd_settime(w->fds[POLL_TIMER].fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static void take_signals(struct watching *w) {
+    struct signalfd_siginfo info[8];
+    ssize_t got = read(w->fds[POLL_SIGNAL].fd, info, sizeof(info));
+    for (ssize_t i = 0; got > 0 && i < got / (ssize_t)sizeof(info[0]); i++)
+        take_signal(w->shim, (int)info[i].ssi_signo);
+}
+
+static void look_at_logs(struct watching *w, time_ms now) {
+    char events[2048];
+    uint64_t before = 0, after = 0;
+    /* That something was written is all they say. One read: a quick writer makes new ones meanwhile. */
+    if (w->fds[POLL_LOGS].fd >= 0)
+        (void)!read(w->fds[POLL_LOGS].fd, events, sizeof(events));
+    for (unsigned i = 0; i < w->watch->log_count; i++)
+        before += w->watch->logs[i].size;
+    enum verdict verdict = VERDICT_NONE;
+    time_ms rest = logs_look(w->shim, w->watch->logs, w->watch->log_count, &verdict);
+    for (unsigned i = 0; i < w->watch->log_count; i++)
+        after += w->watch->logs[i].size;
+    if (after != before)
+        w->idle_since = now;
+    if (verdict != VERDICT_NONE)
+        end_at_once(w, verdict, now);
+    w->look_at = now + rest;
+    w->quiet = w->fds[POLL_LOGS].fd >= 0;
+}
+
+/* For how long ppoll may sleep; what a descriptor tells needs no end of it. */
+static time_ms longest_sleep(const struct watching *w, time_ms now, bool resting) {
+    time_ms span = TIME_NEVER;
+    if (w->look_at != TIME_NEVER && (resting || !w->quiet))
+        span = time_max(w->look_at - now, 0);
+    /* Without a descriptor (there are too many) it is asked now and then. */
+    if (w->fds[POLL_SIGNAL].fd < 0 || w->fds[POLL_TIMER].fd < 0)
+        span = time_min(span, ASK_MS);
+    return span;
+}
+
+static void wait_for_something(struct watching *w) {
+    time_ms now = clock_read_steady();
+    bool resting = now < w->look_at;
+    struct pollfd fds[POLL_COUNT];
+    set_timer(w, next_act(w));
+    memcpy(fds, w->fds, sizeof(fds));
+    if (resting) /* events of the logs wake us only afterwards */
+        fds[POLL_LOGS].fd = -1;
+    time_ms span = longest_sleep(w, now, resting);
+    const struct timespec wait = { .tv_sec = span / 1000, .tv_nsec = (span % 1000) * 1000000 };
+    int ready = ppoll(fds, POLL_COUNT, span == TIME_NEVER ? NULL : &wait, NULL);
+    now = clock_read_steady();
+    if (w->fds[POLL_SIGNAL].fd < 0)
+        watch_signals(w->shim);
+    else if (ready > 0 && fds[POLL_SIGNAL].revents)
+        take_signals(w);
+    if (ready > 0 && fds[POLL_TIMER].revents) {
+        uint64_t times;
+        (void)!read(w->fds[POLL_TIMER].fd, &times, sizeof(times));
+        w->timer_at = 0;
+    }
+    if ((ready > 0 && fds[POLL_LOGS].revents) || (!w->quiet && now >= w->look_at)
+        || now >= idle_at(w))
+        look_at_logs(w, now);
+}
+
+static void wait_first(struct watching *w) {
+    time_ms begin = clock_read_steady();
+    time_ms until = time_min(begin + FIRST_MS, idle_at(w)); /* the logs are not watched yet */
+    for (time_ms now = begin; w->shim->leader != 0 && now < until; now = clock_read_steady()) {
+        act(w, now);
+        time_ms next = time_min(until, next_act(w));
+        int signal = w->shim->leader != 0 && next > now ? fetch_signal(next - now) : 0;
+        take_signal(w->shim, signal);
+    }
+}
+
+enum verdict watch_leader(struct shim *s, const struct watch *watch) {
+    time_ms now = clock_read_steady();
+    struct watching w = {
+        .shim = s,
+        .watch = watch,
+        .kill_at = TIME_NEVER,
+        .idle_since = now,
+        .look_at = TIME_NEVER,
+        .measure_at = s->watch_memory || s->watch_processes ? now + LIMITS_MS : TIME_NEVER,
+    };
+    wait_first(&w);
+    if (s->leader == 0)
+        return w.verdict;
+    open_all(&w);
+    while (s->leader != 0) {
+        act(&w, clock_read_steady());
+        if (s->leader != 0)
+            wait_for_something(&w);
+    }
+    close_all(&w);
+    return w.verdict;
+}

@@ -1,0 +1,249 @@
+/* test_fault.c: whatever fails below the shim, the exit status is not lost. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "run/stage.h"
+
+/* A stage whose shims run on a kernel that refuses these calls. */
+static struct stage *faulty_stage(const void *mode, const char *faults) {
+    char home[] = "/tmp/sluice-run-XXXXXX", path[64];
+    assert_non_null(mkdtemp(home));
+    struct stage *stage = stage_new_in(home, *(const int *)mode, FAULTY_PATH);
+    (void)snprintf(path, sizeof(path), "%s/runs/fault", home);
+    FILE *stream = fopen(path, "we");
+    assert_non_null(stream);
+    (void)fputs(faults, stream);
+    assert_int_equal(fclose(stream), 0);
+    return stage;
+}
+
+static void without_fsync_the_end_is_there_but_not_durable(void **state) {
+    struct stage *stage = faulty_stage(*state, "fsync 5\n"); /* EIO */
+    struct run_spec spec = stage_spec(stage, HOSTILE("exit", "42"));
+    const struct run_end *end = stage_run(stage, 1, &spec);
+    assert_int_equal(end->kind, RUN_END_EXIT);
+    assert_int_equal(end->code, 42);
+    assert_false(end->durable);
+    assert_non_null(strstr(stage_file(stage, 1, "end.json"), "\"durable\":false"));
+    stage_free(stage);
+}
+
+static void without_a_new_file_the_end_is_in_the_lock(void **state) {
+    struct stage *stage = faulty_stage(*state, "renameat 28\nrenameat2 28\n"); /* ENOSPC */
+    struct run_spec spec = stage_spec(stage, HOSTILE("exit", "43"));
+    const struct run_end *end = stage_run(stage, 1, &spec);
+    assert_int_equal(end->kind, RUN_END_EXIT);
+    assert_int_equal(end->code, 43);
+    assert_false(end->durable);
+    char path[STAGE_PATH];
+    stage_path(stage, 1, "end.json", path);
+    assert_int_equal(access(path, F_OK), -1);
+    /* Who lived there can still be read beside it. */
+    assert_true(stage_who(stage, 1).command > 0);
+    stage_free(stage);
+}
+
+static void without_any_file_the_end_comes_through_the_pipe(void **state) {
+    struct stage *stage = faulty_stage(*state, "renameat 5\nrenameat2 5\npwrite64 5\n");
+    struct run_spec spec = stage_spec(stage, HOSTILE("exit", "44"));
+    const struct run_end *end = stage_run(stage, 1, &spec);
+    assert_int_equal(end->kind, RUN_END_EXIT);
+    assert_int_equal(end->code, 44);
+    assert_false(end->durable);
+    stage_free(stage);
+}
+
+static void an_old_kernel_runs_commands_too(void **state) {
+    struct stage *stage = faulty_stage(*state, "clone3 38\nclose_range 38\ninotify_init1 24\n");
+    struct run_spec spec = stage_spec(stage, HOSTILE("fds"));
+    spec.log_head = spec.log_tail = 1 << 20;
+    const struct run_end *end = stage_run(stage, 1, &spec);
+    assert_int_equal(end->kind, RUN_END_EXIT);
+    assert_int_equal(end->code, 0);
+    assert_string_equal(stage_file(stage, 1, "out.log"), "fd 0\nfd 1\nfd 2\n");
+
+    spec = stage_spec(stage, HOSTILE("leave", "4", "0"));
+    assert_int_equal(stage_run(stage, 2, &spec)->leftover, 4);
+
+    spec = stage_spec(stage, HOSTILE("drip", "5", "50"));
+    spec.idle_timeout = 800;
+    spec.grace = 0;
+    end = stage_run(stage, 3, &spec);
+    assert_int_equal(end->kind, RUN_END_TIMEOUT);
+    assert_int_equal(end->out_bytes, 25);
+    stage_free(stage);
+}
+
+static void without_descriptors_the_deadline_is_kept(void **state) {
+    struct stage *stage =
+        faulty_stage(*state, "signalfd4 24\ntimerfd_create 24\ninotify_init1 24\n"); /* EMFILE */
+    struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
+    spec.command.timeout = 300;
+    spec.grace = 100;
+    spec.log_head = spec.log_tail = 1 << 20;
+    const struct run_end *end = stage_run(stage, 1, &spec);
+    assert_int_equal(end->kind, RUN_END_TIMEOUT);
+    assert_int_equal(end->signal, SIGKILL);
+    spec = stage_spec(stage, HOSTILE("polite"));
+    stage_start(stage, 2, &spec);
+    stage_await_text(stage, 2, "out.log", "ready");
+    stage_stop(stage, 2, STOP_POLITELY);
+    assert_int_equal(stage_await_end(stage, 2)->code, 3);
+    stage_free(stage);
+}
+
+static void a_kernel_without_pidfds_still_kills_the_tree(void **state) {
+    struct stage *stage = faulty_stage(*state, "pidfd_open 38\n");
+    struct run_spec spec = stage_spec(stage, HOSTILE("tree", "3", "3"));
+    stage_start(stage, 1, &spec);
+    stage_await_registered(stage, 1 + 3 + 9 + 27);
+    stage_stop(stage, 1, STOP_AT_ONCE);
+    assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
+    assert_int_equal(stage_survivors(stage), 0);
+    stage_free(stage);
+}
+
+static void a_fork_that_fails_is_a_launch_failure(void **state) {
+    struct stage *stage = faulty_stage(*state, "clone3 11\nclone 11\nfork 11\n"); /* EAGAIN */
+    struct run_spec spec = stage_spec(stage, HOSTILE("exit", "0"));
+    const struct run_end *end = stage_run(stage, 1, &spec);
+    assert_int_equal(end->kind, RUN_END_LAUNCH);
+    assert_int_equal(end->exec_errno, EAGAIN);
+    assert_false(stage->runs[1].started);
+    stage_free(stage);
+}
+
+/* --- a disk that is full --------------------------------------------------------------------- */
+
+static bool mount_small_disk(const char *path) {
+    return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0
+           && mount("none", path, "tmpfs", MS_NODEV, "size=2m,mode=700") == 0;
+}
+
+static void a_full_disk_does_not_lose_the_status(void **state) {
+    char home[] = "/tmp/sluice-run-XXXXXX";
+    assert_non_null(mkdtemp(home));
+    if (!mount_small_disk(home)) {
+        print_message("not run: no right to mount a small disk\n");
+        (void)rmdir(home);
+        return;
+    }
+    struct stage *stage = stage_new_in(home, *(const int *)*state, SHIM_PATH);
+    struct run_spec spec = stage_spec(stage, HOSTILE("fill", "45"));
+    const struct run_end *end = stage_run(stage, 1, &spec);
+    assert_int_equal(end->kind, RUN_END_EXIT);
+    assert_int_equal(end->code, 45);
+    /* With no room at all the next start is refused, with nothing left of it. */
+    struct error err = { 0 };
+    spec = stage_spec(stage, HOSTILE("exit", "0"));
+    int r = executor_start(stage->ex, (struct run_key){ 2, 1 }, "test-2/1", &spec, &err);
+    if (r == 0)
+        (void)stage_await_end(stage, 2);
+    else
+        assert_int_equal(r, -ENOSPC);
+    stage_free(stage);
+    assert_int_equal(umount2(home, MNT_DETACH), 0);
+    (void)rmdir(home);
+}
+
+/* --- a spec that is none --------------------------------------------------------------------- */
+
+/* The shim as somebody else would start it: no pipe, no executor. */
+static void run_shim(int dir, int lock) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int folder = fcntl(dir, F_DUPFD_CLOEXEC, 20), held = fcntl(lock, F_DUPFD_CLOEXEC, 20);
+        if (dup2(folder, 3) < 0 || dup2(held, 4) < 0)
+            _exit(99);
+        (void)execl(SHIM_PATH, "sluice-shim", "test", (char *)NULL);
+        _exit(98);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static struct run_end run_with_spec(const struct stage *stage, int number, const char *text,
+                                    size_t size) {
+    struct error err = { 0 };
+    struct run_end end = { 0 };
+    char folder[64], path[STAGE_PATH];
+    struct run_spec spec = stage_spec(stage, ARGV("/no/such/program"));
+    (void)snprintf(folder, sizeof(folder), "junk-%d/1", number);
+    assert_int_equal(rundir_create(stage->root, folder, &spec, &err), 0);
+    (void)snprintf(path, sizeof(path), "%.180s/%.60s/spec", stage->root, folder);
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    assert_true(fd >= 0 && write(fd, text, size) == (ssize_t)size);
+    close(fd);
+    path[strlen(path) - strlen("/spec")] = '\0';
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), lock = -1;
+    assert_int_equal(rundir_lock_at(dir, &lock, &err), 0);
+    run_shim(dir, lock);
+    close(lock);
+    if (rundir_read_end_at(dir, &end, &err) < 0)
+        fail_msg("a shim with a broken spec has recorded no end: %s", err.text);
+    close(dir);
+    return end;
+}
+
+static void a_spec_that_is_junk_is_a_launch_failure(void **state) {
+    struct stage *stage = STAGE(state);
+    struct rng rng = { 4711 };
+    _cleanup_(strbuf_finish) struct strbuf good = STRBUF_INIT;
+    struct run_spec spec = stage_spec(stage, ARGV("/no/such/program", "word"));
+    run_spec_format(&spec, &good);
+    int number = 0;
+    struct run_end end = run_with_spec(stage, number++, good.text, good.length);
+    assert_int_equal(end.kind, RUN_END_LAUNCH);
+    assert_int_equal(end.exec_errno, ENOENT);
+    end = run_with_spec(stage, number++, "", 0);
+    assert_int_equal(end.kind, RUN_END_LAUNCH);
+    assert_int_equal(end.exec_errno, EPROTO);
+    for (size_t cut = 1; cut < good.length; cut += good.length / 8) {
+        end = run_with_spec(stage, number++, good.text, cut);
+        assert_int_equal(end.kind, RUN_END_LAUNCH);
+        assert_int_equal(end.exec_errno, EPROTO);
+    }
+    for (int i = 0; i < 20; i++) { /* still no program that exists: it never runs */
+        size_t at = rng_below(&rng, good.length);
+        char before = good.text[at];
+        good.text[at] = (char)rng_next(&rng);
+        end = run_with_spec(stage, number++, good.text, good.length);
+        good.text[at] = before;
+        assert_int_equal(end.kind, RUN_END_LAUNCH);
+    }
+    stage_free(stage);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        BOTH_WAYS(without_fsync_the_end_is_there_but_not_durable),
+        BOTH_WAYS(without_a_new_file_the_end_is_in_the_lock),
+        BOTH_WAYS(without_any_file_the_end_comes_through_the_pipe),
+        BOTH_WAYS(an_old_kernel_runs_commands_too),
+        ONE_WAY(without_descriptors_the_deadline_is_kept),
+        { "a_kernel_without_pidfds_still_kills_the_tree",
+          a_kernel_without_pidfds_still_kills_the_tree, NULL, NULL, &stage_without },
+        ONE_WAY(a_fork_that_fails_is_a_launch_failure),
+        ONE_WAY(a_spec_that_is_junk_is_a_launch_failure),
+        ONE_WAY(a_full_disk_does_not_lose_the_status),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
