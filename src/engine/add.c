@@ -1,0 +1,84 @@
+/* add.c: new tasks come in, all of a batch or none.
+ *
+ * The caller has checked what a person can get wrong (names, cycles, limits). What the core refuses
+ * after that is taken back by forgetting the tasks of the batch that it knows already. */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "engine/engine_internal.h"
+
+static sym symbol_of(struct engine *e, const char *name) {
+    return name && *name ? symbol_intern(core_symbols(e->core), name, strlen(name)) : 0;
+}
+
+static int add_one(struct engine *e, const struct engine_draft *draft, task_id id,
+                   struct error *err) {
+    sym resources[16];
+    struct task_spec spec = draft->told;
+    if (draft->resource_count > ARRAY_SIZE(resources))
+        return error_set(err, -E2BIG, "more than %zu resources", ARRAY_SIZE(resources));
+    for (size_t i = 0; i < draft->resource_count; i++)
+        resources[i] = symbol_of(e, draft->resources[i]);
+    spec.id = id;
+    spec.project = symbol_of(e, draft->project);
+    spec.kind = symbol_of(e, draft->kind);
+    spec.agent = symbol_of(e, draft->agent);
+    spec.limiter = symbol_of(e, draft->limiter);
+    spec.workspace = symbol_of(e, draft->workspace);
+    spec.serial = symbol_of(e, draft->serial);
+    spec.resources = resources;
+    spec.resource_count = draft->resource_count;
+    spec.depends_on = draft->depends_on;
+    spec.depends_on_count = draft->depends_on_count;
+    struct fact fact = { .kind = FACT_TASK_ADDED, .spec = &spec };
+    return core_apply(e->core, &fact, err);
+}
+
+/* Newest first, so that nobody who stays names one that goes. */
+static void take_back(struct engine *e, task_id first, size_t count) {
+    while (count-- > 0) {
+        struct fact fact = { .kind = FACT_DELETE, .task = first + count };
+        (void)core_apply(e->core, &fact, NULL);
+    }
+}
+
+static void write_added(struct engine *e, const struct engine_draft *draft, task_id id) {
+    size_t size = strlen(draft->json);
+    *LIST_ADD(&e->turn.specs) = (struct spec_row){
+        .id = id,
+        .title = turn_text(e, draft->title),
+        .json = arena_strndup(&e->turn.arena, draft->json, size),
+        .json_size = size,
+        .external_id = turn_text(e, draft->external_id),
+    };
+    struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "project");
+    json_write_string(&w, draft->project);
+    json_write_object_end(&w);
+    engine_event(e, "task.added", id, 0, strbuf_text(&data));
+    strbuf_finish(&data);
+}
+
+int engine_add_tasks(struct engine *e, const struct engine_draft *drafts, size_t count,
+                     task_id *ret_first, struct error *err) {
+    task_id first = e->last_task + 1;
+    for (size_t i = 0; i < count; i++) {
+        int r = add_one(e, &drafts[i], first + i, err);
+        if (r < 0) {
+            take_back(e, first, i);
+            return r;
+        }
+    }
+    e->last_task = first + count - 1;
+    for (size_t i = 0; i < count; i++)
+        write_added(e, &drafts[i], first + i);
+    *ret_first = first;
+    return 0;
+}

@@ -1,0 +1,83 @@
+/* configure.c: the configuration was changed while the daemon runs.
+ *
+ * The core is told everything that is configured, again; what did not change has no effect. A name that
+ * the new configuration does not have any more gets the defaults. Raising a cap starts work in this
+ * turn, lowering one kills nothing. */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "engine/engine_internal.h"
+
+static int tell(struct engine *e, const struct fact *fact, struct error *err) {
+    int r = core_apply(e->core, fact, err);
+    return r < 0 ? r : 0;
+}
+
+static int tell_removed(struct engine *e, const struct config *old, struct error *err) {
+    int r = 0;
+    for (size_t i = 0; i < config_kind_count(old) && r == 0; i++) {
+        struct fact fact = { .kind = FACT_KIND };
+        config_kind_spec(e->config, e->core, config_kind_name(old, i), &fact.kind_spec);
+        r = tell(e, &fact, err);
+    }
+    for (size_t i = 0; i < config_limiter_count(old) && r == 0; i++) {
+        struct fact fact = { .kind = FACT_LIMITER };
+        config_limiter_spec(e->config, e->core, config_limiter_name(old, i), &fact.limiter);
+        r = tell(e, &fact, err);
+    }
+    for (size_t i = 0; i < config_agent_count(old) && r == 0; i++) {
+        struct fact fact = { .kind = FACT_AGENT };
+        config_agent_spec(e->config, e->core, config_agent_name(old, i), &fact.agent);
+        r = tell(e, &fact, err);
+    }
+    for (size_t i = 0; i < config_resource_count(old) && r == 0; i++) {
+        const char *name = config_resource_name(old, i);
+        struct fact fact = { .kind = FACT_RESOURCE };
+        fact.resource.id = symbol_intern(core_symbols(e->core), name, strlen(name));
+        fact.resource.cap = config_number(e->config, "limits.resource.N", name);
+        r = tell(e, &fact, err);
+    }
+    return r;
+}
+
+/* The new names first: an agent that was there before may have got a limiter that is new. */
+static int tell_all(struct engine *e, const struct config *old, struct error *err) {
+    int r = config_tell(e->config, e->core, err);
+    if (r == 0)
+        r = tell_removed(e, old, err);
+    return r == 0 ? projects_tell_all(e, err) : r;
+}
+
+int engine_set_config(struct engine *e, struct config *config, struct error *err) {
+    struct config *old = e->config;
+    e->config = config;
+    int r = projects_check(e, err);
+    if (r == 0)
+        r = tell_all(e, old, err);
+    if (r < 0) { /* the old one was told before, so it can be told again */
+        e->config = old;
+        (void)tell_all(e, config, NULL);
+        return r;
+    }
+    r = projects_from_config(e, err); /* writes, so it comes when nothing can be refused any more */
+    assert(r == 0);
+    config_free(old);
+    e->host_read_at = 0;
+    e->turn.configured = true;
+    engine_event(e, "config.changed", 0, 0, NULL);
+    return 0;
+}
+
+/* With a tick: everything else that may start has done so at the end of the last turn. */
+void engine_dry_run(struct engine *e, engine_would_start each, void *ctx) {
+    struct core *copy = core_copy(e->core);
+    struct fact tick = { .kind = FACT_TICK };
+    size_t count = 0;
+    (void)core_apply(copy, &tick, NULL);
+    const struct order *orders = core_decide(copy, &count);
+    for (size_t i = 0; i < count; i++)
+        if (orders[i].kind == ORDER_START)
+            each(ctx, &orders[i]);
+    core_free(copy);
+}

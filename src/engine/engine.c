@@ -1,0 +1,241 @@
+/* engine.c: the engine's life, and what may be looked at inside a turn. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+#include "engine/engine_internal.h"
+#include "engine/forecast_internal.h"
+
+static const char *name_of_task(const void *ctx, task_id task) {
+    struct engine *e = (struct engine *)ctx; /* the buffer is ours to write */
+    return engine_task_id(e, task, e->id_buffer);
+}
+
+static void timer_due(void *ctx) {
+    (void)ctx; /* the round that follows makes the turn */
+}
+
+static void round_ends(void *ctx) {
+    struct engine *e = ctx;
+    engine_turn(e);
+    if (e->after_turn)
+        e->after_turn(e->after_turn_ctx);
+}
+
+int engine_new(const struct engine_options *options, struct engine **ret_engine,
+               struct error *err) {
+    struct engine *e = xcalloc(1, sizeof(*e));
+    e->options = *options;
+    e->loop = options->loop;
+    e->config = options->config;
+    e->store = options->store;
+    e->home = xstrdup(options->home);
+    e->config_file = xstrdup(options->config_file ? options->config_file : "");
+    e->socket_path = xstrdup(options->socket_path ? options->socket_path : "");
+    e->shim_path = xstrdup(options->shim_path);
+    e->version = xstrdup(options->version ? options->version : "");
+    e->names = (struct task_names){ .name = name_of_task, .ctx = e };
+    e->wall_at_start = loop_now(e->loop);
+    e->steady_at_start = loop_now_steady(e->loop);
+    e->now = e->wall_at_start;
+    e->queue_end = &e->queue;
+    e->launch_look = TIME_NEVER;
+    e->timer = loop_timer_new(e->loop, timer_due, e);
+    e->care_timer = loop_timer_new(e->loop, care_due, e);
+    e->turn.batch = store_batch_new();
+    runs_init(e);
+    forecast_init(e);
+
+    struct strbuf runs = STRBUF_INIT;
+    strbuf_printf(&runs, "%s/runs", e->home);
+    struct executor_options executor = {
+        .root = strbuf_text(&runs),
+        .shim_path = e->shim_path,
+        .use_cgroup = strcmp(config_text(e->config, "executor.cgroup", NULL), "off") != 0,
+    };
+    struct executor_events events = finish_events;
+    events.ctx = e;
+    int r = executor_local_new(e->loop, &executor, &events, &e->executor, err);
+    strbuf_finish(&runs);
+    if (r < 0) {
+        engine_free(e);
+        return r;
+    }
+    loop_set_round(e->loop, round_ends, e);
+    *ret_engine = e;
+    return 0;
+}
+
+struct engine *engine_free(struct engine *e) {
+    if (!e)
+        return NULL;
+    loop_set_round(e->loop, NULL, NULL);
+    executor_free(e->executor);
+    loop_timer_free(e->loop, e->timer);
+    loop_timer_free(e->loop, e->care_timer);
+    forecast_free(e);
+    turn_finish(e);
+    runs_free(e);
+    projects_free(e);
+    groups_free(e);
+    core_free(e->core);
+    config_free(e->config);
+    free(e->happened.items);
+    for (size_t i = 0; i < e->externals.count; i++)
+        free(e->externals.items[i]);
+    free(e->externals.items);
+    free(e->prune.expired.items);
+    free(e->home);
+    free(e->config_file);
+    free(e->socket_path);
+    free(e->shim_path);
+    free(e->version);
+    free(e);
+    return NULL;
+}
+
+bool engine_is_broken(const struct engine *e) {
+    return e->broken.code != 0;
+}
+
+const char *engine_why_broken(const struct engine *e) {
+    return e->broken.text;
+}
+
+bool engine_is_committing(const struct engine *e) {
+    return e->committing;
+}
+
+const struct engine_report *engine_start_report(const struct engine *e) {
+    return &e->report;
+}
+
+const struct core *engine_core(const struct engine *e) {
+    return e->core;
+}
+
+const struct config *engine_config(const struct engine *e) {
+    return e->config;
+}
+
+struct store *engine_store(struct engine *e) {
+    return e->store;
+}
+
+struct executor *engine_executor(struct engine *e) {
+    return e->executor;
+}
+
+time_ms engine_now(const struct engine *e) {
+    return e->now;
+}
+
+time_ms engine_started_at(const struct engine *e) {
+    return e->wall_at_start;
+}
+
+const char *engine_home(const struct engine *e) {
+    return e->home;
+}
+
+const char *engine_config_file(const struct engine *e) {
+    return e->config_file;
+}
+
+const char *engine_version(const struct engine *e) {
+    return e->version;
+}
+
+const char *engine_socket_path(const struct engine *e) {
+    return e->socket_path;
+}
+
+const char *engine_shim_path(const struct engine *e) {
+    return e->shim_path;
+}
+
+const struct task_names *engine_names(const struct engine *e) {
+    return &e->names;
+}
+
+uint64_t engine_first_event(const struct engine *e) {
+    return e->first_event;
+}
+
+uint64_t engine_last_event(const struct engine *e) {
+    return e->committed_event;
+}
+
+task_id engine_last_task(const struct engine *e) {
+    return e->last_task;
+}
+
+task_id engine_next_task(const struct engine *e) {
+    return e->last_task + 1;
+}
+
+bool engine_is_paused(const struct engine *e) {
+    return e->paused;
+}
+
+bool engine_is_full(const struct engine *e) {
+    return e->full;
+}
+
+void engine_stats(const struct engine *e, struct engine_stats *ret) {
+    *ret = e->stats;
+}
+
+void engine_set_publisher(struct engine *e, engine_published publish, void *ctx) {
+    e->publish = publish;
+    e->publish_ctx = ctx;
+}
+
+void engine_set_after_turn(struct engine *e, void (*after)(void *ctx), void *ctx) {
+    e->after_turn = after;
+    e->after_turn_ctx = ctx;
+}
+
+/* --- ids ------------------------------------------------------------------------------------- */
+
+const char *engine_task_id(const struct engine *e, task_id task, char buf[ENGINE_ID_MAX]) {
+    struct task_view view;
+    const struct project *project = NULL;
+    if (core_task(e->core, task, &view))
+        project = project_of_symbol(e, view.project);
+    if (project)
+        snprintf(buf, ENGINE_ID_MAX, "%s-%" PRIu64, project->view.prefix, task);
+    else
+        snprintf(buf, ENGINE_ID_MAX, "#%" PRIu64, task);
+    return buf;
+}
+
+task_id engine_find_task(const struct engine *e, const char *id, struct error *err) {
+    const char *dash = strrchr(id, '-');
+    const char *digits = dash ? dash + 1 : id;
+    int64_t number = 0;
+    if (*digits == '\0' || strspn(digits, "0123456789") != strlen(digits)
+        || number_parse_int(digits, &number, NULL) < 0 || number < 1) {
+        error_set(err, -EINVAL, "'%.80s' is no task id (example: web-17)", id);
+        return 0;
+    }
+    struct task_view view;
+    if (!core_task(e->core, (task_id)number, &view)) {
+        error_set(err, -ENOENT, "there is no task '%.80s'", id);
+        return 0;
+    }
+    const struct project *project = project_of_symbol(e, view.project);
+    size_t length = dash ? (size_t)(dash - id) : 0;
+    if (dash
+        && (strlen(project->view.prefix) != length
+            || strncmp(id, project->view.prefix, length) != 0)) {
+        error_set(err, -ENOENT, "there is no task '%.80s' (number %s is '%s-%s')", id, digits,
+                  project->view.prefix, digits);
+        return 0;
+    }
+    return (task_id)number;
+}

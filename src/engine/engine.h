@@ -1,0 +1,209 @@
+/* engine.h: facts → store → core → orders → effects, one turn at a time.
+ *
+ * Life:      engine_new → engine_start (load, recover) → requests and turns → engine_free
+ * A turn:    engine_turn runs at the end of each round of the loop when there is anything to do. It tells the
+ *            core the time and what happened, runs the requests that came, lets the core decide, writes
+ *            everything in one commit, and only then answers, starts and stops.
+ * Requests:  what people ask for. engine_request queues it; `run` is called inside the turn and may
+ *            look, tell facts and write; `done` is called after the commit with its outcome.
+ * If a commit FAILED nothing of the turn has happened: the core is built again from the rows, every
+ *            writing request is told so. If it is UNKNOWN the daemon must end: engine_is_broken.
+ *
+ * What a request may call is below "inside a turn". Only the engine calls the core with facts. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "config/config.h"
+#include "core/core.h"
+#include "store/store.h"
+
+struct engine;
+struct loop;
+struct executor;
+
+struct engine_options {
+    struct loop *loop;
+    struct config *config; /* the engine reads it; replaced by engine_set_config */
+    struct store *store;
+    const char *home;        /* data folder */
+    const char *config_file; /* where a changed setting is written; may not exist */
+    const char *socket_path; /* for SLUICE_SOCKET */
+    const char *shim_path;
+    const char *version;
+    char *const *environment; /* runs get the variables of it that tasks.env names; NULL: none */
+};
+
+/* What the start found; also the first event. */
+struct engine_report {
+    uint64_t tasks, unfinished;
+    uint32_t adopted, ended, lost, external, swept, requeued;
+    time_ms took;
+};
+
+int engine_new(const struct engine_options *options, struct engine **ret_engine, struct error *err);
+struct engine *engine_free(struct engine *engine); /* runs go on without it; accepts NULL */
+int engine_start(struct engine *engine, struct engine_report *ret_report, struct error *err);
+void engine_turn(struct engine *engine);
+bool engine_is_broken(const struct engine *engine);
+const char *engine_why_broken(const struct engine *engine); /* a sentence */
+/* A commit is on its way: neither the engine nor its store may be freed. */
+bool engine_is_committing(const struct engine *engine);
+const struct engine_report *engine_start_report(const struct engine *engine);
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+struct engine_request {
+    /* Inside the turn. <0: refused; then it must not have told or written anything. */
+    int (*run)(struct engine *engine, struct engine_request *request);
+    /* After the commit. STORE_OK also when it only looked or was refused. */
+    void (*done)(struct engine *engine, struct engine_request *request, enum store_outcome outcome,
+                 const struct error *err);
+    struct engine_request *next; /* the engine's */
+    bool wrote;                  /* set by the engine: it told or wrote something */
+};
+void engine_request(struct engine *engine, struct engine_request *request);
+/* Before `done`: it is not called any more (the client has gone). What it did stays. */
+void engine_request_abandon(struct engine *engine, struct engine_request *request);
+
+/* --- inside a turn: looking ------------------------------------------------------------------ */
+
+const struct core *engine_core(const struct engine *engine);
+const struct config *engine_config(const struct engine *engine);
+struct store *engine_store(struct engine *engine);
+struct executor *engine_executor(struct engine *engine);
+time_ms engine_now(const struct engine *engine); /* of this turn */
+time_ms engine_started_at(const struct engine *engine);
+const char *engine_home(const struct engine *engine);
+const char *engine_config_file(const struct engine *engine);
+const char *engine_version(const struct engine *engine);
+const char *engine_socket_path(const struct engine *engine);
+const char *engine_shim_path(const struct engine *engine);
+const struct task_names *engine_names(const struct engine *engine);
+uint64_t engine_first_event(const struct engine *engine);
+uint64_t engine_last_event(const struct engine *engine);
+task_id engine_last_task(const struct engine *engine);
+bool engine_is_paused(const struct engine *engine);
+bool engine_is_full(const struct engine *engine); /* the disk takes no new work */
+
+/* Read now; -1: unknown. */
+struct engine_host_values {
+    int64_t disk_free_mb, memory_free_mb, load_milli;
+};
+void engine_host(const struct engine *engine, struct engine_host_values *ret);
+
+/* "web-17", "17" → 17. 0: no task has that id (any more), with a sentence. */
+task_id engine_find_task(const struct engine *engine, const char *id, struct error *err);
+/* "web-17"; at most ENGINE_ID_MAX bytes with the NUL. Unknown tasks by number: "#17". */
+#define ENGINE_ID_MAX 160
+const char *engine_task_id(const struct engine *engine, task_id task, char buf[ENGINE_ID_MAX]);
+
+struct engine_project {
+    const char *name, *prefix, *path; /* path: where its tasks run by default; or NULL */
+    sym symbol;
+    bool paused;
+    uint32_t external; /* living runs that are not ours */
+    time_ms created_at;
+};
+size_t engine_project_count(const struct engine *engine);
+const struct engine_project *engine_project_at(const struct engine *engine, size_t index);
+const struct engine_project *engine_find_project(const struct engine *engine, const char *name);
+
+struct engine_group {
+    uint32_t id;
+    const char *name;
+    bool owned, closed;
+    time_ms created_at, closed_at;
+    uint32_t total, open;
+};
+size_t engine_group_count(const struct engine *engine);
+const struct engine_group *engine_group_at(const struct engine *engine, size_t index);
+const struct engine_group *engine_find_group(const struct engine *engine, const char *name);
+
+/* The live run of a task, if it has one. */
+struct engine_run {
+    uint32_t attempt;
+    const char *folder; /* relative to the run folders */
+    time_ms ordered_at, started_at;
+    int64_t tokens_in, tokens_out; /* -1: not reported */
+};
+bool engine_live_run(const struct engine *engine, task_id task, struct engine_run *ret);
+/* The tasks that have one, oldest number first: at most `max` of them; returns how many there are. */
+size_t engine_live_tasks(const struct engine *engine, task_id *ret_tasks, size_t max);
+/* The folder of a run, absolute. */
+void engine_run_folder(const struct engine *engine, task_id task, uint32_t attempt,
+                       struct strbuf *out);
+
+/* --- inside a turn: doing -------------------------------------------------------------------- */
+
+/* A task to be added. Names must be known (engine_find_project; agents and kinds by the configuration).
+ * `told` has the numbers; its id is given by the engine, its symbols and lists by these. */
+struct engine_draft {
+    struct task_spec told;
+    const char *project, *kind, *agent, *limiter, *workspace, *serial;
+    const char *const *resources;
+    size_t resource_count;
+    const task_id *depends_on; /* numbers of tasks that are there, or of this batch */
+    size_t depends_on_count;
+    const char *title, *json, *external_id;
+};
+/* The number that the next added task will get; those of a batch follow. */
+task_id engine_next_task(const struct engine *engine);
+/* Adds all or none. Ids: `first` and those behind it. */
+int engine_add_tasks(struct engine *engine, const struct engine_draft *drafts, size_t count,
+                     task_id *ret_first, struct error *err);
+
+/* Tells the core, and sees to it that what changed is written. 1: it changed nothing. */
+int engine_tell(struct engine *engine, const struct fact *fact, struct error *err);
+/* `data`: a JSON object or NULL. */
+void engine_event(struct engine *engine, const char *kind, task_id task, uint32_t attempt,
+                  const char *data);
+int engine_add_project(struct engine *engine, const char *name, const char *prefix,
+                       struct error *err);
+int engine_pause_project(struct engine *engine, const char *name, bool paused, struct error *err);
+int engine_pause(struct engine *engine, bool paused, struct error *err);
+/* A new group, or the open one of this name. `name` NULL: "group-N". */
+int engine_open_group(struct engine *engine, const char *name, bool owned, uint32_t *ret_id,
+                      struct error *err);
+int engine_close_group(struct engine *engine, const char *name, struct error *err);
+/* The next stop order for its live run kills at once; told before FACT_CANCEL. */
+void engine_stop_at_once(struct engine *engine, task_id task);
+/* From inside a run, or on its behalf. -1: not given. */
+struct engine_usage {
+    int64_t tokens_in, tokens_out, cost_micro_usd;
+};
+int engine_report_usage(struct engine *engine, task_id task, const struct engine_usage *usage,
+                        struct error *err);
+/* Makes the DONE marker of a task, as its run would by itself; there already: 1. */
+int engine_mark_done(struct engine *engine, task_id task, struct error *err);
+/* The client's key and the answer it gets: written with the turn. */
+void engine_remember(struct engine *engine, const char *key, int status, const char *answer);
+
+/* The configuration was changed: tells the core what is new. The old one is freed. */
+int engine_set_config(struct engine *engine, struct config *config, struct error *err);
+
+/* What the next turn would start, without doing it. */
+typedef void (*engine_would_start)(void *ctx, const struct order *order);
+void engine_dry_run(struct engine *engine, engine_would_start each, void *ctx);
+
+/* When would it start, if everything went well? Computed aside. True: as much as there will be is
+ * there; false: `ready` is called when it is. It serves for ten seconds. */
+typedef void (*engine_forecast_ready)(void *ctx);
+bool engine_forecast(struct engine *engine, engine_forecast_ready ready, void *ctx);
+/* TIME_NEVER: nobody can say. */
+time_ms engine_forecast_start(const struct engine *engine, task_id task);
+
+/* Told of every committed event, in order; for streams. */
+typedef void (*engine_published)(void *ctx, const struct event_row *event);
+void engine_set_publisher(struct engine *engine, engine_published publish, void *ctx);
+
+/* Called at the end of every round of the loop, after the turn if there was one. */
+void engine_set_after_turn(struct engine *engine, void (*after)(void *ctx), void *ctx);
+
+struct engine_stats {
+    uint64_t turns, facts, orders, starts, ends, commits, failed_commits;
+    int64_t last_turn_us, slowest_turn_us;
+};
+void engine_stats(const struct engine *engine, struct engine_stats *ret);

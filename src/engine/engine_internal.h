@@ -1,0 +1,236 @@
+/* engine_internal.h: what the engine keeps between turns. Private to engine/.
+ *
+ * The core knows the tasks; here is only what it does not: the names of projects and groups, the runs
+ * that live, what happened since the last turn, and what this turn will write. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/id_map.h"
+#include "base/slab.h"
+#include "engine/engine.h"
+#include "executor/executor.h"
+#include "os/loop.h"
+
+struct project {
+    struct engine_project view;
+};
+
+struct group {
+    struct engine_group view;
+};
+
+/* A run that has not ended. */
+struct live_run {
+    task_id task;
+    struct engine_run view; /* its folder is owned */
+    uint32_t iteration;
+    char *agent;
+    char *boot_id;           /* of the boot in which it was ordered */
+    time_ms launch_deadline; /* until its command was seen; TIME_NEVER: seen */
+    enum run_phase phase;
+    int64_t cost_micro_usd;
+    bool stop_now;   /* a stop order kills at once */
+    size_t position; /* in engine.live */
+};
+
+/* What the executor told since the last turn. Kept until a commit has it. */
+enum happening_kind { HAPPENED_STARTED, HAPPENED_VALIDATING, HAPPENED_ENDED };
+struct happening {
+    enum happening_kind kind;
+    struct run_key run;
+    time_ms at;
+    struct run_end end;
+};
+
+/* Growing lists. */
+#define LIST(type)                                                                                 \
+    struct {                                                                                       \
+        type *items;                                                                               \
+        size_t count, capacity;                                                                    \
+    }
+#define LIST_ADD(list)                                                                             \
+    ((list)->items =                                                                               \
+         xgrow((list)->items, &(list)->capacity, (list)->count + 1, sizeof(*(list)->items)),       \
+     &(list)->items[(list)->count++])
+
+struct turn {
+    struct store_batch *batch;
+    struct arena arena;          /* texts of this turn */
+    task_id first_added;         /* tasks from here on are new in this turn */
+    LIST(struct spec_row) specs; /* of the new ones; written behind their tasks */
+    task_id rewired;             /* the task whose dependencies have changed too */
+    LIST(char *) gone;           /* ids of tasks that are no more: their folders go too */
+    LIST(struct order) starts, stops;
+    LIST(struct event_row) events;   /* in the arena */
+    struct engine_request *requests; /* of this turn, in order */
+    struct engine_request *current;
+    size_t told;     /* of what happened, how much this turn has told the core */
+    unsigned ends;   /* of runs, among them */
+    bool configured; /* the configuration is another since this turn */
+    int64_t began_us;
+};
+
+/* What may go, found out by asking the store; it answers now or later. */
+struct pruning {
+    time_ms at; /* when to look again */
+    bool asking_tasks, asking_events;
+    LIST(task_id) expired; /* finished tasks that are too old, or too many */
+    size_t asked;          /* for how many */
+    bool more_tasks;       /* there may be others behind them */
+    uint64_t needed;       /* those before them that others need */
+    time_ms old_before;
+    uint64_t low, middle, high; /* the first event that is not old is one of low … high */
+    uint64_t first_kept;        /* found: those before it may go */
+};
+
+struct engine {
+    struct engine_options options;
+    struct config *config;
+    struct store *store;
+    struct executor *executor;
+    struct loop *loop;
+    struct core *core;
+    struct task_names names;
+    char *home, *config_file, *socket_path, *shim_path, *version;
+    char id_buffer[ENGINE_ID_MAX];
+
+    /* the clock: the wall when the daemon started, moved on by the steady one */
+    time_ms wall_at_start, steady_at_start;
+    time_ms now;
+
+    LIST(struct project) projects;
+    uint32_t *project_of; /* by symbol: index + 1 */
+    size_t project_of_capacity;
+    LIST(struct group) groups; /* by id - 1 */
+    struct slab runs;          /* struct live_run */
+    struct id_map run_of;      /* task → handle */
+    LIST(uint32_t) live;       /* handles */
+    time_ms launch_look;       /* no launch is late before */
+    LIST(char *) externals;    /* living runs that are not ours, by the ids of their tasks */
+
+    LIST(struct happening) happened;
+    struct engine_request *queue, **queue_end;
+    bool committing, started;
+    struct error broken; /* code 0: it is not */
+    bool start_pending;  /* the first turn, whatever there is to do */
+    time_ms retry_at;    /* after a failed commit: not before; 0: now */
+    unsigned retries;    /* commits that failed since the last good one */
+    struct loop_timer *timer;
+    struct turn turn;
+
+    task_id last_task;
+    uint64_t first_event, last_event, committed_event;
+    bool paused, full;
+    time_ms host_read_at;
+    int64_t memory_free_mb, load_milli;
+    struct pruning prune;
+    struct engine_forecast_state *forecast;
+    struct engine_report report;
+    struct engine_stats stats;
+    engine_published publish;
+    void *publish_ctx;
+    void (*after_turn)(void *ctx);
+    void *after_turn_ctx;
+    struct loop_timer *care_timer; /* the store's own work after commits */
+    time_ms commit_steady;         /* when the last one was */
+};
+
+/* --- turn.c ---------------------------------------------------------------------------------- */
+
+/* Text that lives as long as the turn. */
+char *turn_text(struct engine *e, const char *text);
+void turn_wake(struct engine *e); /* there is something to do */
+void turn_finish(struct engine *e);
+/* Nothing is decided any more; the daemon ends. */
+void turn_break(struct engine *e, const struct error *why);
+void turn_wrote(struct engine *e); /* the batch holds something that must be committed */
+
+/* --- care.c ---------------------------------------------------------------------------------- */
+
+/* After a commit: lets the store do its own work, soon if there is much, when it is quiet if not. */
+void care_after_commit(struct engine *e);
+void care_due(void *ctx);
+
+/* --- load.c: rows → core --------------------------------------------------------------------- */
+
+/* A new core that knows what the store knows; live runs become the list `live`. */
+int load_core(struct engine *e, struct error *err);
+
+/* --- rows.c: core → rows --------------------------------------------------------------------- */
+
+/* Everything that changed in this turn but the runs. */
+void rows_write_all(struct engine *e);
+void rows_write_run(struct engine *e, const struct live_run *run);
+void rows_write_ended(struct engine *e, const struct live_run *run, const struct run_end *end,
+                      enum outcome outcome);
+
+/* --- projects.c ------------------------------------------------------------------------------ */
+
+struct project *project_find(struct engine *e, const char *name);
+struct project *project_of_symbol(const struct engine *e, sym symbol);
+/* From a row, or new: known to the core from now on. */
+int project_register(struct engine *e, const struct project_row *row, struct error *err);
+int project_tell(struct engine *e, struct project *project, struct error *err);
+/* After a new core or a new configuration. */
+int projects_tell_all(struct engine *e, struct error *err);
+/* Could those of the configuration that have no row yet be added? Changes nothing. */
+int projects_check(const struct engine *e, struct error *err);
+/* Adds them. */
+int projects_from_config(struct engine *e, struct error *err);
+void projects_free(struct engine *e);
+
+/* --- groups.c -------------------------------------------------------------------------------- */
+
+void group_from_row(struct engine *e, const struct group_row *row);
+void groups_on_order(struct engine *e, const struct order *order);
+void groups_free(struct engine *e);
+
+/* --- runs.c: live runs ----------------------------------------------------------------------- */
+
+void runs_init(struct engine *e);
+struct live_run *run_find(const struct engine *e, task_id task);
+struct live_run *run_live_at(const struct engine *e, size_t index);
+struct live_run *run_add(struct engine *e, task_id task, uint32_t attempt);
+void run_remove(struct engine *e, task_id task);
+void runs_free(struct engine *e);
+
+/* --- launch.c -------------------------------------------------------------------------------- */
+
+/* Carries out the start orders of a committed turn. */
+void launch_all(struct engine *e);
+void launch_stop(struct engine *e, const struct order *order);
+/* From now on its command must be seen to run within the time of the configuration. */
+void launch_set_deadline(struct engine *e, struct live_run *run);
+/* Ends launches that took too long. */
+void launch_check_deadlines(struct engine *e);
+/* The marker file of a task with until: done. */
+void launch_marker_path(const struct engine *e, task_id task, struct strbuf *out);
+void launch_remove_marker(const struct engine *e, const char *id);
+
+/* --- finish.c -------------------------------------------------------------------------------- */
+
+extern const struct executor_events finish_events;
+/* Tells the core what happened. */
+void finish_tell_happened(struct engine *e);
+/* As if the executor had told it: an end for which nothing ran. */
+void finish_note_end(struct engine *e, const struct live_run *run, enum run_end_kind kind,
+                     const struct error *why);
+
+/* --- host.c ---------------------------------------------------------------------------------- */
+
+/* Reads the disk, and memory and load if they are older than a second and somebody asks; tells the core. */
+void host_look(struct engine *e);
+time_ms host_next_look(const struct engine *e);
+
+/* --- recover.c ------------------------------------------------------------------------------- */
+
+/* The event of the start, with what it found. */
+void recover_write_report(struct engine *e);
+/* A new core is told of the living runs that are not ours. */
+void recover_tell_externals(struct engine *e);
+
+/* --- prune.c --------------------------------------------------------------------------------- */
+
+/* Forgets old finished tasks, events, keys and usage, a few per turn. */
+void prune_some(struct engine *e);
+time_ms prune_next(const struct engine *e);

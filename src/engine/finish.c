@@ -1,0 +1,270 @@
+/* finish.c: what the executor tells becomes facts.
+ *
+ * The executor's calls are only noted down; the next turn tells them, and they are kept until a commit
+ * has them. How an attempt ended is decided here from what was recorded, never from a guess: a run
+ * without a record is lost, and lost is not success. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "engine/engine_internal.h"
+#include "engine/forecast_internal.h"
+
+#define SIGN_OF_LIFE SECONDS(2) /* an attempt that lived so long was launched well */
+
+static struct happening *note(struct engine *e, enum happening_kind kind, struct run_key run) {
+    struct happening *h = LIST_ADD(&e->happened);
+    *h = (struct happening){ .kind = kind, .run = run, .at = loop_now(e->loop) };
+    turn_wake(e);
+    return h;
+}
+
+static void on_started(void *ctx, struct run_key run, time_ms at) {
+    note(ctx, HAPPENED_STARTED, run)->at = at;
+}
+
+static void on_validating(void *ctx, struct run_key run) {
+    note(ctx, HAPPENED_VALIDATING, run);
+}
+
+static void on_ended(void *ctx, struct run_key run, const struct run_end *end) {
+    note(ctx, HAPPENED_ENDED, run)->end = *end;
+}
+
+void finish_note_end(struct engine *e, const struct live_run *run, enum run_end_kind kind,
+                     const struct error *why) {
+    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
+    struct happening *h = note(e, HAPPENED_ENDED, key);
+    h->end = (struct run_end){ .kind = kind, .code = -1, .ended_at = e->now };
+    h->end.exec_errno = kind == RUN_END_LAUNCH ? -why->code : 0;
+    snprintf(h->end.message, sizeof(h->end.message), "%.250s", why->text);
+}
+
+const struct executor_events finish_events = {
+    .started = on_started,
+    .validating = on_validating,
+    .ended = on_ended,
+};
+
+/* The marker is a file; a directory of that name marks nothing. */
+static bool is_marked(const struct engine *e, task_id task) {
+    struct strbuf path = STRBUF_INIT;
+    struct stat st;
+    launch_marker_path(e, task, &path);
+    bool marked = stat(strbuf_text(&path), &st) == 0 && S_ISREG(st.st_mode);
+    strbuf_finish(&path);
+    return marked;
+}
+
+static bool showed_life(const struct run_end *end) {
+    return end->out_bytes + end->err_bytes > 0
+           || (end->started_at > 0 && end->ended_at - end->started_at >= SIGN_OF_LIFE);
+}
+
+/* An agent that ends at once and silently was not launched, whatever its exit code. A plain command
+ * may well have nothing to say. */
+static bool died_at_once(const struct engine *e, const struct live_run *run,
+                         const struct run_end *end) {
+    return run->agent
+           && strcmp(config_text(e->config, "agents.A.adapter", run->agent), "plain") != 0
+           && !showed_life(end);
+}
+
+/* It was stopped. If the core wished it, it knows what follows. A stop that nobody on record wished for
+ * comes from the deadline of the launch, when the command never ran; else from outside, as at the
+ * shutdown of the machine: then the work is not finished, and nobody said that it should not be. */
+static enum outcome outcome_of_stop(const struct engine *e, const struct live_run *run,
+                                    const struct run_end *end) {
+    struct task_spec told;
+    if (core_task_spec(e->core, run->task, &told) && told.stop != STOP_NONE)
+        return OUTCOME_CANCELED;
+    return end->started_at ? OUTCOME_LOST : OUTCOME_LAUNCH;
+}
+
+/* A marker and checks that passed say more than silence does. */
+static enum outcome outcome_of_exit(const struct engine *e, const struct live_run *run,
+                                    const struct run_end *end) {
+    struct task_view view = { .until = UNTIL_EXIT };
+    (void)core_task(e->core, run->task, &view);
+    bool marked = view.until == UNTIL_DONE && is_marked(e, run->task);
+    if (end->code == 0 && (marked || view.until == UNTIL_VALIDATE))
+        return OUTCOME_OK;
+    if (died_at_once(e, run, end))
+        return OUTCOME_LAUNCH;
+    if (end->code != 0)
+        return OUTCOME_FAILED;
+    return view.until == UNTIL_DONE ? OUTCOME_UNFINISHED : OUTCOME_OK;
+}
+
+static enum outcome outcome_of(const struct engine *e, const struct live_run *run,
+                               const struct run_end *end) {
+    switch (end->kind) {
+    case RUN_END_EXIT:
+        return outcome_of_exit(e, run, end);
+    case RUN_END_SIGNAL:
+        return died_at_once(e, run, end) ? OUTCOME_LAUNCH : OUTCOME_FAILED;
+    case RUN_END_OUTPUT:
+        return OUTCOME_FAILED;
+    case RUN_END_TIMEOUT:
+        return OUTCOME_TIMEOUT;
+    case RUN_END_STOPPED:
+        return outcome_of_stop(e, run, end);
+    case RUN_END_CHECK:
+        return OUTCOME_INVALID;
+    case RUN_END_LAUNCH:
+        return OUTCOME_LAUNCH;
+    case RUN_END_LOST:
+    case RUN_END_KIND_MAX:
+        break;
+    }
+    return OUTCOME_LOST;
+}
+
+static int64_t tokens_of(const struct engine_run *run) {
+    if (run->tokens_in < 0 && run->tokens_out < 0)
+        return -1;
+    return (run->tokens_in > 0 ? run->tokens_in : 0) + (run->tokens_out > 0 ? run->tokens_out : 0);
+}
+
+static void write_end_event(struct engine *e, const struct live_run *run, const struct run_end *end,
+                            enum outcome outcome) {
+    struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "outcome");
+    json_write_string(&w, outcome_name(outcome));
+    json_write_key(&w, "how");
+    json_write_string(&w, run_end_kind_name(end->kind));
+    if (end->code >= 0) {
+        json_write_key(&w, "exit_code");
+        json_write_int(&w, end->code);
+    }
+    if (end->signal) {
+        json_write_key(&w, "signal");
+        json_write_int(&w, end->signal);
+    }
+    if (end->message[0]) {
+        json_write_key(&w, "message");
+        json_write_string(&w, end->message);
+    }
+    json_write_object_end(&w);
+    engine_event(e, "run.ended", run->task, run->view.attempt, strbuf_text(&data));
+    strbuf_finish(&data);
+}
+
+static void tell_started(struct engine *e, struct live_run *run, time_ms at) {
+    if (run->view.started_at)
+        return;
+    run->view.started_at = at;
+    run->launch_deadline = TIME_NEVER;
+    struct fact fact = { .kind = FACT_RUN_STARTED,
+                         .task = run->task,
+                         .attempt = run->view.attempt };
+    (void)engine_tell(e, &fact, NULL);
+    engine_event(e, "run.started", run->task, run->view.attempt, NULL);
+    rows_write_run(e, run);
+}
+
+static void tell_validating(struct engine *e, struct live_run *run) {
+    run->phase = PHASE_VALIDATING;
+    struct fact fact = { .kind = FACT_RUN_PHASE,
+                         .task = run->task,
+                         .attempt = run->view.attempt,
+                         .phase = PHASE_VALIDATING };
+    (void)engine_tell(e, &fact, NULL);
+    rows_write_run(e, run);
+}
+
+/* Nobody said it while it happened. */
+static void explain_stop(struct run_end *end, enum outcome outcome) {
+    if (end->kind != RUN_END_STOPPED || end->message[0] || outcome == OUTCOME_CANCELED)
+        return;
+    snprintf(end->message, sizeof(end->message), "%s",
+             outcome == OUTCOME_LOST ? "it was stopped from outside"
+                                     : "its command was not seen to start in time");
+}
+
+static void tell_ended(struct engine *e, struct live_run *run, struct happening *h) {
+    enum outcome outcome = outcome_of(e, run, &h->end);
+    explain_stop(&h->end, outcome);
+    if (h->end.started_at && h->end.kind != RUN_END_LAUNCH)
+        tell_started(e, run, h->end.started_at); /* it ended before its start was told */
+    struct fact fact = { .kind = FACT_RUN_ENDED, .task = run->task, .attempt = run->view.attempt };
+    fact.ended.outcome = outcome;
+    fact.ended.tokens = tokens_of(&run->view);
+    fact.ended.output = showed_life(&h->end);
+    (void)engine_tell(e, &fact, NULL);
+    forecast_learn(e, run->task, &h->end, tokens_of(&run->view));
+    write_end_event(e, run, &h->end, outcome);
+    rows_write_ended(e, run, &h->end, outcome);
+    e->turn.ends++;
+    run_remove(e, run->task);
+}
+
+void finish_tell_happened(struct engine *e) {
+    for (size_t i = 0; i < e->happened.count; i++) {
+        struct happening *h = &e->happened.items[i];
+        struct live_run *run = run_find(e, h->run.task);
+        if (!run || run->view.attempt != h->run.attempt)
+            continue; /* told before, or replaced */
+        switch (h->kind) {
+        case HAPPENED_STARTED:
+            tell_started(e, run, h->at);
+            break;
+        case HAPPENED_VALIDATING:
+            tell_validating(e, run);
+            break;
+        case HAPPENED_ENDED:
+            tell_ended(e, run, h);
+            break;
+        }
+    }
+    e->turn.told = e->happened.count;
+}
+
+int engine_mark_done(struct engine *e, task_id task, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    launch_marker_path(e, task, &path);
+    int fd = open(strbuf_text(&path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EEXIST)
+        return 1;
+    if (fd < 0)
+        return error_set(err, -errno, "cannot make the marker '%s': %s", strbuf_text(&path),
+                         strerror(errno));
+    close(fd);
+    return 0;
+}
+
+/* Reports are of all so far: a smaller number is an old message. */
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+int engine_report_usage(struct engine *e, task_id task, const struct engine_usage *usage,
+                        struct error *err) {
+    struct live_run *run = run_find(e, task);
+    char id[ENGINE_ID_MAX];
+    if (!run)
+        return error_set(err, -EBUSY, "task '%s' has no live run to report for",
+                         engine_task_id(e, task, id));
+    run->view.tokens_in = larger(run->view.tokens_in, usage->tokens_in);
+    run->view.tokens_out = larger(run->view.tokens_out, usage->tokens_out);
+    run->cost_micro_usd = larger(run->cost_micro_usd, usage->cost_micro_usd);
+    struct fact fact = { .kind = FACT_RUN_TOKENS,
+                         .task = task,
+                         .attempt = run->view.attempt,
+                         .tokens = tokens_of(&run->view) };
+    int r = fact.tokens >= 0 ? engine_tell(e, &fact, err) : 0;
+    if (r < 0)
+        return r;
+    rows_write_run(e, run);
+    return 0;
+}

@@ -1,0 +1,211 @@
+/* forecast.c: when would a waiting task start? Computed aside, by the simulation.
+ *
+ * A copy of the core is played forward in a thread of its own; it shares nothing with the original, so
+ * neither waits for the other. At most one is computed at a time, an old one serves for ten seconds, and
+ * a queue so long that its copy would be felt gets none: then only the place in the queue is said.
+ *
+ * How long runs take is learned from those that ended, per project and kind; recent ones count more. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "engine/engine_internal.h"
+#include "engine/forecast_internal.h"
+
+#define KEPT_FOR         SECONDS(10)
+#define COPY_MAX         (64u << 20) /* bytes; about 10 ms to copy */
+#define STEPS_MAX        400000u     /* about 0.2 s in its thread */
+#define HORIZON          DAYS(7)
+#define DEFAULT_DURATION MINUTES(5)
+#define NEW_PART         8 /* the newest run counts one eighth of the mean */
+
+struct waiter {
+    engine_forecast_ready ready;
+    void *ctx;
+};
+
+struct engine_forecast_state {
+    struct forecast current;
+    time_ms made_at; /* 0: there is none */
+    LIST(struct forecast_mean) means;
+    time_ms mean_of_all; /* 0: nothing has ended yet */
+    LIST(struct waiter) waiters;
+
+    /* The thread's, while `running`. */
+    bool running;
+    pthread_t thread;
+    int done; /* eventfd */
+    struct loop_watch *watch;
+    struct core *copy;
+    struct forecast_options options;
+    struct forecast_mean *means_copy;
+    struct forecast made;
+    int result;
+};
+
+void forecast_init(struct engine *e) {
+    e->forecast = xcalloc(1, sizeof(*e->forecast));
+    e->forecast->done = -1;
+}
+
+/* Takes what the thread has made. */
+static void collect(struct engine_forecast_state *f) {
+    pthread_join(f->thread, NULL);
+    f->running = false;
+    core_free(f->copy);
+    free(f->means_copy);
+    f->copy = NULL;
+    f->means_copy = NULL;
+}
+
+static void tell_waiters(struct engine_forecast_state *f) {
+    size_t count = f->waiters.count;
+    struct waiter *waiters = f->waiters.items;
+    memset(&f->waiters, 0, sizeof(f->waiters));
+    for (size_t i = 0; i < count; i++)
+        waiters[i].ready(waiters[i].ctx);
+    free(waiters);
+}
+
+void forecast_free(struct engine *e) {
+    struct engine_forecast_state *f = e->forecast;
+    if (!f)
+        return;
+    if (f->running) {
+        collect(f);
+        forecast_finish(&f->made);
+    }
+    tell_waiters(f); /* nobody is left who would read it, but their memory is */
+    if (f->watch)
+        loop_unwatch(e->loop, f->watch);
+    if (f->done >= 0)
+        close(f->done);
+    forecast_finish(&f->current);
+    free(f->means.items);
+    free(f->waiters.items);
+    free(f);
+}
+
+/* --- learning -------------------------------------------------------------------------------- */
+
+static void blend(time_ms *mean, time_ms value) {
+    *mean = *mean == 0 ? value : *mean + (value - *mean) / NEW_PART;
+}
+
+void forecast_learn(struct engine *e, task_id task, const struct run_end *end, int64_t tokens) {
+    struct engine_forecast_state *f = e->forecast;
+    struct task_view view;
+    if (end->kind != RUN_END_EXIT || end->started_at == 0 || end->ended_at < end->started_at
+        || !core_task(e->core, task, &view))
+        return;
+    time_ms took = time_max(end->ended_at - end->started_at, 1);
+    blend(&f->mean_of_all, took);
+    for (size_t i = 0; i < f->means.count; i++) {
+        struct forecast_mean *mean = &f->means.items[i];
+        if (mean->project != view.project || mean->kind != view.kind)
+            continue;
+        blend(&mean->duration, took);
+        if (tokens >= 0)
+            mean->tokens =
+                mean->tokens < 0 ? tokens : mean->tokens + (tokens - mean->tokens) / NEW_PART;
+        return;
+    }
+    *LIST_ADD(&f->means) = (struct forecast_mean){
+        .project = view.project, .kind = view.kind, .duration = took, .tokens = tokens
+    };
+}
+
+/* --- computing ------------------------------------------------------------------------------- */
+
+static void *compute(void *ctx) {
+    struct engine_forecast_state *f = ctx;
+    f->result = forecast_run(f->copy, &f->options, &f->made);
+    uint64_t one = 1;
+    ssize_t n = write(f->done, &one, sizeof(one));
+    (void)n; /* an eventfd takes it */
+    return NULL;
+}
+
+static void computed(void *ctx, int fd, unsigned events) {
+    struct engine *e = ctx;
+    struct engine_forecast_state *f = e->forecast;
+    uint64_t count;
+    ssize_t n = read(fd, &count, sizeof(count));
+    (void)n;
+    (void)events;
+    collect(f);
+    forecast_finish(&f->current);
+    f->current = f->made;
+    f->made = (struct forecast){ 0 };
+    f->made_at = e->now;
+    tell_waiters(f);
+}
+
+static int open_done(struct engine *e) {
+    struct engine_forecast_state *f = e->forecast;
+    if (f->done >= 0)
+        return 0;
+    f->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (f->done < 0)
+        return -errno;
+    return loop_watch(e->loop, f->done, LOOP_READ, computed, e, &f->watch);
+}
+
+/* Signals belong to the loop. */
+static int start_thread(struct engine_forecast_state *f) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int r = pthread_create(&f->thread, NULL, compute, f);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -r;
+}
+
+static bool begin(struct engine *e) {
+    struct engine_forecast_state *f = e->forecast;
+    struct core_counts counts;
+    core_count(e->core, &counts);
+    if (counts.bytes > COPY_MAX || open_done(e) < 0)
+        return false;
+    f->copy = core_copy(e->core);
+    f->means_copy = xcalloc(f->means.count + 1, sizeof(*f->means_copy));
+    if (f->means.count > 0)
+        memcpy(f->means_copy, f->means.items, f->means.count * sizeof(*f->means_copy));
+    f->options = (struct forecast_options){
+        .now = e->now,
+        .means = f->means_copy,
+        .mean_count = f->means.count,
+        .default_duration = f->mean_of_all ? f->mean_of_all : DEFAULT_DURATION,
+        .horizon = HORIZON,
+        .max_steps = STEPS_MAX,
+    };
+    f->running = start_thread(f) == 0;
+    if (!f->running) {
+        core_free(f->copy);
+        free(f->means_copy);
+        f->copy = NULL;
+        f->means_copy = NULL;
+    }
+    return f->running;
+}
+
+bool engine_forecast(struct engine *e, engine_forecast_ready ready, void *ctx) {
+    struct engine_forecast_state *f = e->forecast;
+    if (f->made_at && e->now - f->made_at < KEPT_FOR)
+        return true;
+    if (!f->running && !begin(e))
+        return true;
+    *LIST_ADD(&f->waiters) = (struct waiter){ ready, ctx };
+    return false;
+}
+
+time_ms engine_forecast_start(const struct engine *e, task_id task) {
+    const struct engine_forecast_state *f = e->forecast;
+    bool fresh = f->made_at && e->now - f->made_at < KEPT_FOR + SECONDS(1);
+    return fresh ? forecast_start(&f->current, task) : TIME_NEVER;
+}

@@ -1,0 +1,84 @@
+/* host.c: disk, memory and load, looked at only when a decision may depend on them.
+ *
+ * The disk is asked in every turn: it costs a microsecond, and a disk can be filled in a second. Memory and
+ * load are files to be read, and values that move slowly.
+ *
+ * Two different floors: the host gate stops starts (host.disk_free_gb), the store's own floor stops new
+ * work from being taken (store.min_free_mb), so that what is there can always be finished and
+ * recorded. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "base/strbuf.h"
+#include "engine/engine_internal.h"
+#include "os/files.h"
+
+#define LOOK_AGAIN        SECONDS(1)  /* younger values of memory and load are good enough */
+#define LOOK_WHILE_CLOSED SECONDS(10) /* nothing else would tell us that the gate may open */
+
+static int64_t disk_free_mb(const char *path) {
+    struct statvfs fs;
+    if (statvfs(path, &fs) < 0)
+        return -1;
+    return (int64_t)((uint64_t)fs.f_bavail * fs.f_frsize >> 20);
+}
+
+static int64_t memory_free_mb(void) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (file_read("/proc/meminfo", 65536, &text, NULL) < 0)
+        return -1;
+    const char *line = strstr(strbuf_text(&text), "MemAvailable:");
+    return line ? strtoll(line + strlen("MemAvailable:"), NULL, 10) >> 10 : -1;
+}
+
+static int64_t load_milli(void) {
+    double load = 0;
+    return getloadavg(&load, 1) == 1 ? (int64_t)(load * 1000.0) : -1;
+}
+
+static bool host_matters(const struct policy *policy) {
+    return policy->host.disk_min_mb || policy->host.memory_min_mb || policy->host.load_max_milli;
+}
+
+static void look_at_the_rest(struct engine *e, const struct policy *policy) {
+    if (e->host_read_at && e->now - e->host_read_at < LOOK_AGAIN)
+        return;
+    e->host_read_at = e->now;
+    e->memory_free_mb = policy->host.memory_min_mb ? memory_free_mb() : -1;
+    e->load_milli = policy->host.load_max_milli ? load_milli() : -1;
+}
+
+void host_look(struct engine *e) {
+    const struct policy *policy = config_policy(e->config);
+    int64_t disk = disk_free_mb(e->home);
+    e->full = disk >= 0 && disk < config_number(e->config, "store.min_free_mb", NULL);
+    look_at_the_rest(e, policy);
+    if (!host_matters(policy))
+        return;
+    struct fact fact = { .kind = FACT_HOST };
+    fact.host.disk_free_mb = disk;
+    fact.host.memory_free_mb = e->memory_free_mb;
+    fact.host.load_milli = e->load_milli;
+    (void)core_apply(e->core, &fact, NULL);
+}
+
+/* While the gate is closed and something waits behind it. */
+time_ms host_next_look(const struct engine *e) {
+    struct core_counts counts;
+    core_count(e->core, &counts);
+    if (counts.by_state[TASK_READY] == 0 || !host_matters(config_policy(e->config))
+        || core_host_is_open(e->core))
+        return TIME_NEVER;
+    return time_add(e->host_read_at, LOOK_WHILE_CLOSED);
+}
+
+void engine_host(const struct engine *e, struct engine_host_values *ret) {
+    (void)e;
+    *ret = (struct engine_host_values){
+        .disk_free_mb = disk_free_mb(e->home),
+        .memory_free_mb = memory_free_mb(),
+        .load_milli = load_milli(),
+    };
+}

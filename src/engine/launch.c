@@ -1,0 +1,364 @@
+/* launch.c: a start order that is on disk becomes a process; a stop order reaches it.
+ *
+ * What to run is read from the task's spec, as it was submitted: nothing of the submitter's
+ * environment is needed any more. The environment is built from an allow-list, never inherited. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "engine/engine_internal.h"
+
+#define LAUNCHES_EACH 64 /* specs that one question asks for */
+
+/* One command while it is put together. Texts live in the arena. */
+struct launch {
+    struct engine *e;
+    struct live_run *run;
+    const struct project *project;
+    json_t *json;
+    struct arena arena;
+    struct run_spec spec;
+    char id[ENGINE_ID_MAX];
+    LIST(const char *) env;
+    LIST(const char *) argv;
+    struct run_command checks[RUN_CHECKS_MAX];
+};
+
+static const char *text_of(const struct launch *l, const char *member) {
+    return json_string_value(json_object_get(l->json, member));
+}
+
+static time_ms seconds_of(const struct launch *l, const char *member, time_ms otherwise) {
+    const json_t *value = json_object_get(l->json, member);
+    if (!json_is_number(value))
+        return otherwise == TIME_NEVER ? 0 : otherwise;
+    return (time_ms)(json_number_value(value) * 1000.0);
+}
+
+static int64_t number_of(const struct launch *l, const char *member, int64_t otherwise) {
+    const json_t *value = json_object_get(l->json, member);
+    return json_is_integer(value) ? json_integer_value(value) : otherwise;
+}
+
+/* --- environment ----------------------------------------------------------------------------- */
+
+static char *format(struct launch *l, const char *text, ...) _printf_(2, 3);
+static char *format(struct launch *l, const char *text, ...) {
+    struct strbuf buf = STRBUF_INIT;
+    va_list args;
+    va_start(args, text);
+    strbuf_vprintf(&buf, text, args);
+    va_end(args);
+    char *copy = arena_strdup(&l->arena, strbuf_text(&buf));
+    strbuf_finish(&buf);
+    return copy;
+}
+
+/* A later value of the same name takes the place of an earlier one. */
+static void put_env(struct launch *l, const char *pair) {
+    size_t name = strcspn(pair, "=") + 1;
+    for (size_t i = 0; i < l->env.count; i++)
+        if (strncmp(l->env.items[i], pair, name) == 0) {
+            l->env.items[i] = pair;
+            return;
+        }
+    *LIST_ADD(&l->env) = pair;
+}
+
+void launch_remove_marker(const struct engine *e, const char *id) {
+    struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/done/%s", e->home, id);
+    (void)unlink(strbuf_text(&path)); /* most have none */
+    strbuf_finish(&path);
+}
+
+void launch_marker_path(const struct engine *e, task_id task, struct strbuf *out) {
+    char id[ENGINE_ID_MAX];
+    strbuf_printf(out, "%s/done/%s", e->home, engine_task_id(e, task, id));
+}
+
+static void put_own_env(struct launch *l) {
+    const struct engine *e = l->e;
+    struct strbuf marker = STRBUF_INIT;
+    launch_marker_path(e, l->run->task, &marker);
+    put_env(l, format(l, "SLUICE_TASK=%s", l->id));
+    put_env(l, format(l, "SLUICE_RUN=%s", l->spec.run));
+    put_env(l, format(l, "SLUICE_PROJECT=%s", l->project->view.name));
+    put_env(l, format(l, "SLUICE_ITERATION=%" PRIu32, l->run->iteration));
+    put_env(l, format(l, "SLUICE_ATTEMPT=%" PRIu32, l->run->view.attempt));
+    put_env(l, format(l, "SLUICE_DONE=%s", strbuf_text(&marker)));
+    put_env(l, format(l, "SLUICE_SOCKET=%s", e->socket_path));
+    put_env(l, format(l, "TMPDIR=%s/runs/%s/tmp", e->home, l->run->view.folder));
+    strbuf_finish(&marker);
+}
+
+/* What the daemon itself has under this name, if it has. */
+static void pass_variable(struct launch *l, const char *name) {
+    size_t length = strlen(name);
+    for (char *const *pair = l->e->options.environment; pair && *pair; pair++)
+        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=')
+            put_env(l, *pair);
+}
+
+static void build_env(struct launch *l) {
+    const char *const *words = NULL;
+    size_t count = config_words(l->e->config, "tasks.env", NULL, &words);
+    for (size_t i = 0; i < count; i++)
+        pass_variable(l, words[i]);
+    count = l->run->agent ? config_words(l->e->config, "agents.A.env", l->run->agent, &words) : 0;
+    for (size_t i = 0; i < count; i++)
+        if (strchr(words[i], '='))
+            put_env(l, words[i]);
+    const char *name;
+    json_t *value;
+    json_object_foreach(json_object_get(l->json, "env"), name, value) if (json_is_string(value))
+        put_env(l, format(l, "%s=%s", name, json_string_value(value)));
+    put_own_env(l);
+    *LIST_ADD(&l->env) = NULL;
+    l->spec.env = l->env.items;
+}
+
+/* --- command --------------------------------------------------------------------------------- */
+
+static int take_words(struct launch *l, const json_t *words, const char *what, struct error *err) {
+    size_t index;
+    json_t *word;
+    if (json_array_size(words) == 0)
+        return error_set(err, -EINVAL, "%s has no words", what);
+    if (json_array_size(words) > RUN_ARGS_MAX)
+        return error_set(err, -E2BIG, "%s has more than %d words", what, RUN_ARGS_MAX);
+    json_array_foreach(words, index, word) {
+        if (!json_is_string(word))
+            return error_set(err, -EINVAL, "word %zu of %s is no text", index + 1, what);
+        *LIST_ADD(&l->argv) = json_string_value(word);
+    }
+    *LIST_ADD(&l->argv) = NULL;
+    return 0;
+}
+
+/* The agent's own command, with the prompt where it wants it. */
+static int take_agent_command(struct launch *l, const char *prompt, struct error *err) {
+    const char *agent = l->run->agent ? l->run->agent : "";
+    const char *const *words = NULL;
+    size_t count = *agent ? config_words(l->e->config, "agents.A.command", agent, &words) : 0;
+    if (count == 0)
+        return error_set(
+            err, -ENOENT,
+            "agent '%s' has no command: sluice config set agents.%s.command 'PROGRAM …'", agent,
+            *agent ? agent : "NAME");
+    const char *way = config_text(l->e->config, "agents.A.prompt", agent);
+    const char *inserted = prompt;
+    if (strcmp(way, "file") == 0)
+        inserted = format(l, "%s/runs/%s/prompt", l->e->home, l->run->view.folder);
+    bool placed = false;
+    for (size_t i = 0; i < count; i++) {
+        bool here = strcmp(words[i], "{prompt}") == 0;
+        placed = placed || here;
+        *LIST_ADD(&l->argv) = here ? inserted : words[i];
+    }
+    if (strcmp(way, "argument") == 0 && !placed)
+        *LIST_ADD(&l->argv) = prompt;
+    *LIST_ADD(&l->argv) = NULL;
+    if (strcmp(way, "argument") != 0) {
+        l->spec.prompt = prompt;
+        l->spec.prompt_size = strlen(prompt);
+    }
+    return 0;
+}
+
+static int build_command(struct launch *l, struct error *err) {
+    const char *prompt = text_of(l, "prompt");
+    const json_t *argv = json_object_get(l->json, "argv");
+    int r = argv ? take_words(l, argv, "the command", err)
+                 : take_agent_command(l, prompt ? prompt : "", err);
+    if (r == 0 && argv && prompt) {
+        l->spec.prompt = prompt;
+        l->spec.prompt_size = strlen(prompt);
+    }
+    l->spec.command.argv = l->argv.items;
+    return r;
+}
+
+/* Checks follow the command in one array of words; pointers are taken when it no longer moves. */
+static int build_checks(struct launch *l, struct error *err) {
+    const json_t *checks = json_object_get(l->json, "checks");
+    size_t starts[RUN_CHECKS_MAX] = { 0 }, index;
+    json_t *check;
+    if (json_array_size(checks) > RUN_CHECKS_MAX)
+        return error_set(err, -E2BIG, "more than %d checks", RUN_CHECKS_MAX);
+    json_array_foreach(checks, index, check) {
+        const json_t *words = json_is_object(check) ? json_object_get(check, "argv") : check;
+        const json_t *timeout = json_is_object(check) ? json_object_get(check, "timeout_s") : NULL;
+        starts[index] = l->argv.count;
+        l->checks[index].timeout =
+            json_is_number(timeout) ? (time_ms)(json_number_value(timeout) * 1000.0) : 0;
+        int r = take_words(l, words, "a check", err);
+        if (r < 0)
+            return r;
+    }
+    l->spec.command.argv = l->argv.items;
+    for (size_t i = 0; i < json_array_size(checks); i++)
+        l->checks[i].argv = l->argv.items + starts[i];
+    l->spec.checks = l->checks;
+    l->spec.check_count = json_array_size(checks);
+    return 0;
+}
+
+static void build_limits(struct launch *l) {
+    const struct config *config = l->e->config;
+    time_ms timeout = l->run->agent ? config_number(config, "agents.A.timeout_s", l->run->agent)
+                                    : config_number(config, "tasks.timeout_s", NULL);
+    l->spec.command.timeout = seconds_of(l, "timeout_s", timeout);
+    l->spec.idle_timeout =
+        seconds_of(l, "idle_timeout_s", config_number(config, "tasks.idle_timeout_s", NULL));
+    l->spec.grace = seconds_of(l, "grace_s", config_number(config, "tasks.grace_s", NULL));
+    const char *signal_name = text_of(l, "stop_signal");
+    if (!signal_name)
+        signal_name = config_text(config, "agents.A.stop_signal", l->run->agent);
+    l->spec.stop_signal = strcmp(signal_name, "INT") == 0 ? SIGINT : SIGTERM;
+    l->spec.log_head = (uint64_t)config_number(config, "logs.head_mb", NULL) << 20;
+    l->spec.log_tail = (uint64_t)config_number(config, "logs.tail_mb", NULL) << 20;
+    l->spec.memory_max = number_of(l, "memory_mb", config_number(config, "tasks.memory_mb", NULL))
+                         << 20;
+    l->spec.processes_max =
+        number_of(l, "processes", config_number(config, "tasks.processes", NULL));
+    l->spec.nice = (int)number_of(l, "nice", config_number(config, "tasks.nice", NULL));
+    l->spec.oom_score_adj = 500; /* the kernel takes an agent before the daemon */
+}
+
+static int launch_one(struct launch *l, struct error *err) {
+    l->spec.run = format(l, "%s.%" PRIu32, l->id, l->run->view.attempt);
+    l->spec.cwd = text_of(l, "cwd");
+    if (!l->spec.cwd)
+        l->spec.cwd = l->project->view.path ? l->project->view.path : l->e->home;
+    l->spec.stdin_path = text_of(l, "stdin");
+    int r = build_command(l, err);
+    if (r == 0)
+        r = build_checks(l, err);
+    if (r < 0)
+        return r;
+    build_env(l);
+    build_limits(l);
+    struct run_key key = { .task = l->run->task, .attempt = l->run->view.attempt };
+    return executor_start(l->e->executor, key, l->run->view.folder, &l->spec, err);
+}
+
+/* --- orders ---------------------------------------------------------------------------------- */
+
+static int launch_spec(struct engine *e, struct live_run *run, const struct spec_row *row,
+                       struct error *err) {
+    struct task_view view;
+    json_error_t problem;
+    if (!row)
+        return error_set(err, -ENOENT, "the store has no command for this task");
+    core_task(e->core, run->task, &view);
+    struct launch l = { .e = e, .run = run, .project = project_of_symbol(e, view.project) };
+    engine_task_id(e, run->task, l.id);
+    l.json = json_loadb(row->json, row->json_size, 0, &problem);
+    int r = l.json ? launch_one(&l, err)
+                   : error_set(err, -EUCLEAN, "the stored task cannot be read: %s", problem.text);
+    json_decref(l.json);
+    arena_finish(&l.arena);
+    free((void *)l.env.items);
+    free((void *)l.argv.items);
+    return r;
+}
+
+/* What could not be launched is told like any other end, in the next turn. */
+static void launch_task(struct engine *e, task_id task, const struct spec_row *row) {
+    struct error err = { 0 };
+    struct live_run *run = run_find(e, task);
+    struct task_spec told;
+    if (!run || !core_task_spec(e->core, task, &told))
+        return;
+    if (told.stop != STOP_NONE) { /* while the store was asked: there was nobody to stop yet */
+        error_set(&err, -ECANCELED, "it was stopped before it was launched");
+        finish_note_end(e, run, RUN_END_STOPPED, &err);
+    } else if (launch_spec(e, run, row, &err) < 0) {
+        finish_note_end(e, run, RUN_END_LAUNCH, &err);
+    }
+}
+
+/* The question behind a few starts; the store answers now or later. */
+struct launch_question {
+    struct engine *e;
+    size_t count;
+    task_id tasks[LAUNCHES_EACH];
+};
+
+static void specs_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
+    struct launch_question *q = ctx;
+    if (err)
+        turn_break(q->e, err); /* a store that cannot be read stops scheduling loudly */
+    for (size_t i = 0, k = 0; !err && i < q->count; i++) {
+        bool there = k < answer->count && answer->specs[k].id == q->tasks[i];
+        launch_task(q->e, q->tasks[i], there ? &answer->specs[k] : NULL);
+        k += there;
+    }
+    free(q);
+}
+
+void launch_all(struct engine *e) {
+    struct launch_question *q = NULL;
+    for (size_t i = 0; i < e->turn.starts.count && !e->broken.code; i++) {
+        if (!q)
+            q = xcalloc(1, sizeof(*q));
+        q->e = e;
+        q->tasks[q->count++] = e->turn.starts.items[i].task;
+        if (q->count < LAUNCHES_EACH && i + 1 < e->turn.starts.count)
+            continue;
+        struct store_question question = { .kind = ASK_SPECS,
+                                           .tasks = q->tasks,
+                                           .task_count = q->count };
+        store_ask(e->store, &question, specs_answered, TAKE_PTR(q));
+    }
+}
+
+void launch_stop(struct engine *e, const struct order *order) {
+    const struct live_run *run = run_find(e, order->task);
+    struct run_key key = { .task = order->task, .attempt = order->attempt };
+    if (run && run->view.attempt == order->attempt)
+        (void)executor_stop(e->executor, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY);
+}
+
+void engine_stop_at_once(struct engine *e, task_id task) {
+    struct live_run *run = run_find(e, task);
+    struct task_spec told;
+    if (!run || !core_task_spec(e->core, task, &told))
+        return;
+    run->stop_now = true;
+    if (told.stop != STOP_NONE) { /* the core orders a stop once; this one is ours */
+        *LIST_ADD(&e->turn.stops) =
+            (struct order){ .kind = ORDER_STOP, .task = task, .attempt = run->view.attempt };
+        turn_wrote(e);
+    }
+}
+
+/* --- deadlines ------------------------------------------------------------------------------- */
+
+void launch_set_deadline(struct engine *e, struct live_run *run) {
+    run->launch_deadline = time_add(e->now, config_number(e->config, "tasks.launch_s", NULL));
+    e->launch_look = time_min(e->launch_look, run->launch_deadline);
+}
+
+/* Looks at the runs only when the earliest of these deadlines has passed, whosever it was. */
+void launch_check_deadlines(struct engine *e) {
+    if (e->launch_look > e->now)
+        return;
+    e->launch_look = TIME_NEVER;
+    for (size_t i = 0; i < e->live.count; i++) {
+        struct live_run *run = run_live_at(e, i);
+        struct run_key key = { .task = run->task, .attempt = run->view.attempt };
+        if (run->launch_deadline <= e->now) {
+            run->launch_deadline = TIME_NEVER;
+            (void)executor_stop(e->executor, key, STOP_AT_ONCE); /* see outcome_of_stop */
+        }
+        e->launch_look = time_min(e->launch_look, run->launch_deadline);
+    }
+}

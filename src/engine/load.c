@@ -1,0 +1,226 @@
+/* load.c: a core that knows what the rows say. Used after every start, and after a commit that
+ * failed: both must give the same world, so there is one way to build it.
+ *
+ * Names that the configuration no longer has (an agent that was removed while its tasks wait) get the
+ * defaults: a task on disk is never refused. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "engine/engine_internal.h"
+
+#define RESOURCES_MAX 16
+
+static int tell(struct engine *e, const struct fact *fact, struct error *err) {
+    int r = core_apply(e->core, fact, err);
+    return r < 0 ? r : 0;
+}
+
+static sym symbol_of(struct engine *e, const char *name) {
+    return name ? symbol_intern(core_symbols(e->core), name, strlen(name)) : 0;
+}
+
+static int load_project(void *ctx, const struct project_row *row, struct error *err) {
+    return project_register(ctx, row, err);
+}
+
+static int load_limiter(void *ctx, const struct limiter_row *row, struct error *err) {
+    struct engine *e = ctx;
+    struct fact fact = { .kind = FACT_LIMITER };
+    config_limiter_spec(e->config, e->core, row->name, &fact.limiter);
+    fact.limiter.backoff_until = row->told.backoff_until;
+    fact.limiter.hits = row->told.hits;
+    fact.limiter.closed = row->told.closed;
+    fact.limiter.backoff_since = row->told.backoff_since;
+    fact.limiter.last_hit = row->told.last_hit;
+    fact.limiter.in_backoff = row->told.in_backoff;
+    fact.limiter.ramp_since = row->told.ramp_since;
+    return tell(e, &fact, err);
+}
+
+static int load_agent(void *ctx, const struct agent_row *row, struct error *err) {
+    struct engine *e = ctx;
+    struct fact fact = { .kind = FACT_AGENT };
+    config_agent_spec(e->config, e->core, row->name, &fact.agent);
+    fact.agent.launch_failures = row->told.launch_failures;
+    fact.agent.openings = row->told.openings;
+    fact.agent.closed_until = row->told.closed_until;
+    return tell(e, &fact, err);
+}
+
+static int load_group(void *ctx, const struct group_row *row, struct error *err) {
+    (void)err;
+    group_from_row(ctx, row);
+    return 0;
+}
+
+static int load_usage(void *ctx, const struct usage_row *row, struct error *err) {
+    struct engine *e = ctx;
+    struct fact fact = { .kind = FACT_USAGE };
+    fact.usage.project = symbol_of(e, row->project);
+    fact.usage.tokens = row->tokens;
+    fact.usage.unreported = row->unreported;
+    fact.usage.reports = row->reports;
+    fact.usage.starts = row->starts;
+    fact.usage.completions = row->completions;
+    fact.usage.at = row->bucket;
+    return tell(e, &fact, err);
+}
+
+static int load_wait(void *ctx, const struct wait_row *row, struct error *err) {
+    struct engine *e = ctx;
+    struct fact fact = { .kind = FACT_WAIT };
+    fact.wait.project = symbol_of(e, row->project);
+    fact.wait.limiter = symbol_of(e, row->limiter);
+    fact.wait.lost = row->lost;
+    fact.wait.closed_since = row->closed_since;
+    return tell(e, &fact, err);
+}
+
+/* --- tasks ----------------------------------------------------------------------------------- */
+
+/* A name that the configuration had when the task came, and has no more. */
+static int know_names(struct engine *e, const struct task_row *row, struct error *err) {
+    int r = 0;
+    if (row->kind && !config_has_kind(e->config, row->kind)) {
+        struct fact fact = { .kind = FACT_KIND };
+        config_kind_spec(e->config, e->core, row->kind, &fact.kind_spec);
+        r = tell(e, &fact, err);
+    }
+    if (r == 0 && row->limiter && !config_has_limiter(e->config, row->limiter)
+        && !core_limiter(e->core, symbol_of(e, row->limiter), &(struct limiter_view){ 0 })) {
+        struct fact fact = { .kind = FACT_LIMITER };
+        config_limiter_spec(e->config, e->core, row->limiter, &fact.limiter);
+        r = tell(e, &fact, err);
+    }
+    if (r == 0 && row->agent && !config_has_agent(e->config, row->agent)
+        && !core_agent_spec(e->core, symbol_of(e, row->agent), &(struct agent_spec){ 0 })) {
+        struct fact fact = { .kind = FACT_AGENT };
+        config_agent_spec(e->config, e->core, row->agent, &fact.agent);
+        r = tell(e, &fact, err);
+    }
+    return r;
+}
+
+static size_t split_resources(struct engine *e, const char *text, sym ret[RESOURCES_MAX]) {
+    size_t count = 0;
+    while (text && *text && count < RESOURCES_MAX) {
+        size_t length = strcspn(text, ",");
+        if (length > 0)
+            ret[count++] = symbol_intern(core_symbols(e->core), text, length);
+        text += length + (text[length] == ',');
+    }
+    return count;
+}
+
+static int load_task(void *ctx, const struct task_row *row, struct error *err) {
+    struct engine *e = ctx;
+    sym resources[RESOURCES_MAX];
+    struct task_spec spec = row->told;
+    int r = know_names(e, row, err);
+    if (r < 0)
+        return r;
+    spec.id = row->id;
+    spec.project = symbol_of(e, row->project);
+    spec.kind = symbol_of(e, row->kind);
+    spec.agent = symbol_of(e, row->agent);
+    spec.limiter = symbol_of(e, row->limiter);
+    spec.workspace = symbol_of(e, row->workspace);
+    spec.serial = symbol_of(e, row->serial);
+    spec.run_agent = symbol_of(e, row->run_agent);
+    spec.run_limiter = symbol_of(e, row->run_limiter);
+    spec.reason = row->reason;
+    spec.resources = resources;
+    spec.resource_count = split_resources(e, row->resources, resources);
+    spec.depends_on = row->depends_on;
+    spec.depends_on_count = row->depends_on_count;
+    struct fact fact = { .kind = FACT_TASK_ADDED, .spec = &spec };
+    r = tell(e, &fact, err);
+    e->report.tasks++;
+    e->report.unfinished += !task_state_is_final(spec.state);
+    return r < 0 ? error_prefix(err, "stored task %" PRIu64, row->id) : 0;
+}
+
+static int load_run(void *ctx, const struct run_row *row, struct error *err) {
+    (void)err;
+    struct engine *e = ctx;
+    struct live_run *run = run_add(e, row->task, row->attempt);
+    run->view.folder = xstrdup(row->folder);
+    run->view.ordered_at = row->ordered_at;
+    run->view.started_at = row->started_at;
+    run->view.tokens_in = row->tokens_in;
+    run->view.tokens_out = row->tokens_out;
+    run->cost_micro_usd = row->cost_micro_usd;
+    run->iteration = row->iteration;
+    run->phase = row->phase;
+    run->agent = row->agent ? xstrdup(row->agent) : NULL;
+    run->boot_id = xstrdup(row->boot_id ? row->boot_id : "");
+    if (row->started_at == 0)
+        launch_set_deadline(e, run);
+    if (row->tokens_in < 0 && row->tokens_out < 0)
+        return 0;
+    struct fact fact = { .kind = FACT_RUN_TOKENS, .task = row->task, .attempt = row->attempt };
+    fact.tokens =
+        (row->tokens_in > 0 ? row->tokens_in : 0) + (row->tokens_out > 0 ? row->tokens_out : 0);
+    (void)core_apply(e->core, &fact, NULL);
+    return 0;
+}
+
+/* --- all ------------------------------------------------------------------------------------- */
+
+static int begin(struct engine *e, struct error *err) {
+    core_free(e->core);
+    e->core = core_new();
+    projects_free(e);
+    groups_free(e);
+    runs_free(e);
+    runs_init(e);
+    e->launch_look = TIME_NEVER;
+    e->report.tasks = e->report.unfinished = 0;
+    struct fact loading = { .kind = FACT_LOADING };
+    struct fact clock = { .kind = FACT_CLOCK, .now = e->now };
+    int r = tell(e, &loading, err);
+    if (r == 0)
+        r = tell(e, &clock, err);
+    return r == 0 ? config_tell(e->config, e->core, err) : r;
+}
+
+static int finish(struct engine *e, const struct store_totals *totals, struct error *err) {
+    e->last_task = totals->last_task;
+    e->first_event = totals->first_event;
+    e->last_event = e->committed_event = totals->last_event;
+    e->paused = totals->paused;
+    struct fact pause = { .kind = FACT_PAUSE };
+    struct fact loaded = { .kind = FACT_LOADED };
+    int r = e->paused ? tell(e, &pause, err) : 0;
+    if (r == 0)
+        r = tell(e, &loaded, err);
+    core_watch(e->core);
+    if (r == 0)
+        r = projects_check(e, err);
+    if (r == 0)
+        r = projects_from_config(e, err);
+    recover_tell_externals(e);
+    return r;
+}
+
+int load_core(struct engine *e, struct error *err) {
+    struct store_totals totals = { 0 };
+    struct store_reader reader = {
+        .project = load_project,
+        .limiter = load_limiter,
+        .agent = load_agent,
+        .group = load_group,
+        .usage = load_usage,
+        .wait = load_wait,
+        .task = load_task,
+        .run = load_run,
+        .ctx = e,
+    };
+    int r = begin(e, err);
+    if (r == 0)
+        r = store_load(e->store, &reader, &totals, err);
+    return r == 0 ? finish(e, &totals, err) : r;
+}

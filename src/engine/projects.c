@@ -1,0 +1,237 @@
+/* projects.c: which projects there are, and what their tasks are called.
+ *
+ * What a project is worth and how much it may run comes from the configuration. Its prefix is part of
+ * every id that was ever printed, so it is given once, kept in the store and never changed. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "engine/engine_internal.h"
+
+#define PREFIX_MAX     16
+#define PREFIX_USUAL   8
+#define DEFAULT_NAME   "default"
+#define DEFAULT_PREFIX "t"
+
+size_t engine_project_count(const struct engine *e) {
+    return e->projects.count;
+}
+
+const struct engine_project *engine_project_at(const struct engine *e, size_t index) {
+    return &e->projects.items[index].view;
+}
+
+struct project *project_find(struct engine *e, const char *name) {
+    for (size_t i = 0; i < e->projects.count; i++)
+        if (strcmp(e->projects.items[i].view.name, name) == 0)
+            return &e->projects.items[i];
+    return NULL;
+}
+
+const struct engine_project *engine_find_project(const struct engine *e, const char *name) {
+    const struct project *project = project_find((struct engine *)e, name);
+    return project ? &project->view : NULL;
+}
+
+struct project *project_of_symbol(const struct engine *e, sym symbol) {
+    if (symbol >= e->project_of_capacity || e->project_of[symbol] == 0)
+        return NULL;
+    return &e->projects.items[e->project_of[symbol] - 1];
+}
+
+static void remember_symbol(struct engine *e, sym symbol, uint32_t index) {
+    size_t before = e->project_of_capacity;
+    e->project_of =
+        xgrow(e->project_of, &e->project_of_capacity, (size_t)symbol + 1, sizeof(*e->project_of));
+    for (size_t i = before; i < e->project_of_capacity; i++)
+        e->project_of[i] = 0;
+    e->project_of[symbol] = index + 1;
+}
+
+/* The symbol is that of the present core, which may be another than the last time. */
+int project_tell(struct engine *e, struct project *project, struct error *err) {
+    struct engine_project *view = &project->view;
+    struct fact fact = { .kind = FACT_PROJECT };
+    config_project_spec(e->config, e->core, view->name, &fact.project);
+    fact.project.paused = fact.project.paused || view->paused;
+    view->symbol = fact.project.id;
+    const char *path = config_text(e->config, "projects.P.path", view->name);
+    free((char *)view->path);
+    view->path = *path ? xstrdup(path) : NULL;
+    remember_symbol(e, view->symbol, (uint32_t)(project - e->projects.items));
+    int r = core_apply(e->core, &fact, err);
+    return r < 0 ? r : 0;
+}
+
+int projects_tell_all(struct engine *e, struct error *err) {
+    if (e->project_of)
+        memset(e->project_of, 0, e->project_of_capacity * sizeof(*e->project_of));
+    int r = 0;
+    for (size_t i = 0; i < e->projects.count && r == 0; i++)
+        r = project_tell(e, &e->projects.items[i], err);
+    return r;
+}
+
+static struct project *project_push(struct engine *e, const struct project_row *row) {
+    struct project *project = LIST_ADD(&e->projects);
+    *project = (struct project){
+        .view = {
+            .name = xstrdup(row->name),
+            .prefix = xstrdup(row->prefix),
+            .paused = row->paused,
+            .created_at = row->created_at,
+        },
+    };
+    return project;
+}
+
+int project_register(struct engine *e, const struct project_row *row, struct error *err) {
+    struct project *project = project_find(e, row->name);
+    if (!project)
+        project = project_push(e, row);
+    project->view.paused = row->paused;
+    return project_tell(e, project, err);
+}
+
+static const struct project *with_prefix(const struct engine *e, const char *prefix) {
+    for (size_t i = 0; i < e->projects.count; i++)
+        if (strcmp(e->projects.items[i].view.prefix, prefix) == 0)
+            return &e->projects.items[i];
+    return NULL;
+}
+
+static bool prefix_is_valid(const char *prefix) {
+    size_t length = strlen(prefix);
+    if (length == 0 || length > PREFIX_MAX || !isalpha((unsigned char)prefix[0]))
+        return false;
+    for (const char *c = prefix; *c; c++)
+        if (!isalnum((unsigned char)*c))
+            return false;
+    return true;
+}
+
+/* Letters and digits of the name, with a number behind them if that is taken. */
+static void make_prefix(const struct engine *e, const char *name, char ret[PREFIX_MAX + 1]) {
+    size_t length = 0;
+    for (const char *c = name; *c && length < PREFIX_USUAL; c++)
+        if (isalpha((unsigned char)*c) || (length > 0 && isdigit((unsigned char)*c)))
+            ret[length++] = (char)tolower((unsigned char)*c);
+    if (length == 0)
+        ret[length++] = 'p';
+    ret[length] = '\0';
+    for (unsigned n = 2; with_prefix(e, ret); n++)
+        snprintf(ret + length, PREFIX_MAX + 1 - length, "%u", n);
+}
+
+static int check_prefix(const struct engine *e, const char *name, const char *prefix,
+                        struct error *err) {
+    if (!prefix_is_valid(prefix))
+        return error_set(
+            err, -EINVAL,
+            "prefix '%.40s' of project '%s': 1 to %d letters and digits, a letter first", prefix,
+            name, PREFIX_MAX);
+    const struct project *other = with_prefix(e, prefix);
+    if (other)
+        return error_set(err, -EEXIST, "prefix '%s' belongs to project '%s': choose another",
+                         prefix, other->view.name);
+    return 0;
+}
+
+int engine_add_project(struct engine *e, const char *name, const char *prefix, struct error *err) {
+    if (project_find(e, name))
+        return error_set(err, -EEXIST, "project '%s' is there already", name);
+    const char *configured = config_text(e->config, "projects.P.prefix", name);
+    if (!prefix && *configured)
+        prefix = configured;
+    char made[PREFIX_MAX + 1];
+    if (!prefix && strcmp(name, DEFAULT_NAME) == 0 && !with_prefix(e, DEFAULT_PREFIX))
+        prefix = DEFAULT_PREFIX;
+    if (!prefix) {
+        make_prefix(e, name, made);
+        prefix = made;
+    }
+    int r = check_prefix(e, name, prefix, err);
+    if (r < 0)
+        return r;
+    struct project_row row = { .name = name, .prefix = prefix, .created_at = e->now };
+    r = project_register(e, &row, err);
+    if (r < 0)
+        return r;
+    store_put_project(e->turn.batch, &row);
+    turn_wrote(e);
+    return 0;
+}
+
+/* The i-th project of the configuration, if it is new; and the prefix it wants, or "". */
+static const char *new_project(const struct engine *e, size_t i, const char **ret_prefix) {
+    const char *name = config_project_name(e->config, i);
+    *ret_prefix = config_text(e->config, "projects.P.prefix", name);
+    return engine_find_project(e, name) ? NULL : name;
+}
+
+int projects_check(const struct engine *e, struct error *err) {
+    const char *prefix, *other;
+    for (size_t i = 0; i < config_project_count(e->config); i++) {
+        const char *name = new_project(e, i, &prefix);
+        if (!name || !*prefix)
+            continue;
+        int r = check_prefix(e, name, prefix, err);
+        if (r < 0)
+            return r;
+        for (size_t k = 0; k < i; k++)
+            if (new_project(e, k, &other) && strcmp(prefix, other) == 0)
+                return error_set(err, -EEXIST, "projects '%s' and '%s' want the same prefix '%s'",
+                                 config_project_name(e->config, k), name, prefix);
+    }
+    return 0;
+}
+
+/* Those that want a certain prefix come first: the others take what is left. */
+int projects_from_config(struct engine *e, struct error *err) {
+    const char *prefix;
+    int r = 0;
+    for (int made = 0; made < 2; made++)
+        for (size_t i = 0; i < config_project_count(e->config) && r == 0; i++) {
+            const char *name = new_project(e, i, &prefix);
+            if (name && (*prefix == '\0') == made)
+                r = engine_add_project(e, name, NULL, err);
+        }
+    return r;
+}
+
+int engine_pause_project(struct engine *e, const char *name, bool paused, struct error *err) {
+    struct project *project = project_find(e, name);
+    if (!project)
+        return error_set(err, -ENOENT, "there is no project '%s'", name);
+    if (project->view.paused == paused)
+        return 1;
+    project->view.paused = paused;
+    int r = project_tell(e, project, err);
+    if (r < 0)
+        return r;
+    struct project_row row = {
+        .name = project->view.name,
+        .prefix = project->view.prefix,
+        .paused = paused,
+        .created_at = project->view.created_at,
+    };
+    store_put_project(e->turn.batch, &row);
+    turn_wrote(e);
+    return 0;
+}
+
+void projects_free(struct engine *e) {
+    for (size_t i = 0; i < e->projects.count; i++) {
+        free((char *)e->projects.items[i].view.name);
+        free((char *)e->projects.items[i].view.prefix);
+        free((char *)e->projects.items[i].view.path);
+    }
+    free(e->projects.items);
+    memset(&e->projects, 0, sizeof(e->projects));
+    free(e->project_of);
+    e->project_of = NULL;
+    e->project_of_capacity = 0;
+}

@@ -1,0 +1,161 @@
+/* prune.c: finished tasks, events, keys and usage do not stay for ever.
+ *
+ * A little at a time: one look an hour, and while there is more to do one small piece per turn, a second
+ * apart, so that nobody waits behind it. A finished task goes when it is older than retention.days, or
+ * when more than retention.tasks have finished; not while another task needs it. Its run folders go
+ * with it.
+ *
+ * What is old the store knows. It is asked in one turn and answers in the same one or later; what it
+ * answered is done in the next turn that comes, so nothing here depends on when that is. */
+#include "base/alloc.h"
+#include "engine/engine_internal.h"
+
+#define LOOK_EVERY  HOURS(1)
+#define MORE_AFTER  SECONDS(1)
+#define TASKS_EACH  200u
+#define EVENTS_EACH 20000u
+
+time_ms prune_next(const struct engine *e) {
+    return e->prune.expired.count > 0 ? e->now : e->prune.at;
+}
+
+/* --- tasks ----------------------------------------------------------------------------------- */
+
+static uint32_t finished_count(const struct engine *e) {
+    struct core_counts counts;
+    core_count(e->core, &counts);
+    return counts.by_state[TASK_DONE] + counts.by_state[TASK_FAILED]
+           + counts.by_state[TASK_CANCELED] + counts.by_state[TASK_INVALIDATED];
+}
+
+static void expired_answered(void *ctx, const struct store_answer *answer,
+                             const struct error *err) {
+    struct engine *e = ctx;
+    struct pruning *p = &e->prune;
+    p->asking_tasks = false;
+    p->more_tasks = !err && answer->count >= p->asked;
+    for (size_t i = 0; !err && i < answer->count; i++)
+        *LIST_ADD(&p->expired) = answer->tasks[i];
+    turn_wake(e);
+}
+
+static void ask_expired(struct engine *e) {
+    struct pruning *p = &e->prune;
+    time_ms keep = config_number(e->config, "retention.days", NULL);
+    int64_t excess = finished_count(e) - config_number(e->config, "retention.tasks", NULL);
+    struct store_question question = { .kind = ASK_EXPIRED, .after = p->needed };
+    question.before_time = keep == TIME_NEVER ? 0 : e->now - keep;
+    p->asked = TASKS_EACH;
+    if (excess > 0) { /* the oldest, whatever their age */
+        question.before_time = TIME_NEVER;
+        p->asked = excess < TASKS_EACH ? (size_t)excess : TASKS_EACH;
+    }
+    question.limit = p->asked;
+    p->asking_tasks = question.before_time > 0;
+    if (p->asking_tasks)
+        store_ask(e->store, &question, expired_answered, e);
+}
+
+static bool forget(struct engine *e, task_id task) {
+    struct fact fact = { .kind = FACT_FORGET, .task = task };
+    return !core_is_needed(e->core, task) && engine_tell(e, &fact, NULL) == 0;
+}
+
+/* True: there are more. Those that are needed are left out of the next question. */
+static bool forget_expired(struct engine *e) {
+    struct pruning *p = &e->prune;
+    bool more = p->more_tasks;
+    for (size_t i = 0; i < p->expired.count; i++)
+        p->needed += !forget(e, p->expired.items[i]);
+    p->expired.count = 0;
+    p->more_tasks = false;
+    if (!more && !p->asking_tasks)
+        p->needed = 0;
+    return more;
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static void ask_middle(struct engine *e);
+
+/* Numbers are dense and rise with time, so the first young one is found by halving. */
+static void middle_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
+    struct engine *e = ctx;
+    struct pruning *p = &e->prune;
+    p->asking_events = false;
+    if (err || answer->count == 0)
+        return;
+    if (answer->events[0].at < p->old_before)
+        p->low = answer->events[0].seq + 1;
+    else
+        p->high = p->middle;
+    ask_middle(e);
+}
+
+static void ask_middle(struct engine *e) {
+    struct pruning *p = &e->prune;
+    if (p->low >= p->high) {
+        p->first_kept = p->low;
+        return;
+    }
+    p->middle = p->low + (p->high - p->low) / 2;
+    p->asking_events = true;
+    struct store_question question = { .kind = ASK_EVENTS, .after = p->middle - 1, .limit = 1 };
+    store_ask(e->store, &question, middle_answered, e);
+}
+
+static void ask_old_events(struct engine *e) {
+    struct pruning *p = &e->prune;
+    time_ms keep = config_number(e->config, "events.keep_days", NULL);
+    if (keep == TIME_NEVER || e->first_event == 0)
+        return;
+    p->old_before = e->now - keep;
+    p->low = e->first_event;
+    p->high = e->committed_event + 1;
+    ask_middle(e);
+}
+
+/* True: there are more. The last event stays, so that there is always one to go on from. */
+static bool prune_events(struct engine *e) {
+    int64_t most = config_number(e->config, "events.keep", NULL);
+    uint64_t first = e->prune.first_kept;
+    if (most != UNLIMITED && e->last_event > (uint64_t)most
+        && e->last_event + 1 - (uint64_t)most > first)
+        first = e->last_event + 1 - (uint64_t)most;
+    if (first > e->committed_event)
+        first = e->committed_event;
+    if (e->first_event == 0 || first <= e->first_event)
+        return false;
+    bool more = first - e->first_event > EVENTS_EACH;
+    if (more)
+        first = e->first_event + EVENTS_EACH;
+    store_prune_events(e->turn.batch, first);
+    e->first_event = first;
+    return more;
+}
+
+/* --- all ------------------------------------------------------------------------------------- */
+
+static void prune_rest(struct engine *e) {
+    time_ms keys = config_number(e->config, "keys.keep_h", NULL);
+    time_ms window = config_policy(e->config)->fair_window;
+    store_prune_keys(e->turn.batch, e->now - keys);
+    store_prune_usage(e->turn.batch, e->now - 2 * window);
+}
+
+void prune_some(struct engine *e) {
+    struct pruning *p = &e->prune;
+    bool due = p->at <= e->now;
+    if (due && !p->asking_tasks)
+        ask_expired(e);
+    if (due && !p->asking_events)
+        ask_old_events(e);
+    if (!due && p->expired.count == 0)
+        return;
+    bool more = forget_expired(e);
+    more = prune_events(e) || more;
+    if (due && !more && e->committed_event > 0)
+        prune_rest(e);
+    if (due || more)
+        p->at = time_add(e->now, more ? MORE_AFTER : LOOK_EVERY);
+}

@@ -1,0 +1,174 @@
+/* rows.c: what changed in the core in this turn, as rows. The core says what that is; nothing here
+ * guesses which fact touches which task. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "engine/engine_internal.h"
+
+#define RESOURCES_MAX 16
+
+static const char *name_of(const struct engine *e, sym symbol) {
+    return symbol ? symbol_name(core_symbols(e->core), symbol) : NULL;
+}
+
+/* Everything but the two lists. */
+static bool fill_task(struct engine *e, task_id task, struct task_row *ret) {
+    *ret = (struct task_row){ .id = task, .changed_at = e->now };
+    if (!core_task_spec(e->core, task, &ret->told))
+        return false;
+    ret->project = name_of(e, ret->told.project);
+    ret->kind = name_of(e, ret->told.kind);
+    ret->agent = name_of(e, ret->told.agent);
+    ret->limiter = name_of(e, ret->told.limiter);
+    ret->workspace = name_of(e, ret->told.workspace);
+    ret->serial = name_of(e, ret->told.serial);
+    ret->run_agent = name_of(e, ret->told.run_agent);
+    ret->run_limiter = name_of(e, ret->told.run_limiter);
+    ret->reason = ret->told.reason;
+    return true;
+}
+
+static const char *join_resources(struct engine *e, task_id task) {
+    sym resources[RESOURCES_MAX];
+    size_t count = core_task_resources(e->core, task, resources, RESOURCES_MAX);
+    if (count == 0)
+        return NULL;
+    struct strbuf text = STRBUF_INIT;
+    for (size_t i = 0; i < count; i++)
+        strbuf_printf(&text, "%s%s", i ? "," : "", name_of(e, resources[i]));
+    char *joined = arena_strdup(&e->turn.arena, strbuf_text(&text));
+    strbuf_finish(&text);
+    return joined;
+}
+
+static void fill_depends(struct engine *e, struct task_row *row) {
+    size_t count = core_task_depends(e->core, row->id, NULL, 0);
+    if (count == 0)
+        return;
+    task_id *items = arena_alloc(&e->turn.arena, count * sizeof(*items));
+    row->depends_on_count = core_task_depends(e->core, row->id, items, count);
+    row->depends_on = items;
+}
+
+/* The core says it just before the task itself. */
+static void note_depends(void *ctx, task_id task) {
+    struct engine *e = ctx;
+    e->turn.rewired = task;
+}
+
+static void write_task(void *ctx, task_id task) {
+    struct engine *e = ctx;
+    struct task_row row;
+    bool is_new = task >= e->turn.first_added;
+    if (!fill_task(e, task, &row)) {
+        if (!is_new)
+            store_delete_task(e->turn.batch, task);
+        return;
+    }
+    bool rewired = is_new || e->turn.rewired == task;
+    if (rewired)
+        fill_depends(e, &row);
+    if (is_new) {
+        row.resources = join_resources(e, task);
+        store_add_task(e->turn.batch, &row);
+    } else {
+        store_change_task(e->turn.batch, &row, rewired);
+    }
+}
+
+static void write_agent(void *ctx, sym agent) {
+    struct engine *e = ctx;
+    struct agent_row row = { .name = name_of(e, agent) };
+    if (core_agent_spec(e->core, agent, &row.told))
+        store_put_agent(e->turn.batch, &row);
+}
+
+static void write_limiter(void *ctx, sym limiter) {
+    struct engine *e = ctx;
+    struct limiter_row row = { .name = name_of(e, limiter) };
+    if (core_limiter_spec(e->core, limiter, &row.told))
+        store_put_limiter(e->turn.batch, &row);
+}
+
+static void write_usage(void *ctx, const struct usage_spec *bucket) {
+    struct engine *e = ctx;
+    struct usage_row row = {
+        .project = name_of(e, bucket->project),
+        .bucket = bucket->at,
+        .tokens = bucket->tokens,
+        .unreported = bucket->unreported,
+        .reports = bucket->reports,
+        .starts = bucket->starts,
+        .completions = bucket->completions,
+    };
+    store_add_usage(e->turn.batch, &row);
+}
+
+static void write_wait(void *ctx, const struct wait_spec *wait) {
+    struct engine *e = ctx;
+    struct wait_row row = {
+        .project = name_of(e, wait->project),
+        .limiter = name_of(e, wait->limiter),
+        .lost = wait->lost,
+        .closed_since = wait->closed_since,
+    };
+    store_put_wait(e->turn.batch, &row);
+}
+
+void rows_write_all(struct engine *e) {
+    struct core_changes changes = {
+        .depends = note_depends,
+        .task = write_task,
+        .agent = write_agent,
+        .limiter = write_limiter,
+        .usage = write_usage,
+        .wait = write_wait,
+        .ctx = e,
+    };
+    core_take_changes(e->core, &changes);
+    for (size_t i = 0; i < e->turn.specs.count; i++)
+        store_add_spec(e->turn.batch, &e->turn.specs.items[i]);
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+static struct run_row run_row_of(const struct engine *e, const struct live_run *run) {
+    return (struct run_row){
+        .task = run->task,
+        .attempt = run->view.attempt,
+        .iteration = run->iteration,
+        .agent = run->agent,
+        .executor = "local",
+        .host = executor_host(e->executor),
+        .boot_id = run->boot_id,
+        .folder = run->view.folder,
+        .phase = run->phase,
+        .ordered_at = run->view.ordered_at,
+        .started_at = run->view.started_at,
+        .exit_code = -1,
+        .tokens_in = run->view.tokens_in,
+        .tokens_out = run->view.tokens_out,
+        .cost_micro_usd = run->cost_micro_usd,
+    };
+}
+
+void rows_write_run(struct engine *e, const struct live_run *run) {
+    struct run_row row = run_row_of(e, run);
+    store_put_run(e->turn.batch, &row);
+    turn_wrote(e);
+}
+
+void rows_write_ended(struct engine *e, const struct live_run *run, const struct run_end *end,
+                      enum outcome outcome) {
+    struct run_row row = run_row_of(e, run);
+    row.ended = true;
+    row.ended_at = end->ended_at ? end->ended_at : e->now;
+    row.outcome = outcome;
+    row.how = run_end_kind_name(end->kind);
+    row.exit_code = end->code;
+    row.exit_signal = end->signal;
+    row.applied = end->applied[0] ? end->applied : NULL;
+    row.message = end->message[0] ? end->message : NULL;
+    store_put_run(e->turn.batch, &row);
+}

@@ -1,0 +1,445 @@
+/* turn.c: what happened and what was asked for becomes one commit, then answers and effects.
+ *
+ * The core is told everything first, so that one transaction holds the requests of this turn, what
+ * follows from them and the starts they allow: a submit that starts at once costs one fsync. Nothing
+ * is answered, started or stopped before that commit is known to be on disk.
+ *
+ * The price: when the commit FAILED the core knows things that never happened. Then it is thrown away
+ * and built again from the rows, by the same code that runs after a crash; what the executor told is
+ * kept and told again later. */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "engine/engine_internal.h"
+#include "os/clock.h"
+#include "os/log.h"
+
+#define RETRY_AFTER SECONDS(1)
+#define RETRY_MOST  MINUTES(1)
+#define RETRY_PART  10 /* of the time goes into building cores that may be in vain: a tenth */
+
+/* One commit takes requests until it has so many rows; the others come in the next round, behind the
+ * ends and the clients that have come meanwhile. A single request may bring 10,000 tasks. */
+#define ROWS_PER_TURN     10000u
+#define REQUESTS_PER_TURN 4096u
+
+void turn_wake(struct engine *e) {
+    loop_again(e->loop);
+}
+
+void turn_wrote(struct engine *e) {
+    if (e->turn.current)
+        e->turn.current->wrote = true;
+}
+
+char *turn_text(struct engine *e, const char *text) {
+    return text ? arena_strdup(&e->turn.arena, text) : NULL;
+}
+
+void turn_break(struct engine *e, const struct error *why) {
+    if (e->broken.code == 0)
+        e->broken = *why;
+    if (e->broken.code >= 0)
+        e->broken.code = -EIO;
+    loop_stop(e->loop);
+}
+
+/* Those that nobody took back are told, so that whoever made them can free them. */
+static void refuse_queued(struct engine *e) {
+    struct error err = { 0 };
+    error_set(&err, -ESHUTDOWN, "the daemon ends");
+    while (e->queue) {
+        struct engine_request *request = e->queue;
+        e->queue = request->next;
+        request->done(e, request, STORE_FAILED, &err);
+    }
+    e->queue_end = &e->queue;
+}
+
+void turn_finish(struct engine *e) {
+    struct turn *t = &e->turn;
+    refuse_queued(e);
+    store_batch_free(t->batch);
+    arena_finish(&t->arena);
+    free(t->specs.items);
+    free(t->gone.items);
+    free(t->starts.items);
+    free(t->stops.items);
+    free(t->events.items);
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+void engine_request(struct engine *e, struct engine_request *request) {
+    request->next = NULL;
+    request->wrote = false;
+    *e->queue_end = request;
+    e->queue_end = &request->next;
+    turn_wake(e);
+}
+
+static bool remove_from(struct engine_request **list, struct engine_request *request) {
+    for (; *list; list = &(*list)->next)
+        if (*list == request) {
+            *list = request->next;
+            return true;
+        }
+    return false;
+}
+
+void engine_request_abandon(struct engine *e, struct engine_request *request) {
+    if (remove_from(&e->queue, request)) {
+        e->queue_end = &e->queue;
+        while (*e->queue_end)
+            e->queue_end = &(*e->queue_end)->next;
+    } else {
+        (void)remove_from(&e->turn.requests, request);
+    }
+}
+
+static void run_requests(struct engine *e) {
+    struct engine_request **end = &e->turn.requests;
+    while (*end)
+        end = &(*end)->next;
+    for (unsigned n = 0;
+         e->queue && n < REQUESTS_PER_TURN && store_batch_count(e->turn.batch) < ROWS_PER_TURN;
+         n++) {
+        struct engine_request *request = e->queue;
+        e->queue = request->next;
+        if (!e->queue)
+            e->queue_end = &e->queue;
+        request->next = NULL;
+        *end = request;
+        end = &request->next;
+        e->turn.current = request;
+        (void)request->run(e, request); /* its own `done` tells what it was refused for */
+        e->turn.current = NULL;
+    }
+}
+
+static void answer_requests(struct engine *e, enum store_outcome outcome, const struct error *err) {
+    while (e->turn.requests) {
+        struct engine_request *request = e->turn.requests;
+        e->turn.requests = request->next;
+        request->next = NULL;
+        bool concerned = request->wrote && outcome != STORE_OK;
+        request->done(e, request, concerned ? outcome : STORE_OK, concerned ? err : NULL);
+    }
+}
+
+/* --- doing ----------------------------------------------------------------------------------- */
+
+int engine_tell(struct engine *e, const struct fact *fact, struct error *err) {
+    bool goes = fact->kind == FACT_DELETE || fact->kind == FACT_FORGET;
+    char id[ENGINE_ID_MAX];
+    if (goes)
+        engine_task_id(e, fact->task, id);
+    int r = core_apply(e->core, fact, err);
+    e->stats.facts++;
+    if (r != 0)
+        return r;
+    if (goes)
+        *LIST_ADD(&e->turn.gone) = turn_text(e, id);
+    /* The marker was of work that is to be done again. Before the commit: a crash must not leave it, and
+     * of a task in these states nobody asks for it. */
+    if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY || fact->kind == FACT_REJECT)
+        launch_remove_marker(e, engine_task_id(e, fact->task, id));
+    turn_wrote(e);
+    return 0;
+}
+
+void engine_event(struct engine *e, const char *kind, task_id task, uint32_t attempt,
+                  const char *data) {
+    struct event_row *row = LIST_ADD(&e->turn.events);
+    *row = (struct event_row){
+        .seq = ++e->last_event,
+        .at = e->now,
+        .kind = turn_text(e, kind),
+        .task = task,
+        .attempt = attempt,
+        .data = turn_text(e, data),
+    };
+    if (e->first_event == 0)
+        e->first_event = row->seq;
+    store_add_event(e->turn.batch, row);
+    turn_wrote(e);
+}
+
+int engine_pause(struct engine *e, bool paused, struct error *err) {
+    if (e->paused == paused)
+        return 1;
+    struct fact fact = { .kind = paused ? FACT_PAUSE : FACT_RESUME };
+    int r = engine_tell(e, &fact, err);
+    if (r < 0)
+        return r;
+    e->paused = paused;
+    store_put_paused(e->turn.batch, paused);
+    engine_event(e, paused ? "daemon.paused" : "daemon.resumed", 0, 0, NULL);
+    return 0;
+}
+
+void engine_remember(struct engine *e, const char *key, int status, const char *answer) {
+    struct key_row row = { .key = key, .at = e->now, .status = status, .answer = answer };
+    store_add_key(e->turn.batch, &row);
+    turn_wrote(e);
+}
+
+/* --- orders ---------------------------------------------------------------------------------- */
+
+static void write_state_event(struct engine *e, const struct order *o) {
+    /* A task that came in this turn says everything in its `task.added`. */
+    if (o->task >= e->turn.first_added && o->from == TASK_WAITING && o->to == TASK_READY)
+        return;
+    struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "from");
+    json_write_string(&w, task_state_name(o->from));
+    json_write_key(&w, "to");
+    json_write_string(&w, task_state_name(o->to));
+    json_write_key(&w, "reason");
+    json_write_string(&w, reason_name(o->reason));
+    if (o->to == TASK_HELD) {
+        json_write_key(&w, "hold");
+        json_write_string(&w, hold_name(o->hold));
+        if (o->until) {
+            json_write_key(&w, "until");
+            json_write_int(&w, o->until);
+        }
+    }
+    json_write_object_end(&w);
+    engine_event(e, "task.state", o->task, o->attempt, strbuf_text(&data));
+    strbuf_finish(&data);
+}
+
+static void take_start(struct engine *e, const struct order *o) {
+    struct live_run *run = run_add(e, o->task, o->attempt);
+    struct strbuf folder = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    rundir_name(&folder, engine_task_id(e, o->task, id), o->attempt);
+    run->view.folder = strbuf_take(&folder);
+    run->view.ordered_at = e->now;
+    run->iteration = o->iteration;
+    run->agent = o->agent ? xstrdup(symbol_name(core_symbols(e->core), o->agent)) : NULL;
+    run->boot_id = xstrdup(executor_boot_id(e->executor));
+    launch_set_deadline(e, run);
+    rows_write_run(e, run);
+    *LIST_ADD(&e->turn.starts) = *o;
+}
+
+static void take_stop(struct engine *e, const struct order *o) {
+    struct live_run *run = run_find(e, o->task);
+    if (run && run->view.attempt == o->attempt) {
+        run->phase = PHASE_STOPPING;
+        rows_write_run(e, run);
+    }
+    *LIST_ADD(&e->turn.stops) = *o;
+    engine_event(e, "run.stopping", o->task, o->attempt, NULL);
+}
+
+/* The core decides; what it says is written down, effects are kept for after the commit. */
+static void take_orders(struct engine *e) {
+    size_t count = 0;
+    const struct order *orders = core_decide(e->core, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct order *o = &orders[i];
+        switch (o->kind) {
+        case ORDER_START:
+            take_start(e, o);
+            write_state_event(e, o);
+            break;
+        case ORDER_STOP:
+            take_stop(e, o);
+            break;
+        case ORDER_CHANGE:
+            write_state_event(e, o);
+            break;
+        case ORDER_GROUP:
+            groups_on_order(e, o);
+            break;
+        case ORDER_KIND_MAX:
+            break;
+        }
+    }
+    e->stats.orders += count;
+}
+
+/* --- the commit ------------------------------------------------------------------------------ */
+
+static void clear_turn(struct engine *e) {
+    struct turn *t = &e->turn;
+    store_batch_clear(t->batch);
+    t->rewired = 0;
+    t->configured = false;
+    t->ends = 0;
+    t->specs.count = t->gone.count = t->starts.count = t->stops.count = t->events.count = 0;
+    arena_reset(&t->arena);
+}
+
+static void drop_told(struct engine *e) {
+    size_t left = e->happened.count - e->turn.told;
+    if (e->turn.told == 0)
+        return;
+    memmove(e->happened.items, e->happened.items + e->turn.told, left * sizeof(*e->happened.items));
+    e->happened.count = left;
+    e->turn.told = 0;
+}
+
+static void forget_folders(struct engine *e) {
+    for (size_t i = 0; i < e->turn.gone.count; i++) {
+        launch_remove_marker(e, e->turn.gone.items[i]);
+        executor_forget(e->executor, e->turn.gone.items[i]);
+    }
+}
+
+static void carry_out(struct engine *e) {
+    for (size_t i = 0; i < e->turn.events.count; i++)
+        if (e->publish)
+            e->publish(e->publish_ctx, &e->turn.events.items[i]);
+    e->committed_event = e->last_event;
+    e->stats.starts += e->turn.starts.count;
+    e->stats.ends += e->turn.ends;
+    answer_requests(e, STORE_OK, NULL);
+    for (size_t i = 0; i < e->turn.stops.count; i++)
+        launch_stop(e, &e->turn.stops.items[i]);
+    forget_folders(e);
+    launch_all(e);
+}
+
+/* Of what the turn would have written, what is true all the same. */
+static void keep_what_is_true(struct engine *e, bool configured) {
+    if (e->stats.commits == 0)
+        recover_write_report(e);
+    if (configured)
+        engine_event(e, "config.changed", 0, 0, NULL);
+}
+
+/* As if the turn had not been: the rows say what is. */
+static void undo(struct engine *e, const struct error *why) {
+    struct error err = { 0 };
+    bool configured = e->turn.configured;
+    time_ms began = clock_read_steady();
+    e->stats.failed_commits++;
+    if (e->retries++ == 0)
+        log_warning("what happened cannot be stored; it is kept and tried again: %s", why->text);
+    clear_turn(e);
+    e->turn.told = 0;
+    if (load_core(e, &err) < 0)
+        turn_break(e, &err);
+    else
+        keep_what_is_true(e, configured);
+    time_ms took = clock_read_steady() - began;
+    e->start_pending = true;
+    e->retry_at = time_add(e->now, time_min(time_max(RETRY_AFTER, RETRY_PART * took), RETRY_MOST));
+    answer_requests(e, STORE_FAILED, why);
+}
+
+static void stored(struct engine *e) {
+    bool wrote = store_batch_count(e->turn.batch) > 0;
+    e->stats.commits += wrote;
+    if (wrote && e->retries > 0) {
+        log_info("the store takes commits again; %u have failed", e->retries);
+        e->retries = 0;
+    }
+    if (wrote)
+        e->retry_at = 0;
+    drop_told(e);
+    carry_out(e);
+    if (wrote)
+        care_after_commit(e);
+    clear_turn(e);
+}
+
+/* --- the turn -------------------------------------------------------------------------------- */
+
+static void read_clock(struct engine *e) {
+    /* The wall's time when we started, moved on by the steady clock: a wall clock that jumps neither
+     * stops a timer nor opens a gate early. */
+    time_ms now = e->wall_at_start + (loop_now_steady(e->loop) - e->steady_at_start);
+    e->now = time_max(now, e->now);
+}
+
+static time_ms next_wakeup(const struct engine *e) {
+    time_ms next = core_next_wakeup(e->core);
+    next = time_min(next, host_next_look(e));
+    next = time_min(next, prune_next(e));
+    next = time_min(next, e->launch_look);
+    if (e->retry_at > e->now) /* the store refused: then again, with what was kept */
+        next = e->retry_at;
+    return next;
+}
+
+static void arm_timer(struct engine *e) {
+    time_ms next = next_wakeup(e);
+    if (next != TIME_NEVER)
+        next = time_add(time_max(next - e->wall_at_start, 0), e->steady_at_start);
+    loop_timer_set(e->loop, e->timer, next);
+}
+
+static bool has_work(const struct engine *e) {
+    if (e->queue)
+        return true;
+    if (e->retry_at > e->now)
+        return false;
+    return e->start_pending || e->happened.count > 0 || next_wakeup(e) <= e->now;
+}
+
+static void committed(void *ctx, enum store_outcome outcome, const struct error *err) {
+    struct engine *e = ctx;
+    e->committing = false;
+    switch (outcome) {
+    case STORE_OK:
+        stored(e);
+        break;
+    case STORE_FAILED:
+        undo(e, err);
+        break;
+    case STORE_UNKNOWN:
+    case STORE_OUTCOME_MAX:
+        /* It may be on disk or not: only a fresh start can tell. Nothing is carried out. */
+        turn_break(e, err);
+        answer_requests(e, STORE_UNKNOWN, err);
+        return;
+    }
+    if (e->broken.code)
+        return;
+    int64_t took = clock_read_steady_us() - e->turn.began_us;
+    e->stats.last_turn_us = took;
+    if (took > e->stats.slowest_turn_us)
+        e->stats.slowest_turn_us = took;
+    if (has_work(e))
+        turn_wake(e);
+    arm_timer(e);
+}
+
+void engine_turn(struct engine *e) {
+    if (!e->started || e->committing || e->broken.code)
+        return;
+    read_clock(e);
+    if (!has_work(e)) {
+        arm_timer(e);
+        return;
+    }
+    e->stats.turns++;
+    e->start_pending = false;
+    e->turn.began_us = clock_read_steady_us();
+    e->turn.first_added = e->last_task + 1;
+    struct fact clock = { .kind = FACT_CLOCK, .now = e->now };
+    (void)core_apply(e->core, &clock, NULL);
+    host_look(e);
+    if (e->retry_at <= e->now) {
+        finish_tell_happened(e);
+        launch_check_deadlines(e); /* behind it: who was seen to start is not late */
+    }
+    run_requests(e);
+    prune_some(e);
+    take_orders(e);
+    rows_write_all(e);
+    e->committing = true;
+    store_commit(e->store, e->turn.batch, committed, e);
+}

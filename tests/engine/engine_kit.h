@@ -1,0 +1,93 @@
+/* engine_kit.h: an engine on a real store with runs that the test plays.
+ *
+ * Life: kit_open → kit_add, kit_tell … → kit_close. kit_restart ends the engine without a word, as a
+ * crash does, and starts another one on the same store. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "engine/engine.h"
+#include "fake_executor.h"
+#include "os/loop.h"
+
+struct kit {
+    char home[64];
+    char url[96];
+    const char *config_text;
+    bool late; /* late_store.h instead of SQLite */
+    struct loop *loop;
+    struct store *store;
+    struct engine *engine;
+    struct engine_report report;
+    /* of the last request that was waited for */
+    enum store_outcome outcome;
+    struct error err;
+    int result;
+};
+
+/* `config_text`: sluice.yaml. */
+void kit_open(struct kit *kit, const char *config_text);
+void kit_open_late(struct kit *kit, const char *config_text);
+void kit_close(struct kit *kit);
+void kit_restart(struct kit *kit);
+/* The two halves of a restart. Between them the test may change what is stored. */
+void kit_stop(struct kit *kit);
+void kit_start(struct kit *kit);
+/* While the engine is down: opens the store, lets `write` fill a batch, commits it. */
+void kit_store(struct kit *kit, void (*write)(struct store_batch *batch));
+
+/* Runs the loop until `until` holds; ends the test after 20 s, saying `what` it waited for. */
+void kit_wait(struct kit *kit, bool (*until)(struct kit *kit, void *ctx), void *ctx,
+              const char *what);
+void kit_wait_state(struct kit *kit, task_id task, enum task_state state);
+void kit_wait_starts(struct kit *kit, size_t starts);
+void kit_wait_failures(struct kit *kit, uint64_t failed_commits);
+/* A few rounds: long enough for what is queued, not waiting for anything. */
+void kit_settle(struct kit *kit);
+/* Until the engine itself ends the loop, as a daemon that is broken must. */
+void kit_wait_broken(struct kit *kit);
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+struct kit_ask {
+    struct engine_request request; /* first */
+    struct kit *kit;
+    int (*run)(struct engine *engine, struct kit_ask *ask); /* the result */
+    struct engine_draft draft;
+    size_t count; /* how many tasks like the draft */
+    struct fact fact;
+    const char *text; /* for `run` */
+    task_id first;    /* of those that were added */
+    bool answered;
+    enum store_outcome outcome;
+    struct error err;
+    int result;
+};
+
+struct kit_ask kit_ask_add(struct kit *kit, const char *project, const char *json);
+struct kit_ask kit_ask_tell(enum fact_kind kind, task_id task);
+/* Queues it; `ask` must live until it is answered. */
+void kit_send(struct kit *kit, struct kit_ask *ask);
+/* Sends it and waits; the result. */
+int kit_do(struct kit *kit, struct kit_ask *ask);
+
+/* Each is one request of its own turn: the result of its run, and kit->outcome of its commit. */
+int kit_add(struct kit *kit, const char *project, const char *json, task_id *ret_task);
+int kit_add_for(struct kit *kit, const char *agent, const char *json, task_id *ret_task);
+int kit_add_after(struct kit *kit, task_id before, task_id *ret_task);
+int kit_tell(struct kit *kit, enum fact_kind kind, task_id task);
+int kit_run(struct kit *kit, int (*run)(struct engine *engine, struct kit_ask *ask),
+            const char *text);
+int kit_pause(struct kit *kit, bool paused);
+/* Adds one to project "web" and fails the test if that is not committed. */
+task_id kit_web(struct kit *kit, const char *json);
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+enum task_state kit_state(struct kit *kit, task_id task);
+struct task_view kit_view(struct kit *kit, task_id task);
+struct engine_stats kit_stats(struct kit *kit);
+/* How many stored events there are of this kind (and task, if it is not 0). */
+size_t kit_events(struct kit *kit, const char *kind, task_id task);
+/* The newest run on record; false: there is none. Texts are copied. */
+bool kit_last_run(struct kit *kit, task_id task, struct run_row *ret);

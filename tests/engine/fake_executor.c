@@ -1,0 +1,262 @@
+/* fake_executor.c: see fake_executor.h. */
+#include "fake_executor.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "os/loop.h"
+
+#define MANY 4096
+
+enum told_kind { TOLD_STARTED, TOLD_ENDED };
+struct told {
+    enum told_kind kind;
+    struct run_key run;
+    struct run_end end;
+};
+
+struct found {
+    struct run_key run;
+    enum adopted what;
+    struct run_end end;
+};
+
+static struct {
+    struct fake_start starts[MANY];
+    struct fake_stop stops[MANY];
+    struct told told[MANY];
+    struct found found[64];
+    char adopted[64][64];
+    char external[64], forgotten[64];
+    size_t start_count, stop_count, told_count, found_count, adopted_count, live;
+    int fail, end_with;
+} fake = { .end_with = -1 };
+
+struct executor {
+    struct loop *loop;
+    struct executor_events events;
+    struct executor_sweep sweep;
+    struct loop_timer *timer;
+};
+
+static struct executor *only;
+
+static void tell(void *ctx) {
+    struct executor *ex = ctx;
+    size_t count = fake.told_count;
+    for (size_t i = 0; i < count; i++) {
+        struct told told = fake.told[i];
+        if (told.kind == TOLD_STARTED) {
+            ex->events.started(ex->events.ctx, told.run, loop_now(ex->loop));
+        } else {
+            fake.live--;
+            ex->events.ended(ex->events.ctx, told.run, &told.end);
+        }
+    }
+    memmove(fake.told, fake.told + count, (fake.told_count - count) * sizeof(*fake.told));
+    fake.told_count -= count;
+}
+
+static void queue(enum told_kind kind, struct run_key run, const struct run_end *end) {
+    struct told *told = &fake.told[fake.told_count++];
+    *told = (struct told){ .kind = kind, .run = run };
+    if (end)
+        told->end = *end;
+    loop_timer_set(only->loop, only->timer, loop_now_steady(only->loop));
+}
+
+void fake_tell_started(struct run_key run) {
+    queue(TOLD_STARTED, run, NULL);
+}
+
+void fake_tell_ended(struct run_key run, const struct run_end *end) {
+    queue(TOLD_ENDED, run, end);
+}
+
+struct run_end fake_exit(int code) {
+    return (struct run_end){ .kind = RUN_END_EXIT,
+                             .code = code,
+                             .durable = true,
+                             .started_at = loop_now(only->loop),
+                             .ended_at = loop_now(only->loop),
+                             .out_bytes = 1 };
+}
+
+size_t fake_start_count(void) {
+    return fake.start_count;
+}
+
+const struct fake_start *fake_start_at(size_t index) {
+    return &fake.starts[index];
+}
+
+size_t fake_stop_count(void) {
+    return fake.stop_count;
+}
+
+const struct fake_stop *fake_stop_at(size_t index) {
+    return &fake.stops[index];
+}
+
+size_t fake_live(void) {
+    return fake.live;
+}
+
+void fake_fail_starts(int code) {
+    fake.fail = code;
+}
+
+void fake_end_all_with(int code) {
+    fake.end_with = code;
+}
+
+void fake_will_adopt(struct run_key run, enum adopted what, const struct run_end *end) {
+    struct found *found = &fake.found[fake.found_count++];
+    *found = (struct found){ .run = run, .what = what };
+    if (end)
+        found->end = *end;
+}
+
+const char *fake_adopted(size_t index) {
+    return index < fake.adopted_count ? fake.adopted[index] : NULL;
+}
+
+void fake_has_external(const char *task) {
+    snprintf(fake.external, sizeof(fake.external), "%s", task);
+}
+
+void fake_external_ends(const char *task) {
+    only->sweep.external_ended(only->sweep.ctx, task, 9);
+}
+
+const char *fake_forgotten(void) {
+    return fake.forgotten;
+}
+
+void fake_forget_everything(void) {
+    memset(&fake, 0, sizeof(fake));
+    fake.end_with = -1;
+}
+
+/* --- the interface --------------------------------------------------------------------------- */
+
+int executor_local_new(struct loop *loop, const struct executor_options *options,
+                       const struct executor_events *events, struct executor **ret,
+                       struct error *err) {
+    (void)options;
+    (void)err;
+    struct executor *ex = xcalloc(1, sizeof(*ex));
+    ex->loop = loop;
+    ex->events = *events;
+    ex->timer = loop_timer_new(loop, tell, ex);
+    only = *ret = ex;
+    return 0;
+}
+
+struct executor *executor_free(struct executor *ex) {
+    if (ex)
+        loop_timer_free(ex->loop, ex->timer);
+    free(ex);
+    only = NULL;
+    return NULL;
+}
+
+static void copy_spec(struct fake_start *start, const struct run_spec *spec) {
+    size_t used = 0;
+    for (size_t i = 0; spec->command.argv[i] && used < sizeof(start->command); i++)
+        used += (size_t)snprintf(start->command + used, sizeof(start->command) - used, "%s%s",
+                                 i ? " " : "", spec->command.argv[i]);
+    used = 0;
+    for (size_t i = 0; spec->env[i] && used < sizeof(start->env); i++)
+        used +=
+            (size_t)snprintf(start->env + used, sizeof(start->env) - used, "%s\n", spec->env[i]);
+    snprintf(start->cwd, sizeof(start->cwd), "%s", spec->cwd);
+    snprintf(start->prompt, sizeof(start->prompt), "%s", spec->prompt ? spec->prompt : "");
+    start->timeout = spec->command.timeout;
+    start->stop_signal = spec->stop_signal;
+}
+
+int executor_start(struct executor *ex, struct run_key run, const char *folder,
+                   const struct run_spec *spec, struct error *err) {
+    (void)ex;
+    if (fake.fail)
+        return error_set(err, fake.fail, "the test lets no run start");
+    struct fake_start *start = &fake.starts[fake.start_count++];
+    *start = (struct fake_start){ .run = run };
+    snprintf(start->folder, sizeof(start->folder), "%s", folder);
+    copy_spec(start, spec);
+    fake.live++;
+    if (fake.end_with >= 0) {
+        struct run_end end = fake_exit(fake.end_with);
+        fake_tell_started(run);
+        fake_tell_ended(run, &end);
+    }
+    return 0;
+}
+
+int executor_stop(struct executor *ex, struct run_key run, enum stop_how how) {
+    (void)ex;
+    fake.stops[fake.stop_count++] = (struct fake_stop){ .run = run, .how = how };
+    return 0;
+}
+
+enum adopted executor_adopt(struct executor *ex, struct run_key run, const char *folder,
+                            const char *boot_id) {
+    static const char *const names[] = { "alive", "ended", "lost" };
+    (void)ex;
+    (void)folder;
+    (void)boot_id;
+    enum adopted what = ADOPTED_LOST;
+    struct run_end end = { .kind = RUN_END_LOST, .code = -1 };
+    for (size_t i = 0; i < fake.found_count; i++)
+        if (fake.found[i].run.task == run.task && fake.found[i].run.attempt == run.attempt) {
+            what = fake.found[i].what;
+            end = fake.found[i].end;
+        }
+    snprintf(fake.adopted[fake.adopted_count++], sizeof(fake.adopted[0]),
+             "%" PRIu64 ".%" PRIu32 "=%s", run.task, run.attempt, names[what]);
+    fake.live++;
+    if (what != ADOPTED_ALIVE)
+        fake_tell_ended(run, &end);
+    return what;
+}
+
+int executor_sweep(struct executor *ex, struct executor_sweep *sweep, struct error *err) {
+    struct run_started who = { 0 };
+    (void)err;
+    ex->sweep = *sweep;
+    if (fake.external[0] && !sweep->known(sweep->ctx, fake.external, 9))
+        sweep->external(sweep->ctx, fake.external, 9, &who);
+    return 0;
+}
+
+void executor_forget(struct executor *ex, const char *task) {
+    (void)ex;
+    snprintf(fake.forgotten, sizeof(fake.forgotten), "%s", task);
+}
+
+uint32_t executor_live(const struct executor *ex) {
+    (void)ex;
+    return (uint32_t)fake.live;
+}
+
+const char *executor_boot_id(const struct executor *ex) {
+    (void)ex;
+    return "boot-1";
+}
+
+const char *executor_host(const struct executor *ex) {
+    (void)ex;
+    return "host-1";
+}
+
+size_t executor_features(const struct executor *ex, const struct executor_feature **ret) {
+    static const struct executor_feature none = { .name = "pidfd", .there = true };
+    (void)ex;
+    *ret = &none;
+    return 1;
+}

@@ -1,0 +1,52 @@
+/* fake_executor.h: the executor's interface without processes; a test says what the runs do.
+ *
+ * Linked in the place of src/executor. What was asked for is recorded in order; what happens is told
+ * through the loop, as the real one does. There is one at a time. */
+#pragma once
+
+#include "executor/executor.h"
+
+struct fake_start {
+    struct run_key run;
+    char folder[160];
+    char command[256]; /* words joined by blanks */
+    char env[4096];    /* KEY=VALUE lines */
+    char cwd[256];
+    char prompt[256];
+    time_ms timeout;
+    int stop_signal;
+};
+
+struct fake_stop {
+    struct run_key run;
+    enum stop_how how;
+};
+
+size_t fake_start_count(void);
+const struct fake_start *fake_start_at(size_t index);
+size_t fake_stop_count(void);
+const struct fake_stop *fake_stop_at(size_t index);
+/* How many are started or adopted and have not ended. */
+size_t fake_live(void);
+
+/* The next calls of executor_start fail with this errno (negative); 0: they succeed. */
+void fake_fail_starts(int code);
+/* Every run starts and ends with this exit code by itself; -1: the test says so. */
+void fake_end_all_with(int code);
+
+/* Told in the next round of the loop. */
+void fake_tell_started(struct run_key run);
+void fake_tell_ended(struct run_key run, const struct run_end *end);
+struct run_end fake_exit(int code);
+
+/* What executor_adopt finds of a run; ADOPTED_LOST unless it was said. */
+void fake_will_adopt(struct run_key run, enum adopted what, const struct run_end *end);
+const char *fake_adopted(size_t index); /* "task.attempt=alive"; NULL behind the last */
+
+/* The next sweep finds a living run that the engine does not know; later it ends. */
+void fake_has_external(const char *task);
+void fake_external_ends(const char *task);
+/* The last id that executor_forget was called with; "": none. */
+const char *fake_forgotten(void);
+
+void fake_forget_everything(void);

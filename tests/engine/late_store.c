@@ -1,0 +1,158 @@
+/* late_store.c: see late_store.h. */
+#include "late_store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+#define QUESTIONS_MAX 64
+
+struct late {
+    struct store base; /* first */
+    struct store *memory;
+};
+
+struct waiting {
+    struct store_question question;
+    store_answered done;
+    void *ctx;
+};
+
+static struct {
+    struct late *store;
+    const struct store_batch *commit;
+    struct waiting questions[QUESTIONS_MAX];
+    size_t count;
+    bool hold_commits, hold_answers, broken_load, lost_specs;
+} now;
+
+static int late_open(const struct store_options *options, struct store **ret_store,
+                     struct store_report *ret_report, struct error *err) {
+    struct late *late = xcalloc(1, sizeof(*late));
+    int r = store_open_backend(&memory_backend, options, &late->memory, ret_report, err);
+    if (r < 0) {
+        free(late);
+        return r;
+    }
+    now.store = late;
+    *ret_store = &late->base;
+    return 0;
+}
+
+static void late_close(struct store *base) {
+    struct late *late = (struct late *)base;
+    store_close(late->memory);
+    free(late);
+    now.store = NULL;
+}
+
+static int late_load(struct store *base, const struct store_reader *reader,
+                     struct store_totals *ret_totals, struct error *err) {
+    if (now.broken_load)
+        return error_set(err, -EIO, "the test lets nothing be read");
+    return store_load(((struct late *)base)->memory, reader, ret_totals, err);
+}
+
+static void memory_done(void *ctx, enum store_outcome outcome, const struct error *err) {
+    (void)ctx;
+    store_finish_commit(&now.store->base, outcome, err);
+}
+
+/* The batch is in flight here; behind it flies once more. */
+static void commit_now(const struct store_batch *batch) {
+    ((struct store_batch *)batch)->in_flight = false;
+    store_commit(now.store->memory, (struct store_batch *)batch, memory_done, NULL);
+}
+
+static void late_commit(struct store *base, const struct store_batch *batch) {
+    (void)base;
+    if (now.hold_commits)
+        now.commit = batch;
+    else
+        commit_now(batch);
+}
+
+static void late_ask(struct store *base, const struct store_question *question, store_answered done,
+                     void *ctx) {
+    if (question->kind == ASK_SPECS && now.lost_specs)
+        done(ctx, &(struct store_answer){ 0 }, NULL);
+    else if (now.hold_answers && now.count < QUESTIONS_MAX)
+        now.questions[now.count++] = (struct waiting){ *question, done, ctx };
+    else
+        store_ask(((struct late *)base)->memory, question, done, ctx);
+}
+
+static time_ms late_maintain(struct store *base, time_ms idle_ms) {
+    (void)base;
+    (void)idle_ms;
+    return TIME_NEVER;
+}
+
+static void late_info(const struct store *base, struct store_info *ret) {
+    (void)base;
+    ret->place = "late";
+}
+
+const struct store_backend late_backend = {
+    .name = "late",
+    .open = late_open,
+    .close = late_close,
+    .load = late_load,
+    .commit = late_commit,
+    .ask = late_ask,
+    .maintain = late_maintain,
+    .info = late_info,
+};
+
+void late_hold_commits(bool hold) {
+    now.hold_commits = hold;
+}
+
+void late_hold_answers(bool hold) {
+    now.hold_answers = hold;
+}
+
+bool late_has_commit(void) {
+    return now.commit != NULL;
+}
+
+size_t late_answers(void) {
+    return now.count;
+}
+
+void late_finish_commit(enum store_outcome outcome) {
+    const struct store_batch *batch = now.commit;
+    struct error err = { 0 };
+    now.commit = NULL;
+    if (outcome == STORE_OK) {
+        commit_now(batch);
+        return;
+    }
+    error_set(&err, outcome == STORE_FAILED ? -ENOSPC : -EIO, "the test lets it fail");
+    store_finish_commit(&now.store->base, outcome, &err);
+}
+
+void late_give_answers(void) {
+    struct waiting questions[QUESTIONS_MAX];
+    size_t count = now.count;
+    for (size_t i = 0; i < count; i++)
+        questions[i] = now.questions[i];
+    now.count = 0;
+    for (size_t i = 0; i < count; i++)
+        store_ask(now.store->memory, &questions[i].question, questions[i].done, questions[i].ctx);
+}
+
+void late_break_load(bool broken) {
+    now.broken_load = broken;
+}
+
+void late_lose_specs(bool lost) {
+    now.lost_specs = lost;
+}
+
+void late_reset(void) {
+    now.commit = NULL;
+    now.count = 0;
+    now.hold_commits = now.hold_answers = now.broken_load = now.lost_specs = false;
+}

@@ -1,0 +1,286 @@
+/* The turn: everything is on disk before anybody hears of it or anything runs; a crash, a full disk and
+ * a second start change nothing of what was said. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "engine_kit.h"
+#include "fault_vfs.h"
+
+#define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\n"
+
+static const char plain[] =
+    CALM "limits: {runs: 2}\n"
+         "agents: {bot: {command: [robot, --go], prompt: stdin},\n"
+         "  arguer: {command: [robot, \"{prompt}\", last], prompt: argument,\n"
+         "    stop_signal: INT, env: [\"COLOUR=red\"]}}\n";
+
+static struct kit kit;
+
+static int open_plain(void **state) {
+    (void)state;
+    kit_open(&kit, plain);
+    return 0;
+}
+
+static int close_it(void **state) {
+    (void)state;
+    fault_set(FAULT_NONE, 0, 0);
+    kit_close(&kit);
+    return 0;
+}
+
+static task_id add(const char *json) {
+    return kit_web(&kit, json);
+}
+
+static void add_for(const char *agent, const char *json) {
+    task_id task = 0;
+    assert_int_equal(kit_add_for(&kit, agent, json, &task), 0);
+    if (kit.outcome != STORE_OK)
+        fail_msg("the commit failed: %s", kit.err.text);
+}
+
+static const struct fake_start *last_start(void) {
+    assert_true(fake_start_count() > 0);
+    return fake_start_at(fake_start_count() - 1);
+}
+
+static void end_last(int code) {
+    struct run_end end = fake_exit(code);
+    fake_tell_started(last_start()->run);
+    fake_tell_ended(last_start()->run, &end);
+}
+
+/* --- a task's way ---------------------------------------------------------------------------- */
+
+static void a_task_that_may_start_is_started_with_its_own_words(void **state) {
+    (void)state;
+    task_id task = add("{\"argv\":[\"make\",\"all\"],\"cwd\":\"/srv\",\"env\":{\"A\":\"1\"},"
+                       "\"timeout_s\":90}");
+    kit_wait_starts(&kit, 1);
+    const struct fake_start *start = last_start();
+    assert_int_equal(start->run.task, task);
+    assert_int_equal(start->run.attempt, 1);
+    assert_string_equal(start->command, "make all");
+    assert_string_equal(start->cwd, "/srv");
+    assert_string_equal(start->folder, "web-1/1");
+    assert_int_equal(start->timeout, SECONDS(90));
+    assert_int_equal(start->stop_signal, SIGTERM);
+    assert_non_null(strstr(start->env, "A=1\n"));
+    assert_non_null(strstr(start->env, "SLUICE_TASK=web-1\n"));
+    assert_non_null(strstr(start->env, "SLUICE_RUN=web-1.1\n"));
+    assert_non_null(strstr(start->env, "SLUICE_PROJECT=web\n"));
+    assert_int_equal(kit_state(&kit, task), TASK_STARTING);
+    end_last(0);
+    kit_wait_state(&kit, task, TASK_DONE);
+}
+
+static void the_environment_is_an_allow_list(void **state) {
+    (void)state;
+    setenv("SECRET_OF_THE_DAEMON", "x", 1);
+    add("{\"argv\":[\"env\"]}");
+    kit_wait_starts(&kit, 1);
+    assert_null(strstr(last_start()->env, "SECRET_OF_THE_DAEMON"));
+    assert_non_null(strstr(last_start()->env, "PATH="));
+}
+
+static void an_agent_gets_its_prompt_where_it_wants_it(void **state) {
+    (void)state;
+    add("{\"argv\":[\"cat\"],\"prompt\":\"to the input\"}");
+    kit_wait_starts(&kit, 1);
+    assert_string_equal(last_start()->prompt, "to the input");
+    end_last(0);
+    add_for("bot", "{\"prompt\":\"hello\"}");
+    kit_wait_starts(&kit, 2);
+    assert_string_equal(last_start()->command, "robot --go");
+    assert_string_equal(last_start()->prompt, "hello");
+    end_last(0);
+    add_for("arguer", "{\"prompt\":\"two words\"}");
+    kit_wait_starts(&kit, 3);
+    assert_string_equal(last_start()->command, "robot two words last");
+    assert_string_equal(last_start()->prompt, "");
+    assert_int_equal(last_start()->stop_signal, SIGINT);
+    assert_non_null(strstr(last_start()->env, "COLOUR=red\n"));
+}
+
+static void what_cannot_be_launched_is_a_launch_failure_and_not_lost(void **state) {
+    (void)state;
+    fake_fail_starts(-ENOENT);
+    task_id task = add("{\"argv\":[\"x\"]}");
+    kit_wait_state(&kit, task, TASK_HELD);
+    assert_int_equal(kit_view(&kit, task).hold, HOLD_BREAKER); /* the third failure opens it */
+    assert_int_equal(kit_view(&kit, task).attempt, 3);
+    assert_int_equal(fake_start_count(), 0);
+}
+
+static void a_task_without_a_command_says_so_and_runs_nothing(void **state) {
+    (void)state;
+    task_id task = add("{\"argv\":[]}");
+    kit_wait_state(&kit, task, TASK_HELD);
+    assert_int_equal(fake_start_count(), 0);
+}
+
+static void a_canceled_run_is_stopped_and_keeps_its_place_until_it_has_ended(void **state) {
+    (void)state;
+    task_id task = add("{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, 1);
+    fake_tell_started(last_start()->run);
+    kit_wait_state(&kit, task, TASK_RUNNING);
+    assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
+    assert_int_equal(fake_stop_count(), 1);
+    assert_int_equal(fake_stop_at(0)->how, STOP_POLITELY);
+    assert_int_equal(kit_state(&kit, task), TASK_RUNNING);
+    struct run_end end = { .kind = RUN_END_STOPPED, .code = -1, .signal = SIGTERM };
+    fake_tell_ended(last_start()->run, &end);
+    kit_wait_state(&kit, task, TASK_CANCELED);
+}
+
+static void a_cap_holds(void **state) {
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        add("{\"argv\":[\"a\"]}");
+    kit_settle(&kit);
+    assert_int_equal(fake_start_count(), 2);
+    end_last(0);
+    kit_wait_starts(&kit, 3);
+    assert_int_equal(fake_live(), 2);
+}
+
+/* --- restart --------------------------------------------------------------------------------- */
+
+static void what_waits_waits_after_a_restart_too(void **state) {
+    (void)state;
+    task_id first = add("{\"argv\":[\"a\"]}"), second = 0;
+    assert_int_equal(kit_add_after(&kit, first, &second), 0);
+    fake_will_adopt((struct run_key){ first, 1 }, ADOPTED_ALIVE, NULL);
+    kit_restart(&kit);
+    assert_int_equal(kit.report.tasks, 2);
+    assert_int_equal(kit.report.adopted, 1);
+    assert_int_equal(kit_state(&kit, second), TASK_WAITING);
+    size_t starts = fake_start_count();
+    struct run_end end = fake_exit(0);
+    fake_tell_ended((struct run_key){ first, 1 }, &end);
+    kit_wait_state(&kit, first, TASK_DONE);
+    kit_wait_starts(&kit, starts + 1);
+    assert_int_equal(last_start()->run.task, second);
+}
+
+static void an_end_that_came_while_nobody_looked_is_read(void **state) {
+    (void)state;
+    task_id task = add("{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, 1);
+    struct run_end end = fake_exit(0);
+    fake_will_adopt((struct run_key){ task, 1 }, ADOPTED_ENDED, &end);
+    kit_restart(&kit);
+    assert_int_equal(kit.report.ended, 1);
+    kit_wait_state(&kit, task, TASK_DONE);
+    assert_int_equal(fake_start_count(), 1); /* it did not run twice */
+}
+
+static void a_lost_run_is_no_success_and_is_repeated(void **state) {
+    (void)state;
+    task_id task = add("{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, 1);
+    kit_restart(&kit);
+    assert_int_equal(kit.report.lost, 1);
+    kit_wait_starts(&kit, 2);
+    assert_int_equal(last_start()->run.attempt, 2);
+    assert_int_equal(kit_view(&kit, task).losses, 1);
+}
+
+static void a_pause_outlives_the_daemon(void **state) {
+    (void)state;
+    assert_int_equal(kit_pause(&kit, true), 0);
+    add("{\"argv\":[\"a\"]}");
+    kit_restart(&kit);
+    assert_true(engine_is_paused(kit.engine));
+    kit_settle(&kit);
+    assert_int_equal(fake_start_count(), 0);
+    assert_int_equal(kit_pause(&kit, false), 0);
+    kit_wait_starts(&kit, 1);
+}
+
+static void numbers_go_on_where_they_were(void **state) {
+    (void)state;
+    task_id first = add("{\"argv\":[\"a\"]}");
+    uint64_t event = engine_last_event(kit.engine);
+    kit_restart(&kit);
+    task_id second = add("{\"argv\":[\"b\"]}");
+    assert_int_equal(second, first + 1);
+    assert_true(engine_last_event(kit.engine) > event);
+}
+
+/* --- a disk that fails ----------------------------------------------------------------------- */
+
+static void a_full_disk_refuses_new_work_and_loses_none(void **state) {
+    (void)state;
+    task_id kept = add("{\"argv\":[\"a\"]}"), refused = 0;
+    kit_wait_starts(&kit, 1);
+    fault_set(FAULT_FULL_ALWAYS, 1, 0);
+    assert_int_equal(kit_add(&kit, "web", "{\"argv\":[\"b\"]}", &refused), 0);
+    assert_int_equal(kit.outcome, STORE_FAILED);
+    assert_int_equal(fake_start_count(), 1); /* what is not on disk does not run */
+    assert_int_equal(kit_state(&kit, refused), TASK_ABSENT);
+    assert_int_equal(kit_state(&kit, kept), TASK_STARTING);
+    fault_set(FAULT_NONE, 0, 0);
+    task_id next = add("{\"argv\":[\"c\"]}");
+    assert_int_equal(next, refused); /* the number was never given away */
+}
+
+static void an_end_that_could_not_be_written_is_told_again(void **state) {
+    (void)state;
+    task_id task = add("{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, 1);
+    fault_set(FAULT_FULL_ALWAYS, 1, 0);
+    end_last(0);
+    kit_settle(&kit);
+    assert_true(fault_happened());
+    assert_int_equal(kit_state(&kit, task), TASK_STARTING);
+    fault_set(FAULT_NONE, 0, 0);
+    kit_wait_state(&kit, task, TASK_DONE);
+    kit_restart(&kit);
+    assert_int_equal(kit_state(&kit, task), TASK_DONE);
+}
+
+static void an_unknown_outcome_stops_everything(void **state) {
+    (void)state;
+    task_id task = 0;
+    fault_set(FAULT_EIO_ALWAYS, 1, 0);
+    (void)kit_add(&kit, "web", "{\"argv\":[\"a\"]}", &task);
+    assert_int_equal(kit.outcome, STORE_UNKNOWN);
+    assert_true(engine_is_broken(kit.engine));
+    assert_int_equal(fake_start_count(), 0);
+}
+
+#define ENGINE_TEST(name) cmocka_unit_test_setup_teardown(name, open_plain, close_it)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        ENGINE_TEST(a_task_that_may_start_is_started_with_its_own_words),
+        ENGINE_TEST(the_environment_is_an_allow_list),
+        ENGINE_TEST(an_agent_gets_its_prompt_where_it_wants_it),
+        ENGINE_TEST(what_cannot_be_launched_is_a_launch_failure_and_not_lost),
+        ENGINE_TEST(a_task_without_a_command_says_so_and_runs_nothing),
+        ENGINE_TEST(a_canceled_run_is_stopped_and_keeps_its_place_until_it_has_ended),
+        ENGINE_TEST(a_cap_holds),
+        ENGINE_TEST(what_waits_waits_after_a_restart_too),
+        ENGINE_TEST(an_end_that_came_while_nobody_looked_is_read),
+        ENGINE_TEST(a_lost_run_is_no_success_and_is_repeated),
+        ENGINE_TEST(a_pause_outlives_the_daemon),
+        ENGINE_TEST(numbers_go_on_where_they_were),
+        ENGINE_TEST(a_full_disk_refuses_new_work_and_loses_none),
+        ENGINE_TEST(an_end_that_could_not_be_written_is_told_again),
+        ENGINE_TEST(an_unknown_outcome_stops_everything),
+    };
+    fault_install();
+    return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
+}

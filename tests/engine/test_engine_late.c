@@ -1,0 +1,211 @@
+/* The store answers later: what happens between a commit, or a question, and its answer. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine_kit.h"
+#include "late_store.h"
+
+#define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\nlimits: {runs: 4}\n"
+
+static struct kit kit;
+
+static int open_late(void **state) {
+    (void)state;
+    kit_open_late(&kit, CALM);
+    kit_settle(&kit); /* the commit of the start */
+    return 0;
+}
+
+static int close_it(void **state) {
+    (void)state;
+    if (late_has_commit())
+        late_finish_commit(STORE_OK);
+    kit_close(&kit);
+    return 0;
+}
+
+static struct kit_ask adding(void) {
+    return kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
+}
+
+/* The commit of everything that was sent so far waits. */
+static void hold_one_commit(void) {
+    late_hold_commits(true);
+    kit_settle(&kit);
+    assert_true(late_has_commit());
+}
+
+static void let_go(enum store_outcome outcome) {
+    late_hold_commits(false);
+    late_finish_commit(outcome);
+    kit_settle(&kit);
+}
+
+static void nothing_is_answered_or_started_before_the_commit_is_known(void **state) {
+    (void)state;
+    struct kit_ask ask = adding();
+    kit_send(&kit, &ask);
+    hold_one_commit();
+    assert_true(engine_is_committing(kit.engine));
+    assert_false(ask.answered);
+    assert_int_equal(fake_start_count(), 0);
+    let_go(STORE_OK);
+    assert_true(ask.answered);
+    assert_int_equal(ask.outcome, STORE_OK);
+    assert_int_equal(fake_start_count(), 1);
+    assert_false(engine_is_committing(kit.engine));
+}
+
+static void an_end_that_comes_during_a_commit_is_in_the_next_one(void **state) {
+    (void)state;
+    task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
+    struct kit_ask other = adding();
+    kit_send(&kit, &other);
+    hold_one_commit();
+    struct run_end end = fake_exit(0);
+    fake_tell_started(fake_start_at(0)->run);
+    fake_tell_ended(fake_start_at(0)->run, &end);
+    kit_settle(&kit);
+    assert_int_equal(kit_state(&kit, task), TASK_STARTING);
+    let_go(STORE_OK);
+    assert_int_equal(kit_state(&kit, task), TASK_DONE);
+    assert_int_equal(kit_events(&kit, "run.ended", task), 1);
+}
+
+static void an_end_that_was_in_a_commit_that_failed_later_is_told_again(void **state) {
+    (void)state;
+    task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
+    struct run_end end = fake_exit(0);
+    fake_tell_ended(fake_start_at(0)->run, &end);
+    hold_one_commit();
+    struct kit_ask other = adding(); /* comes during the commit */
+    kit_send(&kit, &other);
+    kit_settle(&kit);
+    assert_false(other.answered);
+    let_go(STORE_FAILED);
+    kit_wait_state(&kit, task, TASK_DONE);
+    assert_true(other.answered);
+    assert_int_equal(other.outcome, STORE_OK);
+    assert_int_equal(kit_events(&kit, "run.ended", task), 1);
+}
+
+static void who_goes_away_is_not_answered_and_what_he_did_stays(void **state) {
+    (void)state;
+    struct kit_ask done = adding(), undone = adding();
+    kit_send(&kit, &done);
+    hold_one_commit();
+    kit_send(&kit, &undone);
+    engine_request_abandon(kit.engine, &undone.request); /* before it ran */
+    engine_request_abandon(kit.engine, &done.request);   /* it waits for its commit */
+    let_go(STORE_OK);
+    assert_false(done.answered);
+    assert_false(undone.answered);
+    assert_int_equal(kit_state(&kit, done.first), TASK_STARTING);
+    assert_int_equal(undone.first, 0);
+}
+
+static void a_task_that_is_canceled_while_its_spec_is_read_is_never_launched(void **state) {
+    (void)state;
+    late_hold_answers(true);
+    struct kit_ask ask = adding();
+    assert_int_equal(kit_do(&kit, &ask), 0);
+    kit_settle(&kit);
+    assert_int_equal(late_answers(), 1);
+    assert_int_equal(kit_tell(&kit, FACT_CANCEL, ask.first), 0);
+    late_hold_answers(false);
+    late_give_answers();
+    kit_wait_state(&kit, ask.first, TASK_CANCELED);
+    assert_int_equal(fake_start_count(), 0);
+}
+
+static void a_spec_that_comes_after_a_failed_commit_is_launched_all_the_same(void **state) {
+    (void)state;
+    late_hold_answers(true);
+    struct kit_ask ask = adding(), other = adding();
+    assert_int_equal(kit_do(&kit, &ask), 0);
+    kit_send(&kit, &other);
+    hold_one_commit();
+    let_go(STORE_FAILED);
+    assert_int_equal(kit_state(&kit, ask.first), TASK_STARTING);
+    late_hold_answers(false);
+    late_give_answers();
+    kit_wait_starts(&kit, 1);
+    kit_settle(&kit);
+    assert_int_equal(fake_start_count(), 1);
+    assert_int_equal(fake_start_at(0)->run.task, ask.first);
+}
+
+static void a_task_whose_spec_is_gone_is_a_launch_failure(void **state) {
+    (void)state;
+    late_lose_specs(true);
+    task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
+    kit_wait_state(&kit, task, TASK_HELD);
+    assert_int_equal(kit_view(&kit, task).hold, HOLD_BREAKER);
+    struct run_row run;
+    assert_true(kit_last_run(&kit, task, &run));
+    assert_int_equal(run.outcome, OUTCOME_LAUNCH);
+    assert_non_null(strstr(run.message, "no command for this task"));
+    assert_int_equal(fake_start_count(), 0);
+}
+
+static void a_commit_that_nobody_knows_ends_the_engine(void **state) {
+    (void)state;
+    struct kit_ask ask = adding(), behind = adding();
+    kit_send(&kit, &ask);
+    hold_one_commit();
+    kit_send(&kit, &behind);
+    late_hold_commits(false);
+    late_finish_commit(STORE_UNKNOWN);
+    assert_true(engine_is_broken(kit.engine));
+    assert_true(ask.answered);
+    assert_int_equal(ask.outcome, STORE_UNKNOWN);
+    kit_stop(&kit);
+    assert_int_equal(behind.outcome, STORE_FAILED); /* that one surely not */
+    assert_int_equal(fake_start_count(), 0);
+    kit_start(&kit);
+    assert_int_equal(kit_state(&kit, ask.first), TASK_ABSENT);
+}
+
+/* --- one turn does not take everything -------------------------------------------------------- */
+
+static void large_requests_do_not_share_a_commit(void **state) {
+    (void)state;
+    assert_int_equal(kit_pause(&kit, true), 0);
+    struct kit_ask asks[3];
+    for (size_t i = 0; i < 3; i++) {
+        asks[i] = adding();
+        asks[i].count = 6000;
+        kit_send(&kit, &asks[i]);
+    }
+    hold_one_commit();
+    let_go(STORE_OK);
+    assert_int_equal(kit_stats(&kit).failed_commits, 0);
+    /* The first two passed the limit together; the third had to wait for the next round. */
+    assert_true(asks[0].answered && asks[1].answered && asks[2].answered);
+    assert_int_equal(asks[2].first, 12001);
+    assert_true(kit_stats(&kit).commits >= 4); /* start, pause, two, one */
+}
+
+#define LATE_TEST(name) cmocka_unit_test_setup_teardown(name, open_late, close_it)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LATE_TEST(nothing_is_answered_or_started_before_the_commit_is_known),
+        LATE_TEST(an_end_that_comes_during_a_commit_is_in_the_next_one),
+        LATE_TEST(an_end_that_was_in_a_commit_that_failed_later_is_told_again),
+        LATE_TEST(who_goes_away_is_not_answered_and_what_he_did_stays),
+        LATE_TEST(a_task_that_is_canceled_while_its_spec_is_read_is_never_launched),
+        LATE_TEST(a_spec_that_comes_after_a_failed_commit_is_launched_all_the_same),
+        LATE_TEST(a_task_whose_spec_is_gone_is_a_launch_failure),
+        LATE_TEST(a_commit_that_nobody_knows_ends_the_engine),
+        LATE_TEST(large_requests_do_not_share_a_commit),
+    };
+    return cmocka_run_group_tests_name("engine_late", tests, NULL, NULL);
+}
