@@ -1,0 +1,193 @@
+/* batch.c: the names of a batch become numbers, and its arrows must not form a ring.
+ *
+ * A name of the batch wins over an id that looks the same: who wrote the file meant the task beside it.
+ * Rings through tasks that are stored already cannot arise, because no stored task waits for one that
+ * does not exist yet; where somebody forced that, the core refuses the batch. */
+#include "ops/batch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "core/cycle.h"
+#include "ops/op_internal.h"
+
+static bool same_name(const void *ctx, uint32_t handle, const void *key) {
+    const struct batch *batch = ctx;
+    return strcmp(batch->entries[handle - 1].s.name, key) == 0;
+}
+
+void batch_finish(struct batch *batch) {
+    id_map_finish(&batch->names);
+    externals_drop(&batch->externals);
+}
+
+static int remember_name(struct batch *batch, const char *name, size_t index, struct error *err) {
+    uint64_t hash = hash_bytes(name, strlen(name));
+    uint32_t other = id_map_find(&batch->names, hash, name);
+    if (other)
+        return error_set(err, -EINVAL, "two tasks of this batch are called '%s': %u and %zu",
+                         op_quote(name).text, other - 1, index);
+    id_map_add(&batch->names, hash, (uint32_t)index + 1);
+    return 0;
+}
+
+int batch_read(struct batch *batch, const json_t *tasks, const char *body, struct error *err) {
+    const char *list = body ? json_span_member(body, "tasks") : NULL, *at = NULL;
+    batch->count = json_array_size(tasks);
+    batch->entries = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*batch->entries));
+    id_map_init(&batch->names, same_name, batch);
+    for (size_t i = 0; i < batch->count; i++) {
+        struct batch_entry *entry = &batch->entries[i];
+        batch->index = i;
+        int r = submission_read(json_array_get(tasks, i), batch->arena, &entry->s, err);
+        if (r == 0 && entry->s.name)
+            r = remember_name(batch, entry->s.name, i, err);
+        if (r < 0)
+            return r;
+        if (list)
+            (void)json_span_next(list, &at, &entry->span);
+    }
+    return 0;
+}
+
+/* --- numbers --------------------------------------------------------------------------------- */
+
+static void give_number(struct batch *batch, struct batch_entry *entry) {
+    const struct submission *s = &entry->s;
+    const char *project = submission_project(s);
+    if (s->external_id && !entry->id)
+        entry->id = external_find(batch->engine, project, s->external_id);
+    if (entry->id) {
+        entry->already = true;
+        return;
+    }
+    entry->id = batch->first + batch->added++;
+    if (s->external_id)
+        external_add(&batch->externals, batch->engine, project, s->external_id, entry->id);
+    bool draft = batch->draft || s->draft == 1;
+    bool held = s->hold == 1 || s->not_before > engine_now(batch->engine);
+    batch->queued += !draft && !held;
+}
+
+static int number_all(struct batch *batch, struct error *err) {
+    batch->first = engine_next_task(batch->engine);
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->index = i;
+        int r = submission_check(batch, &batch->entries[i], err);
+        if (r < 0)
+            return r;
+        give_number(batch, &batch->entries[i]);
+    }
+    return 0;
+}
+
+/* --- rings ----------------------------------------------------------------------------------- */
+
+struct graph {
+    uint32_t *starts, *targets;
+    uint32_t nodes, arrows;
+};
+
+static void graph_finish(struct graph *graph) {
+    free(graph->starts);
+    free(graph->targets);
+}
+
+static void add_arrow(const struct batch *batch, struct graph *graph, task_id to) {
+    if (to >= batch->first && to - batch->first < batch->added)
+        graph->targets[graph->arrows++] = (uint32_t)(to - batch->first);
+}
+
+/* Nodes are the tasks that are added, in the order of their numbers. */
+static void graph_fill(const struct batch *batch, struct graph *graph) {
+    size_t most = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        most += batch->entries[i].depends_on_count + 1;
+    graph->starts = xcalloc(batch->added + 1, sizeof(*graph->starts));
+    graph->targets = xcalloc(most + 1, sizeof(*graph->targets));
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct batch_entry *entry = &batch->entries[i];
+        if (entry->already)
+            continue;
+        graph->starts[graph->nodes++] = graph->arrows;
+        for (size_t d = 0; d < entry->depends_on_count; d++)
+            add_arrow(batch, graph, entry->depends_on[d]);
+        if (submission_parent_gate(batch, &entry->s) == PARENT_DONE)
+            add_arrow(batch, graph, entry->parent);
+    }
+    graph->starts[graph->nodes] = graph->arrows;
+}
+
+/* The entry that becomes the node. */
+static size_t entry_of(const struct batch *batch, uint32_t node) {
+    size_t i = 0;
+    while (batch->entries[i].already || batch->entries[i].id != batch->first + node)
+        i++;
+    return i;
+}
+
+static void print_node(const struct batch *batch, uint32_t node, struct strbuf *out) {
+    const struct batch_entry *entry = &batch->entries[entry_of(batch, node)];
+    if (entry->s.name)
+        strbuf_puts(out, op_quote(entry->s.name).text);
+    else
+        strbuf_printf(out, "#%" PRIu64, entry->id);
+}
+
+#define RING_SHOWN 8 /* a longer one is shown by its beginning */
+
+static int refuse_ring(struct batch *batch, const uint32_t *path, size_t length,
+                       struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf ring = STRBUF_INIT;
+    for (size_t i = 0; i < length && i < RING_SHOWN; i++) {
+        print_node(batch, path[i], &ring);
+        strbuf_puts(&ring, " -> ");
+    }
+    if (length > RING_SHOWN)
+        strbuf_printf(&ring, "… (%zu tasks) -> ", length);
+    print_node(batch, path[0], &ring);
+    batch->index = entry_of(batch, path[0]);
+    return error_set(err, -ELOOP, "dependency cycle detected: %s", strbuf_text(&ring));
+}
+
+static int check_rings(struct batch *batch, struct error *err) {
+    _cleanup_(graph_finish) struct graph graph = { 0 };
+    _cleanup_(freep) uint32_t *path = NULL;
+    size_t length = 0;
+    graph_fill(batch, &graph);
+    if (graph.arrows == 0 || !cycle_find(graph.starts, graph.targets, graph.nodes, &path, &length))
+        return 0;
+    return refuse_ring(batch, path, length, err);
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static int make_drafts(struct batch *batch, struct error *err) {
+    size_t made = 0;
+    batch->drafts = arena_alloc(batch->arena, (batch->added + 1) * sizeof(*batch->drafts));
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->index = i;
+        if (batch->entries[i].already)
+            continue;
+        int r = submission_draft(batch, &batch->entries[i], &batch->drafts[made++], err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int batch_check(struct batch *batch, struct error *err) {
+    int r = number_all(batch, err);
+    for (size_t i = 0; r == 0 && i < batch->count; i++) {
+        batch->index = i;
+        if (!batch->entries[i].already)
+            r = submission_link(batch, &batch->entries[i], err);
+    }
+    if (r == 0)
+        r = check_rings(batch, err);
+    return r < 0 ? r : make_drafts(batch, err);
+}

@@ -1,0 +1,61 @@
+/* batch.h: many submissions that come in together, or not at all. Private to ops/.
+ *
+ * Life:    batch_read → (the store is asked for external ids, and fills entry.id of those it has) →
+ *          batch_check → engine_add_tasks(batch.drafts) → batch_finish
+ * Nothing is told or written here. After an error batch.index is the submission that is wrong. */
+#pragma once
+
+#include "base/id_map.h"
+#include "engine/engine.h"
+#include "ops/external.h"
+#include "ops/json_span.h"
+#include "ops/submission.h"
+
+struct batch_entry {
+    struct submission s;
+    struct json_span span;                /* as it was written; from NULL: print it */
+    const struct engine_project *project; /* NULL: "default", which is not there yet */
+    task_id id;   /* of the task that is there already, or the one it will get */
+    bool already; /* nothing is added for it */
+    task_id parent;
+    task_id *depends_on;
+    size_t depends_on_count;
+};
+
+struct batch {
+    struct engine *engine;
+    struct arena *arena; /* of whoever has the batch */
+    struct batch_entry *entries;
+    size_t count;
+    size_t index;
+    size_t added;  /* how many are not there already */
+    size_t queued; /* how many of those will wait: no drafts, none that is held */
+    task_id first; /* the number of the first that is added */
+    bool force, draft;
+    bool makes_default; /* one is for the project "default", which is not there yet */
+    struct id_map names;
+    struct externals externals;
+    struct engine_draft *drafts; /* `added` of them */
+};
+
+void batch_finish(struct batch *batch);
+
+/* Reads all of them. `tasks` and `body` (NULL: not kept) must live as long as the batch. */
+int batch_read(struct batch *batch, const json_t *tasks, const char *body, struct error *err);
+
+/* Names, ids, guards, rings; every entry gets its number, and those that are new a draft. */
+int batch_check(struct batch *batch, struct error *err);
+
+/* --- submission_check.c: one of them against what the daemon knows ---------------------------- */
+
+#define DEFAULT_PROJECT "default"
+const char *submission_project(const struct submission *s);
+
+/* What it says, or the configuration for it. */
+enum parent_gate submission_parent_gate(const struct batch *batch, const struct submission *s);
+
+int submission_check(struct batch *batch, struct batch_entry *entry, struct error *err);
+/* Its parent and its dependencies as numbers; those of the batch have theirs. */
+int submission_link(const struct batch *batch, struct batch_entry *entry, struct error *err);
+int submission_draft(const struct batch *batch, const struct batch_entry *entry,
+                     struct engine_draft *ret, struct error *err);

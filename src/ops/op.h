@@ -1,0 +1,145 @@
+/* op.h: what a user can ask for, one file each, in one table.
+ *
+ * Everything outside speaks to the daemon through these: HTTP routes, MCP tools, docs/api.md and
+ * docs/openapi.json are derived from the table (op_table). An op checks what it was given against
+ * its own parameters before its function is called.
+ *
+ * Adding an operation
+ *   1. src/ops/op_NAME.c        exports `const struct op op_NAME`; a small family shares a file
+ *   2. src/ops/op_table.c       its extern and one line, by name
+ *   3. src/ops/meson.build      the file
+ *   4. `make docs`              writes docs/api.md and docs/openapi.json again
+ *   5. tests/ops/               a good call, and a bad one per parameter
+ * A test compares the documents with the table and tries bad input on every operation. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "engine/engine.h"
+
+enum op_type {
+    OP_TEXT,
+    OP_NUMBER, /* whole */
+    OP_DECIMAL,
+    OP_BOOLEAN,
+    OP_LIST, /* of texts */
+    OP_OBJECT,
+    OP_ARRAY,
+    OP_VALUE, /* of a setting: a text, a number or a boolean, as the configuration takes it */
+    OP_TYPE_MAX,
+};
+enum op_place { OP_IN_PATH, OP_IN_QUERY, OP_IN_BODY, OP_PLACE_MAX };
+enum op_right { OP_READ, OP_SUBMIT, OP_ADMIN, OP_RUN /* a run, about itself */, OP_RIGHT_MAX };
+
+struct op_param {
+    const char *name; /* NULL ends a list */
+    enum op_type type;
+    enum op_place place;
+    bool required;
+    int64_t min, max; /* of numbers, and the length of texts and lists; max 0: the type's own */
+    const char *const *choices; /* of texts; ends with NULL */
+    const char *text;           /* lower case, no full stop */
+};
+
+/* How the answer comes. */
+enum op_answer_kind {
+    OP_ANSWER_JSON,
+    OP_ANSWER_TEXT,   /* /metrics */
+    OP_ANSWER_EVENTS, /* JSON, or a stream of events when the client accepts it; api/ does it */
+    OP_ANSWER_LOG,    /* bytes of a file, followed if asked; api/ does it */
+};
+
+struct op_call;
+
+struct op {
+    const char *name;    /* "task.cancel" */
+    const char *method;  /* "GET" or "POST" */
+    const char *path;    /* "/v1/tasks/{id}/why" */
+    const char *summary; /* one line, lower case, no full stop */
+    const char *text;    /* more, or NULL */
+    const struct op_param *params;
+    const char *result; /* an example of the answer, JSON */
+    enum op_right right;
+    bool writes; /* takes an idempotency key */
+    enum op_answer_kind answer;
+    /* Inside a turn. 0, or <0 with a sentence in call->err; the errno becomes the status. What needs the
+     * store returns op_ask (op_internal.h), which goes on with the answer in this turn or a later one.
+     * One that writes runs before the turn decides, and must have told and written nothing when it
+     * returns <0. One that only looks runs after the turn's commit and shows nothing that is not on
+     * disk. */
+    int (*run)(struct op_call *call);
+    /* Of one that writes, or NULL: fills the answer after the commit, when it is known what the turn
+     * has decided. */
+    void (*finish)(struct op_call *call);
+    /* With `finish`: the same from what `run` has left in call->memo, in another turn or another life of
+     * the daemon. Without: call->answer is what is remembered for a key. */
+    int (*replay)(struct op_call *call, const char *memo);
+};
+
+/* One call, from the front end to the answer. */
+struct op_call {
+    const struct op *op;
+    struct engine *engine;
+    json_t *params;       /* checked; owned by the call */
+    const char *key;      /* idempotency key, or NULL */
+    struct strbuf answer; /* JSON text without a final newline; of an error too */
+    struct strbuf memo;   /* see op.replay */
+    int status;           /* HTTP; set when it is answered */
+    struct error err;     /* code 0: it went well */
+    int64_t index;        /* with an error: which of a list was wrong; -1: none of them */
+    bool replayed;        /* the key was used before, and this is the answer it had */
+    bool stops_daemon;    /* the daemon shall end once this is answered */
+    char *caller; /* the front end's, or NULL: which run asks, "web-17.2"; freed with the call */
+    /* OP_ANSWER_LOG: what to send. */
+    struct {
+        char *path;
+        uint64_t offset;
+        bool follow;
+        task_id task;
+        uint32_t attempt;
+    } log;
+    /* The front end's: called once, after the commit. Free the call there with op_call_free. */
+    void (*answered)(struct op_call *call, void *ctx);
+    void *ctx;
+    struct op_private *own; /* of ops/ */
+};
+
+extern const struct op *const op_table[]; /* by name, NULL at the end */
+const struct op *op_find(const char *name);
+/* The route: fills the path's parameters into a new object. NULL: no such path; *ret_allowed: the method
+ * that would do, when only that was wrong. */
+const struct op *op_route(const char *method, const char *path, json_t **ret_params,
+                          const char **ret_allowed);
+/* Adds the parameters of a query string, typed as the op says. */
+int op_take_query(const struct op *op, const char *query, json_t *params, struct error *err);
+/* Adds those of a body. */
+int op_take_body(const struct op *op, const char *body, size_t size, json_t *params,
+                 struct error *err);
+/* Everything required is there, nothing else is, types and ranges hold. */
+int op_check(const struct op *op, const json_t *params, struct error *err);
+
+/* `key`: copied; 8 to 128 printable characters (op_key_is_valid), or NULL. Ignored by what does not write. */
+struct op_call *op_call_new(const struct op *op, struct engine *engine, json_t *params /* taken */,
+                            const char *key);
+bool op_key_is_valid(const char *key);
+void op_call_free(struct op_call *call);
+/* Queues it for the next turn. */
+void op_submit(struct op_call *call);
+/* The client has gone: `answered` is not called; the call frees itself. What it asked for is done; what it
+ * only wanted to see is not looked up. */
+void op_abandon(struct op_call *call);
+
+/* HTTP status of an error, and its code as a word: -ENOENT → 404 "not_found". */
+int op_error_status(int code);
+const char *op_error_word(int code);
+/* {"error":{"code":…,"message":…}} */
+void op_print_error(const struct error *err, struct strbuf *out);
+
+/* {"seq","at","kind","task","attempt","data"}: an event as every front end shows it. */
+void op_print_event(const struct engine *engine, const struct event_row *event, struct strbuf *out);
+
+/* docs/api.md and docs/openapi.json. */
+void op_print_markdown(struct strbuf *out);
+void op_print_openapi(struct strbuf *out, const char *version);

@@ -1,0 +1,173 @@
+/* op_actions.c: the verbs that move tasks from one state to another.
+ *
+ * All of a list or none: every task is looked at before the first is told. The states that allow a verb
+ * are those of the core (docs/rules.md §4), which has the last word; here they are needed to say so before
+ * anything has happened. A task that is already where the verb would bring it is no error: `already`. */
+#include <errno.h>
+
+#include "ops/print.h"
+
+#define IN(state) (1u << TASK_##state)
+#define FINAL     (IN(DONE) | IN(FAILED) | IN(CANCELED) | IN(INVALIDATED))
+#define ANY       (IN(DRAFT) | IN(WAITING) | IN(READY) | IN(STARTING) | IN(RUNNING) | IN(HELD))
+
+struct action {
+    const struct op *op;
+    enum fact_kind fact;
+    unsigned from;         /* states that allow it */
+    unsigned already;      /* states in which there is nothing to do */
+    const char *otherwise; /* what to do instead */
+};
+
+static const struct action actions[] = {
+    { &op_task_again, FACT_AGAIN, IN(DONE), 0, "only what is done can be done again" },
+    { &op_task_approve, FACT_APPROVE, IN(HELD), IN(DONE),
+      "only what waits for review or to be closed" },
+    { &op_task_cancel, FACT_CANCEL, ANY, FINAL, "" },
+    { &op_task_clear, FACT_CLEAR, IN(WAITING) | IN(READY) | IN(HELD), IN(DRAFT),
+      "only what waits can become a draft again" },
+    { &op_task_close, FACT_APPROVE, IN(HELD), IN(DONE),
+      "only what waits for review or to be closed" },
+    { &op_task_delete, FACT_DELETE, FINAL | IN(DRAFT), 0, "cancel it first" },
+    { &op_task_hold, FACT_HOLD, IN(WAITING) | IN(READY) | IN(HELD), 0,
+      "only what waits can be held" },
+    { &op_task_reject, FACT_REJECT, IN(HELD), 0, "only what waits for review or to be closed" },
+    { &op_task_release, FACT_RELEASE, IN(HELD), IN(WAITING) | IN(READY), "only what is held" },
+    { &op_task_retry, FACT_RETRY, IN(FAILED) | IN(CANCELED), 0,
+      "only what has failed or was canceled" },
+};
+
+struct acting {
+    task_id *tasks;
+    bool *already;
+    size_t count;
+};
+
+static const struct action *action_of(const struct op_call *call) {
+    const struct action *a = actions;
+    while (a->op != call->op)
+        a++;
+    return a;
+}
+
+static int refuse(struct op_call *call, task_id task, const struct task_view *t,
+                  const char *instead) {
+    char id[ENGINE_ID_MAX];
+    return op_fail(call, -EBUSY, "task '%s' is %s: %s", engine_task_id(call->engine, task, id),
+                   task_state_name(t->state), instead);
+}
+
+static bool waits_for_verdict(const struct task_view *t) {
+    return t->state == TASK_HELD && (t->hold == HOLD_REVIEW || t->hold == HOLD_EXTERNAL);
+}
+
+static bool is_held_so(const struct task_view *t, time_ms until) {
+    return t->state == TASK_HELD && t->hold == HOLD_PERSON && t->not_before == until;
+}
+
+static int look(struct op_call *call, const struct action *a, struct acting *s, size_t i) {
+    struct task_view t;
+    task_id task = s->tasks[i];
+    (void)core_task(engine_core(call->engine), task, &t);
+    bool verdict = a->fact == FACT_APPROVE || a->fact == FACT_REJECT;
+    s->already[i] = ((a->already >> t.state) & 1u)
+                    || (a->fact == FACT_HOLD && is_held_so(&t, op_number(call, "until", 0)));
+    if (s->already[i])
+        return 0;
+    if (!((a->from >> t.state) & 1u))
+        return refuse(call, task, &t, a->otherwise);
+    if (verdict && !waits_for_verdict(&t))
+        return refuse(call, task, &t, "it does not wait for a verdict; release it to go on");
+    if ((a->fact == FACT_HOLD || a->fact == FACT_RELEASE) && waits_for_verdict(&t))
+        return refuse(call, task, &t, "it waits for a verdict: approve or reject it");
+    return 0;
+}
+
+/* One may change the next: what the first has done to it counts, and nothing more is done. */
+static void tell(struct op_call *call, const struct action *a, struct acting *s, size_t i) {
+    struct fact fact = { .kind = a->fact, .task = s->tasks[i] };
+    if (a->fact == FACT_HOLD)
+        fact.until = op_number(call, "until", 0);
+    if (a->fact == FACT_CANCEL && op_flag(call, "now"))
+        engine_stop_at_once(call->engine, s->tasks[i]);
+    s->already[i] = engine_tell(call->engine, &fact, NULL) != 0;
+}
+
+static int run(struct op_call *call) {
+    const struct action *a = action_of(call);
+    struct acting *s = op_state(call, sizeof(*s), NULL);
+    int64_t until = op_number(call, "until", 0);
+    if (until != 0 && until <= engine_now(call->engine))
+        return op_fail(call, -EINVAL, "'until' has passed: it is in ms since the epoch");
+    int r = op_tasks(call, "tasks", &s->tasks, &s->count);
+    if (r < 0)
+        return r;
+    s->already = arena_alloc(op_arena(call), s->count + 1);
+    for (size_t i = 0; i < s->count; i++) {
+        call->index = (int64_t)i;
+        r = look(call, a, s, i);
+        if (r < 0)
+            return r;
+    }
+    call->index = -1;
+    const char *const *ids = op_ids(call, s->tasks, s->count); /* of what is deleted too */
+    for (size_t i = 0; i < s->count; i++)
+        if (!s->already[i])
+            tell(call, a, s, i);
+    print_states(call, ids, s->tasks, s->count, s->already);
+    return 0;
+}
+
+static const struct op_param tasks_only[] = { OP_PARAM_TASKS, { .name = NULL } };
+
+static const struct op_param cancel_params[] = {
+    OP_PARAM_TASKS,
+    { .name = "now",
+      .type = OP_BOOLEAN,
+      .place = OP_IN_BODY,
+      .text = "kill a run at once instead of asking it to stop first" },
+    { .name = NULL },
+};
+
+static const struct op_param hold_params[] = {
+    OP_PARAM_TASKS,
+    { .name = "until",
+      .type = OP_NUMBER,
+      .place = OP_IN_BODY,
+      .max = INT64_C(253402300799999),
+      .text = "when it goes on by itself, in ms since the epoch; never when not given" },
+    { .name = NULL },
+};
+
+#define ACTION(verb, params_, summary_, text_, state_)                                             \
+    const struct op op_task_##verb = {                                                             \
+        .name = "task." #verb,                                                                     \
+        .method = "POST",                                                                          \
+        .path = "/v1/tasks/" #verb,                                                                \
+        .summary = (summary_),                                                                     \
+        .text = (text_),                                                                           \
+        .params = (params_),                                                                       \
+        .result = "{\"tasks\":[{\"id\":\"web-17\",\"state\":" state_ ",\"already\":false}]}",      \
+        .right = OP_SUBMIT,                                                                        \
+        .writes = true,                                                                            \
+        .run = run,                                                                                \
+    }
+
+ACTION(again, tasks_only, "do finished tasks once more",
+       "A new iteration: what came from the last one is invalidated.", "\"waiting\"");
+ACTION(approve, tasks_only, "approve what waits for review", NULL, "\"done\"");
+ACTION(cancel, cancel_params, "cancel tasks",
+       "A task that runs is told to stop and is canceled when it has ended; a success that comes "
+       "first wins.",
+       "\"canceled\"");
+ACTION(clear, tasks_only, "make drafts of waiting tasks", "Their counters begin again.",
+       "\"draft\"");
+ACTION(close, tasks_only, "close what is finished from outside", NULL, "\"done\"");
+ACTION(delete, tasks_only, "delete drafts and finished tasks",
+       "Their children fail as orphans, and so does what waits for one that was not done.", "null");
+ACTION(hold, hold_params, "hold tasks that wait", NULL, "\"held\"");
+ACTION(reject, tasks_only, "reject what waits for review", "It is done again, as a new iteration.",
+       "\"waiting\"");
+ACTION(release, tasks_only, "let held tasks go on", NULL, "\"waiting\"");
+ACTION(retry, tasks_only, "queue failed or canceled tasks again", "Their counters begin again.",
+       "\"waiting\"");

@@ -1,0 +1,252 @@
+/* op_call.c: one call, from the front end to its answer.
+ *
+ * What writes runs inside the turn, before it decides; what only looks runs after the turn's commit, so
+ * that nobody is shown what may never have happened. A question to the store may be answered at once or
+ * after the turn: the call is then parked, and goes on in a turn of its own. Whoever the call belongs to
+ * hears of it once, or never when he abandoned it. */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "ops/call_internal.h"
+
+static int turn_runs(struct engine *engine, struct engine_request *request);
+static void turn_done(struct engine *engine, struct engine_request *request,
+                      enum store_outcome outcome, const struct error *err);
+
+struct op_call *op_call_new(const struct op *op, struct engine *engine, json_t *params,
+                            const char *key) {
+    struct op_call *call = xcalloc(1, sizeof(*call));
+    call->op = op;
+    call->engine = engine;
+    call->params = params;
+    call->index = -1;
+    struct op_private *p = call->own = xcalloc(1, sizeof(*p));
+    p->call = call;
+    p->request.run = turn_runs;
+    p->request.done = turn_done;
+    if (key && op->writes)
+        call->key = arena_strdup(&p->arena, key);
+    return call;
+}
+
+void op_call_free(struct op_call *call) {
+    if (!call)
+        return;
+    struct op_private *p = call->own;
+    assert(p->place == CALL_NOWHERE && !p->asking && !p->leads);
+    if (p->state && p->state_finish)
+        p->state_finish(p->state);
+    free(p->state);
+    arena_finish(&p->arena);
+    strbuf_finish(&p->more);
+    free(p);
+    json_decref(call->params);
+    strbuf_finish(&call->answer);
+    strbuf_finish(&call->memo);
+    free(call->caller);
+    free(call->log.path);
+    free(call);
+}
+
+void *op_state(struct op_call *call, size_t size, void (*finish)(void *state)) {
+    struct op_private *p = call->own;
+    if (!p->state) {
+        p->state = xcalloc(1, size);
+        p->state_finish = finish;
+    }
+    return p->state;
+}
+
+struct arena *op_arena(struct op_call *call) {
+    return &call->own->arena;
+}
+
+struct strbuf *op_more(struct op_call *call) {
+    return &call->own->more;
+}
+
+/* --- the answer ------------------------------------------------------------------------------ */
+
+/* {"error":{"code","message","index"?}, more?} */
+static void print_failure(struct op_call *call) {
+    const struct strbuf *more = &call->own->more;
+    struct strbuf *out = &call->answer;
+    strbuf_clear(out);
+    op_print_error(&call->err, out);
+    if (call->index >= 0) {
+        out->length -= strlen("}}");
+        strbuf_printf(out, ",\"index\":%lld}}", (long long)call->index);
+    }
+    if (more->length > 0) {
+        out->length -= strlen("}");
+        strbuf_printf(out, ",%s}", strbuf_text(more));
+    }
+}
+
+static void answer(struct op_call *call) {
+    struct op_private *p = call->own;
+    p->place = CALL_NOWHERE;
+    if (call->err.code == 0 && call->op->finish && !call->replayed)
+        call->op->finish(call);
+    if (call->err.code != 0) {
+        print_failure(call);
+        call->status = op_error_status(call->err.code);
+    } else if (call->status == 0) {
+        call->status = 200;
+    }
+    keys_end(call);
+    if (p->abandoned || !call->answered)
+        op_call_free(call);
+    else
+        call->answered(call, call->ctx);
+}
+
+void call_settle(struct op_call *call) {
+    struct op_private *p = call->own;
+    p->over = true;
+    if (p->place == CALL_PARKED)
+        answer(call);
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+static void fail_with(struct op_call *call, int code, const struct error *why) {
+    if (why && why->code != 0)
+        call->err = *why;
+    else if (call->err.code == 0)
+        (void)op_fail(call, code, "%s failed", call->op->name);
+}
+
+/* Everything that can be done now. */
+static void go_on(struct op_call *call) {
+    struct op_private *p = call->own;
+    int r = CALL_GO_ON;
+    while (r == CALL_GO_ON && !p->asking && !p->followed && !p->over)
+        r = p->step(call);
+    if (p->over || r == CALL_GO_ON)
+        return;
+    p->over = true;
+    if (r < 0) {
+        fail_with(call, r, NULL);
+        return;
+    }
+    call->err.code = 0; /* of something that was looked for and need not be there */
+    if (call->key && !call->replayed)
+        keys_remember(call);
+}
+
+/* What it waited for has come. */
+static void resume(struct op_call *call) {
+    struct op_private *p = call->own;
+    if (p->place != CALL_PARKED)
+        return; /* the turn that asked, or its end, goes on */
+    if (p->over || (p->abandoned && !call->op->writes)) {
+        answer(call);
+    } else { /* what somebody asked for is done, whether he waits for it or not */
+        p->place = CALL_QUEUED;
+        engine_request(call->engine, &p->request);
+    }
+}
+
+static void store_answered_call(void *ctx, const struct store_answer *answer_,
+                                const struct error *err) {
+    struct op_call *call = ctx;
+    struct op_private *p = call->own;
+    p->asking = false;
+    if (err) {
+        p->over = true;
+        fail_with(call, -EIO, err);
+    } else {
+        p->take(call, answer_);
+    }
+    resume(call);
+}
+
+int op_ask(struct op_call *call, const struct store_question *question, op_taken take,
+           op_step then) {
+    struct op_private *p = call->own;
+    p->question = *question;
+    p->take = take;
+    p->step = then;
+    p->asking = true;
+    store_ask(engine_store(call->engine), &p->question, store_answered_call, call);
+    return CALL_GO_ON;
+}
+
+static void forecast_is_ready(void *ctx) {
+    struct op_call *call = ctx;
+    call->own->asking = false;
+    resume(call);
+}
+
+int op_wait_forecast(struct op_call *call, op_step then) {
+    struct op_private *p = call->own;
+    p->step = then;
+    p->asking = !engine_forecast(call->engine, forecast_is_ready, call);
+    return CALL_GO_ON;
+}
+
+/* --- the turn -------------------------------------------------------------------------------- */
+
+static int turn_runs(struct engine *engine, struct engine_request *request) {
+    (void)engine;
+    struct op_call *call = ((struct op_private *)request)->call;
+    if (call->op->writes)
+        go_on(call);
+    return call->err.code;
+}
+
+/* Nothing of the turn has happened, or nobody knows. */
+static void fail_commit(struct op_call *call, enum store_outcome outcome, const struct error *err) {
+    const char *why = err && err->code ? err->text : "the store refused it";
+    if (outcome == STORE_UNKNOWN)
+        (void)op_fail(call, -EIO, "it may be stored or not: ask again with the same key (%s)", why);
+    else if (!err || err->code == -ENOSPC || err->code == 0)
+        (void)op_fail(call, -ENOSPC, "nothing was stored: %s", why);
+    else
+        (void)op_fail(call, -EPROTO, "nothing was stored: %s", why);
+}
+
+static void turn_done(struct engine *engine, struct engine_request *request,
+                      enum store_outcome outcome, const struct error *err) {
+    struct op_private *p = (struct op_private *)request;
+    struct op_call *call = p->call;
+    if (outcome != STORE_OK) {
+        p->over = true;
+        fail_commit(call, outcome, err);
+    } else if (engine_is_broken(engine) && !call->op->writes) {
+        p->over = true;
+        (void)op_fail(call, -ESHUTDOWN, "the daemon is ending: its store failed");
+    } else if (!call->op->writes && p->abandoned) {
+        p->over = true; /* nobody is there to read it */
+    } else if (!call->op->writes) {
+        go_on(call);
+    }
+    if (p->over && !p->asking) {
+        answer(call);
+        return;
+    }
+    p->place = CALL_PARKED;
+    if (!p->asking && !p->followed) { /* the answer came while the turn was committed */
+        p->place = CALL_QUEUED;
+        engine_request(engine, request);
+    }
+}
+
+void op_submit(struct op_call *call) {
+    struct op_private *p = call->own;
+    assert(p->place == CALL_NOWHERE && !p->over);
+    p->step = call->key ? keys_begin : call->op->run;
+    p->place = CALL_QUEUED;
+    engine_request(call->engine, &p->request);
+}
+
+void op_abandon(struct op_call *call) {
+    struct op_private *p = call->own;
+    p->abandoned = true;
+    if (p->place == CALL_NOWHERE)
+        op_call_free(call);
+}

@@ -1,0 +1,226 @@
+/* op_config.c: the settings in force: shown, explained, changed, read again.
+ *
+ * What is shown comes from the same printers as `sluice config`; it is parsed once more to take out what is
+ * asked for, which costs a millisecond for something a person reads. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config_show.h"
+#include "config/settings.h"
+#include "ops/change.h"
+#include "ops/print.h"
+#include "os/files.h"
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+/* Set by a person: not a default, not the preset's, not taken from another key. */
+static bool is_chosen(const char *origin) {
+    return origin && strcmp(origin, "default") != 0
+           && strncmp(origin, "preset", strlen("preset")) != 0 && !settings_row(origin);
+}
+
+static int run_list(struct op_call *call) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    config_show(engine_config(call->engine), true, &text);
+    json_t *shown = json_loadb(text.text, text.length, 0, NULL);
+    json_t *items = json_array(), *all = json_object_get(shown, "settings"), *item;
+    size_t i;
+    json_array_foreach(all, i, item) {
+        if (op_flag(call, "all") || is_chosen(json_string_value(json_object_get(item, "origin"))))
+            (void)json_array_append(items, item);
+    }
+    char *printed = json_dumps(items, JSON_COMPACT);
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_text(&w, "preset", config_preset(engine_config(call->engine)));
+    print_text(&w, "file", engine_config_file(call->engine));
+    print_json(&w, "items", printed);
+    json_write_object_end(&w);
+    free(printed);
+    json_decref(items);
+    json_decref(shown);
+    return 0;
+}
+
+static void copy_member(struct json_writer *w, const json_t *from, const char *name) {
+    char *printed = json_dumps(json_object_get(from, name), JSON_COMPACT | JSON_ENCODE_ANY);
+    print_json(w, name, printed);
+    free(printed);
+}
+
+static int run_get(struct op_call *call) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    const char *key = op_text(call, "key");
+    if (config_explain(engine_config(call->engine), key, true, &text, &call->err) < 0)
+        return call->err.code = -ENOENT;
+    json_t *shown = json_loadb(text.text, text.length, 0, NULL);
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    static const char *const members[] = {
+        "key", "value", "origin", "text", "expected", "default"
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        copy_member(&w, shown, members[i]);
+    json_write_object_end(&w);
+    json_decref(shown);
+    return 0;
+}
+
+/* --- changing -------------------------------------------------------------------------------- */
+
+static int collect(struct op_call *call, struct config_change **ret_items, size_t *ret_count) {
+    const json_t *set = op_json(call, "set"), *unset = op_json(call, "unset");
+    size_t count = 0, most = json_object_size(set) + json_array_size(unset);
+    if (most == 0)
+        return op_fail(call, -EINVAL, "nothing to change: give 'set' or 'unset'");
+    struct config_change *items = arena_alloc(op_arena(call), most * sizeof(*items));
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)set, key, value) {
+        if (!json_is_string(value) && !json_is_number(value) && !json_is_boolean(value))
+            return op_fail(call, -EINVAL,
+                           "the value of '%s' must be a text, a number, or true or false",
+                           op_quote(key).text);
+        items[count++] = (struct config_change){ .key = key, .value = change_value(call, value) };
+    }
+    for (size_t i = 0; i < json_array_size(unset); i++)
+        items[count++] =
+            (struct config_change){ .key = json_string_value(json_array_get(unset, i)) };
+    *ret_items = items;
+    *ret_count = count;
+    return 0;
+}
+
+static int run_set(struct op_call *call) {
+    _cleanup_(change_finish) struct change change = { 0 };
+    struct config_change *items = NULL;
+    size_t count = 0;
+    int r = collect(call, &items, &count);
+    if (r == 0)
+        r = change_prepare(call, items, count, &change);
+    if (r == 0)
+        r = change_apply(call, &change);
+    if (r < 0)
+        return r;
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "changed");
+    json_write_array_begin(&w);
+    for (size_t i = 0; i < count; i++)
+        json_write_string(&w, items[i].key);
+    json_write_array_end(&w);
+    json_write_object_end(&w);
+    return 0;
+}
+
+static int run_reload(struct op_call *call) {
+    const char *path = engine_config_file(call->engine);
+    if (!path || !*path)
+        return op_fail(call, -ENOTSUP, "the daemon was started without a configuration file");
+    struct config *config = config_new();
+    int r = config_read_file(config, path, &call->err);
+    if (r >= 0)
+        r = engine_set_config(call->engine, config, &call->err);
+    if (r < 0) {
+        (void)config_free(config);
+        return r;
+    }
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_text(&w, "file", path);
+    print_text(&w, "preset", config_preset(engine_config(call->engine)));
+    json_write_object_end(&w);
+    return 0;
+}
+
+/* --- the operations -------------------------------------------------------------------------- */
+
+static const struct op_param list_params[] = {
+    { .name = "all",
+      .type = OP_BOOLEAN,
+      .place = OP_IN_QUERY,
+      .text = "every setting, not only those that were chosen" },
+    { .name = NULL },
+};
+
+const struct op op_config_list = {
+    .name = "config.list",
+    .method = "GET",
+    .path = "/v1/config",
+    .summary = "show the settings in force and where they come from",
+    .params = list_params,
+    .result = "{\"preset\":\"sluice\",\"file\":\"/home/me/.config/sluice/sluice.yaml\","
+              "\"items\":[{\"key\":\"limits.runs\",\"value\":4,\"origin\":\"sluice.yaml:3\"}]}",
+    .right = OP_READ,
+    .run = run_list,
+};
+
+static const struct op_param get_params[] = {
+    { .name = "key",
+      .type = OP_TEXT,
+      .place = OP_IN_PATH,
+      .required = true,
+      .min = 1,
+      .max = 256,
+      .text = "the setting: `limits.runs`, `agents.claude.slots`" },
+    { .name = NULL },
+};
+
+const struct op op_config_get = {
+    .name = "config.get",
+    .method = "GET",
+    .path = "/v1/config/{key}",
+    .summary = "show one setting",
+    .params = get_params,
+    .result =
+        "{\"key\":\"limits.runs\",\"value\":4,\"origin\":\"sluice.yaml:3\",\"text\":\"Most runs "
+        "at once.\",\"expected\":\"a whole number from 0 to 1000000000 or unlimited\","
+        "\"default\":\"8\"}",
+    .right = OP_READ,
+    .run = run_get,
+};
+
+static const struct op_param set_params[] = {
+    { .name = "set",
+      .type = OP_OBJECT,
+      .place = OP_IN_BODY,
+      .max = 1000,
+      .text = "settings and their new values" },
+    { .name = "unset",
+      .type = OP_LIST,
+      .place = OP_IN_BODY,
+      .max = 1000,
+      .text = "settings that get their default again" },
+    { .name = NULL },
+};
+
+const struct op op_config_set = {
+    .name = "config.set",
+    .method = "POST",
+    .path = "/v1/config",
+    .summary = "change settings in the file and at once",
+    .text =
+        "All of them or none; comments and order of the file stay. Raising a cap starts work at "
+        "once, lowering one stops nothing.",
+    .params = set_params,
+    .result = "{\"changed\":[\"limits.runs\"]}",
+    .right = OP_ADMIN,
+    .writes = true,
+    .run = run_set,
+};
+
+const struct op op_config_reload = {
+    .name = "config.reload",
+    .method = "POST",
+    .path = "/v1/config/reload",
+    .summary = "read the configuration file again",
+    .result = "{\"file\":\"/home/me/.config/sluice/sluice.yaml\",\"preset\":\"sluice\"}",
+    .right = OP_ADMIN,
+    .writes = true,
+    .run = run_reload,
+};

@@ -1,0 +1,232 @@
+/* op_daemon.c: is it there, pause, resume, tick, stop. */
+#include <unistd.h>
+
+#include "executor/executor.h"
+#include "ops/print.h"
+
+/* --- health ---------------------------------------------------------------------------------- */
+
+static int run_health(struct op_call *call) {
+    struct engine *e = call->engine;
+    struct store_info store;
+    store_info(engine_store(e), &store);
+    const struct executor_feature *features = NULL;
+    size_t count = executor_features(engine_executor(e), &features);
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_bool(&w, "ok", !store.broken);
+    print_text(&w, "version", engine_version(e));
+    print_int(&w, "pid", getpid());
+    print_int(&w, "uptime_s", (engine_now(e) - engine_started_at(e)) / 1000);
+    print_bool(&w, "paused", engine_is_paused(e));
+    print_text(&w, "store", store.backend);
+    json_write_key(&w, "degraded");
+    json_write_array_begin(&w);
+    for (size_t i = 0; i < count; i++)
+        if (!features[i].there)
+            json_write_string(&w, features[i].name);
+    json_write_array_end(&w);
+    json_write_object_end(&w);
+    if (store.broken)
+        call->status = 503;
+    return 0;
+}
+
+const struct op op_daemon_health = {
+    .name = "daemon.health",
+    .method = "GET",
+    .path = "/healthz",
+    .summary = "say whether the daemon works",
+    .text = "Status 503 when it does not. `degraded` names what the kernel does not let it do; see "
+            "`GET /v1/doctor`.",
+    .result = "{\"ok\":true,\"version\":\"0.1.0\",\"pid\":4711,\"uptime_s\":60,\"paused\":false,"
+              "\"store\":\"sqlite\",\"degraded\":[]}",
+    .right = OP_READ,
+    .run = run_health,
+};
+
+/* --- pause and resume ------------------------------------------------------------------------ */
+
+static int set_paused(struct op_call *call, bool paused) {
+    const char *project = op_text(call, "project");
+    if (project && !op_project(call, project))
+        return call->err.code;
+    int r = project ? engine_pause_project(call->engine, project, paused, &call->err)
+                    : engine_pause(call->engine, paused, &call->err);
+    if (r < 0)
+        return r;
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_bool(&w, "paused", paused);
+    print_bool(&w, "already", r == 1);
+    json_write_object_end(&w);
+    return 0;
+}
+
+static int run_pause(struct op_call *call) {
+    return set_paused(call, true);
+}
+
+static int run_resume(struct op_call *call) {
+    return set_paused(call, false);
+}
+
+static const struct op_param pause_params[] = {
+    { .name = "project",
+      .type = OP_TEXT,
+      .place = OP_IN_BODY,
+      .min = 1,
+      .max = 128,
+      .text = "only this project; all of them when not given" },
+    { .name = NULL },
+};
+
+const struct op op_daemon_pause = {
+    .name = "daemon.pause",
+    .method = "POST",
+    .path = "/v1/pause",
+    .summary = "start nothing until resumed",
+    .text = "What runs goes on. The pause outlives the daemon.",
+    .params = pause_params,
+    .result = "{\"paused\":true,\"already\":false}",
+    .right = OP_ADMIN,
+    .writes = true,
+    .run = run_pause,
+};
+
+const struct op op_daemon_resume = {
+    .name = "daemon.resume",
+    .method = "POST",
+    .path = "/v1/resume",
+    .summary = "start again what may start",
+    .params = pause_params,
+    .result = "{\"paused\":false,\"already\":false}",
+    .right = OP_ADMIN,
+    .writes = true,
+    .run = run_resume,
+};
+
+/* --- tick ------------------------------------------------------------------------------------ */
+
+struct ticking {
+    struct json_writer w;
+    task_id *before; /* what was live when the tick was told; in the arena, rising */
+    size_t count;
+};
+
+static void print_start(struct json_writer *w, const struct engine *engine, task_id task, sym agent,
+                        int32_t score) {
+    struct task_view t;
+    if (!core_task(engine_core(engine), task, &t))
+        return;
+    json_write_object_begin(w);
+    print_id(w, "id", engine, task);
+    print_text(w, "project", op_name_of(engine, t.project));
+    print_text(w, "agent", op_name_of(engine, agent ? agent : t.agent));
+    print_int(w, "score", score);
+    json_write_object_end(w);
+}
+
+static void begin_starts(struct op_call *call, struct ticking *t) {
+    strbuf_clear(&call->answer);
+    json_write_init(&t->w, &call->answer, false);
+    json_write_object_begin(&t->w);
+    json_write_key(&t->w, "start");
+    json_write_array_begin(&t->w);
+}
+
+static void end_starts(struct ticking *t) {
+    json_write_array_end(&t->w);
+    json_write_object_end(&t->w);
+}
+
+static void would_start(void *ctx, const struct order *order) {
+    struct op_call *call = ctx;
+    struct ticking *t = op_state(call, sizeof(*t), NULL);
+    print_start(&t->w, call->engine, order->task, order->agent, order->score);
+}
+
+static task_id *live_tasks(struct op_call *call, size_t *ret_count) {
+    size_t count = engine_live_tasks(call->engine, NULL, 0);
+    task_id *tasks = arena_alloc(op_arena(call), (count + 1) * sizeof(*tasks));
+    *ret_count = engine_live_tasks(call->engine, tasks, count);
+    return tasks;
+}
+
+static int run_tick(struct op_call *call) {
+    struct ticking *t = op_state(call, sizeof(*t), NULL);
+    struct fact fact = { .kind = FACT_TICK };
+    bool dry = op_flag(call, "dry_run");
+    int r = dry ? 0 : engine_tell(call->engine, &fact, &call->err);
+    if (r < 0)
+        return r;
+    begin_starts(call, t);
+    if (dry)
+        engine_dry_run(call->engine, would_start, call);
+    else
+        t->before = live_tasks(call, &t->count);
+    end_starts(t);
+    return 0;
+}
+
+/* What lives now and did not before was started by this turn. */
+static void finish_tick(struct op_call *call) {
+    struct ticking *t = op_state(call, sizeof(*t), NULL);
+    if (op_flag(call, "dry_run"))
+        return;
+    size_t count, k = 0;
+    const task_id *now = live_tasks(call, &count);
+    begin_starts(call, t);
+    for (size_t i = 0; i < count; i++) {
+        struct task_view view;
+        while (k < t->count && t->before[k] < now[i])
+            k++;
+        if ((k == t->count || t->before[k] != now[i])
+            && core_task(engine_core(call->engine), now[i], &view))
+            print_start(&t->w, call->engine, now[i], view.agent, view.score);
+    }
+    end_starts(t);
+}
+
+static const struct op_param tick_params[] = {
+    { .name = "dry_run",
+      .type = OP_BOOLEAN,
+      .place = OP_IN_BODY,
+      .text = "only say what would start" },
+    { .name = NULL },
+};
+
+const struct op op_daemon_tick = {
+    .name = "daemon.tick",
+    .method = "POST",
+    .path = "/v1/tick",
+    .summary = "decide now, whatever the pace says",
+    .params = tick_params,
+    .result =
+        "{\"start\":[{\"id\":\"web-17\",\"project\":\"web\",\"agent\":\"claude\",\"score\":135}]}",
+    .right = OP_ADMIN,
+    .writes = true,
+    .run = run_tick,
+    .finish = finish_tick,
+};
+
+/* --- stop ------------------------------------------------------------------------------------ */
+
+static int run_stop(struct op_call *call) {
+    call->stops_daemon = true;
+    strbuf_puts(&call->answer, "{\"ok\":true}");
+    return 0;
+}
+
+const struct op op_daemon_stop = {
+    .name = "daemon.stop",
+    .method = "POST",
+    .path = "/v1/shutdown",
+    .summary = "end the daemon",
+    .text = "Runs go on without it, and are found again by the next one.",
+    .result = "{\"ok\":true}",
+    .right = OP_ADMIN,
+    .run = run_stop,
+};

@@ -1,0 +1,188 @@
+/* op_daemon_doctor.c: what is wrong with this machine, and what a person can do about it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "executor/executor.h"
+#include "ops/print.h"
+
+#define FSYNC_SUSPECT_US 20 /* no disk answers faster than this when it really writes */
+#define FSYNC_SLOW_US    50000
+#define FILES_WANTED     1024
+
+struct check {
+    const char *name;
+    bool ok;
+    char text[400];
+    const char *fix; /* NULL: nothing to do */
+};
+
+typedef void (*check_function)(struct op_call *call, struct check *c);
+
+static void check_disk(struct op_call *call, struct check *c) {
+    struct engine_host_values host;
+    engine_host(call->engine, &host);
+    int64_t floor_mb = config_number(engine_config(call->engine), "store.min_free_mb", NULL);
+    c->name = "disk";
+    c->ok = host.disk_free_mb < 0 || host.disk_free_mb >= floor_mb;
+    (void)snprintf(c->text, sizeof(c->text),
+                   "%" PRId64 " MB free; below %" PRId64 " MB no new tasks are taken",
+                   host.disk_free_mb, floor_mb);
+    c->fix = c->ok ? NULL : "make room, or lower store.min_free_mb";
+}
+
+static void check_store(struct op_call *call, struct check *c) {
+    struct store_info store;
+    store_info(engine_store(call->engine), &store);
+    bool memory = strcmp(store.backend, "memory") == 0;
+    c->name = "store";
+    c->ok = !store.broken && !memory;
+    (void)snprintf(c->text, sizeof(c->text), "%s, %" PRIu64 " commits, slowest %.1f ms%s",
+                   store.backend, store.commits, (double)store.slowest_commit_us / 1000.0,
+                   store.broken ? "; it answered that a commit may be lost"
+                   : memory     ? "; everything is forgotten when the daemon ends"
+                                : "");
+    c->fix = store.broken ? "end the daemon and start it again"
+             : memory     ? "set store.url to a file"
+                          : NULL;
+}
+
+/* How fast a commit comes back tells whether the disk writes or only says so. */
+static void check_fsync(struct op_call *call, struct check *c) {
+    struct store_info store;
+    store_info(engine_store(call->engine), &store);
+    bool memory = strcmp(store.backend, "memory") == 0;
+    bool known = store.commits > 0 && store.last_commit_us > 0 && !memory;
+    bool suspect = known && store.last_commit_us < FSYNC_SUSPECT_US;
+    bool slow = known && store.last_commit_us > FSYNC_SLOW_US;
+    c->name = "fsync";
+    c->ok = !suspect && !slow;
+    if (!known)
+        (void)snprintf(c->text, sizeof(c->text), "nothing was committed to a disk yet");
+    else
+        (void)snprintf(c->text, sizeof(c->text), "the last commit took %.2f ms%s",
+                       (double)store.last_commit_us / 1000.0,
+                       suspect ? ": too fast for a disk that really writes"
+                       : slow  ? ": every submit waits for it"
+                               : "");
+    c->fix = suspect ? "switch the disk's volatile cache off, or accept losses when the power fails"
+             : slow  ? "put the home on a faster disk"
+                     : NULL;
+}
+
+static void check_mode(const char *path, const char *what, struct check *c) {
+    struct stat st;
+    c->ok = stat(path, &st) == 0 && (st.st_mode & 077) == 0;
+    if (stat(path, &st) != 0)
+        (void)snprintf(c->text, sizeof(c->text), "%s '%s' is not there", what, path);
+    else
+        (void)snprintf(c->text, sizeof(c->text), "%s '%s' has mode %03o", what, path,
+                       (unsigned)(st.st_mode & 0777));
+}
+
+static void check_socket(struct op_call *call, struct check *c) {
+    c->name = "socket";
+    check_mode(engine_socket_path(call->engine), "the socket", c);
+    c->fix =
+        c->ok ? NULL : "others may command the daemon: chmod 600 the socket, and its folder 700";
+}
+
+static void check_home(struct op_call *call, struct check *c) {
+    c->name = "home";
+    check_mode(engine_home(call->engine), "the home", c);
+    c->fix = c->ok ? NULL : "others may read prompts and logs: chmod 700 the folder";
+}
+
+static void check_shim(struct op_call *call, struct check *c) {
+    const char *path = engine_shim_path(call->engine);
+    c->name = "shim";
+    c->ok = access(path, X_OK) == 0;
+    (void)snprintf(c->text, sizeof(c->text), "'%s' %s", path,
+                   c->ok ? "is there" : "cannot be executed: nothing can run");
+    c->fix = c->ok ? NULL : "install sluice-shim beside sluiced";
+}
+
+static void check_files(struct op_call *call, struct check *c) {
+    (void)call;
+    struct rlimit limit = { 0 };
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    c->name = "files";
+    c->ok = limit.rlim_cur >= FILES_WANTED;
+    (void)snprintf(c->text, sizeof(c->text), "%llu open files are allowed",
+                   (unsigned long long)limit.rlim_cur);
+    c->fix = c->ok ? NULL : "raise the limit: ulimit -n 4096";
+}
+
+/* Nothing of ours stands between two runs of one user: said, because it looks otherwise. */
+static void check_isolation(struct op_call *call, struct check *c) {
+    (void)call;
+    bool root = geteuid() == 0;
+    c->name = "isolation";
+    c->ok = !root;
+    (void)snprintf(
+        c->text, sizeof(c->text),
+        "runs have the daemon's user (uid %u)%s: they can read each other's environment, the "
+        "database and the socket",
+        (unsigned)geteuid(), root ? ", which is root" : "");
+    c->fix = root ? "run the daemon as a user of its own, without rights it does not need"
+                  : "give work that you do not trust a daemon under another user";
+}
+
+static const check_function checks[] = {
+    check_disk,   check_store, check_fsync, check_home,
+    check_socket, check_shim,  check_files, check_isolation,
+};
+
+static int run(struct op_call *call) {
+    const struct executor_feature *features = NULL;
+    size_t count = executor_features(engine_executor(call->engine), &features);
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "features");
+    json_write_array_begin(&w);
+    for (size_t i = 0; i < count; i++) {
+        json_write_object_begin(&w);
+        print_text(&w, "name", features[i].name);
+        print_bool(&w, "there", features[i].there);
+        print_text(&w, "instead", features[i].instead);
+        print_text(&w, "fix", features[i].fix);
+        json_write_object_end(&w);
+    }
+    json_write_array_end(&w);
+    json_write_key(&w, "checks");
+    json_write_array_begin(&w);
+    for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+        struct check c = { 0 };
+        checks[i](call, &c);
+        json_write_object_begin(&w);
+        print_text(&w, "name", c.name);
+        print_bool(&w, "ok", c.ok);
+        print_text(&w, "text", c.text);
+        print_text(&w, "fix", c.fix);
+        json_write_object_end(&w);
+    }
+    json_write_array_end(&w);
+    json_write_object_end(&w);
+    return 0;
+}
+
+const struct op op_daemon_doctor = {
+    .name = "daemon.doctor",
+    .method = "GET",
+    .path = "/v1/doctor",
+    .summary = "say what is wrong with this machine",
+    .text =
+        "`features`: what the kernel lets the daemon do, and what it does without; `checks`: what "
+        "a person should look at.",
+    .result =
+        "{\"features\":[{\"name\":\"cgroup.kill\",\"there\":true,\"instead\":null,\"fix\":null}],"
+        "\"checks\":[{\"name\":\"disk\",\"ok\":true,\"text\":\"90000 MB free; below 256 MB no new "
+        "tasks are taken\",\"fix\":null}]}",
+    .right = OP_READ,
+    .run = run,
+};

@@ -1,0 +1,140 @@
+/* op_events.c: what happened, from the numbered list that is never rewritten.
+ *
+ * Three ways to walk: forward from a number, back from one, or the newest page. A page of one task is the
+ * same with a filter. */
+#include <errno.h>
+
+#include "ops/print.h"
+
+struct reading {
+    task_id task;
+    uint64_t from;
+    bool back; /* newest first from the store, turned round for the client */
+    bool cursor;
+};
+
+static struct reading *reading_of(struct op_call *call) {
+    return op_state(call, sizeof(struct reading), NULL);
+}
+
+static uint64_t next_of(const struct reading *s, const struct store_answer *answer, size_t count) {
+    return s->cursor && answer->count > count ? answer->events[count - 1].seq : 0;
+}
+
+static void take(struct op_call *call, const struct store_answer *answer) {
+    const struct reading *s = reading_of(call);
+    size_t limit = op_limit(call);
+    size_t count = answer->count < limit ? answer->count : limit;
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "items");
+    json_write_array_begin(&w);
+    for (size_t i = 0; i < count; i++)
+        print_event(&w, call->engine, &answer->events[s->back ? count - 1 - i : i]);
+    json_write_array_end(&w);
+    op_print_next(&w, 'e', next_of(s, answer, count));
+    if (!s->cursor) {
+        print_int(&w, "first_seq", (int64_t)engine_first_event(call->engine));
+        print_int(&w, "last_seq", (int64_t)engine_last_event(call->engine));
+    }
+    json_write_object_end(&w);
+}
+
+static int end(struct op_call *call) {
+    (void)call;
+    return 0; /* printed as it came */
+}
+
+static int ask(struct op_call *call) {
+    const struct reading *s = reading_of(call);
+    size_t limit = op_limit(call);
+    struct store_question question = { .kind = s->back ? ASK_EVENTS_BACK : ASK_EVENTS,
+                                       .task = s->task,
+                                       .after = s->back ? 0 : s->from,
+                                       .before = s->back ? s->from : 0,
+                                       .limit = limit < STORE_ANSWER_MAX ? limit + 1 : limit };
+    return op_ask(call, &question, take, end);
+}
+
+static int run_of_task(struct op_call *call) {
+    struct reading *s = reading_of(call);
+    bool given;
+    s->cursor = true;
+    s->task = op_task(call);
+    if (!s->task)
+        return call->err.code;
+    int r = op_cursor(call, 'e', &s->from, &given);
+    return r < 0 ? r : ask(call);
+}
+
+static int run_all(struct op_call *call) {
+    struct reading *s = reading_of(call);
+    int64_t after = op_number(call, "after", -1), before = op_number(call, "before", 0);
+    if (after >= 0 && before > 0)
+        return op_fail(call, -EINVAL, "'after' and 'before' exclude each other");
+    if (op_text(call, "task")) {
+        s->task = engine_find_task(call->engine, op_text(call, "task"), &call->err);
+        if (!s->task)
+            return call->err.code;
+    }
+    s->back = after < 0;
+    s->from = (uint64_t)(s->back ? before : after);
+    return ask(call);
+}
+
+static const struct op_param task_params[] = {
+    OP_PARAM_ID, OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL }
+};
+
+#define EVENT_EXAMPLE                                                                              \
+    "{\"seq\":41,\"at\":1760000000000,\"kind\":\"task.state\",\"task\":\"web-17\",\"attempt\":1,"  \
+    "\"data\":{\"from\":\"ready\",\"to\":\"starting\",\"reason\":\"first-in-order\"}}"
+
+const struct op op_task_events = {
+    .name = "task.events",
+    .method = "GET",
+    .path = "/v1/tasks/{id}/events",
+    .summary = "list what happened to a task, oldest first",
+    .params = task_params,
+    .result = "{\"items\":[" EVENT_EXAMPLE "],\"next\":\"e41\"}",
+    .right = OP_READ,
+    .run = run_of_task,
+};
+
+static const struct op_param all_params[] = {
+    { .name = "after",
+      .type = OP_NUMBER,
+      .place = OP_IN_QUERY,
+      .text = "events with a higher number, oldest first" },
+    { .name = "before",
+      .type = OP_NUMBER,
+      .place = OP_IN_QUERY,
+      .min = 1,
+      .text = "the last ones with a lower number" },
+    { .name = "task",
+      .type = OP_TEXT,
+      .place = OP_IN_QUERY,
+      .min = 1,
+      .max = 160,
+      .text = "only about this task" },
+    OP_PARAM_LIMIT,
+    { .name = NULL },
+};
+
+const struct op op_event_list = {
+    .name = "event.list",
+    .method = "GET",
+    .path = "/v1/events",
+    .summary = "list or follow what happens",
+    .text =
+        "A page, always oldest first: the newest one when neither `after` nor `before` is given. "
+        "With `Accept: text/event-stream` it is a stream that goes on: `id` is the number, "
+        "`event` the kind, `data` the object. `Last-Event-ID` or `after` resumes it; when that is "
+        "too old there is one `event: reset`, and the client reads the state again.",
+    .params = all_params,
+    .result = "{\"items\":[" EVENT_EXAMPLE "],\"next\":null,\"first_seq\":1,\"last_seq\":41}",
+    .right = OP_READ,
+    .answer = OP_ANSWER_EVENTS,
+    .run = run_all,
+};

@@ -1,0 +1,182 @@
+/* op_groups.c: sets of tasks that are followed together. A group tracks, it never blocks. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "config/settings.h"
+#include "ops/names.h"
+#include "ops/world.h"
+
+#define TASKS_SHOWN  1000u
+#define TASKS_LOOKED 20000u
+
+static void print_one(struct json_writer *w, struct op_call *call, size_t index) {
+    json_write_object_begin(w);
+    world_print_group(w, engine_group_at(call->engine, index));
+    json_write_object_end(w);
+}
+
+static int run_list(struct op_call *call) {
+    return names_list(call, engine_group_count(call->engine), print_one);
+}
+
+/* The newest of the tasks that one call may look at. */
+static void print_members(struct op_call *call, struct json_writer *w,
+                          const struct engine_group *g) {
+    const struct core *core = engine_core(call->engine);
+    task_id task = engine_last_task(call->engine);
+    uint32_t found = 0;
+    json_write_key(w, "tasks");
+    json_write_array_begin(w);
+    for (unsigned looked = 0;
+         task > 0 && looked < TASKS_LOOKED && found < TASKS_SHOWN && found < g->total;
+         task--, looked++) {
+        struct task_spec spec;
+        struct task_view view;
+        if (!core_task_spec(core, task, &spec) || spec.group != g->id
+            || !core_task(core, task, &view))
+            continue;
+        found++;
+        json_write_object_begin(w);
+        print_id(w, "id", call->engine, task);
+        print_text(w, "state", task_state_name(view.state));
+        json_write_object_end(w);
+    }
+    json_write_array_end(w);
+}
+
+static int run_show(struct op_call *call) {
+    const struct engine_group *group = op_group(call, op_text(call, "name"));
+    if (!group)
+        return call->err.code;
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    world_print_group(&w, group);
+    print_members(call, &w, group);
+    json_write_object_end(&w);
+    return 0;
+}
+
+static int check_name(struct op_call *call, const char *name) {
+    size_t size = json_string_length(op_json(call, "name"));
+    if (name && !setting_name_is_valid(name, size))
+        return op_fail(call, -EINVAL,
+                       "'%s' is no name: no control characters, no blank at the ends",
+                       op_quote(name).text);
+    return 0;
+}
+
+static int run_add(struct op_call *call) {
+    const char *name = op_text(call, "name");
+    const struct engine_group *before = name ? engine_find_group(call->engine, name) : NULL;
+    bool already = before && !before->closed;
+    uint32_t id = 0;
+    int r = check_name(call, name);
+    if (r == 0)
+        r = engine_open_group(call->engine, name, op_flag(call, "owned"), &id, &call->err);
+    if (r < 0)
+        return r;
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_text(&w, "name", op_group_name(call->engine, id));
+    print_bool(&w, "already", already);
+    json_write_object_end(&w);
+    return 0;
+}
+
+static int run_close(struct op_call *call) {
+    const struct engine_group *group = op_group(call, op_text(call, "name"));
+    if (!group)
+        return call->err.code;
+    int r = engine_close_group(call->engine, group->name, &call->err);
+    if (r < 0)
+        return r;
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_text(&w, "name", op_text(call, "name"));
+    print_bool(&w, "closed", true);
+    print_bool(&w, "already", r == 1);
+    json_write_object_end(&w);
+    return 0;
+}
+
+#define GROUP_EXAMPLE                                                                              \
+    "\"name\":\"night\",\"owned\":false,\"closed\":false,\"created_at\":1760000000000,"            \
+    "\"closed_at\":null,\"total\":12,\"open\":3"
+
+static const struct op_param list_params[] = { OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL } };
+
+const struct op op_group_list = {
+    .name = "group.list",
+    .method = "GET",
+    .path = "/v1/groups",
+    .summary = "list the groups, oldest first",
+    .params = list_params,
+    .result = "{\"items\":[{" GROUP_EXAMPLE "}],\"next\":null}",
+    .right = OP_READ,
+    .run = run_list,
+};
+
+static const struct op_param name_params[] = {
+    { .name = "name",
+      .type = OP_TEXT,
+      .place = OP_IN_PATH,
+      .required = true,
+      .min = 1,
+      .max = 128,
+      .text = "the group" },
+    { .name = NULL },
+};
+
+const struct op op_group_show = {
+    .name = "group.show",
+    .method = "GET",
+    .path = "/v1/groups/{name}",
+    .summary = "show a group and its tasks",
+    .text = "Up to 1,000 of its tasks, newest first; `GET /v1/tasks?group=` lists all of them.",
+    .params = name_params,
+    .result = "{" GROUP_EXAMPLE ",\"tasks\":[{\"id\":\"web-17\",\"state\":\"done\"}]}",
+    .right = OP_READ,
+    .run = run_show,
+};
+
+static const struct op_param add_params[] = {
+    { .name = "name",
+      .type = OP_TEXT,
+      .place = OP_IN_BODY,
+      .min = 1,
+      .max = 128,
+      .text = "its name; made up when not given" },
+    { .name = "owned",
+      .type = OP_BOOLEAN,
+      .place = OP_IN_BODY,
+      .text = "closed by hand only, not when all its tasks are final" },
+    { .name = NULL },
+};
+
+const struct op op_group_add = {
+    .name = "group.add",
+    .method = "POST",
+    .path = "/v1/groups",
+    .summary = "open a group",
+    .params = add_params,
+    .result = "{\"name\":\"night\",\"already\":false}",
+    .right = OP_SUBMIT,
+    .writes = true,
+    .run = run_add,
+};
+
+const struct op op_group_close = {
+    .name = "group.close",
+    .method = "POST",
+    .path = "/v1/groups/{name}/close",
+    .summary = "close a group",
+    .text = "Its tasks are left alone.",
+    .params = name_params,
+    .result = "{\"name\":\"night\",\"closed\":true,\"already\":false}",
+    .right = OP_SUBMIT,
+    .writes = true,
+    .run = run_close,
+};

@@ -1,0 +1,126 @@
+/* op_internal.h: what the operations share among themselves. Private to ops/.
+ *
+ * An operation reads its parameters with op_text, op_number, op_flag (they are checked already), looks
+ * at the engine, and prints into call->answer with a json_writer.
+ *
+ * Asking the store:   `run` puts the question together and returns op_ask(call, &question, take, then).
+ *                     `take` copies what it needs out of the answer; `then` goes on inside a turn, and
+ *                     may ask again. Whatever lives from one to the other is in op_state (zeroed, freed
+ *                     with the call) or op_arena. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/json_write.h"
+#include "ops/op.h"
+
+/* --- parameters ------------------------------------------------------------------------------ */
+
+const char *op_text(const struct op_call *call, const char *name); /* NULL: not given */
+int64_t op_number(const struct op_call *call, const char *name, int64_t standard);
+bool op_flag(const struct op_call *call, const char *name); /* false: not given */
+const json_t *op_json(const struct op_call *call, const char *name);
+
+/* Beside a parameter that is a list of anything stands the body as it came, under this name: parts of it
+ * are kept as they were written. No client can send it: it is no parameter. */
+#define OP_BODY ""
+
+#define OP_TEXT_MAX  1024
+#define OP_LIST_MAX  10000
+#define OP_DEPTH_MAX 64 /* of what a body may nest */
+
+/* Decodes %XX; `plus`: + is a blank. -EINVAL: no text. */
+int op_decode(const char *text, size_t size, bool plus, struct strbuf *out);
+
+/* Text of a client as it may stand in a sentence: at most 60 bytes, nothing that moves the cursor. */
+struct op_quoted {
+    char text[64];
+};
+struct op_quoted op_quote(const char *text);
+
+/* --- one call -------------------------------------------------------------------------------- */
+
+/* Sets call->err and returns its code. */
+int op_fail(struct op_call *call, int code, const char *format, ...) _printf_(3, 4);
+
+typedef int (*op_step)(struct op_call *call);
+typedef void (*op_taken)(struct op_call *call, const struct store_answer *answer);
+
+/* What `question` points at must live as long as the call. When the store cannot be read the call
+ * fails, and `take` and `then` are not called. */
+int op_ask(struct op_call *call, const struct store_question *question, op_taken take,
+           op_step then);
+/* Goes on with `then` when the engine's forecast is there, or there will be none. */
+int op_wait_forecast(struct op_call *call, op_step then);
+
+/* Memory of this call; the first time it is asked for, `size` zeroed bytes. `finish` (or NULL) is called
+ * before they are freed. */
+void *op_state(struct op_call *call, size_t size, void (*finish)(void *state));
+struct arena *op_arena(struct op_call *call);
+/* Members that stand beside "error" when the call fails: "depths":{…} */
+struct strbuf *op_more(struct op_call *call);
+
+/* The fields that every list has, and how its cursor is written. */
+#define OP_LIMIT_MAX      1000
+#define OP_LIMIT_STANDARD 50
+#define OP_PARAM_LIMIT                                                                             \
+    {                                                                                              \
+        .name = "limit", .type = OP_NUMBER, .place = OP_IN_QUERY, .min = 1, .max = OP_LIMIT_MAX,   \
+        .text = "most items in the answer; 50 when not given"                                      \
+    }
+#define OP_PARAM_CURSOR                                                                            \
+    {                                                                                              \
+        .name = "cursor", .type = OP_TEXT, .place = OP_IN_QUERY, .min = 1, .max = 64,              \
+        .text = "`next` of the answer before: goes on behind it"                                   \
+    }
+#define OP_PARAM_ID                                                                                \
+    {                                                                                              \
+        .name = "id", .type = OP_TEXT, .place = OP_IN_PATH, .required = true, .min = 1,            \
+        .max = 160, .text = "the task: `web-17`, or its number alone"                              \
+    }
+#define OP_PARAM_TASKS                                                                             \
+    {                                                                                              \
+        .name = "tasks", .type = OP_LIST, .place = OP_IN_BODY, .required = true, .min = 1,         \
+        .max = OP_LIST_MAX, .text = "task ids"                                                     \
+    }
+
+size_t op_limit(const struct op_call *call);
+/* A cursor is a kind of list and a number. -EINVAL: it is not one of this list. */
+int op_cursor(struct op_call *call, char kind, uint64_t *ret_number, bool *ret_given);
+void op_print_next(struct json_writer *w, char kind, uint64_t number);
+
+/* --- finding (op_look.c) --------------------------------------------------------------------- */
+
+/* The task of the path; 0 with call->err. */
+task_id op_task(struct op_call *call);
+/* All of a list of ids, each once, in the arena. The first that is not there fails with its index. */
+int op_tasks(struct op_call *call, const char *param, task_id **ret_tasks, size_t *ret_count);
+
+/* What people call them, in the arena. */
+const char *const *op_ids(struct op_call *call, const task_id *tasks, size_t count);
+
+/* Names that there are, by position; NULL behind the last. */
+typedef const char *(*op_name_at)(const struct engine *engine, size_t index);
+const char *op_project_at(const struct engine *engine, size_t index);
+const char *op_kind_at(const struct engine *engine, size_t index);
+const char *op_agent_at(const struct engine *engine, size_t index);
+const char *op_limiter_at(const struct engine *engine, size_t index);
+const char *op_group_at(const struct engine *engine, size_t index);
+const char *op_resource_at(const struct engine *engine, size_t index);
+bool op_knows(const struct engine *engine, op_name_at at, const char *name);
+/* -ENOENT "there is no project 'wbe'; did you mean 'web'?" */
+int op_unknown(const struct engine *engine, const char *what, const char *name, op_name_at at,
+               struct error *err);
+
+/* The project or group of this name, or NULL with call->err. */
+const struct engine_project *op_project(struct op_call *call, const char *name);
+const struct engine_group *op_group(struct op_call *call, const char *name);
+
+const struct symbol_table *op_symbols(const struct engine *engine);
+sym op_symbol(const struct engine *engine, const char *name);           /* 0: nobody ever used it */
+const char *op_name_of(const struct engine *engine, sym symbol);        /* NULL for 0 */
+const char *op_group_name(const struct engine *engine, uint32_t group); /* NULL: none */
+
+/* --- the table's family of actions (op_actions.c) -------------------------------------------- */
+
+extern const struct op op_task_again, op_task_approve, op_task_cancel, op_task_clear, op_task_close,
+    op_task_delete, op_task_hold, op_task_reject, op_task_release, op_task_retry;

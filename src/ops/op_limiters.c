@@ -1,0 +1,75 @@
+/* op_limiters.c: the provider accounts and their rate limits. */
+#include <errno.h>
+
+#include "ops/names.h"
+#include "ops/world.h"
+
+static void print_limiter(struct json_writer *w, struct op_call *call, size_t index) {
+    world_print_limiter(w, call->engine, op_limiter_at(call->engine, index));
+}
+
+static int run_list(struct op_call *call) {
+    return names_list(call, config_limiter_count(engine_config(call->engine)), print_limiter);
+}
+
+/* A backoff ends and a closed account is open: {"name","state","already"}. */
+static int run_clear(struct op_call *call) {
+    const char *name = op_text(call, "name");
+    sym symbol = op_symbol(call->engine, name);
+    struct limiter_view before;
+    if (!symbol || !core_limiter(engine_core(call->engine), symbol, &before))
+        return op_unknown(call->engine, "limiter", name, op_limiter_at, &call->err);
+    struct fact fact = { .kind = FACT_LIMITER_CLEAR, .limiter_clear = symbol };
+    bool already = !before.closed && !before.backoff_until && before.hits == 0;
+    int r = already ? 0 : engine_tell(call->engine, &fact, &call->err);
+    if (r < 0)
+        return r;
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_text(&w, "name", name);
+    print_text(&w, "state", "open");
+    print_bool(&w, "already", already);
+    json_write_object_end(&w);
+    return 0;
+}
+
+static const struct op_param list_params[] = { OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL } };
+
+const struct op op_limiter_list = {
+    .name = "limiter.list",
+    .method = "GET",
+    .path = "/v1/limiters",
+    .summary = "list the provider accounts and their state",
+    .text = "open: everything goes; backoff: the provider said wait; probing: one run goes first; "
+            "ramping: places come back step by step; closed: a person must act, then clear it.",
+    .params = list_params,
+    .result =
+        "{\"items\":[{\"name\":\"anthropic\",\"state\":\"backoff\",\"opens_at\":1760000000000,"
+        "\"hits\":2,\"used\":1,\"cap\":10}],\"next\":null}",
+    .right = OP_READ,
+    .run = run_list,
+};
+
+static const struct op_param clear_params[] = {
+    { .name = "name",
+      .type = OP_TEXT,
+      .place = OP_IN_PATH,
+      .required = true,
+      .min = 1,
+      .max = 128,
+      .text = "the account" },
+    { .name = NULL },
+};
+
+const struct op op_limiter_clear = {
+    .name = "limiter.clear",
+    .method = "POST",
+    .path = "/v1/limiters/{name}/clear",
+    .summary = "open a provider account again",
+    .params = clear_params,
+    .result = "{\"name\":\"anthropic\",\"state\":\"open\",\"already\":false}",
+    .right = OP_ADMIN,
+    .writes = true,
+    .run = run_clear,
+};

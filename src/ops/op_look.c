@@ -1,0 +1,167 @@
+/* op_look.c: what a client calls something, found; and a useful sentence when it is not there. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/id_map.h"
+#include "base/nearest.h"
+#include "base/number.h"
+#include "ops/op_internal.h"
+
+/* --- tasks ----------------------------------------------------------------------------------- */
+
+task_id op_task(struct op_call *call) {
+    return engine_find_task(call->engine, op_text(call, "id"), &call->err);
+}
+
+/* Numbers that were seen; the handle of one is its position + 1. */
+static bool same_number(const void *ctx, uint32_t handle, const void *key) {
+    const task_id *tasks = ctx;
+    return tasks[handle - 1] == *(const task_id *)key;
+}
+
+int op_tasks(struct op_call *call, const char *param, task_id **ret_tasks, size_t *ret_count) {
+    const json_t *list = op_json(call, param);
+    size_t given = json_array_size(list), count = 0;
+    task_id *tasks = arena_alloc(op_arena(call), (given + 1) * sizeof(*tasks));
+    _cleanup_(id_map_finish) struct id_map seen = { 0 };
+    id_map_init(&seen, same_number, tasks);
+    for (size_t i = 0; i < given; i++) {
+        const char *id = json_string_value(json_array_get(list, i));
+        task_id task = engine_find_task(call->engine, id, &call->err);
+        if (task == 0) {
+            call->index = (int64_t)i;
+            return call->err.code;
+        }
+        if (id_map_find(&seen, hash_u64(task), &task))
+            continue;
+        tasks[count++] = task;
+        id_map_add(&seen, hash_u64(task), (uint32_t)count);
+    }
+    *ret_tasks = tasks;
+    *ret_count = count;
+    return 0;
+}
+
+const char *const *op_ids(struct op_call *call, const task_id *tasks, size_t count) {
+    const char **ids = arena_alloc(op_arena(call), (count + 1) * sizeof(*ids));
+    for (size_t i = 0; i < count; i++) {
+        char id[ENGINE_ID_MAX];
+        ids[i] = arena_strdup(op_arena(call), engine_task_id(call->engine, tasks[i], id));
+    }
+    return ids;
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+const char *op_project_at(const struct engine *engine, size_t index) {
+    return index < engine_project_count(engine) ? engine_project_at(engine, index)->name : NULL;
+}
+
+const char *op_kind_at(const struct engine *engine, size_t index) {
+    const struct config *config = engine_config(engine);
+    return index < config_kind_count(config) ? config_kind_name(config, index) : NULL;
+}
+
+const char *op_agent_at(const struct engine *engine, size_t index) {
+    const struct config *config = engine_config(engine);
+    return index < config_agent_count(config) ? config_agent_name(config, index) : NULL;
+}
+
+const char *op_limiter_at(const struct engine *engine, size_t index) {
+    const struct config *config = engine_config(engine);
+    return index < config_limiter_count(config) ? config_limiter_name(config, index) : NULL;
+}
+
+const char *op_group_at(const struct engine *engine, size_t index) {
+    return index < engine_group_count(engine) ? engine_group_at(engine, index)->name : NULL;
+}
+
+const char *op_resource_at(const struct engine *engine, size_t index) {
+    const struct config *config = engine_config(engine);
+    return index < config_resource_count(config) ? config_resource_name(config, index) : NULL;
+}
+
+bool op_knows(const struct engine *engine, op_name_at at, const char *name) {
+    const char *known;
+    for (size_t i = 0; (known = at(engine, i)); i++)
+        if (strcmp(known, name) == 0)
+            return true;
+    return false;
+}
+
+#define NAMES_OFFERED 1000 /* a typing error is not looked for among more */
+
+int op_unknown(const struct engine *engine, const char *what, const char *name, op_name_at at,
+               struct error *err) {
+    struct nearest nearest = nearest_to(name);
+    const char *known = NULL;
+    for (size_t i = 0; i < NAMES_OFFERED && (known = at(engine, i)); i++)
+        nearest_offer(&nearest, known);
+    if (nearest.best)
+        return error_set(err, -ENOENT, "there is no %s '%s'; did you mean '%s'?", what,
+                         op_quote(name).text, nearest.best);
+    return error_set(err, -ENOENT, "there is no %s '%s'", what, op_quote(name).text);
+}
+
+const struct engine_project *op_project(struct op_call *call, const char *name) {
+    const struct engine_project *project = engine_find_project(call->engine, name);
+    if (!project)
+        (void)op_unknown(call->engine, "project", name, op_project_at, &call->err);
+    return project;
+}
+
+const struct engine_group *op_group(struct op_call *call, const char *name) {
+    const struct engine_group *group = engine_find_group(call->engine, name);
+    if (!group)
+        (void)op_unknown(call->engine, "group", name, op_group_at, &call->err);
+    return group;
+}
+
+const struct symbol_table *op_symbols(const struct engine *engine) {
+    /* only read here; the core hands its table out for writing too */
+    return core_symbols((struct core *)(uintptr_t)engine_core(engine));
+}
+
+sym op_symbol(const struct engine *engine, const char *name) {
+    return symbol_find(op_symbols(engine), name, strlen(name));
+}
+
+const char *op_name_of(const struct engine *engine, sym symbol) {
+    return symbol ? symbol_name(op_symbols(engine), symbol) : NULL;
+}
+
+const char *op_group_name(const struct engine *engine, uint32_t group) {
+    return group > 0 && group <= engine_group_count(engine)
+               ? engine_group_at(engine, group - 1)->name
+               : NULL;
+}
+
+/* --- pages ----------------------------------------------------------------------------------- */
+
+size_t op_limit(const struct op_call *call) {
+    return (size_t)op_number(call, "limit", OP_LIMIT_STANDARD);
+}
+
+int op_cursor(struct op_call *call, char kind, uint64_t *ret_number, bool *ret_given) {
+    const char *text = op_text(call, "cursor");
+    int64_t number = 0;
+    *ret_given = text != NULL;
+    if (!text)
+        return 0;
+    if (text[0] != kind || text[1] < '0' || text[1] > '9'
+        || number_parse_int(text + 1, &number, NULL) < 0)
+        return op_fail(call, -EINVAL, "'%s' is no cursor of this list: take `next` of its answer",
+                       op_quote(text).text);
+    *ret_number = (uint64_t)number;
+    return 0;
+}
+
+void op_print_next(struct json_writer *w, char kind, uint64_t number) {
+    char text[32];
+    (void)snprintf(text, sizeof(text), "%c%" PRIu64, kind, number);
+    json_write_key(w, "next");
+    json_write_string(w, number ? text : NULL);
+}

@@ -1,0 +1,401 @@
+/* op_params.c: is what a client sent what the operation asks for?
+ *
+ * Everything is checked against the rows of the operation before its function is called, so that no
+ * operation has to doubt a type, and a wrong name is told with the one that was probably meant. A
+ * sentence never repeats more of the client's text than a person can read. */
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/number.h"
+#include "base/utf8.h"
+#include "ops/op_internal.h"
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+const json_t *op_json(const struct op_call *call, const char *name) {
+    return json_object_get(call->params, name);
+}
+
+const char *op_text(const struct op_call *call, const char *name) {
+    return json_string_value(op_json(call, name));
+}
+
+int64_t op_number(const struct op_call *call, const char *name, int64_t standard) {
+    const json_t *value = op_json(call, name);
+    return json_is_integer(value) ? json_integer_value(value) : standard;
+}
+
+bool op_flag(const struct op_call *call, const char *name) {
+    return json_is_true(op_json(call, name));
+}
+
+/* --- the rows -------------------------------------------------------------------------------- */
+
+static const struct op_param *find_param(const struct op *op, const char *name) {
+    for (const struct op_param *p = op->params; p && p->name; p++)
+        if (strcmp(p->name, name) == 0)
+            return p;
+    return NULL;
+}
+
+static int refuse_unknown(const struct op *op, const char *name, struct error *err) {
+    static const char *const places[OP_PLACE_MAX] = {
+        [OP_IN_PATH] = "path",
+        [OP_IN_QUERY] = "query",
+        [OP_IN_BODY] = "body",
+    };
+    const struct op_param *elsewhere = find_param(op, name);
+    if (elsewhere)
+        return error_set(err, -EINVAL, "parameter '%s' belongs into the %s", elsewhere->name,
+                         places[elsewhere->place]);
+    struct nearest nearest = nearest_to(name);
+    for (const struct op_param *p = op->params; p && p->name; p++)
+        if (p->place != OP_IN_PATH)
+            nearest_offer(&nearest, p->name);
+    if (nearest.best)
+        return error_set(err, -EINVAL, "unknown parameter '%s'; did you mean '%s'?",
+                         op_quote(name).text, nearest.best);
+    return error_set(err, -EINVAL, "unknown parameter '%s' of %s", op_quote(name).text, op->name);
+}
+
+static int64_t most_of(const struct op_param *p) {
+    if (p->max != 0)
+        return p->max;
+    switch (p->type) {
+    case OP_TEXT:
+    case OP_VALUE:
+        return OP_TEXT_MAX;
+    case OP_LIST:
+    case OP_ARRAY:
+    case OP_OBJECT:
+        return OP_LIST_MAX;
+    case OP_NUMBER:
+    case OP_DECIMAL:
+        return INT64_MAX;
+    case OP_BOOLEAN:
+    case OP_TYPE_MAX:
+        break;
+    }
+    return 0;
+}
+
+static int refuse_type(const struct op_param *p, struct error *err) {
+    static const char *const expected[OP_TYPE_MAX] = {
+        [OP_TEXT] = "a text",          [OP_NUMBER] = "a whole number",
+        [OP_DECIMAL] = "a number",     [OP_BOOLEAN] = "true or false",
+        [OP_LIST] = "a list of texts", [OP_OBJECT] = "an object",
+        [OP_ARRAY] = "a list",         [OP_VALUE] = "a text, a number, or true or false",
+    };
+    assert(p->type < OP_TYPE_MAX);
+    return error_set(err, -EINVAL, "parameter '%s' must be %s", p->name, expected[p->type]);
+}
+
+static int refuse_range(const struct op_param *p, const char *unit, struct error *err) {
+    if (p->max == 0 && p->type == OP_NUMBER)
+        return error_set(err, -ERANGE, "parameter '%s' must be at least %" PRId64, p->name, p->min);
+    return error_set(err, -ERANGE, "parameter '%s' must be from %" PRId64 " to %" PRId64 "%s",
+                     p->name, p->min, most_of(p), unit);
+}
+
+static int refuse_choice(const struct op_param *p, const char *given, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf list = STRBUF_INIT;
+    for (const char *const *c = p->choices; *c; c++)
+        strbuf_printf(&list, "%s%s", c == p->choices ? "" : c[1] ? ", " : " or ", *c);
+    return error_set(err, -EINVAL, "parameter '%s' is '%s'; expected %s", p->name,
+                     op_quote(given).text, strbuf_text(&list));
+}
+
+static bool has_control(const char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            return true;
+    return false;
+}
+
+/* `what` names the text in the sentence: a parameter, or one entry of it. */
+static int check_text(const struct op_param *p, const char *what, const json_t *value, int64_t most,
+                      struct error *err) {
+    size_t size = json_string_length(value);
+    if (size == 0 && p->min > 0)
+        return error_set(err, -EINVAL, "%s '%s' is empty", what, p->name);
+    if ((int64_t)size > most)
+        return error_set(err, -ERANGE, "%s '%s' has %zu bytes; the most are %" PRId64, what,
+                         p->name, size, most);
+    if (has_control(json_string_value(value)))
+        return error_set(err, -EINVAL, "%s '%s' has a control character in it", what, p->name);
+    return 0;
+}
+
+static int check_choice(const struct op_param *p, const char *text, struct error *err) {
+    if (!p->choices)
+        return 0;
+    for (const char *const *c = p->choices; *c; c++)
+        if (strcmp(*c, text) == 0)
+            return 0;
+    return refuse_choice(p, text, err);
+}
+
+static int check_number(const struct op_param *p, int64_t number, struct error *err) {
+    return number < p->min || number > most_of(p) ? refuse_range(p, "", err) : 0;
+}
+
+static int check_count(const struct op_param *p, size_t count, struct error *err) {
+    if ((int64_t)count < p->min && count == 0)
+        return error_set(err, -EINVAL, "parameter '%s' is empty", p->name);
+    return (int64_t)count < p->min || (int64_t)count > most_of(p) ? refuse_range(p, " entries", err)
+                                                                  : 0;
+}
+
+static int check_list(const struct op_param *p, const json_t *list, struct error *err) {
+    struct op_param entry = *p;
+    entry.min = 1;
+    int r = check_count(p, json_array_size(list), err);
+    for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+        const json_t *value = json_array_get(list, i);
+        r = json_is_string(value) ? check_text(&entry, "an entry of", value, OP_TEXT_MAX, err)
+                                  : refuse_type(p, err);
+    }
+    return r;
+}
+
+static int check_decimal(const struct op_param *p, double number, struct error *err) {
+    return number < (double)p->min || number > (double)most_of(p) ? refuse_range(p, "", err) : 0;
+}
+
+static int check_value(const struct op_param *p, const json_t *value, struct error *err) {
+    int r = 0;
+    switch (p->type) {
+    case OP_TEXT:
+        if (!json_is_string(value))
+            return refuse_type(p, err);
+        r = check_text(p, "parameter", value, most_of(p), err);
+        return r < 0 ? r : check_choice(p, json_string_value(value), err);
+    case OP_NUMBER:
+        return json_is_integer(value) ? check_number(p, json_integer_value(value), err)
+                                      : refuse_type(p, err);
+    case OP_DECIMAL:
+        return json_is_number(value) ? check_decimal(p, json_number_value(value), err)
+                                     : refuse_type(p, err);
+    case OP_BOOLEAN:
+        return json_is_boolean(value) ? 0 : refuse_type(p, err);
+    case OP_LIST:
+        return json_is_array(value) ? check_list(p, value, err) : refuse_type(p, err);
+    case OP_OBJECT:
+        return json_is_object(value) ? check_count(p, json_object_size(value), err)
+                                     : refuse_type(p, err);
+    case OP_ARRAY:
+        return json_is_array(value) ? check_count(p, json_array_size(value), err)
+                                    : refuse_type(p, err);
+    case OP_VALUE:
+        if (json_is_string(value))
+            return check_text(p, "parameter", value, most_of(p), err);
+        return json_is_number(value) || json_is_boolean(value) ? 0 : refuse_type(p, err);
+    case OP_TYPE_MAX:
+        break;
+    }
+    return 0;
+}
+
+int op_check(const struct op *op, const json_t *params, struct error *err) {
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)params, name, value) {
+        const struct op_param *p = find_param(op, name);
+        if (!p && strcmp(name, OP_BODY) == 0)
+            continue;
+        if (!p)
+            return refuse_unknown(op, name, err);
+        int r = check_value(p, value, err);
+        if (r < 0)
+            return r;
+    }
+    for (const struct op_param *p = op->params; p && p->name; p++)
+        if (p->required && !json_object_get(params, p->name))
+            return error_set(err, -EINVAL, "parameter '%s' is missing: %s", p->name, p->text);
+    return 0;
+}
+
+/* --- from a query string --------------------------------------------------------------------- */
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+int op_decode(const char *text, size_t size, bool plus, struct strbuf *out) {
+    strbuf_clear(out);
+    for (size_t i = 0; i < size; i++) {
+        char c = text[i];
+        if (c == '%') {
+            int high = i + 2 < size ? hex_digit(text[i + 1]) : -1;
+            int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
+            if (low < 0)
+                return -EINVAL;
+            c = (char)(high * 16 + low);
+            i += 2;
+        } else if (plus && c == '+') {
+            c = ' ';
+        }
+        if (c == '\0')
+            return -EINVAL;
+        strbuf_putc(out, c);
+    }
+    for (size_t at = 0; at < out->length;) {
+        size_t length = utf8_length(out->text + at, out->length - at);
+        if (length == 0)
+            return -EINVAL;
+        at += length;
+    }
+    return 0;
+}
+
+/* Text of a query as the type that the row wants; NULL with a sentence. */
+static json_t *typed(const struct op_param *p, const struct strbuf *text, struct error *err) {
+    int64_t number;
+    switch (p->type) {
+    case OP_NUMBER:
+        if (number_parse_int(strbuf_text(text), &number, NULL) == 0)
+            return json_integer(number);
+        break;
+    case OP_BOOLEAN:
+        if (strcmp(strbuf_text(text), "true") == 0)
+            return json_true();
+        if (strcmp(strbuf_text(text), "false") == 0)
+            return json_false();
+        break;
+    case OP_TEXT:
+    case OP_VALUE:
+        return json_stringn_nocheck(strbuf_text(text), text->length);
+    case OP_DECIMAL: /* no query has one */
+    case OP_LIST:
+    case OP_OBJECT:
+    case OP_ARRAY:
+    case OP_TYPE_MAX:
+        break;
+    }
+    (void)refuse_type(p, err);
+    return NULL;
+}
+
+static int take_pair(const struct op *op, const char *pair, size_t size, json_t *params,
+                     struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT, text = STRBUF_INIT;
+    const char *equals = memchr(pair, '=', size);
+    size_t name_size = equals ? (size_t)(equals - pair) : size;
+    size_t text_size = equals ? size - name_size - 1 : 0;
+    if (op_decode(pair, name_size, true, &name) < 0
+        || (equals && op_decode(equals + 1, text_size, true, &text) < 0))
+        return error_set(err, -EINVAL, "the query is no text: %%XX must be bytes of UTF-8");
+    const struct op_param *p = find_param(op, strbuf_text(&name));
+    if (!p || p->place != OP_IN_QUERY)
+        return refuse_unknown(op, strbuf_text(&name), err);
+    if (json_object_get(params, p->name))
+        return error_set(err, -EINVAL, "parameter '%s' is given twice", p->name);
+    if (text.length == 0)
+        return error_set(err, -EINVAL, "parameter '%s' is empty; leave it out", p->name);
+    json_t *value = typed(p, &text, err);
+    if (!value)
+        return -EINVAL;
+    (void)json_object_set_new(params, p->name, value);
+    return 0;
+}
+
+int op_take_query(const struct op *op, const char *query, json_t *params, struct error *err) {
+    int r = 0;
+    while (r == 0 && query && *query) {
+        size_t size = strcspn(query, "&");
+        if (size > 0)
+            r = take_pair(op, query, size, params, err);
+        query += size + (query[size] == '&');
+    }
+    return r;
+}
+
+/* --- from a body ----------------------------------------------------------------------------- */
+
+/* How deep do brackets nest? Looked at before parsing, which calls itself for each level. */
+static unsigned nesting(const char *body, size_t size) {
+    unsigned depth = 0, deepest = 0;
+    for (size_t i = 0; i < size; i++) {
+        switch (body[i]) {
+        case '"':
+            for (i++; i < size && body[i] != '"'; i++)
+                i += body[i] == '\\';
+            break;
+        case '{':
+        case '[':
+            depth++;
+            deepest = depth > deepest ? depth : deepest;
+            break;
+        case '}':
+        case ']':
+            depth -= depth > 0;
+            break;
+        default:
+            break;
+        }
+    }
+    return deepest;
+}
+
+static int refuse_json(json_error_t *why, struct error *err) {
+    enum json_error_code code = json_error_code(why);
+    const char *what = why->text;
+    if (code == json_error_null_character || code == json_error_null_byte_in_key)
+        what = "a text has a NUL in it";
+    else if (code == json_error_duplicate_key)
+        what = "a member is there twice";
+    char *near = strstr(why->text, " near "); /* what follows is the client's text */
+    if (near)
+        *near = '\0';
+    return error_set(err, -EINVAL, "the body is no JSON: line %d, column %d: %s", why->line,
+                     why->column, op_quote(what).text);
+}
+
+static int parse_body(const char *body, size_t size, json_t **ret_object, struct error *err) {
+    json_error_t why;
+    if (nesting(body, size) > OP_DEPTH_MAX)
+        return error_set(err, -EINVAL, "the body nests deeper than %d levels", OP_DEPTH_MAX);
+    json_t *object = json_loadb(body, size, JSON_REJECT_DUPLICATES, &why);
+    if (!object)
+        return refuse_json(&why, err);
+    if (!json_is_object(object)) {
+        json_decref(object);
+        return error_set(err, -EINVAL, "the body must be a JSON object");
+    }
+    *ret_object = object;
+    return 0;
+}
+
+int op_take_body(const struct op *op, const char *body, size_t size, json_t *params,
+                 struct error *err) {
+    if (size == 0)
+        return 0;
+    json_t *object = NULL;
+    int r = parse_body(body, size, &object, err);
+    if (r < 0)
+        return r;
+    const char *name;
+    json_t *value;
+    json_object_foreach(object, name, value) {
+        const struct op_param *p = find_param(op, name);
+        if (!p || p->place != OP_IN_BODY) {
+            r = refuse_unknown(op, name, err);
+            break;
+        }
+        if (json_is_null(value) && !p->required)
+            continue; /* null is "not given" */
+        (void)json_object_set(params, p->name, value);
+        if (p->type == OP_ARRAY)
+            (void)json_object_set_new(params, OP_BODY, json_stringn_nocheck(body, size));
+    }
+    json_decref(object);
+    return r;
+}

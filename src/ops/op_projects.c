@@ -1,0 +1,199 @@
+/* op_projects.c: where tasks belong.
+ *
+ * That a project exists, and what its tasks are called, is in the store; what it is worth is in the
+ * configuration. Adding one with a weight changes both: the values are checked first, then the project is
+ * made, then the file is written. */
+#include <errno.h>
+#include <string.h>
+
+#include "config/settings.h"
+#include "ops/change.h"
+#include "ops/names.h"
+#include "ops/world.h"
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+static void print_one(struct json_writer *w, struct op_call *call, size_t index) {
+    struct world_sums *sums = op_state(call, sizeof(*sums), NULL);
+    world_print_project(w, call->engine, engine_project_at(call->engine, index), sums);
+}
+
+static int run_list(struct op_call *call) {
+    world_sum(call->engine, op_state(call, sizeof(struct world_sums), NULL));
+    return names_list(call, engine_project_count(call->engine), print_one);
+}
+
+static void print_project(struct op_call *call, const struct engine_project *project) {
+    struct world_sums sums;
+    struct json_writer w;
+    world_sum(call->engine, &sums);
+    json_write_init(&w, &call->answer, false);
+    world_print_project(&w, call->engine, project, &sums);
+}
+
+static int run_show(struct op_call *call) {
+    const struct engine_project *project = op_project(call, op_text(call, "name"));
+    if (!project)
+        return call->err.code;
+    print_project(call, project);
+    return 0;
+}
+
+/* --- changing -------------------------------------------------------------------------------- */
+
+#define CHANGES_MAX 8
+
+/* Parameters that are settings of a project become changes of projects.NAME.*. */
+static size_t collect(struct op_call *call, const char *name, struct config_change *items) {
+    static const char *const keys[] = { "weight", "max_running", "budget", "path", "active" };
+    size_t count = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        const char *value = change_value(call, op_json(call, keys[i]));
+        if (!value)
+            continue;
+        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+        strbuf_printf(&key, "projects.%s.%s", name, keys[i]);
+        items[count++] =
+            (struct config_change){ .key = arena_strdup(op_arena(call), strbuf_text(&key)),
+                                    .value = value };
+    }
+    return count;
+}
+
+static int run_add(struct op_call *call) {
+    _cleanup_(change_finish) struct change change = { 0 };
+    struct config_change items[CHANGES_MAX];
+    const char *name = op_text(call, "name");
+    if (!setting_name_is_valid(name, strlen(name)))
+        return op_fail(call, -EINVAL,
+                       "'%s' is no name: no control characters, no blank at the ends",
+                       op_quote(name).text);
+    if (engine_find_project(call->engine, name))
+        return op_fail(call, -EEXIST, "project '%s' is there already", op_quote(name).text);
+    size_t count = collect(call, name, items);
+    int r = count > 0 ? change_prepare(call, items, count, &change) : 0;
+    if (r == 0)
+        r = engine_add_project(call->engine, name, op_text(call, "prefix"), &call->err);
+    if (r == 0 && count > 0)
+        r = change_apply(call, &change);
+    if (r < 0)
+        return r;
+    print_project(call, engine_find_project(call->engine, name));
+    return 0;
+}
+
+static int run_set(struct op_call *call) {
+    _cleanup_(change_finish) struct change change = { 0 };
+    struct config_change items[CHANGES_MAX];
+    const char *name = op_text(call, "name");
+    if (!op_project(call, name))
+        return call->err.code;
+    size_t count = collect(call, name, items);
+    if (count == 0)
+        return op_fail(call, -EINVAL,
+                       "nothing to change: give weight, max_running, budget, path or active");
+    int r = change_prepare(call, items, count, &change);
+    if (r == 0)
+        r = change_apply(call, &change);
+    if (r < 0)
+        return r;
+    print_project(call, engine_find_project(call->engine, name));
+    return 0;
+}
+
+/* --- the operations -------------------------------------------------------------------------- */
+
+#define PROJECT_EXAMPLE                                                                            \
+    "{\"name\":\"web\",\"prefix\":\"web\",\"path\":\"/home/me/web\",\"weight\":1.000,"             \
+    "\"max_running\":2,\"budget\":null,\"paused\":false,\"active\":true,\"tokens\":1500,"          \
+    "\"share\":0.3000,\"target\":0.5000,\"ready\":3,\"running\":1,\"external\":0}"
+
+static const struct op_param list_params[] = { OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL } };
+
+const struct op op_project_list = {
+    .name = "project.list",
+    .method = "GET",
+    .path = "/v1/projects",
+    .summary = "list the projects",
+    .text =
+        "`share` is the part of all tokens in the window, live runs included; `target` what the "
+        "weight gives among the projects that are open.",
+    .params = list_params,
+    .result = "{\"items\":[" PROJECT_EXAMPLE "],\"next\":null}",
+    .right = OP_READ,
+    .run = run_list,
+};
+
+#define PARAM_NAME(place_)                                                                         \
+    {                                                                                              \
+        .name = "name", .type = OP_TEXT, .place = (place_), .required = true, .min = 1,            \
+        .max = 128, .text = "the project"                                                          \
+    }
+#define SETTING(name_, text_)                                                                      \
+    {                                                                                              \
+        .name = (name_), .type = OP_VALUE, .place = OP_IN_BODY, .min = 1, .max = 4096,             \
+        .text = (text_)                                                                            \
+    }
+
+static const struct op_param show_params[] = { PARAM_NAME(OP_IN_PATH), { .name = NULL } };
+
+const struct op op_project_show = {
+    .name = "project.show",
+    .method = "GET",
+    .path = "/v1/projects/{name}",
+    .summary = "show a project",
+    .params = show_params,
+    .result = PROJECT_EXAMPLE,
+    .right = OP_READ,
+    .run = run_show,
+};
+
+static const struct op_param add_params[] = {
+    PARAM_NAME(OP_IN_BODY),
+    { .name = "prefix",
+      .type = OP_TEXT,
+      .place = OP_IN_BODY,
+      .min = 1,
+      .max = 16,
+      .text = "what the ids of its tasks begin with; made from the name when not given" },
+    SETTING("path", "the folder its tasks run in"),
+    SETTING("weight", "its share among the projects that have work"),
+    SETTING("max_running", "most runs at once, or `unlimited`"),
+    SETTING("budget", "tokens in the window, or `unlimited`"),
+    { .name = NULL },
+};
+
+const struct op op_project_add = {
+    .name = "project.add",
+    .method = "POST",
+    .path = "/v1/projects",
+    .summary = "add a project",
+    .params = add_params,
+    .result = PROJECT_EXAMPLE,
+    .right = OP_ADMIN,
+    .writes = true,
+    .run = run_add,
+};
+
+static const struct op_param set_params[] = {
+    PARAM_NAME(OP_IN_PATH),
+    SETTING("path", "the folder its tasks run in"),
+    SETTING("weight", "its share among the projects that have work"),
+    SETTING("max_running", "most runs at once, or `unlimited`"),
+    SETTING("budget", "tokens in the window, or `unlimited`"),
+    SETTING("active", "whether it takes part at all"),
+    { .name = NULL },
+};
+
+const struct op op_project_set = {
+    .name = "project.set",
+    .method = "POST",
+    .path = "/v1/projects/{name}/set",
+    .summary = "change the settings of a project",
+    .text = "The same as changing `projects.NAME.*` of the configuration.",
+    .params = set_params,
+    .result = PROJECT_EXAMPLE,
+    .right = OP_ADMIN,
+    .writes = true,
+    .run = run_set,
+};

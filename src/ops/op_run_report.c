@@ -1,0 +1,139 @@
+/* op_run_report.c: a run tells of itself: what it used, that it is done, that it must wait.
+ *
+ * Numbers are what the run has used so far in all. What comes from an attempt that is over is refused,
+ * so that a process that was left behind cannot charge the one after it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "ops/print.h"
+
+#define TOKENS_MAX INT64_C(1000000000000000)
+
+struct reporter {
+    task_id task;
+    int64_t attempt; /* -1: not said */
+};
+
+/* "web-17.2": the task and the attempt behind the last point. */
+static int take_caller(struct op_call *call, struct reporter *ret) {
+    const char *point = strrchr(call->caller, '.');
+    if (!point || number_parse_int(point + 1, &ret->attempt, NULL) < 0)
+        return op_fail(call, -EINVAL, "'%s' is no run (example: web-17.2)",
+                       op_quote(call->caller).text);
+    const char *id = arena_strndup(op_arena(call), call->caller, (size_t)(point - call->caller));
+    ret->task = engine_find_task(call->engine, id, &call->err);
+    return call->err.code;
+}
+
+static int take_reporter(struct op_call *call, struct reporter *ret) {
+    const char *id = op_text(call, "task");
+    if (!id && call->caller)
+        return take_caller(call, ret);
+    if (!id)
+        return op_fail(call, -EINVAL, "parameter 'task' is missing: the task that reports");
+    ret->attempt = op_number(call, "attempt", -1);
+    ret->task = engine_find_task(call->engine, id, &call->err);
+    return call->err.code;
+}
+
+static int check_attempt(struct op_call *call, const struct reporter *r, uint32_t *ret_attempt) {
+    struct engine_run live;
+    char id[ENGINE_ID_MAX];
+    if (!engine_live_run(call->engine, r->task, &live))
+        return op_fail(call, -EBUSY, "task '%s' does not run: nothing can be reported of it",
+                       engine_task_id(call->engine, r->task, id));
+    if (r->attempt >= 0 && r->attempt != live.attempt)
+        return op_fail(call, -EBUSY, "attempt %" PRId64 " of task '%s' is not the one that runs",
+                       r->attempt, engine_task_id(call->engine, r->task, id));
+    *ret_attempt = live.attempt;
+    return 0;
+}
+
+static int64_t cost_of(struct op_call *call) {
+    const json_t *cost = op_json(call, "cost_usd");
+    return cost ? (int64_t)(json_number_value(cost) * 1e6 + 0.5) : -1;
+}
+
+static int report(struct op_call *call, const struct reporter *who) {
+    struct engine_usage usage = {
+        .tokens_in = op_number(call, "tokens_in", -1),
+        .tokens_out = op_number(call, "tokens_out", op_number(call, "tokens", -1)),
+        .cost_micro_usd = cost_of(call),
+    };
+    bool used = usage.tokens_in >= 0 || usage.tokens_out >= 0 || usage.cost_micro_usd >= 0;
+    bool limited = op_json(call, "rate_limited_s") != NULL;
+    uint32_t attempt = 0;
+    int r = used || limited ? check_attempt(call, who, &attempt) : 0;
+    if (r == 0 && used)
+        r = engine_report_usage(call->engine, who->task, &usage, &call->err);
+    if (r >= 0 && limited) {
+        struct fact fact = { .kind = FACT_RUN_LIMITED, .task = who->task, .attempt = attempt };
+        fact.limited.retry_after = SECONDS(op_number(call, "rate_limited_s", 0));
+        r = engine_tell(call->engine, &fact, &call->err);
+    }
+    if (r >= 0 && op_flag(call, "done"))
+        r = engine_mark_done(call->engine, who->task, &call->err);
+    return r < 0 ? r : 0;
+}
+
+static int run(struct op_call *call) {
+    struct reporter who = { .attempt = -1 };
+    int r = take_reporter(call, &who);
+    if (r == 0 && op_json(call, "tokens") && op_json(call, "tokens_out"))
+        r = op_fail(call, -EINVAL, "'tokens' and 'tokens_out' mean the same number: give one");
+    if (r == 0)
+        r = report(call, &who);
+    if (r == 0)
+        strbuf_puts(&call->answer, "{\"ok\":true}");
+    return r;
+}
+
+#define TOKENS(name_, text_)                                                                       \
+    { .name = (name_), .type = OP_NUMBER, .place = OP_IN_BODY, .max = TOKENS_MAX, .text = (text_) }
+
+static const struct op_param params[] = {
+    { .name = "task",
+      .type = OP_TEXT,
+      .place = OP_IN_BODY,
+      .min = 1,
+      .max = 160,
+      .text = "who reports; the run of the header `X-Sluice-Run` when not given" },
+    { .name = "attempt",
+      .type = OP_NUMBER,
+      .place = OP_IN_BODY,
+      .min = 1,
+      .max = UINT32_MAX,
+      .text = "which attempt; a report of one that is over is refused" },
+    TOKENS("tokens_in", "tokens read so far"),
+    TOKENS("tokens_out", "tokens written so far"),
+    TOKENS("tokens", "tokens used so far, not told apart"),
+    { .name = "cost_usd",
+      .type = OP_DECIMAL,
+      .place = OP_IN_BODY,
+      .max = 1000000000,
+      .text = "what it cost so far" },
+    { .name = "done",
+      .type = OP_BOOLEAN,
+      .place = OP_IN_BODY,
+      .text = "makes the DONE marker of the task" },
+    { .name = "rate_limited_s",
+      .type = OP_NUMBER,
+      .place = OP_IN_BODY,
+      .max = 315360000,
+      .text = "its provider said wait; so many seconds, 0: not said how long" },
+    { .name = NULL },
+};
+
+const struct op op_run_report = {
+    .name = "run.report",
+    .method = "POST",
+    .path = "/v1/report",
+    .summary = "tell from inside a run what it used and how it goes",
+    .params = params,
+    .result = "{\"ok\":true}",
+    .right = OP_RUN,
+    .writes = true,
+    .run = run,
+};

@@ -1,0 +1,341 @@
+/* op_task_add.c: tasks come in, all of a batch or none.
+ *
+ * Everything that can be refused is refused before anything is told. Whether a task started is known when
+ * the turn has decided, so the answer is printed after the commit; what is remembered for the key of the
+ * request is only which numbers it got, and an answer that is asked for again shows how they stand now. */
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/batch.h"
+#include "ops/print.h"
+
+/* Positions are told for small batches: each costs a look at the queue. */
+#define POSITIONS_MAX 100
+
+struct adding {
+    struct batch batch;
+    size_t asked; /* entries whose external id was looked for */
+    uint32_t group;
+    bool late; /* the queue is longer than it should be */
+    amount depth, soft;
+    const task_id *ids; /* of all entries */
+    const bool *already;
+};
+
+static void adding_finish(void *state) {
+    batch_finish(&((struct adding *)state)->batch);
+}
+
+static struct adding *adding_of(struct op_call *call) {
+    return op_state(call, sizeof(struct adding), adding_finish);
+}
+
+/* The sentence says which of many it is about. */
+static int refuse(struct op_call *call, int code) {
+    struct batch *batch = &adding_of(call)->batch;
+    const char *name = batch->entries ? batch->entries[batch->index].s.name : NULL;
+    call->index = (int64_t)batch->index;
+    externals_drop(&batch->externals);
+    if (batch->count > 1 && name && code != -ELOOP)
+        (void)error_prefix(&call->err, "task '%s'", op_quote(name).text);
+    else if (batch->count > 1 && code != -ELOOP)
+        (void)error_prefix(&call->err, "task %zu", batch->index + 1);
+    return code;
+}
+
+/* --- the queue ------------------------------------------------------------------------------- */
+
+static void print_depths(struct op_call *call, struct json_writer *w) {
+    const struct core *core = engine_core(call->engine);
+    json_write_object_begin(w);
+    const char *kind;
+    for (size_t i = 0; (kind = op_kind_at(call->engine, i)); i++) {
+        amount depth = core_queue_depth(core, op_symbol(call->engine, kind));
+        if (op_symbol(call->engine, kind) && depth > 0)
+            print_int(w, kind, depth);
+    }
+    json_write_object_end(w);
+}
+
+static int check_queue(struct op_call *call) {
+    struct adding *a = adding_of(call);
+    const struct policy *policy = config_policy(engine_config(call->engine));
+    amount queued = (amount)a->batch.queued;
+    if (queued == 0)
+        return 0;
+    a->depth = core_queue_depth(engine_core(call->engine), 0) + queued - 1;
+    a->soft = policy->queue.soft;
+    a->late = a->depth > a->soft;
+    if (a->depth < policy->queue.hard)
+        return 0;
+    struct json_writer w;
+    json_write_init(&w, op_more(call), false);
+    strbuf_puts(op_more(call), "\"depths\":");
+    print_depths(call, &w);
+    return op_fail(call, -EAGAIN,
+                   "deferred: %" PRId64 " tasks wait already, and the queue takes %" PRId64
+                   " (queue.hard); nothing was stored",
+                   a->depth - queued + 1, policy->queue.hard);
+}
+
+/* --- adding ---------------------------------------------------------------------------------- */
+
+/* "3 17+1000 5+1!": the group, then runs of numbers; ! is for those that were there already. */
+static void write_memo(struct op_call *call) {
+    const struct adding *a = adding_of(call);
+    strbuf_printf(&call->memo, "%" PRIu32, a->group);
+    for (size_t i = 0, n; i < a->batch.count; i += n) {
+        const struct batch_entry *e = &a->batch.entries[i];
+        for (n = 1; i + n < a->batch.count; n++)
+            if (e[n].already != e->already || e[n].id != e->id + n)
+                break;
+        strbuf_printf(&call->memo, " %" PRIu64 "+%zu%s", e->id, n, e->already ? "!" : "");
+    }
+}
+
+static int open_group(struct op_call *call) {
+    struct adding *a = adding_of(call);
+    const char *name = op_text(call, "group");
+    if (!name)
+        return 0;
+    int r = engine_open_group(call->engine, name, false, &a->group, &call->err);
+    for (size_t i = 0; r == 0 && i < a->batch.added; i++)
+        a->batch.drafts[i].told.group = a->group;
+    return r;
+}
+
+/* From here on things are told; what could be refused has been. */
+static int add(struct op_call *call) {
+    struct batch *batch = &adding_of(call)->batch;
+    task_id first = 0;
+    int r = open_group(call);
+    if (r == 0 && batch->makes_default)
+        r = engine_add_project(call->engine, DEFAULT_PROJECT, NULL, &call->err);
+    if (r == 0 && batch->added > 0)
+        r = engine_add_tasks(call->engine, batch->drafts, batch->added, &first, &call->err);
+    if (r < 0) {
+        externals_drop(&batch->externals);
+        return r;
+    }
+    assert(batch->added == 0 || first == batch->first);
+    write_memo(call);
+    return 0;
+}
+
+static int check_and_add(struct op_call *call) {
+    struct batch *batch = &adding_of(call)->batch;
+    int r = batch_check(batch, &call->err);
+    if (r < 0)
+        return refuse(call, r);
+    if (batch->added > 0 && engine_is_full(call->engine))
+        r = op_fail(call, -ENOSPC,
+                    "the disk is nearly full: no new tasks until there is room again");
+    if (r == 0)
+        r = check_queue(call);
+    if (r < 0) {
+        externals_drop(&batch->externals);
+        return r;
+    }
+    return add(call);
+}
+
+/* --- external ids ---------------------------------------------------------------------------- */
+
+static int ask_external(struct op_call *call);
+
+static void take_external(struct op_call *call, const struct store_answer *answer) {
+    struct adding *a = adding_of(call);
+    if (answer->count > 0)
+        a->batch.entries[a->asked - 1].id = answer->specs[0].id;
+}
+
+/* Those that the store has are not added again. */
+static int ask_external(struct op_call *call) {
+    struct adding *a = adding_of(call);
+    while (a->asked < a->batch.count && !a->batch.entries[a->asked].s.external_id)
+        a->asked++;
+    if (a->asked == a->batch.count)
+        return check_and_add(call);
+    externals_begin(&a->batch.externals);
+    const struct submission *s = &a->batch.entries[a->asked++].s;
+    struct store_question question = {
+        .kind = ASK_EXTERNAL, .key = s->external_id, .project = submission_project(s), .limit = 1
+    };
+    return op_ask(call, &question, take_external, ask_external);
+}
+
+static int run(struct op_call *call) {
+    struct adding *a = adding_of(call);
+    a->batch.engine = call->engine;
+    a->batch.arena = op_arena(call);
+    a->batch.force = op_flag(call, "force");
+    a->batch.draft = op_flag(call, "draft");
+    int r = batch_read(&a->batch, op_json(call, "tasks"), op_text(call, OP_BODY), &call->err);
+    return r < 0 ? refuse(call, r) : ask_external(call);
+}
+
+/* --- the answer ------------------------------------------------------------------------------ */
+
+static const char *result_of(const struct task_view *t) {
+    switch (t->state) {
+    case TASK_DRAFT:
+        return "draft";
+    case TASK_HELD:
+        return "held";
+    case TASK_WAITING:
+    case TASK_READY:
+        return "queued";
+    case TASK_STARTING:
+    case TASK_RUNNING:
+    case TASK_DONE:
+    case TASK_FAILED:
+    case TASK_CANCELED:
+    case TASK_INVALIDATED:
+    case TASK_ABSENT:
+    case TASK_STATE_MAX:
+        break;
+    }
+    return "started";
+}
+
+static void print_one(struct op_call *call, struct json_writer *w, size_t index, bool position) {
+    const struct adding *a = adding_of(call);
+    const char *name =
+        json_string_value(json_object_get(json_array_get(op_json(call, "tasks"), index), "name"));
+    struct task_view t = { .state = TASK_CANCELED }; /* deleted since */
+    bool there = core_task(engine_core(call->engine), a->ids[index], &t);
+    bool waits = there && (t.state == TASK_WAITING || t.state == TASK_READY);
+    json_write_object_begin(w);
+    print_id(w, "id", call->engine, a->ids[index]);
+    if (name)
+        print_text(w, "name", name);
+    print_text(w, "result", a->already[index] ? "already" : result_of(&t));
+    print_bool(w, "already", a->already[index]);
+    amount place =
+        waits && position ? core_queue_position(engine_core(call->engine), a->ids[index]) : 0;
+    print_count(w, "queue_position", place > 0 ? place : -1);
+    print_text(w, "state", there ? task_state_name(t.state) : NULL);
+    json_write_object_end(w);
+}
+
+static void print_warning(struct op_call *call, struct json_writer *w) {
+    const struct adding *a = adding_of(call);
+    if (!a->late) {
+        print_text(w, "warning", NULL);
+        return;
+    }
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "Queue delayed; respecting caps (%" PRId64 " wait, queue.soft is %" PRId64,
+                  a->depth + 1, a->soft);
+    const char *kind;
+    for (size_t i = 0; (kind = op_kind_at(call->engine, i)); i++) {
+        sym symbol = op_symbol(call->engine, kind);
+        amount depth = symbol ? core_queue_depth(engine_core(call->engine), symbol) : 0;
+        if (depth > 0)
+            strbuf_printf(&text, "; %s %" PRId64, op_quote(kind).text, depth);
+    }
+    strbuf_putc(&text, ')');
+    print_text(w, "warning", strbuf_text(&text));
+    json_write_key(w, "depths");
+    print_depths(call, w);
+}
+
+static void print_answer(struct op_call *call, size_t count) {
+    const struct adding *a = adding_of(call);
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "tasks");
+    json_write_array_begin(&w);
+    for (size_t i = 0; i < count; i++)
+        print_one(call, &w, i, count <= POSITIONS_MAX);
+    json_write_array_end(&w);
+    print_text(&w, "group", op_group_name(call->engine, a->group));
+    print_warning(call, &w);
+    json_write_object_end(&w);
+}
+
+static void finish(struct op_call *call) {
+    struct adding *a = adding_of(call);
+    task_id *ids = arena_alloc(op_arena(call), (a->batch.count + 1) * sizeof(*ids));
+    bool *already = arena_alloc(op_arena(call), a->batch.count + 1);
+    for (size_t i = 0; i < a->batch.count; i++) {
+        ids[i] = a->batch.entries[i].id;
+        already[i] = a->batch.entries[i].already;
+    }
+    a->ids = ids;
+    a->already = already;
+    externals_settle(&a->batch.externals);
+    print_answer(call, a->batch.count);
+}
+
+static int replay(struct op_call *call, const char *memo) {
+    struct adding *a = adding_of(call);
+    size_t count = json_array_size(op_json(call, "tasks")), at = 0;
+    task_id *ids = arena_alloc(op_arena(call), (count + 1) * sizeof(*ids));
+    bool *already = arena_alloc(op_arena(call), count + 1);
+    char *end;
+    a->group = (uint32_t)strtoul(memo, &end, 10);
+    while (*end == ' ') {
+        task_id first = strtoull(end + 1, &end, 10);
+        size_t size = *end == '+' ? strtoull(end + 1, &end, 10) : 0;
+        bool there = *end == '!';
+        end += there;
+        for (size_t i = 0; i < size && at < count; i++, at++) {
+            ids[at] = first + i;
+            already[at] = there;
+        }
+    }
+    if (at != count)
+        return op_fail(call, -EUCLEAN, "what was stored for the idempotency key cannot be read");
+    a->ids = ids;
+    a->already = already;
+    print_answer(call, count);
+    return 0;
+}
+
+static const struct op_param params[] = {
+    { .name = "tasks",
+      .type = OP_ARRAY,
+      .place = OP_IN_BODY,
+      .required = true,
+      .min = 1,
+      .max = SUBMISSION_BATCH_MAX,
+      .text = "what to add: objects as below, all or none" },
+    { .name = "group",
+      .type = OP_TEXT,
+      .place = OP_IN_BODY,
+      .min = 1,
+      .max = 128,
+      .text = "the group they belong to; made if there is none of this name" },
+    { .name = "draft", .type = OP_BOOLEAN, .place = OP_IN_BODY, .text = "all of them are drafts" },
+    { .name = "force",
+      .type = OP_BOOLEAN,
+      .place = OP_IN_BODY,
+      .text = "lets a dependency be missing and a prefix be another project's" },
+    { .name = NULL },
+};
+
+const struct op op_task_add = {
+    .name = "task.add",
+    .method = "POST",
+    .path = "/v1/tasks",
+    .summary = "add tasks",
+    .text =
+        "A batch is added whole or not at all; an error says which one it is about (`index`). A "
+        "task whose `external_id` is there already in its project is not added again: its answer "
+        "has that one's id and `already`. `queue_position` is told for batches of up to 100 "
+        "tasks.",
+    .params = params,
+    .result = "{\"tasks\":[{\"id\":\"web-17\",\"name\":\"build\",\"result\":\"queued\","
+              "\"already\":false,\"queue_position\":3,\"state\":\"ready\"}],\"group\":\"night\","
+              "\"warning\":null}",
+    .right = OP_SUBMIT,
+    .writes = true,
+    .run = run,
+    .finish = finish,
+    .replay = replay,
+};

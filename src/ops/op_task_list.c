@@ -1,0 +1,283 @@
+/* op_task_list.c: which tasks are there?
+ *
+ * Tasks are walked by their numbers, which the core finds at once; nothing is sorted and nothing is kept
+ * between two pages. One call looks at so many tasks and no more, so that a list of a few among a million
+ * comes in several short answers instead of one that stops the daemon: then there are fewer items than
+ * asked for, and a `next`. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "core/waiting.h"
+#include "ops/print.h"
+
+#define LOOKED_MAX 20000u
+#define SORTED_MAX 5000u /* in the order of the queue: each costs a look at it */
+
+#define OPEN_STATES                                                                                \
+    (1u << TASK_DRAFT | 1u << TASK_WAITING | 1u << TASK_READY | 1u << TASK_STARTING                \
+     | 1u << TASK_RUNNING | 1u << TASK_HELD)
+#define ALL_STATES  ((1u << TASK_STATE_MAX) - (1u << TASK_DRAFT))
+#define LIVE_STATES (1u << TASK_STARTING | 1u << TASK_RUNNING)
+#define QUEUED      (1u << TASK_WAITING | 1u << TASK_READY)
+
+struct listing {
+    struct op_rows rows; /* first: op_ask_titles */
+    unsigned states;
+    sym project, kind, agent;
+    uint32_t group;
+    task_id parent;
+    bool nothing; /* a name that no task ever had */
+    char kind_of_cursor;
+    uint64_t next; /* where the next page begins; 0: there is none */
+};
+
+/* --- what is asked for ----------------------------------------------------------------------- */
+
+static int refuse_state(struct op_call *call, const char *word) {
+    struct nearest nearest = nearest_to(word);
+    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
+        nearest_offer(&nearest, task_state_name((enum task_state)s));
+    return op_fail(call, -EINVAL, "there is no state '%s'; did you mean '%s'?", op_quote(word).text,
+                   nearest.best ? nearest.best : "open");
+}
+
+static unsigned states_of(const char *word, size_t size) {
+    if (size == strlen("open") && memcmp(word, "open", size) == 0)
+        return OPEN_STATES;
+    if (size == strlen("all") && memcmp(word, "all", size) == 0)
+        return ALL_STATES;
+    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++) {
+        const char *name = task_state_name((enum task_state)s);
+        if (strlen(name) == size && memcmp(word, name, size) == 0)
+            return 1u << s;
+    }
+    return 0;
+}
+
+static int take_states(struct op_call *call, struct listing *l) {
+    const char *text = op_text(call, "state");
+    l->states = text ? 0 : OPEN_STATES;
+    while (text && *text) {
+        size_t size = strcspn(text, ",");
+        unsigned states = states_of(text, size);
+        if (states == 0)
+            return refuse_state(call, arena_strndup(op_arena(call), text, size));
+        l->states |= states;
+        text += size + (text[size] == ',');
+    }
+    return 0;
+}
+
+/* A name that is neither configured nor used by any task is a typing error. */
+static int take_name(struct op_call *call, const char *param, op_name_at at, sym *ret) {
+    const char *name = op_text(call, param);
+    if (!name)
+        return 0;
+    *ret = op_symbol(call->engine, name);
+    if (!op_knows(call->engine, at, name) && *ret == 0)
+        return op_unknown(call->engine, param, name, at, &call->err);
+    return 0;
+}
+
+static int take_filter(struct op_call *call, struct listing *l) {
+    int r = take_states(call, l);
+    if (r == 0)
+        r = take_name(call, "project", op_project_at, &l->project);
+    if (r == 0)
+        r = take_name(call, "kind", op_kind_at, &l->kind);
+    if (r == 0)
+        r = take_name(call, "agent", op_agent_at, &l->agent);
+    if (r == 0 && op_text(call, "group")) {
+        const struct engine_group *group = op_group(call, op_text(call, "group"));
+        l->group = group ? group->id : 0;
+        r = call->err.code;
+    }
+    if (r == 0 && op_text(call, "parent")) {
+        l->parent = engine_find_task(call->engine, op_text(call, "parent"), &call->err);
+        r = call->err.code;
+    }
+    l->nothing = (op_text(call, "project") && !l->project) || (op_text(call, "kind") && !l->kind)
+                 || (op_text(call, "agent") && !l->agent);
+    return r;
+}
+
+static bool fits(const struct op_call *call, const struct listing *l, const struct task_view *t) {
+    if (!((l->states >> t->state) & 1u) || (l->project && t->project != l->project)
+        || (l->kind && t->kind != l->kind) || (l->agent && t->agent != l->agent)
+        || (l->parent && t->parent != l->parent))
+        return false;
+    struct task_spec spec;
+    return !l->group
+           || (core_task_spec(engine_core(call->engine), t->id, &spec) && spec.group == l->group);
+}
+
+static void take_if_fits(struct op_call *call, struct listing *l, task_id task) {
+    struct task_view t;
+    if (core_task(engine_core(call->engine), task, &t) && fits(call, l, &t))
+        l->rows.tasks[l->rows.count++] = task;
+}
+
+/* --- by number ------------------------------------------------------------------------------- */
+
+static void walk(struct op_call *call, struct listing *l, uint64_t from, bool up) {
+    task_id last = engine_last_task(call->engine), task = from;
+    size_t limit = op_limit(call);
+    for (unsigned looked = 0; task >= 1 && task <= last; looked++) {
+        if (looked == LOOKED_MAX || l->rows.count == limit) {
+            l->next = task;
+            return;
+        }
+        take_if_fits(call, l, task);
+        task += up ? 1 : (task_id)-1;
+    }
+}
+
+/* Those that run are few, and the engine knows them. */
+static void walk_live(struct op_call *call, struct listing *l, uint64_t from, bool up) {
+    size_t limit = op_limit(call);
+    size_t count = engine_live_tasks(call->engine, NULL, 0);
+    count = count < LOOKED_MAX ? count : LOOKED_MAX;
+    task_id *live = arena_alloc(op_arena(call), (count + 1) * sizeof(*live));
+    (void)engine_live_tasks(call->engine, live, count);
+    for (size_t i = 0; i < count; i++) {
+        task_id task = live[up ? i : count - 1 - i];
+        if (up ? task < from : task > from)
+            continue;
+        if (l->rows.count == limit) {
+            l->next = task;
+            return;
+        }
+        take_if_fits(call, l, task);
+    }
+}
+
+/* --- in the order of the queue --------------------------------------------------------------- */
+
+struct place {
+    task_id task;
+    bool lacks; /* a prerequisite: whatever its place, it cannot be the next */
+    int32_t priority;
+    amount position;
+};
+
+/* Places are told without the fair shares, so two may be equal. */
+static int compare_places(const void *a, const void *b) {
+    const struct place *x = a, *y = b;
+    if (x->lacks != y->lacks)
+        return x->lacks - y->lacks;
+    if (x->position != y->position)
+        return x->position < y->position ? -1 : 1;
+    if (x->priority != y->priority)
+        return x->priority < y->priority ? -1 : 1;
+    return x->task < y->task ? -1 : x->task > y->task;
+}
+
+static void walk_queue(struct op_call *call, struct listing *l, uint64_t skip) {
+    const struct core *core = engine_core(call->engine);
+    task_id *waiting = arena_alloc(op_arena(call), SORTED_MAX * sizeof(*waiting));
+    struct place *places = arena_alloc(op_arena(call), SORTED_MAX * sizeof(*places));
+    size_t all = core_waiting(core, waiting, SORTED_MAX), count = 0, limit = op_limit(call);
+    for (size_t i = 0; i < all; i++) {
+        struct task_view t;
+        if (core_task(core, waiting[i], &t) && fits(call, l, &t))
+            places[count++] = (struct place){ .task = waiting[i],
+                                              .lacks = t.state == TASK_WAITING,
+                                              .priority = t.priority,
+                                              .position = core_queue_position(core, waiting[i]) };
+    }
+    qsort(places, count, sizeof(*places), compare_places);
+    for (size_t i = skip; i < count && l->rows.count < limit; i++)
+        l->rows.tasks[l->rows.count++] = places[i].task;
+    if (skip + l->rows.count < count)
+        l->next = skip + l->rows.count;
+}
+
+/* --- the operation --------------------------------------------------------------------------- */
+
+static int print(struct op_call *call) {
+    const struct listing *l = op_state(call, sizeof(*l), NULL);
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "items");
+    print_tasks(&w, call->engine, &l->rows);
+    op_print_next(&w, l->kind_of_cursor, l->next);
+    json_write_object_end(&w);
+    return 0;
+}
+
+static int run(struct op_call *call) {
+    struct listing *l = op_state(call, sizeof(*l), NULL);
+    const char *order = op_text(call, "order");
+    l->kind_of_cursor = order ? order[0] : 'n';
+    uint64_t from = 0;
+    bool given = false, up = l->kind_of_cursor == 'o';
+    int r = take_filter(call, l);
+    if (r == 0)
+        r = op_cursor(call, l->kind_of_cursor, &from, &given);
+    if (r < 0)
+        return r;
+    l->rows.tasks = arena_alloc(op_arena(call), op_limit(call) * sizeof(*l->rows.tasks));
+    if (!given && l->kind_of_cursor != 'q')
+        from = up ? 1 : engine_last_task(call->engine);
+    if (l->nothing)
+        return print(call);
+    if (l->kind_of_cursor == 'q') {
+        l->states &= QUEUED;
+        walk_queue(call, l, from);
+    } else if ((l->states & ~(unsigned)LIVE_STATES) == 0) {
+        walk_live(call, l, from, up);
+    } else {
+        walk(call, l, from, up);
+    }
+    return op_ask_titles(call, &l->rows, print);
+}
+
+static const char *const orders[] = { "new", "old", "queue", NULL };
+
+#define FILTER(name_, text_)                                                                       \
+    {                                                                                              \
+        .name = (name_), .type = OP_TEXT, .place = OP_IN_QUERY, .min = 1, .max = 160,              \
+        .text = (text_)                                                                            \
+    }
+
+static const struct op_param params[] = {
+    FILTER("state",
+           "states with commas, `open` (those that are not final; when not given) or `all`"),
+    FILTER("project", "only of this project"),
+    FILTER("kind", "only of this kind"),
+    FILTER("group", "only of this group"),
+    FILTER("parent", "only children of this task"),
+    FILTER("agent", "only for this agent"),
+    { .name = "order",
+      .type = OP_TEXT,
+      .place = OP_IN_QUERY,
+      .choices = orders,
+      .text = "newest first (when not given), oldest first, or as they will start" },
+    OP_PARAM_LIMIT,
+    OP_PARAM_CURSOR,
+    { .name = NULL },
+};
+
+const struct op op_task_list = {
+    .name = "task.list",
+    .method = "GET",
+    .path = "/v1/tasks",
+    .summary = "list tasks",
+    .text =
+        "One call looks at up to 20,000 tasks: a page may have fewer items than asked for, or "
+        "none, and still a `next`. In the order of the queue there are up to 5,000 of those that "
+        "wait, the first of every class among them.",
+    .params = params,
+    .result =
+        "{\"items\":[{\"id\":\"web-17\",\"project\":\"web\",\"kind\":null,\"title\":\"write the "
+        "parser\",\"state\":\"ready\",\"hold\":null,\"reason\":\"prerequisites\",\"priority\":100,"
+        "\"agent\":\"claude\",\"parent\":null,\"group\":null,\"created_at\":1760000000000,"
+        "\"changed_at\":1760000000000,\"depth\":0,\"iteration\":1,\"attempt\":0,"
+        "\"not_before\":null,\"gate\":\"lease:runs\",\"why\":\"all 8 places for runs are taken\","
+        "\"score\":100,\"run\":null}],\"next\":\"n16\"}",
+    .right = OP_READ,
+    .run = run,
+};

@@ -1,0 +1,88 @@
+/* op_task_log.c: what a run printed.
+ *
+ * The operation finds the file and where to begin; the front end sends the bytes, and goes on sending
+ * while the run lives when that is wished. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ops/print.h"
+
+static int run(struct op_call *call) {
+    task_id task = op_task(call);
+    struct task_view t;
+    if (!task || !core_task(engine_core(call->engine), task, &t))
+        return call->err.code;
+    int64_t attempt = op_number(call, "attempt", t.attempt);
+    if (attempt < 1 || attempt > t.attempt)
+        return op_fail(call, -ENOENT,
+                       attempt < 1 ? "task '%s' has not run yet"
+                                   : "task '%s' has had no such attempt",
+                       op_quote(op_text(call, "id")).text);
+    if (op_json(call, "offset") && op_json(call, "tail"))
+        return op_fail(call, -EINVAL, "'offset' and 'tail' exclude each other");
+    const char *stream = op_text(call, "stream");
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    engine_run_folder(call->engine, task, (uint32_t)attempt, &path);
+    strbuf_printf(&path, "/%s.log", stream ? stream : "out");
+    struct stat st;
+    bool there = stat(strbuf_text(&path), &st) == 0;
+    struct engine_run live;
+    bool lives = engine_live_run(call->engine, task, &live) && live.attempt == (uint32_t)attempt;
+    if (!there && !lives)
+        return op_fail(call, -ENOENT,
+                       "there is no log of attempt %" PRId64 " of task '%s' (any more)", attempt,
+                       op_quote(op_text(call, "id")).text);
+    int64_t size = there ? st.st_size : 0, tail = op_number(call, "tail", size);
+    call->log.path = strbuf_take(&path);
+    call->log.offset = (uint64_t)op_number(call, "offset", tail < size ? size - tail : 0);
+    call->log.follow = op_flag(call, "follow");
+    call->log.task = task;
+    call->log.attempt = (uint32_t)attempt;
+    return 0;
+}
+
+static const char *const streams[] = { "out", "err", "check", NULL };
+
+static const struct op_param params[] = {
+    OP_PARAM_ID,
+    { .name = "attempt",
+      .type = OP_NUMBER,
+      .place = OP_IN_QUERY,
+      .min = 1,
+      .max = UINT32_MAX,
+      .text = "which run; the last when not given" },
+    { .name = "stream",
+      .type = OP_TEXT,
+      .place = OP_IN_QUERY,
+      .choices = streams,
+      .text = "its output (when not given), its errors, or the output of its checks" },
+    { .name = "offset",
+      .type = OP_NUMBER,
+      .place = OP_IN_QUERY,
+      .text = "bytes to leave out at the beginning" },
+    { .name = "tail",
+      .type = OP_NUMBER,
+      .place = OP_IN_QUERY,
+      .text = "only so many bytes of the end" },
+    { .name = "follow",
+      .type = OP_BOOLEAN,
+      .place = OP_IN_QUERY,
+      .text = "go on until the run has ended" },
+    { .name = NULL },
+};
+
+const struct op op_task_log = {
+    .name = "task.log",
+    .method = "GET",
+    .path = "/v1/tasks/{id}/log",
+    .summary = "read what a run printed",
+    .text = "The bytes as they were printed, `application/octet-stream`. `X-Sluice-Attempt` and "
+            "`X-Sluice-Offset` say what they are; adding their number to the offset is where to go "
+            "on. The middle of a long log may be gone; a line says how many bytes were cut there.",
+    .params = params,
+    .right = OP_READ,
+    .answer = OP_ANSWER_LOG,
+    .run = run,
+};

@@ -1,0 +1,117 @@
+/* op_task_show.c: everything about one task. */
+#include <string.h>
+
+#include "ops/print.h"
+
+#define RUNS_SHOWN 10
+
+struct showing {
+    task_id task;
+    const char *title, *json, *external_id;
+    time_ms changed_at;
+    struct strbuf runs; /* printed as they came */
+};
+
+static void showing_finish(void *state) {
+    strbuf_finish(&((struct showing *)state)->runs);
+}
+
+static struct showing *showing_of(struct op_call *call) {
+    return op_state(call, sizeof(struct showing), showing_finish);
+}
+
+static void print_depends(struct op_call *call, struct json_writer *w, task_id task) {
+    const struct core *core = engine_core(call->engine);
+    size_t count = core_task_depends(core, task, NULL, 0);
+    task_id *tasks = arena_alloc(op_arena(call), (count + 1) * sizeof(*tasks));
+    (void)core_task_depends(core, task, tasks, count);
+    json_write_key(w, "depends_on");
+    json_write_array_begin(w);
+    for (size_t i = 0; i < count; i++) {
+        char id[ENGINE_ID_MAX];
+        json_write_string(w, engine_task_id(call->engine, tasks[i], id));
+    }
+    json_write_array_end(w);
+}
+
+static int print(struct op_call *call) {
+    struct showing *s = showing_of(call);
+    struct task_view t;
+    if (!core_task(engine_core(call->engine), s->task, &t))
+        return op_task(call) ? 0 : call->err.code; /* deleted while the store was asked */
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    (void)print_task_members(&w, call->engine, s->task, s->title, s->changed_at);
+    print_json(&w, "spec", s->json);
+    print_depends(call, &w, s->task);
+    json_write_key(&w, "counters");
+    json_write_object_begin(&w);
+    print_int(&w, "failures", t.failures);
+    print_int(&w, "launch_failures", t.launch_failures);
+    print_int(&w, "losses", t.losses);
+    print_int(&w, "restarts", t.restarts);
+    json_write_object_end(&w);
+    print_json(&w, "runs", strbuf_text(&s->runs));
+    print_text(&w, "external_id", s->external_id);
+    json_write_object_end(&w);
+    return 0;
+}
+
+static void take_runs(struct op_call *call, const struct store_answer *answer) {
+    struct json_writer w;
+    json_write_init(&w, &showing_of(call)->runs, false);
+    json_write_array_begin(&w);
+    for (size_t i = 0; i < answer->count; i++)
+        print_run(&w, call->engine, &answer->runs[i]);
+    json_write_array_end(&w);
+}
+
+static int ask_runs(struct op_call *call) {
+    struct store_question question = { .kind = ASK_RUNS,
+                                       .task = showing_of(call)->task,
+                                       .limit = RUNS_SHOWN };
+    return op_ask(call, &question, take_runs, print);
+}
+
+static void take_spec(struct op_call *call, const struct store_answer *answer) {
+    struct showing *s = showing_of(call);
+    if (answer->count == 0)
+        return;
+    const struct spec_row *row = &answer->specs[0];
+    struct arena *arena = op_arena(call);
+    s->title = row->title ? arena_strdup(arena, row->title) : NULL;
+    s->json = row->json ? arena_strndup(arena, row->json, row->json_size) : NULL;
+    s->changed_at = row->changed_at;
+    s->external_id = row->external_id ? arena_strdup(arena, row->external_id) : NULL;
+}
+
+static int run(struct op_call *call) {
+    struct showing *s = showing_of(call);
+    s->task = op_task(call);
+    if (!s->task)
+        return call->err.code;
+    struct store_question question = {
+        .kind = ASK_SPECS, .tasks = &s->task, .task_count = 1, .limit = 1
+    };
+    return op_ask(call, &question, take_spec, ask_runs);
+}
+
+static const struct op_param params[] = { OP_PARAM_ID, { .name = NULL } };
+
+const struct op op_task_show = {
+    .name = "task.show",
+    .method = "GET",
+    .path = "/v1/tasks/{id}",
+    .summary = "show one task",
+    .text = "The members of a list item, what was submitted (`spec`), what it depends on, its "
+            "counters and its last 10 runs.",
+    .params = params,
+    .result =
+        "{\"id\":\"web-17\",\"project\":\"web\",\"state\":\"running\","
+        "\"spec\":{\"argv\":[\"make\"]},\"depends_on\":[\"web-3\"],\"counters\":{\"failures\":0,"
+        "\"launch_failures\":0,\"losses\":0,\"restarts\":0},\"runs\":[{\"task\":\"web-17\","
+        "\"attempt\":1,\"phase\":\"working\"}],\"external_id\":null}",
+    .right = OP_READ,
+    .run = run,
+};

@@ -1,0 +1,126 @@
+/* op_task_why.c: why does this task not run?
+ *
+ * All gates in the order in which they are checked; the first that is closed is the reason. A task that
+ * waits behind others is also told how many, and when its turn may come if somebody can say. */
+#include <inttypes.h>
+
+#include "ops/forecast.h"
+#include "ops/print.h"
+
+static void print_gate(struct json_writer *w, struct op_call *call, const struct verdict *v) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    json_write_object_begin(w);
+    verdict_code(v, op_symbols(call->engine), &text);
+    print_text(w, "gate", strbuf_text(&text));
+    print_bool(w, "open", v->open);
+    strbuf_clear(&text);
+    if (!v->open)
+        verdict_sentence(v, op_symbols(call->engine), engine_names(call->engine), &text);
+    print_text(w, "reason", v->open ? NULL : strbuf_text(&text));
+    print_time(w, "opens_at", v->open ? 0 : v->opens_at);
+    json_write_object_end(w);
+}
+
+static bool waits(enum task_state state) {
+    return state == TASK_WAITING || state == TASK_READY || state == TASK_HELD;
+}
+
+/* What holds when no gate is in the way. */
+static const char *sentence_of(const struct task_view *t) {
+    switch (t->state) {
+    case TASK_DRAFT:
+        return "a draft: sling it to have it scheduled";
+    case TASK_STARTING:
+        return "its command is being started";
+    case TASK_RUNNING:
+        return t->phase == PHASE_STOPPING     ? "it runs and was told to stop"
+               : t->phase == PHASE_DRAINING   ? "its run has ended; it waits for its children"
+               : t->phase == PHASE_VALIDATING ? "its command has ended; its checks run"
+                                              : "it runs";
+    case TASK_DONE:
+        return "done";
+    case TASK_FAILED:
+        return "failed: retry it when the cause is gone";
+    case TASK_CANCELED:
+        return "canceled: retry it to have it back";
+    case TASK_INVALIDATED:
+        return "invalidated: its parent began a new iteration";
+    case TASK_WAITING:
+    case TASK_READY:
+    case TASK_HELD:
+        return "nothing is in its way: it starts with the next decision";
+    case TASK_ABSENT:
+    case TASK_STATE_MAX:
+        break;
+    }
+    return "";
+}
+
+static void print_summary(struct json_writer *w, struct op_call *call, const struct task_view *t) {
+    _cleanup_(strbuf_finish) struct strbuf code = STRBUF_INIT, text = STRBUF_INIT;
+    struct verdict first;
+    bool blocked = waits(t->state) && core_blocked(engine_core(call->engine), t->id, &first);
+    if (blocked) {
+        verdict_code(&first, op_symbols(call->engine), &code);
+        verdict_sentence(&first, op_symbols(call->engine), engine_names(call->engine), &text);
+    }
+    print_text(w, "first", blocked ? strbuf_text(&code) : NULL);
+    print_text(w, "summary", blocked ? strbuf_text(&text) : sentence_of(t));
+}
+
+static int print_why(struct op_call *call) {
+    const struct core *core = engine_core(call->engine);
+    task_id task = op_task(call);
+    struct task_view t;
+    if (!task || !core_task(core, task, &t))
+        return call->err.code;
+    struct verdict list[VERDICT_MAX];
+    size_t count = waits(t.state) ? core_explain(core, task, list) : 0;
+    amount position = core_queue_position(core, task);
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_id(&w, "id", call->engine, task);
+    print_text(&w, "state", task_state_name(t.state));
+    print_summary(&w, call, &t);
+    json_write_key(&w, "gates");
+    json_write_array_begin(&w);
+    for (size_t i = 0; i < count; i++)
+        print_gate(&w, call, &list[i]);
+    json_write_array_end(&w);
+    print_count(&w, "queue_position", position > 0 ? position : -1);
+    json_write_key(&w, "forecast");
+    forecast_print(&w, call->engine, task, position);
+    json_write_object_end(&w);
+    return 0;
+}
+
+/* A start can be foretold only of what waits. */
+static int run(struct op_call *call) {
+    task_id task = op_task(call);
+    struct task_view t;
+    if (!task || !core_task(engine_core(call->engine), task, &t))
+        return call->err.code;
+    return waits(t.state) ? op_wait_forecast(call, print_why) : print_why(call);
+}
+
+static const struct op_param params[] = { OP_PARAM_ID, { .name = NULL } };
+
+const struct op op_task_why = {
+    .name = "task.why",
+    .method = "GET",
+    .path = "/v1/tasks/{id}/why",
+    .summary = "say why a task does not run",
+    .text =
+        "`gates` has every condition in the order in which they are checked; `first` is the first "
+        "that is closed, `summary` what it means; an open gate has no `reason`. There are no "
+        "gates for a task that runs or is final.",
+    .params = params,
+    .result =
+        "{\"id\":\"web-17\",\"state\":\"ready\",\"first\":\"lease:runs\",\"summary\":\"all 8 "
+        "places for runs are taken\",\"gates\":[{\"gate\":\"lease:runs\",\"open\":false,"
+        "\"reason\":\"all 8 places for runs are taken\",\"opens_at\":null}],\"queue_position\":3,"
+        "\"forecast\":{\"starts_at\":null,\"ahead\":2,\"text\":\"after about 2 others\"}}",
+    .right = OP_READ,
+    .run = run,
+};

@@ -1,0 +1,236 @@
+/* print.c: tasks, runs and events as every answer shows them.
+ *
+ * Printed from the core as it stands, not from the rows: what is shown is what decides. Only the title and
+ * the time of the last change are the store's, so lists ask for those of their page in one question. */
+#include "ops/print.h"
+
+#include <string.h>
+
+/* --- members --------------------------------------------------------------------------------- */
+
+void print_text(struct json_writer *w, const char *key, const char *text) {
+    json_write_key(w, key);
+    json_write_string(w, text);
+}
+
+void print_int(struct json_writer *w, const char *key, int64_t value) {
+    json_write_key(w, key);
+    json_write_int(w, value);
+}
+
+void print_bool(struct json_writer *w, const char *key, bool value) {
+    json_write_key(w, key);
+    json_write_bool(w, value);
+}
+
+static void int_or_null(struct json_writer *w, const char *key, int64_t value, bool there) {
+    json_write_key(w, key);
+    if (there)
+        json_write_int(w, value);
+    else
+        json_write_null(w);
+}
+
+void print_time(struct json_writer *w, const char *key, time_ms at) {
+    int_or_null(w, key, at, at > 0 && at != TIME_NEVER);
+}
+
+void print_amount(struct json_writer *w, const char *key, amount cap) {
+    int_or_null(w, key, cap, cap != UNLIMITED);
+}
+
+void print_count(struct json_writer *w, const char *key, int64_t value) {
+    int_or_null(w, key, value, value >= 0);
+}
+
+void print_id(struct json_writer *w, const char *key, const struct engine *engine, task_id task) {
+    char id[ENGINE_ID_MAX];
+    print_text(w, key, task ? engine_task_id(engine, task, id) : NULL);
+}
+
+/* Behind a key; the writer is told that its value has been written. */
+void print_json(struct json_writer *w, const char *key, const char *json) {
+    json_write_key(w, key);
+    if (!json || !*json) {
+        json_write_null(w);
+        return;
+    }
+    strbuf_puts(w->out, json);
+    w->after_key = false;
+}
+
+/* --- tasks ----------------------------------------------------------------------------------- */
+
+static void print_gate(struct json_writer *w, const struct engine *engine, task_id task) {
+    struct verdict verdict;
+    if (!core_blocked(engine_core(engine), task, &verdict)) {
+        print_text(w, "gate", NULL);
+        print_text(w, "why", NULL);
+        return;
+    }
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    verdict_code(&verdict, op_symbols(engine), &text);
+    print_text(w, "gate", strbuf_text(&text));
+    strbuf_clear(&text);
+    verdict_sentence(&verdict, op_symbols(engine), engine_names(engine), &text);
+    print_text(w, "why", strbuf_text(&text));
+}
+
+static void print_live(struct json_writer *w, const struct engine *engine,
+                       const struct task_view *t) {
+    struct engine_run run;
+    json_write_key(w, "run");
+    if (!engine_live_run(engine, t->id, &run)) {
+        json_write_null(w);
+        return;
+    }
+    json_write_object_begin(w);
+    print_int(w, "attempt", run.attempt);
+    print_text(w, "phase", t->state == TASK_STARTING ? "starting" : run_phase_name(t->phase));
+    print_time(w, "started_at", run.started_at);
+    print_count(w, "tokens_in", run.tokens_in);
+    print_count(w, "tokens_out", run.tokens_out);
+    json_write_object_end(w);
+}
+
+bool print_task_members(struct json_writer *w, const struct engine *engine, task_id task,
+                        const char *title, time_ms changed_at) {
+    struct task_view t;
+    struct task_spec spec;
+    if (!core_task(engine_core(engine), task, &t)
+        || !core_task_spec(engine_core(engine), task, &spec))
+        return false;
+    print_id(w, "id", engine, task);
+    print_text(w, "project", op_name_of(engine, t.project));
+    print_text(w, "kind", op_name_of(engine, t.kind));
+    print_text(w, "title", title);
+    print_text(w, "state", task_state_name(t.state));
+    print_text(w, "hold", t.state == TASK_HELD ? hold_name(t.hold) : NULL);
+    print_text(w, "reason", reason_name(t.reason));
+    print_int(w, "priority", t.priority);
+    print_text(w, "agent", op_name_of(engine, t.agent));
+    print_id(w, "parent", engine, t.parent);
+    print_text(w, "group", op_group_name(engine, spec.group));
+    print_time(w, "created_at", t.created_at);
+    print_time(w, "changed_at", changed_at);
+    print_int(w, "depth", t.depth);
+    print_int(w, "iteration", t.iteration);
+    print_int(w, "attempt", t.attempt);
+    print_time(w, "not_before", t.state == TASK_HELD ? t.not_before : 0);
+    print_gate(w, engine, task);
+    print_int(w, "score", t.score);
+    print_live(w, engine, &t);
+    return true;
+}
+
+void print_tasks(struct json_writer *w, const struct engine *engine, const struct op_rows *rows) {
+    json_write_array_begin(w);
+    for (size_t i = 0; i < rows->count; i++) {
+        struct task_view view;
+        if (!core_task(engine_core(engine), rows->tasks[i], &view))
+            continue; /* deleted while the titles were asked for */
+        json_write_object_begin(w);
+        (void)print_task_members(w, engine, rows->tasks[i], rows->titles[i], rows->changed[i]);
+        json_write_object_end(w);
+    }
+    json_write_array_end(w);
+}
+
+static void take_titles(struct op_call *call, const struct store_answer *answer) {
+    struct op_rows *rows = op_state(call, sizeof(*rows), NULL);
+    for (size_t i = 0, k = 0; i < rows->count && k < answer->count; i++) {
+        if (answer->specs[k].id != rows->tasks[i])
+            continue;
+        const char *title = answer->specs[k].title;
+        rows->changed[i] = answer->specs[k++].changed_at;
+        rows->titles[i] = title ? arena_strdup(op_arena(call), title) : NULL;
+    }
+}
+
+int op_ask_titles(struct op_call *call, struct op_rows *rows, op_step then) {
+    rows->titles = arena_alloc(op_arena(call), (rows->count + 1) * sizeof(*rows->titles));
+    rows->changed = arena_alloc(op_arena(call), (rows->count + 1) * sizeof(*rows->changed));
+    if (rows->count == 0)
+        return then(call);
+    struct store_question question = {
+        .kind = ASK_SPECS, .tasks = rows->tasks, .task_count = rows->count, .limit = rows->count
+    };
+    return op_ask(call, &question, take_titles, then);
+}
+
+void print_states(struct op_call *call, const char *const *ids, const task_id *tasks, size_t count,
+                  const bool *already) {
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "tasks");
+    json_write_array_begin(&w);
+    for (size_t i = 0; i < count; i++) {
+        struct task_view view;
+        bool there = core_task(engine_core(call->engine), tasks[i], &view);
+        json_write_object_begin(&w);
+        print_text(&w, "id", ids[i]);
+        print_text(&w, "state", there ? task_state_name(view.state) : NULL);
+        print_bool(&w, "already", already && already[i]);
+        json_write_object_end(&w);
+    }
+    json_write_array_end(&w);
+    json_write_object_end(&w);
+}
+
+/* --- runs and events ------------------------------------------------------------------------- */
+
+static bool looks_like_json(const char *text) {
+    return text && (*text == '{' || *text == '[');
+}
+
+void print_run(struct json_writer *w, const struct engine *engine, const struct run_row *run) {
+    json_write_object_begin(w);
+    print_id(w, "task", engine, run->task);
+    print_int(w, "attempt", run->attempt);
+    print_int(w, "iteration", run->iteration);
+    print_text(w, "phase", run->ended ? NULL : run_phase_name(run->phase));
+    print_text(w, "agent", run->agent);
+    print_text(w, "executor", run->executor);
+    print_text(w, "host", run->host);
+    print_text(w, "folder", run->folder);
+    print_time(w, "ordered_at", run->ordered_at);
+    print_time(w, "started_at", run->started_at);
+    print_time(w, "ended_at", run->ended_at);
+    print_text(w, "outcome", run->ended ? outcome_name(run->outcome) : NULL);
+    print_text(w, "how", run->how);
+    print_count(w, "exit_code", run->ended ? run->exit_code : -1);
+    int_or_null(w, "signal", run->exit_signal, run->exit_signal > 0);
+    print_count(w, "tokens_in", run->tokens_in);
+    print_count(w, "tokens_out", run->tokens_out);
+    json_write_key(w, "cost_usd");
+    if (run->cost_micro_usd >= 0)
+        json_write_double(w, (double)run->cost_micro_usd / 1e6, 6);
+    else
+        json_write_null(w);
+    if (looks_like_json(run->applied))
+        print_json(w, "applied", run->applied);
+    else
+        print_text(w, "applied", run->applied);
+    print_text(w, "message", run->message);
+    json_write_object_end(w);
+}
+
+void print_event(struct json_writer *w, const struct engine *engine,
+                 const struct event_row *event) {
+    json_write_object_begin(w);
+    print_int(w, "seq", (int64_t)event->seq);
+    print_time(w, "at", event->at);
+    print_text(w, "kind", event->kind);
+    print_id(w, "task", engine, event->task);
+    int_or_null(w, "attempt", event->attempt, event->attempt > 0);
+    print_json(w, "data", looks_like_json(event->data) ? event->data : "{}");
+    json_write_object_end(w);
+}
+
+void op_print_event(const struct engine *engine, const struct event_row *event,
+                    struct strbuf *out) {
+    struct json_writer w;
+    json_write_init(&w, out, false);
+    print_event(&w, engine, event);
+}

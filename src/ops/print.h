@@ -1,0 +1,35 @@
+/* print.h: members, tasks, runs and events in an answer. Private to ops/. */
+#pragma once
+
+#include "ops/op_internal.h"
+
+/* Members of an object, one line each. */
+void print_text(struct json_writer *w, const char *key, const char *text); /* NULL: null */
+void print_int(struct json_writer *w, const char *key, int64_t value);
+void print_bool(struct json_writer *w, const char *key, bool value);
+void print_time(struct json_writer *w, const char *key, time_ms at);     /* 0, NEVER: null */
+void print_amount(struct json_writer *w, const char *key, amount cap);   /* UNLIMITED: null */
+void print_count(struct json_writer *w, const char *key, int64_t value); /* below 0: null */
+void print_id(struct json_writer *w, const char *key, const struct engine *engine,
+              task_id task);                                               /* 0: null */
+void print_json(struct json_writer *w, const char *key, const char *json); /* NULL: null */
+
+/* The tasks of an answer and what they are called. The state of an operation that asks for titles
+ * begins with one of these. */
+struct op_rows {
+    task_id *tasks; /* in the arena; at most STORE_ANSWER_MAX */
+    const char **titles;
+    time_ms *changed;
+    size_t count;
+};
+int op_ask_titles(struct op_call *call, struct op_rows *rows, op_step then);
+
+/* The members that lists show, without the braces. False: there is no such task. */
+bool print_task_members(struct json_writer *w, const struct engine *engine, task_id task,
+                        const char *title, time_ms changed_at);
+void print_tasks(struct json_writer *w, const struct engine *engine, const struct op_rows *rows);
+void print_run(struct json_writer *w, const struct engine *engine, const struct run_row *run);
+void print_event(struct json_writer *w, const struct engine *engine, const struct event_row *event);
+/* {"tasks":[{"id","state","already"}]}: what actions answer. `already`: one per task, or NULL. */
+void print_states(struct op_call *call, const char *const *ids, const task_id *tasks, size_t count,
+                  const bool *already);

@@ -1,0 +1,184 @@
+/* world.c: see world.h. Everything here is read from the core and the configuration as they stand. */
+#include "ops/world.h"
+
+#include <string.h>
+
+static bool is_in_force(const struct engine *engine, const char *name) {
+    return config_number(engine_config(engine), "projects.P.active", name) != 0;
+}
+
+/* --- tokens ---------------------------------------------------------------------------------- */
+
+static void add_bucket(void *ctx, const struct usage_spec *bucket) {
+    *(int64_t *)ctx += bucket->tokens;
+}
+
+static void add_project(const struct engine *engine, const struct engine_project *p, int64_t *used,
+                        int64_t *reserved) {
+    struct share_view share;
+    core_usage(engine_core(engine), p->symbol, add_bucket, used);
+    if (core_share(engine_core(engine), p->symbol, &share))
+        *reserved += share.reserved;
+}
+
+void world_tokens(const struct engine *engine, const struct engine_project *project,
+                  int64_t *ret_used, int64_t *ret_reserved) {
+    *ret_used = *ret_reserved = 0;
+    if (project) {
+        add_project(engine, project, ret_used, ret_reserved);
+        return;
+    }
+    core_usage(engine_core(engine), 0, add_bucket, ret_used);
+    for (size_t i = 0; i < engine_project_count(engine); i++)
+        add_project(engine, engine_project_at(engine, i), ret_used, ret_reserved);
+}
+
+void world_sum(const struct engine *engine, struct world_sums *ret) {
+    *ret = (struct world_sums){ 0 };
+    for (size_t i = 0; i < engine_project_count(engine); i++) {
+        struct share_view share;
+        if (!core_share(engine_core(engine), engine_project_at(engine, i)->symbol, &share))
+            continue;
+        ret->tokens += share.tokens + share.reserved;
+        if (share.open)
+            ret->weight_milli += share.weight_milli;
+    }
+}
+
+/* --- projects -------------------------------------------------------------------------------- */
+
+static void print_part(struct json_writer *w, const char *key, int64_t part, int64_t whole) {
+    json_write_key(w, key);
+    json_write_double(w, whole > 0 ? (double)part / (double)whole : 0, 4);
+}
+
+void world_print_project(struct json_writer *w, const struct engine *engine,
+                         const struct engine_project *p, const struct world_sums *sums) {
+    const struct config *config = engine_config(engine);
+    struct share_view share = { 0 };
+    (void)core_share(engine_core(engine), p->symbol, &share);
+    int64_t tokens, reserved;
+    world_tokens(engine, p, &tokens, &reserved);
+    json_write_object_begin(w);
+    print_text(w, "name", p->name);
+    print_text(w, "prefix", p->prefix);
+    print_text(w, "path", p->path);
+    json_write_key(w, "weight");
+    json_write_double(w, (double)share.weight_milli / 1000.0, 3);
+    print_amount(w, "max_running", config_number(config, "projects.P.max_running", p->name));
+    print_amount(w, "budget", config_number(config, "projects.P.budget", p->name));
+    print_bool(w, "paused", p->paused || config_number(config, "projects.P.paused", p->name) != 0);
+    print_bool(w, "active", is_in_force(engine, p->name));
+    print_int(w, "tokens", tokens);
+    print_part(w, "share", share.tokens + share.reserved, sums->tokens);
+    print_part(w, "target", share.open ? share.weight_milli : 0, sums->weight_milli);
+    print_int(w, "ready", share.ready);
+    print_int(w, "running", share.live);
+    print_int(w, "external", p->external);
+    json_write_object_end(w);
+}
+
+/* --- limiters and groups --------------------------------------------------------------------- */
+
+static const char *limiter_state(const struct limiter_view *l) {
+    if (l->closed)
+        return "closed";
+    if (l->backoff_until)
+        return "backoff";
+    if (l->probing)
+        return "probing";
+    return l->cap < l->full_cap ? "ramping" : "open";
+}
+
+void world_print_limiter(struct json_writer *w, const struct engine *engine, const char *name) {
+    struct limiter_view l = { .cap = UNLIMITED, .full_cap = UNLIMITED };
+    sym symbol = op_symbol(engine, name);
+    if (symbol)
+        (void)core_limiter(engine_core(engine), symbol, &l);
+    json_write_object_begin(w);
+    print_text(w, "name", name);
+    print_text(w, "state", limiter_state(&l));
+    print_time(w, "opens_at", l.backoff_until);
+    print_int(w, "hits", l.hits);
+    print_int(w, "used", l.used);
+    print_amount(w, "cap", l.cap);
+    json_write_object_end(w);
+}
+
+void world_print_group(struct json_writer *w, const struct engine_group *group) {
+    print_text(w, "name", group->name);
+    print_bool(w, "owned", group->owned);
+    print_bool(w, "closed", group->closed);
+    print_time(w, "created_at", group->created_at);
+    print_time(w, "closed_at", group->closed_at);
+    print_int(w, "total", group->total);
+    print_int(w, "open", group->open);
+}
+
+/* --- limits ---------------------------------------------------------------------------------- */
+
+static void print_limit(struct json_writer *w, const struct engine *engine, enum lease_kind kind,
+                        const char *name) {
+    amount used = 0, cap = UNLIMITED;
+    sym symbol = name ? op_symbol(engine, name) : 0;
+    if ((name && !symbol) || !core_lease(engine_core(engine), kind, symbol, &used, &cap)
+        || (used == 0 && cap == UNLIMITED))
+        return;
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    strbuf_puts(&key, lease_kind_name(kind));
+    if (name)
+        strbuf_printf(&key, ":%s", name);
+    json_write_object_begin(w);
+    print_text(w, "key", strbuf_text(&key));
+    print_int(w, "used", used);
+    print_amount(w, "cap", cap);
+    json_write_object_end(w);
+}
+
+static void print_named(struct json_writer *w, const struct engine *engine, enum lease_kind kind,
+                        op_name_at at) {
+    const char *name;
+    for (size_t i = 0; (name = at(engine, i)); i++)
+        print_limit(w, engine, kind, name);
+}
+
+void world_print_limits(struct json_writer *w, const struct engine *engine) {
+    json_write_array_begin(w);
+    print_limit(w, engine, LEASE_RUNS, NULL);
+    print_limit(w, engine, LEASE_ROOTS, NULL);
+    print_named(w, engine, LEASE_KIND, op_kind_at);
+    print_named(w, engine, LEASE_PROJECT, op_project_at);
+    print_named(w, engine, LEASE_REVIEW, op_project_at);
+    print_named(w, engine, LEASE_WORKSPACES, op_project_at);
+    print_named(w, engine, LEASE_AGENT, op_agent_at);
+    print_named(w, engine, LEASE_RESOURCE, op_resource_at);
+    json_write_array_end(w);
+}
+
+static void print_budget(struct json_writer *w, const struct engine *engine, const char *key,
+                         const struct engine_project *project, amount cap) {
+    int64_t used, reserved;
+    world_tokens(engine, project, &used, &reserved);
+    json_write_object_begin(w);
+    print_text(w, "key", key);
+    print_int(w, "used", used);
+    print_int(w, "reserved", reserved);
+    print_amount(w, "cap", cap);
+    json_write_object_end(w);
+}
+
+void world_print_budgets(struct json_writer *w, const struct engine *engine) {
+    const struct config *config = engine_config(engine);
+    json_write_array_begin(w);
+    print_budget(w, engine, "global", NULL, config_budget(config));
+    for (size_t i = 0; i < engine_project_count(engine); i++) {
+        const struct engine_project *p = engine_project_at(engine, i);
+        amount cap = config_number(config, "projects.P.budget", p->name);
+        if (cap == UNLIMITED)
+            continue;
+        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+        strbuf_printf(&key, "project:%s", p->name);
+        print_budget(w, engine, strbuf_text(&key), p, cap);
+    }
+    json_write_array_end(w);
+}

@@ -1,0 +1,25 @@
+/* world.h: projects, agents, limiters, groups and what they use, in an answer. Private to ops/. */
+#pragma once
+
+#include "ops/print.h"
+
+/* What all projects together have: the sums that shares are parts of. */
+struct world_sums {
+    int64_t tokens, weight_milli;
+};
+void world_sum(const struct engine *engine, struct world_sums *ret);
+
+void world_print_project(struct json_writer *w, const struct engine *engine,
+                         const struct engine_project *project, const struct world_sums *sums);
+void world_print_limiter(struct json_writer *w, const struct engine *engine, const char *name);
+void world_print_group(struct json_writer *w, const struct engine_group *group);
+
+/* Tokens reported in the window, and those reserved for live runs. project NULL: all of them, and what
+ * belongs to none. */
+void world_tokens(const struct engine *engine, const struct engine_project *project,
+                  int64_t *ret_used, int64_t *ret_reserved);
+
+/* [{"key","used","cap"}]: every limit that has a cap or is used. */
+void world_print_limits(struct json_writer *w, const struct engine *engine);
+/* [{"key","used","reserved","cap"}] */
+void world_print_budgets(struct json_writer *w, const struct engine *engine);

@@ -1,0 +1,131 @@
+/* fake_executor.c: see fake_executor.h. */
+#include "fake_executor.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+struct executor {
+    struct executor_events events;
+    struct fake_run *runs;
+    size_t count, capacity;
+};
+
+static struct executor *last;
+
+int executor_local_new(struct loop *loop, const struct executor_options *options,
+                       const struct executor_events *events, struct executor **ret,
+                       struct error *err) {
+    (void)loop, (void)options, (void)err;
+    struct executor *ex = xcalloc(1, sizeof(*ex));
+    ex->events = *events;
+    *ret = last = ex;
+    return 0;
+}
+
+struct executor *executor_free(struct executor *ex) {
+    if (!ex)
+        return NULL;
+    if (last == ex)
+        last = NULL;
+    free(ex->runs);
+    free(ex);
+    return NULL;
+}
+
+int executor_start(struct executor *ex, struct run_key run, const char *folder,
+                   const struct run_spec *spec, struct error *err) {
+    (void)spec, (void)err;
+    ex->runs = xgrow(ex->runs, &ex->capacity, ex->count + 1, sizeof(*ex->runs));
+    struct fake_run *r = &ex->runs[ex->count++];
+    *r = (struct fake_run){ .key = run, .live = true };
+    (void)snprintf(r->folder, sizeof(r->folder), "%s", folder);
+    return 0;
+}
+
+static struct fake_run *find(struct executor *ex, task_id task) {
+    for (size_t i = ex ? ex->count : 0; i-- > 0;)
+        if (ex->runs[i].key.task == task)
+            return &ex->runs[i];
+    return NULL;
+}
+
+int executor_stop(struct executor *ex, struct run_key run, enum stop_how how) {
+    struct fake_run *r = find(ex, run.task);
+    if (!r || !r->live)
+        return -ENOENT;
+    r->stopped = true;
+    r->killed = how == STOP_AT_ONCE;
+    return 0;
+}
+
+enum adopted executor_adopt(struct executor *ex, struct run_key run, const char *folder,
+                            const char *boot_id) {
+    (void)boot_id;
+    struct run_spec spec = { 0 };
+    (void)executor_start(ex, run, folder, &spec, NULL);
+    return ADOPTED_ALIVE;
+}
+
+int executor_sweep(struct executor *ex, struct executor_sweep *sweep, struct error *err) {
+    (void)ex, (void)sweep, (void)err;
+    return 0;
+}
+
+void executor_forget(struct executor *ex, const char *task) {
+    (void)ex, (void)task;
+}
+
+uint32_t executor_live(const struct executor *ex) {
+    uint32_t live = 0;
+    for (size_t i = 0; i < ex->count; i++)
+        live += ex->runs[i].live;
+    return live;
+}
+
+const char *executor_boot_id(const struct executor *ex) {
+    (void)ex;
+    return "00000000-0000-0000-0000-000000000000";
+}
+
+const char *executor_host(const struct executor *ex) {
+    (void)ex;
+    return "box";
+}
+
+size_t executor_features(const struct executor *ex, const struct executor_feature **ret) {
+    (void)ex;
+    static const struct executor_feature features[] = {
+        { "pidfd", true, NULL, NULL },
+        { "cgroup.kill", false, "processes are looked for one by one", "mount cgroup v2" },
+    };
+    *ret = features;
+    return ARRAY_SIZE(features);
+}
+
+/* --- what a test says ------------------------------------------------------------------------ */
+
+const struct fake_run *fake_run_find(task_id task) {
+    return find(last, task);
+}
+
+size_t fake_runs_started(void) {
+    return last ? last->count : 0;
+}
+
+void fake_run_starts(task_id task) {
+    struct fake_run *r = find(last, task);
+    last->events.started(last->events.ctx, r->key, 1);
+}
+
+void fake_run_ends(task_id task, int exit_code) {
+    struct fake_run *r = find(last, task);
+    struct run_end end = { .kind = RUN_END_EXIT, .code = exit_code, .durable = true };
+    if (r->stopped)
+        end.kind = RUN_END_STOPPED;
+    r->live = false;
+    last->events.ended(last->events.ctx, r->key, &end);
+}

@@ -1,0 +1,573 @@
+/* test_add.c: what may be added, what is refused, and what the answer says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fixture.h"
+
+static struct reply add(struct ops *o, const char *body) {
+    return ops_ask(o, "POST", "/v1/tasks", body, NULL);
+}
+
+/* One task with these members and nothing else. */
+static void refused_task(struct ops *o, int status, const char *members, const char *sentence) {
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+    struct ops_trace before, after;
+    strbuf_printf(&body, "{\"tasks\":[{%s}]}", members);
+    ops_trace(o, &before);
+    struct reply r = add(o, strbuf_text(&body));
+    if (r.status != status || strcmp(reply_text(&r, "error.message"), sentence) != 0)
+        fail_msg("{%s}: status %d, '%s'", members, r.status, reply_text(&r, "error.message"));
+    assert_int_equal(reply_int(&r, "error.index"), 0);
+    ops_trace(o, &after);
+    assert_memory_equal(&before, &after, sizeof(after));
+    reply_finish(&r);
+}
+
+static void f097_the_answer_says_started_or_queued_and_where(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL); /* two places */
+    _cleanup_(reply_finish) struct reply r =
+        add(&o, "{\"tasks\":[{\"argv\":[\"a\"]},{\"argv\":[\"b\"]},{\"argv\":[\"c\"]},"
+                "{\"argv\":[\"d\"]},{\"argv\":[\"e\"],\"hold\":true},"
+                "{\"argv\":[\"f\"],\"draft\":true}]}");
+    assert_int_equal(r.status, 200);
+    assert_string_equal(reply_text(&r, "tasks.0.id"), "t-1");
+    static const char *const results[] = {
+        "started", "started", "queued", "queued", "held", "draft"
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
+        char path[32];
+        (void)snprintf(path, sizeof(path), "tasks.%zu.result", i);
+        assert_string_equal(reply_text(&r, path), results[i]);
+    }
+    assert_string_equal(reply_text(&r, "tasks.0.state"), "starting");
+    assert_string_equal(reply_text(&r, "tasks.2.state"), "ready");
+    assert_true(reply_is_null(&r, "tasks.0.queue_position"));
+    assert_int_equal(reply_int(&r, "tasks.2.queue_position"), 1);
+    assert_int_equal(reply_int(&r, "tasks.3.queue_position"), 2);
+    assert_true(reply_is_null(&r, "tasks.4.queue_position"));
+    assert_true(reply_is_null(&r, "group"));
+    assert_true(reply_is_null(&r, "warning"));
+}
+
+static void f010_f115_a_batch_is_added_whole_or_not_at_all(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    struct ops_trace before, after;
+    ops_trace(&o, &before);
+    _cleanup_(reply_finish) struct reply r =
+        add(&o, "{\"group\":\"g\",\"tasks\":[{\"argv\":[\"a\"]},{\"argv\":[\"b\"]},"
+                "{\"argv\":[\"c\"],\"agent\":\"clade\"}]}");
+    assert_int_equal(r.status, 404);
+    assert_int_equal(reply_int(&r, "error.index"), 2);
+    assert_string_equal(reply_text(&r, "error.message"),
+                        "task 3: there is no agent 'clade'; did you mean 'claude'?");
+    ops_trace(&o, &after);
+    assert_memory_equal(&before, &after, sizeof(after));
+}
+
+static void f019_dependencies_are_trimmed_split_and_each_once(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    for (int i = 0; i < 3; i++)
+        (void)ops_add(&o, "");
+    task_id a = ops_add(&o, "\"depends_on\":\" t-1 , t-2,,t-1, 2 \",");
+    task_id b = ops_add(&o, "\"depends_on\":[\"t-3 \",\"t-1, t-3\"],");
+    task_id on[4];
+    assert_int_equal(core_task_depends(engine_core(o.engine), a, on, 4), 2);
+    assert_int_equal(core_task_depends(engine_core(o.engine), b, on, 4), 2);
+    refused_task(&o, 404, "\"argv\":[\"a\"],\"depends_on\":\"t-99\"",
+                 "it depends on 't-99', which is no task; force lets it wait for one");
+    refused_task(&o, 400, "\"argv\":[\"a\"],\"depends_on\":\"build\"",
+                 "it depends on 'build', which is no id and no name of this batch");
+    refused_task(&o, 400, "\"name\":\"me\",\"argv\":[\"a\"],\"depends_on\":\"me\"",
+                 "task 'me' depends on itself");
+}
+
+static void f020_a_ring_is_refused_and_printed(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    struct ops_trace before, after;
+    ops_trace(&o, &before);
+    ops_refused(&o, 400, "/v1/tasks",
+                "{\"tasks\":[{\"name\":\"x\",\"argv\":[\"x\"]},"
+                "{\"name\":\"a\",\"argv\":[\"a\"],\"depends_on\":\"b\"},"
+                "{\"name\":\"b\",\"argv\":[\"b\"],\"depends_on\":[\"x\",\"a\"]}]}",
+                "dependency cycle detected: a -> b -> a");
+    /* a child waits for its parent too */
+    ops_refused(&o, 400, "/v1/tasks",
+                "{\"tasks\":[{\"name\":\"p\",\"argv\":[\"p\"],\"depends_on\":\"c\"},"
+                "{\"name\":\"c\",\"argv\":[\"c\"],\"parent\":\"p\"}]}",
+                "dependency cycle detected: p -> c -> p");
+    ops_trace(&o, &after);
+    assert_memory_equal(&before, &after, sizeof(after));
+    ops_expect(&o, 200, "POST", "/v1/tasks",
+               "{\"tasks\":[{\"name\":\"p\",\"argv\":[\"p\"],\"depends_on\":\"c\"},"
+               "{\"name\":\"c\",\"argv\":[\"c\"],\"parent\":\"p\",\"parent_gate\":\"none\"}]}");
+}
+
+static void f020_a_ring_through_stored_tasks_is_printed_too(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    (void)ops_add(&o, "\"hold\":true,");
+    (void)ops_add(&o, "\"depends_on\":\"t-1\",");
+    (void)ops_add(&o, "\"depends_on\":\"t-2\",");
+    ops_refused(&o, 400, "/v1/tasks/depends", "{\"task\":\"t-1\",\"depends_on\":[\"t-3\"]}",
+                "dependency cycle detected: t-1 -> t-3 -> t-2 -> t-1");
+    ops_refused(&o, 400, "/v1/tasks/depends", "{\"task\":\"t-1\",\"depends_on\":[\"t-1\"]}",
+                "dependency cycle detected: t-1 -> t-1");
+}
+
+static void names_of_the_batch_win_over_ids(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    (void)ops_add(&o, "");
+    _cleanup_(reply_finish) struct reply r =
+        add(&o, "{\"tasks\":[{\"name\":\"t-1\",\"argv\":[\"a\"]},"
+                "{\"argv\":[\"b\"],\"depends_on\":\"t-1\",\"parent\":\"t-1\"}]}");
+    assert_int_equal(r.status, 200);
+    assert_string_equal(reply_text(&r, "tasks.0.name"), "t-1");
+    assert_string_equal(reply_text(&r, "tasks.0.id"), "t-2");
+    task_id on = 0;
+    assert_int_equal(core_task_depends(engine_core(o.engine), 3, &on, 1), 1);
+    assert_int_equal(on, 2);
+    ops_refused(&o, 400, "/v1/tasks",
+                "{\"tasks\":[{\"name\":\"a\",\"argv\":[\"a\"]},{\"name\":\"a\",\"argv\":[\"b\"]}]}",
+                "task 'a': two tasks of this batch are called 'a': 0 and 1");
+}
+
+static void f068_a_long_queue_comes_with_a_warning_and_depths(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, "queue: {soft: 3, hard: 6}\n");
+    ops_expect(&o, 200, "POST", "/v1/pause", "{}");
+    for (int i = 0; i < 2; i++)
+        (void)ops_add(&o, "\"kind\":\"plan\",");
+    for (int i = 0; i < 2; i++) {
+        _cleanup_(reply_finish) struct reply quiet =
+            add(&o, "{\"tasks\":[{\"argv\":[\"a\"],\"kind\":\"implement\"}]}");
+        assert_true(reply_is_null(&quiet, "warning")); /* f156: the limit itself is no excess */
+    }
+    _cleanup_(reply_finish) struct reply r = add(&o, "{\"tasks\":[{\"argv\":[\"a\"]}]}");
+    assert_int_equal(r.status, 200);
+    assert_string_equal(
+        reply_text(&r, "warning"),
+        "Queue delayed; respecting caps (5 wait, queue.soft is 3; plan 2; implement "
+        "2)");
+    assert_int_equal(reply_int(&r, "depths.plan"), 2);
+    assert_int_equal(reply_int(&r, "depths.implement"), 2);
+}
+
+static void f069_a_full_queue_defers_and_stores_nothing(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, "queue: {soft: 2, hard: 4}\n");
+    ops_expect(&o, 200, "POST", "/v1/pause", "{}");
+    for (int i = 0; i < 3; i++)
+        (void)ops_add(&o, "\"kind\":\"plan\",");
+    struct ops_trace before, after;
+    ops_trace(&o, &before);
+    _cleanup_(reply_finish) struct reply r = /* one fits, two do not */
+        add(&o, "{\"tasks\":[{\"argv\":[\"a\"]},{\"argv\":[\"b\"]}]}");
+    assert_int_equal(r.status, 429);
+    assert_string_equal(reply_text(&r, "error.code"), "deferred");
+    assert_string_equal(
+        reply_text(&r, "error.message"),
+        "deferred: 3 tasks wait already, and the queue takes 4 (queue.hard); nothing "
+        "was stored");
+    assert_int_equal(reply_int(&r, "depths.plan"), 3);
+    ops_trace(&o, &after);
+    assert_memory_equal(&before, &after, sizeof(after));
+    /* what does not wait is no burden */
+    ops_expect(&o, 200, "POST", "/v1/tasks",
+               "{\"tasks\":[{\"argv\":[\"a\"],\"draft\":true},{\"argv\":[\"b\"],\"hold\":true},"
+               "{\"argv\":[\"c\"]}]}");
+    ops_expect(&o, 429, "POST", "/v1/tasks", "{\"tasks\":[{\"argv\":[\"c\"]}]}");
+}
+
+static void f099_a_prefix_of_another_project_is_refused_unless_forced(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    refused_task(&o, 403, "\"argv\":[\"a\"],\"project\":\"web\",\"external_id\":\"api-7\"",
+                 "external id 'api-7' has the prefix of project 'api', but the task is for 'web'; "
+                 "force overrides");
+    task_id parent = ops_add(&o, "\"project\":\"api\",");
+    assert_int_equal(parent, 1);
+    refused_task(&o, 403, "\"argv\":[\"a\"],\"project\":\"web\",\"parent\":\"api-1\"",
+                 "parent 'api-1' is in another project than 'web'; force overrides");
+    ops_expect(&o, 200, "POST", "/v1/tasks",
+               "{\"force\":true,\"tasks\":[{\"argv\":[\"a\"],\"project\":\"web\","
+               "\"external_id\":\"api-7\",\"parent\":\"api-1\"}]}");
+    ops_expect(&o, 200, "POST", "/v1/tasks",
+               "{\"tasks\":[{\"argv\":[\"a\"],\"project\":\"web\",\"external_id\":\"web-7\"},"
+               "{\"argv\":[\"a\"],\"project\":\"web\",\"external_id\":\"elsewhere-7\"}]}");
+}
+
+static void f100_an_external_id_is_scheduled_once(void **state) {
+    (void)state;
+    for (int store = OPS_MEMORY; store <= OPS_SQLITE; store++) {
+        _cleanup_(ops_close) struct ops o = { 0 };
+        ops_open(&o, (enum ops_store)store, NULL);
+        static const char body[] =
+            "{\"tasks\":[{\"argv\":[\"a\"],\"external_id\":\"card 7\",\"name\":\"a\"},"
+            "{\"argv\":[\"b\"],\"depends_on\":\"a\"}]}";
+        _cleanup_(reply_finish) struct reply a = add(&o, body), b = add(&o, body);
+        assert_false(reply_bool(&a, "tasks.0.already"));
+        assert_true(reply_bool(&b, "tasks.0.already"));
+        assert_string_equal(reply_text(&b, "tasks.0.result"), "already");
+        assert_string_equal(reply_text(&b, "tasks.0.id"), "t-1");
+        assert_string_equal(reply_text(&b, "tasks.1.id"), "t-3");
+        task_id on = 0; /* the second depends on the task that was there */
+        assert_int_equal(core_task_depends(engine_core(o.engine), 3, &on, 1), 1);
+        assert_int_equal(on, 1);
+        /* another project, another task */
+        _cleanup_(reply_finish) struct reply c = add(
+            &o, "{\"tasks\":[{\"argv\":[\"a\"],\"external_id\":\"card 7\",\"project\":\"web\"}]}");
+        assert_false(reply_bool(&c, "tasks.0.already"));
+    }
+}
+
+static void f100_also_twice_in_one_batch_and_in_one_turn(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    static const char body[] = "{\"tasks\":[{\"argv\":[\"a\"],\"external_id\":\"x\"},"
+                               "{\"argv\":[\"b\"],\"external_id\":\"x\"}]}";
+    struct reply a, b;
+    ops_begin(&o, "/v1/tasks", body, NULL, &a);
+    ops_begin(&o, "/v1/tasks", body, NULL, &b);
+    ops_turn(&o);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(b.status, 200);
+    assert_false(reply_bool(&a, "tasks.0.already"));
+    assert_true(reply_bool(&a, "tasks.1.already"));
+    assert_true(reply_bool(&b, "tasks.0.already"));
+    assert_true(reply_bool(&b, "tasks.1.already"));
+    assert_string_equal(reply_text(&b, "tasks.1.id"), "t-1");
+    assert_int_equal(engine_last_task(o.engine), 1);
+    reply_finish(&a);
+    reply_finish(&b);
+}
+
+static void a_refused_batch_leaves_no_external_id_behind(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    struct reply a, b;
+    ops_begin(
+        &o, "/v1/tasks",
+        "{\"tasks\":[{\"argv\":[\"a\"],\"external_id\":\"x\"},{\"argv\":[\"b\"],\"kind\":\"k\"}]}",
+        NULL, &a);
+    ops_begin(&o, "/v1/tasks", "{\"tasks\":[{\"argv\":[\"a\"],\"external_id\":\"x\"}]}", NULL, &b);
+    ops_turn(&o);
+    assert_int_equal(a.status, 404);
+    assert_int_equal(b.status, 200);
+    assert_false(reply_bool(&b, "tasks.0.already"));
+    reply_finish(&a);
+    reply_finish(&b);
+}
+
+static void f116_what_was_written_is_kept_word_for_word(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    ops_expect(&o, 200, "POST", "/v1/tasks",
+               "{\"tasks\" : [ {\"argv\":[\"sh\", \"-c\", \"echo  \\\"hi\\\" \\u00e4\"],\n"
+               "  \"timeout_s\": 0.1, \"meta\": {\"z\": 1.10, \"a\": [null, {\"deep\": 1e2}]},\n"
+               "\"env\":{\"A\":\"b\"}} ], \"draft\": true}");
+    ops_restart(&o);
+    _cleanup_(reply_finish) struct reply r = ops_ask(&o, "GET", "/v1/tasks/1", NULL, NULL);
+    assert_non_null(strstr(r.text,
+                           "\"spec\":{\"argv\":[\"sh\",\"-c\",\"echo  \\\"hi\\\" \\u00e4\"],"
+                           "\"timeout_s\":0.1,\"meta\":{\"z\":1.10,\"a\":[null,{\"deep\":1e2}]},"
+                           "\"env\":{\"A\":\"b\"}},"));
+}
+
+static void names_must_be_known_and_the_near_one_is_offered(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    static const struct {
+        const char *members, *sentence;
+    } rows[] = {
+        { "\"project\":\"wbe\"", "there is no project 'wbe'; did you mean 'web'?" },
+        { "\"project\":\"zebra\"", "there is no project 'zebra'; 'sluice project add' makes it" },
+        { "\"kind\":\"plna\"", "there is no kind 'plna'; did you mean 'plan'?" },
+        { "\"agent\":\"clod\"",
+          "there is no agent 'clod'; 'sluice config set agents.A.command=PROGRAM' makes it" },
+        { "\"limiter\":\"antropic\"", "there is no limiter 'antropic'; did you mean 'anthropic'?" },
+        { "\"resources\":[\"gpu\",\"licence\"]",
+          "there is no resource 'licence'; did you mean 'license'?" },
+        { "\"parent\":\"t-9\"", "parent 't-9': there is no task 't-9'" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(strbuf_finish) struct strbuf members = STRBUF_INIT;
+        strbuf_printf(&members, "\"argv\":[\"a\"],%s", rows[i].members);
+        refused_task(&o, 404, strbuf_text(&members), rows[i].sentence);
+    }
+}
+
+static void a_missing_dependency_may_be_forced(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    _cleanup_(reply_finish) struct reply r =
+        add(&o, "{\"force\":true,\"tasks\":[{\"argv\":[\"a\"],\"depends_on\":\"t-40\"}]}");
+    assert_int_equal(r.status, 200);
+    assert_string_equal(reply_text(&r, "tasks.0.state"), "waiting");
+    _cleanup_(reply_finish) struct reply why = ops_ask(&o, "GET", "/v1/tasks/1/why", NULL, NULL);
+    assert_string_equal(reply_text(&why, "first"), "dependency");
+}
+
+static void what_a_task_may_say_is_checked(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    static const struct {
+        const char *members, *sentence;
+    } rows[] = {
+        { "", "a task needs an 'argv', or a 'prompt' for its agent" },
+        { "\"argv\":null", "a task needs an 'argv', or a 'prompt' for its agent" },
+        { "\"argv\":[\"a\"],\"prompt\":\"b\"", "a task has a 'prompt' or an 'argv', not both" },
+        { "\"prompt\":\"b\"", "a 'prompt' needs an 'agent' that is told it" },
+        { "\"prompt\":\"\",\"agent\":\"claude\"", "'prompt' is empty" },
+        { "\"prompt\":\"b\",\"agent\":\"mute\"", "agent 'mute' has no command to be told a prompt: "
+                                                 "set agents.mute.command, or give an 'argv'" },
+        { "\"argv\":[]", "'argv' must be a list of words, the program first" },
+        { "\"argv\":\"ls\"", "'argv' must be a list of words, the program first" },
+        { "\"argv\":[\"\"]", "'argv' names no program: its first word is empty" },
+        { "\"argv\":[\"a\",7]", "word 2 of 'argv' is no text" },
+        { "\"argv\":[\"a\"],\"depend_on\":\"b\"",
+          "a task has no 'depend_on'; did you mean 'depends_on'?" },
+        { "\"argv\":[\"a\"],\"colour\":\"b\"",
+          "a task has no 'colour'; what it may have is in docs/api.md" },
+        { "\"argv\":[\"a\"],\"priority\":\"high\"", "'priority' must be a whole number" },
+        { "\"argv\":[\"a\"],\"priority\":1.5", "'priority' must be a whole number" },
+        { "\"argv\":[\"a\"],\"priority\":1000001", "'priority' must be from -1000000 to 1000000" },
+        { "\"argv\":[\"a\"],\"timeout_s\":0", "'timeout_s' must be from 0.1 to 315360000 seconds" },
+        { "\"argv\":[\"a\"],\"timeout_s\":\"60\"", "'timeout_s' must be a number of seconds" },
+        { "\"argv\":[\"a\"],\"draft\":1", "'draft' must be true or false" },
+        { "\"argv\":[\"a\"],\"draft\":true,\"hold\":true",
+          "a draft is not scheduled: leave out 'hold' and 'not_before'" },
+        { "\"argv\":[\"a\"],\"until\":\"soon\"",
+          "'until' must be one of exit, done, validate, external" },
+        { "\"argv\":[\"a\"],\"until\":\"validate\"", "'until' is validate: that needs 'checks'" },
+        { "\"argv\":[\"a\"],\"checks\":[{\"argv\":[\"a\"],\"time\":1}]",
+          "unknown member 'time' of a check; it has 'argv' and 'timeout_s'" },
+        { "\"argv\":[\"a\"],\"checks\":[{}]",
+          "'checks' must be a list of words, the program first" },
+        { "\"argv\":[\"a\"],\"checks\":[7]",
+          "an entry of 'checks' must be a command: a list of words, or an object with 'argv' and "
+          "'timeout_s'" },
+        { "\"argv\":[\"a\"],\"env\":{\"1A\":\"b\"}",
+          "'1A' is no name of a variable: letters, digits and _" },
+        { "\"argv\":[\"a\"],\"env\":{\"SLUICE_TASK\":\"b\"}",
+          "'SLUICE_TASK': names that begin with SLUICE_ are set for the run" },
+        { "\"argv\":[\"a\"],\"env\":{\"A\":7}", "variable 'A' must be a text" },
+        { "\"argv\":[\"a\"],\"cwd\":\"src\"",
+          "'cwd' must be an absolute path of at most 4096 bytes" },
+        { "\"argv\":[\"a\"],\"title\":\"a\\nb\"", "'title' has a control character in it" },
+        { "\"argv\":[\"a\"],\"name\":\" a\"",
+          "'name' must have 1 to 128 bytes, no control characters, no blank at the ends" },
+        { "\"argv\":[\"a\"],\"stop_signal\":\"KILL\"", "'stop_signal' must be one of TERM, INT" },
+        { "\"argv\":[\"a\"],\"meta\":[]", "'meta' must be an object" },
+        { "\"argv\":[\"a\"],\"depends_on\":[7]", "entry 1 of 'depends_on' is no text" },
+        { "\"argv\":[\"a\"],\"resources\":{}",
+          "'resources' must be a list of texts, or one text with commas" },
+        { "\"argv\":[\"a\"],\"nice\":20", "'nice' must be from 0 to 19" },
+        { "\"argv\":[\"a\"],\"iteration\":0", "'iteration' must be from 1 to 1000000" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        refused_task(&o, 400, rows[i].members, rows[i].sentence);
+    ops_refused(&o, 400, "/v1/tasks", "{\"tasks\":[7]}", "a task must be an object");
+}
+
+/* --- limits ---------------------------------------------------------------------------------- */
+
+/* before, `unit` so often, after: refused when `most` is exceeded by one, taken otherwise. */
+static void check_limit(struct ops *o, const char *before, const char *unit, size_t most,
+                        const char *after, const char *sentence) {
+    for (size_t more = 0; more < 2; more++) {
+        _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+        strbuf_puts(&body, before);
+        strbuf_repeat(&body, unit, most + more);
+        strbuf_puts(&body, after);
+        struct reply r = add(o, strbuf_text(&body));
+        if (more == 0 && r.status != 200)
+            fail_msg("%zu of '%s' are refused: %s", most, unit, r.text);
+        if (more == 1
+            && (r.status != 400 || strcmp(reply_text(&r, "error.message"), sentence) != 0))
+            fail_msg("%zu of '%s': %s", most + 1, unit, r.text);
+        reply_finish(&r);
+    }
+}
+
+static void what_is_too_large_is_refused(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    ops_expect(&o, 200, "POST", "/v1/pause", "{}");
+    check_limit(&o, "{\"tasks\":[{\"argv\":[\"a\"", ",\"b\"", 127, "]}]}",
+                "'argv' has 129 words; the most are 128");
+    check_limit(&o, "{\"tasks\":[{\"argv\":[\"", "x", 65536 - 13, "\"]}]}",
+                "the task has 65537 bytes; the most are 65536");
+    check_limit(&o, "{\"tasks\":[{\"argv\":[\"a\"],\"env\":{\"A\":\"", "x", 32768 - 3, "\"}}]}",
+                "'env' has 32769 bytes; the most are 32768");
+    check_limit(&o, "{\"tasks\":[{\"argv\":[\"a\"],\"title\":\"", "x", 500, "\"}]}",
+                "'title' has 501 bytes; the most are 500");
+    check_limit(&o, "{\"tasks\":[{\"argv\":[\"a\"],\"checks\":[[\"a\"]", ",[\"a\"]", 31, "]}]}",
+                "'checks' has 33 commands; the most are 32");
+    check_limit(&o, "{\"tasks\":[{\"argv\":[\"a\"]}", ",{\"argv\":[\"a\"]}", 9999, "]}",
+                "parameter 'tasks' must be from 1 to 10000 entries");
+}
+
+static void a_task_has_at_most_256_dependencies(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    ops_expect(&o, 200, "POST", "/v1/pause", "{}");
+    for (int count = 256; count <= 257; count++) {
+        _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT, on = STRBUF_INIT;
+        strbuf_puts(&body, "{\"tasks\":[");
+        for (int i = 0; i < count; i++) {
+            strbuf_printf(&body, "{\"name\":\"n%d\",\"argv\":[\"a\"]},", i);
+            strbuf_printf(&on, "n%d,", i);
+        }
+        strbuf_printf(&body, "{\"argv\":[\"a\"],\"depends_on\":\"%s\"}]}", strbuf_text(&on));
+        _cleanup_(reply_finish) struct reply r = add(&o, strbuf_text(&body));
+        assert_int_equal(r.status, count == 256 ? 200 : 400);
+        if (r.status == 400)
+            assert_string_equal(reply_text(&r, "error.message"),
+                                "task 258: 'depends_on' has more than 256 entries");
+    }
+}
+
+/* --- what becomes of it ---------------------------------------------------------------------- */
+
+static void members_reach_the_scheduler(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    ops_expect(&o, 200, "POST", "/v1/pause", "{}");
+    task_id parent = ops_add(&o, "\"project\":\"web\",");
+    task_id task =
+        ops_add(&o, "\"project\":\"web\",\"kind\":\"plan\",\"agent\":\"claude\",\"priority\":7,"
+                    "\"parent\":\"web-1\",\"parent_gate\":\"none\",\"until\":\"done\","
+                    "\"retries\":2,\"review\":true,\"parallelizable\":false,\"serial\":\"p\","
+                    "\"workspace\":\"w\",\"resources\":\"gpu, license\",\"iteration\":3,"
+                    "\"limiter\":\"anthropic\",");
+    struct task_spec spec;
+    struct task_view view;
+    assert_true(core_task_spec(engine_core(o.engine), task, &spec));
+    assert_true(core_task(engine_core(o.engine), task, &view));
+    assert_int_equal(spec.priority, 7);
+    assert_int_equal(spec.parent, parent);
+    assert_int_equal(spec.parent_gate, PARENT_NONE);
+    assert_int_equal(spec.until, UNTIL_DONE);
+    assert_int_equal(spec.retry_max, 2);
+    assert_int_equal(spec.iteration, 3);
+    assert_true(spec.review && !spec.parallelizable);
+    sym resources[4];
+    assert_int_equal(core_task_resources(engine_core(o.engine), task, resources, 4), 2);
+    _cleanup_(reply_finish) struct reply r = ops_ask(&o, "GET", "/v1/tasks/web-2", NULL, NULL);
+    assert_string_equal(reply_text(&r, "agent"), "claude");
+    assert_string_equal(reply_text(&r, "kind"), "plan");
+    assert_string_equal(reply_text(&r, "parent"), "web-1");
+}
+
+static void a_task_without_a_title_is_called_after_what_it_does(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    ops_expect(&o, 200, "POST", "/v1/tasks",
+               "{\"tasks\":[{\"argv\":[\"make\",\"-j2\",\"all\"]},"
+               "{\"prompt\":\"  fix the parser\\nand more\",\"agent\":\"claude\"},"
+               "{\"argv\":[\"a\"],\"title\":\"mine\"}]}");
+    _cleanup_(reply_finish) struct reply r = ops_ask(&o, "GET", "/v1/tasks?order=old", NULL, NULL);
+    assert_string_equal(reply_text(&r, "items.0.title"), "make -j2 all");
+    assert_string_equal(reply_text(&r, "items.1.title"), "fix the parser");
+    assert_string_equal(reply_text(&r, "items.2.title"), "mine");
+}
+
+static void a_time_in_the_future_holds_a_task_until_then(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    int64_t later = engine_now(o.engine) + 60000;
+    char members[64];
+    (void)snprintf(members, sizeof(members), "\"not_before\":%" PRId64 ",", later);
+    (void)ops_add(&o, members);
+    (void)ops_add(&o, "\"not_before\":1000,");
+    _cleanup_(reply_finish) struct reply a = ops_ask(&o, "GET", "/v1/tasks/1", NULL, NULL);
+    _cleanup_(reply_finish) struct reply b = ops_ask(&o, "GET", "/v1/tasks/2", NULL, NULL);
+    assert_string_equal(reply_text(&a, "state"), "held");
+    assert_int_equal(reply_int(&a, "not_before"), later);
+    assert_string_equal(reply_text(&b, "state"), "starting");
+}
+
+static void the_default_project_is_made_by_its_first_task(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    ops_expect(&o, 404, "GET", "/v1/projects/default", NULL);
+    (void)ops_add(&o, "");
+    ops_expect(&o, 200, "GET", "/v1/projects/default", NULL);
+    ops_restart(&o);
+    ops_expect(&o, 200, "GET", "/v1/projects/default", NULL);
+}
+
+static void a_batch_may_be_a_group(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    _cleanup_(reply_finish) struct reply r =
+        add(&o, "{\"group\":\"night\",\"tasks\":[{\"argv\":[\"a\"]},{\"argv\":[\"b\"]}]}");
+    assert_string_equal(reply_text(&r, "group"), "night");
+    _cleanup_(reply_finish) struct reply g = ops_ask(&o, "GET", "/v1/groups/night", NULL, NULL);
+    assert_int_equal(reply_int(&g, "total"), 2);
+    assert_int_equal(reply_count(&g, "tasks"), 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(f097_the_answer_says_started_or_queued_and_where),
+        cmocka_unit_test(f010_f115_a_batch_is_added_whole_or_not_at_all),
+        cmocka_unit_test(f019_dependencies_are_trimmed_split_and_each_once),
+        cmocka_unit_test(f020_a_ring_is_refused_and_printed),
+        cmocka_unit_test(f020_a_ring_through_stored_tasks_is_printed_too),
+        cmocka_unit_test(names_of_the_batch_win_over_ids),
+        cmocka_unit_test(f068_a_long_queue_comes_with_a_warning_and_depths),
+        cmocka_unit_test(f069_a_full_queue_defers_and_stores_nothing),
+        cmocka_unit_test(f099_a_prefix_of_another_project_is_refused_unless_forced),
+        cmocka_unit_test(f100_an_external_id_is_scheduled_once),
+        cmocka_unit_test(f100_also_twice_in_one_batch_and_in_one_turn),
+        cmocka_unit_test(a_refused_batch_leaves_no_external_id_behind),
+        cmocka_unit_test(f116_what_was_written_is_kept_word_for_word),
+        cmocka_unit_test(names_must_be_known_and_the_near_one_is_offered),
+        cmocka_unit_test(a_missing_dependency_may_be_forced),
+        cmocka_unit_test(what_a_task_may_say_is_checked),
+        cmocka_unit_test(what_is_too_large_is_refused),
+        cmocka_unit_test(a_task_has_at_most_256_dependencies),
+        cmocka_unit_test(members_reach_the_scheduler),
+        cmocka_unit_test(a_task_without_a_title_is_called_after_what_it_does),
+        cmocka_unit_test(a_time_in_the_future_holds_a_task_until_then),
+        cmocka_unit_test(the_default_project_is_made_by_its_first_task),
+        cmocka_unit_test(a_batch_may_be_a_group),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,450 @@
+/* test_looking.c: what lists, single things and the overview show. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fake_executor.h"
+#include "fixture.h"
+#include "os/files.h"
+
+static struct reply get(struct ops *o, const char *path) {
+    struct reply r = ops_ask(o, "GET", path, NULL, NULL);
+    if (r.status != 200)
+        fail_msg("GET %s: %s", path, r.text);
+    return r;
+}
+
+/* "t-1 t-2": the ids of a page. */
+static const char *ids(struct ops *o, const char *path) {
+    static char text[1024];
+    _cleanup_(reply_finish) struct reply r = get(o, path);
+    size_t i;
+    json_t *item;
+    text[0] = '\0';
+    json_array_foreach(reply_at(&r, "items"), i, item) {
+        size_t length = strlen(text);
+        (void)snprintf(text + length, sizeof(text) - length, "%s%s", i ? " " : "",
+                       json_string_value(json_object_get(item, "id")));
+    }
+    return text;
+}
+
+static void begin(struct ops *o) {
+    ops_open(o, OPS_MEMORY, NULL);
+    (void)ops_add(o, "\"project\":\"web\",\"kind\":\"plan\","); /* 1 and 2 start */
+    (void)ops_add(o, "\"project\":\"web\",");
+    (void)ops_add(o, "\"project\":\"api\",\"agent\":\"claude\",");
+    (void)ops_add(o, "\"project\":\"api\",\"parent\":\"3\",");
+    (void)ops_add(o, "\"draft\":true,");
+    (void)ops_add(o, "\"hold\":true,");
+    (void)ops_add(o, "\"priority\":1,");
+    ops_expect(o, 200, "POST", "/v1/tasks/cancel", "{\"tasks\":[\"6\"]}");
+}
+
+static void a_list_shows_what_is_open_newest_first(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin(&o);
+    assert_string_equal(ids(&o, "/v1/tasks"), "t-7 t-5 api-4 api-3 web-2 web-1");
+    assert_string_equal(ids(&o, "/v1/tasks?order=old"), "web-1 web-2 api-3 api-4 t-5 t-7");
+    assert_string_equal(ids(&o, "/v1/tasks?order=queue"), "t-7 api-3 api-4");
+    assert_string_equal(ids(&o, "/v1/tasks?state=all&order=old"),
+                        "web-1 web-2 api-3 api-4 t-5 t-6 t-7");
+}
+
+static void a_list_is_filtered(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin(&o);
+    assert_string_equal(ids(&o, "/v1/tasks?state=canceled"), "t-6");
+    assert_string_equal(ids(&o, "/v1/tasks?state=draft,canceled"), "t-6 t-5");
+    assert_string_equal(ids(&o, "/v1/tasks?state=starting,running"), "web-2 web-1");
+    assert_string_equal(ids(&o, "/v1/tasks?state=starting&order=old"), "web-1 web-2");
+    assert_string_equal(ids(&o, "/v1/tasks?project=api"), "api-4 api-3");
+    assert_string_equal(ids(&o, "/v1/tasks?kind=plan"), "web-1");
+    assert_string_equal(ids(&o, "/v1/tasks?kind=implement"), "");
+    assert_string_equal(ids(&o, "/v1/tasks?agent=claude"), "api-3");
+    assert_string_equal(ids(&o, "/v1/tasks?parent=api-3"), "api-4");
+    ops_refused(&o, 400, "/v1/tasks?state=runing", NULL,
+                "there is no state 'runing'; did you mean 'running'?");
+    ops_refused(&o, 404, "/v1/tasks?project=wbe", NULL,
+                "there is no project 'wbe'; did you mean 'web'?");
+    ops_refused(&o, 404, "/v1/tasks?group=g", NULL, "there is no group 'g'");
+    ops_refused(&o, 404, "/v1/tasks?parent=99", NULL, "there is no task '99'");
+}
+
+static void pages_follow_each_other_without_a_gap(void **state) {
+    (void)state;
+    static const char *const lists[] = { "/v1/tasks?state=all&order=new",
+                                         "/v1/tasks?state=all&order=old", "/v1/tasks?order=queue",
+                                         "/v1/tasks?state=starting,running" };
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    for (int i = 0; i < 23; i++)
+        (void)ops_add(&o, "");
+    static const size_t wanted[] = { 23, 23, 21, 2 };
+    for (size_t list = 0; list < ARRAY_SIZE(lists); list++) {
+        bool seen[24] = { false };
+        size_t count = 0, pages = 0;
+        char cursor[64] = "";
+        do {
+            char path[160];
+            (void)snprintf(path, sizeof(path), "%s&limit=%d%s%s", lists[list], list == 3 ? 1 : 5,
+                           *cursor ? "&cursor=" : "", cursor);
+            struct reply r = get(&o, path);
+            for (size_t i = 0; i < reply_count(&r, "items"); i++, count++) {
+                char at[32];
+                (void)snprintf(at, sizeof(at), "items.%zu.id", i);
+                unsigned long number = strtoul(reply_text(&r, at) + 2, NULL, 10);
+                assert_true(number >= 1 && number <= 23 && !seen[number]);
+                seen[number] = true;
+            }
+            cursor[0] = '\0';
+            if (!reply_is_null(&r, "next"))
+                (void)snprintf(cursor, sizeof(cursor), "%s", reply_text(&r, "next"));
+            reply_finish(&r);
+        } while (*cursor && ++pages < 50);
+        assert_int_equal(count, wanted[list]);
+    }
+    ops_refused(&o, 400, "/v1/tasks?cursor=x7", NULL,
+                "'x7' is no cursor of this list: take `next` of its answer");
+    ops_refused(&o, 400, "/v1/tasks?order=old&cursor=n7", NULL,
+                "'n7' is no cursor of this list: take `next` of its answer");
+}
+
+/* A call may look at so many tasks; then there is a page with nothing on it and a way on. */
+static void a_list_of_a_few_among_many_comes_in_short_steps(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    ops_expect(&o, 200, "POST", "/v1/pause", "{}");
+    (void)ops_add(&o, "\"hold\":true,");
+    for (int batch = 0; batch < 3; batch++) {
+        _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+        strbuf_puts(&body, "{\"tasks\":[{\"argv\":[\"a\"]}");
+        strbuf_repeat(&body, ",{\"argv\":[\"a\"]}", 9999);
+        strbuf_puts(&body, "]}");
+        ops_expect(&o, 200, "POST", "/v1/tasks", strbuf_text(&body));
+    }
+    _cleanup_(reply_finish) struct reply a = get(&o, "/v1/tasks?state=held");
+    assert_int_equal(reply_count(&a, "items"), 0);
+    assert_string_equal(reply_text(&a, "next"), "n10001");
+    assert_string_equal(ids(&o, "/v1/tasks?state=held&cursor=n10001"), "t-1");
+    _cleanup_(reply_finish) struct reply s = get(&o, "/v1/status");
+    assert_true(reply_bool(&s, "partial"));
+    assert_string_equal(reply_text(&s, "waiting_by_gate.0.gate"), "paused");
+    assert_int_equal(reply_int(&s, "waiting_by_gate.0.count"), 10000);
+}
+
+static void a_list_item_says_why_it_waits(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin(&o);
+    _cleanup_(reply_finish) struct reply r = get(&o, "/v1/tasks?order=queue");
+    assert_string_equal(reply_text(&r, "items.0.state"), "ready");
+    assert_string_equal(reply_text(&r, "items.0.gate"), "lease:runs");
+    assert_true(strlen(reply_text(&r, "items.0.why")) > 0);
+    assert_int_equal(reply_int(&r, "items.0.priority"), 1);
+    assert_true(reply_is_null(&r, "items.0.run"));
+    assert_string_equal(reply_text(&r, "items.2.gate"), "parent");
+    _cleanup_(reply_finish) struct reply live = get(&o, "/v1/tasks?state=starting");
+    assert_true(reply_is_null(&live, "items.0.gate"));
+    assert_int_equal(reply_int(&live, "items.0.run.attempt"), 1);
+    assert_string_equal(reply_text(&live, "items.0.run.phase"), "starting");
+}
+
+static void why_lists_every_gate_and_names_the_first(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin(&o);
+    _cleanup_(reply_finish) struct reply r = get(&o, "/v1/tasks/api-3/why");
+    assert_string_equal(reply_text(&r, "id"), "api-3");
+    assert_string_equal(reply_text(&r, "first"), "lease:runs");
+    assert_true(reply_count(&r, "gates") > 10);
+    assert_string_equal(reply_text(&r, "gates.0.gate"), "paused");
+    assert_true(reply_bool(&r, "gates.0.open"));
+    assert_int_equal(reply_int(&r, "queue_position"), 2);
+    assert_int_equal(reply_int(&r, "forecast.ahead"), 1);
+    assert_string_equal(reply_text(&r, "forecast.text"),
+                        "if runs take as long as they usually do and succeed");
+    assert_true(reply_int(&r, "forecast.starts_at") >= engine_now(o.engine));
+    _cleanup_(reply_finish) struct reply draft = get(&o, "/v1/tasks/5/why");
+    assert_true(reply_is_null(&draft, "first"));
+    assert_string_equal(reply_text(&draft, "summary"), "a draft: sling it to have it scheduled");
+    assert_int_equal(reply_count(&draft, "gates"), 0);
+    assert_true(reply_is_null(&draft, "forecast"));
+    _cleanup_(reply_finish) struct reply live = get(&o, "/v1/tasks/1/why");
+    assert_string_equal(reply_text(&live, "summary"), "its command is being started");
+}
+
+static void a_task_is_shown_with_its_runs(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    task_id task = ops_add(&o, "\"external_id\":\"card 1\",\"retries\":5,");
+    for (int run = 0; run < 3; run++) {
+        if (run > 0) {
+            ops_expect(&o, 200, "POST", "/v1/tasks/cancel", "{\"tasks\":[\"1\"]}");
+            ops_expect(&o, 200, "POST", "/v1/tasks/retry", "{\"tasks\":[\"1\"]}");
+        }
+        fake_run_starts(task);
+        ops_turn(&o);
+        if (run == 2)
+            break;
+        fake_run_ends(task, 1);
+        ops_turn(&o);
+    }
+    _cleanup_(reply_finish) struct reply r = get(&o, "/v1/tasks/1");
+    assert_string_equal(reply_text(&r, "state"), "running");
+    assert_string_equal(reply_text(&r, "external_id"), "card 1");
+    assert_int_equal(reply_int(&r, "attempt"), 3);
+    assert_int_equal(reply_count(&r, "runs"), 3);
+    assert_int_equal(reply_int(&r, "runs.0.attempt"), 3);
+    assert_string_equal(reply_text(&r, "runs.0.phase"), "working");
+    assert_true(reply_is_null(&r, "runs.0.outcome"));
+    assert_string_equal(reply_text(&r, "runs.2.outcome"), "failed");
+    assert_int_equal(reply_int(&r, "runs.2.exit_code"), 1);
+    assert_int_equal(reply_int(&r, "counters.failures"), 0);
+    _cleanup_(reply_finish) struct reply first = get(&o, "/v1/tasks/1/runs?limit=2");
+    assert_int_equal(reply_count(&first, "items"), 2);
+    assert_string_equal(reply_text(&first, "next"), "r2");
+    _cleanup_(reply_finish) struct reply rest = get(&o, "/v1/tasks/1/runs?limit=2&cursor=r2");
+    assert_int_equal(reply_count(&rest, "items"), 1);
+    assert_int_equal(reply_int(&rest, "items.0.attempt"), 1);
+    assert_true(reply_is_null(&rest, "next"));
+}
+
+static void events_are_read_forward_back_and_of_one_task(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin(&o);
+    _cleanup_(reply_finish) struct reply all = get(&o, "/v1/events?limit=1000");
+    size_t count = reply_count(&all, "items");
+    assert_true(count >= 8);
+    int64_t last = reply_int(&all, "last_seq");
+    char path[96];
+    (void)snprintf(path, sizeof(path), "items.%zu.seq", count - 1);
+    assert_int_equal(reply_int(&all, path), last);
+    (void)snprintf(path, sizeof(path), "/v1/events?after=%" PRId64, last - 2);
+    _cleanup_(reply_finish) struct reply after = get(&o, path);
+    assert_int_equal(reply_count(&after, "items"), 2);
+    assert_int_equal(reply_int(&after, "items.0.seq"), last - 1);
+    (void)snprintf(path, sizeof(path), "/v1/events?before=%" PRId64 "&limit=2", last);
+    _cleanup_(reply_finish) struct reply before = get(&o, path);
+    assert_int_equal(reply_int(&before, "items.0.seq"), last - 2);
+    assert_int_equal(reply_int(&before, "items.1.seq"), last - 1);
+    _cleanup_(reply_finish) struct reply of = get(&o, "/v1/tasks/t-6/events?limit=1");
+    assert_string_equal(reply_text(&of, "items.0.kind"), "task.added");
+    assert_string_equal(reply_text(&of, "items.0.task"), "t-6");
+    (void)snprintf(path, sizeof(path), "/v1/tasks/t-6/events?limit=1&cursor=%s",
+                   reply_text(&of, "next"));
+    _cleanup_(reply_finish) struct reply next = get(&o, path);
+    assert_string_equal(reply_text(&next, "items.0.kind"), "task.state");
+    assert_string_equal(reply_text(&next, "items.0.data.to"), "canceled");
+    _cleanup_(reply_finish) struct reply filtered = get(&o, "/v1/events?task=6");
+    assert_int_equal(reply_count(&filtered, "items"), 2);
+    ops_refused(&o, 400, "/v1/events?after=1&before=5", NULL,
+                "'after' and 'before' exclude each other");
+}
+
+static void a_log_is_found_by_task_attempt_and_stream(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    (void)ops_add(&o, "\"hold\":true,");
+    ops_refused(&o, 404, "/v1/tasks/1/log", NULL, "task '1' has not run yet");
+    task_id task = ops_add(&o, "");
+    fake_run_starts(task);
+    ops_turn(&o);
+    struct strbuf folder = STRBUF_INIT;
+    engine_run_folder(o.engine, task, 1, &folder);
+    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT;
+    strbuf_printf(&file, "%s/out.log", strbuf_text(&folder));
+    _cleanup_(reply_finish) struct reply before =
+        get(&o, "/v1/tasks/2/log"); /* it lives: it may come */
+    assert_string_equal(reply_text(&before, "path"), strbuf_text(&file));
+    for (char *at = folder.text + strlen(o.home) + 1; (at = strchr(at, '/')); *at++ = '/') {
+        *at = '\0';
+        (void)mkdir(folder.text, 0700);
+    }
+    (void)mkdir(strbuf_text(&folder), 0700);
+    assert_int_equal(file_write(strbuf_text(&file), "0123456789", 10, NULL), 0);
+    _cleanup_(reply_finish) struct reply tail = get(&o, "/v1/tasks/2/log?tail=3");
+    assert_int_equal(reply_int(&tail, "offset"), 7);
+    _cleanup_(reply_finish) struct reply all = get(&o, "/v1/tasks/2/log?tail=30");
+    assert_int_equal(reply_int(&all, "offset"), 0);
+    _cleanup_(reply_finish) struct reply from = get(&o, "/v1/tasks/2/log?offset=4&attempt=1");
+    assert_int_equal(reply_int(&from, "offset"), 4);
+    fake_run_ends(task, 0);
+    ops_turn(&o);
+    ops_refused(&o, 404, "/v1/tasks/2/log?stream=err", NULL,
+                "there is no log of attempt 1 of task '2' (any more)");
+    ops_refused(&o, 404, "/v1/tasks/2/log?attempt=2", NULL, "task '2' has had no such attempt");
+    ops_refused(&o, 400, "/v1/tasks/2/log?offset=1&tail=1", NULL,
+                "'offset' and 'tail' exclude each other");
+    strbuf_finish(&folder);
+}
+
+static void f121_status_has_everything_at_a_glance(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin(&o);
+    _cleanup_(reply_finish) struct reply r = get(&o, "/v1/status");
+    assert_string_equal(reply_text(&r, "version"), "0.0-test");
+    assert_int_equal(reply_int(&r, "pid"), getpid());
+    assert_string_equal(reply_text(&r, "home"), o.home);
+    assert_string_equal(reply_text(&r, "preset"), "sluice");
+    assert_int_equal(reply_int(&r, "counts.starting"), 2);
+    assert_int_equal(reply_int(&r, "counts.canceled"), 1);
+    assert_int_equal(reply_int(&r, "ready"), 2);
+    assert_int_equal(reply_count(&r, "running"), 2);
+    assert_string_equal(reply_text(&r, "running.0.title"), "true");
+    assert_string_equal(reply_text(&r, "waiting_by_gate.0.gate"), "lease:runs");
+    assert_int_equal(reply_int(&r, "waiting_by_gate.0.count"), 2);
+    assert_int_equal(reply_count(&r, "waiting_by_gate.0.examples"), 2);
+    assert_false(reply_bool(&r, "partial"));
+    assert_string_equal(reply_text(&r, "limits.0.key"), "runs");
+    assert_int_equal(reply_int(&r, "limits.0.used"), 2);
+    assert_int_equal(reply_int(&r, "limits.0.cap"), 2);
+    assert_string_equal(reply_text(&r, "budgets.0.key"), "global");
+    assert_string_equal(reply_text(&r, "limiters.0.state"), "open");
+    assert_int_equal(reply_count(&r, "projects"), 3);
+    assert_int_equal(reply_int(&r, "projects.0.running"), 2);
+    assert_int_equal(reply_int(&r, "blocked_dependencies"), 0);
+    assert_true(reply_count(&r, "events") <= 10);
+    (void)reply_at(&r, "host.disk_free_mb");
+    assert_false(reply_bool(&r, "store.full"));
+}
+
+static void a_dependency_that_failed_is_counted_apart(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    (void)ops_add(&o, "\"hold\":true,");
+    (void)ops_add(&o, "\"depends_on\":\"1\",");
+    ops_expect(&o, 200, "POST", "/v1/tasks/cancel", "{\"tasks\":[\"1\"]}");
+    _cleanup_(reply_finish) struct reply r = get(&o, "/v1/status");
+    assert_int_equal(reply_int(&r, "blocked_dependencies"), 1);
+    assert_string_equal(reply_text(&r, "waiting_by_gate.0.gate"), "dependency");
+}
+
+static void f132_metrics_have_help_and_type_and_no_ids(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin(&o);
+    _cleanup_(reply_finish) struct reply r = get(&o, "/metrics");
+    assert_non_null(strstr(r.text, "\nsluice_tasks{state=\"starting\"} 2\n"));
+    assert_non_null(strstr(r.text, "\nsluice_limiter_open{limiter=\"anthropic\"} 1\n"));
+    assert_non_null(strstr(r.text, "\nsluice_project_running{project=\"web\"} 2\n"));
+    assert_null(strstr(r.text, "web-1"));
+    for (char *line = strtok(r.text, "\n"); line; line = strtok(NULL, "\n")) {
+        static char name[128];
+        if (sscanf(line, "# HELP %127s", name) == 1) {
+            char *type = strtok(NULL, "\n");
+            char expected[160];
+            (void)snprintf(expected, sizeof(expected), "# TYPE %s ", name);
+            if (!type || strncmp(type, expected, strlen(expected)) != 0)
+                fail_msg("no type for %s", name);
+        } else if (strncmp(line, name, strlen(name)) != 0 || !strchr("{ ", line[strlen(name)])) {
+            fail_msg("'%s' has no help of its own", line);
+        }
+    }
+}
+
+static void health_and_doctor_name_what_is_missing(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    _cleanup_(reply_finish) struct reply h = get(&o, "/healthz");
+    assert_true(reply_bool(&h, "ok"));
+    assert_string_equal(reply_text(&h, "store"), "sqlite");
+    assert_int_equal(reply_count(&h, "degraded"), 1);
+    assert_string_equal(reply_text(&h, "degraded.0"), "cgroup.kill");
+    _cleanup_(reply_finish) struct reply d = get(&o, "/v1/doctor");
+    assert_int_equal(reply_count(&d, "features"), 2);
+    size_t i;
+    json_t *check;
+    bool socket = true, shim = false;
+    json_array_foreach(reply_at(&d, "checks"), i, check) {
+        const char *name = json_string_value(json_object_get(check, "name"));
+        bool ok = json_is_true(json_object_get(check, "ok"));
+        if (!ok && !json_is_string(json_object_get(check, "fix")))
+            fail_msg("check '%s' is not ok and says nothing to do", name);
+        socket = strcmp(name, "socket") == 0 ? ok : socket;
+        shim = strcmp(name, "shim") == 0 ? ok : shim;
+    }
+    assert_false(socket); /* there is none in this test */
+    assert_true(shim);
+}
+
+static void agents_limiters_and_groups_are_listed(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin(&o);
+    _cleanup_(reply_finish) struct reply a = get(&o, "/v1/agents");
+    assert_string_equal(reply_text(&a, "items.0.name"), "claude");
+    assert_string_equal(reply_text(&a, "items.0.command.1"), "-p");
+    assert_int_equal(reply_int(&a, "items.0.slots"), 4);
+    assert_string_equal(reply_text(&a, "items.0.limiter"), "anthropic");
+    assert_true(reply_is_null(&a, "items.1.limiter"));
+    _cleanup_(reply_finish) struct reply page = get(&o, "/v1/agents?limit=1");
+    assert_string_equal(reply_text(&page, "next"), "i1");
+    _cleanup_(reply_finish) struct reply rest = get(&o, "/v1/agents?limit=1&cursor=i1");
+    assert_string_equal(reply_text(&rest, "items.0.name"), "mute");
+    assert_true(reply_is_null(&rest, "next"));
+    _cleanup_(reply_finish) struct reply l = get(&o, "/v1/limiters");
+    assert_int_equal(reply_int(&l, "items.0.cap"), 2);
+}
+
+static void groups_are_opened_and_closed(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    _cleanup_(reply_finish) struct reply a =
+        ops_ask(&o, "POST", "/v1/groups", "{\"name\":\"n\",\"owned\":true}", NULL); /* f147 */
+    _cleanup_(reply_finish) struct reply b =
+        ops_ask(&o, "POST", "/v1/groups", "{\"name\":\"n\"}", NULL);
+    _cleanup_(reply_finish) struct reply c = ops_ask(&o, "POST", "/v1/groups", "{}", NULL);
+    assert_false(reply_bool(&a, "already"));
+    assert_true(reply_bool(&b, "already"));
+    assert_string_equal(reply_text(&c, "name"), "group-2");
+    ops_expect(&o, 200, "POST", "/v1/groups/n/close", "{}");
+    ops_restart(&o);
+    _cleanup_(reply_finish) struct reply d = ops_ask(&o, "POST", "/v1/groups/n/close", "{}", NULL);
+    assert_true(reply_bool(&d, "already"));
+    _cleanup_(reply_finish) struct reply list = get(&o, "/v1/groups");
+    assert_int_equal(reply_count(&list, "items"), 2);
+    assert_true(reply_bool(&list, "items.0.closed") && reply_bool(&list, "items.0.owned"));
+    ops_expect(&o, 404, "POST", "/v1/groups/saga/close", "{}");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_list_shows_what_is_open_newest_first),
+        cmocka_unit_test(a_list_is_filtered),
+        cmocka_unit_test(pages_follow_each_other_without_a_gap),
+        cmocka_unit_test(a_list_of_a_few_among_many_comes_in_short_steps),
+        cmocka_unit_test(a_list_item_says_why_it_waits),
+        cmocka_unit_test(why_lists_every_gate_and_names_the_first),
+        cmocka_unit_test(a_task_is_shown_with_its_runs),
+        cmocka_unit_test(events_are_read_forward_back_and_of_one_task),
+        cmocka_unit_test(a_log_is_found_by_task_attempt_and_stream),
+        cmocka_unit_test(f121_status_has_everything_at_a_glance),
+        cmocka_unit_test(a_dependency_that_failed_is_counted_apart),
+        cmocka_unit_test(f132_metrics_have_help_and_type_and_no_ids),
+        cmocka_unit_test(health_and_doctor_name_what_is_missing),
+        cmocka_unit_test(agents_limiters_and_groups_are_listed),
+        cmocka_unit_test(groups_are_opened_and_closed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

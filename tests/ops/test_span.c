@@ -1,0 +1,130 @@
+/* test_span.c: parts of a JSON text as they were written. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/macros.h"
+#include "base/strbuf.h"
+#include "ops/json_span.h"
+
+/* The entries of "tasks", copied and joined by a bar. */
+static const char *parts(const char *text) {
+    static char out[1024];
+    const char *list = json_span_member(text, "tasks"), *at = NULL;
+    struct json_span item;
+    size_t length = 0;
+    if (!list)
+        return "none";
+    while (json_span_next(list, &at, &item)) {
+        if (length > 0)
+            out[length++] = '|';
+        length += json_span_copy(&item, out + length, sizeof(out) - length);
+    }
+    out[length] = '\0';
+    return out;
+}
+
+static void entries_are_found_whatever_stands_around_them(void **state) {
+    (void)state;
+    assert_string_equal(parts("{\"tasks\":[]}"), "");
+    assert_string_equal(parts("{ }"), "none");
+    assert_string_equal(parts("{\"a\":{\"tasks\":[1]}}"), "none");
+    assert_string_equal(parts("{\"tasks\":[1,2]}"), "1|2");
+    assert_string_equal(
+        parts(" { \"a\" : [ \"tasks\" , { } ] , \"tasks\" : [ 1 , \"x , y\" ,\n null ] } "),
+        "1|\"x , y\"|null");
+    assert_string_equal(
+        parts("{\"s\":\"\\\"tasks\\\":[9]\",\"tasks\":[{\"a\":\"]}\\\\\"},[[]],-1.5e3]}"),
+        "{\"a\":\"]}\\\\\"}|[[]]|-1.5e3");
+    assert_string_equal(parts("{\"tasks\":[ {\"a\" : [ 1 , 2 ] } , true ]}"), "{\"a\":[1,2]}|true");
+    assert_string_equal(parts("{\"task\\u0073\":[1]}"), "none");
+}
+
+static void a_copy_that_does_not_fit_says_how_large_it_is(void **state) {
+    (void)state;
+    struct json_span span = { .from = "[ 1, 22 ]", .size = 9 };
+    char out[8] = "zzzzzzz";
+    assert_int_equal(json_span_copy(&span, out, 3), 6);
+    assert_int_equal(out[3], 'z');
+    assert_int_equal(json_span_copy(&span, out, 6), 6);
+    assert_memory_equal(out, "[1,22]", 6);
+}
+
+/* --- against the parser ---------------------------------------------------------------------- */
+
+static json_t *make(struct rng *rng, unsigned depth) {
+    static const char *const texts[] = {
+        "", "a", "\"", "\\", "[x]", "{,}", "\xc3\xa4\n\t", ": \\\""
+    };
+    json_t *made = NULL;
+    switch (rng_below(rng, depth > 3 ? 5 : 7)) {
+    case 0:
+        return json_integer(rng_between(rng, -1000, 1000));
+    case 1:
+        return json_real((double)rng_between(rng, -1000, 1000) / 7);
+    case 2:
+        return json_null();
+    case 3:
+        return json_true();
+    case 4:
+        return json_string(texts[rng_below(rng, ARRAY_SIZE(texts))]);
+    case 5:
+        made = json_array();
+        for (uint64_t n = rng_below(rng, 4); n > 0; n--)
+            (void)json_array_append_new(made, make(rng, depth + 1));
+        return made;
+    default:
+        made = json_object();
+        for (uint64_t n = rng_below(rng, 4); n > 0; n--)
+            (void)json_object_set_new(made, texts[rng_below(rng, ARRAY_SIZE(texts))],
+                                      make(rng, depth + 1));
+        return made;
+    }
+}
+
+static void every_part_is_the_same_value_as_the_parser_sees(void **state) {
+    (void)state;
+    struct rng rng = { .state = 7 };
+    for (int round = 0; round < 2000; round++) {
+        json_t *list = json_array(), *object = json_object();
+        for (uint64_t n = rng_below(&rng, 5); n > 0; n--)
+            (void)json_array_append_new(list, make(&rng, 0));
+        (void)json_object_set_new(object, "before", make(&rng, 0));
+        (void)json_object_set_new(object, "tasks", list);
+        (void)json_object_set_new(object, "behind", make(&rng, 0));
+        char *text = json_dumps(object, round % 2 ? JSON_INDENT(2) : 0);
+        const char *found = json_span_member(text, "tasks"), *at = NULL;
+        struct json_span item;
+        size_t count = 0;
+        assert_non_null(found);
+        for (; json_span_next(found, &at, &item); count++) {
+            char copy[4096];
+            size_t size = json_span_copy(&item, copy, sizeof(copy));
+            json_t *value = json_loadb(copy, size, JSON_DECODE_ANY, NULL);
+            if (!json_equal(value, json_array_get(list, count)))
+                fail_msg("entry %zu of round %d is not the same: %.*s", count, round, (int)size,
+                         copy);
+            json_decref(value);
+        }
+        assert_int_equal(count, json_array_size(list));
+        free(text);
+        json_decref(object);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(entries_are_found_whatever_stands_around_them),
+        cmocka_unit_test(a_copy_that_does_not_fit_says_how_large_it_is),
+        cmocka_unit_test(every_part_is_the_same_value_as_the_parser_sees),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,323 @@
+/* test_store.c: a store that answers after the turn, as one behind a network does; and one that fails.
+ *
+ * The linker puts our functions in the place of the store's (--wrap): questions are kept until the test lets
+ * them through, and a commit has the outcome that the test wants. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "fixture.h"
+
+#define KEY "a-key-of-mine"
+#define ONE "{\"tasks\":[{\"argv\":[\"true\"]}]}"
+#define CARD                                                                                       \
+    "{\"tasks\":[{\"argv\":[\"a\"],\"external_id\":\"x\"},{\"argv\":[\"b\"],\"external_id\":"      \
+    "\"y\"}]}"
+
+/* The names that the linker gives them. */
+void late_ask(struct store *store, const struct store_question *question, store_answered done,
+              void *ctx) __asm__("__wrap_store_ask");
+void real_ask(struct store *store, const struct store_question *question, store_answered done,
+              void *ctx) __asm__("__real_store_ask");
+void bad_commit(struct store *store, struct store_batch *batch, store_committed done,
+                void *ctx) __asm__("__wrap_store_commit");
+void real_commit(struct store *store, struct store_batch *batch, store_committed done,
+                 void *ctx) __asm__("__real_store_commit");
+
+static struct {
+    bool late;
+    enum store_outcome outcome; /* of every commit that holds something */
+    int code;
+    struct {
+        struct store *store;
+        struct store_question question;
+        store_answered done;
+        void *ctx;
+    } kept[16];
+    size_t count;
+} held;
+
+void late_ask(struct store *store, const struct store_question *question, store_answered done,
+              void *ctx) {
+    if (!held.late) {
+        real_ask(store, question, done, ctx);
+        return;
+    }
+    assert_true(held.count < ARRAY_SIZE(held.kept));
+    held.kept[held.count].store = store;
+    held.kept[held.count].question = *question;
+    held.kept[held.count].done = done;
+    held.kept[held.count++].ctx = ctx;
+}
+
+void bad_commit(struct store *store, struct store_batch *batch, store_committed done, void *ctx) {
+    if (held.outcome == STORE_OK || store_batch_count(batch) == 0) {
+        real_commit(store, batch, done, ctx);
+        return;
+    }
+    struct error err = { 0 };
+    (void)error_set(&err, held.code, "the disk said no");
+    done(ctx, held.outcome, &err);
+}
+
+/* The oldest question is answered. */
+static void let_one_through(void) {
+    assert_true(held.count > 0);
+    bool late = held.late;
+    held.late = false;
+    real_ask(held.kept[0].store, &held.kept[0].question, held.kept[0].done, held.kept[0].ctx);
+    held.late = late;
+    memmove(held.kept, held.kept + 1, --held.count * sizeof(*held.kept));
+}
+
+static void fail_one(void) {
+    struct store_answer nothing = { 0 };
+    struct error err = { 0 };
+    (void)error_set(&err, -EIO, "the store cannot be read");
+    assert_true(held.count > 0);
+    held.kept[0].done(held.kept[0].ctx, &nothing, &err);
+    memmove(held.kept, held.kept + 1, --held.count * sizeof(*held.kept));
+}
+
+static void begin(struct ops *o) {
+    memset(&held, 0, sizeof(held));
+    ops_open(o, OPS_MEMORY, "limits: {roots: 0}\n"); /* nothing starts: the engine asks nothing */
+    held.late = true;
+}
+
+static void end(struct ops *o) {
+    held.late = false;
+    held.outcome = STORE_OK;
+    assert_int_equal(held.count, 0);
+    ops_close(o);
+}
+
+static void a_call_goes_on_in_the_turn_after_its_answer(void **state) {
+    (void)state;
+    _cleanup_(end) struct ops o = { 0 };
+    begin(&o);
+    struct reply r;
+    ops_begin(&o, "/v1/tasks", ONE, KEY, &r);
+    ops_turn(&o);
+    assert_false(r.answered);
+    assert_int_equal(engine_last_task(o.engine), 0);
+    let_one_through(); /* the key is not known */
+    assert_false(r.answered);
+    assert_int_equal(engine_last_task(o.engine), 0); /* nothing is told outside a turn */
+    ops_turn(&o);
+    assert_true(r.answered);
+    assert_int_equal(r.status, 200);
+    assert_int_equal(engine_last_task(o.engine), 1);
+    reply_finish(&r);
+}
+
+static void one_question_after_the_other(void **state) {
+    (void)state;
+    _cleanup_(end) struct ops o = { 0 };
+    begin(&o);
+    for (int round = 0; round < 2; round++) {
+        struct reply r;
+        ops_begin(&o, "/v1/tasks", CARD, NULL, &r);
+        for (int question = 0; question < 2; question++) {
+            ops_turn(&o);
+            assert_false(r.answered);
+            assert_int_equal(held.count, 1);
+            let_one_through();
+        }
+        ops_turn(&o);
+        assert_int_equal(r.status, 200);
+        assert_int_equal(reply_bool(&r, "tasks.1.already"), round == 1);
+        reply_finish(&r);
+    }
+    assert_int_equal(engine_last_task(o.engine), 2);
+}
+
+static void who_comes_meanwhile_with_the_same_key_gets_the_same_answer(void **state) {
+    (void)state;
+    _cleanup_(end) struct ops o = { 0 };
+    begin(&o);
+    struct reply a, b, c;
+    ops_begin(&o, "/v1/tasks", ONE, KEY, &a);
+    ops_turn(&o);
+    ops_begin(&o, "/v1/tasks", ONE, KEY, &b); /* a turn later, the first still waits */
+    ops_turn(&o);
+    assert_int_equal(held.count, 1); /* it asks nothing itself */
+    let_one_through();
+    ops_begin(&o, "/v1/tasks", ONE, KEY, &c); /* in the turn in which the first is done */
+    ops_turn(&o);
+    assert_true(a.answered && b.answered && c.answered);
+    assert_true(!a.replayed && b.replayed && c.replayed);
+    assert_string_equal(a.text, b.text);
+    assert_string_equal(a.text, c.text);
+    assert_int_equal(engine_last_task(o.engine), 1);
+    reply_finish(&a);
+    reply_finish(&b);
+    reply_finish(&c);
+}
+
+static void two_calls_that_bring_the_same_external_id_add_it_once(void **state) {
+    (void)state;
+    _cleanup_(end) struct ops o = { 0 };
+    begin(&o);
+    struct reply a, b;
+    ops_begin(&o, "/v1/tasks", CARD, NULL, &a);
+    ops_begin(&o, "/v1/tasks", CARD, NULL, &b);
+    for (int question = 0; question < 4; question++) {
+        ops_turn(&o);
+        if (held.count > 0)
+            let_one_through(); /* both hear that it is new */
+    }
+    ops_turn(&o);
+    ops_turn(&o);
+    assert_true(a.answered && b.answered);
+    assert_int_equal(engine_last_task(o.engine), 2);
+    assert_true(reply_bool(&b, "tasks.0.already") && reply_bool(&b, "tasks.1.already"));
+    reply_finish(&a);
+    reply_finish(&b);
+}
+
+static void what_a_client_that_went_away_asked_for_is_done(void **state) {
+    (void)state;
+    _cleanup_(end) struct ops o = { 0 };
+    begin(&o);
+    struct reply a, b;
+    ops_begin(&o, "/v1/tasks", ONE, KEY, &a);
+    ops_turn(&o);
+    ops_begin(&o, "/v1/tasks", ONE, KEY, &b); /* it asks again, on another connection */
+    ops_turn(&o);
+    op_abandon(a.call);
+    let_one_through();
+    ops_turn(&o);
+    assert_false(a.answered);
+    assert_true(b.answered && b.replayed);
+    assert_int_equal(b.status, 200);
+    assert_string_equal(reply_text(&b, "tasks.0.id"), "t-1");
+    assert_int_equal(engine_last_task(o.engine), 1);
+    reply_finish(&b);
+}
+
+static void what_nobody_will_read_is_not_looked_up(void **state) {
+    (void)state;
+    _cleanup_(end) struct ops o = { 0 };
+    begin(&o);
+    held.late = false;
+    (void)ops_add(&o, "");
+    held.late = true;
+    struct reply r;
+    ops_begin(&o, "/v1/tasks/hold", "{\"tasks\":[\"1\"]}", NULL, &r); /* asks nothing */
+    ops_turn(&o);
+    assert_true(r.answered);
+    reply_finish(&r);
+    ops_begin_get(&o, "/v1/tasks", &r);
+    ops_turn(&o);
+    assert_int_equal(held.count, 1); /* the titles */
+    op_abandon(r.call);
+    let_one_through();
+    ops_turn(&o);
+    assert_false(r.answered);
+    assert_int_equal(held.count, 0);
+}
+
+static void a_store_that_cannot_be_read_fails_the_call_and_nothing_else(void **state) {
+    (void)state;
+    _cleanup_(end) struct ops o = { 0 };
+    begin(&o);
+    struct reply a;
+    ops_begin(&o, "/v1/tasks", ONE, KEY, &a);
+    ops_turn(&o);
+    fail_one();
+    assert_true(a.answered);
+    assert_int_equal(a.status, 503);
+    assert_string_equal(reply_text(&a, "error.message"), "the store cannot be read");
+    assert_int_equal(engine_last_task(o.engine), 0);
+    reply_finish(&a);
+}
+
+/* --- commits that fail ----------------------------------------------------------------------- */
+
+static void a_full_disk_is_told_and_nothing_has_happened(void **state) {
+    (void)state;
+    _cleanup_(end) struct ops o = { 0 };
+    begin(&o);
+    held.late = false;
+    struct ops_trace before, after;
+    ops_trace(&o, &before);
+    struct reply a, b, look;
+    held.outcome = STORE_FAILED;
+    held.code = -ENOSPC;
+    ops_begin(&o, "/v1/tasks", CARD, KEY, &a);
+    ops_begin(&o, "/v1/tasks", CARD, KEY, &b); /* the same again */
+    ops_begin(&o, "/v1/tasks/hold", "{\"tasks\":[\"9\"]}", NULL,
+              &look); /* refused for a reason of its own */
+    ops_turn(&o);
+    held.outcome = STORE_OK;
+    assert_int_equal(a.status, 507);
+    assert_string_equal(reply_text(&a, "error.code"), "disk_full");
+    assert_string_equal(reply_text(&a, "error.message"), "nothing was stored: the disk said no");
+    assert_int_equal(b.status, 507);
+    assert_false(b.replayed);
+    assert_int_equal(look.status, 404);
+    ops_trace(&o, &after);
+    assert_memory_equal(&before, &after, sizeof(after));
+    reply_finish(&a);
+    reply_finish(&b);
+    reply_finish(&look);
+}
+
+static void what_failed_can_be_tried_again_with_its_key(void **state) {
+    (void)state;
+    _cleanup_(end) struct ops o = { 0 };
+    begin(&o);
+    held.late = false;
+    held.outcome = STORE_FAILED;
+    held.code = -EBADMSG; /* a mistake of ours: another request of the turn, a constraint */
+    struct reply a;
+    ops_begin(&o, "/v1/pause", "{}", KEY, &a);
+    ops_turn(&o);
+    held.outcome = STORE_OK;
+    assert_int_equal(a.status, 500);
+    reply_finish(&a);
+    assert_false(engine_is_paused(o.engine));
+    _cleanup_(reply_finish) struct reply again = ops_ask(&o, "POST", "/v1/pause", "{}", KEY);
+    assert_int_equal(again.status, 200);
+    assert_false(again.replayed);
+    assert_true(engine_is_paused(o.engine));
+}
+
+static void an_unknown_outcome_is_told_as_such(void **state) {
+    (void)state;
+    _cleanup_(end) struct ops o = { 0 };
+    begin(&o);
+    held.late = false;
+    held.outcome = STORE_UNKNOWN;
+    held.code = -EIO;
+    struct reply a;
+    ops_begin(&o, "/v1/tasks", ONE, KEY, &a);
+    ops_turn(&o);
+    assert_int_equal(a.status, 503);
+    assert_string_equal(reply_text(&a, "error.code"), "outcome_unknown");
+    assert_true(engine_is_broken(o.engine));
+    reply_finish(&a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_goes_on_in_the_turn_after_its_answer),
+        cmocka_unit_test(one_question_after_the_other),
+        cmocka_unit_test(who_comes_meanwhile_with_the_same_key_gets_the_same_answer),
+        cmocka_unit_test(two_calls_that_bring_the_same_external_id_add_it_once),
+        cmocka_unit_test(what_a_client_that_went_away_asked_for_is_done),
+        cmocka_unit_test(what_nobody_will_read_is_not_looked_up),
+        cmocka_unit_test(a_store_that_cannot_be_read_fails_the_call_and_nothing_else),
+        cmocka_unit_test(a_full_disk_is_told_and_nothing_has_happened),
+        cmocka_unit_test(what_failed_can_be_tried_again_with_its_key),
+        cmocka_unit_test(an_unknown_outcome_is_told_as_such),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

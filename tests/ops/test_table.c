@@ -1,0 +1,291 @@
+/* test_table.c: checks the recipe in ops/op.h for every operation, and how a request finds its own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "ops/op.h"
+#include "os/files.h"
+
+#define EACH(at_) for (const struct op *const *at_ = op_table; *(at_); (at_)++)
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+static void operations_are_in_order_and_found_by_name(void **state) {
+    (void)state;
+    EACH(op) {
+        if (op[1] && strcmp(op[0]->name, op[1]->name) >= 0)
+            fail_msg("'%s' stands before '%s' in op_table.c", op[0]->name, op[1]->name);
+        assert_ptr_equal(op_find((*op)->name), *op);
+    }
+    assert_null(op_find("task.dance"));
+}
+
+static void check_sentence(const char *whose, const char *what, const char *text) {
+    if (!text || !*text) {
+        fail_msg("%s has no %s", whose, what);
+        return;
+    }
+    if (text[strlen(text) - 1] == '.' || strchr(text, '\n'))
+        fail_msg("the %s of %s ends in a full stop or has two lines", what, whose);
+    if (isupper((unsigned char)text[0]) && !isupper((unsigned char)text[1]))
+        fail_msg("the %s of %s begins with a capital", what, whose);
+}
+
+static bool has_param(const struct op *op, const char *name, size_t size, enum op_place place) {
+    for (const struct op_param *p = op->params; p && p->name; p++)
+        if (strlen(p->name) == size && memcmp(p->name, name, size) == 0 && p->place == place)
+            return true;
+    return false;
+}
+
+static void check_path(const struct op *op) {
+    for (const char *at = strchr(op->path, '{'); at; at = strchr(at + 1, '{')) {
+        size_t size = strcspn(at + 1, "}");
+        if (!has_param(op, at + 1, size, OP_IN_PATH))
+            fail_msg("%s: '%.*s' of its path is no parameter", op->name, (int)size, at + 1);
+    }
+    bool get = strcmp(op->method, "GET") == 0;
+    assert_true(get || strcmp(op->method, "POST") == 0);
+    for (const struct op_param *p = op->params; p && p->name; p++) {
+        check_sentence(op->name, p->name, p->text);
+        if (p->place == (get ? OP_IN_BODY : OP_IN_QUERY))
+            fail_msg("%s: '%s' is in the wrong place for %s", op->name, p->name, op->method);
+        if (p->place == OP_IN_PATH && !p->required)
+            fail_msg("%s: '%s' is in the path and not required", op->name, p->name);
+    }
+}
+
+static void every_operation_is_complete(void **state) {
+    (void)state;
+    EACH(at) {
+        const struct op *op = *at;
+        check_sentence(op->name, "summary", op->summary);
+        check_path(op);
+        assert_non_null(op->run);
+        if (op->writes && strcmp(op->method, "POST") != 0)
+            fail_msg("%s writes and is no POST", op->name);
+        if ((op->finish || op->replay) && !op->writes)
+            fail_msg("%s does not write: it needs no finish and no replay", op->name);
+        bool json = op->answer == OP_ANSWER_JSON || op->answer == OP_ANSWER_EVENTS;
+        json_t *example = op->result ? json_loads(op->result, JSON_REJECT_DUPLICATES, NULL) : NULL;
+        if (json && !example)
+            fail_msg("%s has no example of its answer, or it is no JSON", op->name);
+        json_decref(example);
+    }
+}
+
+static void no_two_operations_have_the_same_route(void **state) {
+    (void)state;
+    EACH(a) {
+        for (const struct op *const *b = a + 1; *b; b++)
+            if (strcmp((*a)->path, (*b)->path) == 0 && strcmp((*a)->method, (*b)->method) == 0)
+                fail_msg("%s and %s are both %s %s", (*a)->name, (*b)->name, (*a)->method,
+                         (*a)->path);
+    }
+}
+
+/* --- the documents --------------------------------------------------------------------------- */
+
+static void check_document(const char *path, const struct strbuf *made) {
+    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT;
+    struct error err = { 0 };
+    if (file_read(path, 4u << 20, &file, &err) < 0)
+        fail_msg("%s: 'make docs' writes it", err.text);
+    if (strcmp(strbuf_text(&file), strbuf_text(made)) != 0)
+        fail_msg("%s is not what the table says: 'make docs' writes it again", path);
+}
+
+static void the_page_is_what_the_table_says(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
+    op_print_markdown(&made);
+    check_document(SOURCE_ROOT "/docs/api.md", &made);
+    EACH(op) {
+        _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT;
+        strbuf_printf(&head, "\n### %s\n\n`%s %s`: ", (*op)->name, (*op)->method, (*op)->path);
+        if (!strstr(strbuf_text(&made), strbuf_text(&head)))
+            fail_msg("%s has no section in the page", (*op)->name);
+    }
+}
+
+static void the_description_for_programs_is_json_with_every_operation(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
+    op_print_openapi(&made, SLUICE_VERSION);
+    check_document(SOURCE_ROOT "/docs/openapi.json", &made);
+    json_t *json = json_loads(strbuf_text(&made), JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(json);
+    EACH(op) {
+        bool get = strcmp((*op)->method, "GET") == 0;
+        const json_t *path = json_object_get(json_object_get(json, "paths"), (*op)->path);
+        const json_t *id =
+            json_object_get(json_object_get(path, get ? "get" : "post"), "operationId");
+        assert_string_equal(json_string_value(id), (*op)->name);
+    }
+    json_decref(json);
+}
+
+/* --- routes ---------------------------------------------------------------------------------- */
+
+static const char *route(const char *method, const char *path, const char *param) {
+    static char text[256];
+    json_t *params = NULL;
+    const char *allowed = NULL;
+    const struct op *op = op_route(method, path, &params, &allowed);
+    const char *value = json_string_value(json_object_get(params, param));
+    (void)snprintf(text, sizeof(text), "%s %s",
+                   op        ? op->name
+                   : allowed ? allowed
+                             : "-",
+                   value ? value : "-");
+    json_decref(params);
+    return text;
+}
+
+static void a_path_finds_its_operation_and_its_parameters(void **state) {
+    (void)state;
+    assert_string_equal(route("GET", "/v1/tasks", "id"), "task.list -");
+    assert_string_equal(route("POST", "/v1/tasks", "id"), "task.add -");
+    assert_string_equal(route("GET", "/v1/tasks/web-17/why", "id"), "task.why web-17");
+    assert_string_equal(route("GET", "/v1/config/limits.runs", "key"), "config.get limits.runs");
+    assert_string_equal(route("GET", "/v1/projects/a%2Fb%20%C3%A4", "name"), "project.show a/b ä");
+    assert_string_equal(route("GET", "/v1/projects/a+b", "name"), "project.show a+b");
+}
+
+static void a_word_of_the_path_wins_over_a_parameter(void **state) {
+    (void)state;
+    assert_string_equal(route("POST", "/v1/tasks/cancel", "id"), "task.cancel -");
+    assert_string_equal(route("POST", "/v1/config/reload", "key"), "config.reload -");
+    assert_string_equal(route("GET", "/v1/tasks/cancel", "id"), "task.show cancel");
+}
+
+static void a_wrong_method_names_the_right_one(void **state) {
+    (void)state;
+    assert_string_equal(route("POST", "/v1/status", "-"), "GET -");
+    assert_string_equal(route("GET", "/v1/pause", "-"), "POST -");
+    assert_string_equal(route("DELETE", "/v1/tasks/web-1", "-"), "GET -");
+}
+
+static void what_is_no_path_finds_nothing(void **state) {
+    (void)state;
+    static const char *const paths[] = {
+        "",
+        "/",
+        "/v1",
+        "/v1/",
+        "/v1/tasks/",
+        "/v1/tasks//why",
+        "/v1/tasks/1/why/",
+        "/v2/tasks",
+        "v1/tasks",
+        "/v1/taskss",
+        "/v1/tasks/%00",
+        "/v1/tasks/%ff",
+        "/v1/tasks/%2",
+        "/v1/tasks/%zz",
+        "/v1/projects/%C3%28",
+        "/v1/tasks/1/why/more",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+        if (strcmp(route("GET", paths[i], "id"), "- -") != 0)
+            fail_msg("'%s' found %s", paths[i], route("GET", paths[i], "id"));
+}
+
+/* --- parameters ------------------------------------------------------------------------------ */
+
+static const char *query(const char *op, const char *text) {
+    static char result[512];
+    struct error err = { 0 };
+    json_t *params = json_object();
+    int r = op_take_query(op_find(op), text, params, &err);
+    if (r == 0)
+        r = op_check(op_find(op), params, &err);
+    char *dump = json_dumps(params, JSON_COMPACT | JSON_SORT_KEYS);
+    (void)snprintf(result, sizeof(result), "%s", r < 0 ? err.text : dump);
+    free(dump);
+    json_decref(params);
+    return result;
+}
+
+static void a_query_is_decoded_and_typed(void **state) {
+    (void)state;
+    assert_string_equal(query("task.list", ""), "{}");
+    assert_string_equal(query("task.list", "limit=5&&project=a+b%26c"),
+                        "{\"limit\":5,\"project\":\"a b&c\"}");
+    assert_string_equal(query("config.list", "all=true"), "{\"all\":true}");
+}
+
+static void a_wrong_query_is_told_in_one_sentence(void **state) {
+    (void)state;
+    static const struct {
+        const char *op, *text, *sentence;
+    } rows[] = {
+        { "task.list", "limt=5", "unknown parameter 'limt'; did you mean 'limit'?" },
+        { "task.list", "zebra=5", "unknown parameter 'zebra' of task.list" },
+        { "task.list", "limit=5&limit=6", "parameter 'limit' is given twice" },
+        { "task.list", "limit=", "parameter 'limit' is empty; leave it out" },
+        { "task.list", "limit", "parameter 'limit' is empty; leave it out" },
+        { "task.list", "limit=five", "parameter 'limit' must be a whole number" },
+        { "task.list", "limit=0", "parameter 'limit' must be from 1 to 1000" },
+        { "task.list", "limit=99999999999999999999", "parameter 'limit' must be a whole number" },
+        { "task.list", "order=newest",
+          "parameter 'order' is 'newest'; expected new, old or queue" },
+        { "task.list", "project=a%0Ab", "parameter 'project' has a control character in it" },
+        { "task.list", "project=%ff", "the query is no text: %XX must be bytes of UTF-8" },
+        { "task.list", "project=%0", "the query is no text: %XX must be bytes of UTF-8" },
+        { "config.list", "all=yes", "parameter 'all' must be true or false" },
+        { "task.why", "id=web-1", "parameter 'id' belongs into the path" },
+        { "task.add", "tasks=1", "parameter 'tasks' belongs into the body" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        assert_string_equal(query(rows[i].op, rows[i].text), rows[i].sentence);
+}
+
+static void every_error_has_its_status(void **state) {
+    (void)state;
+    static const struct {
+        int code, status;
+        const char *word;
+    } rows[] = {
+        { -EINVAL, 400, "bad_request" }, { -ERANGE, 400, "bad_request" },
+        { -E2BIG, 400, "bad_request" },  { -ELOOP, 400, "cycle" },
+        { -ENOENT, 404, "not_found" },   { -EEXIST, 409, "exists" },
+        { -EBUSY, 409, "conflict" },     { -EPERM, 403, "refused" },
+        { -EACCES, 403, "refused" },     { -EAGAIN, 429, "deferred" },
+        { -ENOSPC, 507, "disk_full" },   { -EIO, 503, "outcome_unknown" },
+        { -ESHUTDOWN, 503, "stopping" }, { -ENOTSUP, 501, "not_supported" },
+        { -EBADF, 500, "internal" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        assert_int_equal(op_error_status(rows[i].code), rows[i].status);
+        assert_string_equal(op_error_word(rows[i].code), rows[i].word);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operations_are_in_order_and_found_by_name),
+        cmocka_unit_test(every_operation_is_complete),
+        cmocka_unit_test(no_two_operations_have_the_same_route),
+        cmocka_unit_test(the_page_is_what_the_table_says),
+        cmocka_unit_test(the_description_for_programs_is_json_with_every_operation),
+        cmocka_unit_test(a_path_finds_its_operation_and_its_parameters),
+        cmocka_unit_test(a_word_of_the_path_wins_over_a_parameter),
+        cmocka_unit_test(a_wrong_method_names_the_right_one),
+        cmocka_unit_test(what_is_no_path_finds_nothing),
+        cmocka_unit_test(a_query_is_decoded_and_typed),
+        cmocka_unit_test(a_wrong_query_is_told_in_one_sentence),
+        cmocka_unit_test(every_error_has_its_status),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
