@@ -1,0 +1,24 @@
+/* door.h: may this request be looked at, before anybody asks what it wants? Pure.
+ *
+ * Runs on every request of every method, before routing: a check that sits in a handler is missing in
+ * the next handler. A browser cannot reach a Unix socket, but what it would send is refused there
+ * too, so that the same rules hold on a TCP listener, which has a list of exact host names. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "api/http_parser.h"
+
+struct door {
+    /* Host values that are let in, compared whole, port included ("127.0.0.1:7700"); ends with NULL.
+     * NULL: any simple one (a Unix socket has no name). There is no wildcard. */
+    const char *const *hosts;
+};
+
+struct door_verdict {
+    int status;          /* 0: pass; 400, 403, 405 or 415 */
+    const char *word;    /* of the error object */
+    const char *message; /* a sentence */
+};
+
+struct door_verdict door_check(const struct door *door, const struct http_request *request);

@@ -1,0 +1,32 @@
+/* response.h: the bytes of an answer. Pure. Private to api/.
+ *
+ * Every answer says Cache-Control: no-store and X-Content-Type-Options: nosniff, and either its length
+ * or that it comes in chunks. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+
+struct response {
+    int status;
+    const char *type;    /* Content-Type */
+    const char *allow;   /* Allow: of a 405; or NULL */
+    const char *headers; /* more of them, each line with its CR LF; or NULL */
+    const char *body;    /* of `size` bytes */
+    size_t size;
+    bool stream;    /* the body follows later, in chunks (or until the end, for an old client) */
+    bool old;       /* HTTP/1.0 */
+    bool close;     /* the connection ends after it */
+    bool head_only; /* the request was HEAD: as if, without the body */
+};
+
+void response_print(const struct response *response, struct strbuf *out);
+
+/* The body of an error: {"error":{"code":word,"message":message}} and a newline. */
+void response_print_error(const char *word, const char *message, struct strbuf *out);
+
+/* One piece of a stream; with size 0 its end. */
+void response_print_chunk(const char *bytes, size_t size, bool old, struct strbuf *out);

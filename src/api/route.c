@@ -1,0 +1,265 @@
+/* route.c: from a request to a call, and from its outcome to an answer.
+ *
+ * Nothing here knows an operation: method, path, parameters, rights and the kind of answer come from
+ * the table. What can be refused without a body is refused at its head, so that a client cannot make
+ * the daemon hold 16 MiB for a path that does not exist. */
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/response.h"
+#include "api/server_internal.h"
+#include "base/alloc.h"
+
+#define JSON_TYPE  "application/json"
+#define TEXT_TYPE  "text/plain; version=0.0.4; charset=utf-8" /* what Prometheus asks for */
+#define CALLER_MAX 200
+
+/* --- answers --------------------------------------------------------------------------------- */
+
+static struct exchange *exchange_new(struct connection *c) {
+    const struct http_request *request = &c->parser.request;
+    struct exchange *exchange = xcalloc(1, sizeof(*exchange));
+    exchange->connection = c;
+    exchange->old = request->old;
+    exchange->close = !request->keep_alive || c->server->stopping;
+    exchange->head_only = request->method && strcmp(request->method, "HEAD") == 0;
+    c->server->stats.requests++;
+    return exchange;
+}
+
+void exchange_free(struct exchange *exchange) {
+    if (exchange->call)
+        op_abandon(exchange->call);
+    if (exchange->stream)
+        exchange->stream->free(exchange->stream);
+    strbuf_finish(&exchange->bytes);
+    free(exchange);
+}
+
+static void answer(struct exchange *exchange, struct response *response) {
+    struct server_stats *stats = &exchange->connection->server->stats;
+    stats->client_errors += response->status >= 400 && response->status < 500;
+    stats->server_errors += response->status >= 500;
+    response->old = exchange->old;
+    response->close = exchange->close;
+    response->head_only = exchange->head_only;
+    response_print(response, &exchange->bytes);
+    exchange->ready = true;
+}
+
+static void answer_json(struct exchange *exchange, int status, const struct strbuf *body,
+                        const char *headers) {
+    answer(exchange, &(struct response){ .status = status,
+                                         .type = JSON_TYPE,
+                                         .headers = headers,
+                                         .body = strbuf_text(body),
+                                         .size = body->length });
+}
+
+void exchange_fail(struct exchange *exchange, int status, const char *word, const char *message) {
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+    response_print_error(word, message, &body);
+    answer_json(exchange, status, &body, NULL);
+}
+
+void exchange_begin_stream(struct exchange *exchange, const char *type, const char *headers,
+                           struct stream *stream) {
+    exchange->close |= exchange->old; /* its end is the end of the connection */
+    answer(exchange,
+           &(struct response){ .status = 200, .type = type, .headers = headers, .stream = true });
+    exchange->connection->closing |= exchange->close;
+    if (exchange->head_only)
+        stream->free(stream);
+    else
+        exchange->stream = stream;
+}
+
+void exchange_send(struct exchange *exchange, const char *bytes, size_t size) {
+    response_print_chunk(bytes, size, exchange->old, &exchange->connection->out);
+}
+
+/* What the call has left, as it is. */
+static void answer_call(struct exchange *exchange, struct op_call *call) {
+    if (call->answer.length == 0 && call->err.code != 0)
+        op_print_error(&call->err, &call->answer);
+    int status = call->status     ? call->status
+                 : call->err.code ? op_error_status(call->err.code)
+                                  : 200;
+    if (call->op->answer == OP_ANSWER_TEXT && status < 400) {
+        answer(exchange, &(struct response){ .status = status,
+                                             .type = TEXT_TYPE,
+                                             .body = strbuf_text(&call->answer),
+                                             .size = call->answer.length });
+        return;
+    }
+    strbuf_putc(&call->answer, '\n');
+    answer_json(exchange, status, &call->answer,
+                call->replayed ? "Idempotent-Replay: true\r\n" : NULL);
+}
+
+static void call_answered(struct op_call *call, void *ctx) {
+    struct exchange *exchange = ctx;
+    struct connection *c = exchange->connection;
+    struct server *server = c->server;
+    bool failed = call->err.code != 0;
+    bool stops = call->stops_daemon && !failed;
+    exchange->call = NULL;
+    if (exchange->kind == EXCHANGE_EVENTS && !failed)
+        events_begin(exchange, call);
+    else if (exchange->kind == EXCHANGE_LOG && !failed)
+        log_begin(exchange, call);
+    else
+        answer_call(exchange, call);
+    op_call_free(call);
+    connection_pump(c);
+    if (stops && server->options.stop_asked)
+        server->options.stop_asked(server->options.ctx);
+}
+
+/* --- refusals -------------------------------------------------------------------------------- */
+
+static void refuse(struct connection *c, int status, const char *word, const char *message,
+                   const char *allow) {
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+    struct exchange *exchange = exchange_new(c);
+    c->closing |= exchange->close;
+    exchange->close = c->closing;
+    response_print_error(word, message, &body);
+    answer(exchange, &(struct response){ .status = status,
+                                         .type = JSON_TYPE,
+                                         .allow = allow,
+                                         .body = strbuf_text(&body),
+                                         .size = body.length });
+    connection_queue(c, exchange);
+}
+
+void route_refuse(struct connection *c, int status, const char *word, const char *message,
+                  bool close) {
+    if (close) {
+        c->closing = c->broken = true;
+        c->owes_continue = false;
+    }
+    refuse(c, status, word, message, NULL);
+}
+
+/* --- the head -------------------------------------------------------------------------------- */
+
+static size_t body_max(const struct server *server, const struct op *op) {
+    bool bulk = strcmp(op->method, "POST") == 0 && strcmp(op->path, "/v1/tasks") == 0;
+    return bulk ? server->options.bulk_body_max : server->options.body_max;
+}
+
+/* Refused before its body: one that comes nevertheless is not read. */
+static void refuse_head(struct connection *c, const struct door_verdict *verdict,
+                        const char *allow) {
+    if (c->parser.request.has_body)
+        c->closing = c->broken = true;
+    else
+        http_parser_take_body(&c->parser, 0);
+    refuse(c, verdict->status, verdict->word, verdict->message, allow);
+}
+
+void route_head(struct connection *c) {
+    struct http_request *request = &c->parser.request;
+    const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
+    const char *allowed = NULL;
+    c->op = NULL;
+    struct door_verdict verdict = door_check(&c->server->door, request);
+    if (verdict.status != 0) {
+        refuse_head(c, &verdict, verdict.status == 405 ? "GET, HEAD, POST" : NULL);
+        return;
+    }
+    c->op = op_route(method, request->path, &c->params, &allowed);
+    if (!c->op && allowed) {
+        verdict = (struct door_verdict){ 405, "bad_method", "this path takes another method" };
+        refuse_head(c, &verdict, strcmp(allowed, "GET") == 0 ? "GET, HEAD" : allowed);
+    } else if (!c->op) {
+        verdict = (struct door_verdict){ 404, "not_found", "there is nothing at this path" };
+        refuse_head(c, &verdict, NULL);
+    } else {
+        http_parser_take_body(&c->parser, body_max(c->server, c->op));
+        c->owes_continue = request->expects_continue && c->parser.step == HTTP_BODY;
+    }
+}
+
+/* --- the request ----------------------------------------------------------------------------- */
+
+static bool is_plain_word(const char *text, size_t max) {
+    size_t length = 0;
+    for (; text[length]; length++)
+        if (!isgraph((unsigned char)text[length]))
+            return false;
+    return length > 0 && length <= max;
+}
+
+static int take_params(const struct op *op, const struct http_request *request, json_t *params,
+                       struct error *err) {
+    const char *key = http_request_header(request, "idempotency-key");
+    const char *caller = http_request_header(request, "x-sluice-run");
+    if (key && !op_key_is_valid(key))
+        return error_set(err, -EINVAL,
+                         "the header Idempotency-Key needs 8 to 128 printable characters");
+    if (caller && !is_plain_word(caller, CALLER_MAX))
+        return error_set(err, -EINVAL, "the header X-Sluice-Run is not the name of a run");
+    int r = request->query ? op_take_query(op, request->query, params, err) : 0;
+    if (r >= 0 && request->body.length > 0)
+        r = op_take_body(op, request->body.text, request->body.length, params, err);
+    return r;
+}
+
+static enum exchange_kind kind_of(const struct op *op, const struct http_request *request) {
+    const char *accept = http_request_header(request, "accept");
+    if (op->answer == OP_ANSWER_LOG)
+        return EXCHANGE_LOG;
+    if (op->answer == OP_ANSWER_EVENTS && accept && http_value_has(accept, "text/event-stream"))
+        return EXCHANGE_EVENTS;
+    return EXCHANGE_PLAIN;
+}
+
+static void refuse_params(struct exchange *exchange, const struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+    op_print_error(err, &body);
+    strbuf_putc(&body, '\n');
+    answer_json(exchange, op_error_status(err->code), &body, NULL);
+}
+
+static void submit(struct connection *c, struct exchange *exchange, json_t *params) {
+    const struct http_request *request = &c->parser.request;
+    const char *key = http_request_header(request, "idempotency-key");
+    const char *caller = http_request_header(request, "x-sluice-run");
+    struct op_call *call = op_call_new(c->op, c->server->engine, params, key);
+    call->answered = call_answered;
+    call->ctx = exchange;
+    call->caller = caller ? xstrdup(caller) : NULL;
+    exchange->call = call;
+    c->streaming = exchange->kind != EXCHANGE_PLAIN;
+    op_submit(call);
+}
+
+void route_request(struct connection *c) {
+    const struct http_request *request = &c->parser.request;
+    json_t *params = TAKE_PTR(c->params);
+    if (!c->op) /* refused at its head */
+        return;
+    assert(params);
+    struct error err = { 0 };
+    struct exchange *exchange = exchange_new(c);
+    c->closing |= exchange->close;
+    connection_queue(c, exchange);
+    int r = take_params(c->op, request, params, &err);
+    enum exchange_kind kind = kind_of(c->op, request);
+    if (r >= 0 && kind == EXCHANGE_EVENTS)
+        r = events_prepare(exchange, request, params, &err);
+    if (r >= 0)
+        r = op_check(c->op, params, &err);
+    if (r < 0) {
+        json_decref(params);
+        refuse_params(exchange, &err);
+        return;
+    }
+    exchange->kind = kind;
+    submit(c, exchange, params);
+}

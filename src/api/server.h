@@ -1,0 +1,77 @@
+/* server.h: the daemon's front door: HTTP/1.1 on a Unix socket, answered by the operations table.
+ *
+ * Life:     server_new → server_listen_unix → the loop runs → server_stop_accepting → server_free
+ *           Free it before the engine and before the loop.
+ * Who:      the owner of the daemon and root; anybody else gets 403 and is gone.
+ * A request is read, checked (door.h), routed (op_route), its parameters are checked (op_check), and it
+ *           is queued for the engine's next turn. Answers go out in the order of the requests, after
+ *           the commit. A client that goes away meanwhile is forgotten; what it asked for is done.
+ * Streams:  events (text/event-stream) and logs (chunks). They need server_publish for every committed
+ *           event, in order, and server_run_ended for every committed end of a run.
+ * Bounds:   every size, count and time below has one; nothing a client does or fails to do makes the
+ *           daemon wait or grow. Without connections there is no timer: an idle daemon sleeps. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/time_ms.h"
+#include "core/model.h"
+
+struct engine;
+struct event_row;
+struct loop;
+struct server;
+
+/* 0 takes what is said behind it. */
+struct server_options {
+    unsigned connections_max; /* 256; one more gets 503 */
+    unsigned streams_max;     /* 64 streams of events; one more gets 503 */
+    time_ms head_timeout;     /* 10 s from the first byte of a request to the end of its head */
+    time_ms body_timeout;     /* 30 s for a body, and a second more for every KiB that came */
+    time_ms idle_timeout;     /* 60 s between requests */
+    time_ms write_timeout;    /* 60 s without the client taking a byte of an answer */
+    time_ms linger_timeout;   /* 2 s to let a refused client read why */
+    time_ms comment_every;    /* 15 s of silence in a stream of events */
+    time_ms accept_pause;     /* 1 s, when there are no more file descriptors */
+    size_t body_max;          /* 1 MiB; POST /v1/tasks: bulk_body_max */
+    size_t bulk_body_max;     /* 16 MiB */
+    size_t bodies_max;        /* 256 MiB of bodies at once, over all connections; then 503 */
+    size_t queue_max;         /* 1 MiB of unsent events, then the stream is dropped */
+    /* A client asked the daemon to end, and its answer is on the way. Inside the loop; may call
+     * server_stop_accepting, not server_free. NULL: nobody is told. */
+    void (*stop_asked)(void *ctx);
+    void *ctx;
+};
+
+/* `options` may be NULL. */
+struct server *server_new(struct loop *loop, struct engine *engine,
+                          const struct server_options *options);
+struct server *server_free(struct server *server); /* accepts NULL, returns NULL */
+
+/* Makes the folder (0700) if it is missing and the socket (0600). A socket that is there already is
+ * taken for a dead daemon's and removed: the caller holds the lock of the data folder. Refused: a
+ * path of more than 107 bytes (-ENAMETOOLONG), a folder that others may write to (-EPERM), anything
+ * at the path that is not a socket (-EEXIST). */
+int server_listen_unix(struct server *server, const char *path, struct error *err);
+
+/* No new connections; the socket is removed, idle connections and endless streams are closed, and
+ * the others end with their answer. Wait for server_is_idle, but not for ever. */
+void server_stop_accepting(struct server *server);
+bool server_is_idle(const struct server *server); /* no connection is left */
+
+/* For engine_set_publisher: a committed event. Costs next to nothing without streams. */
+void server_publish(struct server *server, const struct event_row *event);
+/* The end of a run is committed: those who follow its logs get the rest and are done. */
+void server_run_ended(struct server *server, task_id task, uint32_t attempt);
+
+struct server_stats {
+    size_t connections, event_streams, log_streams; /* now */
+    uint64_t accepted, refused;            /* connections; refused: too many or not allowed */
+    uint64_t requests;                     /* answered or refused */
+    uint64_t client_errors, server_errors; /* answers 4xx and 5xx */
+    uint64_t timeouts, dropped_slow;
+};
+void server_stats(const struct server *server, struct server_stats *ret);

@@ -1,0 +1,192 @@
+/* server_internal.h: server, connection, exchange, stream: who holds what. Private to api/.
+ *
+ * server      ─► connections: one per client, in a list
+ * connection  ─► exchanges: requests whose answers are not sent yet, in the order they came
+ * exchange    ─► a call that is being answered, or the bytes of its answer, or a stream
+ * stream      ─► adds bytes to its connection as long as that has room
+ *
+ * Freeing goes downwards only: a connection that ends frees its exchanges, an exchange abandons its
+ * call and frees its stream. Nothing below ends a connection by itself: it says so and the pump, which
+ * is at the top of every way into a connection, does it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/door.h"
+#include "api/http_parser.h"
+#include "api/server.h"
+#include "base/strbuf.h"
+#include "ops/op.h"
+#include "os/loop.h"
+
+#define READ_SIZE     ((size_t)64 * 1024)
+#define IN_FLIGHT_MAX 32                   /* requests of one connection without an answer */
+#define OUT_HIGH      ((size_t)256 * 1024) /* no new request while so much is unsent */
+#define OUT_LOW       ((size_t)64 * 1024)  /* a stream adds until so much is unsent */
+
+struct server {
+    struct loop *loop;
+    struct engine *engine;
+    struct server_options options;
+    struct door door; /* of the Unix socket */
+    int listen_fd;
+    struct loop_watch *listen_watch;
+    struct loop_timer *accept_timer; /* set while accepting pauses */
+    char *path;
+    uint64_t path_device, path_inode; /* what we bound: somebody else's is not removed */
+    bool stopping;
+    struct connection *connections;
+    size_t body_bytes; /* of all requests that are being read */
+
+    struct event_stream *event_streams;
+    struct loop_timer *comment_timer; /* set while there is a stream */
+    uint64_t published;               /* the newest event we were told; 0: none yet */
+
+    struct log_stream *log_streams;
+    int inotify; /* -1: nobody follows */
+    struct loop_watch *inotify_watch;
+    struct loop_timer *look_timer; /* set while somebody follows a file that cannot be watched */
+
+    struct server_stats stats;
+    char buffer[READ_SIZE]; /* for whoever reads right now */
+};
+
+/* --- streams --------------------------------------------------------------------------------- */
+
+enum stream_state {
+    STREAM_WAITS,   /* nothing now; connection_wake when there is */
+    STREAM_GOES_ON, /* added something; may have more */
+    STREAM_ENDED,   /* complete */
+    STREAM_DROPPED, /* complete, and the connection ends with it */
+    STREAM_BROKEN,  /* the client must see that it is not complete */
+};
+
+struct stream {
+    /* There is room: add bytes with exchange_send. */
+    enum stream_state (*fill)(struct stream *stream);
+    void (*free)(struct stream *stream);
+};
+
+/* --- exchanges ------------------------------------------------------------------------------- */
+
+enum exchange_kind { EXCHANGE_PLAIN, EXCHANGE_EVENTS, EXCHANGE_LOG };
+
+struct exchange {
+    struct exchange *next;
+    struct connection *connection;
+    enum exchange_kind kind;
+    struct op_call *call;  /* until it is answered */
+    struct strbuf bytes;   /* the answer, or the head of a stream */
+    struct stream *stream; /* what follows `bytes`; or NULL */
+    bool ready;            /* `bytes` is complete */
+    bool head_only, old, close;
+    bool hurry;         /* a stream that is at its end: the client must take it in time */
+    uint64_t after;     /* EXCHANGE_EVENTS: where to begin; EVENTS_NEW: with the next one */
+    uint64_t newest;    /* EXCHANGE_EVENTS: what there was when it was asked */
+    uint64_t published; /* EXCHANGE_EVENTS: what was published then */
+};
+
+#define EVENTS_NEW UINT64_MAX
+
+/* route.c. At HTTP_GOT_HEAD: door and route; refuses, or calls http_parser_take_body. */
+void route_head(struct connection *connection);
+/* At HTTP_COMPLETE: makes the call. */
+void route_request(struct connection *connection);
+/* An answer that needs no operation. `close`: nothing after it. */
+void route_refuse(struct connection *connection, int status, const char *word, const char *message,
+                  bool close);
+/* Frees what it holds; its call is abandoned. */
+void exchange_free(struct exchange *exchange);
+/* An error instead of the stream that was asked for. Before it is ready. */
+void exchange_fail(struct exchange *exchange, int status, const char *word, const char *message);
+/* The head of a stream; the stream is owned by the exchange from now on. */
+void exchange_begin_stream(struct exchange *exchange, const char *type, const char *headers,
+                           struct stream *stream);
+/* One piece of a stream, from its fill function. */
+void exchange_send(struct exchange *exchange, const char *bytes, size_t size);
+
+/* --- connections ----------------------------------------------------------------------------- */
+
+enum connection_phase { PHASE_IDLE, PHASE_HEAD, PHASE_BODY, PHASE_BUSY, PHASE_WRITE, PHASE_LINGER };
+
+struct connection {
+    struct connection *next, *previous;
+    struct server *server;
+    int fd;
+    struct loop_watch *watch;
+    struct loop_timer *timer;
+    time_ms deadline; /* what the timer is set to */
+    enum connection_phase phase;
+    uint64_t phase_mark; /* it began when so many requests, or bytes, were through */
+    time_ms since;       /* when the phase began */
+
+    struct http_parser parser;
+    const struct op *op; /* of the request that is being read; NULL: refused */
+    json_t *params;
+    struct strbuf in; /* read and not parsed yet */
+    size_t in_taken;
+    size_t body_counted; /* our part of server->body_bytes */
+    uint64_t requests;
+
+    struct exchange *first, *last;
+    size_t in_flight;
+    struct strbuf out;
+    size_t out_sent;
+    uint64_t sent; /* ever */
+
+    bool owes_continue; /* 100 Continue, as soon as it is this request's turn */
+    bool streaming;     /* a stream is open or asked for: requests behind it wait */
+    bool eof;           /* the client will not send any more */
+    bool closing;       /* no more requests */
+    bool broken;        /* after a refusal: unread bytes of the client may come */
+    bool lingering;     /* everything is sent, waits for the client to close */
+    bool dead;          /* freed when the pump ends */
+    bool stalled;       /* the stream had more than there was room for */
+    bool pumping, woken;
+};
+
+/* Takes the descriptor. */
+void connection_new(struct server *server, int fd);
+void connection_free(struct connection *connection);
+/* Does everything that can be done now: sends, parses, fills, and sets watch and timer. May free it. */
+void connection_pump(struct connection *connection);
+/* Pumps in the next round; safe from everywhere. */
+void connection_wake(struct connection *connection);
+void connection_queue(struct connection *connection, struct exchange *exchange);
+size_t connection_unsent(const struct connection *connection);
+/* The server stops: ends what is idle or endless. May free it. */
+void connection_stop(struct connection *connection);
+
+/* --- the kinds of streams ---------------------------------------------------------------------- */
+
+/* stream_events.c. Sets `after`, `newest` and the parameters of the first page, before the call. */
+int events_prepare(struct exchange *exchange, const struct http_request *request, json_t *params,
+                   struct error *err);
+/* The first page is there. */
+void events_begin(struct exchange *exchange, struct op_call *call);
+void events_stop(struct server *server);
+
+/* stream_log.c */
+void log_begin(struct exchange *exchange, struct op_call *call);
+void log_stop(struct server *server);
+
+/* log_watch.c: who is told when a file grows. */
+struct log_stream {
+    struct stream stream;
+    struct exchange *exchange;
+    struct log_stream *next, *previous;
+    task_id task;
+    uint32_t attempt;
+    char *path;
+    int fd;    /* -1: the file is not there yet */
+    int watch; /* of inotify; -1: looked at from time to time */
+    uint64_t offset;
+    uint64_t cut;    /* bytes left out since the last ones that were sent */
+    bool after_hole; /* NULs that come next are the rest of one */
+    bool follow;     /* until the run has ended */
+    bool broken;     /* the server stops */
+};
+void log_watch_add(struct server *server, struct log_stream *log);
+void log_watch_remove(struct server *server, struct log_stream *log);

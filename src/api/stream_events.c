@@ -1,0 +1,301 @@
+/* stream_events.c: every event once, in order, from where the client stopped to now and on.
+ *
+ * A stream first asks the operation for one page of stored events after the other, as its client
+ * takes them, and then gets the new ones as they are published. The seam: `position` is the event up to
+ * which everything was sent (or is not for this client). A page that is not full holds all that was
+ * published before it was asked for, so the position then moves there; if more was published
+ * meanwhile, one more page is asked for. Only a stream that has everything is live, and only a live one
+ * gets published events, those behind its position. So there is no gap, no duplicate, and no copy of
+ * the past in memory.
+ *
+ * A live client that does not read gets `overflow` and is dropped; it comes back with its position. */
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/server_internal.h"
+#include "base/alloc.h"
+#include "base/number.h"
+
+#define PAGE_ITEMS 500
+#define COMMENT    ":\n\n" /* at first, so that the client sees at once that it is connected */
+
+struct event_stream {
+    struct stream stream;
+    struct exchange *exchange;
+    struct server *server;
+    struct event_stream *next, *previous;
+    const struct op *op;
+    json_t *params;    /* of the request */
+    task_id task;      /* only of this one; 0: all */
+    uint64_t position; /* everything up to here was sent, or is not for it */
+    uint64_t asked_at; /* what was published when the page was asked for */
+    struct op_call *page;
+    struct strbuf text; /* to be sent */
+    bool live, dropped, broken;
+    bool quiet;   /* nothing was sent since the last comment was due */
+    bool comment; /* one is to be sent */
+};
+
+/* --- text ------------------------------------------------------------------------------------ */
+
+static void print_event(uint64_t seq, const char *kind, const char *data, struct strbuf *out) {
+    strbuf_printf(out, "id: %" PRIu64 "\nevent: %s\ndata: %s\n\n", seq, kind, data);
+}
+
+static int add_piece(const char *bytes, size_t size, void *out) {
+    strbuf_add(out, bytes, size);
+    return 0;
+}
+
+static void print_item(const json_t *item, uint64_t seq, struct strbuf *out) {
+    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+    const char *kind = json_string_value(json_object_get(item, "kind"));
+    (void)json_dump_callback(item, add_piece, &data, JSON_COMPACT);
+    print_event(seq, kind ? kind : "message", strbuf_text(&data), out);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static void comment_due(void *ctx) {
+    struct server *server = ctx;
+    for (struct event_stream *s = server->event_streams; s; s = s->next) {
+        /* One that has unsent bytes does not need any more of them. */
+        if (s->quiet && s->text.length == 0 && connection_unsent(s->exchange->connection) == 0) {
+            s->comment = true;
+            connection_wake(s->exchange->connection);
+        }
+        s->quiet = true;
+    }
+    loop_timer_set(server->loop, server->comment_timer,
+                   time_add(loop_now_steady(server->loop), server->options.comment_every));
+}
+
+static void events_free(struct stream *stream) {
+    struct event_stream *s = (struct event_stream *)stream;
+    struct server *server = s->server;
+    if (s->page)
+        op_abandon(s->page);
+    if (s->previous)
+        s->previous->next = s->next;
+    else
+        server->event_streams = s->next;
+    if (s->next)
+        s->next->previous = s->previous;
+    server->stats.event_streams--;
+    if (!server->event_streams)
+        loop_timer_clear(server->loop, server->comment_timer);
+    json_decref(s->params);
+    strbuf_finish(&s->text);
+    free(s);
+}
+
+static struct event_stream *events_new(struct exchange *exchange, struct op_call *call) {
+    struct server *server = exchange->connection->server;
+    struct event_stream *s = xcalloc(1, sizeof(*s));
+    const char *task = json_string_value(json_object_get(call->params, "task"));
+    s->exchange = exchange;
+    s->server = server;
+    s->op = call->op;
+    s->params = json_incref(call->params);
+    s->task = task ? engine_find_task(server->engine, task, NULL) : 0;
+    s->asked_at = exchange->published;
+    s->next = server->event_streams;
+    if (s->next)
+        s->next->previous = s;
+    server->event_streams = s;
+    server->stats.event_streams++;
+    if (!server->comment_timer)
+        server->comment_timer = loop_timer_new(server->loop, comment_due, server);
+    if (!s->next)
+        loop_timer_set(server->loop, server->comment_timer,
+                       time_add(loop_now_steady(server->loop), server->options.comment_every));
+    return s;
+}
+
+/* --- pages ----------------------------------------------------------------------------------- */
+
+/* Some events that this client has not seen are gone: it must read the state again. */
+static void reset(struct event_stream *s, uint64_t to) {
+    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+    s->position = to > s->server->published ? to : s->server->published;
+    strbuf_printf(&data, "{\"first\":%" PRIu64 ",\"last\":%" PRIu64 "}",
+                  engine_first_event(s->server->engine), s->position);
+    print_event(s->position, "reset", strbuf_text(&data), &s->text);
+}
+
+static uint64_t seq_of(const json_t *item) {
+    return (uint64_t)json_integer_value(json_object_get(item, "seq"));
+}
+
+/* Whatever the order of the page, events leave in theirs. Returns the number of items. */
+static size_t send_page(struct event_stream *s, const char *answer) {
+    json_t *page = json_loads(answer, 0, NULL);
+    const json_t *items = json_is_array(page) ? page : json_object_get(page, "items");
+    size_t count = json_array_size(items);
+    bool backwards =
+        count > 1 && seq_of(json_array_get(items, 0)) > seq_of(json_array_get(items, count - 1));
+    for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_array_get(items, backwards ? count - 1 - i : i);
+        uint64_t seq = seq_of(item);
+        if (seq <= s->position)
+            continue;
+        if (s->task == 0 && s->position != 0 && seq != s->position + 1) {
+            reset(s, seq - 1); /* removed between asking and reading */
+            if (seq <= s->position)
+                continue;
+        }
+        print_item(item, seq, &s->text);
+        s->position = seq;
+    }
+    json_decref(page);
+    return count;
+}
+
+static void take_page(struct event_stream *s, const char *answer) {
+    if (send_page(s, answer) >= PAGE_ITEMS)
+        return; /* the next one is asked for when there is room */
+    if (s->asked_at > s->position)
+        s->position = s->asked_at;
+    s->live = s->position >= s->server->published;
+}
+
+static void page_answered(struct op_call *call, void *ctx) {
+    struct event_stream *s = ctx;
+    s->page = NULL;
+    if (call->err.code != 0)
+        s->broken = true; /* the client comes back, and is told why */
+    else
+        take_page(s, strbuf_text(&call->answer));
+    op_call_free(call);
+    connection_wake(s->exchange->connection);
+}
+
+static void ask_page(struct event_stream *s) {
+    json_t *params = json_deep_copy(s->params);
+    json_object_set_new(params, "after", json_integer((json_int_t)s->position));
+    json_object_set_new(params, "limit", json_integer(PAGE_ITEMS));
+    s->asked_at = s->server->published;
+    s->page = op_call_new(s->op, s->server->engine, params, NULL);
+    s->page->answered = page_answered;
+    s->page->ctx = s;
+    op_submit(s->page);
+}
+
+static enum stream_state events_fill(struct stream *stream) {
+    struct event_stream *s = (struct event_stream *)stream;
+    if (s->comment) {
+        s->comment = false;
+        exchange_send(s->exchange, COMMENT, strlen(COMMENT));
+        return STREAM_GOES_ON;
+    }
+    if (s->text.length > 0) {
+        exchange_send(s->exchange, s->text.text, s->text.length);
+        strbuf_finish(&s->text);
+        s->quiet = false;
+        return STREAM_GOES_ON;
+    }
+    if (s->dropped) {
+        exchange_send(s->exchange, "", 0);
+        return STREAM_DROPPED;
+    }
+    if (s->broken)
+        return STREAM_BROKEN;
+    if (s->live || s->page)
+        return STREAM_WAITS;
+    if (s->position != 0 && s->position + 1 < engine_first_event(s->server->engine)) {
+        reset(s, s->asked_at);
+        s->live = true;
+        return STREAM_GOES_ON;
+    }
+    ask_page(s);
+    return s->page ? STREAM_WAITS : STREAM_GOES_ON; /* answered at once */
+}
+
+/* --- from the request ------------------------------------------------------------------------ */
+
+int events_prepare(struct exchange *exchange, const struct http_request *request, json_t *params,
+                   struct error *err) {
+    struct server *server = exchange->connection->server;
+    const char *last = http_request_header(request, "last-event-id");
+    const json_t *after = json_object_get(params, "after");
+    int64_t number = json_is_integer(after) ? json_integer_value(after) : 0;
+    /* The header is what a client that comes back sends, with the address it had at first. */
+    if (last && (number_parse_int(last, &number, NULL) < 0 || number < 0))
+        return error_set(err, -EINVAL, "the header Last-Event-ID is not the number of an event");
+    exchange->after = last || after ? (uint64_t)number : EVENTS_NEW;
+    exchange->newest = engine_last_event(server->engine);
+    exchange->published = server->published;
+    json_object_del(params, "before");
+    json_object_set_new(params, "limit", json_integer(PAGE_ITEMS));
+    if (exchange->after == EVENTS_NEW)
+        json_object_set_new(params, "after", json_integer((json_int_t)exchange->newest));
+    else
+        json_object_set_new(params, "after", json_integer(number));
+    return 0;
+}
+
+void events_begin(struct exchange *exchange, struct op_call *call) {
+    struct server *server = exchange->connection->server;
+    if (server->stats.event_streams >= server->options.streams_max) {
+        exchange_fail(exchange, 503, "busy", "too many streams of events are open");
+        return;
+    }
+    struct event_stream *s = events_new(exchange, call);
+    uint64_t after = exchange->after == EVENTS_NEW ? exchange->newest : exchange->after;
+    s->stream = (struct stream){ events_fill, events_free };
+    s->comment = true;
+    s->broken = server->stopping;
+    s->position = after;
+    if (after > exchange->newest
+        || (after != 0 && after + 1 < engine_first_event(server->engine))) {
+        reset(s, exchange->newest);
+        s->live = true;
+    } else {
+        take_page(s, strbuf_text(&call->answer));
+    }
+    exchange_begin_stream(exchange, "text/event-stream; charset=utf-8", NULL, &s->stream);
+}
+
+/* --- from the engine ------------------------------------------------------------------------- */
+
+static void drop_slow(struct event_stream *s) {
+    print_event(s->position, "overflow", "{}", &s->text);
+    s->dropped = true;
+    s->live = false;
+    s->exchange->hurry = true;
+    s->server->stats.dropped_slow++;
+}
+
+void server_publish(struct server *server, const struct event_row *event) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    server->published = event->seq;
+    for (struct event_stream *s = server->event_streams; s; s = s->next) {
+        if (!s->live || event->seq <= s->position)
+            continue;
+        struct connection *c = s->exchange->connection;
+        if (s->task == 0 || s->task == event->task) {
+            if (text.length == 0) {
+                _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+                op_print_event(server->engine, event, &data);
+                print_event(event->seq, event->kind, strbuf_text(&data), &text);
+            }
+            if (s->text.length + connection_unsent(c) + text.length > server->options.queue_max)
+                drop_slow(s);
+            else
+                strbuf_add(&s->text, text.text, text.length);
+            connection_wake(c);
+        }
+        if (s->live)
+            s->position = event->seq;
+    }
+}
+
+void events_stop(struct server *server) {
+    for (struct event_stream *s = server->event_streams; s; s = s->next) {
+        s->broken = true;
+        connection_wake(s->exchange->connection);
+    }
+}

@@ -1,0 +1,204 @@
+/* stream_log.c: the bytes of a run's log, from an offset to its end, or on while the run lives.
+ *
+ * Reads only as the client takes: a log of a gigabyte is never in memory, and a reader that stops
+ * (`| less`) costs nothing. Too long logs have holes punched into their middle, so offsets stay true;
+ * a hole, and the NULs that punching leaves in the blocks at its edges, become one line that says how
+ * much is missing. */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/server_internal.h"
+#include "base/alloc.h"
+
+#define PIECE ((size_t)32 * 1024)
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* The bytes from `offset` on that are there, and whether a hole follows them. Empty: the end. */
+struct span {
+    uint64_t begin, end;
+    bool hole_behind;
+};
+
+static struct span find_data(int fd, uint64_t offset) {
+    struct stat st;
+    if (fstat(fd, &st) < 0 || st.st_size < 0)
+        return (struct span){ offset, offset, false };
+    uint64_t size = (uint64_t)st.st_size;
+    off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
+    if (data < 0 && errno == ENXIO) /* a hole up to the end, or nothing */
+        return (struct span){ size > offset ? size : offset, size > offset ? size : offset, false };
+    if (data < 0)
+        return (struct span){ offset, size > offset ? size : offset, false };
+    off_t hole = lseek(fd, data, SEEK_HOLE);
+    uint64_t end = hole < 0 ? size : (uint64_t)hole;
+    return (struct span){ (uint64_t)data, end, end < size };
+}
+
+static void send_cut(struct log_stream *log) {
+    char line[80];
+    int length =
+        snprintf(line, sizeof(line), "\n[... %" PRIu64 " bytes were cut here ...]\n", log->cut);
+    exchange_send(log->exchange, line, (size_t)length);
+    log->cut = 0;
+}
+
+static void send_piece(struct log_stream *log, const char *bytes, size_t size) {
+    if (log->cut > 0)
+        send_cut(log);
+    exchange_send(log->exchange, bytes, size);
+}
+
+/* Reads one piece of the span. <0: the file cannot be read. */
+static int read_piece(struct log_stream *log, const struct span *span) {
+    char *buffer = log->exchange->connection->server->buffer;
+    size_t size = span->end - span->begin < PIECE ? (size_t)(span->end - span->begin) : PIECE;
+    ssize_t n = pread(log->fd, buffer, size, (off_t)span->begin);
+    if (n <= 0)
+        return n < 0 && errno != EINTR ? -errno : 0;
+    size_t begin = 0, end = (size_t)n;
+    log->offset = span->begin + end;
+    while (log->after_hole && begin < end && buffer[begin] == '\0')
+        begin++;
+    log->after_hole &= begin == end;
+    size_t before = end;
+    while (span->hole_behind && log->offset == span->end && end > begin && buffer[end - 1] == '\0')
+        end--;
+    log->cut += begin;
+    if (end > begin)
+        send_piece(log, buffer + begin, end - begin);
+    log->cut += before - end;
+    return 0;
+}
+
+/* Refuses what is no plain file: a device or a pipe would block. */
+static int open_file(struct log_stream *log) {
+    struct stat st;
+    int fd = open(log->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return -EINVAL;
+    }
+    log->fd = fd;
+    return 0;
+}
+
+static enum stream_state log_end(struct log_stream *log) {
+    if (log->cut > 0)
+        send_cut(log);
+    if (log->broken)
+        return STREAM_BROKEN;
+    if (log->follow)
+        return STREAM_WAITS;
+    exchange_send(log->exchange, "", 0);
+    return STREAM_ENDED;
+}
+
+static enum stream_state log_fill(struct stream *stream) {
+    struct log_stream *log = (struct log_stream *)stream;
+    struct server *server = log->exchange->connection->server;
+    if (log->fd < 0) {
+        if (open_file(log) < 0)
+            return log_end(log);
+        log_watch_remove(server, log); /* of the folder */
+        if (log->follow)
+            log_watch_add(server, log);
+    }
+    struct span span = find_data(log->fd, log->offset);
+    if (span.begin > log->offset) {
+        log->cut += span.begin - log->offset;
+        log->after_hole = true;
+        log->offset = span.begin;
+    }
+    if (span.begin == span.end)
+        return log_end(log);
+    return read_piece(log, &span) < 0 ? STREAM_BROKEN : STREAM_GOES_ON;
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static void log_free(struct stream *stream) {
+    struct log_stream *log = (struct log_stream *)stream;
+    struct server *server = log->exchange->connection->server;
+    log_watch_remove(server, log);
+    if (log->previous)
+        log->previous->next = log->next;
+    else
+        server->log_streams = log->next;
+    if (log->next)
+        log->next->previous = log->previous;
+    server->stats.log_streams--;
+    if (log->fd >= 0)
+        close(log->fd);
+    free(log->path);
+    free(log);
+}
+
+/* The end of a run is told once: who comes later must not wait for it. */
+static bool is_alive(const struct server *server, task_id task, uint32_t attempt) {
+    struct engine_run run;
+    return engine_live_run(server->engine, task, &run) && run.attempt == attempt;
+}
+
+static struct log_stream *log_new(struct exchange *exchange, struct op_call *call) {
+    struct server *server = exchange->connection->server;
+    struct log_stream *log = xcalloc(1, sizeof(*log));
+    log->stream = (struct stream){ log_fill, log_free };
+    log->exchange = exchange;
+    log->task = call->log.task;
+    log->attempt = call->log.attempt;
+    log->path = xstrdup(call->log.path);
+    log->fd = log->watch = -1;
+    log->offset = call->log.offset;
+    log->follow = call->log.follow && is_alive(server, log->task, log->attempt);
+    log->broken = log->follow && server->stopping;
+    log->next = server->log_streams;
+    if (log->next)
+        log->next->previous = log;
+    server->log_streams = log;
+    server->stats.log_streams++;
+    return log;
+}
+
+void log_begin(struct exchange *exchange, struct op_call *call) {
+    char headers[96];
+    struct log_stream *log = log_new(exchange, call);
+    int r = open_file(log);
+    /* A run that is about to start has no file yet; one that has ended without any has an empty log. */
+    if (r < 0 && r != -ENOENT) {
+        log_free(&log->stream);
+        exchange_fail(exchange, 500, "internal", "the log of this run cannot be read");
+        return;
+    }
+    if (log->follow)
+        log_watch_add(exchange->connection->server, log);
+    (void)snprintf(headers, sizeof(headers),
+                   "X-Sluice-Attempt: %" PRIu32 "\r\nX-Sluice-Offset: %" PRIu64 "\r\n",
+                   log->attempt, log->offset);
+    exchange_begin_stream(exchange, "application/octet-stream", headers, &log->stream);
+}
+
+void server_run_ended(struct server *server, task_id task, uint32_t attempt) {
+    for (struct log_stream *log = server->log_streams; log; log = log->next)
+        if (log->follow && log->task == task && log->attempt == attempt) {
+            log->follow = false;
+            connection_wake(log->exchange->connection);
+        }
+}
+
+void log_stop(struct server *server) {
+    for (struct log_stream *log = server->log_streams; log; log = log->next)
+        if (log->follow) {
+            log->broken = true;
+            connection_wake(log->exchange->connection);
+        }
+}

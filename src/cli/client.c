@@ -1,0 +1,371 @@
+/* client.c: one question, one answer, whatever happens to the connection in between.
+ *
+ * A request may reach the daemon although its answer does not reach us. So every POST carries a key
+ * that is made once and kept for all tries: the daemon knows which of its answers to give again, and
+ * trying again is always safe. How long to try is one deadline for all of it. */
+#include "cli/client.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+
+#include "base/alloc.h"
+#include "cli/client_internal.h"
+#include "os/clock.h"
+
+#define TIMEOUT_STANDARD SECONDS(60)
+#define TEXT_MAX         ((size_t)256 * 1024 * 1024)
+#define TRIES_MAX        6
+#define PAUSE_FIRST_MS   20 /* before the second try over a new connection; doubles */
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static time_ms deadline_of(const struct client *client) {
+    time_ms timeout = client->options.timeout;
+    return time_add(clock_read_steady(), timeout ? timeout : TIMEOUT_STANDARD);
+}
+
+bool client_is_absent(int result) {
+    return result == -ENOENT || result == -ECONNREFUSED;
+}
+
+/* Connects; starts a daemon if there is none and *may_start. */
+static int connect_or_start(struct client *client, time_ms deadline, bool *may_start,
+                            struct error *err) {
+    int r = wire_connect(client, deadline, err);
+    if (!client_is_absent(r) || !client->options.start || !*may_start)
+        return r;
+    *may_start = false;
+    r = client->options.start(client->options.ctx, err);
+    return r < 0 ? r : wire_connect(client, deadline, err);
+}
+
+int client_open(const char *socket_path, const struct client_options *options,
+                struct client **ret_client, struct error *err) {
+    bool may_start = true;
+    struct client *client = xcalloc(1, sizeof(*client));
+    client->path = xstrdup(socket_path);
+    client->fd = -1;
+    if (options)
+        client->options = *options;
+    int r = connect_or_start(client, deadline_of(client), &may_start, err);
+    if (r < 0) {
+        client_close(client);
+        return r;
+    }
+    *ret_client = client;
+    return 0;
+}
+
+struct client *client_close(struct client *client) {
+    if (!client)
+        return NULL;
+    wire_close(client);
+    free(client->path);
+    free(client->run);
+    strbuf_finish(&client->in);
+    strbuf_finish(&client->head);
+    strbuf_finish(&client->text);
+    strbuf_finish(&client->line);
+    strbuf_finish(&client->kind);
+    strbuf_finish(&client->data);
+    free(client);
+    return NULL;
+}
+
+void client_set_timeout(struct client *client, time_ms timeout) {
+    client->options.timeout = timeout;
+}
+
+void client_set_run(struct client *client, const char *run) {
+    free(client->run);
+    client->run = run ? xstrdup(run) : NULL;
+}
+
+void client_set_key(struct client *client, const char *key) {
+    assert(strlen(key) < sizeof(client->key));
+    memcpy(client->key, key, strlen(key) + 1);
+}
+
+/* 128 random bits: two callers never have the same. */
+static void make_key(char key[33]) {
+    unsigned char bytes[16];
+    size_t have = 0;
+    while (have < sizeof(bytes)) {
+        ssize_t n = getrandom(bytes + have, sizeof(bytes) - have, 0);
+        assert(n > 0 || errno == EINTR); /* cannot fail otherwise for so few bytes */
+        have += n > 0 ? (size_t)n : 0;
+    }
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        (void)snprintf(key + 2 * i, 3, "%02x", bytes[i]);
+}
+
+/* --- the last answer ------------------------------------------------------------------------- */
+
+int client_status(const struct client *client) {
+    return client->status;
+}
+
+const char *client_text(const struct client *client) {
+    return strbuf_text(&client->text);
+}
+
+bool client_was_replayed(const struct client *client) {
+    return client_header(client, "idempotent-replay") != NULL;
+}
+
+/* The errno that the word of an error object stands for. */
+static int errno_of(const char *word, int status) {
+    static const struct {
+        const char *word;
+        int code;
+    } words[] = {
+        { "bad_request", EINVAL }, { "cycle", ELOOP },           { "refused", EPERM },
+        { "not_found", ENOENT },   { "exists", EEXIST },         { "conflict", EBUSY },
+        { "too_large", EFBIG },    { "deferred", EAGAIN },       { "busy", EAGAIN },
+        { "timeout", ETIMEDOUT },  { "not_supported", ENOTSUP }, { "outcome_unknown", EIO },
+        { "stopping", ESHUTDOWN }, { "disk_full", ENOSPC },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (word && strcmp(words[i].word, word) == 0)
+            return -words[i].code;
+    return status < 500 ? -EINVAL : -EIO;
+}
+
+void client_take_error(const struct client *client, const json_t *answer, struct error *err) {
+    const json_t *object = json_object_get(answer, "error");
+    const char *word = json_string_value(json_object_get(object, "code"));
+    const char *message = json_string_value(json_object_get(object, "message"));
+    int code = errno_of(word, client->status);
+    if (message)
+        error_set(err, code, "%s", message);
+    else
+        error_set(err, code, "the daemon answered with status %d and no sentence", client->status);
+}
+
+/* --- asking ---------------------------------------------------------------------------------- */
+
+static void print_request(const struct client *client, const struct client_request *request,
+                          struct strbuf *out) {
+    strbuf_printf(out, "%s %s HTTP/1.1\r\nHost: sluice\r\nAccept: %s\r\n", request->method,
+                  request->path, request->accept);
+    if (client->run)
+        strbuf_printf(out, "X-Sluice-Run: %s\r\n", client->run);
+    if (request->key)
+        strbuf_printf(out, "Idempotency-Key: %s\r\n", request->key);
+    if (request->body)
+        strbuf_printf(out, "Content-Type: application/json\r\nContent-Length: %zu\r\n",
+                      request->size);
+    strbuf_puts(out, "\r\n");
+    strbuf_add(out, request->body, request->size);
+}
+
+static int take_text(void *ctx, const char *bytes, size_t size) {
+    struct strbuf *text = ctx;
+    if (size > TEXT_MAX - text->length)
+        return -EFBIG;
+    strbuf_add(text, bytes, size);
+    return 0;
+}
+
+static int read_text(struct client *client, time_ms deadline) {
+    for (;;) {
+        int r = wire_take_body(client, take_text, &client->text);
+        if (r != 0)
+            return r < 0 ? r : 0;
+        r = wire_read(client, deadline);
+        if (r == 0)
+            return wire_take_end(client);
+        if (r < 0 && r != -EINTR)
+            return r;
+    }
+}
+
+/* Over the connection that is there. */
+static int exchange(struct client *client, const struct client_request *request,
+                    const struct strbuf *bytes, time_ms deadline) {
+    strbuf_clear(&client->text);
+    client->status = 0;
+    client->header_count = 0;
+    int sent = wire_send(client, bytes->text, bytes->length, deadline);
+    /* Refused in the middle of a large body: why is waiting to be read. */
+    if (sent < 0 && sent != -EPIPE)
+        return sent;
+    int r = wire_read_head(client, deadline);
+    if (r < 0)
+        return r;
+    client->fresh = false;
+    if (request->streams && client->status < 400)
+        return 0;
+    r = read_text(client, deadline);
+    if (r >= 0 && (!client->keep_alive || sent < 0))
+        wire_close(client);
+    return r;
+}
+
+static int no_answer(const struct client *client, int code, struct error *err) {
+    time_ms timeout = client->options.timeout ? client->options.timeout : TIMEOUT_STANDARD;
+    switch (-code) {
+    case ETIMEDOUT:
+        return error_set(err, code, "the daemon did not answer within %lld s",
+                         (long long)(timeout / 1000));
+    case ECONNRESET:
+        return error_set(err, code, "the daemon closed the connection without an answer");
+    case EPROTO:
+        return error_set(err, code, "what listens at '%s' does not speak HTTP", client->path);
+    case EFBIG:
+        return error_set(err, code, "the daemon's answer is larger than 256 MiB");
+    default:
+        return error_set(err, code, "cannot ask the daemon: %s", strerror(-code));
+    }
+}
+
+/* Before the next try. An old connection may just have been idle for too long: no pause then. */
+static void pause_before(unsigned try, time_ms deadline) {
+    time_ms left = deadline - clock_read_steady();
+    time_ms span = (time_ms)PAUSE_FIRST_MS << try;
+    if (left > 0)
+        (void)poll(NULL, 0, (int)time_min(span, left));
+}
+
+int client_send(struct client *client, const struct client_request *request, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
+    time_ms deadline = deadline_of(client);
+    bool may_start = true;
+    assert(!client->streaming);
+    print_request(client, request, &bytes);
+    for (unsigned try = 0;; try++) {
+        int r = client->fd >= 0 ? 0 : connect_or_start(client, deadline, &may_start, err);
+        if (r < 0)
+            return r;
+        bool fresh = client->fresh;
+        r = exchange(client, request, &bytes, deadline);
+        if (r >= 0)
+            return client->status;
+        wire_close(client);
+        bool lost = r == -ECONNRESET;
+        if (!lost || try + 1 >= TRIES_MAX || clock_read_steady() >= deadline)
+            return no_answer(client, r, err);
+        if (fresh)
+            pause_before(try, deadline);
+    }
+}
+
+static json_t *parse_answer(const struct client *client, struct error *err) {
+    const char *type = client_header(client, "content-type");
+    json_error_t problem;
+    if (!type || strncasecmp(type, "application/json", strlen("application/json")) != 0)
+        return NULL;
+    json_t *answer = json_loadb(client_text(client), client->text.length, 0, &problem);
+    if (!answer)
+        error_set(err, -EPROTO, "the daemon's answer is no JSON: %s", problem.text);
+    return answer;
+}
+
+int client_call(struct client *client, const char *method, const char *path, json_t *body,
+                json_t **ret_answer, struct error *err) {
+    bool is_post = strcmp(method, "POST") == 0;
+    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    char key[sizeof(client->key)];
+    if (client->key[0])
+        memcpy(key, client->key, sizeof(key));
+    else
+        make_key(key);
+    if (is_post)
+        client->key[0] = '\0';
+    assert(!body || text); /* json_dumps fails only for what is no object and no list */
+    json_decref(body);
+    const char *sent = text ? text : is_post ? "{}" : NULL;
+    int status = client_send(client,
+                             &(struct client_request){ .method = method,
+                                                       .path = path,
+                                                       .accept = "application/json",
+                                                       .body = sent,
+                                                       .size = sent ? strlen(sent) : 0,
+                                                       .key = is_post ? key : NULL },
+                             err);
+    free(text);
+    if (status < 0)
+        return status;
+    struct error problem = { 0 };
+    json_t *answer = parse_answer(client, &problem);
+    if (status >= 400)
+        client_take_error(client, answer, err);
+    else if (problem.code < 0)
+        return error_set(err, problem.code, "%s", problem.text);
+    if (ret_answer)
+        *ret_answer = answer;
+    else
+        json_decref(answer);
+    return status;
+}
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+void client_escape(struct strbuf *out, const char *text) {
+    for (; *text; text++) {
+        if (isalnum((unsigned char)*text) || strchr("-._~", *text))
+            strbuf_putc(out, *text);
+        else
+            strbuf_printf(out, "%%%02X", (unsigned char)*text);
+    }
+}
+
+void client_query(struct strbuf *path, const char *name, const char *value) {
+    if (!value)
+        return;
+    strbuf_putc(path, strchr(strbuf_text(path), '?') ? '&' : '?');
+    strbuf_puts(path, name);
+    strbuf_putc(path, '=');
+    client_escape(path, value);
+}
+
+/* One directive behind a '%'; returns where the format goes on. */
+static const char *print_directive(struct strbuf *path, const char *at, va_list *args) {
+    if (strncmp(at, "lld", 3) == 0 || strncmp(at, "llu", 3) == 0) {
+        strbuf_printf(path, at[2] == 'd' ? "%lld" : "%llu", va_arg(*args, long long));
+        return at + 3;
+    }
+    switch (*at) {
+    case 's':
+        client_escape(path, va_arg(*args, const char *));
+        break;
+    case 'd':
+        strbuf_printf(path, "%d", va_arg(*args, int));
+        break;
+    case 'u':
+        strbuf_printf(path, "%u", va_arg(*args, unsigned));
+        break;
+    default:
+        assert(*at == '%');
+        strbuf_putc(path, '%');
+    }
+    return at + 1;
+}
+
+int client_get(struct client *client, json_t **ret_answer, struct error *err, const char *format,
+               ...) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    va_list args;
+    va_start(args, format);
+    for (const char *at = format; *at;) {
+        size_t plain = strcspn(at, "%");
+        strbuf_add(&path, at, plain);
+        at += plain;
+        if (*at)
+            at = print_directive(&path, at + 1, &args);
+    }
+    va_end(args);
+    return client_call(client, "GET", strbuf_text(&path), NULL, ret_answer, err);
+}
+
+void client_answer_freep(json_t **answer) {
+    json_decref(*answer);
+}

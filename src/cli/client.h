@@ -1,0 +1,116 @@
+/* client.h: what a command asks the daemon, over its Unix socket.
+ *
+ * Life:    client_open → client_call … client_stream … → client_close
+ * A call:  returns the HTTP status (200, 404 …), or <0 when there was no answer at all. With a status
+ *          from 400 on, `err` has the daemon's sentence and the errno it stands for; *ret_answer is
+ *          the JSON that came, of an error too ({"error":{"code","message"}, "depths"? …}).
+ *
+ *              _cleanup_(client_closep) struct client *client = NULL;
+ *              if ((r = client_open(path, NULL, &client, &err)) < 0)
+ *                  return client_is_absent(r) ? … : cmd_error(&err);
+ *              _cleanup_(client_answer_freep) json_t *answer = NULL;
+ *              json_t *body = json_pack("{s:[s]}", "tasks", call->args[0]);
+ *              int status = client_call(client, "POST", "/v1/tasks/cancel", body, &answer, &err);
+ *              if (status != 200) {
+ *                  cmd_warn("%s", err.text);
+ *                  return CMD_FAILED; // cli/ask.h knows better
+ *              }
+ *
+ * Lost:    every POST carries an idempotency key, made anew for each call. When the connection breaks
+ *          before the answer, the client connects again (calling `start` if there is no daemon) and
+ *          sends the same request with the same key: it is done once, whatever happened.
+ * Streams: bytes of a log, or events; a callback gets them as they come. Blocking with
+ *          client_stream_*, or beside other descriptors with client_begin_*, client_fd, client_pump.
+ * Paths:   user text in a path or query goes through client_escape; client_get does it for %s. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "base/time_ms.h"
+
+struct client;
+
+struct client_options {
+    time_ms timeout; /* for one answer, tries included; 0: 60 s */
+    /* There is no daemon: start one and return 0 when its socket answers, or <0 with a sentence.
+     * NULL: the call fails with -ECONNREFUSED. Called at most once per call. */
+    int (*start)(void *ctx, struct error *err);
+    void *ctx;
+};
+
+/* -ENOENT: there is no socket. -ECONNREFUSED: nobody listens on it. Both only if `start` is NULL.
+ * -ENAMETOOLONG: a socket's path has at most 107 bytes. `options` may be NULL. */
+int client_open(const char *socket_path, const struct client_options *options,
+                struct client **ret_client, struct error *err);
+struct client *client_close(struct client *client); /* accepts NULL, returns NULL */
+DEFINE_FREEP(struct client, client_close);
+
+/* No daemon behind the socket: the two errors above. */
+bool client_is_absent(int result);
+
+/* `path` with its query, escaped. `body`: taken, also on failure; NULL: none (a POST then sends {}).
+ * *ret_answer is NULL when the answer is no JSON (client_text has it). `ret_answer` may be NULL. */
+int client_call(struct client *client, const char *method, const char *path, json_t *body,
+                json_t **ret_answer, struct error *err);
+/* client_call with GET; each %s in the format is escaped for a URL. Only %s, %d, %u, %lld, %llu, %%. */
+int client_get(struct client *client, json_t **ret_answer, struct error *err, const char *format,
+               ...) _printf_(4, 5);
+
+/* Of the last answer; borrowed until the next call. */
+int client_status(const struct client *client);
+const char *client_text(const struct client *client);                     /* the body as it came */
+const char *client_header(const struct client *client, const char *name); /* or NULL */
+/* The same key was answered before: nothing was done again. */
+bool client_was_replayed(const struct client *client);
+
+/* The key of the next POST instead of a new one: 8 to 128 printable characters, no spaces. */
+void client_set_key(struct client *client, const char *key);
+void client_set_timeout(struct client *client, time_ms timeout);
+/* From inside a run: which one asks ("web-17.2", SLUICE_RUN), sent with every request; NULL: none. */
+void client_set_run(struct client *client, const char *run);
+
+/* --- streams --------------------------------------------------------------------------------- */
+
+/* Callbacks: 0 goes on, 1 ends the stream in good order, <0 ends it with that result. */
+typedef int (*client_bytes)(void *ctx, const char *bytes, size_t size);
+
+struct client_event {
+    uint64_t seq; /* of the last event with one; 0: none yet */
+    const char
+        *kind; /* "task.state"; "reset": read the state again; "overflow": too slow, dropped */
+    const char *data; /* JSON text; may be "" */
+};
+typedef int (*client_each)(void *ctx, const struct client_event *event);
+
+/* GET `path`; the status as client_call, when the stream has ended. -EINTR: a signal handler ran.
+ * A stream that breaks: -ECONNRESET; events are then resumed by asking with after=SEQ. */
+int client_stream_bytes(struct client *client, const char *path, client_bytes each, void *ctx,
+                        struct error *err);
+/* `after`: the last event that was seen; 0: from the first one kept; CLIENT_EVENTS_NEW: only new ones. */
+#define CLIENT_EVENTS_NEW UINT64_MAX
+int client_stream_events(struct client *client, const char *path, uint64_t after, client_each each,
+                         void *ctx, struct error *err);
+
+/* The same in pieces. begin: the status, when the headers have come; 200: call client_pump, and again
+ * whenever client_fd is readable: 1 while it goes on, 0 when it has ended, <0 when it broke. Ended or
+ * not, client_end makes the client free for calls again. */
+int client_begin_bytes(struct client *client, const char *path, client_bytes each, void *ctx,
+                       struct error *err);
+int client_begin_events(struct client *client, const char *path, uint64_t after, client_each each,
+                        void *ctx, struct error *err);
+int client_fd(const struct client *client);
+int client_pump(struct client *client, struct error *err);
+void client_end(struct client *client);
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+/* Percent-encodes everything but letters, digits and -._~ */
+void client_escape(struct strbuf *out, const char *text);
+/* Adds "?name=value", or "&name=value" when `path` has a query already; nothing if value is NULL. */
+void client_query(struct strbuf *path, const char *name, const char *value);
+
+void client_answer_freep(json_t **answer);

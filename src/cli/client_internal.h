@@ -1,0 +1,90 @@
+/* client_internal.h: the client's three parts. Private to cli/.
+ *
+ * client.c         calls: tries, keys, errors
+ * client_wire.c    one connection: sends a request, reads the head and the body of the answer
+ * client_stream.c  streams of bytes and events */
+#pragma once
+
+#include "cli/client.h"
+
+#define CLIENT_HEADERS_MAX 32
+
+enum client_body {
+    BODY_LENGTH,     /* `left` more bytes */
+    BODY_CHUNK_SIZE, /* in a size line */
+    BODY_CHUNK,      /* `left` more bytes of a chunk */
+    BODY_CHUNK_END,  /* its CR LF */
+    BODY_LAST,       /* the empty line behind the last chunk */
+    BODY_TO_END,     /* until the connection closes */
+    BODY_DONE,
+};
+
+/* Takes bytes of a body: 0, 1 or <0 as the callbacks of client.h. */
+typedef int (*client_sink)(void *ctx, const char *bytes, size_t size);
+
+struct client {
+    char *path;
+    struct client_options options;
+    char *run;
+    int fd;           /* -1: not connected */
+    bool fresh;       /* no answer came over this connection yet */
+    struct strbuf in; /* read, and taken up to `in_taken` */
+    size_t in_taken;
+
+    /* The last answer. */
+    int status;
+    bool keep_alive;
+    struct strbuf head; /* its lines, each a text of its own */
+    struct {
+        const char *name, *value;
+    } headers[CLIENT_HEADERS_MAX];
+    size_t header_count;
+    struct strbuf text;
+    enum client_body body;
+    uint64_t left;
+
+    char key[129]; /* of the next POST; "": a new one */
+
+    /* The stream. */
+    bool streaming;
+    client_sink sink;
+    client_bytes each_bytes;
+    client_each each_event;
+    void *each_ctx;
+    struct strbuf line, kind, data;
+    uint64_t seq;
+};
+
+/* One request as it is sent, again and again if need be. */
+struct client_request {
+    const char *method, *path, *accept;
+    const char *body; /* or NULL */
+    size_t size;
+    const char *key; /* or NULL */
+    bool streams;    /* the body of a good answer is left to the caller */
+};
+
+/* Sends it until there is an answer. The status, or <0. */
+int client_send(struct client *client, const struct client_request *request, struct error *err);
+/* What an answer from 400 on means, into `err`. `answer`: as JSON, or NULL. */
+void client_take_error(const struct client *client, const json_t *answer, struct error *err);
+
+/* The body is a stream of events from now on. */
+void client_set_events(struct client *client, client_each each, void *ctx);
+
+/* --- client_wire.c --------------------------------------------------------------------------- */
+
+/* -ENOENT, -ECONNREFUSED: nobody is there. */
+int wire_connect(struct client *client, time_ms deadline, struct error *err);
+void wire_close(struct client *client);
+/* -EPIPE: the other side does not take any more; it may have answered nevertheless. */
+int wire_send(struct client *client, const char *bytes, size_t size, time_ms deadline);
+/* Waits for bytes: how many came; 0: the end; -ETIMEDOUT, -EINTR, -ECONNRESET. */
+int wire_read(struct client *client, time_ms deadline);
+/* Reads up to the body of the answer: 0; -EPROTO: that was no HTTP; or as wire_read. */
+int wire_read_head(struct client *client, time_ms deadline);
+/* Gives what has been read to the sink. 0: more is needed; 1: the body is complete; 2: the sink said
+ * 1; <0: the sink's, or -EPROTO. */
+int wire_take_body(struct client *client, client_sink sink, void *ctx);
+/* The other side has closed. 0: this was the end of the body; -ECONNRESET: it was not. */
+int wire_take_end(struct client *client);

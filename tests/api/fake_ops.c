@@ -1,0 +1,381 @@
+/* fake_ops.c: just enough of ops/op.h to be asked over HTTP.
+ *
+ * A call is run at the end of the round, as in the engine's turn, never inside op_submit. */
+#include "fake_ops.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+struct fake_world fake;
+
+struct op_private {
+    struct op_call *next;
+    bool abandoned, waits;
+    char key[129];
+};
+
+void fake_reset(void) {
+    memset(&fake, 0, sizeof(fake));
+    fake.first_event = 1;
+    fake.run_lives = true;
+}
+
+/* --- the operations ------------------------------------------------------------------------------ */
+
+static int add_piece(const char *bytes, size_t size, void *out) {
+    strbuf_add(out, bytes, size);
+    return 0;
+}
+
+static int run_echo(struct op_call *call) {
+    strbuf_printf(&call->answer,
+                  "{\"op\":\"%s\",\"key\":\"%s\",\"caller\":\"%s\",\"params\":", call->op->name,
+                  call->key ? call->key : "", call->caller ? call->caller : "");
+    (void)json_dump_callback(call->params, add_piece, &call->answer, JSON_COMPACT | JSON_SORT_KEYS);
+    strbuf_puts(&call->answer, "}");
+    return 0;
+}
+
+static int run_tasks(struct op_call *call) {
+    strbuf_printf(&call->answer, "{\"count\":%zu}",
+                  json_array_size(json_object_get(call->params, "tasks")));
+    return 0;
+}
+
+static int run_wait(struct op_call *call) {
+    assert(fake.waiting_count < ARRAY_SIZE(fake.waiting));
+    fake.waiting[fake.waiting_count++] = call;
+    call->own->waits = true;
+    strbuf_puts(&call->answer, "{\"waited\":true}");
+    return 0;
+}
+
+static int run_big(struct op_call *call) {
+    json_int_t size = json_integer_value(json_object_get(call->params, "size"));
+    strbuf_puts(&call->answer, "\"");
+    strbuf_repeat(&call->answer, "x", (size_t)size - 3); /* with quotes and newline */
+    strbuf_puts(&call->answer, "\"");
+    return 0;
+}
+
+static int run_fail(struct op_call *call) {
+    const char *code = json_string_value(json_object_get(call->params, "code"));
+    int number = strcmp(code, "ENOENT") == 0   ? -ENOENT
+                 : strcmp(code, "EAGAIN") == 0 ? -EAGAIN
+                                               : -EIO;
+    return error_set(&call->err, number, "it failed with '%s'", code);
+}
+
+static int run_once(struct op_call *call) {
+    static char last_key[129];
+    call->replayed = call->key && strcmp(call->key, last_key) == 0;
+    (void)snprintf(last_key, sizeof(last_key), "%s", call->key ? call->key : "");
+    fake.done_once += !call->replayed;
+    strbuf_printf(&call->answer, "{\"count\":%zu}", fake.done_once);
+    return 0;
+}
+
+static int run_metrics(struct op_call *call) {
+    strbuf_puts(&call->answer, "sluice_up 1\n");
+    return 0;
+}
+
+static int run_shutdown(struct op_call *call) {
+    call->stops_daemon = true;
+    strbuf_puts(&call->answer, "{\"ok\":true}");
+    return 0;
+}
+
+static int run_log(struct op_call *call) {
+    if (strcmp(json_string_value(json_object_get(call->params, "id")), "1") != 0)
+        return error_set(&call->err, -ENOENT, "there is no such task");
+    call->log.path = xstrdup(fake.log_path);
+    call->log.offset = fake.log_offset;
+    call->log.follow = fake.log_follow;
+    call->log.task = 1;
+    call->log.attempt = 2;
+    if (fake.ends_in_turn) {
+        fake.run_lives = false;
+        fake.run_ended();
+    }
+    return 0;
+}
+
+void op_print_event(const struct engine *engine, const struct event_row *event,
+                    struct strbuf *out) {
+    (void)engine;
+    strbuf_printf(out,
+                  "{\"seq\":%" PRIu64 ",\"at\":%" PRId64 ",\"kind\":\"%s\",\"task\":", event->seq,
+                  event->at, event->kind);
+    if (event->task)
+        strbuf_printf(out, "\"web-%" PRIu64 "\"", (uint64_t)event->task);
+    else
+        strbuf_puts(out, "null");
+    strbuf_printf(out, ",\"attempt\":null,\"data\":%s}", event->data ? event->data : "null");
+}
+
+static int run_events(struct op_call *call) {
+    uint64_t after = (uint64_t)json_integer_value(json_object_get(call->params, "after"));
+    json_int_t limit = json_integer_value(json_object_get(call->params, "limit"));
+    const char *name = json_string_value(json_object_get(call->params, "task"));
+    task_id task = name ? engine_find_task(NULL, name, NULL) : 0;
+    json_int_t count = 0;
+    if (name && task == 0)
+        return error_set(&call->err, -ENOENT, "there is no task '%s'", name);
+    for (; fake.events_in_turn > 0; fake.events_in_turn--)
+        (void)fake_add_event(1, NULL);
+    strbuf_puts(&call->answer, "{\"items\":[");
+    uint64_t seq = after + 1 > fake.first_event ? after + 1 : fake.first_event;
+    for (; seq <= fake.last_event && count < (limit ? limit : 50); seq++)
+        if (task == 0 || fake.events[seq].task == task) {
+            struct event_row event = fake_event_row(seq);
+            strbuf_puts(&call->answer, count++ ? "," : "");
+            op_print_event(NULL, &event, &call->answer);
+        }
+    strbuf_puts(&call->answer, "],\"next\":null}");
+    return 0;
+}
+
+static const struct op_param no_params[] = { { .name = NULL } };
+#define OP(name_, method_, path_, run_, ...)                                                       \
+    static const struct op op_##name_ = { .name = #name_,                                          \
+                                          .method = method_,                                       \
+                                          .path = path_,                                           \
+                                          .run = run_,                                             \
+                                          .params = no_params,                                     \
+                                          __VA_ARGS__ }
+OP(echo, "GET", "/v1/echo", run_echo, .writes = false);
+OP(echo_post, "POST", "/v1/echo", run_echo, .writes = true);
+OP(tasks, "POST", "/v1/tasks", run_tasks, .writes = true);
+OP(wait, "GET", "/v1/wait", run_wait, .writes = false);
+OP(big, "GET", "/v1/big", run_big, .writes = false);
+OP(fail, "GET", "/v1/fail", run_fail, .writes = false);
+OP(once, "POST", "/v1/once", run_once, .writes = true);
+OP(metrics, "GET", "/metrics", run_metrics, .answer = OP_ANSWER_TEXT);
+OP(events, "GET", "/v1/events", run_events, .answer = OP_ANSWER_EVENTS);
+OP(log, "GET", "/v1/tasks/{id}/log", run_log, .answer = OP_ANSWER_LOG);
+OP(shutdown, "POST", "/v1/shutdown", run_shutdown, .writes = false);
+
+const struct op *const op_table[] = { &op_big,      &op_echo,  &op_echo_post, &op_events,
+                                      &op_fail,     &op_log,   &op_metrics,   &op_once,
+                                      &op_shutdown, &op_tasks, &op_wait,      NULL };
+
+/* --- routing and parameters ---------------------------------------------------------------------- */
+
+static bool matches(const char *pattern, const char *path, json_t *params) {
+    const char *brace = strchr(pattern, '{');
+    if (!brace)
+        return strcmp(pattern, path) == 0;
+    size_t before = (size_t)(brace - pattern);
+    const char *after = strchr(brace, '}') + 1;
+    if (strncmp(pattern, path, before) != 0)
+        return false;
+    size_t size = strcspn(path + before, "/");
+    if (strcmp(path + before + size, after) != 0)
+        return false;
+    json_object_set_new(params, "id", json_stringn(path + before, size));
+    return true;
+}
+
+const struct op *op_route(const char *method, const char *path, json_t **ret_params,
+                          const char **ret_allowed) {
+    *ret_allowed = NULL;
+    for (const struct op *const *op = op_table; *op; op++) {
+        json_t *params = json_object();
+        if (matches((*op)->path, path, params)) {
+            if (strcmp((*op)->method, method) == 0) {
+                *ret_params = params;
+                *ret_allowed = NULL;
+                return *op;
+            }
+            *ret_allowed = (*op)->method;
+        }
+        json_decref(params);
+    }
+    return NULL;
+}
+
+int op_take_query(const struct op *op, const char *query, json_t *params, struct error *err) {
+    (void)op;
+    while (*query) {
+        size_t size = strcspn(query, "&"), name = strcspn(query, "=&");
+        if (name == size)
+            return error_set(err, -EINVAL, "a parameter without a value");
+        char key[32];
+        _cleanup_(strbuf_finish) struct strbuf value = STRBUF_INIT;
+        (void)snprintf(key, sizeof(key), "%.*s", (int)name, query);
+        strbuf_add(&value, query + name + 1, size - name - 1);
+        if (value.length > 0 && strspn(value.text, "0123456789") == value.length)
+            json_object_set_new(params, key, json_integer(strtoll(value.text, NULL, 10)));
+        else
+            json_object_set_new(params, key, json_string(strbuf_text(&value)));
+        query += size + (query[size] == '&');
+    }
+    return 0;
+}
+
+int op_take_body(const struct op *op, const char *body, size_t size, json_t *params,
+                 struct error *err) {
+    (void)op;
+    json_t *object = json_loadb(body, size, 0, NULL);
+    if (!json_is_object(object)) {
+        json_decref(object);
+        return error_set(err, -EINVAL, "the body is no JSON object");
+    }
+    json_object_update(params, object);
+    json_decref(object);
+    return 0;
+}
+
+int op_check(const struct op *op, const json_t *params, struct error *err) {
+    if (strcmp(op->name, "fail") == 0 && !json_object_get(params, "code"))
+        return error_set(err, -EINVAL, "'code' is missing");
+    return 0;
+}
+
+bool op_key_is_valid(const char *key) {
+    size_t length = strlen(key);
+    for (size_t i = 0; i < length; i++)
+        if (key[i] <= ' ' || key[i] >= 0x7f)
+            return false;
+    return length >= 8 && length <= 128;
+}
+
+/* --- calls --------------------------------------------------------------------------------------- */
+
+struct op_call *op_call_new(const struct op *op, struct engine *engine, json_t *params,
+                            const char *key) {
+    struct op_call *call = xcalloc(1, sizeof(*call));
+    call->own = xcalloc(1, sizeof(*call->own));
+    call->op = op;
+    call->engine = engine;
+    call->params = params;
+    (void)snprintf(call->own->key, sizeof(call->own->key), "%s", key ? key : "");
+    call->key = key ? call->own->key : NULL;
+    return call;
+}
+
+void op_call_free(struct op_call *call) {
+    json_decref(call->params);
+    strbuf_finish(&call->answer);
+    free(call->log.path);
+    free(call->caller);
+    free(call->own);
+    free(call);
+}
+
+void op_submit(struct op_call *call) {
+    if (fake.last)
+        fake.last->own->next = call;
+    else
+        fake.first = call;
+    fake.last = call;
+}
+
+void op_abandon(struct op_call *call) {
+    fake.abandoned++;
+    if (!call->own->waits) {
+        call->own->abandoned = true; /* still in the queue: freed there */
+        return;
+    }
+    size_t at = 0;
+    while (fake.waiting[at] != call)
+        at++;
+    fake.waiting[at] = fake.waiting[--fake.waiting_count];
+    op_call_free(call);
+}
+
+static void finish(struct op_call *call) {
+    if (call->err.code < 0)
+        op_print_error(&call->err, &call->answer);
+    call->status = call->err.code < 0 ? op_error_status(call->err.code) : 200;
+    call->answered(call, call->ctx);
+}
+
+void fake_turn(void) {
+    while (fake.first) {
+        struct op_call *call = fake.first;
+        fake.first = call->own->next;
+        if (!fake.first)
+            fake.last = NULL;
+        uint64_t before = fake.last_event;
+        if (call->own->abandoned) {
+            op_call_free(call);
+            continue;
+        }
+        if (call->op->run(call) == 0 && call->own->waits)
+            continue;
+        finish(call);
+        while (before < fake.last_event)
+            fake.publish(++before);
+    }
+}
+
+void fake_release(void) {
+    /* The last first: answers must leave in the order of the requests nevertheless. */
+    while (fake.waiting_count > 0)
+        finish(fake.waiting[--fake.waiting_count]);
+}
+
+int op_error_status(int code) {
+    return code == -EINVAL ? 400 : code == -ENOENT ? 404 : code == -EAGAIN ? 429 : 503;
+}
+
+const char *op_error_word(int code) {
+    return code == -EINVAL   ? "bad_request"
+           : code == -ENOENT ? "not_found"
+           : code == -EAGAIN ? "deferred"
+                             : "outcome_unknown";
+}
+
+void op_print_error(const struct error *err, struct strbuf *out) {
+    strbuf_printf(out, "{\"error\":{\"code\":\"%s\",\"message\":\"%s\"}}", op_error_word(err->code),
+                  err->text);
+}
+
+/* --- the engine ---------------------------------------------------------------------------------- */
+
+uint64_t fake_add_event(task_id task, const char *data) {
+    uint64_t seq = ++fake.last_event;
+    assert(seq <= FAKE_EVENTS_MAX);
+    fake.events[seq].task = task;
+    (void)snprintf(fake.events[seq].data, sizeof(fake.events[seq].data), "%s", data ? data : "");
+    return seq;
+}
+
+struct event_row fake_event_row(uint64_t seq) {
+    const struct fake_event *event = &fake.events[seq];
+    return (struct event_row){ .seq = seq,
+                               .at = (time_ms)(1000 + seq),
+                               .kind = "task.state",
+                               .task = event->task,
+                               .data = event->data[0] ? event->data : NULL };
+}
+
+uint64_t engine_first_event(const struct engine *engine) {
+    (void)engine;
+    return fake.first_event;
+}
+
+uint64_t engine_last_event(const struct engine *engine) {
+    (void)engine;
+    return fake.last_event;
+}
+
+task_id engine_find_task(const struct engine *engine, const char *id, struct error *err) {
+    (void)engine;
+    (void)err;
+    return strncmp(id, "web-", 4) == 0 ? (task_id)strtoul(id + 4, NULL, 10) : 0;
+}
+
+bool engine_live_run(const struct engine *engine, task_id task, struct engine_run *ret) {
+    (void)engine;
+    *ret = (struct engine_run){ .attempt = 2 };
+    return task == 1 && fake.run_lives;
+}

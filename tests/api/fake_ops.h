@@ -1,0 +1,43 @@
+/* fake_ops.h: operations and an engine that pretend, for the tests of the server.
+ *
+ * All of this runs inside the server's loop. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/model.h"
+#include "ops/op.h"
+
+#define FAKE_EVENTS_MAX 20000
+
+struct fake_event {
+    task_id task;
+    char data[64];
+};
+
+/* What is behind the operations, for all of them. */
+struct fake_world {
+    struct op_call *first, *last; /* submitted */
+    struct op_call *waiting[64];
+    size_t waiting_count, abandoned, done_once;
+    struct fake_event events[FAKE_EVENTS_MAX + 1]; /* by number */
+    uint64_t first_event, last_event;
+    size_t events_in_turn; /* to be added by the next page, and published after it */
+    void (*publish)(uint64_t seq);
+    char log_path[192];
+    uint64_t log_offset;
+    bool log_follow;
+    bool run_lives;    /* attempt 2 of task 1 */
+    bool ends_in_turn; /* it ends in the turn in which its log is asked for */
+    void (*run_ended)(void);
+};
+extern struct fake_world fake;
+
+void fake_reset(void);
+/* Runs what was submitted, and answers. */
+void fake_turn(void);
+void fake_release(void);
+uint64_t fake_add_event(task_id task, const char *data);
+struct event_row fake_event_row(uint64_t seq);

@@ -1,0 +1,149 @@
+/* test_door.c: what is refused before anybody asks what it wants, with and without a list of hosts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "api/door.h"
+#include "api/response.h"
+#include "base/macros.h"
+
+static const char *const names[] = { "localhost:7700", "127.0.0.1:7700", "[::1]:7700", NULL };
+static const struct door socket_door = { NULL };
+static const struct door tcp_door = { names };
+
+static int status_of(const struct door *door, const char *method, const char *lines) {
+    char text[512];
+    struct http_parser parser;
+    http_parser_init(&parser);
+    (void)snprintf(text, sizeof(text), "%s /v1/tasks HTTP/1.1\r\n%s\r\n", method, lines);
+    http_parser_feed(&parser, text, strlen(text));
+    if (parser.step != HTTP_GOT_HEAD)
+        fail_msg("the test's request is none: %s", parser.problem);
+    int status = door_check(door, &parser.request).status;
+    http_parser_finish(&parser);
+    return status;
+}
+
+static const char *const methods[] = { "GET",   "HEAD",   "POST",    "PUT",   "PATCH",
+                                       "TRACE", "DELETE", "OPTIONS", "QUERY", "ANYTHING" };
+
+static void hosts_are_compared_whole_on_every_method(void **state) {
+    (void)state;
+    static const char *const foreign[] = {
+        "localhost",
+        "localhost:7701",
+        "localhost:7700.evil.com",
+        "evil.com",
+        "127.0.0.1",
+        "127.0.0.1:77001",
+        "0.0.0.0:7700",
+        "",
+        "localhost.evil:7700",
+        "xlocalhost:7700",
+        "127.0.0.1.nip.io:7700",
+        "*",
+        "localhost:7700,evil",
+        "[::1]",
+        "127.1:7700",
+        "user@localhost:7700",
+    };
+    for (size_t m = 0; m < ARRAY_SIZE(methods); m++)
+        for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
+            char lines[128];
+            (void)snprintf(lines, sizeof(lines), "Host: %s\r\n", foreign[i]);
+            if (status_of(&tcp_door, methods[m], lines) != 403)
+                fail_msg("Host '%s' was let in with %s", foreign[i], methods[m]);
+        }
+    assert_int_equal(status_of(&tcp_door, "GET", "Host: LocalHost:7700\r\n"), 0);
+    assert_int_equal(status_of(&tcp_door, "GET", "Host: [::1]:7700\r\n"), 0);
+    assert_int_equal(status_of(&socket_door, "GET", "Host: anything.simple:80\r\n"), 0);
+    assert_int_equal(status_of(&socket_door, "GET", "Host:\r\n"), 0);
+}
+
+static void pages_of_other_sites_are_refused_on_every_method(void **state) {
+    (void)state;
+    static const char *const lines[] = {
+        "Origin: http://evil.com\r\n",       "Origin: null\r\n",
+        "Origin: http://localhost:7700\r\n", "Origin: \r\n",
+        "Sec-Fetch-Site: cross-site\r\n",    "Sec-Fetch-Site: same-site\r\n",
+    };
+    for (size_t m = 0; m < ARRAY_SIZE(methods); m++)
+        for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+            char text[128];
+            (void)snprintf(text, sizeof(text), "Host: localhost:7700\r\n%s", lines[i]);
+            if (status_of(&tcp_door, methods[m], text) != 403
+                || status_of(&socket_door, methods[m], text) != 403)
+                fail_msg("'%s' was let in with %s", lines[i], methods[m]);
+        }
+    assert_int_equal(status_of(&socket_door, "GET", "Host: a\r\nSec-Fetch-Site: none\r\n"), 0);
+}
+
+static void only_three_methods_are_known(void **state) {
+    (void)state;
+    for (size_t m = 0; m < ARRAY_SIZE(methods); m++)
+        assert_int_equal(status_of(&socket_door, methods[m], "Host: a\r\n"), m < 3 ? 0 : 405);
+}
+
+#define TYPED(type) "Host: a\r\nContent-Length: 2\r\nContent-Type: " type "\r\n"
+
+static void a_body_is_json_and_says_so(void **state) {
+    (void)state;
+    assert_int_equal(status_of(&socket_door, "POST", TYPED("application/json")), 0);
+    assert_int_equal(status_of(&socket_door, "POST", TYPED("Application/JSON ;charset=utf-8")), 0);
+    static const char *const others[] = {
+        TYPED("text/plain"),
+        TYPED("application/x-www-form-urlencoded"),
+        TYPED("multipart/form-data"),
+        TYPED("application/jsonx"),
+        TYPED("application/json, text/plain"),
+        TYPED(""),
+        TYPED("text/plain; application/json"),
+        "Host: a\r\nContent-Length: 2\r\n",
+        "Host: a\r\nTransfer-Encoding: chunked\r\n",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        assert_int_equal(status_of(&socket_door, "POST", others[i]), 415);
+    assert_int_equal(status_of(&socket_door, "GET", TYPED("application/json")), 400);
+    assert_int_equal(status_of(&socket_door, "POST", "Host: a\r\nContent-Length: 0\r\n"), 0);
+}
+
+static void an_answer_is_printed_byte_by_byte(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    response_print(&(struct response){ .status = 405,
+                                       .type = "application/json",
+                                       .allow = "GET",
+                                       .headers = "X-A: 1\r\n",
+                                       .body = "{}",
+                                       .size = 2,
+                                       .close = true },
+                   &out);
+    assert_string_equal(strbuf_text(&out),
+                        "HTTP/1.1 405 Method Not Allowed\r\nContent-Type: application/json\r\n"
+                        "Content-Length: 2\r\nAllow: GET\r\nCache-Control: no-store\r\n"
+                        "X-Content-Type-Options: nosniff\r\nX-A: 1\r\nConnection: close\r\n\r\n{}");
+    strbuf_clear(&out);
+    response_print_error("bad", "a \"quote\" and a line\n", &out);
+    assert_string_equal(strbuf_text(&out), "{\"error\":{\"code\":\"bad\",\"message\":"
+                                           "\"a \\\"quote\\\" and a line\\n\"}}\n");
+    strbuf_clear(&out);
+    response_print_chunk("0123456789abcdef!", 17, false, &out);
+    response_print_chunk("", 0, false, &out);
+    assert_string_equal(strbuf_text(&out), "11\r\n0123456789abcdef!\r\n0\r\n\r\n");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hosts_are_compared_whole_on_every_method),
+        cmocka_unit_test(pages_of_other_sites_are_refused_on_every_method),
+        cmocka_unit_test(only_three_methods_are_known),
+        cmocka_unit_test(a_body_is_json_and_says_so),
+        cmocka_unit_test(an_answer_is_printed_byte_by_byte),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,430 @@
+/* test_log.c: a log is sent whole, followed while its run lives, and says what is missing. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api_fixture.h"
+#include "fake_ops.h"
+
+#define LOG GET("/v1/tasks/1/log")
+
+static void append(struct api *api, const char *name, const char *text, size_t size) {
+    char path[192];
+    api_log_path(api, name, path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, size), size);
+    close(fd);
+}
+
+static void append_text(struct api *api, const char *name, const char *text) {
+    append(api, name, text, strlen(text));
+}
+
+/* A chunked answer that comes in pieces. */
+struct pieces {
+    int fd;
+    struct strbuf head, raw, body;
+    bool complete;
+};
+
+static void pieces_finish(struct pieces *p) {
+    strbuf_finish(&p->head);
+    strbuf_finish(&p->raw);
+    strbuf_finish(&p->body);
+}
+
+#define PIECES(name) _cleanup_(pieces_finish) struct pieces name = { .fd = -1 }
+
+/* false: the server has closed. */
+static bool read_piece(struct pieces *p) {
+    size_t before = p->raw.length;
+    api_read_more(p->fd, &p->raw);
+    char *at = p->raw.text, *line;
+    bool came = p->raw.length > before;
+    while (!p->complete
+           && (line = memmem(at, p->raw.length - (size_t)(at - p->raw.text), "\r\n", 2))) {
+        size_t size = strtoul(at, NULL, 16), used = (size_t)(line + 2 - p->raw.text);
+        if (p->raw.length - used < size + 2)
+            break;
+        strbuf_add(&p->body, line + 2, size);
+        at = line + 2 + size + 2;
+        p->complete = size == 0;
+    }
+    size_t rest = p->raw.length - (size_t)(at - p->raw.text);
+    memmove(p->raw.text, at, rest);
+    p->raw.length = rest;
+    p->raw.text[rest] = '\0';
+    return came;
+}
+
+static void open_log(struct api *api, struct pieces *p, const char *request) {
+    p->fd = api_connect(api);
+    api_send(p->fd, request);
+    while (!strstr(strbuf_text(&p->head), "\r\n\r\n")) /* the head, and not a byte more */
+        api_read_exactly(p->fd, &p->head, 1);
+    ASSERT_HAS(p->head.text, "HTTP/1.1 200 OK\r\n");
+    ASSERT_HAS(p->head.text, "Content-Type: application/octet-stream\r\n");
+    ASSERT_HAS(p->head.text, "Transfer-Encoding: chunked\r\n");
+}
+
+static void read_body(struct pieces *p, size_t size) {
+    while (p->body.length < size)
+        if (!read_piece(p))
+            fail_msg("the log ended behind %zu bytes of %zu", p->body.length, size);
+}
+
+static void read_complete(struct pieces *p) {
+    while (!p->complete)
+        if (!read_piece(p))
+            fail_msg("the connection ended before the log: '%s'", strbuf_text(&p->body));
+}
+
+static size_t inotify_count(void) {
+    size_t count = 0;
+    char target[64];
+    DIR *folder = opendir("/proc/self/fd");
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        ssize_t size = readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1);
+        target[size > 0 ? size : 0] = '\0';
+        count += strstr(target, "inotify") != NULL;
+    }
+    (void)closedir(folder);
+    return count;
+}
+
+/* --- whole --------------------------------------------------------------------------------------- */
+
+static void a_log_is_sent_from_its_offset_to_its_end(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    PIECES(p);
+    append_text(api, "out.log", "0123456789 the rest\n");
+    api_log(api, "out.log", 11, false);
+    open_log(api, &p, LOG);
+    ASSERT_HAS(p.head.text, "X-Sluice-Attempt: 2\r\nX-Sluice-Offset: 11\r\n");
+    read_complete(&p);
+    assert_string_equal(strbuf_text(&p.body), "the rest\n");
+    api_ask(p.fd, GET("/v1/echo"), 200, &answer); /* the connection goes on */
+    close(p.fd);
+}
+
+static void empty_missing_and_short_logs_are_empty_answers(void **state) {
+    (void)state;
+    API(api);
+    append_text(api, "out.log", "short");
+    append_text(api, "empty.log", "");
+    static const char *const names[] = { "out.log", "empty.log", "missing.log" };
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        PIECES(p);
+        api_log(api, names[i], 100, false);
+        open_log(api, &p, LOG);
+        read_complete(&p);
+        assert_int_equal(p.body.length, 0);
+        close(p.fd);
+    }
+}
+
+static void a_large_log_comes_as_its_reader_takes_it(void **state) {
+    (void)state;
+    API(api, .write_timeout = 30);
+    PIECES(p);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    for (unsigned i = 0; text.length < 5000000; i++)
+        strbuf_printf(&text, "line %u\n", i);
+    append(api, "out.log", text.text, text.length);
+    api_log(api, "out.log", 0, false);
+    open_log(api, &p, LOG);
+    (void)api_wakeups_within(api, 100); /* a reader may pause longer than any other client */
+    read_complete(&p);
+    assert_int_equal(p.body.length, text.length);
+    assert_memory_equal(p.body.text, text.text, text.length);
+    close(p.fd);
+}
+
+static void old_clients_and_head_get_theirs(void **state) {
+    (void)state;
+    API(api);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    append_text(api, "out.log", "bytes");
+    api_log(api, "out.log", 0, false);
+    int fd = api_connect(api);
+    api_send(fd, "GET /v1/tasks/1/log HTTP/1.0\r\n\r\n");
+    api_read_all(fd, &text);
+    ASSERT_HAS_NOT(text.text, "chunked");
+    assert_string_equal(strstr(text.text, "\r\n\r\n"), "\r\n\r\nbytes");
+    close(fd);
+    strbuf_clear(&text);
+    fd = api_connect(api);
+    api_send(fd, "HEAD /v1/tasks/1/log HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    api_read_all(fd, &text);
+    ASSERT_HAS(text.text, "X-Sluice-Offset: 0\r\n");
+    assert_string_equal(strstr(text.text, "\r\n\r\n"), "\r\n\r\n");
+    close(fd);
+}
+
+static void what_is_no_file_and_who_is_no_task_are_refused(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    char path[192];
+    api_log_path(api, "pipe", path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    api_log(api, "pipe", 0, false); /* would block for ever */
+    api_once(api, LOG, 500, &answer);
+    api_log(api, "s", 0, false); /* a folder */
+    api_once(api, LOG, 500, &answer);
+    api_log_path(api, "link", path);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    api_log(api, "link", 0, false);
+    api_once(api, LOG, 500, &answer);
+    api_once(api, GET("/v1/tasks/2/log"), 404, &answer);
+}
+
+/* --- holes --------------------------------------------------------------------------------------- */
+
+static void a_hole_is_one_line_that_says_how_much_is_missing(void **state) {
+    (void)state;
+    API(api);
+    PIECES(p);
+    char path[192], expected[200];
+    api_log_path(api, "out.log", path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, "begin\n", 6, 0), 6);
+    assert_int_equal(pwrite(fd, "end\n", 4, 1000000), 4); /* inside a block: NULs before it */
+    close(fd);
+    api_log(api, "out.log", 0, false);
+    open_log(api, &p, LOG);
+    read_complete(&p);
+    (void)snprintf(expected, sizeof(expected), "begin\n\n[... %d bytes were cut here ...]\nend\n",
+                   1000000 - 6);
+    assert_string_equal(strbuf_text(&p.body), expected);
+    close(p.fd);
+}
+
+static void a_hole_at_the_end_and_one_at_the_beginning_are_told_too(void **state) {
+    (void)state;
+    API(api);
+    PIECES(p);
+    char path[192];
+    api_log_path(api, "out.log", path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, "middle", 6, 65536), 6);
+    assert_int_equal(ftruncate(fd, 1000000), 0);
+    close(fd);
+    api_log(api, "out.log", 0, false);
+    open_log(api, &p, LOG);
+    read_complete(&p);
+    assert_string_equal(strbuf_text(&p.body), "\n[... 65536 bytes were cut here ...]\nmiddle"
+                                              "\n[... 934458 bytes were cut here ...]\n");
+    close(p.fd);
+}
+
+static void nul_bytes_that_are_no_hole_are_bytes(void **state) {
+    (void)state;
+    API(api);
+    PIECES(p);
+    append(api, "out.log", "a\0\0b\0", 5);
+    api_log(api, "out.log", 0, false);
+    open_log(api, &p, LOG);
+    read_complete(&p);
+    assert_int_equal(p.body.length, 5);
+    assert_memory_equal(p.body.text, "a\0\0b\0", 5);
+    close(p.fd);
+}
+
+/* --- following ----------------------------------------------------------------------------------- */
+
+static void a_log_is_followed_until_its_run_has_ended(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    PIECES(p);
+    append_text(api, "out.log", "one\n");
+    api_log(api, "out.log", 0, true);
+    open_log(api, &p, LOG);
+    read_body(&p, 4);
+    append_text(api, "out.log", "two\n");
+    read_body(&p, 8);
+    api_run_ended(api, 1, 1); /* of another attempt, of another task: nothing ends */
+    api_run_ended(api, 2, 2);
+    append_text(api, "out.log", "three\n");
+    read_body(&p, 14);
+    assert_false(p.complete);
+    append_text(api, "out.log", "last words\n");
+    api_run_ended(api, 1, 2);
+    read_complete(&p);
+    assert_string_equal(strbuf_text(&p.body), "one\ntwo\nthree\nlast words\n");
+    api_ask(p.fd, GET("/v1/echo"), 200, &answer);
+    assert_int_equal(inotify_count(), 0);
+    close(p.fd);
+}
+
+static void a_log_that_is_not_there_yet_is_waited_for(void **state) {
+    (void)state;
+    API(api);
+    PIECES(p);
+    api_log(api, "out.log", 0, true);
+    open_log(api, &p, LOG);
+    append_text(api, "err.log", "not this one");
+    append_text(api, "out.log", "here");
+    read_body(&p, 4);
+    append_text(api, "out.log", " and more");
+    read_body(&p, 13);
+    api_run_ended(api, 1, 2);
+    read_complete(&p);
+    assert_string_equal(strbuf_text(&p.body), "here and more");
+    close(p.fd);
+}
+
+static void a_run_that_never_wrote_ends_its_followers_too(void **state) {
+    (void)state;
+    API(api);
+    PIECES(p);
+    api_log(api, "out.log", 0, true);
+    open_log(api, &p, LOG);
+    api_run_ended(api, 1, 2);
+    read_complete(&p);
+    assert_int_equal(p.body.length, 0);
+    close(p.fd);
+}
+
+static void end_in_turn(struct api *api, void *arg) {
+    (void)api;
+    (void)arg;
+    fake.ends_in_turn = true;
+}
+
+static void a_run_that_ends_in_the_turn_of_the_question_is_not_followed_for_ever(void **state) {
+    (void)state;
+    API(api);
+    PIECES(p);
+    append_text(api, "out.log", "all of it");
+    api_log(api, "out.log", 0, true);
+    api_do(api, end_in_turn, NULL); /* it is told before there is a follower */
+    open_log(api, &p, LOG);
+    read_complete(&p);
+    assert_string_equal(strbuf_text(&p.body), "all of it");
+    close(p.fd);
+}
+
+static void set_dead(struct api *api, void *arg) {
+    (void)api;
+    (void)arg;
+    fake.run_lives = false;
+}
+
+static void a_run_that_ended_long_ago_is_not_followed(void **state) {
+    (void)state;
+    API(api);
+    PIECES(p);
+    append_text(api, "out.log", "old");
+    api_log(api, "out.log", 0, true);
+    api_do(api, set_dead, NULL);
+    open_log(api, &p, LOG);
+    read_complete(&p);
+    assert_string_equal(strbuf_text(&p.body), "old");
+    close(p.fd);
+}
+
+static void many_follow_one_file_and_leave_one_by_one(void **state) {
+    (void)state;
+    API(api);
+    enum { COUNT = 5 };
+    struct pieces followers[COUNT];
+    append_text(api, "out.log", "x");
+    api_log(api, "out.log", 0, true);
+    for (size_t i = 0; i < COUNT; i++) {
+        followers[i] = (struct pieces){ .fd = -1 };
+        open_log(api, &followers[i], LOG);
+        read_body(&followers[i], 1);
+    }
+    assert_int_equal(inotify_count(), 1);
+    for (size_t i = 0; i < COUNT; i++) {
+        append_text(api, "out.log", "y");
+        for (size_t k = i; k < COUNT; k++)
+            read_body(&followers[k], i + 2);
+        close(followers[i].fd);
+        pieces_finish(&followers[i]);
+        API_WAIT_STAT(api, log_streams, COUNT - 1 - i);
+    }
+    assert_int_equal(inotify_count(), 0);
+    assert_int_equal(api_wakeups_within(api, 30), 0);
+}
+
+static void without_inotify_a_followed_log_is_looked_at(void **state) {
+    (void)state;
+    API(api);
+    PIECES(p);
+    struct rlimit old;
+    append_text(api, "out.log", "one\n");
+    api_log(api, "out.log", 0, true);
+    p.fd = api_connect(api);
+    API_WAIT_STAT(api, connections, 1);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    int next = fcntl(p.fd, F_DUPFD_CLOEXEC, 0); /* the one descriptor that is left, for the log */
+    close(next);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ (rlim_t)next + 1, old.rlim_max }),
+                     0);
+    api_send(p.fd, LOG);
+    API_WAIT_STAT(api, log_streams, 1);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_int_equal(inotify_count(), 0);
+    append_text(api, "out.log", "two\n");
+    api_read_until(p.fd, &p.head, "two\n");
+    close(p.fd);
+}
+
+static void followers_break_and_readers_finish_when_the_server_stops(void **state) {
+    (void)state;
+    API(api);
+    PIECES(follower);
+    PIECES(reader);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_repeat(&text, "0123456789", 200000);
+    append(api, "out.log", text.text, text.length);
+    api_log(api, "out.log", 1999990, true);
+    open_log(api, &follower, LOG);
+    read_body(&follower, 10);
+    api_log(api, "out.log", 0, false);
+    open_log(api, &reader, LOG);
+    api_stop_accepting(api);
+    api_read_all(follower.fd, &follower.raw);
+    assert_string_equal(strbuf_text(&follower.raw), ""); /* no last chunk: it was not all */
+    read_complete(&reader);
+    assert_int_equal(reader.body.length, text.length);
+    api_expect_closed(reader.fd);
+    close(follower.fd);
+    close(reader.fd);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_log_is_sent_from_its_offset_to_its_end),
+        cmocka_unit_test(empty_missing_and_short_logs_are_empty_answers),
+        cmocka_unit_test(a_large_log_comes_as_its_reader_takes_it),
+        cmocka_unit_test(old_clients_and_head_get_theirs),
+        cmocka_unit_test(what_is_no_file_and_who_is_no_task_are_refused),
+        cmocka_unit_test(a_hole_is_one_line_that_says_how_much_is_missing),
+        cmocka_unit_test(a_hole_at_the_end_and_one_at_the_beginning_are_told_too),
+        cmocka_unit_test(nul_bytes_that_are_no_hole_are_bytes),
+        cmocka_unit_test(a_log_is_followed_until_its_run_has_ended),
+        cmocka_unit_test(a_log_that_is_not_there_yet_is_waited_for),
+        cmocka_unit_test(a_run_that_never_wrote_ends_its_followers_too),
+        cmocka_unit_test(a_run_that_ends_in_the_turn_of_the_question_is_not_followed_for_ever),
+        cmocka_unit_test(a_run_that_ended_long_ago_is_not_followed),
+        cmocka_unit_test(many_follow_one_file_and_leave_one_by_one),
+        cmocka_unit_test(without_inotify_a_followed_log_is_looked_at),
+        cmocka_unit_test(followers_break_and_readers_finish_when_the_server_stops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

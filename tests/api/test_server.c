@@ -1,0 +1,431 @@
+/* test_server.c: requests become calls, calls become answers, in order. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "api_fixture.h"
+
+#define POST(path, size)                                                                           \
+    "POST " path " HTTP/1.1\r\nHost: sluice\r\nContent-Type: application/json\r\n"                 \
+    "Content-Length: " size "\r\n"
+
+static void an_operation_is_asked_and_answered(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    api_once(api, GET("/v1/echo?text=hi&number=3"), 200, &answer);
+    assert_string_equal(strbuf_text(&answer.body), "{\"op\":\"echo\",\"key\":\"\",\"caller\":\"\","
+                                                   "\"params\":{\"number\":3,\"text\":\"hi\"}}\n");
+    ASSERT_HAS(answer.head.text, "HTTP/1.1 200 OK\r\n");
+    ASSERT_HAS(answer.head.text, "Content-Type: application/json\r\n");
+    ASSERT_HAS(answer.head.text, "Cache-Control: no-store\r\n");
+    ASSERT_HAS(answer.head.text, "X-Content-Type-Options: nosniff\r\n");
+    ASSERT_HAS_NOT(answer.head.text, "Connection: close");
+}
+
+static void a_post_brings_body_key_and_caller(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    api_once(api,
+             POST("/v1/echo", "9") "Idempotency-Key: key-1234\r\nX-Sluice-Run: web-17.2\r\n\r\n"
+                                   "{\"a\": 1}\n",
+             200, &answer);
+    assert_string_equal(strbuf_text(&answer.body),
+                        "{\"op\":\"echo_post\",\"key\":\"key-1234\",\"caller\":\"web-17.2\","
+                        "\"params\":{\"a\":1}}\n");
+}
+
+static void an_answer_that_was_given_before_says_so(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    static const char text[] = POST("/v1/once", "2") "Idempotency-Key: key-5678\r\n\r\n{}";
+    api_once(api, text, 200, &answer);
+    ASSERT_HAS_NOT(answer.head.text, "Idempotent-Replay");
+    api_once(api, text, 200, &answer);
+    ASSERT_HAS(answer.head.text, "Idempotent-Replay: true\r\n");
+    assert_string_equal(strbuf_text(&answer.body), "{\"count\":1}\n");
+}
+
+static void metrics_are_plain_text(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    api_once(api, GET("/metrics"), 200, &answer);
+    ASSERT_HAS(answer.head.text, "Content-Type: text/plain; version=0.0.4");
+    assert_string_equal(strbuf_text(&answer.body), "sluice_up 1\n");
+}
+
+/* --- refusals ------------------------------------------------------------------------------------ */
+
+#define H                "Host: sluice\r\n"
+#define EMPTY_POST(path) "POST " path " HTTP/1.1\r\n" H
+
+static const struct {
+    const char *what, *text;
+    int status;
+    const char *has; /* in the head or the body */
+} refusals[] = {
+    { "an unknown path", GET("/v2/echo"), 404, "\"code\":\"not_found\"" },
+    { "a path with more", GET("/v1/echo/"), 404, "\"message\":" },
+    { "another method", EMPTY_POST("/metrics") "\r\n", 405, "Allow: GET, HEAD\r\n" },
+    { "another method there", GET("/v1/once"), 405, "Allow: POST\r\n" },
+    { "OPTIONS", "OPTIONS /v1/echo HTTP/1.1\r\n" H "\r\n", 405, "Allow: GET, HEAD, POST\r\n" },
+    { "OPTIONS of everything", "OPTIONS * HTTP/1.1\r\n" H "\r\n", 405, "bad_method" },
+    { "DELETE", "DELETE /v1/echo HTTP/1.1\r\n" H "\r\n", 405, "Allow:" },
+    { "a method nobody knows", "BREW /v1/echo HTTP/1.1\r\n" H "\r\n", 405, "Allow:" },
+    { "an Origin", "GET /v1/echo HTTP/1.1\r\n" H "Origin: http://localhost\r\n\r\n", 403,
+      "refused" },
+    { "the Origin null", "GET /v1/echo HTTP/1.1\r\n" H "Origin: null\r\n\r\n", 403, "refused" },
+    { "an empty Origin", "GET /v1/echo HTTP/1.1\r\n" H "Origin:\r\n\r\n", 403, "refused" },
+    { "an Origin with any method", "DELETE / HTTP/1.1\r\n" H "Origin: a\r\n\r\n", 403, "refused" },
+    { "another site", "GET /v1/echo HTTP/1.1\r\n" H "Sec-Fetch-Site: cross-site\r\n\r\n", 403,
+      "refused" },
+    { "an odd Host", "GET /v1/echo HTTP/1.1\r\nHost: a/b\r\n\r\n", 403, "refused" },
+    { "a form",
+      EMPTY_POST("/v1/echo") "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: "
+                             "3\r\n\r\na=b",
+      415, "application/json" },
+    { "a body without a type", EMPTY_POST("/v1/echo") "Content-Length: 2\r\n\r\n{}", 415,
+      "bad_type" },
+    { "almost the type",
+      EMPTY_POST("/v1/echo") "Content-Type: application/jsonp\r\nContent-Length: 2\r\n\r\n{}", 415,
+      "bad_type" },
+    { "a GET with a body",
+      "GET /v1/echo HTTP/1.1\r\n" H "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+      400, "only a POST" },
+    { "a body that is no JSON", POST("/v1/echo", "3") "\r\n{,}", 400, "no JSON object" },
+    { "a bad query", GET("/v1/echo?text"), 400, "without a value" },
+    { "a parameter that is missing", GET("/v1/fail"), 400, "'code' is missing" },
+    { "a short key", EMPTY_POST("/v1/once") "Idempotency-Key: 1234567\r\n\r\n", 400, "8 to 128" },
+    { "a key with a space", EMPTY_POST("/v1/once") "Idempotency-Key: 1234 5678\r\n\r\n", 400,
+      "8 to 128" },
+    { "a caller that is no run", "GET /v1/echo HTTP/1.1\r\n" H "X-Sluice-Run: web 17\r\n\r\n", 400,
+      "X-Sluice-Run" },
+    { "what the operation refuses", GET("/v1/fail?code=ENOENT"), 404, "it failed with 'ENOENT'" },
+    { "what it puts off", GET("/v1/fail?code=EAGAIN"), 429, "\"code\":\"deferred\"" },
+    { "what it does not know", GET("/v1/fail?code=EIO"), 503, "outcome_unknown" },
+};
+
+static void refusals_are_json_and_leave_the_connection_usable_unless_a_body_comes(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+        int fd = api_connect(api);
+        api_ask(fd, refusals[i].text, refusals[i].status, &answer);
+        ASSERT_HAS(answer.head.text, "Content-Type: application/json\r\n");
+        strbuf_add(&answer.head, answer.body.text, answer.body.length);
+        ASSERT_HAS(answer.head.text, refusals[i].has);
+        if (strstr(answer.head.text, "Connection: close"))
+            api_expect_closed(fd);
+        else
+            api_ask(fd, GET("/v1/echo"), 200, &answer);
+        close(fd);
+    }
+}
+
+static void head_is_get_without_its_body(void **state) {
+    (void)state;
+    API(api);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    int fd = api_connect(api);
+    api_send(fd, "HEAD /metrics HTTP/1.1\r\n" H "\r\n"
+                 "HEAD /none HTTP/1.1\r\n" H "Connection: close\r\n\r\n");
+    api_read_all(fd, &text);
+    ASSERT_HAS(text.text, "HTTP/1.1 200 OK\r\n");
+    ASSERT_HAS(text.text, "Content-Length: 12\r\n");
+    ASSERT_HAS(text.text, "HTTP/1.1 404 Not Found\r\n");
+    ASSERT_HAS_NOT(text.text, "sluice_up");
+    ASSERT_HAS_NOT(text.text, "error");
+    close(fd);
+}
+
+static void what_is_no_http_gets_a_400_behind_the_answers_before_and_the_end(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    int fd = api_connect(api);
+    api_send(fd, GET("/v1/wait") "GET /v1/echo HTTP/1.1\nHost: a\n\n" GET("/v1/echo"));
+    api_wait_for_calls(api, 1);
+    api_release(api);
+    api_read_answer(fd, &answer);
+    assert_int_equal(answer.status, 200);
+    api_read_answer(fd, &answer);
+    assert_int_equal(answer.status, 400);
+    ASSERT_HAS(answer.head.text, "Connection: close\r\n");
+    ASSERT_HAS(answer.body.text,
+               "{\"error\":{\"code\":\"bad_request\",\"message\":\"an LF without CR");
+    api_expect_closed(fd);
+    close(fd);
+}
+
+/* --- connections --------------------------------------------------------------------------------- */
+
+static void old_clients_and_close_end_the_connection(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    static const char *const texts[] = { "GET /metrics HTTP/1.0\r\n\r\n",
+                                         "GET /metrics HTTP/1.1\r\n" H "Connection: close\r\n\r\n",
+                                         "GET /none HTTP/1.1\r\n" H "Connection: close\r\n\r\n" };
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        int fd = api_connect(api);
+        api_ask(fd, texts[i], i < 2 ? 200 : 404, &answer);
+        ASSERT_HAS(answer.head.text, "Connection: close\r\n");
+        api_expect_closed(fd);
+        close(fd);
+    }
+}
+
+static void answers_leave_in_the_order_of_their_requests(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    int fd = api_connect(api);
+    api_send(fd, GET("/v1/wait") GET("/v1/echo?text=two") GET("/v1/wait") GET("/v1/none")
+                     GET("/v1/echo?text=five"));
+    api_wait_for_calls(api, 2);
+    api_release(api); /* answers the last one first */
+    static const char *const has[] = { "waited", "two", "waited", "not_found", "five" };
+    for (size_t i = 0; i < ARRAY_SIZE(has); i++) {
+        api_read_answer(fd, &answer);
+        ASSERT_HAS(answer.body.text, has[i]);
+    }
+    close(fd);
+}
+
+static void one_connection_has_a_bounded_number_of_calls_in_flight(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    int fd = api_connect(api);
+    strbuf_repeat(&text, GET("/v1/wait"), 100);
+    api_send(fd, text.text);
+    for (size_t left = 100; left > 0;) {
+        size_t now = left < 32 ? left : 32;
+        api_wait_for_calls(api, now);
+        api_release(api);
+        for (size_t i = 0; i < now; i++)
+            api_read_answer(fd, &answer);
+        left -= now;
+    }
+    close(fd);
+}
+
+static void a_client_that_does_not_read_stops_its_own_requests_only(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    int greedy = api_connect(api), other = api_connect(api);
+    strbuf_repeat(&text, GET("/v1/big?size=1000000"), 50);
+    api_send(greedy, text.text);
+    api_ask(other, GET("/v1/echo"), 200, &answer);
+    for (size_t i = 0; i < 50; i++) {
+        api_read_answer(greedy, &answer);
+        assert_int_equal(answer.body.length, 1000000);
+    }
+    close(greedy);
+    close(other);
+}
+
+static void a_client_that_goes_away_abandons_its_calls(void **state) {
+    (void)state;
+    API(api);
+    int fd = api_connect(api);
+    api_send(fd, GET("/v1/wait") GET("/v1/wait"));
+    api_wait_for_calls(api, 2);
+    close(fd);
+    api_wait_for_abandoned(api, 2);
+    API_WAIT_STAT(api, connections, 0);
+    assert_int_equal(api_waiting(api), 0);
+}
+
+static void a_client_that_has_only_finished_sending_gets_its_answers(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    int fd = api_connect(api);
+    api_send(fd, GET("/v1/wait") GET("/v1/echo?text=last"));
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    api_wait_for_calls(api, 1);
+    api_release(api);
+    api_read_answer(fd, &answer);
+    api_read_answer(fd, &answer);
+    ASSERT_HAS(answer.body.text, "last");
+    api_expect_closed(fd);
+    close(fd);
+}
+
+static void a_client_that_finished_sending_and_then_goes_away_is_noticed(void **state) {
+    (void)state;
+    API(api);
+    int fd = api_connect(api);
+    api_send(fd, GET("/v1/wait"));
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    api_wait_for_calls(api, 1);
+    close(fd);
+    api_wait_for_abandoned(api, 1);
+}
+
+struct parallel {
+    struct api *api;
+    char name[8];
+    unsigned good;
+};
+
+static void *ask_twenty_times(void *ctx) {
+    struct parallel *p = ctx;
+    char text[128], expected[32];
+    int fd = api_connect(p->api);
+    (void)snprintf(text, sizeof(text), "GET /v1/echo?text=%s HTTP/1.1\r\n" H "\r\n", p->name);
+    (void)snprintf(expected, sizeof(expected), "\"text\":\"%s\"", p->name);
+    for (int i = 0; i < 20; i++) {
+        ANSWER(answer);
+        api_send(fd, text);
+        api_read_answer(fd, &answer);
+        p->good += answer.status == 200 && strstr(answer.body.text, expected);
+    }
+    close(fd);
+    return NULL;
+}
+
+static void sixty_four_clients_are_served_at_once(void **state) {
+    (void)state;
+    API(api);
+    struct parallel clients[64];
+    pthread_t threads[64];
+    for (unsigned i = 0; i < 64; i++) {
+        clients[i] = (struct parallel){ .api = api };
+        (void)snprintf(clients[i].name, sizeof(clients[i].name), "c%u", i);
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_twenty_times, &clients[i]), 0);
+    }
+    for (unsigned i = 0; i < 64; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(clients[i].good, 20);
+    }
+    struct server_stats stats = api_stats(api);
+    assert_int_equal(stats.requests, 64 * 20);
+    assert_int_equal(stats.accepted, 64);
+    assert_int_equal(stats.refused, 0);
+}
+
+/* --- bodies -------------------------------------------------------------------------------------- */
+
+static void a_chunked_body_is_a_body(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    api_once(api,
+             EMPTY_POST("/v1/echo") "Content-Type: application/json; charset=utf-8\r\n"
+                                    "Transfer-Encoding: chunked\r\n\r\n"
+                                    "4\r\n{\"a\"\r\n3\r\n:7}\r\n0\r\n\r\n",
+             200, &answer);
+    ASSERT_HAS(answer.body.text, "\"params\":{\"a\":7}");
+}
+
+static void a_client_that_asks_first_is_told_to_continue_or_why_not(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    int fd = api_connect(api);
+    api_send(fd, GET("/v1/wait") POST("/v1/echo", "2") "Expect: 100-continue\r\n\r\n");
+    api_wait_for_calls(api, 1);
+    api_release(api);
+    api_read_answer(fd, &answer); /* the one before comes first */
+    api_read_until(fd, &text, "HTTP/1.1 100 Continue\r\n\r\n");
+    assert_int_equal(text.length, strlen("HTTP/1.1 100 Continue\r\n\r\n"));
+    api_ask(fd, "{}", 200, &answer);
+    api_ask(fd, POST("/v1/none", "2") "Expect: 100-continue\r\n\r\n", 404, &answer);
+    api_expect_closed(fd);
+    close(fd);
+}
+
+static void a_body_that_is_too_large_is_refused_and_the_client_reads_why(void **state) {
+    (void)state;
+    API(api, .body_max = 1000, .bulk_body_max = 3000000, .linger_timeout = SECONDS(20));
+    ANSWER(answer);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_puts(&text, POST("/v1/echo", "2500000") "\r\n");
+    strbuf_repeat(&text, "x", 2500000);
+    api_once(api, text.text, 413, &answer); /* is sent as a whole */
+    ASSERT_HAS(answer.body.text, "\"code\":\"too_large\"");
+    strbuf_clear(&text);
+    strbuf_puts(&text, POST("/v1/tasks", "2500000") "\r\n{\"tasks\":[1]");
+    strbuf_repeat(&text, " ", 2500000 - strlen("{\"tasks\":[1]") - 1);
+    strbuf_puts(&text, "}");
+    api_once(api, text.text, 200, &answer);
+    assert_string_equal(strbuf_text(&answer.body), "{\"count\":1}\n");
+}
+
+static void all_bodies_together_are_bounded(void **state) {
+    (void)state;
+    API(api, .bodies_max = 5000);
+    ANSWER(answer);
+    int first = api_connect(api), second = api_connect(api);
+    _cleanup_(strbuf_finish) struct strbuf part = STRBUF_INIT;
+    strbuf_puts(&part, POST("/v1/tasks", "4000") "\r\n{\"tasks\":[]");
+    strbuf_repeat(&part, " ", 2990);
+    api_send(first, part.text);
+    api_send(second, part.text);
+    /* One of the two is over the limit, whichever is read last; the other one goes on. */
+    struct pollfd pollers[] = { { .fd = first, .events = POLLIN },
+                                { .fd = second, .events = POLLIN } };
+    assert_true(poll(pollers, 2, 20000) == 1);
+    int refused = pollers[0].revents ? first : second, other = refused == first ? second : first;
+    api_read_answer(refused, &answer);
+    assert_int_equal(answer.status, 503);
+    ASSERT_HAS(answer.body.text, "\"code\":\"busy\"");
+    close(refused);
+    API_WAIT_STAT(api, connections, 1);
+    strbuf_clear(&part);
+    strbuf_repeat(&part, " ", 4000 - strlen("{\"tasks\":[]") - 2990 - 1);
+    strbuf_puts(&part, "}");
+    api_ask(other, part.text, 200, &answer);
+    close(other);
+}
+
+static void shutdown_is_told_to_the_daemon(void **state) {
+    (void)state;
+    API(api);
+    ANSWER(answer);
+    assert_false(api_stop_asked(api));
+    api_once(api, EMPTY_POST("/v1/shutdown") "\r\n", 200, &answer);
+    assert_true(api_stop_asked(api));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_operation_is_asked_and_answered),
+        cmocka_unit_test(a_post_brings_body_key_and_caller),
+        cmocka_unit_test(an_answer_that_was_given_before_says_so),
+        cmocka_unit_test(metrics_are_plain_text),
+        cmocka_unit_test(refusals_are_json_and_leave_the_connection_usable_unless_a_body_comes),
+        cmocka_unit_test(head_is_get_without_its_body),
+        cmocka_unit_test(what_is_no_http_gets_a_400_behind_the_answers_before_and_the_end),
+        cmocka_unit_test(old_clients_and_close_end_the_connection),
+        cmocka_unit_test(answers_leave_in_the_order_of_their_requests),
+        cmocka_unit_test(one_connection_has_a_bounded_number_of_calls_in_flight),
+        cmocka_unit_test(a_client_that_does_not_read_stops_its_own_requests_only),
+        cmocka_unit_test(a_client_that_goes_away_abandons_its_calls),
+        cmocka_unit_test(a_client_that_has_only_finished_sending_gets_its_answers),
+        cmocka_unit_test(a_client_that_finished_sending_and_then_goes_away_is_noticed),
+        cmocka_unit_test(sixty_four_clients_are_served_at_once),
+        cmocka_unit_test(a_chunked_body_is_a_body),
+        cmocka_unit_test(a_client_that_asks_first_is_told_to_continue_or_why_not),
+        cmocka_unit_test(a_body_that_is_too_large_is_refused_and_the_client_reads_why),
+        cmocka_unit_test(all_bodies_together_are_bounded),
+        cmocka_unit_test(shutdown_is_told_to_the_daemon),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
