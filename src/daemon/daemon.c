@@ -1,0 +1,282 @@
+/* daemon.c: start in an order in which each step protects the next, stop in the reverse.
+ *
+ * The home's lock comes first: whoever holds it is the daemon of this home, so it may open the store,
+ * adopt runs, remove a stale socket and listen. The socket comes last: whoever can connect is answered. */
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/server.h"
+#include "base/alloc.h"
+#include "config/config.h"
+#include "daemon/home_lock.h"
+#include "daemon/shim_path.h"
+#include "engine/engine.h"
+#include "os/log.h"
+#include "os/loop.h"
+#include "store/store.h"
+
+#define STOP_PATIENCE SECONDS(2) /* for answers that are on their way out */
+
+struct daemon {
+    const struct daemon_options *options;
+    const struct home *home;
+    struct loop *loop;
+    struct store *store;
+    struct engine *engine;
+    struct server *server;
+    struct loop_timer *stop_timer;
+    int lock; /* of the home; -1: not yet */
+    bool stopping, impatient;
+};
+
+/* One write: whoever reads the line has all of it. */
+void daemon_tell_starter(int ready_fd, const char *line) {
+    if (ready_fd < 0)
+        return;
+    ssize_t n = dprintf(ready_fd, "%s\n", line);
+    (void)n; /* whoever started us may have gone */
+    close(ready_fd);
+}
+
+/* Without a file everything has its default. */
+static int read_config(const struct home *home, struct config **ret_config, struct error *err) {
+    struct config *config = config_new();
+    bool there = access(home->config_file, F_OK) == 0 || errno != ENOENT;
+    int r = there ? config_read_file(config, home->config_file, err) : 0;
+    if (r < 0) {
+        config_free(config);
+        return r;
+    }
+    *ret_config = config;
+    return 0;
+}
+
+static const char *store_url(const struct home *home, const struct config *config) {
+    const char *url = config_text(config, "store.url", NULL);
+    return *url ? url : home->database;
+}
+
+int daemon_store_url(const struct home *home, char **ret_url, struct error *err) {
+    struct config *config = NULL;
+    int r = read_config(home, &config, err);
+    if (r < 0)
+        return r;
+    *ret_url = xstrdup(store_url(home, config));
+    config_free(config);
+    return 0;
+}
+
+/* --- what happens ---------------------------------------------------------------------------- */
+
+static void stop_waiting(void *ctx) {
+    struct daemon *d = ctx;
+    d->impatient = true;
+}
+
+static void begin_stop(void *ctx) {
+    struct daemon *d = ctx;
+    if (d->stopping)
+        return;
+    d->stopping = true;
+    log_info("stopping; what runs goes on");
+    server_stop_accepting(d->server);
+    d->stop_timer = loop_timer_new(d->loop, stop_waiting, d);
+    loop_timer_set(d->loop, d->stop_timer, loop_now_steady(d->loop) + STOP_PATIENCE);
+}
+
+static void on_stop_signal(void *ctx, int signal) {
+    (void)signal;
+    begin_stop(ctx);
+}
+
+struct reload {
+    struct engine_request request;
+    struct daemon *daemon;
+    struct error err;
+};
+
+static int reload_run(struct engine *engine, struct engine_request *request) {
+    struct reload *reload = (struct reload *)request;
+    struct config *config = NULL;
+    int r = read_config(reload->daemon->home, &config, &reload->err);
+    if (r < 0)
+        return r;
+    r = engine_set_config(engine, config, &reload->err);
+    if (r < 0)
+        config_free(config);
+    return r;
+}
+
+static void reload_done(struct engine *engine, struct engine_request *request,
+                        enum store_outcome outcome, const struct error *err) {
+    struct reload *reload = (struct reload *)request;
+    (void)engine;
+    if (reload->err.code < 0)
+        log_warning("the configuration stays as it was: %s", reload->err.text);
+    else if (outcome != STORE_OK)
+        log_warning("configuration read again; that could not be stored: %s", err->text);
+    else
+        log_info("configuration read again");
+    free(reload);
+}
+
+static void on_reload_signal(void *ctx, int signal) {
+    struct daemon *d = ctx;
+    (void)signal;
+    struct reload *reload = xcalloc(1, sizeof(*reload));
+    reload->request.run = reload_run;
+    reload->request.done = reload_done;
+    reload->daemon = d;
+    engine_request(d->engine, &reload->request);
+}
+
+static void on_event(void *ctx, const struct event_row *event) {
+    struct daemon *d = ctx;
+    server_publish(d->server, event);
+    if (event->task && strcmp(event->kind, "run.ended") == 0)
+        server_run_ended(d->server, event->task, event->attempt);
+}
+
+/* A server that is told to stop ends the loop as soon as its last answer is out. A commit that is on its
+ * way is waited for, however long it takes. */
+static void check_stopped(void *ctx) {
+    struct daemon *d = ctx;
+    bool answered = d->impatient || server_is_idle(d->server);
+    if (d->stopping && answered && !engine_is_committing(d->engine))
+        loop_stop(d->loop);
+}
+
+/* --- start ----------------------------------------------------------------------------------- */
+
+static void report_progress(void *ctx, const char *what, unsigned percent) {
+    (void)ctx;
+    if (percent == 0)
+        log_info("store: %s", what);
+}
+
+static int open_store(struct daemon *d, const struct config *config, struct error *err) {
+    struct store_options options = {
+        .url = store_url(d->home, config),
+        .progress = report_progress,
+    };
+    struct store_report report;
+    int r = store_open(&options, &d->store, &report, err);
+    if (r < 0)
+        return r;
+    if (report.was_unclean)
+        log_warning("the last daemon did not close the store: it was checked and is sound");
+    if (report.migrated_from)
+        log_info("store migrated from version %" PRIu32 "; the copy before that: %s",
+                 report.migrated_from, report.backup);
+    return 0;
+}
+
+static int start_engine(struct daemon *d, struct config *config, struct error *err) {
+    _cleanup_(freep) char *shim = NULL;
+    int r = shim_path_find(&shim, err);
+    if (r < 0) {
+        config_free(config);
+        return r;
+    }
+    struct engine_options options = {
+        .loop = d->loop,
+        .config = config,
+        .store = d->store,
+        .home = d->home->data,
+        .config_file = d->home->config_file,
+        .socket_path = d->home->socket,
+        .shim_path = shim,
+        .version = SLUICE_VERSION,
+        .environment = environ,
+    };
+    r = engine_new(&options, &d->engine, err);
+    if (r < 0)
+        return r;
+    struct engine_report found;
+    r = engine_start(d->engine, &found, err);
+    if (r < 0)
+        return r;
+    log_info("%" PRIu64 " tasks, %" PRIu64
+             " unfinished; runs: %u live, %u ended meanwhile, %u lost, "
+             "%u not ours, %u folders swept; %lld ms",
+             found.tasks, found.unfinished, found.adopted, found.ended, found.lost, found.external,
+             found.swept, (long long)found.took);
+    return 0;
+}
+
+static int start(struct daemon *d, struct error *err) {
+    struct config *config = NULL;
+    int r = loop_new(&d->loop, err);
+    if (r == 0)
+        r = home_make(d->home, err);
+    if (r == 0)
+        r = home_lock(d->home, &d->lock, err);
+    if (r == 0)
+        r = read_config(d->home, &config, err);
+    if (r < 0)
+        return r;
+    r = open_store(d, config, err);
+    if (r < 0) {
+        config_free(config);
+        return r;
+    }
+    r = start_engine(d, config, err);
+    if (r < 0)
+        return r;
+    struct server_options options = { .stop_asked = begin_stop, .ctx = d };
+    d->server = server_new(d->loop, d->engine, &options);
+    engine_set_publisher(d->engine, on_event, d);
+    engine_set_after_turn(d->engine, check_stopped, d);
+    r = loop_signal(d->loop, SIGTERM, on_stop_signal, d, err);
+    if (r == 0)
+        r = loop_signal(d->loop, SIGINT, on_stop_signal, d, err);
+    if (r == 0)
+        r = loop_signal(d->loop, SIGHUP, on_reload_signal, d, err);
+    return r == 0 ? server_listen_unix(d->server, d->home->socket, err) : r;
+}
+
+static int finish(struct daemon *d) {
+    bool broken = d->engine && engine_is_broken(d->engine);
+    if (broken)
+        log_error("%s", engine_why_broken(d->engine));
+    server_free(d->server);
+    engine_free(d->engine);
+    store_close(d->store);
+    if (d->loop)
+        loop_timer_free(d->loop, d->stop_timer);
+    loop_free(d->loop);
+    if (d->lock >= 0)
+        close(d->lock);
+    return broken ? DAEMON_BROKEN : DAEMON_OK;
+}
+
+int daemon_run(const struct daemon_options *options) {
+    struct daemon d = { .options = options, .home = options->home, .lock = -1 };
+    struct error err = { 0 };
+    int r = start(&d, &err);
+    if (r < 0) {
+        log_error("%s", err.text);
+        daemon_tell_starter(options->ready_fd, err.text);
+        (void)finish(&d);
+        return r == -EBUSY ? DAEMON_BUSY : DAEMON_FAILED;
+    }
+    log_info("ready (pid %d, version %s, home %s)", (int)getpid(), SLUICE_VERSION, d.home->data);
+    daemon_tell_starter(options->ready_fd, "ready");
+    r = loop_run(d.loop, &err);
+    if (r < 0)
+        log_error("%s", err.text);
+    int code = finish(&d);
+    if (code == DAEMON_BROKEN)
+        log_error("the store cannot be relied on: start again to find out what it has (nothing "
+                  "that was acknowledged is lost)");
+    else
+        log_info("stopped");
+    return r < 0 ? DAEMON_FAILED : code;
+}

@@ -1,0 +1,35 @@
+/* daemon.h: puts the parts together: loop, store, engine, server. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "os/home.h"
+
+/* Exit codes of sluiced. */
+enum {
+    DAEMON_OK = 0,
+    DAEMON_FAILED = 1,
+    DAEMON_USAGE = 2,
+    DAEMON_BUSY = 4, /* another one has this home */
+    DAEMON_BROKEN =
+        75, /* the store's answer is unknown: start again, nothing acknowledged is lost */
+};
+
+struct daemon_options {
+    const struct home *home;
+    int ready_fd; /* gets "ready\n", or a sentence; -1: nobody waits */
+};
+
+/* Writes the one line that whoever started us waits for, and closes it; -1: nobody waits. */
+void daemon_tell_starter(int ready_fd, const char *line);
+
+/* Runs until it is asked to stop. Returns an exit code. */
+int daemon_run(const struct daemon_options *options);
+
+/* Without a daemon: looks at the store and says what it found; puts a backup in its place. */
+int daemon_check(const struct home *home);
+int daemon_restore(const struct home *home, const char *backup);
+
+/* Where the store is: the configuration's store.url, or the file in the home. The caller frees. */
+int daemon_store_url(const struct home *home, char **ret_url, struct error *err);

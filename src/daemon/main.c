@@ -1,0 +1,140 @@
+/* main.c: the program sluiced: its arguments, and a process that leaks nothing into its runs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "daemon/daemon.h"
+#include "ops/op.h"
+
+static const char usage[] =
+    "usage: sluiced [--home DIR] [--ready-fd N]\n"
+    "       sluiced [--home DIR] --check | --restore FILE\n"
+    "       sluiced --api markdown|openapi | --version\n"
+    "\n"
+    "The daemon of Sluice; `sluice up` starts it. Runs in the foreground until SIGTERM or SIGINT; "
+    "what it\n"
+    "started goes on, and the next daemon finds it again. SIGHUP reads the configuration again.\n"
+    "\n"
+    "  --home DIR       as SLUICE_HOME=DIR: configuration, store, runs and socket are there\n"
+    "  --ready-fd N     writes `ready`, or why not, to this descriptor\n"
+    "  --check          looks at the store, says what is in it, and ends\n"
+    "  --restore FILE   puts a backup in the place of the store, and ends\n"
+    "  --api FORMAT     prints the description of the HTTP interface\n"
+    "  --version\n"
+    "\n"
+    "Exit codes: 0 stopped when asked, 1 failed, 2 wrong call, 4 another daemon has this home, 75 "
+    "start it\n"
+    "again (the store did not say whether the last commit is on disk).\n";
+
+struct arguments {
+    const char *restore, *api;
+    int ready_fd;
+    bool check, version, help, foreground;
+};
+
+static int take_argument(int argc, char **argv, int *i, struct arguments *a) {
+    const char *word = argv[*i];
+    const char *value = *i + 1 < argc ? argv[*i + 1] : NULL;
+    int64_t number = 0;
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        a->help = true;
+    else if (strcmp(word, "--version") == 0)
+        a->version = true;
+    else if (strcmp(word, "--check") == 0)
+        a->check = true;
+    else if (strcmp(word, "--foreground") == 0)
+        a->foreground = true; /* it always is */
+    else if (!value)
+        return -EINVAL;
+    else if (strcmp(word, "--home") == 0)
+        setenv("SLUICE_HOME", argv[++*i], 1);
+    else if (strcmp(word, "--restore") == 0)
+        a->restore = argv[++*i];
+    else if (strcmp(word, "--api") == 0)
+        a->api = argv[++*i];
+    else if (strcmp(word, "--ready-fd") == 0 && number_parse_int(value, &number, NULL) == 0
+             && number >= 0 && number < 1024) {
+        a->ready_fd = (int)number;
+        ++*i;
+    } else
+        return -EINVAL;
+    return 0;
+}
+
+static int print_api(const char *format) {
+    struct strbuf out = STRBUF_INIT;
+    if (strcmp(format, "openapi") == 0)
+        op_print_openapi(&out, SLUICE_VERSION);
+    else if (strcmp(format, "markdown") == 0)
+        op_print_markdown(&out);
+    else {
+        fprintf(stderr, "sluiced: '%s' is no format: markdown or openapi\n", format);
+        return DAEMON_USAGE;
+    }
+    fputs(strbuf_text(&out), stdout);
+    strbuf_finish(&out);
+    return fflush(stdout) == 0 ? DAEMON_OK : DAEMON_FAILED;
+}
+
+/* Descriptors that somebody left open are not ours to hold; a run would keep them for hours. */
+static void close_others(int keep) {
+    const unsigned last = ~0u;
+    if (keep < 3) {
+        (void)close_range(3, last, 0);
+        return;
+    }
+    if (keep > 3)
+        (void)close_range(3, (unsigned)keep - 1, 0);
+    (void)close_range((unsigned)keep + 1, last, 0);
+    (void)fcntl(keep, F_SETFD, FD_CLOEXEC);
+}
+
+static void prepare_process(int ready_fd) {
+    struct rlimit files;
+    umask(077);
+    prctl(PR_SET_DUMPABLE, 0);
+    (void)signal(SIGPIPE, SIG_IGN); /* a reader of our log or of the line `ready` may go away */
+    close_others(ready_fd);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+int main(int argc, char **argv) {
+    struct arguments a = { .ready_fd = -1 };
+    for (int i = 1; i < argc; i++)
+        if (take_argument(argc, argv, &i, &a) < 0) {
+            fprintf(stderr, "sluiced: '%s' is no option, or lacks its value; see sluiced --help\n",
+                    argv[i]);
+            return DAEMON_USAGE;
+        }
+    if (a.help || a.version) {
+        fputs(a.help ? usage : "sluiced " SLUICE_VERSION "\n", stdout);
+        return DAEMON_OK;
+    }
+    if (a.api)
+        return print_api(a.api);
+    struct error err = { 0 };
+    _cleanup_(home_finish) struct home home = { 0 };
+    if (home_find(&home, &err) < 0) {
+        fprintf(stderr, "sluiced: %s\n", err.text);
+        daemon_tell_starter(a.ready_fd, err.text);
+        return DAEMON_FAILED;
+    }
+    if (a.check)
+        return daemon_check(&home);
+    if (a.restore)
+        return daemon_restore(&home, a.restore);
+    prepare_process(a.ready_fd);
+    struct daemon_options options = { .home = &home, .ready_fd = a.ready_fd };
+    return daemon_run(&options);
+}
