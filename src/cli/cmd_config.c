@@ -1,39 +1,31 @@
 /* cmd_config.c: looks at the configuration. What is shown is made in config/; here is only which
- * file is meant.
+ * file is meant. How it is changed is in config_change.c.
  *
- * Without --file it is the user's own, which need not exist. */
+ * Without --file it is the user's own, which need not exist. With --live it is what the daemon has in
+ * force, which differs when the file was changed by hand and not read again. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/ask.h"
 #include "cli/cmd.h"
+#include "cli/config_change.h"
 #include "cli/output.h"
+#include "cli/rows.h"
+#include "cli/sanitize.h"
 #include "config/config_show.h"
+#include "os/home.h"
 
 DEFINE_FREEP(struct config, config_free);
-
-/* $SLUICE_HOME/sluice.yaml, else sluice/sluice.yaml in the user's configuration folder. Empty when
- * there is no home either. */
-static void find_file(struct strbuf *out) {
-    const char *own = getenv("SLUICE_HOME"), *folder = getenv("XDG_CONFIG_HOME"),
-               *home = getenv("HOME");
-    if (own && *own)
-        strbuf_printf(out, "%s/sluice.yaml", own);
-    else if (folder && *folder == '/')
-        strbuf_printf(out, "%s/sluice/sluice.yaml", folder);
-    else if (home && *home)
-        strbuf_printf(out, "%s/.config/sluice/sluice.yaml", home);
-}
 
 static int read_file(const struct cmd_call *call, struct config *config, struct error *err) {
     const char *named = cmd_value(call, "file");
     if (named)
         return config_read_file(config, named, err);
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    find_file(&path);
-    if (path.length == 0)
-        return 0;
-    int r = config_read_file(config, strbuf_text(&path), err);
+    _cleanup_(home_finish) struct home home = { 0 };
+    if (home_find(&home, NULL) < 0)
+        return 0; /* no home: nothing is configured */
+    int r = config_read_file(config, home.config_file, err);
     return r == -ENOENT || r == -ENOTDIR ? 0 : r;
 }
 
@@ -59,7 +51,119 @@ static int print(struct strbuf *out) {
     return CMD_OK;
 }
 
+/* --- what the daemon has in force ------------------------------------------------------------ */
+
+static int check_live(const struct cmd_call *call) {
+    static const char *const others[] = { "file", "set" };
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        if (cmd_has(call, others[i]))
+            return cmd_usage_error(call->cmd, "'--live' and '--%s' exclude each other", others[i]);
+    return CMD_OK;
+}
+
+static bool is_plain(const json_t *list) {
+    size_t i;
+    json_t *word;
+    json_array_foreach(list, i, word) {
+        if (!json_is_string(word) || strpbrk(json_string_value(word), " ,\"\n"))
+            return false;
+    }
+    return true;
+}
+
+/* A value as `config set` takes it: texts without quotes, lists with commas where that is safe. */
+static void add_value(const json_t *value, struct strbuf *out) {
+    size_t i;
+    json_t *word;
+    if (json_is_string(value)) {
+        sanitize_line(json_string_value(value), out);
+    } else if (json_is_array(value) && is_plain(value)) {
+        json_array_foreach(value, i, word) {
+            strbuf_puts(out, i ? ", " : "");
+            sanitize_line(json_string_value(word), out);
+        }
+    } else if (!json_is_null(value)) {
+        ask_dump(value, out);
+        out->text[--out->length] = '\0'; /* the newline */
+    }
+}
+
+static int show_live(const struct cmd_call *call) {
+    int code = check_live(call);
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    if (code == CMD_OK)
+        code = ask_open_get(&ask, "/v1/config?all=true");
+    if (code != CMD_OK)
+        return code;
+    if (call->json)
+        return ask_print(&ask);
+    struct output_column columns[] = { { "KEY" }, { "VALUE" }, { "ORIGIN" } };
+    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
+    size_t i;
+    json_t *item;
+    json_array_foreach(json_object_get(ask.answer, "items"), i, item) {
+        _cleanup_(strbuf_finish) struct strbuf value = STRBUF_INIT;
+        add_value(json_object_get(item, "value"), &value);
+        rows_add(&rows, (const char *[]){ ask_text(item, "key", NULL), strbuf_text(&value),
+                                          ask_text(item, "origin", NULL) });
+    }
+    struct strbuf out = STRBUF_INIT;
+    rows_print(&rows, &out);
+    return print(&out);
+}
+
+static int get_live(const struct cmd_call *call) {
+    int code = check_live(call);
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    ask_path(&path, "/v1/config/", call->args[0], "");
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    if (code == CMD_OK)
+        code = ask_open_get(&ask, strbuf_text(&path));
+    if (code != CMD_OK)
+        return code;
+    if (call->json)
+        return ask_print(&ask);
+    struct strbuf out = STRBUF_INIT;
+    add_value(json_object_get(ask.answer, "value"), &out);
+    strbuf_putc(&out, '\n');
+    return print(&out);
+}
+
+/* --- what the file says ---------------------------------------------------------------------- */
+
+static int get_run(const struct cmd_call *call) {
+    int code = ask_name(call, call->args[0]);
+    if (code != CMD_OK)
+        return code;
+    if (cmd_has(call, "live"))
+        return get_live(call);
+    _cleanup_(config_freep) struct config *config = config_new();
+    _cleanup_(strbuf_finish) struct strbuf all = STRBUF_INIT;
+    struct error err = { 0 };
+    if (read_config(call, config, &err) < 0
+        || config_explain(config, call->args[0], true, &all, &err) < 0)
+        return cmd_error(&err);
+    _cleanup_(client_answer_freep) json_t *told = json_loads(strbuf_text(&all), 0, NULL);
+    if (!json_object_get(told, "origin"))
+        return cmd_usage_error(call->cmd, "'%s' stands for many keys: put a name into it",
+                               call->args[0]);
+    struct strbuf out = STRBUF_INIT;
+    if (call->json) {
+        json_t *one =
+            json_pack("{s:O, s:O, s:O}", "key", json_object_get(told, "key"), "value",
+                      json_object_get(told, "value"), "origin", json_object_get(told, "origin"));
+        ask_dump(one, &out);
+        json_decref(one);
+        return print(&out);
+    }
+    add_value(json_object_get(told, "value"), &out);
+    strbuf_putc(&out, '\n');
+    return print(&out);
+}
+
 static int show_run(const struct cmd_call *call) {
+    if (cmd_has(call, "live"))
+        return show_live(call);
     _cleanup_(config_freep) struct config *config = config_new();
     struct error err = { 0 };
     if (read_config(call, config, &err) < 0)
@@ -100,6 +204,18 @@ static const struct cmd_option file_options[] = {
     { NULL },
 };
 
+static const struct cmd_option live_options[] = {
+    { "file", 'f', "FILE", "look at this file instead of your own" },
+    { "set", 's', "KEY=VALUE", "change a setting after the file's; may be repeated" },
+    { "live", 'l', NULL, "ask the daemon what is in force, instead of a file" },
+    { NULL },
+};
+
+static const struct cmd_option edit_options[] = {
+    { "file", 'f', "FILE", "change this file, and nothing else" },
+    { NULL },
+};
+
 static const struct cmd config_explain_cmd = {
     .name = "explain",
     .usage = "config explain [--file FILE] [--set KEY=VALUE]... KEY",
@@ -113,6 +229,19 @@ static const struct cmd config_explain_cmd = {
     .min_args = 1,
     .max_args = 1,
     .run = explain_run,
+};
+
+static const struct cmd config_get_cmd = {
+    .name = "get",
+    .usage = "config get [--live] [--file FILE] [--set KEY=VALUE]... KEY",
+    .summary = "print the value of one key",
+    .text = "Alone on a line, for scripts. With --json: key, value and origin.\n",
+    .examples = "sluice config get limits.runs\n"
+                "sluice config get --live limits.runs\n",
+    .options = live_options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = get_run,
 };
 
 static const struct cmd config_keys_cmd = {
@@ -132,9 +261,45 @@ static const struct cmd config_reference_cmd = {
     .run = reference_run,
 };
 
+static const struct cmd config_reload_cmd = {
+    .name = "reload",
+    .usage = "config reload",
+    .summary = "let the daemon read its file again",
+    .text = "After the file was changed by hand. A file with a mistake changes nothing.\n",
+    .examples = "sluice config reload\n",
+    .run = config_change_reload,
+};
+
+static const struct cmd config_set_cmd = {
+    .name = "set",
+    .usage = "config set [--file FILE] KEY=VALUE...",
+    .summary = "change settings, in the file and at once",
+    .text =
+        "All of them or none. A daemon that runs writes its file and applies them at once; when\n"
+        "none runs the file is changed. Comments and everything else in it stay as they are.\n",
+    .examples = "sluice config set limits.runs=12\n"
+                "sluice config set kinds.review.max_running=2 projects.web.weight=3\n",
+    .options = edit_options,
+    .min_args = 1,
+    .max_args = CMD_ANY_ARGS,
+    .run = config_change_set,
+};
+
+static const struct cmd config_unset_cmd = {
+    .name = "unset",
+    .usage = "config unset [--file FILE] KEY...",
+    .summary = "take settings out of the file: their defaults hold again",
+    .text = "As 'config set'. A key that is not in the file stays as it is.\n",
+    .examples = "sluice config unset limits.runs\n",
+    .options = edit_options,
+    .min_args = 1,
+    .max_args = CMD_ANY_ARGS,
+    .run = config_change_unset,
+};
+
 static const struct cmd config_show_cmd = {
     .name = "show",
-    .usage = "config show [--file FILE] [--set KEY=VALUE]...",
+    .usage = "config show [--live] [--file FILE] [--set KEY=VALUE]...",
     .summary = "print every value in force and where it came from",
     .text =
         "Reads $SLUICE_HOME/sluice.yaml, or ~/.config/sluice/sluice.yaml when SLUICE_HOME is not\n"
@@ -142,19 +307,22 @@ static const struct cmd config_show_cmd = {
     .examples = "sluice config show\n"
                 "sluice config show --set preset=loopr\n"
                 "sluice config show --json --file sluice.yaml\n",
-    .options = file_options,
+    .options = live_options,
     .run = show_run,
 };
 
 static const struct cmd *const config_subs[] = {
-    &config_explain_cmd, &config_keys_cmd, &config_reference_cmd, &config_show_cmd, NULL,
+    &config_explain_cmd,   &config_get_cmd,    &config_keys_cmd,
+    &config_reference_cmd, &config_reload_cmd, &config_set_cmd,
+    &config_show_cmd,      &config_unset_cmd,  NULL,
 };
 
 const struct cmd cmd_config = {
     .name = "config",
-    .usage = "config explain|keys|reference|show ...",
-    .summary = "look at the configuration",
+    .usage = "config explain|get|keys|reference|reload|set|show|unset ...",
+    .summary = "look at the configuration and change it",
     .examples = "sluice config show\n"
+                "sluice config set limits.runs=12\n"
                 "sluice config explain limits.runs\n",
     .subs = config_subs,
 };

@@ -1,10 +1,15 @@
-/* cmd_debug.c: looks inside. `debug scheduler` lists the candidates the way document 000 does. */
+/* cmd_debug.c: looks inside. `debug scheduler` lists the candidates the way document 000 does, of a
+ * snapshot or of the daemon's queue; `debug events` prints what happened as data. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/json_write.h"
+#include "base/number.h"
+#include "cli/ask.h"
 #include "cli/cmd.h"
+#include "cli/debug_live.h"
+#include "cli/event_list.h"
 #include "cli/output.h"
 #include "cli/snapshot_file.h"
 
@@ -47,29 +52,12 @@ static struct candidate *find_candidates(const struct listing *l, size_t *ret_co
     return found;
 }
 
-/* Two or three words: the column is narrow. `sluice plan` has the sentence. */
 static void short_reason(struct listing *l, const struct verdict *v) {
-    static const char *const words[] = {
-        [GATE_PAUSED] = "paused",
-        [GATE_PROJECT] = "project inactive",
-        [GATE_HELD] = "held",
-        [GATE_DEPENDENCY] = "dependency incomplete",
-        [GATE_PARENT] = "parent incomplete",
-        [GATE_ARTIFACT] = "artifact missing",
-        [GATE_BREAKER] = "breaker open",
-        [GATE_LIMITER] = "rate limited",
-        [GATE_HOST] = "host short",
-        [GATE_BUDGET] = "budget used up",
-        [GATE_PROJECT_BUDGET] = "project budget used up",
-        [GATE_LEASE] = NULL,
-        [GATE_PACE] = "paced",
-    };
-    _Static_assert(ARRAY_SIZE(words) == GATE_MAX, "a gate has no short reason");
     strbuf_clear(&l->reason);
-    if (words[v->gate])
-        strbuf_puts(&l->reason, words[v->gate]);
-    else
+    if (v->gate == GATE_LEASE)
         verdict_code(v, l->symbols, &l->reason);
+    else
+        strbuf_puts(&l->reason, debug_short_reason(gate_name(v->gate)));
 }
 
 static void write_json(struct listing *l, const struct candidate *candidates, size_t count) {
@@ -152,8 +140,10 @@ static void write_table(struct listing *l, const struct candidate *candidates, s
 
 static int scheduler_run(const struct cmd_call *call) {
     const char *path = cmd_value(call, "snapshot");
+    if (!path && cmd_has(call, "set"))
+        return cmd_usage_error(call->cmd, "option '--set' needs --snapshot");
     if (!path)
-        return cmd_usage_error(call->cmd, "option '--snapshot' is needed");
+        return debug_live_run(call);
     _cleanup_(snapshot_freep) struct snapshot *snapshot = NULL;
     int code = snapshot_file_read(call, path, &snapshot);
     if (code != CMD_OK)
@@ -177,29 +167,81 @@ static int scheduler_run(const struct cmd_call *call) {
 }
 
 static const struct cmd_option scheduler_options[] = {
-    { "snapshot", 0, "FILE", "the queue to look at; - is the standard input" },
+    { "snapshot", 0, "FILE",
+      "the queue to look at instead of the daemon's; - is the standard input" },
     SNAPSHOT_FILE_OPTION,
     { NULL },
 };
 
 static const struct cmd debug_scheduler = {
     .name = "scheduler",
-    .usage = "debug scheduler --snapshot FILE [--set KEY=VALUE]...",
+    .usage = "debug scheduler [--snapshot FILE [--set KEY=VALUE]...]",
     .summary = "list the candidates by score, and whether each could start",
     .text =
         "PRIORITY is the score: higher first. RUNNABLE says whether anything stands in the way\n"
         "of the task now, without asking whose turn it is.\n",
-    .examples = "sluice debug scheduler --snapshot examples/loopr.json\n",
+    .examples = "sluice debug scheduler\n"
+                "sluice debug scheduler --snapshot examples/loopr.json\n",
     .options = scheduler_options,
     .run = scheduler_run,
 };
 
-static const struct cmd *const debug_subs[] = { &debug_scheduler, NULL };
+struct events {
+    struct strbuf out;
+    bool json, any;
+};
+
+static void print_event(void *ctx, const json_t *event) {
+    struct events *e = ctx;
+    if (e->json)
+        strbuf_puts(&e->out, e->any ? "," : "[");
+    ask_dump(event, &e->out);
+    e->any = true;
+    output_some(&e->out);
+}
+
+/* Every event that is kept, or those behind one: what a report of a defect needs. */
+static int events_run(const struct cmd_call *call) {
+    const char *after = cmd_value(call, "after");
+    int64_t number = 0;
+    if (after && (number_parse_int(after, &number, NULL) < 0 || number < 0))
+        return cmd_usage_error(
+            call->cmd, "option '--after': expected the number of an event, got '%s'", after);
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    struct events e = { .json = call->json };
+    int code = ask_open(&ask, ASK_RUNNING);
+    if (code == CMD_OK)
+        code = event_list_after(&ask, NULL, number, SIZE_MAX, print_event, &e);
+    if (code == CMD_OK && e.json)
+        strbuf_puts(&e.out, e.any ? "]\n" : "[]\n");
+    output_rest(&e.out);
+    strbuf_finish(&e.out);
+    return code;
+}
+
+static const struct cmd_option events_options[] = {
+    { "after", 0, "N", "those behind event number N; 0, all that are kept" },
+    { NULL },
+};
+
+static const struct cmd debug_events = {
+    .name = "events",
+    .usage = "debug events [--after N]",
+    .summary = "print every event that is kept, one JSON object per line",
+    .text = "With --json they are one list. For people there is 'sluice events'.\n",
+    .examples = "sluice debug events --after 1200 > events.jsonl\n",
+    .options = events_options,
+    .run = events_run,
+};
+
+static const struct cmd *const debug_subs[] = { &debug_events, &debug_scheduler, NULL };
 
 const struct cmd cmd_debug = {
     .name = "debug",
-    .usage = "debug scheduler --snapshot FILE [--set KEY=VALUE]...",
+    .usage = "debug events|scheduler ...",
     .summary = "look inside the scheduler",
-    .examples = "sluice debug scheduler --snapshot examples/loopr.json\n",
+    .examples = "sluice debug scheduler\n"
+                "sluice debug scheduler --snapshot examples/loopr.json\n"
+                "sluice debug events > events.jsonl\n",
     .subs = debug_subs,
 };

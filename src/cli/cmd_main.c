@@ -13,13 +13,17 @@
 #include "base/macros.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/sanitize.h"
 
 #define OUTPUT_BUFFER (1u << 18) /* a million lines cost few writes */
 
 extern const struct cmd cmd_version;
 
+/* Sentences quote what others wrote: names, paths, the messages of runs. */
 static void warn_text(const struct strbuf *sentence) {
-    (void)fprintf(stderr, "sluice: %s\n", strbuf_text(sentence));
+    _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
+    sanitize_line(strbuf_text(sentence), &safe);
+    (void)fprintf(stderr, "sluice: %s\n", strbuf_text(&safe));
 }
 
 void cmd_warn(const char *format, ...) {

@@ -183,16 +183,6 @@ static int play_side(struct sim_call *sim, bool with, struct side *side, struct 
 
 /* --- output ---------------------------------------------------------------------------------- */
 
-static bool locale_is_utf8(void) {
-    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        const char *value = getenv(names[i]);
-        if (value && value[0])
-            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
-    }
-    return false;
-}
-
 static struct gantt_style output_style(void) {
     bool known = terminal_is(stdout) || getenv("COLUMNS");
     unsigned width = known ? terminal_width(stdout) : WIDTH_PIPED;
@@ -200,7 +190,7 @@ static struct gantt_style output_style(void) {
         .width = width < WIDTH_MIN   ? WIDTH_MIN
                  : width > WIDTH_MAX ? WIDTH_MAX
                                      : width,
-        .unicode = locale_is_utf8(),
+        .unicode = terminal_is_utf8(),
         .colour = terminal_has_colour(stdout),
     };
 }

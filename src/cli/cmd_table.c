@@ -5,16 +5,96 @@
 
 #include "base/nearest.h"
 
+extern const struct cmd cmd_add;
+extern const struct cmd cmd_again;
+extern const struct cmd cmd_agent;
+extern const struct cmd cmd_approve;
+extern const struct cmd cmd_backup;
+extern const struct cmd cmd_cancel;
+extern const struct cmd cmd_clear;
+extern const struct cmd cmd_close;
+extern const struct cmd cmd_completion;
 extern const struct cmd cmd_config;
 extern const struct cmd cmd_debug;
+extern const struct cmd cmd_delete;
+extern const struct cmd cmd_demote;
+extern const struct cmd cmd_doctor;
+extern const struct cmd cmd_down;
+extern const struct cmd cmd_events;
+extern const struct cmd cmd_group;
 extern const struct cmd cmd_help;
+extern const struct cmd cmd_hold;
+extern const struct cmd cmd_init;
+extern const struct cmd cmd_limiter;
+extern const struct cmd cmd_list;
+extern const struct cmd cmd_logs;
+extern const struct cmd cmd_pause;
 extern const struct cmd cmd_plan;
+extern const struct cmd cmd_project;
+extern const struct cmd cmd_promote;
+extern const struct cmd cmd_reject;
+extern const struct cmd cmd_release;
+extern const struct cmd cmd_report;
+extern const struct cmd cmd_restore;
+extern const struct cmd cmd_resume;
+extern const struct cmd cmd_retry;
+extern const struct cmd cmd_run;
+extern const struct cmd cmd_show;
 extern const struct cmd cmd_sim;
+extern const struct cmd cmd_sling;
+extern const struct cmd cmd_status;
+extern const struct cmd cmd_tick;
+extern const struct cmd cmd_up;
 extern const struct cmd cmd_version;
+extern const struct cmd cmd_why;
 
+/* clang-format off */
 const struct cmd *const cmd_table[] = {
-    &cmd_config, &cmd_debug, &cmd_help, &cmd_plan, &cmd_sim, &cmd_version, NULL,
+    &cmd_add,
+    &cmd_again,
+    &cmd_agent,
+    &cmd_approve,
+    &cmd_backup,
+    &cmd_cancel,
+    &cmd_clear,
+    &cmd_close,
+    &cmd_completion,
+    &cmd_config,
+    &cmd_debug,
+    &cmd_delete,
+    &cmd_demote,
+    &cmd_doctor,
+    &cmd_down,
+    &cmd_events,
+    &cmd_group,
+    &cmd_help,
+    &cmd_hold,
+    &cmd_init,
+    &cmd_limiter,
+    &cmd_list,
+    &cmd_logs,
+    &cmd_pause,
+    &cmd_plan,
+    &cmd_project,
+    &cmd_promote,
+    &cmd_reject,
+    &cmd_release,
+    &cmd_report,
+    &cmd_restore,
+    &cmd_resume,
+    &cmd_retry,
+    &cmd_run,
+    &cmd_show,
+    &cmd_sim,
+    &cmd_sling,
+    &cmd_status,
+    &cmd_tick,
+    &cmd_up,
+    &cmd_version,
+    &cmd_why,
+    NULL,
 };
+/* clang-format on */
 
 const struct cmd *cmd_find(const struct cmd *const *table, const char *name) {
     for (; *table; table++)

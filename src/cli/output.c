@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "os/terminal.h"
+#include "sim/text.h"
 
 #define PIECE 65536
 
@@ -32,9 +33,9 @@ int output_flush(void) {
 }
 
 const struct output_style *output_style(void) {
-    static const struct output_style plain = { "", "", "", "", "" };
+    static const struct output_style plain = { "", "", "", "", "", "", "" };
     static const struct output_style colour = {
-        "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[0m",
+        "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[36m", "\x1b[0m",
     };
     return terminal_has_colour(stdout) ? &colour : &plain;
 }
@@ -60,36 +61,35 @@ struct output_span output_span(time_ms span) {
     return ret;
 }
 
-/* Letters, not bytes. */
-static size_t width_of(const char *text) {
-    size_t width = 0;
-    for (; *text; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
-}
-
 void output_measure(struct output_column *columns, size_t count, const char *const *cells) {
     for (size_t i = 0; i < count; i++) {
-        size_t width = width_of(cells[i]);
+        size_t width = text_columns(cells[i]);
         if (width > columns[i].width && width <= OUTPUT_WIDTH_MAX)
             columns[i].width = width;
     }
 }
 
 static size_t column_width(const struct output_column *column) {
-    size_t title = width_of(column->title);
+    size_t title = text_columns(column->title);
     return column->width > title ? column->width : title;
 }
 
-void output_row(const struct output_column *columns, size_t count, const char *const *cells,
-                struct strbuf *out) {
+static void put_cell(const char *cell, const char *colour, struct strbuf *out) {
+    bool coloured = colour && *colour;
+    strbuf_puts(out, coloured ? colour : "");
+    strbuf_puts(out, cell);
+    strbuf_puts(out, coloured ? output_style()->reset : "");
+}
+
+void output_row_in(const struct output_column *columns, size_t count, const char *const *cells,
+                   const char *const *colours, struct strbuf *out) {
     strbuf_puts(out, "  ");
     for (size_t i = 0; i < count; i++) {
-        size_t width = width_of(cells[i]), wanted = column_width(&columns[i]);
+        size_t width = text_columns(cells[i]), wanted = column_width(&columns[i]);
         size_t gap = wanted > width ? wanted - width : 0;
         if (columns[i].right)
             strbuf_repeat(out, " ", gap);
-        strbuf_puts(out, cells[i]);
+        put_cell(cells[i], colours ? colours[i] : NULL, out);
         if (i + 1 == count)
             break;
         if (!columns[i].right)
@@ -97,6 +97,11 @@ void output_row(const struct output_column *columns, size_t count, const char *c
         strbuf_puts(out, "  ");
     }
     strbuf_putc(out, '\n');
+}
+
+void output_row(const struct output_column *columns, size_t count, const char *const *cells,
+                struct strbuf *out) {
+    output_row_in(columns, count, cells, NULL, out);
 }
 
 void output_head(const struct output_column *columns, size_t count, struct strbuf *out) {

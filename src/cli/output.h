@@ -15,7 +15,7 @@ int output_flush(void);
 
 /* Escape sequences, or empty texts: no terminal, NO_COLOR, TERM=dumb. */
 struct output_style {
-    const char *bold, *dim, *green, *yellow, *reset;
+    const char *bold, *dim, *green, *yellow, *red, *cyan, *reset;
 };
 const struct output_style *output_style(void);
 
@@ -41,3 +41,6 @@ void output_measure(struct output_column *columns, size_t count, const char *con
 void output_head(const struct output_column *columns, size_t count, struct strbuf *out);
 void output_row(const struct output_column *columns, size_t count, const char *const *cells,
                 struct strbuf *out);
+/* The same with a colour for each cell, of output_style(); NULL: none. */
+void output_row_in(const struct output_column *columns, size_t count, const char *const *cells,
+                   const char *const *colours, struct strbuf *out);

@@ -30,7 +30,7 @@ code=0
 
 run() {
     [ "$1" != sluice ] || { shift && set -- "$SLUICE" "$@"; }
-    timeout 60 "$@" >"$tmp/out" 2>"$tmp/err"
+    timeout -k 10 60 "$@" >"$tmp/out" 2>"$tmp/err"
     code=$?
 }
 

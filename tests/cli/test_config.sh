@@ -61,4 +61,105 @@ like "$root/docs/config.md" 'the reference is docs/config.md'
 run sluice config
 exits 2 'no subcommand: exit code'
 shown docs/cli/config.md config explain retry.failed.delay_s
+
+run sluice config get limits.runs
+prints '8' 'get'
+run sluice config get order
+prints 'guarantee, deficit, overdue, priority, score, created_at, seq' 'get: a list'
+run sluice config get --json limits.runs
+prints '{"key":"limits.runs","value":8,"origin":"default"}' 'get as JSON'
+run sluice config get limit.runs
+exits 2 'get an unknown key: exit code'
+run sluice config get kinds.K.base
+exits 2 'get a pattern: exit code'
+says "sluice: 'kinds.K.base' stands for many keys: put a name into it
+usage: sluice config get [--live] [--file FILE] [--set KEY=VALUE]... KEY" 'get a pattern'
+run sluice config get ''
+exits 2 'get nothing'
+
+# Changing a file: without a daemon, and only what was asked for.
+printf '# mine\nlimits:\n  runs: 3 # few\n' >own/sluice.yaml
+run sluice config set limits.runs=5 kinds.plan.max_running=1
+exits 0 'f126: set: exit code'
+prints "limits.runs changed in $tmp/own/sluice.yaml
+kinds.plan.max_running changed in $tmp/own/sluice.yaml" 'f126: set'
+grep -q '^  runs: 5 # few$' own/sluice.yaml && grep -q '^# mine$' own/sluice.yaml
+report $? 'comments stay'
+run sluice config get kinds.plan.max_running
+prints '1' 'f126: and it holds'
+run sluice config unset kinds.plan.max_running
+exits 0 'unset: exit code'
+run sluice config get kinds.plan.max_running
+prints 'unlimited' 'unset: the default holds again'
+run sluice config unset kinds.plan.max_running
+exits 0 'unset a second time'
+cp own/sluice.yaml before.yaml
+for pair in limits.runs=many limits.rnus=1 preset=nope =1 limits.runs; do
+    run sluice config set limits.roots=1 "$pair"
+    exits 2 "set $pair: exit code"
+    compare before.yaml own/sluice.yaml "set $pair: the file is as it was"
+done
+run sluice config set limits.runs
+says "sluice: expected KEY=VALUE, got 'limits.runs'
+usage: sluice config set [--file FILE] KEY=VALUE..." 'set without a value'
+run sluice config set limits.runs=1 limits.runs=2
+exits 2 'set a key twice'
+run sluice config unset limits.rnus
+exits 2 'unset an unknown key'
+run sluice config set
+exits 2 'set nothing'
+rm -r own
+run sluice config set limits.runs=5
+exits 0 'set makes the file and its folder: exit code'
+run sluice config get limits.runs
+prints '5' 'set makes the file and its folder'
+printf 'limits: {runs: 1}\n' >other.yaml
+run sluice config set --file other.yaml limits.runs=2 --json
+prints '{"changed":["limits.runs"]}' 'set --file, as JSON'
+run sluice config get --file other.yaml limits.runs
+prints '2' 'set --file changes that file'
+run sluice config reload
+exits 3 'reload without a daemon'
+run sluice config get --live limits.runs
+exits 3 'get --live without a daemon'
+run sluice config get --live --set limits.runs=1 limits.runs
+exits 2 '--live with --set'
+
+# With a daemon: the file and what is in force, at once.
+. "$here/daemon.sh"
+config 'limits: {runs: 0}'
+start
+add -- true
+run sluice config set limits.runs=2
+exits 0 'f126: set with a daemon: exit code'
+prints 'limits.runs changed' 'f126: set with a daemon'
+becomes "$id" 'done'
+report $? 'f126: raising a cap starts work at once'
+run sluice config get limits.runs
+prints '2' 'the file has it'
+run sluice config get --live limits.runs
+prints '2' 'the daemon has it'
+run sluice config show --live
+has 'limits.runs' 'show --live'
+run sluice config set limits.runs=many
+exits 2 'a value that is refused: exit code'
+run sluice config get --live limits.runs
+prints '2' 'a value that is refused changes nothing'
+config 'limits: {runs: 7}'
+run sluice config get --live limits.runs
+prints '2' 'a change by hand is not in force'
+run sluice config reload
+exits 0 'reload: exit code'
+prints 'configuration read again' 'reload'
+run sluice config get --live limits.runs
+prints '7' 'until reload'
+config 'limits: {rnus: 7}'
+run sluice config reload
+exits 2 'reload of a bad file: exit code'
+run sluice config get --live limits.runs
+prints '7' 'reload of a bad file changes nothing'
+config 'limits: {runs: 7}'
+run sluice config unset limits.runs
+run sluice config get --live limits.runs
+prints '8' 'unset with a daemon'
 finish

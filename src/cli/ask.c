@@ -1,0 +1,208 @@
+/* ask.c: from an answer, or the lack of one, to an exit code.
+ *
+ * The exit codes are decided here and not by the client: what an unknown id or a refused state
+ * means is a question of the command line's promise, not of HTTP. */
+#include "cli/ask.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "cli/daemon.h"
+#include "cli/output.h"
+
+static int exit_code(int code) {
+    if (client_is_absent(code))
+        return CMD_NO_DAEMON;
+    switch (-code) {
+    case EINVAL:
+    case ERANGE:
+    case E2BIG:
+    case ELOOP:
+        return CMD_USAGE;
+    case EPERM:
+    case EACCES:
+    case EBUSY:
+    case EAGAIN:
+        return CMD_REFUSED;
+    default:
+        return CMD_FAILED;
+    }
+}
+
+bool ask_was_answered(const struct ask *ask) {
+    return ask->client && client_status(ask->client) >= 400;
+}
+
+int ask_failed(const struct ask *ask) {
+    cmd_warn("%s", ask->err.text);
+    return ask_was_answered(ask) && ask->err.code == -ENOENT ? CMD_FAILED
+                                                             : exit_code(ask->err.code);
+}
+
+int ask_open(struct ask *ask, enum ask_how how) {
+    if (ask->client)
+        return CMD_OK;
+    int r = daemon_connect(how == ASK_START, &ask->client, &ask->err);
+    if (r >= 0)
+        return CMD_OK;
+    ask->client = NULL;
+    if (client_is_absent(r) && how == ASK_TRY)
+        return CMD_NO_DAEMON;
+    cmd_warn("%s", ask->err.text);
+    return how == ASK_TRY ? CMD_FAILED : CMD_NO_DAEMON; /* there may be one that does not answer */
+}
+
+void ask_finish(struct ask *ask) {
+    json_decref(ask->answer);
+    ask->answer = NULL;
+    ask->client = client_close(ask->client);
+}
+
+/* 0, or the errno. */
+static int ask_send(struct ask *ask, const char *method, const char *path, json_t *body) {
+    json_decref(ask->answer);
+    ask->answer = NULL;
+    ask->err = (struct error){ 0 };
+    int status = client_call(ask->client, method, path, body, &ask->answer, &ask->err);
+    if (status >= 200 && status < 300)
+        return 0;
+    json_decref(ask->answer);
+    ask->answer = NULL;
+    if (ask->err.code >= 0)
+        error_set(&ask->err, status < 0 ? status : -EIO,
+                  "the daemon answered with status %d and no sentence", status);
+    return -ask->err.code;
+}
+
+int ask_try_get(struct ask *ask, const char *path) {
+    return ask_send(ask, "GET", path, NULL);
+}
+
+int ask_try_post(struct ask *ask, json_t *body, const char *path) {
+    return ask_send(ask, "POST", path, body);
+}
+
+int ask_post(struct ask *ask, json_t *body, const char *path) {
+    return ask_send(ask, "POST", path, body) == 0 ? CMD_OK : ask_failed(ask);
+}
+
+int ask_get(struct ask *ask, const char *path) {
+    return ask_send(ask, "GET", path, NULL) == 0 ? CMD_OK : ask_failed(ask);
+}
+
+int ask_open_get(struct ask *ask, const char *path) {
+    int code = ask_open(ask, ASK_RUNNING);
+    return code == CMD_OK ? ask_get(ask, path) : code;
+}
+
+int ask_open_post(struct ask *ask, json_t *body, const char *path) {
+    int code = ask_open(ask, ASK_START);
+    if (code == CMD_OK)
+        return ask_post(ask, body, path);
+    json_decref(body);
+    return code;
+}
+
+int ask_print(const struct ask *ask) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    strbuf_puts(&out, client_text(ask->client));
+    if (out.length == 0 || out.text[out.length - 1] != '\n')
+        strbuf_putc(&out, '\n');
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static int dump_piece(const char *bytes, size_t size, void *out) {
+    strbuf_add(out, bytes, size);
+    return 0;
+}
+
+void ask_dump(const json_t *value, struct strbuf *out) {
+    (void)json_dump_callback(value, dump_piece, out, JSON_COMPACT | JSON_ENCODE_ANY);
+    strbuf_putc(out, '\n');
+}
+
+int ask_name(const struct cmd_call *call, const char *name) {
+    return *name ? CMD_OK : cmd_usage_error(call->cmd, "a name is empty");
+}
+
+json_t *ask_string(const char *text) {
+    _cleanup_(strbuf_finish) struct strbuf clean = STRBUF_INIT;
+    for (size_t left = strlen(text); left > 0;) {
+        size_t length = utf8_length(text, left);
+        if (length > 0)
+            strbuf_add(&clean, text, length);
+        else
+            strbuf_puts(&clean, "\xEF\xBF\xBD");
+        text += length ? length : 1;
+        left -= length ? length : 1;
+    }
+    return json_stringn(strbuf_text(&clean), clean.length);
+}
+
+int ask_add_pair(const struct cmd_call *call, const char *pair, json_t *object) {
+    const char *equals = strchr(pair, '=');
+    if (!equals || equals == pair)
+        return cmd_usage_error(call->cmd, "expected KEY=VALUE, got '%.200s'", pair);
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    strbuf_add(&key, pair, (size_t)(equals - pair));
+    if (json_object_get(object, strbuf_text(&key)))
+        return cmd_usage_error(call->cmd, "'%.200s' is given twice", strbuf_text(&key));
+    if (json_object_set_new(object, strbuf_text(&key), ask_string(equals + 1)) < 0)
+        return cmd_usage_error(call->cmd, "a key is no UTF-8");
+    return CMD_OK;
+}
+
+void ask_path(struct strbuf *out, const char *before, const char *name, const char *after) {
+    strbuf_puts(out, before);
+    client_escape(out, name);
+    strbuf_puts(out, after);
+}
+
+int ask_pages(struct ask *ask, const char *path, size_t most, ask_each each, void *ctx) {
+    _cleanup_(strbuf_finish) struct strbuf page = STRBUF_INIT;
+    strbuf_puts(&page, path);
+    for (size_t seen = 0; seen < most;) {
+        int code = ask_get(ask, strbuf_text(&page));
+        if (code != CMD_OK)
+            return code;
+        size_t i;
+        json_t *item;
+        json_array_foreach(json_object_get(ask->answer, "items"), i, item) {
+            if (seen++ < most)
+                each(ctx, item);
+        }
+        const char *next = ask_text(ask->answer, "next", NULL);
+        if (!next)
+            break;
+        strbuf_clear(&page);
+        strbuf_puts(&page, path);
+        client_query(&page, "cursor", next);
+    }
+    return CMD_OK;
+}
+
+const json_t *ask_items(const struct ask *ask) {
+    return json_is_array(ask->answer) ? ask->answer : json_object_get(ask->answer, "items");
+}
+
+const char *ask_text(const json_t *object, const char *key, const char *otherwise) {
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : otherwise;
+}
+
+int64_t ask_int(const json_t *object, const char *key, int64_t otherwise) {
+    const json_t *value = json_object_get(object, key);
+    return json_is_integer(value) ? json_integer_value(value) : otherwise;
+}
+
+double ask_real(const json_t *object, const char *key, double otherwise) {
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : otherwise;
+}
+
+bool ask_true(const json_t *object, const char *key) {
+    return json_is_true(json_object_get(object, key));
+}

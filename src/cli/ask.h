@@ -1,0 +1,85 @@
+/* ask.h: one question of a command to the daemon, and what to do when it is not answered.
+ *
+ *     _cleanup_(ask_finish) struct ask ask = { 0 };
+ *     int code = ask_open(&ask, ASK_START);
+ *     if (code == CMD_OK)
+ *         code = ask_post(&ask, json_pack("{s:b}", "dry_run", 1), "/v1/tick");
+ *     if (code != CMD_OK)
+ *         return code;
+ *     … ask.answer …
+ *
+ * Every function returns CMD_OK, or has printed the one sentence and returns the exit code. The
+ * daemon's sentences name what was wrong, so nothing is added to them. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/client.h"
+#include "cli/cmd.h"
+
+enum ask_how {
+    ASK_START,   /* starts a daemon when none runs; CMD_NO_DAEMON if that fails */
+    ASK_RUNNING, /* only one that runs: else says so, CMD_NO_DAEMON */
+    ASK_TRY,     /* the same, but says nothing; CMD_FAILED if one is there and cannot be reached */
+};
+
+struct ask {
+    struct client *client;
+    json_t *answer; /* of the last question; NULL after a failure */
+    int status;     /* of the last answer; <0: there was none */
+    struct error err;
+};
+
+int ask_open(struct ask *ask, enum ask_how how);
+void ask_finish(struct ask *ask); /* safe on a zeroed one; usable with _cleanup_ */
+
+/* `path` with its query, escaped: ask_path, client_query. */
+int ask_get(struct ask *ask, const char *path);
+/* `body` is taken. */
+int ask_post(struct ask *ask, json_t *body, const char *path);
+/* ask_open, and then the question: who only looks needs a daemon that runs, who changes something
+ * starts one. */
+int ask_open_get(struct ask *ask, const char *path);
+int ask_open_post(struct ask *ask, json_t *body, const char *path);
+/* The same without a sentence: 0, or the errno of the refusal (ask->err has the sentence). */
+int ask_try_get(struct ask *ask, const char *path);
+int ask_try_post(struct ask *ask, json_t *body, const char *path);
+/* Was the last refusal the daemon's? An unknown name and an absent socket have the same errno. */
+bool ask_was_answered(const struct ask *ask);
+/* Prints ask->err and returns its exit code: wrong input 2, not found or failed 1, no daemon 3,
+ * refused by a guard or by the state of a task, or deferred, 4. */
+int ask_failed(const struct ask *ask);
+
+/* --- making questions ------------------------------------------------------------------------ */
+
+/* CMD_OK if the argument can be a name at all: not empty. Else as cmd_usage_error. */
+int ask_name(const struct cmd_call *call, const char *name);
+/* A JSON text of any bytes: what is no UTF-8 becomes U+FFFD. */
+json_t *ask_string(const char *text);
+/* Puts "KEY=VALUE" into an object of texts; as cmd_usage_error if it is none, or a key comes twice. */
+int ask_add_pair(const struct cmd_call *call, const char *pair, json_t *object);
+/* BEFORE + name, escaped + AFTER. */
+void ask_path(struct strbuf *out, const char *before, const char *name, const char *after);
+
+/* --- answers --------------------------------------------------------------------------------- */
+
+/* The daemon's answer as it is, for --json. */
+int ask_print(const struct ask *ask);
+
+/* Any value, on one line. */
+void ask_dump(const json_t *value, struct strbuf *out);
+
+/* Calls GET `path` page by page and gives every item of "items" to
+ * `each`, at most `most` of them. CMD_OK, or as above. */
+typedef void (*ask_each)(void *ctx, const json_t *item);
+int ask_pages(struct ask *ask, const char *path, size_t most, ask_each each, void *ctx);
+
+/* The list of the last answer, whether it comes alone or as "items". */
+const json_t *ask_items(const struct ask *ask);
+/* Members of an object; what is absent, null or of another type is `otherwise`. */
+const char *ask_text(const json_t *object, const char *key, const char *otherwise);
+int64_t ask_int(const json_t *object, const char *key, int64_t otherwise);
+double ask_real(const json_t *object, const char *key, double otherwise);
+bool ask_true(const json_t *object, const char *key);

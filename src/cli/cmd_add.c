@@ -1,0 +1,166 @@
+/* cmd_add.c: hands work to the daemon.
+ *
+ * The answer comes when the tasks are on disk. A batch (a file) is taken whole or not at all; what is
+ * wrong with it is told by the line of the file. */
+#include <errno.h>
+#include <string.h>
+
+#include "cli/ask.h"
+#include "cli/cmd.h"
+#include "cli/output.h"
+#include "cli/sanitize.h"
+#include "cli/submit.h"
+#include "taskfile/taskfile.h"
+
+/* --- what to ask ----------------------------------------------------------------------------- */
+
+static int check_file_call(const struct cmd_call *call) {
+    const char *option = submit_task_option(call);
+    if (option)
+        return cmd_usage_error(call->cmd, "option '--%s' does not go with --file: write it there",
+                               option);
+    if (call->arg_count > 0)
+        return cmd_usage_error(call->cmd, "'%s' does not go with --file", call->args[0]);
+    return CMD_OK;
+}
+
+static void put_batch_options(const struct cmd_call *call, json_t *body) {
+    if (cmd_has(call, "group"))
+        json_object_set_new(body, "group", json_string(cmd_value(call, "group")));
+    static const char *const switches[] = { "draft", "force" };
+    for (size_t i = 0; i < ARRAY_SIZE(switches); i++)
+        if (cmd_has(call, switches[i]))
+            json_object_set_new(body, switches[i], json_true());
+}
+
+/* --- what came back -------------------------------------------------------------------------- */
+
+static void print_task_line(const json_t *task, struct strbuf *out) {
+    const char *result = ask_text(task, "result", "queued"), *name = ask_text(task, "name", NULL);
+    int64_t position = ask_int(task, "queue_position", 0);
+    sanitize_line(ask_text(task, "id", "?"), out);
+    strbuf_printf(out, " %s", result);
+    if (ask_true(task, "already"))
+        strbuf_printf(out, ": %s", ask_text(task, "state", "?"));
+    else if (strcmp(result, "queued") == 0 && position > 0)
+        strbuf_printf(out, ", position %lld", (long long)position);
+    if (name) {
+        strbuf_puts(out, " (");
+        sanitize_line(name, out);
+        strbuf_putc(out, ')');
+    }
+    strbuf_putc(out, '\n');
+}
+
+static void print_answer(const json_t *answer) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    size_t i;
+    json_t *task;
+    json_array_foreach(json_object_get(answer, "tasks"), i, task) {
+        print_task_line(task, &out);
+        output_some(&out);
+    }
+    output_rest(&out);
+    const char *warning = ask_text(answer, "warning", NULL);
+    if (warning)
+        cmd_warn("%s", warning);
+}
+
+/* Under `agency` adding what is there already is a refusal, as its document has it. */
+static int code_of_already(struct ask *ask, const json_t *answer) {
+    size_t i;
+    json_t *task;
+    bool already = false;
+    json_array_foreach(json_object_get(answer, "tasks"), i, task) {
+        already |= ask_true(task, "already");
+    }
+    if (!already || ask_try_get(ask, "/v1/config") != 0)
+        return CMD_OK;
+    return strcmp(ask_text(ask->answer, "preset", ""), "agency") == 0 ? CMD_REFUSED : CMD_OK;
+}
+
+/* The sentence of a refusal, with the place in the file where there is one. */
+static int refused(struct ask *ask, const json_t *answer, const struct taskfile *file) {
+    const json_t *index = json_object_get(answer, "index");
+    if (!index)
+        index = json_object_get(json_object_get(answer, "error"), "index");
+    if (file && json_is_integer(index))
+        taskfile_locate(file, (size_t)json_integer_value(index), &ask->err);
+    /* A name in a task that nobody knows is a mistake in the task. */
+    bool unknown = answer && ask->err.code == -ENOENT;
+    int code = ask_failed(ask);
+    return unknown ? CMD_USAGE : code;
+}
+
+static int send(const struct cmd_call *call, json_t *body, const struct taskfile *file) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(client_answer_freep) json_t *answer = NULL;
+    int code = ask_open(&ask, ASK_START);
+    if (code != CMD_OK) {
+        json_decref(body);
+        return code;
+    }
+    int status = client_call(ask.client, "POST", "/v1/tasks", body, &answer, &ask.err);
+    if (status != 200)
+        return refused(&ask, answer, file);
+    if (call->json)
+        (void)ask_print(&ask);
+    else
+        print_answer(answer);
+    return code_of_already(&ask, answer);
+}
+
+static int add_file(const struct cmd_call *call, const char *path) {
+    int code = check_file_call(call);
+    if (code != CMD_OK)
+        return code;
+    struct error err = { 0 };
+    _cleanup_(taskfile_freep) struct taskfile *file = NULL;
+    if (taskfile_read(path, &file, &err) < 0)
+        return cmd_error(&err);
+    json_t *body = taskfile_body(file);
+    put_batch_options(call, body);
+    return send(call, body, file);
+}
+
+static int cmd_add_run(const struct cmd_call *call) {
+    const char *file = cmd_value(call, "file");
+    if (file)
+        return add_file(call, file);
+    struct error err = { 0 };
+    json_t *task = NULL;
+    if (submit_task(call, &task, &err) < 0) {
+        if (err.code == -EINVAL)
+            return cmd_usage_error(call->cmd, "%s", err.text);
+        return cmd_error(&err);
+    }
+    json_t *body = json_pack("{s:[o]}", "tasks", task);
+    put_batch_options(call, body);
+    return send(call, body, NULL);
+}
+
+static const struct cmd_option add_options[] = {
+    { "file", 'f', "FILE", "add the tasks of a YAML or JSON file; - is stdin" },
+    SUBMIT_OPTIONS,
+    { "hold", 0, NULL, "add it held: it starts after 'sluice release'" },
+    { "draft", 'D', NULL, "add it as a draft: it waits for 'sluice sling'" },
+    { "force", 0, NULL, "add it although a guard says no" },
+    { NULL },
+};
+
+const struct cmd cmd_add = {
+    .name = "add",
+    .usage = "add [OPTIONS] -- COMMAND...|--agent NAME PROMPT|--file FILE",
+    .summary = "add tasks: a command, a prompt for an agent, or a file of tasks",
+    .text = "Prints what became of each task: started, queued with its position, draft,\n"
+            "held, or already there. The tasks are on disk when it returns. The words of a\n"
+            "command are passed on as they are; a shell runs only where you name one.\n",
+    .examples = "sluice add -- make test\n"
+                "sluice add --project web --after web-3 --timeout 30m -- ./deploy.sh\n"
+                "sluice add --agent claude \"fix the failing test in src/login\"\n"
+                "sluice add --in 10m -- sh -c 'date > when'\n"
+                "sluice add --file tasks.yaml\n",
+    .options = add_options,
+    .max_args = CMD_ANY_ARGS,
+    .run = cmd_add_run,
+};

@@ -1,0 +1,26 @@
+/* cmd_again.c: does finished work once more, as a new iteration. */
+#include "cli/cmd.h"
+
+#include "cli/task_verb.h"
+
+static const struct task_verb verb = {
+    .op = "again",
+    .did = "again",
+};
+
+static int cmd_again_run(const struct cmd_call *call) {
+    return task_verb_run(call, &verb, NULL);
+}
+
+const struct cmd cmd_again = {
+    .name = "again",
+    .usage = "again ID...",
+    .summary = "run finished tasks once more",
+    .text = "The iteration rises by one. What was built on the old one is not valid any more: "
+            "children that\n"
+            "waited for this task are invalidated, and running ones are stopped.\n",
+    .examples = "sluice again web-17\n",
+    .min_args = 1,
+    .max_args = CMD_ANY_ARGS,
+    .run = cmd_again_run,
+};

@@ -1,0 +1,26 @@
+/* cmd_approve.c: says yes to finished work that waits for a person. */
+#include "cli/cmd.h"
+
+#include "cli/task_verb.h"
+
+static const struct task_verb verb = {
+    .op = "approve",
+    .did = "approved",
+};
+
+static int cmd_approve_run(const struct cmd_call *call) {
+    return task_verb_run(call, &verb, NULL);
+}
+
+const struct cmd cmd_approve = {
+    .name = "approve",
+    .usage = "approve ID...",
+    .summary = "accept finished work that waits for review",
+    .text = "For tasks with `review: true` or `until: external` whose run has ended well: they are "
+            "done then.\n",
+    .examples = "sluice approve web-17\n"
+                "sluice reject web-18\n",
+    .min_args = 1,
+    .max_args = CMD_ANY_ARGS,
+    .run = cmd_approve_run,
+};

@@ -1,0 +1,48 @@
+/* cmd_backup.c: a copy of the whole state while work goes on. The daemon writes it, because it alone
+ * may read its database; so the path must mean the same to it. */
+#include "cli/cmd.h"
+
+#include <inttypes.h>
+
+#include "cli/ask.h"
+#include "cli/full_path.h"
+#include "cli/output.h"
+#include "cli/sanitize.h"
+
+#define BACKUP_TIMEOUT HOURS(1) /* many gigabytes on a slow disk */
+
+static int cmd_backup_run(const struct cmd_call *call) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    if (full_path(call->args[0], &path, &ask.err) < 0)
+        return cmd_error(&ask.err);
+    int code = ask_open(&ask, ASK_START);
+    if (code != CMD_OK)
+        return code;
+    client_set_timeout(ask.client, BACKUP_TIMEOUT);
+    code = ask_post(&ask, json_pack("{s:o}", "path", ask_string(strbuf_text(&path))), "/v1/backup");
+    if (code != CMD_OK)
+        return code;
+    if (call->json)
+        return ask_print(&ask);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    sanitize_line(ask_text(ask.answer, "path", strbuf_text(&path)), &out);
+    strbuf_printf(&out, " written: %" PRId64 " bytes in %" PRId64 " ms\n",
+                  ask_int(ask.answer, "bytes", 0), ask_int(ask.answer, "took_ms", 0));
+    output_rest(&out);
+    return CMD_OK;
+}
+
+const struct cmd cmd_backup = {
+    .name = "backup",
+    .usage = "backup FILE",
+    .summary = "write a copy of the whole state while work goes on",
+    .text =
+        "Every task, run, event and setting of the database as they are at one moment. Logs and\n"
+        "the configuration file are not in it. 'sluice restore' brings it back.\n",
+    .examples = "sluice backup night.db\n"
+                "sluice backup --json /backup/sluice.db\n",
+    .min_args = 1,
+    .max_args = 1,
+    .run = cmd_backup_run,
+};

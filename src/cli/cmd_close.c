@@ -1,0 +1,26 @@
+/* cmd_close.c: ends tasks whose end is decided outside of Sluice. */
+#include "cli/cmd.h"
+
+#include "cli/task_verb.h"
+
+static const struct task_verb verb = {
+    .op = "close",
+    .did = "closed",
+};
+
+static int cmd_close_run(const struct cmd_call *call) {
+    return task_verb_run(call, &verb, NULL);
+}
+
+const struct cmd cmd_close = {
+    .name = "close",
+    .usage = "close ID...",
+    .summary = "end tasks that wait to be closed from outside",
+    .text = "For tasks with `until: external`: whoever knows that the work is really done says so. "
+            "They are\n"
+            "done then.\n",
+    .examples = "sluice close web-17\n",
+    .min_args = 1,
+    .max_args = CMD_ANY_ARGS,
+    .run = cmd_close_run,
+};

@@ -1,0 +1,288 @@
+/* cmd_completion.c: what shells need to complete our words, made from the command table.
+ *
+ * Each script knows commands, subcommands and options by itself; only ids are asked for, with
+ * `sluice list`, which starts no daemon. */
+#include <string.h>
+
+#include "base/json_write.h"
+#include "cli/cmd.h"
+#include "cli/options.h"
+#include "cli/output.h"
+
+#define IDS "sluice list --ids --all --limit 500 2>/dev/null"
+
+/* Does the command take ids of tasks? Its usage says so. */
+static bool takes_ids(const struct cmd *cmd) {
+    return strstr(cmd->usage, " ID");
+}
+
+static void put_long_options(const struct cmd_option *list, struct strbuf *out) {
+    for (; list && list->name; list++)
+        strbuf_printf(out, " --%s", list->name);
+}
+
+/* Every command and subcommand as one entry, by its words. */
+static void each_command(void (*put)(const struct cmd *cmd, const char *words, struct strbuf *out),
+                         struct strbuf *out) {
+    for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
+        put(*cmd, (*cmd)->name, out);
+        for (const struct cmd *const *sub = (*cmd)->subs; sub && *sub; sub++) {
+            _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
+            strbuf_printf(&words, "%s %s", (*cmd)->name, (*sub)->name);
+            put(*sub, strbuf_text(&words), out);
+        }
+    }
+}
+
+static void put_names(const struct cmd *const *table, struct strbuf *out) {
+    for (size_t i = 0; table[i]; i++)
+        strbuf_printf(out, "%s%s", i > 0 ? " " : "", table[i]->name);
+}
+
+/* --- bash ------------------------------------------------------------------------------------ */
+
+static void put_bash_case(const struct cmd *cmd, const char *words, struct strbuf *out) {
+    strbuf_printf(out, "    '%s') options='", words);
+    put_long_options(cmd->subs ? NULL : cmd->options, out);
+    put_long_options(options_common, out);
+    strbuf_puts(out, "'");
+    const struct cmd *const *names = strcmp(words, "help") == 0 ? cmd_table : cmd->subs;
+    if (names) {
+        strbuf_puts(out, " words='");
+        put_names(names, out);
+        strbuf_puts(out, "'");
+    } else if (takes_ids(cmd)) {
+        strbuf_puts(out, " ids=yes");
+    }
+    strbuf_puts(out, " ;;\n");
+}
+
+static void print_bash(struct strbuf *out) {
+    strbuf_puts(out, "# bash completion of sluice: eval \"$(sluice completion bash)\"\n"
+                     "_sluice() {\n"
+                     "    local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} sub=\n"
+                     "    local options= words= ids=\n"
+                     "    COMPREPLY=()\n"
+                     "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+                     "        COMPREPLY=($(compgen -W '");
+    put_names(cmd_table, out);
+    strbuf_puts(out, "' -- \"$word\"))\n"
+                     "        return\n"
+                     "    fi\n"
+                     "    case $command in\n");
+    for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++)
+        if ((*cmd)->subs)
+            strbuf_printf(out,
+                          "    %s) [ \"$COMP_CWORD\" -eq 2 ] || sub=\" ${COMP_WORDS[2]}\" ;;\n",
+                          (*cmd)->name);
+    strbuf_puts(out, "    esac\n"
+                     "    case \"$command$sub\" in\n");
+    each_command(put_bash_case, out);
+    strbuf_puts(out, "    esac\n"
+                     "    case $word in\n"
+                     "    -*) words=$options ;;\n"
+                     "    *) [ -z \"$ids\" ] || words=$(" IDS ") ;;\n"
+                     "    esac\n"
+                     "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+                     "}\n"
+                     "complete -o default -F _sluice sluice\n");
+}
+
+/* --- zsh ------------------------------------------------------------------------------------- */
+
+/* A text inside single quotes, where zsh gives colons and brackets a meaning. */
+static void put_zsh_text(const char *text, struct strbuf *out) {
+    for (; *text; text++) {
+        if (*text == '\'')
+            strbuf_puts(out, "'\\''");
+        else if (strchr(":[]\\", *text))
+            strbuf_printf(out, "\\%c", *text);
+        else
+            strbuf_putc(out, *text);
+    }
+}
+
+static void put_zsh_options(const struct cmd_option *list, struct strbuf *out) {
+    for (; list && list->name; list++) {
+        strbuf_printf(out, " \\\n            '*--%s[", list->name);
+        put_zsh_text(list->text, out);
+        strbuf_puts(out, "]");
+        if (list->argument) {
+            strbuf_puts(out, ":");
+            put_zsh_text(list->argument, out);
+            strbuf_puts(out, ":_files");
+        }
+        strbuf_puts(out, "'");
+    }
+}
+
+static void put_zsh_names(const struct cmd *const *table, struct strbuf *out) {
+    for (; *table; table++) {
+        strbuf_printf(out, " \\\n            '%s:", (*table)->name);
+        put_zsh_text((*table)->summary, out);
+        strbuf_puts(out, "'");
+    }
+}
+
+static void put_zsh_case(const struct cmd *cmd, const char *words, struct strbuf *out) {
+    strbuf_printf(out, "    '%s')\n", words);
+    if (cmd->subs) {
+        strbuf_puts(out, "        names=(");
+        put_zsh_names(cmd->subs, out);
+        strbuf_puts(out, ")\n        _describe command names\n        ;;\n");
+        return;
+    }
+    strbuf_puts(out, "        _arguments -s");
+    put_zsh_options(cmd->options, out);
+    put_zsh_options(options_common, out);
+    strbuf_printf(out, " \\\n            '*:%s'\n        ;;\n",
+                  takes_ids(cmd) ? "task:_sluice_ids" : "file:_files");
+}
+
+static void print_zsh(struct strbuf *out) {
+    strbuf_puts(out, "#compdef sluice\n"
+                     "# zsh completion of sluice: save as _sluice in a folder of $fpath, or\n"
+                     "# eval \"$(sluice completion zsh)\"\n"
+                     "_sluice_ids() {\n"
+                     "    local -a ids\n"
+                     "    ids=(${(f)\"$(" IDS ")\"})\n"
+                     "    compadd -a ids\n"
+                     "}\n"
+                     "_sluice() {\n"
+                     "    local -a names\n"
+                     "    local at\n"
+                     "    if ((CURRENT == 2)); then\n"
+                     "        names=(");
+    put_zsh_names(cmd_table, out);
+    strbuf_puts(out, ")\n"
+                     "        _describe command names\n"
+                     "        return\n"
+                     "    fi\n"
+                     "    at=$words[2]\n"
+                     "    shift words\n"
+                     "    ((CURRENT--))\n"
+                     "    case $at in\n"
+                     "    ");
+    for (const struct cmd *const *cmd = cmd_table, *const *first = NULL; *cmd; cmd++)
+        if ((*cmd)->subs) {
+            strbuf_printf(out, "%s%s", first ? "|" : "", (*cmd)->name);
+            first = cmd;
+        }
+    strbuf_puts(out, ")\n"
+                     "        if ((CURRENT > 2)); then\n"
+                     "            at=\"$at $words[2]\"\n"
+                     "            shift words\n"
+                     "            ((CURRENT--))\n"
+                     "        fi\n"
+                     "        ;;\n"
+                     "    esac\n"
+                     "    case $at in\n");
+    each_command(put_zsh_case, out);
+    strbuf_puts(out, "    esac\n"
+                     "}\n"
+                     "if [[ $funcstack[1] == _sluice ]]; then _sluice \"$@\"; else compdef _sluice "
+                     "sluice; fi\n");
+}
+
+/* --- fish ------------------------------------------------------------------------------------ */
+
+static void put_fish_text(const char *text, struct strbuf *out) {
+    for (; *text; text++) {
+        if (*text == '\'' || *text == '\\')
+            strbuf_putc(out, '\\');
+        strbuf_putc(out, *text);
+    }
+}
+
+static void put_fish_options(const struct cmd_option *list, const char *condition,
+                             struct strbuf *out) {
+    for (; list && list->name; list++) {
+        strbuf_printf(out, "complete -c sluice -n '%s' -l %s", condition, list->name);
+        if (list->letter)
+            strbuf_printf(out, " -s %c", list->letter);
+        strbuf_printf(out, "%s -d '", list->argument ? " -r" : "");
+        put_fish_text(list->text, out);
+        strbuf_puts(out, "'\n");
+    }
+}
+
+static void put_fish_command(const struct cmd *cmd, const char *words, struct strbuf *out) {
+    _cleanup_(strbuf_finish) struct strbuf condition = STRBUF_INIT;
+    const char *blank = strchr(words, ' ');
+    int first = blank ? (int)(blank - words) : (int)strlen(words);
+    strbuf_printf(&condition, "__fish_seen_subcommand_from %.*s", first, words);
+    if (blank)
+        strbuf_printf(&condition, "; and __fish_seen_subcommand_from %s", blank + 1);
+    for (const struct cmd *const *sub = cmd->subs; sub && *sub; sub++) {
+        strbuf_printf(out, "complete -c sluice -n '%s' -f -a %s -d '", strbuf_text(&condition),
+                      (*sub)->name);
+        put_fish_text((*sub)->summary, out);
+        strbuf_puts(out, "'\n");
+    }
+    if (cmd->subs)
+        return;
+    put_fish_options(cmd->options, strbuf_text(&condition), out);
+    put_fish_options(options_common, strbuf_text(&condition), out);
+    if (takes_ids(cmd))
+        strbuf_printf(out, "complete -c sluice -n '%s' -f -a '(" IDS ")'\n",
+                      strbuf_text(&condition));
+}
+
+static void print_fish(struct strbuf *out) {
+    strbuf_puts(out, "# fish completion of sluice: sluice completion fish | source\n"
+                     "complete -c sluice -e\n");
+    for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
+        strbuf_printf(out, "complete -c sluice -n __fish_use_subcommand -f -a %s -d '",
+                      (*cmd)->name);
+        put_fish_text((*cmd)->summary, out);
+        strbuf_puts(out, "'\n");
+    }
+    each_command(put_fish_command, out);
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static const struct shell {
+    const char *name;
+    void (*print)(struct strbuf *out);
+} shells[] = {
+    { "bash", print_bash },
+    { "zsh", print_zsh },
+    { "fish", print_fish },
+};
+
+static int cmd_completion_run(const struct cmd_call *call) {
+    for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
+        if (strcmp(shells[i].name, call->args[0]) != 0)
+            continue;
+        _cleanup_(strbuf_finish) struct strbuf script = STRBUF_INIT, out = STRBUF_INIT;
+        shells[i].print(&script);
+        if (call->json) {
+            struct json_writer w;
+            json_write_init(&w, &out, false);
+            json_write_object_begin(&w);
+            json_write_key(&w, "shell");
+            json_write_string(&w, shells[i].name);
+            json_write_key(&w, "script");
+            json_write_string(&w, strbuf_text(&script));
+            json_write_object_end(&w);
+            strbuf_putc(&out, '\n');
+        }
+        output_rest(call->json ? &out : &script);
+        return CMD_OK;
+    }
+    return cmd_usage_error(call->cmd, "there is no completion for '%s'; there are bash, zsh, fish",
+                           call->args[0]);
+}
+
+const struct cmd cmd_completion = {
+    .name = "completion",
+    .usage = "completion bash|zsh|fish",
+    .summary = "print a script that completes commands, options and ids",
+    .text = "Put it into the start file of your shell. Ids are asked for when needed.\n",
+    .examples = "eval \"$(sluice completion bash)\"\n"
+                "sluice completion fish > ~/.config/fish/completions/sluice.fish\n",
+    .min_args = 1,
+    .max_args = 1,
+    .run = cmd_completion_run,
+};

@@ -1,0 +1,281 @@
+/* cmd_doctor.c: is everything there that Sluice needs, and what is done without the rest?
+ *
+ * Two halves. What can be seen from here (folders, configuration, programs) is always looked at, so
+ * that it helps when no daemon will start. What only the daemon can see it tells; when none runs
+ * `sluiced --check` looks at the database in its place.
+ *
+ * A missing kernel feature is no fault: something else is done instead. It is shown with what would
+ * bring it back, and does not change the exit code. */
+#include "cli/cmd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/ask.h"
+#include "cli/daemon.h"
+#include "cli/output.h"
+#include "cli/program.h"
+#include "cli/sanitize.h"
+#include "config/config.h"
+#include "os/home.h"
+
+DEFINE_FREEP(struct config, config_free);
+
+struct doctor {
+    json_t *checks, *features;
+    struct home home;
+    bool running;
+};
+
+static void doctor_finish(struct doctor *d) {
+    json_decref(d->checks);
+    json_decref(d->features);
+    home_finish(&d->home);
+}
+
+/* `text` says what was seen, `fix` what to do; NULL when it is well. */
+static void add_check(struct doctor *d, const char *name, bool ok, const char *text,
+                      const char *fix) {
+    json_t *check = json_object();
+    json_object_set_new(check, "name", ask_string(name));
+    json_object_set_new(check, "ok", json_boolean(ok));
+    json_object_set_new(check, "text", ask_string(text));
+    json_object_set_new(check, "fix", fix ? ask_string(fix) : json_null());
+    json_array_append_new(d->checks, check);
+}
+
+/* --- what can be seen from here -------------------------------------------------------------- */
+
+static void check_home(struct doctor *d) {
+    struct stat st;
+    if (stat(d->home.data, &st) < 0) {
+        bool ok = errno == ENOENT; /* the daemon makes it */
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        strbuf_printf(&text, "%s: %s", d->home.data, ok ? "not there yet" : strerror(errno));
+        add_check(d, "home", ok, strbuf_text(&text), ok ? NULL : "make the folders above it ours");
+        return;
+    }
+    if (!S_ISDIR(st.st_mode) || access(d->home.data, R_OK | W_OK | X_OK) < 0)
+        add_check(d, "home", false, d->home.data, "make it a folder that you may write");
+    else if (st.st_uid != geteuid() || (st.st_mode & 077))
+        add_check(d, "home", false, d->home.data,
+                  "others may read prompts and logs there: make it yours, chmod 700");
+    else
+        add_check(d, "home", true, d->home.data, NULL);
+}
+
+static void check_config(struct doctor *d) {
+    _cleanup_(config_freep) struct config *config = config_new();
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    struct error err = { 0 };
+    int r = config_read_file(config, d->home.config_file, &err);
+    if (r < 0 && r != -ENOENT && r != -ENOTDIR) {
+        add_check(d, "configuration", false, err.text,
+                  "correct the file; 'sluice config keys' lists what it may have");
+        return;
+    }
+    strbuf_printf(&text, "%s%s, preset %s", d->home.config_file, r < 0 ? " (not there)" : "",
+                  config_preset(config));
+    add_check(d, "configuration", true, strbuf_text(&text), NULL);
+}
+
+static void check_program(struct doctor *d, const char *name, const char *program) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct error err = { 0 };
+    if (daemon_find_program(program, &path, &err) < 0)
+        add_check(d, name, false, err.text, "install it beside 'sluice'");
+    else
+        add_check(d, name, true, strbuf_text(&path), NULL);
+}
+
+static bool check_here(struct doctor *d) {
+    struct error err = { 0 };
+    if (home_find(&d->home, &err) < 0) {
+        add_check(d, "home", false, err.text, "set SLUICE_HOME to a folder of yours");
+        return false;
+    }
+    check_home(d);
+    check_config(d);
+    check_program(d, "sluiced", "sluiced");
+    check_program(d, "shim", "sluice-shim");
+    return true;
+}
+
+/* --- what the daemon sees -------------------------------------------------------------------- */
+
+static bool has_check(const struct doctor *d, const char *name) {
+    size_t i;
+    json_t *check;
+    json_array_foreach(d->checks, i, check) {
+        if (strcmp(ask_text(check, "name", ""), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What was looked at from here already is not told twice. */
+static void take_answer(struct doctor *d, const json_t *answer) {
+    size_t i;
+    json_t *check;
+    json_array_foreach(json_object_get(answer, "checks"), i, check) {
+        if (!has_check(d, ask_text(check, "name", "")))
+            json_array_append(d->checks, check);
+    }
+    json_array_extend(d->features, json_object_get(answer, "features"));
+}
+
+static void check_version(struct doctor *d, struct ask *ask) {
+    if (ask_try_get(ask, "/healthz") != 0) {
+        add_check(d, "daemon", false, ask->err.text, "see its log, then 'sluice down; sluice up'");
+        return;
+    }
+    const char *version = ask_text(ask->answer, "version", "?");
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "running, version %s, process %lld", version,
+                  (long long)ask_int(ask->answer, "pid", 0));
+    bool same = strcmp(version, SLUICE_VERSION) == 0;
+    add_check(d, "daemon", same, strbuf_text(&text),
+              same ? NULL : "this program is " SLUICE_VERSION ": 'sluice down; sluice up'");
+}
+
+/* Nobody has the database: `sluiced --check` looks at it. It would make one where there is none. */
+static void check_store(struct doctor *d) {
+    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, told = STRBUF_INIT;
+    struct error err = { 0 };
+    if (access(d->home.database, F_OK) < 0) {
+        add_check(d, "store", true, "nothing stored yet", NULL);
+        return;
+    }
+    if (daemon_find_program("sluiced", &program, &err) < 0)
+        return; /* told already */
+    const char *const argv[] = { "sluiced", "--check", NULL };
+    int status;
+    if (program_run(strbuf_text(&program), argv, PROGRAM_TAKE_BOTH, &told, &status, &err) < 0) {
+        add_check(d, "store", false, err.text, NULL);
+        return;
+    }
+    while (told.length > 0 && told.text[told.length - 1] == '\n')
+        told.text[--told.length] = '\0';
+    add_check(d, "store", status == 0, strbuf_text(&told),
+              status == 0 ? NULL : "keep a copy of the folder, then 'sluice restore' a backup");
+}
+
+static void check_daemon(struct doctor *d) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    int code = ask_open(&ask, ASK_TRY);
+    if (code != CMD_OK) {
+        add_check(d, "daemon", code == CMD_NO_DAEMON, "not running",
+                  code == CMD_NO_DAEMON ? NULL : ask.err.text);
+        check_store(d);
+        return;
+    }
+    d->running = true;
+    check_version(d, &ask);
+    if (ask_try_get(&ask, "/v1/doctor") == 0)
+        take_answer(d, ask.answer);
+    else
+        add_check(d, "daemon", false, ask.err.text, NULL);
+}
+
+/* --- telling --------------------------------------------------------------------------------- */
+
+static void print_item(const char *mark, const char *name, const char *text, const char *fix,
+                       struct strbuf *out) {
+    strbuf_printf(out, "  %-5s ", mark);
+    _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
+    sanitize_line(name, &safe);
+    strbuf_printf(out, "%-15s ", strbuf_text(&safe));
+    sanitize_line(text, out);
+    while (out->length > 0 && out->text[out->length - 1] == ' ')
+        out->text[--out->length] = '\0';
+    strbuf_putc(out, '\n');
+    if (!fix)
+        return;
+    strbuf_printf(out, "  %-5s %-15s ", "", "");
+    strbuf_puts(out, "-> ");
+    sanitize_line(fix, out);
+    strbuf_putc(out, '\n');
+}
+
+static size_t print_checks(const struct doctor *d, struct strbuf *out) {
+    size_t i, bad = 0;
+    json_t *item;
+    strbuf_puts(out, "checks\n");
+    json_array_foreach(d->checks, i, item) {
+        bool ok = ask_true(item, "ok");
+        bad += !ok;
+        print_item(ok ? "ok" : "BAD", ask_text(item, "name", "?"), ask_text(item, "text", ""),
+                   ask_text(item, "fix", NULL), out);
+    }
+    return bad;
+}
+
+static size_t print_features(const struct doctor *d, struct strbuf *out) {
+    size_t i, missing = 0;
+    json_t *item;
+    strbuf_puts(out, "\nkernel\n");
+    if (json_array_size(d->features) == 0)
+        strbuf_puts(out, "  the daemon looks at it when it starts: 'sluice up; sluice doctor'\n");
+    json_array_foreach(d->features, i, item) {
+        bool there = ask_true(item, "there");
+        missing += !there;
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        if (!there)
+            strbuf_printf(&text, "instead: %s", ask_text(item, "instead", "nothing"));
+        print_item(there ? "ok" : "less", ask_text(item, "name", "?"),
+                   there ? "" : strbuf_text(&text), there ? NULL : ask_text(item, "fix", NULL),
+                   out);
+    }
+    return missing;
+}
+
+static size_t count_bad(const struct doctor *d) {
+    size_t i, bad = 0;
+    json_t *item;
+    json_array_foreach(d->checks, i, item) {
+        bad += !ask_true(item, "ok");
+    }
+    return bad;
+}
+
+static void print_all(const struct doctor *d, struct strbuf *out) {
+    size_t bad = print_checks(d, out), missing = print_features(d, out);
+    if (bad > 0)
+        strbuf_printf(out, "\n%zu of these must be put right\n", bad);
+    else if (missing > 0)
+        strbuf_printf(out, "\nall well; %zu kernel feature%s replaced by something weaker\n",
+                      missing, missing == 1 ? " is" : "s are");
+    else
+        strbuf_puts(out, "\nall well\n");
+}
+
+static int cmd_doctor_run(const struct cmd_call *call) {
+    _cleanup_(doctor_finish) struct doctor d = { .checks = json_array(), .features = json_array() };
+    if (check_here(&d))
+        check_daemon(&d);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    if (call->json) {
+        json_t *all = json_pack("{s:b, s:O, s:O}", "running", d.running, "checks", d.checks,
+                                "features", d.features);
+        ask_dump(all, &out);
+        json_decref(all);
+    } else {
+        print_all(&d, &out);
+    }
+    output_rest(&out);
+    return count_bad(&d) == 0 ? CMD_OK : CMD_FAILED;
+}
+
+const struct cmd cmd_doctor = {
+    .name = "doctor",
+    .usage = "doctor",
+    .summary = "check folders, configuration, programs, kernel and database",
+    .text = "Works with and without a daemon, starts none and changes nothing. A kernel feature\n"
+            "that is not there is no fault: it tells what is done instead, and how to have it.\n",
+    .examples = "sluice doctor\n"
+                "sluice doctor --json\n",
+    .run = cmd_doctor_run,
+};

@@ -1,0 +1,197 @@
+/* cmd_down.c: stops the daemon. What runs goes on: every run has a shim of its own, and the next daemon
+ * finds it again.
+ *
+ * --wait waits for those runs by their locks, which each shim holds until it is gone: after the daemon
+ * has ended nothing new starts, so when the last lock is free all is quiet. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "cli/ask.h"
+#include "cli/cmd.h"
+#include "cli/output.h"
+#include "os/home.h"
+
+#define STOP_DEADLINE 30000 /* ms */
+#define RUNS_MAX      1000000
+
+struct down {
+    const struct cmd_call *call;
+    struct ask ask;
+    pid_t pid;
+    int pidfd;
+    size_t runs; /* that live */
+    json_t *ids, *locks;
+    struct home home;
+};
+
+static void down_finish(struct down *d) {
+    ask_finish(&d->ask);
+    json_decref(d->ids);
+    json_decref(d->locks);
+    home_finish(&d->home);
+    if (d->pidfd >= 0)
+        close(d->pidfd);
+}
+
+static void collect(void *ctx, const json_t *task) {
+    struct down *d = ctx;
+    json_array_append(d->ids, json_object_get(task, "id"));
+}
+
+/* --- what runs ------------------------------------------------------------------------------- */
+
+static int find_runs(struct down *d) {
+    d->ids = json_array();
+    int code =
+        ask_pages(&d->ask, "/v1/tasks?state=starting,running&limit=1000", RUNS_MAX, collect, d);
+    d->runs = json_array_size(d->ids);
+    return code;
+}
+
+/* The locks of the runs that have no end. */
+static int find_locks(struct down *d) {
+    size_t i, k;
+    json_t *id, *run;
+    d->locks = json_array();
+    json_array_foreach(d->ids, i, id) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        ask_path(&path, "/v1/tasks/", json_string_value(id), "");
+        if (ask_try_get(&d->ask, strbuf_text(&path)) != 0)
+            continue; /* deleted meanwhile */
+        json_array_foreach(json_object_get(d->ask.answer, "runs"), k, run) {
+            const char *folder = ask_text(run, "folder", NULL);
+            if (!folder || ask_text(run, "outcome", NULL))
+                continue;
+            strbuf_clear(&path);
+            strbuf_printf(&path, "%s/%s/lock", d->home.runs, folder);
+            json_array_append_new(d->locks, json_string(strbuf_text(&path)));
+        }
+    }
+    return CMD_OK;
+}
+
+/* Blocks until nobody holds it. */
+static void wait_for_lock(const char *path) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return; /* it is over and swept away */
+    while (flock(fd, LOCK_SH) < 0 && errno == EINTR)
+        continue;
+    close(fd);
+}
+
+/* --- stopping -------------------------------------------------------------------------------- */
+
+/* The process is held before it is told to go: a number alone could be another one's by then. */
+static int find_process(struct down *d) {
+    int code = ask_get(&d->ask, "/healthz");
+    if (code != CMD_OK)
+        return code;
+    d->pid = (pid_t)ask_int(d->ask.answer, "pid", 0);
+    d->pidfd = d->pid > 0 ? (int)syscall(SYS_pidfd_open, d->pid, 0) : -1;
+    return CMD_OK;
+}
+
+static int wait_for_end(const struct down *d) {
+    if (d->pidfd < 0)
+        return CMD_OK;
+    struct pollfd end = { .fd = d->pidfd, .events = POLLIN };
+    int r;
+    do
+        r = poll(&end, 1, STOP_DEADLINE);
+    while (r < 0 && errno == EINTR);
+    if (r > 0)
+        return CMD_OK;
+    cmd_warn("the daemon (pid %d) was told to stop and has not after %d s", (int)d->pid,
+             STOP_DEADLINE / 1000);
+    return CMD_FAILED;
+}
+
+static int stop(struct down *d) {
+    int code = find_process(d);
+    if (code == CMD_OK)
+        code = find_runs(d);
+    if (code == CMD_OK && cmd_has(d->call, "wait"))
+        code = find_locks(d);
+    if (code == CMD_OK)
+        code = ask_post(&d->ask, NULL, "/v1/shutdown");
+    if (code != CMD_OK)
+        return code;
+    d->ask.client =
+        client_close(d->ask.client); /* it waits for nobody but those who are connected */
+    return wait_for_end(d);
+}
+
+/* --- telling --------------------------------------------------------------------------------- */
+
+static void tell(const struct down *d, bool was_running, bool waited) {
+    if (d->call->json) {
+        _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+        json_t *answer = json_pack("{s:b, s:b, s:I}", "stopped", was_running, "already",
+                                   !was_running, "runs", (json_int_t)(waited ? 0 : d->runs));
+        ask_dump(answer, &out);
+        json_decref(answer);
+        output_rest(&out);
+    } else if (!was_running) {
+        cmd_warn("no daemon runs");
+    } else if (d->runs == 0) {
+        cmd_warn("the daemon has stopped; nothing runs");
+    } else if (waited) {
+        cmd_warn("%zu run%s ended; 'sluice up' takes note of %s", d->runs, d->runs == 1 ? "" : "s",
+                 d->runs == 1 ? "it" : "them");
+    } else {
+        cmd_warn("the daemon has stopped; %zu run%s on", d->runs, d->runs == 1 ? " goes" : "s go");
+    }
+}
+
+static int cmd_down_run(const struct cmd_call *call) {
+    _cleanup_(down_finish) struct down d = { .call = call, .pidfd = -1 };
+    bool waits = cmd_has(call, "wait");
+    if (home_find(&d.home, &d.ask.err) < 0) {
+        cmd_warn("%s", d.ask.err.text);
+        return CMD_FAILED;
+    }
+    int code = ask_open(&d.ask, ASK_TRY);
+    if (code == CMD_NO_DAEMON) {
+        tell(&d, false, false);
+        return CMD_OK;
+    }
+    if (code == CMD_OK)
+        code = stop(&d);
+    if (code != CMD_OK)
+        return code;
+    size_t i;
+    json_t *path;
+    if (waits && d.runs > 0 && !call->json)
+        cmd_warn("the daemon has stopped; waiting for %zu run%s", d.runs, d.runs == 1 ? "" : "s");
+    json_array_foreach(d.locks, i, path) {
+        wait_for_lock(json_string_value(path));
+    }
+    tell(&d, true, waits);
+    return CMD_OK;
+}
+
+static const struct cmd_option down_options[] = {
+    { "wait", 'w', NULL, "return when the runs have ended too" },
+    { NULL },
+};
+
+const struct cmd cmd_down = {
+    .name = "down",
+    .usage = "down [--wait]",
+    .summary = "stop the daemon; what runs goes on",
+    .text = "Nothing new starts until the next 'sluice up', which finds the runs again:\n"
+            "those that live and those that ended meanwhile. When no daemon runs, that is\n"
+            "said and all is well.\n",
+    .examples = "sluice down\n"
+                "sluice down --wait\n",
+    .options = down_options,
+    .run = cmd_down_run,
+};

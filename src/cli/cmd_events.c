@@ -1,0 +1,237 @@
+/* cmd_events.c: what happened, and what happens now.
+ *
+ * Following goes on from the last event that was printed, so between the list and the stream
+ * nothing is missed and nothing comes twice. A daemon that goes away does not end it: like logs -f it
+ * waits for the next one. It starts none: whoever only looks changes nothing. */
+#include "cli/cmd.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "cli/ask.h"
+#include "cli/daemon.h"
+#include "cli/event_list.h"
+#include "cli/output.h"
+#include "os/clock.h"
+
+#define LIMIT_DEFAULT 50
+#define LIMIT_FOLLOW  10 /* before the new ones, as tail does */
+#define LIMIT_PAGE    1000
+#define LOOK_AGAIN    200 /* ms */
+#define SAY_AFTER     SECONDS(1)
+
+struct wanted {
+    const char *task;
+    int64_t after; /* -1: not given */
+    size_t limit;
+    bool json, follow;
+};
+
+struct listing {
+    const struct wanted *wanted;
+    struct strbuf out;
+    uint64_t last;   /* seq of the last event printed */
+    size_t unbroken; /* events since the stream was opened */
+    bool in_list;    /* of one JSON value */
+};
+
+static int parse_number(const struct cmd_call *call, const char *option, int64_t min, int64_t max,
+                        int64_t *ret) {
+    const char *text = cmd_value(call, option);
+    int64_t value;
+    if (!text)
+        return CMD_OK;
+    if (number_parse_int(text, &value, NULL) < 0 || value < min || value > max)
+        return cmd_usage_error(call->cmd,
+                               "option '--%s': expected a whole number from %" PRId64 " to %" PRId64
+                               ", got '%s'",
+                               option, min, max, text);
+    *ret = value;
+    return CMD_OK;
+}
+
+static int parse_call(const struct cmd_call *call, struct wanted *ret) {
+    bool follow = cmd_has(call, "follow");
+    int64_t after = -1, limit = follow ? LIMIT_FOLLOW : LIMIT_DEFAULT;
+    int code = parse_number(call, "after", 0, INT64_MAX, &after);
+    if (code == CMD_OK && after >= 0)
+        limit = INT64_MAX; /* everything since then, unless --limit says otherwise */
+    if (code == CMD_OK)
+        code = parse_number(call, "limit", follow ? 0 : 1, INT32_MAX, &limit);
+    const char *task = cmd_value(call, "task");
+    if (code == CMD_OK && task && !*task)
+        code = cmd_usage_error(call->cmd, "option '--task': the ID is empty");
+    if (code == CMD_OK)
+        *ret = (struct wanted){ task, after, (size_t)limit, call->json, follow };
+    return code;
+}
+
+static void print_event(struct listing *l, const json_t *event) {
+    if (l->in_list)
+        strbuf_puts(&l->out, l->last > 0 ? "," : "");
+    if (l->wanted->json)
+        ask_dump(event, &l->out);
+    else
+        event_list_line(event, &l->out);
+    uint64_t seq = (uint64_t)ask_int(event, "seq", 0);
+    if (seq > l->last)
+        l->last = seq;
+}
+
+/* --- the list -------------------------------------------------------------------------------- */
+
+static void print_item(void *ctx, const json_t *event) {
+    struct listing *l = ctx;
+    print_event(l, event);
+    if (!l->in_list)
+        output_some(&l->out);
+}
+
+static void make_path(const struct wanted *wanted, struct strbuf *path) {
+    size_t page = wanted->limit < LIMIT_PAGE ? wanted->limit : LIMIT_PAGE;
+    strbuf_printf(path, "/v1/events?limit=%zu", page);
+    if (wanted->after >= 0)
+        strbuf_printf(path, "&after=%" PRId64, wanted->after);
+    client_query(path, "task", wanted->task);
+}
+
+static int list_events(struct ask *ask, struct listing *l) {
+    const struct wanted *wanted = l->wanted;
+    if (wanted->limit == 0)
+        return CMD_OK;
+    if (wanted->after >= 0)
+        return event_list_after(ask, wanted->task, wanted->after, wanted->limit, print_item, l);
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    make_path(wanted, &path);
+    int code = ask_get(ask, strbuf_text(&path));
+    size_t i;
+    json_t *event;
+    json_array_foreach(ask_items(ask), i, event) {
+        print_item(l, event);
+    }
+    return code;
+}
+
+/* With --json and without --follow stdout is one value, all of it or nothing. */
+static int list_json(struct ask *ask, struct listing *l) {
+    strbuf_puts(&l->out, "{\"items\":[");
+    l->in_list = true;
+    int code = list_events(ask, l);
+    strbuf_puts(&l->out, "]}\n");
+    if (code == CMD_OK)
+        output_rest(&l->out);
+    return code;
+}
+
+/* --- following ------------------------------------------------------------------------------- */
+
+static int on_event(void *ctx, const struct client_event *event) {
+    struct listing *l = ctx;
+    if (strcmp(event->kind, "reset") == 0) {
+        cmd_warn("events were left out: the daemon does not keep them any more");
+        return 0;
+    }
+    if (strcmp(event->kind, "overflow") == 0)
+        return 1; /* too slow: asked again from the last one */
+    json_t *data = json_loads(event->data, 0, NULL);
+    if (!data)
+        return 0;
+    l->unbroken++;
+    print_event(l, data);
+    json_decref(data);
+    output_rest(&l->out);
+    return output_flush();
+}
+
+/* Until a daemon answers. */
+static int wait_for_daemon(struct ask *ask) {
+    time_ms since = clock_read_steady();
+    bool said = false;
+    ask_finish(ask);
+    for (;;) {
+        int r = daemon_connect(false, &ask->client, &ask->err);
+        if (r >= 0)
+            return 0;
+        ask->client = NULL;
+        if (!client_is_absent(r) && r != -ECONNRESET)
+            return r;
+        if (!said && clock_read_steady() - since >= SAY_AFTER) {
+            cmd_warn("the daemon has gone; waiting for it ('sluice up' starts it)");
+            said = true;
+        }
+        (void)poll(NULL, 0, LOOK_AGAIN);
+    }
+}
+
+static int follow_events(struct ask *ask, struct listing *l) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_puts(&path, "/v1/events");
+    client_query(&path, "task", l->wanted->task);
+    for (;;) {
+        l->unbroken = 0;
+        uint64_t after = l->last > 0 ? l->last : CLIENT_EVENTS_NEW;
+        ask->err = (struct error){ 0 };
+        int r =
+            client_stream_events(ask->client, strbuf_text(&path), after, on_event, l, &ask->err);
+        if (r >= 400)
+            return ask_failed(ask);
+        if (r == -EPIPE)
+            return CMD_OK; /* nobody reads any more; the end of the program tells */
+        if (l->unbroken == 0)
+            (void)poll(NULL, 0, LOOK_AGAIN); /* it is going, or always breaks: not in a circle */
+        if (wait_for_daemon(ask) < 0) {
+            cmd_warn("%s", ask->err.text);
+            return CMD_FAILED;
+        }
+    }
+}
+
+static int cmd_events_run(const struct cmd_call *call) {
+    struct wanted wanted = { 0 };
+    int code = parse_call(call, &wanted);
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    if (code == CMD_OK)
+        code = ask_open(&ask, ASK_RUNNING);
+    if (code != CMD_OK)
+        return code;
+    struct listing l = { .wanted = &wanted };
+    if (call->json && !wanted.follow) {
+        code = list_json(&ask, &l);
+        strbuf_finish(&l.out);
+        return code;
+    }
+    code = list_events(&ask, &l);
+    output_rest(&l.out);
+    if (l.last == 0 && wanted.after > 0)
+        l.last = (uint64_t)wanted.after; /* nothing new yet: from there on */
+    if (code == CMD_OK && wanted.follow && output_flush() == 0)
+        code = follow_events(&ask, &l);
+    strbuf_finish(&l.out);
+    return code;
+}
+
+static const struct cmd_option events_options[] = {
+    { "follow", 'f', NULL, "go on with new ones as they happen" },
+    { "task", 't', "ID", "only those of this task" },
+    { "after", 0, "N", "those behind event number N" },
+    { "limit", 'n', "N", "at most so many; 50, or all with --after" },
+    { NULL },
+};
+
+const struct cmd cmd_events = {
+    .name = "events",
+    .usage = "events [--follow] [--task ID] [--after N] [--limit N]",
+    .summary = "show what happened, and follow what happens",
+    .text = "One line per event, the newest last: time, number, kind, task and attempt, and what\n"
+            "belongs to it. The numbers have no gaps. With --follow and --json each line is one\n"
+            "JSON object.\n",
+    .examples = "sluice events\n"
+                "sluice events -f --task web-17\n"
+                "sluice events --after 1200\n",
+    .options = events_options,
+    .run = cmd_events_run,
+};

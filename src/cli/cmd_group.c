@@ -1,0 +1,192 @@
+/* cmd_group.c: tasks that are followed together. A group tracks; it never keeps anything from
+ * starting. */
+#include "cli/cmd.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/ask.h"
+#include "cli/cell.h"
+#include "cli/name_verb.h"
+#include "cli/rows.h"
+#include "cli/sanitize.h"
+#include "os/clock.h"
+
+static const char *state_of(const json_t *group) {
+    return ask_true(group, "closed") ? "closed" : "open";
+}
+
+/* "12 of 20". */
+static struct cell done_of(const json_t *group) {
+    int64_t total = ask_int(group, "total", 0), open = ask_int(group, "open", 0);
+    struct cell ret;
+    (void)snprintf(ret.text, sizeof(ret.text), "%" PRId64 " of %" PRId64, total - open, total);
+    return ret;
+}
+
+struct listing {
+    struct rows rows;
+    time_ms now;
+};
+
+static void add_row(void *ctx, const json_t *group) {
+    struct listing *l = ctx;
+    rows_add(&l->rows, (const char *[]){
+                           ask_text(group, "name", NULL),
+                           done_of(group).text,
+                           state_of(group),
+                           ask_true(group, "owned") ? "yes" : "no",
+                           cell_span(group, "created_at", l->now).text,
+                       });
+}
+
+static int list_run(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    if (call->json) {
+        int code = ask_open_get(&ask, "/v1/groups?limit=1000");
+        return code == CMD_OK ? ask_print(&ask) : code;
+    }
+    struct output_column columns[] = {
+        { "NAME" }, { "OVER" }, { "STATE" }, { "OWNED" }, { "CREATED" },
+    };
+    struct listing l = { .rows = { columns, ARRAY_SIZE(columns) }, .now = clock_read() };
+    int code = ask_open(&ask, ASK_RUNNING);
+    if (code == CMD_OK)
+        code = ask_pages(&ask, "/v1/groups?limit=1000", SIZE_MAX, add_row, &l);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    if (code == CMD_OK && l.rows.count == 0)
+        strbuf_puts(&out, "no group yet; 'sluice group add NAME' makes one\n");
+    if (code == CMD_OK)
+        rows_print(&l.rows, &out);
+    output_rest(&out);
+    rows_finish(&l.rows);
+    return code;
+}
+
+static int show_run(const struct cmd_call *call) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    ask_path(&path, "/v1/groups/", call->args[0], "");
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    int code = ask_name(call, call->args[0]);
+    if (code == CMD_OK)
+        code = ask_open_get(&ask, strbuf_text(&path));
+    if (code != CMD_OK)
+        return code;
+    if (call->json)
+        return ask_print(&ask);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    sanitize_line(ask_text(ask.answer, "name", ""), &out);
+    strbuf_printf(&out, " (%s%s): %s over\n", state_of(ask.answer),
+                  ask_true(ask.answer, "owned") ? ", owned" : "", done_of(ask.answer).text);
+    struct output_column columns[] = { { "TASK" }, { "STATE" } };
+    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
+    size_t i;
+    json_t *item;
+    json_array_foreach(json_object_get(ask.answer, "tasks"), i, item) {
+        rows_add(&rows,
+                 (const char *[]){ ask_text(item, "id", NULL), ask_text(item, "state", NULL) });
+    }
+    rows_print(&rows, &out);
+    int64_t total = ask_int(ask.answer, "total", 0), shown = (int64_t)i;
+    if (total > shown)
+        strbuf_printf(&out, "  ... and %" PRId64 " more; 'sluice list --group %s' lists them\n",
+                      total - shown, call->args[0]);
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static int add_run(const struct cmd_call *call) {
+    json_t *body = json_object();
+    if (call->arg_count > 0) {
+        if (ask_name(call, call->args[0]) != CMD_OK) {
+            json_decref(body);
+            return CMD_USAGE;
+        }
+        json_object_set_new(body, "name", ask_string(call->args[0]));
+    }
+    if (cmd_has(call, "owned"))
+        json_object_set_new(body, "owned", json_true());
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    int code = ask_open_post(&ask, body, "/v1/groups");
+    if (code != CMD_OK)
+        return code;
+    if (call->json)
+        return ask_print(&ask);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    strbuf_printf(&out, "%s %s\n", ask_text(ask.answer, "name", "?"),
+                  ask_true(ask.answer, "already") ? "is open already" : "added");
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static int close_run(const struct cmd_call *call) {
+    static const struct name_verb verb = {
+        .before = "/v1/groups/",
+        .after = "/close",
+        .did = "closed",
+        .already = "is closed already",
+    };
+    return name_verb_run(call, &verb);
+}
+
+static const struct cmd_option add_options[] = {
+    { "owned", 'o', NULL, "close it by hand only, not when all its tasks are over" },
+    { NULL },
+};
+
+static const struct cmd group_add = {
+    .name = "add",
+    .usage = "group add [--owned] [NAME]",
+    .summary = "make a group",
+    .text =
+        "Without a NAME it gets one, which is printed. An open group of that name is used as it\n"
+        "is. Tasks join with 'sluice add --group NAME'.\n",
+    .examples = "sluice group add night\n"
+                "sluice group add --owned release\n",
+    .options = add_options,
+    .max_args = 1,
+    .run = add_run,
+};
+
+static const struct cmd group_close = {
+    .name = "close",
+    .usage = "group close NAME...",
+    .summary = "stop following groups; their tasks go on",
+    .examples = "sluice group close night\n",
+    .min_args = 1,
+    .max_args = CMD_ANY_ARGS,
+    .run = close_run,
+};
+
+static const struct cmd group_list = {
+    .name = "list",
+    .usage = "group list",
+    .summary = "list the groups and how far they are",
+    .examples = "sluice group list\n",
+    .run = list_run,
+};
+
+static const struct cmd group_show = {
+    .name = "show",
+    .usage = "group show NAME",
+    .summary = "show the tasks of a group",
+    .examples = "sluice group show night\n",
+    .min_args = 1,
+    .max_args = 1,
+    .run = show_run,
+};
+
+static const struct cmd *const group_subs[] = {
+    &group_add, &group_close, &group_list, &group_show, NULL,
+};
+
+const struct cmd cmd_group = {
+    .name = "group",
+    .usage = "group add|close|list|show ...",
+    .summary = "follow several tasks together",
+    .text = "A group tracks its tasks and never blocks one. It closes when all of them are over,\n"
+            "unless it is owned.\n",
+    .examples = "sluice group list\n"
+                "sluice group show night\n",
+    .subs = group_subs,
+};

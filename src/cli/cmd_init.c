@@ -1,0 +1,214 @@
+/* cmd_init.c: writes a first configuration: one setting in force, the preset, and the others that people
+ * change most as comments with the values they have now.
+ *
+ * The comments are made from the settings table, so they tell what this version does. A line becomes
+ * a setting when its # is taken away. */
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/ask.h"
+#include "cli/cmd.h"
+#include "cli/output.h"
+#include "config/config.h"
+#include "config/presets.h"
+#include "config/settings.h"
+#include "os/files.h"
+#include "os/home.h"
+
+#define TEXT_WIDTH 88
+
+DEFINE_FREEP(struct config, config_free);
+
+/* What people change first, those of one part together. */
+static const char *const shown[] = {
+    "limits.runs",          "retry.failed.max",  "retry.failed.delay_s", "tasks.timeout_s",
+    "tasks.idle_timeout_s", "fair.window_h",     "max_wait_s",           "queue.soft",
+    "queue.hard",           "host.disk_free_gb", "retention.days",       "lost",
+};
+
+static const char names_text[] =
+    "# An agent is a command that is given a prompt: sluice add --agent claude \"...\"\n"
+    "#agents:\n"
+    "#  claude:\n"
+    "#    command: [claude, -p, --output-format, stream-json, --verbose]\n"
+    "#    limiter: anthropic\n"
+    "#    slots: 4\n"
+    "#  codex:\n"
+    "#    command: [codex, exec, --json, \"-\"]\n"
+    "#    limiter: openai\n"
+    "#    stop_signal: INT\n"
+    "\n"
+    "# A limiter is an account at a provider. When it says that it is too much, all who use it\n"
+    "# wait.\n"
+    "#limiters:\n"
+    "#  anthropic:\n"
+    "#    max_running: 4\n"
+    "#  openai:\n"
+    "#    max_running: 4\n"
+    "\n"
+    "# A project has a share of the tokens, limits of its own, and a folder for its tasks.\n"
+    "#projects:\n"
+    "#  web:\n"
+    "#    path: /home/me/web\n"
+    "#    weight: 2\n"
+    "#    max_running: 3\n"
+    "#    budget: 5000000\n"
+    "\n"
+    "# A kind is a sort of task: which goes first, and how many of it at once.\n"
+    "#kinds:\n"
+    "#  review:\n"
+    "#    base: 80\n"
+    "#    max_running: 2\n";
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+/* A sentence as comment lines that are not too long. */
+static void put_comment(struct strbuf *out, const char *before, const char *text) {
+    while (*text) {
+        size_t length = strlen(text);
+        if (length > TEXT_WIDTH) {
+            length = TEXT_WIDTH;
+            while (length > 0 && text[length] != ' ')
+                length--;
+        }
+        strbuf_printf(out, "%s%.*s\n", before, (int)length, text);
+        text += length + (text[length] == ' ');
+    }
+}
+
+static void put_value(struct strbuf *out, const struct config *config,
+                      const struct setting *setting) {
+    setting_print(setting, config_number(config, setting->key, NULL), out);
+    strbuf_putc(out, '\n');
+}
+
+/* The parts of `key` that `last` does not begin with are opened; returns the last part's depth. */
+static unsigned open_parts(struct strbuf *out, const char *key, const char *last) {
+    unsigned depth = 0;
+    bool same = true;
+    for (size_t at = 0;; depth++) {
+        size_t length = strcspn(key + at, ".");
+        if (!key[at + length])
+            return depth;
+        same = same && strncmp(last, key, at + length + 1) == 0;
+        if (!same)
+            strbuf_printf(out, "%s#%*s%.*s:\n", depth == 0 ? "\n" : "", (int)(2 * depth), "",
+                          (int)length, key + at);
+        at += length + 1;
+    }
+}
+
+static void put_setting(struct strbuf *out, const struct config *config, const char *key,
+                        const char *last) {
+    const struct setting *setting = settings_row(key);
+    const char *dot = strrchr(key, '.');
+    unsigned depth = open_parts(out, key, last);
+    char indent[32];
+    if (depth > 0)
+        (void)snprintf(indent, sizeof(indent), "#%*s# ", (int)(2 * depth), "");
+    else
+        (void)snprintf(indent, sizeof(indent), "# ");
+    strbuf_puts(out, depth == 0 ? "\n" : "");
+    put_comment(out, indent, setting->text);
+    strbuf_printf(out, "#%*s%s: ", (int)(2 * depth), "", dot ? dot + 1 : key);
+    put_value(out, config, setting);
+}
+
+static void put_file(struct strbuf *out, const struct config *config, const struct preset *preset) {
+    strbuf_puts(
+        out, "# The configuration of Sluice. Take the # away from what you want to change;\n"
+             "# `sluice config show` prints what is in force and why, `sluice config explain KEY`\n"
+             "# tells everything about one key.\n\n");
+    put_comment(out, "# ", preset->text);
+    strbuf_printf(out, "preset: %s\n", preset->name);
+    const char *last = "";
+    for (size_t i = 0; i < ARRAY_SIZE(shown); i++) {
+        put_setting(out, config, shown[i], last);
+        last = shown[i];
+    }
+    strbuf_putc(out, '\n');
+    strbuf_puts(out, names_text);
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static int unknown_preset(const struct cmd_call *call, const char *name) {
+    _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
+    for (const char *const *p = preset_names; *p; p++)
+        strbuf_printf(&known, "%s%s", p > preset_names ? ", " : "", *p);
+    return cmd_usage_error(call->cmd, "there is no preset '%s'; there are %s", name,
+                           strbuf_text(&known));
+}
+
+static void tell(const struct cmd_call *call, const char *path, const char *preset) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    if (call->json) {
+        json_t *answer = json_pack("{s:s, s:s}", "file", path, "preset", preset);
+        ask_dump(answer, &out);
+        json_decref(answer);
+    } else {
+        strbuf_printf(&out,
+                      "wrote %s (preset %s)\n\nnext:\n"
+                      "  sluice run -- echo hello       run something now, and wait for it\n"
+                      "  sluice add -- make test        add a task; the daemon starts by itself\n"
+                      "  sluice status                  what runs, and what waits for what\n"
+                      "  sluice config explain limits   what can be set\n"
+                      "agents are added in that file, under 'agents'\n",
+                      path, preset);
+    }
+    output_rest(&out);
+}
+
+static int write_file(const struct cmd_call *call, const struct home *home,
+                      const struct preset *preset, struct error *err) {
+    struct stat st;
+    if (lstat(home->config_file, &st) == 0 && !cmd_has(call, "force"))
+        return error_set(err, -EEXIST, "'%s' is there already; --force writes it anew",
+                         home->config_file);
+    _cleanup_(config_freep) struct config *config = config_new();
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    int r = config_set(config, "preset", preset->name, "--preset", err);
+    if (r >= 0)
+        r = home_make(home, err);
+    if (r < 0)
+        return r;
+    put_file(&text, config, preset);
+    return file_write(home->config_file, strbuf_text(&text), text.length, err);
+}
+
+static int cmd_init_run(const struct cmd_call *call) {
+    const char *name = cmd_value(call, "preset");
+    const struct preset *preset = preset_find(name ? name : "sluice");
+    if (!preset)
+        return unknown_preset(call, name);
+    struct error err = { 0 };
+    _cleanup_(home_finish) struct home home = { 0 };
+    if (home_find(&home, &err) < 0 || write_file(call, &home, preset, &err) < 0) {
+        cmd_warn("%s", err.text);
+        return err.code == -EEXIST ? CMD_REFUSED : CMD_FAILED;
+    }
+    tell(call, home.config_file, preset->name);
+    return CMD_OK;
+}
+
+static const struct cmd_option init_options[] = {
+    { "preset", 'p', "NAME", "begin with this preset; sluice if not given" },
+    { "force", 0, NULL, "write over a file that is there" },
+    { NULL },
+};
+
+const struct cmd cmd_init = {
+    .name = "init",
+    .usage = "init [--preset NAME] [--force]",
+    .summary = "write a first configuration file",
+    .text = "Writes sluice.yaml with a preset and the settings that people change most, as\n"
+            "comments. It is $SLUICE_HOME/sluice.yaml, or ~/.config/sluice/sluice.yaml when\n"
+            "SLUICE_HOME is not set. Nothing needs it: without a file everything has its\n"
+            "default.\n",
+    .examples = "sluice init\n"
+                "sluice init --preset loopr\n",
+    .options = init_options,
+    .run = cmd_init_run,
+};

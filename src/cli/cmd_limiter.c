@@ -1,0 +1,85 @@
+/* cmd_limiter.c: the accounts at the providers: who is in backoff, and how to end it by hand. */
+#include "cli/cmd.h"
+
+#include "cli/ask.h"
+#include "cli/cell.h"
+#include "cli/name_verb.h"
+#include "cli/rows.h"
+#include "os/clock.h"
+
+static int list_run(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    int code = ask_open_get(&ask, "/v1/limiters?limit=1000");
+    if (code != CMD_OK)
+        return code;
+    if (call->json)
+        return ask_print(&ask);
+    struct output_column columns[] = {
+        { "NAME" }, { "STATE" }, { "OPENS" }, { "HITS", true }, { "USED", true }, { "CAP", true },
+    };
+    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
+    time_ms now = clock_read();
+    size_t i;
+    json_t *item;
+    json_array_foreach(ask_items(&ask), i, item) {
+        rows_add(&rows, (const char *[]){
+                            ask_text(item, "name", NULL),
+                            ask_text(item, "state", NULL),
+                            cell_span(item, "opens_at", now).text,
+                            cell_number(item, "hits").text,
+                            cell_number(item, "used").text,
+                            cell_cap(item, "cap").text,
+                        });
+    }
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    if (rows.count == 0)
+        strbuf_puts(&out, "no limiter is configured; 'sluice config explain agents.A.limiter' "
+                          "tells how\n");
+    rows_print(&rows, &out);
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static int clear_run(const struct cmd_call *call) {
+    static const struct name_verb verb = {
+        .before = "/v1/limiters/",
+        .after = "/clear",
+        .did = "cleared",
+        .already = "is open already",
+    };
+    return name_verb_run(call, &verb);
+}
+
+static const struct cmd limiter_clear = {
+    .name = "clear",
+    .usage = "limiter clear NAME...",
+    .summary = "open accounts again, with their full cap",
+    .text =
+        "Ends a backoff, and opens an account that was closed because of a login or a bill. What\n"
+        "waits for it may start at once.\n",
+    .examples = "sluice limiter clear anthropic\n",
+    .min_args = 1,
+    .max_args = CMD_ANY_ARGS,
+    .run = clear_run,
+};
+
+static const struct cmd limiter_list = {
+    .name = "list",
+    .usage = "limiter list",
+    .summary = "list the accounts and their state",
+    .text = "open: everything goes. backoff: the provider said wait. probing: one run goes first.\n"
+            "ramping: places come back step by step. closed: a person must act, then clear it.\n",
+    .examples = "sluice limiter list\n",
+    .run = list_run,
+};
+
+static const struct cmd *const limiter_subs[] = { &limiter_clear, &limiter_list, NULL };
+
+const struct cmd cmd_limiter = {
+    .name = "limiter",
+    .usage = "limiter clear|list ...",
+    .summary = "look at the rate limits of accounts, and open them",
+    .examples = "sluice limiter list\n"
+                "sluice limiter clear anthropic\n",
+    .subs = limiter_subs,
+};

@@ -1,0 +1,287 @@
+/* cmd_logs.c: what a run wrote, or writes just now.
+ *
+ * Lines at the end (--tail) are found by asking for more and more bytes from the end until enough
+ * lines are there; the daemon counts only bytes. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "cli/ask.h"
+#include "cli/cmd.h"
+#include "cli/follow.h"
+#include "cli/output.h"
+#include "os/terminal.h"
+
+#define TAIL_FIRST 16384u
+#define TAIL_MOST  (1u << 30)
+
+struct logs {
+    const struct cmd_call *call;
+    struct follow follow;
+    struct ask ask;
+    int64_t attempt; /* 0: the last one */
+    int64_t tail;    /* lines; -1: all */
+    struct error err;
+};
+
+static void logs_finish(struct logs *l) {
+    follow_finish(&l->follow);
+    ask_finish(&l->ask);
+}
+
+/* --- the call -------------------------------------------------------------------------------- */
+
+static int read_number(const struct cmd_call *call, const char *option, int64_t least,
+                       int64_t *number) {
+    const char *text = cmd_value(call, option);
+    if (text
+        && (number_parse_int(text, number, NULL) < 0 || *number < least || *number > UINT32_MAX))
+        return cmd_usage_error(call->cmd,
+                               "option '--%s': expected a whole number from %lld on, got '%.80s'",
+                               option, (long long)least, text);
+    return CMD_OK;
+}
+
+static void add_log(struct logs *l, const char *name, FILE *to) {
+    l->follow.logs[l->follow.log_count++] = (struct log_stream){
+        .name = name,
+        .to = to,
+        .raw = cmd_has(l->call, "raw"),
+    };
+}
+
+static int read_call(struct logs *l) {
+    const struct cmd_call *call = l->call;
+    bool errors = cmd_has(call, "err"), checks = cmd_has(call, "check"),
+         both = cmd_has(call, "both");
+    if (errors + checks + both > 1)
+        return cmd_usage_error(call->cmd, "'--err', '--check' and '--both' exclude each other");
+    if (call->json && (cmd_has(call, "follow") || both))
+        return cmd_usage_error(call->cmd, "'--json' goes with one log that has an end");
+    if (both && cmd_has(call, "tail"))
+        return cmd_usage_error(call->cmd, "'--tail' and '--both' exclude each other");
+    l->tail = -1;
+    int code = read_number(call, "attempt", 1, &l->attempt);
+    if (code == CMD_OK)
+        code = read_number(call, "tail", 0, &l->tail);
+    if (both || (!errors && !checks))
+        add_log(l, "out", stdout);
+    if (errors || both)
+        add_log(l, "err", both ? stderr : stdout);
+    if (checks)
+        add_log(l, "check", stdout);
+    return code;
+}
+
+/* --- the end of a log ------------------------------------------------------------------------ */
+
+/* Where the last `lines` lines begin; SIZE_MAX: there are fewer. A last line without its newline is
+ * one too. */
+static size_t find_tail(const struct strbuf *text, int64_t lines) {
+    const char *begin = strbuf_text(text);
+    size_t at = text->length;
+    if (lines == 0)
+        return at;
+    if (at > 0 && begin[at - 1] == '\n')
+        at--;
+    while (at > 0) {
+        if (begin[at - 1] == '\n' && --lines == 0)
+            return at;
+        at--;
+    }
+    return SIZE_MAX;
+}
+
+/* Puts the log at the beginning of its last lines. */
+static int seek_tail(struct log_stream *log, int64_t lines, struct error *err) {
+    struct log_stream end = {
+        .task = log->task, .attempt = log->attempt, .name = log->name, .raw = true
+    };
+    int r = 0;
+    for (uint64_t bytes = TAIL_FIRST;; bytes *= 8) {
+        strbuf_clear(&end.kept);
+        end.offset = 0;
+        end.tail = bytes;
+        r = log_stream_begin(&end, err);
+        uint64_t begin = end.offset;
+        if (r >= 0)
+            r = log_stream_drain(&end, err);
+        if (r < 0)
+            break;
+        size_t from = find_tail(&end.kept, lines);
+        if (from == SIZE_MAX && begin > 0 && bytes < TAIL_MOST)
+            continue;
+        from = from == SIZE_MAX ? 0 : from;
+        log->offset = begin + from;
+        break;
+    }
+    log_stream_finish(&end);
+    return r;
+}
+
+/* --- running --------------------------------------------------------------------------------- */
+
+/* Which attempts has the task? */
+static int ask_attempts(struct logs *l, int64_t *ret_last) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    ask_path(&path, "/v1/tasks/", l->call->args[0], "");
+    int code = ask_get(&l->ask, strbuf_text(&path));
+    if (code != CMD_OK)
+        return code;
+    const char *state = ask_text(l->ask.answer, "state", "");
+    *ret_last = ask_int(l->ask.answer, "attempt", 0);
+    /* Ordered, and not seen to run yet: it has nothing to show. */
+    if (strcmp(state, "starting") == 0)
+        *ret_last -= 1;
+    return CMD_OK;
+}
+
+static int no_run(const struct logs *l) {
+    if (l->attempt > 0)
+        cmd_warn("'%s' has no attempt %lld", l->call->args[0], (long long)l->attempt);
+    else
+        cmd_warn("'%s' has not run yet; --follow waits for it", l->call->args[0]);
+    return CMD_FAILED;
+}
+
+/* Until there is an attempt to look at. */
+static int wait_for_attempt(struct logs *l, int64_t *ret_attempt) {
+    bool follows = cmd_has(l->call, "follow");
+    if (follows && follow_connect(&l->follow, &l->err) < 0) {
+        l->ask.err = l->err;
+        return ask_failed(&l->ask);
+    }
+    for (;;) {
+        int64_t last = 0;
+        int code = ask_attempts(l, &last);
+        if (code != CMD_OK)
+            return code;
+        int64_t wanted = l->attempt > 0 ? l->attempt : last;
+        if (wanted > 0 && wanted <= last) {
+            *ret_attempt = wanted;
+            return CMD_OK;
+        }
+        if (!follows)
+            return no_run(l);
+        int r = follow_wait(&l->follow, &l->err);
+        if (r < 0) {
+            cmd_warn("%s", l->err.text);
+            return CMD_FAILED;
+        }
+    }
+}
+
+static int print_logs(struct logs *l, int64_t attempt) {
+    struct follow *f = &l->follow;
+    for (size_t i = 0; i < f->log_count; i++) {
+        struct log_stream *log = &f->logs[i];
+        log->task = l->call->args[0];
+        log->attempt = (uint32_t)attempt;
+        log->follow = cmd_has(l->call, "follow");
+        int r = l->tail >= 0 ? seek_tail(log, l->tail, &l->err) : 0;
+        if (r >= 0)
+            r = log_stream_begin(log, &l->err);
+        if (r >= 0 && !log->follow)
+            r = log_stream_drain(log, &l->err);
+        if (r < 0 && r != -ENODATA) {
+            cmd_warn("%s", l->err.text);
+            return client_is_absent(r) ? CMD_NO_DAEMON : CMD_FAILED;
+        }
+    }
+    f->attempt = (uint32_t)attempt;
+    f->logs_open = true;
+    return CMD_OK;
+}
+
+static int follow_logs(struct logs *l) {
+    for (;;) {
+        int r = follow_wait(&l->follow, &l->err);
+        if (r < 0) {
+            cmd_warn("%s", l->err.text);
+            return CMD_FAILED;
+        }
+        if (r & FOLLOW_ENDED)
+            return CMD_OK;
+    }
+}
+
+static int print_json(struct logs *l, int64_t attempt) {
+    struct log_stream *log = &l->follow.logs[0];
+    log->to = NULL;
+    int code = print_logs(l, attempt);
+    if (code != CMD_OK)
+        return code;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, safe = STRBUF_INIT;
+    const char *text = strbuf_text(&log->kept);
+    json_t *value = json_stringn(text, log->kept.length);
+    if (!value) { /* JSON is UTF-8, whatever was asked for */
+        struct sanitizer sanitizer = SANITIZER_INIT;
+        sanitizer_feed(&sanitizer, text, log->kept.length, &safe);
+        sanitizer_finish(&sanitizer, &safe);
+        value = json_stringn(strbuf_text(&safe), safe.length);
+    }
+    json_t *answer = json_pack("{s:s, s:I, s:s, s:I, s:o}", "task", l->call->args[0], "attempt",
+                               (json_int_t)attempt, "stream", log->name, "end",
+                               (json_int_t)log->offset, "text", value);
+    ask_dump(answer, &out);
+    json_decref(answer);
+    output_rest(&out);
+    return CMD_OK;
+}
+
+/* Nothing on a terminal looks like a fault; usually the words went to the other one. */
+static void hint_when_empty(const struct logs *l, int64_t attempt) {
+    const struct log_stream *log = &l->follow.logs[0];
+    if (l->follow.log_count == 1 && log->received == 0 && l->tail != 0 && terminal_is(stdout))
+        cmd_warn("attempt %lld of '%s' wrote nothing there; --both shows stdout and stderr",
+                 (long long)attempt, l->call->args[0]);
+}
+
+static int cmd_logs_run(const struct cmd_call *call) {
+    _cleanup_(logs_finish) struct logs l = { .call = call };
+    follow_init(&l.follow, call->args[0]);
+    int64_t attempt = 0;
+    int code = read_call(&l);
+    if (code == CMD_OK)
+        code = ask_name(call, call->args[0]);
+    if (code == CMD_OK)
+        code = ask_open(&l.ask, ASK_RUNNING);
+    if (code == CMD_OK)
+        code = wait_for_attempt(&l, &attempt);
+    if (code != CMD_OK)
+        return code;
+    if (call->json)
+        return print_json(&l, attempt);
+    code = print_logs(&l, attempt);
+    if (code == CMD_OK && cmd_has(call, "follow"))
+        code = follow_logs(&l);
+    if (code == CMD_OK)
+        hint_when_empty(&l, attempt);
+    return code;
+}
+
+static const struct cmd_option logs_options[] = {
+    { "follow", 'f', NULL, "wait for its start, and go on until its end" },
+    { "err", 'e', NULL, "what it wrote on its standard error" },
+    { "check", 'c', NULL, "what its check commands wrote" },
+    { "both", 'b', NULL, "standard output and error, each to its own" },
+    { "attempt", 'n', "N", "of this attempt; of the last one if not given" },
+    { "tail", 't', "N", "only the last N lines" },
+    { "raw", 0, NULL, "byte by byte, with terminal escapes" },
+    { NULL },
+};
+
+const struct cmd cmd_logs = {
+    .name = "logs",
+    .usage = "logs [-f] [--err|--check|--both] [--attempt N] [--tail N] ID",
+    .summary = "print what a run wrote, or follow it live",
+    .text = "Terminal escapes are taken out unless --raw is given. With --follow the daemon\n"
+            "may be stopped and started meanwhile: it goes on where it was.\n",
+    .examples = "sluice logs web-17\n"
+                "sluice logs -f --both web-17\n"
+                "sluice logs --tail 20 --err 17\n",
+    .options = logs_options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = cmd_logs_run,
+};

@@ -1,0 +1,273 @@
+/* cmd_project.c: where tasks belong: list, show, add, set, pause, resume.
+ *
+ * The settings of a project are checked by the daemon against the settings table; here only
+ * KEY=VALUE is taken apart. */
+#include "cli/cmd.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/ask.h"
+#include "cli/cell.h"
+#include "cli/full_path.h"
+#include "cli/pause.h"
+#include "cli/rows.h"
+#include "cli/sanitize.h"
+
+static const char *state_of(const json_t *project) {
+    if (ask_true(project, "paused"))
+        return "paused";
+    return json_is_false(json_object_get(project, "active")) ? "inactive" : "active";
+}
+
+static int list_run(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    int code = ask_open_get(&ask, "/v1/projects?limit=1000");
+    if (code != CMD_OK)
+        return code;
+    if (call->json)
+        return ask_print(&ask);
+    struct output_column columns[] = {
+        { "NAME" },        { "PREFIX" },        { "WEIGHT", true },
+        { "SHARE", true }, { "TARGET", true },  { "TOKENS", true },
+        { "READY", true }, { "RUNNING", true }, { "STATE" },
+    };
+    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
+    size_t i;
+    json_t *item;
+    json_array_foreach(ask_items(&ask), i, item) {
+        rows_add(&rows, (const char *[]){
+                            ask_text(item, "name", NULL),
+                            ask_text(item, "prefix", NULL),
+                            cell_number(item, "weight").text,
+                            cell_percent(item, "share").text,
+                            cell_percent(item, "target").text,
+                            cell_number(item, "tokens").text,
+                            cell_number(item, "ready").text,
+                            cell_number(item, "running").text,
+                            state_of(item),
+                        });
+    }
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    if (rows.count == 0)
+        strbuf_puts(&out, "no project yet; 'sluice project add NAME' makes one\n");
+    rows_print(&rows, &out);
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static void show_line(struct strbuf *out, const char *name, const char *value) {
+    strbuf_printf(out, "  %-12s ", name);
+    sanitize_line(*value ? value : "-", out);
+    strbuf_putc(out, '\n');
+}
+
+static void show_project(const json_t *p, struct strbuf *out) {
+    sanitize_line(ask_text(p, "name", ""), out);
+    strbuf_printf(out, " (%s)\n", state_of(p));
+    show_line(out, "prefix", ask_text(p, "prefix", ""));
+    show_line(out, "path", ask_text(p, "path", ""));
+    show_line(out, "weight", cell_number(p, "weight").text);
+    show_line(out, "max_running", cell_cap(p, "max_running").text);
+    show_line(out, "budget", cell_cap(p, "budget").text);
+    show_line(out, "tokens", cell_number(p, "tokens").text);
+    show_line(out, "share", cell_percent(p, "share").text);
+    show_line(out, "target", cell_percent(p, "target").text);
+    show_line(out, "ready", cell_number(p, "ready").text);
+    show_line(out, "running", cell_number(p, "running").text);
+    if (ask_int(p, "external", 0) > 0)
+        show_line(out, "external", cell_number(p, "external").text);
+    const char *state;
+    json_t *count;
+    json_object_foreach(json_object_get(p, "counts"), state, count) {
+        if (json_integer_value(count) > 0)
+            strbuf_printf(out, "  %-12s %" JSON_INTEGER_FORMAT "\n", state,
+                          json_integer_value(count));
+    }
+}
+
+static int show_run(const struct cmd_call *call) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    ask_path(&path, "/v1/projects/", call->args[0], "");
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    int code = ask_name(call, call->args[0]);
+    if (code == CMD_OK)
+        code = ask_open_get(&ask, strbuf_text(&path));
+    if (code != CMD_OK)
+        return code;
+    if (call->json)
+        return ask_print(&ask);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    show_project(ask.answer, &out);
+    output_rest(&out);
+    return CMD_OK;
+}
+
+/* --- changing -------------------------------------------------------------------------------- */
+
+/* The daemon lives in another folder: a path is sent whole. */
+static int fix_path(json_t *body) {
+    const char *path = ask_text(body, "path", "");
+    if (!*path)
+        return CMD_OK;
+    _cleanup_(strbuf_finish) struct strbuf whole = STRBUF_INIT;
+    struct error err = { 0 };
+    if (full_path(path, &whole, &err) < 0)
+        return cmd_error(&err);
+    json_object_set_new(body, "path", ask_string(strbuf_text(&whole)));
+    return CMD_OK;
+}
+
+static int add_run(const struct cmd_call *call) {
+    static const char *const texts[][2] = {
+        { "prefix", "prefix" },           { "path", "path" },     { "weight", "weight" },
+        { "max-running", "max_running" }, { "budget", "budget" },
+    };
+    int code = ask_name(call, call->args[0]);
+    if (code != CMD_OK)
+        return code;
+    json_t *body = json_pack("{s:o}", "name", ask_string(call->args[0]));
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        if (cmd_has(call, texts[i][0]))
+            json_object_set_new(body, texts[i][1], ask_string(cmd_value(call, texts[i][0])));
+    code = fix_path(body);
+    if (code != CMD_OK) {
+        json_decref(body);
+        return code;
+    }
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    code = ask_open_post(&ask, body, "/v1/projects");
+    if (code != CMD_OK)
+        return code;
+    if (call->json)
+        return ask_print(&ask);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    strbuf_printf(&out, "%s added", ask_text(ask.answer, "name", call->args[0]));
+    const char *prefix = ask_text(ask.answer, "prefix", NULL);
+    if (prefix)
+        strbuf_printf(&out, "; its tasks are called %s-N", prefix);
+    strbuf_putc(&out, '\n');
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static int set_run(const struct cmd_call *call) {
+    int code = ask_name(call, call->args[0]);
+    if (code != CMD_OK)
+        return code;
+    json_t *body = json_object();
+    for (size_t i = 1; i < call->arg_count && code == CMD_OK; i++)
+        code = ask_add_pair(call, call->args[i], body);
+    if (code == CMD_OK)
+        code = fix_path(body);
+    if (code != CMD_OK) {
+        json_decref(body);
+        return code;
+    }
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    ask_path(&path, "/v1/projects/", call->args[0], "/set");
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    code = ask_open_post(&ask, body, strbuf_text(&path));
+    if (code != CMD_OK || call->json)
+        return code != CMD_OK ? code : ask_print(&ask);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    for (size_t i = 1; i < call->arg_count; i++)
+        strbuf_printf(&out, "%s %s\n", call->args[0], call->args[i]);
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static int pause_project_run(const struct cmd_call *call) {
+    return pause_run(call, true);
+}
+
+static int resume_project_run(const struct cmd_call *call) {
+    return pause_run(call, false);
+}
+
+static const struct cmd_option add_options[] = {
+    { "prefix", 0, "PREFIX", "what its ids begin with; made from the name" },
+    { "path", 0, "FOLDER", "where its tasks run unless they say otherwise" },
+    { "weight", 'w', "N", "its share compared with the others'; 1" },
+    { "max-running", 'm', "N", "most runs at once; unlimited" },
+    { "budget", 'b', "TOKENS", "tokens in the window; unlimited" },
+    { NULL },
+};
+
+static const struct cmd project_add = {
+    .name = "add",
+    .usage = "project add [--prefix P] [--path FOLDER] [--weight N] [--max-running N] "
+             "[--budget TOKENS] NAME",
+    .summary = "make a project",
+    .examples = "sluice project add web --path ~/src/web --weight 3\n",
+    .options = add_options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = add_run,
+};
+
+static const struct cmd project_list = {
+    .name = "list",
+    .usage = "project list",
+    .summary = "list the projects and their shares",
+    .text = "SHARE is the part of the tokens of the window that a project used, TARGET the part\n"
+            "that its weight stands for among the projects that have work.\n",
+    .examples = "sluice project list\n",
+    .run = list_run,
+};
+
+static const struct cmd project_pause = {
+    .name = "pause",
+    .usage = "project pause NAME...",
+    .summary = "start nothing new of these projects",
+    .examples = "sluice project pause web\n",
+    .min_args = 1,
+    .max_args = CMD_ANY_ARGS,
+    .run = pause_project_run,
+};
+
+static const struct cmd project_resume = {
+    .name = "resume",
+    .usage = "project resume NAME...",
+    .summary = "end the pause of these projects",
+    .examples = "sluice project resume web\n",
+    .min_args = 1,
+    .max_args = CMD_ANY_ARGS,
+    .run = resume_project_run,
+};
+
+static const struct cmd project_set = {
+    .name = "set",
+    .usage = "project set NAME KEY=VALUE...",
+    .summary = "change a project: weight, max_running, budget, path, active",
+    .text = "Takes effect at once. Raising a cap starts work, lowering one stops nothing.\n",
+    .examples = "sluice project set web weight=3 max_running=4\n"
+                "sluice project set web budget=unlimited\n",
+    .min_args = 2,
+    .max_args = CMD_ANY_ARGS,
+    .run = set_run,
+};
+
+static const struct cmd project_show = {
+    .name = "show",
+    .usage = "project show NAME",
+    .summary = "show everything about one project",
+    .examples = "sluice project show web\n",
+    .min_args = 1,
+    .max_args = 1,
+    .run = show_run,
+};
+
+static const struct cmd *const project_subs[] = {
+    &project_add, &project_list, &project_pause, &project_resume, &project_set, &project_show, NULL,
+};
+
+const struct cmd cmd_project = {
+    .name = "project",
+    .usage = "project add|list|pause|resume|set|show ...",
+    .summary = "look at projects, make and change them",
+    .examples = "sluice project list\n"
+                "sluice project add web --path ~/src/web\n",
+    .subs = project_subs,
+};

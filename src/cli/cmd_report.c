@@ -1,0 +1,169 @@
+/* cmd_report.c: what a run tells about itself, from inside.
+ *
+ * Who it is comes from the environment that the daemon gave it. A run outlives the daemon, so there
+ * may be nobody to tell: the DONE marker is then made by hand, because it is only a file and the
+ * daemon looks for it when it is back; the numbers cannot be kept, and the exit code says so. No
+ * daemon is ever started from here: a run must not become its parent. */
+#include "cli/cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "cli/ask.h"
+#include "cli/output.h"
+
+#define TOKENS_MAX  1000000000000
+#define SECONDS_MAX 31536000
+#define COST_MAX    1000000.0
+
+static const char *environment(const char *name) {
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+static int add_number(const struct cmd_call *call, const char *option, const char *member,
+                      int64_t max, json_t *body) {
+    const char *text = cmd_value(call, option);
+    int64_t value;
+    if (!text)
+        return CMD_OK;
+    if (number_parse_int(text, &value, NULL) < 0 || value < 0 || value > max)
+        return cmd_usage_error(
+            call->cmd, "option '--%s': expected a whole number from 0 to %" PRId64 ", got '%s'",
+            option, max, text);
+    json_object_set_new(body, member, json_integer(value));
+    return CMD_OK;
+}
+
+/* Digits with at most one point: no sign, no exponent, nothing of a locale. */
+static int add_cost(const struct cmd_call *call, json_t *body) {
+    const char *text = cmd_value(call, "cost");
+    if (!text)
+        return CMD_OK;
+    const char *point = strchr(text, '.');
+    bool good = strspn(text, "0123456789.") == strlen(text) && strcmp(text, ".") != 0
+                && (!point || !strchr(point + 1, '.')) && *text && strlen(text) <= 32;
+    double value = good ? strtod(text, NULL) : -1;
+    if (!good || value > COST_MAX)
+        return cmd_usage_error(call->cmd,
+                               "option '--cost': expected dollars such as 0.42, at most %.0f, got "
+                               "'%s'",
+                               COST_MAX, text);
+    json_object_set_new(body, "cost_usd", json_real(value));
+    return CMD_OK;
+}
+
+static int make_body(const struct cmd_call *call, json_t *body) {
+    static const struct {
+        const char *option, *member;
+        int64_t max;
+    } numbers[] = {
+        { "tokens", "tokens", TOKENS_MAX },
+        { "tokens-in", "tokens_in", TOKENS_MAX },
+        { "tokens-out", "tokens_out", TOKENS_MAX },
+        { "rate-limited", "rate_limited_s", SECONDS_MAX },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+        int code = add_number(call, numbers[i].option, numbers[i].member, numbers[i].max, body);
+        if (code != CMD_OK)
+            return code;
+    }
+    int code = add_cost(call, body);
+    if (code != CMD_OK)
+        return code;
+    if (cmd_has(call, "tokens") && cmd_has(call, "tokens-out"))
+        return cmd_usage_error(call->cmd, "'--tokens' and '--tokens-out' mean the same number");
+    if (cmd_has(call, "done"))
+        json_object_set_new(body, "done", json_true());
+    return json_object_size(body) > 0
+               ? CMD_OK
+               : cmd_usage_error(call->cmd, "nothing to report: give at least one option");
+}
+
+/* The task, and the attempt behind the last point of SLUICE_RUN ("web-17.2"). A report of an old
+ * attempt is then recognised as such. */
+static int add_who(const struct cmd_call *call, json_t *body) {
+    const char *task = environment("SLUICE_TASK"), *run = environment("SLUICE_RUN");
+    if (!task || !run || !environment("SLUICE_SOCKET"))
+        return cmd_usage_error(call->cmd, "not inside a run: %s is not set",
+                               !task  ? "SLUICE_TASK"
+                               : !run ? "SLUICE_RUN"
+                                      : "SLUICE_SOCKET");
+    json_object_set_new(body, "task", ask_string(task));
+    const char *point = strrchr(run, '.');
+    int64_t attempt;
+    if (point && number_parse_int(point + 1, &attempt, NULL) == 0 && attempt > 0)
+        json_object_set_new(body, "attempt", json_integer(attempt));
+    return CMD_OK;
+}
+
+/* true: the marker is there. */
+static bool mark_done(void) {
+    const char *path = environment("SLUICE_DONE");
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644) : -1;
+    if (fd < 0)
+        return false;
+    (void)close(fd);
+    return true;
+}
+
+/* Nobody listens. Only a report of nothing but --done is whole without a daemon. */
+static int report_alone(const struct cmd_call *call, const json_t *body, const struct error *err) {
+    bool marked = cmd_has(call, "done") && mark_done();
+    size_t who = json_object_get(body, "attempt") ? 2 : 1;
+    if (marked && json_object_size(body) == who + 1) {
+        cmd_warn("no daemon: made the DONE marker, which it will find");
+        return CMD_OK;
+    }
+    cmd_warn("%s%s", err->text, marked ? "; the DONE marker was made, the numbers are lost" : "");
+    return CMD_NO_DAEMON;
+}
+
+static int cmd_report_run(const struct cmd_call *call) {
+    _cleanup_(client_answer_freep) json_t *body = json_object();
+    int code = make_body(call, body);
+    if (code == CMD_OK)
+        code = add_who(call, body);
+    if (code != CMD_OK)
+        return code;
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    int r = client_open(getenv("SLUICE_SOCKET"), NULL, &ask.client, &ask.err);
+    if (r >= 0)
+        r = ask_try_post(&ask, json_incref(body), "/v1/report") == 0 ? 0 : ask.err.code;
+    if (r < 0 && client_is_absent(r) && !ask_was_answered(&ask))
+        return report_alone(call, body, &ask.err);
+    if (r < 0)
+        return ask_failed(&ask);
+    return call->json ? ask_print(&ask) : CMD_OK;
+}
+
+static const struct cmd_option report_options[] = {
+    { "tokens", 't', "N", "tokens used so far, not told apart" },
+    { "tokens-in", 0, "N", "tokens read so far" },
+    { "tokens-out", 0, "N", "tokens written so far" },
+    { "cost", 'c', "USD", "what it cost so far, in dollars" },
+    { "done", 'd', NULL, "the task is finished: make its DONE marker" },
+    { "rate-limited", 0, "SECS", "the account is limited; how long to wait, 0 if not known" },
+    { NULL },
+};
+
+const struct cmd cmd_report = {
+    .name = "report",
+    .usage = "report [--tokens N] [--tokens-in N] [--tokens-out N] [--cost USD] [--done] "
+             "[--rate-limited SECS]",
+    .summary = "tell from inside a run what it used and how it goes",
+    .text =
+        "Finds its task through SLUICE_TASK, SLUICE_RUN and SLUICE_SOCKET, which every run has.\n"
+        "Numbers are totals of this run so far: they only rise, so a repeated report is\n"
+        "harmless. Without a daemon --done makes the marker file SLUICE_DONE by itself.\n",
+    .examples = "sluice report --tokens-in 12000 --tokens-out 800 --cost 0.12\n"
+                "sluice report --done\n"
+                "sluice report --rate-limited 300\n",
+    .options = report_options,
+    .run = cmd_report_run,
+};

@@ -1,0 +1,301 @@
+/* cmd_run.c: adds a task and stays until it is over: its output is ours, its exit code is ours.
+ *
+ * The task belongs to the daemon from the moment it is added. What happens to this process, to the
+ * terminal or to the daemon meanwhile changes nothing about it; only Ctrl-C asks for it to be canceled. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "cli/ask.h"
+#include "cli/cmd.h"
+#include "cli/daemon.h"
+#include "cli/follow.h"
+#include "cli/output.h"
+#include "cli/submit.h"
+#include "os/terminal.h"
+
+#define OWN_FAILURE 125 /* no code of the command: those are its own */
+#define INTERRUPTED (128 + SIGINT)
+
+struct run {
+    const struct cmd_call *call;
+    struct ask ask; /* its answer is the task as it was last seen */
+    char *id;
+    struct follow follow;
+    unsigned interrupts;
+    struct error err;
+};
+
+static void run_finish(struct run *run) {
+    if (run->follow.signal_fd >= 0)
+        close(run->follow.signal_fd);
+    follow_finish(&run->follow);
+    ask_finish(&run->ask);
+    freep(&run->id);
+}
+
+static int fail(const struct error *err) {
+    cmd_warn("%s", err->text);
+    return OWN_FAILURE;
+}
+
+/* --- adding ---------------------------------------------------------------------------------- */
+
+static void tell_place(const json_t *task) {
+    int64_t position = ask_int(task, "queue_position", 0);
+    const char *result = ask_text(task, "result", "");
+    if (strcmp(result, "queued") == 0 && position > 0)
+        cmd_warn("%s %s, position %lld", ask_text(task, "id", "?"), result, (long long)position);
+    else if (strcmp(result, "started") != 0)
+        cmd_warn("%s %s", ask_text(task, "id", "?"), result);
+}
+
+static int add(struct run *run, json_t *task) {
+    json_t *body = json_pack("{s:[o]}", "tasks", task);
+    if (cmd_has(run->call, "group"))
+        json_object_set_new(body, "group", json_string(cmd_value(run->call, "group")));
+    if (!json_object_get(task, "retries"))
+        json_object_set_new(task, "retries", json_integer(0));
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    if (ask_open(&ask, ASK_START) != CMD_OK) {
+        json_decref(body);
+        return OWN_FAILURE;
+    }
+    if (ask_post(&ask, body, "/v1/tasks") != CMD_OK)
+        return OWN_FAILURE;
+    const json_t *added = json_array_get(json_object_get(ask.answer, "tasks"), 0);
+    run->id = xstrdup(ask_text(added, "id", "?"));
+    tell_place(added);
+    const char *warning = ask_text(ask.answer, "warning", NULL);
+    if (warning)
+        cmd_warn("%s", warning);
+    return CMD_OK;
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+/* The task as it is now. 0: nobody answers; news will come when somebody does. */
+static int look(struct run *run) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    int r = 0;
+    if (!run->ask.client)
+        r = daemon_connect(false, &run->ask.client, &run->ask.err);
+    ask_path(&path, "/v1/tasks/", run->id, "");
+    if (r >= 0 && ask_try_get(&run->ask, strbuf_text(&path)) == 0)
+        return 1;
+    r = run->ask.err.code;
+    bool gone = run->ask.status < 0 || !run->ask.client;
+    run->ask.client = client_close(run->ask.client);
+    if (gone && (client_is_absent(r) || r == -ECONNRESET))
+        return 0;
+    return r == -ESHUTDOWN ? 0 : r;
+}
+
+/* Over, as far as this command is concerned: nothing happens to it any more by itself. */
+static bool is_over(const json_t *task) {
+    static const char *const states[] = { "done", "failed", "canceled", "invalidated" };
+    static const char *const holds[] = { "breaker", "review", "external" };
+    const char *state = ask_text(task, "state", ""), *hold = ask_text(task, "hold", "");
+    for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+        if (strcmp(state, states[i]) == 0)
+            return true;
+    for (size_t i = 0; i < ARRAY_SIZE(holds); i++)
+        if (strcmp(hold, holds[i]) == 0)
+            return true;
+    return false;
+}
+
+static const json_t *last_run(const json_t *task) {
+    const json_t *last = NULL;
+    size_t i;
+    json_t *run;
+    json_array_foreach(json_object_get(task, "runs"), i, run) {
+        if (!last || ask_int(run, "attempt", 0) > ask_int(last, "attempt", 0))
+            last = run;
+    }
+    return last;
+}
+
+/* --- Ctrl-C ---------------------------------------------------------------------------------- */
+
+static int watch_signals(void) {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGINT);
+    sigaddset(&wanted, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &wanted, NULL);
+    return signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void cancel(struct run *run) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    if (daemon_connect(false, &ask.client, &ask.err) < 0) {
+        ask.client = NULL;
+        cmd_warn("%s; %s goes on; Ctrl-C again leaves it", ask.err.text, run->id);
+        return;
+    }
+    json_t *body = json_pack("{s:[s]}", "tasks", run->id);
+    if (ask_try_post(&ask, body, "/v1/tasks/cancel") == 0)
+        cmd_warn("canceling %s; Ctrl-C again leaves it to the daemon", run->id);
+    else
+        cmd_warn("%s", ask.err.text);
+}
+
+/* True: leave. */
+static bool interrupted(struct run *run) {
+    struct signalfd_siginfo info;
+    while (read(run->follow.signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        if (++run->interrupts == 1)
+            cancel(run);
+    if (run->interrupts < 2)
+        return false;
+    cmd_warn("left; 'sluice show %s' tells what becomes of it", run->id);
+    return true;
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static int tell_failure(const struct run *run, const json_t *task, const json_t *last) {
+    const char *message = ask_text(last, "message", NULL), *reason = ask_text(task, "reason", NULL);
+    const char *state = ask_text(task, "state", "?");
+    if (strcmp(state, "canceled") == 0)
+        cmd_warn("%s was canceled", run->id);
+    else if (message && *message)
+        cmd_warn("%s: %s", run->id, message);
+    else
+        cmd_warn("%s %s%s%s", run->id, state, reason ? ": " : "", reason ? reason : "");
+    return strcmp(state, "canceled") == 0 && run->interrupts > 0 ? INTERRUPTED : OWN_FAILURE;
+}
+
+/* The command's own code, or what stands for one. */
+static int exit_code_of(const struct run *run, const json_t *task) {
+    const json_t *last = last_run(task);
+    const char *state = ask_text(task, "state", "?"), *hold = ask_text(task, "hold", "");
+    int64_t code = ask_int(last, "exit_code", -1), signal = ask_int(last, "signal", 0);
+    if (strcmp(state, "done") == 0)
+        return 0;
+    if (strcmp(hold, "review") == 0 || strcmp(hold, "external") == 0) {
+        cmd_warn("%s is held: %s", run->id, ask_text(task, "why", hold));
+        return code > 0 ? (int)code : 0;
+    }
+    if (strcmp(ask_text(last, "how", ""), "timeout") == 0)
+        cmd_warn("%s: %s", run->id, ask_text(last, "message", "the run took too long"));
+    if (signal > 0)
+        return 128 + (int)signal;
+    return code > 0 ? (int)code : tell_failure(run, task, last);
+}
+
+/* A command that cannot be launched is tried again only much later; nobody waits here for that. */
+static void give_up_on_breaker(struct run *run) {
+    if (strcmp(ask_text(run->ask.answer, "hold", ""), "breaker") != 0)
+        return;
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    if (daemon_connect(false, &ask.client, &ask.err) < 0) {
+        ask.client = NULL;
+        return;
+    }
+    (void)ask_try_post(&ask, json_pack("{s:[s]}", "tasks", run->id), "/v1/tasks/cancel");
+}
+
+/* --- the loop -------------------------------------------------------------------------------- */
+
+/* Opens the next logs that are to be shown. False: there are none, and nothing more will come. */
+static bool go_on(struct run *run, int *ret_result) {
+    const json_t *task = run->ask.answer;
+    int64_t attempt = ask_int(task, "attempt", 0);
+    bool starting = strcmp(ask_text(task, "state", ""), "starting") == 0;
+    int64_t shown = run->follow.attempt;
+    *ret_result = 0;
+    if (shown < attempt - (starting ? 1 : 0)) {
+        *ret_result = follow_attempt(&run->follow, (uint32_t)shown + 1, &run->err);
+        return true;
+    }
+    return !is_over(task);
+}
+
+static int stay(struct run *run) {
+    int r = follow_connect(&run->follow, &run->err);
+    bool news = true;
+    if (client_is_absent(r))
+        r = 0; /* it went just now: follow_wait waits for the next */
+    while (r >= 0) {
+        if (news && !follow_has_logs(&run->follow)) {
+            news = false;
+            r = look(run);
+            if (r < 0)
+                return fail(&run->ask.err);
+            if (r > 0 && !go_on(run, &r))
+                return CMD_OK;
+            if (r < 0)
+                break;
+        }
+        r = follow_wait(&run->follow, &run->err);
+        if (r > 0 && (r & FOLLOW_SIGNAL) && interrupted(run))
+            return INTERRUPTED;
+        news |= r > 0 && (r & (FOLLOW_NEWS | FOLLOW_ENDED));
+    }
+    return fail(&run->err);
+}
+
+static void prepare_logs(struct run *run) {
+    static const char *const names[] = { "out", "err" };
+    FILE *files[] = { stdout, stderr };
+    follow_init(&run->follow, run->id);
+    run->follow.signal_fd = watch_signals();
+    /* A pipe gets the bytes as they are; a terminal nothing that it would obey. */
+    for (size_t i = 0; i < ARRAY_SIZE(names) && !run->call->json; i++)
+        run->follow.logs[run->follow.log_count++] = (struct log_stream){
+            .name = names[i],
+            .to = files[i],
+            .raw = cmd_has(run->call, "raw") || !terminal_is(files[i]),
+        };
+}
+
+static int cmd_run_run(const struct cmd_call *call) {
+    _cleanup_(run_finish) struct run run = { .call = call, .follow.signal_fd = -1 };
+    json_t *task = NULL;
+    if (submit_task(call, &task, &run.err) < 0) {
+        if (run.err.code == -EINVAL)
+            return cmd_usage_error(call->cmd, "%s", run.err.text);
+        return fail(&run.err);
+    }
+    int code = add(&run, task);
+    if (code != CMD_OK)
+        return code;
+    prepare_logs(&run);
+    code = stay(&run);
+    if (code != CMD_OK)
+        return code;
+    code = exit_code_of(&run, run.ask.answer);
+    if (call->json)
+        (void)ask_print(&run.ask);
+    give_up_on_breaker(&run);
+    return code;
+}
+
+static const struct cmd_option run_options[] = {
+    SUBMIT_OPTIONS,
+    { "raw", 0, NULL, "show its terminal escapes on a terminal too" },
+    { NULL },
+};
+
+const struct cmd cmd_run = {
+    .name = "run",
+    .usage = "run [OPTIONS] -- COMMAND...|--agent NAME PROMPT",
+    .summary = "add a task, follow its output and exit with its code",
+    .text = "Its output is printed live, stdout to stdout and stderr to stderr. Ctrl-C asks\n"
+            "the daemon to cancel it; a second one leaves it to the daemon. A failed run is\n"
+            "repeated only with --retries. The daemon may be stopped and started meanwhile.\n"
+            "With --json: no output, the task at its end.\n"
+            "Exit codes: the command's own, 128 + signal, 2 wrong call, 125 when Sluice\n"
+            "itself failed.\n",
+    .examples = "sluice run -- make test\n"
+                "sluice run --timeout 10m --retries 2 -- ./flaky.sh\n"
+                "sluice run --agent claude \"fix the failing test\"\n",
+    .options = run_options,
+    .max_args = CMD_ANY_ARGS,
+    .run = cmd_run_run,
+};

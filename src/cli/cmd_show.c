@@ -1,0 +1,284 @@
+/* cmd_show.c: everything about one task on one screen: what it is, where it stands, its runs. */
+#include <string.h>
+
+#include "cli/ask.h"
+#include "cli/cmd.h"
+#include "cli/output.h"
+#include "cli/print_task.h"
+#include "cli/rows.h"
+#include "os/clock.h"
+
+#define LABEL_WIDTH 12
+#define FIELD_LINES 6 /* of a long prompt; --json has all of it */
+
+struct sheet {
+    struct strbuf out;
+    size_t width; /* of a line; 0: any */
+    time_ms now;
+};
+
+/* --- fields ---------------------------------------------------------------------------------- */
+
+static void put_field(struct sheet *s, const char *label, const char *text) {
+    if (!text || !*text)
+        return;
+    strbuf_printf(&s->out, "  %s%-*s%s", output_style()->dim, LABEL_WIDTH, label,
+                  output_style()->reset);
+    print_wrapped(&s->out, text, 2 + LABEL_WIDTH, FIELD_LINES);
+    strbuf_putc(&s->out, '\n');
+}
+
+/* Does a word need quotes to be pasted into a shell? */
+static bool is_plain(const char *word) {
+    return *word
+           && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                           "_-+=./:,@%")
+                  == strlen(word);
+}
+
+static void put_word(struct strbuf *out, const char *word) {
+    if (is_plain(word)) {
+        strbuf_puts(out, word);
+        return;
+    }
+    strbuf_putc(out, '\'');
+    for (; *word; word++)
+        if (*word == '\'')
+            strbuf_puts(out, "'\\''");
+        else
+            strbuf_putc(out, *word);
+    strbuf_putc(out, '\'');
+}
+
+static void put_argv(struct strbuf *out, const json_t *argv) {
+    size_t i;
+    json_t *word;
+    json_array_foreach(argv, i, word) {
+        strbuf_puts(out, i > 0 ? " " : "");
+        put_word(out, json_is_string(word) ? json_string_value(word) : "?");
+    }
+}
+
+/* A member of the spec as one text: words with blanks between, objects as KEY=VALUE. */
+static void put_value(struct strbuf *out, const json_t *value) {
+    size_t i;
+    json_t *item;
+    const char *key;
+    if (json_is_string(value)) {
+        strbuf_puts(out, json_string_value(value));
+    } else if (json_is_array(value)) {
+        json_array_foreach(value, i, item) {
+            strbuf_puts(out, i > 0 ? ", " : "");
+            const json_t *argv = json_is_object(item) ? json_object_get(item, "argv") : item;
+            if (json_is_array(argv))
+                put_argv(out, argv);
+            else
+                put_value(out, item);
+        }
+    } else if (json_is_object(value)) {
+        json_object_foreach((json_t *)(uintptr_t)value, key, item) {
+            strbuf_printf(out, "%s%s=", out->length > 0 ? " " : "", key);
+            put_value(out, item);
+        }
+    } else {
+        print_value(out, value);
+    }
+}
+
+/* --- parts ----------------------------------------------------------------------------------- */
+
+static void put_heading(struct sheet *s, const json_t *task) {
+    const struct output_style *style = output_style();
+    const char *title = print_title(task);
+    strbuf_puts(&s->out, style->bold);
+    print_line(&s->out, ask_text(task, "id", "?"), 0);
+    strbuf_printf(&s->out, "%s  ", style->reset);
+    size_t used = strlen(ask_text(task, "id", "?")) + 2;
+    print_line(&s->out, title ? title : "", s->width > used + 20 ? s->width - used : 0);
+    strbuf_putc(&s->out, '\n');
+}
+
+static void put_state(struct sheet *s, const json_t *task) {
+    const char *state = ask_text(task, "state", "?"), *reason = ask_text(task, "reason", NULL);
+    strbuf_printf(&s->out, "  %s%-*s%s%s%s%s", output_style()->dim, LABEL_WIDTH, "state",
+                  output_style()->reset, print_state_colour(state), print_state(task).text,
+                  output_style()->reset);
+    if (reason && *reason && strcmp(reason, "none") != 0)
+        strbuf_printf(&s->out, ", %s", reason);
+    if (ask_int(task, "changed_at", 0) > 0)
+        strbuf_printf(&s->out, ", %s", print_when(ask_int(task, "changed_at", 0), s->now).text);
+    if (ask_int(task, "not_before", 0) > s->now)
+        strbuf_printf(&s->out, ", goes on %s",
+                      print_when(ask_int(task, "not_before", 0), s->now).text);
+    strbuf_putc(&s->out, '\n');
+}
+
+static void put_why(struct sheet *s, const json_t *task) {
+    const char *why = ask_text(task, "why", NULL), *gate = ask_text(task, "gate", NULL);
+    if (!why && !gate)
+        return;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "%s%s%s", gate ? gate : "", gate && why ? ": " : "", why ? why : "");
+    put_field(s, "why", strbuf_text(&text));
+}
+
+static void put_place(struct sheet *s, const json_t *task) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "%s", ask_text(task, "project", "-"));
+    static const char *const members[] = { "kind", "agent", "group", "parent" };
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        const char *value = ask_text(task, members[i], NULL);
+        if (value)
+            strbuf_printf(&text, ", %s %s", members[i], value);
+    }
+    strbuf_printf(&text, ", priority %lld", (long long)ask_int(task, "priority", 0));
+    put_field(s, "project", strbuf_text(&text));
+}
+
+static void put_counters(struct sheet *s, const json_t *task) {
+    static const struct {
+        const char *member, *one, *many;
+    } counters[] = {
+        { "failures", "failure", "failures" },
+        { "launch_failures", "failed launch", "failed launches" },
+        { "losses", "loss", "losses" },
+        { "restarts", "restart", "restarts" },
+    };
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "attempt %lld, iteration %lld", (long long)ask_int(task, "attempt", 0),
+                  (long long)ask_int(task, "iteration", 0));
+    const json_t *counted = json_object_get(task, "counters");
+    for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
+        int64_t n = ask_int(counted, counters[i].member, 0);
+        if (n > 0)
+            strbuf_printf(&text, ", %lld %s", (long long)n,
+                          n == 1 ? counters[i].one : counters[i].many);
+    }
+    put_field(s, "runs", strbuf_text(&text));
+}
+
+/* What is left of the spec when everything that was shown already is taken away. */
+static void put_spec(struct sheet *s, const json_t *task) {
+    static const char *const shown[] = {
+        "argv",   "title",    "project", "kind",  "agent", "group",
+        "parent", "priority", "name",    "draft", "hold",  "not_before",
+    };
+    const json_t *spec = json_object_get(task, "spec");
+    json_t *rest = json_copy((json_t *)(uintptr_t)spec), *value;
+    const char *key;
+    for (size_t i = 0; rest && i < ARRAY_SIZE(shown); i++)
+        (void)json_object_del(rest, shown[i]);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    put_argv(&text, json_object_get(spec, "argv"));
+    put_field(s, "command", strbuf_text(&text));
+    json_object_foreach(rest, key, value) {
+        strbuf_clear(&text);
+        put_value(&text, value);
+        if (!json_is_null(value))
+            put_field(s, key, strbuf_text(&text));
+    }
+    json_decref(rest);
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+static void put_result(struct strbuf *out, const json_t *run) {
+    const char *how = ask_text(run, "how", NULL), *message = ask_text(run, "message", NULL);
+    const char *outcome = ask_text(run, "outcome", NULL);
+    int64_t code = ask_int(run, "exit_code", -1), signal = ask_int(run, "signal", 0);
+    if (!outcome) {
+        strbuf_puts(out, ask_text(run, "phase", "working"));
+        return;
+    }
+    strbuf_puts(out, strcmp(outcome, "launch") == 0 ? "not launched" : outcome);
+    if (signal > 0)
+        strbuf_printf(out, ", signal %lld", (long long)signal);
+    else if (code > 0)
+        strbuf_printf(out, ", exit code %lld", (long long)code);
+    else if (how && strcmp(how, "exit") != 0 && strcmp(how, outcome) != 0)
+        strbuf_printf(out, ", %s", how);
+    if (message && *message)
+        strbuf_printf(out, ": %s", message);
+}
+
+static void put_runs(struct sheet *s, const json_t *task) {
+    const json_t *runs = json_object_get(task, "runs");
+    if (json_array_size(runs) == 0)
+        return;
+    struct output_column columns[] = {
+        { "#", .right = true }, { "STARTED" },    { "TOOK", .right = true },
+        { "TOKENS", true },     { "COST", true }, { "RESULT" },
+    };
+    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns), NULL, 0, 0 };
+    size_t i;
+    json_t *run;
+    json_array_foreach(runs, i, run) {
+        time_ms began = ask_int(run, "started_at", 0), ended = ask_int(run, "ended_at", 0);
+        int64_t in = ask_int(run, "tokens_in", -1), written = ask_int(run, "tokens_out", -1);
+        struct print_text number, cost = { "-" };
+        (void)snprintf(number.text, sizeof(number.text), "%lld",
+                       (long long)ask_int(run, "attempt", 0));
+        if (json_is_number(json_object_get(run, "cost_usd")))
+            (void)snprintf(cost.text, sizeof(cost.text), "$%.2f", ask_real(run, "cost_usd", 0));
+        _cleanup_(strbuf_finish) struct strbuf result = STRBUF_INIT;
+        put_result(&result, run);
+        int64_t tokens =
+            in < 0 && written < 0 ? -1 : (in > 0 ? in : 0) + (written > 0 ? written : 0);
+        rows_add(&rows, (const char *[]){
+                            number.text,
+                            print_when(began, s->now).text,
+                            began > 0 ? print_span((ended > 0 ? ended : s->now) - began).text : "-",
+                            print_short(tokens).text,
+                            cost.text,
+                            strbuf_text(&result),
+                        });
+    }
+    strbuf_putc(&s->out, '\n');
+    rows_print(&rows, &s->out);
+}
+
+static void print_sheet(const json_t *task) {
+    struct sheet s = { .width = print_width(), .now = clock_read() };
+    _cleanup_(strbuf_finish) struct strbuf after = STRBUF_INIT;
+    put_heading(&s, task);
+    put_state(&s, task);
+    put_why(&s, task);
+    put_place(&s, task);
+    put_value(&after, json_object_get(task, "depends_on"));
+    put_field(&s, "after", strcmp(strbuf_text(&after), "null") ? strbuf_text(&after) : NULL);
+    put_field(&s, "added", print_when(ask_int(task, "created_at", 0), s.now).text);
+    put_counters(&s, task);
+    put_spec(&s, task);
+    put_runs(&s, task);
+    output_rest(&s.out);
+    strbuf_finish(&s.out);
+}
+
+static int cmd_show_run(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    int code = ask_name(call, call->args[0]);
+    if (code == CMD_OK)
+        code = ask_open(&ask, ASK_RUNNING);
+    ask_path(&path, "/v1/tasks/", call->args[0], "");
+    if (code == CMD_OK)
+        code = ask_get(&ask, strbuf_text(&path));
+    if (code != CMD_OK)
+        return code;
+    if (call->json)
+        return ask_print(&ask);
+    print_sheet(ask.answer);
+    return CMD_OK;
+}
+
+const struct cmd cmd_show = {
+    .name = "show",
+    .usage = "show ID",
+    .summary = "show one task: what it is, where it stands, its runs",
+    .text = "ID is as lists show it (web-17), or its number alone (17).\n",
+    .examples = "sluice show web-17\n"
+                "sluice show 17 --json | jq .runs\n",
+    .min_args = 1,
+    .max_args = 1,
+    .run = cmd_show_run,
+};

@@ -1,0 +1,528 @@
+/* cmd_status.c: the whole home on one screen.
+ *
+ * On a terminal every part gives way until all of them fit: each gets its rows one by one in turn, so
+ * that no long list pushes another one out. A pipe gets everything. */
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "cli/ask.h"
+#include "cli/cmd.h"
+#include "cli/output.h"
+#include "cli/print_task.h"
+#include "cli/rows.h"
+#include "os/clock.h"
+#include "os/terminal.h"
+#include "sim/text.h"
+
+#define HEAD_LINES   3 /* who it is, and the counts */
+#define LIMITS_MAX   256
+#define REDRAW_LEAST 500
+#define REDRAW_MOST  5000
+
+#define EMPTY " " /* a cell that shows nothing, not even that it is empty */
+
+enum { RUNNING, WAITING, LIMITS, EVENTS, SECTION_COUNT };
+
+struct section {
+    struct output_column columns[6];
+    struct rows rows;
+    size_t wanted, given; /* rows */
+    size_t total;         /* that there are; the daemon tells at most 50 runs */
+};
+
+/* A row of the limits before it is known where it stands. */
+struct limit {
+    char *key, *state;
+    int64_t used, cap; /* -1: none */
+    int urgency;       /* the higher the nearer to the top */
+};
+
+struct screen {
+    const json_t *status;
+    time_ms now;
+    size_t width; /* 0: any */
+    size_t used;  /* columns of the first line */
+    bool all;     /* what has no limit too */
+    bool tight;   /* no room for blank lines */
+    struct limit limits[LIMITS_MAX];
+    size_t limit_count;
+    struct section sections[SECTION_COUNT];
+    struct strbuf out;
+};
+
+/* --- the parts ------------------------------------------------------------------------------- */
+
+static void section_begin(struct section *section, const struct output_column *columns,
+                          size_t count) {
+    for (size_t i = 0; i < count; i++)
+        section->columns[i] = columns[i];
+    section->rows.columns = section->columns;
+    section->rows.column_count = count;
+}
+
+static void section_add(struct section *section, const char *const *cells) {
+    rows_add(&section->rows, cells);
+    section->wanted++;
+}
+
+static void fill_running(struct screen *s) {
+    static const struct output_column columns[] = {
+        { "RUNNING" }, { "PROJECT" }, { "AGENT" }, { "FOR", true }, { "TOKENS", true }, { "TITLE" },
+    };
+    struct section *section = &s->sections[RUNNING];
+    const json_t *counts = json_object_get(s->status, "counts");
+    section_begin(section, columns, ARRAY_SIZE(columns));
+    section->total = (size_t)(ask_int(counts, "running", 0) + ask_int(counts, "starting", 0));
+    size_t i;
+    json_t *task;
+    json_array_foreach(json_object_get(s->status, "running"), i, task) {
+        const json_t *run = json_object_get(task, "run");
+        time_ms since = ask_int(run, "started_at", ask_int(task, "changed_at", 0));
+        int64_t in = ask_int(run, "tokens_in", -1), written = ask_int(run, "tokens_out", -1);
+        int64_t tokens =
+            in < 0 && written < 0 ? -1 : (in > 0 ? in : 0) + (written > 0 ? written : 0);
+        section_add(section, (const char *[]){
+                                 ask_text(task, "id", NULL),
+                                 ask_text(task, "project", NULL),
+                                 ask_text(task, "agent", NULL),
+                                 since > 0 ? print_span(s->now - since).text : NULL,
+                                 print_short(tokens).text,
+                                 print_title(task),
+                             });
+    }
+}
+
+static void fill_waiting(struct screen *s) {
+    static const struct output_column columns[] = {
+        { "WAITING", true },
+        { "FOR" },
+        { "TASKS" },
+    };
+    struct section *section = &s->sections[WAITING];
+    section_begin(section, columns, ARRAY_SIZE(columns));
+    size_t i, k;
+    json_t *gate, *id;
+    json_array_foreach(json_object_get(s->status, "waiting_by_gate"), i, gate) {
+        _cleanup_(strbuf_finish) struct strbuf examples = STRBUF_INIT;
+        int64_t count = ask_int(gate, "count", 0);
+        json_array_foreach(json_object_get(gate, "examples"), k, id) {
+            strbuf_printf(&examples, "%s%s", k > 0 ? ", " : "", json_string_value(id));
+        }
+        strbuf_puts(&examples, (int64_t)k < count ? ", ..." : "");
+        section_add(section,
+                    (const char *[]){ print_count(count).text, ask_text(gate, "gate", NULL),
+                                      strbuf_text(&examples) });
+    }
+}
+
+/* What stops work comes first: closed, full, then the fullest. All runs are always on top. */
+static int urgency_of(const char *key, const struct limit *limit, bool closed) {
+    if (strcmp(key, "runs") == 0)
+        return 1000;
+    if (closed)
+        return 900;
+    if (limit->cap < 0 || limit->used <= 0)
+        return limit->used > 0 ? 1 : 0;
+    return limit->used >= limit->cap ? 500 : (int)(100 * limit->used / limit->cap);
+}
+
+static void add_limit(struct screen *s, const char *key, const json_t *item, const char *state) {
+    bool endless = ask_int(item, "cap", -1) < 0 && strcmp(key, "runs") != 0;
+    if (s->limit_count == LIMITS_MAX || (endless && !s->all))
+        return;
+    struct limit *limit = &s->limits[s->limit_count++];
+    *limit = (struct limit){ .used = ask_int(item, "used", -1), .cap = ask_int(item, "cap", -1) };
+    const char *open = ask_text(item, "state", "open");
+    limit->urgency = urgency_of(key, limit, strcmp(open, "open") != 0);
+    limit->key = xstrdup(key);
+    bool full = limit->cap >= 0 && limit->used >= limit->cap;
+    limit->state = xstrdup(*state ? state : full ? "full" : EMPTY);
+}
+
+/* Stable: those of the same urgency stay as the daemon told them. */
+static void sort_limits(struct screen *s) {
+    for (size_t i = 1; i < s->limit_count; i++) {
+        struct limit moving = s->limits[i];
+        size_t at = i;
+        for (; at > 0 && s->limits[at - 1].urgency < moving.urgency; at--)
+            s->limits[at] = s->limits[at - 1];
+        s->limits[at] = moving;
+    }
+}
+
+static void add_limits(struct screen *s) {
+    sort_limits(s);
+    for (size_t i = 0; i < s->limit_count; i++) {
+        struct limit *limit = &s->limits[i];
+        section_add(&s->sections[LIMITS],
+                    (const char *[]){ limit->key, print_short(limit->used).text,
+                                      print_short(limit->cap).text, limit->state });
+        free(limit->key);
+        free(limit->state);
+    }
+}
+
+static void fill_limiters(struct screen *s) {
+    size_t i;
+    json_t *item;
+    json_array_foreach(json_object_get(s->status, "limiters"), i, item) {
+        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, state = STRBUF_INIT;
+        strbuf_printf(&key, "limiter:%s", ask_text(item, "name", "?"));
+        const char *now = ask_text(item, "state", "open");
+        time_ms opens_at = ask_int(item, "opens_at", 0);
+        int64_t hits = ask_int(item, "hits", 0);
+        if (strcmp(now, "open") != 0)
+            strbuf_puts(&state, now);
+        if (opens_at > s->now)
+            strbuf_printf(&state, ", opens %s", print_when(opens_at, s->now).text);
+        if (state.length > 0 && hits > 0)
+            strbuf_printf(&state, ", %lld hit%s", (long long)hits, hits == 1 ? "" : "s");
+        add_limit(s, strbuf_text(&key), item, strbuf_text(&state));
+    }
+}
+
+static void fill_limits(struct screen *s) {
+    static const struct output_column columns[] = {
+        { "LIMIT" },
+        { "USED", true },
+        { "CAP", true },
+        { "STATE" },
+    };
+    section_begin(&s->sections[LIMITS], columns, ARRAY_SIZE(columns));
+    size_t i;
+    json_t *item;
+    json_array_foreach(json_object_get(s->status, "limits"), i, item) {
+        /* Limiters have more to say; they come below. */
+        const char *key = ask_text(item, "key", "?");
+        if (strncmp(key, "limiter:", strlen("limiter:")) != 0)
+            add_limit(s, key, item, "");
+    }
+    fill_limiters(s);
+    json_array_foreach(json_object_get(s->status, "budgets"), i, item) {
+        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, state = STRBUF_INIT;
+        int64_t reserved = ask_int(item, "reserved", 0);
+        strbuf_printf(&key, "budget:%s", ask_text(item, "key", "?"));
+        if (reserved > 0)
+            strbuf_printf(&state, "%s reserved", print_short(reserved).text);
+        add_limit(s, strbuf_text(&key), item, strbuf_text(&state));
+    }
+    add_limits(s);
+}
+
+/* The plain members of what an event carries: from=ready to=starting. */
+static void put_data(struct strbuf *out, const json_t *data, time_ms now) {
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)data, key, value) {
+        if (json_is_object(value) || json_is_array(value) || json_is_null(value))
+            continue;
+        strbuf_printf(out, "%s%s=", out->length > 0 ? " " : "", key);
+        if (json_is_string(value))
+            strbuf_puts(out, json_string_value(value));
+        else if (strcmp(key, "until") == 0)
+            strbuf_puts(out, print_when(json_integer_value(value), now).text);
+        else
+            print_value(out, value);
+    }
+}
+
+/* Newest first, whatever the order they came in. */
+static void fill_events(struct screen *s) {
+    static const struct output_column columns[] = {
+        { "LAST", true },
+        { "EVENT" },
+        { "TASK" },
+        { "DATA" },
+    };
+    struct section *section = &s->sections[EVENTS];
+    section_begin(section, columns, ARRAY_SIZE(columns));
+    const json_t *events = json_object_get(s->status, "events");
+    size_t count = json_array_size(events);
+    bool oldest_first = count > 1
+                        && ask_int(json_array_get(events, 0), "seq", 0)
+                               < ask_int(json_array_get(events, count - 1), "seq", 0);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *event = json_array_get(events, oldest_first ? count - 1 - i : i);
+        _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+        put_data(&data, json_object_get(event, "data"), s->now);
+        section_add(section, (const char *[]){
+                                 print_when(ask_int(event, "at", 0), s->now).text,
+                                 ask_text(event, "kind", NULL),
+                                 ask_text(event, "task", NULL),
+                                 data.length > 0 ? strbuf_text(&data) : EMPTY,
+                             });
+    }
+}
+
+/* --- the screen ------------------------------------------------------------------------------ */
+
+/* One piece of the first line, if it has room; the first pieces are the important ones. */
+static void put_piece(struct screen *s, const char *colour, const char *format, ...) _printf_(3, 4);
+
+static void put_piece(struct screen *s, const char *colour, const char *format, ...) {
+    _cleanup_(strbuf_finish) struct strbuf piece = STRBUF_INIT;
+    va_list args;
+    va_start(args, format);
+    strbuf_vprintf(&piece, format, args);
+    va_end(args);
+    size_t width = text_columns(strbuf_text(&piece)) + (s->used > 0 ? 2 : 0);
+    if (s->width > 0 && s->used + width > s->width)
+        return;
+    strbuf_printf(&s->out, "%s%s%s%s", s->used > 0 ? "  " : "", colour, strbuf_text(&piece),
+                  *colour ? output_style()->reset : "");
+    s->used += width;
+}
+
+static void put_head(struct screen *s) {
+    const struct output_style *style = output_style();
+    time_ms started = ask_int(s->status, "started_at", 0);
+    int64_t disk = ask_int(json_object_get(s->status, "host"), "disk_free_mb", -1);
+    int64_t stuck = ask_int(s->status, "blocked_dependencies", 0);
+    put_piece(s, style->bold, "sluice %s", ask_text(s->status, "version", "?"));
+    if (ask_true(s->status, "paused"))
+        put_piece(s, style->yellow, "PAUSED");
+    if (ask_true(json_object_get(s->status, "store"), "full"))
+        put_piece(s, style->red, "DISK FULL: nothing new is taken");
+    if (stuck > 0)
+        put_piece(s, style->yellow, "%lld wait%s for what failed", (long long)stuck,
+                  stuck == 1 ? "s" : "");
+    if (started > 0)
+        put_piece(s, "", "up %s", print_span(s->now - started).text);
+    put_piece(s, "", "preset %s", ask_text(s->status, "preset", "?"));
+    put_piece(s, "", "pid %lld", (long long)ask_int(s->status, "pid", 0));
+    if (disk >= 0)
+        put_piece(s, "", "disk %lld GB free", (long long)(disk / 1024));
+    strbuf_putc(&s->out, '\n');
+}
+
+static void put_counts(struct screen *s) {
+    static const char *const states[] = {
+        "running", "ready", "waiting", "held", "draft", "done", "failed", "canceled",
+    };
+    const json_t *counts = json_object_get(s->status, "counts");
+    struct output_column columns[ARRAY_SIZE(states)];
+    struct print_text texts[ARRAY_SIZE(states)];
+    const char *cells[ARRAY_SIZE(states)], *colours[ARRAY_SIZE(states)];
+    for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+        int64_t count = ask_int(counts, states[i], 0);
+        if (i == 0)
+            count += ask_int(counts, "starting", 0);
+        texts[i] = print_count(count);
+        cells[i] = texts[i].text;
+        colours[i] = count > 0 ? print_state_colour(states[i]) : output_style()->dim;
+        columns[i] = (struct output_column){ states[i], true, 0 };
+    }
+    output_measure(columns, ARRAY_SIZE(states), cells);
+    output_head(columns, ARRAY_SIZE(states), &s->out);
+    output_row_in(columns, ARRAY_SIZE(states), cells, colours, &s->out);
+}
+
+/* Rows to the parts, one by one in turn, until `lines` are used. */
+static void share_lines(struct screen *s, size_t lines) {
+    size_t used = HEAD_LINES, parts = 0, wanted = 0;
+    for (size_t i = 0; i < SECTION_COUNT; i++) {
+        parts += s->sections[i].wanted > 0;
+        wanted += s->sections[i].wanted;
+    }
+    s->tight = used + 2 * parts + wanted > lines;
+    used += s->tight ? parts : 2 * parts;
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < SECTION_COUNT && used < lines; i++) {
+            struct section *section = &s->sections[i];
+            if (section->given == section->wanted)
+                continue;
+            section->given++;
+            used++;
+            more = true;
+        }
+    }
+}
+
+/* What the last column may have. */
+static size_t room_left(const struct screen *s, const struct section *section) {
+    size_t used = 2, last = section->rows.column_count - 1;
+    if (s->width == 0)
+        return 0;
+    for (size_t i = 0; i < last; i++) {
+        size_t title = strlen(section->columns[i].title);
+        used += (section->columns[i].width > title ? section->columns[i].width : title) + 2;
+    }
+    return s->width > used + 8 ? s->width - used : 8;
+}
+
+/* No blanks before the last newline. */
+static void cut_blanks(struct strbuf *out) {
+    while (out->length > 1 && out->text[out->length - 2] == ' ') {
+        out->text[out->length - 2] = '\n';
+        out->text[--out->length] = '\0';
+    }
+}
+
+/* How many are not shown is told in the titles: that costs no line. Of events nobody asks. */
+static void put_titles(struct screen *s, struct section *section) {
+    size_t last = section->rows.column_count - 1;
+    const char *title = section->columns[last].title;
+    _cleanup_(strbuf_finish) struct strbuf more = STRBUF_INIT;
+    size_t total = section->total > section->wanted ? section->total : section->wanted;
+    strbuf_printf(&more, "%s (%zu more)", title, total - section->given);
+    if (section->given < total && section != &s->sections[EVENTS])
+        section->columns[last].title = strbuf_text(&more);
+    output_head(section->columns, last + 1, &s->out);
+    section->columns[last].title = title;
+}
+
+static void put_section(struct screen *s, struct section *section) {
+    if (section->wanted == 0)
+        return;
+    struct rows *rows = &section->rows;
+    size_t columns = rows->column_count;
+    assert(columns > 0);
+    for (size_t i = 0; i < section->given; i++)
+        output_measure(section->columns, columns, (const char *const *)&rows->cells[i * columns]);
+    strbuf_puts(&s->out, s->tight ? "" : "\n");
+    put_titles(s, section);
+    size_t room = room_left(s, section);
+    for (size_t i = 0; i < section->given; i++) {
+        const char *cells[ARRAY_SIZE(section->columns)];
+        for (size_t k = 0; k < columns; k++)
+            cells[k] = rows->cells[i * columns + k];
+        _cleanup_(strbuf_finish) struct strbuf last = STRBUF_INIT;
+        print_line(&last, cells[columns - 1], room);
+        cells[columns - 1] = strbuf_text(&last);
+        output_row(section->columns, columns, cells, &s->out);
+        cut_blanks(&s->out);
+    }
+}
+
+static void screen_print(const json_t *status, const char *before, bool fit, bool all) {
+    struct screen s = { .status = status, .now = clock_read(), .width = print_width(), .all = all };
+    fill_running(&s);
+    fill_waiting(&s);
+    fill_limits(&s);
+    fill_events(&s);
+    share_lines(&s, fit ? terminal_height(stdout) - 1 : SIZE_MAX);
+    strbuf_puts(&s.out, before);
+    put_head(&s);
+    put_counts(&s);
+    for (size_t i = 0; i < SECTION_COUNT; i++)
+        put_section(&s, &s.sections[i]);
+    output_rest(&s.out);
+    strbuf_finish(&s.out);
+    for (size_t i = 0; i < SECTION_COUNT; i++)
+        rows_finish(&s.sections[i].rows);
+}
+
+/* --- --watch --------------------------------------------------------------------------------- */
+
+static int event_came(void *ctx, const struct client_event *event) {
+    (void)event;
+    *(bool *)ctx = true;
+    return 0;
+}
+
+/* Until something happened and the last drawing is old enough, or a while has passed (the times
+ * move on by themselves). 0: draw; 1: somebody pressed Ctrl-C; <0: the stream broke. */
+static int wait_for_news(struct client *events, int signals, const bool *news, struct error *err) {
+    time_ms drawn = clock_read_steady();
+    for (;;) {
+        time_ms passed = clock_read_steady() - drawn;
+        if (passed >= REDRAW_MOST || (*news && passed >= REDRAW_LEAST))
+            return 0;
+        struct pollfd fds[] = {
+            { .fd = client_fd(events), .events = POLLIN },
+            { .fd = signals, .events = POLLIN },
+        };
+        (void)poll(fds, ARRAY_SIZE(fds), (int)((*news ? REDRAW_LEAST : REDRAW_MOST) - passed));
+        if (fds[1].revents)
+            return 1;
+        int r = fds[0].revents ? client_pump(events, err) : 1;
+        if (r <= 0)
+            return r < 0 ? r : -ECONNRESET;
+    }
+}
+
+static int watch_signals(void) {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGINT);
+    sigaddset(&wanted, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &wanted, NULL);
+    return signalfd(-1, &wanted, SFD_CLOEXEC);
+}
+
+static int watch(struct ask *ask) {
+    _cleanup_(ask_finish) struct ask events = { 0 };
+    int code = ask_open(&events, ASK_RUNNING), signals = watch_signals();
+    bool news = false;
+    if (code == CMD_OK
+        && client_begin_events(events.client, "/v1/events", CLIENT_EVENTS_NEW, event_came, &news,
+                               &events.err)
+               != 200)
+        code = ask_failed(&events);
+    int r = 0;
+    while (code == CMD_OK && r == 0) {
+        code = ask_get(ask, "/v1/status");
+        if (code != CMD_OK)
+            break;
+        screen_print(ask->answer, "\x1b[H\x1b[2J", true, false);
+        (void)output_flush();
+        news = false;
+        r = wait_for_news(events.client, signals, &news, &events.err);
+    }
+    if (r < 0) {
+        cmd_warn("the daemon has gone");
+        code = CMD_NO_DAEMON;
+    }
+    if (signals >= 0)
+        close(signals);
+    return code;
+}
+
+static int cmd_status_run(const struct cmd_call *call) {
+    bool watching = cmd_has(call, "watch");
+    if (watching && call->json)
+        return cmd_usage_error(call->cmd, "'--watch' and '--json' exclude each other");
+    if (watching && !terminal_is(stdout))
+        return cmd_usage_error(call->cmd, "option '--watch' needs a terminal");
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    int code = ask_open(&ask, ASK_RUNNING);
+    if (code != CMD_OK)
+        return code;
+    if (watching)
+        return watch(&ask);
+    code = ask_get(&ask, "/v1/status");
+    if (code != CMD_OK)
+        return code;
+    if (call->json)
+        return ask_print(&ask);
+    bool all = cmd_has(call, "all");
+    screen_print(ask.answer, "", !all && terminal_is(stdout), all);
+    return CMD_OK;
+}
+
+static const struct cmd_option status_options[] = {
+    { "all", 'a', NULL, "every row, and the limits that have no cap" },
+    { "watch", 'w', NULL, "stay, and show what changes; Ctrl-C ends it" },
+    { NULL },
+};
+
+const struct cmd cmd_status = {
+    .name = "status",
+    .usage = "status [--all] [--watch]",
+    .summary = "show what runs, what waits for what, limits and the last events",
+    .text = "Fits on one screen: long parts are cut on a terminal. A pipe gets everything.\n",
+    .examples = "sluice status\n"
+                "sluice status --watch\n"
+                "sluice status --json | jq .counts\n",
+    .options = status_options,
+    .run = cmd_status_run,
+};

@@ -1,0 +1,63 @@
+/* cmd_up.c: starts the daemon. Commands that need one do it by themselves; this is for those who want to
+ * see it, and for service managers (--foreground). */
+#include <jansson.h>
+
+#include "cli/ask.h"
+#include "cli/cmd.h"
+#include "cli/daemon.h"
+#include "cli/output.h"
+#include "os/home.h"
+
+static int print_json(const struct daemon_found *found, const struct home *home) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    json_t *answer =
+        json_pack("{s:i, s:b, s:s, s:s, s:s}", "pid", (int)found->pid, "already", found->already,
+                  "home", home->data, "socket", home->socket, "log", home->log);
+    ask_dump(answer, &out);
+    json_decref(answer);
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static int cmd_up_run(const struct cmd_call *call) {
+    struct error err = { 0 };
+    if (cmd_has(call, "foreground")) {
+        if (cmd_has(call, "detach"))
+            return cmd_usage_error(call->cmd, "'--foreground' and '--detach' exclude each other");
+        (void)daemon_exec(&err);
+        cmd_warn("%s", err.text);
+        return CMD_FAILED;
+    }
+    _cleanup_(home_finish) struct home home = { 0 };
+    struct daemon_found found;
+    if (home_find(&home, &err) < 0 || daemon_start(&found, &err) < 0) {
+        cmd_warn("%s", err.text);
+        return CMD_FAILED;
+    }
+    if (call->json)
+        return print_json(&found, &home);
+    if (found.already)
+        cmd_warn("the daemon runs already (pid %d)", (int)found.pid);
+    else
+        cmd_warn("the daemon runs (pid %d) in '%s'", (int)found.pid, home.data);
+    return CMD_OK;
+}
+
+static const struct cmd_option up_options[] = {
+    { "detach", 'd', NULL, "in the background, as it is without any option" },
+    { "foreground", 'F', NULL, "do not return: for service managers" },
+    { NULL },
+};
+
+const struct cmd cmd_up = {
+    .name = "up",
+    .usage = "up [--detach|--foreground]",
+    .summary = "start the daemon",
+    .text = "Returns when the daemon answers. When one runs already, that is said and all is\n"
+            "well. Commands that hand over work start it by themselves. Its log is\n"
+            "sluice.log in the home.\n",
+    .examples = "sluice up\n"
+                "sluice up --json\n",
+    .options = up_options,
+    .run = cmd_up_run,
+};

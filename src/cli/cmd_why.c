@@ -1,0 +1,133 @@
+/* cmd_why.c: why does it not run? All gates in the order in which they are checked, and what opens the
+ * closed ones. */
+#include <limits.h>
+#include <string.h>
+
+#include "cli/ask.h"
+#include "cli/cmd.h"
+#include "cli/output.h"
+#include "cli/print_task.h"
+#include "os/clock.h"
+#include "os/terminal.h"
+#include "sim/text.h"
+
+#define BEFORE_GATE 4  /* "  x " */
+#define BEHIND_GATE 10 /* "  closed  " */
+
+struct answer {
+    const json_t *why;
+    struct strbuf out;
+    size_t gate_width;
+    time_ms now;
+};
+
+static void put_summary(struct answer *a) {
+    const struct output_style *style = output_style();
+    const char *state = ask_text(a->why, "state", "?");
+    strbuf_puts(&a->out, style->bold);
+    print_line(&a->out, ask_text(a->why, "id", "?"), 0);
+    strbuf_printf(&a->out, "%s  %s%s%s  ", style->reset, print_state_colour(state), state,
+                  style->reset);
+    print_wrapped(&a->out, ask_text(a->why, "summary", ""),
+                  strlen(ask_text(a->why, "id", "?")) + strlen(state) + 4, UINT_MAX);
+    strbuf_putc(&a->out, '\n');
+}
+
+/* "lease:runs     closed  8 of 8 places are taken (opens in 27 s)" */
+static void put_gate(struct answer *a, const json_t *gate) {
+    const struct output_style *style = output_style();
+    bool open = ask_true(gate, "open"), unicode = terminal_is_utf8();
+    const char *mark = open ? (unicode ? "✓" : "+") : (unicode ? "✗" : "x");
+    const char *code = ask_text(gate, "gate", "?"), *first = ask_text(a->why, "first", "");
+    const char *colour = open ? style->dim : strcmp(code, first) == 0 ? style->red : style->yellow;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (!open)
+        strbuf_puts(&text, ask_text(gate, "reason", ""));
+    time_ms opens_at = ask_int(gate, "opens_at", 0);
+    if (!open && opens_at > 0)
+        strbuf_printf(&text, " (opens %s)", print_when(opens_at, a->now).text);
+    size_t length = text_columns(code);
+    strbuf_printf(&a->out, "  %s%s ", colour, mark);
+    print_line(&a->out, code, 0);
+    strbuf_repeat(&a->out, " ", a->gate_width > length ? a->gate_width - length : 0);
+    strbuf_printf(&a->out, "  %s%s", open ? "open" : "closed", style->reset);
+    if (text.length > 0) {
+        strbuf_puts(&a->out, "  ");
+        print_wrapped(&a->out, strbuf_text(&text), BEFORE_GATE + a->gate_width + BEHIND_GATE,
+                      UINT_MAX);
+    }
+    strbuf_putc(&a->out, '\n');
+}
+
+static void put_gates(struct answer *a) {
+    size_t i;
+    json_t *gate;
+    const json_t *gates = json_object_get(a->why, "gates");
+    json_array_foreach(gates, i, gate) {
+        size_t length = text_columns(ask_text(gate, "gate", "?"));
+        a->gate_width = length > a->gate_width ? length : a->gate_width;
+    }
+    if (json_array_size(gates) > 0)
+        strbuf_putc(&a->out, '\n');
+    json_array_foreach(gates, i, gate) {
+        put_gate(a, gate);
+    }
+}
+
+static void put_forecast(struct answer *a) {
+    int64_t position = ask_int(a->why, "queue_position", 0);
+    const json_t *forecast = json_object_get(a->why, "forecast");
+    if (position > 0 || json_is_object(forecast))
+        strbuf_putc(&a->out, '\n');
+    if (position > 0)
+        strbuf_printf(&a->out, "position %lld in the queue\n", (long long)position);
+    if (!json_is_object(forecast))
+        return;
+    time_ms starts_at = ask_int(forecast, "starts_at", 0);
+    int64_t ahead = ask_int(forecast, "ahead", -1);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_puts(&text, ask_text(forecast, "text", "nobody can say"));
+    if (starts_at > 0)
+        strbuf_printf(&text, " (%s", print_when(starts_at, a->now).text);
+    if (starts_at > 0 && ahead >= 0)
+        strbuf_printf(&text, ", %lld ahead of it", (long long)ahead);
+    strbuf_puts(&text, starts_at > 0 ? ")" : "");
+    strbuf_puts(&a->out, "forecast: ");
+    print_wrapped(&a->out, strbuf_text(&text), strlen("forecast: "), UINT_MAX);
+    strbuf_putc(&a->out, '\n');
+}
+
+static int cmd_why_run(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    int code = ask_name(call, call->args[0]);
+    if (code == CMD_OK)
+        code = ask_open(&ask, ASK_RUNNING);
+    ask_path(&path, "/v1/tasks/", call->args[0], "/why");
+    if (code == CMD_OK)
+        code = ask_get(&ask, strbuf_text(&path));
+    if (code != CMD_OK)
+        return code;
+    if (call->json)
+        return ask_print(&ask);
+    struct answer a = { .why = ask.answer, .now = clock_read() };
+    put_summary(&a);
+    put_gates(&a);
+    put_forecast(&a);
+    output_rest(&a.out);
+    strbuf_finish(&a.out);
+    return CMD_OK;
+}
+
+const struct cmd cmd_why = {
+    .name = "why",
+    .usage = "why ID",
+    .summary = "tell why a task does not run, and what would let it",
+    .text = "Lists every gate in the order in which they are checked; the first closed one\n"
+            "is the reason that lists show. A gate that opens by itself says when.\n",
+    .examples = "sluice why web-18\n"
+                "sluice why web-18 --json | jq -r .first\n",
+    .min_args = 1,
+    .max_args = 1,
+    .run = cmd_why_run,
+};

@@ -1,0 +1,311 @@
+/* daemon.c: finds the daemon, or starts it and waits until it answers.
+ *
+ * A started daemon reports through a pipe: one line, "ready" or why not; its end without a line
+ * means that it died. So nothing here guesses how long a start takes. Only when it says that another one
+ * has the home (which is starting or stopping just now) there is nothing to wait on but to look
+ * again. Nobody but a daemon touches the home's lock: even a moment's hold could make one that starts
+ * in that moment believe that another lives. */
+#include "cli/daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "os/clock.h"
+#include "os/home.h"
+
+#define START_DEADLINE SECONDS(60) /* a store of a million tasks is checked before it is served */
+#define ANSWER_TIMEOUT SECONDS(10)
+#define LOOK_AGAIN     20 /* ms */
+#define READY_FD       3
+#define EXIT_BUSY      4 /* of sluiced: another one has this home */
+
+extern char **environ;
+
+/* --- programs -------------------------------------------------------------------------------- */
+
+static bool is_program(const struct strbuf *path) {
+    struct stat st;
+    return stat(strbuf_text(path), &st) == 0 && S_ISREG(st.st_mode)
+           && access(strbuf_text(path), X_OK) == 0;
+}
+
+static void set_path(struct strbuf *out, const char *folder, size_t length, const char *name) {
+    strbuf_clear(out);
+    strbuf_add(out, folder, length);
+    strbuf_printf(out, "%s%s", length > 0 ? "/" : "./", name);
+}
+
+int daemon_find_program(const char *name, struct strbuf *out, struct error *err) {
+    char own[4096];
+    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+    own[length > 0 ? length : 0] = '\0';
+    const char *slash = strrchr(own, '/');
+    if (slash) {
+        set_path(out, own, (size_t)(slash - own), name);
+        if (is_program(out))
+            return 0;
+    }
+    const char *folders = getenv("PATH");
+    while (folders && *folders) {
+        size_t size = strcspn(folders, ":");
+        set_path(out, folders, size, name);
+        if (is_program(out))
+            return 0;
+        folders += size + (folders[size] == ':');
+    }
+    strbuf_clear(out);
+    return error_set(err, -ENOENT, "there is no program '%s' beside '%s' or in PATH; install it",
+                     name, *own ? own : "sluice");
+}
+
+/* --- is one there? --------------------------------------------------------------------------- */
+
+/* Does it answer? 1, with its pid; 0: nobody is there, or it is going. */
+static int ask_health(const struct home *home, pid_t *ret_pid, struct error *err) {
+    const struct client_options options = { .timeout = ANSWER_TIMEOUT };
+    _cleanup_(client_closep) struct client *client = NULL;
+    int r = client_open(home->socket, &options, &client, err);
+    if (r < 0)
+        return client_is_absent(r) ? 0 : r;
+    _cleanup_(client_answer_freep) json_t *answer = NULL;
+    int status = client_call(client, "GET", "/healthz", NULL, &answer, err);
+    if (client_is_absent(status) || status == -ECONNRESET || err->code == -ESHUTDOWN)
+        return 0;
+    if (status != 200)
+        return status < 0 ? status : -EIO;
+    *ret_pid = (pid_t)json_integer_value(json_object_get(answer, "pid"));
+    return 1;
+}
+
+/* --- starting -------------------------------------------------------------------------------- */
+
+struct start {
+    const struct home *home;
+    time_ms deadline; /* in the steady clock */
+    pid_t child;
+    int ready_fd; /* our end of the pipe; -1: none */
+    struct strbuf said;
+};
+
+static void start_finish(struct start *s) {
+    if (s->ready_fd >= 0)
+        close(s->ready_fd);
+    strbuf_finish(&s->said);
+}
+
+static int spawn(const char *program, const char *log, int ready_fd, pid_t *ret_child) {
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    (void)posix_spawn_file_actions_init(&files);
+    (void)posix_spawnattr_init(&how);
+    int r = posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF
+                                               | POSIX_SPAWN_SETSIGMASK);
+    (void)posix_spawnattr_setsigmask(&how, &none);
+    (void)posix_spawnattr_setsigdefault(&how, &all);
+    if (r == 0)
+        r = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (r == 0)
+        r = posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log,
+                                             O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (r == 0)
+        r = posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+    if (r == 0)
+        r = posix_spawn_file_actions_adddup2(&files, ready_fd, READY_FD);
+    /* Whatever the caller has open (a pipe of a script, a lock) must not live as long as the daemon. */
+    if (r == 0)
+        r = posix_spawn_file_actions_addclosefrom_np(&files, READY_FD + 1);
+    if (r == 0)
+        r = posix_spawn_file_actions_addchdir_np(&files, "/");
+    char name[] = "sluiced", option[] = "--ready-fd", number[] = "3";
+    char *argv[] = { name, option, number, NULL };
+    if (r == 0)
+        r = posix_spawn(ret_child, program, &files, &how, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&files);
+    (void)posix_spawnattr_destroy(&how);
+    return -r;
+}
+
+/* The daemon runs in another folder than we do: what it takes from the environment must not depend
+ * on it. */
+static void fix_environment(const struct home *home) {
+    const char *own = getenv("SLUICE_HOME");
+    if (own && *own)
+        (void)setenv("SLUICE_HOME", home->data, 1);
+}
+
+static int start_begin(struct start *s, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT;
+    int r = daemon_find_program("sluiced", &program, err);
+    if (r >= 0)
+        r = home_make(s->home, err);
+    if (r < 0)
+        return r;
+    fix_environment(s->home);
+    int pipes[2];
+    if (pipe2(pipes, O_CLOEXEC) < 0)
+        return error_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+    /* The child's end must not stand where another one is put. */
+    int child_end = fcntl(pipes[1], F_DUPFD_CLOEXEC, READY_FD + 1);
+    close(pipes[1]);
+    r = child_end < 0 ? -errno : spawn(program.text, s->home->log, child_end, &s->child);
+    if (child_end >= 0)
+        close(child_end);
+    if (r < 0) {
+        close(pipes[0]);
+        return error_set(err, r, "cannot start '%s': %s", program.text, strerror(-r));
+    }
+    s->ready_fd = pipes[0];
+    return 0;
+}
+
+/* It did not come up. -EBUSY: because another one has the home. */
+static int give_up(struct start *s, const char *why, struct error *err) {
+    int status = 0;
+    while (waitpid(s->child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_BUSY)
+        return error_set(err, -EBUSY, "the daemon did not start: %s", why);
+    if (*why)
+        return error_set(err, -EIO, "the daemon did not start: %s", why);
+    if (WIFSIGNALED(status))
+        return error_set(err, -EIO,
+                         "the daemon was killed by signal %d as it started; its log is '%s'",
+                         WTERMSIG(status), s->home->log);
+    return error_set(err, -EIO, "the daemon ended as it started (exit code %d); its log is '%s'",
+                     WEXITSTATUS(status), s->home->log);
+}
+
+/* Reads the one line. 0: ready. */
+static int start_wait(struct start *s, struct error *err) {
+    while (!strchr(strbuf_text(&s->said), '\n')) {
+        time_ms left = s->deadline - clock_read_steady();
+        struct pollfd pipe_end = { .fd = s->ready_fd, .events = POLLIN };
+        int r = poll(&pipe_end, 1, (int)(left > 0 ? left : 0));
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r <= 0)
+            return error_set(err, -ETIMEDOUT,
+                             "the daemon was not ready after %d s; its log is '%s'",
+                             (int)(START_DEADLINE / 1000), s->home->log);
+        char chunk[512];
+        ssize_t got = read(s->ready_fd, chunk, sizeof(chunk));
+        if (got > 0)
+            strbuf_add(&s->said, chunk, (size_t)got);
+        else if (got == 0 || errno != EINTR)
+            break;
+    }
+    char line[ERROR_TEXT_MAX];
+    (void)snprintf(line, sizeof(line), "%.*s", (int)strcspn(strbuf_text(&s->said), "\n"),
+                   strbuf_text(&s->said));
+    return strcmp(line, "ready") == 0 ? 0 : give_up(s, line, err);
+}
+
+static int try_to_start(struct start *s, struct error *err) {
+    int r = start_begin(s, err);
+    if (r >= 0)
+        r = start_wait(s, err);
+    start_finish(s);
+    s->said = (struct strbuf)STRBUF_INIT;
+    s->ready_fd = -1;
+    return r;
+}
+
+/* Is there one now? 1: yes. 0: no, and it is worth to look again. */
+static int look_or_start(struct start *s, struct daemon_found *ret_found, struct error *err) {
+    int r = ask_health(s->home, &ret_found->pid, err);
+    if (r != 0)
+        return r;
+    r = try_to_start(s, err);
+    if (r < 0)
+        return r == -EBUSY ? 0 : r; /* another one is faster, or has not gone yet */
+    ret_found->already = false;
+    r = ask_health(s->home, &ret_found->pid, err);
+    return r != 0 ? r
+                  : error_set(err, -EIO, "the daemon was ready and is gone again; its log is '%s'",
+                              s->home->log);
+}
+
+static int start_in(const struct home *home, struct daemon_found *ret_found, struct error *err) {
+    struct start s = {
+        .home = home,
+        .deadline = clock_read_steady() + START_DEADLINE,
+        .ready_fd = -1,
+    };
+    struct daemon_found found = { .already = true };
+    for (int pause = LOOK_AGAIN;; pause += LOOK_AGAIN) {
+        int r = look_or_start(&s, &found, err);
+        if (r < 0)
+            return r;
+        if (r > 0)
+            break;
+        if (clock_read_steady() > s.deadline)
+            return error_set(err, -ETIMEDOUT,
+                             "another daemon has '%s' and does not answer; its log is "
+                             "'%s'",
+                             home->data, home->log);
+        (void)poll(NULL, 0, pause);
+    }
+    *ret_found = found;
+    return 0;
+}
+
+int daemon_start(struct daemon_found *ret_found, struct error *err) {
+    _cleanup_(home_finish) struct home home = { 0 };
+    int r = home_find(&home, err);
+    return r < 0 ? r : start_in(&home, ret_found, err);
+}
+
+int daemon_exec(struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT;
+    int r = daemon_find_program("sluiced", &program, err);
+    if (r < 0)
+        return r;
+    (void)execl(program.text, "sluiced", "--foreground", (char *)NULL);
+    return error_set(err, -errno, "cannot start '%s': %s", program.text, strerror(errno));
+}
+
+/* --- connecting ------------------------------------------------------------------------------ */
+
+static int start_aloud(void *ctx, struct error *err) {
+    struct daemon_found found = { 0 };
+    int r = start_in(ctx, &found, err);
+    if (r >= 0 && !found.already)
+        cmd_warn("started the daemon (pid %d)", (int)found.pid);
+    return r;
+}
+
+/* The client may start one long after this call: where it is must not change until then. */
+static int find_home(struct home **ret_home, struct error *err) {
+    static struct home home;
+    if (!home.data) {
+        int r = home_find(&home, err);
+        if (r < 0)
+            return r;
+    }
+    *ret_home = &home;
+    return 0;
+}
+
+int daemon_connect(bool may_start, struct client **ret_client, struct error *err) {
+    struct home *home;
+    int r = find_home(&home, err);
+    if (r < 0)
+        return r;
+    const struct client_options options = { .start = start_aloud, .ctx = home };
+    r = client_open(home->socket, may_start ? &options : NULL, ret_client, err);
+    if (client_is_absent(r) && !may_start)
+        return error_set(err, r, "no daemon runs; 'sluice up' starts it");
+    return r;
+}

@@ -1,0 +1,33 @@
+/* daemon.h: the way from a command to the daemon of this user's home.
+ *
+ * The command line starts the daemon when none runs, like tmux does, and says so once on stderr. Two
+ * commands that do it at the same moment get the same daemon: the home's lock decides which of the
+ * two stays, and the other command waits for it. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "cli/client.h"
+
+/* Opens a connection to the daemon. With `may_start` one is started when none runs; else the result is
+ * one of those that client_is_absent knows, and the sentence says how to start it. */
+int daemon_connect(bool may_start, struct client **ret_client, struct error *err);
+
+/* A daemon that answered. */
+struct daemon_found {
+    pid_t pid;
+    bool already; /* it was not started by this call */
+};
+
+/* Starts one in the background, saying nothing, and waits until it answers. When one runs already it is
+ * that one, even if it came up only just now. */
+int daemon_start(struct daemon_found *ret_found, struct error *err);
+
+/* Becomes `sluiced --foreground`. Returns only if it cannot. */
+int daemon_exec(struct error *err);
+
+/* A program of ours: beside the own executable, else in the folders of PATH. -ENOENT with a sentence. */
+int daemon_find_program(const char *name, struct strbuf *out, struct error *err);

@@ -1,0 +1,189 @@
+/* follow.c: see follow.h.
+ *
+ * One loop over all connections. The daemon breaks its streams when it stops and ends them properly
+ * when the run has ended, so the two can be told apart. */
+#include "cli/follow.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "cli/cmd.h"
+#include "cli/daemon.h"
+#include "os/clock.h"
+
+#define LOOK_AGAIN  200        /* ms */
+#define START_AFTER SECONDS(1) /* somebody else may be about to start a died daemon */
+
+void follow_init(struct follow *f, const char *task) {
+    *f = (struct follow){ .task = task, .signal_fd = -1 };
+}
+
+static void close_events(struct follow *f) {
+    if (f->events)
+        client_end(f->events);
+    f->events = client_close(f->events);
+}
+
+void follow_finish(struct follow *f) {
+    close_events(f);
+    for (size_t i = 0; i < f->log_count; i++)
+        log_stream_finish(&f->logs[i]);
+}
+
+static int event_came(void *ctx, const struct client_event *event) {
+    struct follow *f = ctx;
+    (void)event; /* whatever it is: the task's own state is asked for */
+    f->news = true;
+    return 0;
+}
+
+int follow_connect(struct follow *f, struct error *err) {
+    close_events(f);
+    int r = daemon_connect(false, &f->events, err);
+    if (r < 0) {
+        f->events = NULL;
+        return r;
+    }
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_puts(&path, "/v1/events");
+    client_query(&path, "task", f->task);
+    int status =
+        client_begin_events(f->events, strbuf_text(&path), CLIENT_EVENTS_NEW, event_came, f, err);
+    if (status == 200)
+        return 0;
+    close_events(f);
+    return status < 0 ? status : err->code < 0 ? err->code : -EIO;
+}
+
+/* --- logs ------------------------------------------------------------------------------------ */
+
+/* All of them, where they stand. One that does not exist is over. */
+static int open_logs(struct follow *f, struct error *err) {
+    f->logs_open = true;
+    for (size_t i = 0; i < f->log_count; i++) {
+        int r = log_stream_begin(&f->logs[i], err);
+        if (r < 0 && r != -ENODATA)
+            return r;
+    }
+    return 0;
+}
+
+int follow_attempt(struct follow *f, uint32_t attempt, struct error *err) {
+    for (size_t i = 0; i < f->log_count; i++) {
+        struct log_stream *log = &f->logs[i];
+        log->task = f->task;
+        log->attempt = attempt;
+        log->follow = true;
+        log->offset = 0;
+    }
+    f->attempt = attempt;
+    int r = open_logs(f, err);
+    if (!client_is_absent(r) && r != -ECONNRESET)
+        return r;
+    close_events(f); /* it is going: follow_wait connects anew */
+    return 0;
+}
+
+bool follow_has_logs(const struct follow *f) {
+    return f->logs_open;
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+/* Takes what is there. <0: a connection broke. */
+static int pump_all(struct follow *f, struct error *err) {
+    int r = f->events ? client_pump(f->events, err) : -ECONNRESET;
+    if (r <= 0)
+        return r < 0 ? r : -ECONNRESET; /* news have no end */
+    for (size_t i = 0; i < f->log_count; i++)
+        if (log_stream_is_open(&f->logs[i])) {
+            r = log_stream_pump(&f->logs[i], err);
+            if (r < 0)
+                return r;
+        }
+    return 0;
+}
+
+static bool logs_are_over(const struct follow *f) {
+    for (size_t i = 0; i < f->log_count; i++)
+        if (log_stream_is_open(&f->logs[i]))
+            return false;
+    return f->logs_open;
+}
+
+/* A signal, or `timeout` ms. True: a signal. */
+static bool wait_signal(const struct follow *f, int timeout) {
+    struct pollfd fd = { .fd = f->signal_fd, .events = POLLIN };
+    return poll(&fd, 1, timeout) > 0 && fd.revents;
+}
+
+/* Until a daemon answers. 1: a signal came first. */
+static int reconnect(struct follow *f, struct error *err) {
+    time_ms since = clock_read_steady();
+    bool said = false;
+    close_events(f);
+    for (;;) {
+        int r = follow_connect(f, err);
+        if (r >= 0 && f->logs_open)
+            r = open_logs(f, err);
+        if (r >= 0) {
+            f->news = true;
+            return 0;
+        }
+        if (!client_is_absent(r) && r != -ECONNRESET && r != -ESHUTDOWN)
+            return r;
+        time_ms passed = clock_read_steady() - since;
+        /* The socket of a daemon that was stopped is gone; that of one that died is there. */
+        if (r == -ECONNREFUSED && passed >= START_AFTER) {
+            struct daemon_found found;
+            r = daemon_start(&found, err);
+            if (r < 0)
+                return r;
+            if (!found.already)
+                cmd_warn("started the daemon (pid %d)", (int)found.pid);
+            continue;
+        }
+        if (!said && passed >= START_AFTER) {
+            cmd_warn("the daemon has gone; waiting for it ('sluice up' starts it, %s goes on)",
+                     f->task);
+            said = true;
+        }
+        if (wait_signal(f, LOOK_AGAIN))
+            return 1;
+    }
+}
+
+static void poll_all(const struct follow *f) {
+    struct pollfd fds[FOLLOW_LOGS_MAX + 2] = {
+        { .fd = client_fd(f->events), .events = POLLIN },
+        { .fd = f->signal_fd, .events = POLLIN },
+    };
+    for (size_t i = 0; i < f->log_count; i++)
+        fds[2 + i] = (struct pollfd){ .fd = log_stream_fd(&f->logs[i]), .events = POLLIN };
+    (void)poll(fds, 2 + f->log_count, -1);
+}
+
+int follow_wait(struct follow *f, struct error *err) {
+    for (;;) {
+        int seen = 0;
+        int r = pump_all(f, err);
+        if (r < 0 && r != -EINTR) {
+            r = reconnect(f, err);
+            if (r < 0)
+                return r;
+        }
+        if (wait_signal(f, 0))
+            seen |= FOLLOW_SIGNAL;
+        if (f->events && logs_are_over(f)) {
+            f->logs_open = false;
+            seen |= FOLLOW_ENDED;
+        }
+        if (f->news)
+            seen |= FOLLOW_NEWS;
+        f->news = false;
+        if (seen)
+            return seen;
+        poll_all(f);
+    }
+}

@@ -1,0 +1,252 @@
+/* print_task.c: see print_task.h. */
+#include "cli/print_task.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/ask.h"
+#include "cli/sanitize.h"
+#include "os/terminal.h"
+#include "sim/text.h"
+
+/* --- short texts ----------------------------------------------------------------------------- */
+
+struct print_text print_span(time_ms span) {
+    struct output_span compact = output_span(span < 0 ? 0 : span);
+    size_t length = strlen(compact.text);
+    struct print_text ret;
+    (void)snprintf(ret.text, sizeof(ret.text), "%.*s %c", (int)(length - 1), compact.text,
+                   compact.text[length - 1]);
+    return ret;
+}
+
+struct print_text print_when(time_ms at, time_ms now) {
+    struct print_text ret = { "-" };
+    if (at <= 0)
+        return ret;
+    /* What comes is rounded up: "in 0 s" would be said of a moment that has not come. */
+    struct print_text span = print_span(at > now ? at - now + 999 : now - at);
+    if (at > now)
+        (void)snprintf(ret.text, sizeof(ret.text), "in %.50s", span.text);
+    else if (now - at < SECONDS(1))
+        (void)snprintf(ret.text, sizeof(ret.text), "now");
+    else
+        (void)snprintf(ret.text, sizeof(ret.text), "%.50s ago", span.text);
+    return ret;
+}
+
+struct print_text print_count(int64_t count) {
+    struct print_text ret = { "-" };
+    if (count < 0)
+        return ret;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    text_count(&text, count);
+    (void)snprintf(ret.text, sizeof(ret.text), "%s", strbuf_text(&text));
+    return ret;
+}
+
+struct print_text print_short(int64_t count) {
+    static const char units[] = " kMGT";
+    struct print_text ret = { "-" };
+    size_t unit = 0;
+    int64_t tenths = 0;
+    if (count < 0)
+        return ret;
+    for (; count >= 1000 && unit + 2 < sizeof(units); unit++) {
+        tenths = count % 1000 / 100;
+        count /= 1000;
+    }
+    if (unit == 0)
+        (void)snprintf(ret.text, sizeof(ret.text), "%" PRId64, count);
+    else if (count >= 100)
+        (void)snprintf(ret.text, sizeof(ret.text), "%" PRId64 "%c", count, units[unit]);
+    else
+        (void)snprintf(ret.text, sizeof(ret.text), "%" PRId64 ".%d%c", count, (int)tenths,
+                       units[unit]);
+    return ret;
+}
+
+struct print_text print_state(const json_t *task) {
+    const char *more = ask_text(task, "hold", NULL);
+    if (!more)
+        more = ask_text(json_object_get(task, "run"), "phase", NULL);
+    if (more && (strcmp(more, "working") == 0 || strcmp(more, ask_text(task, "state", "?")) == 0))
+        more = NULL;
+    struct print_text ret;
+    (void)snprintf(ret.text, sizeof(ret.text), "%.20s%s%.20s", ask_text(task, "state", "?"),
+                   more ? ":" : "", more ? more : "");
+    return ret;
+}
+
+const char *print_state_colour(const char *state) {
+    const struct output_style *style = output_style();
+    const struct {
+        const char *state, *colour;
+    } colours[] = {
+        { "starting", style->green }, { "running", style->green },   { "ready", style->cyan },
+        { "held", style->yellow },    { "failed", style->red },      { "draft", style->dim },
+        { "canceled", style->dim },   { "invalidated", style->dim },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(colours); i++)
+        if (strcmp(colours[i].state, state) == 0)
+            return colours[i].colour;
+    return "";
+}
+
+/* --- lines ----------------------------------------------------------------------------------- */
+
+void print_line(struct strbuf *out, const char *text, size_t columns) {
+    _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
+    sanitize_line(text, &safe);
+    if (columns == 0)
+        strbuf_puts(out, strbuf_text(&safe));
+    else
+        (void)text_name(out, strbuf_text(&safe), columns, terminal_is_utf8());
+}
+
+/* How many bytes of `text` go on a line of `columns`: up to a blank, else what fits. */
+static size_t line_length(const char *text, size_t columns) {
+    size_t fits = 0, last_blank = 0;
+    for (size_t i = 0; text[i];) {
+        size_t next = i + 1;
+        while (((unsigned char)text[next] & 0xc0) == 0x80)
+            next++;
+        _cleanup_(freep) char *part = xstrndup(text, next);
+        if (text_columns(part) > columns)
+            return last_blank > 0 ? last_blank : fits > 0 ? fits : next;
+        if (text[i] == ' ' && i > 0)
+            last_blank = i;
+        fits = i = next;
+    }
+    return fits;
+}
+
+void print_wrapped(struct strbuf *out, const char *text, size_t at, unsigned lines) {
+    size_t width = print_width();
+    _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
+    sanitize_line(text, &safe);
+    const char *rest = strbuf_text(&safe);
+    if (width == 0 || width < at + 20) {
+        strbuf_puts(out, rest);
+        return;
+    }
+    for (; lines > 1 && text_columns(rest) > width - at; lines--) {
+        size_t length = line_length(rest, width - at);
+        strbuf_add(out, rest, length);
+        strbuf_putc(out, '\n');
+        strbuf_repeat(out, " ", at);
+        rest += length + (rest[length] == ' ');
+    }
+    print_line(out, rest, width - at);
+}
+
+void print_value(struct strbuf *out, const json_t *value) {
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    strbuf_puts(out, text ? text : "null");
+    free(text);
+}
+
+size_t print_width(void) {
+    if (terminal_is(stdout))
+        return terminal_width(stdout);
+    return getenv("COLUMNS") ? terminal_width(stdout) : 0;
+}
+
+const char *print_title(const json_t *task) {
+    const json_t *spec = json_object_get(task, "spec");
+    static const char *const members[] = { "title", "prompt" };
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        const char *text = ask_text(task, members[i], NULL);
+        if (!text || !*text)
+            text = ask_text(spec, members[i], NULL);
+        if (text && *text)
+            return text;
+    }
+    return json_string_value(json_array_get(json_object_get(spec, "argv"), 0));
+}
+
+/* --- a table of tasks ------------------------------------------------------------------------ */
+
+static void add_cell(struct print_tasks *list, const char *text) {
+    struct strbuf cell = STRBUF_INIT;
+    if (text)
+        print_line(&cell, text, 0);
+    if (cell.length == 0)
+        strbuf_putc(&cell, '-');
+    list->cells = xgrow(list->cells, &list->capacity, list->count + 1, sizeof(*list->cells));
+    list->cells[list->count++] = strbuf_take(&cell);
+}
+
+static void name_columns(struct print_tasks *list) {
+    static const char *const titles[PRINT_TASKS_COLUMNS] = {
+        "ID", "STATE", "PROJECT", "AGENT", "AGE", "GATE", "TITLE",
+    };
+    for (size_t i = 0; i < PRINT_TASKS_COLUMNS; i++)
+        list->columns[i].title = titles[i];
+    list->columns[4].right = true;
+}
+
+void print_tasks_add(struct print_tasks *list, const json_t *task, time_ms now) {
+    if (!list->columns[0].title)
+        name_columns(list);
+    time_ms since = ask_int(task, "changed_at", ask_int(task, "created_at", 0));
+    add_cell(list, ask_text(task, "id", NULL));
+    add_cell(list, print_state(task).text);
+    add_cell(list, ask_text(task, "project", NULL));
+    add_cell(list, ask_text(task, "agent", NULL));
+    add_cell(list, since > 0 ? print_span(now - since).text : NULL);
+    add_cell(list, ask_text(task, "gate", NULL));
+    add_cell(list, print_title(task));
+}
+
+/* What the last column may have. */
+static size_t room_for_title(const struct print_tasks *list) {
+    size_t width = print_width(), used = 2;
+    if (width == 0)
+        return 0;
+    for (size_t i = 0; i + 1 < PRINT_TASKS_COLUMNS; i++) {
+        size_t title = strlen(list->columns[i].title);
+        used += (list->columns[i].width > title ? list->columns[i].width : title) + 2;
+    }
+    return width > used + 12 ? width - used : 12;
+}
+
+static void print_row(const struct print_tasks *list, size_t at, size_t room, struct strbuf *out) {
+    const char *cells[PRINT_TASKS_COLUMNS];
+    const char *colours[PRINT_TASKS_COLUMNS] = { NULL };
+    for (size_t i = 0; i < PRINT_TASKS_COLUMNS; i++)
+        cells[i] = list->cells[at + i];
+    _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
+    print_line(&title, cells[PRINT_TASKS_COLUMNS - 1], room);
+    cells[PRINT_TASKS_COLUMNS - 1] = strbuf_text(&title);
+    char state[32];
+    (void)snprintf(state, sizeof(state), "%.*s", (int)strcspn(cells[1], ":"), cells[1]);
+    colours[1] = print_state_colour(state);
+    output_row_in(list->columns, PRINT_TASKS_COLUMNS, cells, colours, out);
+}
+
+void print_tasks_flush(struct print_tasks *list, struct strbuf *out) {
+    for (size_t at = 0; at < list->count; at += PRINT_TASKS_COLUMNS)
+        output_measure(list->columns, PRINT_TASKS_COLUMNS, (const char *const *)&list->cells[at]);
+    if (list->count > 0 && !list->headed)
+        output_head(list->columns, PRINT_TASKS_COLUMNS, out);
+    list->headed |= list->count > 0;
+    size_t room = room_for_title(list);
+    for (size_t at = 0; at < list->count; at += PRINT_TASKS_COLUMNS) {
+        print_row(list, at, room, out);
+        output_some(out);
+    }
+    for (size_t i = 0; i < list->count; i++)
+        free(list->cells[i]);
+    list->count = 0;
+}
+
+void print_tasks_finish(struct print_tasks *list) {
+    for (size_t i = 0; i < list->count; i++)
+        free(list->cells[i]);
+    free(list->cells);
+    *list = (struct print_tasks){ 0 };
+}

@@ -1,0 +1,15 @@
+/* program.h: runs another program of ours and waits for it. */
+#pragma once
+
+#include "base/error.h"
+#include "base/strbuf.h"
+
+#define PROGRAM_OUTPUT_MAX (1u << 20)
+
+/* Whose output goes to the buffer instead of where ours goes. */
+enum program_take { PROGRAM_TAKE_NOTHING, PROGRAM_TAKE_OUTPUT, PROGRAM_TAKE_BOTH };
+
+/* argv[0] is its name, NULL ends it. At most PROGRAM_OUTPUT_MAX bytes are taken, the rest is
+ * dropped. *ret_status: its exit code, or 128 + the signal. */
+int program_run(const char *path, const char *const *argv, enum program_take take,
+                struct strbuf *out, int *ret_status, struct error *err);

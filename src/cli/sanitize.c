@@ -1,0 +1,187 @@
+/* sanitize.c: a small terminal that obeys nothing.
+ *
+ * First bytes become characters (UTF-8, strictly: no long forms, no surrogates), then characters
+ * drive the states that a terminal would have, so that what belongs to a sequence goes with it.
+ * A byte that cannot belong to a character is a U+FFFD, except 0x80 … 0x9f: a terminal that is not
+ * set to UTF-8 takes these for C1 controls, so they are treated as such. */
+#include "cli/sanitize.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define ESC         0x1b
+#define REPLACEMENT "\xef\xbf\xbd"
+
+static bool is_bidi(uint32_t c) {
+    return c == 0x061c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e)
+           || (c >= 0x2066 && c <= 0x2069);
+}
+
+/* What follows ESC and this letter, or the C1 control that stands for both. */
+static enum sanitizer_state after_introducer(uint32_t letter) {
+    switch (letter) {
+    case '[':
+        return SANITIZER_CSI;
+    case ']':
+    case 'P':
+    case 'X':
+    case '^':
+    case '_':
+        return SANITIZER_STRING;
+    default:
+        return SANITIZER_TEXT;
+    }
+}
+
+/* A control character ends or begins sequences whatever the state; true: it was one. */
+static bool take_control(struct sanitizer *s, uint32_t c, struct strbuf *out) {
+    if (c == '\n') {
+        strbuf_putc(out, '\n');
+        s->state = SANITIZER_TEXT;
+    } else if (c == ESC) {
+        s->state = SANITIZER_ESCAPE;
+    } else if (c >= 0x80 && c <= 0x9f) {
+        s->state = after_introducer(c - 0x40);
+    } else if (c == '\t' && s->state == SANITIZER_TEXT) {
+        strbuf_putc(out, '\t');
+    } else if (c < 0x20 || c == 0x7f) {
+        /* CAN, SUB and BEL end what was begun; the others stand between and change nothing */
+        if (c == 0x18 || c == 0x1a || (c == 0x07 && s->state == SANITIZER_STRING))
+            s->state = SANITIZER_TEXT;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* One character; `bytes` are its own. */
+static void take_character(struct sanitizer *s, uint32_t c, const char *bytes, size_t size,
+                           struct strbuf *out) {
+    if (take_control(s, c, out))
+        return;
+    if (c >= 0x80 && s->state != SANITIZER_STRING)
+        s->state = SANITIZER_TEXT; /* no sequence has such a character in it */
+    switch (s->state) {
+    case SANITIZER_TEXT:
+        if (!is_bidi(c))
+            strbuf_add(out, bytes, size);
+        break;
+    case SANITIZER_ESCAPE:
+        s->state = c < 0x30 ? SANITIZER_INTERMEDIATE : after_introducer(c);
+        break;
+    case SANITIZER_INTERMEDIATE:
+        if (c >= 0x30)
+            s->state = SANITIZER_TEXT;
+        break;
+    case SANITIZER_CSI:
+        if (c >= 0x40)
+            s->state = SANITIZER_TEXT;
+        break;
+    case SANITIZER_STRING:
+        break;
+    }
+}
+
+/* The bytes gathered so far can become no character. */
+static void drop_pending(struct sanitizer *s, struct strbuf *out) {
+    if (s->pending_count > 0)
+        take_character(s, 0xfffd, REPLACEMENT, strlen(REPLACEMENT), out);
+    s->pending_count = 0;
+}
+
+/* How many bytes a character has that begins so; 0: none does. */
+static unsigned length_of(unsigned char lead) {
+    if (lead >= 0xc2 && lead <= 0xdf)
+        return 2;
+    if (lead >= 0xe0 && lead <= 0xef)
+        return 3;
+    if (lead >= 0xf0 && lead <= 0xf4)
+        return 4;
+    return 0;
+}
+
+/* May `byte` be the second one behind `lead`? Shuts out long forms, surrogates, and what is above
+ * U+10FFFF. */
+static bool may_follow(unsigned char lead, unsigned char byte) {
+    if (byte < 0x80 || byte > 0xbf)
+        return false;
+    switch (lead) {
+    case 0xe0:
+        return byte >= 0xa0;
+    case 0xed:
+        return byte < 0xa0;
+    case 0xf0:
+        return byte >= 0x90;
+    case 0xf4:
+        return byte < 0x90;
+    default:
+        return true;
+    }
+}
+
+static void take_first(struct sanitizer *s, unsigned char byte, struct strbuf *out) {
+    char text = (char)byte;
+    if (length_of(byte) > 0) {
+        s->wanted = length_of(byte);
+        s->pending[0] = byte;
+        s->pending_count = 1;
+    } else if (byte <= 0x9f) { /* from 0x80 on a control, which never comes through */
+        take_character(s, byte, &text, 1, out);
+    } else {
+        take_character(s, 0xfffd, REPLACEMENT, strlen(REPLACEMENT), out);
+    }
+}
+
+static uint32_t decode(const unsigned char *bytes, unsigned count) {
+    uint32_t c = bytes[0] & (0x7fu >> count);
+    for (unsigned i = 1; i < count; i++)
+        c = c << 6 | (bytes[i] & 0x3f);
+    return c;
+}
+
+static void take_byte(struct sanitizer *s, unsigned char byte, struct strbuf *out) {
+    if (s->pending_count > 0) {
+        bool fits = s->pending_count == 1 ? may_follow(s->pending[0], byte) : (byte & 0xc0) == 0x80;
+        if (fits) {
+            s->pending[s->pending_count++] = byte;
+            if (s->pending_count < s->wanted)
+                return;
+            s->pending_count = 0;
+            take_character(s, decode(s->pending, s->wanted), (const char *)s->pending, s->wanted,
+                           out);
+            return;
+        }
+        drop_pending(s, out);
+    }
+    take_first(s, byte, out);
+}
+
+void sanitizer_feed(struct sanitizer *s, const char *bytes, size_t size, struct strbuf *out) {
+    size_t i = 0;
+    while (i < size) {
+        /* Nearly everything is plain letters: these in one piece. */
+        size_t begin = i;
+        if (s->state == SANITIZER_TEXT && s->pending_count == 0)
+            while (i < size && bytes[i] >= 0x20 && bytes[i] < 0x7f)
+                i++;
+        if (i > begin)
+            strbuf_add(out, bytes + begin, i - begin);
+        else
+            take_byte(s, (unsigned char)bytes[i++], out);
+    }
+}
+
+void sanitizer_finish(struct sanitizer *s, struct strbuf *out) {
+    drop_pending(s, out);
+    s->state = SANITIZER_TEXT;
+}
+
+void sanitize_line(const char *text, struct strbuf *out) {
+    struct sanitizer s = SANITIZER_INIT;
+    size_t begin = out->length;
+    sanitizer_feed(&s, text, strlen(text), out);
+    sanitizer_finish(&s, out);
+    for (size_t i = begin; i < out->length; i++)
+        if (out->text[i] == '\n' || out->text[i] == '\t')
+            out->text[i] = ' ';
+}

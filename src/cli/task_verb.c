@@ -1,0 +1,216 @@
+/* task_verb.c: ids in, one line per task out.
+ *
+ * With --all the tasks are first listed and then named in pieces. Between the two some may have
+ * changed, and a piece with one such task is refused as a whole; so a refused piece is cut in two
+ * until the task stands alone, which is then left out. Nobody asked for it by name. */
+#include "cli/task_verb.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "cli/ask.h"
+#include "cli/output.h"
+
+#define PIECE     500     /* tasks in one question */
+#define LIST_MOST 2000000 /* more than a queue can hold */
+
+struct work {
+    const struct task_verb *verb;
+    struct ask ask;
+    json_t *extra; /* members of every question besides "tasks" */
+    json_t *ids;
+    json_t *done; /* items of the answers */
+};
+
+static void work_finish(struct work *w) {
+    ask_finish(&w->ask);
+    json_decref(w->extra);
+    json_decref(w->ids);
+    json_decref(w->done);
+}
+
+/* Tasks number `from` to before `to`. 0, or the errno of the refusal. */
+static int send_piece(struct work *w, size_t from, size_t to) {
+    json_t *tasks = json_array(), *body = json_copy(w->extra);
+    for (size_t i = from; i < to; i++)
+        json_array_append(tasks, json_array_get(w->ids, i));
+    json_object_set_new(body, "tasks", tasks);
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/v1/tasks/%s", w->verb->op);
+    int r = ask_try_post(&w->ask, body, path);
+    if (r == 0)
+        json_array_extend(w->done, json_object_get(w->ask.answer, "tasks"));
+    return r;
+}
+
+static int send_all(struct work *w, size_t from, size_t to) {
+    int r = send_piece(w, from, to);
+    if (r != EBUSY && r != ENOENT)
+        return r;
+    if (to - from == 1) {
+        cmd_warn("%s (left out)", w->ask.err.text);
+        return 0;
+    }
+    size_t middle = from + (to - from) / 2;
+    r = send_all(w, from, middle);
+    return r ? r : send_all(w, middle, to);
+}
+
+/* --- --all ----------------------------------------------------------------------------------- */
+
+/* Is the word of `length` bytes in a list with commas? */
+static bool list_has(const char *list, const char *word, size_t length) {
+    for (;;) {
+        size_t n = strcspn(list, ",");
+        if (n == length && strncmp(list, word, n) == 0)
+            return true;
+        if (!list[n])
+            return false;
+        list += n + 1;
+    }
+}
+
+static int check_states(const struct cmd_call *call, const struct task_verb *verb,
+                        const char *states) {
+    for (const char *at = states;; at++) {
+        size_t length = strcspn(at, ",");
+        if (!list_has(verb->may, at, length))
+            return cmd_usage_error(call->cmd, "option '--state': expected some of %s, got '%.*s'",
+                                   verb->may, (int)length, at);
+        at += length;
+        if (!*at)
+            return CMD_OK;
+    }
+}
+
+static void collect(void *ctx, const json_t *item) {
+    struct work *w = ctx;
+    json_t *id = json_object_get(item, "id");
+    if (json_is_string(id))
+        json_array_append(w->ids, id);
+}
+
+static int find_all(const struct cmd_call *call, struct work *w) {
+    const char *states = cmd_value(call, "state");
+    int code = states ? check_states(call, w->verb, states) : CMD_OK;
+    if (code != CMD_OK)
+        return code;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_puts(&path, "/v1/tasks?order=old&limit=1000");
+    client_query(&path, "state", states ? states : w->verb->all);
+    client_query(&path, "project", cmd_value(call, "project"));
+    client_query(&path, "group", cmd_value(call, "group"));
+    code = ask_open(&w->ask, ASK_START);
+    return code != CMD_OK ? code : ask_pages(&w->ask, strbuf_text(&path), LIST_MOST, collect, w);
+}
+
+static int do_all(const struct cmd_call *call, struct work *w) {
+    int code = find_all(call, w);
+    if (code != CMD_OK)
+        return code;
+    size_t count = json_array_size(w->ids);
+    for (size_t from = 0; from < count; from += PIECE) {
+        size_t to = count - from < PIECE ? count : from + PIECE;
+        if (send_all(w, from, to) != 0)
+            return ask_failed(&w->ask);
+    }
+    return CMD_OK;
+}
+
+static int do_named(const struct cmd_call *call, struct work *w) {
+    for (size_t i = 0; i < call->arg_count; i++)
+        json_array_append_new(w->ids, ask_string(call->args[i]));
+    int code = ask_open(&w->ask, ASK_START);
+    if (code != CMD_OK)
+        return code;
+    return send_piece(w, 0, call->arg_count) == 0 ? CMD_OK : ask_failed(&w->ask);
+}
+
+/* --- telling --------------------------------------------------------------------------------- */
+
+static bool is_live(const char *state) {
+    return strcmp(state, "starting") == 0 || strcmp(state, "running") == 0;
+}
+
+static void print_line(const struct task_verb *verb, const json_t *item, struct strbuf *out) {
+    const char *id = ask_text(item, "id", "?"), *state = ask_text(item, "state", "");
+    if (ask_true(item, "already") && verb->already)
+        strbuf_printf(out, "%s %s\n", id, verb->already);
+    else if (ask_true(item, "already"))
+        strbuf_printf(out, "%s is %s already\n", id, state);
+    else if (verb->pending && is_live(state))
+        strbuf_printf(out, "%s %s\n", id, verb->pending);
+    else if (*state && strcmp(state, verb->did) != 0)
+        strbuf_printf(out, "%s %s: %s\n", id, verb->did, state);
+    else
+        strbuf_printf(out, "%s %s\n", id, verb->did);
+}
+
+static void print_done(const struct cmd_call *call, const struct work *w) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    if (call->json && call->arg_count > 0) {
+        (void)ask_print(&w->ask); /* one question: its answer as it is */
+    } else if (call->json) {
+        json_t *all = json_pack("{s:O}", "tasks", w->done);
+        ask_dump(all, &out);
+        json_decref(all);
+    } else if (json_array_size(w->done) == 0) {
+        strbuf_printf(&out, "nothing to %s\n", call->cmd->name);
+    }
+    size_t i;
+    json_t *item;
+    json_array_foreach(w->done, i, item) {
+        if (call->json)
+            break;
+        print_line(w->verb, item, &out);
+        output_some(&out);
+    }
+    output_rest(&out);
+}
+
+/* Which tasks? Exactly one of IDs and --all; the filters belong to --all. */
+static int check_call(const struct cmd_call *call, const struct task_verb *verb) {
+    bool all = verb->all && cmd_has(call, "all");
+    if (all && call->arg_count > 0)
+        return cmd_usage_error(call->cmd, "'--all' and '%s' exclude each other", call->args[0]);
+    if (!all && call->arg_count == 0 && verb->all)
+        return cmd_usage_error(call->cmd, "'%s' needs the IDs of tasks, or --all", call->cmd->name);
+    static const char *const filters[] = { "project", "group", "state" };
+    for (size_t i = 0; verb->all && !all && i < ARRAY_SIZE(filters); i++)
+        if (cmd_has(call, filters[i]) && (!verb->alone || strcmp(filters[i], verb->alone) != 0))
+            return cmd_usage_error(call->cmd, "option '--%s' needs --all", filters[i]);
+    for (size_t i = 0; i < call->arg_count; i++)
+        if (!*call->args[i])
+            return cmd_usage_error(call->cmd, "an ID is empty");
+    return CMD_OK;
+}
+
+int task_verb_run(const struct cmd_call *call, const struct task_verb *verb, json_t *body) {
+    _cleanup_(work_finish) struct work w = {
+        .verb = verb,
+        .extra = body ? body : json_object(),
+        .ids = json_array(),
+        .done = json_array(),
+    };
+    int code = check_call(call, verb);
+    if (code == CMD_OK)
+        code = call->arg_count > 0 ? do_named(call, &w) : do_all(call, &w);
+    /* What was done before a failure is told too: it stays done. */
+    if (code == CMD_OK || json_array_size(w.done) > 0)
+        print_done(call, &w);
+    return code;
+}
+
+int task_verb_run_priority(const struct cmd_call *call, const struct task_verb *verb,
+                           const char *to) {
+    const char *given = cmd_value(call, "priority");
+    if (!given)
+        return task_verb_run(call, verb, json_pack("{s:s}", "to", to));
+    int64_t priority;
+    if (number_parse_int(given, &priority, NULL) < 0 || priority < INT32_MIN
+        || priority > INT32_MAX)
+        return cmd_usage_error(call->cmd, "option '--priority': expected a whole number, got '%s'",
+                               given);
+    return task_verb_run(call, verb, json_pack("{s:I}", "priority", (json_int_t)priority));
+}

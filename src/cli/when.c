@@ -1,0 +1,116 @@
+/* when.c: spans and moments, read exactly. Only the calendar is the C library's. */
+#include "cli/when.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/macros.h"
+#include "base/number.h"
+#include "base/strbuf.h"
+
+#define SPAN_MOST DAYS(36500)
+
+static int bad_span(const char *text, struct error *err) {
+    return error_set(err, -EINVAL, "not a span: '%.100s' (examples: 90s, 30m, 2h, 1d)", text);
+}
+
+int when_parse_span(const char *text, time_ms *ret_span, struct error *err) {
+    static const struct {
+        char letter;
+        time_ms unit;
+    } units[] = { { 's', SECONDS(1) }, { 'm', MINUTES(1) }, { 'h', HOURS(1) }, { 'd', DAYS(1) } };
+    size_t length = strlen(text);
+    if (length < 2 || !isdigit((unsigned char)text[0]))
+        return bad_span(text, err);
+    _cleanup_(strbuf_finish) struct strbuf number = STRBUF_INIT;
+    strbuf_add(&number, text, length - 1);
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+        int64_t milli, span;
+        if (units[i].letter != text[length - 1])
+            continue;
+        if (number_parse_milli(strbuf_text(&number), &milli, NULL) < 0)
+            return bad_span(text, err);
+        if (__builtin_mul_overflow(milli, units[i].unit, &span) || span / 1000 > SPAN_MOST)
+            return error_set(err, -ERANGE, "'%.100s' is too long: a hundred years are the most",
+                             text);
+        *ret_span = span / 1000;
+        return 0;
+    }
+    return bad_span(text, err);
+}
+
+/* Exactly `count` digits. */
+static bool take_digits(const char **at, int count, int *ret) {
+    int value = 0;
+    for (int i = 0; i < count; i++, (*at)++) {
+        if (!isdigit((unsigned char)**at))
+            return false;
+        value = value * 10 + (**at - '0');
+    }
+    *ret = value;
+    return true;
+}
+
+static bool take_letter(const char **at, char letter) {
+    if (**at != letter)
+        return false;
+    (*at)++;
+    return true;
+}
+
+/* HH:MM or HH:MM:SS up to the end. */
+static bool parse_clock(const char *at, struct tm *tm) {
+    tm->tm_sec = 0;
+    return take_digits(&at, 2, &tm->tm_hour) && take_letter(&at, ':')
+           && take_digits(&at, 2, &tm->tm_min)
+           && (!*at || (take_letter(&at, ':') && take_digits(&at, 2, &tm->tm_sec) && !*at))
+           && tm->tm_hour < 24 && tm->tm_min < 60 && tm->tm_sec < 60;
+}
+
+/* YYYY-MM-DD, then nothing or T or a blank and a clock. */
+static bool parse_day(const char *at, struct tm *tm) {
+    int year, month;
+    tm->tm_hour = tm->tm_min = tm->tm_sec = 0;
+    if (!take_digits(&at, 4, &year) || !take_letter(&at, '-') || !take_digits(&at, 2, &month)
+        || !take_letter(&at, '-') || !take_digits(&at, 2, &tm->tm_mday))
+        return false;
+    tm->tm_year = year - 1900;
+    tm->tm_mon = month - 1;
+    if (year < 1970 || month < 1 || month > 12 || tm->tm_mday < 1 || tm->tm_mday > 31)
+        return false;
+    if (!*at)
+        return true;
+    return (take_letter(&at, 'T') || take_letter(&at, ' ')) && parse_clock(at, tm);
+}
+
+int when_parse(const char *text, time_ms now, time_ms *ret_at, struct error *err) {
+    time_ms span = 0;
+    if (when_parse_span(text, &span, NULL) == 0) {
+        *ret_at = time_add(now, span);
+        return 0;
+    }
+    time_t seconds = now / 1000;
+    struct tm tm;
+    (void)localtime_r(&seconds, &tm);
+    tm.tm_isdst = -1; /* the calendar knows */
+    bool of_day = parse_clock(text, &tm);
+    if (!of_day && !parse_day(text, &tm))
+        return error_set(err, -EINVAL,
+                         "not a moment: '%.100s' (examples: 30m, 18:30, 2027-01-31, "
+                         "2027-01-31T18:30)",
+                         text);
+    int day = tm.tm_mday;
+    time_ms at = SECONDS(mktime(&tm));
+    if (!of_day && tm.tm_mday != day)
+        return error_set(err, -EINVAL, "there is no such day: '%.100s'", text);
+    if (of_day && at <= now) {
+        tm.tm_mday++; /* one day by the calendar, which is not always 24 hours */
+        tm.tm_isdst = -1;
+        at = SECONDS(mktime(&tm));
+    }
+    *ret_at = at;
+    return 0;
+}

@@ -1,0 +1,74 @@
+# daemon.sh: what the tests share that need a daemon. Read it after lib.sh.
+#
+#   $home                     the home of this test alone; the daemon is stopped at its end
+#   config 'TEXT'             writes the configuration; before the daemon starts
+#   start                     starts the daemon
+#   add ARGS...               adds a task; sets $id
+#   ends ID                   until the run of the task has ended
+#   becomes ID STATE          until the task is in this state; a minute at the most
+#   appears TEXT FILE         until the file has a line with this text; a minute at the most
+#   value ID MEMBER           prints a member of a task: value web-1 state
+#   pid_of_daemon             prints it
+#
+# Nothing sleeps: `ends` is told by the daemon, `becomes` and `appears` look until it is so.
+# shellcheck shell=sh disable=SC2034,SC2154 # lib.sh sets tmp and SLUICE; the tests use the others
+
+home=$tmp/home
+SLUICE_HOME=$home
+export SLUICE_HOME
+unset XDG_RUNTIME_DIR
+mkdir -p "$home"
+
+# What still runs is canceled first: no process outlives its test.
+stop_daemon() {
+    ids=$("$SLUICE" list --ids --state starting,running --limit 1000 2>/dev/null)
+    # shellcheck disable=SC2086 # a list
+    [ -z "$ids" ] || timeout 20 "$SLUICE" cancel --now $ids >/dev/null 2>&1
+    timeout 60 "$SLUICE" down --wait >/dev/null 2>&1
+}
+trap 'stop_daemon; rm -rf "$tmp"' EXIT
+trap 'exit 1' INT TERM HUP
+
+config() {
+    printf '%s\n' "$1" >"$home/sluice.yaml"
+}
+
+start() {
+    "$SLUICE" up >"$tmp/up" 2>&1 && return
+    sed 's/^/# /' "$tmp/up"
+    echo "Bail out! the daemon does not start"
+    exit 1
+}
+
+pid_of_daemon() {
+    "$SLUICE" up --json 2>/dev/null | sed 's/.*"pid":\([0-9]*\).*/\1/'
+}
+
+add() {
+    id=$("$SLUICE" add --json "$@" 2>"$tmp/err" | sed 's/.*"tasks":\[{"id":"\([^"]*\)".*/\1/')
+    [ -n "$id" ] || { echo "Bail out! add $*: $(cat "$tmp/err")" && exit 1; }
+}
+
+ends() {
+    timeout 60 "$SLUICE" logs --follow "$1" >/dev/null 2>"$tmp/err"
+}
+
+value() {
+    "$SLUICE" show --json "$1" 2>/dev/null |
+        sed -n "s/.*[{,]\"$2\":\(\"\([^\"]*\)\"\|\([^,\"}]*\)\).*/\2\3/p" | head -n 1
+}
+
+becomes() {
+    deadline=$(($(date +%s) + 60))
+    while [ "$(value "$1" state)" != "$2" ]; do
+        [ "$(date +%s)" -lt $deadline ] ||
+            { echo "# $1 is $(value "$1" state), not $2" && return 1; }
+    done
+}
+
+appears() {
+    deadline=$(($(date +%s) + 60))
+    until grep -qF -e "$1" "$2" 2>/dev/null; do
+        [ "$(date +%s)" -lt $deadline ] || { echo "# '$1' did not appear in $2" && return 1; }
+    done
+}

@@ -1,0 +1,179 @@
+#!/bin/sh
+# sluice add: what becomes of the words, and what is said about each task.
+# shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
+. "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
+
+config 'limits: {runs: 1, resource: {db: 1, a: 1, b: 1}}
+queue: {soft: 20, hard: 30}
+projects: {web: {prefix: web}}
+agents: {echo: {command: [cat]}}
+kinds: {review: {base: 80}}'
+start
+mkfifo go
+
+# f097: started, or queued with its position.
+run sluice add --project web -- sh -c "read -r word <'$tmp/go'"
+exits 0 'f097: exit code'
+first=$(sed 's/ .*//' out)
+prints "$first started" 'f097: started'
+run sluice add --project web -- true
+prints "${first%-*}-$((${first##*-} + 1)) queued, position 1" 'f097: queued, position 1'
+run sluice add --project web -- true
+prints "${first%-*}-$((${first##*-} + 2)) queued, position 2" 'f097: queued, position 2'
+last=$(sed 's/ .*//' out)
+run sluice add --project web --json -- true
+has '"result":"queued"' 'as JSON: the result'
+has '"queue_position":3' 'as JSON: the position'
+run sluice add --project web --draft -- true
+has ' draft' 'a draft'
+run sluice add --project web --hold -- true
+has ' held' 'held'
+run sluice add --project web --external-id card-1 -- true
+known=$(sed 's/ .*//' out)
+run sluice add --project web --external-id card-1 -- true
+exits 0 'already there: exit code'
+has "$known already: " 'already there'
+
+# Every option finds its member.
+add --project web --kind review --title 'A title' --priority 7 --after "$first,$last" --after "$known" --retries 2 \
+    --timeout 1.5m --idle-timeout 90 --grace 5s --stop-signal INT --env 'KEY=a=b' --cwd / --stdin go --until validate \
+    --check 'make test' --check true --resource db --resource 'a, b' --memory 100 --processes 20 --nice 5 --review \
+    --meta n=1 --meta 'text=two words' --serial p1 --workspace /tmp/w --draft -- printf '%s\n' 'a b' "it's"
+run sluice show --json "$id"
+for member in '"kind":"review"' '"title":"A title"' '"priority":7' "\"depends_on\":[\"$first\",\"$last\",\"$known\"]" \
+    '"retries":2' '"timeout_s":90' '"idle_timeout_s":90' '"grace_s":5' '"stop_signal":"INT"' '"env":{"KEY":"a=b"}' \
+    '"cwd":"/"' "\"stdin\":\"$tmp/go\"" '"until":"validate"' \
+    '"checks":[["sh","-c","make test"],["sh","-c","true"]]' '"resources":["db","a","b"]' '"memory_mb":100' \
+    '"processes":20' '"nice":5' '"review":true' '"meta":{"n":1,"text":"two words"}' '"serial":"p1"' \
+    '"parallelizable":false' '"workspace":"/tmp/w"' '"argv":["printf","%s\\n","a b","it'"'"'s"]'; do
+    has "$member" "the spec has $member"
+done
+MINE=here add --env MINE --draft -- true
+run sluice show --json "$id"
+has '"env":{"MINE":"here"}' '--env KEY takes yours'
+has "\"cwd\":\"$tmp\"" 'it runs in this folder'
+add --cwd - --draft -- true
+run sluice show --json "$id"
+! grep -q '"cwd"' out
+report $? "--cwd - leaves it to the project"
+add --agent echo --draft fix 'the test'
+run sluice show --json "$id"
+has '"prompt":"fix the test"' 'the words are the prompt of an agent'
+printf 'many\nlines\n' >prompt.md
+add --agent echo --draft --prompt-file prompt.md
+run sluice show --json "$id"
+has '"prompt":"many\nlines\n"' 'a prompt from a file'
+add --agent echo --draft --prompt-file - <prompt.md
+run sluice show --json "$id"
+has '"prompt":"many\nlines\n"' 'a prompt from the standard input'
+run sluice add --in 1h -- true
+has ' held' '--in'
+run sluice add --not-before 2100-01-31T18:30 -- true
+has ' held' '--not-before'
+
+# What is wrong is one sentence and nothing is added.
+before=$("$SLUICE" list --all --ids | wc -l)
+bad() { # CODE SENTENCE ARGS...
+    want_code=$1
+    want=$2
+    shift 2
+    run sluice add "$@"
+    exits "$want_code" "add $*: exit code"
+    grep -qF -e "sluice: $want" err && [ "$(grep -c . err)" -le 2 ] && [ ! -s out ]
+    report $? "add $*"
+}
+bad 2 'there is no command to run; write it behind --'
+bad 2 'there is no command to run; write it behind --' -- ''
+bad 2 "option '--priority': 'x' is not a whole number" --priority x -- true
+bad 2 "option '--timeout': not a span: 'soon'" --timeout soon -- true
+bad 2 "option '--in': not a span: 'x'" --in x -- true
+bad 2 "option '--not-before': not a moment: 'x'" --not-before x -- true
+bad 2 "'--in' and '--not-before' exclude each other" --in 1m --not-before 18:30 -- true
+bad 2 "'--parallel' and '--serial' exclude each other" --parallel --serial p -- true
+bad 2 "option '--env': 'NOT_SET_HERE' is not set here" --env NOT_SET_HERE -- true
+bad 2 "option '--env': expected KEY=VALUE or KEY" --env =x -- true
+bad 2 "option '--meta': expected KEY=VALUE" --meta x -- true
+bad 2 "option '--check': expected a command" --check '' -- true
+bad 2 "option '--prompt-file' needs --agent" --prompt-file prompt.md
+bad 2 "the prompt for the agent 'echo' is empty" --agent echo
+bad 2 "the prompt is in 'prompt.md'" --agent echo --prompt-file prompt.md words
+bad 2 "cannot open 'missing.md'" --agent echo --prompt-file missing.md
+bad 2 "unknown option '--prioritty'; did you mean '--priority'?" --prioritty 3 -- true
+bad 2 '' --until later -- true
+bad 2 '' --priority 99999999999 -- true
+run sluice add -- "$(printf 'a\377\033[2Jb')"
+exits 2 'a word that is not UTF-8: exit code'
+sed 1q err >seen
+printf "sluice: 'a\357\277\275b' is not UTF-8, which tasks must be\n" >want
+compare want seen 'a word that is not UTF-8 is quoted safely'
+run sluice add --project nowhere -- true
+[ "$code" -ne 0 ] && [ "$(wc -l <err)" = 1 ]
+report $? 'an unknown project'
+run sluice add --after nothing-99 -- true
+[ "$code" -ne 0 ] && [ "$(wc -l <err)" = 1 ]
+report $? 'an unknown dependency'
+[ "$("$SLUICE" list --all --ids | wc -l)" = "$before" ]
+report $? 'nothing was added'
+
+# A file: all or none.
+cat >tasks.yaml <<'END'
+project: web
+group: night
+defaults: {timeout: 30m}
+tasks:
+  - id: build
+    run: make all
+  - id: test
+    needs: build
+    argv: [make, test]
+END
+run sluice add --file tasks.yaml --draft
+exits 0 'a file: exit code'
+grep -q '^web-[0-9]* draft (build)$' out && grep -q '^web-[0-9]* draft (test)$' out
+report $? 'a file: a line for each task, with its name'
+run sluice list --group night --state draft --ids
+[ "$(wc -l <out)" = 2 ]
+report $? 'a file: its group'
+run sluice add --file - --draft <tasks.yaml
+exits 0 'a file from the standard input'
+sed 's/needs: build/neds: build/' tasks.yaml >bad.yaml
+run sluice add -f bad.yaml
+exits 2 'a bad file: exit code'
+grep -q "^sluice: bad.yaml:8:.*'neds'; did you mean 'needs'?$" err
+report $? 'a bad file: the place'
+sed 's/argv: .*/&\n    agent: nobody/' tasks.yaml >bad.yaml
+run sluice add -f bad.yaml
+[ "$code" -ne 0 ] && grep -q '^sluice: bad.yaml:[0-9]*: .*nobody' err && [ "$(wc -l <err)" = 1 ]
+report $? 'a task that the daemon refuses: the place'
+run sluice add -f missing.yaml
+exits 2 'no such file'
+run sluice add -f tasks.yaml --kind x
+exits 2 'options of one task do not go with a file: exit code'
+says "sluice: option '--kind' does not go with --file: write it there
+usage: sluice add [OPTIONS] -- COMMAND...|--agent NAME PROMPT|--file FILE" 'options of one task do not go with a file'
+run sluice add -f tasks.yaml -- true
+exits 2 'nor does a command'
+
+# f137: more than the soft limit is a warning, more than the hard one is deferred.
+awk 'BEGIN { print "- argv: [\"true\"]"; for (i = 0; i < 17; i++) print "- argv: [\"true\"]" }' >many.yaml
+run sluice add -f many.yaml
+exits 0 'f137 beyond the soft limit: exit code'
+[ "$(wc -l <err)" = 1 ] && grep -q '^sluice: ' err
+report $? 'f137 beyond the soft limit: a warning'
+run sluice add -f many.yaml
+exits 4 'f137 deferred: exit code'
+[ "$(wc -l <err)" = 1 ] && [ ! -s out ]
+report $? 'f137 deferred: one sentence, nothing added'
+echo go >go
+
+# Under `agency` what is there already is refused.
+stop_daemon
+config 'preset: agency'
+start
+run sluice add --hold --external-id card-9 -- true
+exits 0 'agency: the first time'
+run sluice add --hold --external-id card-9 -- true
+exits 4 'agency: already there: exit code'
+has ' already: ' 'agency: already there'
+finish

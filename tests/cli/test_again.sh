@@ -1,0 +1,36 @@
+#!/bin/sh
+# sluice again: finished work, once more.
+# shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
+. "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
+
+start
+run sluice project add web
+add --project web -- true
+becomes web-1 'done'
+run sluice pause
+run sluice again web-1
+exits 0 'again: exit code'
+prints 'web-1 again: ready' 'again'
+run sluice show --json web-1
+has '"depth":0,"iteration":2,' 'a new iteration'
+run sluice again web-1
+exits 4 'a task that is not done: exit code'
+says "sluice: task 'web-1' is ready: only what is done can be done again" 'a task that is not done'
+
+# Bad input: one sentence, and nothing has changed.
+usage='usage: sluice again ID...'
+run sluice again
+exits 2 'no task: exit code'
+says "sluice: 'again' needs at least 1 argument
+$usage" 'no task'
+run sluice again ''
+exits 2 'an empty id: exit code'
+says "sluice: an ID is empty
+$usage" 'an empty id'
+run sluice again web-1 nope-99
+exits 1 'an unknown task among others: exit code'
+says "sluice: there is no task 'nope-99'" 'an unknown task among others'
+[ ! -s out ]
+report $? 'and nothing is printed'
+finish

@@ -1,0 +1,32 @@
+#!/bin/sh
+# sluice close: the end comes from outside.
+# shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
+. "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
+
+start
+run sluice project add web
+add --project web --until external -- true
+becomes web-1 held
+run sluice close web-1
+exits 0 'close: exit code'
+prints 'web-1 closed: done' 'close'
+run sluice close web-1
+prints 'web-1 is done already' 'close a second time'
+
+# Bad input: one sentence, and nothing has changed.
+usage='usage: sluice close ID...'
+run sluice close
+exits 2 'no task: exit code'
+says "sluice: 'close' needs at least 1 argument
+$usage" 'no task'
+run sluice close ''
+exits 2 'an empty id: exit code'
+says "sluice: an ID is empty
+$usage" 'an empty id'
+run sluice close web-1 nope-99
+exits 1 'an unknown task among others: exit code'
+says "sluice: there is no task 'nope-99'" 'an unknown task among others'
+[ ! -s out ]
+report $? 'and nothing is printed'
+finish

@@ -1,0 +1,62 @@
+#!/bin/sh
+# sluice doctor: is everything there?
+# shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
+. "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
+
+# 1 exactly when something is marked: what this machine lacks is no fault of the test.
+honest() {
+    if grep -q '^  BAD' out; then
+        exits 1 "$1: something must be put right"
+    else
+        exits 0 "$1: all well"
+    fi
+}
+
+chmod 700 "$home"
+run sluice doctor
+exits 0 'an empty home: exit code'
+has '  ok    daemon          not running' 'no daemon runs'
+has '  ok    store           nothing stored yet' 'nothing stored yet'
+has "the daemon looks at it when it starts" 'who looks at the kernel'
+[ ! -e "$home/sluice.db" ]
+report $? 'and nothing was made'
+start
+run sluice doctor
+honest 'with a daemon'
+has "  ok    home            $home" 'with a daemon: the home'
+has '  ok    daemon          running, version ' 'with a daemon: it runs'
+has '  ok    store ' 'with a daemon: its store'
+grep -Eq '^  (ok|less)  +cgroup.kill' out
+report $? 'with a daemon: what the kernel lets it do'
+[ "$(grep -c ' home  ' out)" -eq 1 ]
+report $? 'nothing is told twice'
+run sluice doctor --json
+has '"running":true' 'as JSON'
+has '"there":' 'as JSON: the features'
+run sluice down
+run sluice doctor
+exits 0 'after it: exit code'
+has ': sound; ' 'after it: the database was looked at'
+
+# What is wrong is said, with what to do.
+config 'limits: {rnus: 1}'
+run sluice doctor
+exits 1 'a mistake in the configuration: exit code'
+has "  BAD   configuration   $home/sluice.yaml:1: unknown key 'limits.rnus'; did you mean 'limits.runs'?" \
+    'a mistake in the configuration'
+config ''
+cp "$home/sluice.db" good.db
+dd if=/dev/urandom of="$home/sluice.db" bs=4096 count=4 conv=notrunc 2>/dev/null
+run sluice doctor
+exits 1 'a damaged database: exit code'
+has '  BAD   store ' 'a damaged database'
+cp good.db "$home/sluice.db"
+chmod 755 "$home"
+run sluice doctor
+exits 1 'a home that others may read: exit code'
+has "  BAD   home            $home" 'a home that others may read'
+chmod 700 "$home"
+run sluice doctor now
+exits 2 'an argument'
+finish

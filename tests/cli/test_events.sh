@@ -1,0 +1,69 @@
+#!/bin/sh
+# sluice events: what happened.
+# shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
+. "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
+
+run sluice events
+exits 3 'no daemon: exit code'
+start
+run sluice project add web
+add --project web -- true
+becomes web-1 'done'
+run sluice events
+exits 0 'the newest: exit code'
+has 'daemon.started' 'the daemon has started'
+grep -q '^20[0-9-]* [0-9:]*  [0-9]*  *task.state  *web-1\.1 .*to=done' out
+report $? 'one line per event: time, number, kind, task, data'
+run sluice events --json --limit 1000
+seq=$(sed -n 's/.*"seq":\([0-9]*\).*/\1/p' out | tail -n 1)
+first=$(sed -n 's/.*{"items":\[{"seq":\([0-9]*\).*/\1/p' out)
+[ "$(grep -c '"seq":' out)" -eq $((seq - first + 1)) ]
+report $? 'the numbers have no gaps'
+run sluice events --after $((seq - 2))
+[ "$(wc -l <out)" -eq 2 ]
+report $? '--after: those behind it'
+run sluice events --after 0 --limit 3
+[ "$(wc -l <out)" -eq 3 ]
+report $? '--limit'
+run sluice events --after "$seq"
+[ ! -s out ]
+report $? 'nothing new'
+run sluice events --task web-1
+! grep -q 'daemon.started' out && grep -q 'web-1' out
+report $? '--task: only its own'
+
+# Following: the daemon may go and come.
+timeout 60 "$SLUICE" events -f --after "$seq" >followed 2>follow.err &
+follower=$!
+add --project web -- true
+appears 'web-2.1  outcome=ok' followed
+report $? '--follow shows what happens'
+run sluice down
+appears 'the daemon has gone; waiting for it' follow.err
+report $? 'and says that the daemon has gone'
+start
+add --project web -- true
+appears 'web-3.1  outcome=ok' followed
+report $? 'and goes on with the next one'
+kill $follower
+wait $follower 2>/dev/null
+awk -v at="$seq" '$3 != ++at { exit 1 }' followed
+report $? 'and misses nothing'
+
+usage='usage: sluice events [--follow] [--task ID] [--after N] [--limit N]'
+run sluice events --task nope-9
+exits 1 'no such task: exit code'
+says "sluice: there is no task 'nope-9'" 'no such task'
+run sluice events --task ''
+exits 2 'an empty id'
+run sluice events --after x
+exits 2 '--after x: exit code'
+says "sluice: option '--after': expected a whole number from 0 to 9223372036854775807, got 'x'
+$usage" '--after x'
+for call in '--after -1' '--limit 0' '--limit x' '--limit -5' 'web-1'; do
+    # shellcheck disable=SC2086 # words
+    run sluice events $call
+    exits 2 "events $call"
+done
+finish

@@ -1,0 +1,46 @@
+#!/bin/sh
+# sluice init: a file that says what it does, and never over another one.
+# shellcheck disable=SC2154 # lib.sh sets here, root and tmp
+. "$(dirname "$0")/lib.sh"
+
+SLUICE_HOME=$tmp/home
+export SLUICE_HOME
+file=$SLUICE_HOME/sluice.yaml
+run sluice init
+exits 0 'init: exit code'
+has "wrote $file (preset sluice)" 'it says what it wrote'
+has 'sluice run -- echo hello' 'and what to do next'
+cp "$file" first.yaml
+"$SLUICE" config show --file /dev/null | sed 's/ *default$//; s/ *preset sluice$//' >before
+"$SLUICE" config show | sed 's/ *default$//; s/ *preset sluice$//; s/ *sluice.yaml:[0-9]*$//' >after
+compare before after 'the file changes nothing'
+
+run sluice init
+exits 4 'a file that is there: exit code'
+says "sluice: '$file' is there already; --force writes it anew" 'a file that is there is not touched'
+compare first.yaml "$file" 'not one byte of it'
+run sluice init --preset loopr --force --json
+prints "{\"file\":\"$file\",\"preset\":\"loopr\"}" 'init --force --json'
+grep -q '^preset: loopr$' "$file"
+report $? 'the preset is in it'
+
+# Without its #, every line is a setting that the reader takes, for each preset.
+for preset in sluice loopr conductor gastown agency agent-queue; do
+    "$SLUICE" init --force --preset "$preset" >/dev/null
+    sed 's/^#\([a-z]\)/\1/; s/^#\(  \)/\1/' "$file" >all.yaml
+    run sluice config show --file all.yaml
+    exits 0 "preset $preset: every line is a setting"
+done
+has 'agents.claude.limiter' 'an agent is among them'
+
+run sluice init --preset lopr
+exits 2 'no such preset: exit code'
+says "sluice: there is no preset 'lopr'; there are sluice, loopr, conductor, gastown, agency, agent-queue
+usage: sluice init [--preset NAME] [--force]" 'no such preset'
+run env SLUICE_HOME=/dev/null/home "$SLUICE" init
+exits 1 'a folder that cannot be: exit code'
+[ "$(wc -l <err)" = 1 ]
+report $? 'a folder that cannot be: one sentence'
+run sluice init now
+exits 2 'an argument too many'
+finish

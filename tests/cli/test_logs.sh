@@ -1,0 +1,106 @@
+#!/bin/sh
+# sluice logs: what a run wrote, without what a terminal would obey.
+# shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
+. "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
+
+run sluice logs web-1
+exits 3 'no daemon: exit code'
+start
+printf 'one\n\033[31mtwo\033[0m\033]0;title\007\nthree\r\n\342\200\256four\377' >bytes
+add --cwd "$tmp" -- sh -c 'cat bytes; echo wrong >&2'
+ends "$id"
+becomes "$id" 'done'
+run sluice logs "$id"
+exits 0 'logs: exit code'
+printf 'one\ntwo\nthree\nfour\357\277\275' >clean
+compare clean out 'without escapes'
+run sluice logs --raw "$id"
+compare bytes out '--raw: byte by byte'
+run sluice logs --err "$id"
+prints wrong '--err'
+run sluice logs --both "$id"
+compare clean out '--both: stdout'
+says wrong '--both: stderr'
+run sluice logs --tail 2 "$id"
+printf 'three\nfour\357\277\275' >want
+compare want out '--tail 2'
+run sluice logs --tail 0 "$id"
+[ "$code" = 0 ] && [ ! -s out ]
+report $? '--tail 0'
+run sluice logs --tail 99 "$id"
+compare clean out '--tail of more than there is'
+run sluice logs --follow --tail 1 "$id"
+printf 'four\357\277\275' >want
+compare want out '--follow of a run that has ended'
+run sluice logs --err --json "$id"
+prints "{\"task\":\"$id\",\"attempt\":1,\"stream\":\"err\",\"end\":6,\"text\":\"wrong\\n\"}" 'as JSON'
+run sluice logs --raw --json "$id"
+has '"text":"one\n' 'as JSON: valid whatever the bytes are'
+
+# Lines from the end of a long log.
+add -- awk 'BEGIN { for (i = 1; i <= 30000; i++) print "line number " i }'
+ends "$id"
+run sluice logs --tail 3 "$id"
+prints 'line number 29998
+line number 29999
+line number 30000' 'the end of a long log'
+run sluice logs --tail 20000 "$id"
+[ "$(sed 1q out)" = 'line number 10001' ] && [ "$(wc -l <out)" = 20000 ]
+report $? 'many lines of its end'
+run sluice logs "$id"
+[ "$(wc -l <out)" = 30000 ]
+report $? 'all of it'
+
+# Following waits for the start and goes on over a restart of the daemon.
+mkfifo go again # one each: a reader that comes early would meet the last writer
+add --hold --cwd "$tmp" -- sh -c 'echo a; read -r x <go; echo b; read -r x <again; echo c'
+run sluice logs "$id"
+exits 1 'not run yet: exit code'
+says "sluice: '$id' has not run yet; --follow waits for it" 'not run yet'
+"$SLUICE" logs --follow "$id" >out 2>err &
+follower=$!
+"$SLUICE" release "$id" >/dev/null
+appears a out
+echo x >go
+appears b out
+"$SLUICE" down >/dev/null 2>&1
+"$SLUICE" up >/dev/null 2>&1
+echo x >again
+wait $follower
+code=$?
+exits 0 'following over a restart: exit code'
+prints 'a
+b
+c' 'following over a restart: every line once'
+
+# Attempts.
+add --cwd "$tmp" --retries 0 -- sh -c 'echo $SLUICE_RUN'
+ends "$id"
+run sluice logs --attempt 1 "$id"
+exits 0 'an attempt by its number'
+run sluice logs --attempt 2 "$id"
+exits 1 'no such attempt: exit code'
+says "sluice: '$id' has no attempt 2" 'no such attempt'
+run sluice logs --check "$id"
+[ "$code" = 0 ] && [ ! -s out ]
+report $? 'it had no checks'
+
+bad() { # SENTENCE ARGS...
+    want=$1
+    shift
+    run sluice logs "$@"
+    exits 2 "logs $*: exit code"
+    grep -qF -e "sluice: $want" err && [ ! -s out ]
+    report $? "logs $*"
+}
+bad "'logs' needs 1 argument"
+bad "'--err', '--check' and '--both' exclude each other" --err --both x
+bad "option '--attempt': expected a whole number from 1 on, got '0'" --attempt 0 x
+bad "option '--tail': expected a whole number from 0 on, got '-1'" --tail -1 x
+bad "'--json' goes with one log that has an end" --json --follow x
+run sluice logs nothing-99
+exits 1 'no such task: exit code'
+[ "$(wc -l <err)" = 1 ]
+report $? 'no such task: one sentence'
+finish

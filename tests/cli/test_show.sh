@@ -1,0 +1,52 @@
+#!/bin/sh
+# sluice show: one task on one screen.
+# shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
+. "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
+
+run sluice show web-1
+exits 3 'no daemon: exit code'
+start
+add --title 'say it' --env KEY=1 --retries 0 -- sh -c 'echo "it'"'"'s"; exit 3'
+ends "$id"
+becomes "$id" failed
+run sluice show "$id"
+exits 0 'show: exit code'
+has "$id  say it" 'the heading'
+has '  state       failed, retries' 'the state and its reason'
+has "  command     sh -c 'echo \"it'\\''s\"; exit 3'" 'the command as it can be pasted'
+has '  env         KEY=1' 'what was written'
+has "  cwd         $tmp" 'where it ran'
+grep -q '^  1  .* failed, exit code 3$' out
+report $? 'its run'
+cp out whole
+run sluice show "${id##*-}"
+[ "$(sed 1q out)" = "$(sed 1q whole)" ]
+report $? 'the number alone'
+run sluice show "$id" --json
+has '"exit_code":3' 'as JSON'
+[ "$(wc -l <out)" = 1 ]
+report $? 'as JSON: one value'
+
+add --hold -- true
+run sluice show "$id"
+has '  why         held: ' 'why it does not run, in one line'
+add --draft -- "$(printf 'evil\033[2J')"
+run sluice show "$id"
+! grep -q "$(printf '\033')" out
+report $? 'no escapes'
+
+run sluice show nothing-99
+exits 1 'no such task: exit code'
+[ "$(wc -l <err)" = 1 ] && [ ! -s out ]
+report $? 'no such task: one sentence'
+run sluice show ''
+[ "$code" -ne 0 ] && [ ! -s out ]
+report $? 'an empty id'
+run sluice show '../../v1/status'
+exits 2 'an id is no path'
+run sluice show
+exits 2 'no id'
+run sluice show "$id" "$id"
+exits 2 'two ids'
+finish

@@ -1,0 +1,45 @@
+#!/bin/sh
+# sluice tick: decide now, or look ahead.
+# shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
+. "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
+
+run sluice tick --dry-run
+exits 0 'nothing waits: exit code'
+prints "nothing would start; 'sluice status' tells why" 'nothing waits'
+run sluice tick --dry-run --json
+prints '{"start":[]}' 'nothing waits, as JSON'
+run sluice tick
+prints "nothing to start; 'sluice status' tells why" 'a tick without work'
+
+# Under gastown with a finite cap one task starts every three minutes, or with a tick by hand.
+run sluice down
+config 'preset: gastown
+limits: {runs: 3}'
+start
+run sluice project add web
+mkfifo go
+add --project web -- sh -c "read -r word <'$tmp/go'"
+becomes web-1 running
+add --project web -- sh -c "read -r word <'$tmp/go'"
+add --project web -- true
+[ "$(value web-2 gate)" = pace ]
+report $? 'the pace holds the second one back'
+run sluice tick --dry-run
+exits 0 'f123: dry run: exit code'
+prints 'would start
+  #  TASK   PROJECT  AGENT  SCORE
+  1  web-2  web      -        100' 'f123: dry run'
+[ "$(value web-2 state)" = ready ]
+report $? 'f123: and nothing has started'
+run sluice tick
+prints 'started
+  #  TASK   PROJECT  AGENT  SCORE
+  1  web-2  web      -        100' 'f123: a tick by hand'
+becomes web-2 running
+report $? 'f123: and it runs'
+run sluice tick now
+exits 2 'an argument: exit code'
+says "sluice: 'tick' does not take the argument 'now'
+usage: sluice tick [--dry-run]" 'an argument'
+finish

@@ -1,0 +1,75 @@
+#!/bin/sh
+# sluice up: one daemon per home, whoever starts it.
+# shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, root and tmp
+. "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
+
+run sluice up
+exits 0 'up: exit code'
+pid=$(pid_of_daemon)
+says "sluice: the daemon runs (pid $pid) in '$home'" 'up says which daemon'
+run sluice up
+exits 0 'up twice: exit code'
+says "sluice: the daemon runs already (pid $pid)" 'up twice'
+[ ! -s out ]
+report $? 'what is no result is not on stdout'
+run sluice up --detach --json
+has "{\"pid\":$pid,\"already\":true,\"home\":\"$home\",\"socket\":\"$home/sluice.sock\"" 'up --json'
+run sluice up --foreground --detach
+exits 2 'two ways at once'
+
+# The daemon itself keeps a second one out.
+run timeout 20 "$(dirname "$SLUICE")/sluiced"
+exits 4 'a second daemon on the same home is refused'
+kill -0 "$pid"
+report $? 'and the first one lives'
+
+# A daemon that died is replaced; those who come at the same moment get the same one.
+kill -9 "$pid"
+for i in 1 2 3 4; do
+    "$SLUICE" up --json >"up.$i" 2>&1 &
+done
+wait
+[ "$(sed 's/.*"pid":\([0-9]*\).*/\1/' up.1 up.2 up.3 up.4 | sort -u | wc -l)" = 1 ]
+report $? 'four at once get one daemon'
+[ "$(grep -c '"already":false' up.1 up.2 up.3 up.4 | grep -c ':1')" = 1 ]
+report $? 'one of them started it'
+[ "$(pid_of_daemon)" != "$pid" ]
+report $? 'it is a new one'
+run sluice down
+exits 0 'down'
+
+# Commands that hand over work start it, and say so once; those that look do not.
+run sluice list
+exits 3 'list starts no daemon: exit code'
+says "sluice: no daemon runs; 'sluice up' starts it" 'list starts no daemon'
+run sluice add --draft -- true
+exits 0 'add starts one'
+says "sluice: started the daemon (pid $(pid_of_daemon))" 'add says so'
+run sluice add --draft -- true
+[ ! -s err ]
+report $? 'and not again'
+run sluice down
+
+# What it needs and does not have is one sentence.
+printf 'limits: {rnus: 3}\n' >"$home/sluice.yaml"
+run sluice up
+exits 1 'a bad configuration: exit code'
+says "sluice: the daemon did not start: $home/sluice.yaml:1: unknown key 'limits.rnus'; did you mean 'limits.runs'?" \
+    'a bad configuration'
+rm "$home/sluice.yaml"
+run env SLUICE_HOME=/dev/null/home "$SLUICE" up
+exits 1 'a home that cannot be: exit code'
+[ "$(wc -l <err)" = 1 ]
+report $? 'a home that cannot be: one sentence'
+run env SLUICE_HOME=home2 "$SLUICE" up --json
+has "\"home\":\"$tmp/home2\"" 'a relative home counts from here'
+run env SLUICE_HOME=home2 "$SLUICE" down
+mkdir alone
+cp "$SLUICE" alone/sluice
+run env PATH=/nowhere "$tmp/alone/sluice" up
+exits 1 'without sluiced: exit code'
+says "sluice: there is no program 'sluiced' beside '$tmp/alone/sluice' or in PATH; install it" 'without sluiced'
+run sluice up now
+exits 2 'an argument too many'
+finish

@@ -1,0 +1,50 @@
+#!/bin/sh
+# sluice why: every gate, the first closed one, and what opens it.
+# shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
+. "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
+
+LC_ALL=C
+export LC_ALL
+run sluice why web-1
+exits 3 'no daemon: exit code'
+start
+add --hold -- true
+first=$id
+add --after "$first" -- true
+run sluice why "$id"
+exits 0 'why: exit code'
+sed 1q out | grep -q "^$id  waiting  .*$first"
+report $? 'the reason first'
+grep -q '^  + paused  *open$' out
+report $? 'a gate that is open'
+grep -q "^  x dependency  *closed  .*$first" out
+report $? 'the gate that is closed, and why'
+run sluice why "$id" --json
+has '"first":"dependency"' 'as JSON: the first gate'
+has '{"gate":"paused","open":true' 'as JSON: all gates'
+run env LC_ALL=C.UTF-8 "$SLUICE" why "$id"
+has '✗ dependency' 'a nicer mark where it can be shown'
+
+run sluice why "$first"
+grep -q '^  x held  *closed' out
+report $? 'held by hand'
+add --in 1h -- true
+run sluice why "$id"
+grep -q '(opens in [0-9]* m)$' out
+report $? 'a gate that opens by itself says when'
+add -- true
+ends "$id"
+becomes "$id" 'done'
+run sluice why "$id"
+exits 0 'of a finished task: exit code'
+sed 1q out | grep -q "^$id  done  "
+report $? 'of a finished task'
+
+run sluice why nothing-99
+exits 1 'no such task: exit code'
+[ "$(wc -l <err)" = 1 ] && [ ! -s out ]
+report $? 'no such task: one sentence'
+run sluice why
+exits 2 'no id'
+finish

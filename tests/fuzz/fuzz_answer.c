@@ -1,0 +1,94 @@
+/* fuzz_answer.c: any bytes as what a daemon answers to the command line, as a text and as events.
+ *
+ * Besides not crashing: it ends, and what is taken for complete has a status. */
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cli/client_internal.h"
+
+#define SIZE_MOST ((size_t)32 * 1024) /* what a socket takes at once */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int take_bytes(void *ctx, const char *bytes, size_t size) {
+    size_t *sum = ctx;
+    assert(size > 0 && bytes);
+    *sum += size;
+    return 0;
+}
+
+static int take_event(void *ctx, const struct client_event *event) {
+    size_t *count = ctx;
+    assert(event->kind && event->data && (event->kind[0] || event->data[0]));
+    *count += 1;
+    return 0;
+}
+
+/* A client that is connected to somebody who says these bytes and goes away. */
+static void connect_to(struct client *client, const uint8_t *data, size_t size) {
+    int pair[2];
+    int r = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair);
+    assert(r == 0);
+    ssize_t sent = size ? send(pair[1], data, size, MSG_NOSIGNAL) : 0;
+    assert(sent == (ssize_t)size);
+    (void)r;
+    (void)sent;
+    close(pair[1]);
+    *client = (struct client){ .fd = pair[0] };
+}
+
+static void finish(struct client *client) {
+    wire_close(client);
+    strbuf_finish(&client->in);
+    strbuf_finish(&client->head);
+    strbuf_finish(&client->line);
+    strbuf_finish(&client->kind);
+    strbuf_finish(&client->data);
+}
+
+static void read_text(const uint8_t *data, size_t size) {
+    struct client client;
+    size_t sum = 0;
+    connect_to(&client, data, size);
+    int r = wire_read_head(&client, TIME_NEVER);
+    assert(r == 0 || r == -EPROTO || r == -ECONNRESET);
+    while (r == 0) {
+        r = wire_take_body(&client, take_bytes, &sum);
+        if (r != 0)
+            break;
+        if (wire_read(&client, TIME_NEVER) <= 0)
+            r = wire_take_end(&client) < 0 ? -ECONNRESET : 1;
+    }
+    assert(r < 0 || client.status >= 200);
+    assert(sum <= size);
+    finish(&client);
+}
+
+static void read_events(const uint8_t *data, size_t size) {
+    struct client client;
+    struct error err = { 0 };
+    size_t count = 0;
+    connect_to(&client, data, size);
+    client.streaming = true;
+    client.body = BODY_TO_END;
+    client_set_events(&client, take_event, &count);
+    int r = 1;
+    while (r > 0)
+        r = client_pump(&client, &err);
+    assert(r == 0 || err.code == r);
+    assert(count <= size);
+    finish(&client);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size > SIZE_MOST)
+        return 0;
+    read_text(data, size);
+    read_events(data, size);
+    return 0;
+}

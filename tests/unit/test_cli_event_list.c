@@ -1,0 +1,88 @@
+/* test_cli_event_list.c: an event on one line, whatever is in it; numbers as short texts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "cli/cell.h"
+#include "cli/event_list.h"
+
+static int in_utc(void **state) {
+    (void)state;
+    setenv("TZ", "UTC", 1);
+    tzset();
+    return 0;
+}
+
+static void expect_line(const char *json, const char *line) {
+    json_t *event = json_loads(json, 0, NULL);
+    assert_non_null(event);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    event_list_line(event, &out);
+    json_decref(event);
+    assert_string_equal(strbuf_text(&out), line);
+}
+
+static void an_event_is_one_line(void **state) {
+    (void)state;
+    expect_line("{\"seq\":1207,\"at\":1801506605000,\"kind\":\"task.state\",\"task\":\"web-17\","
+                "\"attempt\":2,\"data\":{\"from\":\"ready\",\"to\":\"starting\"}}",
+                "2027-02-01 18:30:05  1207    task.state        web-17.2  from=ready  "
+                "to=starting\n");
+    expect_line("{\"seq\":1,\"at\":0,\"kind\":\"config.changed\",\"task\":null,\"attempt\":null,"
+                "\"data\":null}",
+                "1970-01-01 00:00:00  1       config.changed\n");
+    expect_line("{\"seq\":2,\"at\":0,\"kind\":\"task.added\",\"task\":\"web-1\",\"attempt\":0}",
+                "1970-01-01 00:00:00  2       task.added        web-1\n");
+}
+
+static void values_are_told_apart(void **state) {
+    (void)state;
+    expect_line("{\"seq\":3,\"at\":0,\"kind\":\"x\",\"data\":{\"a\":\"two words\",\"b\":\"\","
+                "\"c\":null,\"d\":[1,\"x\"],\"e\":false,\"f\":1.5}}",
+                "1970-01-01 00:00:00  3       x                 a=\"two words\"  b=\"\"  "
+                "d=[1,\"x\"]  e=false  f=1.5\n");
+}
+
+static void nothing_reaches_the_terminal(void **state) {
+    (void)state;
+    expect_line(
+        "{\"seq\":4,\"at\":0,\"kind\":\"x\\u001b[2J\",\"task\":\"t\\u001b]0;evil\\u0007\","
+        "\"data\":{\"k\\u001b[31m\":\"red\\u001b[0m\",\"n\":\"a\\nb\",\"l\":[\"\\u009b1m\"]}}",
+        "1970-01-01 00:00:00  4       x                 t  k=red  n=\"a b\"  l=[\"\"]\n");
+}
+
+static void numbers_are_short(void **state) {
+    (void)state;
+    json_t *o = json_loads("{\"i\":42,\"r\":2.5,\"whole\":3.0,\"share\":0.256,\"none\":null,"
+                           "\"text\":\"unlimited\",\"zero\":0}",
+                           0, NULL);
+    assert_string_equal(cell_number(o, "i").text, "42");
+    assert_string_equal(cell_number(o, "r").text, "2.5");
+    assert_string_equal(cell_number(o, "whole").text, "3");
+    assert_string_equal(cell_number(o, "none").text, "-");
+    assert_string_equal(cell_number(o, "absent").text, "-");
+    assert_string_equal(cell_percent(o, "share").text, "26%");
+    assert_string_equal(cell_percent(o, "none").text, "-");
+    assert_string_equal(cell_cap(o, "i").text, "42");
+    assert_string_equal(cell_cap(o, "zero").text, "0");
+    assert_string_equal(cell_cap(o, "none").text, "unlimited");
+    assert_string_equal(cell_cap(o, "text").text, "unlimited");
+    assert_string_equal(cell_span(o, "none", 0).text, "-");
+    json_decref(o);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_event_is_one_line),
+        cmocka_unit_test(values_are_told_apart),
+        cmocka_unit_test(nothing_reaches_the_terminal),
+        cmocka_unit_test(numbers_are_short),
+    };
+    return cmocka_run_group_tests(tests, in_utc, NULL);
+}
