@@ -1,0 +1,68 @@
+# kit.sh: what the tests of this folder share: lib.sh and daemon.sh of tests/cli, and a few more words.
+# Read with `. "$(dirname "$0")/kit.sh"`. The names of the tests are rules of Sluice, seen from outside:
+# real programs, real processes, a home of its own. Nothing sleeps.
+#
+#   rule 'what' COMMAND...        the command succeeds
+#   complains TEXT 'what'         stderr is one sentence (and perhaps the usage), and contains TEXT
+#   tell FIFO                     lets a command go on that reads a line from the fifo
+#   gone PID, is_gone PID         that process does not live any more; until it does not
+#   shim_of ID ATTEMPT            prints the pid of the shim of a live run
+#   field MEMBER                  a member of the JSON value in out: field queue_position
+#   last_event                    the number of the last event: it rises with every change
+# shellcheck shell=sh disable=SC1091,SC2034,SC2153,SC2154 # lib.sh sets tmp, root, code; the tests use the others
+
+. "$(dirname "$0")/../cli/lib.sh"
+. "$root/tests/cli/daemon.sh"
+SLUICED=$(dirname "$SLUICE")/sluiced
+
+rule() {
+    what=$1
+    shift
+    "$@"
+    report $? "$what"
+}
+
+complains() {
+    [ "$(grep -c '^sluice: ' "$tmp/err")" = 1 ] && ! grep -qv -e '^sluice: ' -e '^usage: ' "$tmp/err" &&
+        grep -qF -e "$1" "$tmp/err"
+    report $? "$2"
+}
+
+tell() {
+    # shellcheck disable=SC2016 # for the inner shell
+    timeout 60 sh -c 'echo >"$1"' - "$1" || echo "# nobody reads from $1"
+}
+
+# A process that nobody has waited for yet is dead all the same.
+gone() {
+    [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2>/dev/null
+}
+
+# No pid comes back so soon.
+is_gone() {
+    deadline=$(($(date +%s) + 60))
+    until gone "$1"; do
+        [ "$(date +%s)" -lt $deadline ] || { echo "# process $1 lives" && return 1; }
+    done
+}
+
+shim_of() {
+    tr '\0\n' '  ' <"$home/runs/$1/$2/lock" | sed -n 's/.*shim \([0-9]*\) .*/\1/p'
+}
+
+# The first one of that name on stdin: members of the object itself come before those inside.
+first() {
+    grep -oE "\"$1\":(\"[^\"]*\"|[^],}]*)" | head -n 1 | sed -e 's/^"[^"]*"://' -e 's/^"//' -e 's/"$//'
+}
+
+field() {
+    first "$1" <"$tmp/out"
+}
+
+value() {
+    "$SLUICE" show --json "$1" 2>/dev/null | first "$2"
+}
+
+last_event() {
+    "$SLUICE" events --limit 1 --json | first seq
+}

@@ -1,0 +1,82 @@
+#!/bin/sh
+# Backup and restore: one file, made while work goes on, brings back what was.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
+. "$(dirname "$0")/kit.sh"
+start
+mkfifo go
+"$SLUICE" project add web --weight 3 >/dev/null
+add --project web --title kept --priority 7 --hold -- echo kept
+kept=$id
+add -- sh -c 'exit 3' # waits before its next attempt
+add -- sh -c 'read -r _ <go; echo went on'
+living=$id
+becomes "$living" running
+
+run sluice backup night.db
+exits 0 'a backup while work goes on'
+rule 'is there when the command returns' [ -s night.db ]
+rule 'and belongs to its owner alone' [ "$(stat -c %a night.db)" = 600 ]
+"$SLUICE" list --all --json | sed 's/"run":.*//' >before
+
+# More work, and things that cannot be undone otherwise.
+add --project web --title later -- true
+later=$id
+becomes "$later" 'done'
+"$SLUICE" release "$kept" >/dev/null
+becomes "$kept" 'done'
+"$SLUICE" delete "$kept" >/dev/null
+run sluice restore --yes night.db
+exits 4 'no restore below a running daemon'
+complains "'sluice down' stops it" 'which says what to do'
+run sluice down
+run sluice restore night.db
+exits 2 'no restore without --yes'
+run sluice restore --yes night.db
+exits 0 'restore'
+copy=$(sed -n 's/^what was there before: //p' out)
+rule 'restore keeps what it replaces' [ -s "$copy" ]
+tell go
+run sluice up
+exits 0 'the daemon starts with what was restored'
+run sluice show --json "$kept"
+rule 'what was deleted since is back' [ "$(field title) $(field priority) $(field state)" = 'kept 7 held' ]
+run sluice show "$later"
+exits 1 'what was added since is gone'
+becomes "$living" 'done'
+report $? 'a run that was live then, and ended meanwhile, is known with its end'
+run sluice logs "$living"
+prints 'went on' 'and its log is there'
+run sluice project show web --json
+rule 'projects are back' [ "$(field name) $(field prefix)" = 'web web' ]
+add -- true
+becomes "$id" 'done'
+report $? 'work goes on'
+
+# The one that was replaced is a backup like any other.
+run sluice down
+run sluice restore --yes "$copy"
+exits 0 'restoring what a restore replaced'
+run sluice up
+run sluice show --json "$later"
+rule 'brings that back' [ "$(field state)" = 'done' ]
+
+# What is no backup changes nothing.
+run sluice down
+cp "$home/sluice.db" whole.db
+for file in /etc/passwd "$tmp/no-such-file" "$tmp"; do
+    run sluice restore --yes "$file"
+    rule "restore of $(basename "$file") fails" [ "$code" -ne 0 ]
+    rule "restore of $(basename "$file"): one sentence" [ "$(wc -l <err)" = 1 ]
+done
+head -c 20000 night.db >half.db
+run sluice restore --yes half.db
+exits 1 'half a backup is refused'
+compare whole.db "$home/sluice.db" 'and nothing was changed by any of them'
+run sluice up
+exits 0 'it starts as before'
+run sluice backup "$tmp/no-folder/x.db"
+exits 1 'a backup into a folder that is not there'
+complains 'no-folder' 'names it'
+run sluice backup night.db
+exits 0 'a backup replaces an older one of that name'
+finish

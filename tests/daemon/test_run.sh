@@ -1,0 +1,68 @@
+#!/bin/sh
+# sluice run: the code of the command comes back, whatever happens on the way.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
+. "$(dirname "$0")/kit.sh"
+
+run sluice run -- sh -c 'exit 7'
+exits 7 'run exits with the code of the command'
+for signal in 1:HUP 2:INT 3:QUIT 6:ABRT 9:KILL 10:USR1 15:TERM; do
+    run sluice run -- sh -c 'kill -"$0" $$' "${signal#*:}"
+    exits $((128 + ${signal%:*})) "a command killed by SIG${signal#*:} gives 128 + ${signal%:*}"
+done
+run sluice run -- "$tmp/no-such-program"
+exits 125 'a program that is not there: 125'
+complains "no-such-program': No such file or directory" 'a program that is not there is named'
+printf 'not a program\n' >text
+run sluice run -- "$tmp/text"
+exits 125 'a file that cannot be executed: 125'
+complains "$tmp/text" 'a file that cannot be executed is named'
+run sluice run --cwd "$tmp/no-such-folder" -- true
+exits 125 'a folder that is not there: 125'
+complains 'no-such-folder' 'a folder that is not there is named'
+run sluice run --project nowhere -- true
+exits 125 'a task that is refused: 125'
+complains "there is no project 'nowhere'" 'a task that is refused says why'
+run sluice run --json -- sh -c 'exit 7'
+exits 7 'run --json: the same code'
+rule 'run --json: the task at its end' [ "$(field state)" = failed ]
+run sluice run --timeout 0.2s --grace 5s -- sleep 1000
+exits 143 'a time-out ends with the signal that stopped it'
+
+# --- the daemon dies -----------------------------------------------------------------------------
+
+mkfifo one two
+"$SLUICE" run -- sh -c 'echo begun; read -r _ <one; echo middle; read -r _ <two; echo end; exit 9' >out 2>err &
+runner=$!
+appears begun out
+kill -9 "$(pid_of_daemon)"
+tell one
+appears middle "$home/runs/$("$SLUICE" up 2>/dev/null; "$SLUICE" list --ids --state running)/1/out.log"
+rule 'a run goes on while the daemon is dead, and the next one has it' \
+    [ "$("$SLUICE" list --state running --ids | wc -l)" = 1 ]
+kill -9 "$(pid_of_daemon)"
+tell two
+"$SLUICE" up >/dev/null 2>&1
+wait $runner
+code=$?
+exits 9 'kill -9 of the daemon during run: it goes on following and exits with the right code'
+prints 'begun
+middle
+end' 'kill -9 of the daemon during run: every line once'
+run sluice list --all --ids --state running,starting
+rule 'and nothing was started twice' [ ! -s out ]
+run sluice show --json "$("$SLUICE" list --all --ids --limit 1)"
+rule 'one attempt' [ "$(field attempt)" = 1 ]
+
+# Nobody but the follower is there to start the next one.
+rm one
+mkfifo one
+"$SLUICE" run -- sh -c 'echo begun; read -r _ <one; exit 11' >out 2>err &
+runner=$!
+appears begun out
+kill -9 "$(pid_of_daemon)"
+tell one
+wait $runner
+code=$?
+exits 11 'a daemon that died is started again by whoever follows a run'
+complains 'started the daemon' 'and that is said'
+finish

@@ -1,0 +1,129 @@
+#!/bin/sh
+# Handing over work: what the answer says, what is refused, and what is added once only.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
+. "$(dirname "$0")/kit.sh"
+config 'limits: {runs: 1}
+projects: {web: , api: }'
+start
+mkfifo go
+
+# --- f097: started, or queued with its position ------------------------------------------------------
+
+run sluice add -- sh -c 'read -r _ <go'
+prints 't-1 started' 'f097 the first task is started'
+run sluice add -- true
+prints 't-2 queued, position 1' 'f097 the next one is queued with its position'
+run sluice add -- true
+prints 't-3 queued, position 2' 'f097 and the one behind it'
+run sluice add --json -- true
+rule 'f097 as JSON' [ "$(field result) $(field queue_position)" = 'queued 3' ]
+run sluice add --priority 1 -- true
+prints 't-5 queued, position 1' 'f097 a lower number goes before'
+rule 'f097 the answer was true: it is on disk' [ "$(value 5 state)" = ready ]
+run sluice why 2
+has 'position 2 in the queue' 'f097 why tells the position of now'
+"$SLUICE" cancel --all --now >/dev/null
+becomes 1 canceled
+
+# --- f099: the prefix of an id must be that of the project ---------------------------------------------
+
+run sluice add --project web --external-id api-77 --draft -- true
+exits 4 'f099 an id with the prefix of another project is refused'
+complains "external id 'api-77' has the prefix of project 'api', but the task is for 'web'" 'f099 and says why'
+run sluice add --project web --external-id api-77 --draft --force -- true
+exits 0 'f099 unless forced'
+run sluice add --project web --external-id web-78 --draft -- true
+exits 0 'f099 its own prefix is good'
+run sluice add --project web --external-id card/9 --draft -- true
+exits 0 'f099 a name that is no id is good'
+add --project api --draft -- true
+run sluice sling "$id" web
+exits 4 'f099 sling to another project is refused'
+rule 'f099 sling to another project: it stays a draft' [ "$(value "$id" state)" = draft ]
+run sluice sling --force "$id" web
+exits 0 'f099 sling --force'
+run sluice add --project api --parent "$("$SLUICE" list --ids --project web --state draft --limit 1)" -- true
+exits 4 'f099 a parent of another project is refused'
+
+# --- f100: the same thing twice is one thing -----------------------------------------------------------
+
+"$SLUICE" pause >/dev/null
+run sluice add --project web --external-id bead-1 -- true
+first=$(sed 's/ .*//' out)
+before=$(last_event)
+run sluice add --project web --external-id bead-1 -- sh -c 'something else'
+exits 0 'f100 adding the same bead again is well'
+prints "$first already: ready" 'f100 and answers with the task that is there'
+rule 'f100 nothing new is stored' [ "$(last_event)" = "$before" ]
+run sluice add --project api --external-id bead-1 -- true
+rule 'f100 in another project it is another one' grep -q '^api-[0-9]* queued' out
+run sluice sling "$first"
+exits 0 'f100 scheduling what is scheduled is well'
+has 'already' 'f100 and says so'
+rule 'f100 nothing new is stored by that' [ "$(last_event)" -le "$((before + 2))" ]
+"$SLUICE" cancel --all >/dev/null
+
+# The same request with the same key: one task, the same answer. As a command does when it had no answer.
+ask() { # KEY BODY
+    curl -s --unix-socket "$home/sluice.sock" -H "Idempotency-Key: $1" -H 'Content-Type: application/json' \
+        -d "$2" -D headers http://localhost/v1/tasks
+}
+if command -v curl >/dev/null 2>&1; then
+    ask key-12345678 '{"tasks":[{"argv":["true"],"hold":true}]}' >one
+    before=$(last_event)
+    ask key-12345678 '{"tasks":[{"argv":["true"],"hold":true}]}' >out
+    compare one out 'a request with the same key has the same answer'
+    rule 'and says that it is a repetition' grep -qi '^Idempotent-Replay: true' headers
+    rule 'and stores nothing' [ "$(last_event)" = "$before" ]
+    kill -9 "$(pid_of_daemon)"
+    "$SLUICE" up >/dev/null 2>&1
+    ask key-12345678 '{"tasks":[{"argv":["true"],"hold":true}]}' >out
+    compare one out 'also after kill -9'
+    ask key-87654321 '{"tasks":[{"argv":["true"],"hold":true}]}' >out
+    rule 'another key is another task' [ "$(field id)" != "$(first id <one)" ]
+else
+    number=$((number + 1)) && echo "ok $number - the same key twice # SKIP there is no curl"
+fi
+"$SLUICE" down >/dev/null 2>&1
+
+# --- f060, f068, f069: the preset agency ---------------------------------------------------------------
+
+home=$tmp/agency
+SLUICE_HOME=$home
+run sluice init --preset agency
+start
+run sluice add --kind implement --external-id cards/login.md -- sh -c 'read -r _ <go'
+prints 't-1 started' 'f060 one run per card'
+becomes 1 running
+run sluice add --kind review --external-id cards/login.md -- true
+exits 4 'f060 a second run of the card is refused'
+prints 't-1 already: running' 'f060 as already running'
+run sluice add --kind implement -- true
+prints 't-2 queued, position 1' 'f068 a short queue has no warning'
+rule 'f068 nothing on stderr' [ ! -s err ]
+i=2
+while [ $i -lt 10 ]; do # nine wait, the limit is 4 x 1, at least 8
+    i=$((i + 1))
+    run sluice add --kind implement -- true
+done
+rule 'f068 nine that wait are no warning yet' [ ! -s err ]
+run sluice add --kind review -- true
+exits 0 'f068 a long queue still takes work'
+says 'sluice: Queue delayed; respecting caps (10 wait, queue.soft is 8; implement 9; review 1)' \
+    'f068 and says that it is long, with the depth of each flow'
+while [ $i -lt 16 ]; do
+    i=$((i + 1))
+    "$SLUICE" add --kind research -- true >/dev/null 2>&1
+done
+before=$(last_event)
+run sluice add --kind implement --external-id cards/late.md -- true
+exits 4 'f069 a full queue defers: code 4'
+says 'sluice: deferred: 16 tasks wait already, and the queue takes 16 (queue.hard); nothing was stored' \
+    'f069 and says so'
+rule 'f069 nothing was stored' [ "$(last_event)" = "$before" ]
+run sluice add --kind implement --json -- true
+exits 4 'f069 with --json the same code'
+run sluice config set limits.runs=5
+run sluice add --kind implement --external-id cards/late.md -- true
+exits 0 'f069 the card was not locked: with higher caps it is taken'
+finish

@@ -1,0 +1,279 @@
+/* rig.c: starting, killing and asking a real daemon. */
+#include "rig.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static int failures;
+
+void rig_expect(bool ok, const char *format, ...) {
+    if (ok)
+        return;
+    va_list args;
+    va_start(args, format);
+    if (failures++ < 20) {
+        fputs("  wrong: ", stderr);
+        vfprintf(stderr, format, args);
+        fputc('\n', stderr);
+    }
+    va_end(args);
+}
+
+int rig_failures(void) {
+    return failures;
+}
+
+static void die(const char *what) {
+    fprintf(stderr, "torture: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+long long rig_now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+void rig_pause(int milliseconds) {
+    (void)poll(NULL, 0, milliseconds);
+}
+
+static const char *program(const char *variable) {
+    const char *path = getenv(variable);
+    if (!path || access(path, X_OK) < 0) {
+        fprintf(stderr, "torture: %s must name a program (run it by `make test`)\n", variable);
+        exit(1);
+    }
+    return path;
+}
+
+void rig_make_home(struct rig *rig) {
+    *rig = (struct rig){ .sluiced = program("SLUICED"), .side_agent = program("SIDE_AGENT") };
+    snprintf(rig->home, sizeof(rig->home), "/tmp/sluice-torture-XXXXXX");
+    if (!mkdtemp(rig->home))
+        die("mkdtemp");
+    snprintf(rig->socket, sizeof(rig->socket), "%s/sluice.sock", rig->home);
+    snprintf(rig->diary, sizeof(rig->diary), "%s/diary", rig->home);
+    setenv("SLUICE_HOME", rig->home, 1);
+}
+
+void rig_write_config(const struct rig *rig, const char *config) {
+    char path[128];
+    snprintf(path, sizeof(path), "%s/sluice.yaml", rig->home);
+    FILE *file = fopen(path, "we");
+    if (!file || fputs(config, file) < 0 || fclose(file) != 0)
+        die(path);
+}
+
+void rig_open(struct rig *rig, const char *config) {
+    rig_make_home(rig);
+    rig_write_config(rig, config);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+/* Homes are removed when everything is over: ext4 looks at every file that was deleted in the last
+ * seconds before it makes a new one, which the next measurement would pay for. */
+static char closed_homes[64][64];
+static size_t closed_count;
+
+static void remove_homes(void) {
+    for (size_t i = 0; i < closed_count; i++)
+        (void)nftw(closed_homes[i], remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void rig_close(struct rig *rig) {
+    if (rig->daemon)
+        (void)rig_stop(rig);
+    if (getenv("KEEP_HOME") || closed_count == sizeof(closed_homes) / sizeof(*closed_homes))
+        return;
+    if (closed_count == 0)
+        (void)atexit(remove_homes);
+    memcpy(closed_homes[closed_count++], rig->home, sizeof(rig->home));
+}
+
+static pid_t spawn_daemon(const struct rig *rig, int ready_fd) {
+    char log[128];
+    snprintf(log, sizeof(log), "%s/daemon.log", rig->home);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_adddup2(&actions, ready_fd, 3);
+    char *argv[] = { (char *)rig->sluiced, (char *)"--ready-fd", (char *)"3", NULL };
+    pid_t pid = 0;
+    int r = posix_spawn(&pid, rig->sluiced, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return r == 0 ? pid : -1;
+}
+
+bool rig_start(struct rig *rig) {
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        die("pipe");
+    int ready =
+        fcntl(fds[1], F_DUPFD_CLOEXEC, 10); /* not 3 itself: dup2 onto itself keeps CLOEXEC */
+    rig->daemon = spawn_daemon(rig, ready);
+    close(fds[1]);
+    close(ready);
+    size_t length = 0;
+    ssize_t n;
+    while (length < sizeof(rig->said) - 1
+           && (n = read(fds[0], rig->said + length, sizeof(rig->said) - 1 - length)) > 0)
+        length += (size_t)n;
+    rig->said[length] = '\0';
+    close(fds[0]);
+    if (rig->daemon > 0 && strcmp(rig->said, "ready\n") == 0) {
+        rig->starts++;
+        return true;
+    }
+    fprintf(stderr, "torture: the daemon did not start: %s (%s/daemon.log)\n", rig->said,
+            rig->home);
+    if (rig->daemon > 0)
+        (void)waitpid(rig->daemon, NULL, 0);
+    rig->daemon = 0;
+    return false;
+}
+
+void rig_kill(struct rig *rig) {
+    if (rig->daemon <= 0)
+        return;
+    kill(rig->daemon, SIGKILL);
+    (void)waitpid(rig->daemon, NULL, 0);
+    rig->daemon = 0;
+}
+
+int rig_stop(struct rig *rig) {
+    int status = 0;
+    kill(rig->daemon, SIGTERM);
+    (void)waitpid(rig->daemon, &status, 0);
+    rig->daemon = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int start_again(void *ctx, struct error *err) {
+    struct rig *rig = ctx;
+    return rig->daemon > 0 || rig_start(rig) ? 0 : error_set(err, -ECONNREFUSED, "no daemon");
+}
+
+struct client *rig_client(struct rig *rig) {
+    struct client_options options = { .start = start_again, .ctx = rig };
+    struct client *client = NULL;
+    struct error err = { 0 };
+    if (client_open(rig->socket, &options, &client, &err) < 0) {
+        fprintf(stderr, "torture: %s\n", err.text);
+        exit(1);
+    }
+    return client;
+}
+
+json_t *rig_task(const struct rig *rig, int milliseconds, int code) {
+    char ms[16], exit_code[16];
+    snprintf(ms, sizeof(ms), "%d", milliseconds);
+    snprintf(exit_code, sizeof(exit_code), "%d", code);
+    return json_pack("{s:[s,s,s,s], s:s}", "argv", rig->side_agent, rig->diary, ms, exit_code,
+                     "cwd", "/");
+}
+
+int rig_submit(struct client *client, json_t *task, char ret_id[40], struct error *err) {
+    json_t *answer = NULL;
+    int status =
+        client_call(client, "POST", "/v1/tasks", json_pack("{s:[o]}", "tasks", task), &answer, err);
+    const char *id = json_string_value(
+        json_object_get(json_array_get(json_object_get(answer, "tasks"), 0), "id"));
+    if (status == 200 && id)
+        snprintf(ret_id, 40, "%s", id);
+    json_decref(answer);
+    return status;
+}
+
+static long long open_tasks(struct client *client) {
+    json_t *answer = NULL;
+    struct error err = { 0 };
+    long long open = -1;
+    if (client_get(client, &answer, &err, "/v1/status") == 200) {
+        static const char *const states[] = { "waiting", "ready", "starting", "running", "held" };
+        const json_t *counts = json_object_get(answer, "counts");
+        open = 0;
+        for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++)
+            open += json_integer_value(json_object_get(counts, states[i]));
+    }
+    json_decref(answer);
+    return open;
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+static int note_event(void *ctx, const struct client_event *event) {
+    (void)event;
+    *(bool *)ctx = true;
+    return 0;
+}
+
+/* Until something has happened; false: the stream is over, or the time. */
+static bool wait_event(struct client *stream, bool *happened, long long deadline_us) {
+    struct pollfd fd = { .fd = client_fd(stream), .events = POLLIN };
+    struct error err = { 0 };
+    *happened = false;
+    while (!*happened) {
+        long long left = (deadline_us - rig_now_us()) / 1000;
+        if (left <= 0 || (poll(&fd, 1, (int)left) < 0 && errno != EINTR)
+            || client_pump(stream, &err) <= 0)
+            return false;
+    }
+    while (poll(&fd, 1, 0) > 0) /* the rest of what is there: one look for all of it */
+        if (client_pump(stream, &err) <= 0)
+            return false;
+    return true;
+}
+
+bool rig_wait(struct rig *rig, bool (*until)(struct client *client, void *ctx), void *ctx,
+              int seconds) {
+    struct client *client = rig_client(rig);
+    long long deadline = rig_now_us() + seconds * 1000000LL;
+    bool happened = false, holds = false;
+    while (!holds && rig_now_us() < deadline) {
+        struct client *stream = rig_client(rig);
+        struct error err = { 0 };
+        int status = client_begin_events(stream, "/v1/events", CLIENT_EVENTS_NEW, note_event,
+                                         &happened, &err);
+        do /* the first look is behind the beginning of the stream: nothing can come between */
+            holds = until(client, ctx);
+        while (!holds && status == 200 && wait_event(stream, &happened, deadline));
+        client_end(stream);
+        client_close(stream);
+    }
+    client_close(client);
+    return holds;
+}
+
+static bool is_drained(struct client *client, void *ctx) {
+    long long *open = ctx;
+    *open = open_tasks(client);
+    return *open == 0;
+}
+
+bool rig_wait_drained(struct rig *rig, int seconds) {
+    long long open = -1;
+    bool drained = rig_wait(rig, is_drained, &open, seconds);
+    if (!drained)
+        fprintf(stderr, "torture: %lld tasks are still open after %d s\n", open, seconds);
+    return drained;
+}
