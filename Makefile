@@ -6,6 +6,7 @@ SEEDS   = 2000
 SEED    =
 V       =
 SECONDS = 60
+KILLS   = 2000
 T       =
 
 MAKEFLAGS += --no-print-directory
@@ -13,7 +14,7 @@ MAKEFLAGS += --no-print-directory
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test lint format asan bench sim fuzz demo docs install clean todo help
+.PHONY: all build test lint format asan bench soak sim fuzz demo docs install clean todo help
 
 all: build
 
@@ -49,18 +50,24 @@ fuzz: ## feed random input to each reader, SECONDS=n each
 	@scripts/setup --fuzz
 	@scripts/fuzz $(BUILD)-fuzz $(SECONDS)
 
-bench: ## measure an optimised build
-	@scripts/setup --test
+bench: ## measure an optimised build: the core, then the whole daemon (T=name for one part)
+	@scripts/setup --bench
 	@scripts/build $(BUILD)-bench --buildtype=release
-	@$(BUILD)-bench/bench/bench $(BUILD)-bench/sluice
+	@scripts/bench $(BUILD)-bench $(T)
 
-demo: build ## plan and play an example night of agents
+soak: ## kill the daemon KILLS=n times under load, and check every promise
+	@scripts/setup --test
+	@scripts/build $(BUILD)
+	@SLUICED=$(BUILD)/sluiced SIDE_AGENT=$(BUILD)/tests/torture/side_agent \
+	 $(BUILD)/tests/torture/test_kill_daemon $(KILLS) $(SEED)
+
+demo: build ## a daemon, a small night of real processes, a kill in the middle
 	@scripts/demo $(BUILD)
 
 docs: build ## write the generated documents and pictures again
 	@scripts/generate-docs $(BUILD)
 
-install: build ## install the program and its manual page (DESTDIR, PREFIX)
+install: build ## install the programs and their manual pages (DESTDIR, PREFIX)
 	@$(if $(PREFIX),meson configure $(BUILD) -Dprefix=$(PREFIX))
 	@meson install -C $(BUILD)
 

@@ -1,0 +1,74 @@
+/* latency.c: from the call of the client to the first instruction of the command, in an idle queue,
+ * beside task-spooler. Both include the start of the client program. */
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon_bench.h"
+
+#define TIMES 150
+
+extern char **environ;
+
+static double once(const char *fifo, char **argv) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    pid_t pid;
+    char line[32] = "";
+    long long began = rig_now_us();
+    if (posix_spawn(&pid, argv[0], &actions, NULL, argv, environ) != 0)
+        exit(1);
+    int fd = open(fifo, O_RDONLY | O_CLOEXEC); /* until the command has opened it */
+    ssize_t n = read(fd, line, sizeof(line) - 1);
+    close(fd);
+    waitpid(pid, NULL, 0);
+    posix_spawn_file_actions_destroy(&actions);
+    if (n <= 0)
+        exit(1);
+    return (double)(atoll(line) - began) / 1000.0;
+}
+
+static void report(const char *name, double *values) {
+    bench_say("%-8s p50 %.2f ms   p99 %.2f ms", name, bench_percentile(values, TIMES, 0.5),
+              bench_percentile(values, TIMES, 0.99));
+}
+
+void bench_latency(const struct bench_programs *p) {
+    struct rig rig;
+    static double ours[TIMES], theirs[TIMES];
+    char fifo[128], tsp_socket[128];
+    printf("from the client's start to the command's start\n");
+    bench_open(&rig, NULL);
+    bench_pause(&rig, false);
+    snprintf(fifo, sizeof(fifo), "%s/fifo", rig.home);
+    snprintf(tsp_socket, sizeof(tsp_socket), "%s/tsp", rig.home);
+    setenv("TS_SOCKET", tsp_socket, 1);
+    setenv("TMPDIR", rig.home, 1);
+    if (mkfifo(fifo, 0600) < 0)
+        exit(1);
+    char *add[] = { (char *)p->sluice, (char *)"add", (char *)"--", (char *)p->stamp, fifo, NULL };
+    char *tsp[] = { (char *)p->tsp, (char *)p->stamp, fifo, NULL };
+    char *tsp_end[] = { (char *)p->tsp, (char *)"-K", NULL };
+    for (int i = 0; i < TIMES; i++) {
+        ours[i] = once(fifo, add);
+        theirs[i] = p->tsp ? once(fifo, tsp) : 0;
+    }
+    report("sluice", ours);
+    if (p->tsp) {
+        pid_t pid;
+        report("tsp", theirs);
+        if (posix_spawn(&pid, p->tsp, NULL, NULL, tsp_end, environ) == 0)
+            waitpid(pid, NULL, 0);
+        double ratio = bench_median(ours, TIMES) / bench_median(theirs, TIMES);
+        bench_goal(ratio <= 1.5, "p50 is %.2f times that of task-spooler (at most 1.5)", ratio);
+    } else {
+        bench_goal(false, "task-spooler is not installed: scripts/setup --bench");
+    }
+    unsetenv("TMPDIR");
+    rig_close(&rig);
+}

@@ -1,0 +1,101 @@
+/* submit.c: how many acknowledged submits a second, beside what the disk gives a bare loop? */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon_bench.h"
+
+#define SINGLE     1000
+#define CLIENTS    64
+#define EACH       60
+#define BULK_TASKS 60000
+
+static void execute(sqlite3 *db, const char *sql) {
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK)
+        return;
+    fprintf(stderr, "bench: %s: %s\n", sql, sqlite3_errmsg(db));
+    exit(1);
+}
+
+/* One row as long as a task's, one commit, one fsync. */
+static double bare_commits(const char *home) {
+    char path[160];
+    sqlite3 *db = NULL;
+    sqlite3_stmt *insert = NULL;
+    snprintf(path, sizeof(path), "%s/bare.db", home);
+    if (sqlite3_open(path, &db) != SQLITE_OK)
+        exit(1);
+    execute(db, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL");
+    execute(db, "CREATE TABLE IF NOT EXISTS row (id INTEGER PRIMARY KEY, text TEXT)");
+    sqlite3_prepare_v2(db, "INSERT INTO row(text) VALUES (printf('%200s', 'x'))", -1, &insert,
+                       NULL);
+    double began = bench_now();
+    for (int i = 0; i < SINGLE; i++) {
+        if (sqlite3_step(insert) != SQLITE_DONE)
+            exit(1);
+        sqlite3_reset(insert);
+    }
+    double seconds = bench_now() - began;
+    sqlite3_finalize(insert);
+    sqlite3_close(db);
+    return SINGLE / seconds;
+}
+
+static void submit_some(struct rig *rig, int count) {
+    struct client *client = rig_client(rig);
+    char id[40];
+    struct error err = { 0 };
+    for (int i = 0; i < count; i++) {
+        json_t *task = json_pack("{s:[s],s:s}", "argv", "/bin/true", "cwd", "/");
+        if (rig_submit(client, task, id, &err) != 200) {
+            fprintf(stderr, "bench: %s\n", err.text);
+            _exit(1);
+        }
+    }
+    client_close(client);
+}
+
+static double by_one(struct rig *rig) {
+    double began = bench_now();
+    submit_some(rig, SINGLE);
+    return SINGLE / (bench_now() - began);
+}
+
+static double by_many(struct rig *rig) {
+    double began = bench_now();
+    for (int i = 0; i < CLIENTS; i++)
+        if (fork() == 0) {
+            submit_some(rig, EACH);
+            _exit(0);
+        }
+    for (int i = 0; i < CLIENTS; i++)
+        wait(NULL);
+    return CLIENTS * EACH / (bench_now() - began);
+}
+
+void bench_submit(void) {
+    struct rig rig;
+    double bare[BENCH_ROUNDS], one[BENCH_ROUNDS], many[BENCH_ROUNDS], bulk[BENCH_ROUNDS];
+    double part[BENCH_ROUNDS];
+    printf("durable submits per second\n");
+    bench_open(&rig, NULL);
+    for (int i = 0; i < BENCH_ROUNDS; i++) {
+        bare[i] = bare_commits(rig.home);
+        one[i] = by_one(&rig);
+        many[i] = by_many(&rig);
+        bulk[i] = BULK_TASKS / bench_bulk(&rig, BULK_TASKS);
+        part[i] = one[i] / bare[i];
+        bench_say("bare SQLite commits %.0f   1 client %.0f   %d clients %.0f   bulk %.0f", bare[i],
+                  one[i], CLIENTS, many[i], bulk[i]);
+    }
+    rig_close(&rig);
+    double share = bench_median(part, BENCH_ROUNDS), single = bench_median(one, BENCH_ROUNDS);
+    double several = bench_median(many, BENCH_ROUNDS), mass = bench_median(bulk, BENCH_ROUNDS);
+    bench_goal(share >= 0.5, "1 client: %.0f %% of a bare loop of commits (at least 50 %%)",
+               share * 100);
+    bench_goal(several >= 3 * single, "%d clients: %.1f times one client (at least 3)", CLIENTS,
+               several / single);
+    bench_goal(mass >= 60000, "bulk: %.0f tasks a second (at least 60,000)", mass);
+}
