@@ -44,9 +44,11 @@ sleep 1000 &
 echo $! >>pids
 setsid sleep 1000 &
 echo $! >>pids
-(trap '' TERM HUP INT; sleep 1000 & echo $! >>pids; wait) &
+mkfifo grown
+(trap '' TERM HUP INT; sleep 1000 & echo $! >>pids; echo >grown; wait) &
 echo $! >>pids
 echo $$ >>pids
+read -r _ <grown
 echo planted
 wait
 END
