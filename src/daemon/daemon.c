@@ -144,12 +144,12 @@ static void on_event(void *ctx, const struct event_row *event) {
         server_run_ended(d->server, event->task, event->attempt);
 }
 
-/* A server that is told to stop ends the loop as soon as its last answer is out. A commit that is on its
- * way is waited for, however long it takes. */
+/* A server that is told to stop ends the loop as soon as its last answer is out and what was ordered to
+ * start is started. A commit that is on its way is waited for however long it takes. */
 static void check_stopped(void *ctx) {
     struct daemon *d = ctx;
-    bool answered = d->impatient || server_is_idle(d->server);
-    if (d->stopping && answered && !engine_is_committing(d->engine))
+    bool settled = server_is_idle(d->server) && !engine_is_launching(d->engine);
+    if (d->stopping && (settled || d->impatient) && !engine_is_committing(d->engine))
         loop_stop(d->loop);
 }
 

@@ -37,36 +37,44 @@ static const char usage[] =
 struct arguments {
     const char *restore, *api;
     int ready_fd;
-    bool check, version, help, foreground;
+    bool check, version, help;
 };
 
-static int take_argument(int argc, char **argv, int *i, struct arguments *a) {
-    const char *word = argv[*i];
-    const char *value = *i + 1 < argc ? argv[*i + 1] : NULL;
-    int64_t number = 0;
+static bool take_flag(const char *word, struct arguments *a) {
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         a->help = true;
     else if (strcmp(word, "--version") == 0)
         a->version = true;
     else if (strcmp(word, "--check") == 0)
         a->check = true;
-    else if (strcmp(word, "--foreground") == 0)
-        a->foreground = true; /* it always is */
-    else if (!value)
-        return -EINVAL;
-    else if (strcmp(word, "--home") == 0)
-        setenv("SLUICE_HOME", argv[++*i], 1);
+    else
+        return strcmp(word, "--foreground") == 0; /* it always is */
+    return true;
+}
+
+static int take_value(const char *word, const char *value, struct arguments *a) {
+    int64_t number = 0;
+    if (strcmp(word, "--home") == 0)
+        setenv("SLUICE_HOME", value, 1);
     else if (strcmp(word, "--restore") == 0)
-        a->restore = argv[++*i];
+        a->restore = value;
     else if (strcmp(word, "--api") == 0)
-        a->api = argv[++*i];
-    else if (strcmp(word, "--ready-fd") == 0 && number_parse_int(value, &number, NULL) == 0
-             && number >= 0 && number < 1024) {
-        a->ready_fd = (int)number;
-        ++*i;
-    } else
+        a->api = value;
+    else if (strcmp(word, "--ready-fd") != 0 || number_parse_int(value, &number, NULL) < 0
+             || number < 0 || number >= 1024)
         return -EINVAL;
+    else
+        a->ready_fd = (int)number;
     return 0;
+}
+
+/* How many words it has taken; <0: none. */
+static int take_argument(int argc, char **argv, int i, struct arguments *a) {
+    if (take_flag(argv[i], a))
+        return 1;
+    if (i + 1 == argc || take_value(argv[i], argv[i + 1], a) < 0)
+        return -EINVAL;
+    return 2;
 }
 
 static int print_api(const char *format) {
@@ -111,12 +119,14 @@ static void prepare_process(int ready_fd) {
 
 int main(int argc, char **argv) {
     struct arguments a = { .ready_fd = -1 };
-    for (int i = 1; i < argc; i++)
-        if (take_argument(argc, argv, &i, &a) < 0) {
+    for (int i = 1, taken; i < argc; i += taken) {
+        taken = take_argument(argc, argv, i, &a);
+        if (taken < 0) {
             fprintf(stderr, "sluiced: '%s' is no option, or lacks its value; see sluiced --help\n",
                     argv[i]);
             return DAEMON_USAGE;
         }
+    }
     if (a.help || a.version) {
         fputs(a.help ? usage : "sluiced " SLUICE_VERSION "\n", stdout);
         return DAEMON_OK;

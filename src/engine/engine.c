@@ -89,6 +89,7 @@ struct engine *engine_free(struct engine *e) {
         free(e->externals.items[i]);
     free(e->externals.items);
     free(e->prune.expired.items);
+    free(e->launches.items);
     free(e->home);
     free(e->config_file);
     free(e->socket_path);
@@ -108,6 +109,10 @@ const char *engine_why_broken(const struct engine *e) {
 
 bool engine_is_committing(const struct engine *e) {
     return e->committing;
+}
+
+bool engine_is_launching(const struct engine *e) {
+    return e->launches.count > 0;
 }
 
 const struct engine_report *engine_start_report(const struct engine *e) {

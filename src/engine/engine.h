@@ -1,9 +1,10 @@
 /* engine.h: facts → store → core → orders → effects, one turn at a time.
  *
  * Life:      engine_new → engine_start (load, recover) → requests and turns → engine_free
- * A turn:    engine_turn runs at the end of each round of the loop when there is anything to do. It tells the
+ * A turn:    engine_turn runs at the end of each round of the loop. When there is anything to do it tells the
  *            core the time and what happened, runs the requests that came, lets the core decide, writes
- *            everything in one commit, and only then answers, starts and stops.
+ *            everything in one commit, and only then answers and stops. What shall start follows, a few
+ *            runs in each round.
  * Requests:  what people ask for. engine_request queues it; `run` is called inside the turn and may
  *            look, tell facts and write; `done` is called after the commit with its outcome.
  * If a commit FAILED nothing of the turn has happened: the core is built again from the rows, every
@@ -51,6 +52,8 @@ bool engine_is_broken(const struct engine *engine);
 const char *engine_why_broken(const struct engine *engine); /* a sentence */
 /* A commit is on its way: neither the engine nor its store may be freed. */
 bool engine_is_committing(const struct engine *engine);
+/* Start orders are on disk and not carried out yet: the next daemon would call those runs lost. */
+bool engine_is_launching(const struct engine *engine);
 const struct engine_report *engine_start_report(const struct engine *engine);
 
 /* --- requests -------------------------------------------------------------------------------- */

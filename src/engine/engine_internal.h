@@ -105,6 +105,8 @@ struct engine {
     struct slab runs;          /* struct live_run */
     struct id_map run_of;      /* task → handle */
     LIST(uint32_t) live;       /* handles */
+    LIST(task_id) launches;    /* start orders that are on disk; */
+    size_t launched;           /* so many of them are carried out */
     time_ms launch_look;       /* no launch is late before */
     LIST(char *) externals;    /* living runs that are not ours, by the ids of their tasks */
 
@@ -196,8 +198,10 @@ void runs_free(struct engine *e);
 
 /* --- launch.c -------------------------------------------------------------------------------- */
 
-/* Carries out the start orders of a committed turn. */
-void launch_all(struct engine *e);
+/* A start order that is committed. */
+void launch_later(struct engine *e, task_id task);
+/* Carries out a few of them, oldest first. */
+void launch_some(struct engine *e);
 void launch_stop(struct engine *e, const struct order *order);
 /* From now on its command must be seen to run within the time of the configuration. */
 void launch_set_deadline(struct engine *e, struct live_run *run);

@@ -93,6 +93,10 @@ void forecast_free(struct engine *e) {
 
 /* --- learning -------------------------------------------------------------------------------- */
 
+void forecast_forget(struct engine *e) {
+    e->forecast->means.count = 0;
+}
+
 static void blend(time_ms *mean, time_ms value) {
     *mean = *mean == 0 ? value : *mean + (value - *mean) / NEW_PART;
 }

@@ -7,5 +7,7 @@
 
 void forecast_init(struct engine *e);
 void forecast_free(struct engine *e); /* waits for its thread */
+/* The core is another: what was learned is kept under numbers that mean something else in it. */
+void forecast_forget(struct engine *e);
 /* A run has ended by itself: how long runs of its project and kind take. */
 void forecast_learn(struct engine *e, task_id task, const struct run_end *end, int64_t tokens);

@@ -67,9 +67,10 @@ void host_look(struct engine *e) {
 /* While the gate is closed and something waits behind it. */
 time_ms host_next_look(const struct engine *e) {
     struct core_counts counts;
-    core_count(e->core, &counts);
-    if (counts.by_state[TASK_READY] == 0 || !host_matters(config_policy(e->config))
-        || core_host_is_open(e->core))
+    if (core_host_is_open(e->core) || !host_matters(config_policy(e->config)))
+        return TIME_NEVER;
+    core_count(e->core, &counts); /* walks over the classes */
+    if (counts.by_state[TASK_READY] == 0)
         return TIME_NEVER;
     return time_add(e->host_read_at, LOOK_WHILE_CLOSED);
 }

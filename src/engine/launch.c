@@ -1,5 +1,9 @@
 /* launch.c: a start order that is on disk becomes a process; a stop order reaches it.
  *
+ * A few at a time: the kernel lets us go on only when the new process is there, which takes up to a
+ * millisecond on a busy machine, and between two of these rounds everybody else is heard. A stop that
+ * comes before the launch finds nobody; the launch sees that it was wished for and does not happen.
+ *
  * What to run is read from the task's spec, as it was submitted: nothing of the submitter's
  * environment is needed any more. The environment is built from an allow-list, never inherited. */
 #include <errno.h>
@@ -14,7 +18,7 @@
 #include "base/alloc.h"
 #include "engine/engine_internal.h"
 
-#define LAUNCHES_EACH 64 /* specs that one question asks for */
+#define LAUNCHES_EACH 8 /* in one round of the loop */
 
 /* One command while it is put together. Texts live in the arena. */
 struct launch {
@@ -277,7 +281,7 @@ static void launch_task(struct engine *e, task_id task, const struct spec_row *r
     struct task_spec told;
     if (!run || !core_task_spec(e->core, task, &told))
         return;
-    if (told.stop != STOP_NONE) { /* while the store was asked: there was nobody to stop yet */
+    if (told.stop != STOP_NONE) {
         error_set(&err, -ECANCELED, "it was stopped before it was launched");
         finish_note_end(e, run, RUN_END_STOPPED, &err);
     } else if (launch_spec(e, run, row, &err) < 0) {
@@ -304,20 +308,27 @@ static void specs_answered(void *ctx, const struct store_answer *answer, const s
     free(q);
 }
 
-void launch_all(struct engine *e) {
-    struct launch_question *q = NULL;
-    for (size_t i = 0; i < e->turn.starts.count && !e->broken.code; i++) {
-        if (!q)
-            q = xcalloc(1, sizeof(*q));
-        q->e = e;
-        q->tasks[q->count++] = e->turn.starts.items[i].task;
-        if (q->count < LAUNCHES_EACH && i + 1 < e->turn.starts.count)
-            continue;
-        struct store_question question = { .kind = ASK_SPECS,
-                                           .tasks = q->tasks,
-                                           .task_count = q->count };
-        store_ask(e->store, &question, specs_answered, TAKE_PTR(q));
-    }
+void launch_later(struct engine *e, task_id task) {
+    *LIST_ADD(&e->launches) = task;
+}
+
+void launch_some(struct engine *e) {
+    size_t left = e->launches.count - e->launched;
+    if (left == 0 || e->broken.code)
+        return;
+    struct launch_question *q = xcalloc(1, sizeof(*q));
+    q->e = e;
+    q->count = left < LAUNCHES_EACH ? left : LAUNCHES_EACH;
+    memcpy(q->tasks, e->launches.items + e->launched, q->count * sizeof(*q->tasks));
+    e->launched += q->count;
+    if (e->launched == e->launches.count)
+        e->launched = e->launches.count = 0;
+    else
+        turn_wake(e);
+    struct store_question question = { .kind = ASK_SPECS,
+                                       .tasks = q->tasks,
+                                       .task_count = q->count };
+    store_ask(e->store, &question, specs_answered, q);
 }
 
 void launch_stop(struct engine *e, const struct order *order) {

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "engine/engine_internal.h"
+#include "engine/forecast_internal.h"
 
 #define RESOURCES_MAX 16
 
@@ -177,6 +178,7 @@ static int begin(struct engine *e, struct error *err) {
     groups_free(e);
     runs_free(e);
     runs_init(e);
+    forecast_forget(e);
     e->launch_look = TIME_NEVER;
     e->report.tasks = e->report.unfinished = 0;
     struct fact loading = { .kind = FACT_LOADING };

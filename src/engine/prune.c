@@ -13,7 +13,7 @@
 #define LOOK_EVERY  HOURS(1)
 #define MORE_AFTER  SECONDS(1)
 #define TASKS_EACH  200u
-#define EVENTS_EACH 20000u
+#define EVENTS_EACH 5000u
 
 time_ms prune_next(const struct engine *e) {
     return e->prune.expired.count > 0 ? e->now : e->prune.at;

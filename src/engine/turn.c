@@ -308,7 +308,8 @@ static void carry_out(struct engine *e) {
     for (size_t i = 0; i < e->turn.stops.count; i++)
         launch_stop(e, &e->turn.stops.items[i]);
     forget_folders(e);
-    launch_all(e);
+    for (size_t i = 0; i < e->turn.starts.count; i++)
+        launch_later(e, e->turn.starts.items[i].task);
 }
 
 /* Of what the turn would have written, what is true all the same. */
@@ -417,7 +418,7 @@ static void committed(void *ctx, enum store_outcome outcome, const struct error 
     arm_timer(e);
 }
 
-void engine_turn(struct engine *e) {
+static void make_turn(struct engine *e) {
     if (!e->started || e->committing || e->broken.code)
         return;
     read_clock(e);
@@ -442,4 +443,9 @@ void engine_turn(struct engine *e) {
     rows_write_all(e);
     e->committing = true;
     store_commit(e->store, e->turn.batch, committed, e);
+}
+
+void engine_turn(struct engine *e) {
+    make_turn(e);
+    launch_some(e);
 }

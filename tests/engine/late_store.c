@@ -25,6 +25,7 @@ static struct {
     struct waiting questions[QUESTIONS_MAX];
     size_t count;
     bool hold_commits, hold_answers, broken_load, lost_specs;
+    unsigned commits, failing;
 } now;
 
 static int late_open(const struct store_options *options, struct store **ret_store,
@@ -66,11 +67,15 @@ static void commit_now(const struct store_batch *batch) {
 }
 
 static void late_commit(struct store *base, const struct store_batch *batch) {
-    (void)base;
-    if (now.hold_commits)
+    struct error err = { 0 };
+    if (++now.commits == now.failing) {
+        error_set(&err, -ENOSPC, "the test lets it fail");
+        store_finish_commit(base, STORE_FAILED, &err);
+    } else if (now.hold_commits) {
         now.commit = batch;
-    else
+    } else {
         commit_now(batch);
+    }
 }
 
 static void late_ask(struct store *base, const struct store_question *question, store_answered done,
@@ -143,6 +148,15 @@ void late_give_answers(void) {
         store_ask(now.store->memory, &questions[i].question, questions[i].done, questions[i].ctx);
 }
 
+void late_fail_commit(unsigned number) {
+    now.commits = 0;
+    now.failing = number;
+}
+
+unsigned late_commits(void) {
+    return now.commits;
+}
+
 void late_break_load(bool broken) {
     now.broken_load = broken;
 }
@@ -155,4 +169,5 @@ void late_reset(void) {
     now.commit = NULL;
     now.count = 0;
     now.hold_commits = now.hold_answers = now.broken_load = now.lost_specs = false;
+    now.commits = now.failing = 0;
 }

@@ -17,6 +17,10 @@ size_t late_answers(void); /* how many questions wait */
 void late_finish_commit(enum store_outcome outcome);
 void late_give_answers(void);
 
+/* The commit with this number, counted from here, fails; 0: none. */
+void late_fail_commit(unsigned number);
+unsigned late_commits(void); /* since then */
+
 /* The next load fails; specs are not found any more. */
 void late_break_load(bool broken);
 void late_lose_specs(bool lost);

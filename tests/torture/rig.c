@@ -67,6 +67,7 @@ void rig_make_home(struct rig *rig) {
         die("mkdtemp");
     snprintf(rig->socket, sizeof(rig->socket), "%s/sluice.sock", rig->home);
     snprintf(rig->diary, sizeof(rig->diary), "%s/diary", rig->home);
+    snprintf(rig->log, sizeof(rig->log), "%s/daemon.log", rig->home);
     setenv("SLUICE_HOME", rig->home, 1);
 }
 
@@ -111,11 +112,9 @@ void rig_close(struct rig *rig) {
 }
 
 static pid_t spawn_daemon(const struct rig *rig, int ready_fd) {
-    char log[128];
-    snprintf(log, sizeof(log), "%s/daemon.log", rig->home);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_addopen(&actions, 2, rig->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     posix_spawn_file_actions_adddup2(&actions, ready_fd, 3);
     char *argv[] = { (char *)rig->sluiced, (char *)"--ready-fd", (char *)"3", NULL };
     pid_t pid = 0;
@@ -124,13 +123,17 @@ static pid_t spawn_daemon(const struct rig *rig, int ready_fd) {
     return r == 0 ? pid : -1;
 }
 
-bool rig_start(struct rig *rig) {
-    int fds[2];
+static int code_of(int status) {
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool rig_try_start(struct rig *rig) {
+    int fds[2], status = 0;
     if (pipe2(fds, O_CLOEXEC) < 0)
         die("pipe");
     int ready =
         fcntl(fds[1], F_DUPFD_CLOEXEC, 10); /* not 3 itself: dup2 onto itself keeps CLOEXEC */
-    rig->daemon = spawn_daemon(rig, ready);
+    pid_t pid = spawn_daemon(rig, ready);
     close(fds[1]);
     close(ready);
     size_t length = 0;
@@ -140,15 +143,21 @@ bool rig_start(struct rig *rig) {
         length += (size_t)n;
     rig->said[length] = '\0';
     close(fds[0]);
-    if (rig->daemon > 0 && strcmp(rig->said, "ready\n") == 0) {
+    if (pid > 0 && strcmp(rig->said, "ready\n") == 0) {
+        rig->daemon = pid;
         rig->starts++;
         return true;
     }
-    fprintf(stderr, "torture: the daemon did not start: %s (%s/daemon.log)\n", rig->said,
-            rig->home);
-    if (rig->daemon > 0)
-        (void)waitpid(rig->daemon, NULL, 0);
-    rig->daemon = 0;
+    if (pid > 0)
+        (void)waitpid(pid, &status, 0);
+    rig->code = code_of(status);
+    return false;
+}
+
+bool rig_start(struct rig *rig) {
+    if (rig_try_start(rig))
+        return true;
+    fprintf(stderr, "torture: the daemon did not start: %s (%s)\n", rig->said, rig->log);
     return false;
 }
 
@@ -165,7 +174,7 @@ int rig_stop(struct rig *rig) {
     kill(rig->daemon, SIGTERM);
     (void)waitpid(rig->daemon, &status, 0);
     rig->daemon = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return code_of(status);
 }
 
 static int start_again(void *ctx, struct error *err) {
@@ -221,18 +230,32 @@ static long long open_tasks(struct client *client) {
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
+/* What the stream of events has told. */
+struct news {
+    bool happened;
+    long long due; /* so many tasks must end before it is worth to look again */
+};
+
+static bool says_final(const char *data) {
+    return strstr(data, "\"to\":\"done\"") || strstr(data, "\"to\":\"failed\"")
+           || strstr(data, "\"to\":\"canceled\"") || strstr(data, "\"to\":\"invalidated\"");
+}
+
 static int note_event(void *ctx, const struct client_event *event) {
-    (void)event;
-    *(bool *)ctx = true;
+    struct news *news = ctx;
+    news->happened = true;
+    news->due -= says_final(event->data);
+    if (strcmp(event->kind, "reset") == 0 || strcmp(event->kind, "overflow") == 0)
+        news->due = 0; /* something was left out */
     return 0;
 }
 
-/* Until something has happened; false: the stream is over, or the time. */
-static bool wait_event(struct client *stream, bool *happened, long long deadline_us) {
+/* Until it is worth to look; false: the stream is over, or the time. */
+static bool wait_news(struct client *stream, struct news *news, long long deadline_us) {
     struct pollfd fd = { .fd = client_fd(stream), .events = POLLIN };
     struct error err = { 0 };
-    *happened = false;
-    while (!*happened) {
+    news->happened = false;
+    while (!news->happened || news->due > 0) {
         long long left = (deadline_us - rig_now_us()) / 1000;
         if (left <= 0 || (poll(&fd, 1, (int)left) < 0 && errno != EINTR)
             || client_pump(stream, &err) <= 0)
@@ -244,19 +267,19 @@ static bool wait_event(struct client *stream, bool *happened, long long deadline
     return true;
 }
 
-bool rig_wait(struct rig *rig, bool (*until)(struct client *client, void *ctx), void *ctx,
-              int seconds) {
+static bool wait_for(struct rig *rig, bool (*until)(struct client *client, void *ctx), void *ctx,
+                     struct news *news, int seconds) {
     struct client *client = rig_client(rig);
     long long deadline = rig_now_us() + seconds * 1000000LL;
-    bool happened = false, holds = false;
+    bool holds = false;
     while (!holds && rig_now_us() < deadline) {
         struct client *stream = rig_client(rig);
         struct error err = { 0 };
-        int status = client_begin_events(stream, "/v1/events", CLIENT_EVENTS_NEW, note_event,
-                                         &happened, &err);
+        int status =
+            client_begin_events(stream, "/v1/events", CLIENT_EVENTS_NEW, note_event, news, &err);
         do /* the first look is behind the beginning of the stream: nothing can come between */
             holds = until(client, ctx);
-        while (!holds && status == 200 && wait_event(stream, &happened, deadline));
+        while (!holds && status == 200 && wait_news(stream, news, deadline));
         client_end(stream);
         client_close(stream);
     }
@@ -264,16 +287,22 @@ bool rig_wait(struct rig *rig, bool (*until)(struct client *client, void *ctx), 
     return holds;
 }
 
+bool rig_wait(struct rig *rig, bool (*until)(struct client *client, void *ctx), void *ctx,
+              int seconds) {
+    struct news news = { 0 };
+    return wait_for(rig, until, ctx, &news, seconds);
+}
+
 static bool is_drained(struct client *client, void *ctx) {
-    long long *open = ctx;
-    *open = open_tasks(client);
-    return *open == 0;
+    struct news *news = ctx;
+    news->due = open_tasks(client);
+    return news->due == 0;
 }
 
 bool rig_wait_drained(struct rig *rig, int seconds) {
-    long long open = -1;
-    bool drained = rig_wait(rig, is_drained, &open, seconds);
+    struct news news = { 0 };
+    bool drained = wait_for(rig, is_drained, &news, &news, seconds);
     if (!drained)
-        fprintf(stderr, "torture: %lld tasks are still open after %d s\n", open, seconds);
+        fprintf(stderr, "torture: %lld tasks are still open after %d s\n", news.due, seconds);
     return drained;
 }

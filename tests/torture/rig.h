@@ -14,10 +14,12 @@ struct rig {
     char home[64];
     char socket[96];
     char diary[96];
+    char log[96]; /* of the daemon */
     const char *sluiced, *side_agent;
     pid_t daemon; /* 0: none runs */
     int starts;
-    char said[600]; /* by the last daemon, instead of "ready" */
+    char said[600]; /* by the last daemon that was started: "ready", or why not */
+    int code;       /* exit code of the last one that did not start */
 };
 
 /* `config`: the text of sluice.yaml. Ends the test on failure. */
@@ -27,11 +29,12 @@ void rig_make_home(struct rig *rig);
 void rig_write_config(const struct rig *rig, const char *config);
 void rig_close(struct rig *rig);
 
-/* Starts the daemon and waits until it says that it is ready. False: it did not start; its sentence is
- * printed. */
-bool rig_start(struct rig *rig);
-void rig_kill(struct rig *rig); /* KILL, and waits */
-int rig_stop(struct rig *rig);  /* TERM, and waits; its exit code */
+/* Starts the daemon and waits until it says that it is ready. False: it did not start; `said` and `code`
+ * tell why. */
+bool rig_try_start(struct rig *rig);
+bool rig_start(struct rig *rig); /* the same; prints why */
+void rig_kill(struct rig *rig);  /* KILL, and waits */
+int rig_stop(struct rig *rig);   /* TERM, and waits; its exit code */
 
 /* A client that starts the daemon again when there is none. */
 struct client *rig_client(struct rig *rig);

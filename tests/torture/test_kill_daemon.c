@@ -1,7 +1,8 @@
 /* The daemon is killed (KILL) at random moments while runs are active and work comes in.
  *
  * Afterwards: every acknowledged task is there; each attempt ran at most once; the exit code on record
- * is the one the process returned; no cap was exceeded at any instant, by the runs' own diary.
+ * is the one the process returned; no cap was exceeded at any instant, by the runs' own diary. What was
+ * canceled a moment before the kill is stopped by the next daemon.
  *
  * test_kill_daemon [KILLS [SEED]]: 200 kills when nothing is said; the seed is printed. */
 #include <signal.h>
@@ -16,6 +17,7 @@
 #include "rig.h"
 
 #define RUNS_MAX 20
+#define LONG_MS  300000 /* longer than this test waits */
 
 static const char config[] =
     "limits:\n  runs: 20\n"
@@ -26,6 +28,7 @@ static const char config[] =
 struct acked {
     char id[40];
     int code;
+    bool canceled;
 };
 
 struct test {
@@ -33,26 +36,40 @@ struct test {
     struct rng rng;
     struct acked *acked;
     size_t count, capacity;
-    long long submits, refused;
 };
 
 /* What the client was told it has. */
-static void submit_one(struct test *t, struct client *client) {
-    static const int codes[] = { 0, 0, 0, 0, 0, 1, 7, 42 };
-    int code = codes[rng_below(&t->rng, 8)];
-    json_t *task = rig_task(&t->rig, (int)rng_below(&t->rng, 400), code);
+static struct acked *submit(struct test *t, struct client *client, int milliseconds, int code) {
+    json_t *task = rig_task(&t->rig, milliseconds, code);
     json_object_set_new(task, "project", json_string(rng_below(&t->rng, 3) ? "left" : "right"));
     struct error err = { 0 };
     struct acked acked = { .code = code };
     int status = rig_submit(client, task, acked.id, &err);
-    t->submits++;
-    if (status != 200) {
-        t->refused++;
-        rig_expect(false, "a submit was refused: %d %s", status, err.text);
-        return;
-    }
+    rig_expect(status == 200, "a submit was refused: %d %s", status, err.text);
+    if (status != 200)
+        return NULL;
     t->acked = xgrow(t->acked, &t->capacity, t->count + 1, sizeof(acked));
-    t->acked[t->count++] = acked;
+    t->acked[t->count] = acked;
+    return &t->acked[t->count++];
+}
+
+static void submit_one(struct test *t, struct client *client) {
+    static const int codes[] = { 0, 0, 0, 0, 0, 1, 7, 42 };
+    (void)submit(t, client, (int)rng_below(&t->rng, 400), codes[rng_below(&t->rng, 8)]);
+}
+
+/* The next daemon has to stop it: the answer comes before the signal is sent. */
+static void cancel_one(struct test *t, struct client *client) {
+    struct acked *acked = submit(t, client, LONG_MS, 0);
+    json_t *answer = NULL;
+    struct error err = { 0 };
+    if (!acked)
+        return;
+    json_t *body = json_pack("{s:[s]}", "tasks", acked->id);
+    int status = client_call(client, "POST", "/v1/tasks/cancel", body, &answer, &err);
+    rig_expect(status == 200, "a cancel was refused: %d %s", status, err.text);
+    acked->canceled = true;
+    json_decref(answer);
 }
 
 static void one_life(struct test *t) {
@@ -61,8 +78,10 @@ static void one_life(struct test *t) {
     for (unsigned i = 0; i < submits; i++)
         submit_one(t, client);
     rig_pause((int)rng_below(&t->rng, 40));
-    client_close(client);
+    if (rng_below(&t->rng, 4) == 0)
+        cancel_one(t, client);
     rig_kill(&t->rig);
+    client_close(client);
 }
 
 /* Each attempt's record against the diary. */
@@ -74,7 +93,7 @@ static void check_runs(const struct diary *diary, const struct acked *acked, con
         const char *outcome = json_string_value(json_object_get(run, "outcome"));
         int code = (int)json_integer_value(json_object_get(run, "exit_code"));
         const struct diary_run *written = diary_find(diary, acked->id, attempt);
-        if (!outcome)
+        if (!outcome || (acked->canceled && strcmp(outcome, "canceled") == 0))
             continue;
         if (strcmp(outcome, "lost") == 0) {
             rig_expect(!written || written->end_us == 0,
@@ -99,7 +118,7 @@ static void check_task(struct client *client, const struct diary *diary,
                err.text);
     if (status == 200) {
         const char *state = json_string_value(json_object_get(task, "state"));
-        const char *due = acked->code == 0 ? "done" : "failed";
+        const char *due = acked->canceled ? "canceled" : acked->code == 0 ? "done" : "failed";
         rig_expect(state && strcmp(state, due) == 0, "%s returns %d and is %s", acked->id,
                    acked->code, state ? state : "?");
         check_runs(diary, acked, json_object_get(task, "runs"));
@@ -122,7 +141,10 @@ static void check_all(struct test *t) {
                "at most %zu runs at once: the test did not try what it should", diary_peak(&diary));
     printf("  %d starts of the daemon, %zu tasks acknowledged, %zu runs, at most %zu at once\n",
            t->rig.starts, t->count, diary.count, diary_peak(&diary));
-    rig_expect(t->count == 0 || diary.count >= t->count, "tasks were done without a run");
+    size_t due = 0;
+    for (size_t i = 0; i < t->count; i++)
+        due += !t->acked[i].canceled;
+    rig_expect(diary.count >= due, "tasks were done without a run");
     diary_free(&diary);
 }
 

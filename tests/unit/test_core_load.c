@@ -235,6 +235,36 @@ static void a_run_whose_limiter_is_gone_has_that_of_its_task(void **state) {
     core_free(core);
 }
 
+static void a_row_says_how_what_is_configured_was_left(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(true); /* the configuration has told both */
+    struct fact limiter = { .kind = FACT_LIMITER };
+    assert_true(core_limiter_spec(core, LIMITER, &limiter.limiter));
+    limiter.limiter.hits = 3;
+    limiter.limiter.backoff_until = NOW + MINUTES(7);
+    struct fact agent = { .kind = FACT_AGENT };
+    assert_true(core_agent_spec(core, AGENT, &agent.agent));
+    agent.agent.openings = 2;
+    agent.agent.closed_until = NOW + HOURS(1);
+    assert_int_equal(tell(core, limiter), 0);
+    assert_int_equal(tell(core, agent), 0);
+    loaded(core);
+    limiter.limiter.hits = 0; /* told later it is another configuration, and leaves them alone */
+    limiter.limiter.backoff_until = 0;
+    agent.agent.closed_until = 0;
+    assert_int_equal(tell(core, limiter), 0);
+    assert_int_equal(tell(core, agent), 0);
+    struct limiter_view seen;
+    struct agent_spec left;
+    assert_true(core_limiter(core, LIMITER, &seen));
+    assert_int_equal(seen.hits, 3);
+    assert_int_equal(seen.backoff_until, NOW + MINUTES(7));
+    assert_true(core_agent_spec(core, AGENT, &left));
+    assert_int_equal(left.openings, 2);
+    assert_int_equal(left.closed_until, NOW + HOURS(1));
+    core_free(core);
+}
+
 static void only_a_new_core_is_told_rows(void **state) {
     (void)state;
     struct core *core = core_with_a_world(false);
@@ -279,6 +309,7 @@ int main(void) {
         cmocka_unit_test(agents_and_limiters_are_as_they_were_left),
         cmocka_unit_test(the_clock_of_a_limiter_that_is_gone_is_ignored),
         cmocka_unit_test(a_run_whose_limiter_is_gone_has_that_of_its_task),
+        cmocka_unit_test(a_row_says_how_what_is_configured_was_left),
         cmocka_unit_test(only_a_new_core_is_told_rows),
         cmocka_unit_test(groups_are_not_announced_again),
     };

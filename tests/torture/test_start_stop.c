@@ -1,0 +1,272 @@
+/* How a daemon starts, is told to read its configuration again, and stops; and who is told why it did not.
+ *
+ * The line on the ready descriptor is what `sluice up` shows, so every refusal must be one sentence
+ * there. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rig.h"
+#include "small_disk.h"
+
+#define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 1}\n"
+
+#define CLIENTS 4
+#define SUBMITS 50
+
+extern char **environ;
+
+/* Did it refuse to start, with this code and this in its sentence? */
+static void expect_refusal(struct rig *rig, int code, const char *part) {
+    if (rig_try_start(rig)) {
+        rig_expect(false, "it started; it should say '%s'", part);
+        rig_kill(rig);
+        return;
+    }
+    size_t length = strlen(rig->said);
+    rig_expect(rig->code == code, "exit code %d, not %d (%s)", rig->code, code, rig->said);
+    rig_expect(strstr(rig->said, part) != NULL, "'%s' is not in: %s", part, rig->said);
+    rig_expect(length > 1 && strchr(rig->said, '\n') == rig->said + length - 1, "not one line: %s",
+               rig->said);
+}
+
+static bool answers(struct rig *rig) {
+    struct error err = { 0 };
+    struct client *client = rig_client(rig);
+    int status = client_get(client, NULL, &err, "/healthz");
+    client_close(client);
+    return status == 200;
+}
+
+/* --- starting -------------------------------------------------------------------------------- */
+
+static void a_home_has_one_daemon(void) {
+    struct rig rig;
+    char pid[32];
+    rig_open(&rig, CALM);
+    if (!rig_start(&rig))
+        exit(1);
+    snprintf(pid, sizeof(pid), "pid %d", (int)rig.daemon);
+    expect_refusal(&rig, 4, "is in use by another process");
+    expect_refusal(&rig, 4, pid);
+    /* Another store is not another home: the socket and the runs would be fought over. */
+    rig_write_config(&rig, "store: {url: \"memory:\"}\n");
+    expect_refusal(&rig, 4, "is in use by another process");
+    rig_expect(answers(&rig), "the first one does not answer any more");
+    rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
+    rig_close(&rig);
+}
+
+static void a_mistake_is_told_with_its_line(void) {
+    struct rig rig;
+    rig_open(&rig, "limits:\n  runs: 4\n  rums: 5\n");
+    expect_refusal(&rig, 1, "sluice.yaml:3");
+    rig_write_config(&rig, "projects: {one: {prefix: x}, two: {prefix: x}}\n");
+    expect_refusal(&rig, 1, "same prefix 'x'");
+    rig_close(&rig);
+}
+
+static void a_home_that_cannot_be_used_is_named(void) {
+    struct rig rig;
+    char below[160];
+    rig_open(&rig, CALM);
+    snprintf(below, sizeof(below), "%s/sluice.yaml/home", rig.home); /* below a file */
+    setenv("SLUICE_HOME", below, 1);
+    expect_refusal(&rig, 1, below);
+    setenv("SLUICE_HOME", "/proc/nowhere", 1);
+    expect_refusal(&rig, 1, "/proc/nowhere");
+    setenv("SLUICE_HOME", rig.home, 1);
+    if (small_disk_mount(rig.home, 8)
+        && mount(NULL, rig.home, NULL, MS_REMOUNT | MS_RDONLY, NULL) == 0) {
+        snprintf(rig.log, sizeof(rig.log), "/dev/null");
+        expect_refusal(&rig, 1, "Read-only file system");
+        small_disk_unmount(rig.home);
+    }
+    rig_close(&rig);
+}
+
+/* --- who listens ------------------------------------------------------------------------------ */
+
+static void start_with(struct rig *rig, int ready_fd, int log_fd) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, log_fd, 2);
+    posix_spawn_file_actions_adddup2(&actions, ready_fd, 3);
+    char *argv[] = { (char *)rig->sluiced, (char *)"--ready-fd", (char *)"3", NULL };
+    if (posix_spawn(&rig->daemon, rig->sluiced, &actions, NULL, argv, environ) != 0)
+        rig->daemon = 0;
+    posix_spawn_file_actions_destroy(&actions);
+}
+
+static bool socket_is_there(const struct rig *rig) {
+    struct stat st;
+    for (int i = 0; i < 500; i++) { /* nobody tells us: that is the point */
+        if (stat(rig->socket, &st) == 0)
+            return true;
+        rig_pause(20);
+    }
+    return false;
+}
+
+static void nobody_needs_to_listen(void) {
+    struct rig rig;
+    int ready[2], log[2];
+    rig_open(&rig, CALM);
+    if (pipe2(ready, O_CLOEXEC) < 0 || pipe2(log, O_CLOEXEC) < 0)
+        exit(1);
+    close(ready[0]); /* who started it has gone, and so has who reads its log */
+    close(log[0]);
+    start_with(&rig, ready[1], log[1]);
+    rig_expect(socket_is_there(&rig) && answers(&rig), "it died because nobody listened");
+    rig_expect(waitpid(rig.daemon, NULL, WNOHANG) == 0, "it is dead");
+    rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
+    close(ready[1]);
+    close(log[1]);
+    rig_close(&rig);
+}
+
+static void a_log_that_nobody_reads_stops_nothing(void) {
+    struct rig rig;
+    int ready[2], log[2];
+    char filler[4096] = "";
+    rig_open(&rig, CALM);
+    if (pipe2(ready, O_CLOEXEC) < 0 || pipe2(log, O_CLOEXEC) < 0)
+        exit(1);
+    /* A full pipe, whose writers wait. */
+    fcntl(log[1], F_SETFL, O_NONBLOCK);
+    while (write(log[1], filler, sizeof(filler)) > 0)
+        continue;
+    fcntl(log[1], F_SETFL, 0);
+    start_with(&rig, ready[1], log[1]);
+    rig_expect(socket_is_there(&rig), "it waits for the reader of its log");
+    kill(rig.daemon, SIGHUP); /* a line more */
+    rig_expect(answers(&rig), "it waits for the reader of its log");
+    rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
+    for (int i = 0; i < 2; i++) {
+        close(ready[i]);
+        close(log[i]);
+    }
+    rig_close(&rig);
+}
+
+/* --- reading again ---------------------------------------------------------------------------- */
+
+struct wish {
+    const char *text;
+    const char *path;
+};
+
+/* In what a GET answers, or in the daemon's log. */
+static bool is_said(struct client *client, void *ctx) {
+    const struct wish *wish = ctx;
+    struct error err = { 0 };
+    if (wish->path[0] == '/' && strncmp(wish->path, "/v1", 3) == 0)
+        return client_call(client, "GET", wish->path, NULL, NULL, &err) == 200
+               && strstr(client_text(client), wish->text);
+    char text[65536] = "";
+    int fd = open(wish->path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    return n > 0 && strstr(text, wish->text);
+}
+
+static void look_until(struct rig *rig, struct wish wish) {
+    struct client *client = rig_client(rig);
+    bool said = false;
+    for (int i = 0; i < 500 && !(said = is_said(client, &wish)); i++)
+        rig_pause(20); /* a refused configuration is no event */
+    rig_expect(said, "'%s' is not in %s", wish.text, wish.path);
+    client_close(client);
+}
+
+static void a_hangup_reads_the_configuration_again(void) {
+    struct rig rig;
+    rig_open(&rig, "limits: {runs: 3}\n" CALM);
+    if (!rig_start(&rig))
+        exit(1);
+    rig_write_config(&rig, "limits: {runs: 3,\n  rums: 4}\n" CALM);
+    kill(rig.daemon, SIGHUP);
+    look_until(&rig, (struct wish){ "the configuration stays as it was", rig.log });
+    look_until(&rig, (struct wish){ "sluice.yaml:2", rig.log });
+    look_until(&rig, (struct wish){ "\"value\":3", "/v1/config/limits.runs" });
+    rig_write_config(&rig, "limits: {runs: 9}\nprojects: {late: {}}\n" CALM);
+    kill(rig.daemon, SIGHUP);
+    look_until(&rig, (struct wish){ "\"value\":9", "/v1/config/limits.runs" });
+    look_until(&rig, (struct wish){ "\"late\"", "/v1/projects" });
+    rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
+    rig_close(&rig);
+}
+
+/* --- stopping -------------------------------------------------------------------------------- */
+
+/* Each id that was answered goes into the pipe. Where the daemon is away for a moment, the client asks
+ * again with the same key. */
+static void submit_many(struct rig *rig, int out) {
+    struct client *client = NULL;
+    struct error err = { 0 };
+    char id[40];
+    if (client_open(rig->socket, NULL, &client, &err) < 0)
+        _exit(1);
+    for (int i = 0; i < SUBMITS; i++)
+        if (rig_submit(client, rig_task(rig, 0, 0), id, &err) == 200
+            && write(out, id, sizeof(id)) != (ssize_t)sizeof(id))
+            _exit(1);
+    _exit(0);
+}
+
+static void what_was_answered_before_a_stop_is_there_after_it(void) {
+    struct rig rig;
+    int out[2];
+    char id[40];
+    size_t acked = 0, missing = 0;
+    pid_t clients[CLIENTS];
+    struct error err = { 0 };
+    rig_open(&rig, CALM);
+    if (!rig_start(&rig) || pipe2(out, O_CLOEXEC) < 0)
+        exit(1);
+    for (int i = 0; i < CLIENTS; i++)
+        if ((clients[i] = fork()) == 0)
+            submit_many(&rig, out[1]);
+    close(out[1]);
+    struct client *client = NULL;
+    for (; read(out[0], id, sizeof(id)) == (ssize_t)sizeof(id); acked++) {
+        if (acked == SUBMITS) { /* in the middle of it */
+            rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
+            rig_expect(rig_start(&rig), "it does not start again");
+            client = rig_client(&rig);
+        }
+        if (client)
+            missing += client_get(client, NULL, &err, "/v1/tasks/%s", id) != 200;
+    }
+    rig_expect(acked > SUBMITS && missing == 0, "%zu of %zu answered tasks are gone", missing,
+               acked);
+    for (int i = 0; i < CLIENTS; i++)
+        (void)waitpid(clients[i], NULL, 0);
+    close(out[0]);
+    client_close(client);
+    rig_expect(rig_wait_drained(&rig, 60), "not everything ended");
+    rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
+    rig_close(&rig);
+}
+
+int main(void) {
+    signal(SIGPIPE, SIG_DFL); /* as a shell starts a program */
+    a_home_has_one_daemon();
+    a_mistake_is_told_with_its_line();
+    nobody_needs_to_listen();
+    a_log_that_nobody_reads_stops_nothing();
+    a_hangup_reads_the_configuration_again();
+    what_was_answered_before_a_stop_is_there_after_it();
+    a_home_that_cannot_be_used_is_named(); /* last: from here on we are in a namespace of our own */
+    return rig_failures() > 0;
+}
