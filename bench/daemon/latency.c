@@ -14,7 +14,8 @@
 
 extern char **environ;
 
-static double once(const char *fifo, char **argv) {
+/* `fifo` is open for writing too: it never ends, whichever writer has not gone yet. */
+static double once(int fifo, char **argv) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
@@ -23,13 +24,13 @@ static double once(const char *fifo, char **argv) {
     long long began = rig_now_us();
     if (posix_spawn(&pid, argv[0], &actions, NULL, argv, environ) != 0)
         exit(1);
-    int fd = open(fifo, O_RDONLY | O_CLOEXEC); /* until the command has opened it */
-    ssize_t n = read(fd, line, sizeof(line) - 1);
-    close(fd);
+    ssize_t n = read(fifo, line, sizeof(line) - 1);
     waitpid(pid, NULL, 0);
     posix_spawn_file_actions_destroy(&actions);
-    if (n <= 0)
+    if (n <= 0) {
+        fprintf(stderr, "bench: %s: nothing was started\n", argv[0]);
         exit(1);
+    }
     return (double)(atoll(line) - began) / 1000.0;
 }
 
@@ -49,14 +50,17 @@ void bench_latency(const struct bench_programs *p) {
     snprintf(tsp_socket, sizeof(tsp_socket), "%s/tsp", rig.home);
     setenv("TS_SOCKET", tsp_socket, 1);
     setenv("TMPDIR", rig.home, 1);
-    if (mkfifo(fifo, 0600) < 0)
+    int fd = mkfifo(fifo, 0600) < 0 ? -1 : open(fifo, O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        fprintf(stderr, "bench: cannot make %s\n", fifo);
         exit(1);
+    }
     char *add[] = { (char *)p->sluice, (char *)"add", (char *)"--", (char *)p->stamp, fifo, NULL };
     char *tsp[] = { (char *)p->tsp, (char *)p->stamp, fifo, NULL };
     char *tsp_end[] = { (char *)p->tsp, (char *)"-K", NULL };
     for (int i = 0; i < TIMES; i++) {
-        ours[i] = once(fifo, add);
-        theirs[i] = p->tsp ? once(fifo, tsp) : 0;
+        ours[i] = once(fd, add);
+        theirs[i] = p->tsp ? once(fd, tsp) : 0;
     }
     report("sluice", ours);
     if (p->tsp) {
@@ -69,6 +73,7 @@ void bench_latency(const struct bench_programs *p) {
     } else {
         bench_goal(false, "task-spooler is not installed: scripts/setup --bench");
     }
+    close(fd);
     unsetenv("TMPDIR");
     rig_close(&rig);
 }
