@@ -7,7 +7,6 @@
  * How long runs take is learned from those that ended, per project and kind; recent ones count more. */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,6 +15,7 @@
 #include "base/alloc.h"
 #include "engine/engine_internal.h"
 #include "engine/forecast_internal.h"
+#include "os/thread.h"
 
 #define KEPT_FOR         SECONDS(10)
 #define COPY_MAX         (64u << 20) /* bytes; about 10 ms to copy */
@@ -160,16 +160,6 @@ static int open_done(struct engine *e) {
     return loop_watch(e->loop, f->done, LOOP_READ, computed, e, &f->watch);
 }
 
-/* Signals belong to the loop. */
-static int start_thread(struct engine_forecast_state *f) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int r = pthread_create(&f->thread, NULL, compute, f);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -r;
-}
-
 static bool begin(struct engine *e) {
     struct engine_forecast_state *f = e->forecast;
     struct core_counts counts;
@@ -188,7 +178,7 @@ static bool begin(struct engine *e) {
         .horizon = HORIZON,
         .max_steps = STEPS_MAX,
     };
-    f->running = start_thread(f) == 0;
+    f->running = thread_start(&f->thread, compute, f) == 0;
     if (!f->running) {
         core_free(f->copy);
         free(f->means_copy);

@@ -19,6 +19,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "executor/spare.h"
 #include "os/files.h"
 #include "rundir/remove.h"
 
@@ -136,7 +137,8 @@ static int local_start(struct executor *base, struct run_key key, const char *fo
     if (slot)
         slot->spoiled = spec->memory_max > 0 || spec->processes_max > 0;
     int dir = -1;
-    int r = rundir_create_at(ex->root, folder, &full, &dir, err);
+    int r = spare_take(ex->spare, folder) ? rundir_fill_at(ex->root, folder, &full, &dir, err)
+                                          : rundir_create_at(ex->root, folder, &full, &dir, err);
     if (r < 0) {
         cgroup_give_back(ex->cgroups, slot);
         return r;
@@ -191,6 +193,7 @@ static void local_free(struct executor *base) {
     loop_unwatch(ex->loop, ex->inotify_watch);
     loop_timer_free(ex->loop, ex->pending_timer);
     (void)trash_free(ex->trash);
+    (void)spare_free(ex->spare);
     (void)cgroup_pool_free(ex->cgroups);
     const int fds[] = {
         ex->root, ex->null_in, ex->null_out, ex->pipe_in, ex->pipe_out, ex->inotify
@@ -283,6 +286,7 @@ int executor_local_new(struct loop *loop, const struct executor_options *options
                        (uint32_t)hash_bytes(ex->root_path, strlen(ex->root_path)));
         ex->cgroups = cgroup_pool_new(name, options->use_cgroup);
         ex->trash = trash_new(loop, ex->root, &ex->base.live);
+        ex->spare = spare_new(ex->root);
         r = features_probe(ex, err);
     }
     if (r < 0) {

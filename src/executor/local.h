@@ -4,6 +4,7 @@
  *   local_watch.c  hears from shims (one pipe for all of them) and notices their ends (a pidfd each)
  *   local_adopt.c  finds runs again after a restart; sweeps
  *   local_lost.c   kills what a dead shim has left
+ *   spare.c        run folders made ahead
  *   spawn.c        posix_spawn of a shim
  *   trash.c        deletes folders, a little at a time
  *   cgroup.c       slots;  features.c  what the kernel can */
@@ -14,6 +15,7 @@
 #include "executor/executor_internal.h"
 #include "os/loop.h"
 
+struct spare;
 struct trash;
 
 enum local_state {
@@ -76,6 +78,7 @@ struct local {
     struct executor_sweep sweep; /* whom to tell of external runs */
     struct cgroup_pool *cgroups;
     struct trash *trash;
+    struct spare *spare;
 };
 
 static inline struct local *local_of(struct executor *ex) {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "executor/spare.h"
 
 #define PIPE_BYTES    (1 << 20)
 #define PENDING_FIRST 1 /* ms */
@@ -169,6 +170,8 @@ void local_conclude(struct local_run *run) {
     int r = run->has_end ? 0 : rundir_open_at(ex->root, run->folder, &dir, &err);
     if (r >= 0 && !run->has_end) {
         r = rundir_read_end_at(dir, &run->end, &err);
+        if (r >= 0)
+            spare_keep_tmp(ex->spare, dir);
         close(dir);
     }
     if (r >= 0) {

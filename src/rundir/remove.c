@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -142,6 +143,17 @@ static void remove_inside(int dir, unsigned depth, struct removal *removal) {
     }
 }
 
+/* Passes until one of them deletes nothing. 0: the folder is empty. */
+static int empty_folder(struct removal *removal) {
+    do {
+        removal->deleted = false;
+        removal->error = 0;
+        (void)lseek(removal->top, 0, SEEK_SET);
+        remove_inside(removal->top, 1, removal);
+    } while (removal->deleted && *removal->budget > 0);
+    return removal->error;
+}
+
 // NOLINTNEXTLINE(readability-non-const-parameter): it is counted down through the struct
 int remove_tree_at(int parent, const char *name, unsigned *budget) {
     struct removal removal = { .top = -1, .budget = budget };
@@ -155,16 +167,20 @@ int remove_tree_at(int parent, const char *name, unsigned *budget) {
     removal.top = open_folder(parent, name, &removal);
     if (removal.top < 0)
         return removal.error == -ENOENT ? 0 : removal.error;
-    int r = 0;
-    do {
-        removal.deleted = false;
-        removal.error = 0;
-        (void)lseek(removal.top, 0, SEEK_SET);
-        remove_inside(removal.top, 1, &removal);
-        r = unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : -errno;
-    } while (r < 0 && removal.deleted && *budget > 0);
+    int r = empty_folder(&removal);
     close(removal.top);
-    if (r == 0)
+    if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
         return 0;
-    return *budget == 0 ? 1 : (removal.error != 0 ? removal.error : r);
+    return *budget == 0 ? 1 : (r != 0 ? r : -errno);
+}
+
+int remove_inside_at(int parent, const char *name) {
+    unsigned no_limit = UINT_MAX;
+    struct removal removal = { .top = -1, .budget = &no_limit };
+    removal.top = open_folder(parent, name, &removal);
+    if (removal.top < 0)
+        return removal.error;
+    int r = fchmod(removal.top, 0700) < 0 ? -errno : empty_folder(&removal);
+    close(removal.top);
+    return r;
 }

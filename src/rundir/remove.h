@@ -8,3 +8,7 @@
 /* Deletes `name` below the folder `parent`. At most `*budget` entries (each deletion takes one from it).
  * 0: it is gone (or was not there); 1: the budget is used up, call again; <0: something stays. */
 int remove_tree_at(int parent, const char *name, unsigned *budget);
+
+/* Deletes all that is in the folder `name`, and gives it the rights 0700. <0: it is no folder, or
+ * something stays. */
+int remove_inside_at(int parent, const char *name);

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/macros.h"
+
 #define FOLDER_MAX 512 /* bytes of a folder's name below the root */
 
 static void fd_close(const int *fd) {
@@ -45,7 +47,7 @@ static int check_folder(const char *folder, struct error *err) {
 static int write_file(int dir, const char *name, const char *bytes, size_t size,
                       struct error *err) {
     _cleanup_(fd_close) int fd =
-        openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return set_errno(err, "write", name);
     while (size > 0) {
@@ -92,31 +94,54 @@ static int check_spec(const struct run_spec *spec, size_t size, struct error *er
     return 0;
 }
 
-static int fill(int dir, const struct run_spec *spec, const struct strbuf *text,
-                struct error *err) {
-    int r = write_file(dir, "spec", text->text, text->length, err);
-    if (r >= 0 && spec->prompt)
-        r = write_file(dir, "prompt", spec->prompt, spec->prompt_size, err);
-    if (r >= 0 && mkdirat(dir, "tmp", 0700) < 0)
-        r = set_errno(err, "make folder", "tmp");
-    return r;
-}
-
 /* What could not be made whole is not left as a part. */
 static void unmake(int root, const char *folder, int dir) {
-    (void)unlinkat(dir, "spec", 0);
-    (void)unlinkat(dir, "prompt", 0);
+    const char *const files[] = { "spec", "prompt", "lock", "out.log", "err.log" };
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+        (void)unlinkat(dir, files[i], 0);
     (void)unlinkat(dir, "tmp", AT_REMOVEDIR);
     (void)unlinkat(root, folder, AT_REMOVEDIR);
+}
+
+static int check_text(const char *folder, const struct run_spec *spec, struct strbuf *text,
+                      struct error *err) {
+    run_spec_format(spec, text);
+    int r = check_folder(folder, err);
+    return r < 0 ? r : check_spec(spec, text->length, err);
+}
+
+static int fill(int root, const char *folder, const struct run_spec *spec,
+                const struct strbuf *text, int *ret_dir, struct error *err) {
+    int dir = -1;
+    int r = rundir_open_at(root, folder, &dir, err);
+    if (r < 0)
+        return r;
+    r = write_file(dir, "spec", text->text, text->length, err);
+    if (r >= 0 && spec->prompt)
+        r = write_file(dir, "prompt", spec->prompt, spec->prompt_size, err);
+    if (r >= 0 && mkdirat(dir, "tmp", 0700) < 0 && errno != EEXIST)
+        r = set_errno(err, "make folder", "tmp");
+    if (r < 0) {
+        (void)error_prefix(err, "run folder '%s'", folder);
+        unmake(root, folder, dir);
+        close(dir);
+        return r;
+    }
+    *ret_dir = dir;
+    return 0;
+}
+
+int rundir_fill_at(int root, const char *folder, const struct run_spec *spec, int *ret_dir,
+                   struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    int r = check_text(folder, spec, &text, err);
+    return r < 0 ? r : fill(root, folder, spec, &text, ret_dir, err);
 }
 
 int rundir_create_at(int root, const char *folder, const struct run_spec *spec, int *ret_dir,
                      struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    run_spec_format(spec, &text);
-    int r = check_folder(folder, err);
-    if (r >= 0)
-        r = check_spec(spec, text.length, err);
+    int r = check_text(folder, spec, &text, err);
     if (r < 0)
         return r;
     if (mkdirat(root, folder, 0700) < 0) {
@@ -128,19 +153,24 @@ int rundir_create_at(int root, const char *folder, const struct run_spec *spec, 
         if (mkdirat(root, folder, 0700) < 0)
             return set_errno(err, "make folder", folder);
     }
-    int dir = -1;
-    r = rundir_open_at(root, folder, &dir, err);
-    if (r < 0)
-        return r;
-    r = fill(dir, spec, &text, err);
-    if (r < 0) {
-        (void)error_prefix(err, "run folder '%s'", folder);
-        unmake(root, folder, dir);
-        close(dir);
-        return r;
+    return fill(root, folder, spec, &text, ret_dir, err);
+}
+
+int rundir_prepare_at(int parent, const char *name) {
+    const char *const files[] = { "spec", "lock", "out.log", "err.log" };
+    if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
+        return -errno;
+    _cleanup_(fd_close) int dir =
+        openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (dir < 0)
+        return -errno;
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        int fd = openat(dir, files[i], O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0)
+            return -errno;
+        close(fd);
     }
-    *ret_dir = dir;
-    return 0;
+    return mkdirat(dir, "tmp", 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
 int rundir_open_at(int root, const char *folder, int *ret_dir, struct error *err) {

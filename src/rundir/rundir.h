@@ -7,7 +7,8 @@
  *   out.log err.log   the command's output, written by the command itself; holes are punched into the
  *             middle of what is too long, so offsets stay true
  *   check.log output of the check commands
- *   tmp/      TMPDIR of the command; gone after the end
+ *   tmp/      TMPDIR of the command. The shim empties it at the end (tmp.left: it could not), the
+ *             daemon takes it away
  *   end.json  how it ended: durable (written beside, fsynced, renamed, folder fsynced) before anybody
  *             hears of it. The only file that outlives a reboot for certain
  *
@@ -132,6 +133,11 @@ int rundir_lock(const char *root, const char *folder, int *ret_fd, struct error 
 /* The same for callers that keep the root open. */
 int rundir_create_at(int root, const char *folder, const struct run_spec *spec, int *ret_dir,
                      struct error *err);
+/* The same in two steps: the folder with its empty files can be made before anybody knows the run, and
+ * be renamed into its place. Preparing again completes what is there. */
+int rundir_prepare_at(int parent, const char *name);
+int rundir_fill_at(int root, const char *folder, const struct run_spec *spec, int *ret_dir,
+                   struct error *err);
 int rundir_lock_at(int dir, int *ret_fd, struct error *err);
 int rundir_open_at(int root, const char *folder, int *ret_dir, struct error *err);
 int rundir_read_end_at(int dir, struct run_end *ret, struct error *err);

@@ -1,0 +1,202 @@
+/* spare.c: what is in `.spare` has never been used by anybody, so it needs no care over a crash: what
+ * an earlier daemon left there is completed and used.
+ *
+ *   .spare/7/1/    a task's folder with the folder of its first run, prepared by rundir_prepare_at. A
+ *                  first run takes both with one rename, a later one takes only the inner one
+ *   .spare/tmp-7   TMPDIR of an ended run. The shim has seen that it is a folder, empty and 0700; what
+ *                  is none is not called tmp any more */
+#include "executor/spare.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/macros.h"
+#include "os/thread.h"
+#include "rundir/rundir.h"
+
+#define SPARE_NAME ".spare"
+#define SPARES     32u /* folders of each kind */
+#define NAME_BYTES 64  /* bytes of a name below .spare */
+
+enum slot_state {
+    SLOT_EMPTY,  /* the thread's: to be made */
+    SLOT_READY,  /* may be taken */
+    SLOT_BUSY,   /* the loop is taking it */
+    SLOT_FAILED, /* could not be made; tried again when somebody asks */
+};
+
+struct spare {
+    int root, folder; /* folder: .spare */
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t mutex; /* over all below */
+    pthread_cond_t wake;
+    bool stop;
+    enum slot_state slots[SPARES];
+    bool tmps[SPARES]; /* .spare/tmp-N is there */
+};
+
+/* --- the thread ------------------------------------------------------------------------------ */
+
+/* -1: none. */
+static int find_slot(const struct spare *spare, enum slot_state state) {
+    for (unsigned i = 0; i < SPARES; i++)
+        if (spare->slots[i] == state)
+            return (int)i;
+    return -1;
+}
+
+static int find_tmp(const struct spare *spare, bool there) {
+    for (unsigned i = 0; i < SPARES; i++)
+        if (spare->tmps[i] == there)
+            return (int)i;
+    return -1;
+}
+
+/* Gives the slot a kept TMPDIR. If that goes wrong, a new one is made. */
+static void reuse_tmp(const struct spare *spare, unsigned slot, unsigned tmp) {
+    char from[NAME_BYTES], to[NAME_BYTES];
+    (void)snprintf(from, sizeof(from), "tmp-%u", tmp);
+    (void)snprintf(to, sizeof(to), "%u/1/tmp", slot);
+    (void)renameat(spare->folder, from, spare->folder, to);
+}
+
+static bool make_slot(const struct spare *spare, unsigned slot, int tmp) {
+    char outer[NAME_BYTES], inner[NAME_BYTES];
+    (void)snprintf(outer, sizeof(outer), "%u", slot);
+    (void)snprintf(inner, sizeof(inner), "%u/1", slot);
+    if (mkdirat(spare->folder, outer, 0700) < 0 && errno != EEXIST)
+        return false;
+    if (mkdirat(spare->folder, inner, 0700) < 0 && errno != EEXIST)
+        return false;
+    if (tmp >= 0)
+        reuse_tmp(spare, slot, (unsigned)tmp);
+    return rundir_prepare_at(spare->folder, inner) == 0;
+}
+
+static void *make_slots(void *ctx) {
+    struct spare *spare = ctx;
+    pthread_mutex_lock(&spare->mutex);
+    while (!spare->stop) {
+        int slot = find_slot(spare, SLOT_EMPTY);
+        if (slot < 0) {
+            pthread_cond_wait(&spare->wake, &spare->mutex);
+            continue;
+        }
+        int tmp = find_tmp(spare, true);
+        pthread_mutex_unlock(&spare->mutex);
+        bool made = make_slot(spare, (unsigned)slot, tmp);
+        pthread_mutex_lock(&spare->mutex);
+        if (tmp >= 0)
+            spare->tmps[tmp] = false;
+        spare->slots[slot] = made ? SLOT_READY : SLOT_FAILED;
+    }
+    pthread_mutex_unlock(&spare->mutex);
+    return NULL;
+}
+
+/* --- the loop -------------------------------------------------------------------------------- */
+
+/* The slot has changed hands: what is missing in it is made again. */
+static void give_back(struct spare *spare, unsigned slot, enum slot_state state) {
+    pthread_mutex_lock(&spare->mutex);
+    spare->slots[slot] = state;
+    if (state == SLOT_EMPTY)
+        pthread_cond_signal(&spare->wake);
+    pthread_mutex_unlock(&spare->mutex);
+}
+
+/* One to be taken; -1: none is ready. Those that could not be made are tried again. */
+static int borrow(struct spare *spare) {
+    pthread_mutex_lock(&spare->mutex);
+    int slot = find_slot(spare, SLOT_READY);
+    if (slot >= 0)
+        spare->slots[slot] = SLOT_BUSY;
+    else
+        for (unsigned i = 0; i < SPARES; i++)
+            if (spare->slots[i] == SLOT_FAILED) {
+                spare->slots[i] = SLOT_EMPTY;
+                pthread_cond_signal(&spare->wake);
+            }
+    pthread_mutex_unlock(&spare->mutex);
+    return slot;
+}
+
+static bool put_there(const struct spare *spare, unsigned slot, const char *folder) {
+    char outer[NAME_BYTES], inner[NAME_BYTES], task[256];
+    const char *slash = strchr(folder, '/');
+    if (!slash || strchr(slash + 1, '/') || folder[0] == '.'
+        || snprintf(task, sizeof(task), "%.*s", (int)(slash - folder), folder) >= (int)sizeof(task))
+        return false;
+    (void)snprintf(outer, sizeof(outer), "%u", slot);
+    (void)snprintf(inner, sizeof(inner), "%u/1", slot);
+    if (strcmp(slash, "/1") == 0
+        && renameat2(spare->folder, outer, spare->root, task, RENAME_NOREPLACE) == 0)
+        return true;
+    return renameat2(spare->folder, inner, spare->root, folder, RENAME_NOREPLACE) == 0;
+}
+
+bool spare_take(struct spare *spare, const char *folder) {
+    int slot = borrow(spare);
+    if (slot < 0)
+        return false;
+    bool there = put_there(spare, (unsigned)slot, folder);
+    give_back(spare, (unsigned)slot, there ? SLOT_EMPTY : SLOT_READY);
+    return there;
+}
+
+void spare_keep_tmp(struct spare *spare, int dir) {
+    char name[NAME_BYTES];
+    bool kept = false;
+    pthread_mutex_lock(&spare->mutex);
+    int tmp = find_tmp(spare, false);
+    (void)snprintf(name, sizeof(name), "tmp-%d", tmp);
+    if (tmp >= 0)
+        kept = spare->tmps[tmp] = renameat(dir, "tmp", spare->folder, name) == 0;
+    pthread_mutex_unlock(&spare->mutex);
+    if (!kept)
+        (void)unlinkat(dir, "tmp", AT_REMOVEDIR);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+struct spare *spare_new(int root) {
+    struct spare *spare = xcalloc(1, sizeof(*spare));
+    spare->root = root;
+    (void)mkdirat(root, SPARE_NAME, 0700);
+    spare->folder = openat(root, SPARE_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    pthread_mutex_init(&spare->mutex, NULL);
+    pthread_cond_init(&spare->wake, NULL);
+    for (unsigned i = 0; i < SPARES; i++) {
+        char name[NAME_BYTES];
+        (void)snprintf(name, sizeof(name), "tmp-%u", i);
+        spare->tmps[i] = faccessat(spare->folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    }
+    /* Without it, or without the folder, none is ever ready, and each start makes its own. */
+    spare->has_thread = spare->folder >= 0 && thread_start(&spare->thread, make_slots, spare) == 0;
+    return spare;
+}
+
+struct spare *spare_free(struct spare *spare) {
+    if (!spare)
+        return NULL;
+    pthread_mutex_lock(&spare->mutex);
+    spare->stop = true;
+    pthread_cond_signal(&spare->wake);
+    pthread_mutex_unlock(&spare->mutex);
+    if (spare->has_thread)
+        pthread_join(spare->thread, NULL);
+    pthread_cond_destroy(&spare->wake);
+    pthread_mutex_destroy(&spare->mutex);
+    if (spare->folder >= 0)
+        close(spare->folder);
+    free(spare);
+    return NULL;
+}
