@@ -85,6 +85,16 @@ void bench_pause(struct rig *rig, bool paused) {
     client_close(client);
 }
 
+/* Looks rarely: about as often as the rest is halved. */
+void bench_wait_drained(struct rig *rig) {
+    struct client *client = rig_client(rig);
+    for (long long left; (left = rig_open_tasks(client)) != 0;) {
+        must(left > 0, "the daemon does not answer");
+        rig_pause((int)(left / 4) + 2);
+    }
+    client_close(client);
+}
+
 /* --- bulk, written by hand: the client must not be what is measured --------------------------- */
 
 static int connect_to(const char *path) {

@@ -27,6 +27,7 @@ void bench_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A daemon that starts nothing until it is resumed. `config` may be NULL. */
 void bench_open(struct rig *rig, const char *config);
 void bench_pause(struct rig *rig, bool paused);
+void bench_wait_drained(struct rig *rig);
 /* Adds so many tasks that run /bin/true, 1,000 in a request; seconds. */
 double bench_bulk(struct rig *rig, size_t tasks);
 

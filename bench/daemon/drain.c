@@ -49,8 +49,7 @@ static double drain(int at_once) {
     (void)bench_bulk(&rig, TASKS);
     double began = bench_now();
     bench_pause(&rig, false);
-    if (!rig_wait_drained(&rig, 120))
-        exit(1);
+    bench_wait_drained(&rig); /* a stream of all events would be work of its own */
     double rate = TASKS / (bench_now() - began);
     rig_close(&rig);
     return rate;

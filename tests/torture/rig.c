@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/fs.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,9 +62,43 @@ static const char *program(const char *variable) {
     return path;
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+/* All homes of this program are below one folder, and removed when everything is over: an ext4 without
+ * journal looks at every file that was deleted nearby in the last minutes before it makes a new one,
+ * which the next measurement would pay for. For the same reason each home asks for a part of the disk
+ * of its own, away from what other programs have just deleted. */
+static char base[32];
+
+static void remove_base(void) {
+    (void)nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void make_base(void) {
+    if (*base)
+        return;
+    snprintf(base, sizeof(base), "/tmp/sluice-rig-XXXXXX");
+    if (!mkdtemp(base))
+        die("mkdtemp");
+    int fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC), flags = 0;
+    if (fd >= 0 && ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
+        flags |= FS_TOPDIR_FL;
+        (void)ioctl(fd, FS_IOC_SETFLAGS, &flags); /* other file systems do not know it */
+    }
+    close(fd);
+    if (!getenv("KEEP_HOME"))
+        (void)atexit(remove_base);
+}
+
 void rig_make_home(struct rig *rig) {
     *rig = (struct rig){ .sluiced = program("SLUICED"), .side_agent = program("SIDE_AGENT") };
-    snprintf(rig->home, sizeof(rig->home), "/tmp/sluice-torture-XXXXXX");
+    make_base();
+    snprintf(rig->home, sizeof(rig->home), "%s/XXXXXX", base);
     if (!mkdtemp(rig->home))
         die("mkdtemp");
     snprintf(rig->socket, sizeof(rig->socket), "%s/sluice.sock", rig->home);
@@ -84,31 +120,9 @@ void rig_open(struct rig *rig, const char *config) {
     rig_write_config(rig, config);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
-/* Homes are removed when everything is over: ext4 looks at every file that was deleted in the last
- * seconds before it makes a new one, which the next measurement would pay for. */
-static char closed_homes[64][64];
-static size_t closed_count;
-
-static void remove_homes(void) {
-    for (size_t i = 0; i < closed_count; i++)
-        (void)nftw(closed_homes[i], remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 void rig_close(struct rig *rig) {
     if (rig->daemon)
         (void)rig_stop(rig);
-    if (getenv("KEEP_HOME") || closed_count == sizeof(closed_homes) / sizeof(*closed_homes))
-        return;
-    if (closed_count == 0)
-        (void)atexit(remove_homes);
-    memcpy(closed_homes[closed_count++], rig->home, sizeof(rig->home));
 }
 
 static pid_t spawn_daemon(const struct rig *rig, int ready_fd) {
@@ -213,7 +227,7 @@ int rig_submit(struct client *client, json_t *task, char ret_id[40], struct erro
     return status;
 }
 
-static long long open_tasks(struct client *client) {
+long long rig_open_tasks(struct client *client) {
     json_t *answer = NULL;
     struct error err = { 0 };
     long long open = -1;
@@ -295,7 +309,7 @@ bool rig_wait(struct rig *rig, bool (*until)(struct client *client, void *ctx), 
 
 static bool is_drained(struct client *client, void *ctx) {
     struct news *news = ctx;
-    news->due = open_tasks(client);
+    news->due = rig_open_tasks(client);
     return news->due == 0;
 }
 

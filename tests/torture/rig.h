@@ -48,6 +48,8 @@ int rig_submit(struct client *client, json_t *task, char ret_id[40], struct erro
  * hold within `seconds`. */
 bool rig_wait(struct rig *rig, bool (*until)(struct client *client, void *ctx), void *ctx,
               int seconds);
+/* How many tasks have not ended; -1: the daemon does not answer. */
+long long rig_open_tasks(struct client *client);
 /* Until no task is open. */
 bool rig_wait_drained(struct rig *rig, int seconds);
 
