@@ -26,6 +26,11 @@ int error_set(struct error *err, int code, const char *format, ...) {
     return code;
 }
 
+int error_set_errno(struct error *err, const char *what, const char *path) {
+    int code = errno;
+    return error_set(err, -code, "cannot %s '%s': %s", what, path, strerror(code));
+}
+
 int error_prefix(struct error *err, const char *format, ...) {
     if (!err)
         return -EIO; /* the code is unknown here, but it was a failure */

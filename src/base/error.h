@@ -16,5 +16,8 @@ struct error {
 
 int error_set(struct error *err, int code, const char *format, ...) _printf_(3, 4);
 
+/* "cannot WHAT 'PATH': …" for what errno says; returns it, negative. */
+int error_set_errno(struct error *err, const char *what, const char *path);
+
 /* Puts "where: " before a sentence that is already there; returns its code. */
 int error_prefix(struct error *err, const char *format, ...) _printf_(2, 3);

@@ -75,3 +75,11 @@ int number_parse_milli(const char *text, int64_t *ret_milli, struct error *err) 
     *ret_milli = digits.value;
     return 0;
 }
+
+int number_hex_digit(char digit) {
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    if (digit >= 'a' && digit <= 'f')
+        return digit - 'a' + 10;
+    return digit >= 'A' && digit <= 'F' ? digit - 'A' + 10 : -1;
+}

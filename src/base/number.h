@@ -8,5 +8,8 @@
 /* A decimal integer with optional sign. */
 int number_parse_int(const char *text, int64_t *ret_value, struct error *err);
 
+/* 0 to 15; -1: it is no hexadecimal digit. */
+int number_hex_digit(char digit);
+
 /* A decimal number with up to three places, as thousandths: "1.5" is 1500. No exponent. */
 int number_parse_milli(const char *text, int64_t *ret_milli, struct error *err);

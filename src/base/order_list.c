@@ -120,11 +120,23 @@ static void chunks_put(struct order_list *list, uint32_t index, struct order_chu
         memmove(at + 1, at, (list->chunk_count - index) * sizeof(*at));
     }
     list->chunk_count++;
+    list->capacity += chunk->capacity;
     live_chunks(list)[index] = chunk;
+}
+
+/* The chunk, with twice the room. */
+static struct order_chunk *chunk_grow(struct order_list *list, uint32_t index) {
+    struct order_chunk *chunk = live_chunks(list)[index];
+    list->capacity += chunk->capacity;
+    chunk = xrealloc(chunk, chunk_bytes(chunk->capacity * 2u));
+    chunk->capacity = (uint16_t)(chunk->capacity * 2u);
+    live_chunks(list)[index] = chunk;
+    return chunk;
 }
 
 static void chunks_drop(struct order_list *list, uint32_t index) {
     struct order_chunk **at = live_chunks(list) + index;
+    list->capacity -= (*at)->capacity;
     free(*at);
     list->chunk_count--;
     if (index == 0)
@@ -164,8 +176,7 @@ static struct order_chunk *room_at_end(struct order_list *list) {
         chunks_put(list, 0, chunk_new(CHUNK_FIRST));
         return live_chunks(list)[0];
     }
-    struct order_chunk **at = live_chunks(list) + list->chunk_count - 1;
-    struct order_chunk *last = *at;
+    struct order_chunk *last = live_chunks(list)[list->chunk_count - 1];
     if (last->end < last->capacity)
         return last;
     if (last->begin >= last->capacity / 2) { /* a queue that moves along: use the front again */
@@ -174,8 +185,7 @@ static struct order_chunk *room_at_end(struct order_list *list) {
         last->begin = 0;
         last->end = (uint16_t)count;
     } else if (last->capacity < ORDER_LIST_CHUNK) {
-        last = *at = xrealloc(last, chunk_bytes(last->capacity * 2u));
-        last->capacity = (uint16_t)(last->capacity * 2u);
+        last = chunk_grow(list, list->chunk_count - 1);
     } else {
         last = chunk_new(ORDER_LIST_CHUNK);
         chunks_put(list, list->chunk_count, last);
@@ -225,14 +235,12 @@ static void insert_inside(struct order_list *list, uint32_t item, order_before b
                           const void *ctx) {
     bool at_front = before(ctx, item, order_list_first(list));
     uint32_t index = at_front ? 0 : chunks_search(list, item, before, ctx);
-    struct order_chunk **at = live_chunks(list) + index;
-    struct order_chunk *chunk = *at;
+    struct order_chunk *chunk = live_chunks(list)[index];
     unsigned place = at_front ? chunk->begin : chunk_search(chunk, item, before, ctx);
     if (chunk_count(chunk) < chunk->capacity) {
         chunk_put(chunk, place, item);
     } else if (chunk->capacity < ORDER_LIST_CHUNK) {
-        chunk = *at = xrealloc(chunk, chunk_bytes(chunk->capacity * 2u));
-        chunk->capacity = (uint16_t)(chunk->capacity * 2u);
+        chunk = chunk_grow(list, index);
         chunk_put(chunk, place, item);
     } else if (at_front) {
         insert_at_front(list, item);
@@ -313,10 +321,8 @@ uint32_t order_list_pop(struct order_list *list) {
 }
 
 size_t order_list_bytes(const struct order_list *list) {
-    size_t bytes = list->chunk_capacity * sizeof(*list->chunks);
-    for (uint32_t i = 0; i < list->chunk_count; i++)
-        bytes += chunk_bytes(live_chunks(list)[i]->capacity);
-    return bytes;
+    return list->chunk_capacity * sizeof(*list->chunks)
+           + list->chunk_count * sizeof(struct order_chunk) + list->capacity * sizeof(uint32_t);
 }
 
 uint32_t order_list_next(const struct order_list *list, struct order_cursor *cursor) {

@@ -27,7 +27,8 @@ struct order_list {
     uint32_t chunk_count; /* live chunks, from first_chunk on */
     uint32_t chunk_capacity;
     uint32_t count;
-    uint32_t head; /* the first item, kept here so that looking at it touches nothing else */
+    uint32_t capacity; /* of all chunks together */
+    uint32_t head;     /* the first item, kept here so that looking at it touches nothing else */
 };
 
 void order_list_finish(struct order_list *list);

@@ -16,20 +16,15 @@
 
 #define READ_CHUNK 65536
 
-static void fd_close(const int *fd) {
+void fd_closep(const int *fd) {
     if (*fd >= 0)
         close(*fd);
 }
 
-static int set_errno(struct error *err, const char *what, const char *path) {
-    int code = errno;
-    return error_set(err, -code, "cannot %s '%s': %s", what, path, strerror(code));
-}
-
 int file_read(const char *path, size_t max, struct strbuf *out, struct error *err) {
-    _cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    _cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return set_errno(err, "open", path);
+        return error_set_errno(err, "open", path);
     char chunk[READ_CHUNK];
     size_t before = out->length;
     for (;;) {
@@ -40,7 +35,7 @@ int file_read(const char *path, size_t max, struct strbuf *out, struct error *er
             return 0;
         int r = 0;
         if (got < 0)
-            r = set_errno(err, "read", path);
+            r = error_set_errno(err, "read", path);
         else if (out->length - before + (size_t)got > max)
             r = error_set(err, -EFBIG, "file '%s' is larger than %zu bytes", path, max);
         if (r < 0) {
@@ -71,15 +66,15 @@ static void sync_folder(const char *path) {
     char *slash = strrchr(folder, '/');
     if (slash)
         slash[slash == folder] = '\0';
-    _cleanup_(fd_close) int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_(fd_closep) int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0)
         (void)fsync(fd);
 }
 
 static int write_in_place(const char *path, const void *bytes, size_t size, struct error *err) {
-    _cleanup_(fd_close) int fd = open(path, O_WRONLY | O_CLOEXEC);
+    _cleanup_(fd_closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0 || write_all(fd, bytes, size) < 0)
-        return set_errno(err, "write", path);
+        return error_set_errno(err, "write", path);
     return 0;
 }
 
@@ -93,13 +88,13 @@ static int write_beside(const char *path, mode_t mode, const void *bytes, size_t
                         struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf temp = STRBUF_INIT;
     strbuf_printf(&temp, "%s.XXXXXX", path);
-    _cleanup_(fd_close) int fd = mkostemp(temp.text, O_CLOEXEC);
+    _cleanup_(fd_closep) int fd = mkostemp(temp.text, O_CLOEXEC);
     if (fd < 0)
-        return set_errno(err, "write", path);
+        return error_set_errno(err, "write", path);
     int r = 0;
     if (fchmod(fd, mode) < 0 || write_all(fd, bytes, size) < 0 || fsync(fd) < 0
         || rename(temp.text, path) < 0) {
-        r = set_errno(err, "write", path);
+        r = error_set_errno(err, "write", path);
         (void)unlink(temp.text);
         return r;
     }
@@ -125,7 +120,7 @@ int file_open(const char *path, FILE **ret_file, struct error *err) {
     }
     FILE *file = fopen(path, "re");
     if (!file)
-        return set_errno(err, "open", path);
+        return error_set_errno(err, "open", path);
     struct stat st;
     if (fstat(fileno(file), &st) == 0 && S_ISDIR(st.st_mode)) {
         (void)fclose(file);

@@ -16,6 +16,9 @@ int file_read(const char *path, size_t max, struct strbuf *out, struct error *er
  * written as it is. */
 int file_write(const char *path, const void *bytes, size_t size, struct error *err);
 
+/* For _cleanup_: closes it unless it is negative. */
+void fd_closep(const int *fd);
+
 /* For reading; "-" is the standard input. Errors name the path. End with file_close. */
 int file_open(const char *path, FILE **ret_file, struct error *err);
 void file_close(FILE *file); /* leaves the standard input open */

@@ -20,11 +20,6 @@
 #define SOCKET_NAME "sluice.sock"
 #define SOCKET_MAX  (sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1)
 
-static int set_errno(struct error *err, const char *what, const char *path) {
-    int code = errno;
-    return error_set(err, -code, "cannot %s '%s': %s", what, path, strerror(code));
-}
-
 /* --- finding --------------------------------------------------------------------------------- */
 
 static char *join(const char *folder, const char *name) {
@@ -39,7 +34,7 @@ static char *absolute(const char *path, struct error *err) {
     if (*path != '/') {
         _cleanup_(freep) char *here = getcwd(NULL, 0);
         if (!here) {
-            (void)set_errno(err, "find the folder of", path);
+            (void)error_set_errno(err, "find the folder of", path);
             return NULL;
         }
         strbuf_printf(&whole, "%s/", strcmp(here, "/") == 0 ? "" : here);
@@ -54,6 +49,18 @@ static char *absolute(const char *path, struct error *err) {
 static const char *xdg(const char *variable) {
     const char *value = getenv(variable);
     return value && *value == '/' ? value : NULL;
+}
+
+char *home_user_name(uid_t user) {
+    char names[16384];
+    struct passwd entry, *found = NULL;
+    (void)getpwuid_r(user, &entry, names, sizeof(names), &found);
+    struct strbuf text = STRBUF_INIT;
+    if (found && found->pw_name && *found->pw_name)
+        strbuf_puts(&text, found->pw_name);
+    else
+        strbuf_printf(&text, "uid %lu", (unsigned long)user);
+    return strbuf_take(&text);
 }
 
 /* The user's own folder; without a variable (a service, cron) as the system knows it. */
@@ -90,7 +97,7 @@ static int find_xdg(const char *variable, const char *below, char **ret_path, st
 static int check_private(const char *folder, struct error *err) {
     struct stat st;
     if (lstat(folder, &st) < 0)
-        return errno == ENOENT ? 0 : set_errno(err, "look at", folder);
+        return errno == ENOENT ? 0 : error_set_errno(err, "look at", folder);
     if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
         return 1;
     return error_set(
@@ -177,7 +184,7 @@ static int make_folders(const char *folder, struct error *err) {
         if (slash)
             *slash = '\0';
         if (mkdir(path, 0700) < 0 && errno != EEXIST)
-            return set_errno(err, "make the folder", path);
+            return error_set_errno(err, "make the folder", path);
         if (!slash)
             return 0;
         *slash = '/';
@@ -187,7 +194,7 @@ static int make_folders(const char *folder, struct error *err) {
 static int check_folder(const char *folder, struct error *err) {
     struct stat st;
     if (stat(folder, &st) < 0)
-        return set_errno(err, "look at", folder);
+        return error_set_errno(err, "look at", folder);
     if (!S_ISDIR(st.st_mode))
         return error_set(err, -ENOTDIR, "'%s' is not a folder", folder);
     if (st.st_uid != geteuid() && st.st_uid != 0 && geteuid() != 0)
@@ -220,7 +227,7 @@ static int make_socket_folder(const struct home *home, struct error *err) {
         return make_folder_of(home->socket, err);
     folder.text[--folder.length] = '\0';
     if (mkdir(strbuf_text(&folder), 0700) < 0 && errno != EEXIST)
-        return set_errno(err, "make the folder", strbuf_text(&folder));
+        return error_set_errno(err, "make the folder", strbuf_text(&folder));
     int r = check_private(strbuf_text(&folder), err);
     return r == 0 ? error_set(err, -ENOENT, "'%s' is gone again", strbuf_text(&folder))
                   : (r < 0 ? r : 0);

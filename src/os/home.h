@@ -15,6 +15,8 @@
  * Life: home_find → home_make (who writes: the daemon) → home_finish. All paths are absolute. */
 #pragma once
 
+#include <sys/types.h>
+
 #include "base/error.h"
 
 struct home {
@@ -33,5 +35,9 @@ int home_find(struct home *ret_home, struct error *err);
 /* Makes the folders that are missing, 0700. Refuses those that belong to somebody else (root is
  * nobody else) or that everybody may write. */
 int home_make(const struct home *home, struct error *err);
+
+/* What the system calls a user: "ann"; "uid 1000" when it has no name. The caller's; asks the system's
+ * list of users, which may be slow. */
+char *home_user_name(uid_t user);
 
 void home_finish(struct home *home); /* safe on a zeroed home; usable with _cleanup_ */

@@ -16,8 +16,17 @@
 #include "os/clock.h"
 
 static unsigned dropped;
+static enum log_level highest = LOG_INFO_LEVEL;
 
-static const char *const level_names[LOG_LEVEL_MAX] = { "error", "warning", "info" };
+static const char *const level_names[LOG_LEVEL_MAX] = { "error", "warning", "info", "debug" };
+
+void log_set_level(enum log_level level) {
+    highest = level;
+}
+
+bool log_is_on(enum log_level level) {
+    return level <= highest;
+}
 
 /* True: it is out, or nobody can be told. */
 static bool put_out(const struct strbuf *line) {
@@ -61,6 +70,8 @@ _printf_(2, 0) static void write_line(enum log_level level, const char *format, 
 
 #define DEFINE_LEVEL(name, level)                                                                  \
     void name(const char *format, ...) {                                                           \
+        if (!log_is_on(level))                                                                     \
+            return;                                                                                \
         va_list args;                                                                              \
         va_start(args, format);                                                                    \
         write_line(level, format, args);                                                           \
@@ -71,3 +82,4 @@ _printf_(2, 0) static void write_line(enum log_level level, const char *format, 
 DEFINE_LEVEL(log_error, LOG_ERROR_LEVEL);
 DEFINE_LEVEL(log_warning, LOG_WARNING_LEVEL);
 DEFINE_LEVEL(log_info, LOG_INFO_LEVEL);
+DEFINE_LEVEL(log_debug, LOG_DEBUG_LEVEL);

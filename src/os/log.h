@@ -4,10 +4,23 @@
  * "text":"…"}. Text from outside is escaped by that, so nobody can forge a line. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/macros.h"
 
-enum log_level { LOG_ERROR_LEVEL, LOG_WARNING_LEVEL, LOG_INFO_LEVEL, LOG_LEVEL_MAX };
+enum log_level {
+    LOG_ERROR_LEVEL,
+    LOG_WARNING_LEVEL,
+    LOG_INFO_LEVEL,
+    LOG_DEBUG_LEVEL,
+    LOG_LEVEL_MAX
+};
+
+/* Lines behind this level are not written; at the beginning: info. */
+void log_set_level(enum log_level level);
+bool log_is_on(enum log_level level);
 
 void log_error(const char *format, ...) _printf_(1, 2);   /* it does not do what it should */
 void log_warning(const char *format, ...) _printf_(1, 2); /* it does, but a person should know */
 void log_info(const char *format, ...) _printf_(1, 2);    /* start, stop, what was found */
+void log_debug(const char *format, ...) _printf_(1, 2);   /* each decision */
