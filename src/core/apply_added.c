@@ -7,6 +7,7 @@
 #include "core/apply.h"
 #include "core/changes.h"
 #include "core/depend.h"
+#include "core/group.h"
 #include "core/lease.h"
 #include "core/queue.h"
 #include "core/run.h"
@@ -130,26 +131,6 @@ static void fill(struct core *c, uint32_t task, const struct task_spec *spec,
     }
 }
 
-static void join_group(struct core *c, const struct task *t) {
-    if (!t->group)
-        return;
-    size_t before = c->group_count;
-    c->groups = xgrow(c->groups, &c->group_capacity, (size_t)t->group + 1, sizeof(*c->groups));
-    if (t->group >= before) {
-        memset(c->groups + before, 0, (t->group + 1 - before) * sizeof(*c->groups));
-        c->group_count = (size_t)t->group + 1;
-    }
-    struct group *g = &c->groups[t->group];
-    bool reopens = g->total > 0 && g->open == 0 && !task_state_is_final(t->state);
-    g->total++;
-    g->open += !task_state_is_final(t->state);
-    if (!reopens || c->loading)
-        return;
-    struct order *o = order_push(c, ORDER_GROUP, 0);
-    o->group = t->group;
-    o->to = TASK_WAITING;
-}
-
 /* It comes from an iteration of its parent that is over. */
 static bool is_stale(const struct core *c, const struct task *t) {
     return t->parent && t->parent_gate == PARENT_DONE
@@ -250,7 +231,7 @@ int apply_task_added(struct core *c, const struct fact *fact, struct error *err)
     tree_set_depth(c, task);
     depend_set(c, task, spec->depends_on, spec->depends_on_count);
     begin(c, task, spec);
-    join_group(c, task_at(c, task));
+    group_join(c, task_at(c, task));
     if (task_at(c, task)->needed_by || task_at(c, task)->first_child)
         tell_those_who_named_it(c, task);
     change_depends(c, task);

@@ -6,6 +6,7 @@
 #include "core/changes.h"
 #include "core/claim.h"
 #include "core/depend.h"
+#include "core/group.h"
 #include "core/lease.h"
 #include "core/position.h"
 #include "core/queue.h"
@@ -37,12 +38,40 @@ static struct change to(enum task_state state, enum reason reason) {
     return (struct change){ .to = state, .reason = reason };
 }
 
+/* A draft has no place in the queue yet, so nothing else knows its agent or limiter. */
+static void take_wishes(struct core *c, uint32_t task, uint32_t agent, uint32_t limiter) {
+    struct task *t = task_at(c, task);
+    t->agent = agent;
+    t->limiter = limiter ? limiter : c->agents[agent].limiter;
+    t->flags = (uint16_t)((t->flags & ~TASK_OWN_LIMITER) | (limiter ? TASK_OWN_LIMITER : 0));
+}
+
+static void move_to_group(struct core *c, uint32_t task, uint32_t group) {
+    group_leave(c, task_at(c, task));
+    task_at(c, task)->group = group;
+    group_join(c, task_at(c, task));
+}
+
 int apply_sling(struct core *c, const struct fact *fact, struct error *err) {
+    const struct sling_spec *sling = &fact->sling;
     uint32_t task = task_find_added(c, fact->task);
+    uint32_t agent = by_symbol_get(&c->agent_of, sling->agent);
+    uint32_t limiter = by_symbol_get(&c->limiter_of, sling->limiter);
     if (!task)
         return unknown(fact, err);
     if (task_at(c, task)->state != TASK_DRAFT)
         return 1;
+    if ((sling->agent && !agent) || (sling->limiter && !limiter))
+        return error_set(err, -ENOENT, "task %" PRIu64 ": agent or limiter '%s' is not known",
+                         fact->task,
+                         symbol_name(&c->symbols, agent ? sling->limiter : sling->agent));
+    if (sling->group > GROUP_MAX)
+        return error_set(err, -ERANGE, "task %" PRIu64 ": group numbers end at %u", fact->task,
+                         GROUP_MAX);
+    if (sling->renames)
+        take_wishes(c, task, agent, limiter);
+    if (sling->group && sling->group != task_at(c, task)->group)
+        move_to_group(c, task, sling->group);
     task_become(c, task, to(TASK_WAITING, REASON_SLUNG));
     return 0;
 }
@@ -198,18 +227,6 @@ static void let_children_pass(struct core *c, uint32_t task) {
     }
 }
 
-static void leave_group(struct core *c, const struct task *t) {
-    if (!t->group)
-        return;
-    struct group *g = &c->groups[t->group];
-    g->total--;
-    if (task_state_is_final(t->state) || --g->open > 0 || g->total == 0)
-        return;
-    struct order *o = order_push(c, ORDER_GROUP, 0);
-    o->group = t->group;
-    o->to = TASK_DONE;
-}
-
 static void leave_keys(struct core *c, const struct task *t) {
     key_unuse(c, t->serial_key);
     key_unuse(c, t->workspace_key);
@@ -234,7 +251,7 @@ static void remove_task(struct core *c, uint32_t task) {
         c->kinds[t->kind].queued--;
     timer_heap_remove(&c->timers, t->timer);
     lease_give_kept(c, task, TASK_KEEPS);
-    leave_group(c, t);
+    group_leave(c, t);
     depend_forget(c, task);
     depend_set(c, task, NULL, 0);
     uint32_t parent = t->parent;

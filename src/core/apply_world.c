@@ -64,6 +64,14 @@ int apply_policy(struct core *c, const struct fact *fact, struct error *err) {
     return 0;
 }
 
+/* Asked only when somebody wants to change what its tasks hold. */
+static bool project_has_tasks(const struct core *c, uint32_t project) {
+    for (uint32_t h = 1; h < c->tasks.next; h++)
+        if (task_at(c, h)->state != TASK_ABSENT && task_at(c, h)->project == project)
+            return true;
+    return false;
+}
+
 int apply_project(struct core *c, const struct fact *fact, struct error *err) {
     const struct project_spec *spec = &fact->project;
     if (!spec->id)
@@ -88,10 +96,10 @@ int apply_project(struct core *c, const struct fact *fact, struct error *err) {
         return 0;
     }
     struct project *p = &c->projects[index];
-    if (p->spec.workspaces_kept != spec->workspaces_kept)
+    if (p->spec.workspaces_kept != spec->workspaces_kept && project_has_tasks(c, index))
         return error_set(err, -EBUSY,
-                         "project '%s': whether workspaces stay with a task is fixed when it is "
-                         "first told",
+                         "project '%s' has tasks: whether workspaces stay with them can be changed "
+                         "when it has none, or while the daemon is down",
                          symbol_name(&c->symbols, spec->id));
     p->spec = *spec;
     key_set_cap(c, p->key, spec->max_running);
@@ -294,23 +302,28 @@ int apply_usage(struct core *c, const struct fact *fact, struct error *err) {
 int apply_external(struct core *c, const struct fact *fact, struct error *err) {
     uint32_t limiter = by_symbol_get(&c->limiter_of, fact->external.limiter);
     uint32_t project = by_symbol_get(&c->project_of, fact->external.project);
-    if (!limiter && !project)
-        return error_set(err, -ENOENT, "external runs need a project or a limiter that is known");
+    if (!limiter && !project && (fact->external.limiter || fact->external.project))
+        return error_set(err, -ENOENT, "external runs are of a project or a limiter that is known");
     if (limiter)
         key_set_outside(c, c->limiters[limiter].key, fact->external.running);
-    if (!project)
+    if (limiter && !project)
         return 0;
-    struct project *p = &c->projects[project];
+    struct project *p = &c->projects[project]; /* the first stands for none */
     amount others = key_at(c, c->key_runs)->outside - p->external;
-    key_set_outside(c, p->key, fact->external.running);
     key_set_outside(c, c->key_runs, others + fact->external.running);
+    if (!project) {
+        p->external = fact->external.running;
+        return 0;
+    }
+    key_set_outside(c, p->key, fact->external.running);
     fair_set_external(c, project, fact->external.running);
     return 0;
 }
 
 int apply_pause(struct core *c, const struct fact *fact, struct error *err) {
-    (void)fact, (void)err;
+    (void)err;
     c->paused = true;
+    c->pause = fact->pause;
     return 0;
 }
 

@@ -35,7 +35,7 @@ struct lacking {
 static struct lacking what_it_lacks(const struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
     uint32_t needs[NEEDS_MAX];
-    size_t count = lease_needs(c, task, t->agent, t->limiter, needs);
+    size_t count = lease_needs(c, t, t->agent, t->limiter, needs);
     struct lacking result = { false, false };
     for (size_t i = 0; i < count; i++) {
         if (key_has_place(c, needs[i], task))
@@ -115,7 +115,7 @@ static int claim_rank(const struct core *c, const struct task *t, const struct k
 /* The keys it needs, in the order in which they are reserved. */
 static size_t needs_by_rank(const struct core *c, uint32_t task, uint32_t ret[NEEDS_MAX]) {
     const struct task *t = task_at(c, task);
-    size_t count = lease_needs(c, task, t->agent, t->limiter, ret);
+    size_t count = lease_needs(c, t, t->agent, t->limiter, ret);
     for (size_t i = 1; i < count; i++) {
         uint32_t key = ret[i];
         size_t at = i;

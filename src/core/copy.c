@@ -82,11 +82,13 @@ struct core *core_copy(const struct core *from) {
     slab_copy(&from->keys, &to->keys);
     slab_copy(&from->parks, &to->parks);
     slab_copy(&from->classes, &to->classes);
+    slab_copy(&from->crowds, &to->crowds);
     slab_copy(&from->domains, &to->domains);
     slab_copy(&from->edges, &to->edges);
     slab_copy(&from->resource_lists, &to->resource_lists);
     id_map_copy(&from->task_map, to, &to->task_map);
     id_map_copy(&from->class_map, to, &to->class_map);
+    id_map_copy(&from->crowd_map, to, &to->crowd_map);
     id_map_copy(&from->serial_map, to, &to->serial_map);
     timer_heap_copy(&from->timers, to, &to->timers);
     copy_names(to, from);

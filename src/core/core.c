@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "core/crowd.h"
 #include "core/decide.h"
 #include "core/fair.h"
 #include "core/gates.h"
@@ -50,11 +51,13 @@ struct core *core_new(void) {
     slab_init(&c->keys, sizeof(struct key));
     slab_init(&c->parks, sizeof(struct park));
     slab_init(&c->classes, sizeof(struct queue_class));
+    slab_init(&c->crowds, sizeof(struct crowd));
     slab_init(&c->domains, sizeof(struct domain));
     slab_init(&c->edges, sizeof(struct edge));
     slab_init(&c->resource_lists, sizeof(struct resource_list));
     id_map_init(&c->task_map, task_same, c);
     id_map_init(&c->class_map, queue_class_same, c);
+    id_map_init(&c->crowd_map, crowd_same, c);
     id_map_init(&c->serial_map, lease_serial_same, c);
     timer_heap_init(&c->timers, task_timer_moved, c);
     add_neutral_entries(c);
@@ -96,12 +99,13 @@ void core_free(struct core *c) {
     if (!c)
         return;
     free_lists(c);
-    struct slab *slabs[] = { &c->tasks,   &c->runs,    &c->keys,  &c->parks,
-                             &c->classes, &c->domains, &c->edges, &c->resource_lists };
+    struct slab *slabs[] = { &c->tasks,  &c->runs,    &c->keys,  &c->parks,         &c->classes,
+                             &c->crowds, &c->domains, &c->edges, &c->resource_lists };
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
         slab_finish(slabs[i]);
     id_map_finish(&c->task_map);
     id_map_finish(&c->class_map);
+    id_map_finish(&c->crowd_map);
     id_map_finish(&c->serial_map);
     timer_heap_finish(&c->timers);
     void *arrays[] = { c->projects,
@@ -245,10 +249,12 @@ void core_each_run(const struct core *c, void (*each)(void *ctx, task_id task), 
 }
 
 static size_t memory_of(const struct core *c) {
-    const struct slab *slabs[] = { &c->tasks,   &c->runs,    &c->keys,  &c->parks,
-                                   &c->classes, &c->domains, &c->edges, &c->resource_lists };
+    const struct slab *slabs[] = { &c->tasks,   &c->runs,    &c->keys,
+                                   &c->parks,   &c->classes, &c->crowds,
+                                   &c->domains, &c->edges,   &c->resource_lists };
     size_t bytes = sizeof(*c) + id_map_bytes(&c->task_map) + id_map_bytes(&c->class_map)
-                   + id_map_bytes(&c->serial_map) + c->symbols.arena.total;
+                   + id_map_bytes(&c->crowd_map) + id_map_bytes(&c->serial_map)
+                   + c->symbols.arena.total;
     for (size_t i = 0; i < ARRAY_SIZE(slabs); i++)
         bytes += slab_bytes(slabs[i]);
     for (uint32_t h = 1; h < c->classes.next; h++) {
@@ -279,6 +285,8 @@ void core_count(const struct core *c, struct core_counts *ret) {
     };
     for (int i = 0; i < TASK_STATE_MAX; i++)
         ret->by_state[i] = c->by_state[i];
+    for (size_t i = 1; i < c->project_count; i++)
+        ret->hopeless += c->projects[i].lacking[LACK_FAILED_DEPENDENCY];
 }
 
 static uint32_t find_key(const struct core *c, enum lease_kind kind, sym name) {
@@ -365,6 +373,10 @@ void core_group(const struct core *c, uint32_t group, uint32_t *ret_open, uint32
     bool known = group < c->group_count;
     *ret_open = known ? c->groups[group].open : 0;
     *ret_total = known ? c->groups[group].total : 0;
+}
+
+uint32_t core_group_failed(const struct core *c, uint32_t group) {
+    return group < c->group_count ? c->groups[group].failed : 0;
 }
 
 bool core_host_is_open(const struct core *c) {

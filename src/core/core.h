@@ -46,16 +46,21 @@ struct verdict {
     enum gate gate;
     bool open;
     bool ramping;          /* with LEASE_LIMITER: the cap is below the full one for now */
+    bool inactive;         /* with GATE_PROJECT: the project takes no part at all */
     enum lease_kind lease; /* with GATE_LEASE */
     sym key;               /* what the lease, limiter, agent or project is called */
     sym key_project;       /* with LEASE_SERIAL: project/phase/kind */
     sym key_kind;
     enum task_state about_state;
     enum hold hold;
-    uint32_t count;   /* how many dependencies are missing */
-    task_id about;    /* the dependency, the parent, the task a place is reserved for; or 0 */
-    amount used, cap; /* with leases and budgets */
-    time_ms opens_at; /* TIME_NEVER: nobody knows */
+    uint32_t count;  /* how many dependencies are missing */
+    uint32_t floors; /* with GATE_HOST: those that are undercut; 1 << enum host_floor */
+    task_id about;   /* the dependency, the parent, the task a place is reserved for; or 0 */
+    /* With leases and budgets; with GATE_HOST those of the first floor that is undercut: MB, and the
+     * load in thousandths. */
+    amount used, cap;
+    struct pause pause; /* with GATE_PAUSED and GATE_PROJECT */
+    time_ms opens_at;   /* TIME_NEVER: nobody knows */
 };
 
 #define VERDICT_MAX 40
@@ -87,6 +92,14 @@ bool core_task_spec(const struct core *core, task_id task, struct task_spec *ret
  * deleted is none any more. */
 size_t core_task_depends(const struct core *core, task_id task, task_id *ret, size_t max);
 size_t core_task_resources(const struct core *core, task_id task, sym *ret, size_t max);
+/* The first `max` of its children, oldest first; returns how many. */
+size_t core_task_children(const struct core *core, task_id task, task_id *ret, size_t max);
+/* Some of those that are not final and depend on it, `max` at the most; returns how many. None among the
+ * first thousand that depend on it: 0. */
+size_t core_task_dependants(const struct core *core, task_id task, task_id *ret, size_t max);
+/* All that depend on it, final or not; costs their number. */
+void core_each_dependant(const struct core *core, task_id task, void (*each)(void *ctx, task_id),
+                         void *ctx);
 
 bool core_agent_spec(const struct core *core, sym agent, struct agent_spec *ret);
 bool core_limiter_spec(const struct core *core, sym limiter, struct limiter_spec *ret);
@@ -150,6 +163,7 @@ void core_each_run(const struct core *core, void (*each)(void *ctx, task_id task
 
 struct core_counts {
     uint32_t by_state[TASK_STATE_MAX];
+    uint32_t hopeless; /* of the waiting: need a task that failed, was canceled or invalidated */
     uint32_t classes, projects, keys;
     amount runs_used, runs_cap;
     size_t bytes; /* memory of the core */
@@ -182,6 +196,8 @@ bool core_limiter(const struct core *core, sym limiter, struct limiter_view *ret
 
 /* Tasks of a group that are there, and those of them that are not final. */
 void core_group(const struct core *core, uint32_t group, uint32_t *ret_open, uint32_t *ret_total);
+/* Those that are final and not done. */
+uint32_t core_group_failed(const struct core *core, uint32_t group);
 
 bool core_host_is_open(const struct core *core); /* no floor of the policy is undercut */
 

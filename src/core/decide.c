@@ -39,7 +39,7 @@ void decide_timers(struct core *c) {
 static uint32_t lacking_key(const struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
     uint32_t needs[NEEDS_MAX];
-    size_t count = lease_needs(c, task, t->agent, t->limiter, needs);
+    size_t count = lease_needs(c, t, t->agent, t->limiter, needs);
     for (size_t i = 0; i < count; i++) {
         if (!key_has_place(c, needs[i], task))
             return needs[i];

@@ -6,6 +6,8 @@
 
 #include "base/alloc.h"
 #include "core/changes.h"
+#include "core/core.h"
+#include "core/position.h"
 #include "core/task.h"
 
 static void edge_add(struct core *c, uint32_t task, uint32_t on) {
@@ -67,18 +69,26 @@ void depend_forget(struct core *c, uint32_t task) {
     task_at(c, task)->needed_by = 0;
 }
 
+/* Ended otherwise than done. */
+static bool failed(enum task_state state) {
+    return task_state_is_final(state) && state != TASK_DONE;
+}
+
 void depend_changed(struct core *c, uint32_t task, enum task_state from, enum task_state to) {
     if (from == to)
         return;
-    bool ended_badly = task_state_is_final(to) && to != TASK_DONE && c->policy.dependency_fails;
+    bool ended_badly = failed(to) && c->policy.dependency_fails;
     bool flips = (from == TASK_DONE) != (to == TASK_DONE);
-    if (!flips && !ended_badly)
+    bool recount = failed(from) != failed(to);
+    if (!flips && !ended_badly && !recount)
         return;
     for (uint32_t e = task_at(c, task)->needed_by; e; e = edge_at(c, e)->next_user) {
         struct task *user = task_at(c, edge_at(c, e)->task);
         if (flips)
             user->unmet += to == TASK_DONE ? UINT32_MAX : 1;
-        if (ended_badly || user->unmet == (to == TASK_DONE ? 0u : 1u))
+        if (recount && !(failed(to) && user->lack == LACK_FAILED_DEPENDENCY))
+            position_recount(c, edge_at(c, e)->task);
+        if (ended_badly || (flips && user->unmet == (to == TASK_DONE ? 0u : 1u)))
             task_look_again(c, edge_at(c, e)->task);
     }
 }
@@ -131,8 +141,7 @@ bool depend_would_cycle(struct core *c, uint32_t task, const task_id *on, size_t
 
 bool depend_has_failed(const struct core *c, uint32_t task) {
     for (uint32_t e = task_at(c, task)->needs; e; e = edge_at(c, e)->next_need) {
-        enum task_state state = task_at(c, edge_at(c, e)->on)->state;
-        if (task_state_is_final(state) && state != TASK_DONE)
+        if (failed(task_at(c, edge_at(c, e)->on)->state))
             return true;
     }
     return false;
@@ -152,4 +161,11 @@ bool depend_needed_by_unfinished(const struct core *c, uint32_t task) {
             return true;
     }
     return false;
+}
+
+void core_each_dependant(const struct core *c, task_id id, void (*each)(void *ctx, task_id task),
+                         void *ctx) {
+    uint32_t task = task_find_added(c, id);
+    for (uint32_t e = task ? task_at(c, task)->needed_by : 0; e; e = edge_at(c, e)->next_user)
+        each(ctx, task_at(c, edge_at(c, e)->task)->id);
 }

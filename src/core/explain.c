@@ -6,6 +6,7 @@
 
 #include "core/core.h"
 #include "core/depend.h"
+#include "core/explain.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
@@ -31,10 +32,16 @@ static void explain_state(struct explaining *x) {
     const struct core *c = x->c;
     const struct task *t = x->t;
     const struct project *p = &c->projects[t->project];
-    add(x, GATE_PAUSED, !c->paused);
-    add(x, GATE_PROJECT, gate_project_open(p))->key = p->spec.id;
+    struct verdict *v = add(x, GATE_PAUSED, !c->paused);
+    if (c->paused)
+        v->pause = c->pause;
+    v = add(x, GATE_PROJECT, gate_project_open(p));
+    v->key = p->spec.id;
+    v->inactive = !p->spec.active;
+    if (p->spec.paused)
+        v->pause = p->spec.pause;
     bool held = t->state == TASK_HELD && t->hold != HOLD_BREAKER;
-    struct verdict *v = add(x, GATE_HELD, !held);
+    v = add(x, GATE_HELD, !held);
     v->hold = t->hold;
     if (held && t->not_before > 0)
         v->opens_at = t->not_before;
@@ -44,7 +51,7 @@ static void explain_prerequisites(struct explaining *x) {
     const struct core *c = x->c;
     const struct task *t = x->t;
     struct verdict *v = add(x, GATE_DEPENDENCY, t->unmet == 0);
-    uint32_t unmet = depend_first_unmet(c, x->handle);
+    uint32_t unmet = t->unmet > 0 ? depend_first_unmet(c, x->handle) : 0;
     v->count = t->unmet;
     if (unmet) {
         v->about = task_at(c, unmet)->id;
@@ -76,6 +83,21 @@ static void explain_breaker_and_limiter(struct explaining *x) {
     v->key = c->limiters[t->limiter].spec.id;
     if (!v->open && !c->limiters[t->limiter].spec.closed)
         v->opens_at = c->limiters[t->limiter].spec.backoff_until;
+}
+
+static void explain_host(struct explaining *x) {
+    struct verdict *v = add(x, GATE_HOST, true);
+    for (unsigned floor = 0; floor < HOST_FLOOR_MAX; floor++) {
+        amount is, wanted;
+        if (gate_floor_open(x->c, floor, &is, &wanted))
+            continue;
+        if (v->open) {
+            v->used = is;
+            v->cap = wanted;
+        }
+        v->open = false;
+        v->floors |= 1u << floor;
+    }
 }
 
 static void explain_budget(struct explaining *x, enum gate gate, uint32_t project) {
@@ -138,7 +160,7 @@ static void explain_roster(struct explaining *x) {
 static void explain_leases(struct explaining *x) {
     const struct core *c = x->c;
     uint32_t needs[NEEDS_MAX];
-    size_t count = lease_needs(c, x->handle, x->t->agent, x->t->limiter, needs);
+    size_t count = lease_needs(c, x->t, x->t->agent, x->t->limiter, needs);
     add(x, GATE_LEASE, true)->lease = LEASE_TASK;
     bool roster_done = c->roster_count == 0;
     for (size_t i = 0; i < count; i++) {
@@ -150,15 +172,13 @@ static void explain_leases(struct explaining *x) {
     }
 }
 
-size_t core_explain(const struct core *c, task_id id, struct verdict ret[VERDICT_MAX]) {
-    uint32_t handle = task_find_added(c, id);
-    if (!handle)
-        return 0;
-    struct explaining x = { .c = c, .handle = handle, .t = task_at(c, handle), .list = ret };
+static size_t explain_all(const struct core *c, uint32_t handle, const struct task *t,
+                          struct verdict ret[VERDICT_MAX]) {
+    struct explaining x = { .c = c, .handle = handle, .t = t, .list = ret };
     explain_state(&x);
     explain_prerequisites(&x);
     explain_breaker_and_limiter(&x);
-    add(&x, GATE_HOST, gate_host_open(c));
+    explain_host(&x);
     explain_budget(&x, GATE_BUDGET, 0);
     explain_budget(&x, GATE_PROJECT_BUDGET, x.t->project);
     explain_leases(&x);
@@ -168,15 +188,9 @@ size_t core_explain(const struct core *c, task_id id, struct verdict ret[VERDICT
     return x.count;
 }
 
-bool core_blocked(const struct core *c, task_id id, struct verdict *ret) {
+bool explain_first(const struct core *c, uint32_t task, const struct task *t, struct verdict *ret) {
     struct verdict list[VERDICT_MAX];
-    uint32_t handle = task_find_added(c, id);
-    if (!handle)
-        return false;
-    enum task_state state = task_at(c, handle)->state;
-    if (state != TASK_WAITING && state != TASK_READY && state != TASK_HELD)
-        return false;
-    size_t count = core_explain(c, id, list);
+    size_t count = explain_all(c, task, t, list);
     for (size_t i = 0; i < count; i++) {
         if (list[i].open)
             continue;
@@ -184,4 +198,19 @@ bool core_blocked(const struct core *c, task_id id, struct verdict *ret) {
         return true;
     }
     return false;
+}
+
+size_t core_explain(const struct core *c, task_id id, struct verdict ret[VERDICT_MAX]) {
+    uint32_t handle = task_find_added(c, id);
+    return handle ? explain_all(c, handle, task_at(c, handle), ret) : 0;
+}
+
+bool core_blocked(const struct core *c, task_id id, struct verdict *ret) {
+    uint32_t handle = task_find_added(c, id);
+    if (!handle)
+        return false;
+    enum task_state state = task_at(c, handle)->state;
+    if (state != TASK_WAITING && state != TASK_READY && state != TASK_HELD)
+        return false;
+    return explain_first(c, handle, task_at(c, handle), ret);
 }

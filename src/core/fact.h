@@ -115,13 +115,20 @@ struct task_spec {
     time_ms ready_clock;        /* ready_since, on the clock that FACT_WAIT tells of */
 };
 
+/* Who stopped starts, and when. It is only told on: nothing follows from it. */
+struct pause {
+    bool asked; /* for, by somebody who may resume; else the configuration says it */
+    sym by;     /* 0: nobody knows */
+    time_ms at; /* 0: nobody knows */
+};
+
 struct project_spec {
     sym id;
     int64_t weight_milli; /* share, in thousandths */
     amount max_running;
     amount budget;
-    bool active;
-    bool paused;
+    bool active, paused;
+    struct pause pause;   /* with paused */
     amount workspaces;    /* number of places; UNLIMITED = no such gate */
     bool workspaces_kept; /* a place stays with the task (worktree), not with the run (pool) */
     amount review;        /* places for work that waits for people */
@@ -177,6 +184,12 @@ struct wait_spec {
     time_ms closed_since; /* 0: open */
 };
 
+struct sling_spec {
+    bool renames; /* agent and limiter are these now; 0: none */
+    sym agent, limiter;
+    uint32_t group; /* 0: as it was */
+};
+
 struct fact {
     enum fact_kind kind;
     task_id task;     /* facts about one task */
@@ -200,14 +213,16 @@ struct fact {
         struct {
             int64_t disk_free_mb, memory_free_mb, load_milli; /* -1: unknown */
         } host;
+        struct pause pause; /* PAUSE */
         amount budget;
         struct usage_spec usage;
         struct wait_spec wait; /* while loading */
         struct {
-            sym project, limiter; /* one of them */
+            sym project, limiter; /* one of them; none: runs of a project nobody knows */
             uint32_t running;
         } external;
         const struct task_spec *spec; /* TASK_ADDED */
+        struct sling_spec sling;      /* SLING */
         time_ms until;                /* HOLD: 0 = until released */
         int32_t priority;
         struct {

@@ -4,13 +4,36 @@
 #include "core/fair.h"
 #include "core/limiter.h"
 
+/* Above it (the load: below) a start is allowed. */
+static bool floor_holds(int64_t is, int64_t wanted, bool below) {
+    return is < 0 || wanted == 0 || (below ? is <= wanted : is >= wanted);
+}
+
+bool gate_floor_open(const struct core *c, enum host_floor floor, amount *ret_is,
+                     amount *ret_wanted) {
+    switch (floor) {
+    case HOST_DISK:
+        *ret_is = c->host_disk;
+        *ret_wanted = c->policy.host.disk_min_mb;
+        break;
+    case HOST_MEMORY:
+        *ret_is = c->host_memory;
+        *ret_wanted = c->policy.host.memory_min_mb;
+        break;
+    case HOST_LOAD:
+    case HOST_FLOOR_MAX:
+        *ret_is = c->host_load;
+        *ret_wanted = c->policy.host.load_max_milli;
+        break;
+    }
+    return floor_holds(*ret_is, *ret_wanted, floor == HOST_LOAD);
+}
+
 bool gate_host_open(const struct core *c) {
-    if (c->host_disk >= 0 && c->host_disk < c->policy.host.disk_min_mb)
-        return false;
-    if (c->host_memory >= 0 && c->host_memory < c->policy.host.memory_min_mb)
-        return false;
-    return c->host_load < 0 || c->policy.host.load_max_milli == 0
-           || c->host_load <= c->policy.host.load_max_milli;
+    amount is, wanted;
+    return gate_floor_open(c, HOST_DISK, &is, &wanted)
+           && gate_floor_open(c, HOST_MEMORY, &is, &wanted)
+           && gate_floor_open(c, HOST_LOAD, &is, &wanted);
 }
 
 bool gate_budget_open(const struct core *c, uint32_t project) {

@@ -6,6 +6,9 @@
 #include "core/state.h"
 
 bool gate_host_open(const struct core *c);
+/* One floor of it: what there is, and what there must be. */
+bool gate_floor_open(const struct core *c, enum host_floor floor, amount *ret_is,
+                     amount *ret_wanted);
 bool gate_budget_open(const struct core *c, uint32_t project); /* 0: the global one */
 bool gate_agent_open(const struct core *c, uint32_t agent);
 static inline bool gate_project_open(const struct project *p) {

@@ -50,11 +50,32 @@ static void key_opened(struct core *c, uint32_t handle) {
     }
 }
 
+/* Workspaces without a place form a list: crowds of tasks are stopped by them (crowd.h). */
+static void workspace_filled(struct core *c, uint32_t handle, bool has_place) {
+    struct key *k = key_at(c, handle);
+    if (!has_place) {
+        k->prev_full = 0;
+        k->next_full = c->full_workspaces;
+        if (k->next_full)
+            key_at(c, k->next_full)->prev_full = handle;
+        c->full_workspaces = handle;
+        return;
+    }
+    if (k->prev_full)
+        key_at(c, k->prev_full)->next_full = k->next_full;
+    else
+        c->full_workspaces = k->next_full;
+    if (k->next_full)
+        key_at(c, k->next_full)->prev_full = k->prev_full;
+}
+
 /* After a change: wakes who waited, and keeps count of the keys that are full. */
 static void key_changed(struct core *c, uint32_t handle, bool had_place) {
     bool has_place = key_has_place(c, handle, 0);
     if (had_place == has_place)
         return;
+    if (key_at(c, handle)->kind == LEASE_WORKSPACE)
+        workspace_filled(c, handle, has_place);
     if (handle != c->key_runs)
         c->full_keys += has_place ? UINT32_MAX : 1;
     if (has_place)
@@ -189,9 +210,8 @@ void lease_keep(struct core *c, uint32_t task, unsigned keeps) {
     t->flags |= (uint16_t)which;
 }
 
-size_t lease_needs(const struct core *c, uint32_t task, uint32_t agent, uint32_t limiter,
+size_t lease_needs(const struct core *c, const struct task *t, uint32_t agent, uint32_t limiter,
                    uint32_t ret[NEEDS_MAX]) {
-    const struct task *t = task_at(c, task);
     const struct project *p = &c->projects[t->project];
     uint16_t missing = lease_missing_kept(c, t);
     size_t n = 0;
@@ -234,7 +254,7 @@ void lease_take_all(struct core *c, uint32_t run) {
     struct run *r = run_at(c, run);
     struct task *t = task_at(c, r->task);
     uint32_t needs[NEEDS_MAX];
-    size_t count = lease_needs(c, r->task, r->agent, r->limiter, needs);
+    size_t count = lease_needs(c, t, r->agent, r->limiter, needs);
     r->key_count = 0;
     r->kept_new = TASK_KEEPS_LEASE & (uint16_t)~t->flags;
     for (size_t i = 0; i < count; i++) {

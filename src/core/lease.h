@@ -46,7 +46,7 @@ void lease_keep(struct core *c, uint32_t task, unsigned keeps);
 
 /* Keys this task would have to take now, in the order in which their gates are shown. `agent` and
  * `limiter` are what it would run with. */
-size_t lease_needs(const struct core *c, uint32_t task, uint32_t agent, uint32_t limiter,
+size_t lease_needs(const struct core *c, const struct task *t, uint32_t agent, uint32_t limiter,
                    uint32_t ret[NEEDS_MAX]);
 
 /* Takes them all for a run; task-long ones are noted on the task. */

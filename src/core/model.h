@@ -134,6 +134,9 @@ enum gate {
     GATE_MAX,
 };
 
+/* What GATE_HOST looks at. */
+enum host_floor { HOST_DISK, HOST_MEMORY, HOST_LOAD, HOST_FLOOR_MAX };
+
 /* Why a task changed its state, or why an order was given. */
 enum reason {
     REASON_NONE,

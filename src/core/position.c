@@ -6,28 +6,56 @@
 #include "core/position.h"
 
 #include "core/core.h"
+#include "core/depend.h"
 #include "core/queue.h"
 #include "core/task.h"
 
-void position_list(struct core *c, uint32_t task) {
+static enum lack lack_of(const struct core *c, uint32_t task) {
+    const struct task *t = task_at(c, task);
+    if (t->unmet > 0)
+        return depend_has_failed(c, task) ? LACK_FAILED_DEPENDENCY : LACK_DEPENDENCY;
+    if (!task_parent_passed(c, t))
+        return LACK_PARENT;
+    return t->flags & TASK_ARTIFACT_MISSING ? LACK_ARTIFACT : LACK_NOTHING;
+}
+
+static void set_lack(struct core *c, struct task *t, enum lack lack) {
+    struct project *p = &c->projects[t->project];
+    if (t->lack)
+        p->lacking[t->lack]--;
+    if (lack)
+        p->lacking[lack]++;
+    t->lack = (uint8_t)lack;
+}
+
+void position_recount(struct core *c, uint32_t task) {
     if (task_at(c, task)->flags & TASK_LISTED)
-        return;
-    task_at(c, task)->flags |= TASK_LISTED;
-    order_list_insert(&c->waiting, task, queue_created_before, c);
+        set_lack(c, task_at(c, task), lack_of(c, task));
+}
+
+void position_list(struct core *c, uint32_t task) {
+    if (!(task_at(c, task)->flags & TASK_LISTED)) {
+        task_at(c, task)->flags |= TASK_LISTED;
+        order_list_insert(&c->waiting, task, queue_created_before, c);
+    }
+    position_recount(c, task);
 }
 
 void position_unlist(struct core *c, uint32_t task) {
     if (!(task_at(c, task)->flags & TASK_LISTED))
         return;
     task_at(c, task)->flags &= (uint16_t)~TASK_LISTED;
+    set_lack(c, task_at(c, task), LACK_NOTHING);
     order_list_remove(&c->waiting, task, queue_created_before, c);
 }
 
 void position_unlist_all(struct core *c) {
     struct order_cursor cursor = { 0 };
     uint32_t task;
-    while ((task = order_list_next(&c->waiting, &cursor)))
+    while ((task = order_list_next(&c->waiting, &cursor))) {
         task_at(c, task)->flags &= (uint16_t)~TASK_LISTED;
+        set_lack(c, task_at(c, task), LACK_NOTHING);
+    }
     order_list_finish(&c->waiting);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "core/crowd.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
@@ -395,6 +396,7 @@ void queue_enter(struct core *c, uint32_t task, time_ms waited) {
         park_insert(c, task, key);
     else
         class_insert(c, task);
+    crowd_enter(c, task);
     c->overdue_from = time_min(c->overdue_from, overdue_from(c, t));
     c->ready++;
     c->limiters[t->limiter].ready++;
@@ -406,6 +408,7 @@ time_ms queue_leave(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
     uint32_t cls = t->cls;
     time_ms waited = queue_waited(c, t);
+    crowd_leave(c, task);
     if (t->flags & TASK_PARKED) {
         uint32_t park = t->park;
         park_remove(c, task);

@@ -60,6 +60,17 @@ struct task {
     uint16_t failures, launch_failures, losses, restarts, breaker_openings;
     uint16_t flags;
     uint8_t state, hold, reason, until, parent_gate;
+    uint8_t lack; /* enum lack, while listed */
+};
+
+/* What a waiting task lacks first. */
+enum lack {
+    LACK_NOTHING,
+    LACK_DEPENDENCY,
+    LACK_FAILED_DEPENDENCY, /* at least one has failed, was canceled or invalidated */
+    LACK_PARENT,
+    LACK_ARTIFACT,
+    LACK_MAX,
 };
 
 struct run {
@@ -82,13 +93,15 @@ struct key {
     sym name, project, kind_name;
     amount cap;
     amount held;
-    amount outside;       /* taken by what the core did not order */
-    task_id outside_task; /* workspace: locked by this task, and free for it */
-    uint32_t parks;       /* first of its parks */
-    bool claimed;         /* one place is reserved for the task of the claim */
-    uint32_t owner;       /* project index for per-project keys */
-    uint32_t users;       /* rare keys: tasks that name it */
-    bool told;            /* rare keys: by a fact of its own */
+    amount outside;                /* taken by what the core did not order */
+    task_id outside_task;          /* workspace: locked by this task, and free for it */
+    uint32_t parks;                /* first of its parks */
+    bool claimed;                  /* one place is reserved for the task of the claim */
+    uint32_t owner;                /* project index for per-project keys */
+    uint32_t users;                /* rare keys: tasks that name it */
+    bool told;                     /* rare keys: by a fact of its own */
+    uint32_t crowds;               /* workspace: first of those that name it */
+    uint32_t next_full, prev_full; /* workspace without a place: in the list of those */
 };
 
 /* Tasks of one class that a rare key refused, best first. */
@@ -109,8 +122,17 @@ struct queue_class {
     uint16_t needs_kept; /* TASK_KEEPS bits its tasks must still take */
     uint32_t position;   /* in its project's list */
     uint32_t domain;
-    uint32_t parks; /* how many parks name it */
+    uint32_t parks;  /* how many parks name it */
+    uint32_t crowds; /* first of those without a workspace */
     struct order_list by_created, by_ready, parked_by_created, parked_by_ready;
+};
+
+/* So many tasks of one class name the same rare keys. */
+struct crowd {
+    uint32_t cls, serial, workspace;
+    uint32_t resources; /* a list of its own, or 0 */
+    uint32_t count;
+    uint32_t next, prev; /* of its workspace, else of its class */
 };
 
 /* The wait clock of one (project, limiter): struct wait_spec says how it goes. */
@@ -149,10 +171,11 @@ struct project {
     size_t class_count, class_capacity;
     uint32_t domains;
     uint32_t ready, live, external;
-    uint32_t active_position; /* in the list of projects with a class in the queue, + 1 */
-    uint32_t runs;            /* first of those that are charged */
-    int64_t estimate;         /* of each of them */
-    bool counted;             /* in the sums W and T */
+    uint32_t lacking[LACK_MAX]; /* those that are listed as waiting */
+    uint32_t active_position;   /* in the list of projects with a class in the queue, + 1 */
+    uint32_t runs;              /* first of those that are charged */
+    int64_t estimate;           /* of each of them */
+    bool counted;               /* in the sums W and T */
     int64_t counted_weight, counted_tokens;
 };
 
@@ -197,6 +220,7 @@ struct resource_list {
 
 struct group {
     uint32_t open, total;
+    uint32_t failed; /* final, and not done */
 };
 
 /* From a symbol to an index. */

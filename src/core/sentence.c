@@ -21,6 +21,53 @@ static const char *task_name(const struct task_names *names, task_id task) {
     return names->name(names->ctx, task);
 }
 
+static void put_who(const struct verdict *v, const struct symbol_table *symbols,
+                    struct strbuf *out) {
+    if (v->pause.by)
+        strbuf_printf(out, " by '%s'", symbol_name(symbols, v->pause.by));
+}
+
+static void project_sentence(const struct verdict *v, const struct symbol_table *symbols,
+                             struct strbuf *out) {
+    const char *key = symbol_name(symbols, v->key);
+    if (v->inactive) {
+        strbuf_printf(out, "project '%s' is not active; change it with: ", key);
+        strbuf_printf(out, "sluice project set %s active=true", key);
+    } else if (v->pause.asked) {
+        strbuf_printf(out, "project '%s' is paused", key);
+        put_who(v, symbols, out);
+        strbuf_printf(out, "; go on with: sluice resume %s", key);
+    } else {
+        strbuf_printf(out, "project '%s' is paused by the configuration; go on with: ", key);
+        strbuf_printf(out, "sluice config set projects.%s.paused=false", key);
+    }
+}
+
+/* The first floor with its figures; the others by name. */
+static void host_sentence(const struct verdict *v, struct strbuf *out) {
+    static const char *const names[] = { "disk", "memory", "processor time" };
+    _Static_assert(ARRAY_SIZE(names) == HOST_FLOOR_MAX, "a floor has no name");
+    unsigned first = v->floors ? (unsigned)__builtin_ctz(v->floors) : HOST_LOAD;
+    if (first == HOST_DISK)
+        strbuf_printf(out,
+                      "%" PRId64 " MB of disk are free, a start needs %" PRId64
+                      " MB; make room, or lower host.disk_free_gb",
+                      v->used, v->cap);
+    else if (first == HOST_MEMORY)
+        strbuf_printf(out,
+                      "%" PRId64 " MB of memory are free, a start needs %" PRId64
+                      " MB; end something, or lower host.memory_free_mb",
+                      v->used, v->cap);
+    else
+        strbuf_printf(out,
+                      "the load is %.2f, nothing starts above %.2f; it falls by itself, or raise "
+                      "host.load",
+                      (double)v->used / 1000.0, (double)v->cap / 1000.0);
+    for (unsigned floor = first + 1; floor < HOST_FLOOR_MAX; floor++)
+        if (v->floors & (1u << floor))
+            strbuf_printf(out, "; %s is short too", names[floor]);
+}
+
 static void held_sentence(const struct verdict *v, struct strbuf *out) {
     switch (v->hold) {
     case HOLD_PERSON:
@@ -145,10 +192,12 @@ void verdict_sentence(const struct verdict *v, const struct symbol_table *symbol
     const char *key = symbol_name(symbols, v->key);
     switch (v->gate) {
     case GATE_PAUSED:
-        strbuf_puts(out, "everything is paused; resume to go on");
+        strbuf_puts(out, "everything is paused");
+        put_who(v, symbols, out);
+        strbuf_puts(out, "; go on with: sluice resume");
         break;
     case GATE_PROJECT:
-        strbuf_printf(out, "project '%s' is paused or not active", key);
+        project_sentence(v, symbols, out);
         break;
     case GATE_HELD:
         held_sentence(v, out);
@@ -176,7 +225,7 @@ void verdict_sentence(const struct verdict *v, const struct symbol_table *symbol
                       key, key);
         break;
     case GATE_HOST:
-        strbuf_puts(out, "the machine is short of disk, memory or processor time");
+        host_sentence(v, out);
         break;
     case GATE_BUDGET:
         strbuf_printf(out, "the token budget is used up (%" PRId64 " of %" PRId64 ")", v->used,

@@ -11,6 +11,8 @@
 #include "core/state.h"
 #include "core/task.h"
 
+#define DEPENDANTS_LOOKED 1000u
+
 static bool holds_limiter(const struct core *c, const struct run *r) {
     for (unsigned i = 0; i < r->key_count; i++) {
         if (key_at(c, r->keys[i])->kind == LEASE_LIMITER)
@@ -90,6 +92,27 @@ size_t core_task_depends(const struct core *c, task_id id, task_id *ret, size_t 
         if (count < max)
             ret[count] = task_at(c, edge_at(c, e)->on)->id;
         count++;
+    }
+    return count;
+}
+
+size_t core_task_children(const struct core *c, task_id id, task_id *ret, size_t max) {
+    uint32_t handle = task_find_added(c, id);
+    size_t count = 0;
+    for (uint32_t h = handle ? task_at(c, handle)->first_child : 0; h && count < max;
+         h = task_at(c, h)->next_sibling)
+        ret[count++] = task_at(c, h)->id;
+    return count;
+}
+
+size_t core_task_dependants(const struct core *c, task_id id, task_id *ret, size_t max) {
+    uint32_t handle = task_find_added(c, id);
+    size_t count = 0, looked = 0;
+    for (uint32_t e = handle ? task_at(c, handle)->needed_by : 0;
+         e && count < max && looked < DEPENDANTS_LOOKED; e = edge_at(c, e)->next_user, looked++) {
+        const struct task *t = task_at(c, edge_at(c, e)->task);
+        if (!task_state_is_final(t->state))
+            ret[count++] = t->id;
     }
     return count;
 }

@@ -12,12 +12,13 @@ struct core {
     struct policy policy;
     time_ms now;
     bool paused, clock_told;
-    bool loading; /* rows are told: nothing follows from them yet */
+    bool loading;       /* rows are told: nothing follows from them yet */
+    struct pause pause; /* with paused */
     amount budget;
     int64_t host_disk, host_memory, host_load;
 
-    struct slab tasks, runs, keys, parks, classes, domains, edges, resource_lists;
-    struct id_map task_map, class_map, serial_map;
+    struct slab tasks, runs, keys, parks, classes, crowds, domains, edges, resource_lists;
+    struct id_map task_map, class_map, crowd_map, serial_map;
     struct by_symbol project_of, kind_of, agent_of, limiter_of, resource_of, workspace_of;
     struct project *projects;
     struct kind *kinds;
@@ -31,8 +32,9 @@ struct core {
     uint32_t roster_count; /* agents that are workers of a roster */
 
     uint32_t key_runs, key_roots;
-    uint32_t live_roots; /* live tasks without a parent */
-    uint32_t full_keys;  /* keys without a place, `runs` apart */
+    uint32_t live_roots;      /* live tasks without a parent */
+    uint32_t full_keys;       /* keys without a place, `runs` apart */
+    uint32_t full_workspaces; /* first of those without a place */
     struct timer_heap timers;
     uint32_t by_state[TASK_STATE_MAX];
     uint32_t ready;
@@ -79,6 +81,9 @@ static inline struct key *key_at(const struct core *c, uint32_t handle) {
 }
 static inline struct queue_class *class_at(const struct core *c, uint32_t handle) {
     return slab_at(&c->classes, handle);
+}
+static inline struct crowd *crowd_at(const struct core *c, uint32_t handle) {
+    return slab_at(&c->crowds, handle);
 }
 static inline struct park *park_at(const struct core *c, uint32_t handle) {
     return slab_at(&c->parks, handle);

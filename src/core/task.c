@@ -8,6 +8,7 @@
 #include "core/changes.h"
 #include "core/depend.h"
 #include "core/fair.h"
+#include "core/group.h"
 #include "core/lease.h"
 #include "core/position.h"
 #include "core/queue.h"
@@ -80,18 +81,6 @@ void task_look_again(struct core *c, uint32_t task) {
     c->pending[c->pending_count++] = task;
 }
 
-static void count_in_group(struct core *c, const struct task *t, bool was_open, bool is_open) {
-    if (!t->group || was_open == is_open)
-        return;
-    struct group *g = &c->groups[t->group];
-    g->open += is_open ? 1 : UINT32_MAX;
-    if (g->open != (is_open ? 1u : 0u))
-        return;
-    struct order *o = order_push(c, ORDER_GROUP, 0);
-    o->group = t->group;
-    o->to = is_open ? TASK_WAITING : TASK_DONE;
-}
-
 static bool is_queued(enum task_state state) {
     return state == TASK_WAITING || state == TASK_READY;
 }
@@ -143,7 +132,7 @@ void task_become(struct core *c, uint32_t task, struct change change) {
     }
     if (to == TASK_DONE)
         fair_record(c, t->project, c->now, &(struct bucket){ .completions = 1 });
-    count_in_group(c, t, !task_state_is_final(from), !task_state_is_final(to));
+    group_count(c, t, from);
     if (to == TASK_WAITING || to == TASK_HELD)
         task_look_again(c, task); /* before its neighbours: they see what becomes of it */
     tell_neighbours(c, task, from, to);

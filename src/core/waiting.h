@@ -1,4 +1,4 @@
-/* waiting.h: a bounded part of the queue, for lists and counts. */
+/* waiting.h: a bounded part of the queue, and how many wait at each gate. */
 #pragma once
 
 #include <stddef.h>
@@ -8,3 +8,13 @@
 /* Some of those that wait (waiting and ready): of each class the oldest, then the oldest of those that lack
  * a prerequisite, then the others. Fills at most `max`, all when there are no more; returns how many. */
 size_t core_waiting(const struct core *core, task_id *ret, size_t max);
+
+/* `more` tasks wait (waiting and ready) at the gate whose verdict_code is that of `first`; the other figures
+ * of it are those of some task. Negative: so many were told before and are elsewhere. */
+typedef void (*core_waiting_each)(void *ctx, const struct verdict *first, int64_t more);
+
+/* Tells it of all gates where somebody waits, in several parts for each; those that no gate stops are not
+ * told. Costs what is different among the tasks (projects, classes, sets of rare keys that they name), not
+ * the tasks, and looks at no more than `max` such differences. False: there are more, what was told is not
+ * all, or rows are still being told. */
+bool core_waiting_by_gate(const struct core *core, size_t max, core_waiting_each each, void *ctx);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "gate_count.h"
 #include "rebuild.h"
 
 static const char *const difference_names[] = {
@@ -14,6 +15,7 @@ static const char *const difference_names[] = {
     [DIFFERENCE_TASK] = "task",       [DIFFERENCE_GATE] = "gate",
     [DIFFERENCE_SHARE] = "share",     [DIFFERENCE_REPEAT] = "repeat",
     [DIFFERENCE_RESTART] = "restart", [DIFFERENCE_COPY] = "copy",
+    [DIFFERENCE_COUNT] = "count",
 };
 _Static_assert(ARRAY_SIZE(difference_names) == DIFFERENCE_MAX, "a difference has no name");
 
@@ -275,6 +277,11 @@ static void trace_gates(struct pair *p) {
     }
 }
 
+/* The core counts who waits at which gate without looking at a task: it must be right at any time. */
+static bool compare_counts(struct pair *p) {
+    return gate_count_check(p->core, &p->text) || differs(p, DIFFERENCE_COUNT);
+}
+
 static bool compare_tasks(struct pair *p) {
     size_t count = model_task_count(p->model);
     for (size_t i = 0; i < count; i++) {
@@ -339,7 +346,7 @@ static bool step_decide(struct pair *p) {
     }
     return compare_effects(p, core, core_count_, model, model_count)
            && compare_changes(p, core, core_count_, model, model_count) && compare_tasks(p)
-           && compare_shares(p);
+           && compare_counts(p) && compare_shares(p);
 }
 
 static int class_of(int r) {
@@ -384,7 +391,7 @@ static bool step_restart(struct pair *p) {
     model_restart(p->model);
     core_free(old);
     p->core = new;
-    return same || differs(p, DIFFERENCE_RESTART);
+    return (same || differs(p, DIFFERENCE_RESTART)) && compare_counts(p);
 }
 
 static void append_start(void *ctx, const struct order *order) {
@@ -419,7 +426,7 @@ static bool step_copy(struct pair *p) {
     core_free(copy);
     core_free(p->core);
     p->core = untouched; /* goes on in its place */
-    return same || differs(p, DIFFERENCE_COPY);
+    return (same || differs(p, DIFFERENCE_COPY)) && compare_counts(p);
 }
 
 bool pair_step(struct pair *p, const struct step *step) {
@@ -433,7 +440,7 @@ bool pair_step(struct pair *p, const struct step *step) {
     case STEP_FACT:
         break;
     }
-    return step_fact(p, &step->fact);
+    return step_fact(p, &step->fact) && compare_counts(p);
 }
 
 enum difference pair_play(struct pair *p, const struct history *h, const bool *left_out) {

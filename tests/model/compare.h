@@ -18,6 +18,7 @@ enum difference {
     DIFFERENCE_REPEAT,  /* two cores told the same are not the same */
     DIFFERENCE_RESTART, /* a core told the rows of another is not as that one */
     DIFFERENCE_COPY,
+    DIFFERENCE_COUNT, /* how many wait at a gate */
     DIFFERENCE_MAX,
 };
 

@@ -290,6 +290,7 @@ static void compare_groups(struct comparison *x) {
         core_group(x->b, g, &open_b, &total_b);
         check(x, "open", open_a, open_b);
         check(x, "total", total_a, total_b);
+        check(x, "failed", core_group_failed(x->a, g), core_group_failed(x->b, g));
     }
 }
 

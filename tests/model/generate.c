@@ -326,6 +326,11 @@ static void draw_asked(struct generator *g, const struct model *m) {
     struct fact fact = { .kind = asked[i].kind, .task = task_for(g, m, asked[i].states) };
     if (fact.kind == FACT_HOLD)
         fact.until = generate_chance(g, 50) ? 0 : model_now(m) + between(g, -10, 60000);
+    if (fact.kind == FACT_SLING && generate_chance(g, 30)) {
+        fact.sling.renames = generate_chance(g, 80);
+        fact.sling.agent = some_name(g, g->names.agents, g->agents, 60);
+        fact.sling.limiter = some_name(g, g->names.limiters, g->limiters, 40);
+    }
     if (fact.kind == FACT_PRIORITY)
         fact.priority = (int32_t)between(g, 95, 105);
     if (fact.kind == FACT_ARTIFACT)
@@ -356,7 +361,7 @@ static void draw_counts(struct generator *g, const struct model *m) {
     } else if (g->limiters > 0 && generate_chance(g, 40))
         fact.external.limiter = g->names.limiters[rng_below(&g->rng, g->limiters)];
     else
-        fact.external.project = g->names.projects[rng_below(&g->rng, g->projects)];
+        fact.external.project = some_name(g, g->names.projects, g->projects, 90);
     if (fact.kind == FACT_EXTERNAL)
         fact.external.running = (uint32_t)between(g, 0, 2);
     generate_told(g, fact);

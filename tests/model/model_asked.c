@@ -15,9 +15,17 @@ static bool is_waiting_or_ready(const struct model_task *t) {
     return t->s.state == TASK_WAITING || t->s.state == TASK_READY;
 }
 
-static int sling(struct model *m, struct model_task *t) {
+static int sling(struct model *m, struct model_task *t, const struct sling_spec *said,
+                 struct error *err) {
     if (t->s.state != TASK_DRAFT)
         return 1;
+    if ((said->agent && !model_agent(m, said->agent))
+        || (said->limiter && !model_limiter(m, said->limiter)))
+        return error_set(err, -ENOENT, "the agent or limiter was never told");
+    if (said->renames) {
+        t->s.agent = said->agent;
+        t->s.limiter = said->limiter;
+    }
     model_change(m, t, TASK_WAITING, REASON_SLUNG);
     return 0;
 }
@@ -196,7 +204,7 @@ int model_apply_asked(struct model *m, const struct fact *fact, struct error *er
     if (!t)
         return error_set(err, -ENOENT, "no such task");
     if (fact->kind == FACT_SLING)
-        return sling(m, t);
+        return sling(m, t, &fact->sling, err);
     if (fact->kind == FACT_HOLD)
         return hold(m, t, fact->until, err);
     if (fact->kind == FACT_RELEASE)

@@ -188,6 +188,8 @@ static amount key_used(const struct model *m, const struct model_key *key,
     if (key->kind == LEASE_LIMITER)
         used += model_limiter(m, key->name)->external;
     if (key->kind == LEASE_RUNS)
+        used += m->external;
+    if (key->kind == LEASE_RUNS)
         for (size_t i = 0; i < m->projects_count; i++)
             used += m->projects[i].external;
     return used;

@@ -127,6 +127,7 @@ struct model {
     bool paused;
     amount budget;
     int64_t disk_free_mb, memory_free_mb, load_milli;
+    uint32_t external; /* of no project that is known */
     MODEL_LIST(struct model_task, tasks);
     MODEL_LIST(struct model_project, projects);
     MODEL_LIST(struct kind_spec, kinds);

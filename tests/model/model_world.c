@@ -38,10 +38,17 @@ static int apply_clock(struct model *m, time_ms t) {
 
 /* --- projects, kinds, agents, limiters, resources, workspaces -------------------------------- */
 
-/* Whether a place stays with its task is said once. */
+static bool has_tasks(const struct model *m, sym project) {
+    for (size_t i = 0; i < m->tasks_count; i++)
+        if (m->tasks[i].s.project == project)
+            return true;
+    return false;
+}
+
+/* Whether a place stays with its task cannot change under its tasks. */
 static int apply_project(struct model *m, const struct project_spec *spec, struct error *err) {
     struct model_project *p = model_project(m, spec->id);
-    if (p && p->spec.workspaces_kept != spec->workspaces_kept)
+    if (p && p->spec.workspaces_kept != spec->workspaces_kept && has_tasks(m, spec->id))
         return error_set(err, -EBUSY, "where the workspaces stay cannot change");
     if (!p)
         p = MODEL_ADD(m, projects);
@@ -168,9 +175,13 @@ static int apply_external(struct model *m, const struct fact *fact, struct error
         p->external = fact->external.running;
         return 0;
     }
+    if (!fact->external.limiter) {
+        m->external = fact->external.running;
+        return 0;
+    }
     struct model_limiter *l = model_limiter(m, fact->external.limiter);
     if (!l)
-        return error_set(err, -EINVAL, "external runs need a project or a limiter");
+        return error_set(err, -ENOENT, "runs of a limiter that was never told");
     l->external = fact->external.running;
     return 0;
 }

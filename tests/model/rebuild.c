@@ -80,6 +80,8 @@ static void tell_keys(struct rebuilder *rb) {
 
 static void tell_outsiders(struct rebuilder *rb) {
     const struct core *old = rb->old;
+    rebuild_tell(rb, (struct fact){ .kind = FACT_EXTERNAL,
+                                    .external = { .running = old->projects[0].external } });
     for (size_t i = 1; i < old->project_count; i++)
         rebuild_tell(rb, (struct fact){ .kind = FACT_EXTERNAL,
                                         .external = { .project = old->projects[i].spec.id,

@@ -67,11 +67,13 @@ static void told_external(struct books *b, const struct fact *fact) {
     unsigned l = index_of(SYM_LIMITER, fact->external.limiter);
     if (l)
         b->outside[KEY_LIMITER + l] = fact->external.running;
-    if (!p)
+    if (l && !p)
         return;
     b->outside[KEY_RUNS] += (amount)fact->external.running - b->project[p].external;
-    b->outside[KEY_PROJECT + p] = fact->external.running;
     b->project[p].external = fact->external.running;
+    if (!p)
+        return;
+    b->outside[KEY_PROJECT + p] = fact->external.running;
 }
 
 static void told_workspace(struct books *b, const struct fact *fact) {

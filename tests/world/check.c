@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "../model/gate_count.h"
 #include "base/hash.h"
 #include "books_internal.h"
 
@@ -236,6 +237,14 @@ void check_turn(const struct books *b, const struct core *core) {
     }
 }
 
+/* I7: who waits at which gate is counted as if each were asked. */
+static void check_gate_counts(const struct books *b, const struct core *core) {
+    struct strbuf text = STRBUF_INIT;
+    if (!gate_count_check(core, &text))
+        breach_set(b->breach, "I7", "%s", strbuf_text(&text));
+    strbuf_finish(&text);
+}
+
 void check_all(const struct books *b, const struct core *core) {
     amount used[KEY_MAX] = { 0 };
     uint32_t by_state[TASK_STATE_MAX] = { 0 };
@@ -262,6 +271,7 @@ void check_all(const struct books *b, const struct core *core) {
                        "the books count %" PRId64 " places of key %u, %" PRId64 " are held",
                        b->used[key], key, used[key]);
     }
+    check_gate_counts(b, core);
 }
 
 /* --- I21 ------------------------------------------------------------------------------------- */
