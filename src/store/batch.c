@@ -76,9 +76,20 @@ void store_add_spec(struct store_batch *batch, const struct spec_row *row) {
     add_row(batch, WRITE_ADD_SPEC, ROW_SPEC, row);
 }
 
+void store_put_context(struct store_batch *batch, task_id task, const char *context) {
+    assert(is_number(task));
+    struct spec_row row = { .id = task, .context = context };
+    add_row(batch, WRITE_PUT_CONTEXT, ROW_SPEC, &row);
+}
+
 void store_delete_task(struct store_batch *batch, task_id task) {
     assert(is_number(task));
     add(batch, WRITE_DELETE_TASK)->number = task;
+}
+
+void store_take_numbers(struct store_batch *batch, task_id last) {
+    assert(is_number(last));
+    add(batch, WRITE_TAKE_NUMBERS)->number = last;
 }
 
 void store_put_run(struct store_batch *batch, const struct run_row *row) {
@@ -138,6 +149,11 @@ void store_prune_keys(struct store_batch *batch, time_ms before) {
     add(batch, WRITE_PRUNE_KEYS)->time = before;
 }
 
-void store_put_paused(struct store_batch *batch, bool paused) {
-    add(batch, WRITE_PUT_PAUSED)->flag = paused;
+void store_put_pause(struct store_batch *batch, const struct pause_row *row) {
+    add_row(batch, WRITE_PUT_PAUSE, ROW_PAUSE, row);
+}
+
+void store_put_note(struct store_batch *batch, const struct note_row *row) {
+    assert(row->name && *row->name);
+    add_row(batch, WRITE_PUT_NOTE, ROW_NOTE, row);
 }

@@ -98,6 +98,7 @@ READER(agent);
 READER(group);
 READER(usage);
 READER(wait);
+READER(note);
 READER(task);
 #undef READER
 
@@ -116,7 +117,8 @@ static int memory_load(struct store *base, const struct store_reader *reader,
         { TABLE_PROJECTS, read_project }, { TABLE_LIMITERS, read_limiter },
         { TABLE_AGENTS, read_agent },     { TABLE_GROUPS, read_group },
         { TABLE_USAGE, read_usage },      { TABLE_WAITS, read_wait },
-        { TABLE_TASKS, read_task },       { TABLE_RUNS, read_run },
+        { TABLE_NOTES, read_note },       { TABLE_TASKS, read_task },
+        { TABLE_RUNS, read_run },
     };
     const struct memory_data *data = ((struct memory_store *)base)->data;
     struct store_reader copy = *reader;
@@ -131,7 +133,11 @@ static int memory_load(struct store *base, const struct store_reader *reader,
         .first_event = events->count ? memory_table_at(events, 0)->key.low : 0,
         .last_event = data->last_event,
         .tasks = data->tables[TABLE_TASKS].count,
-        .paused = data->paused,
+        .pause = {
+            .paused = data->paused,
+            .by = data->paused_by ? symbol_name(&data->symbols, data->paused_by) : NULL,
+            .at = data->paused_at,
+        },
     };
     return 0;
 }
@@ -142,20 +148,21 @@ static void memory_commit(struct store *base, const struct store_batch *batch) {
     task_id last_task = data->last_task;
     uint64_t last_event = data->last_event;
     bool paused = data->paused;
+    sym paused_by = data->paused_by;
+    time_ms paused_at = data->paused_at;
     struct error err = { 0 };
     int r = 0;
-    /* Specs last: their tasks may come behind them. */
-    for (size_t i = 0; r >= 0 && i < batch->count; i++)
-        if (batch->writes[i].kind != WRITE_ADD_SPEC)
-            r = memory_write(store, &batch->writes[i], &err);
-    for (size_t i = 0; r >= 0 && i < batch->count; i++)
-        if (batch->writes[i].kind == WRITE_ADD_SPEC)
-            r = memory_write(store, &batch->writes[i], &err);
+    for (unsigned round = 0; round < STORE_ROUNDS; round++)
+        for (size_t i = 0; r >= 0 && i < batch->count; i++)
+            if (store_write_round(&batch->writes[i]) == round)
+                r = memory_write(store, &batch->writes[i], &err);
     if (r < 0) {
         memory_undo(&store->journal);
         data->last_task = last_task;
         data->last_event = last_event;
         data->paused = paused;
+        data->paused_by = paused_by;
+        data->paused_at = paused_at;
         store_finish_commit(base, STORE_FAILED, &err);
         return;
     }

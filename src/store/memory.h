@@ -18,6 +18,7 @@ enum memory_table_id {
     TABLE_USAGE,    /* bucket, project */
     TABLE_WAITS,    /* project, limiter */
     TABLE_KEYS,     /* key */
+    TABLE_NOTES,    /* name */
     MEMORY_TABLES,
 };
 
@@ -32,6 +33,8 @@ struct memory_data {
     task_id last_task;
     uint64_t last_event;
     bool paused;
+    sym paused_by;
+    time_ms paused_at;
 };
 
 struct memory_store {

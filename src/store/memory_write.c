@@ -35,6 +35,21 @@ static int add_task(struct memory_store *store, const struct store_write *write,
     return 0;
 }
 
+static bool is_same_text(const char *a, const char *b) {
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/* To a person: what the core keeps for itself may differ. */
+static bool looks_the_same(const struct task_row *a, const struct task_row *b) {
+    const struct task_spec *x = &a->told, *y = &b->told;
+    return x->state == y->state && a->reason == b->reason && x->hold == y->hold
+           && x->not_before == y->not_before && x->iteration == y->iteration
+           && x->attempt == y->attempt && x->priority == y->priority && x->parent == y->parent
+           && x->retry_max == y->retry_max && x->group == y->group && is_same_text(a->kind, b->kind)
+           && is_same_text(a->agent, b->agent) && is_same_text(a->limiter, b->limiter)
+           && is_same_text(a->workspace, b->workspace) && is_same_text(a->serial, b->serial);
+}
+
 static int change_task(struct memory_store *store, const struct store_write *write,
                        struct error *err) {
     const struct task_row *old =
@@ -49,6 +64,8 @@ static int change_task(struct memory_store *store, const struct store_write *wri
     if (!write->flag) {
         row.depends_on = old->depends_on;
         row.depends_on_count = old->depends_on_count;
+        if (looks_the_same(&row, old))
+            row.changed_at = old->changed_at;
     }
     set(store, TABLE_TASKS, key_of(row.id), row_clone(ROW_TASK, &row));
     return 0;
@@ -78,6 +95,19 @@ static int add_spec(struct memory_store *store, const struct store_write *write,
         set(store, TABLE_EXTERNAL, key, number);
     }
     set(store, TABLE_SPECS, key_of(row->id), row_clone(ROW_SPEC, row));
+    return 0;
+}
+
+static int put_context(struct memory_store *store, const struct store_write *write,
+                       struct error *err) {
+    (void)err;
+    const struct spec_row *old =
+        memory_table_find(table_of(store, TABLE_SPECS), key_of(write->spec->id));
+    if (!old)
+        return 0;
+    struct spec_row row = *old;
+    row.context = write->spec->context;
+    set(store, TABLE_SPECS, key_of(row.id), row_clone(ROW_SPEC, &row));
     return 0;
 }
 
@@ -254,10 +284,29 @@ static int prune_keys(struct memory_store *store, const struct store_write *writ
     return 0;
 }
 
-static int put_paused(struct memory_store *store, const struct store_write *write,
-                      struct error *err) {
+static int take_numbers(struct memory_store *store, const struct store_write *write,
+                        struct error *err) {
     (void)err;
-    store->data->paused = write->flag;
+    if (write->number > store->data->last_task)
+        store->data->last_task = write->number;
+    return 0;
+}
+
+static int put_pause(struct memory_store *store, const struct store_write *write,
+                     struct error *err) {
+    (void)err;
+    store->data->paused = write->pause->paused;
+    store->data->paused_by = memory_symbol(store->data, write->pause->by);
+    store->data->paused_at = write->pause->at;
+    return 0;
+}
+
+static int put_note(struct memory_store *store, const struct store_write *write,
+                    struct error *err) {
+    (void)err;
+    const struct note_row *row = write->note;
+    set(store, TABLE_NOTES, key_of(memory_symbol(store->data, row->name)),
+        row->text ? row_clone(ROW_NOTE, row) : NULL);
     return 0;
 }
 
@@ -273,7 +322,8 @@ static const write_function functions[] = {
     [WRITE_PUT_AGENT] = put_agent,       [WRITE_ADD_USAGE] = add_usage,
     [WRITE_PRUNE_USAGE] = prune_usage,   [WRITE_PUT_WAIT] = put_wait,
     [WRITE_ADD_KEY] = add_key,           [WRITE_PRUNE_KEYS] = prune_keys,
-    [WRITE_PUT_PAUSED] = put_paused,
+    [WRITE_PUT_PAUSE] = put_pause,       [WRITE_TAKE_NUMBERS] = take_numbers,
+    [WRITE_PUT_NOTE] = put_note,         [WRITE_PUT_CONTEXT] = put_context,
 };
 _Static_assert(ARRAY_SIZE(functions) == WRITE_KIND_MAX, "a write has no function");
 

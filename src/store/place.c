@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -19,20 +20,11 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "os/files.h"
 
 #define LUSTRE_MAGIC 0x0bd00bd0ul
 #define GPFS_MAGIC   0x47504653ul
 #define GFS2_MAGIC   0x01161970ul
-
-static void fd_close(const int *fd) {
-    if (*fd >= 0)
-        close(*fd);
-}
-
-static int set_errno(struct error *err, const char *what, const char *path) {
-    int code = errno;
-    return error_set(err, -code, "cannot %s '%s': %s", what, path, strerror(code));
-}
 
 const char *place_distrusted(unsigned long magic) {
     static const struct {
@@ -52,23 +44,23 @@ const char *place_distrusted(unsigned long magic) {
 }
 
 void place_finish(struct place *place) {
-    fd_close(&place->lock);
+    fd_closep(&place->lock);
     free(place->path);
     free(place->folder);
     *place = (struct place)PLACE_INIT;
 }
 
 int place_sync_folder(const char *folder, struct error *err) {
-    _cleanup_(fd_close) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_(fd_closep) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || fsync(fd) < 0)
-        return set_errno(err, "sync folder", folder);
+        return error_set_errno(err, "sync folder", folder);
     return 0;
 }
 
 int place_sync_file(const char *path, struct error *err) {
-    _cleanup_(fd_close) int fd = open(path, O_RDWR | O_CLOEXEC);
+    _cleanup_(fd_closep) int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0 || fsync(fd) < 0)
-        return set_errno(err, "sync", path);
+        return error_set_errno(err, "sync", path);
     return 0;
 }
 
@@ -82,7 +74,7 @@ static char *parent_of(const char *path) {
 
 static int make_folder(const char *folder, struct error *err) {
     if (mkdir(folder, 0700) < 0)
-        return errno == EEXIST ? 0 : set_errno(err, "make folder", folder);
+        return errno == EEXIST ? 0 : error_set_errno(err, "make folder", folder);
     _cleanup_(freep) char *parent = parent_of(folder);
     return place_sync_folder(parent, err);
 }
@@ -90,7 +82,7 @@ static int make_folder(const char *folder, struct error *err) {
 static int check_file_system(const char *folder, struct error *err) {
     struct statfs fs;
     if (statfs(folder, &fs) < 0)
-        return set_errno(err, "look at", folder);
+        return error_set_errno(err, "look at", folder);
     const char *name = place_distrusted((unsigned long)fs.f_type & 0xffffffffu);
     if (name)
         return error_set(err, -ENOTSUP,
@@ -111,7 +103,7 @@ int place_find(const char *path, struct place *ret_place, struct error *err) {
         return r;
     _cleanup_(freep) char *real = realpath(folder, NULL);
     if (!real)
-        return set_errno(err, "find folder", folder);
+        return error_set_errno(err, "find folder", folder);
     r = check_file_system(real, err);
     if (r < 0)
         return r;
@@ -129,12 +121,22 @@ char *place_beside(const struct place *place, const char *suffix) {
     return strbuf_take(&path);
 }
 
+/* A daemon that was killed while it spawned something leaves a child that has this lock until its
+ * exec, which comes in a moment: on a busy machine a long one. */
+static int lock_soon(int fd) {
+    int r;
+    for (int tries = 0;
+         (r = flock(fd, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK && tries < 100; tries++)
+        (void)poll(NULL, 0, 10);
+    return r;
+}
+
 int place_lock(struct place *place, struct error *err) {
     _cleanup_(freep) char *path = place_beside(place, "-lock");
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return set_errno(err, "open", path);
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        return error_set_errno(err, "open", path);
+    if (lock_soon(fd) == 0) {
         place->lock = fd;
         return 0;
     }
@@ -142,7 +144,7 @@ int place_lock(struct place *place, struct error *err) {
                 ? error_set(err, -EBUSY,
                             "store '%s' is in use by another process: stop that daemon first",
                             place->path)
-                : set_errno(err, "lock", path);
+                : error_set_errno(err, "lock", path);
     (void)close(fd);
     return r;
 }

@@ -32,7 +32,8 @@ static const struct row_shape shapes[] = {
           AT(task_row, workspace), AT(task_row, serial), AT(task_row, resources),
           AT(task_row, run_agent), AT(task_row, run_limiter) } },
     [ROW_SPEC] = { sizeof(struct spec_row), false,
-        { AT(spec_row, title), AT(spec_row, external_id), NO_TEXT } }, /* and json */
+        { AT(spec_row, title), AT(spec_row, external_id), AT(spec_row, context),
+          NO_TEXT } }, /* and json */
     [ROW_RUN] = { sizeof(struct run_row), true,
         { AT(run_row, agent), AT(run_row, executor), AT(run_row, host), AT(run_row, boot_id),
           AT(run_row, folder), AT(run_row, how), AT(run_row, applied), AT(run_row, message),
@@ -40,7 +41,7 @@ static const struct row_shape shapes[] = {
     [ROW_EVENT] = { sizeof(struct event_row), false,
         { AT(event_row, kind), AT(event_row, data), NO_TEXT } },
     [ROW_PROJECT] = { sizeof(struct project_row), false,
-        { AT(project_row, name), AT(project_row, prefix), NO_TEXT } },
+        { AT(project_row, name), AT(project_row, prefix), AT(project_row, paused_by), NO_TEXT } },
     [ROW_GROUP] = { sizeof(struct group_row), false, { AT(group_row, name), NO_TEXT } },
     [ROW_LIMITER] = { sizeof(struct limiter_row), false, { AT(limiter_row, name), NO_TEXT } },
     [ROW_AGENT] = { sizeof(struct agent_row), false, { AT(agent_row, name), NO_TEXT } },
@@ -48,6 +49,8 @@ static const struct row_shape shapes[] = {
     [ROW_WAIT] = { sizeof(struct wait_row), true,
         { AT(wait_row, project), AT(wait_row, limiter), NO_TEXT } },
     [ROW_KEY] = { sizeof(struct key_row), false, { AT(key_row, key), AT(key_row, answer), NO_TEXT } },
+    [ROW_PAUSE] = { sizeof(struct pause_row), true, { AT(pause_row, by), NO_TEXT } },
+    [ROW_NOTE] = { sizeof(struct note_row), false, { AT(note_row, name), AT(note_row, text), NO_TEXT } },
 };
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(shapes) == ROW_KIND_MAX, "a row has no shape");

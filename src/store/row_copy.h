@@ -18,6 +18,8 @@ enum row_kind {
     ROW_USAGE,
     ROW_WAIT,
     ROW_KEY,
+    ROW_PAUSE,
+    ROW_NOTE,
     ROW_KIND_MAX,
 };
 

@@ -20,16 +20,18 @@ struct task_row {
     /* Of `told` only the plain values count: the symbols and lists are the texts above. */
     struct task_spec told;
     enum reason reason; /* of the last change */
-    time_ms changed_at; /* when its state changed last */
+    time_ms changed_at; /* when it last changed for people; see store_change_task */
 };
 
-/* What the submitter wrote, as JSON, and what lists show of it. */
+/* What the submitter wrote, as JSON, and what lists show of it. It never changes; only what was said when
+ * it was slung, which stands beside it. */
 struct spec_row {
     task_id id;
     const char *title;
     const char *json;
     size_t json_size;        /* 0: up to its NUL */
     const char *external_id; /* unique in its project; NULL: none */
+    const char *context;     /* JSON: what was said when it was slung; NULL: nothing */
     time_ms changed_at;      /* in answers only: that of its task row; 0: there is none */
 };
 
@@ -67,7 +69,16 @@ struct project_row {
     const char *name;
     const char *prefix; /* of its task ids; never changes */
     bool paused;
+    const char *paused_by; /* with paused; NULL: nobody knows */
+    time_ms paused_at;     /* with paused; 0: nobody knows */
     time_ms created_at;
+};
+
+/* Whether anything is started at all; who stopped that, and when. */
+struct pause_row {
+    bool paused;
+    const char *by;
+    time_ms at;
 };
 
 struct group_row {
@@ -100,6 +111,12 @@ struct usage_row {
 struct wait_row {
     const char *project, *limiter; /* limiter NULL: none */
     time_ms lost, closed_since;
+};
+
+/* What a part of the daemon must find again after a restart, under a name that no other part uses. */
+struct note_row {
+    const char *name;
+    const char *text; /* written as NULL: there is none any more */
 };
 
 /* The answer a client got for its key, so that asking again changes nothing. */

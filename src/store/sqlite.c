@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,6 @@
 
 #include "base/alloc.h"
 #include "store/sqlite_internal.h"
-
-#define RESTORE_HINT "restore a copy with 'sluice restore --yes FILE'"
 
 /* --- what went wrong -------------------------------------------------------------------------- */
 
@@ -55,7 +54,7 @@ static int errno_of(sqlite3 *db, int rc) {
 int sqlite_error(sqlite3 *db, const char *path, const char *what, int rc, struct error *err) {
     int code = errno_of(db, rc);
     if (code == -EUCLEAN)
-        return error_set(err, code, "store '%s' is damaged (%s): " RESTORE_HINT, path,
+        return error_set(err, code, "store '%s' is damaged (%s): " SQLITE_RESTORE_HINT, path,
                          db ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
     if (code == -EBUSY)
         return error_set(err, code, "store '%s' is in use by another program: end that one first",
@@ -82,8 +81,8 @@ int sqlite_fault(struct sqlite_store *store, const char *what, int rc, struct er
 /* What SQLite found may have several lines; whoever reads one gets the advice too. */
 int sqlite_damaged(struct sqlite_store *store, const char *what, struct error *err) {
     struct error own = { 0 };
-    error_set(&own, -EUCLEAN, "store '%s' is damaged (%.150s): " RESTORE_HINT, store->place.path,
-              what);
+    error_set(&own, -EUCLEAN, "store '%s' is damaged (%.150s): " SQLITE_RESTORE_HINT,
+              store->place.path, what);
     for (char *c = own.text; *c; c++)
         *c = *c == '\n' ? ' ' : *c;
     store_break(&store->base, &own);
@@ -217,12 +216,13 @@ static int make_settings(sqlite3 *db, const char *path, struct error *err) {
 
 /* SQLite's log belongs to the process: the store that was opened last hears it. */
 static const struct sqlite_store *log_listener;
+static pthread_t log_thread; /* in which it was opened: it hears of nothing that another one does */
 
 static void tell_log(void *ctx, int code, const char *text) {
     (void)ctx;
     (void)code;
     const struct sqlite_store *store = log_listener;
-    if (store && store->options.log)
+    if (store && store->options.log && pthread_equal(pthread_self(), log_thread))
         store->options.log(store->options.ctx, text);
 }
 
@@ -368,6 +368,7 @@ int sqlite_open_as(const struct sqlite_schema *schema, const struct store_option
     store->options.url = NULL; /* the caller's; `place` has it */
     symbol_table_init(&store->names);
     log_listener = store;
+    log_thread = pthread_self();
     char kept[512];
     int r = place_find(options->url, &store->place, err);
     if (r >= 0)
@@ -416,12 +417,15 @@ static void sqlite_info(const struct store *base, struct store_info *ret) {
 const struct store_backend sqlite_backend = {
     .name = "sqlite",
     .open = sqlite_open,
+    .look = sqlite_look,
     .close = sqlite_close,
     .load = sqlite_load,
     .commit = sqlite_commit,
     .ask = sqlite_ask,
     .maintain = sqlite_maintain,
-    .backup = sqlite_backup,
+    .backup_begin = sqlite_backup_begin,
+    .backup_go_on = sqlite_backup_go_on,
+    .backup_cancel = sqlite_backup_cancel,
     .restore = sqlite_restore,
     .info = sqlite_info,
 };

@@ -1,7 +1,8 @@
 /* sqlite_copy.c: a copy that can be trusted, and the way back.
  *
- * A copy is VACUUM INTO beside its place, checked, synced, and only then renamed: a file with the
- * name that was asked for is whole.
+ * A copy is made beside its place, checked, synced, and only then renamed: a file with the name that
+ * was asked for is whole. Before a migration and for a restore, when nobody waits, it is VACUUM INTO;
+ * of a store that is in use sqlite_backup.c makes it.
  *
  * A restore first puts the whole copy beside the database as PATH-restored. From that moment it is
  * decided: whoever comes next, this call or the next start after a crash, moves the old files away
@@ -22,15 +23,11 @@
 #include "base/strbuf.h"
 #include "store/sqlite_internal.h"
 
-#define EPOCH_LEAP 1000000 /* beyond every epoch of a store that cannot be read any more */
+#define STEPS_TO_STOP 10000   /* of SQLite's machine: some microseconds each hundred */
+#define EPOCH_LEAP    1000000 /* beyond every epoch of a store that cannot be read any more */
 
 static void db_close(sqlite3 **db) {
     (void)sqlite3_close(*db);
-}
-
-static int set_errno(struct error *err, const char *what, const char *path) {
-    int code = errno;
-    return error_set(err, -code, "cannot %s '%s': %s", what, path, strerror(code));
 }
 
 static bool is_same_file(const char *a, const char *b) {
@@ -44,18 +41,20 @@ static char *with_suffix(const char *path, const char *suffix) {
     return strbuf_take(&text);
 }
 
-static void remove_copy(const char *path) {
-    _cleanup_(freep) char *journal = with_suffix(path, "-journal");
-    (void)unlink(journal);
-    (void)unlink(path);
+void sqlite_copy_remove(const char *path) {
+    static const char *const suffixes[] = { "-journal", "-wal", "-shm", "" };
+    for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+        _cleanup_(freep) char *name = with_suffix(path, suffixes[i]);
+        (void)unlink(name);
+    }
 }
 
 /* An empty file for nobody else: SQLite would make it readable for all. */
 static int make_private(const char *path, struct error *err) {
-    remove_copy(path);
+    sqlite_copy_remove(path);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return set_errno(err, "make", path);
+        return error_set_errno(err, "make", path);
     (void)close(fd);
     return 0;
 }
@@ -76,19 +75,30 @@ static int vacuum_into(sqlite3 *db, const char *from, const char *to, struct err
     return r;
 }
 
-/* Checks a copy and marks it as closed; `epoch` 0: as it is. */
-static int seal(const char *path, int64_t epoch, struct error *err) {
+static int is_stopped(void *stop) {
+    return *(atomic_bool *)stop;
+}
+
+/* A copy page by page says of itself that it has a log, as the store has. */
+static int open_copy(const char *path, atomic_bool *stop, sqlite3 **ret_db) {
+    int rc = sqlite3_open_v2(path, ret_db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, NULL);
+    if (rc != SQLITE_OK)
+        return rc;
+    if (stop)
+        sqlite3_progress_handler(*ret_db, STEPS_TO_STOP, is_stopped, stop);
+    return sqlite3_exec(*ret_db,
+                        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF;"
+                        "PRAGMA journal_mode = DELETE",
+                        NULL, NULL, NULL);
+}
+
+int sqlite_copy_seal(const char *path, int64_t epoch, atomic_bool *stop, struct error *err) {
     _cleanup_(db_close) sqlite3 *db = NULL;
-    int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, NULL);
-    sqlite3_stmt *stmt = NULL;
+    int rc = open_copy(path, stop, &db);
+    char found[150];
     if (rc == SQLITE_OK)
-        rc = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &stmt, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(stmt) == SQLITE_ROW ? SQLITE_OK : sqlite3_extended_errcode(db);
-    const char *found = rc == SQLITE_OK ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
-    bool fine = found && strcmp(found, "ok") == 0;
-    sqlite3_finalize(stmt);
-    if (rc == SQLITE_OK && !fine)
+        rc = sqlite_look_whole(db, "PRAGMA quick_check(1)", found);
+    if (rc == SQLITE_OK && found[0])
         return error_set(err, -EUCLEAN, "the copy '%s' is damaged: try another place", path);
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     strbuf_puts(&sql, "UPDATE meta SET value = 1 WHERE key = 'clean';");
@@ -107,16 +117,15 @@ static int sync_folder_of(const char *path, struct error *err) {
     return place_sync_folder(folder, err);
 }
 
-/* `partial` is whole from now on. */
-static int put_in_place(const char *partial, const char *path, struct error *err) {
+int sqlite_copy_put_in_place(const char *partial, const char *path, struct error *err) {
     int r = place_sync_file(partial, err);
     if (r >= 0 && rename(partial, path) < 0)
-        r = set_errno(err, "make", path);
+        r = error_set_errno(err, "make", path);
     return r < 0 ? r : sync_folder_of(path, err);
 }
 
-int sqlite_backup(struct store *base, const char *path, struct error *err) {
-    struct sqlite_store *store = (struct sqlite_store *)base;
+int sqlite_copy_prepare(struct sqlite_store *store, const char *path, char **ret_partial,
+                        struct error *err) {
     struct stat st;
     if (is_same_file(path, store->place.path))
         return error_set(err, -EINVAL, "'%s' is the store itself: give the copy another name",
@@ -125,80 +134,37 @@ int sqlite_backup(struct store *base, const char *path, struct error *err) {
         return error_set(err, -EINVAL, "'%s' is no regular file: give the copy another name", path);
     _cleanup_(freep) char *partial = with_suffix(path, ".partial");
     int r = make_private(partial, err);
-    if (r >= 0)
-        r = vacuum_into(store->db, store->place.path, partial, err);
-    if (r >= 0)
-        r = seal(partial, 0, err);
-    if (r >= 0)
-        r = put_in_place(partial, path, err);
     if (r < 0)
-        remove_copy(partial);
+        return r;
+    *ret_partial = TAKE_PTR(partial);
+    return 0;
+}
+
+int sqlite_copy(struct sqlite_store *store, const char *path, struct error *err) {
+    _cleanup_(freep) char *partial = NULL;
+    int r = sqlite_copy_prepare(store, path, &partial, err);
+    if (r < 0)
+        return r;
+    r = vacuum_into(store->db, store->place.path, partial, err);
+    if (r >= 0)
+        r = sqlite_copy_seal(partial, 0, NULL, err);
+    if (r >= 0)
+        r = sqlite_copy_put_in_place(partial, path, err);
+    if (r < 0)
+        sqlite_copy_remove(partial);
     return r;
 }
 
 /* --- restore ----------------------------------------------------------------------------------- */
-
-/* A database that is only looked at. Its log, if it has one, is read and stays as it is: for that
- * SQLite wants to be alone, and alone it wants to be able to write. */
-struct looked_at {
-    sqlite3 *db;
-    char *log; /* an empty one that SQLite makes, or NULL */
-};
-
-static void look_finish(struct looked_at *look) {
-    if (look->db)
-        (void)sqlite3_db_config(look->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    (void)sqlite3_close(look->db);
-    if (look->log)
-        (void)unlink(look->log);
-    free(look->log);
-}
-
-static int look_at(const char *path, struct looked_at *ret_look, struct error *err) {
-    struct stat st;
-    _cleanup_(freep) char *log = with_suffix(path, "-wal");
-    if (lstat(log, &st) < 0 && errno == ENOENT)
-        ret_look->log = TAKE_PTR(log);
-    int rc =
-        sqlite3_open_v2(path, &ret_look->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_exec(ret_look->db,
-                          "PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF", NULL,
-                          NULL, NULL);
-    int64_t tables;
-    if (rc == SQLITE_OK)
-        rc = sqlite_number(ret_look->db, "SELECT count(*) FROM sqlite_schema", 0, &tables);
-    if ((rc & 0xff) == SQLITE_NOTADB)
-        return error_set(err, -EUCLEAN, "'%s' is no copy of a store, or damaged", path);
-    return rc == SQLITE_OK ? 0 : sqlite_error(ret_look->db, path, "read", rc, err);
-}
-
-static int check_source(sqlite3 *db, const char *path, int64_t *ret_epoch, struct error *err) {
-    int64_t id = 0, version = 0;
-    int rc = sqlite_number(db, "PRAGMA application_id", 0, &id);
-    if (rc == SQLITE_OK)
-        rc = sqlite_number(db, "PRAGMA user_version", 0, &version);
-    if (rc != SQLITE_OK)
-        return sqlite_error(db, path, "read", rc, err);
-    if (id != SQLITE_APPLICATION_ID)
-        return error_set(err, -EINVAL, "'%s' is no copy of a store", path);
-    if (version < 1 || version > STORE_VERSION)
-        return error_set(err, -EPROTO,
-                         "'%s' has version %" PRId64 ", this program knows 1 to %u: "
-                         "use the newer program",
-                         path, version, STORE_VERSION);
-    rc = sqlite_number(db, "SELECT value FROM meta WHERE key = 'epoch'", 0, ret_epoch);
-    return rc == SQLITE_OK ? 0 : sqlite_error(db, path, "read", rc, err);
-}
 
 /* An epoch that no earlier start of this place has had. */
 static int64_t next_epoch(const struct place *place, int64_t of_copy) {
     struct stat st;
     if (stat(place->path, &st) < 0)
         return of_copy + 1;
-    _cleanup_(look_finish) struct looked_at old = { 0 };
+    _cleanup_(sqlite_look_finish) struct sqlite_looked_at old = { 0 };
     int64_t of_old = 0;
-    if (look_at(place->path, &old, NULL) < 0
+    if (sqlite_look_at(place->path, &old, NULL) < 0
         || sqlite_number(old.db, "SELECT value FROM meta WHERE key = 'epoch'", 0, &of_old)
                != SQLITE_OK)
         return of_copy + EPOCH_LEAP;
@@ -207,24 +173,24 @@ static int64_t next_epoch(const struct place *place, int64_t of_copy) {
 
 /* The copy, whole, checked and synced, as PATH-restored. */
 static int prepare(const struct place *place, const char *path, struct error *err) {
-    _cleanup_(look_finish) struct looked_at copy = { 0 };
+    _cleanup_(sqlite_look_finish) struct sqlite_looked_at copy = { 0 };
     int64_t epoch = 0;
     _cleanup_(freep) char *restored = place_beside(place, "-restored");
     _cleanup_(freep) char *partial = place_beside(place, "-restored.partial");
-    int r = look_at(path, &copy, err);
+    int r = sqlite_look_at(path, &copy, err);
     if (r >= 0)
-        r = check_source(copy.db, path, &epoch, err);
+        r = sqlite_look_source(copy.db, path, &epoch, err);
     if (r >= 0)
         r = make_private(partial, err);
     if (r < 0)
         return r;
     r = vacuum_into(copy.db, path, partial, err);
     if (r >= 0)
-        r = seal(partial, next_epoch(place, epoch), err);
+        r = sqlite_copy_seal(partial, next_epoch(place, epoch), NULL, err);
     if (r >= 0)
-        r = put_in_place(partial, restored, err);
+        r = sqlite_copy_put_in_place(partial, restored, err);
     if (r < 0)
-        remove_copy(partial);
+        sqlite_copy_remove(partial);
     return r;
 }
 
@@ -246,7 +212,7 @@ static int move_old(const struct place *place, const char *kept, const char *suf
     _cleanup_(freep) char *from = place_beside(place, suffix);
     _cleanup_(freep) char *to = with_suffix(kept, suffix);
     if (rename(from, to) < 0 && errno != ENOENT)
-        return set_errno(err, "move", from);
+        return error_set_errno(err, "move", from);
     return 0;
 }
 
@@ -257,7 +223,7 @@ int sqlite_finish_restore(const struct place *place, char ret_kept[512], struct 
     ret_kept[0] = '\0';
     _cleanup_(freep) char *restored = place_beside(place, "-restored");
     if (lstat(restored, &st) < 0)
-        return errno == ENOENT ? 0 : set_errno(err, "look at", restored);
+        return errno == ENOENT ? 0 : error_set_errno(err, "look at", restored);
     bool had_old = lstat(place->path, &st) == 0;
     char kept[512];
     int r = choose_kept(place, kept, err);
@@ -267,7 +233,7 @@ int sqlite_finish_restore(const struct place *place, char ret_kept[512], struct 
     if (r >= 0)
         r = place_sync_folder(place->folder, err);
     if (r >= 0 && rename(restored, place->path) < 0)
-        r = set_errno(err, "move", restored);
+        r = error_set_errno(err, "move", restored);
     if (r >= 0)
         r = place_sync_folder(place->folder, err);
     if (r >= 0 && had_old)

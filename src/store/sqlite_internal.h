@@ -3,15 +3,18 @@
  *   sqlite.c         open, settings, close        sqlite_write.c   one batch, one transaction
  *   sqlite_schema.c  migrations                   sqlite_read.c    questions
  *   sqlite_names.c   names and words as numbers   sqlite_load.c    everything, once
- *   sqlite_care.c    checkpoints, the reserve     sqlite_copy.c    backup and restore */
+ *   sqlite_care.c    checkpoints, the reserve     sqlite_copy.c    copies and restore
+ *   sqlite_backup.c  a copy while it is in use    sqlite_look.c    a file that is not changed */
 #pragma once
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 
 #include "base/symbol_table.h"
 #include "store/place.h"
 #include "store/store_internal.h"
 
+#define SQLITE_RESTORE_HINT   "restore a copy with 'sluice restore --yes FILE'"
 #define SQLITE_APPLICATION_ID 0x536c7563 /* "Sluc" */
 
 /* task.flags */
@@ -35,6 +38,7 @@ enum statement {
     STATEMENT_DELETE_PROGRESS,
     STATEMENT_ADD_NEED,
     STATEMENT_ADD_SPEC,
+    STATEMENT_PUT_CONTEXT,
     STATEMENT_DELETE_TASK,
     STATEMENT_DELETE_SPEC,
     STATEMENT_DELETE_NEEDS,
@@ -52,6 +56,8 @@ enum statement {
     STATEMENT_PUT_WAIT,
     STATEMENT_ADD_KEY,
     STATEMENT_PRUNE_KEYS,
+    STATEMENT_PUT_NOTE,
+    STATEMENT_DELETE_NOTE,
     STATEMENT_GET_SPEC,
     STATEMENT_GET_RUNS,
     STATEMENT_GET_EVENTS,
@@ -100,6 +106,8 @@ struct sqlite_store {
     uint32_t names_stored; /* names[1 .. names_stored] are on disk */
     struct sqlite_words words;
     struct sqlite_reserve reserve;
+    struct sqlite_backup *backup; /* that is being made; or NULL */
+    int backup_pages;             /* in one step; 0: the usual number (tests) */
     struct store_options options;
     task_id last_task;   /* highest ever given */
     uint64_t last_event; /* highest ever given */
@@ -189,7 +197,38 @@ bool sqlite_reserve_release(struct sqlite_store *store);
 
 /* --- sqlite_copy.c --------------------------------------------------------------------------- */
 
-int sqlite_backup(struct store *base, const char *path, struct error *err);
+/* Is it a place for a copy? Then an empty file beside it, which the copy is made in. */
+int sqlite_copy_prepare(struct sqlite_store *store, const char *path, char **ret_partial,
+                        struct error *err);
+/* Checks a copy and marks it as closed; `epoch` 0: as it is. Ends early, with any result, when `stop` is
+ * set by another thread; NULL: nobody does. */
+int sqlite_copy_seal(const char *path, int64_t epoch, atomic_bool *stop, struct error *err);
+/* `partial` is whole: syncs it and gives it its name. */
+int sqlite_copy_put_in_place(const char *partial, const char *path, struct error *err);
+void sqlite_copy_remove(const char *path); /* and what SQLite has put beside it */
+/* All of that at once, while nobody waits. */
+int sqlite_copy(struct sqlite_store *store, const char *path, struct error *err);
 int sqlite_restore(const char *url, const char *path, char ret_kept[512], struct error *err);
 /* Ends a restore that a crash has interrupted; nothing to do: 0. */
 int sqlite_finish_restore(const struct place *place, char ret_kept[512], struct error *err);
+
+/* --- sqlite_look.c --------------------------------------------------------------------------- */
+
+struct sqlite_looked_at {
+    sqlite3 *db;
+    char *log; /* an empty one that SQLite makes, or NULL */
+};
+/* Zeroed at first; end with sqlite_look_finish, also after a failure. */
+int sqlite_look_at(const char *path, struct sqlite_looked_at *ret_look, struct error *err);
+void sqlite_look_finish(struct sqlite_looked_at *look);
+/* Is it one of ours, of a version we know? */
+int sqlite_look_source(sqlite3 *db, const char *path, int64_t *ret_epoch, struct error *err);
+/* Runs a check; what it found first, on one line, or "". A result of SQLite. */
+int sqlite_look_whole(sqlite3 *db, const char *sql, char ret_found[150]);
+int sqlite_look(const char *url, struct store_look *ret_look, struct error *err);
+
+/* --- sqlite_backup.c ------------------------------------------------------------------------- */
+
+int sqlite_backup_begin(struct store *base, const char *path, struct error *err);
+int sqlite_backup_go_on(struct store *base, time_ms *ret_again, struct error *err);
+bool sqlite_backup_cancel(struct store *base);

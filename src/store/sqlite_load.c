@@ -68,7 +68,9 @@ static int load_project(struct loader *loader, sqlite3_stmt *stmt) {
     struct project_row row = { .name = text(stmt, 0),
                                .prefix = text(stmt, 1),
                                .paused = flag(stmt, 2),
-                               .created_at = sqlite3_column_int64(stmt, 3) };
+                               .created_at = sqlite3_column_int64(stmt, 3),
+                               .paused_by = name(loader, stmt, 4),
+                               .paused_at = sqlite3_column_int64(stmt, 5) };
     return reader->project ? reader->project(reader->ctx, &row, loader->err) : 0;
 }
 
@@ -125,6 +127,12 @@ static int load_wait(struct loader *loader, sqlite3_stmt *stmt) {
                             .lost = sqlite3_column_int64(stmt, 2),
                             .closed_since = sqlite3_column_int64(stmt, 3) };
     return reader->wait && row.project ? reader->wait(reader->ctx, &row, loader->err) : 0;
+}
+
+static int load_note(struct loader *loader, sqlite3_stmt *stmt) {
+    const struct store_reader *reader = loader->reader;
+    struct note_row row = { .name = text(stmt, 0), .text = text(stmt, 1) };
+    return reader->note ? reader->note(reader->ctx, &row, loader->err) : 0;
 }
 
 static int load_run(struct loader *loader, sqlite3_stmt *stmt) {
@@ -317,24 +325,33 @@ static int load_tasks(struct loader *loader) {
 
 static int load_totals(struct loader *loader, struct store_totals *ret_totals) {
     struct sqlite_store *store = loader->store;
-    int64_t first_event = 0, paused = 0;
+    int64_t first_event = 0, paused = 0, by = 0, at = 0;
     int rc = sqlite_number(store->db, "SELECT min(seq) FROM event", 0, &first_event);
     if (rc == SQLITE_OK)
         rc = sqlite_number(store->db, "SELECT value FROM meta WHERE key = 'paused'", 0, &paused);
+    if (rc == SQLITE_OK)
+        rc = sqlite_number(store->db, "SELECT value FROM meta WHERE key = 'paused_by'", 0, &by);
+    if (rc == SQLITE_OK)
+        rc = sqlite_number(store->db, "SELECT value FROM meta WHERE key = 'paused_at'", 0, &at);
     if (rc != SQLITE_OK)
         return sqlite_fault(store, "read", rc, loader->err);
+    bool damaged = false;
+    const char *who = sqlite_name_text(store, by, &damaged);
+    if (damaged)
+        return sqlite_damaged(store, "it was paused by a name that is not there", loader->err);
     *ret_totals = (struct store_totals){ .last_task = store->last_task,
                                          .first_event = (uint64_t)first_event,
                                          .last_event = store->last_event,
                                          .tasks = loader->tasks,
-                                         .paused = paused != 0 };
+                                         .pause = { paused != 0, who, at } };
     return 0;
 }
 
 int sqlite_load(struct store *base, const struct store_reader *reader,
                 struct store_totals *ret_totals, struct error *err) {
     static const struct part before[] = {
-        { "project", "SELECT name, prefix, paused, created_at FROM project ORDER BY id",
+        { "project",
+          "SELECT name, prefix, paused, created_at, paused_by, paused_at FROM project ORDER BY id",
           load_project },
         { "limiter",
           "SELECT name, backoff_until, hits, closed, backoff_since, last_hit, in_backoff,"
@@ -351,6 +368,7 @@ int sqlite_load(struct store *base, const struct store_reader *reader,
           load_usage },
         { "wait", "SELECT project, limiter, lost, closed_since FROM wait ORDER BY project, limiter",
           load_wait },
+        { "note", "SELECT name, text FROM note ORDER BY name", load_note },
     };
     static const struct part after = {
         "run", "SELECT " RUN_COLUMNS " FROM run WHERE ended = 0 ORDER BY task, attempt", load_run

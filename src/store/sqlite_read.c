@@ -59,7 +59,8 @@ static void read_spec(struct asked *asked, sqlite3_stmt *stmt, struct spec_row *
                             .json = text(stmt, 2),
                             .json_size = (size_t)sqlite3_column_bytes(stmt, 2),
                             .external_id = text(stmt, 3),
-                            .changed_at = sqlite3_column_int64(stmt, 4) };
+                            .changed_at = sqlite3_column_int64(stmt, 4),
+                            .context = text(stmt, 5) };
     *ret_row = *(struct spec_row *)row_copy(ROW_SPEC, &row, &asked->arena);
 }
 

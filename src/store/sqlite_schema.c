@@ -79,6 +79,13 @@ static const char *const steps[] = {
     "CREATE TABLE key (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, at INTEGER NOT NULL,"
     " status INTEGER NOT NULL, answer TEXT) STRICT;"
     "CREATE INDEX key_at ON key (at);",
+    /* 1 → 2: who paused a project, and when; of the whole queue `meta` says it */
+    ("ALTER TABLE project ADD COLUMN paused_by INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE project ADD COLUMN paused_at INTEGER NOT NULL DEFAULT 0;"),
+    /* 2 → 3: texts that parts of the daemon find again */
+    "CREATE TABLE note (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;",
+    /* 3 → 4: what was said when a task was slung */
+    "ALTER TABLE spec ADD COLUMN context TEXT;",
 };
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(steps) == STORE_VERSION, "a version has no step");
@@ -116,7 +123,7 @@ static int make_copy(struct sqlite_store *store, uint32_t version, struct store_
         if (lstat(report->backup, &st) < 0 && errno == ENOENT)
             break;
     }
-    int r = sqlite_backup(&store->base, report->backup, err);
+    int r = sqlite_copy(store, report->backup, err);
     if (r < 0)
         report->backup[0] = '\0';
     return r < 0 ? error_prefix(err, "cannot copy the store before its migration") : 0;

@@ -6,6 +6,15 @@
 #include "store/sqlite_internal.h"
 
 /* clang-format off */
+
+/* CHANGE_TASK: people see no difference. A task that gets a row in `progress` changes its state too. */
+#define LOOKS_THE_SAME                                                                             \
+    "state = ?10 AND reason = ?11 AND priority = ?14 AND kind = ?4 AND agent = ?5"                 \
+    " AND limiter = ?6 AND workspace IS ?7 AND serial IS ?8 AND parent = ?15"                      \
+    " AND retry_max = ?22 AND grp = ?23 AND NOT ?24"                                               \
+    " AND NOT EXISTS (SELECT 1 FROM progress WHERE task = ?1 AND (hold <> ?25"                     \
+    " OR not_before <> ?26 OR iteration <> ?27 OR attempt <> ?28))"
+
 const char *const sqlite_texts[] = {
     [STATEMENT_BEGIN] = "BEGIN IMMEDIATE",
     [STATEMENT_COMMIT] = "COMMIT",
@@ -23,7 +32,9 @@ const char *const sqlite_texts[] = {
         " ?23)",
     [STATEMENT_CHANGE_TASK] =
         "UPDATE task SET kind = ?4, agent = ?5, limiter = ?6, workspace = ?7, serial = ?8,"
-        " state = ?10, reason = ?11, changed_at = ?12, final_at = ?13, priority = ?14,"
+        " state = ?10, reason = ?11, priority = ?14,"
+        " changed_at = CASE WHEN " LOOKS_THE_SAME " THEN changed_at ELSE ?12 END,"
+        " final_at = CASE WHEN " LOOKS_THE_SAME " THEN final_at ELSE ?13 END,"
         " parent = ?15, parent_iteration = ?16, ready_since = ?17, ready_clock = ?18,"
         " until = ?19, parent_gate = ?20, flags = ?21, retry_max = ?22, grp = ?23"
         " WHERE number = ?1",
@@ -37,6 +48,7 @@ const char *const sqlite_texts[] = {
     [STATEMENT_ADD_SPEC] =
         "INSERT INTO spec (number, project, external_id, title, json)"
         " SELECT ?1, project, ?2, ?3, ?4 FROM task WHERE number = ?1",
+    [STATEMENT_PUT_CONTEXT] = "UPDATE spec SET context = ?2 WHERE number = ?1",
     [STATEMENT_DELETE_TASK] = "DELETE FROM task WHERE number = ?1",
     [STATEMENT_DELETE_SPEC] = "DELETE FROM spec WHERE number = ?1",
     [STATEMENT_DELETE_NEEDS] = "DELETE FROM depend WHERE task = ?1",
@@ -50,8 +62,10 @@ const char *const sqlite_texts[] = {
         "INSERT INTO event (seq, at, kind, task, attempt, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     [STATEMENT_PRUNE_EVENTS] = "DELETE FROM event WHERE seq < ?1",
     [STATEMENT_PUT_PROJECT] =
-        "INSERT INTO project (name, prefix, paused, created_at) VALUES (?1, ?2, ?3, ?4)"
-        " ON CONFLICT (name) DO UPDATE SET paused = excluded.paused",
+        "INSERT INTO project (name, prefix, paused, created_at, paused_by, paused_at)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (name) DO UPDATE SET"
+        " paused = excluded.paused, paused_by = excluded.paused_by,"
+        " paused_at = excluded.paused_at",
     [STATEMENT_PUT_GROUP] =
         "INSERT OR REPLACE INTO grp (id, name, owned, closed, created_at, closed_at)"
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -73,9 +87,11 @@ const char *const sqlite_texts[] = {
         " VALUES (?1, ?2, ?3, ?4)",
     [STATEMENT_ADD_KEY] = "INSERT INTO key (key, at, status, answer) VALUES (?1, ?2, ?3, ?4)",
     [STATEMENT_PRUNE_KEYS] = "DELETE FROM key WHERE at < ?1",
+    [STATEMENT_PUT_NOTE] = "INSERT OR REPLACE INTO note (name, text) VALUES (?1, ?2)",
+    [STATEMENT_DELETE_NOTE] = "DELETE FROM note WHERE name = ?1",
 
     [STATEMENT_GET_SPEC] =
-        "SELECT s.number, s.title, s.json, s.external_id, t.changed_at FROM spec s"
+        "SELECT s.number, s.title, s.json, s.external_id, t.changed_at, s.context FROM spec s"
         " LEFT JOIN task t USING (number) WHERE s.number = ?1",
     [STATEMENT_GET_RUNS] =
         "SELECT " RUN_COLUMNS " FROM run WHERE task = ?1 AND attempt < ?2"
@@ -93,7 +109,7 @@ const char *const sqlite_texts[] = {
         " ORDER BY seq DESC LIMIT ?2",
     [STATEMENT_GET_KEY] = "SELECT key, at, status, answer FROM key WHERE key = ?1",
     [STATEMENT_GET_EXTERNAL] =
-        "SELECT s.number, s.title, s.json, s.external_id, t.changed_at FROM spec s"
+        "SELECT s.number, s.title, s.json, s.external_id, t.changed_at, s.context FROM spec s"
         " LEFT JOIN task t USING (number) WHERE s.project = ?1 AND s.external_id = ?2",
     [STATEMENT_GET_EXPIRED] =
         "SELECT number FROM task WHERE final_at < ?1 ORDER BY final_at, number"

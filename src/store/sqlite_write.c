@@ -79,7 +79,7 @@ static int64_t flags_of(const struct task_spec *told) {
 }
 
 static int put_task(struct sqlite_store *store, enum statement statement,
-                    const struct task_row *row) {
+                    const struct task_row *row, bool depends_changed) {
     const struct task_spec *told = &row->told;
     struct binder b = bind(store, statement);
     put_int(&b, (int64_t)row->id);
@@ -108,6 +108,13 @@ static int put_task(struct sqlite_store *store, enum statement statement,
     put_int(&b, flags_of(told));
     put_int(&b, told->retry_max);
     put_int(&b, told->group);
+    if (statement == STATEMENT_CHANGE_TASK) {
+        put_int(&b, depends_changed);
+        put_int(&b, sqlite_word(store, WORDS_HOLD, told->hold));
+        put_int(&b, told->not_before);
+        put_int(&b, told->iteration);
+        put_int(&b, told->attempt);
+    }
     return finish(&b);
 }
 
@@ -157,7 +164,7 @@ static int add_needs(struct sqlite_store *store, const struct task_row *row) {
 static int add_task(struct sqlite_store *store, const struct store_write *write,
                     struct error *err) {
     const struct task_row *row = write->task;
-    int rc = put_task(store, STATEMENT_ADD_TASK, row);
+    int rc = put_task(store, STATEMENT_ADD_TASK, row, true);
     if (rc == SQLITE_OK && has_progress(row))
         rc = put_progress(store, row);
     if (rc == SQLITE_OK)
@@ -172,7 +179,7 @@ static int add_task(struct sqlite_store *store, const struct store_write *write,
 static int change_task(struct sqlite_store *store, const struct store_write *write,
                        struct error *err) {
     const struct task_row *row = write->task;
-    int rc = put_task(store, STATEMENT_CHANGE_TASK, row);
+    int rc = put_task(store, STATEMENT_CHANGE_TASK, row, write->flag);
     if (rc == SQLITE_OK && sqlite3_changes(store->db) == 0) {
         error_set(err, -ENOENT, "task %" PRIu64 " is not there to be changed", row->id);
         return SQLITE_CONSTRAINT;
@@ -205,6 +212,15 @@ static int add_spec(struct sqlite_store *store, const struct store_write *write,
     return rc;
 }
 
+static int put_context(struct sqlite_store *store, const struct store_write *write,
+                       struct error *err) {
+    (void)err;
+    struct binder b = bind(store, STATEMENT_PUT_CONTEXT);
+    put_int(&b, (int64_t)write->spec->id);
+    put_text(&b, write->spec->context);
+    return finish(&b);
+}
+
 static int delete_task(struct sqlite_store *store, const struct store_write *write,
                        struct error *err) {
     (void)err;
@@ -217,6 +233,15 @@ static int delete_task(struct sqlite_store *store, const struct store_write *wri
         rc = run_with(store, statements[i], (int64_t)write->number);
     /* The highest number must not be given twice. */
     return rc == SQLITE_OK ? sqlite_put_meta(store, "last_task", (int64_t)store->last_task) : rc;
+}
+
+static int take_numbers(struct sqlite_store *store, const struct store_write *write,
+                        struct error *err) {
+    (void)err;
+    if (write->number <= store->last_task)
+        return SQLITE_OK;
+    store->last_task = write->number;
+    return sqlite_put_meta(store, "last_task", (int64_t)store->last_task);
 }
 
 static int put_run(struct sqlite_store *store, const struct store_write *write, struct error *err) {
@@ -284,6 +309,8 @@ static int put_project(struct sqlite_store *store, const struct store_write *wri
     put_text(&b, write->project->prefix);
     put_int(&b, write->project->paused);
     put_int(&b, write->project->created_at);
+    put_int(&b, sqlite_name(store, write->project->paused_by));
+    put_int(&b, write->project->paused_at);
     return finish(&b);
 }
 
@@ -379,10 +406,25 @@ static int prune_keys(struct sqlite_store *store, const struct store_write *writ
     return run_with(store, STATEMENT_PRUNE_KEYS, write->time);
 }
 
-static int put_paused(struct sqlite_store *store, const struct store_write *write,
-                      struct error *err) {
+static int put_pause(struct sqlite_store *store, const struct store_write *write,
+                     struct error *err) {
     (void)err;
-    return sqlite_put_meta(store, "paused", write->flag);
+    const struct pause_row *row = write->pause;
+    int rc = sqlite_put_meta(store, "paused", row->paused);
+    if (rc == SQLITE_OK)
+        rc = sqlite_put_meta(store, "paused_by", sqlite_name(store, row->by));
+    return rc == SQLITE_OK ? sqlite_put_meta(store, "paused_at", row->at) : rc;
+}
+
+static int put_note(struct sqlite_store *store, const struct store_write *write,
+                    struct error *err) {
+    (void)err;
+    const struct note_row *row = write->note;
+    struct binder b = bind(store, row->text ? STATEMENT_PUT_NOTE : STATEMENT_DELETE_NOTE);
+    put_text(&b, row->name);
+    if (row->text)
+        put_text(&b, row->text);
+    return finish(&b);
 }
 
 typedef int (*write_function)(struct sqlite_store *store, const struct store_write *write,
@@ -397,7 +439,8 @@ static const write_function functions[] = {
     [WRITE_PUT_AGENT] = put_agent,       [WRITE_ADD_USAGE] = add_usage,
     [WRITE_PRUNE_USAGE] = prune_usage,   [WRITE_PUT_WAIT] = put_wait,
     [WRITE_ADD_KEY] = add_key,           [WRITE_PRUNE_KEYS] = prune_keys,
-    [WRITE_PUT_PAUSED] = put_paused,
+    [WRITE_PUT_PAUSE] = put_pause,       [WRITE_TAKE_NUMBERS] = take_numbers,
+    [WRITE_PUT_NOTE] = put_note,         [WRITE_PUT_CONTEXT] = put_context,
 };
 _Static_assert(ARRAY_SIZE(functions) == WRITE_KIND_MAX, "a write has no function");
 
@@ -406,13 +449,10 @@ _Static_assert(ARRAY_SIZE(functions) == WRITE_KIND_MAX, "a write has no function
 static int write_all(struct sqlite_store *store, const struct store_batch *batch,
                      struct error *err) {
     int rc = sqlite_run(store, STATEMENT_BEGIN);
-    for (size_t i = 0; rc == SQLITE_OK && i < batch->count; i++)
-        if (batch->writes[i].kind != WRITE_ADD_SPEC)
-            rc = functions[batch->writes[i].kind](store, &batch->writes[i], err);
-    /* Last: their tasks may come behind them. */
-    for (size_t i = 0; rc == SQLITE_OK && i < batch->count; i++)
-        if (batch->writes[i].kind == WRITE_ADD_SPEC)
-            rc = add_spec(store, &batch->writes[i], err);
+    for (unsigned round = 0; round < STORE_ROUNDS; round++)
+        for (size_t i = 0; rc == SQLITE_OK && i < batch->count; i++)
+            if (store_write_round(&batch->writes[i]) == round)
+                rc = functions[batch->writes[i].kind](store, &batch->writes[i], err);
     if (rc == SQLITE_OK)
         rc = sqlite_names_write(store);
     if (rc == SQLITE_OK)

@@ -55,10 +55,22 @@ int store_open(const struct store_options *options, struct store **ret_store,
     return store_open_backend(backend_of(options->url), options, ret_store, ret_report, err);
 }
 
+int store_look(const char *url, struct store_look *ret_look, struct error *err) {
+    assert(url && *url && ret_look);
+    const struct store_backend *backend = backend_of(url);
+    struct store_look look = { 0 };
+    int r = backend->look ? backend->look(url, &look, err) : 0;
+    if (r < 0)
+        return r;
+    *ret_look = look;
+    return 0;
+}
+
 struct store *store_close(struct store *store) {
     if (!store)
         return NULL;
     assert(!store->in_flight);
+    store_backup_cancel(store);
     store->backend->close(store);
     return NULL;
 }
@@ -144,20 +156,57 @@ void store_ask(struct store *store, const struct store_question *question, store
     store->backend->ask(store, &bounded, done, ctx);
 }
 
+/* Whoever is called may begin the next one. */
+static void end_backup(struct store *store, const struct error *err) {
+    store_copied done = store->copied;
+    store->copied = NULL;
+    done(store->copied_ctx, err);
+}
+
 time_ms store_maintain(struct store *store, time_ms idle_ms) {
     assert(store && idle_ms >= 0);
     if (store->broken.code || store->in_flight)
         return TIME_NEVER; /* the end of that commit brings the next call */
-    return store->backend->maintain(store, idle_ms);
+    time_ms next = store->backend->maintain(store, idle_ms);
+    if (!store->copied || store->broken.code)
+        return next;
+    struct error err = { 0 };
+    time_ms again = 0;
+    int r = store->backend->backup_go_on(store, &again, &err);
+    if (r == 1)
+        return time_min(next, again);
+    end_backup(store, r < 0 ? &err : NULL);
+    return next;
 }
 
-int store_backup(struct store *store, const char *path, struct error *err) {
-    assert(store && path && !store->in_flight);
+static int begin_backup(struct store *store, const char *path, struct error *err) {
     if (store->broken.code)
         return refuse_broken(store, err);
-    if (!store->backend->backup)
+    if (!store->backend->backup_begin)
         return error_set(err, -ENOTSUP, "a store in %s cannot be copied", store->backend->name);
-    return store->backend->backup(store, path, err);
+    if (store->copied)
+        return error_set(err, -EBUSY, "another backup is being made: try again when it is there");
+    return store->backend->backup_begin(store, path, err);
+}
+
+void store_backup(struct store *store, const char *path, store_copied done, void *ctx) {
+    assert(store && path && done && !store->in_flight);
+    struct error err = { 0 };
+    if (begin_backup(store, path, &err) < 0) {
+        done(ctx, &err);
+        return;
+    }
+    store->copied = done;
+    store->copied_ctx = ctx;
+}
+
+void store_backup_cancel(struct store *store) {
+    if (!store->copied)
+        return;
+    struct error err = { 0 };
+    error_set(&err, -ESHUTDOWN, "the backup was interrupted: no copy was made");
+    bool canceled = store->backend->backup_cancel(store);
+    end_backup(store, canceled ? &err : NULL);
 }
 
 int store_restore(const char *url, const char *path, char ret_kept[512], struct error *err) {

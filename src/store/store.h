@@ -25,7 +25,7 @@
 #include "store/rows.h"
 
 #define STORE_ANSWER_MAX 1000u
-#define STORE_VERSION    1u /* of the schema */
+#define STORE_VERSION    4u /* of the schema */
 #define STORE_RESERVE    ((int64_t)64 << 20)
 
 struct store;
@@ -62,10 +62,20 @@ int store_open(const struct store_options *options, struct store **ret_store,
                struct store_report *ret_report, struct error *err);
 struct store *store_close(struct store *store); /* accepts NULL, returns NULL */
 
+/* Looks at a store that nobody has open (-EBUSY) and leaves it as it is: nothing is migrated, made or
+ * counted. Checked wholly; errors as those of store_open. */
+struct store_look {
+    bool there; /* else nothing else is known */
+    bool was_unclean;
+    uint32_t version; /* of its schema; older: the next store_open migrates it */
+    uint64_t tasks, last_event;
+};
+int store_look(const char *url, struct store_look *ret_look, struct error *err);
+
 /* --- start ----------------------------------------------------------------------------------- */
 
 /* Everything, once; a callback that returns <0 ends it. Tasks in the order of their numbers, after
- * projects (as they were made), limiters, agents, groups, usage (by time) and waits; then the runs that
+ * projects (as they were made), limiters, agents, groups, usage (by time), waits and notes; then the runs that
  * have not ended. SQLite brings the same project, kind, agent or limiter as the same pointer. */
 struct store_reader {
     int (*project)(void *ctx, const struct project_row *row, struct error *err);
@@ -74,6 +84,7 @@ struct store_reader {
     int (*group)(void *ctx, const struct group_row *row, struct error *err);
     int (*usage)(void *ctx, const struct usage_row *row, struct error *err);
     int (*wait)(void *ctx, const struct wait_row *row, struct error *err);
+    int (*note)(void *ctx, const struct note_row *row, struct error *err);
     int (*task)(void *ctx, const struct task_row *row, struct error *err);
     int (*run)(void *ctx, const struct run_row *row, struct error *err); /* not ended */
     void *ctx;
@@ -83,7 +94,7 @@ struct store_totals {
     task_id last_task;                /* the highest number ever given */
     uint64_t first_event, last_event; /* that is there, 0: none; the highest number ever given */
     uint64_t tasks;
-    bool paused;
+    struct pause_row pause; /* its text lives until the next commit */
 };
 
 int store_load(struct store *store, const struct store_reader *reader,
@@ -99,13 +110,19 @@ size_t store_batch_count(const struct store_batch *batch);
 /* The writes of a batch happen in their order, specs last. "" is no name: it is kept as NULL. */
 
 /* New: the whole row with its dependencies. Else only what scheduling changes: project, resources and
- * created_at stay as they are, depends_on is written only with `depends_changed`. */
+ * created_at stay as they are, depends_on is written only with `depends_changed`. changed_at stays too
+ * when people would see no change: of state, reason, hold and its time, iteration, attempt, priority,
+ * dependencies, or what was submitted. Counters and clocks are the core's own. */
 void store_add_task(struct store_batch *batch, const struct task_row *row);
 void store_change_task(struct store_batch *batch, const struct task_row *row, bool depends_changed);
 /* Left out when its task is not there at the end of the batch. */
 void store_add_spec(struct store_batch *batch, const struct spec_row *row);
+/* Replaces the context of a task; NULL: it has none. Left out when its task is not there. */
+void store_put_context(struct store_batch *batch, task_id task, const char *context);
 /* The task, its spec, dependencies, runs and events' link are gone. None there: nothing happens. */
 void store_delete_task(struct store_batch *batch, task_id task);
+/* Numbers up to this one are given already, though no row has them. */
+void store_take_numbers(struct store_batch *batch, task_id last);
 void store_put_run(struct store_batch *batch, const struct run_row *row);
 void store_add_event(struct store_batch *batch, const struct event_row *row);
 void store_prune_events(struct store_batch *batch, uint64_t first_kept);
@@ -119,7 +136,8 @@ void store_put_wait(struct store_batch *batch, const struct wait_row *row);
 void store_prune_usage(struct store_batch *batch, time_ms before);
 void store_add_key(struct store_batch *batch, const struct key_row *row);
 void store_prune_keys(struct store_batch *batch, time_ms before);
-void store_put_paused(struct store_batch *batch, bool paused);
+void store_put_pause(struct store_batch *batch, const struct pause_row *row);
+void store_put_note(struct store_batch *batch, const struct note_row *row);
 
 typedef void (*store_committed)(void *ctx, enum store_outcome outcome, const struct error *err);
 /* The batch belongs to the store until the callback. An empty batch is OK at once. */
@@ -167,12 +185,18 @@ void store_ask(struct store *store, const struct store_question *question, store
 
 /* --- care ------------------------------------------------------------------------------------ */
 
-/* Checkpoints when it is time; `idle_ms`: since the last commit. Returns when to call again, as a
- * span, or TIME_NEVER. */
+/* Checkpoints when it is time, and does the next piece of a backup; `idle_ms`: since the last commit.
+ * Returns when to call again, as a span, or TIME_NEVER. */
 time_ms store_maintain(struct store *store, time_ms idle_ms);
 
-/* A copy that can be opened: checked, fsynced, renamed into place. */
-int store_backup(struct store *store, const char *path, struct error *err);
+/* A copy that can be opened: checked, fsynced, renamed into place. It is made by store_maintain, call by
+ * call, while commits and questions go on; it holds everything that was committed when it was begun, and
+ * may hold more. `done` is called once; `err` not NULL: there is none, and nothing of it is left. One at a
+ * time: -EBUSY. */
+typedef void (*store_copied)(void *ctx, const struct error *err);
+void store_backup(struct store *store, const char *path, store_copied done, void *ctx);
+/* The one that goes on ends now, with -ESHUTDOWN; none does: nothing happens. store_close does it too. */
+void store_backup_cancel(struct store *store);
 /* Puts a copy in the place of the store at `url`; refused while somebody has it open. The old files are kept
  * beside it (`ret_kept`). */
 int store_restore(const char *url, const char *path, char ret_kept[512], struct error *err);

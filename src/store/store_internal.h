@@ -24,7 +24,10 @@ enum write_kind {
     WRITE_PUT_WAIT,
     WRITE_ADD_KEY,
     WRITE_PRUNE_KEYS, /* time */
-    WRITE_PUT_PAUSED, /* flag */
+    WRITE_PUT_PAUSE,
+    WRITE_TAKE_NUMBERS, /* number: the last of them */
+    WRITE_PUT_NOTE,
+    WRITE_PUT_CONTEXT, /* spec: its id and context */
     WRITE_KIND_MAX,
 };
 
@@ -44,10 +47,19 @@ struct store_write {
         const struct usage_row *usage;
         const struct wait_row *wait;
         const struct key_row *key;
+        const struct pause_row *pause;
+        const struct note_row *note;
         uint64_t number;
         time_ms time;
     };
 };
+
+/* Writes happen in this many rounds: specs behind all tasks, which may come behind them in the batch, and
+ * contexts behind the specs. */
+#define STORE_ROUNDS 3u
+static inline unsigned store_write_round(const struct store_write *write) {
+    return write->kind == WRITE_PUT_CONTEXT ? 2 : write->kind == WRITE_ADD_SPEC;
+}
 
 struct store_batch {
     struct arena arena;
@@ -60,6 +72,9 @@ struct store_backend {
     const char *name;
     int (*open)(const struct store_options *options, struct store **ret_store,
                 struct store_report *ret_report, struct error *err);
+    int (*look)(const char *url, struct store_look *ret_look,
+                struct error *err); /* or NULL: none is
+                                                                                      kept */
     void (*close)(struct store *store);
     int (*load)(struct store *store, const struct store_reader *reader,
                 struct store_totals *ret_totals, struct error *err);
@@ -67,7 +82,11 @@ struct store_backend {
     void (*ask)(struct store *store, const struct store_question *question, store_answered done,
                 void *ctx);
     time_ms (*maintain)(struct store *store, time_ms idle_ms);
-    int (*backup)(struct store *store, const char *path, struct error *err);
+    /* All three or none. One at a time; `go_on` is called between commits until it returns 0, or <0 with
+     * a sentence; 1: again after `ret_again`. `cancel`: false, it was in place already. */
+    int (*backup_begin)(struct store *store, const char *path, struct error *err);
+    int (*backup_go_on)(struct store *store, time_ms *ret_again, struct error *err);
+    bool (*backup_cancel)(struct store *store);
     int (*restore)(const char *url, const char *path, char ret_kept[512], struct error *err);
     void (*info)(const struct store *store, struct store_info *ret); /* what only it knows */
 };
@@ -79,6 +98,8 @@ struct store {
     void *done_ctx;
     int64_t began_us;
     struct error broken; /* code 0: it is not */
+    store_copied copied; /* of the backup that goes on; NULL: none does */
+    void *copied_ctx;
     uint64_t commits, rows;
     int64_t last_commit_us, slowest_commit_us;
 };

@@ -50,6 +50,8 @@ static void add_task(struct history *h, struct store_batch *batch) {
         spec.external_id = external; /* taken, often */
     store_add_task(batch, &row);
     store_add_spec(batch, &spec);
+    if (rng_below(&h->rng, 8) == 0)
+        store_put_context(batch, row.id, "{\"merge\":\"local\"}");
     h->next_task++;
 }
 
@@ -87,6 +89,10 @@ static void put_world(struct history *h, struct store_batch *batch) {
     some_name(h, name, "name");
     uint32_t n = (uint32_t)rng_below(&h->rng, 1000);
     struct project_row project = { .name = name, .prefix = "p", .paused = n % 2, .created_at = n };
+    if (n % 3 == 0) {
+        project.paused_by = name;
+        project.paused_at = n;
+    }
     struct group_row group = { .id = 1 + n % 4, .name = name, .owned = n % 2, .closed_at = n };
     struct limiter_row limiter = { .name = name, .told = { .hits = n, .backoff_until = n } };
     struct agent_row agent = { .name = name, .told = { .openings = n, .closed_until = n } };
@@ -94,7 +100,8 @@ static void put_world(struct history *h, struct store_batch *batch) {
     usage.tokens = n;
     usage.starts = n % 7 ? 1 : -1;
     struct wait_row wait = { .project = name, .limiter = n % 2 ? name : NULL, .lost = n };
-    switch (n % 7) {
+    struct note_row note = { .name = name, .text = n % 3 ? "noted" : NULL };
+    switch (n % 8) {
     case 0:
         store_put_project(batch, &project);
         break;
@@ -111,7 +118,10 @@ static void put_world(struct history *h, struct store_batch *batch) {
         store_put_wait(batch, &wait);
         break;
     case 5:
-        store_put_paused(batch, n % 4 < 2);
+        store_put_pause(batch, &(struct pause_row){ n % 4 < 2, name, n });
+        break;
+    case 6:
+        store_put_note(batch, &note);
         break;
     default:
         store_add_usage(batch, &usage);

@@ -130,6 +130,26 @@ enum store_outcome kit_try(struct store *store, struct store_batch *batch, struc
     return came.outcome;
 }
 
+struct copying {
+    bool over;
+    struct error *err;
+};
+
+static void copied(void *ctx, const struct error *err) {
+    struct copying *copying = ctx;
+    assert_false(copying->over);
+    copying->over = true;
+    *copying->err = err ? *err : (struct error){ 0 };
+}
+
+int kit_backup(struct store *store, const char *path, struct error *ret_err) {
+    struct copying copying = { .err = ret_err };
+    store_backup(store, path, copied, &copying);
+    while (!copying.over)
+        (void)store_maintain(store, 0);
+    return ret_err->code;
+}
+
 void kit_commit(struct store *store, struct store_batch *batch) {
     struct error err = { 0 };
     enum store_outcome outcome = kit_try(store, batch, &err);

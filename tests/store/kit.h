@@ -18,6 +18,8 @@ struct store_totals kit_load(struct store *store, const struct store_reader *rea
 void kit_commit(struct store *store, struct store_batch *batch); /* must be OK; clears the batch */
 /* Any outcome; asserts that it came at once. Clears the batch. */
 enum store_outcome kit_try(struct store *store, struct store_batch *batch, struct error *ret_err);
+/* A backup from its beginning to its end: 0, or <0 with its sentence. */
+int kit_backup(struct store *store, const char *path, struct error *ret_err);
 
 /* Rows in which every field has a value of its own, made from a number. */
 struct task_row kit_task(task_id id);

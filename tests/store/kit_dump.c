@@ -42,9 +42,12 @@ void kit_print_task(const struct task_row *row, struct strbuf *out) {
 }
 
 void kit_print_spec(const struct spec_row *row, struct strbuf *out) {
-    strbuf_printf(out, "spec %" PRIu64 " title=%s external=%s json=%zu:%.*s\n", row->id,
+    strbuf_printf(out, "spec %" PRIu64 " title=%s external=%s json=%zu:%.*s", row->id,
                   or_none(row->title), or_none(row->external_id), row->json_size,
                   (int)row->json_size, or_none(row->json));
+    if (row->context) /* the dumps of older versions know none */
+        strbuf_printf(out, " context=%s", row->context);
+    strbuf_putc(out, '\n');
 }
 
 void kit_print_run(const struct run_row *row, struct strbuf *out) {
@@ -89,11 +92,19 @@ struct loaded {
 
 /* --- what loading tells -------------------------------------------------------------------------- */
 
+/* Not in a store of version 1: its dumps end here. */
+static void dump_who(struct strbuf *out, const char *by, time_ms at) {
+    if (by || at)
+        strbuf_printf(out, " by=%s at=%" PRId64, or_none(by), at);
+    strbuf_putc(out, '\n');
+}
+
 static int dump_project(void *ctx, const struct project_row *row, struct error *err) {
     (void)err;
-    strbuf_printf(&((struct loaded *)ctx)->ordered,
-                  "project %s prefix=%s paused=%d created=%" PRId64 "\n", row->name, row->prefix,
+    struct strbuf *out = &((struct loaded *)ctx)->ordered;
+    strbuf_printf(out, "project %s prefix=%s paused=%d created=%" PRId64, row->name, row->prefix,
                   row->paused, row->created_at);
+    dump_who(out, row->paused_by, row->paused_at);
     return 0;
 }
 
@@ -140,6 +151,12 @@ static int dump_wait(void *ctx, const struct wait_row *row, struct error *err) {
     strbuf_printf(&((struct loaded *)ctx)->loose,
                   "wait %s/%s lost=%" PRId64 " closed=%" PRId64 "\n", row->project,
                   or_none(row->limiter), row->lost, row->closed_since);
+    return 0;
+}
+
+static int dump_note(void *ctx, const struct note_row *row, struct error *err) {
+    (void)err;
+    strbuf_printf(&((struct loaded *)ctx)->loose, "note %s: %s\n", row->name, row->text);
     return 0;
 }
 
@@ -207,6 +224,7 @@ void kit_dump(struct store *store, struct strbuf *out) {
                                    .group = dump_group,
                                    .usage = dump_usage,
                                    .wait = dump_wait,
+                                   .note = dump_note,
                                    .task = dump_task,
                                    .run = dump_run,
                                    .ctx = &loaded };
@@ -216,11 +234,11 @@ void kit_dump(struct store *store, struct strbuf *out) {
         add_sorted(&loaded.loose, out);
     strbuf_finish(&loaded.ordered);
     strbuf_finish(&loaded.loose);
-    strbuf_printf(out,
-                  "totals last_task=%" PRIu64 " events=%" PRIu64 "..%" PRIu64 " tasks=%" PRIu64
-                  " paused=%d\n",
-                  totals.last_task, totals.first_event, totals.last_event, totals.tasks,
-                  totals.paused);
+    strbuf_printf(
+        out,
+        "totals last_task=%" PRIu64 " events=%" PRIu64 "..%" PRIu64 " tasks=%" PRIu64 " paused=%d",
+        totals.last_task, totals.first_event, totals.last_event, totals.tasks, totals.pause.paused);
+    dump_who(out, totals.pause.by, totals.pause.at);
     struct dump dump = { .out = out };
     dump_by_task(store, &dump, totals.last_task);
     dump.last_event = 0;

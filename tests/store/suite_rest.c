@@ -108,12 +108,17 @@ static void a_project_keeps_its_prefix(struct suite *suite) {
     store_put_project(suite->batch, &web);
     store_put_project(suite->batch, &api);
     kit_commit(suite->store, suite->batch);
-    struct project_row changed = { .name = "web", .prefix = "x", .paused = true, .created_at = 30 };
+    struct project_row changed = { .name = "web",
+                                   .prefix = "x",
+                                   .paused = true,
+                                   .paused_by = "ann",
+                                   .paused_at = 25,
+                                   .created_at = 30 };
     store_put_project(suite->batch, &changed);
     kit_commit(suite->store, suite->batch);
     suite_reopen(suite);
     expect_part(suite, "project ",
-                "project web prefix=w paused=1 created=10\n"
+                "project web prefix=w paused=1 created=10 by=ann at=25\n"
                 "project api prefix=a paused=1 created=20\n");
 }
 
@@ -200,6 +205,25 @@ static void waits_are_put_over_the_old_ones(struct suite *suite) {
                 "wait web/anthropic lost=30 closed=0\n");
 }
 
+static void a_note_is_put_over_the_old_one_and_goes_with_its_text(struct suite *suite) {
+    struct note_row row = { .name = "alert:disk", .text = "first" };
+    struct note_row other = { .name = "alert:other", .text = "" };
+    store_put_note(suite->batch, &row);
+    store_put_note(suite->batch, &other);
+    kit_commit(suite->store, suite->batch);
+    row.text = "{\"since\":1}";
+    store_put_note(suite->batch, &row);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    expect_part(suite, "note", "note alert:disk: {\"since\":1}\nnote alert:other: \n");
+    row.text = NULL;
+    store_put_note(suite->batch, &row);
+    store_put_note(suite->batch, &(struct note_row){ .name = "never there" });
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    expect_part(suite, "note", "note alert:other: \n");
+}
+
 static void a_key_is_used_once(struct suite *suite) {
     struct key_row row = { .key = "key-1", .at = 1000, .status = 200, .answer = "{\"id\":1}" };
     struct key_row later = { .key = "key-2", .at = 2000, .status = 409 };
@@ -216,15 +240,21 @@ static void a_key_is_used_once(struct suite *suite) {
     kit_commit(suite->store, suite->batch);
 }
 
-static void a_pause_is_kept(struct suite *suite) {
-    store_put_paused(suite->batch, true);
+static void a_pause_is_kept_with_who_and_when(struct suite *suite) {
+    store_put_pause(suite->batch, &(struct pause_row){ true, "ann", 4711 });
     kit_commit(suite->store, suite->batch);
     suite_reopen(suite);
-    assert_true(kit_load(suite->store, &(struct store_reader){ 0 }).paused);
-    store_put_paused(suite->batch, false);
+    struct store_totals totals = kit_load(suite->store, &(struct store_reader){ 0 });
+    assert_true(totals.pause.paused);
+    assert_string_equal(totals.pause.by, "ann");
+    assert_int_equal(totals.pause.at, 4711);
+    store_put_pause(suite->batch, &(struct pause_row){ 0 });
     kit_commit(suite->store, suite->batch);
     suite_reopen(suite);
-    assert_false(kit_load(suite->store, &(struct store_reader){ 0 }).paused);
+    totals = kit_load(suite->store, &(struct store_reader){ 0 });
+    assert_false(totals.pause.paused);
+    assert_null(totals.pause.by);
+    assert_int_equal(totals.pause.at, 0);
 }
 
 static void a_second_open_is_refused(struct suite *suite) {
@@ -278,8 +308,9 @@ const struct suite_rule suite_rest[] = {
     SUITE_RULE(groups_limiters_and_agents_are_put_over_the_old_ones),
     SUITE_RULE(usage_adds_up_in_its_bucket),
     SUITE_RULE(waits_are_put_over_the_old_ones),
+    SUITE_RULE(a_note_is_put_over_the_old_one_and_goes_with_its_text),
     SUITE_RULE(a_key_is_used_once),
-    SUITE_RULE(a_pause_is_kept),
+    SUITE_RULE(a_pause_is_kept_with_who_and_when),
     SUITE_RULE(a_second_open_is_refused),
     SUITE_RULE(the_epoch_rises_with_every_open),
     SUITE_RULE(a_reader_can_end_the_loading),

@@ -149,6 +149,47 @@ static void a_task_that_is_not_there_is_not_changed(struct suite *suite) {
     suite_expect_failed(suite, -ENOENT);
 }
 
+static int take_changed_at(void *ctx, const struct task_row *row, struct error *err) {
+    (void)err;
+    *(time_ms *)ctx = row->changed_at;
+    return 0;
+}
+
+static time_ms changed_at(struct suite *suite, struct task_row *row, bool depends_changed) {
+    time_ms at = 0;
+    row->changed_at++;
+    store_change_task(suite->batch, row, depends_changed);
+    kit_commit(suite->store, suite->batch);
+    (void)kit_load(suite->store, &(struct store_reader){ .task = take_changed_at, .ctx = &at });
+    return at;
+}
+
+static void changed_at_moves_when_people_see_a_change(struct suite *suite) {
+    struct task_row row = kit_task(1);
+    row.told.state = TASK_HELD;
+    row.told.hold = HOLD_PERSON;
+    row.changed_at = 100;
+    store_add_task(suite->batch, &row);
+    kit_commit(suite->store, suite->batch);
+    row.told.ready_since = 1;
+    row.told.ready_clock = 2;
+    row.told.failures++;
+    row.told.keeps = 0;
+    assert_int_equal(changed_at(suite, &row, false), 100); /* what the core keeps for itself */
+    row.told.priority++;
+    assert_int_equal(changed_at(suite, &row, false), 102);
+    row.told.not_before = 5000;
+    assert_int_equal(changed_at(suite, &row, false), 103);
+    assert_int_equal(changed_at(suite, &row, true), 104);
+    row.told.attempt++;
+    assert_int_equal(changed_at(suite, &row, false), 105);
+    row.told.state = TASK_DONE;
+    row.told.hold = HOLD_NONE;
+    row.told.not_before = 0;
+    assert_int_equal(changed_at(suite, &row, false), 106);
+    assert_int_equal(changed_at(suite, &row, false), 106);
+}
+
 static void a_spec_may_come_before_its_task(struct suite *suite) {
     struct task_row row = kit_task(1);
     struct spec_row spec = kit_spec(1);
@@ -161,6 +202,36 @@ static void a_spec_may_come_before_its_task(struct suite *suite) {
     store_add_spec(suite->batch, &spec);
     store_add_task(suite->batch, &row);
     suite_expect_failed(suite, -EEXIST);
+}
+
+static void compare_context(void *ctx, const struct store_answer *answer, const struct error *err) {
+    const char *expected = ctx, *context = answer->specs[0].context;
+    assert_null(err);
+    assert_int_equal(answer->count, 1);
+    assert_string_equal(context ? context : "none", expected ? expected : "none");
+    assert_string_equal(answer->specs[0].json, "{\"prompt\":\"do it\"}"); /* as it was */
+}
+
+static void suite_expect_context(struct suite *suite, task_id task, const char *expected) {
+    struct store_question question = { .kind = ASK_SPECS, .tasks = &task, .task_count = 1 };
+    store_ask(suite->store, &question, compare_context, (void *)expected);
+}
+
+static void a_context_stands_beside_the_spec(struct suite *suite) {
+    struct task_row row = kit_task(1);
+    struct spec_row spec = kit_spec(1);
+    store_put_context(suite->batch, 1, "{\"merge\":\"direct\"}"); /* the task of this batch */
+    store_add_task(suite->batch, &row);
+    store_add_spec(suite->batch, &spec);
+    kit_commit(suite->store, suite->batch);
+    suite_expect_context(suite, 1, "{\"merge\":\"direct\"}");
+    store_put_context(suite->batch, 1, "{\"agent\":\"codex\"}");
+    store_put_context(suite->batch, 2, "{}"); /* nobody */
+    kit_commit(suite->store, suite->batch);
+    suite_expect_context(suite, 1, "{\"agent\":\"codex\"}");
+    store_put_context(suite->batch, 1, NULL);
+    kit_commit(suite->store, suite->batch);
+    suite_expect_context(suite, 1, NULL);
 }
 
 /* Added and deleted in one turn: its maker need not know. */
@@ -301,6 +372,20 @@ static void the_highest_number_outlives_its_task(struct suite *suite) {
     assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).last_task, 42);
 }
 
+static void numbers_can_be_taken_without_a_task(struct suite *suite) {
+    store_take_numbers(suite->batch, 40);
+    store_take_numbers(suite->batch, 17); /* those are among them */
+    kit_commit(suite->store, suite->batch);
+    assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).last_task, 40);
+    suite_reopen(suite);
+    assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).last_task, 40);
+    struct task_row row = kit_task(41);
+    store_add_task(suite->batch, &row);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).last_task, 41);
+}
+
 /* One of each kind of write, and then one that cannot be. */
 static void a_batch_is_written_whole_or_not_at_all(struct suite *suite) {
     struct task_row row = kit_task(1);
@@ -338,7 +423,8 @@ static void a_batch_is_written_whole_or_not_at_all(struct suite *suite) {
     store_prune_usage(suite->batch, 300001);
     store_add_key(suite->batch, &new_key);
     store_prune_keys(suite->batch, 6);
-    store_put_paused(suite->batch, true);
+    store_put_pause(suite->batch, &(struct pause_row){ .paused = true });
+    store_take_numbers(suite->batch, 77);
     store_delete_task(suite->batch, 1);
     store_add_event(suite->batch, &second); /* its number is taken */
     suite_expect_failed(suite, -EEXIST);
@@ -410,16 +496,18 @@ static void every_field_of_every_row_is_known(struct suite *suite) {
     } rows[] = {
         { "task_spec", sizeof(struct task_spec), 208 },
         { "task_row", sizeof(struct task_row), 320 },
-        { "spec_row", sizeof(struct spec_row), 48 },
+        { "spec_row", sizeof(struct spec_row), 56 },
         { "run_row", sizeof(struct run_row), 152 },
         { "event_row", sizeof(struct event_row), 48 },
-        { "project_row", sizeof(struct project_row), 32 },
+        { "project_row", sizeof(struct project_row), 48 },
         { "group_row", sizeof(struct group_row), 40 },
         { "limiter_row", sizeof(struct limiter_row), 104 },
         { "agent_row", sizeof(struct agent_row), 48 },
         { "usage_row", sizeof(struct usage_row), 48 },
         { "wait_row", sizeof(struct wait_row), 32 },
         { "key_row", sizeof(struct key_row), 32 },
+        { "pause_row", sizeof(struct pause_row), 24 },
+        { "note_row", sizeof(struct note_row), 16 },
     };
     for (size_t i = 0; sizeof(void *) == 8 && i < ARRAY_SIZE(rows); i++)
         if (rows[i].size != rows[i].known)
@@ -438,14 +526,17 @@ const struct suite_rule suite_tasks[] = {
     SUITE_RULE(changed_dependencies_take_the_place_of_the_old_ones),
     SUITE_RULE(a_number_is_given_once),
     SUITE_RULE(a_task_that_is_not_there_is_not_changed),
+    SUITE_RULE(changed_at_moves_when_people_see_a_change),
     SUITE_RULE(a_task_has_one_spec),
     SUITE_RULE(a_spec_may_come_before_its_task),
     SUITE_RULE(a_spec_without_its_task_is_left_out),
+    SUITE_RULE(a_context_stands_beside_the_spec),
     SUITE_RULE(progress_can_be_taken_back),
     SUITE_RULE(every_part_of_the_progress_counts),
     SUITE_RULE(an_external_id_is_unique_in_its_project),
     SUITE_RULE(a_deleted_task_leaves_only_its_events),
     SUITE_RULE(the_highest_number_outlives_its_task),
+    SUITE_RULE(numbers_can_be_taken_without_a_task),
     SUITE_RULE(a_batch_is_written_whole_or_not_at_all),
     SUITE_RULE(writes_of_a_batch_happen_in_their_order),
     SUITE_RULE(a_batch_owns_its_texts),

@@ -122,7 +122,7 @@ static void answered(void *ctx, const struct store_answer *answer, const struct 
 }
 
 static void commit(struct fixture *f) {
-    store_put_paused(f->batch, true);
+    store_put_pause(f->batch, &(struct pause_row){ .paused = true });
     store_commit(f->store, f->batch, committed, f);
 }
 
@@ -169,13 +169,13 @@ static void expect_abort(void (*act)(struct fixture *f), struct fixture *f) {
 static void commit_twice(struct fixture *f) {
     struct store_batch *second = store_batch_new();
     commit(f);
-    store_put_paused(second, true);
+    store_put_pause(second, &(struct pause_row){ .paused = true });
     store_commit(f->store, second, committed, f);
 }
 
 static void change_in_flight(struct fixture *f) {
     commit(f);
-    store_put_paused(f->batch, false);
+    store_put_pause(f->batch, &(struct pause_row){ .paused = false });
 }
 
 static void close_in_flight(struct fixture *f) {
@@ -223,6 +223,10 @@ static void a_failed_commit_is_not_the_end(void **state) {
     assert_false(info.broken);
 }
 
+static void copied(void *ctx, const struct error *err) {
+    *(struct error *)ctx = *err;
+}
+
 static void after_an_unknown_outcome_nothing_is_answered(void **state) {
     struct fixture *f = *state;
     struct error err = { 0 };
@@ -246,7 +250,8 @@ static void after_an_unknown_outcome_nothing_is_answered(void **state) {
     assert_int_equal(store_load(f->store, &(struct store_reader){ 0 }, &totals, &f->err), -EIO);
     assert_true(store_maintain(f->store, 0) == TIME_NEVER);
     assert_int_equal(seen.cares, 0);
-    assert_int_equal(store_backup(f->store, "copy", &f->err), -EIO);
+    store_backup(f->store, "copy", copied, &f->err);
+    assert_int_equal(f->err.code, -EIO);
     store_batch_clear(f->batch);
     store_commit(f->store, f->batch, committed, f); /* not even an empty one is OK */
     assert_int_equal(f->outcome, STORE_UNKNOWN);
@@ -260,7 +265,7 @@ static void commit_again(void *ctx, enum store_outcome outcome, const struct err
 
 static void the_next_commit_may_come_from_the_answer(void **state) {
     struct fixture *f = *state;
-    store_put_paused(f->batch, true);
+    store_put_pause(f->batch, &(struct pause_row){ .paused = true });
     store_commit(f->store, f->batch, commit_again, f);
     store_finish_commit(f->store, STORE_OK, NULL);
     assert_int_equal(seen.commits, 2);
@@ -303,7 +308,8 @@ static void what_a_backend_cannot_do_is_said(void **state) {
     struct fixture *f = *state;
     struct error err = { 0 };
     char kept[512];
-    assert_int_equal(store_backup(f->store, "copy", &err), -ENOTSUP);
+    store_backup(f->store, "copy", copied, &err);
+    assert_int_equal(err.code, -ENOTSUP);
     assert_string_equal(err.text, "a store in later cannot be copied");
     assert_int_equal(store_restore("memory:", "copy", kept, &err), -ENOTSUP);
 }

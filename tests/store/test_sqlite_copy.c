@@ -23,6 +23,7 @@ struct fixture {
     struct store *store;
     struct error err;
     struct strbuf before; /* what the store held when it was copied */
+    unsigned answers;     /* of a copy that goes on */
 };
 
 static void fill(struct store *store, uint64_t seed, unsigned batches) {
@@ -78,19 +79,23 @@ static void expect_text(const struct fixture *f, const char *part) {
 }
 
 /* One more task, so that the store is not any more what was copied. */
-static void go_on(struct fixture *f) {
+static void go_on_with(struct fixture *f, task_id task) {
     struct store_batch *batch = store_batch_new();
-    struct task_row row = kit_task(1000);
+    struct task_row row = kit_task(task);
     store_add_task(batch, &row);
     kit_commit(f->store, batch);
     store_batch_free(batch);
+}
+
+static void go_on(struct fixture *f) {
+    go_on_with(f, 1000);
 }
 
 static void a_copy_can_be_opened(void **state) {
     struct fixture *f = *state;
     struct store_report report;
     struct stat st;
-    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    assert_int_equal(kit_backup(f->store, f->copy, &f->err), 0);
     go_on(f);
     assert_int_equal(stat(f->copy, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
@@ -103,12 +108,85 @@ static void a_copy_can_be_opened(void **state) {
 
 static void a_copy_takes_the_place_of_an_older_one(void **state) {
     struct fixture *f = *state;
-    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    assert_int_equal(kit_backup(f->store, f->copy, &f->err), 0);
     go_on(f);
     strbuf_clear(&f->before);
     kit_dump(f->store, &f->before);
-    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    assert_int_equal(kit_backup(f->store, f->copy, &f->err), 0);
     expect_held(f, f->copy, NULL);
+}
+
+static void copied(void *ctx, const struct error *err) {
+    struct fixture *f = ctx;
+    f->answers++;
+    f->err = err ? *err : (struct error){ 0 };
+}
+
+/* Pages that were copied change again before the copy is whole. */
+static void a_copy_is_made_while_the_store_goes_on(void **state) {
+    struct fixture *f = *state;
+    ((struct sqlite_store *)f->store)->backup_pages = 1;
+    store_backup(f->store, f->copy, copied, f);
+    unsigned calls = 0;
+    for (; f->answers == 0; calls++) {
+        if (calls < 20) {
+            fill(f->store, 2 + calls, 1);
+            go_on_with(f, 1000 + calls);
+            strbuf_clear(&f->before);
+            kit_dump(f->store, &f->before); /* and it is asked */
+            assert_false(is_there(f->copy));
+        }
+        assert_true(store_maintain(f->store, 0) != TIME_NEVER || f->answers == 1);
+    }
+    assert_int_equal(f->err.code, 0);
+    assert_true(calls > 20);
+    expect_held(f, f->copy, NULL);
+}
+
+static void one_copy_at_a_time(void **state) {
+    struct fixture *f = *state;
+    _cleanup_(freep) char *other = kit_path(f->folder, "other");
+    store_backup(f->store, f->copy, copied, f);
+    assert_int_equal(kit_backup(f->store, other, &f->err), -EBUSY);
+    expect_text(f, "another backup is being made");
+    assert_false(is_there(other));
+    while (f->answers == 0)
+        (void)store_maintain(f->store, 0);
+    expect_held(f, f->copy, NULL);
+}
+
+/* After any number of steps: while it is copied, and while it is checked. */
+static void an_interrupted_copy_leaves_nothing(void **state) {
+    struct fixture *f = *state;
+    ((struct sqlite_store *)f->store)->backup_pages = 7;
+    _cleanup_(freep) char *partial = kit_path(f->folder, "copy.partial");
+    for (unsigned steps = 0; f->answers == 0; steps++) {
+        store_backup(f->store, f->copy, copied, f);
+        for (unsigned i = 0; i < steps && f->answers == 0; i++)
+            (void)store_maintain(f->store, 0);
+        bool was_whole = f->answers == 1 || is_there(f->copy);
+        store_backup_cancel(f->store);
+        assert_int_equal(f->answers, 1);
+        assert_false(is_there(partial));
+        if (!was_whole && !is_there(f->copy)) {
+            assert_int_equal(f->err.code, -ESHUTDOWN);
+            f->answers = 0;
+        }
+    }
+    assert_int_equal(f->err.code, 0);
+    expect_held(f, f->copy, NULL);
+    go_on(f);
+}
+
+static void a_close_ends_a_copy(void **state) {
+    struct fixture *f = *state;
+    _cleanup_(freep) char *partial = kit_path(f->folder, "copy.partial");
+    store_backup(f->store, f->copy, copied, f);
+    (void)store_maintain(f->store, 0); /* its thread is there */
+    f->store = store_close(f->store);
+    assert_int_equal(f->answers, 1);
+    assert_false(is_there(partial));
+    expect_held(f, f->path, NULL);
 }
 
 /* Left by a copy that was interrupted. */
@@ -118,18 +196,18 @@ static void half_a_copy_is_in_nobodys_way(void **state) {
     int fd = open(partial, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     assert_int_equal(write(fd, "half", 4), 4);
     close(fd);
-    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    assert_int_equal(kit_backup(f->store, f->copy, &f->err), 0);
     expect_held(f, f->copy, NULL);
 }
 
 static void a_copy_is_not_made_in_wrong_places(void **state) {
     struct fixture *f = *state;
-    assert_int_equal(store_backup(f->store, f->path, &f->err), -EINVAL);
+    assert_int_equal(kit_backup(f->store, f->path, &f->err), -EINVAL);
     expect_text(f, "is the store itself");
-    assert_int_equal(store_backup(f->store, f->folder, &f->err), -EINVAL);
+    assert_int_equal(kit_backup(f->store, f->folder, &f->err), -EINVAL);
     expect_text(f, "is no regular file");
     _cleanup_(freep) char *nowhere = kit_path(f->folder, "no/such/copy");
-    assert_int_equal(store_backup(f->store, nowhere, &f->err), -ENOENT);
+    assert_int_equal(kit_backup(f->store, nowhere, &f->err), -ENOENT);
     expect_text(f, "no/such/copy");
     go_on(f); /* and the store is none the worse for it */
 }
@@ -138,7 +216,7 @@ static void restore_brings_the_copy_back(void **state) {
     struct fixture *f = *state;
     struct store_report report;
     char kept[512] = "";
-    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    assert_int_equal(kit_backup(f->store, f->copy, &f->err), 0);
     go_on(f);
     f->store = store_close(f->store);
     assert_int_equal(store_restore(f->path, f->copy, kept, &f->err), 0);
@@ -160,7 +238,7 @@ static void restore_takes_the_old_log_away(void **state) {
     struct fixture *f = *state;
     char kept[512] = "";
     _cleanup_(freep) char *log = kit_path(f->folder, "store.db-wal");
-    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    assert_int_equal(kit_backup(f->store, f->copy, &f->err), 0);
     f->store = store_close(f->store);
     pid_t pid = fork();
     assert_true(pid >= 0);
@@ -201,16 +279,6 @@ static void a_copy_with_its_log_is_read_and_left_alone(void **state) {
     kit_remove_folder(by_hand);
 }
 
-static void restore_works_where_nothing_is(void **state) {
-    struct fixture *f = *state;
-    char kept[512] = "x";
-    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
-    _cleanup_(freep) char *other = kit_path(f->folder, "other.db");
-    assert_int_equal(store_restore(other, f->copy, kept, &f->err), 0);
-    assert_string_equal(kept, "");
-    expect_held(f, other, NULL);
-}
-
 static void spoil(const char *path, off_t offset) {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     assert_true(fd >= 0);
@@ -219,11 +287,46 @@ static void spoil(const char *path, off_t offset) {
     close(fd);
 }
 
+/* Of a daemon that died: what its log has is counted, and the next start finds it as it was. */
+static void a_look_reads_the_log_and_leaves_it(void **state) {
+    struct fixture *f = *state;
+    _cleanup_(freep) char *dead = kit_folder();
+    _cleanup_(freep) char *path = kit_path(dead, "store.db");
+    _cleanup_(freep) char *log = kit_path(dead, "store.db-wal");
+    _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
+    go_on(f);
+    kit_copy_folder(f->folder, dead);
+    assert_int_equal(file_read(log, 64 << 20, &before, &f->err), 0);
+    assert_true(before.length > 0);
+    struct store_look look = { 0 };
+    assert_int_equal(store_look(path, &look, &f->err), 0);
+    assert_true(look.was_unclean);
+    assert_int_equal(look.tasks, kit_load(f->store, &(struct store_reader){ 0 }).tasks);
+    assert_int_equal(file_read(log, 64 << 20, &after, &f->err), 0);
+    assert_int_equal(after.length, before.length);
+    assert_memory_equal(after.text, before.text, before.length);
+    assert_int_equal(unlink(log), 0); /* it would heal that */
+    spoil(path, 0);
+    assert_int_equal(store_look(path, &look, &f->err), -EUCLEAN);
+    expect_text(f, "sluice restore --yes FILE");
+    kit_remove_folder(dead);
+}
+
+static void restore_works_where_nothing_is(void **state) {
+    struct fixture *f = *state;
+    char kept[512] = "x";
+    assert_int_equal(kit_backup(f->store, f->copy, &f->err), 0);
+    _cleanup_(freep) char *other = kit_path(f->folder, "other.db");
+    assert_int_equal(store_restore(other, f->copy, kept, &f->err), 0);
+    assert_string_equal(kept, "");
+    expect_held(f, other, NULL);
+}
+
 static void restore_heals_a_damaged_store(void **state) {
     struct fixture *f = *state;
     struct store_report report;
     char kept[512];
-    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    assert_int_equal(kit_backup(f->store, f->copy, &f->err), 0);
     f->store = store_close(f->store);
     spoil(f->path, 0);
     struct store_options options = { .url = f->path, .reserve_bytes = -1 };
@@ -236,7 +339,7 @@ static void restore_heals_a_damaged_store(void **state) {
 static void restore_refuses_what_is_no_good_copy(void **state) {
     struct fixture *f = *state;
     char kept[512] = "as before";
-    assert_int_equal(store_backup(f->store, f->copy, &f->err), 0);
+    assert_int_equal(kit_backup(f->store, f->copy, &f->err), 0);
     assert_int_equal(store_restore(f->path, f->copy, kept, &f->err), -EBUSY);
     f->store = store_close(f->store);
 
@@ -268,7 +371,7 @@ static void restore_refuses_what_is_no_good_copy(void **state) {
 
 static void interrupt(struct fixture *f) {
     _cleanup_(freep) char *restored = kit_path(f->folder, "store.db-restored");
-    assert_int_equal(store_backup(f->store, restored, &f->err), 0);
+    assert_int_equal(kit_backup(f->store, restored, &f->err), 0);
     go_on(f);
     f->store = store_close(f->store);
 }
@@ -326,11 +429,16 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_copy_can_be_opened),
         TEST(a_copy_takes_the_place_of_an_older_one),
+        TEST(a_copy_is_made_while_the_store_goes_on),
+        TEST(one_copy_at_a_time),
+        TEST(an_interrupted_copy_leaves_nothing),
+        TEST(a_close_ends_a_copy),
         TEST(half_a_copy_is_in_nobodys_way),
         TEST(a_copy_is_not_made_in_wrong_places),
         TEST(restore_brings_the_copy_back),
         TEST(restore_takes_the_old_log_away),
         TEST(a_copy_with_its_log_is_read_and_left_alone),
+        TEST(a_look_reads_the_log_and_leaves_it),
         TEST(restore_works_where_nothing_is),
         TEST(restore_heals_a_damaged_store),
         TEST(restore_refuses_what_is_no_good_copy),

@@ -83,6 +83,33 @@ static void every_version_holds_what_it_held(void **state) {
     }
 }
 
+/* A doctor looks at a store without being the one who migrates it. */
+static void a_look_migrates_nothing(void **state) {
+    struct fixture *f = *state;
+    struct store_look look = { 0 };
+    assert_int_equal(store_look(f->path, &look, &f->err), 0);
+    assert_false(look.there);
+    assert_int_equal(access(f->path, F_OK), -1);
+    for (unsigned version = 1; version <= STORE_VERSION; version++) {
+        _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
+        kit_remove_files(f->folder);
+        build_fixture(f->path, version);
+        assert_int_equal(file_read(f->path, 64 << 20, &before, &f->err), 0);
+        assert_int_equal(store_look(f->path, &look, &f->err), 0);
+        assert_int_equal(file_read(f->path, 64 << 20, &after, &f->err), 0);
+        assert_int_equal(after.length, before.length);
+        assert_memory_equal(after.text, before.text, before.length);
+        assert_true(look.there);
+        assert_int_equal(look.version, version);
+        struct store *store = kit_open(f->path, NULL);
+        struct store_totals totals = kit_load(store, &(struct store_reader){ 0 });
+        assert_int_equal(look.tasks, totals.tasks);
+        assert_int_equal(look.last_event, totals.last_event);
+        assert_int_equal(store_look(f->path, &look, &f->err), -EBUSY);
+        store_close(store);
+    }
+}
+
 /* For reading only; "fault" has no shared memory, so it must be alone. */
 static sqlite3 *open_alone(const char *path) {
     sqlite3 *db = NULL;
@@ -324,9 +351,13 @@ static int make_fixtures(const char *folder) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        TEST(every_version_holds_what_it_held),        TEST(a_released_step_is_never_changed),
-        TEST(a_migration_keeps_everything_and_a_copy), TEST(a_new_file_needs_no_copy),
-        TEST(a_failed_migration_changes_nothing),      TEST(a_crash_in_a_migration_loses_nothing),
+        TEST(every_version_holds_what_it_held),
+        TEST(a_released_step_is_never_changed),
+        TEST(a_look_migrates_nothing),
+        TEST(a_migration_keeps_everything_and_a_copy),
+        TEST(a_new_file_needs_no_copy),
+        TEST(a_failed_migration_changes_nothing),
+        TEST(a_crash_in_a_migration_loses_nothing),
     };
     if (argc == 3 && strcmp(argv[1], "--make") == 0)
         return make_fixtures(argv[2]);

@@ -229,10 +229,17 @@ static void and_the_store_excludes_a_foreign_program(void **state) {
 static void a_newer_version_is_refused(void **state) {
     struct fixture *f = *state;
     make_store(f);
-    run_sql(f->path, "PRAGMA user_version = 7");
+    char newer[40];
+    (void)snprintf(newer, sizeof(newer), "PRAGMA user_version = %u", STORE_VERSION + 1);
+    run_sql(f->path, newer);
     expect_untouched(f, -EPROTO);
-    expect_text(f, "has version 7, this program knows up to 1: use the newer program, or restore");
-    run_sql(f->path, "PRAGMA user_version = 1");
+    char expected[96];
+    (void)snprintf(expected, sizeof(expected),
+                   "has version %u, this program knows up to %u: use the", STORE_VERSION + 1,
+                   STORE_VERSION);
+    expect_text(f, expected);
+    (void)snprintf(newer, sizeof(newer), "PRAGMA user_version = %u", STORE_VERSION);
+    run_sql(f->path, newer);
     assert_int_equal(try_open(f), 0);
 }
 
