@@ -1,0 +1,237 @@
+/* message.c: a message as lines. See message.h for the form; record.c reads them. */
+#include "bus/message.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/utf8.h"
+
+/* --- checks ---------------------------------------------------------------------------------- */
+
+bool bus_type_is_valid(const char *type) {
+    size_t length = strlen(type);
+    if (length == 0 || length > BUS_TYPE_MAX || !isalpha((unsigned char)type[0]))
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)type[i]) && !strchr("_-.", type[i]))
+            return false;
+    return true;
+}
+
+static bool is_text(const char *text) {
+    size_t left = strlen(text);
+    while (left > 0) {
+        size_t size = utf8_length(text, left);
+        if (size == 0)
+            return false;
+        text += size;
+        left -= size;
+    }
+    return true;
+}
+
+static int check_member(const char *name, const char *text, bool list, struct error *err) {
+    if (!text)
+        return 0;
+    if (strlen(text) > BUS_MEMBER_MAX)
+        return error_set(err, -EFBIG, "'%s' has more than %u bytes", name, BUS_MEMBER_MAX);
+    json_t *value = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    bool good = value && (list ? json_is_array(value) : json_is_object(value));
+    json_decref(value);
+    if (!good)
+        return error_set(err, -EINVAL, "'%s' is no %s", name, list ? "list" : "object");
+    return 0;
+}
+
+int bus_message_check(const struct bus_message *m, struct error *err) {
+    if (!m->type || !bus_type_is_valid(m->type))
+        return error_set(
+            err, -EINVAL,
+            "'%.40s' is no type of a message: a letter, then letters, digits, '_', '-' "
+            "and '.', %u at the most (example: FACT)",
+            m->type ? m->type : "", BUS_TYPE_MAX);
+    if (!m->body || !*m->body)
+        return error_set(err, -EINVAL, "the message is empty");
+    if (strlen(m->body) > BUS_BODY_MAX)
+        return error_set(err, -EFBIG,
+                         "the message has %zu bytes, at most %u fit: put the text into a file and "
+                         "post where it is",
+                         strlen(m->body), BUS_BODY_MAX);
+    if (!is_text(m->body))
+        return error_set(err, -EINVAL, "the message is no UTF-8");
+    int r = check_member("parents", m->parents, true, err);
+    if (r == 0)
+        r = check_member("links", m->links, true, err);
+    return r == 0 ? check_member("meta", m->meta, false, err) : r;
+}
+
+/* --- time ------------------------------------------------------------------------------------ */
+
+void bus_time_print(time_ms at, struct strbuf *out) {
+    time_t seconds = (time_t)(at / 1000);
+    struct tm tm;
+    char text[32];
+    gmtime_r(&seconds, &tm);
+    (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+    strbuf_printf(out, "%s.%03dZ", text, (int)(at % 1000));
+}
+
+time_ms bus_time_parse(const char *text) {
+    struct tm tm = { 0 };
+    int n = 0;
+    if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
+               &tm.tm_min, &tm.tm_sec, &n)
+            != 6
+        || tm.tm_year < 1970 || tm.tm_mon < 1 || tm.tm_mon > 12 || tm.tm_mday < 1
+        || tm.tm_mday > 31)
+        return 0;
+    tm.tm_year -= 1900;
+    tm.tm_mon -= 1;
+    time_ms at = (time_ms)timegm(&tm) * 1000;
+    if (text[n] != '.')
+        return at;
+    int unit = 100;
+    for (const char *digit = text + n + 1; isdigit((unsigned char)*digit); digit++, unit /= 10)
+        at += (*digit - '0') * unit;
+    return at;
+}
+
+void bus_id_begin(time_ms at, struct strbuf *out) {
+    time_t seconds = (time_t)(at / 1000);
+    struct tm tm;
+    char text[32];
+    gmtime_r(&seconds, &tm);
+    (void)strftime(text, sizeof(text), "MSG-%Y%m%d-%H%M%S", &tm);
+    strbuf_printf(out, "%s-%03d000000-", text, (int)(at % 1000));
+}
+
+/* --- lines ----------------------------------------------------------------------------------- */
+
+enum bus_mark bus_line_mark(const char *line, size_t size) {
+    if (size == 3 && memcmp(line, "---", 3) == 0)
+        return BUS_MARK_HEAD;
+    if (size == 3 && memcmp(line, "...", 3) == 0)
+        return BUS_MARK_END;
+    if (size == strlen(BUS_TORN_LINE) - 1 && memcmp(line, BUS_TORN_LINE, size) == 0)
+        return BUS_MARK_TORN;
+    return BUS_NO_MARK;
+}
+
+bool bus_line_is_like_mark(const char *line, size_t size) {
+    size_t i = 0;
+    while (i < size && line[i] == '\\')
+        i++;
+    if (size - i < 3 || (memcmp(line + i, "---", 3) != 0 && memcmp(line + i, "...", 3) != 0))
+        return false;
+    return size - i == 3 || isspace((unsigned char)line[i + 3]);
+}
+
+/* Words that YAML takes for something else than a text. */
+static bool is_plain(const char *text) {
+    static const char *const words[] = {
+        "true", "false", "null", "yes", "no", "on", "off", "y", "n"
+    };
+    if (!isalpha((unsigned char)text[0]))
+        return false;
+    for (const char *c = text; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
+            return false;
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcasecmp(words[i], text) == 0)
+            return false;
+    return true;
+}
+
+static void print_key(struct strbuf *out, const char *key, const char *text) {
+    if (!text || !*text)
+        return;
+    strbuf_printf(out, "%s: ", key);
+    if (is_plain(text)) {
+        strbuf_puts(out, text);
+    } else {
+        struct json_writer w;
+        json_write_init(&w, out, false);
+        json_write_string(&w, text);
+    }
+    strbuf_putc(out, '\n');
+}
+
+/* On one line, whatever it was written on. */
+static void print_member(struct strbuf *out, const char *key, const char *json) {
+    json_t *value = json ? json_loads(json, 0, NULL) : NULL;
+    char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
+    if (text)
+        strbuf_printf(out, "%s: %s\n", key, text);
+    free(text);
+    json_decref(value);
+}
+
+static void print_body(struct strbuf *out, const char *body) {
+    while (*body) {
+        size_t size = strcspn(body, "\n");
+        if (bus_line_is_like_mark(body, size))
+            strbuf_putc(out, '\\');
+        strbuf_add(out, body, size);
+        strbuf_putc(out, '\n');
+        body += size + (body[size] == '\n');
+    }
+}
+
+void bus_message_print(const struct bus_message *m, struct strbuf *out) {
+    strbuf_puts(out, "---\n");
+    print_key(out, "msg_id", m->id);
+    strbuf_puts(out, "ts: ");
+    bus_time_print(m->at, out);
+    strbuf_putc(out, '\n');
+    print_key(out, "type", m->type);
+    print_key(out, "project_id", m->project);
+    print_key(out, "task_id", m->task);
+    print_key(out, "run_id", m->run);
+    print_key(out, "issue_id", m->issue);
+    print_member(out, "parents", m->parents);
+    print_member(out, "links", m->links);
+    print_member(out, "meta", m->meta);
+    strbuf_puts(out, "---\n");
+    print_body(out, m->body);
+    strbuf_puts(out, BUS_END_LINE);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static void json_text(struct json_writer *w, const char *key, const char *text) {
+    json_write_key(w, key);
+    json_write_string(w, text);
+}
+
+/* A value that is JSON already. */
+static void json_raw(struct json_writer *w, const char *key, const char *json) {
+    json_write_key(w, key);
+    json_write_null(w);
+    if (!json)
+        return;
+    w->out->length -= strlen("null");
+    strbuf_puts(w->out, json);
+}
+
+void bus_message_print_json(const struct bus_message *m, struct json_writer *w) {
+    json_write_object_begin(w);
+    json_text(w, "msg_id", m->id);
+    json_write_key(w, "at");
+    json_write_int(w, m->at);
+    json_text(w, "type", m->type);
+    json_text(w, "project", m->project);
+    json_text(w, "task", m->task);
+    json_text(w, "run", m->run);
+    json_text(w, "issue", m->issue);
+    json_raw(w, "parents", m->parents);
+    json_raw(w, "links", m->links);
+    json_raw(w, "meta", m->meta);
+    json_text(w, "body", m->body);
+    json_write_object_end(w);
+}

@@ -1,0 +1,391 @@
+/* reader.c: which messages are in a file, and which part of it is none (yet)?
+ *
+ * A machine that is fed with lines. Marks are the only lines that matter to it: `---` begins a message and
+ * its body, `...` ends it, wherever the machine is. So it finds its way again behind anything, and it can
+ * begin anywhere: behind the first `...` that it meets.
+ *
+ * What is not ended at the end of the file is forgotten and read again from its beginning the next time: a
+ * writer whose disk was full takes back what it wrote of it. */
+#include "bus/reader.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+#define CHUNK      65536u
+#define BODY_MOST  (4 * BUS_BODY_MAX) /* of what others wrote into the file */
+#define LINE_MOST  BODY_MOST
+#define BLOCK      65536u /* how far a look back goes at first */
+#define BLOCK_MORE 4u
+
+struct bus_chunk {
+    size_t used, size;
+    char bytes[CHUNK];
+};
+
+enum state {
+    STATE_OUT, /* between messages */
+    STATE_HEAD,
+    STATE_BODY,
+    STATE_LOST_LINE, /* somewhere in a line */
+    STATE_LOST,      /* at the beginning of a line of who knows what */
+};
+
+void bus_reader_borrow(struct bus_reader *r, int fd) {
+    r->fd = fd;
+    r->borrowed = true;
+    r->chunk = xcalloc(1, sizeof(*r->chunk));
+}
+
+int bus_reader_open(struct bus_reader *r, const char *path, struct error *err) {
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && errno != ENOENT)
+        return error_set_errno(err, "open", path);
+    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+        close(fd);
+        return error_set(err, -EINVAL, "'%s' is no file", path);
+    }
+    bus_reader_borrow(r, fd);
+    r->borrowed = false;
+    return 0;
+}
+
+static void drop(struct bus_reader *r) {
+    strbuf_clear(&r->line);
+    strbuf_clear(&r->body);
+    arena_reset(&r->head);
+    r->message = (struct bus_message){ 0 };
+    r->bad = r->long_line = false;
+}
+
+void bus_reader_finish(struct bus_reader *r) {
+    if (r->fd >= 0 && !r->borrowed)
+        close(r->fd);
+    free(r->chunk);
+    strbuf_finish(&r->line);
+    strbuf_finish(&r->body);
+    arena_finish(&r->head);
+    *r = (struct bus_reader)BUS_READER_INIT;
+}
+
+static void move_to(struct bus_reader *r, uint64_t at, enum state state) {
+    drop(r);
+    r->at = r->begin = at;
+    r->chunk->used = r->chunk->size = 0;
+    r->state = state;
+}
+
+/* --- front matter ---------------------------------------------------------------------------- */
+
+/* Plain, "in the form of JSON", or 'as YAML has it too'. NULL: it is none of these. */
+static const char *read_text(struct bus_reader *r, const char *text, size_t size) {
+    if (size >= 2 && text[0] == '\'' && text[size - 1] == '\'')
+        return arena_strndup(&r->head, text + 1, size - 2);
+    if (size == 0 || text[0] != '"')
+        return size ? arena_strndup(&r->head, text, size) : NULL;
+    json_t *value = json_loadb(text, size, JSON_DECODE_ANY, NULL);
+    const char *decoded = json_string_value(value);
+    decoded = decoded ? arena_strdup(&r->head, decoded) : NULL;
+    json_decref(value);
+    return decoded;
+}
+
+static const char *read_member(struct bus_reader *r, const char *text, size_t size, bool list) {
+    json_t *value = json_loadb(text, size, 0, NULL);
+    bool good = value && (list ? json_is_array(value) : json_is_object(value));
+    char *dumped = good ? json_dumps(value, JSON_COMPACT) : NULL;
+    const char *kept = dumped ? arena_strdup(&r->head, dumped) : NULL;
+    free(dumped);
+    json_decref(value);
+    return kept;
+}
+
+static void read_key(struct bus_reader *r, const char *line, size_t size) {
+    struct bus_message *m = &r->message;
+    const struct {
+        const char *key;
+        const char **to;
+    } texts[] = {
+        { "msg_id", &m->id },    { "type", &m->type },  { "project_id", &m->project },
+        { "task_id", &m->task }, { "run_id", &m->run }, { "issue_id", &m->issue },
+    };
+    const char *colon = memchr(line, ':', size);
+    if (!colon || isspace((unsigned char)line[0]))
+        return; /* what others write there is theirs */
+    size_t key = (size_t)(colon - line);
+    const char *value = colon + 1, *end = line + size;
+    while (value < end && isspace((unsigned char)*value))
+        value++;
+    while (end > value && isspace((unsigned char)end[-1]))
+        end--;
+    size_t length = (size_t)(end - value);
+#define IS(name) (key == strlen(name) && memcmp(line, name, key) == 0)
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        if (IS(texts[i].key))
+            *texts[i].to = read_text(r, value, length);
+    if (IS("ts")) {
+        const char *text = read_text(r, value, length);
+        m->at = text ? bus_time_parse(text) : 0;
+    } else if (IS("parents")) {
+        m->parents = read_member(r, value, length, true);
+    } else if (IS("links")) {
+        m->links = read_member(r, value, length, true);
+    } else if (IS("meta")) {
+        m->meta = read_member(r, value, length, false);
+    }
+#undef IS
+}
+
+/* --- lines ----------------------------------------------------------------------------------- */
+
+static void add_body(struct bus_reader *r, const char *line, size_t size) {
+    if (r->body.length + size > BODY_MOST)
+        r->bad = true;
+    if (r->bad)
+        return;
+    if (size > 0 && line[0] == '\\' && bus_line_is_like_mark(line, size)) {
+        line++;
+        size--;
+    }
+    strbuf_add(&r->body, line, size);
+    strbuf_putc(&r->body, '\n');
+}
+
+static void begin_message(struct bus_reader *r, uint64_t at) {
+    drop(r);
+    r->begin = at;
+    r->state = STATE_HEAD;
+}
+
+/* Its end is there: is it a message? */
+static bool end_message(struct bus_reader *r, bool torn) {
+    bool whole = r->state == STATE_BODY && !r->bad && !torn && r->message.id;
+    r->damaged += !whole;
+    r->state = STATE_OUT;
+    if (r->body.length > 0)
+        r->body.text[--r->body.length] = '\0';
+    r->message.body = strbuf_text(&r->body);
+    return whole;
+}
+
+/* A line that begins at `at`. True: a message is whole. */
+static bool take_line(struct bus_reader *r, uint64_t at) {
+    const char *line = strbuf_text(&r->line);
+    size_t size = r->line.length;
+    enum bus_mark mark = r->long_line ? BUS_NO_MARK : bus_line_mark(line, size);
+    bool ends = mark == BUS_MARK_END || mark == BUS_MARK_TORN;
+    switch ((enum state)r->state) {
+    case STATE_LOST_LINE:
+        r->state = STATE_LOST;
+        return false;
+    case STATE_LOST:
+        if (ends)
+            r->state = STATE_OUT;
+        return false;
+    case STATE_OUT:
+        if (mark == BUS_MARK_HEAD)
+            begin_message(r, at);
+        return false;
+    case STATE_HEAD:
+    case STATE_BODY:
+        break;
+    }
+    if (ends)
+        return end_message(r, mark == BUS_MARK_TORN);
+    if (mark == BUS_MARK_HEAD && r->state == STATE_BODY) { /* the one before was never ended */
+        (void)end_message(r, true);
+        begin_message(r, at);
+    } else if (mark == BUS_MARK_HEAD) {
+        r->state = STATE_BODY;
+    } else if (r->long_line) {
+        r->bad = true;
+    } else if (r->state == STATE_HEAD) {
+        read_key(r, line, size);
+    } else {
+        add_body(r, line, size);
+    }
+    return false;
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+static int64_t file_size(const struct bus_reader *r) {
+    struct stat st;
+    return r->fd >= 0 && fstat(r->fd, &st) == 0 ? st.st_size : 0;
+}
+
+/* 1: there is something in the chunk; 0: the end of the file. */
+static int fill(struct bus_reader *r, struct error *err) {
+    struct bus_chunk *c = r->chunk;
+    if (c->used < c->size)
+        return 1;
+    ssize_t n;
+    do
+        n = pread(r->fd, c->bytes, sizeof(c->bytes), (off_t)r->at);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return error_set(err, -errno, "cannot read the messages: %s", strerror(errno));
+    c->used = 0;
+    c->size = (size_t)n;
+    return n > 0;
+}
+
+/* 1: a whole line is in r->line. */
+static int read_line(struct bus_reader *r, uint64_t *ret_begin, struct error *err) {
+    int filled;
+    *ret_begin = r->at;
+    strbuf_clear(&r->line);
+    r->long_line = false;
+    while ((filled = fill(r, err)) > 0) {
+        struct bus_chunk *c = r->chunk;
+        const char *begin = c->bytes + c->used;
+        const char *newline = memchr(begin, '\n', c->size - c->used);
+        size_t size = newline ? (size_t)(newline - begin) : c->size - c->used;
+        if (r->line.length + size > LINE_MOST)
+            r->long_line = true;
+        if (!r->long_line)
+            strbuf_add(&r->line, begin, size);
+        size += newline != NULL;
+        c->used += size;
+        r->at += size;
+        if (newline)
+            return 1;
+    }
+    return filled;
+}
+
+int bus_reader_next(struct bus_reader *r, const struct bus_message **ret_message,
+                    struct error *err) {
+    uint64_t begin = 0;
+    int got = 0;
+    if (r->fd < 0)
+        return 0;
+    if (r->state == STATE_OUT)
+        drop(r); /* the one that was shown last */
+    while ((got = read_line(r, &begin, err)) > 0) {
+        if (!take_line(r, begin))
+            continue;
+        r->end = r->at;
+        *ret_message = &r->message;
+        return 1;
+    }
+    if (got < 0)
+        return got;
+    /* What is not whole is read again, and so is everything if the file is another. */
+    bool inside = r->state == STATE_HEAD || r->state == STATE_BODY;
+    uint64_t again = inside ? r->begin : begin;
+    enum state state = inside ? STATE_OUT : (enum state)r->state;
+    if ((uint64_t)file_size(r) < again) {
+        again = 0;
+        state = STATE_OUT;
+    }
+    move_to(r, again, state);
+    return 0;
+}
+
+/* --- seeking --------------------------------------------------------------------------------- */
+
+/* Somewhere: the first message that is shown is one that begins behind it. */
+static void seek_anywhere(struct bus_reader *r, uint64_t at) {
+    move_to(r, at, at > 0 ? STATE_LOST_LINE : STATE_OUT);
+}
+
+struct tail {
+    bus_wanted wanted;
+    void *ctx;
+    uint64_t *ring; /* where the last ones begin */
+    size_t size;    /* of the ring */
+    uint64_t found; /* so many are wanted */
+};
+
+/* From where the reader stands to the end. */
+static int find_last(struct bus_reader *r, struct tail *tail, struct error *err) {
+    const struct bus_message *message;
+    int got;
+    tail->found = 0;
+    while ((got = bus_reader_next(r, &message, err)) > 0)
+        if (!tail->wanted || tail->wanted(tail->ctx, message))
+            tail->ring[tail->found++ % tail->size] = r->begin;
+    return got;
+}
+
+int bus_reader_seek_tail(struct bus_reader *r, size_t count, uint64_t most, bus_wanted wanted,
+                         void *ctx, struct error *err) {
+    uint64_t size = (uint64_t)file_size(r);
+    _cleanup_(freep) uint64_t *ring = xcalloc(count + 1, sizeof(*ring));
+    struct tail tail = { .wanted = wanted, .ctx = ctx, .ring = ring, .size = count + 1 };
+    for (uint64_t block = BLOCK;; block *= BLOCK_MORE) {
+        if (most > 0 && block > most)
+            block = most;
+        uint64_t from = size > block ? size - block : 0;
+        seek_anywhere(r, from);
+        int got = find_last(r, &tail, err);
+        if (got < 0)
+            return got;
+        if (tail.found >= count || from == 0 || block == most)
+            break;
+    }
+    if (count == 0 || tail.found == 0)
+        return 0; /* it stands at the end */
+    uint64_t first = tail.found > count ? tail.found - count : 0;
+    move_to(r, ring[first % tail.size], STATE_OUT);
+    return 0;
+}
+
+struct look {
+    const char *id;
+    uint64_t end; /* of the last one of that id */
+    time_ms oldest;
+};
+
+static int look_for(struct bus_reader *r, struct look *look, struct error *err) {
+    const struct bus_message *message;
+    int got;
+    look->oldest = TIME_NEVER;
+    while ((got = bus_reader_next(r, &message, err)) > 0) {
+        if (strcmp(message->id, look->id) == 0)
+            look->end = r->end;
+        look->oldest = time_min(look->oldest, message->at);
+    }
+    return got;
+}
+
+int bus_reader_seek_behind(struct bus_reader *r, const char *id, time_ms since, struct error *err) {
+    uint64_t size = (uint64_t)file_size(r);
+    struct look look = { .id = id };
+    for (uint64_t block = BLOCK;; block *= BLOCK_MORE) {
+        uint64_t from = size > block ? size - block : 0;
+        seek_anywhere(r, from);
+        int got = look_for(r, &look, err);
+        if (got < 0)
+            return got;
+        if (look.end > 0) {
+            move_to(r, look.end, STATE_OUT);
+            return 1;
+        }
+        if (from == 0 || (since > 0 && look.oldest < since))
+            return 0;
+    }
+}
+
+int bus_reader_seek_to(struct bus_reader *r, uint64_t end, struct error *err) {
+    const char mark[] = "\n" BUS_END_LINE;
+    char before[sizeof(mark) - 1];
+    if (end > 0
+        && (r->fd < 0 || end < sizeof(before)
+            || pread(r->fd, before, sizeof(before), (off_t)(end - sizeof(before)))
+                   != (ssize_t)sizeof(before)
+            || memcmp(before, mark, sizeof(before)) != 0))
+        return error_set(err, -EINVAL, "no message ends there: the file is another one");
+    move_to(r, end, STATE_OUT);
+    r->end = end;
+    return 0;
+}

@@ -1,0 +1,59 @@
+/* card.h: a card of a board: a Markdown file with YAML front matter, and how its state is written back.
+ *
+ *   ---
+ *   agent_flow: implement          the kind of the task
+ *   agent_status: idle             idle queued running succeeded failed canceled
+ *   branch: implement/login        the branch its work starts from
+ *   parallelizable: true
+ *   ---
+ *   # Make the login work          the title: the first heading
+ *   …                              the body: the prompt
+ *   History:
+ *   - 2027-01-31: …
+ *
+ * Other keys are kept and not looked at. card_edit changes two places and no other byte: the value of
+ * agent_status, and one line at the end of the section History (made when there is none). Line ends stay as they
+ * are; new ones are like the first one of the file. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+
+#define CARD_BYTES_MAX (1u << 20)
+
+enum card_status {
+    CARD_IDLE,
+    CARD_QUEUED,
+    CARD_RUNNING,
+    CARD_SUCCEEDED,
+    CARD_FAILED,
+    CARD_CANCELED,
+    CARD_STATUS_MAX,
+};
+const char *card_status_name(enum card_status status);
+
+enum card_switch { CARD_NOT_SAID, CARD_FALSE, CARD_TRUE };
+
+struct card {
+    char *flow, *branch, *title; /* NULL: not said */
+    enum card_status status;     /* idle when not said */
+    enum card_switch parallelizable;
+    size_t body; /* where it begins */
+};
+
+/* -EINVAL, "NAME:LINE: …": no front matter, one that is no YAML, a value that cannot be. */
+int card_parse(const char *name, const char *text, size_t size, struct card *ret,
+               struct error *err);
+void card_finish(struct card *card); /* safe on a zeroed one; usable with _cleanup_ */
+
+/* The whole text of the card with this status and this line of history ("2027-01-31: …", without the dash) added to
+ * `out`. A line that is there already is not added again. 1: nothing changes, and `out` is as it was. */
+int card_edit(const char *name, const struct strbuf *text, enum card_status status,
+              const char *line, struct strbuf *out, struct error *err);
+
+/* The same with a file: read, changed, written whole or not at all (temp, fsync, rename), its mode kept. A card that
+ * somebody changes in between is read again. -ENOENT: it is not there. */
+int card_write(const char *path, enum card_status status, const char *line, struct error *err);

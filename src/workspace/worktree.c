@@ -1,0 +1,201 @@
+/* worktree.c: the files around a worktree. See worktree.h. */
+#include "workspace/worktree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "os/files.h"
+
+#define RECORD_MAX (64u << 10)
+#define ENDING     ".json"
+
+void worktree_record_finish(struct worktree_record *record) {
+    free(record->repository);
+    free(record->base);
+    free(record->prefix);
+    free(record->merge);
+    free(record->title);
+    *record = (struct worktree_record){ 0 };
+}
+
+void worktree_path(const char *home, const char *task, struct strbuf *out) {
+    strbuf_printf(out, "%s/worktrees/%s", home, task);
+}
+
+void worktree_record_path(const char *home, const char *task, struct strbuf *out) {
+    worktree_path(home, task, out);
+    strbuf_puts(out, ENDING);
+}
+
+static char *text_of(const json_t *json, const char *member) {
+    const char *text = json_string_value(json_object_get(json, member));
+    return xstrdup(text ? text : "");
+}
+
+int worktree_record_read(const char *home, const char *task, struct worktree_record *ret,
+                         struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
+    worktree_record_path(home, task, &path);
+    int r = file_read(strbuf_text(&path), RECORD_MAX, &text, err);
+    if (r < 0)
+        return r;
+    json_t *json = json_loadb(strbuf_text(&text), text.length, 0, NULL);
+    if (!json_is_object(json)) {
+        json_decref(json);
+        return error_set(err, -EUCLEAN, "'%s' cannot be read", strbuf_text(&path));
+    }
+    *ret = (struct worktree_record){
+        .repository = text_of(json, "repository"),
+        .base = text_of(json, "base"),
+        .prefix = text_of(json, "prefix"),
+        .merge = text_of(json, "merge"),
+        .title = text_of(json, "title"),
+        .made = json_is_true(json_object_get(json, "made")),
+        .rebasing = json_is_true(json_object_get(json, "rebasing")),
+    };
+    json_decref(json);
+    return 0;
+}
+
+static int make_folder(const char *home, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/worktrees", home);
+    if (mkdir(strbuf_text(&path), 0700) < 0 && errno != EEXIST)
+        return error_set_errno(err, "make", strbuf_text(&path));
+    return 0;
+}
+
+static const char *or_empty(const char *text) {
+    return text ? text : "";
+}
+
+int worktree_record_write(const char *home, const char *task, const struct worktree_record *record,
+                          struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    int r = make_folder(home, err);
+    if (r < 0)
+        return r;
+    worktree_record_path(home, task, &path);
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "repository", record->repository, "base",
+        record->base, "prefix", or_empty(record->prefix), "merge", or_empty(record->merge), "title",
+        or_empty(record->title), "made", record->made, "rebasing", record->rebasing);
+    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    r = text ? file_write(strbuf_text(&path), text, strlen(text), err)
+             : error_set(err, -EILSEQ, "'%s' is not UTF-8, which paths of projects must be",
+                         record->repository);
+    free(text);
+    json_decref(json);
+    return r;
+}
+
+void worktree_record_remove(const char *home, const char *task) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    worktree_record_path(home, task, &path);
+    (void)unlink(strbuf_text(&path));
+}
+
+int worktree_git_dir(const char *path, struct strbuf *out) {
+    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT, text = STRBUF_INIT;
+    struct stat st;
+    if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        return -ENOENT;
+    strbuf_printf(&file, "%s/.git", path);
+    static const char mark[] = "gitdir: ";
+    if (file_read(strbuf_text(&file), RECORD_MAX, &text, NULL) < 0
+        || strncmp(strbuf_text(&text), mark, strlen(mark)) != 0)
+        return -EUCLEAN;
+    const char *where = strbuf_text(&text) + strlen(mark);
+    size_t length = strcspn(where, "\n");
+    _cleanup_(strbuf_finish) struct strbuf dir = STRBUF_INIT;
+    if (*where != '/')
+        strbuf_printf(&dir, "%s/", path);
+    strbuf_add(&dir, where, length);
+    if (lstat(strbuf_text(&dir), &st) < 0 || !S_ISDIR(st.st_mode))
+        return -EUCLEAN;
+    strbuf_puts(out, strbuf_text(&dir));
+    return 0;
+}
+
+static bool has(const char *git_dir, const char *name) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/%s", git_dir, name);
+    return access(strbuf_text(&path), F_OK) == 0;
+}
+
+const char *worktree_in_progress(const char *git_dir) {
+    static const struct {
+        const char *file, *what;
+    } signs[] = {
+        { "rebase-merge", "rebase" }, { "rebase-apply", "rebase" },
+        { "MERGE_HEAD", "merge" },    { "CHERRY_PICK_HEAD", "cherry-pick" },
+        { "REVERT_HEAD", "revert" },
+    };
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+        if (has(git_dir, signs[i].file))
+            return signs[i].what;
+    return NULL;
+}
+
+void worktree_common_dir(const char *git_dir, struct strbuf *out) {
+    const char *end = strstr(git_dir, "/worktrees/");
+    for (const char *next = end; next; next = strstr(next + 1, "/worktrees/"))
+        end = next;
+    strbuf_add(out, git_dir, end ? (size_t)(end - git_dir) : strlen(git_dir));
+}
+
+static void remove_file(const char *folder, const char *name) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/%s", folder, name);
+    (void)unlink(strbuf_text(&path));
+}
+
+void worktree_break_locks(const char *git_dir, const char *branch) {
+    _cleanup_(strbuf_finish) struct strbuf common = STRBUF_INIT;
+    worktree_common_dir(git_dir, &common);
+    strbuf_printf(&common, "/refs/heads/%s.lock", branch);
+    (void)unlink(strbuf_text(&common));
+    remove_file(git_dir, "index.lock");
+    remove_file(git_dir, "HEAD.lock");
+}
+
+void worktree_map_folder(const char *cwd, const char *from, const char *to, struct strbuf *out) {
+    size_t length = strlen(from);
+    while (length > 1 && from[length - 1] == '/')
+        length--;
+    strbuf_puts(out, to);
+    if (!cwd || strncmp(cwd, from, length) != 0 || cwd[length] != '/' || strstr(cwd, "/../"))
+        return;
+    while (out->length > 1 && out->text[out->length - 1] == '/')
+        out->text[--out->length] = '\0';
+    strbuf_puts(out, cwd + length);
+}
+
+void worktree_each(const char *home, void (*each)(void *ctx, const char *task), void *ctx) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, file = STRBUF_INIT;
+    strbuf_printf(&path, "%s/worktrees", home);
+    DIR *dir = opendir(strbuf_text(&path));
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        size_t length = strlen(entry->d_name);
+        if (entry->d_name[0] == '.')
+            continue;
+        if (length <= strlen(ENDING)
+            || strcmp(entry->d_name + length - strlen(ENDING), ENDING) != 0) {
+            strbuf_clear(&file); /* told by its file, if it has one */
+            worktree_record_path(home, entry->d_name, &file);
+            if (access(strbuf_text(&file), F_OK) != 0)
+                each(ctx, entry->d_name);
+            continue;
+        }
+        _cleanup_(freep) char *task = xstrndup(entry->d_name, length - strlen(ENDING));
+        each(ctx, task);
+    }
+    if (dir)
+        closedir(dir);
+}
