@@ -268,6 +268,29 @@ const struct cgroup_facts *cgroup_pool_facts(const struct cgroup_pool *pool) {
     return &pool->facts;
 }
 
+/* What was handed down to find out is taken back, unless it was so before. */
+static void take_back(const char *own, const char *before) {
+    static const char *const controllers[] = { "memory", "pids" };
+    for (size_t i = 0; i < ARRAY_SIZE(controllers); i++) {
+        char word[16];
+        (void)snprintf(word, sizeof(word), "-%s", controllers[i]);
+        if (!strstr(before, controllers[i]))
+            (void)write_text(own, "cgroup.subtree_control", word);
+    }
+}
+
+void cgroup_probe(struct cgroup_facts *ret) {
+    char before[256] = "", name[48];
+    _cleanup_(freep) char *own = find_own();
+    bool known = own && read_text(own, "cgroup.subtree_control", before, sizeof(before));
+    (void)snprintf(name, sizeof(name), "sluice-probe-%d", (int)getpid());
+    struct cgroup_pool *pool = cgroup_pool_new(name, own != NULL);
+    *ret = pool->facts;
+    cgroup_pool_free(pool);
+    if (known)
+        take_back(own, before);
+}
+
 bool cgroup_is_ours(const struct cgroup_pool *pool, const char *path) {
     const char *slot = strrchr(path, '/');
     size_t length = strlen(pool->name);

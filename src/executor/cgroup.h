@@ -32,6 +32,9 @@ struct cgroup_pool *cgroup_pool_new(const char *name, bool use);
 struct cgroup_pool *cgroup_pool_free(struct cgroup_pool *pool); /* accepts NULL */
 const struct cgroup_facts *cgroup_pool_facts(const struct cgroup_pool *pool);
 
+/* The same without a pool, and without leaving anything: for who only wants to know. */
+void cgroup_probe(struct cgroup_facts *ret);
+
 struct cgroup_slot *cgroup_take(struct cgroup_pool *pool); /* NULL: runs without */
 /* The run in it has ended. Accepts NULL. */
 void cgroup_give_back(struct cgroup_pool *pool, struct cgroup_slot *slot);

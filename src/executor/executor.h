@@ -98,3 +98,6 @@ struct executor_feature {
     const char *fix;     /* what a person can do; or NULL */
 };
 size_t executor_features(const struct executor *ex, const struct executor_feature **ret);
+/* The same without an executor: what one would find that has its runs in `folder`, which need not be
+ * there. Leaves nothing behind; for one thread. */
+size_t executor_probe(const char *folder, const struct executor_feature **ret);

@@ -10,11 +10,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "executor/local.h"
 
-static void add(struct local *ex, const struct executor_feature *feature) {
-    if (ex->base.feature_count < EXECUTOR_FEATURES_MAX)
-        ex->base.features[ex->base.feature_count++] = *feature;
+struct list {
+    struct executor_feature *items; /* EXECUTOR_FEATURES_MAX */
+    size_t count;
+};
+
+static void add(struct list *list, const struct executor_feature *feature) {
+    if (list->count < EXECUTOR_FEATURES_MAX)
+        list->items[list->count++] = *feature;
 }
 
 static bool has_pidfd(void) {
@@ -57,14 +63,14 @@ static bool has_inotify(void) {
     return fd >= 0;
 }
 
+#define FIX_PIDFD "use Linux 5.4 or newer (in a container: allow it in the seccomp profile)"
 #define FIX_CGROUP                                                                                 \
     "run the daemon as root, or as a systemd service with Delegate=yes, on a host with cgroup v2"
 #define FIX_CONTROLLER                                                                             \
     "run the daemon as a systemd service with Delegate=yes; hybrid hosts: boot with "              \
     "systemd.unified_cgroup_hierarchy=1"
 
-static void add_cgroups(struct local *ex) {
-    const struct cgroup_facts *facts = cgroup_pool_facts(ex->cgroups);
+static void add_cgroups(struct list *list, const struct cgroup_facts *facts) {
     const struct executor_feature features[] = {
         { "cgroup", facts->there, "the processes of a run are found through their parents",
           FIX_CGROUP },
@@ -76,19 +82,16 @@ static void add_cgroups(struct local *ex) {
         { "pids.max", facts->pids, "processes are counted twice a second", FIX_CONTROLLER },
     };
     for (size_t i = 0; i < ARRAY_SIZE(features); i++)
-        add(ex, &features[i]);
+        add(list, &features[i]);
 }
 
-int features_probe(struct local *ex, struct error *err) {
-    if (!has_pidfd())
-        return error_set(
-            err, -ENOSYS,
-            "this kernel has no pidfd_open: use Linux 5.4 or newer (in a container: allow"
-            " it in the seccomp profile)");
-    add(ex, &(struct executor_feature){ "pidfd", true, "", NULL });
-    add_cgroups(ex);
+/* `root`: a folder on the file system of the runs; -1: there is none yet. */
+static void fill(struct list *list, const struct cgroup_facts *facts, int root) {
+    add(list, &(struct executor_feature){ "pidfd", has_pidfd(), "nothing: no run can be started",
+                                          FIX_PIDFD });
+    add_cgroups(list, facts);
     const struct executor_feature features[] = {
-        { "hole punching", can_punch(ex->root),
+        { "hole punching", root >= 0 && can_punch(root),
           "a run ends when a log grows 64 MB beyond its limit",
           "put the data folder on ext4, xfs, btrfs or tmpfs" },
         { "inotify", has_inotify(), "logs are looked at many times a second",
@@ -99,6 +102,39 @@ int features_probe(struct local *ex, struct error *err) {
           "use Linux 3.4 or newer" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(features); i++)
-        add(ex, &features[i]);
+        add(list, &features[i]);
+}
+
+int features_probe(struct local *ex, struct error *err) {
+    if (!has_pidfd())
+        return error_set(err, -ENOSYS, "this kernel has no pidfd_open: " FIX_PIDFD);
+    struct list list = { ex->base.features, 0 };
+    fill(&list, cgroup_pool_facts(ex->cgroups), ex->root);
+    ex->base.feature_count = list.count;
     return 0;
+}
+
+/* The folder, or the nearest above it that is there. */
+static int open_near(const char *folder) {
+    _cleanup_(freep) char *path = xstrdup(folder);
+    for (;;) {
+        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        char *slash = strrchr(path, '/');
+        if (fd >= 0 || !slash || slash == path)
+            return fd;
+        *slash = '\0';
+    }
+}
+
+size_t executor_probe(const char *folder, const struct executor_feature **ret) {
+    static struct executor_feature items[EXECUTOR_FEATURES_MAX];
+    struct list list = { items, 0 };
+    struct cgroup_facts facts;
+    cgroup_probe(&facts);
+    int root = open_near(folder);
+    fill(&list, &facts, root);
+    if (root >= 0)
+        close(root);
+    *ret = items;
+    return list.count;
 }

@@ -131,14 +131,17 @@ static int local_start(struct executor *base, struct run_key key, const char *fo
     struct local *ex = local_of(base);
     if (local_find(ex, key))
         return error_set(err, -EEXIST, "run '%s' is already there", spec->run);
+    int r = rundir_check(folder, spec, err); /* before a folder is taken for it */
+    if (r < 0)
+        return r;
     struct run_spec full = *spec;
     struct cgroup_slot *slot = cgroup_take(ex->cgroups);
     full.cgroup = slot ? slot->path : NULL;
     if (slot)
         slot->spoiled = spec->memory_max > 0 || spec->processes_max > 0;
     int dir = -1;
-    int r = spare_take(ex->spare, folder) ? rundir_fill_at(ex->root, folder, &full, &dir, err)
-                                          : rundir_create_at(ex->root, folder, &full, &dir, err);
+    r = spare_take(ex->spare, folder) ? rundir_fill_at(ex->root, folder, &full, &dir, err)
+                                      : rundir_create_at(ex->root, folder, &full, &dir, err);
     if (r < 0) {
         cgroup_give_back(ex->cgroups, slot);
         return r;

@@ -104,11 +104,14 @@ static void *make_slots(void *ctx) {
 
 /* --- the loop -------------------------------------------------------------------------------- */
 
-/* The slot has changed hands: what is missing in it is made again. */
+/* The slot has changed hands: what is missing in it is made again, when it is worth waking up for. */
 static void give_back(struct spare *spare, unsigned slot, enum slot_state state) {
     pthread_mutex_lock(&spare->mutex);
     spare->slots[slot] = state;
-    if (state == SLOT_EMPTY)
+    unsigned empty = 0;
+    for (unsigned i = 0; i < SPARES; i++)
+        empty += spare->slots[i] == SLOT_EMPTY;
+    if (empty >= SPARES / 4)
         pthread_cond_signal(&spare->wake);
     pthread_mutex_unlock(&spare->mutex);
 }

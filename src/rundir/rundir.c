@@ -103,20 +103,24 @@ static void unmake(int root, const char *folder, int dir) {
     (void)unlinkat(root, folder, AT_REMOVEDIR);
 }
 
-static int check_text(const char *folder, const struct run_spec *spec, struct strbuf *text,
-                      struct error *err) {
-    run_spec_format(spec, text);
+int rundir_check(const char *folder, const struct run_spec *spec, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int r = check_folder(folder, err);
-    return r < 0 ? r : check_spec(spec, text->length, err);
+    if (r < 0)
+        return r;
+    run_spec_format(spec, &text);
+    return check_spec(spec, text.length, err);
 }
 
-static int fill(int root, const char *folder, const struct run_spec *spec,
-                const struct strbuf *text, int *ret_dir, struct error *err) {
+int rundir_fill_at(int root, const char *folder, const struct run_spec *spec, int *ret_dir,
+                   struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int dir = -1;
     int r = rundir_open_at(root, folder, &dir, err);
     if (r < 0)
         return r;
-    r = write_file(dir, "spec", text->text, text->length, err);
+    run_spec_format(spec, &text);
+    r = write_file(dir, "spec", text.text, text.length, err);
     if (r >= 0 && spec->prompt)
         r = write_file(dir, "prompt", spec->prompt, spec->prompt_size, err);
     if (r >= 0 && mkdirat(dir, "tmp", 0700) < 0 && errno != EEXIST)
@@ -131,17 +135,9 @@ static int fill(int root, const char *folder, const struct run_spec *spec,
     return 0;
 }
 
-int rundir_fill_at(int root, const char *folder, const struct run_spec *spec, int *ret_dir,
-                   struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    int r = check_text(folder, spec, &text, err);
-    return r < 0 ? r : fill(root, folder, spec, &text, ret_dir, err);
-}
-
 int rundir_create_at(int root, const char *folder, const struct run_spec *spec, int *ret_dir,
                      struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    int r = check_text(folder, spec, &text, err);
+    int r = rundir_check(folder, spec, err);
     if (r < 0)
         return r;
     if (mkdirat(root, folder, 0700) < 0) {
@@ -153,7 +149,7 @@ int rundir_create_at(int root, const char *folder, const struct run_spec *spec, 
         if (mkdirat(root, folder, 0700) < 0)
             return set_errno(err, "make folder", folder);
     }
-    return fill(root, folder, spec, &text, ret_dir, err);
+    return rundir_fill_at(root, folder, spec, ret_dir, err);
 }
 
 int rundir_prepare_at(int parent, const char *name) {

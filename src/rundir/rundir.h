@@ -133,9 +133,10 @@ int rundir_lock(const char *root, const char *folder, int *ret_fd, struct error 
 /* The same for callers that keep the root open. */
 int rundir_create_at(int root, const char *folder, const struct run_spec *spec, int *ret_dir,
                      struct error *err);
-/* The same in two steps: the folder with its empty files can be made before anybody knows the run, and
- * be renamed into its place. Preparing again completes what is there. */
+/* The same in three steps: the folder with its empty files can be made before anybody knows the run, and
+ * be renamed into its place when the run is known and in order. Preparing again completes what is there. */
 int rundir_prepare_at(int parent, const char *name);
+int rundir_check(const char *folder, const struct run_spec *spec, struct error *err);
 int rundir_fill_at(int root, const char *folder, const struct run_spec *spec, int *ret_dir,
                    struct error *err);
 int rundir_lock_at(int dir, int *ret_fd, struct error *err);

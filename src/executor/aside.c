@@ -1,0 +1,288 @@
+/* aside.c: short commands of the daemon itself, beside the loop.
+ *
+ * Each is the leader of a process group of its own, so that its time-out reaches what it has started.
+ * Its end is seen through a pidfd. The group is killed before the leader is reaped: until then its
+ * number cannot belong to anybody else, and what a command leaves behind must not write into a
+ * repository that the next command works on.
+ *
+ * A daemon that is killed cannot kill them. Whoever must not meet one of those again marks the
+ * environment (aside_mark) and looks for the mark at its start (aside_sweep). */
+#include "executor/aside.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+#include "base/strbuf.h"
+#include "os/files.h"
+#include "os/loop.h"
+
+#define OUTPUT_USUAL    (64u << 10)
+#define LOW_DESCRIPTORS 10 /* ours stay above: those of the command must be free */
+#define ENVIRON_MAX     (1u << 20)
+#define PIECES_EACH     8
+#define PIECES_REST     256 /* more than a pipe holds; who left the group may still write */
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+struct aside {
+    struct loop *loop;
+    aside_ended ended;
+    void *ctx;
+    pid_t pid; /* 0: it could not be started */
+    int error;
+    int pidfd, pipe;
+    struct loop_watch *pid_watch, *pipe_watch;
+    struct loop_timer *timer;
+    bool timed_out;
+    size_t output_max;
+    struct strbuf output;
+};
+
+/* Nobody is told. */
+static struct aside *aside_free(struct aside *a) {
+    loop_unwatch(a->loop, a->pid_watch);
+    loop_unwatch(a->loop, a->pipe_watch);
+    loop_timer_free(a->loop, a->timer);
+    fd_closep(&a->pidfd);
+    fd_closep(&a->pipe);
+    strbuf_finish(&a->output);
+    free(a);
+    return NULL;
+}
+
+/* --- output ---------------------------------------------------------------------------------- */
+
+/* Only the end is kept; moved together when twice as much has come. */
+static void keep_end(struct aside *a, size_t most) {
+    if (a->output.length <= most)
+        return;
+    size_t over = a->output.length - a->output_max;
+    memmove(a->output.text, a->output.text + over, a->output_max + 1);
+    a->output.length = a->output_max;
+}
+
+/* At most so many pieces: others want to be heard too. */
+static void read_output(struct aside *a, unsigned pieces) {
+    char bytes[8192];
+    ssize_t got = 1;
+    while (pieces-- > 0 && (got = read(a->pipe, bytes, sizeof(bytes))) > 0) {
+        strbuf_add(&a->output, bytes, (size_t)got);
+        keep_end(a, 2 * a->output_max);
+    }
+    if (got == 0) {
+        loop_unwatch(a->loop, TAKE_PTR(a->pipe_watch));
+        close(a->pipe);
+        a->pipe = -1;
+    }
+}
+
+static void output_ready(void *ctx, int fd, unsigned events) {
+    (void)fd;
+    (void)events;
+    read_output(ctx, PIECES_EACH);
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static void tell_end(struct aside *a, const siginfo_t *info) {
+    struct aside_end end = { .code = -1, .error = a->error, .timed_out = a->timed_out };
+    if (info && info->si_code == CLD_EXITED)
+        end.code = info->si_status;
+    else if (info)
+        end.signal = info->si_status;
+    keep_end(a, a->output_max);
+    end.output = strbuf_text(&a->output);
+    end.size = a->output.length;
+    aside_ended ended = a->ended;
+    void *ctx = a->ctx;
+    char *kept = strbuf_take(&a->output);
+    if (end.size > 0)
+        end.output = kept;
+    aside_free(a);
+    ended(ctx, &end);
+    free(kept);
+}
+
+static void process_ended(void *ctx, int fd, unsigned events) {
+    struct aside *a = ctx;
+    siginfo_t info = { 0 };
+    (void)events;
+    (void)kill(-a->pid, SIGKILL); /* before it is reaped: the number is still its own */
+    (void)waitid(P_PIDFD, (id_t)fd, &info, WEXITED);
+    if (a->pipe >= 0)
+        read_output(a, PIECES_REST);
+    tell_end(a, &info);
+}
+
+static void timer_due(void *ctx) {
+    struct aside *a = ctx;
+    if (a->pid == 0) {
+        tell_end(a, NULL);
+        return;
+    }
+    a->timed_out = true;
+    (void)kill(-a->pid, SIGKILL);
+}
+
+struct aside *aside_kill(struct aside *a) {
+    siginfo_t info;
+    if (!a)
+        return NULL;
+    if (a->pid > 0) {
+        (void)kill(-a->pid, SIGKILL);
+        (void)waitid(P_PIDFD, (id_t)a->pidfd, &info, WEXITED);
+    }
+    return aside_free(a);
+}
+
+/* --- the start ------------------------------------------------------------------------------- */
+
+static int set_attributes(posix_spawnattr_t *attributes) {
+    sigset_t all, none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    int error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK
+                                                         | POSIX_SPAWN_SETSIGDEF);
+    error = error ? error : posix_spawnattr_setpgroup(attributes, 0);
+    error = error ? error : posix_spawnattr_setsigmask(attributes, &none);
+    return error ? error : posix_spawnattr_setsigdefault(attributes, &all);
+}
+
+static int set_files(posix_spawn_file_actions_t *actions, const struct aside_spec *spec, int out) {
+    int error = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+    error = error ? error : posix_spawn_file_actions_adddup2(actions, out, 1);
+    error = error ? error : posix_spawn_file_actions_adddup2(actions, out, 2);
+    error = error ? error : posix_spawn_file_actions_addclosefrom_np(actions, 3);
+    return error ? error
+                 : posix_spawn_file_actions_addchdir_np(actions, spec->cwd ? spec->cwd : "/");
+}
+
+/* 0, or an errno. */
+static int spawn(struct aside *a, const struct aside_spec *spec, int out) {
+    static char *const nothing[] = { NULL };
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    pid_t pid = 0;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error != 0)
+        return error;
+    (void)posix_spawnattr_init(&attributes);
+    error = set_files(&actions, spec, out);
+    error = error ? error : set_attributes(&attributes);
+    error = error ? error
+                  : posix_spawnp(&pid, spec->argv[0], &actions, &attributes,
+                                 (char *const *)(uintptr_t)spec->argv,
+                                 spec->env ? (char *const *)(uintptr_t)spec->env : nothing);
+    (void)posix_spawnattr_destroy(&attributes);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    if (error == 0)
+        a->pid = pid;
+    return error;
+}
+
+static int watch(struct aside *a) {
+    a->pidfd = (int)syscall(SYS_pidfd_open, a->pid, 0);
+    if (a->pidfd < 0)
+        return -errno;
+    int r = loop_watch(a->loop, a->pidfd, LOOP_READ, process_ended, a, &a->pid_watch);
+    return r < 0 ? r : loop_watch(a->loop, a->pipe, LOOP_READ, output_ready, a, &a->pipe_watch);
+}
+
+static int open_pipe(struct aside *a, int *ret_out) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    a->pipe = fcntl(ends[0], F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
+    *ret_out = fcntl(ends[1], F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
+    int r = a->pipe < 0 || *ret_out < 0 ? -errno : 0;
+    close(ends[0]);
+    close(ends[1]);
+    if (r == 0)
+        (void)fcntl(a->pipe, F_SETFL, O_NONBLOCK); /* our end only: they are two descriptions */
+    return r;
+}
+
+/* The program could not be run is told like an end; only what lies with us is an error here. */
+static bool is_of_program(int error) {
+    return error == ENOENT || error == EACCES || error == ENOTDIR || error == ENOEXEC
+           || error == EISDIR || error == ELOOP || error == ENAMETOOLONG || error == ETXTBSY
+           || error == E2BIG;
+}
+
+int aside_start(struct loop *loop, const struct aside_spec *spec, aside_ended ended, void *ctx,
+                struct aside **ret_aside, struct error *err) {
+    struct aside *a = xcalloc(1, sizeof(*a));
+    *a = (struct aside){ .loop = loop, .ended = ended, .ctx = ctx, .pidfd = -1, .pipe = -1 };
+    a->output_max = spec->output_max ? spec->output_max : OUTPUT_USUAL;
+    a->timer = loop_timer_new(loop, timer_due, a);
+    int out = -1;
+    int r = open_pipe(a, &out);
+    if (r == 0) {
+        a->error = spawn(a, spec, out);
+        r = is_of_program(a->error) ? 0 : -a->error;
+    }
+    fd_closep(&out);
+    if (r == 0 && a->pid > 0)
+        r = watch(a);
+    if (r < 0) {
+        aside_kill(a);
+        return error_set(err, r, "cannot start '%s': %s", spec->argv[0], strerror(-r));
+    }
+    time_ms span = a->pid > 0 ? spec->timeout : 0;
+    if (span > 0 || a->pid == 0)
+        loop_timer_set(loop, a->timer, time_add(loop_now_steady(loop), span));
+    *ret_aside = a;
+    return 0;
+}
+
+/* --- those of a daemon that was killed --------------------------------------------------------- */
+
+void aside_mark(const char *home, struct strbuf *out) {
+    strbuf_printf(out, "SLUICE_ASIDE=%s", home);
+}
+
+static bool has_mark(const char *pid, const char *mark) {
+    char path[64];
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    (void)snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
+    if (file_read(path, ENVIRON_MAX, &text, NULL) < 0)
+        return false; /* another user's, or gone */
+    for (size_t at = 0; at < text.length; at += strlen(text.text + at) + 1)
+        if (strcmp(text.text + at, mark) == 0)
+            return true;
+    return false;
+}
+
+unsigned aside_sweep(const char *home) {
+    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
+    unsigned killed = 0;
+    DIR *dir = opendir("/proc");
+    aside_mark(home, &mark);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        int64_t pid = 0;
+        if (strspn(entry->d_name, "0123456789") != strlen(entry->d_name)
+            || number_parse_int(entry->d_name, &pid, NULL) < 0 || pid <= 1 || pid == getpid())
+            continue;
+        int fd =
+            (int)syscall(SYS_pidfd_open, (pid_t)pid, 0); /* first: then it is the one we read */
+        if (fd >= 0 && has_mark(entry->d_name, strbuf_text(&mark)))
+            killed += syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
+        fd_closep(&fd);
+    }
+    if (dir)
+        closedir(dir);
+    return killed;
+}

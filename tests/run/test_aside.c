@@ -1,0 +1,237 @@
+/* Asides: short commands of the daemon itself. Each ends once, in time, with the end of what it said. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "executor/aside.h"
+#include "os/loop.h"
+
+#define ARGV(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+struct scene {
+    struct loop *loop;
+    struct loop_timer *late;
+    struct aside *aside;
+    int ended;
+    struct aside_end end;
+    char *output;
+    bool inside; /* of aside_start */
+};
+
+static void too_late(void *ctx) {
+    (void)ctx;
+    fail_msg("the aside has not ended within 30 s: its time-out or its pidfd is not seen");
+}
+
+static void ended(void *ctx, const struct aside_end *end) {
+    struct scene *s = ctx;
+    assert_false(s->inside);
+    s->ended++;
+    s->end = *end;
+    s->output = strdup(end->output);
+    assert_int_equal(strlen(end->output), end->size);
+    loop_stop(s->loop);
+}
+
+static int setup(void **state) {
+    struct scene *s = calloc(1, sizeof(*s));
+    assert_non_null(s);
+    assert_int_equal(loop_new(&s->loop, NULL), 0);
+    s->late = loop_timer_new(s->loop, too_late, s);
+    *state = s;
+    return 0;
+}
+
+static int teardown(void **state) {
+    struct scene *s = *state;
+    loop_timer_free(s->loop, s->late);
+    loop_free(s->loop);
+    free(s->output);
+    free(s);
+    return 0;
+}
+
+static void begin(struct scene *s, const struct aside_spec *spec) {
+    struct error err = { 0 };
+    s->inside = true;
+    if (aside_start(s->loop, spec, ended, s, &s->aside, &err) < 0)
+        fail_msg("%s", err.text);
+    s->inside = false;
+}
+
+static void await(struct scene *s) {
+    loop_timer_set(s->loop, s->late, loop_now_steady(s->loop) + SECONDS(30));
+    assert_int_equal(loop_run(s->loop, NULL), 0);
+    assert_int_equal(s->ended, 1);
+}
+
+static void run(struct scene *s, struct aside_spec spec) {
+    if (spec.timeout == 0)
+        spec.timeout = SECONDS(20);
+    begin(s, &spec);
+    await(s);
+}
+
+static bool lives(pid_t pid) {
+    char path[64], state = 'Z';
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    (void)fscanf(file, "%*d %*s %c", &state);
+    (void)fclose(file);
+    return state != 'Z' && state != 'X';
+}
+
+static void await_death(pid_t pid) {
+    for (long tries = 0; lives(pid); tries++) /* the kernel has been told; it needs a moment */
+        if (tries > 10000000)
+            fail_msg("process %d is still there: the group was not killed", (int)pid);
+}
+
+static void it_tells_code_and_output(void **state) {
+    struct scene *s = *state;
+    run(s, (struct aside_spec){
+               .argv = ARGV("sh", "-c", "pwd; echo $WORD; echo err >&2; cat; exit 7"),
+               .cwd = "/usr",
+               .env = ARGV("WORD=here", "PATH=/usr/bin:/bin"),
+           });
+    assert_int_equal(s->end.code, 7);
+    assert_int_equal(s->end.signal, 0);
+    assert_int_equal(s->end.error, 0);
+    assert_false(s->end.timed_out);
+    assert_string_equal(s->output, "/usr\nhere\nerr\n");
+}
+
+static void it_gets_nothing_of_ours(void **state) {
+    struct scene *s = *state;
+    assert_int_equal(setenv("SECRET_OF_THE_DAEMON", "1", 1), 0);
+    run(s, (struct aside_spec){ .argv = ARGV("sh", "-c", "env | grep -c SECRET; ls /proc/$$/fd"),
+                                .env = ARGV("PATH=/usr/bin:/bin") });
+    assert_string_equal(s->output, "0\n0\n1\n2\n");
+}
+
+static void a_missing_program_is_an_end_with_its_errno(void **state) {
+    struct scene *s = *state;
+    run(s, (struct aside_spec){ .argv = ARGV("no-such-program-anywhere") });
+    assert_int_equal(s->end.error, ENOENT);
+    assert_int_equal(s->end.code, -1);
+    assert_string_equal(s->output, "");
+}
+
+static void a_missing_folder_is_an_end_with_its_errno(void **state) {
+    struct scene *s = *state;
+    run(s, (struct aside_spec){ .argv = ARGV("true"), .cwd = "/no/such/folder" });
+    assert_int_equal(s->end.error, ENOENT);
+}
+
+static void a_signal_is_told(void **state) {
+    struct scene *s = *state;
+    run(s, (struct aside_spec){ .argv = ARGV("sh", "-c", "echo before; kill -SEGV $$") });
+    assert_int_equal(s->end.code, -1);
+    assert_int_equal(s->end.signal, SIGSEGV);
+    assert_string_equal(s->output, "before\n");
+}
+
+static void a_time_out_kills_the_children_too(void **state) {
+    struct scene *s = *state;
+    run(s, (struct aside_spec){
+               .argv = ARGV("sh", "-c",
+                            "trap '' TERM; (trap '' TERM; exec sleep 1000) & echo $!; wait"),
+               .env = ARGV("PATH=/usr/bin:/bin"),
+               .timeout = 300,
+           });
+    assert_true(s->end.timed_out);
+    assert_int_equal(s->end.signal, SIGKILL);
+    int child = 0;
+    assert_int_equal(sscanf(s->output, "%d", &child), 1);
+    await_death(child);
+}
+
+static void what_it_leaves_in_its_group_is_killed(void **state) {
+    struct scene *s = *state;
+    run(s, (struct aside_spec){ .argv = ARGV("sh", "-c", "sleep 1000 & echo $!"),
+                                .env = ARGV("PATH=/usr/bin:/bin") });
+    assert_int_equal(s->end.code, 0);
+    int child = 0;
+    assert_int_equal(sscanf(s->output, "%d", &child), 1);
+    await_death(child);
+}
+
+static void of_huge_output_the_end_is_kept(void **state) {
+    struct scene *s = *state;
+    run(s, (struct aside_spec){
+               .argv = ARGV("sh", "-c", "yes 0123456789abcdef | head -c 20000000; echo the end"),
+               .env = ARGV("PATH=/usr/bin:/bin"),
+               .output_max = 1000,
+           });
+    assert_int_equal(s->end.code, 0);
+    assert_int_equal(s->end.size, 1000);
+    assert_string_equal(s->output + 1000 - strlen("the end\n"), "the end\n");
+}
+
+static void killed_it_tells_nobody_and_is_gone(void **state) {
+    struct scene *s = *state;
+    char path[] = "/tmp/aside-pid-XXXXXX", script[200];
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    (void)snprintf(script, sizeof(script), "sleep 1000 & echo $! $$ >%s; wait", path);
+    begin(s, &(struct aside_spec){ .argv = ARGV("sh", "-c", script),
+                                   .env = ARGV("PATH=/usr/bin:/bin"),
+                                   .timeout = SECONDS(20) });
+    int child = 0, leader = 0;
+    char text[64] = "";
+    for (long tries = 0; sscanf(text, "%d %d", &child, &leader) != 2; tries++) {
+        if (tries > 10000000)
+            fail_msg("the command has not begun");
+        (void)pread(fd, text, sizeof(text) - 1, 0);
+    }
+    close(fd);
+    (void)unlink(path);
+    assert_null(aside_kill(s->aside));
+    await_death(leader);
+    await_death(child);
+    assert_int_equal(s->ended, 0);
+    assert_null(aside_kill(NULL));
+}
+
+static void those_of_a_killed_daemon_are_found_by_their_mark(void **state) {
+    struct scene *s = *state;
+    struct strbuf mark = STRBUF_INIT;
+    aside_mark("/home/of/this/test", &mark);
+    begin(s, &(struct aside_spec){ .argv = ARGV("sleep", "1000"),
+                                   .env = ARGV("PATH=/usr/bin:/bin", strbuf_text(&mark)),
+                                   .timeout = SECONDS(20) });
+    assert_int_equal(aside_sweep("/home/of/this"), 0);
+    assert_int_equal(aside_sweep("/home/of/this/test"), 1);
+    await(s);
+    assert_int_equal(s->end.signal, SIGKILL);
+    assert_false(s->end.timed_out);
+    strbuf_finish(&mark);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(it_tells_code_and_output, setup, teardown),
+        cmocka_unit_test_setup_teardown(it_gets_nothing_of_ours, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_missing_program_is_an_end_with_its_errno, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_missing_folder_is_an_end_with_its_errno, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_signal_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_time_out_kills_the_children_too, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_it_leaves_in_its_group_is_killed, setup, teardown),
+        cmocka_unit_test_setup_teardown(of_huge_output_the_end_is_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(killed_it_tells_nobody_and_is_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(those_of_a_killed_daemon_are_found_by_their_mark, setup,
+                                        teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
