@@ -22,8 +22,13 @@ static sym intern(struct core *core, const char *name) {
 
 void config_project_spec(const struct config *config, struct core *core, const char *name,
                          struct project_spec *ret) {
+    const char *const *paths;
     *ret = (struct project_spec){ .id = intern(core, name) };
     fill(config, SECTION_PROJECTS, name, ret);
+    /* A pool has as many places as paths, if it has any. */
+    size_t count = config_words(config, "projects.P.workspace_paths", name, &paths);
+    if (!ret->workspaces_kept && count > 0 && ret->workspaces > (amount)count)
+        ret->workspaces = (amount)count;
 }
 
 void config_kind_spec(const struct config *config, struct core *core, const char *name,

@@ -44,6 +44,7 @@ static const struct preset_row loopr_rows[] = {
     { "retry.unfinished.cap_s", "0" },
     { "loop.failed", "unfinished" },
     { "pace.tick_s", "1" },
+    { "log.level", "debug" }, /* it tells every tick and every selection */
     { "queue.soft", "unlimited" },
     { "queue.hard", "unlimited" },
     { NULL, NULL },
@@ -62,6 +63,7 @@ static const struct preset_row conductor_rows[] = {
     { "retry.unfinished.max", "100" },
     { "retry.unfinished.delay_s", "1" },
     { "loop.count", "launches" },
+    { "loop.prefix", "Continue working on the following:" },
     { "loop.failed", "unfinished" },
     { "retry.launch.as", "failed" }, /* a launch that fails is one of the 100 */
     { "drain_s", "300" },
@@ -71,6 +73,7 @@ static const struct preset_row conductor_rows[] = {
     { "queue.soft", "unlimited" },
     { "queue.hard", "unlimited" },
     { "host.disk_free_gb", "0" },
+    { "bus.lifecycle", "all" },
     { NULL, NULL },
 };
 

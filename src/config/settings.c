@@ -31,9 +31,13 @@ static const char *const lost_modes[] = { "fail", "requeue", NULL };
 static const char *const dependency_modes[] = { "wait", "fail", NULL };
 static const char *const drain_children[] = { "open", "active", NULL };
 static const char *const workspace_modes[] = { "pool", "worktree", NULL };
+static const char *const merges[] = { "none", "local", "direct", "mr", NULL };
 static const char *const prompt_modes[] = { "stdin", "argument", "file", NULL };
 static const char *const stop_signals[] = { "TERM", "INT", NULL };
+static const char *const bus_modes[] = { "off", "project", "all", NULL };
+static const char *const loop_feedback[] = { "prompt", "file", NULL };
 static const char *const cgroup_modes[] = { "auto", "off", NULL };
+static const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS  "0123456789"
@@ -56,6 +60,12 @@ static bool is_path(const char *text) {
     return *text == '/';
 }
 
+/* What git refuses is told by git; this keeps options and revisions out. */
+static bool is_branch(const char *text) {
+    return *text != '-' && strlen(text) <= 200 && !strpbrk(text, " ~^:?*[\\")
+           && !strstr(text, "..");
+}
+
 static bool is_word(const char *text) {
     return *text && strlen(text) <= 64 && strspn(text, LETTERS DIGITS "_-") == strlen(text);
 }
@@ -68,6 +78,8 @@ static bool is_prefix(const char *text) {
 static const struct setting_form variable_form = { is_variable, "names of variables" };
 static const struct setting_form pair_form = { is_pair, "words KEY=VALUE" };
 static const struct setting_form path_form = { is_path, "an absolute path" };
+static const struct setting_form paths_form = { is_path, "absolute paths" };
+static const struct setting_form branch_form = { is_branch, "the name of a branch" };
 static const struct setting_form word_form = { is_word,
                                                "1 to 64 letters, digits, hyphens and underscores" };
 static const struct setting_form prefix_form = {
@@ -220,6 +232,16 @@ const struct setting settings[] = {
       POLICY(failed_is_unfinished),
       .text = "What a non-zero exit of a task with `until` done or validate is: a failed run, or "
               "one more unfinished iteration." },
+    { .key = "loop.prefix", TEXT(NULL), .standard = "",
+      .text = "Put before the prompt of every attempt but the first." },
+    { .key = "loop.feedback", CHOICE(loop_feedback), .standard = "prompt",
+      .text = "How an iteration is told what was wrong with the one before: behind its prompt, or "
+              "only in the file that SLUICE_FEEDBACK names." },
+
+    { .key = "spawn.tasks", WHOLE(0, 10000), .standard = "1000",
+      .text = "Most tasks in one `spawn` file." },
+    { .key = "spawn.depth", WHOLE(0, 1000), .standard = "16",
+      .text = "How deep below a task without a parent others may be spawned." },
 
     { .key = "breaker.max", CAP(1, RETRIES_MAX), .standard = "3", POLICY(retry[RETRY_LAUNCH].max),
       .text = "The launch failure in a row that opens a task's breaker." },
@@ -282,6 +304,9 @@ const struct setting settings[] = {
     { .key = "tasks.env", WORDS(&variable_form),
       .standard = "PATH HOME LANG LC_ALL TERM TZ USER LOGNAME SHELL",
       .text = "The variables that runs get from the environment of the daemon; no others." },
+    { .key = "git.timeout_s", SPAN_S(SECONDS(1)), .standard = "300",
+      .text = "How long one git command around a worktree may take, a merge may wait for other "
+              "programs, and a `mr_command` may run." },
     { .key = "tasks.nice", WHOLE(0, 19), .standard = "0",
       .text = "How far runs stand back behind other programs for the processor; 0: not at all." },
     { .key = "tasks.memory_mb", WHOLE(0, MB_MAX), .standard = "0",
@@ -300,6 +325,25 @@ const struct setting settings[] = {
     { .key = "retention.tasks", CAP(0, COUNT_MAX), .standard = "100000",
       .text = "Most finished tasks that are kept; the oldest go first." },
 
+    { .key = "retention.low_disk_days", SPAN_D(0), .flags = SETTING_OR_NEVER,
+      .standard = "7",
+      .text = "How long finished tasks are kept while less disk is free than `host.disk_free_gb`; "
+              "older ones go at once, to make room; 0: all of them, never: no earlier than otherwise." },
+
+    { .key = "alerts.stuck_s", SPAN_S(0), .standard = "3600",
+      .text = "A task that waits or runs for longer than this raises an alert, one for each gate "
+              "and each run; 0: none does." },
+    { .key = "alerts.notify", WORDS(NULL), .standard = "",
+      .text = "The command that is run for each alert, and when it is over; it finds SLUICE_ALERT, "
+              "SLUICE_ALERT_KEY, SLUICE_ALERT_TEXT and SLUICE_TASK in its environment. Nothing: "
+              "none." },
+
+    { .key = "log.level", CHOICE(log_levels), .standard = "info",
+      .text = "How much the daemon says in its log; debug: every tick and every start." },
+    { .key = "log.depth_s", SPAN_S(0), .standard = "30",
+      .text = "How often the log tells how long the queue is, while something is in it and that "
+              "has changed; 0: never." },
+
     { .key = "events.keep_days", SPAN_D(DAYS(1) / 100), .flags = SETTING_OR_NEVER,
       .standard = "30",
       .text = "How long events are kept; never: as many as `events.keep` says." },
@@ -313,9 +357,23 @@ const struct setting settings[] = {
       .text = "With less disk free than this new tasks are refused, so that the end of every run "
               "can still be written." },
 
+    { .key = "groups.notify", WORDS(NULL), .standard = "",
+      .text = "A command that is run when a group closes, with SLUICE_GROUP and the counts of its "
+              "tasks in the environment; nothing: none." },
+    { .key = "groups.notify_timeout_s", SPAN_S(SECONDS(1)), .standard = "60",
+      .text = "How long that command may take; then it is killed." },
+
+    { .key = "cards.mirror", BOOLEAN, .standard = "false",
+      .text = "Whether the state of a task that was imported from a card is written back to the "
+              "card; an import may say it for its own cards." },
+
     { .key = "keys.keep_h", SPAN_H(MINUTES(6)), .standard = "24",
       .text = "How long the answer to a request is kept for a client that repeats it with the "
               "same idempotency key." },
+
+    { .key = "bus.lifecycle", CHOICE(bus_modes), .standard = "off",
+      .text = "What the daemon itself posts to the message bus: nothing; what was finished or has failed, "
+              "to the bus of the project; or also every start, stop and wait, to the bus of the task." },
 
     { .key = "executor.cgroup", CHOICE(cgroup_modes), .standard = "auto",
       .text = "Whether each run gets a control group where the kernel allows it, or never; without "
@@ -383,12 +441,30 @@ const struct setting settings[] = {
       .text = "Whether project P takes part at all." },
     { .key = "projects.P.paused", BOOLEAN, .standard = "false", PROJECT(paused),
       .text = "Whether project P starts nothing for now." },
+    { .key = "projects.P.coordination", .section = SECTION_PROJECTS, BOOLEAN, .standard = "false",
+      .text = "Whether project P only coordinates the others: its tasks are never slung or "
+              "imported, but skipped with a warning." },
     { .key = "projects.P.workspaces", CAP(0, COUNT_MAX), .standard = "unlimited",
       PROJECT(workspaces), .text = "Number of workspaces that project P has." },
     { .key = "projects.P.workspace_mode", CHOICE(workspace_modes), .standard = "pool",
       PROJECT(workspaces_kept),
-      .text = "Whether a workspace belongs to a run and goes back to the pool, or stays with the "
-              "task as its worktree." },
+      .text = "Where tasks of project P work. pool: a run has one of `workspace_paths` to itself, "
+              "or, without any, the folder of its task or project. worktree: each task has a git "
+              "worktree of its own of the repository in `path`." },
+    { .key = "projects.P.workspace_paths", .section = SECTION_PROJECTS, WORDS(&paths_form),
+      .standard = "",
+      .text = "The folders of the pool of project P; as many runs at once as there are." },
+    { .key = "projects.P.base_branch", .section = SECTION_PROJECTS, TEXT(&branch_form),
+      .standard = "",
+      .text = "The branch that worktrees of project P come from and that work is merged into; "
+              "nothing: what its repository has checked out." },
+    { .key = "projects.P.merge", .section = SECTION_PROJECTS, CHOICE(merges), .standard = "none",
+      .text = "What is done with the good work of a worktree of project P, when its task says "
+              "nothing else. none: nothing; local: committed on its branch; direct: merged into the "
+              "base branch; mr: handed to `mr_command`." },
+    { .key = "projects.P.mr_command", .section = SECTION_PROJECTS, WORDS(NULL), .standard = "",
+      .text = "The command that asks for a merge in project P, with {branch}, {base}, {id} and "
+              "{title} filled in; it runs in the worktree." },
     { .key = "projects.P.review", CAP(0, COUNT_MAX), .standard = "unlimited", PROJECT(review),
       .text = "Most tasks of project P that are at work for, or wait for, a review." },
     { .key = "projects.P.path", .section = SECTION_PROJECTS, TEXT(&path_form), .standard = "",

@@ -229,25 +229,50 @@ static int read_root(struct taskfile *file, struct error *err) {
     return r;
 }
 
-int taskfile_read_text(const char *name, const char *folder, const char *text, size_t size,
-                       struct taskfile **ret_file, struct error *err) {
-    _cleanup_(taskfile_freep) struct taskfile *file = xcalloc(1, sizeof(*file));
-    struct error unread = { 0 };
-    err = err ? err : &unread;
+static int taskfile_new(const char *name, const char *folder, struct taskfile **ret_file,
+                        struct error *err) {
+    struct taskfile *file = xcalloc(1, sizeof(*file));
     file->name = xstrdup(name);
     file->folder = xstrdup(folder);
     file->list = json_array();
     file->body = json_object();
     json_object_set_new(file->body, "tasks", file->list);
     file->here = json_string(folder);
-    if (!file->here)
-        return error_set(err, -EINVAL,
-                         "the folder '%s' has a name that is not UTF-8, which tasks "
-                         "must be",
-                         folder);
-    int r = yaml_parse(name, text, size, &limits, &file->yaml, err);
+    *ret_file = file;
+    return file->here ? 0
+                      : error_set(err, -EINVAL,
+                                  "the folder '%s' has a name that is not UTF-8, which tasks "
+                                  "must be",
+                                  folder);
+}
+
+int taskfile_read_text(const char *name, const char *folder, const char *text, size_t size,
+                       struct taskfile **ret_file, struct error *err) {
+    _cleanup_(taskfile_freep) struct taskfile *file = NULL;
+    struct error unread = { 0 };
+    err = err ? err : &unread;
+    int r = taskfile_new(name, folder, &file, err);
+    if (r >= 0)
+        r = yaml_parse(name, text, size, &limits, &file->yaml, err);
     if (r >= 0)
         r = read_root(file, err);
+    if (r < 0)
+        return r;
+    *ret_file = TAKE_PTR(file);
+    return 0;
+}
+
+int taskfile_read_list(const char *name, const char *folder, const struct yaml_node *list,
+                       const struct yaml_node *defaults, struct taskfile **ret_file,
+                       struct error *err) {
+    _cleanup_(taskfile_freep) struct taskfile *file = NULL;
+    json_t *members = NULL;
+    int r = taskfile_new(name, folder, &file, err);
+    if (r >= 0)
+        r = read_defaults(file, defaults, &members, err);
+    if (r >= 0)
+        r = read_tasks(file, list, members, err);
+    json_decref(members);
     if (r < 0)
         return r;
     *ret_file = TAKE_PTR(file);

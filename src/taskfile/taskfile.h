@@ -44,6 +44,11 @@ int taskfile_read(const char *path, struct taskfile **ret_file, struct error *er
 /* `name` is for sentences; `folder` (absolute) is where relative paths begin. */
 int taskfile_read_text(const char *name, const char *folder, const char *text, size_t size,
                        struct taskfile **ret_file, struct error *err);
+struct yaml_node;
+/* A list of tasks, and `defaults` or NULL, in a tree that somebody else has read and keeps. */
+int taskfile_read_list(const char *name, const char *folder, const struct yaml_node *list,
+                       const struct yaml_node *defaults, struct taskfile **ret_file,
+                       struct error *err);
 struct taskfile *taskfile_free(struct taskfile *file); /* accepts NULL, returns NULL */
 DEFINE_FREEP(struct taskfile, taskfile_free);
 

@@ -12,6 +12,7 @@
 enum member_type {
     MEMBER_TEXT,
     MEMBER_PATH,
+    MEMBER_ARTIFACT,
     MEMBER_WHOLE,
     MEMBER_SWITCH,
     MEMBER_SECONDS,
@@ -36,7 +37,8 @@ struct member {
 static const struct member members[] = {
     { "agent",          "agent",          MEMBER_TEXT,    false },
     { "argv",           "argv",           MEMBER_WORDS,   false },
-    { "artifact",       "artifact",       MEMBER_PATH,    false },
+    { "artifact",       "artifact",       MEMBER_ARTIFACT, false },
+    { "base_branch",    "base_branch",    MEMBER_TEXT,    false },
     { "checks",         "checks",         MEMBER_CHECKS,  false },
     { "cwd",            "cwd",            MEMBER_PATH,    false },
     { "depends_on",     "depends_on",     MEMBER_NAMES,   true },
@@ -53,6 +55,7 @@ static const struct member members[] = {
     { "kind",           "kind",           MEMBER_TEXT,    false },
     { "limiter",        "limiter",        MEMBER_TEXT,    false },
     { "memory_mb",      "memory_mb",      MEMBER_WHOLE,   false },
+    { "merge",          "merge",          MEMBER_TEXT,    false },
     { "meta",           "meta",           MEMBER_META,    false },
     { "name",           "name",           MEMBER_TEXT,    true },
     { "needs",          "depends_on",     MEMBER_NAMES,   true },
@@ -70,6 +73,7 @@ static const struct member members[] = {
     { "review",         "review",         MEMBER_SWITCH,  false },
     { "run",            "argv",           MEMBER_SHELL,   false },
     { "serial",         "serial",         MEMBER_TEXT,    false },
+    { "spawn",          "spawn",          MEMBER_TEXT,    false },
     { "stdin",          "stdin",          MEMBER_PATH,    false },
     { "stop_signal",    "stop_signal",    MEMBER_TEXT,    false },
     { "timeout",        "timeout_s",      MEMBER_SPAN,    false },
@@ -168,6 +172,15 @@ static int read_path(const struct taskfile *file, const struct yaml_node *key, j
     return 0;
 }
 
+/* One of its parent's iterations, or a path like the others. */
+static int read_artifact(const struct taskfile *file, const struct yaml_node *key,
+                         json_t **ret_path, struct error *err) {
+    bool is_parents = key->value->kind == YAML_SCALAR
+                      && strncmp(key->value->text, "iterations/", strlen("iterations/")) == 0;
+    return is_parents ? taskfile_text(file, key, ret_path, err)
+                      : read_path(file, key, ret_path, err);
+}
+
 /* --- all of a task --------------------------------------------------------------------------- */
 
 static int read_value(const struct taskfile *file, const struct member *m,
@@ -181,6 +194,8 @@ static int read_value(const struct taskfile *file, const struct member *m,
         return taskfile_text(file, key, ret_value, err);
     case MEMBER_PATH:
         return read_path(file, key, ret_value, err);
+    case MEMBER_ARTIFACT:
+        return read_artifact(file, key, ret_value, err);
     case MEMBER_WHOLE:
         return read_whole(file, key, ret_value, err);
     case MEMBER_SWITCH:
