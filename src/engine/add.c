@@ -9,7 +9,9 @@
 
 #include "base/alloc.h"
 #include "base/json_write.h"
+#include "engine/blocked_internal.h"
 #include "engine/engine_internal.h"
+#include "engine/watch.h"
 
 static sym symbol_of(struct engine *e, const char *name) {
     return name && *name ? symbol_intern(core_symbols(e->core), name, strlen(name)) : 0;
@@ -34,6 +36,8 @@ static int add_one(struct engine *e, const struct engine_draft *draft, task_id i
     spec.resource_count = draft->resource_count;
     spec.depends_on = draft->depends_on;
     spec.depends_on_count = draft->depends_on_count;
+    spec.artifact_missing =
+        draft->artifact && !artifact_is_there(e, draft->artifact, draft->told.parent);
     struct fact fact = { .kind = FACT_TASK_ADDED, .spec = &spec };
     return core_apply(e->core, &fact, err);
 }
@@ -61,9 +65,24 @@ static void write_added(struct engine *e, const struct engine_draft *draft, task
     json_write_object_begin(&w);
     json_write_key(&w, "project");
     json_write_string(&w, draft->project);
+    if (draft->external_id) {
+        json_write_key(&w, "external_id");
+        json_write_string(&w, draft->external_id);
+    }
     json_write_object_end(&w);
     engine_event(e, "task.added", id, 0, strbuf_text(&data));
     strbuf_finish(&data);
+}
+
+static void want_artifact(struct engine *e, const struct engine_draft *draft, task_id id) {
+    struct task_spec told;
+    if (core_task_spec(e->core, id, &told) && told.artifact_missing)
+        artifact_want(e, id, draft->artifact, told.parent);
+}
+
+void engine_put_context(struct engine *e, task_id task, const char *context) {
+    store_put_context(e->turn.batch, task, context);
+    turn_wrote(e);
 }
 
 int engine_add_tasks(struct engine *e, const struct engine_draft *drafts, size_t count,
@@ -77,8 +96,13 @@ int engine_add_tasks(struct engine *e, const struct engine_draft *drafts, size_t
         }
     }
     e->last_task = first + count - 1;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         write_added(e, &drafts[i], first + i);
+        if (drafts[i].artifact)
+            want_artifact(e, &drafts[i], first + i);
+        if (drafts[i].depends_on_count > 0)
+            blocked_added(e, first + i);
+    }
     *ret_first = first;
     return 0;
 }

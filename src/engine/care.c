@@ -1,4 +1,4 @@
-/* care.c: the store's own work (checkpoints, its reserve) between commits.
+/* care.c: the store's own work (checkpoints, its reserve, a backup) between commits.
  *
  * The store says when it wants to be called again; an idle daemon therefore has no timer once the
  * store has nothing left to do. */
@@ -21,4 +21,13 @@ void care_due(void *ctx) {
     struct engine *e = ctx;
     if (!e->committing && e->broken.code == 0)
         look(e, loop_now_steady(e->loop) - e->commit_steady);
+}
+
+void engine_backup(struct engine *e, const char *path, store_copied done, void *ctx) {
+    store_backup(e->store, path, done, ctx);
+    loop_timer_set(e->loop, e->care_timer, loop_now_steady(e->loop));
+}
+
+void engine_backup_cancel(struct engine *e) {
+    store_backup_cancel(e->store);
 }

@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "engine/alert_internal.h"
 #include "engine/engine_internal.h"
+#include "engine/journal_internal.h"
 
 static int tell(struct engine *e, const struct fact *fact, struct error *err) {
     int r = core_apply(e->core, fact, err);
@@ -64,6 +66,10 @@ int engine_set_config(struct engine *e, struct config *config, struct error *err
     assert(r == 0);
     config_free(old);
     e->host_read_at = 0;
+    if (e->disk_low)
+        prune_now(e);
+    journal_configure(e);
+    alerts_configure(e);
     e->turn.configured = true;
     engine_event(e, "config.changed", 0, 0, NULL);
     return 0;

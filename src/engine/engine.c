@@ -7,8 +7,14 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
+#include "engine/alert_internal.h"
 #include "engine/engine_internal.h"
+#include "engine/follow_internal.h"
 #include "engine/forecast_internal.h"
+#include "engine/iteration.h"
+#include "engine/journal_internal.h"
+#include "engine/watch.h"
+#include "engine/workspace.h"
 
 static const char *name_of_task(const void *ctx, task_id task) {
     struct engine *e = (struct engine *)ctx; /* the buffer is ours to write */
@@ -49,6 +55,10 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     e->turn.batch = store_batch_new();
     runs_init(e);
     forecast_init(e);
+    workspaces_init(e);
+    e->watch = watch_new(e);
+    alerts_init(e);
+    journal_init(e);
 
     struct strbuf runs = STRBUF_INIT;
     strbuf_printf(&runs, "%s/runs", e->home);
@@ -75,21 +85,31 @@ struct engine *engine_free(struct engine *e) {
         return NULL;
     loop_set_round(e->loop, NULL, NULL);
     executor_free(e->executor);
+    watch_free(e->loop, e->watch);
     loop_timer_free(e->loop, e->timer);
     loop_timer_free(e->loop, e->care_timer);
+    if (e->store)
+        engine_backup_cancel(e);
     forecast_free(e);
+    workspaces_free(e);
+    alerts_free(e);
+    journal_free(e);
     turn_finish(e);
     runs_free(e);
     projects_free(e);
     groups_free(e);
     core_free(e->core);
     config_free(e->config);
+    follow_free(e);
     free(e->happened.items);
+    free(e->late_ends.items);
     for (size_t i = 0; i < e->externals.count; i++)
         free(e->externals.items[i]);
     free(e->externals.items);
+    free(e->claims.items);
     free(e->prune.expired.items);
     free(e->launches.items);
+    pause_set(&e->pause, NULL, 0);
     free(e->home);
     free(e->config_file);
     free(e->socket_path);
@@ -112,7 +132,7 @@ bool engine_is_committing(const struct engine *e) {
 }
 
 bool engine_is_launching(const struct engine *e) {
-    return e->launches.count > 0;
+    return e->launches.count > 0 || workspaces_are_preparing(e);
 }
 
 const struct engine_report *engine_start_report(const struct engine *e) {
@@ -133,6 +153,10 @@ struct store *engine_store(struct engine *e) {
 
 struct executor *engine_executor(struct engine *e) {
     return e->executor;
+}
+
+struct bus_poster *engine_bus(const struct engine *e) {
+    return e->options.bus;
 }
 
 time_ms engine_now(const struct engine *e) {
@@ -183,10 +207,6 @@ task_id engine_next_task(const struct engine *e) {
     return e->last_task + 1;
 }
 
-bool engine_is_paused(const struct engine *e) {
-    return e->paused;
-}
-
 bool engine_is_full(const struct engine *e) {
     return e->full;
 }
@@ -198,6 +218,11 @@ void engine_stats(const struct engine *e, struct engine_stats *ret) {
 void engine_set_publisher(struct engine *e, engine_published publish, void *ctx) {
     e->publish = publish;
     e->publish_ctx = ctx;
+}
+
+void engine_set_spawner(struct engine *e, engine_spawn_tasks spawn, void *ctx) {
+    e->spawn = spawn;
+    e->spawn_ctx = ctx;
 }
 
 void engine_set_after_turn(struct engine *e, void (*after)(void *ctx), void *ctx) {

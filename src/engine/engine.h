@@ -19,6 +19,7 @@
 #include "base/strbuf.h"
 #include "config/config.h"
 #include "core/core.h"
+#include "engine/spans.h"
 #include "store/store.h"
 
 struct engine;
@@ -34,6 +35,7 @@ struct engine_options {
     const char *socket_path; /* for SLUICE_SOCKET */
     const char *shim_path;
     const char *version;
+    struct bus_poster *bus;   /* who posts messages (engine_bus); NULL: nobody does */
     char *const *environment; /* runs get the variables of it that tasks.env names; NULL: none */
 };
 
@@ -41,6 +43,7 @@ struct engine_options {
 struct engine_report {
     uint64_t tasks, unfinished;
     uint32_t adopted, ended, lost, external, swept, requeued;
+    uint32_t found; /* of the first three: those that the store did not know */
     time_ms took;
 };
 
@@ -77,6 +80,7 @@ const struct core *engine_core(const struct engine *engine);
 const struct config *engine_config(const struct engine *engine);
 struct store *engine_store(struct engine *engine);
 struct executor *engine_executor(struct engine *engine);
+struct bus_poster *engine_bus(const struct engine *engine);
 time_ms engine_now(const struct engine *engine); /* of this turn */
 time_ms engine_started_at(const struct engine *engine);
 const char *engine_home(const struct engine *engine);
@@ -89,6 +93,12 @@ uint64_t engine_first_event(const struct engine *engine);
 uint64_t engine_last_event(const struct engine *engine);
 task_id engine_last_task(const struct engine *engine);
 bool engine_is_paused(const struct engine *engine);
+/* With paused: who asked for it, and when. */
+struct engine_pause {
+    const char *by; /* NULL: nobody knows */
+    time_ms at;     /* 0: nobody knows */
+};
+const struct engine_pause *engine_paused(const struct engine *engine); /* NULL: it is not */
 bool engine_is_full(const struct engine *engine); /* the disk takes no new work */
 
 /* Read now; -1: unknown. */
@@ -106,8 +116,9 @@ const char *engine_task_id(const struct engine *engine, task_id task, char buf[E
 struct engine_project {
     const char *name, *prefix, *path; /* path: where its tasks run by default; or NULL */
     sym symbol;
-    bool paused;
-    uint32_t external; /* living runs that are not ours */
+    bool paused;               /* somebody asked for it; the configuration may too */
+    struct engine_pause pause; /* with paused */
+    uint32_t external;         /* living runs that are not ours */
     time_ms created_at;
 };
 size_t engine_project_count(const struct engine *engine);
@@ -119,7 +130,7 @@ struct engine_group {
     const char *name;
     bool owned, closed;
     time_ms created_at, closed_at;
-    uint32_t total, open;
+    uint32_t total, open, failed; /* failed: final, and not done */
 };
 size_t engine_group_count(const struct engine *engine);
 const struct engine_group *engine_group_at(const struct engine *engine, size_t index);
@@ -135,6 +146,21 @@ struct engine_run {
 bool engine_live_run(const struct engine *engine, task_id task, struct engine_run *ret);
 /* The tasks that have one, oldest number first: at most `max` of them; returns how many there are. */
 size_t engine_live_tasks(const struct engine *engine, task_id *ret_tasks, size_t max);
+/* What is done around the run of a task now, its workspace and its merge, for people; NULL: nothing. */
+const char *engine_run_doing(const struct engine *engine, task_id task);
+/* Where a task works, or has worked. Texts are the caller's: engine_workspace_finish. */
+struct engine_workspace {
+    char *path;          /* NULL: in no workspace */
+    char *branch, *base; /* of a worktree; else NULL */
+    char *merge;         /* "none" "local" "direct" "mr"; with branch */
+};
+void engine_workspace(const struct engine *engine, task_id task, struct engine_workspace *ret);
+void engine_workspace_finish(struct engine_workspace *workspace);
+/* Which live task works in this path of a pool; 0: none. */
+task_id engine_workspace_holder(const struct engine *engine, const char *path);
+/* Worktrees that belong to no task and are kept, because there is work in them. */
+size_t engine_leftover_count(const struct engine *engine);
+const char *engine_leftover_at(const struct engine *engine, size_t index, const char **ret_why);
 /* The folder of a run, absolute. */
 void engine_run_folder(const struct engine *engine, task_id task, uint32_t attempt,
                        struct strbuf *out);
@@ -151,12 +177,16 @@ struct engine_draft {
     const task_id *depends_on; /* numbers of tasks that are there, or of this batch */
     size_t depends_on_count;
     const char *title, *json, *external_id;
+    const char *artifact; /* a path, or one below the parent's folder; NULL: none */
 };
 /* The number that the next added task will get; those of a batch follow. */
 task_id engine_next_task(const struct engine *engine);
 /* Adds all or none. Ids: `first` and those behind it. */
 int engine_add_tasks(struct engine *engine, const struct engine_draft *drafts, size_t count,
                      task_id *ret_first, struct error *err);
+
+/* What was said when the task was slung: a JSON object (engine/context.h), or NULL. Written with the turn. */
+void engine_put_context(struct engine *engine, task_id task, const char *context);
 
 /* Tells the core, and sees to it that what changed is written. 1: it changed nothing. */
 int engine_tell(struct engine *engine, const struct fact *fact, struct error *err);
@@ -165,8 +195,10 @@ void engine_event(struct engine *engine, const char *kind, task_id task, uint32_
                   const char *data);
 int engine_add_project(struct engine *engine, const char *name, const char *prefix,
                        struct error *err);
-int engine_pause_project(struct engine *engine, const char *name, bool paused, struct error *err);
-int engine_pause(struct engine *engine, bool paused, struct error *err);
+/* `by`: who asks; NULL: nobody knows. 1: it was so already. */
+int engine_pause_project(struct engine *engine, const char *name, bool paused, const char *by,
+                         struct error *err);
+int engine_pause(struct engine *engine, bool paused, const char *by, struct error *err);
 /* A new group, or the open one of this name. `name` NULL: "group-N". */
 int engine_open_group(struct engine *engine, const char *name, bool owned, uint32_t *ret_id,
                       struct error *err);
@@ -191,6 +223,11 @@ int engine_set_config(struct engine *engine, struct config *config, struct error
 typedef void (*engine_would_start)(void *ctx, const struct order *order);
 void engine_dry_run(struct engine *engine, engine_would_start each, void *ctx);
 
+/* As store_backup, which see; `path` is absolute. */
+void engine_backup(struct engine *engine, const char *path, store_copied done, void *ctx);
+/* The daemon is about to end: a backup that is being made is given up. */
+void engine_backup_cancel(struct engine *engine);
+
 /* When would it start, if everything went well? Computed aside. True: as much as there will be is
  * there; false: `ready` is called when it is. It serves for ten seconds. */
 typedef void (*engine_forecast_ready)(void *ctx);
@@ -206,6 +243,7 @@ void engine_set_publisher(struct engine *engine, engine_published publish, void 
 void engine_set_after_turn(struct engine *engine, void (*after)(void *ctx), void *ctx);
 
 struct engine_stats {
+    struct engine_spans queued, ran; /* ready until ordered to start; begun until ended */
     uint64_t turns, facts, orders, starts, ends, commits, failed_commits;
     int64_t last_turn_us, slowest_turn_us;
 };

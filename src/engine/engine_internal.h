@@ -8,6 +8,7 @@
 #include "base/id_map.h"
 #include "base/slab.h"
 #include "engine/engine.h"
+#include "engine/loops.h"
 #include "executor/executor.h"
 #include "os/loop.h"
 
@@ -29,8 +30,11 @@ struct live_run {
     time_ms launch_deadline; /* until its command was seen; TIME_NEVER: seen */
     enum run_phase phase;
     int64_t cost_micro_usd;
-    bool stop_now;   /* a stop order kills at once */
-    size_t position; /* in engine.live */
+    char *spawner;      /* its task as it was submitted, if that spawns others; owned */
+    bool spawner_known; /* else the store must be asked for it */
+    bool stop_now;      /* a stop order kills at once */
+    bool is_alive;      /* the start of the daemon has found it so */
+    size_t position;    /* in engine.live */
 };
 
 /* What the executor told since the last turn. Kept until a commit has it. */
@@ -40,6 +44,8 @@ struct happening {
     struct run_key run;
     time_ms at;
     struct run_end end;
+    bool is_forced; /* `outcome` counts, and not what the end says: its work could not be merged */
+    enum outcome outcome;
 };
 
 /* Growing lists. */
@@ -61,12 +67,15 @@ struct turn {
     task_id rewired;             /* the task whose dependencies have changed too */
     LIST(char *) gone;           /* ids of tasks that are no more: their folders go too */
     LIST(struct order) starts, stops;
+    LIST(task_id) finals;            /* tasks that have become final */
+    LIST(task_id) blocked;           /* those whose blockers have changed; while that is told */
     LIST(struct event_row) events;   /* in the arena */
     struct engine_request *requests; /* of this turn, in order */
     struct engine_request *current;
-    size_t told;     /* of what happened, how much this turn has told the core */
-    unsigned ends;   /* of runs, among them */
-    bool configured; /* the configuration is another since this turn */
+    size_t told;                    /* of what happened, how much this turn has told the core */
+    struct engine_spans ran;        /* of them */
+    unsigned ends;                  /* of runs, among them */
+    bool configured, tells_blocked; /* it is another since this turn; see blocked_internal.h */
     int64_t began_us;
 };
 
@@ -108,11 +117,19 @@ struct engine {
     LIST(task_id) launches;    /* start orders that are on disk; */
     size_t launched;           /* so many of them are carried out */
     time_ms launch_look;       /* no launch is late before */
+    uint32_t spare_iterations; /* bit N: HOME/tasks/.spare/N is there */
     LIST(char *) externals;    /* living runs that are not ours, by the ids of their tasks */
+    LIST(struct claim) claims; /* runs that the rows do not know: recover_internal.h */
+    task_id last_folder;       /* the highest number that a run folder has */
 
     LIST(struct happening) happened;
+    LIST(struct happening) late_ends; /* the store is asked what their tasks spawn */
+    engine_spawn_tasks spawn;
+    void *spawn_ctx;
+    struct watch *watch; /* files that somebody waits for: watch.h */
     struct engine_request *queue, **queue_end;
-    bool committing, started;
+    bool committing, started, ending;
+    LIST(struct follower *) followers;
     struct error broken; /* code 0: it is not */
     bool start_pending;  /* the first turn, whatever there is to do */
     time_ms retry_at;    /* after a failed commit: not before; 0: now */
@@ -122,17 +139,23 @@ struct engine {
 
     task_id last_task;
     uint64_t first_event, last_event, committed_event;
+    struct engine_pause pause; /* with paused; its text is owned */
     bool paused, full;
     time_ms host_read_at;
     int64_t memory_free_mb, load_milli;
+    time_ms disk_read_at;
+    int64_t disk_free_mb; /* -1: unknown */
+    bool disk_low;        /* below host.disk_free_gb */
     struct pruning prune;
     struct engine_forecast_state *forecast;
+    struct workspaces *workspaces; /* workspace_internal.h */
+    struct alerts *alerts;
+    struct journal *journal;
     struct engine_report report;
     struct engine_stats stats;
     engine_published publish;
-    void *publish_ctx;
     void (*after_turn)(void *ctx);
-    void *after_turn_ctx;
+    void *publish_ctx, *after_turn_ctx;
     struct loop_timer *care_timer; /* the store's own work after commits */
     time_ms commit_steady;         /* when the last one was */
 };
@@ -146,12 +169,21 @@ void turn_finish(struct engine *e);
 /* Nothing is decided any more; the daemon ends. */
 void turn_break(struct engine *e, const struct error *why);
 void turn_wrote(struct engine *e); /* the batch holds something that must be committed */
+void turn_write_state(struct engine *e, const struct order *order); /* its event */
 
 /* --- care.c ---------------------------------------------------------------------------------- */
 
 /* After a commit: lets the store do its own work, soon if there is much, when it is quiet if not. */
 void care_after_commit(struct engine *e);
 void care_due(void *ctx);
+
+/* --- pause.c --------------------------------------------------------------------------------- */
+
+/* Owns a copy of the name. */
+void pause_set(struct engine_pause *pause, const char *by, time_ms at);
+/* As the present core is told it. */
+struct pause pause_told(struct engine *e, const struct engine_pause *pause);
+int pause_load(struct engine *e, const struct pause_row *row, struct error *err);
 
 /* --- load.c: rows → core --------------------------------------------------------------------- */
 
@@ -162,6 +194,7 @@ int load_core(struct engine *e, struct error *err);
 
 /* Everything that changed in this turn but the runs. */
 void rows_write_all(struct engine *e);
+void rows_write_task(struct engine *e, task_id task); /* one that was there before this turn */
 void rows_write_run(struct engine *e, const struct live_run *run);
 void rows_write_ended(struct engine *e, const struct live_run *run, const struct run_end *end,
                       enum outcome outcome);
@@ -187,54 +220,17 @@ void group_from_row(struct engine *e, const struct group_row *row);
 void groups_on_order(struct engine *e, const struct order *order);
 void groups_free(struct engine *e);
 
-/* --- runs.c: live runs ----------------------------------------------------------------------- */
-
-void runs_init(struct engine *e);
-struct live_run *run_find(const struct engine *e, task_id task);
-struct live_run *run_live_at(const struct engine *e, size_t index);
-struct live_run *run_add(struct engine *e, task_id task, uint32_t attempt);
-void run_remove(struct engine *e, task_id task);
-void runs_free(struct engine *e);
-
-/* --- launch.c -------------------------------------------------------------------------------- */
-
-/* A start order that is committed. */
-void launch_later(struct engine *e, task_id task);
-/* Carries out a few of them, oldest first. */
-void launch_some(struct engine *e);
-void launch_stop(struct engine *e, const struct order *order);
-/* From now on its command must be seen to run within the time of the configuration. */
-void launch_set_deadline(struct engine *e, struct live_run *run);
-/* Ends launches that took too long. */
-void launch_check_deadlines(struct engine *e);
-/* The marker file of a task with until: done. */
-void launch_marker_path(const struct engine *e, task_id task, struct strbuf *out);
-void launch_remove_marker(const struct engine *e, const char *id);
-
-/* --- finish.c -------------------------------------------------------------------------------- */
-
-extern const struct executor_events finish_events;
-/* Tells the core what happened. */
-void finish_tell_happened(struct engine *e);
-/* As if the executor had told it: an end for which nothing ran. */
-void finish_note_end(struct engine *e, const struct live_run *run, enum run_end_kind kind,
-                     const struct error *why);
-
 /* --- host.c ---------------------------------------------------------------------------------- */
 
 /* Reads the disk, and memory and load if they are older than a second and somebody asks; tells the core. */
 void host_look(struct engine *e);
 time_ms host_next_look(const struct engine *e);
 
-/* --- recover.c ------------------------------------------------------------------------------- */
-
-/* The event of the start, with what it found. */
-void recover_write_report(struct engine *e);
-/* A new core is told of the living runs that are not ours. */
-void recover_tell_externals(struct engine *e);
-
 /* --- prune.c --------------------------------------------------------------------------------- */
 
 /* Forgets old finished tasks, events, keys and usage, a few per turn. */
 void prune_some(struct engine *e);
+void prune_now(struct engine *e); /* the next look is due */
 time_ms prune_next(const struct engine *e);
+
+#include "engine/runs_internal.h"

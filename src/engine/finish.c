@@ -16,6 +16,10 @@
 #include "base/json_write.h"
 #include "engine/engine_internal.h"
 #include "engine/forecast_internal.h"
+#include "engine/iteration.h"
+#include "engine/spawning.h"
+#include "engine/watch.h"
+#include "engine/workspace.h"
 
 #define SIGN_OF_LIFE SECONDS(2) /* an attempt that lived so long was launched well */
 
@@ -35,7 +39,20 @@ static void on_validating(void *ctx, struct run_key run) {
 }
 
 static void on_ended(void *ctx, struct run_key run, const struct run_end *end) {
-    note(ctx, HAPPENED_ENDED, run)->end = *end;
+    if (!workspace_finish(ctx, run, end))
+        note(ctx, HAPPENED_ENDED, run)->end = *end;
+}
+
+void finish_note_outcome(struct engine *e, struct run_key run, const struct run_end *end,
+                         const enum outcome *outcome) {
+    struct happening *h = note(e, HAPPENED_ENDED, run);
+    h->end = *end;
+    h->is_forced = outcome != NULL;
+    h->outcome = outcome ? *outcome : OUTCOME_OK;
+}
+
+void finish_note_validating(struct engine *e, struct run_key run) {
+    note(e, HAPPENED_VALIDATING, run);
 }
 
 void finish_note_end(struct engine *e, const struct live_run *run, enum run_end_kind kind,
@@ -44,6 +61,7 @@ void finish_note_end(struct engine *e, const struct live_run *run, enum run_end_
     struct happening *h = note(e, HAPPENED_ENDED, key);
     h->end = (struct run_end){ .kind = kind, .code = -1, .ended_at = e->now };
     h->end.exec_errno = kind == RUN_END_LAUNCH ? -why->code : 0;
+    h->end.code = kind == RUN_END_EXIT ? 0 : -1;
     snprintf(h->end.message, sizeof(h->end.message), "%.250s", why->text);
 }
 
@@ -52,16 +70,6 @@ const struct executor_events finish_events = {
     .validating = on_validating,
     .ended = on_ended,
 };
-
-/* The marker is a file; a directory of that name marks nothing. */
-static bool is_marked(const struct engine *e, task_id task) {
-    struct strbuf path = STRBUF_INIT;
-    struct stat st;
-    launch_marker_path(e, task, &path);
-    bool marked = stat(strbuf_text(&path), &st) == 0 && S_ISREG(st.st_mode);
-    strbuf_finish(&path);
-    return marked;
-}
 
 static bool showed_life(const struct run_end *end) {
     return end->out_bytes + end->err_bytes > 0
@@ -93,14 +101,25 @@ static enum outcome outcome_of_exit(const struct engine *e, const struct live_ru
                                     const struct run_end *end) {
     struct task_view view = { .until = UNTIL_EXIT };
     (void)core_task(e->core, run->task, &view);
-    bool marked = view.until == UNTIL_DONE && is_marked(e, run->task);
-    if (end->code == 0 && (marked || view.until == UNTIL_VALIDATE))
-        return OUTCOME_OK;
+    enum marker marker = view.until == UNTIL_DONE ? marker_look(e, run->task) : MARKER_NONE;
+    if (marker == MARKER_NO_FILE)
+        return OUTCOME_FAILED;
+    if (marker == MARKER_FILE || (end->code == 0 && view.until == UNTIL_VALIDATE))
+        return OUTCOME_OK; /* an agent may well stumble after it has said that it is done */
     if (died_at_once(e, run, end))
         return OUTCOME_LAUNCH;
     if (end->code != 0)
         return OUTCOME_FAILED;
     return view.until == UNTIL_DONE ? OUTCOME_UNFINISHED : OUTCOME_OK;
+}
+
+static enum outcome outcome_of_signal(const struct engine *e, const struct live_run *run,
+                                      const struct run_end *end) {
+    struct task_view view = { .until = UNTIL_EXIT };
+    (void)core_task(e->core, run->task, &view);
+    if (view.until == UNTIL_DONE && marker_look(e, run->task) == MARKER_FILE)
+        return OUTCOME_OK;
+    return died_at_once(e, run, end) ? OUTCOME_LAUNCH : OUTCOME_FAILED;
 }
 
 static enum outcome outcome_of(const struct engine *e, const struct live_run *run,
@@ -109,7 +128,7 @@ static enum outcome outcome_of(const struct engine *e, const struct live_run *ru
     case RUN_END_EXIT:
         return outcome_of_exit(e, run, end);
     case RUN_END_SIGNAL:
-        return died_at_once(e, run, end) ? OUTCOME_LAUNCH : OUTCOME_FAILED;
+        return outcome_of_signal(e, run, end);
     case RUN_END_OUTPUT:
         return OUTCOME_FAILED;
     case RUN_END_TIMEOUT:
@@ -125,6 +144,12 @@ static enum outcome outcome_of(const struct engine *e, const struct live_run *ru
         break;
     }
     return OUTCOME_LOST;
+}
+
+enum outcome finish_outcome(struct engine *e, const struct live_run *run,
+                            const struct run_end *end) {
+    enum outcome outcome = outcome_of(e, run, end);
+    return outcome == OUTCOME_OK ? spawning_check(e, run) : outcome;
 }
 
 static int64_t tokens_of(const struct engine_run *run) {
@@ -169,7 +194,9 @@ static void tell_started(struct engine *e, struct live_run *run, time_ms at) {
                          .task = run->task,
                          .attempt = run->view.attempt };
     (void)engine_tell(e, &fact, NULL);
-    engine_event(e, "run.started", run->task, run->view.attempt, NULL);
+    char restart[48]; /* the first launch is no restart: that is number 0 */
+    snprintf(restart, sizeof(restart), "{\"restart\":%" PRIu32 "}", run->view.attempt - 1);
+    engine_event(e, "run.started", run->task, run->view.attempt, restart);
     rows_write_run(e, run);
 }
 
@@ -192,9 +219,33 @@ static void explain_stop(struct run_end *end, enum outcome outcome) {
                                      : "its command was not seen to start in time");
 }
 
+/* The marker is a file. Something else of its name is an error, and is said. */
+static void explain_marker(const struct engine *e, const struct live_run *run, struct run_end *end,
+                           enum outcome outcome) {
+    struct task_view view = { .until = UNTIL_EXIT };
+    struct error err = { 0 };
+    (void)core_task(e->core, run->task, &view);
+    if (outcome != OUTCOME_FAILED || view.until != UNTIL_DONE || end->message[0]
+        || marker_look(e, run->task) != MARKER_NO_FILE)
+        return;
+    (void)marker_complain(e, run->task, &err);
+    snprintf(end->message, sizeof(end->message), "%.250s", err.text);
+}
+
+static void tidy_if_final(struct engine *e, const struct live_run *run) {
+    struct task_view view;
+    if (core_task(e->core, run->task, &view) && task_state_is_final(view.state))
+        iteration_tidy(e, run->task, run->iteration);
+}
+
 static void tell_ended(struct engine *e, struct live_run *run, struct happening *h) {
-    enum outcome outcome = outcome_of(e, run, &h->end);
+    enum outcome outcome = h->is_forced ? h->outcome : outcome_of(e, run, &h->end);
+    if (outcome == OUTCOME_OK && spawning_must_wait(e, run, h))
+        return;
+    if (outcome == OUTCOME_OK)
+        outcome = spawning_children(e, run, &h->end);
     explain_stop(&h->end, outcome);
+    explain_marker(e, run, &h->end, outcome);
     if (h->end.started_at && h->end.kind != RUN_END_LAUNCH)
         tell_started(e, run, h->end.started_at); /* it ended before its start was told */
     struct fact fact = { .kind = FACT_RUN_ENDED, .task = run->task, .attempt = run->view.attempt };
@@ -202,11 +253,27 @@ static void tell_ended(struct engine *e, struct live_run *run, struct happening 
     fact.ended.tokens = tokens_of(&run->view);
     fact.ended.output = showed_life(&h->end);
     (void)engine_tell(e, &fact, NULL);
+    feedback_write(e, run, &h->end, outcome);
+    tidy_if_final(e, run);
+    if (outcome != OUTCOME_OK)
+        watch_note_marker(e, run->task);
     forecast_learn(e, run->task, &h->end, tokens_of(&run->view));
     write_end_event(e, run, &h->end, outcome);
     rows_write_ended(e, run, &h->end, outcome);
     e->turn.ends++;
+    if (run->view.started_at)
+        spans_add(&e->turn.ran,
+                  (h->end.ended_at ? h->end.ended_at : e->now) - run->view.started_at);
+    workspace_release(e, run->task);
     run_remove(e, run->task);
+}
+
+void finish_record_end(struct engine *e, const struct live_run *run, struct run_end *end) {
+    enum outcome outcome = outcome_of(e, run, end);
+    explain_stop(end, outcome);
+    write_end_event(e, run, end, outcome);
+    rows_write_ended(e, run, end, outcome);
+    turn_wrote(e);
 }
 
 void finish_tell_happened(struct engine *e) {
@@ -235,7 +302,7 @@ int engine_mark_done(struct engine *e, task_id task, struct error *err) {
     launch_marker_path(e, task, &path);
     int fd = open(strbuf_text(&path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST)
-        return 1;
+        return marker_look(e, task) == MARKER_FILE ? 1 : marker_complain(e, task, err);
     if (fd < 0)
         return error_set(err, -errno, "cannot make the marker '%s': %s", strbuf_text(&path),
                          strerror(errno));

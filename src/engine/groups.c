@@ -15,6 +15,7 @@ size_t engine_group_count(const struct engine *e) {
 /* The core counts the members. */
 static const struct engine_group *with_counts(const struct engine *e, struct group *group) {
     core_group(e->core, group->view.id, &group->view.open, &group->view.total);
+    group->view.failed = core_group_failed(e->core, group->view.id);
     return &group->view;
 }
 
@@ -98,6 +99,13 @@ static void set_closed(struct engine *e, struct group *group, bool closed) {
     json_write_object_begin(&w);
     json_write_key(&w, "group");
     json_write_string(&w, group->view.name);
+    (void)with_counts(e, group);
+    json_write_key(&w, "total");
+    json_write_int(&w, group->view.total);
+    json_write_key(&w, "open");
+    json_write_int(&w, group->view.open);
+    json_write_key(&w, "failed");
+    json_write_int(&w, group->view.failed);
     json_write_object_end(&w);
     engine_event(e, closed ? "group.closed" : "group.opened", 0, 0, strbuf_text(&data));
     strbuf_finish(&data);

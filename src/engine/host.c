@@ -50,10 +50,27 @@ static void look_at_the_rest(struct engine *e, const struct policy *policy) {
     e->load_milli = policy->host.load_max_milli ? load_milli() : -1;
 }
 
+/* What the store keeps aside is not free, even while it is in use. */
+static bool is_full(const struct engine *e, int64_t disk) {
+    int64_t least = config_number(e->config, "store.min_free_mb", NULL);
+    int64_t aside = STORE_RESERVE >> 20;
+    struct store_info info;
+    if (least == 0 || disk >= least + aside)
+        return false;
+    store_info(e->store, &info);
+    return disk < least + (info.reserve_used ? aside : 0);
+}
+
 void host_look(struct engine *e) {
     const struct policy *policy = config_policy(e->config);
     int64_t disk = disk_free_mb(e->home);
-    e->full = disk >= 0 && disk < config_number(e->config, "store.min_free_mb", NULL);
+    bool was_low = e->disk_low;
+    e->disk_read_at = e->now;
+    e->disk_free_mb = disk;
+    e->full = disk >= 0 && is_full(e, disk);
+    e->disk_low = disk >= 0 && disk < policy->host.disk_min_mb;
+    if (e->disk_low && !was_low)
+        prune_now(e); /* what nobody needs any more goes first */
     look_at_the_rest(e, policy);
     if (!host_matters(policy))
         return;

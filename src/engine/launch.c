@@ -16,7 +16,12 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "engine/context.h"
 #include "engine/engine_internal.h"
+#include "engine/iteration.h"
+#include "engine/spawning.h"
+#include "engine/watch.h"
+#include "engine/workspace.h"
 
 #define LAUNCHES_EACH 8 /* in one round of the loop */
 
@@ -87,6 +92,36 @@ void launch_marker_path(const struct engine *e, task_id task, struct strbuf *out
     strbuf_printf(out, "%s/done/%s", e->home, engine_task_id(e, task, id));
 }
 
+static void put_iteration_env(struct launch *l) {
+    const struct engine *e = l->e;
+    const char *spawn = text_of(l, "spawn");
+    uint32_t iteration = l->run->iteration;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    iteration_path(e, l->id, iteration, ITERATION_ARTIFACTS, &path);
+    put_env(l, format(l, "SLUICE_ARTIFACTS=%s", strbuf_text(&path)));
+    if (iteration_has_feedback(e, l->id, iteration)) {
+        strbuf_clear(&path);
+        iteration_path(e, l->id, iteration, ITERATION_FEEDBACK, &path);
+        put_env(l, format(l, "SLUICE_FEEDBACK=%s", strbuf_text(&path)));
+    }
+    if (spawn) {
+        strbuf_clear(&path);
+        iteration_spawn_path(e, l->id, iteration, spawn, &path);
+        put_env(l, format(l, "SLUICE_SPAWN=%s", strbuf_text(&path)));
+    }
+}
+
+static void put_workspace_env(struct launch *l) {
+    const char *branch, *base;
+    const char *path = workspace_path(l->e, l->run->task, &branch, &base);
+    if (path)
+        put_env(l, format(l, "SLUICE_WORKSPACE=%s", path));
+    if (branch) {
+        put_env(l, format(l, "SLUICE_BRANCH=%s", branch));
+        put_env(l, format(l, "SLUICE_BASE=%s", base));
+    }
+}
+
 static void put_own_env(struct launch *l) {
     const struct engine *e = l->e;
     struct strbuf marker = STRBUF_INIT;
@@ -98,7 +133,10 @@ static void put_own_env(struct launch *l) {
     put_env(l, format(l, "SLUICE_ATTEMPT=%" PRIu32, l->run->view.attempt));
     put_env(l, format(l, "SLUICE_DONE=%s", strbuf_text(&marker)));
     put_env(l, format(l, "SLUICE_SOCKET=%s", e->socket_path));
+    put_env(l, format(l, "SLUICE_BUS=%s/bus", e->home));
     put_env(l, format(l, "TMPDIR=%s/runs/%s/tmp", e->home, l->run->view.folder));
+    put_iteration_env(l);
+    put_workspace_env(l);
     strbuf_finish(&marker);
 }
 
@@ -176,11 +214,26 @@ static int take_agent_command(struct launch *l, const char *prompt, struct error
     return 0;
 }
 
-static int build_command(struct launch *l, struct error *err) {
+/* What the agent is told in this iteration. */
+static int take_prompt(struct launch *l, const char **ret_prompt, struct error *err) {
     const char *prompt = text_of(l, "prompt");
+    _cleanup_(strbuf_finish) struct strbuf told = STRBUF_INIT;
+    if (!prompt)
+        return 0;
+    int r = iteration_prompt(l->e, l->run, prompt, &told, err);
+    if (r == 0)
+        *ret_prompt = arena_strndup(&l->arena, strbuf_text(&told), told.length);
+    return r;
+}
+
+static int build_command(struct launch *l, struct error *err) {
+    const char *prompt = NULL;
     const json_t *argv = json_object_get(l->json, "argv");
-    int r = argv ? take_words(l, argv, "the command", err)
-                 : take_agent_command(l, prompt ? prompt : "", err);
+    int r = take_prompt(l, &prompt, err);
+    if (r < 0)
+        return r;
+    r = argv ? take_words(l, argv, "the command", err)
+             : take_agent_command(l, prompt ? prompt : "", err);
     if (r == 0 && argv && prompt) {
         l->spec.prompt = prompt;
         l->spec.prompt_size = strlen(prompt);
@@ -236,13 +289,24 @@ static void build_limits(struct launch *l) {
     l->spec.oom_score_adj = 500; /* the kernel takes an agent before the daemon */
 }
 
+/* In its workspace, if it has one. */
+static void choose_folder(struct launch *l) {
+    struct strbuf folder = STRBUF_INIT;
+    if (workspace_folder(l->e, l->run, text_of(l, "cwd"), &folder))
+        l->spec.cwd = format(l, "%s", strbuf_text(&folder));
+    strbuf_finish(&folder);
+}
+
 static int launch_one(struct launch *l, struct error *err) {
     l->spec.run = format(l, "%s.%" PRIu32, l->id, l->run->view.attempt);
     l->spec.cwd = text_of(l, "cwd");
     if (!l->spec.cwd)
         l->spec.cwd = l->project->view.path ? l->project->view.path : l->e->home;
     l->spec.stdin_path = text_of(l, "stdin");
-    int r = build_command(l, err);
+    choose_folder(l);
+    int r = iteration_prepare(l->e, l->id, l->run->iteration, err);
+    if (r == 0)
+        r = build_command(l, err);
     if (r == 0)
         r = build_checks(l, err);
     if (r < 0)
@@ -265,13 +329,35 @@ static int launch_spec(struct engine *e, struct live_run *run, const struct spec
     struct launch l = { .e = e, .run = run, .project = project_of_symbol(e, view.project) };
     engine_task_id(e, run->task, l.id);
     l.json = json_loadb(row->json, row->json_size, 0, &problem);
-    int r = l.json ? launch_one(&l, err)
+    if (l.json)
+        context_apply(l.json, row->context);
+    spawning_launched(run, row->json, row->json_size, text_of(&l, "spawn") != NULL);
+    int r = l.json ? workspace_prepare(e, run, l.json, row->title, err)
                    : error_set(err, -EUCLEAN, "the stored task cannot be read: %s", problem.text);
+    if (r == 0) /* else it cannot, or its workspace is being made: then this comes again */
+        r = launch_one(&l, err);
     json_decref(l.json);
     arena_finish(&l.arena);
     free((void *)l.env.items);
     free((void *)l.argv.items);
     return r;
+}
+
+/* No new attempt once its marker is there; something else of that name is an error. True: it is not
+ * launched. */
+static bool is_ended_by_marker(struct engine *e, const struct live_run *run) {
+    struct error err = { 0 };
+    struct task_view view = { .until = UNTIL_EXIT };
+    (void)core_task(e->core, run->task, &view);
+    enum marker marker = view.until == UNTIL_DONE ? marker_look(e, run->task) : MARKER_NONE;
+    if (marker == MARKER_NONE)
+        return false;
+    if (marker == MARKER_NO_FILE)
+        (void)marker_complain(e, run->task, &err);
+    else
+        error_set(&err, -EALREADY, "its DONE marker was there before it was launched");
+    finish_note_end(e, run, marker == MARKER_FILE ? RUN_END_EXIT : RUN_END_LAUNCH, &err);
+    return true;
 }
 
 /* What could not be launched is told like any other end, in the next turn. */
@@ -284,7 +370,7 @@ static void launch_task(struct engine *e, task_id task, const struct spec_row *r
     if (told.stop != STOP_NONE) {
         error_set(&err, -ECANCELED, "it was stopped before it was launched");
         finish_note_end(e, run, RUN_END_STOPPED, &err);
-    } else if (launch_spec(e, run, row, &err) < 0) {
+    } else if (!is_ended_by_marker(e, run) && launch_spec(e, run, row, &err) < 0) {
         finish_note_end(e, run, RUN_END_LAUNCH, &err);
     }
 }
@@ -336,6 +422,8 @@ void launch_stop(struct engine *e, const struct order *order) {
     struct run_key key = { .task = order->task, .attempt = order->attempt };
     if (run && run->view.attempt == order->attempt)
         (void)executor_stop(e->executor, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY);
+    if (run && run->view.attempt == order->attempt)
+        workspace_stop(e, order->task);
 }
 
 void engine_stop_at_once(struct engine *e, task_id task) {

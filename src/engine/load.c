@@ -9,8 +9,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "engine/alert_internal.h"
 #include "engine/engine_internal.h"
+#include "engine/follow_internal.h"
 #include "engine/forecast_internal.h"
+#include "engine/recover_internal.h"
+#include "engine/watch.h"
+#include "engine/workspace.h"
 
 #define RESOURCES_MAX 16
 
@@ -80,6 +85,13 @@ static int load_wait(void *ctx, const struct wait_row *row, struct error *err) {
     return tell(e, &fact, err);
 }
 
+static int load_note(void *ctx, const struct note_row *row, struct error *err) {
+    (void)err;
+    follow_load(ctx, row);
+    alerts_load_note(ctx, row);
+    return 0;
+}
+
 /* --- tasks ----------------------------------------------------------------------------------- */
 
 /* A name that the configuration had when the task came, and has no more. */
@@ -137,8 +149,11 @@ static int load_task(void *ctx, const struct task_row *row, struct error *err) {
     spec.resource_count = split_resources(e, row->resources, resources);
     spec.depends_on = row->depends_on;
     spec.depends_on_count = row->depends_on_count;
+    claim_task(e, &spec);
     struct fact fact = { .kind = FACT_TASK_ADDED, .spec = &spec };
     r = tell(e, &fact, err);
+    if (spec.artifact_missing && spec.state != TASK_DONE && spec.state != TASK_INVALIDATED)
+        watch_loaded_task(e, row->id);
     e->report.tasks++;
     e->report.unfinished += !task_state_is_final(spec.state);
     return r < 0 ? error_prefix(err, "stored task %" PRIu64, row->id) : 0;
@@ -179,6 +194,8 @@ static int begin(struct engine *e, struct error *err) {
     runs_free(e);
     runs_init(e);
     forecast_forget(e);
+    watch_loading(e);
+    alerts_forget(e);
     e->launch_look = TIME_NEVER;
     e->report.tasks = e->report.unfinished = 0;
     struct fact loading = { .kind = FACT_LOADING };
@@ -193,10 +210,9 @@ static int finish(struct engine *e, const struct store_totals *totals, struct er
     e->last_task = totals->last_task;
     e->first_event = totals->first_event;
     e->last_event = e->committed_event = totals->last_event;
-    e->paused = totals->paused;
-    struct fact pause = { .kind = FACT_PAUSE };
+    follow_loaded(e);
     struct fact loaded = { .kind = FACT_LOADED };
-    int r = e->paused ? tell(e, &pause, err) : 0;
+    int r = pause_load(e, &totals->pause, err);
     if (r == 0)
         r = tell(e, &loaded, err);
     core_watch(e->core);
@@ -204,8 +220,14 @@ static int finish(struct engine *e, const struct store_totals *totals, struct er
         r = projects_check(e, err);
     if (r == 0)
         r = projects_from_config(e, err);
+    if (r < 0)
+        return r;
     recover_tell_externals(e);
-    return r;
+    workspaces_tell(e);
+    recover_raise_numbers(e);
+    claims_write(e);
+    recover_find_runless(e);
+    return 0;
 }
 
 int load_core(struct engine *e, struct error *err) {
@@ -217,6 +239,7 @@ int load_core(struct engine *e, struct error *err) {
         .group = load_group,
         .usage = load_usage,
         .wait = load_wait,
+        .note = load_note,
         .task = load_task,
         .run = load_run,
         .ctx = e,

@@ -56,7 +56,10 @@ int project_tell(struct engine *e, struct project *project, struct error *err) {
     struct engine_project *view = &project->view;
     struct fact fact = { .kind = FACT_PROJECT };
     config_project_spec(e->config, e->core, view->name, &fact.project);
-    fact.project.paused = fact.project.paused || view->paused;
+    if (view->paused) {
+        fact.project.paused = true;
+        fact.project.pause = pause_told(e, &view->pause);
+    }
     view->symbol = fact.project.id;
     const char *path = config_text(e->config, "projects.P.path", view->name);
     free((char *)view->path);
@@ -93,6 +96,7 @@ int project_register(struct engine *e, const struct project_row *row, struct err
     if (!project)
         project = project_push(e, row);
     project->view.paused = row->paused;
+    pause_set(&project->view.pause, row->paused_by, row->paused_at);
     return project_tell(e, project, err);
 }
 
@@ -202,32 +206,12 @@ int projects_from_config(struct engine *e, struct error *err) {
     return r;
 }
 
-int engine_pause_project(struct engine *e, const char *name, bool paused, struct error *err) {
-    struct project *project = project_find(e, name);
-    if (!project)
-        return error_set(err, -ENOENT, "there is no project '%s'", name);
-    if (project->view.paused == paused)
-        return 1;
-    project->view.paused = paused;
-    int r = project_tell(e, project, err);
-    if (r < 0)
-        return r;
-    struct project_row row = {
-        .name = project->view.name,
-        .prefix = project->view.prefix,
-        .paused = paused,
-        .created_at = project->view.created_at,
-    };
-    store_put_project(e->turn.batch, &row);
-    turn_wrote(e);
-    return 0;
-}
-
 void projects_free(struct engine *e) {
     for (size_t i = 0; i < e->projects.count; i++) {
         free((char *)e->projects.items[i].view.name);
         free((char *)e->projects.items[i].view.prefix);
         free((char *)e->projects.items[i].view.path);
+        pause_set(&e->projects.items[i].view.pause, NULL, 0);
     }
     free(e->projects.items);
     memset(&e->projects, 0, sizeof(e->projects));

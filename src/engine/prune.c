@@ -3,17 +3,23 @@
  * A little at a time: one look an hour, and while there is more to do one small piece per turn, a second
  * apart, so that nobody waits behind it. A finished task goes when it is older than retention.days, or
  * when more than retention.tasks have finished; not while another task needs it. Its run folders go
- * with it.
+ * with it. While the disk is short of host.disk_free_gb, retention.low_disk_days is the age, and the look is at
+ * once.
  *
  * What is old the store knows. It is asked in one turn and answers in the same one or later; what it
  * answered is done in the next turn that comes, so nothing here depends on when that is. */
 #include "base/alloc.h"
 #include "engine/engine_internal.h"
 
-#define LOOK_EVERY  HOURS(1)
-#define MORE_AFTER  SECONDS(1)
-#define TASKS_EACH  200u
-#define EVENTS_EACH 5000u
+#define LOOK_EVERY     HOURS(1)
+#define MORE_AFTER     SECONDS(1)
+#define LOOK_WHILE_LOW MINUTES(1)
+#define TASKS_EACH     200u
+#define EVENTS_EACH    5000u
+
+void prune_now(struct engine *e) {
+    e->prune.at = e->now;
+}
 
 time_ms prune_next(const struct engine *e) {
     return e->prune.expired.count > 0 ? e->now : e->prune.at;
@@ -42,6 +48,8 @@ static void expired_answered(void *ctx, const struct store_answer *answer,
 static void ask_expired(struct engine *e) {
     struct pruning *p = &e->prune;
     time_ms keep = config_number(e->config, "retention.days", NULL);
+    if (e->disk_low)
+        keep = time_min(keep, config_number(e->config, "retention.low_disk_days", NULL));
     int64_t excess = finished_count(e) - config_number(e->config, "retention.tasks", NULL);
     struct store_question question = { .kind = ASK_EXPIRED, .after = p->needed };
     question.before_time = keep == TIME_NEVER ? 0 : e->now - keep;
@@ -157,5 +165,5 @@ void prune_some(struct engine *e) {
     if (due && !more && e->committed_event > 0)
         prune_rest(e);
     if (due || more)
-        p->at = time_add(e->now, more ? MORE_AFTER : LOOK_EVERY);
+        p->at = time_add(e->now, more ? MORE_AFTER : e->disk_low ? LOOK_WHILE_LOW : LOOK_EVERY);
 }

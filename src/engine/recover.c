@@ -3,8 +3,9 @@
  * For every run that the rows call live, its folder decides: somebody holds the lock → it goes on and
  * is watched; its end is recorded → that is what happened; neither → lost. A live task without a run
  * row cannot be (both are in one commit), but if it is, it is lost too: nothing stays live by mistake.
- * Folders that no row knows are a restored backup or a damaged store: what lives there keeps its place
- * as external until it ends, what is dead is removed. */
+ * Folders that no row knows are from after a backup that was restored. Those of a task that is not
+ * finished are its runs (claim.c). Of the others, what lives keeps its place as external until it ends,
+ * what is dead is removed. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -13,11 +14,15 @@
 
 #include "base/alloc.h"
 #include "base/json_write.h"
-#include "engine/engine_internal.h"
+#include "base/number.h"
+#include "engine/alert.h"
+#include "engine/iteration.h"
+#include "engine/recover_internal.h"
+#include "engine/workspace.h"
 #include "os/clock.h"
 
 /* Live tasks must have a run. Draining ones have none any more. */
-static void find_runless(void *ctx, task_id task) {
+static void add_missing_run(void *ctx, task_id task) {
     struct engine *e = ctx;
     struct task_view view;
     if (!core_task(e->core, task, &view) || view.phase == PHASE_DRAINING || run_find(e, task))
@@ -32,6 +37,10 @@ static void find_runless(void *ctx, task_id task) {
     run->boot_id = xstrdup("");
 }
 
+void recover_find_runless(struct engine *e) {
+    core_each_run(e->core, add_missing_run, e);
+}
+
 /* The stop was ordered and may never have been sent: the daemon could die between the two. A second
  * one does no harm. */
 static void stop_again(struct engine *e, const struct live_run *run, struct run_key key) {
@@ -40,24 +49,30 @@ static void stop_again(struct engine *e, const struct live_run *run, struct run_
         (void)executor_stop(e->executor, key, STOP_POLITELY);
 }
 
+static void count_adopted(struct engine *e, enum adopted what) {
+    switch (what) {
+    case ADOPTED_ALIVE:
+        e->report.adopted++;
+        break;
+    case ADOPTED_ENDED:
+        e->report.ended++;
+        break;
+    case ADOPTED_LOST:
+    case ADOPTED_MAX:
+        e->report.lost++;
+        break;
+    }
+}
+
 static void adopt_all(struct engine *e) {
-    core_each_run(e->core, find_runless, e);
     for (size_t i = 0; i < e->live.count; i++) {
         struct live_run *run = run_live_at(e, i);
         struct run_key key = { .task = run->task, .attempt = run->view.attempt };
-        switch (executor_adopt(e->executor, key, run->view.folder, run->boot_id)) {
-        case ADOPTED_ALIVE:
-            e->report.adopted++;
+        enum adopted what = executor_adopt(e->executor, key, run->view.folder, run->boot_id);
+        count_adopted(e, what);
+        run->is_alive = what == ADOPTED_ALIVE;
+        if (run->is_alive)
             stop_again(e, run, key);
-            break;
-        case ADOPTED_ENDED:
-            e->report.ended++;
-            break;
-        case ADOPTED_LOST:
-        case ADOPTED_MAX:
-            e->report.lost++;
-            break;
-        }
     }
 }
 
@@ -74,29 +89,33 @@ static struct project *project_of_id(struct engine *e, const char *task) {
     return NULL;
 }
 
-static bool is_known(void *ctx, const char *task, uint32_t attempt) {
-    struct engine *e = ctx;
-    task_id id = engine_find_task(e, task, NULL);
-    struct task_view view;
-    return id != 0 && core_task(e->core, id, &view) && attempt <= view.attempt;
+static void tell_external(struct engine *e, sym project, uint32_t count) {
+    struct fact fact = { .kind = FACT_EXTERNAL };
+    fact.external.project = project; /* 0: of none that is known */
+    fact.external.running = count;
+    (void)core_apply(e->core, &fact, NULL);
 }
 
 /* They are counted by their ids, which outlive a core and its projects. */
 void recover_tell_externals(struct engine *e) {
     assert(e->projects.items || e->projects.count == 0);
+    uint32_t unowned = (uint32_t)e->externals.count;
     for (size_t i = 0; i < e->projects.count; i++) {
         struct project *project = &e->projects.items[i];
         uint32_t count = 0;
         for (size_t k = 0; k < e->externals.count; k++)
             count += project_of_id(e, e->externals.items[k]) == project;
+        unowned -= count;
         if (count == project->view.external)
             continue;
         project->view.external = count;
-        struct fact fact = { .kind = FACT_EXTERNAL };
-        fact.external.project = project->view.symbol;
-        fact.external.running = count;
-        (void)core_apply(e->core, &fact, NULL);
+        tell_external(e, project->view.symbol, count);
     }
+    tell_external(e, 0, unowned);
+}
+
+const char *engine_external_at(const struct engine *e, size_t index) {
+    return index < e->externals.count ? e->externals.items[index] : NULL;
 }
 
 static void found_external(void *ctx, const char *task, uint32_t attempt,
@@ -123,6 +142,75 @@ static void external_ended(void *ctx, const char *task, uint32_t attempt) {
     turn_wake(e);
 }
 
+/* --- folders --------------------------------------------------------------------------------- */
+
+#define NUMBER_MAX ((int64_t)1 << 40) /* what is behind it was not made by a daemon */
+
+/* Two tasks never had the same number, whether the rows remember them or not. */
+static void note_number(struct engine *e, const char *task) {
+    const char *dash = strrchr(task, '-');
+    int64_t number = 0;
+    if (dash && number_parse_int(dash + 1, &number, NULL) == 0 && number < NUMBER_MAX
+        && number > (int64_t)e->last_folder)
+        e->last_folder = (task_id)number;
+}
+
+void recover_raise_numbers(struct engine *e) {
+    if (e->last_folder <= e->last_task)
+        return;
+    e->last_task = e->last_folder;
+    store_take_numbers(e->turn.batch, e->last_task);
+}
+
+/* What of a run folder the rows know. A younger attempt is the run of its task, unless that is
+ * finished, or has one that lives: then it is not ours. */
+static bool is_known(void *ctx, const char *task, uint32_t attempt) {
+    struct engine *e = ctx;
+    struct task_view view;
+    note_number(e, task);
+    task_id id = engine_find_task(e, task, NULL);
+    if (id == 0 || !core_task(e->core, id, &view))
+        return false;
+    if (attempt <= view.attempt)
+        return true;
+    const struct live_run *run = run_find(e, id);
+    if (task_state_is_final(view.state) || (run && run->is_alive))
+        return false;
+    claim_note(e, id, attempt);
+    return true;
+}
+
+/* The core is built again, with them. */
+static int load_claimed(struct engine *e, struct error *err) {
+    claims_settle(e);
+    store_batch_clear(e->turn.batch); /* all that is in it comes from loading */
+    int r = load_core(e, err);
+    for (size_t i = 0; r == 0 && i < e->claims.count; i++) {
+        const struct claim *claim = &e->claims.items[i];
+        if (!claim->counts)
+            continue;
+        e->report.found++;
+        count_adopted(e, claim->what);
+    }
+    return r;
+}
+
+static int look_at_folders(struct engine *e, struct error *err) {
+    struct executor_sweep sweep = {
+        .known = is_known,
+        .external = found_external,
+        .external_ended = external_ended,
+        .ctx = e,
+    };
+    int r = executor_sweep(e->executor, &sweep, err);
+    e->report.swept = sweep.removed;
+    if (r == 0 && e->claims.count > 0)
+        r = load_claimed(e, err);
+    recover_raise_numbers(e);
+    recover_tell_externals(e);
+    return r;
+}
+
 /* --- the start ------------------------------------------------------------------------------- */
 
 void recover_write_report(struct engine *e) {
@@ -137,7 +225,7 @@ void recover_write_report(struct engine *e) {
         { "tasks", e->report.tasks },     { "unfinished", e->report.unfinished },
         { "adopted", e->report.adopted }, { "ended", e->report.ended },
         { "lost", e->report.lost },       { "external", e->report.external },
-        { "swept", e->report.swept },
+        { "found", e->report.found },     { "swept", e->report.swept },
     };
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
         json_write_key(&w, members[i].name);
@@ -166,17 +254,11 @@ int engine_start(struct engine *e, struct engine_report *ret_report, struct erro
     if (r < 0)
         return r;
     adopt_all(e);
-    struct executor_sweep sweep = {
-        .known = is_known,
-        .external = found_external,
-        .external_ended = external_ended,
-        .ctx = e,
-    };
-    r = executor_sweep(e->executor, &sweep, err);
+    r = look_at_folders(e, err);
     if (r < 0)
         return r;
-    recover_tell_externals(e);
-    e->report.swept = sweep.removed;
+    workspaces_start(e);
+    iterations_start(e);
     e->report.took = clock_read_steady() - began;
     recover_write_report(e);
     e->started = true;

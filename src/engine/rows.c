@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "engine/alert_internal.h"
 #include "engine/engine_internal.h"
+#include "engine/journal_internal.h"
 
 #define RESOURCES_MAX 16
 
@@ -66,9 +68,12 @@ static void write_task(void *ctx, task_id task) {
             store_delete_task(e->turn.batch, task);
         return;
     }
+    alerts_see_task(e, &row.told);
     bool rewired = is_new || e->turn.rewired == task;
-    if (rewired)
+    if (rewired) {
         fill_depends(e, &row);
+        alerts_see_depends(e, row.depends_on, row.depends_on_count);
+    }
     if (is_new) {
         row.resources = join_resources(e, task);
         store_add_task(e->turn.batch, &row);
@@ -77,18 +82,31 @@ static void write_task(void *ctx, task_id task) {
     }
 }
 
+void rows_write_task(struct engine *e, task_id task) {
+    struct task_row row;
+    if (!fill_task(e, task, &row))
+        return;
+    store_change_task(e->turn.batch, &row, false);
+    turn_wrote(e);
+}
+
 static void write_agent(void *ctx, sym agent) {
     struct engine *e = ctx;
     struct agent_row row = { .name = name_of(e, agent) };
-    if (core_agent_spec(e->core, agent, &row.told))
-        store_put_agent(e->turn.batch, &row);
+    if (!core_agent_spec(e->core, agent, &row.told))
+        return;
+    store_put_agent(e->turn.batch, &row);
+    alerts_see_agent(e, &row);
 }
 
 static void write_limiter(void *ctx, sym limiter) {
     struct engine *e = ctx;
     struct limiter_row row = { .name = name_of(e, limiter) };
-    if (core_limiter_spec(e->core, limiter, &row.told))
-        store_put_limiter(e->turn.batch, &row);
+    if (!core_limiter_spec(e->core, limiter, &row.told))
+        return;
+    store_put_limiter(e->turn.batch, &row);
+    alerts_see_limiter(e, &row);
+    journal_see_limiter(e, &row);
 }
 
 static void write_usage(void *ctx, const struct usage_spec *bucket) {

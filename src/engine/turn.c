@@ -14,7 +14,15 @@
 
 #include "base/alloc.h"
 #include "base/json_write.h"
+#include "engine/alert_internal.h"
+#include "engine/blocked_internal.h"
 #include "engine/engine_internal.h"
+#include "engine/follow_internal.h"
+#include "engine/iteration.h"
+#include "engine/journal_internal.h"
+#include "engine/recover_internal.h"
+#include "engine/watch.h"
+#include "engine/workspace.h"
 #include "os/clock.h"
 #include "os/log.h"
 
@@ -69,7 +77,9 @@ void turn_finish(struct engine *e) {
     free(t->gone.items);
     free(t->starts.items);
     free(t->stops.items);
+    free(t->blocked.items);
     free(t->events.items);
+    free(t->finals.items);
 }
 
 /* --- requests -------------------------------------------------------------------------------- */
@@ -138,16 +148,23 @@ int engine_tell(struct engine *e, const struct fact *fact, struct error *err) {
     char id[ENGINE_ID_MAX];
     if (goes)
         engine_task_id(e, fact->task, id);
+    uint64_t blockers = fact->kind == FACT_DEPENDENCIES ? blocked_digest(e, fact->task) : 0;
     int r = core_apply(e->core, fact, err);
     e->stats.facts++;
     if (r != 0)
         return r;
-    if (goes)
+    if (fact->kind == FACT_DEPENDENCIES)
+        blocked_rewired(e, fact->task, blockers);
+    if (goes) {
         *LIST_ADD(&e->turn.gone) = turn_text(e, id);
+        artifact_forget(e, fact->task);
+    }
     /* The marker was of work that is to be done again. Before the commit: a crash must not leave it, and
      * of a task in these states nobody asks for it. */
     if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY || fact->kind == FACT_REJECT)
         launch_remove_marker(e, engine_task_id(e, fact->task, id));
+    if (fact->kind == FACT_AGAIN || fact->kind == FACT_REJECT)
+        engine_give_feedback(e, fact->task, NULL);
     turn_wrote(e);
     return 0;
 }
@@ -169,19 +186,6 @@ void engine_event(struct engine *e, const char *kind, task_id task, uint32_t att
     turn_wrote(e);
 }
 
-int engine_pause(struct engine *e, bool paused, struct error *err) {
-    if (e->paused == paused)
-        return 1;
-    struct fact fact = { .kind = paused ? FACT_PAUSE : FACT_RESUME };
-    int r = engine_tell(e, &fact, err);
-    if (r < 0)
-        return r;
-    e->paused = paused;
-    store_put_paused(e->turn.batch, paused);
-    engine_event(e, paused ? "daemon.paused" : "daemon.resumed", 0, 0, NULL);
-    return 0;
-}
-
 void engine_remember(struct engine *e, const char *key, int status, const char *answer) {
     struct key_row row = { .key = key, .at = e->now, .status = status, .answer = answer };
     store_add_key(e->turn.batch, &row);
@@ -190,7 +194,7 @@ void engine_remember(struct engine *e, const char *key, int status, const char *
 
 /* --- orders ---------------------------------------------------------------------------------- */
 
-static void write_state_event(struct engine *e, const struct order *o) {
+void turn_write_state(struct engine *e, const struct order *o) {
     /* A task that came in this turn says everything in its `task.added`. */
     if (o->task >= e->turn.first_added && o->from == TASK_WAITING && o->to == TASK_READY)
         return;
@@ -230,6 +234,7 @@ static void take_start(struct engine *e, const struct order *o) {
     launch_set_deadline(e, run);
     rows_write_run(e, run);
     *LIST_ADD(&e->turn.starts) = *o;
+    journal_see_start(e, o);
 }
 
 static void take_stop(struct engine *e, const struct order *o) {
@@ -242,22 +247,36 @@ static void take_stop(struct engine *e, const struct order *o) {
     engine_event(e, "run.stopping", o->task, o->attempt, NULL);
 }
 
+/* The event says so too; here a person finds it who looks for a cause. */
+static void warn_of_drain(const struct engine *e, const struct order *o) {
+    char id[ENGINE_ID_MAX];
+    if (o->to == TASK_DONE && o->reason == REASON_DRAIN_TIMEOUT)
+        log_warning("task '%s' is done although its children are not: it has waited for drain_s",
+                    engine_task_id(e, o->task, id));
+}
+
 /* The core decides; what it says is written down, effects are kept for after the commit. */
 static void take_orders(struct engine *e) {
     size_t count = 0;
     const struct order *orders = core_decide(e->core, &count);
+    bool blocked = false;
     for (size_t i = 0; i < count; i++) {
         const struct order *o = &orders[i];
         switch (o->kind) {
         case ORDER_START:
             take_start(e, o);
-            write_state_event(e, o);
+            turn_write_state(e, o);
             break;
         case ORDER_STOP:
             take_stop(e, o);
             break;
         case ORDER_CHANGE:
-            write_state_event(e, o);
+            turn_write_state(e, o);
+            if (task_state_is_final(o->to))
+                *LIST_ADD(&e->turn.finals) = o->task;
+            watch_state_changed(e, o);
+            warn_of_drain(e, o);
+            blocked = blocked || blocked_on_order(e, o, count - i);
             break;
         case ORDER_GROUP:
             groups_on_order(e, o);
@@ -277,7 +296,9 @@ static void clear_turn(struct engine *e) {
     t->rewired = 0;
     t->configured = false;
     t->ends = 0;
+    t->ran = (struct engine_spans){ 0 };
     t->specs.count = t->gone.count = t->starts.count = t->stops.count = t->events.count = 0;
+    t->finals.count = 0;
     arena_reset(&t->arena);
 }
 
@@ -293,8 +314,17 @@ static void drop_told(struct engine *e) {
 static void forget_folders(struct engine *e) {
     for (size_t i = 0; i < e->turn.gone.count; i++) {
         launch_remove_marker(e, e->turn.gone.items[i]);
+        iteration_forget(e, e->turn.gone.items[i]);
+        workspace_forget(e, e->turn.gone.items[i]);
         executor_forget(e->executor, e->turn.gone.items[i]);
     }
+}
+
+/* It is starting: since when it was ready is still known. */
+static void count_queued(struct engine *e, task_id task) {
+    struct task_spec told;
+    if (core_task_spec(e->core, task, &told) && told.ready_since)
+        spans_add(&e->stats.queued, e->now - told.ready_since);
 }
 
 static void carry_out(struct engine *e) {
@@ -302,11 +332,18 @@ static void carry_out(struct engine *e) {
         if (e->publish)
             e->publish(e->publish_ctx, &e->turn.events.items[i]);
     e->committed_event = e->last_event;
+    for (size_t i = 0; i < e->turn.events.count; i++)
+        follow_publish(e, &e->turn.events.items[i]);
     e->stats.starts += e->turn.starts.count;
+    for (size_t i = 0; i < e->turn.starts.count; i++)
+        count_queued(e, e->turn.starts.items[i].task);
     e->stats.ends += e->turn.ends;
+    spans_add_all(&e->stats.ran, &e->turn.ran);
     answer_requests(e, STORE_OK, NULL);
     for (size_t i = 0; i < e->turn.stops.count; i++)
         launch_stop(e, &e->turn.stops.items[i]);
+    for (size_t i = 0; i < e->turn.finals.count; i++)
+        workspace_task_final(e, e->turn.finals.items[i]);
     forget_folders(e);
     for (size_t i = 0; i < e->turn.starts.count; i++)
         launch_later(e, e->turn.starts.items[i].task);
@@ -329,6 +366,7 @@ static void undo(struct engine *e, const struct error *why) {
     if (e->retries++ == 0)
         log_warning("what happened cannot be stored; it is kept and tried again: %s", why->text);
     clear_turn(e);
+    follow_undone(e);
     e->turn.told = 0;
     if (load_core(e, &err) < 0)
         turn_break(e, &err);
@@ -350,6 +388,7 @@ static void stored(struct engine *e) {
     if (wrote)
         e->retry_at = 0;
     drop_told(e);
+    follow_stored(e);
     carry_out(e);
     if (wrote)
         care_after_commit(e);
@@ -369,7 +408,10 @@ static time_ms next_wakeup(const struct engine *e) {
     time_ms next = core_next_wakeup(e->core);
     next = time_min(next, host_next_look(e));
     next = time_min(next, prune_next(e));
+    next = time_min(next, alerts_next(e));
+    next = time_min(next, journal_next(e));
     next = time_min(next, e->launch_look);
+    next = time_min(next, watch_next(e));
     if (e->retry_at > e->now) /* the store refused: then again, with what was kept */
         next = e->retry_at;
     return next;
@@ -387,7 +429,8 @@ static bool has_work(const struct engine *e) {
         return true;
     if (e->retry_at > e->now)
         return false;
-    return e->start_pending || e->happened.count > 0 || next_wakeup(e) <= e->now;
+    return e->start_pending || e->happened.count > 0 || watch_has_work(e)
+           || next_wakeup(e) <= e->now || follow_must_write(e);
 }
 
 static void committed(void *ctx, enum store_outcome outcome, const struct error *err) {
@@ -433,14 +476,19 @@ static void make_turn(struct engine *e) {
     struct fact clock = { .kind = FACT_CLOCK, .now = e->now };
     (void)core_apply(e->core, &clock, NULL);
     host_look(e);
+    blocked_begin(e);
     if (e->retry_at <= e->now) {
         finish_tell_happened(e);
         launch_check_deadlines(e); /* behind it: who was seen to start is not late */
+        watch_tell(e);
     }
     run_requests(e);
     prune_some(e);
     take_orders(e);
     rows_write_all(e);
+    alerts_turn(e);
+    journal_turn(e);
+    follow_write(e);
     e->committing = true;
     store_commit(e->store, e->turn.batch, committed, e);
 }
@@ -448,4 +496,5 @@ static void make_turn(struct engine *e) {
 void engine_turn(struct engine *e) {
     make_turn(e);
     launch_some(e);
+    follow_some(e);
 }

@@ -44,8 +44,11 @@ void kit_start(struct kit *kit) {
         .socket_path = "/nowhere/sock",
         .environment = environ,
     };
-    if (engine_new(&options, &kit->engine, &err) < 0
-        || engine_start(kit->engine, &kit->report, &err) < 0)
+    if (engine_new(&options, &kit->engine, &err) < 0)
+        fail_msg("engine: %s", err.text);
+    if (kit->before_start)
+        kit->before_start(kit);
+    if (engine_start(kit->engine, &kit->report, &err) < 0)
         fail_msg("engine: %s", err.text);
 }
 
@@ -209,7 +212,7 @@ static int run_fact(struct engine *engine, struct kit_ask *ask) {
 }
 
 static int run_pause(struct engine *engine, struct kit_ask *ask) {
-    return engine_pause(engine, ask->text != NULL, &ask->err);
+    return engine_pause(engine, ask->text != NULL, NULL, &ask->err);
 }
 
 static int run_add(struct engine *engine, struct kit_ask *ask) {

@@ -14,7 +14,8 @@ struct kit {
     char home[64];
     char url[96];
     const char *config_text;
-    bool late; /* late_store.h instead of SQLite */
+    bool late;                             /* late_store.h instead of SQLite */
+    void (*before_start)(struct kit *kit); /* with an engine that has not started; or NULL */
     struct loop *loop;
     struct store *store;
     struct engine *engine;

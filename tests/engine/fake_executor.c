@@ -25,12 +25,19 @@ struct found {
     struct run_end end;
 };
 
+struct folder {
+    char task[64];
+    uint32_t attempt;
+};
+
 static struct {
     struct fake_start starts[MANY];
     struct fake_stop stops[MANY];
     struct told told[MANY];
     struct found found[64];
     char adopted[64][64];
+    struct folder folders[64];
+    size_t folder_count;
     char external[64], forgotten[64];
     size_t start_count, stop_count, told_count, found_count, adopted_count, live;
     int fail, end_with;
@@ -123,6 +130,12 @@ void fake_will_adopt(struct run_key run, enum adopted what, const struct run_end
 
 const char *fake_adopted(size_t index) {
     return index < fake.adopted_count ? fake.adopted[index] : NULL;
+}
+
+void fake_has_folder(const char *task, uint32_t attempt) {
+    struct folder *folder = &fake.folders[fake.folder_count++];
+    snprintf(folder->task, sizeof(folder->task), "%s", task);
+    folder->attempt = attempt;
 }
 
 void fake_has_external(const char *task) {
@@ -229,6 +242,8 @@ int executor_sweep(struct executor *ex, struct executor_sweep *sweep, struct err
     struct run_started who = { 0 };
     (void)err;
     ex->sweep = *sweep;
+    for (size_t i = 0; i < fake.folder_count; i++)
+        sweep->removed += !sweep->known(sweep->ctx, fake.folders[i].task, fake.folders[i].attempt);
     if (fake.external[0] && !sweep->known(sweep->ctx, fake.external, 9))
         sweep->external(sweep->ctx, fake.external, 9, &who);
     return 0;

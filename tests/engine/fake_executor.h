@@ -43,6 +43,9 @@ struct run_end fake_exit(int code);
 void fake_will_adopt(struct run_key run, enum adopted what, const struct run_end *end);
 const char *fake_adopted(size_t index); /* "task.attempt=alive"; NULL behind the last */
 
+/* Every sweep from now on finds the dead folder of a run: unless the engine knows it, it is removed. What
+ * lives in a folder that the engine knows is for fake_will_adopt to say. */
+void fake_has_folder(const char *task, uint32_t attempt);
 /* The next sweep finds a living run that the engine does not know; later it ends. */
 void fake_has_external(const char *task);
 void fake_external_ends(const char *task);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "engine_kit.h"
+#include "fault_vfs.h"
 
 #define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\n"
 
@@ -26,6 +27,7 @@ static int open_calm(void **state) {
 
 static int close_it(void **state) {
     (void)state;
+    fault_set(FAULT_NONE, 0, 0);
     kit_close(&kit);
     return 0;
 }
@@ -203,6 +205,21 @@ static void a_live_task_without_a_run_is_lost_and_not_live_for_ever(void **state
     assert_int_equal(kit_view(&kit, task).losses, 1);
 }
 
+/* The core that is built after it has such a task too. */
+static void also_when_the_first_commit_fails(void **state) {
+    (void)state;
+    assert_int_equal(kit_pause(&kit, true), 0);
+    task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
+    kit_stop(&kit);
+    kit_store(&kit, call_it_running);
+    kit_start(&kit);
+    fault_set(FAULT_FULL_ALWAYS, true, 0);
+    kit_wait_failures(&kit, 1);
+    fault_set(FAULT_NONE, 0, 0);
+    kit_wait_state(&kit, task, TASK_READY);
+    assert_int_equal(kit_view(&kit, task).losses, 1);
+}
+
 static int delete_what_was_added(struct engine *engine, struct kit_ask *ask) {
     struct fact fact = { .kind = FACT_DELETE, .task = engine_last_task(engine) };
     return engine_tell(engine, &fact, &ask->err);
@@ -331,6 +348,7 @@ int main(void) {
         RECOVER_TEST(its_end_is_a_launch_failure_for_the_next_daemon_too),
         RECOVER_TEST(an_agent_that_ends_at_once_without_a_word_was_not_launched),
         RECOVER_TEST(a_live_task_without_a_run_is_lost_and_not_live_for_ever),
+        RECOVER_TEST(also_when_the_first_commit_fails),
         RECOVER_TEST(a_task_that_is_deleted_in_the_turn_that_brought_it_leaves_nothing),
         RECOVER_TEST(an_old_report_takes_nothing_back),
         RECOVER_TEST(an_end_before_the_start_was_told_is_both),
@@ -338,5 +356,6 @@ int main(void) {
         RECOVER_TEST(a_made_name_is_nobody_elses),
         RECOVER_TEST(without_work_nothing_wakes_up),
     };
+    fault_install();
     return cmocka_run_group_tests_name("engine_recover", tests, NULL, NULL);
 }

@@ -1,0 +1,17 @@
+/* alert.h: what a person should look at, and what else is there that nobody ordered. Looking only. */
+#pragma once
+
+#include "engine/engine.h"
+
+/* What a person should look at, while its cause is there; in the order in which they came up. */
+struct engine_alert {
+    const char *key;  /* of the cause: "chain:web-3" */
+    const char *text; /* one sentence, with what to do */
+    time_ms since;
+    task_id task; /* 0: about none */
+};
+size_t engine_alert_count(const struct engine *engine);
+const struct engine_alert *engine_alert_at(const struct engine *engine, size_t index);
+
+/* Living runs that are not ours, by the ids of their tasks: they hold places. NULL behind the last. */
+const char *engine_external_at(const struct engine *engine, size_t index);

@@ -1,0 +1,65 @@
+/* alert_internal.h: what people are told once. Private to engine/.
+ *
+ * An alert has a key that names its cause ("chain:web-3", "account:anthropic"). While the cause is there
+ * the alert is open: it is raised once, whatever happens meanwhile and however often the daemon
+ * starts, and cleared once. Raised and cleared in the commit of what caused it. */
+#pragma once
+
+#include "base/macros.h"
+#include "engine/alert.h"
+#include "engine/engine_internal.h"
+
+#define ALERTS_MAX 1000u /* open at once; then one more says that there are too many */
+
+struct alert {
+    struct engine_alert view; /* its texts are owned */
+    uint32_t attempt;         /* of view.task; 0: none */
+};
+
+/* Waits at a gate, since when the store says. */
+struct waiter {
+    task_id task;
+    time_ms since;
+};
+
+struct alerts {
+    LIST(struct alert) open;
+    LIST(task_id) touched; /* changed in this turn, and may be a cause */
+    LIST(struct waiter) waiters;
+    time_ms look_at;   /* nothing can be stuck before */
+    time_ms looked_at; /* the last look for what is stuck */
+    bool changed;      /* something has, since the last look */
+    bool overdue;      /* the last look found somebody who waits for long */
+    bool asking, answered;
+    time_ms stuck_after; /* alerts.stuck_s: every turn asks; 0: off */
+};
+
+void alerts_init(struct engine *e);
+void alerts_free(struct engine *e);
+void alerts_configure(struct engine *e); /* after a new configuration */
+void alerts_forget(struct engine *e);    /* before the rows are read */
+void alerts_load_note(struct engine *e, const struct note_row *row);
+/* What is another since this turn. */
+void alerts_see_task(struct engine *e, const struct task_spec *told);
+void alerts_see_depends(struct engine *e, const task_id *tasks, size_t count);
+void alerts_see_limiter(struct engine *e, const struct limiter_row *row);
+void alerts_see_agent(struct engine *e, const struct agent_row *row);
+/* At the end of a turn, before its commit. */
+void alerts_turn(struct engine *e);
+time_ms alerts_next(const struct engine *e);
+
+/* False: it is open already. */
+bool alert_raise(struct engine *e, const char *key, task_id task, uint32_t attempt,
+                 const char *format, ...) _printf_(5, 6);
+void alert_clear(struct engine *e, const char *key);
+bool alert_is_open(const struct engine *e, const char *key);
+/* The key is of this kind: "stuck", "run". */
+bool alert_key_is(const char *key, const char *kind);
+
+/* --- alert_stuck.c --------------------------------------------------------------------------- */
+
+/* Looks for those that wait or run for too long, when it is time to. */
+void alert_look_for_stuck(struct engine *e);
+time_ms alert_stuck_next(const struct engine *e);
+/* 0: off. */
+time_ms alert_stuck_after(const struct engine *e);

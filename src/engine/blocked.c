@@ -1,0 +1,133 @@
+/* blocked.c: what does a task wait for, told when that has changed?
+ *
+ * One event for every task whose set of unmet dependencies is another after the turn than before: it came
+ * with some, they were changed, or one of them was finished or is to be done again. Only these cost
+ * anything. Nobody but the message bus asks for them, and a queue of a million tasks would have
+ * twice the events: so they are there only when the bus tells everything. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/json_write.h"
+#include "engine/blocked_internal.h"
+
+#define NAMED_MAX 20u /* blockers that are named; the others are counted */
+
+/* Those that are not done, in the order in which they were given; in the arena of the turn. */
+static size_t find_blockers(struct engine *e, task_id task, task_id **ret) {
+    size_t count = core_task_depends(e->core, task, NULL, 0), unmet = 0;
+    task_id *items = count ? arena_alloc(&e->turn.arena, count * sizeof(*items)) : NULL;
+    count = count ? core_task_depends(e->core, task, items, count) : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct task_view view;
+        if (!core_task(e->core, items[i], &view) || view.state != TASK_DONE)
+            items[unmet++] = items[i];
+    }
+    *ret = items;
+    return unmet;
+}
+
+static void tell(struct engine *e, task_id task, const task_id *blockers, size_t count) {
+    struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    char id[ENGINE_ID_MAX];
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "blockers");
+    json_write_array_begin(&w);
+    for (size_t i = 0; i < count && i < NAMED_MAX; i++)
+        json_write_string(&w, engine_task_id(e, blockers[i], id));
+    json_write_array_end(&w);
+    json_write_key(&w, "count");
+    json_write_int(&w, (int64_t)count);
+    json_write_object_end(&w);
+    engine_event(e, "task.blocked", task, 0, strbuf_text(&data));
+    strbuf_finish(&data);
+}
+
+void blocked_begin(struct engine *e) {
+    e->turn.tells_blocked = strcmp(config_text(e->config, "bus.lifecycle", NULL), "all") == 0;
+}
+
+void blocked_added(struct engine *e, task_id task) {
+    struct task_view view;
+    task_id *blockers = NULL;
+    if (!e->turn.tells_blocked || !core_task(e->core, task, &view) || view.state == TASK_DRAFT)
+        return;
+    size_t count = find_blockers(e, task, &blockers);
+    if (count > 0)
+        tell(e, task, blockers, count);
+}
+
+uint64_t blocked_digest(struct engine *e, task_id task) {
+    task_id *blockers = NULL;
+    size_t count = e->turn.tells_blocked ? find_blockers(e, task, &blockers) : 0;
+    return count ? hash_bytes(blockers, count * sizeof(*blockers)) : 0;
+}
+
+/* Only what waits is blocked by anything. */
+static bool waits(const struct engine *e, task_id task) {
+    struct task_view view;
+    return core_task(e->core, task, &view)
+           && (view.state == TASK_WAITING || view.state == TASK_READY || view.state == TASK_HELD);
+}
+
+void blocked_rewired(struct engine *e, task_id task, uint64_t before) {
+    task_id *blockers = NULL;
+    if (!e->turn.tells_blocked || !waits(e, task) || blocked_digest(e, task) == before)
+        return;
+    size_t count = find_blockers(e, task, &blockers);
+    tell(e, task, blockers, count);
+}
+
+/* --- dependencies that were finished, or are no more ------------------------------------------ */
+
+static bool flips(const struct order *o) {
+    return o->kind == ORDER_CHANGE && (o->from == TASK_DONE) != (o->to == TASK_DONE);
+}
+
+static void collect(void *ctx, task_id task) {
+    struct engine *e = ctx;
+    *LIST_ADD(&e->turn.blocked) = task;
+}
+
+static int compare(const void *a, const void *b) {
+    task_id x = *(const task_id *)a, y = *(const task_id *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* A task that was started in this turn was clear before it. */
+static bool is_concerned(const struct engine *e, task_id task) {
+    struct task_view view;
+    return waits(e, task)
+           || (core_task(e->core, task, &view) && view.state == TASK_STARTING
+               && run_find(e, task) == NULL);
+}
+
+static void tell_collected(struct engine *e) {
+    task_id *items = e->turn.blocked.items;
+    size_t count = e->turn.blocked.count;
+    qsort(items, count, sizeof(*items), compare);
+    for (size_t i = 0; i < count; i++) {
+        task_id *blockers = NULL;
+        if ((i > 0 && items[i] == items[i - 1]) || !is_concerned(e, items[i]))
+            continue;
+        size_t unmet = find_blockers(e, items[i], &blockers);
+        tell(e, items[i], blockers, unmet);
+    }
+    e->turn.blocked.count = 0;
+}
+
+bool blocked_on_order(struct engine *e, const struct order *orders, size_t count) {
+    if (orders->kind == ORDER_CHANGE && orders->from == TASK_DRAFT)
+        blocked_added(e, orders->task);
+    if (!e->turn.tells_blocked || !flips(orders))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (flips(&orders[i]))
+            core_each_dependant(e->core, orders[i].task, collect, e);
+    if (e->turn.blocked.count > 0)
+        tell_collected(e);
+    return true;
+}

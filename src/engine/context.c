@@ -1,0 +1,51 @@
+/* context.c: see context.h. Whoever reads the joined object needs to know nothing of slinging. */
+#include "engine/context.h"
+
+#include <string.h>
+
+#include "base/strbuf.h"
+
+static void add_args(json_t *spec, const char *args) {
+    const char *prompt = json_string_value(json_object_get(spec, "prompt"));
+    if (!prompt)
+        return;
+    struct strbuf text = STRBUF_INIT;
+    size_t size = strlen(prompt);
+    strbuf_puts(&text, prompt);
+    strbuf_puts(&text, size > 0 && prompt[size - 1] == '\n' ? "\n" : "\n\n");
+    strbuf_puts(&text, args);
+    json_object_set_new(spec, "prompt", json_string(strbuf_text(&text)));
+    strbuf_finish(&text);
+}
+
+/* Its steps have done the work when it starts: it waited for them. */
+static void run_nothing(json_t *spec) {
+    json_object_del(spec, "prompt");
+    json_object_del(spec, "stdin");
+    json_object_set_new(spec, "argv", json_pack("[s]", "true"));
+    json_object_set_new(spec, "merge", json_string("none"));
+}
+
+static void join_meta(json_t *spec, json_t *said) {
+    json_t *meta = json_object_get(spec, "meta");
+    if (json_is_object(meta))
+        json_object_update(meta, said);
+    else
+        json_object_set(spec, "meta", said);
+}
+
+void context_apply(json_t *spec, const char *context) {
+    static const char *const plain[] = { "merge", "base_branch" };
+    json_t *said = context ? json_loads(context, 0, NULL) : NULL;
+    for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
+        if (json_object_get(said, plain[i]))
+            json_object_set(spec, plain[i], json_object_get(said, plain[i]));
+    const char *args = json_string_value(json_object_get(said, "args"));
+    if (args)
+        add_args(spec, args);
+    if (json_is_true(json_object_get(said, "steps")))
+        run_nothing(spec);
+    if (json_is_object(json_object_get(said, "meta")))
+        join_meta(spec, json_object_get(said, "meta"));
+    json_decref(said);
+}

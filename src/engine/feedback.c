@@ -1,0 +1,207 @@
+/* feedback.c: what was wrong with an iteration, written down for the next one.
+ *
+ * Made from what is on disk already: the end that the shim recorded, its spec and its logs. It is written
+ * before the commit that begins the next iteration. A crash in between tells the same end again, and the
+ * same text is written again. Not being able to write it stops nothing: the work goes on without.
+ *
+ * Logs can be endless and agents read what we write, so only tails are kept: 8 kB of the last iteration,
+ * 500 characters of each of the five before it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "engine/iteration.h"
+#include "os/files.h"
+#include "os/log.h"
+
+#define TAIL_MAX       8192u
+#define HISTORY_SHOWN  5u
+#define HISTORY_MAX    500u
+#define FEEDBACK_MAX   (64u * 1024u)
+#define HISTORY_BEGINS "\n## Earlier iterations\n"
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+/* Where its last `max` bytes begin, not inside a character. */
+static const char *tail_of(const char *text, size_t size, size_t max) {
+    const char *at = size > max ? text + (size - max) : text;
+    while (at > text && ((unsigned char)*at & 0xC0) == 0x80)
+        at++;
+    return at;
+}
+
+/* What a terminal would obey is left out. */
+static void add_clean(struct strbuf *out, const char *text, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '\n' || c == '\t' || (c >= 0x20 && c != 0x7f))
+            strbuf_putc(out, (char)c);
+    }
+}
+
+/* The end of a log, as a block. */
+static void add_log(const struct engine *e, const struct live_run *run, const char *log,
+                    struct strbuf *out) {
+    char text[TAIL_MAX];
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/runs/%s/%s", e->home, run->view.folder, log);
+    _cleanup_(fd_closep) int fd = open(strbuf_text(&path), O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0 || st.st_size == 0)
+        return;
+    off_t from = st.st_size > (off_t)sizeof(text) ? st.st_size - (off_t)sizeof(text) : 0;
+    ssize_t got = pread(fd, text, sizeof(text), from);
+    if (got <= 0)
+        return;
+    strbuf_printf(out, "\nThe end of %s:\n\n```\n", log);
+    const char *at = tail_of(text, (size_t)got, TAIL_MAX - 4);
+    add_clean(out, at, (size_t)(text + got - at));
+    if (out->text[out->length - 1] != '\n')
+        strbuf_putc(out, '\n');
+    strbuf_puts(out, "```\n");
+}
+
+/* --- what was wrong -------------------------------------------------------------------------- */
+
+/* A line for the shell as it was written, else the words. */
+static void add_command(struct strbuf *out, const char *const *argv) {
+    if (strcmp(argv[0], "sh") == 0 && argv[1] && strcmp(argv[1], "-c") == 0 && argv[2]
+        && !argv[3]) {
+        strbuf_puts(out, argv[2]);
+        return;
+    }
+    for (size_t i = 0; argv[i]; i++)
+        strbuf_printf(out, "%s%s", i ? " " : "", argv[i]);
+}
+
+/* The check's command, from the spec that its shim was given; else its number. */
+static void add_check_name(const struct engine *e, const struct live_run *run, int check,
+                           struct strbuf *out) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
+    _cleanup_(freep) struct run_spec_words *words = xmalloc(sizeof(*words));
+    struct run_spec spec;
+    strbuf_printf(&path, "%s/runs/%s/spec", e->home, run->view.folder);
+    if (file_read(strbuf_text(&path), RUN_SPEC_MAX, &text, NULL) < 0
+        || run_spec_parse(strbuf_text(&text), text.length, words, &spec, NULL) < 0 || check < 0
+        || (size_t)check >= spec.check_count) {
+        strbuf_printf(out, "number %d", check + 1);
+        return;
+    }
+    strbuf_putc(out, '\'');
+    add_command(out, spec.checks[check].argv);
+    strbuf_putc(out, '\'');
+}
+
+static void add_how(struct strbuf *out, const struct run_end *end) {
+    strbuf_puts(out, " failed");
+    if (end->code > 0)
+        strbuf_printf(out, " with exit code %d", end->code);
+    if (end->message[0])
+        strbuf_printf(out, ": %s", end->message);
+    else if (end->signal)
+        strbuf_printf(out, ": signal %d ended it", end->signal);
+    strbuf_puts(out, ".\n");
+}
+
+static void add_problem(const struct engine *e, const struct live_run *run,
+                        const struct run_end *end, struct strbuf *out) {
+    strbuf_printf(out, "# Feedback on iteration %" PRIu32 "\n\n", run->iteration);
+    if (end->kind == RUN_END_CHECK) {
+        strbuf_puts(out, "The check ");
+        add_check_name(e, run, end->check, out);
+        add_how(out, end);
+        add_log(e, run, "check.log", out);
+        return;
+    }
+    strbuf_puts(out, "The run");
+    add_how(out, end);
+    if (end->kind == RUN_END_EXIT && end->code == 0)
+        return; /* the sentence says it all */
+    add_log(e, run, "out.log", out);
+    add_log(e, run, "err.log", out);
+}
+
+/* --- history --------------------------------------------------------------------------------- */
+
+static void add_earlier(const struct engine *e, const char *id, uint32_t iteration,
+                        struct strbuf *out) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
+    iteration_path(e, id, iteration, ITERATION_FEEDBACK, &path);
+    if (file_read(strbuf_text(&path), FEEDBACK_MAX, &text, NULL) < 0 || text.length == 0)
+        return;
+    const char *end = strstr(strbuf_text(&text), HISTORY_BEGINS);
+    size_t size = end ? (size_t)(end - text.text) : text.length;
+    while (size > 0 && text.text[size - 1] == '\n')
+        size--;
+    const char *at = tail_of(text.text, size, HISTORY_MAX);
+    strbuf_printf(out, "\n### About iteration %" PRIu32 "\n\n", iteration - 1);
+    strbuf_add(out, at, (size_t)(text.text + size - at));
+    strbuf_putc(out, '\n');
+}
+
+/* The feedback of an iteration is about the one before it. */
+static void add_history(const struct engine *e, const char *id, uint32_t iteration,
+                        struct strbuf *out) {
+    struct strbuf history = STRBUF_INIT;
+    for (uint32_t i = 0; i < HISTORY_SHOWN && iteration > i + 1; i++)
+        add_earlier(e, id, iteration - i, &history);
+    if (history.length > 0)
+        strbuf_printf(out, "%s%s", HISTORY_BEGINS, strbuf_text(&history));
+    strbuf_finish(&history);
+}
+
+static void write_for(struct engine *e, const char *id, uint32_t iteration,
+                      const struct strbuf *text) {
+    struct error err = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    iteration_path(e, id, iteration, ITERATION_FEEDBACK, &path);
+    int r = iteration_prepare(e, id, iteration, &err);
+    if (r == 0)
+        r = file_write(strbuf_text(&path), strbuf_text(text), text->length, &err);
+    if (r < 0)
+        log_warning("the feedback for '%s' is lost: %s", id, err.text);
+}
+
+/* --- when ------------------------------------------------------------------------------------ */
+
+/* Whether another iteration follows the core has decided; of one that was only not finished there is
+ * nothing to say. */
+void feedback_write(struct engine *e, const struct live_run *run, const struct run_end *end,
+                    enum outcome outcome) {
+    struct task_view view;
+    char id[ENGINE_ID_MAX];
+    if (outcome == OUTCOME_OK || outcome == OUTCOME_UNFINISHED
+        || !core_task(e->core, run->task, &view) || view.iteration != run->iteration + 1)
+        return;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    engine_task_id(e, run->task, id);
+    add_problem(e, run, end, &text);
+    add_history(e, id, run->iteration, &text);
+    write_for(e, id, run->iteration + 1, &text);
+}
+
+void engine_give_feedback(struct engine *e, task_id task, const char *reason) {
+    struct task_view view;
+    char id[ENGINE_ID_MAX];
+    if (!core_task(e->core, task, &view))
+        return;
+    engine_task_id(e, task, id);
+    if (!reason) { /* of a request whose commit failed, perhaps */
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        iteration_path(e, id, view.iteration, ITERATION_FEEDBACK, &path);
+        (void)unlink(strbuf_text(&path));
+        return;
+    }
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text,
+                  "# Feedback on iteration %" PRIu32 "\n\nIt was rejected: ", view.iteration - 1);
+    add_clean(&text, reason, strlen(reason));
+    strbuf_putc(&text, '\n');
+    add_history(e, id, view.iteration - 1, &text);
+    write_for(e, id, view.iteration, &text);
+}

@@ -1,0 +1,265 @@
+/* follow.c: who has reacted to which event, and what comes next for whom?
+ *
+ * A follower has a window of FOLLOW_AHEAD events behind its cursor. Fresh events are handed out as they are
+ * committed, while the follower keeps up; one that is behind, after a restart or because it is slow,
+ * reads them from the store, as many at a time as its window has room for. So nobody holds back the
+ * engine, nor another follower, and nothing is kept in memory for the slow.
+ *
+ * The cursor is a note of the store. An idle daemon is not woken for it: it goes along with a commit that is
+ * made anyway, once some events lie behind it; it asks for a commit of its own when they are many, and
+ * at the end. What a crash loses of it is handled again. */
+#include "engine/follow.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+#include "engine/engine_internal.h"
+#include "engine/follow_internal.h"
+#include "os/log.h"
+
+#define NOTE_PREFIX "follow."
+#define ALONG       64u   /* done since it was written: goes along with the next commit */
+#define MANY        1024u /* asks for a commit */
+
+struct follower {
+    struct engine *engine;
+    char *name;
+    follower_handle handle;
+    void *ctx;
+    uint64_t cursor;  /* all up to here are done */
+    uint64_t next;    /* the first that was not handed out */
+    uint64_t written; /* the cursor as the store has it */
+    uint64_t writing; /* as the batch has it, with is_writing */
+    uint64_t asked;   /* the last event there was when the store was asked */
+    bool known;       /* the store has it */
+    bool is_writing;
+    bool asking;
+    bool gap; /* the next ones are pruned: what was handed out must be done first */
+    bool warned;
+    bool done[FOLLOW_AHEAD]; /* by seq: those between cursor and next */
+};
+
+struct follower *follower_new(struct engine *engine, const char *name, follower_handle handle,
+                              void *ctx) {
+    assert(!engine->started);
+    struct follower *f = xcalloc(1, sizeof(*f));
+    f->engine = engine;
+    f->name = xstrdup(name);
+    f->handle = handle;
+    f->ctx = ctx;
+    *LIST_ADD(&engine->followers) = f;
+    return f;
+}
+
+void follow_free(struct engine *e) {
+    for (size_t i = 0; i < e->followers.count; i++) {
+        free(e->followers.items[i]->name);
+        free(e->followers.items[i]);
+    }
+    free(e->followers.items);
+}
+
+/* --- the start ------------------------------------------------------------------------------- */
+
+void follow_load(struct engine *e, const struct note_row *row) {
+    const size_t size = strlen(NOTE_PREFIX);
+    int64_t seq = 0;
+    if (e->started || strncmp(row->name, NOTE_PREFIX, size) != 0
+        || number_parse_int(row->text, &seq, NULL) < 0 || seq < 0)
+        return;
+    for (size_t i = 0; i < e->followers.count; i++) {
+        struct follower *f = e->followers.items[i];
+        if (strcmp(f->name, row->name + size) == 0) {
+            f->cursor = f->written = (uint64_t)seq;
+            f->known = true;
+        }
+    }
+}
+
+void follow_loaded(struct engine *e) {
+    for (size_t i = 0; !e->started && i < e->followers.count; i++) {
+        struct follower *f = e->followers.items[i];
+        /* Numbers only rise: a cursor ahead of them all is from another life of the store. */
+        if (f->cursor > e->committed_event)
+            f->known = false;
+        if (!f->known) {
+            f->cursor = e->committed_event;
+            f->written = 0;
+        }
+        f->next = f->cursor + 1;
+    }
+}
+
+/* --- handing out ----------------------------------------------------------------------------- */
+
+static bool has_room(const struct follower *f) {
+    return f->next <= f->cursor + FOLLOW_AHEAD;
+}
+
+static bool is_behind(const struct follower *f) {
+    return f->next <= f->engine->committed_event;
+}
+
+static void hand_out(struct follower *f, const struct event_row *event) {
+    f->done[event->seq % FOLLOW_AHEAD] = false;
+    f->next = event->seq + 1;
+    f->handle(f->ctx, event);
+}
+
+void follow_publish(struct engine *e, const struct event_row *event) {
+    for (size_t i = 0; i < e->followers.count && !e->ending; i++) {
+        struct follower *f = e->followers.items[i];
+        if (event->seq == f->next && !f->asking && has_room(f))
+            hand_out(f, event);
+    }
+}
+
+static void advance(struct follower *f) {
+    while (f->cursor + 1 < f->next && f->done[(f->cursor + 1) % FOLLOW_AHEAD])
+        f->cursor++;
+}
+
+void follower_done(struct follower *f, uint64_t seq) {
+    assert(seq < f->next);
+    if (seq <= f->cursor)
+        return;
+    bool waited = f->gap || !has_room(f); /* else the next ones are on their way */
+    f->done[seq % FOLLOW_AHEAD] = true;
+    advance(f);
+    if ((waited && is_behind(f)) || f->engine->ending || f->cursor - f->written >= MANY)
+        turn_wake(f->engine);
+}
+
+static bool is_idle(const struct follower *f) {
+    return f->cursor + 1 == f->next;
+}
+
+/* What was pruned needs nobody any more. Those before it must be done first: the window has no place
+ * for a gap. False: not yet. */
+static bool skip_to(struct follower *f, uint64_t seq) {
+    if (seq == f->next)
+        return true;
+    f->gap = !is_idle(f);
+    if (f->gap)
+        return false;
+    f->cursor = seq - 1;
+    f->next = seq;
+    return true;
+}
+
+static void answered(void *ctx, const struct store_answer *answer, const struct error *err) {
+    struct follower *f = ctx;
+    f->asking = false;
+    if (err) {
+        if (!f->warned)
+            log_warning("what '%s' shall react to cannot be read; it is tried again: %s", f->name,
+                        err->text);
+        f->warned = true;
+        return; /* the next event, or the next turn, asks again */
+    }
+    f->warned = false;
+    uint64_t before = f->next;
+    if (answer->count == 0)
+        (void)skip_to(f, f->asked + 1);
+    for (size_t i = 0; i < answer->count && !f->engine->ending; i++) {
+        const struct event_row *event = &answer->events[i];
+        if (event->seq < f->next)
+            continue;
+        if (!has_room(f) || !skip_to(f, event->seq))
+            break;
+        hand_out(f, event);
+    }
+    if (is_behind(f) && has_room(f) && f->next > before)
+        turn_wake(f->engine);
+}
+
+static void ask(struct follower *f) {
+    struct store_question question = {
+        .kind = ASK_EVENTS,
+        .after = f->next - 1,
+        .limit = (size_t)(f->cursor + FOLLOW_AHEAD + 1 - f->next),
+    };
+    f->asking = true;
+    f->asked = f->engine->committed_event;
+    store_ask(f->engine->store, &question, answered, f);
+}
+
+void follow_some(struct engine *e) {
+    if (!e->started || e->broken.code || e->ending)
+        return;
+    for (size_t i = 0; i < e->followers.count; i++) {
+        struct follower *f = e->followers.items[i];
+        f->gap = f->gap && !is_idle(f);
+        if (is_behind(f) && !f->asking && !f->gap && has_room(f))
+            ask(f);
+    }
+}
+
+/* --- the cursor ------------------------------------------------------------------------------ */
+
+bool follow_must_write(const struct engine *e) {
+    for (size_t i = 0; i < e->followers.count; i++) {
+        const struct follower *f = e->followers.items[i];
+        if (f->cursor - f->written >= MANY || (e->ending && f->cursor != f->written))
+            return true;
+    }
+    return false;
+}
+
+void follow_write(struct engine *e) {
+    bool all = follow_must_write(e);
+    if (!all && store_batch_count(e->turn.batch) == 0)
+        return;
+    for (size_t i = 0; i < e->followers.count; i++) {
+        struct follower *f = e->followers.items[i];
+        f->is_writing = false;
+        if (f->cursor == f->written && f->known)
+            continue;
+        if (!all && f->known && f->cursor - f->written < ALONG)
+            continue;
+        struct strbuf name = STRBUF_INIT;
+        char text[24];
+        strbuf_printf(&name, NOTE_PREFIX "%s", f->name);
+        snprintf(text, sizeof(text), "%" PRIu64, f->cursor);
+        struct note_row row = { .name = strbuf_text(&name), .text = text };
+        store_put_note(e->turn.batch, &row);
+        strbuf_finish(&name);
+        f->writing = f->cursor;
+        f->is_writing = true;
+    }
+}
+
+void follow_stored(struct engine *e) {
+    for (size_t i = 0; i < e->followers.count; i++) {
+        struct follower *f = e->followers.items[i];
+        if (!f->is_writing)
+            continue;
+        f->written = f->writing;
+        f->is_writing = false;
+        f->known = true;
+    }
+}
+
+void follow_undone(struct engine *e) {
+    for (size_t i = 0; i < e->followers.count; i++)
+        e->followers.items[i]->is_writing = false;
+}
+
+void follow_end(struct engine *e) {
+    e->ending = true;
+    turn_wake(e);
+}
+
+bool follow_is_busy(const struct engine *e) {
+    for (size_t i = 0; i < e->followers.count; i++) {
+        const struct follower *f = e->followers.items[i];
+        if (!is_idle(f) || f->cursor != f->written)
+            return true;
+    }
+    return false;
+}

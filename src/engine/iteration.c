@@ -1,0 +1,225 @@
+/* iteration.c: the folders of an iteration, and the prompt that it is told.
+ *
+ * Attempts have their run folders; what belongs to the work itself is kept by iteration, because a
+ * retry goes on with the same work and the next iteration begins it anew. Nothing here is fsynced but the
+ * feedback: a prompt is written again with each launch, and artifacts are the run's own. */
+#include "engine/iteration.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "os/files.h"
+
+#define FEEDBACK_MAX (64u * 1024u)
+
+static void task_folder(const struct engine *e, const char *id, struct strbuf *out) {
+    strbuf_printf(out, "%s/tasks/%s", e->home, id);
+}
+
+void iteration_path(const struct engine *e, const char *id, uint32_t iteration, const char *name,
+                    struct strbuf *out) {
+    task_folder(e, id, out);
+    strbuf_printf(out, "/iterations/%03" PRIu32, iteration);
+    if (name)
+        strbuf_printf(out, "/%s", name);
+}
+
+void engine_iteration_folder(const struct engine *e, task_id task, uint32_t iteration,
+                             struct strbuf *out) {
+    char id[ENGINE_ID_MAX];
+    engine_task_id(e, task, id);
+    if (iteration > 0)
+        iteration_path(e, id, iteration, NULL, out);
+    else
+        strbuf_printf(out, "%s/tasks/%s/iterations", e->home, id);
+}
+
+/* All folders of the path below the home. */
+static int make_folders(const char *path, size_t home, struct error *err) {
+    _cleanup_(freep) char *part = xstrdup(path);
+    for (char *slash = part + home + 1; slash; *slash++ = '/') {
+        slash = strchr(slash, '/');
+        if (slash)
+            *slash = '\0';
+        if (mkdir(part, 0700) < 0 && errno != EEXIST)
+            return error_set_errno(err, "make the folder", part);
+        if (!slash)
+            break;
+    }
+    return 0;
+}
+
+/* --- folders that are used again ---------------------------------------------------------------- */
+
+/* Most commands leave nothing. The folders of such a one are as good as new: the next task gets them by
+ * one rename, instead of four that are made and four that are deleted for each. */
+#define SPARES 32u
+
+static void spare_path(const struct engine *e, unsigned number, struct strbuf *out) {
+    strbuf_printf(out, "%s/tasks/.spare/%u", e->home, number);
+}
+
+void iterations_start(struct engine *e) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    for (unsigned i = 0; i < SPARES; i++) {
+        strbuf_clear(&path);
+        spare_path(e, i, &path);
+        if (access(strbuf_text(&path), F_OK) == 0)
+            e->spare_iterations |= 1u << i;
+    }
+}
+
+static bool take_spare(struct engine *e, const char *id) {
+    _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
+    if (e->spare_iterations == 0)
+        return false;
+    unsigned number = (unsigned)__builtin_ctz(e->spare_iterations);
+    spare_path(e, number, &from);
+    task_folder(e, id, &to);
+    if (renameat2(AT_FDCWD, strbuf_text(&from), AT_FDCWD, strbuf_text(&to), RENAME_NOREPLACE) < 0) {
+        if (errno == ENOENT)
+            e->spare_iterations &= ~(1u << number);
+        return false;
+    }
+    e->spare_iterations &= ~(1u << number);
+    return true;
+}
+
+/* Is this the only thing in the folder? NULL: is it empty? */
+static bool has_only(const char *path, const char *only) {
+    DIR *folder = opendir(path);
+    if (!folder)
+        return false;
+    bool there = true;
+    for (const struct dirent *entry; there && (entry = readdir(folder));)
+        there = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0
+                || (only && strcmp(entry->d_name, only) == 0);
+    struct stat st;
+    bool usual = fstat(dirfd(folder), &st) == 0 && (st.st_mode & 07777) == 0700;
+    (void)closedir(folder);
+    return there && usual;
+}
+
+/* The folders of a first iteration, and nothing else. */
+static bool is_untouched(const struct engine *e, const char *id) {
+    static const char *const only[] = { "iterations", "001", ITERATION_ARTIFACTS, NULL };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    task_folder(e, id, &path);
+    for (size_t i = 0; i < ARRAY_SIZE(only); i++) {
+        if (!has_only(strbuf_text(&path), only[i]))
+            return false;
+        if (only[i])
+            strbuf_printf(&path, "/%s", only[i]);
+    }
+    return true;
+}
+
+static bool keep_spare(struct engine *e, const char *id) {
+    _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
+    if (e->spare_iterations == UINT32_MAX || !is_untouched(e, id))
+        return false;
+    unsigned number = (unsigned)__builtin_ctz(~e->spare_iterations);
+    task_folder(e, id, &from);
+    spare_path(e, number, &to);
+    if (rename(strbuf_text(&from), strbuf_text(&to)) < 0) {
+        strbuf_clear(&to);
+        strbuf_printf(&to, "%s/tasks/.spare", e->home);
+        (void)mkdir(strbuf_text(&to), 0700); /* for the next one */
+        return false;
+    }
+    e->spare_iterations |= 1u << number;
+    return true;
+}
+
+/* --- the folders of a task ---------------------------------------------------------------------- */
+
+int iteration_prepare(struct engine *e, const char *id, uint32_t iteration, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (iteration == 1 && take_spare(e, id))
+        return 0;
+    iteration_path(e, id, iteration, ITERATION_ARTIFACTS, &path);
+    if (mkdir(strbuf_text(&path), 0700) == 0 || errno == EEXIST)
+        return 0;
+    return make_folders(strbuf_text(&path), strlen(e->home), err);
+}
+
+bool iteration_has_feedback(const struct engine *e, const char *id, uint32_t iteration) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    iteration_path(e, id, iteration, ITERATION_FEEDBACK, &path);
+    return access(strbuf_text(&path), F_OK) == 0;
+}
+
+/* --- the prompt ------------------------------------------------------------------------------ */
+
+static int add_feedback(const struct engine *e, const char *id, uint32_t iteration,
+                        struct strbuf *out, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (!iteration_has_feedback(e, id, iteration)
+        || strcmp(config_text(e->config, "loop.feedback", NULL), "prompt") != 0)
+        return 0;
+    iteration_path(e, id, iteration, ITERATION_FEEDBACK, &path);
+    strbuf_puts(out, "\n\n");
+    return file_read(strbuf_text(&path), FEEDBACK_MAX, out, err);
+}
+
+/* As it is, without a sync: the next launch would write the same. */
+static int write_plainly(const char *path, const struct strbuf *text, struct error *err) {
+    _cleanup_(fd_closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, strbuf_text(text), text->length) != (ssize_t)text->length)
+        return error_set_errno(err, "write", path);
+    return 0;
+}
+
+int iteration_prompt(const struct engine *e, const struct live_run *run, const char *prompt,
+                     struct strbuf *out, struct error *err) {
+    char id[ENGINE_ID_MAX];
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    const char *prefix = config_text(e->config, "loop.prefix", NULL);
+    engine_task_id(e, run->task, id);
+    if (run->view.attempt > 1 && prefix && *prefix)
+        strbuf_printf(out, "%s\n\n", prefix);
+    strbuf_puts(out, prompt);
+    int r = add_feedback(e, id, run->iteration, out, err);
+    if (r < 0)
+        return r;
+    iteration_path(e, id, run->iteration, ITERATION_PROMPT, &path);
+    return write_plainly(strbuf_text(&path), out, err);
+}
+
+void iteration_spawn_path(const struct engine *e, const char *id, uint32_t iteration,
+                          const char *spawn, struct strbuf *out) {
+    if (*spawn != '/') {
+        iteration_path(e, id, iteration, ITERATION_ARTIFACTS, out);
+        strbuf_putc(out, '/');
+    }
+    strbuf_puts(out, spawn);
+}
+
+void iteration_tidy(struct engine *e, task_id task, uint32_t iteration) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    task_id child;
+    engine_task_id(e, task, id);
+    /* Children may watch the folder. */
+    if (iteration == 1 && core_task_children(e->core, task, &child, 1) == 0 && keep_spare(e, id))
+        return;
+    iteration_path(e, id, iteration, ITERATION_ARTIFACTS, &path);
+    for (int level = 0; level < 4 && rmdir(strbuf_text(&path)) == 0; level++)
+        *strrchr(path.text, '/') = '\0';
+}
+
+/* Into its run folder, which is thrown away whole. After a crash in between it stays: better a folder
+ * too many than work that a restored backup would still have needed. */
+void iteration_forget(const struct engine *e, const char *id) {
+    _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
+    task_folder(e, id, &from);
+    strbuf_printf(&to, "%s/runs/%s/tasks", e->home, id);
+    (void)rename(strbuf_text(&from), strbuf_text(&to)); /* most have none when they never ran */
+}

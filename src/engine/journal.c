@@ -1,0 +1,194 @@
+/* journal.c: what the scheduler says in the log while it works.
+ *
+ * The lines of loopr (a tick, a selection, a rate limit) and of agency (the depth of the queue) with the same
+ * members. A busy daemon makes hundreds of turns in a second, so ticks and selections are at the level
+ * debug, which the preset loopr sets, and a tick that says what the last one said is left out. The depth is
+ * told when it has changed, at most every log.depth_s, and nobody is woken to tell it twice. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "engine/journal_internal.h"
+#include "os/log.h"
+
+struct tick {
+    uint32_t pending, runnable, selected, running;
+    amount slots;
+};
+
+struct journal {
+    struct tick last;
+    LIST(uint32_t) hits;      /* by symbol: those that were told */
+    LIST(time_ms) told_until; /* by symbol: the pause that was told */
+    time_ms depth_at;         /* when the depth was last told, or the queue was last empty */
+    amount depth_told;        /* all kinds together */
+    time_ms depth_every;      /* log.depth_s: every turn asks */
+};
+
+void journal_init(struct engine *e) {
+    e->journal = xcalloc(1, sizeof(*e->journal));
+    e->journal->depth_at = e->now;
+    e->journal->depth_told = -1;
+    journal_configure(e);
+}
+
+void journal_configure(struct engine *e) {
+    log_set_level((enum log_level)config_number(e->config, "log.level", NULL));
+    e->journal->depth_every = config_number(e->config, "log.depth_s", NULL);
+}
+
+void journal_free(struct engine *e) {
+    if (!e->journal)
+        return;
+    free(e->journal->hits.items);
+    free(e->journal->told_until.items);
+    free(e->journal);
+    e->journal = NULL;
+}
+
+static const char *name_of(const struct engine *e, sym symbol) {
+    return symbol ? symbol_name(core_symbols(e->core), symbol) : "-";
+}
+
+/* --- rate limits ----------------------------------------------------------------------------- */
+
+static sym symbol_of(const struct engine *e, const char *name) {
+    return symbol_find(core_symbols(e->core), name, strlen(name));
+}
+
+static void make_room(struct journal *j, sym symbol) {
+    while (j->hits.count <= symbol)
+        *LIST_ADD(&j->hits) = 0;
+    while (j->told_until.count <= symbol)
+        *LIST_ADD(&j->told_until) = 0;
+}
+
+/* Symbols live as long as the core; a new one after a failed commit may number others, and then a hit is told
+ * twice or not at all. */
+void journal_see_limiter(struct engine *e, const struct limiter_row *row) {
+    sym symbol = symbol_of(e, row->name);
+    struct journal *j = e->journal;
+    if (!symbol)
+        return;
+    make_room(j, symbol);
+    if (row->told.hits > j->hits.items[symbol])
+        log_warning("Rate limited, backing off globally limiter=%s retry_after_secs=%" PRId64
+                    " consecutive_hits=%" PRIu32,
+                    row->name, (time_max(row->told.backoff_until - e->now, 0) + 999) / 1000,
+                    row->told.hits);
+    j->hits.items[symbol] = row->told.hits;
+}
+
+/* Once for each pause, while something waits behind it. */
+static void tell_not_selecting(struct engine *e) {
+    struct journal *j = e->journal;
+    for (size_t i = 0; i < config_limiter_count(e->config); i++) {
+        const char *name = config_limiter_name(e->config, i);
+        sym symbol = symbol_of(e, name);
+        struct limiter_view view;
+        if (!symbol || !core_limiter(e->core, symbol, &view) || view.backoff_until <= e->now)
+            continue;
+        make_room(j, symbol);
+        if (j->told_until.items[symbol] == view.backoff_until)
+            continue;
+        j->told_until.items[symbol] = view.backoff_until;
+        log_debug("Rate limited, not selecting new loops limiter=%s until=%" PRId64, name,
+                  view.backoff_until);
+    }
+}
+
+/* --- ticks ----------------------------------------------------------------------------------- */
+
+void journal_see_start(struct engine *e, const struct order *o) {
+    struct task_view view;
+    char id[ENGINE_ID_MAX];
+    if (!log_is_on(LOG_DEBUG_LEVEL) || !core_task(e->core, o->task, &view))
+        return;
+    log_debug(
+        "Selected loop for execution loop_id=%s loop_type=%s priority=%" PRId32 " age_ms=%" PRId64,
+        engine_task_id(e, o->task, id), name_of(e, view.kind), o->score, e->now - view.created_at);
+}
+
+static void tell_tick(struct engine *e, const struct core_counts *counts) {
+    struct tick tick = {
+        .selected = (uint32_t)e->turn.starts.count,
+        .running = counts->by_state[TASK_STARTING] + counts->by_state[TASK_RUNNING],
+        .slots = counts->runs_cap,
+    };
+    tick.runnable = counts->by_state[TASK_READY] + tick.selected;
+    tick.pending = counts->by_state[TASK_WAITING] + tick.runnable;
+    if (tick.slots != UNLIMITED)
+        tick.slots = tick.slots > counts->runs_used ? tick.slots - counts->runs_used : 0;
+    if (memcmp(&tick, &e->journal->last, sizeof(tick)) == 0)
+        return;
+    e->journal->last = tick;
+    char slots[24] = "unlimited";
+    if (tick.slots != UNLIMITED)
+        (void)snprintf(slots, sizeof(slots), "%" PRId64, tick.slots);
+    log_debug("Scheduler tick pending=%" PRIu32 " runnable=%" PRIu32 " selected=%" PRIu32
+              " running=%" PRIu32 " slots_available=%s",
+              tick.pending, tick.runnable, tick.selected, tick.running, slots);
+}
+
+/* --- the depth of the queue ------------------------------------------------------------------ */
+
+static time_ms depth_every(const struct engine *e) {
+    return e->journal->depth_every;
+}
+
+static amount depth_of_all(const struct engine *e) {
+    return core_queue_depth(e->core, 0);
+}
+
+static bool has_something_to_tell(const struct engine *e) {
+    amount depth = depth_of_all(e);
+    return depth > 0 && depth != e->journal->depth_told && depth_every(e) > 0;
+}
+
+static void tell_depth(struct engine *e) {
+    struct journal *j = e->journal;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    amount all = depth_of_all(e), rest = all;
+    for (size_t i = 0; i < config_kind_count(e->config); i++) {
+        const char *name = config_kind_name(e->config, i);
+        sym symbol = symbol_of(e, name);
+        amount depth = symbol ? core_queue_depth(e->core, symbol) : 0;
+        if (depth > 0)
+            strbuf_printf(&text, " %s=%" PRId64, name, depth);
+        rest -= depth;
+    }
+    if (rest > 0)
+        strbuf_printf(&text, " -=%" PRId64, rest);
+    log_info("Queue depth total=%" PRId64 "%s", all, strbuf_text(&text));
+    j->depth_told = all;
+    j->depth_at = e->now;
+}
+
+static void look_at_depth(struct engine *e) {
+    struct journal *j = e->journal;
+    if (depth_of_all(e) == 0) {
+        j->depth_at = e->now;
+        j->depth_told = -1;
+    } else if (has_something_to_tell(e) && e->now - j->depth_at >= depth_every(e)) {
+        tell_depth(e);
+    }
+}
+
+void journal_turn(struct engine *e) {
+    look_at_depth(e);
+    if (!log_is_on(LOG_DEBUG_LEVEL))
+        return;
+    struct core_counts counts;
+    core_count(e->core, &counts);
+    tell_tick(e, &counts);
+    if (counts.by_state[TASK_READY] > 0)
+        tell_not_selecting(e);
+}
+
+time_ms journal_next(const struct engine *e) {
+    if (!has_something_to_tell(e))
+        return TIME_NEVER;
+    return time_add(e->journal->depth_at, depth_every(e));
+}

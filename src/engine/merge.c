@@ -1,0 +1,381 @@
+/* merge.c: merge: direct. Finished work becomes part of the base branch.
+ *
+ * One at a time per repository: jobs share a lane, other programs the lock file sluice-merge.lock in the
+ * repository. Rebase onto the base, run the task's checks again if that changed anything, then move the
+ * base to it: forwards only, and only from where it was seen. If it moved meanwhile all of this is
+ * repeated, three times at most.
+ *
+ * Each step looks before it acts, so after a crash the same row of steps ends where it should: what is
+ * merged already is merged.
+ *
+ * A base that is checked out somewhere is moved there, by a fast-forward merge: index and files go with
+ * it, and what somebody has changed there is never overwritten. If their changes are in the way that
+ * is a conflict like any other. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "engine/job.h"
+#include "os/files.h"
+
+#define TRIES_MAX   3
+#define LOCK_AGAIN  100 /* ms */
+#define NAMES_SHOWN 5
+#define CHECK_MAX   HOURS(24) /* of a check that has no time-out of its own */
+#define SPEC_MAX    RUN_SPEC_MAX
+
+static void look(struct job *job);
+static void move_base(struct job *job);
+
+static void fail_with(struct job *job) {
+    worktree_end_fail(job, OUTCOME_FAILED, "not merged: %.220s", job->err.text);
+}
+
+static bool worked(struct job *job, const struct aside_end *end, const char *what) {
+    bool ok = job_worked(job, end, what);
+    if (!ok)
+        fail_with(job);
+    return ok;
+}
+
+/* --- moving the base -------------------------------------------------------------------------- */
+
+static void merged(struct job *job) {
+    job->record.rebasing = false;
+    worktree_end_note(job, "merged into '%s' at %.12s", job->record.base, job->head);
+    worktree_end_finish(job);
+}
+
+static void try_again(struct job *job) {
+    if (++job->tries < TRIES_MAX)
+        look(job);
+    else
+        worktree_end_fail(job, OUTCOME_FAILED,
+                          "not merged: '%s' moved %d times while it was tried; branch '%s' is kept",
+                          job->record.base, TRIES_MAX, job->branch);
+}
+
+static void updated(struct job *job, const struct aside_end *end) {
+    if (end->code == 0)
+        merged(job);
+    else if (end->timed_out || end->error)
+        (void)worked(job, end, "git update-ref");
+    else
+        try_again(job);
+}
+
+/* Is it still where a fast-forward can begin? Then something in that work tree was in the way. */
+static void refusal_asked(struct job *job, const struct aside_end *end) {
+    if (end->code != 0) {
+        try_again(job);
+        return;
+    }
+    _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT, sentence = STRBUF_INIT;
+    git_blockers(strbuf_text(&job->output), NAMES_SHOWN, &names);
+    git_sentence(strbuf_text(&job->output), &sentence);
+    worktree_end_fail(
+        job, OUTCOME_CONFLICT,
+        "'%s' is checked out with changes that are in the way: %.120s; branch '%s' is "
+        "kept",
+        job->record.base, names.length ? strbuf_text(&names) : strbuf_text(&sentence), job->branch);
+}
+
+static void forwarded(struct job *job, const struct aside_end *end) {
+    struct git_line line;
+    if (end->code == 0) {
+        merged(job);
+        return;
+    }
+    if (end->timed_out || end->error) {
+        (void)worked(job, end, "git merge --ff-only");
+        return;
+    }
+    strbuf_clear(&job->output);
+    strbuf_puts(&job->output, end->output);
+    GIT_LINE(&line, "merge-base", "--is-ancestor", job->base_ref, job->branch_ref);
+    job_run(job, NULL, line.argv, refusal_asked);
+}
+
+static void checkouts_asked(struct job *job, const struct aside_end *end) {
+    _cleanup_(strbuf_finish) struct strbuf where = STRBUF_INIT;
+    struct git_line line;
+    if (!worked(job, end, "git worktree list"))
+        return;
+    if (git_find_checkout(end->output, job->record.base, &where)) {
+        GIT_LINE(&line, "merge", "--ff-only", "--quiet", job->branch_ref);
+        job_run(job, job_text(job, "%s", strbuf_text(&where)), line.argv, forwarded);
+        return;
+    }
+    GIT_LINE(&line, "update-ref", "-m", job_text(job, "sluice: %s", job->id), job->base_ref,
+             job->head, job->base_hash);
+    job_run(job, NULL, line.argv, updated);
+}
+
+static void move_base(struct job *job) {
+    struct git_line line;
+    job->doing = "moves the base branch";
+    job->can_stop = false;
+    GIT_LINE(&line, "worktree", "list", "--porcelain");
+    job_run(job, NULL, line.argv, checkouts_asked);
+}
+
+/* --- its checks, once more -------------------------------------------------------------------- */
+
+static void next_check(struct job *job);
+
+/* Where the next iteration and people look for it. */
+static void append_log(struct job *job, const struct aside_end *end) {
+    const struct live_run *run = run_find(job->e, job->key.task);
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (!run)
+        return;
+    strbuf_printf(&path, "%s/runs/%s/check.log", job->e->home, run->view.folder);
+    _cleanup_(fd_closep) int fd =
+        open(strbuf_text(&path), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0 && end->size > 0 && write(fd, end->output, end->size) < 0)
+        return; /* it is told all the same */
+}
+
+static void checked(struct job *job, const struct aside_end *end) {
+    append_log(job, end);
+    if (end->code == 0) {
+        job->check++;
+        next_check(job);
+        return;
+    }
+    job->end.kind = RUN_END_CHECK;
+    job->end.check = (int)job->check;
+    job->end.code = end->code;
+    job->end.signal = end->signal;
+    job->record.rebasing = false; /* the next iteration works on the new base */
+    (void)worktree_record_write(job->e->home, job->id, &job->record, NULL);
+    worktree_end_note(job, "not merged: on top of '%s' its check %zu fails%s", job->record.base,
+                      job->check + 1, end->timed_out ? " (it took too long)" : "");
+    worktree_end_finish(job);
+}
+
+/* That of the run; its own folder for temporary files is gone. */
+static const char *const *check_env(struct job *job) {
+    size_t count = 0, n = 0;
+    while (job->spec.env[count])
+        count++;
+    const char **env = arena_alloc(&job->arena, (count + 2) * sizeof(*env));
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(job->spec.env[i], "TMPDIR=", strlen("TMPDIR=")) != 0)
+            env[n++] = job->spec.env[i];
+    struct strbuf mark = STRBUF_INIT;
+    aside_mark(job->e->home, &mark);
+    env[n++] = arena_strdup(&job->arena, strbuf_text(&mark));
+    strbuf_finish(&mark);
+    env[n] = NULL;
+    return env;
+}
+
+static void next_check(struct job *job) {
+    if (job->check >= job->spec.check_count) {
+        job->record.rebasing = false;
+        if (worktree_record_write(job->e->home, job->id, &job->record, &job->err) < 0)
+            fail_with(job);
+        else
+            move_base(job);
+        return;
+    }
+    const struct run_command *check = &job->spec.checks[job->check];
+    struct aside_spec spec = {
+        .argv = check->argv,
+        .cwd = job->spec.cwd,
+        .env = check_env(job),
+        .timeout = check->timeout > 0 ? check->timeout : CHECK_MAX,
+    };
+    job->can_stop = true;
+    job_run_with(job, &spec, checked);
+}
+
+/* What its shim was given. */
+static int read_checks(struct job *job) {
+    const struct live_run *run = run_find(job->e, job->key.task);
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (!run)
+        return error_set(&job->err, -ENOENT, "its run is gone");
+    strbuf_printf(&path, "%s/runs/%s/spec", job->e->home, run->view.folder);
+    strbuf_clear(&job->spec_text);
+    int r = file_read(strbuf_text(&path), SPEC_MAX, &job->spec_text, &job->err);
+    if (r < 0)
+        return r;
+    if (!job->words)
+        job->words = xcalloc(1, sizeof(*job->words));
+    return run_spec_parse(strbuf_text(&job->spec_text), job->spec_text.length, job->words,
+                          &job->spec, &job->err);
+}
+
+static void check_again(struct job *job) {
+    job->doing = "runs its checks again, on the new base";
+    job->check = 0;
+    if (read_checks(job) < 0)
+        fail_with(job);
+    else
+        next_check(job);
+}
+
+/* --- rebase ----------------------------------------------------------------------------------- */
+
+static void given_up(struct job *job, const struct aside_end *end) {
+    (void)end;
+    job->record.rebasing = false;
+    (void)worktree_record_write(job->e->home, job->id, &job->record, NULL);
+    if (job->output.length > 0)
+        worktree_end_fail(job, OUTCOME_CONFLICT,
+                          "conflicts with '%s' in %.150s; branch '%s' is kept", job->record.base,
+                          strbuf_text(&job->output), job->branch);
+    else
+        fail_with(job);
+}
+
+static void conflicts_asked(struct job *job, const struct aside_end *end) {
+    struct git_line line;
+    strbuf_clear(&job->output);
+    if (end->code == 0)
+        (void)git_names(end->output, NAMES_SHOWN, &job->output);
+    GIT_LINE(&line, "rebase", "--abort");
+    job_run(job, NULL, line.argv, given_up);
+}
+
+static void head_asked(struct job *job, const struct aside_end *end) {
+    if (!worked(job, end, "git rev-parse"))
+        return;
+    if (git_hash(end->output, job->head))
+        check_again(job);
+    else
+        worktree_end_fail(job, OUTCOME_FAILED, "not merged: git told no commit for '%s'",
+                          job->branch);
+}
+
+static void rebased(struct job *job, const struct aside_end *end) {
+    struct git_line line;
+    if (end->code != 0 && !job->anonymous && !end->timed_out && !end->error
+        && strstr(end->output, "empty ident")) {
+        job->anonymous = true;
+        look(job);
+        return;
+    }
+    if (!job_worked(job, end, "git rebase")) {
+        GIT_LINE(&line, "diff", "--name-only", "--diff-filter=U");
+        job_run(job, NULL, line.argv, conflicts_asked);
+        return;
+    }
+    job->is_rebased = true;
+    GIT_LINE(&line, "rev-parse", "--verify", job->branch_ref);
+    job_run(job, NULL, line.argv, head_asked);
+}
+
+static void rebase(struct job *job) {
+    struct git_line line;
+    job->doing = "rebases onto the base branch";
+    job->record.rebasing = true;
+    if (worktree_record_write(job->e->home, job->id, &job->record, &job->err) < 0) {
+        fail_with(job);
+        return;
+    }
+    GIT_LINE(&line, "rebase", "--quiet", job->base_hash);
+    job_run(job, NULL, line.argv, rebased);
+}
+
+/* --- where is it? ----------------------------------------------------------------------------- */
+
+static void ahead_asked(struct job *job, const struct aside_end *end) {
+    if (end->code == 1)
+        rebase(job);
+    else if (!worked(job, end, "git merge-base"))
+        return;
+    else if (job->is_rebased)
+        check_again(job);
+    else
+        move_base(job);
+}
+
+static void behind_asked(struct job *job, const struct aside_end *end) {
+    struct git_line line;
+    if (end->code == 0) {
+        worktree_end_note(job, "'%s' has all of it (%.12s)", job->record.base, job->base_hash);
+        job->record.rebasing = false;
+        worktree_end_finish(job);
+        return;
+    }
+    if (end->code != 1) {
+        (void)worked(job, end, "git merge-base");
+        return;
+    }
+    GIT_LINE(&line, "merge-base", "--is-ancestor", job->base_hash, job->head);
+    job_run(job, NULL, line.argv, ahead_asked);
+}
+
+static void looked(struct job *job, const struct aside_end *end) {
+    _cleanup_(strbuf_finish) struct strbuf first = STRBUF_INIT, second = STRBUF_INIT;
+    struct git_line line;
+    if (!worked(job, end, "git rev-parse"))
+        return;
+    if (!git_output_line(end->output, 0, &first) || !git_output_line(end->output, 1, &second)
+        || !git_hash(strbuf_text(&first), job->head)
+        || !git_hash(strbuf_text(&second), job->base_hash)) {
+        worktree_end_fail(job, OUTCOME_FAILED, "not merged: git told no commits for '%s' and '%s'",
+                          job->branch, job->record.base);
+        return;
+    }
+    GIT_LINE(&line, "merge-base", "--is-ancestor", job->head, job->base_hash);
+    job_run(job, NULL, line.argv, behind_asked);
+}
+
+static void look(struct job *job) {
+    struct git_line line;
+    job->doing = "compares with the base branch";
+    GIT_LINE(&line, "rev-parse", job->branch_ref, job->base_ref);
+    job_run(job, NULL, line.argv, looked);
+}
+
+static void committed(struct job *job, const struct aside_end *end) {
+    (void)end;
+    look(job);
+}
+
+/* --- the beginning ---------------------------------------------------------------------------- */
+
+static void try_lock(void *ctx) {
+    struct job *job = ctx;
+    const char *message = job_text(job, "%s\n\nSluice-Task: %s",
+                                   *job->record.title ? job->record.title : job->id, job->id);
+    if (flock(job->lock, LOCK_EX | LOCK_NB) == 0)
+        worktree_commit(job, message, committed);
+    else if (errno != EWOULDBLOCK && errno != EINTR)
+        worktree_end_fail(job, OUTCOME_FAILED, "not merged: cannot lock the repository: %s",
+                          strerror(errno));
+    else if (loop_now_steady(job->e->loop) >= job->lock_until)
+        worktree_end_fail(job, OUTCOME_FAILED,
+                          "not merged: somebody else has held sluice-merge.lock of the repository "
+                          "for longer than git.timeout_s");
+    else {
+        job->doing = "waits: somebody else merges in this repository";
+        job_wait(job, LOCK_AGAIN, try_lock);
+    }
+}
+
+void merge_begin(struct job *job) {
+    struct strbuf path = STRBUF_INIT;
+    worktree_common_dir(job->git_dir, &path);
+    strbuf_puts(&path, "/sluice-merge.lock");
+    job->lock = open(strbuf_text(&path), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    int error = errno;
+    strbuf_finish(&path);
+    job->base_ref = job_text(job, "refs/heads/%s", job->record.base);
+    job->can_stop = true;
+    job->lock_until = time_add(loop_now_steady(job->e->loop),
+                               config_number(job->e->config, "git.timeout_s", NULL));
+    if (job->lock < 0)
+        worktree_end_fail(job, OUTCOME_FAILED, "not merged: cannot make sluice-merge.lock: %s",
+                          strerror(error));
+    else
+        try_lock(job);
+}

@@ -1,0 +1,41 @@
+/* recover_internal.h: what the daemon finds when it starts. Private to engine/. */
+#pragma once
+
+#include "engine/engine_internal.h"
+
+/* --- recover.c ------------------------------------------------------------------------------- */
+
+/* The event of the start, with what it found. */
+void recover_write_report(struct engine *e);
+/* A new core is told of the living runs that are not ours. */
+void recover_tell_externals(struct engine *e);
+/* Live tasks without a run get one, which will be found lost. */
+void recover_find_runless(struct engine *e);
+/* No number is given that a run folder has. */
+void recover_raise_numbers(struct engine *e);
+
+/* --- claim.c: runs that are younger than the rows --------------------------------------------- */
+
+/* Life: claim_note for each (the sweep of the start) → claims_settle → load_core, which calls claim_task
+ * and claims_write. They stay noted: once their rows are on disk they change nothing more, and until
+ * then every core that is built anew must know of them. */
+
+/* A run folder of a task that is known and not finished, with an attempt that is not. */
+struct claim {
+    task_id task;
+    uint32_t attempt;
+    enum adopted what;
+    struct run_started who;
+    bool counts; /* in the present core it is the run of its task; then: */
+    enum task_state state_before;
+    uint32_t attempt_before;
+};
+
+/* It is adopted at once: the sweep spares what the executor watches. */
+void claim_note(struct engine *e, task_id task, uint32_t attempt);
+/* All are noted. */
+void claims_settle(struct engine *e);
+/* A row, before the core is told: what it would say if it were as young as its run. */
+void claim_task(struct engine *e, struct task_spec *spec);
+/* Their runs are live from now on, and this turn writes down what the rows lack. */
+void claims_write(struct engine *e);

@@ -1,0 +1,48 @@
+/* runs_internal.h: the runs that live: how they begin and how they end. Private to engine/.
+ *
+ * Part of engine_internal.h, which includes it. */
+#pragma once
+
+#include "engine/engine_internal.h"
+
+/* --- runs.c: live runs ----------------------------------------------------------------------- */
+
+void runs_init(struct engine *e);
+struct live_run *run_find(const struct engine *e, task_id task);
+struct live_run *run_live_at(const struct engine *e, size_t index);
+struct live_run *run_add(struct engine *e, task_id task, uint32_t attempt);
+void run_remove(struct engine *e, task_id task);
+void runs_free(struct engine *e);
+
+/* --- launch.c -------------------------------------------------------------------------------- */
+
+/* A start order that is committed. */
+void launch_later(struct engine *e, task_id task);
+/* Carries out a few of them, oldest first. */
+void launch_some(struct engine *e);
+void launch_stop(struct engine *e, const struct order *order);
+/* From now on its command must be seen to run within the time of the configuration. */
+void launch_set_deadline(struct engine *e, struct live_run *run);
+/* Ends launches that took too long. */
+void launch_check_deadlines(struct engine *e);
+/* The marker file of a task with until: done. */
+void launch_marker_path(const struct engine *e, task_id task, struct strbuf *out);
+void launch_remove_marker(const struct engine *e, const char *id);
+
+/* --- finish.c -------------------------------------------------------------------------------- */
+
+extern const struct executor_events finish_events;
+/* Tells the core what happened. */
+void finish_tell_happened(struct engine *e);
+/* As if the executor had told it: an end for which nothing ran. */
+void finish_note_end(struct engine *e, const struct live_run *run, enum run_end_kind kind,
+                     const struct error *why);
+/* The end that was withheld (workspace.h), or what came of it. `outcome` NULL: as the end says. */
+void finish_note_outcome(struct engine *e, struct run_key run, const struct run_end *end,
+                         const enum outcome *outcome);
+void finish_note_validating(struct engine *e, struct run_key run);
+/* What the end of a run means for its task. */
+enum outcome finish_outcome(struct engine *e, const struct live_run *run,
+                            const struct run_end *end);
+/* The end of an attempt that others have followed: on record, and nothing comes of it. */
+void finish_record_end(struct engine *e, const struct live_run *run, struct run_end *end);

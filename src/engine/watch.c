@@ -1,0 +1,229 @@
+/* watch.c: inotify, the DONE markers, and the look once a minute.
+ *
+ * A marker that appears while its task waits ends the wait at once, whatever it waits for. While it runs
+ * nobody cares: the end of the run looks. Events are read once more at the beginning of each turn, so a
+ * marker that was there before a turn is known before that turn decides. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "engine/watch_internal.h"
+
+#define LOOK_EVERY MINUTES(1)
+#define APPEARED   (IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE)
+
+/* --- markers --------------------------------------------------------------------------------- */
+
+enum marker marker_look(const struct engine *e, task_id task) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct stat st;
+    launch_marker_path(e, task, &path);
+    if (stat(strbuf_text(&path), &st) < 0)
+        return MARKER_NONE;
+    return S_ISREG(st.st_mode) ? MARKER_FILE : MARKER_NO_FILE;
+}
+
+int marker_complain(const struct engine *e, task_id task, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    launch_marker_path(e, task, &path);
+    return error_set(err, -EISDIR, "the DONE marker '%s' is no file; remove it",
+                     strbuf_text(&path));
+}
+
+static bool waits_for_marker(const struct engine *e, task_id task) {
+    struct task_view t;
+    return core_task(e->core, task, &t) && t.until == UNTIL_DONE
+           && (t.state == TASK_WAITING || t.state == TASK_READY || t.state == TASK_HELD);
+}
+
+void watch_note_marker(struct engine *e, task_id task) {
+    if (waits_for_marker(e, task) && marker_look(e, task) == MARKER_FILE)
+        *LIST_ADD(&e->watch->marked) = task;
+}
+
+static void note_marker(struct engine *e, const char *name) {
+    task_id task = *name == '.' ? 0 : engine_find_task(e, name, NULL);
+    if (task && waits_for_marker(e, task))
+        *LIST_ADD(&e->watch->marked) = task;
+}
+
+static void scan_markers(struct engine *e) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    e->watch->scan = false;
+    strbuf_printf(&path, "%s/done", e->home);
+    DIR *folder = opendir(strbuf_text(&path));
+    if (!folder)
+        return;
+    const struct dirent *entry;
+    while ((entry = readdir(folder)))
+        note_marker(e, entry->d_name);
+    (void)closedir(folder);
+}
+
+static void tell_marked(struct engine *e) {
+    struct watch *w = e->watch;
+    for (size_t i = 0; i < w->marked.count; i++) {
+        struct fact fact = { .kind = FACT_MARKED, .task = w->marked.items[i] };
+        if (marker_look(e, fact.task) == MARKER_FILE)
+            (void)engine_tell(e, &fact, NULL);
+    }
+    w->marked.count = 0;
+}
+
+/* --- the kernel ------------------------------------------------------------------------------ */
+
+static void handle(struct engine *e, const struct inotify_event *event) {
+    struct watch *w = e->watch;
+    const char *name = event->len > 0 ? event->name : "";
+    if (event->mask & IN_Q_OVERFLOW) { /* we have missed something: look at everything */
+        w->scan = true;
+        artifacts_look_at_all(e);
+    } else if (event->wd == w->done_wd) {
+        if (event->mask & APPEARED)
+            note_marker(e, name);
+        if (event->mask & IN_IGNORED)
+            w->done_wd = -1;
+    } else if (event->mask & (IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) {
+        artifacts_folder_gone(e, event->wd, (event->mask & IN_IGNORED) != 0);
+    } else if (event->mask & APPEARED) {
+        /* A file that is being written counts when it is closed. */
+        bool written = (event->mask & IN_CREATE) != 0 && !(event->mask & IN_ISDIR);
+        artifact_appeared(e, event->wd, name, written);
+    }
+}
+
+static void read_events(struct engine *e) {
+    _Alignas(struct inotify_event) char text[8192];
+    ssize_t got;
+    while (e->watch->fd >= 0 && (got = read(e->watch->fd, text, sizeof(text))) > 0)
+        for (ssize_t at = 0; at < got;) {
+            const struct inotify_event *event = (const struct inotify_event *)(text + at);
+            at += (ssize_t)(sizeof(*event) + event->len);
+            handle(e, event);
+        }
+}
+
+static void on_ready(void *ctx, int fd, unsigned events) {
+    struct engine *e = ctx;
+    (void)fd;
+    (void)events;
+    read_events(e);
+    if (watch_has_work(e))
+        turn_wake(e);
+}
+
+static void watch_done_folder(struct engine *e) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/done", e->home);
+    if (e->watch->fd >= 0 && e->watch->done_wd < 0)
+        e->watch->done_wd = inotify_add_watch(e->watch->fd, strbuf_text(&path),
+                                              IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+}
+
+struct watch *watch_new(struct engine *e) {
+    struct watch *w = xcalloc(1, sizeof(*w));
+    w->done_wd = -1;
+    w->look_at = TIME_NEVER;
+    artifacts_init(w);
+    w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (w->fd >= 0 && loop_watch(e->loop, w->fd, LOOP_READ, on_ready, e, &w->ready) < 0) {
+        close(w->fd);
+        w->fd = -1;
+    }
+    return w;
+}
+
+struct watch *watch_free(struct loop *loop, struct watch *w) {
+    if (!w)
+        return NULL;
+    loop_unwatch(loop, w->ready);
+    artifacts_finish(w);
+    free(w->marked.items);
+    if (w->fd >= 0)
+        close(w->fd);
+    free(w);
+    return NULL;
+}
+
+/* --- in the turn ----------------------------------------------------------------------------- */
+
+void watch_loading(struct engine *e) {
+    struct watch *w = e->watch;
+    artifacts_clear(e);
+    w->marked.count = 0;
+    w->scan = true;
+    w->look_at = TIME_NEVER;
+    watch_done_folder(e);
+}
+
+void watch_loaded_task(struct engine *e, task_id task) {
+    *LIST_ADD(&e->watch->unread) = task;
+}
+
+bool watch_has_work(const struct engine *e) {
+    const struct watch *w = e->watch;
+    return w->scan || w->marked.count > 0 || w->found.count > 0
+           || (!w->asking && w->read < w->unread.count);
+}
+
+/* Who could be marked: more than those whom a marker ends, but nobody when nobody waits. */
+static bool somebody_waits(const struct engine *e) {
+    struct core_counts counts;
+    core_count(e->core, &counts);
+    return counts.by_state[TASK_WAITING] + counts.by_state[TASK_READY] + counts.by_state[TASK_HELD]
+           > 0;
+}
+
+/* Asked after every turn, whatever that has brought. */
+time_ms watch_next(const struct engine *e) {
+    struct watch *w = e->watch;
+    bool needed = w->slow.count > 0 || (w->done_wd < 0 && somebody_waits(e));
+    if (!needed)
+        w->look_at = TIME_NEVER;
+    else if (w->look_at == TIME_NEVER)
+        w->look_at = time_add(e->now, LOOK_EVERY);
+    return w->look_at;
+}
+
+static void look_again(struct engine *e) {
+    struct watch *w = e->watch;
+    if (w->look_at > e->now)
+        return;
+    w->look_at = TIME_NEVER;
+    watch_done_folder(e);
+    w->scan = true;
+    artifacts_look_at_slow(e);
+}
+
+static void tell_found(struct engine *e) {
+    struct watch *w = e->watch;
+    for (size_t i = 0; i < w->found.count; i++) {
+        struct fact fact = { .kind = FACT_ARTIFACT, .task = w->found.items[i] };
+        fact.artifact_present = true;
+        (void)engine_tell(e, &fact, NULL);
+        artifact_forget(e, fact.task);
+    }
+    w->found.count = 0;
+}
+
+void watch_tell(struct engine *e) {
+    read_events(e);
+    artifacts_read_some(e);
+    look_again(e);
+    if (e->watch->scan)
+        scan_markers(e);
+    tell_marked(e);
+    tell_found(e);
+}
+
+void watch_state_changed(struct engine *e, const struct order *order) {
+    if (order->to == TASK_DONE)
+        artifacts_parent_done(e, order->task);
+    if (watch_has_work(e))
+        turn_wake(e);
+}

@@ -1,0 +1,564 @@
+/* workspace.c: who works where. See workspace.h.
+ *
+ * The core counts places and keeps wishes apart; which path a run without a wish gets is decided here, at
+ * its launch, and told to the core as a lock, so that a task that wishes for that path waits. After a
+ * restart the run folders say where the living are. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "engine/job.h"
+#include "engine/workspace_internal.h"
+#include "os/files.h"
+#include "os/log.h"
+
+void workspaces_init(struct engine *e) {
+    e->workspaces = xcalloc(1, sizeof(*e->workspaces));
+}
+
+static void workspace_place_finish(struct workspace_place *place) {
+    free(place->path);
+    free(place->prefix);
+    free(place->branch);
+    free(place->base);
+}
+
+void workspaces_free(struct engine *e) {
+    struct workspaces *all = e->workspaces;
+    if (!all)
+        return;
+    while (all->jobs) {
+        struct job *job = all->jobs;
+        all->jobs = job->next;
+        job_free(job);
+    }
+    for (size_t i = 0; i < all->places.count; i++)
+        workspace_place_finish(&all->places.items[i]);
+    for (size_t i = 0; i < all->habits.count; i++)
+        free(all->habits.items[i].path);
+    for (size_t i = 0; i < all->leftovers.count; i++) {
+        free(all->leftovers.items[i].path);
+        free(all->leftovers.items[i].why);
+    }
+    free(all->places.items);
+    free(all->habits.items);
+    free(all->leftovers.items);
+    free(all);
+    e->workspaces = NULL;
+}
+
+bool workspaces_are_preparing(const struct engine *e) {
+    for (const struct job *job = e->workspaces->jobs; job; job = job->next)
+        if (job->kind == JOB_MAKE)
+            return true;
+    return false;
+}
+
+/* --- places ----------------------------------------------------------------------------------- */
+
+struct workspace_place *workspace_find(const struct engine *e, task_id task) {
+    for (size_t i = 0; i < e->workspaces->places.count; i++)
+        if (e->workspaces->places.items[i].task == task)
+            return &e->workspaces->places.items[i];
+    return NULL;
+}
+
+static struct workspace_place *workspace_take(struct engine *e, struct run_key key,
+                                              const char *path) {
+    workspace_release(e, key.task);
+    struct workspace_place *place = LIST_ADD(&e->workspaces->places);
+    *place =
+        (struct workspace_place){ .task = key.task, .attempt = key.attempt, .path = xstrdup(path) };
+    return place;
+}
+
+static void tell_lock(struct engine *e, const char *path, task_id task) {
+    struct fact fact = { .kind = FACT_WORKSPACE };
+    fact.workspace.id = symbol_intern(core_symbols(e->core), path, strlen(path));
+    fact.workspace.locked_by = task;
+    (void)core_apply(e->core, &fact, NULL);
+}
+
+void workspace_release(struct engine *e, task_id task) {
+    struct workspace_place *place = workspace_find(e, task);
+    if (!place)
+        return;
+    if (place->is_told)
+        tell_lock(e, place->path, 0);
+    workspace_place_finish(place);
+    *place = e->workspaces->places.items[--e->workspaces->places.count];
+}
+
+void workspaces_tell(struct engine *e) {
+    for (size_t i = 0; i < e->workspaces->places.count; i++)
+        if (e->workspaces->places.items[i].is_told)
+            tell_lock(e, e->workspaces->places.items[i].path, e->workspaces->places.items[i].task);
+}
+
+static const struct project *project_of(const struct engine *e, task_id task) {
+    struct task_view view;
+    return core_task(e->core, task, &view) ? project_of_symbol(e, view.project) : NULL;
+}
+
+/* What the task wishes for; NULL: nothing. */
+static const char *wish_of(const struct engine *e, task_id task) {
+    struct task_spec told;
+    if (!core_task_spec(e->core, task, &told) || !told.workspace)
+        return NULL;
+    return symbol_name(core_symbols(e->core), told.workspace);
+}
+
+/* --- the pool --------------------------------------------------------------------------------- */
+
+static const char *path_of_pool(const char *folder, const char *const *paths, size_t count) {
+    const char *best = NULL;
+    for (size_t i = 0; folder && i < count; i++) {
+        size_t length = strlen(paths[i]);
+        while (length > 1 && paths[i][length - 1] == '/')
+            length--;
+        if (strncmp(folder, paths[i], length) == 0
+            && (folder[length] == '\0' || folder[length] == '/')
+            && (!best || strlen(best) < length))
+            best = paths[i];
+    }
+    return best;
+}
+
+/* Where a run works, from the file that its shim was given. */
+static char *folder_of_run(const struct engine *e, const char *id, uint32_t attempt) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT,
+                                           folder = STRBUF_INIT;
+    struct run_spec spec;
+    rundir_name(&folder, id, attempt);
+    strbuf_printf(&path, "%s/runs/%s/spec", e->home, strbuf_text(&folder));
+    if (attempt == 0 || file_read(strbuf_text(&path), RUN_SPEC_MAX, &text, NULL) < 0)
+        return NULL;
+    _cleanup_(freep) struct run_spec_words *words = xcalloc(1, sizeof(*words));
+    if (run_spec_parse(strbuf_text(&text), text.length, words, &spec, NULL) < 0 || !spec.cwd)
+        return NULL;
+    return xstrdup(spec.cwd);
+}
+
+static bool path_is_free(const struct engine *e, const char *path) {
+    for (size_t i = 0; i < e->workspaces->places.count; i++)
+        if (strcmp(e->workspaces->places.items[i].path, path) == 0)
+            return false;
+    sym symbol = symbol_find(core_symbols(e->core), path, strlen(path));
+    amount used = 0, cap = 0;
+    return !symbol || !core_lease(e->core, LEASE_WORKSPACE, symbol, &used, &cap) || used == 0;
+}
+
+static struct habit *habit_find(const struct engine *e, const char *path) {
+    for (size_t i = 0; i < e->workspaces->habits.count; i++)
+        if (strcmp(e->workspaces->habits.items[i].path, path) == 0)
+            return &e->workspaces->habits.items[i];
+    return NULL;
+}
+
+static void note_habit(struct engine *e, const char *path, task_id task) {
+    struct habit *habit = habit_find(e, path);
+    if (!habit) {
+        habit = LIST_ADD(&e->workspaces->habits);
+        *habit = (struct habit){ .path = xstrdup(path) };
+    }
+    habit->task = task;
+}
+
+/* Somebody who is not finished was there last, and would like to be there again. */
+static bool is_wanted_back(const struct engine *e, const char *path) {
+    const struct habit *habit = habit_find(e, path);
+    struct task_view view;
+    return habit && core_task(e->core, habit->task, &view) && !task_state_is_final(view.state);
+}
+
+static const char *choose(const struct engine *e, const struct live_run *run,
+                          const char *const *paths, size_t count) {
+    char id[ENGINE_ID_MAX];
+    _cleanup_(freep) char *before =
+        folder_of_run(e, engine_task_id(e, run->task, id), run->view.attempt - 1);
+    const char *path = path_of_pool(before, paths, count);
+    if (path && path_is_free(e, path))
+        return path;
+    for (size_t i = 0; i < count; i++)
+        if (path_is_free(e, paths[i]) && !is_wanted_back(e, paths[i]))
+            return paths[i];
+    for (size_t i = 0; i < count; i++)
+        if (path_is_free(e, paths[i]))
+            return paths[i];
+    return NULL;
+}
+
+static bool is_in(const char *path, const char *const *paths, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(paths[i], path) == 0)
+            return true;
+    return false;
+}
+
+static int prepare_pool(struct engine *e, const struct live_run *run, const struct project *project,
+                        struct error *err) {
+    const char *const *paths = NULL;
+    size_t count =
+        config_words(e->config, "projects.P.workspace_paths", project->view.name, &paths);
+    const char *wish = wish_of(e, run->task), *path = wish;
+    struct stat st;
+    if (count == 0 && (!wish || wish[0] != '/'))
+        return 0; /* a name alone is a lock, and no folder */
+    if (count > 0 && wish && !is_in(wish, paths, count))
+        return error_set(err, -ENOENT, "workspace '%s' is none of project '%s' any more", wish,
+                         project->view.name);
+    if (!wish)
+        path = choose(e, run, paths, count);
+    if (!path)
+        return error_set(err, -EBUSY, "no workspace of project '%s' is free", project->view.name);
+    if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        return error_set(err, -ENOTDIR, "workspace '%s' is no folder", path);
+    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
+    struct workspace_place *place = workspace_take(e, key, path);
+    if (count > 0)
+        note_habit(e, path, run->task);
+    place->is_told = !wish;
+    if (place->is_told)
+        tell_lock(e, path, run->task);
+    return 0;
+}
+
+/* --- worktrees -------------------------------------------------------------------------------- */
+
+static void made(struct job *job) {
+    struct engine *e = job->e;
+    struct live_run *run = run_find(e, job->key.task);
+    if (!run || run->view.attempt != job->key.attempt)
+        return;
+    if (job->err.code < 0) {
+        finish_note_end(e, run, RUN_END_LAUNCH, &job->err);
+        return;
+    }
+    struct workspace_place *place = workspace_take(e, job->key, job->path);
+    place->prefix = xstrdup(job->record.prefix);
+    place->branch = xstrdup(job->branch);
+    place->base = xstrdup(job->record.base);
+    launch_set_deadline(e, run);
+    launch_later(e, run->task);
+    turn_wake(e);
+}
+
+static const char *member(const json_t *spec, const char *name) {
+    return json_string_value(json_object_get(spec, name));
+}
+
+static const char *merge_of(const struct engine *e, const struct project *project,
+                            const json_t *spec) {
+    const char *merge = member(spec, "merge");
+    if (json_is_true(json_object_get(spec, "no_merge")))
+        return "none";
+    return merge ? merge : config_text(e->config, "projects.P.merge", project->view.name);
+}
+
+static int prepare_worktree(struct engine *e, const struct live_run *run, const json_t *spec,
+                            const char *title, struct error *err) {
+    const struct project *project = project_of(e, run->task);
+    const char *base = member(spec, "base_branch");
+    if (!base)
+        base = config_text(e->config, "projects.P.base_branch", project->view.name);
+    if (*base && !git_branch_is_valid(base))
+        return error_set(err, -EINVAL, "'%s' is no name of a branch", base);
+    if (!project->view.path)
+        return error_set(err, -EINVAL,
+                         "project '%s' makes worktrees but has no repository: set projects.%s.path",
+                         project->view.name, project->view.name);
+    char id[ENGINE_ID_MAX];
+    struct job *job = job_new(e, JOB_MAKE, engine_task_id(e, run->task, id));
+    job->key = (struct run_key){ .task = run->task, .attempt = run->view.attempt };
+    job->begin = worktree_make_begin;
+    job->doing = "waits until others have their worktrees";
+    job->done = made;
+    job->record = (struct worktree_record){
+        .repository = xstrdup(project->view.path),
+        .base = xstrdup(base),
+        .prefix = xstrdup(""),
+        .merge = xstrdup(merge_of(e, project, spec)),
+        .title = xstrndup(title ? title : id, strcspn(title ? title : id, "\n")),
+    };
+    job_set_lane(job, "worktrees", project->view.path);
+    job_begin(job);
+    return 1;
+}
+
+/* --- before the launch ------------------------------------------------------------------------ */
+
+/* A merge that somebody must approve first is no merge of ours. */
+static int check_review(const struct engine *e, task_id task, const char *merge,
+                        struct error *err) {
+    struct task_spec told;
+    if (strcmp(merge, "direct") != 0 || !core_task_spec(e->core, task, &told)
+        || (!told.review && told.until != UNTIL_EXTERNAL))
+        return 0;
+    return error_set(err, -EINVAL,
+                     "merge 'direct' does not wait for a person: a task with a review has merge "
+                     "'local' or 'mr'");
+}
+
+static bool makes_worktrees(const struct engine *e, const struct project *project) {
+    return strcmp(config_text(e->config, "projects.P.workspace_mode", project->view.name),
+                  "worktree")
+           == 0;
+}
+
+int workspace_prepare(struct engine *e, struct live_run *run, const json_t *spec, const char *title,
+                      struct error *err) {
+    const struct project *project = project_of(e, run->task);
+    const struct workspace_place *place = workspace_find(e, run->task);
+    if (place && place->attempt == run->view.attempt)
+        return 0;
+    const char *merge = merge_of(e, project, spec);
+    const char *const *words = NULL;
+    if (!makes_worktrees(e, project)) {
+        if (strcmp(merge, "none") != 0)
+            return error_set(err, -EINVAL,
+                             "merge '%s' needs a branch to merge: set "
+                             "projects.%s.workspace_mode to worktree",
+                             merge, project->view.name);
+        return prepare_pool(e, run, project, err);
+    }
+    if (strcmp(merge, "mr") == 0
+        && config_words(e->config, "projects.P.mr_command", project->view.name, &words) == 0)
+        return error_set(err, -EINVAL, "merge 'mr' needs projects.%s.mr_command",
+                         project->view.name);
+    if (job_find(e, JOB_MAKE, run->task))
+        return 1;
+    if (check_review(e, run->task, merge, err) < 0)
+        return err->code;
+    return prepare_worktree(e, run, spec, title, err);
+}
+
+bool workspace_folder(const struct engine *e, const struct live_run *run, const char *cwd,
+                      struct strbuf *out) {
+    const struct workspace_place *place = workspace_find(e, run->task);
+    const struct project *project = project_of(e, run->task);
+    if (!place)
+        return false;
+    _cleanup_(strbuf_finish) struct strbuf top = STRBUF_INIT;
+    strbuf_puts(&top, place->path);
+    if (place->prefix && *place->prefix)
+        strbuf_printf(&top, "/%s", place->prefix);
+    worktree_map_folder(cwd, project->view.path ? project->view.path : place->path,
+                        strbuf_text(&top), out);
+    while (out->length > 1 && out->text[out->length - 1] == '/')
+        out->text[--out->length] = '\0';
+    return true;
+}
+
+const char *workspace_path(const struct engine *e, task_id task, const char **ret_branch,
+                           const char **ret_base) {
+    const struct workspace_place *place = workspace_find(e, task);
+    *ret_branch = place ? place->branch : NULL;
+    *ret_base = place ? place->base : NULL;
+    return place ? place->path : NULL;
+}
+
+/* --- after the end ---------------------------------------------------------------------------- */
+
+/* What became of the work is an event of its own, beside the end of the run. */
+struct merge_event {
+    struct engine_request request; /* first */
+    struct run_key key;
+    char *data;
+};
+
+static int write_merge_event(struct engine *e, struct engine_request *request) {
+    const struct merge_event *event = (const struct merge_event *)request;
+    engine_event(e, "run.merge", event->key.task, event->key.attempt, event->data);
+    return 0;
+}
+
+static void merge_event_done(struct engine *e, struct engine_request *request,
+                             enum store_outcome outcome, const struct error *err) {
+    (void)e;
+    (void)outcome;
+    (void)err;
+    free(((struct merge_event *)request)->data);
+    free(request);
+}
+
+static void tell_merge(struct job *job) {
+    struct merge_event *event = xcalloc(1, sizeof(*event));
+    struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    const char *result = job->is_forced                  ? outcome_name(job->outcome)
+                         : job->end.kind == RUN_END_EXIT ? "ok"
+                                                         : run_end_kind_name(job->end.kind);
+    const char *const members[][2] = {
+        { "strategy", job->record.merge }, { "result", result },
+        { "branch", job->branch },         { "base", job->record.base },
+        { "message", job->end.message },   { "output", strbuf_text(&job->output) },
+    };
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        json_write_key(&w, members[i][0]);
+        json_write_string(&w, members[i][1]);
+    }
+    json_write_object_end(&w);
+    event->request.run = write_merge_event;
+    event->request.done = merge_event_done;
+    event->key = job->key;
+    event->data = strbuf_take(&data);
+    engine_request(job->e, &event->request);
+}
+
+static bool is_merge(const struct job *job) {
+    return job->outcome != OUTCOME_OK ? job->is_forced : strcmp(job->record.merge, "none") != 0;
+}
+
+static void finished(struct job *job) {
+    if (is_merge(job))
+        tell_merge(job);
+    finish_note_outcome(job->e, job->key, &job->end, job->is_forced ? &job->outcome : NULL);
+}
+
+/* The task may have had a worktree before, and this run worked elsewhere. */
+static bool ran_in(const struct engine *e, const char *id, struct run_key key, const char *path) {
+    _cleanup_(freep) char *folder = folder_of_run(e, id, key.attempt);
+    size_t length = strlen(path);
+    return folder && strncmp(folder, path, length) == 0
+           && (folder[length] == '\0' || folder[length] == '/');
+}
+
+bool workspace_finish(struct engine *e, struct run_key key, const struct run_end *end) {
+    const struct live_run *run = run_find(e, key.task);
+    struct worktree_record record = { 0 };
+    char id[ENGINE_ID_MAX];
+    if (!run || run->view.attempt != key.attempt
+        || worktree_record_read(e->home, engine_task_id(e, key.task, id), &record, NULL) < 0)
+        return false;
+    struct job *job = job_new(e, JOB_FINISH, id);
+    if (!ran_in(e, id, key, job->path)) {
+        worktree_record_finish(&record);
+        job_free(job);
+        return false;
+    }
+    job->key = key;
+    job->record = record;
+    job->end = *end;
+    job->outcome = finish_outcome(e, run, end);
+    job->begin = worktree_end_begin;
+    job->done = finished;
+    bool is_good = job->outcome == OUTCOME_OK && strcmp(record.merge, "none") != 0;
+    if (is_good && strcmp(record.merge, "direct") == 0) {
+        job_set_lane(job, "merges", record.repository);
+        job->doing = "waits for another merge in this repository";
+        job->can_stop = true;
+    }
+    if (is_good)
+        finish_note_validating(e, key);
+    job_begin(job);
+    return true;
+}
+
+void workspace_stop(struct engine *e, task_id task) {
+    struct job *job = job_find(e, JOB_FINISH, task);
+    if (!job || !job->can_stop)
+        return;
+    job->aside = aside_kill(job->aside);
+    loop_timer_free(e->loop, TAKE_PTR(job->timer));
+    job->end.kind = RUN_END_STOPPED;
+    job->end.message[0] = '\0';
+    if (job->running)
+        worktree_end_finish(job);
+    else
+        job_end(job);
+}
+
+/* --- cleaning --------------------------------------------------------------------------------- */
+
+void workspace_add_leftover(struct engine *e, const char *path, const char *why) {
+    *LIST_ADD(&e->workspaces->leftovers) =
+        (struct leftover){ .path = xstrdup(path), .why = xstrdup(why) };
+    log_warning("worktree '%s' belongs to no task and is kept: %s", path, why);
+}
+
+static void cleaned(struct job *job) {
+    if (job->is_orphan && job->kept.length > 0)
+        workspace_add_leftover(job->e, job->path, strbuf_text(&job->kept));
+}
+
+static void clean(struct engine *e, const char *id, task_id task, bool is_orphan) {
+    struct worktree_record record = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    worktree_path(e->home, id, &path);
+    bool has_record = worktree_record_read(e->home, id, &record, NULL) == 0;
+    if (!has_record && access(strbuf_text(&path), F_OK) != 0)
+        return; /* most have none */
+    struct job *job = job_new(e, JOB_CLEAN, id);
+    job->key.task = task;
+    job->has_record = has_record;
+    job->record = record;
+    job->is_orphan = is_orphan;
+    job->begin = worktree_clean_begin;
+    job->done = cleaned;
+    job_set_lane(job, "worktrees", has_record ? record.repository : strbuf_text(&path));
+    job_begin(job);
+}
+
+void workspace_task_final(struct engine *e, task_id task) {
+    char id[ENGINE_ID_MAX];
+    clean(e, engine_task_id(e, task, id), task, false);
+}
+
+void workspace_forget(struct engine *e, const char *id) {
+    clean(e, id, 0, true);
+}
+
+static void look_at(void *ctx, const char *id) {
+    struct engine *e = ctx;
+    struct task_view view;
+    task_id task = engine_find_task(e, id, NULL);
+    if (task == 0 || !core_task(e->core, task, &view))
+        clean(e, id, 0, true);
+    else if (task_state_is_final(view.state))
+        clean(e, id, task, false);
+}
+
+/* --- the start -------------------------------------------------------------------------------- */
+
+/* A living run is where its shim was told to begin. */
+static void adopt(struct engine *e, const struct live_run *run) {
+    const struct project *project = project_of(e, run->task);
+    const char *const *paths = NULL;
+    char id[ENGINE_ID_MAX];
+    if (!run->is_alive || !project || makes_worktrees(e, project))
+        return;
+    size_t count =
+        config_words(e->config, "projects.P.workspace_paths", project->view.name, &paths);
+    if (count == 0)
+        return;
+    _cleanup_(freep) char *folder =
+        folder_of_run(e, engine_task_id(e, run->task, id), run->view.attempt);
+    const char *path = path_of_pool(folder, paths, count);
+    if (!path)
+        return;
+    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
+    struct workspace_place *place = workspace_take(e, key, path);
+    note_habit(e, path, run->task);
+    place->is_told = !wish_of(e, run->task);
+    if (place->is_told)
+        tell_lock(e, path, run->task);
+}
+
+void workspaces_start(struct engine *e) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    for (size_t i = 0; i < e->live.count; i++)
+        adopt(e, run_live_at(e, i));
+    strbuf_printf(&folder, "%s/worktrees", e->home);
+    if (access(strbuf_text(&folder), F_OK) != 0)
+        return;
+    (void)aside_sweep(e->home); /* git must not work there twice at once */
+    worktree_each(e->home, look_at, e);
+}

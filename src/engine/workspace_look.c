@@ -1,0 +1,58 @@
+/* workspace_look.c: what people are told of workspaces: where a task works, what is done around its run,
+ * which worktrees are left over. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "engine/job.h"
+#include "engine/workspace_internal.h"
+
+const char *engine_run_doing(const struct engine *e, task_id task) {
+    for (const struct job *job = e->workspaces->jobs; job; job = job->next)
+        if (job->key.task == task && job->kind != JOB_CLEAN)
+            return job->doing;
+    return NULL;
+}
+
+void engine_workspace(const struct engine *e, task_id task, struct engine_workspace *ret) {
+    const struct workspace_place *place = workspace_find(e, task);
+    char id[ENGINE_ID_MAX];
+    *ret = (struct engine_workspace){ 0 };
+    struct worktree_record record = { 0 };
+    if (worktree_record_read(e->home, engine_task_id(e, task, id), &record, NULL) == 0) {
+        struct strbuf path = STRBUF_INIT, branch = STRBUF_INIT;
+        worktree_path(e->home, id, &path);
+        git_branch_of_task(id, &branch);
+        ret->path = strbuf_take(&path);
+        ret->branch = strbuf_take(&branch);
+        ret->base = xstrdup(record.base);
+        ret->merge = xstrdup(record.merge);
+        worktree_record_finish(&record);
+    } else if (place) {
+        ret->path = xstrdup(place->path);
+    }
+}
+
+void engine_workspace_finish(struct engine_workspace *workspace) {
+    free(workspace->path);
+    free(workspace->branch);
+    free(workspace->base);
+    free(workspace->merge);
+    *workspace = (struct engine_workspace){ 0 };
+}
+
+task_id engine_workspace_holder(const struct engine *e, const char *path) {
+    for (size_t i = 0; i < e->workspaces->places.count; i++)
+        if (strcmp(e->workspaces->places.items[i].path, path) == 0)
+            return e->workspaces->places.items[i].task;
+    return 0;
+}
+
+size_t engine_leftover_count(const struct engine *e) {
+    return e->workspaces->leftovers.count;
+}
+
+const char *engine_leftover_at(const struct engine *e, size_t index, const char **ret_why) {
+    *ret_why = e->workspaces->leftovers.items[index].why;
+    return e->workspaces->leftovers.items[index].path;
+}

@@ -1,0 +1,183 @@
+/* worktree_clean.c: worktrees that nobody needs any more.
+ *
+ * Looked at when their task has ended or is forgotten, and all of them at the start. One goes when
+ * everything in it is elsewhere: nothing uncommitted, and no commit that its base branch does not have; or,
+ * when its branch was the aim of the work (merge: local, mr), nothing uncommitted. The branch goes with
+ * it in the first case. Everything else stays: of failed work until somebody retries it, of a task that
+ * is gone until somebody looks at it. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "engine/job.h"
+#include "engine/workspace_internal.h"
+#include "os/log.h"
+
+static void keep(struct job *job, const char *format, ...) _printf_(2, 3);
+static void keep(struct job *job, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    strbuf_vprintf(&job->kept, format, args);
+    va_end(args);
+    job_end(job);
+}
+
+/* --- removing --------------------------------------------------------------------------------- */
+
+static void gone(struct job *job, const struct aside_end *end) {
+    (void)end; /* a branch that somebody else moved stays */
+    worktree_record_remove(job->e->home, job->id);
+    job_end(job);
+}
+
+static void drop_branch(struct job *job) {
+    struct git_line line;
+    GIT_LINE(&line, "update-ref", "-d", job->branch_ref, job->head);
+    job_run(job, job->record.repository, line.argv, gone);
+}
+
+static void removed(struct job *job, const struct aside_end *end) {
+    if (!job_worked(job, end, "git worktree remove"))
+        keep(job, "%s", job->err.text);
+    else if (job->branch_is_there)
+        gone(job, end);
+    else
+        drop_branch(job);
+}
+
+static void unlocked(struct job *job, const struct aside_end *end) {
+    struct git_line line;
+    (void)end; /* most are not locked */
+    GIT_LINE(&line, "worktree", "remove", job->path);
+    job_run(job, job->record.repository, line.argv, removed);
+}
+
+/* `branch_is_there`: it stays. */
+static void remove_it(struct job *job, bool with_branch) {
+    struct git_line line;
+    job->branch_is_there = !with_branch;
+    GIT_LINE(&line, "worktree", "unlock", job->path);
+    job_run(job, job->record.repository, line.argv, unlocked);
+}
+
+/* --- may it go? ------------------------------------------------------------------------------- */
+
+static bool is_done(const struct job *job) {
+    struct task_view view;
+    return core_task(job->e->core, job->key.task, &view) && view.state == TASK_DONE;
+}
+
+static void counted(struct job *job, const struct aside_end *end) {
+    _cleanup_(strbuf_finish) struct strbuf count = STRBUF_INIT;
+    if (!job_worked(job, end, "git rev-list")) {
+        keep(job, "%s", job->err.text);
+        return;
+    }
+    (void)git_output_line(end->output, 0, &count);
+    bool is_handed_over =
+        strcmp(job->record.merge, "local") == 0 || strcmp(job->record.merge, "mr") == 0;
+    if (strcmp(strbuf_text(&count), "0") == 0)
+        remove_it(job, true);
+    else if (is_handed_over && is_done(job))
+        remove_it(job, false);
+    else
+        keep(job, "%s commit%s not in '%s'", strbuf_text(&count),
+             strcmp(strbuf_text(&count), "1") == 0 ? " is" : "s are", job->record.base);
+}
+
+static void head_asked(struct job *job, const struct aside_end *end) {
+    struct git_line line;
+    if (end->code != 0 || !git_hash(end->output, job->head)) {
+        keep(job, "git cannot tell what is checked out there");
+        return;
+    }
+    GIT_LINE(&line, "rev-list", "--count", job->head, job_text(job, "^%s", job->record.base));
+    job_run(job, NULL, line.argv, counted);
+}
+
+static void status_asked(struct job *job, const struct aside_end *end) {
+    struct git_line line;
+    if (!job_worked(job, end, "git status")) {
+        keep(job, "%s", job->err.text);
+        return;
+    }
+    if (end->size > 0) {
+        keep(job, "it has changes that are not committed");
+        return;
+    }
+    GIT_LINE(&line, "rev-parse", "--verify", "HEAD");
+    job_run(job, NULL, line.argv, head_asked);
+}
+
+/* --- what git has not finished, or does not know ---------------------------------------------- */
+
+/* Its commits may be all that is left. */
+static void branch_counted(struct job *job, const struct aside_end *end) {
+    _cleanup_(strbuf_finish) struct strbuf count = STRBUF_INIT;
+    (void)git_output_line(end->output, 0, &count);
+    if (end->code == 0 && strcmp(strbuf_text(&count), "0") == 0)
+        drop_branch(job);
+    else
+        gone(job, end);
+}
+
+static void branch_asked(struct job *job, const struct aside_end *end) {
+    struct git_line line;
+    if (end->code != 0 || !git_hash(end->output, job->head)) {
+        gone(job, end);
+        return;
+    }
+    GIT_LINE(&line, "rev-list", "--count", job->head, job_text(job, "^%s", job->record.base));
+    job_run(job, job->record.repository, line.argv, branch_counted);
+}
+
+static void pruned(struct job *job, const struct aside_end *end) {
+    struct git_line line;
+    (void)end;
+    GIT_LINE(&line, "rev-parse", "--verify", "--quiet", job->branch_ref);
+    job_run(job, job->record.repository, line.argv, branch_asked);
+}
+
+static void prune(struct job *job, const struct aside_end *end) {
+    struct git_line line;
+    (void)end;
+    GIT_LINE(&line, "worktree", "prune");
+    job_run(job, job->record.repository, line.argv, pruned);
+}
+
+static void half_removed(struct job *job, const struct aside_end *end) {
+    (void)end;
+    job_run(job, "/", (const char *const[]){ "rm", "-rf", "--", job->path, NULL }, prune);
+}
+
+static bool is_needed(const struct job *job) {
+    struct task_view view;
+    return !job->is_orphan && core_task(job->e->core, job->key.task, &view)
+           && !task_state_is_final(view.state);
+}
+
+void worktree_clean_begin(struct job *job) {
+    struct git_line line;
+    _cleanup_(strbuf_finish) struct strbuf git_dir = STRBUF_INIT;
+    if (is_needed(job)) { /* it was retried meanwhile */
+        job_end(job);
+        return;
+    }
+    int there = worktree_git_dir(job->path, &git_dir);
+    if (!job->has_record) {
+        if (there != -ENOENT)
+            keep(job, "it was not made here");
+        else
+            job_end(job);
+    } else if (there == -ENOENT) {
+        prune(job, NULL);
+    } else if (!job->record.made) {
+        GIT_LINE(&line, "worktree", "remove", "--force", "--force", job->path);
+        job_run(job, job->record.repository, line.argv, half_removed);
+    } else if (there < 0) {
+        keep(job, "its repository '%s' does not know it", job->record.repository);
+    } else {
+        GIT_LINE(&line, "status", "--porcelain", "--untracked-files=normal");
+        job_run(job, NULL, line.argv, status_asked);
+    }
+}

@@ -1,0 +1,252 @@
+/* worktree_end.c: a run in a worktree has ended; its work is saved, committed, handed over.
+ *
+ * The end is withheld from the core meanwhile: what depends on this task must find its work where it
+ * belongs. Work that was not finished is committed as it is before anybody tries again, so nothing that
+ * was written is ever lost. An iteration that goes on finds its files as it left them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "engine/job.h"
+
+#define WIP "WIP: saved before recovery"
+
+void worktree_end_note(struct job *job, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line above
+    (void)vsnprintf(job->end.message, sizeof(job->end.message), format, args);
+    va_end(args);
+}
+
+void worktree_end_fail(struct job *job, enum outcome outcome, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line above
+    (void)vsnprintf(job->end.message, sizeof(job->end.message), format, args);
+    va_end(args);
+    job->outcome = outcome;
+    job->is_forced = true;
+    worktree_end_finish(job);
+}
+
+/* --- the last step ---------------------------------------------------------------------------- */
+
+static void unlocked(struct job *job, const struct aside_end *end) {
+    (void)end;
+    job->err.code = 0;
+    job_end(job);
+}
+
+void worktree_end_finish(struct job *job) {
+    struct git_line line;
+    job->can_stop = false;
+    if (job->lock >= 0) { /* others may merge now */
+        close(job->lock);
+        job->lock = -1;
+    }
+    GIT_LINE(&line, "worktree", "unlock", job->path);
+    job_run(job, job->record.repository, line.argv, unlocked);
+}
+
+/* --- a commit of what is there ---------------------------------------------------------------- */
+
+static void try_commit(struct job *job);
+
+/* Work that was not good anyway stays in the worktree as it is. */
+static void commit_failed(struct job *job) {
+    if (job->outcome == OUTCOME_OK)
+        worktree_end_fail(job, OUTCOME_FAILED, "%.200s: its work is not committed", job->err.text);
+    else
+        worktree_end_finish(job);
+}
+
+static void committed(struct job *job, const struct aside_end *end) {
+    if (end->code != 0 && !job->anonymous && !end->timed_out && !end->error) {
+        job->anonymous = true; /* git does not know who commits, perhaps */
+        try_commit(job);
+        return;
+    }
+    if (!job_worked(job, end, "git commit"))
+        commit_failed(job);
+    else
+        job->after_commit(job, end);
+}
+
+static void try_commit(struct job *job) {
+    struct git_line line;
+    GIT_LINE(&line, "commit", "--quiet", "--no-verify", "-m", job->message);
+    job_run(job, NULL, line.argv, committed);
+}
+
+static void compared(struct job *job, const struct aside_end *end) {
+    if (end->code == 0)
+        job->after_commit(job, end); /* nothing to commit */
+    else if (end->code == 1)
+        try_commit(job);
+    else if (!job_worked(job, end, "git diff"))
+        commit_failed(job);
+}
+
+static void all_added(struct job *job, const struct aside_end *end) {
+    struct git_line line;
+    if (!job_worked(job, end, "git add")) {
+        commit_failed(job);
+        return;
+    }
+    GIT_LINE(&line, "diff", "--cached", "--quiet");
+    job_run(job, NULL, line.argv, compared);
+}
+
+void worktree_commit(struct job *job, const char *message, job_step after) {
+    struct git_line line;
+    job->message = message;
+    job->after_commit = after;
+    GIT_LINE(&line, "add", "--all");
+    job_run(job, NULL, line.argv, all_added);
+}
+
+/* --- merge: local, mr ------------------------------------------------------------------------- */
+
+static void left_on_branch(struct job *job, const struct aside_end *end) {
+    (void)end;
+    worktree_end_note(job, "its commits are on branch '%s'", job->branch);
+    worktree_end_finish(job);
+}
+
+static void handed_over(struct job *job, const struct aside_end *end) {
+    _cleanup_(strbuf_finish) struct strbuf last = STRBUF_INIT;
+    strbuf_puts(&job->output, end->output);
+    git_sentence(end->output, &last);
+    if (end->code == 0) {
+        worktree_end_note(job, "merge request for '%s': %.150s", job->branch,
+                          last.length ? strbuf_text(&last) : "done");
+        worktree_end_finish(job);
+        return;
+    }
+    const char *why = end->timed_out ? "it took longer than git.timeout_s"
+                      : end->error   ? strerror(end->error)
+                                     : strbuf_text(&last);
+    worktree_end_fail(job, OUTCOME_FAILED, "projects.P.mr_command failed: %.180s", why);
+}
+
+static void hand_over(struct job *job, const struct aside_end *end) {
+    const struct engine *e = job->e;
+    struct task_view view;
+    const struct project *project = NULL;
+    (void)end;
+    if (core_task(e->core, job->key.task, &view))
+        project = project_of_symbol(e, view.project);
+    const char *const *words = NULL;
+    size_t count =
+        project ? config_words(e->config, "projects.P.mr_command", project->view.name, &words) : 0;
+    if (count == 0) {
+        worktree_end_fail(job, OUTCOME_FAILED, "merge 'mr' needs projects.P.mr_command");
+        return;
+    }
+    const struct git_variable variables[] = {
+        { "branch", job->branch },
+        { "base", job->record.base },
+        { "id", job->id },
+        { "title", job->record.title },
+        { NULL, NULL },
+    };
+    const char **argv = arena_alloc(&job->arena, (count + 1) * sizeof(*argv));
+    for (size_t i = 0; i < count; i++) {
+        struct strbuf word = STRBUF_INIT;
+        git_fill(words[i], variables, &word);
+        argv[i] = arena_strdup(&job->arena, strbuf_text(&word));
+        strbuf_finish(&word);
+    }
+    job->doing = "asks for a merge";
+    job->can_stop = true;
+    job_run(job, NULL, argv, handed_over);
+}
+
+/* --- the beginning ---------------------------------------------------------------------------- */
+
+static void on_branch(struct job *job, const struct aside_end *end) {
+    _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT;
+    (void)git_output_line(end->output, 0, &head);
+    if (end->code != 0 || strcmp(strbuf_text(&head), job->branch) != 0) {
+        worktree_end_fail(job, OUTCOME_FAILED,
+                          "its worktree is on '%.80s' and not on its branch '%s': there is nothing "
+                          "to merge",
+                          end->code == 0 ? strbuf_text(&head) : "no branch", job->branch);
+        return;
+    }
+    const char *message = job_text(job, "%s\n\nSluice-Task: %s",
+                                   *job->record.title ? job->record.title : job->id, job->id);
+    if (strcmp(job->record.merge, "direct") == 0)
+        merge_begin(job);
+    else
+        worktree_commit(job, message,
+                        strcmp(job->record.merge, "mr") == 0 ? hand_over : left_on_branch);
+}
+
+/* The work is good. */
+static void deliver(struct job *job) {
+    struct git_line line;
+    const char *busy = worktree_in_progress(job->git_dir);
+    if (busy) {
+        worktree_end_fail(job, OUTCOME_FAILED, "a %s is unfinished in its worktree '%s'", busy,
+                          job->path);
+        return;
+    }
+    job->doing = "commits its work";
+    GIT_LINE(&line, "symbolic-ref", "--quiet", "--short", "HEAD");
+    job_run(job, NULL, line.argv, on_branch);
+}
+
+static void saved(struct job *job, const struct aside_end *end) {
+    (void)end;
+    worktree_end_finish(job);
+}
+
+static void go_on(struct job *job) {
+    bool is_good = job->outcome == OUTCOME_OK;
+    bool is_over = job->outcome == OUTCOME_FAILED || job->outcome == OUTCOME_TIMEOUT
+                   || job->outcome == OUTCOME_LOST || job->outcome == OUTCOME_CANCELED;
+    if (is_good && strcmp(job->record.merge, "none") != 0)
+        deliver(job);
+    else if (is_over && !worktree_in_progress(job->git_dir)) {
+        job->doing = "saves what it has left";
+        worktree_commit(job, WIP, saved);
+    } else
+        worktree_end_finish(job);
+}
+
+static void aborted(struct job *job, const struct aside_end *end) {
+    (void)end;
+    job->is_rebased = true; /* or was, before the daemon was killed: its checks have not passed */
+    go_on(job);
+}
+
+void worktree_end_begin(struct job *job) {
+    struct git_line line;
+    struct strbuf git_dir = STRBUF_INIT;
+    int there = job->record.made ? worktree_git_dir(job->path, &git_dir) : -ENOENT;
+    job->git_dir = arena_strdup(&job->arena, strbuf_text(&git_dir));
+    strbuf_finish(&git_dir);
+    if (there < 0) {
+        if (job->outcome == OUTCOME_OK && strcmp(job->record.merge, "none") != 0) {
+            job->outcome = OUTCOME_FAILED;
+            job->is_forced = true;
+            worktree_end_note(job, "its worktree '%.180s' is gone", job->path);
+        }
+        job_end(job);
+        return;
+    }
+    worktree_break_locks(job->git_dir, job->branch);
+    if (!job->record.rebasing) {
+        go_on(job);
+        return;
+    }
+    GIT_LINE(&line, "rebase", "--abort");
+    job_run(job, NULL, line.argv, aborted);
+}

@@ -1,0 +1,110 @@
+/* Alerts: raised in the commit of their cause, once, and known again after a crash or a failed commit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/alert.h"
+#include "engine_kit.h"
+
+#define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\n"
+
+static struct kit kit;
+
+static int open_it(void **state) {
+    (void)state;
+    kit_open(&kit, CALM "projects: {web: }\nagents: {bot: {command: [cat], limiter: account}}\n"
+                        "limiters: {account: {max_running: 4}}\n");
+    return 0;
+}
+
+static int open_late(void **state) {
+    (void)state;
+    kit_open_late(&kit, CALM "projects: {web: }\nalerts: {stuck_s: 0.1}\n");
+    return 0;
+}
+
+static int close_it(void **state) {
+    (void)state;
+    kit_close(&kit);
+    return 0;
+}
+
+static const struct engine_alert *alert_of(const char *key) {
+    for (size_t i = 0; i < engine_alert_count(kit.engine); i++)
+        if (strcmp(engine_alert_at(kit.engine, i)->key, key) == 0)
+            return engine_alert_at(kit.engine, i);
+    return NULL;
+}
+
+static bool is_open(struct kit *k, void *key) {
+    (void)k;
+    return alert_of(key) != NULL;
+}
+
+static bool is_over(struct kit *k, void *key) {
+    (void)k;
+    return alert_of(key) == NULL;
+}
+
+static void wait_open(const char *key) {
+    kit_wait(&kit, is_open, (void *)(uintptr_t)key, key);
+}
+
+static void wait_over(const char *key) {
+    kit_wait(&kit, is_over, (void *)(uintptr_t)key, "an alert that is over");
+}
+
+static int end_with_closed_account(struct engine *engine, struct kit_ask *ask) {
+    struct fact fact = { .kind = FACT_RUN_ENDED, .task = 1, .attempt = 1 };
+    fact.ended.outcome = OUTCOME_CLOSED;
+    fact.ended.tokens = -1;
+    return engine_tell(engine, &fact, &ask->err);
+}
+
+static int clear_account(struct engine *engine, struct kit_ask *ask) {
+    struct fact fact = { .kind = FACT_LIMITER_CLEAR };
+    fact.limiter_clear =
+        symbol_find(core_symbols((struct core *)engine_core(engine)), "account", 7);
+    return engine_tell(engine, &fact, &ask->err);
+}
+
+static void f070_a_closed_account_is_told_once_until_it_is_cleared(void **state) {
+    (void)state;
+    task_id task = 0;
+    assert_int_equal(kit_add_for(&kit, "bot", "{\"prompt\":\"hello\"}", &task), 0);
+    kit_wait_starts(&kit, 1);
+    assert_int_equal(kit_run(&kit, end_with_closed_account, NULL), 0);
+    wait_open("account:account");
+    assert_non_null(strstr(alert_of("account:account")->text, "sluice limiter clear account"));
+    kit_restart(&kit);
+    wait_open("account:account");
+    assert_int_equal(kit_events(&kit, "alert", 0), 1);
+    assert_int_equal(kit_run(&kit, clear_account, NULL), 0);
+    wait_over("account:account");
+    assert_int_equal(kit_events(&kit, "alert.cleared", 0), 1);
+}
+
+static void f022_what_waits_too_long_is_found_by_a_store_that_answers_late(void **state) {
+    (void)state;
+    task_id first = kit_web(&kit, "{\"argv\":[\"true\"]}"), second = 0;
+    kit_wait_starts(&kit, 1);
+    assert_int_equal(kit_add_after(&kit, first, &second), 0);
+    wait_open("run:web-1");
+    wait_open("stuck:dependency");
+    assert_int_equal(alert_of("stuck:dependency")->task, second);
+    assert_int_equal(kit_events(&kit, "alert", second), 1);
+}
+
+#define TEST(name, open) cmocka_unit_test_setup_teardown(name, open, close_it)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(f070_a_closed_account_is_told_once_until_it_is_cleared, open_it),
+        TEST(f022_what_waits_too_long_is_found_by_a_store_that_answers_late, open_late),
+    };
+    return cmocka_run_group_tests_name("engine_alert", tests, NULL, NULL);
+}

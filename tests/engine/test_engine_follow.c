@@ -1,0 +1,403 @@
+/* Followers: whoever must react to what happened hears of it, in order, whatever happens to the daemon. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/follow.h"
+#include "engine_kit.h"
+#include "late_store.h"
+
+#define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\nlimits: {runs: 50}\n"
+#define MOST 4096
+
+/* What a follower was told, and when it says that it is done. */
+struct heard {
+    const char *name;
+    struct follower *follower;
+    uint64_t seqs[MOST];
+    char blocked[2048]; /* data of the task.blocked events, joined by blanks */
+    size_t count;
+    bool slow; /* says nothing by itself */
+};
+
+static struct kit kit;
+static struct heard quick, slow;
+static bool with_slow;
+
+static void hear(void *ctx, const struct event_row *event) {
+    struct heard *h = ctx;
+    assert_true(h->count < MOST);
+    h->seqs[h->count++] = event->seq;
+    if (strcmp(event->kind, "task.blocked") == 0) {
+        size_t used = strlen(h->blocked);
+        snprintf(h->blocked + used, sizeof(h->blocked) - used, "%" PRIu64 "%s ", event->task,
+                 event->data);
+    }
+    if (!h->slow)
+        follower_done(h->follower, event->seq);
+}
+
+static void make_followers(struct kit *k) {
+    quick.follower = follower_new(k->engine, "quick", hear, &quick);
+    if (with_slow)
+        slow.follower = follower_new(k->engine, "slow", hear, &slow);
+}
+
+static void forget(void) {
+    quick = (struct heard){ 0 };
+    slow = (struct heard){ .slow = true };
+}
+
+static int open_with(const char *config, bool late) {
+    forget();
+    with_slow = true;
+    /* The first start has none: what is new begins behind what there is. */
+    if (late)
+        kit_open_late(&kit, config);
+    else
+        kit_open(&kit, config);
+    kit_settle(&kit);
+    kit.before_start = make_followers;
+    kit_restart(&kit);
+    kit_settle(&kit);
+    return 0;
+}
+
+static int open_it(void **state) {
+    (void)state;
+    return open_with(CALM, false);
+}
+
+static int open_late(void **state) {
+    (void)state;
+    return open_with(CALM, true);
+}
+
+static int open_all(void **state) {
+    (void)state;
+    return open_with(CALM "bus: {lifecycle: all}\n", false);
+}
+
+static int close_it(void **state) {
+    (void)state;
+    if (late_has_commit())
+        late_finish_commit(STORE_OK);
+    kit_close(&kit);
+    return 0;
+}
+
+static bool has_heard(struct kit *k, void *ctx) {
+    (void)k;
+    const struct heard *h = ctx;
+    return h->count > 0 && h->seqs[h->count - 1] == engine_last_event(kit.engine);
+}
+
+static void wait_heard(struct heard *h) {
+    kit_wait(&kit, has_heard, h, "a follower has heard of the last event");
+}
+
+static void expect_dense(const struct heard *h, uint64_t first) {
+    for (size_t i = 0; i < h->count; i++)
+        if (h->seqs[i] != first + i)
+            fail_msg("the event at position %zu is %" PRIu64 ", not %" PRIu64, i, h->seqs[i],
+                     first + i);
+}
+
+/* So many events more, at least. */
+static void make_events(size_t count) {
+    uint64_t before = engine_last_event(kit.engine);
+    while (engine_last_event(kit.engine) < before + count)
+        assert_int_equal(kit_pause(&kit, !engine_is_paused(kit.engine)), 0);
+}
+
+/* --- order ----------------------------------------------------------------------------------- */
+
+static void a_new_follower_hears_everything_from_its_first_start_on_in_order(void **state) {
+    (void)state;
+    assert_true(quick.count > 0);
+    assert_true(quick.seqs[0] > 1); /* the daemon that had none wrote some before */
+    make_events(50);
+    wait_heard(&quick);
+    expect_dense(&quick, quick.seqs[0]);
+}
+
+/* --- crashes --------------------------------------------------------------------------------- */
+
+static void nothing_is_missed_over_a_crash(void **state) {
+    (void)state;
+    quick.slow = true; /* it hears, and does not come to anything */
+    make_events(40);
+    uint64_t first = slow.seqs[0];
+    forget();
+    kit_restart(&kit);
+    wait_heard(&quick);
+    expect_dense(&quick, first);
+}
+
+static void what_was_done_after_the_cursor_was_written_is_handled_again(void **state) {
+    (void)state;
+    uint64_t first = quick.seqs[0];
+    make_events(30); /* too few to be written */
+    forget();
+    kit_restart(&kit);
+    wait_heard(&quick);
+    expect_dense(&quick, first);
+    make_events(200); /* it goes along with one of these commits */
+    uint64_t last = engine_last_event(kit.engine);
+    forget();
+    kit_restart(&kit);
+    wait_heard(&quick);
+    assert_true(quick.seqs[0] + 100 > last);
+    assert_true(quick.seqs[0] <= last + 1);
+}
+
+static bool is_quiet(struct kit *k, void *ctx) {
+    (void)ctx;
+    return !follow_is_busy(k->engine);
+}
+
+static void an_end_in_good_order_leaves_nothing_to_be_handled_again(void **state) {
+    (void)state;
+    slow.slow = false; /* from now on; what it has heard is done now */
+    for (size_t i = 0; i < slow.count; i++)
+        follower_done(slow.follower, slow.seqs[i]);
+    make_events(5);
+    follow_end(kit.engine);
+    kit_wait(&kit, is_quiet, NULL, "the cursors are written");
+    uint64_t last = engine_last_event(kit.engine);
+    forget();
+    kit_restart(&kit);
+    wait_heard(&quick);
+    expect_dense(&quick, last + 1);
+    assert_int_equal(slow.seqs[0], last + 1);
+}
+
+static void after_the_end_was_announced_nothing_is_handed_out(void **state) {
+    (void)state;
+    follow_end(kit.engine);
+    size_t heard = quick.count;
+    make_events(3);
+    assert_int_equal(quick.count, heard);
+    kit_restart(&kit);
+    wait_heard(&quick);
+    expect_dense(&quick, quick.seqs[0]);
+}
+
+static void a_commit_that_failed_was_never_heard_of(void **state) {
+    (void)state;
+    make_events(100); /* a cursor is in the batch that fails, now or at the next */
+    late_fail_commit(1);
+    size_t heard = quick.count;
+    assert_int_equal(kit_pause(&kit, !engine_is_paused(kit.engine)), 0);
+    assert_int_equal(kit.outcome, STORE_FAILED);
+    kit_wait_failures(&kit, 1);
+    assert_int_equal(quick.count, heard);
+    make_events(100);
+    wait_heard(&quick);
+    expect_dense(&quick, quick.seqs[0]);
+}
+
+static void an_idle_daemon_is_not_woken_for_a_cursor(void **state) {
+    (void)state;
+    make_events(5);
+    kit_settle(&kit);
+    struct engine_stats before = kit_stats(&kit);
+    kit_settle(&kit);
+    assert_int_equal(kit_stats(&kit).commits, before.commits);
+}
+
+/* --- a slow one ------------------------------------------------------------------------------ */
+
+static void a_slow_follower_holds_back_nobody_else(void **state) {
+    (void)state;
+    make_events(3 * FOLLOW_AHEAD);
+    wait_heard(&quick);
+    expect_dense(&quick, quick.seqs[0]);
+    assert_int_equal(slow.count, FOLLOW_AHEAD); /* and no more, until it comes to them */
+    /* Done out of order: what is in front decides. */
+    for (size_t i = FOLLOW_AHEAD; i > 1; i--)
+        follower_done(slow.follower, slow.seqs[i - 1]);
+    kit_settle(&kit);
+    assert_int_equal(slow.count, FOLLOW_AHEAD);
+    follower_done(slow.follower, slow.seqs[0]);
+    slow.slow = false;
+    wait_heard(&slow);
+    expect_dense(&slow, slow.seqs[0]);
+}
+
+static void one_that_is_far_behind_reads_page_by_page(void **state) {
+    (void)state;
+    uint64_t first = slow.seqs[0];
+    make_events(5 * FOLLOW_AHEAD);
+    forget();
+    slow.slow = false;
+    kit_restart(&kit);
+    wait_heard(&slow);
+    expect_dense(&slow, first);
+}
+
+static void answers_that_come_late_change_no_order(void **state) {
+    (void)state;
+    uint64_t first = slow.seqs[0];
+    make_events(2 * FOLLOW_AHEAD);
+    forget();
+    slow.slow = false;
+    late_hold_answers(true);
+    kit_restart(&kit);
+    kit_settle(&kit);
+    make_events(10);
+    assert_int_equal(slow.count, 0); /* the older ones come first */
+    late_hold_answers(false);
+    late_give_answers();
+    wait_heard(&slow);
+    expect_dense(&slow, first);
+}
+
+/* --- pruned events --------------------------------------------------------------------------- */
+
+static uint64_t first_kept;
+
+static void prune(struct store_batch *batch) {
+    store_prune_events(batch, first_kept);
+}
+
+static void pruned(void *ctx, enum store_outcome outcome, const struct error *err) {
+    (void)ctx;
+    (void)err;
+    assert_int_equal(outcome, STORE_OK);
+}
+
+static void pruned_events_are_skipped(void **state) {
+    (void)state;
+    make_events(2 * FOLLOW_AHEAD);
+    uint64_t last = engine_last_event(kit.engine);
+    kit_stop(&kit);
+    first_kept = last - 20;
+    kit_store(&kit, prune);
+    forget();
+    slow.slow = false;
+    kit_start(&kit);
+    wait_heard(&slow);
+    expect_dense(&slow, first_kept);
+}
+
+static void what_is_pruned_in_front_of_a_slow_one_is_skipped_too(void **state) {
+    (void)state;
+    make_events(2 * FOLLOW_AHEAD);
+    assert_int_equal(slow.count, FOLLOW_AHEAD);
+    first_kept = engine_last_event(kit.engine) - 5;
+    struct store_batch *batch = store_batch_new();
+    prune(batch);
+    store_commit(kit.store, batch, pruned, NULL);
+    store_batch_free(batch);
+    slow.slow = false;
+    /* One is done: the window has room, but the next event is not the next number. */
+    follower_done(slow.follower, slow.seqs[0]);
+    kit_settle(&kit);
+    assert_int_equal(slow.count, FOLLOW_AHEAD);
+    for (size_t i = 1; i < FOLLOW_AHEAD; i++)
+        follower_done(slow.follower, slow.seqs[i]);
+    wait_heard(&slow);
+    assert_int_equal(slow.seqs[FOLLOW_AHEAD], first_kept);
+}
+
+/* --- task.blocked ---------------------------------------------------------------------------- */
+
+static struct kit_ask two_needs(const task_id needs[2]) {
+    struct kit_ask ask = kit_ask_add(&kit, "web", "{\"argv\":[\"c\"]}");
+    ask.draft.depends_on = needs;
+    ask.draft.depends_on_count = 2;
+    return ask;
+}
+
+static void end_run(size_t start) {
+    struct run_end end = fake_exit(0);
+    fake_tell_started(fake_start_at(start)->run);
+    fake_tell_ended(fake_start_at(start)->run, &end);
+}
+
+static void f022_the_blockers_are_told_when_they_change_and_only_then(void **state) {
+    (void)state;
+    task_id needs[2];
+    needs[0] = kit_web(&kit, "{\"argv\":[\"a\"]}");
+    needs[1] = kit_web(&kit, "{\"argv\":[\"b\"]}");
+    struct kit_ask ask = two_needs(needs);
+    assert_int_equal(kit_do(&kit, &ask), 0);
+    kit_wait_starts(&kit, 2);
+    char want[256];
+    snprintf(want, sizeof(want), "%" PRIu64 "{\"blockers\":[\"web-1\",\"web-2\"],\"count\":2} ",
+             ask.first);
+    wait_heard(&quick);
+    assert_string_equal(quick.blocked, want);
+    make_events(4); /* looked at again and again */
+    end_run(0);
+    kit_wait_state(&kit, needs[0], TASK_DONE);
+    end_run(1);
+    kit_wait_state(&kit, needs[1], TASK_DONE);
+    kit_wait_starts(&kit, 3);
+    wait_heard(&quick);
+    size_t used = strlen(want);
+    snprintf(want + used, sizeof(want) - used,
+             "%" PRIu64 "{\"blockers\":[\"web-2\"],\"count\":1} %" PRIu64
+             "{\"blockers\":[],\"count\":0} ",
+             ask.first, ask.first);
+    assert_string_equal(quick.blocked, want);
+}
+
+static void f022_two_that_end_together_are_told_once(void **state) {
+    (void)state;
+    task_id needs[2];
+    needs[0] = kit_web(&kit, "{\"argv\":[\"a\"]}");
+    needs[1] = kit_web(&kit, "{\"argv\":[\"b\"]}");
+    struct kit_ask ask = two_needs(needs);
+    assert_int_equal(kit_do(&kit, &ask), 0);
+    kit_wait_starts(&kit, 2);
+    wait_heard(&quick);
+    quick.blocked[0] = '\0';
+    end_run(0);
+    end_run(1);
+    kit_wait_starts(&kit, 3);
+    wait_heard(&quick);
+    char want[256];
+    snprintf(want, sizeof(want), "%" PRIu64 "{\"blockers\":[],\"count\":0} ", ask.first);
+    assert_string_equal(quick.blocked, want);
+}
+
+static void without_a_bus_that_tells_everything_nobody_pays_for_it(void **state) {
+    (void)state;
+    task_id needs[2] = { kit_web(&kit, "{\"argv\":[\"a\"]}"), kit_web(&kit, "{\"argv\":[\"b\"]}") };
+    struct kit_ask ask = two_needs(needs);
+    assert_int_equal(kit_do(&kit, &ask), 0);
+    wait_heard(&quick);
+    assert_string_equal(quick.blocked, "");
+}
+
+#define FOLLOW_TEST(name) cmocka_unit_test_setup_teardown(name, open_it, close_it)
+#define LATE_TEST(name)   cmocka_unit_test_setup_teardown(name, open_late, close_it)
+#define ALL_TEST(name)    cmocka_unit_test_setup_teardown(name, open_all, close_it)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        FOLLOW_TEST(a_new_follower_hears_everything_from_its_first_start_on_in_order),
+        FOLLOW_TEST(nothing_is_missed_over_a_crash),
+        FOLLOW_TEST(what_was_done_after_the_cursor_was_written_is_handled_again),
+        FOLLOW_TEST(an_end_in_good_order_leaves_nothing_to_be_handled_again),
+        FOLLOW_TEST(after_the_end_was_announced_nothing_is_handed_out),
+        LATE_TEST(a_commit_that_failed_was_never_heard_of),
+        FOLLOW_TEST(an_idle_daemon_is_not_woken_for_a_cursor),
+        FOLLOW_TEST(a_slow_follower_holds_back_nobody_else),
+        FOLLOW_TEST(one_that_is_far_behind_reads_page_by_page),
+        LATE_TEST(answers_that_come_late_change_no_order),
+        FOLLOW_TEST(pruned_events_are_skipped),
+        FOLLOW_TEST(what_is_pruned_in_front_of_a_slow_one_is_skipped_too),
+        ALL_TEST(f022_the_blockers_are_told_when_they_change_and_only_then),
+        ALL_TEST(f022_two_that_end_together_are_told_once),
+        FOLLOW_TEST(without_a_bus_that_tells_everything_nobody_pays_for_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

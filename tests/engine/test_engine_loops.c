@@ -1,0 +1,406 @@
+/* Loops over crashes and failed commits: children come once, feedback and files that somebody waits for are
+ * not forgotten, and what is marked done is not launched. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "engine/loops.h"
+#include "engine/watch_internal.h"
+#include "engine_kit.h"
+#include "fault_vfs.h"
+#include "late_store.h"
+
+#define CALM                                                                                       \
+    "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\nlimits: {runs: 20}\n"                       \
+    "retry: {unfinished: {delay_s: 0}}\n"
+#define SPAWNS "{\"argv\":[\"a\"],\"spawn\":\"next.yaml\"}"
+
+static struct kit kit;
+static unsigned spawned; /* how often somebody asked for children */
+
+/* Two children, whatever the file says; none when it is called bad.yaml. */
+static int spawn_two(void *ctx, struct engine *engine, const struct engine_spawn *spawn,
+                     struct error *err) {
+    (void)ctx;
+    spawned += !spawn->check_only;
+    if (strcmp(spawn->shown, "bad.yaml") == 0)
+        return error_set(err, -EINVAL, "bad.yaml:1: it is bad");
+    if (spawn->check_only)
+        return 0;
+    struct engine_draft drafts[2];
+    task_id first = 0;
+    for (size_t i = 0; i < 2; i++) {
+        drafts[i] = kit_ask_add(&kit, "web", "{\"argv\":[\"child\"]}").draft;
+        drafts[i].told.parent = spawn->task;
+    }
+    int r = engine_add_tasks(engine, drafts, 2, &first, err);
+    return r < 0 ? r : 2;
+}
+
+static int open_calm(void **state) {
+    (void)state;
+    spawned = 0;
+    kit_open(&kit, CALM);
+    engine_set_spawner(kit.engine, spawn_two, NULL);
+    return 0;
+}
+
+static int open_late(void **state) {
+    (void)state;
+    spawned = 0;
+    kit_open_late(&kit, CALM);
+    engine_set_spawner(kit.engine, spawn_two, NULL);
+    return 0;
+}
+
+static int close_it(void **state) {
+    (void)state;
+    fault_set(FAULT_NONE, 0, 0);
+    kit_close(&kit);
+    return 0;
+}
+
+static void disk_is_full(bool full) {
+    fault_set(full ? FAULT_FULL_ALWAYS : FAULT_NONE, full, 0);
+}
+
+static struct run_key run_of(size_t start) {
+    return fake_start_at(start)->run;
+}
+
+/* A task that runs; its end is told by the test. */
+static task_id running(const char *json, enum until until) {
+    struct kit_ask add = kit_ask_add(&kit, "web", json);
+    add.draft.told.until = until;
+    assert_int_equal(kit_do(&kit, &add), 0);
+    kit_wait_starts(&kit, 1);
+    fake_tell_started(run_of(0));
+    kit_wait_state(&kit, add.first, TASK_RUNNING);
+    return add.first;
+}
+
+static const char *path_of(const char *name) {
+    static char path[256];
+    snprintf(path, sizeof(path), "%s/%s", kit.home, name);
+    return path;
+}
+
+static bool is_there(const char *name) {
+    return access(path_of(name), F_OK) == 0;
+}
+
+static void make_file(const char *name) {
+    int fd = open(path_of(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+/* --- children -------------------------------------------------------------------------------- */
+
+static void children_come_in_the_commit_that_has_the_end_of_their_parent(void **state) {
+    (void)state;
+    task_id parent = running(SPAWNS, UNTIL_EXIT);
+    struct run_end end = fake_exit(0);
+    fake_tell_ended(run_of(0), &end);
+    kit_wait_starts(&kit, 3);
+    assert_int_equal(kit_state(&kit, parent), TASK_DONE);
+    assert_int_equal(engine_last_task(kit.engine), parent + 2);
+    assert_int_equal(kit_view(&kit, parent + 1).parent, parent);
+    assert_int_equal(spawned, 1);
+    assert_int_equal(kit_events(&kit, "task.spawned", parent), 1);
+}
+
+static void a_commit_that_failed_has_added_none_and_the_next_adds_them_once(void **state) {
+    (void)state;
+    task_id parent = running(SPAWNS, UNTIL_EXIT);
+    struct run_end end = fake_exit(0);
+    disk_is_full(true);
+    fake_tell_ended(run_of(0), &end);
+    kit_wait_failures(&kit, 1);
+    assert_int_equal(engine_last_task(kit.engine), parent);
+    assert_int_equal(kit_state(&kit, parent), TASK_RUNNING);
+    disk_is_full(false);
+    kit_wait_starts(&kit, 3);
+    assert_int_equal(kit_state(&kit, parent), TASK_DONE);
+    assert_int_equal(engine_last_task(kit.engine), parent + 2);
+    assert_true(spawned >= 2);
+}
+
+static void a_run_that_ended_while_no_daemon_was_there_has_its_children(void **state) {
+    (void)state;
+    task_id parent = running(SPAWNS, UNTIL_EXIT);
+    struct run_end end = fake_exit(0);
+    fake_will_adopt(run_of(0), ADOPTED_ENDED, &end);
+    kit_restart(&kit);
+    engine_set_spawner(kit.engine, spawn_two, NULL);
+    kit_wait_state(&kit, parent, TASK_DONE);
+    assert_int_equal(engine_last_task(kit.engine), parent + 2);
+    kit_restart(&kit);
+    engine_set_spawner(kit.engine, spawn_two, NULL);
+    kit_settle(&kit);
+    assert_int_equal(engine_last_task(kit.engine), parent + 2);
+    assert_int_equal(spawned, 1);
+}
+
+static void an_end_waits_for_a_store_that_answers_late(void **state) {
+    (void)state;
+    task_id parent = running(SPAWNS, UNTIL_EXIT);
+    task_id other = 0;
+    late_fail_commit(1); /* the core is built again: what the launch knew is forgotten */
+    assert_int_equal(kit_add(&kit, "web", "{\"argv\":[\"refused\"]}", &other), 0);
+    assert_int_equal(kit.outcome, STORE_FAILED);
+    late_hold_answers(true);
+    struct run_end end = fake_exit(0);
+    fake_tell_ended(run_of(0), &end);
+    kit_settle(&kit);
+    assert_int_equal(kit_state(&kit, parent), TASK_RUNNING);
+    late_hold_answers(false);
+    late_give_answers();
+    kit_wait_state(&kit, parent, TASK_DONE);
+    assert_int_equal(spawned, 1);
+}
+
+static void a_bad_spawn_file_is_a_failed_run_with_its_sentence(void **state) {
+    (void)state;
+    task_id task = running("{\"argv\":[\"a\"],\"spawn\":\"bad.yaml\"}", UNTIL_EXIT);
+    struct run_end end = fake_exit(0);
+    fake_tell_ended(run_of(0), &end);
+    kit_wait_state(&kit, task, TASK_HELD);
+    struct run_row row;
+    assert_true(kit_last_run(&kit, task, &row));
+    assert_int_equal(row.outcome, OUTCOME_FAILED);
+    assert_string_equal(row.message, "bad.yaml:1: it is bad");
+}
+
+static void with_checks_it_is_feedback_for_the_next_iteration(void **state) {
+    (void)state;
+    running("{\"argv\":[\"a\"],\"spawn\":\"bad.yaml\"}", UNTIL_VALIDATE);
+    struct run_end end = fake_exit(0);
+    fake_tell_ended(run_of(0), &end);
+    kit_wait_starts(&kit, 2);
+    assert_non_null(strstr(fake_start_at(1)->env, "SLUICE_ITERATION=2"));
+    assert_non_null(strstr(fake_start_at(1)->env, "/002/feedback.md"));
+}
+
+/* --- feedback -------------------------------------------------------------------------------- */
+
+static void feedback_is_there_before_the_iteration_that_needs_it(void **state) {
+    (void)state;
+    task_id task = running("{\"argv\":[\"a\"],\"checks\":[[\"c\"]]}", UNTIL_VALIDATE);
+    struct run_end end = fake_exit(3);
+    end.kind = RUN_END_CHECK;
+    disk_is_full(true);
+    fake_tell_ended(run_of(0), &end);
+    kit_wait_failures(&kit, 1);
+    assert_int_equal(kit_view(&kit, task).iteration, 1);
+    disk_is_full(false);
+    kit_wait_starts(&kit, 2);
+    assert_int_equal(kit_view(&kit, task).iteration, 2);
+    assert_true(is_there("tasks/web-1/iterations/002/feedback.md"));
+    assert_non_null(strstr(fake_start_at(1)->env, "SLUICE_FEEDBACK="));
+    assert_null(strstr(fake_start_at(0)->env, "SLUICE_FEEDBACK="));
+}
+
+static int open_unfinished(void **state) {
+    (void)state;
+    kit_open(&kit, CALM "loop: {failed: unfinished}\n");
+    return 0;
+}
+
+static void a_failed_run_is_feedback_where_an_iteration_follows(void **state) {
+    (void)state;
+    running("{\"argv\":[\"a\"]}", UNTIL_DONE);
+    struct run_end end = fake_exit(3);
+    end.out_bytes = 10;
+    fake_tell_ended(run_of(0), &end);
+    kit_wait_starts(&kit, 2);
+    assert_true(is_there("tasks/web-1/iterations/002/feedback.md"));
+    fake_tell_started(run_of(1));
+    end = fake_exit(0); /* only not finished: there is nothing to say */
+    fake_tell_ended(run_of(1), &end);
+    kit_wait_starts(&kit, 3);
+    assert_false(is_there("tasks/web-1/iterations/003/feedback.md"));
+}
+
+/* --- markers and artifacts ------------------------------------------------------------------- */
+
+static void what_is_marked_already_is_not_launched(void **state) {
+    (void)state;
+    make_file("done/web-1");
+    struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
+    add.draft.told.until = UNTIL_DONE;
+    assert_int_equal(kit_do(&kit, &add), 0);
+    kit_wait_state(&kit, add.first, TASK_DONE);
+    assert_int_equal(fake_start_count(), 0);
+}
+
+static void a_folder_in_the_place_of_a_marker_is_said(void **state) {
+    (void)state;
+    assert_int_equal(mkdir(path_of("done/web-1"), 0700), 0);
+    struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
+    add.draft.told.until = UNTIL_DONE;
+    assert_int_equal(kit_do(&kit, &add), 0);
+    kit_wait_state(&kit, add.first, TASK_HELD);
+    assert_int_equal(fake_start_count(), 0);
+    struct run_row row;
+    assert_true(kit_last_run(&kit, add.first, &row));
+    assert_non_null(strstr(row.message, "/done/web-1' is no file"));
+    assert_int_equal(rmdir(path_of("done/web-1")), 0);
+}
+
+static task_id waits_for(const char *artifact) {
+    struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
+    char json[512];
+    snprintf(json, sizeof(json), "{\"argv\":[\"a\"],\"artifact\":\"%s\"}", artifact);
+    add.draft.json = json;
+    add.draft.artifact = artifact;
+    assert_int_equal(kit_do(&kit, &add), 0);
+    assert_int_equal(kit_state(&kit, add.first), TASK_WAITING);
+    return add.first;
+}
+
+static void an_artifact_that_is_seen_when_the_disk_is_full_is_seen_again(void **state) {
+    (void)state;
+    task_id task = waits_for(path_of("plan.md"));
+    disk_is_full(true);
+    make_file("plan.md");
+    kit_wait_failures(&kit, 1);
+    assert_int_equal(kit_state(&kit, task), TASK_WAITING);
+    disk_is_full(false);
+    kit_wait_starts(&kit, 1);
+}
+
+static void an_artifact_may_come_with_its_folders_and_after_them(void **state) {
+    (void)state;
+    waits_for(path_of("a/b/plan.md"));
+    assert_int_equal(mkdir(path_of("a"), 0700), 0);
+    kit_settle(&kit);
+    assert_int_equal(mkdir(path_of("a/b"), 0700), 0);
+    kit_settle(&kit);
+    assert_int_equal(rmdir(path_of("a/b")), 0);
+    kit_settle(&kit);
+    assert_int_equal(mkdir(path_of("a/b"), 0700), 0);
+    kit_settle(&kit);
+    assert_int_equal(fake_start_count(), 0);
+    make_file("a/b/plan.md");
+    kit_wait_starts(&kit, 1);
+}
+
+static void many_wait_for_one_folder(void **state) {
+    (void)state;
+    char name[64];
+    for (unsigned i = 0; i < 100; i++) {
+        snprintf(name, sizeof(name), "plan-%u", i);
+        waits_for(path_of(name));
+    }
+    make_file("plan-7");
+    kit_wait_starts(&kit, 1);
+    kit_settle(&kit);
+    assert_int_equal(fake_start_count(), 1);
+    assert_int_equal(run_of(0).task, 8);
+}
+
+static void who_is_deleted_waits_no_more(void **state) {
+    (void)state;
+    task_id task = waits_for(path_of("plan.md"));
+    assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
+    assert_int_equal(kit_tell(&kit, FACT_DELETE, task), 0);
+    make_file("plan.md");
+    kit_settle(&kit);
+    assert_int_equal(kit_state(&kit, task), TASK_ABSENT);
+}
+
+/* --- without the kernel's help ----------------------------------------------------------------- */
+
+static void take_watches_away(void) {
+    struct watch *w = kit.engine->watch;
+    loop_unwatch(kit.loop, w->ready);
+    close(w->fd);
+    w->ready = NULL;
+    w->fd = w->done_wd = -1;
+}
+
+static void a_minute_goes_by(void) {
+    assert_true(kit.engine->watch->look_at != TIME_NEVER);
+    assert_true(kit.engine->watch->look_at > kit.engine->now + SECONDS(50));
+    kit.engine->watch->look_at = kit.engine->now;
+    turn_wake(kit.engine);
+}
+
+static void without_watches_artifacts_are_looked_for_once_a_minute(void **state) {
+    (void)state;
+    take_watches_away();
+    waits_for(path_of("plan.md"));
+    kit_settle(&kit);
+    make_file("plan.md");
+    kit_settle(&kit);
+    assert_int_equal(fake_start_count(), 0);
+    a_minute_goes_by();
+    kit_wait_starts(&kit, 1);
+}
+
+static void without_watches_markers_are_looked_for_once_a_minute(void **state) {
+    (void)state;
+    take_watches_away();
+    struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
+    add.draft.told.until = UNTIL_DONE;
+    add.draft.told.state = TASK_HELD;
+    assert_int_equal(kit_do(&kit, &add), 0);
+    task_id other = 0;
+    assert_int_equal(kit_add(&kit, "web", "{\"argv\":[\"b\"]}", &other), 0);
+    make_file("done/web-1");
+    kit_settle(&kit);
+    assert_int_equal(kit_state(&kit, add.first), TASK_HELD);
+    a_minute_goes_by();
+    kit_wait_state(&kit, add.first, TASK_DONE);
+    assert_int_equal(fake_start_count(), 1);
+}
+
+static void without_watches_nobody_looks_while_nobody_waits(void **state) {
+    (void)state;
+    take_watches_away();
+    task_id task = running("{\"argv\":[\"a\"]}", UNTIL_EXIT);
+    struct run_end end = fake_exit(0);
+    fake_tell_ended(run_of(0), &end);
+    kit_wait_state(&kit, task, TASK_DONE);
+    assert_int_equal(kit_tell(&kit, FACT_DELETE, task), 0);
+    assert_true(kit.engine->watch->look_at == TIME_NEVER);
+}
+
+#define LOOP_TEST(name) cmocka_unit_test_setup_teardown(name, open_calm, close_it)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LOOP_TEST(children_come_in_the_commit_that_has_the_end_of_their_parent),
+        LOOP_TEST(a_commit_that_failed_has_added_none_and_the_next_adds_them_once),
+        LOOP_TEST(a_run_that_ended_while_no_daemon_was_there_has_its_children),
+        cmocka_unit_test_setup_teardown(an_end_waits_for_a_store_that_answers_late, open_late,
+                                        close_it),
+        LOOP_TEST(a_bad_spawn_file_is_a_failed_run_with_its_sentence),
+        LOOP_TEST(with_checks_it_is_feedback_for_the_next_iteration),
+        LOOP_TEST(feedback_is_there_before_the_iteration_that_needs_it),
+        cmocka_unit_test_setup_teardown(a_failed_run_is_feedback_where_an_iteration_follows,
+                                        open_unfinished, close_it),
+        LOOP_TEST(what_is_marked_already_is_not_launched),
+        LOOP_TEST(a_folder_in_the_place_of_a_marker_is_said),
+        LOOP_TEST(an_artifact_that_is_seen_when_the_disk_is_full_is_seen_again),
+        LOOP_TEST(an_artifact_may_come_with_its_folders_and_after_them),
+        LOOP_TEST(many_wait_for_one_folder),
+        LOOP_TEST(who_is_deleted_waits_no_more),
+        LOOP_TEST(without_watches_artifacts_are_looked_for_once_a_minute),
+        LOOP_TEST(without_watches_markers_are_looked_for_once_a_minute),
+        LOOP_TEST(without_watches_nobody_looks_while_nobody_waits),
+    };
+    fault_install();
+    return cmocka_run_group_tests_name("engine_loops", tests, NULL, NULL);
+}
