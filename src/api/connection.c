@@ -365,9 +365,10 @@ void connection_stop(struct connection *c) {
     connection_pump(c);
 }
 
-void connection_new(struct server *server, int fd) {
+void connection_new(struct server *server, int fd, const char *user) {
     struct connection *c = xcalloc(1, sizeof(*c));
     c->server = server;
+    c->user = user;
     c->fd = fd;
     c->deadline = TIME_NEVER;
     c->phase = PHASE_BUSY; /* the first look begins its own */

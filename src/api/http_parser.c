@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "api/http_internal.h"
+#include "base/number.h"
 
 /* The longest request line: method, target, version. */
 #define LINE_MAX_ (HTTP_URL_MAX + 64)
@@ -122,16 +123,8 @@ static size_t take_data(struct http_parser *parser, const char *bytes, size_t si
     return part;
 }
 
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static void take_size_byte(struct http_parser *parser, char c) {
-    int digit = hex_digit(c);
+    int digit = number_hex_digit(c);
     if (digit >= 0 && parser->chunk_digits < CHUNK_DIGITS_MAX) {
         parser->left = parser->left * 16 + (unsigned)digit;
         parser->chunk_digits++;

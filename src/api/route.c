@@ -89,6 +89,7 @@ static void answer_call(struct exchange *exchange, struct op_call *call) {
                  : call->err.code ? op_error_status(call->err.code)
                                   : 200;
     if (call->op->answer == OP_ANSWER_TEXT && status < 400) {
+        server_print_metrics(exchange->connection->server, &call->answer);
         answer(exchange, &(struct response){ .status = status,
                                              .type = TEXT_TYPE,
                                              .body = strbuf_text(&call->answer),
@@ -234,6 +235,7 @@ static void submit(struct connection *c, struct exchange *exchange, json_t *para
     call->answered = call_answered;
     call->ctx = exchange;
     call->caller = caller ? xstrdup(caller) : NULL;
+    call->user = xstrdup(c->user);
     exchange->call = call;
     c->streaming = exchange->kind != EXCHANGE_PLAIN;
     op_submit(call);

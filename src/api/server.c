@@ -18,6 +18,7 @@
 #include "api/response.h"
 #include "api/server_internal.h"
 #include "base/alloc.h"
+#include "os/home.h"
 
 #define ACCEPTS_PER_ROUND 64
 #define BACKLOG           256
@@ -49,6 +50,7 @@ struct server *server_new(struct loop *loop, struct engine *engine,
         server->options = *options;
     set_defaults(&server->options);
     server->listen_fd = server->inotify = -1;
+    server->owner = home_user_name(geteuid());
     return server;
 }
 
@@ -71,22 +73,24 @@ static void turn_away(struct server *server, int fd, int status, const char *wor
     server->stats.refused++;
 }
 
-static bool is_ours(int fd) {
+/* Which of the two who may ask us is at the other end; NULL: neither. */
+static const char *user_of(const struct server *server, int fd) {
     struct ucred peer;
     socklen_t size = sizeof(peer);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-        return false;
-    return peer.uid == 0 || peer.uid == geteuid();
+        return NULL;
+    return peer.uid == geteuid() ? server->owner : peer.uid == 0 ? "root" : NULL;
 }
 
 static void take_client(struct server *server, int fd) {
+    const char *user = user_of(server, fd);
     server->stats.accepted++;
-    if (!is_ours(fd))
+    if (!user)
         turn_away(server, fd, 403, "refused", "only the owner of this daemon may ask it");
     else if (server->stats.connections >= server->options.connections_max)
         turn_away(server, fd, 503, "busy", "too many connections: try again in a moment");
     else
-        connection_new(server, fd);
+        connection_new(server, fd, user);
 }
 
 /* No descriptor is left: the listener would wake the loop without end. */
@@ -252,6 +256,7 @@ struct server *server_free(struct server *server) {
     loop_timer_free(server->loop, server->comment_timer);
     loop_timer_free(server->loop, server->look_timer);
     free(server->path);
+    free(server->owner);
     free(server);
     return NULL;
 }

@@ -31,6 +31,7 @@ struct server {
     struct engine *engine;
     struct server_options options;
     struct door door; /* of the Unix socket */
+    char *owner;      /* the user whose daemon this is */
     int listen_fd;
     struct loop_watch *listen_watch;
     struct loop_timer *accept_timer; /* set while accepting pauses */
@@ -52,6 +53,9 @@ struct server {
     struct server_stats stats;
     char buffer[READ_SIZE]; /* for whoever reads right now */
 };
+
+/* server_metrics.c. */
+void server_print_metrics(const struct server *server, struct strbuf *out);
 
 /* --- streams --------------------------------------------------------------------------------- */
 
@@ -114,6 +118,7 @@ enum connection_phase { PHASE_IDLE, PHASE_HEAD, PHASE_BODY, PHASE_BUSY, PHASE_WR
 struct connection {
     struct connection *next, *previous;
     struct server *server;
+    const char *user; /* at the other end */
     int fd;
     struct loop_watch *watch;
     struct loop_timer *timer;
@@ -147,8 +152,8 @@ struct connection {
     bool pumping, woken;
 };
 
-/* Takes the descriptor. */
-void connection_new(struct server *server, int fd);
+/* Takes the descriptor. `user` lives as long as the server. */
+void connection_new(struct server *server, int fd, const char *user);
 void connection_free(struct connection *connection);
 /* Does everything that can be done now: sends, parses, fills, and sets watch and timer. May free it. */
 void connection_pump(struct connection *connection);

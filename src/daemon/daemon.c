@@ -14,10 +14,16 @@
 
 #include "api/server.h"
 #include "base/alloc.h"
+#include "bus/poster.h"
 #include "config/config.h"
 #include "daemon/home_lock.h"
+#include "daemon/lifecycle.h"
+#include "daemon/mirror.h"
+#include "daemon/notify.h"
 #include "daemon/shim_path.h"
 #include "engine/engine.h"
+#include "engine/follow.h"
+#include "ops/spawn.h"
 #include "os/log.h"
 #include "os/loop.h"
 #include "store/store.h"
@@ -30,6 +36,10 @@ struct daemon {
     struct loop *loop;
     struct store *store;
     struct engine *engine;
+    struct bus_poster *bus;
+    struct lifecycle *lifecycle;
+    struct notify *notify;
+    struct mirror *mirror;
     struct server *server;
     struct loop_timer *stop_timer;
     int lock; /* of the home; -1: not yet */
@@ -87,6 +97,8 @@ static void begin_stop(void *ctx) {
     d->stopping = true;
     log_info("stopping; what runs goes on");
     server_stop_accepting(d->server);
+    engine_backup_cancel(d->engine);
+    follow_end(d->engine);
     d->stop_timer = loop_timer_new(d->loop, stop_waiting, d);
     loop_timer_set(d->loop, d->stop_timer, loop_now_steady(d->loop) + STOP_PATIENCE);
 }
@@ -144,11 +156,13 @@ static void on_event(void *ctx, const struct event_row *event) {
         server_run_ended(d->server, event->task, event->attempt);
 }
 
-/* A server that is told to stop ends the loop as soon as its last answer is out and what was ordered to
- * start is started. A commit that is on its way is waited for however long it takes. */
+/* A server that is told to stop ends the loop as soon as its last answer is out, what was ordered to start
+ * is started, and whoever follows the events has ended what it began. A commit that is on its way is waited
+ * for however long it takes. */
 static void check_stopped(void *ctx) {
     struct daemon *d = ctx;
-    bool settled = server_is_idle(d->server) && !engine_is_launching(d->engine);
+    bool settled =
+        server_is_idle(d->server) && !engine_is_launching(d->engine) && !follow_is_busy(d->engine);
     if (d->stopping && (settled || d->impatient) && !engine_is_committing(d->engine))
         loop_stop(d->loop);
 }
@@ -187,6 +201,7 @@ static int start_engine(struct daemon *d, struct config *config, struct error *e
     }
     struct engine_options options = {
         .loop = d->loop,
+        .bus = d->bus,
         .config = config,
         .store = d->store,
         .home = d->home->data,
@@ -199,15 +214,23 @@ static int start_engine(struct daemon *d, struct config *config, struct error *e
     r = engine_new(&options, &d->engine, err);
     if (r < 0)
         return r;
+    engine_set_spawner(d->engine, spawn_tasks, NULL);
+    d->notify = notify_new(d->engine, d->loop, environ);
+    d->mirror = mirror_new(d->engine, d->loop);
+    d->lifecycle = lifecycle_new(d->engine, d->bus);
     struct engine_report found;
     r = engine_start(d->engine, &found, err);
     if (r < 0)
         return r;
+    lifecycle_started(d->lifecycle);
     log_info("%" PRIu64 " tasks, %" PRIu64
              " unfinished; runs: %u live, %u ended meanwhile, %u lost, "
              "%u not ours, %u folders swept; %lld ms",
              found.tasks, found.unfinished, found.adopted, found.ended, found.lost, found.external,
              found.swept, (long long)found.took);
+    if (found.found > 0)
+        log_info("%u of these runs are younger than the store and were found by their folders",
+                 found.found);
     return 0;
 }
 
@@ -222,7 +245,9 @@ static int start(struct daemon *d, struct error *err) {
         r = read_config(d->home, &config, err);
     if (r < 0)
         return r;
-    r = open_store(d, config, err);
+    r = bus_poster_new(d->loop, d->home->data, &d->bus, err);
+    if (r == 0)
+        r = open_store(d, config, err);
     if (r < 0) {
         config_free(config);
         return r;
@@ -247,7 +272,11 @@ static int finish(struct daemon *d) {
     if (broken)
         log_error("%s", engine_why_broken(d->engine));
     server_free(d->server);
+    notify_free(d->notify);
+    mirror_free(d->mirror);
+    bus_poster_free(d->bus); /* what it still tells needs an engine */
     engine_free(d->engine);
+    lifecycle_free(d->lifecycle);
     store_close(d->store);
     if (d->loop)
         loop_timer_free(d->loop, d->stop_timer);

@@ -27,9 +27,14 @@ void daemon_tell_starter(int ready_fd, const char *line);
 /* Runs until it is asked to stop. Returns an exit code. */
 int daemon_run(const struct daemon_options *options);
 
-/* Without a daemon: looks at the store and says what it found; puts a backup in its place. */
+/* Without a daemon. Looks at the store, changes nothing, and says what it found. */
 int daemon_check(const struct home *home);
+/* The same and what the kernel lets a daemon do, as GET /v1/doctor tells it. */
+int daemon_doctor(const struct home *home);
+/* Puts a backup in the place of the store. */
 int daemon_restore(const struct home *home, const char *backup);
+/* The description of the HTTP interface: "markdown" or "openapi". */
+int daemon_print_api(const char *format);
 
 /* Where the store is: the configuration's store.url, or the file in the home. The caller frees. */
 int daemon_store_url(const struct home *home, char **ret_url, struct error *err);

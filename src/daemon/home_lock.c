@@ -7,16 +7,54 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-static int refuse(const struct home *home, int fd, struct error *err) {
+/* Whom the file names; 0: nobody. */
+static long named_pid(int fd) {
     char text[32] = "";
     ssize_t length = pread(fd, text, sizeof(text) - 1, 0);
-    long pid = length > 0 ? strtol(text, NULL, 10) : 0;
+    return length > 0 ? strtol(text, NULL, 10) : 0;
+}
+
+/* Or a zombie, whom only nobody has waited for. */
+static bool is_dead(long pid) {
+    char path[64], text[512];
+    (void)snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    bool is_absent = fd < 0 && errno == ENOENT;
+    if (fd >= 0)
+        close(fd);
+    if (length <= 0)
+        return is_absent;
+    text[length] = '\0';
+    const char *state = strrchr(text, ')'); /* behind its name, which may contain anything */
+    return state && (strncmp(state, ") Z", 3) == 0 || strncmp(state, ") X", 3) == 0);
+}
+
+/* A daemon that was killed while it spawned something leaves a child that has its locks until its
+ * exec, which comes in a moment: that is waited for when the one that the file names is dead. */
+static int lock_soon(int fd) {
+    int r;
+    for (int tries = 0; (r = flock(fd, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK; tries++) {
+        long pid = named_pid(fd);
+        if (tries >= 100 || pid <= 0 || !is_dead(pid)) {
+            errno = EWOULDBLOCK;
+            break;
+        }
+        (void)poll(NULL, 0, 10);
+    }
+    return r;
+}
+
+static int refuse(const struct home *home, int fd, struct error *err) {
+    long pid = named_pid(fd);
     if (pid > 0)
         return error_set(err, -EBUSY,
                          "the home '%s' is in use by another process (pid %ld): stop that daemon "
@@ -29,7 +67,7 @@ int home_lock(const struct home *home, int *ret_fd, struct error *err) {
     int fd = open(home->pid_lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return error_set(err, -errno, "cannot open '%s': %s", home->pid_lock, strerror(errno));
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    if (lock_soon(fd) == 0) {
         if (ftruncate(fd, 0) == 0)
             (void)dprintf(fd, "%d\n", (int)getpid()); /* nobody needs it */
         *ret_fd = fd;

@@ -12,11 +12,10 @@
 
 #include "base/number.h"
 #include "daemon/daemon.h"
-#include "ops/op.h"
 
 static const char usage[] =
     "usage: sluiced [--home DIR] [--ready-fd N]\n"
-    "       sluiced [--home DIR] --check | --restore FILE\n"
+    "       sluiced [--home DIR] --check | --doctor | --restore FILE\n"
     "       sluiced --api markdown|openapi | --version\n"
     "\n"
     "The daemon of Sluice; `sluice up` starts it. Runs in the foreground until SIGTERM or SIGINT; "
@@ -25,7 +24,8 @@ static const char usage[] =
     "\n"
     "  --home DIR       as SLUICE_HOME=DIR: configuration, store, runs and socket are there\n"
     "  --ready-fd N     writes `ready`, or why not, to this descriptor\n"
-    "  --check          looks at the store, says what is in it, and ends\n"
+    "  --check          looks at the store, says what is in it, and ends; changes nothing\n"
+    "  --doctor         the same and what the kernel can do, as JSON\n"
     "  --restore FILE   puts a backup in the place of the store, and ends\n"
     "  --api FORMAT     prints the description of the HTTP interface\n"
     "  --version\n"
@@ -37,19 +37,22 @@ static const char usage[] =
 struct arguments {
     const char *restore, *api;
     int ready_fd;
-    bool check, version, help;
+    bool check, doctor, version, help;
 };
 
 static bool take_flag(const char *word, struct arguments *a) {
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-        a->help = true;
-    else if (strcmp(word, "--version") == 0)
-        a->version = true;
-    else if (strcmp(word, "--check") == 0)
-        a->check = true;
-    else
-        return strcmp(word, "--foreground") == 0; /* it always is */
-    return true;
+    const struct {
+        const char *word;
+        bool *flag;
+    } flags[] = { { "--help", &a->help },
+                  { "-h", &a->help },
+                  { "--version", &a->version },
+                  { "--check", &a->check },
+                  { "--doctor", &a->doctor } };
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        if (strcmp(word, flags[i].word) == 0)
+            return *flags[i].flag = true;
+    return strcmp(word, "--foreground") == 0; /* it always is */
 }
 
 static int take_value(const char *word, const char *value, struct arguments *a) {
@@ -75,21 +78,6 @@ static int take_argument(int argc, char **argv, int i, struct arguments *a) {
     if (i + 1 == argc || take_value(argv[i], argv[i + 1], a) < 0)
         return -EINVAL;
     return 2;
-}
-
-static int print_api(const char *format) {
-    struct strbuf out = STRBUF_INIT;
-    if (strcmp(format, "openapi") == 0)
-        op_print_openapi(&out, SLUICE_VERSION);
-    else if (strcmp(format, "markdown") == 0)
-        op_print_markdown(&out);
-    else {
-        fprintf(stderr, "sluiced: '%s' is no format: markdown or openapi\n", format);
-        return DAEMON_USAGE;
-    }
-    fputs(strbuf_text(&out), stdout);
-    strbuf_finish(&out);
-    return fflush(stdout) == 0 ? DAEMON_OK : DAEMON_FAILED;
 }
 
 /* Descriptors that somebody left open are not ours to hold; a run would keep them for hours. */
@@ -132,7 +120,7 @@ int main(int argc, char **argv) {
         return DAEMON_OK;
     }
     if (a.api)
-        return print_api(a.api);
+        return daemon_print_api(a.api);
     struct error err = { 0 };
     _cleanup_(home_finish) struct home home = { 0 };
     if (home_find(&home, &err) < 0) {
@@ -140,8 +128,8 @@ int main(int argc, char **argv) {
         daemon_tell_starter(a.ready_fd, err.text);
         return DAEMON_FAILED;
     }
-    if (a.check)
-        return daemon_check(&home);
+    if (a.check || a.doctor)
+        return a.check ? daemon_check(&home) : daemon_doctor(&home);
     if (a.restore)
         return daemon_restore(&home, a.restore);
     prepare_process(a.ready_fd);

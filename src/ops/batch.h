@@ -55,6 +55,9 @@ const char *submission_project(const struct submission *s);
 enum parent_gate submission_parent_gate(const struct batch *batch, const struct submission *s);
 
 int submission_check(struct batch *batch, struct batch_entry *entry, struct error *err);
+/* submission_workspace.c: where it works, and what is done with its work. */
+int submission_check_workspace(const struct batch *batch, const struct batch_entry *entry,
+                               struct error *err);
 /* Its parent and its dependencies as numbers; those of the batch have theirs. */
 int submission_link(const struct batch *batch, struct batch_entry *entry, struct error *err);
 int submission_draft(const struct batch *batch, const struct batch_entry *entry,

@@ -26,6 +26,7 @@ struct op_private {
     void (*state_finish)(void *state);
     struct arena arena;
     struct strbuf more; /* members beside "error" */
+    const char *posted; /* op_wait_post */
     /* --- op_keys.c */
     uint64_t digest;                /* of what was asked, key or not */
     bool leads;                     /* in the list of keys in flight */

@@ -23,14 +23,14 @@ static void print_words(const struct engine *engine, task_id task, amount positi
     if (!core_blocked(engine_core(engine), task, &first))
         strbuf_puts(out, "with the next decision");
     else if (engine_forecast_start(engine, task) != TIME_NEVER)
-        strbuf_puts(out, "if runs take as long as they usually do and succeed");
+        strbuf_puts(out, "if runs take as long as usual");
     else if (position > 1)
         strbuf_printf(out, "after about %" PRId64 " other%s", position - 1,
                       position == 2 ? "" : "s");
     else if (first.opens_at != TIME_NEVER)
-        strbuf_puts(out, "not before its gate opens");
+        strbuf_puts(out, "when its gate opens");
     else
-        strbuf_puts(out, "as soon as its gate opens: nothing is before it");
+        strbuf_puts(out, "as soon as its gate opens");
 }
 
 void forecast_print(struct json_writer *w, const struct engine *engine, task_id task,

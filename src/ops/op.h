@@ -38,6 +38,7 @@ struct op_param {
     enum op_type type;
     enum op_place place;
     bool required;
+    bool lines;       /* a text that may have several lines, with tabs and anything */
     int64_t min, max; /* of numbers, and the length of texts and lists; max 0: the type's own */
     const char *const *choices; /* of texts; ends with NULL */
     const char *text;           /* lower case, no full stop */
@@ -46,7 +47,7 @@ struct op_param {
 /* How the answer comes. */
 enum op_answer_kind {
     OP_ANSWER_JSON,
-    OP_ANSWER_TEXT,   /* /metrics */
+    OP_ANSWER_TEXT,   /* /metrics; api/ adds its own */
     OP_ANSWER_EVENTS, /* JSON, or a stream of events when the client accepts it; api/ does it */
     OP_ANSWER_LOG,    /* bytes of a file, followed if asked; api/ does it */
 };
@@ -91,7 +92,9 @@ struct op_call {
     int64_t index;        /* with an error: which of a list was wrong; -1: none of them */
     bool replayed;        /* the key was used before, and this is the answer it had */
     bool stops_daemon;    /* the daemon shall end once this is answered */
-    char *caller; /* the front end's, or NULL: which run asks, "web-17.2"; freed with the call */
+    /* The front end's, or NULL; freed with the call. */
+    char *caller; /* which run asks, "web-17.2" */
+    char *user;   /* which user, "ann" */
     /* OP_ANSWER_LOG: what to send. */
     struct {
         char *path;
@@ -139,6 +142,10 @@ void op_print_error(const struct error *err, struct strbuf *out);
 
 /* {"seq","at","kind","task","attempt","data"}: an event as every front end shows it. */
 void op_print_event(const struct engine *engine, const struct event_row *event, struct strbuf *out);
+
+/* [{"name","there","instead","fix"}]: what the kernel would let a daemon do that has its runs in
+ * `folder`, which need not be there. Leaves nothing behind. */
+void op_print_kernel(const char *folder, struct strbuf *out);
 
 /* docs/api.md and docs/openapi.json. */
 void op_print_markdown(struct strbuf *out);

@@ -5,6 +5,8 @@
  * anything has happened. A task that is already where the verb would bring it is no error: `already`. */
 #include <errno.h>
 
+#include "base/alloc.h"
+#include "engine/loops.h"
 #include "ops/print.h"
 
 #define IN(state) (1u << TASK_##state)
@@ -33,8 +35,8 @@ static const struct action actions[] = {
       "only what waits can be held" },
     { &op_task_reject, FACT_REJECT, IN(HELD), 0, "only what waits for review or to be closed" },
     { &op_task_release, FACT_RELEASE, IN(HELD), IN(WAITING) | IN(READY), "only what is held" },
-    { &op_task_retry, FACT_RETRY, IN(FAILED) | IN(CANCELED), 0,
-      "only what has failed or was canceled" },
+    { &op_task_retry, FACT_RETRY, IN(FAILED) | IN(CANCELED) | IN(HELD), 0,
+      "only what has failed, was canceled or waits for its next attempt" },
 };
 
 struct acting {
@@ -61,6 +63,12 @@ static bool waits_for_verdict(const struct task_view *t) {
     return t->state == TASK_HELD && (t->hold == HOLD_REVIEW || t->hold == HOLD_EXTERNAL);
 }
 
+/* It would go on by itself, later. */
+static bool waits_for_attempt(const struct task_view *t) {
+    return t->hold == HOLD_BACKOFF || t->hold == HOLD_BREAKER || t->hold == HOLD_RESTART
+           || t->hold == HOLD_BUDGET;
+}
+
 static bool is_held_so(const struct task_view *t, time_ms until) {
     return t->state == TASK_HELD && t->hold == HOLD_PERSON && t->not_before == until;
 }
@@ -78,9 +86,25 @@ static int look(struct op_call *call, const struct action *a, struct acting *s, 
         return refuse(call, task, &t, a->otherwise);
     if (verdict && !waits_for_verdict(&t))
         return refuse(call, task, &t, "it does not wait for a verdict; release it to go on");
+    if (a->fact == FACT_RETRY && t.state == TASK_HELD && !waits_for_attempt(&t))
+        return refuse(call, task, &t,
+                      waits_for_verdict(&t) ? "approve or reject it" : "release it to go on");
     if ((a->fact == FACT_HOLD || a->fact == FACT_RELEASE) && waits_for_verdict(&t))
         return refuse(call, task, &t, "it waits for a verdict: approve or reject it");
     return 0;
+}
+
+/* Who judged, and why: the next iteration is told the reason. */
+static void tell_verdict(struct op_call *call, const struct action *a, task_id task) {
+    const char *reason = op_text(call, "reason");
+    json_t *data = json_pack("{s:s*, s:s*}", "by", op_actor(call), "reason", reason);
+    char *text = json_dumps(data, JSON_COMPACT);
+    engine_event(call->engine, a->fact == FACT_REJECT ? "task.rejected" : "task.approved", task, 0,
+                 text);
+    if (a->fact == FACT_REJECT && reason)
+        engine_give_feedback(call->engine, task, reason);
+    freep(&text);
+    json_decref(data);
 }
 
 /* One may change the next: what the first has done to it counts, and nothing more is done. */
@@ -90,7 +114,16 @@ static void tell(struct op_call *call, const struct action *a, struct acting *s,
         fact.until = op_number(call, "until", 0);
     if (a->fact == FACT_CANCEL && op_flag(call, "now"))
         engine_stop_at_once(call->engine, s->tasks[i]);
+    struct task_view t;
+    if (a->fact == FACT_RETRY && core_task(engine_core(call->engine), fact.task, &t)
+        && t.state == TASK_HELD) {
+        fact.kind = FACT_CLEAR; /* the counters begin again, and there is no timer any more */
+        (void)engine_tell(call->engine, &fact, NULL);
+        fact.kind = FACT_SLING;
+    }
     s->already[i] = engine_tell(call->engine, &fact, NULL) != 0;
+    if (!s->already[i] && (a->fact == FACT_APPROVE || a->fact == FACT_REJECT))
+        tell_verdict(call, a, s->tasks[i]);
 }
 
 static int run(struct op_call *call) {
@@ -139,6 +172,17 @@ static const struct op_param hold_params[] = {
     { .name = NULL },
 };
 
+static const struct op_param verdict_params[] = {
+    OP_PARAM_TASKS,
+    { .name = "reason",
+      .type = OP_TEXT,
+      .place = OP_IN_BODY,
+      .min = 1,
+      .max = 10000,
+      .text = "why; what is rejected finds it in the feedback of its next iteration" },
+    { .name = NULL },
+};
+
 #define ACTION(verb, params_, summary_, text_, state_)                                             \
     const struct op op_task_##verb = {                                                             \
         .name = "task." #verb,                                                                     \
@@ -155,19 +199,24 @@ static const struct op_param hold_params[] = {
 
 ACTION(again, tasks_only, "do finished tasks once more",
        "A new iteration: what came from the last one is invalidated.", "\"waiting\"");
-ACTION(approve, tasks_only, "approve what waits for review", NULL, "\"done\"");
+ACTION(approve, verdict_params, "approve what waits for review",
+       "The event is `task.approved`, with who did it and why.", "\"done\"");
 ACTION(cancel, cancel_params, "cancel tasks",
        "A task that runs is told to stop and is canceled when it has ended; a success that comes "
        "first wins.",
        "\"canceled\"");
 ACTION(clear, tasks_only, "make drafts of waiting tasks", "Their counters begin again.",
        "\"draft\"");
-ACTION(close, tasks_only, "close what is finished from outside", NULL, "\"done\"");
+ACTION(close, verdict_params, "close what is finished from outside",
+       "The event is `task.approved`, with who did it and why.", "\"done\"");
 ACTION(delete, tasks_only, "delete drafts and finished tasks",
        "Their children fail as orphans, and so does what waits for one that was not done.", "null");
 ACTION(hold, hold_params, "hold tasks that wait", NULL, "\"held\"");
-ACTION(reject, tasks_only, "reject what waits for review", "It is done again, as a new iteration.",
-       "\"waiting\"");
+ACTION(
+    reject, verdict_params, "reject what waits for review",
+    "It is done again, as a new iteration. The event is `task.rejected`, with who did it and why.",
+    "\"waiting\"");
 ACTION(release, tasks_only, "let held tasks go on", NULL, "\"waiting\"");
-ACTION(retry, tasks_only, "queue failed or canceled tasks again", "Their counters begin again.",
+ACTION(retry, tasks_only, "queue failed or canceled tasks again",
+       "Their counters begin again. One that waits for its next attempt gets it now.",
        "\"waiting\"");

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "bus/poster.h"
 #include "ops/call_internal.h"
 
 static int turn_runs(struct engine *engine, struct engine_request *request);
@@ -47,6 +48,7 @@ void op_call_free(struct op_call *call) {
     strbuf_finish(&call->answer);
     strbuf_finish(&call->memo);
     free(call->caller);
+    free(call->user);
     free(call->log.path);
     free(call);
 }
@@ -58,6 +60,10 @@ void *op_state(struct op_call *call, size_t size, void (*finish)(void *state)) {
         p->state_finish = finish;
     }
     return p->state;
+}
+
+const char *op_actor(const struct op_call *call) {
+    return call->caller ? call->caller : call->user;
 }
 
 struct arena *op_arena(struct op_call *call) {
@@ -174,6 +180,55 @@ int op_ask(struct op_call *call, const struct store_question *question, op_taken
     p->asking = true;
     store_ask(engine_store(call->engine), &p->question, store_answered_call, call);
     return CALL_GO_ON;
+}
+
+static void backup_is_over(void *ctx, const struct error *err) {
+    struct op_call *call = ctx;
+    struct op_private *p = call->own;
+    p->asking = false;
+    if (err) {
+        p->over = true;
+        fail_with(call, err->code, err);
+    }
+    resume(call);
+}
+
+int op_wait_backup(struct op_call *call, const char *path, op_step then) {
+    struct op_private *p = call->own;
+    p->step = then;
+    p->asking = true;
+    engine_backup(call->engine, path, backup_is_over, call);
+    return CALL_GO_ON;
+}
+
+static void post_is_over(void *ctx, int result, const char *id, const struct error *err) {
+    struct op_call *call = ctx;
+    struct op_private *p = call->own;
+    p->asking = false;
+    if (result < 0) {
+        p->over = true;
+        fail_with(call, result, err);
+        if (result == -ETIMEDOUT)
+            call->err.code = -EBUSY; /* somebody else has the file */
+    } else {
+        p->posted = arena_strdup(&p->arena, id ? id : "");
+    }
+    resume(call);
+}
+
+int op_wait_post(struct op_call *call, const struct bus_message *message, op_step then) {
+    struct op_private *p = call->own;
+    struct bus_poster *bus = engine_bus(call->engine);
+    if (!bus)
+        return op_fail(call, -ENOTSUP, "this daemon has no message bus");
+    p->step = then;
+    p->asking = true;
+    bus_post(bus, message, false, post_is_over, call);
+    return CALL_GO_ON;
+}
+
+const char *op_posted(const struct op_call *call) {
+    return call->own->posted;
 }
 
 static void forecast_is_ready(void *ctx) {

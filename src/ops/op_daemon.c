@@ -52,8 +52,10 @@ static int set_paused(struct op_call *call, bool paused) {
     const char *project = op_text(call, "project");
     if (project && !op_project(call, project))
         return call->err.code;
-    int r = project ? engine_pause_project(call->engine, project, paused, &call->err)
-                    : engine_pause(call->engine, paused, &call->err);
+    struct engine *e = call->engine;
+    const char *by = op_actor(call);
+    int r = project ? engine_pause_project(e, project, paused, by, &call->err)
+                    : engine_pause(e, paused, by, &call->err);
     if (r < 0)
         return r;
     struct json_writer w;
@@ -61,6 +63,8 @@ static int set_paused(struct op_call *call, bool paused) {
     json_write_object_begin(&w);
     print_bool(&w, "paused", paused);
     print_bool(&w, "already", r == 1);
+    if (paused)
+        print_pause(&w, project ? &engine_find_project(e, project)->pause : engine_paused(e));
     json_write_object_end(&w);
     return 0;
 }
@@ -88,9 +92,12 @@ const struct op op_daemon_pause = {
     .method = "POST",
     .path = "/v1/pause",
     .summary = "start nothing until resumed",
-    .text = "What runs goes on. The pause outlives the daemon.",
+    .text =
+        "What runs goes on. The pause outlives the daemon, and keeps who asked for it: the run of "
+        "the header `X-Sluice-Run`, else the user at the other end of the socket.",
     .params = pause_params,
-    .result = "{\"paused\":true,\"already\":false}",
+    .result = "{\"paused\":true,\"already\":false,\"paused_by\":\"ann\","
+              "\"paused_at\":1760000000000}",
     .right = OP_ADMIN,
     .writes = true,
     .run = run_pause,

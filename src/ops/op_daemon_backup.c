@@ -5,16 +5,9 @@
 #include "ops/print.h"
 #include "os/clock.h"
 
-static int run(struct op_call *call) {
+static int print(struct op_call *call) {
     const char *path = op_text(call, "path");
-    if (path[0] != '/')
-        return op_fail(call, -EINVAL,
-                       "'%s' must be an absolute path: the daemon is in another folder",
-                       op_quote(path).text);
-    time_ms began = clock_read_steady();
-    int r = store_backup(engine_store(call->engine), path, &call->err);
-    if (r < 0)
-        return r;
+    time_ms began = *(const time_ms *)op_state(call, sizeof(time_ms), NULL);
     struct stat st = { 0 };
     (void)stat(path, &st);
     struct json_writer w;
@@ -25,6 +18,17 @@ static int run(struct op_call *call) {
     print_int(&w, "took_ms", clock_read_steady() - began);
     json_write_object_end(&w);
     return 0;
+}
+
+static int run(struct op_call *call) {
+    const char *path = op_text(call, "path");
+    if (path[0] != '/')
+        return op_fail(call, -EINVAL,
+                       "'%s' must be an absolute path: the daemon is in another folder",
+                       op_quote(path).text);
+    time_ms *began = op_state(call, sizeof(*began), NULL);
+    *began = clock_read_steady();
+    return op_wait_backup(call, path, print);
 }
 
 static const struct op_param params[] = {
@@ -44,7 +48,10 @@ const struct op op_daemon_backup = {
     .method = "POST",
     .path = "/v1/backup",
     .summary = "copy the store to a file",
-    .text = "The copy is checked and on disk when this is answered. `sluice restore` puts it back.",
+    .text =
+        "The copy is checked and on disk when this is answered; until then the daemon goes on with "
+        "everything else. `sluice restore` puts it back. One at a time: another one meanwhile is "
+        "refused.",
     .params = params,
     .result = "{\"path\":\"/backup/sluice.db\",\"bytes\":65536,\"took_ms\":12}",
     .right = OP_ADMIN,

@@ -17,6 +17,9 @@
 struct check {
     const char *name;
     bool ok;
+    bool
+        mild; /* when it is not: to be known, while what stops work, loses it or shows it to others must
+                  be put right */
     char text[400];
     const char *fix; /* NULL: nothing to do */
 };
@@ -41,6 +44,7 @@ static void check_store(struct op_call *call, struct check *c) {
     bool memory = strcmp(store.backend, "memory") == 0;
     c->name = "store";
     c->ok = !store.broken && !memory;
+    c->mild = memory; /* somebody has chosen that */
     (void)snprintf(c->text, sizeof(c->text), "%s, %" PRIu64 " commits, slowest %.1f ms%s",
                    store.backend, store.commits, (double)store.slowest_commit_us / 1000.0,
                    store.broken ? "; it answered that a commit may be lost"
@@ -61,6 +65,7 @@ static void check_fsync(struct op_call *call, struct check *c) {
     bool slow = known && store.last_commit_us > FSYNC_SLOW_US;
     c->name = "fsync";
     c->ok = !suspect && !slow;
+    c->mild = true;
     if (!known)
         (void)snprintf(c->text, sizeof(c->text), "nothing was committed to a disk yet");
     else
@@ -112,6 +117,7 @@ static void check_files(struct op_call *call, struct check *c) {
     (void)getrlimit(RLIMIT_NOFILE, &limit);
     c->name = "files";
     c->ok = limit.rlim_cur >= FILES_WANTED;
+    c->mild = true;
     (void)snprintf(c->text, sizeof(c->text), "%llu open files are allowed",
                    (unsigned long long)limit.rlim_cur);
     c->fix = c->ok ? NULL : "raise the limit: ulimit -n 4096";
@@ -123,6 +129,7 @@ static void check_isolation(struct op_call *call, struct check *c) {
     bool root = geteuid() == 0;
     c->name = "isolation";
     c->ok = !root;
+    c->mild = true;
     (void)snprintf(
         c->text, sizeof(c->text),
         "runs have the daemon's user (uid %u)%s: they can read each other's environment, the "
@@ -132,18 +139,34 @@ static void check_isolation(struct op_call *call, struct check *c) {
                   : "give work that you do not trust a daemon under another user";
 }
 
+/* Whoever deletes a task keeps the work that is in no other place. */
+static void check_worktrees(struct op_call *call, struct check *c) {
+    size_t count = engine_leftover_count(call->engine);
+    const char *why = "";
+    const char *path = count > 0 ? engine_leftover_at(call->engine, 0, &why) : "";
+    c->name = "worktrees";
+    c->ok = count == 0;
+    c->mild = true;
+    if (count == 0)
+        (void)snprintf(c->text, sizeof(c->text), "none is left of tasks that are gone");
+    else
+        (void)snprintf(c->text, sizeof(c->text), "%zu belong%s to no task and %s kept: '%s' (%s)%s",
+                       count, count == 1 ? "s" : "", count == 1 ? "is" : "are", path, why,
+                       count > 1 ? ", …" : "");
+    c->fix = c->ok ? NULL
+                   : "take what you need from it, then 'git worktree remove --force' it and "
+                     "remove the .json beside it; it is gone here after the next start";
+}
+
 static const check_function checks[] = {
-    check_disk,   check_store, check_fsync, check_home,
-    check_socket, check_shim,  check_files, check_isolation,
+    check_disk, check_store, check_fsync,     check_home,      check_socket,
+    check_shim, check_files, check_isolation, check_worktrees,
 };
 
-static int run(struct op_call *call) {
-    const struct executor_feature *features = NULL;
-    size_t count = executor_features(engine_executor(call->engine), &features);
+static void print_features(const struct executor_feature *features, size_t count,
+                           struct strbuf *out) {
     struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
-    json_write_key(&w, "features");
+    json_write_init(&w, out, false);
     json_write_array_begin(&w);
     for (size_t i = 0; i < count; i++) {
         json_write_object_begin(&w);
@@ -154,6 +177,23 @@ static int run(struct op_call *call) {
         json_write_object_end(&w);
     }
     json_write_array_end(&w);
+}
+
+void op_print_kernel(const char *folder, struct strbuf *out) {
+    const struct executor_feature *features = NULL;
+    size_t count = executor_probe(folder, &features);
+    print_features(features, count, out);
+}
+
+static int run(struct op_call *call) {
+    const struct executor_feature *features = NULL;
+    size_t count = executor_features(engine_executor(call->engine), &features);
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    _cleanup_(strbuf_finish) struct strbuf list = STRBUF_INIT;
+    print_features(features, count, &list);
+    print_json(&w, "features", strbuf_text(&list));
     json_write_key(&w, "checks");
     json_write_array_begin(&w);
     for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
@@ -161,7 +201,8 @@ static int run(struct op_call *call) {
         checks[i](call, &c);
         json_write_object_begin(&w);
         print_text(&w, "name", c.name);
-        print_bool(&w, "ok", c.ok);
+        print_bool(&w, "ok", c.ok || c.mild);
+        print_text(&w, "level", c.ok ? "ok" : c.mild ? "warning" : "bad");
         print_text(&w, "text", c.text);
         print_text(&w, "fix", c.fix);
         json_write_object_end(&w);
@@ -178,10 +219,12 @@ const struct op op_daemon_doctor = {
     .summary = "say what is wrong with this machine",
     .text =
         "`features`: what the kernel lets the daemon do, and what it does without; `checks`: what "
-        "a person should look at.",
+        "a person should look at. `level` is `ok`, `warning` (to be known) or `bad` (to be put "
+        "right); only the last is not `ok`.",
     .result =
         "{\"features\":[{\"name\":\"cgroup.kill\",\"there\":true,\"instead\":null,\"fix\":null}],"
-        "\"checks\":[{\"name\":\"disk\",\"ok\":true,\"text\":\"90000 MB free; below 256 MB no new "
+        "\"checks\":[{\"name\":\"disk\",\"ok\":true,\"level\":\"ok\",\"text\":\"90000 MB free; "
+        "below 256 MB no new "
         "tasks are taken\",\"fix\":null}]}",
     .right = OP_READ,
     .run = run,

@@ -1,111 +1,80 @@
-/* op_daemon_metrics.c: numbers for Prometheus.
- *
- * Base units (seconds, bytes), counters end in _total, and no label is an id: the number of series grows
- * with the configuration, never with the work. */
+/* op_daemon_metrics.c: numbers for Prometheus (base/metric.h has the rules). The front end adds its
+ * own behind them. */
 #include <inttypes.h>
-#include <string.h>
+#include <stdio.h>
 
+#include "base/metric.h"
+#include "engine/alert.h"
 #include "ops/world.h"
 
 #define PROJECTS_MAX 100u /* of which numbers are told one by one */
 
-static void head(struct strbuf *out, const char *name, const char *type, const char *help) {
-    strbuf_printf(out, "# HELP sluice_%s %s\n# TYPE sluice_%s %s\n", name, help, name, type);
-}
-
-static void whole(struct strbuf *out, const char *name, const char *type, int64_t value,
-                  const char *help) {
-    head(out, name, type, help);
-    strbuf_printf(out, "sluice_%s %" PRId64 "\n", name, value);
-}
-
-static void gauge(struct strbuf *out, const char *name, int64_t value, const char *help) {
-    whole(out, name, "gauge", value, help);
-}
-
-static void counter(struct strbuf *out, const char *name, uint64_t value, const char *help) {
-    whole(out, name, "counter", (int64_t)value, help);
-}
-
-static void seconds(struct strbuf *out, const char *name, int64_t us, const char *help) {
-    head(out, name, "gauge", help);
-    strbuf_printf(out, "sluice_%s %.6f\n", name, (double)us / 1e6);
-}
-
-/* name{label="value"} */
-static void labeled(struct strbuf *out, const char *name, const char *label, const char *value,
-                    int64_t number) {
-    strbuf_printf(out, "sluice_%s{%s=\"", name, label);
-    for (; *value; value++) {
-        if (*value == '"' || *value == '\\')
-            strbuf_putc(out, '\\');
-        strbuf_putc(out, *value);
-    }
-    strbuf_printf(out, "\"} %" PRId64 "\n", number);
-}
-
 static void print_tasks_by_state(struct op_call *call, struct strbuf *out) {
     struct core_counts counts;
     core_count(engine_core(call->engine), &counts);
-    head(out, "tasks", "gauge", "Tasks that are kept, by state.");
+    metric_head(out, "tasks", "gauge", "Tasks that are kept, by state.");
     for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
-        labeled(out, "tasks", "state", task_state_name((enum task_state)s), counts.by_state[s]);
-    gauge(out, "runs", counts.runs_used, "Runs that are live.");
+        metric_labeled(out, "tasks", "state", task_state_name((enum task_state)s),
+                       counts.by_state[s]);
+    metric_gauge(out, "runs", counts.runs_used, "Runs that are live.");
     if (counts.runs_cap != UNLIMITED)
-        gauge(out, "runs_limit", counts.runs_cap, "Most runs at once.");
-    gauge(out, "core_bytes", (int64_t)counts.bytes, "Memory of the scheduler's state.");
-    head(out, "queue_depth", "gauge", "Tasks that wait, by kind.");
+        metric_gauge(out, "runs_limit", counts.runs_cap, "Most runs at once.");
+    metric_gauge(out, "core_bytes", (int64_t)counts.bytes, "Memory of the scheduler's state.");
+    metric_head(out, "queue_depth", "gauge", "Tasks that wait, by kind.");
     const char *kind;
     for (size_t i = 0; (kind = op_kind_at(call->engine, i)); i++) {
         sym symbol = op_symbol(call->engine, kind);
-        labeled(out, "queue_depth", "kind", kind,
-                symbol ? core_queue_depth(engine_core(call->engine), symbol) : 0);
+        metric_labeled(out, "queue_depth", "kind", kind,
+                       symbol ? core_queue_depth(engine_core(call->engine), symbol) : 0);
     }
 }
 
 static void print_engine(struct op_call *call, struct strbuf *out) {
     struct engine_stats stats;
     engine_stats(call->engine, &stats);
-    head(out, "info", "gauge", "Always 1; the version is the label.");
-    labeled(out, "info", "version", engine_version(call->engine), 1);
-    gauge(out, "uptime_seconds",
-          (engine_now(call->engine) - engine_started_at(call->engine)) / 1000,
-          "Time since the daemon started.");
-    gauge(out, "paused", engine_is_paused(call->engine), "1 while nothing is started.");
-    counter(out, "turns_total", stats.turns, "Turns of the engine.");
-    counter(out, "facts_total", stats.facts, "Facts told to the scheduler.");
-    counter(out, "orders_total", stats.orders, "Orders it gave.");
-    counter(out, "run_starts_total", stats.starts, "Runs that were started.");
-    counter(out, "run_ends_total", stats.ends, "Runs that have ended.");
-    counter(out, "failed_commits_total", stats.failed_commits, "Commits that the store refused.");
-    counter(out, "events_total", engine_last_event(call->engine), "Events since the first.");
-    seconds(out, "turn_last_seconds", stats.last_turn_us, "How long the last turn took.");
-    seconds(out, "turn_slowest_seconds", stats.slowest_turn_us, "How long the slowest turn took.");
+    metric_head(out, "info", "gauge", "Always 1; the version is the label.");
+    metric_labeled(out, "info", "version", engine_version(call->engine), 1);
+    metric_gauge(out, "uptime_seconds",
+                 (engine_now(call->engine) - engine_started_at(call->engine)) / 1000,
+                 "Time since the daemon started.");
+    metric_gauge(out, "paused", engine_is_paused(call->engine), "1 while nothing is started.");
+    metric_counter(out, "turns_total", stats.turns, "Turns of the engine.");
+    metric_counter(out, "facts_total", stats.facts, "Facts told to the scheduler.");
+    metric_counter(out, "orders_total", stats.orders, "Orders it gave.");
+    metric_counter(out, "run_starts_total", stats.starts, "Runs that were started.");
+    metric_counter(out, "run_ends_total", stats.ends, "Runs that have ended.");
+    metric_counter(out, "failed_commits_total", stats.failed_commits,
+                   "Commits that the store refused.");
+    metric_counter(out, "events_total", engine_last_event(call->engine), "Events since the first.");
+    metric_seconds(out, "turn_last_seconds", stats.last_turn_us, "How long the last turn took.");
+    metric_seconds(out, "turn_slowest_seconds", stats.slowest_turn_us,
+                   "How long the slowest turn took.");
 }
 
 static void print_store(struct op_call *call, struct strbuf *out) {
     struct store_info store;
     store_info(engine_store(call->engine), &store);
-    counter(out, "store_commits_total", store.commits, "Commits.");
-    counter(out, "store_rows_total", store.rows, "Rows written.");
+    metric_counter(out, "store_commits_total", store.commits, "Commits.");
+    metric_counter(out, "store_rows_total", store.rows, "Rows written.");
     if (store.bytes >= 0)
-        gauge(out, "store_bytes", store.bytes, "Size of the database.");
+        metric_gauge(out, "store_bytes", store.bytes, "Size of the database.");
     if (store.log_bytes >= 0)
-        gauge(out, "store_log_bytes", store.log_bytes, "Size of the write-ahead log.");
-    seconds(out, "store_commit_last_seconds", store.last_commit_us,
-            "How long the last commit took.");
-    seconds(out, "store_commit_slowest_seconds", store.slowest_commit_us,
-            "How long the slowest commit took.");
-    gauge(out, "store_full", engine_is_full(call->engine), "1 while no new tasks are taken.");
+        metric_gauge(out, "store_log_bytes", store.log_bytes, "Size of the write-ahead log.");
+    metric_seconds(out, "store_commit_last_seconds", store.last_commit_us,
+                   "How long the last commit took.");
+    metric_seconds(out, "store_commit_slowest_seconds", store.slowest_commit_us,
+                   "How long the slowest commit took.");
+    metric_gauge(out, "store_full", engine_is_full(call->engine),
+                 "1 while no new tasks are taken.");
 }
 
 static void print_host(struct op_call *call, struct strbuf *out) {
     struct engine_host_values host;
     engine_host(call->engine, &host);
     if (host.disk_free_mb >= 0)
-        gauge(out, "host_disk_free_bytes", host.disk_free_mb << 20, "Free disk.");
+        metric_gauge(out, "host_disk_free_bytes", host.disk_free_mb << 20, "Free disk.");
     if (host.memory_free_mb >= 0)
-        gauge(out, "host_memory_free_bytes", host.memory_free_mb << 20, "Free memory.");
+        metric_gauge(out, "host_memory_free_bytes", host.memory_free_mb << 20, "Free memory.");
 }
 
 static void print_projects(struct op_call *call, struct strbuf *out) {
@@ -119,7 +88,7 @@ static void print_projects(struct op_call *call, struct strbuf *out) {
         { "project_tokens", "Tokens of a project in the window." },
     };
     for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
-        head(out, rows[row].name, "gauge", rows[row].help);
+        metric_head(out, rows[row].name, "gauge", rows[row].help);
         for (size_t i = 0; i < count; i++) {
             const struct engine_project *p = engine_project_at(call->engine, i);
             struct share_view share = { 0 };
@@ -127,10 +96,10 @@ static void print_projects(struct op_call *call, struct strbuf *out) {
             (void)core_share(engine_core(call->engine), p->symbol, &share);
             if (row == 2)
                 world_tokens(call->engine, p, &used, &reserved);
-            labeled(out, rows[row].name, "project", p->name,
-                    row == 0   ? share.ready
-                    : row == 1 ? share.live
-                               : used);
+            metric_labeled(out, rows[row].name, "project", p->name,
+                           row == 0   ? share.ready
+                           : row == 1 ? share.live
+                                      : used);
         }
     }
 }
@@ -145,24 +114,52 @@ static void print_limiters(struct op_call *call, struct strbuf *out) {
     };
     for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
         const char *name;
-        head(out, rows[row].name, "gauge", rows[row].help);
+        metric_head(out, rows[row].name, "gauge", rows[row].help);
         for (size_t i = 0; (name = op_limiter_at(call->engine, i)); i++) {
             struct limiter_view l = { 0 };
             sym symbol = op_symbol(call->engine, name);
             if (symbol)
                 (void)core_limiter(engine_core(call->engine), symbol, &l);
             bool open = !l.closed && !l.backoff_until;
-            labeled(out, rows[row].name, "limiter", name,
-                    row == 0   ? open
-                    : row == 1 ? (int64_t)l.hits
-                               : l.used);
+            metric_labeled(out, rows[row].name, "limiter", name,
+                           row == 0   ? open
+                           : row == 1 ? (int64_t)l.hits
+                                      : l.used);
         }
     }
+}
+
+/* As a histogram: how many took at most so long. */
+static void print_spans(struct strbuf *out, const char *name, const char *help,
+                        const struct engine_spans *spans) {
+    _cleanup_(strbuf_finish) struct strbuf bucket = STRBUF_INIT;
+    metric_head(out, name, "histogram", help);
+    strbuf_printf(&bucket, "%s_bucket", name);
+    for (size_t i = 0; i < ENGINE_BOUNDS; i++) {
+        char bound[32];
+        (void)snprintf(bound, sizeof(bound), "%g", (double)engine_bounds[i] / 1000.0);
+        metric_labeled(out, strbuf_text(&bucket), "le", bound, (int64_t)spans->up_to[i]);
+    }
+    metric_labeled(out, strbuf_text(&bucket), "le", "+Inf", (int64_t)spans->count);
+    strbuf_printf(out, "sluice_%s_sum %.3f\nsluice_%s_count %" PRIu64 "\n", name,
+                  (double)spans->sum_ms / 1000.0, name, spans->count);
+}
+
+static void print_times(struct op_call *call, struct strbuf *out) {
+    struct engine_stats stats;
+    engine_stats(call->engine, &stats);
+    print_spans(out, "queue_latency_seconds", "From ready to the order to start.", &stats.queued);
+    print_spans(out, "run_duration_seconds", "From the first instruction of a run to its end.",
+                &stats.ran);
+    metric_gauge(out, "queued_runs", core_queue_depth(engine_core(call->engine), 0),
+                 "Tasks that wait for a place or for others.");
+    metric_gauge(out, "alerts", (int64_t)engine_alert_count(call->engine), "Alerts that are open.");
 }
 
 static int run(struct op_call *call) {
     print_engine(call, &call->answer);
     print_tasks_by_state(call, &call->answer);
+    print_times(call, &call->answer);
     print_projects(call, &call->answer);
     print_limiters(call, &call->answer);
     print_store(call, &call->answer);

@@ -1,5 +1,6 @@
 /* op_daemon_status.c: everything at a glance, in one answer that costs the same for ten tasks as for a
- * million: what waits is counted over a bounded part of the queue, and `partial` says so. */
+ * million: the core knows how many are alike and counts those (core/waiting.h). Examples are looked for
+ * among the first of each class; a gate that stops only tasks further behind has none. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,19 +8,24 @@
 #include "base/hash.h"
 #include "base/id_map.h"
 #include "core/waiting.h"
+#include "engine/alert.h"
 #include "ops/print.h"
 #include "ops/world.h"
 
-#define WAITING_MAX  10000u
+#define COUNTED_MAX  10000u /* classes and the like, about 0.1 us each */
+#define LOOKED_FIRST 100u   /* tasks, for the examples */
+#define LOOKED_MAX   1000u  /* if a gate has none among those */
 #define RUNNING_MAX  50u
 #define EVENTS_SHOWN 10u
+#define ALERTS_SHOWN 50u
 #define EXAMPLES_MAX 3u
 #define GATES_MAX    200u /* different codes; the rest counts as "other" */
 #define PROJECTS_MAX 1000u
 
 struct gate_count {
     const char *code;
-    uint32_t count;
+    int64_t count;
+    size_t example_count;
     task_id examples[EXAMPLES_MAX];
 };
 
@@ -39,43 +45,61 @@ static struct status *status_of(struct op_call *call) {
 /* --- what waits for what --------------------------------------------------------------------- */
 
 struct counting {
+    struct op_call *call;
     struct gate_count *gates;
     size_t count;
-    uint32_t blocked_dependencies;
     struct id_map map;
+    struct strbuf code; /* the last one that was asked for */
 };
 
 static bool same_code(const void *ctx, uint32_t handle, const void *key) {
     return strcmp(((const struct counting *)ctx)->gates[handle - 1].code, key) == 0;
 }
 
-static struct gate_count *gate_of(struct op_call *call, struct counting *c, const char *code) {
-    uint64_t hash = hash_bytes(code, strlen(code));
+static struct gate_count *gate_of(struct counting *c, const struct verdict *first) {
+    strbuf_clear(&c->code);
+    verdict_code(first, op_symbols(c->call->engine), &c->code);
+    const char *code = strbuf_text(&c->code);
+    uint64_t hash = hash_bytes(code, c->code.length);
     uint32_t handle = id_map_find(&c->map, hash, code);
     if (handle)
         return &c->gates[handle - 1];
+    if (c->count == GATES_MAX)
+        return &c->gates[GATES_MAX - 1];
     if (c->count == GATES_MAX - 1)
         code = "other";
-    else if (c->count == GATES_MAX)
-        return &c->gates[GATES_MAX - 1];
-    c->gates[c->count++] = (struct gate_count){ .code = arena_strdup(op_arena(call), code) };
+    c->gates[c->count++] = (struct gate_count){ .code = arena_strdup(op_arena(c->call), code) };
     id_map_add(&c->map, hash, (uint32_t)c->count);
     return &c->gates[c->count - 1];
 }
 
-static void count_one(struct op_call *call, struct counting *c, task_id task) {
-    struct verdict v;
-    if (!core_blocked(engine_core(call->engine), task, &v))
-        return;
-    _cleanup_(strbuf_finish) struct strbuf code = STRBUF_INIT;
-    verdict_code(&v, op_symbols(call->engine), &code);
-    struct gate_count *gate = gate_of(call, c, strbuf_text(&code));
-    if (gate->count < EXAMPLES_MAX)
-        gate->examples[gate->count] = task;
-    gate->count++;
-    bool hopeless = v.about_state == TASK_FAILED || v.about_state == TASK_CANCELED
-                    || v.about_state == TASK_INVALIDATED;
-    c->blocked_dependencies += v.gate == GATE_DEPENDENCY && hopeless;
+static void count_more(void *ctx, const struct verdict *first, int64_t more) {
+    gate_of(ctx, first)->count += more;
+}
+
+static bool one_has_no_example(const struct counting *c) {
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->gates[i].count > 0 && c->gates[i].example_count == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The first `max` of those that wait show where they do. */
+static void take_examples(struct counting *c, size_t max) {
+    const struct core *core = engine_core(c->call->engine);
+    task_id *tasks = arena_alloc(op_arena(c->call), max * sizeof(*tasks));
+    size_t count = core_waiting(core, tasks, max);
+    for (size_t i = 0; i < c->count; i++)
+        c->gates[i].example_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct verdict first;
+        if (!core_blocked(core, tasks[i], &first))
+            continue;
+        struct gate_count *gate = gate_of(c, &first);
+        if (gate->example_count < EXAMPLES_MAX)
+            gate->examples[gate->example_count++] = tasks[i];
+    }
 }
 
 static int compare_counts(const void *a, const void *b) {
@@ -85,34 +109,38 @@ static int compare_counts(const void *a, const void *b) {
     return strcmp(x->code, y->code);
 }
 
+static void print_gate(struct op_call *call, struct json_writer *w, const struct gate_count *gate) {
+    json_write_object_begin(w);
+    print_text(w, "gate", gate->code);
+    print_int(w, "count", gate->count);
+    json_write_key(w, "examples");
+    json_write_array_begin(w);
+    for (size_t i = 0; i < gate->example_count; i++) {
+        char id[ENGINE_ID_MAX];
+        json_write_string(w, engine_task_id(call->engine, gate->examples[i], id));
+    }
+    json_write_array_end(w);
+    json_write_object_end(w);
+}
+
 static void print_waiting(struct op_call *call, struct json_writer *w) {
-    const struct core *core = engine_core(call->engine);
-    task_id *tasks = arena_alloc(op_arena(call), WAITING_MAX * sizeof(*tasks));
-    size_t count = core_waiting(core, tasks, WAITING_MAX);
-    struct counting c = { .gates = arena_alloc(op_arena(call), GATES_MAX * sizeof(*c.gates)) };
+    struct counting c = { .call = call,
+                          .gates = arena_alloc(op_arena(call), GATES_MAX * sizeof(*c.gates)),
+                          .code = STRBUF_INIT };
     id_map_init(&c.map, same_code, &c);
-    for (size_t i = 0; i < count; i++)
-        count_one(call, &c, tasks[i]);
+    bool whole = core_waiting_by_gate(engine_core(call->engine), COUNTED_MAX, count_more, &c);
+    take_examples(&c, LOOKED_FIRST);
+    if (one_has_no_example(&c))
+        take_examples(&c, LOOKED_MAX);
     id_map_finish(&c.map);
+    strbuf_finish(&c.code);
     qsort(c.gates, c.count, sizeof(*c.gates), compare_counts);
     json_write_key(w, "waiting_by_gate");
     json_write_array_begin(w);
-    for (size_t i = 0; i < c.count; i++) {
-        json_write_object_begin(w);
-        print_text(w, "gate", c.gates[i].code);
-        print_int(w, "count", c.gates[i].count);
-        json_write_key(w, "examples");
-        json_write_array_begin(w);
-        for (size_t k = 0; k < EXAMPLES_MAX && k < c.gates[i].count; k++) {
-            char id[ENGINE_ID_MAX];
-            json_write_string(w, engine_task_id(call->engine, c.gates[i].examples[k], id));
-        }
-        json_write_array_end(w);
-        json_write_object_end(w);
-    }
+    for (size_t i = 0; i < c.count && c.gates[i].count > 0; i++)
+        print_gate(call, w, &c.gates[i]);
     json_write_array_end(w);
-    print_bool(w, "partial", (size_t)core_queue_depth(core, 0) > count);
-    print_int(w, "blocked_dependencies", c.blocked_dependencies);
+    print_bool(w, "partial", !whole);
 }
 
 /* --- the parts ------------------------------------------------------------------------------- */
@@ -126,6 +154,7 @@ static void print_counts(struct op_call *call, struct json_writer *w) {
         print_int(w, task_state_name((enum task_state)s), counts.by_state[s]);
     json_write_object_end(w);
     print_int(w, "ready", counts.by_state[TASK_READY]);
+    print_int(w, "blocked_dependencies", counts.hopeless);
 }
 
 static void print_names(struct op_call *call, struct json_writer *w) {
@@ -146,6 +175,23 @@ static void print_names(struct op_call *call, struct json_writer *w) {
     for (size_t i = 0; i < engine_project_count(call->engine) && i < PROJECTS_MAX; i++)
         world_print_project(w, call->engine, engine_project_at(call->engine, i), &sums);
     json_write_array_end(w);
+}
+
+static void print_alerts(struct op_call *call, struct json_writer *w) {
+    json_write_key(w, "alerts");
+    json_write_array_begin(w);
+    for (size_t i = 0; i < engine_alert_count(call->engine) && i < ALERTS_SHOWN; i++) {
+        const struct engine_alert *alert = engine_alert_at(call->engine, i);
+        char id[ENGINE_ID_MAX];
+        json_write_object_begin(w);
+        print_text(w, "key", alert->key);
+        print_text(w, "text", alert->text);
+        print_time(w, "since", alert->since);
+        print_text(w, "task", alert->task ? engine_task_id(call->engine, alert->task, id) : NULL);
+        json_write_object_end(w);
+    }
+    json_write_array_end(w);
+    print_external(w, call->engine);
 }
 
 static void print_host(struct op_call *call, struct json_writer *w) {
@@ -182,10 +228,12 @@ static int print(struct op_call *call) {
     print_text(&w, "home", engine_home(call->engine));
     print_text(&w, "preset", config_preset(engine_config(call->engine)));
     print_bool(&w, "paused", engine_is_paused(call->engine));
+    print_pause(&w, engine_paused(call->engine));
     print_counts(call, &w);
     print_waiting(call, &w);
     json_write_key(&w, "running");
     print_tasks(&w, call->engine, &s->running);
+    print_alerts(call, &w);
     print_names(call, &w);
     print_host(call, &w);
     print_json(&w, "events", strbuf_text(&s->events));
@@ -221,16 +269,22 @@ const struct op op_daemon_status = {
     .path = "/v1/status",
     .summary = "show everything at a glance",
     .text =
-        "`waiting_by_gate` is counted over up to 10,000 of those that wait; `partial` says that "
-        "there are more. `running` has up to 50 tasks, `events` the last 10. "
+        "`waiting_by_gate` counts all that wait, by the first gate that stops them, with up to "
+        "three examples from the front of the queue. It takes up to 10,000 kinds of tasks "
+        "(project, kind, agent, limiter, priority, depth, and the locks and resources they name); "
+        "`partial` says that there are more. `running` has up to 50 tasks, `events` the last 10. "
+        "`alerts`: what a person should look at, up to 50, oldest first; `external`: living runs "
+        "that "
+        "are not this daemon's and hold places, by the ids of their tasks. "
         "`blocked_dependencies`: how many wait for one that has failed, was canceled or "
-        "invalidated.",
+        "invalidated, whatever else stops them.",
     .result =
         "{\"version\":\"0.1.0\",\"pid\":4711,\"started_at\":1760000000000,"
-        "\"home\":\"/home/me/.local/share/sluice\",\"preset\":\"sluice\",\"paused\":false,"
-        "\"counts\":{\"ready\":3,\"running\":1},\"ready\":3,"
+        "\"home\":\"/home/me/.local/share/sluice\",\"preset\":\"sluice\",\"paused\":true,"
+        "\"paused_by\":\"ann\",\"paused_at\":1760000000000,"
+        "\"counts\":{\"ready\":3,\"running\":1},\"ready\":3,\"blocked_dependencies\":0,"
         "\"waiting_by_gate\":[{\"gate\":\"lease:runs\",\"count\":3,\"examples\":[\"web-17\"]}],"
-        "\"partial\":false,\"blocked_dependencies\":0,\"running\":[],"
+        "\"partial\":false,\"running\":[],\"alerts\":[],\"external\":[],"
         "\"limits\":[{\"key\":\"runs\",\"used\":1,\"cap\":8}],\"limiters\":[],"
         "\"budgets\":[{\"key\":\"global\",\"used\":0,\"reserved\":10000,\"cap\":null}],"
         "\"projects\":[],\"host\":{\"disk_free_mb\":90000,\"memory_free_mb\":8000,\"load\":0.5},"

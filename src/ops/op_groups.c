@@ -104,7 +104,7 @@ static int run_close(struct op_call *call) {
 
 #define GROUP_EXAMPLE                                                                              \
     "\"name\":\"night\",\"owned\":false,\"closed\":false,\"created_at\":1760000000000,"            \
-    "\"closed_at\":null,\"total\":12,\"open\":3"
+    "\"closed_at\":null,\"total\":12,\"open\":3,\"failed\":1"
 
 static const struct op_param list_params[] = { OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL } };
 

@@ -39,6 +39,8 @@ struct op_quoted op_quote(const char *text);
 
 /* --- one call -------------------------------------------------------------------------------- */
 
+/* Who asks, as it is kept: the run, else the user; NULL: nobody knows. */
+const char *op_actor(const struct op_call *call);
 /* Sets call->err and returns its code. */
 int op_fail(struct op_call *call, int code, const char *format, ...) _printf_(3, 4);
 
@@ -49,6 +51,12 @@ typedef void (*op_taken)(struct op_call *call, const struct store_answer *answer
  * fails, and `take` and `then` are not called. */
 int op_ask(struct op_call *call, const struct store_question *question, op_taken take,
            op_step then);
+/* Goes on with `then` when the copy is there. */
+int op_wait_backup(struct op_call *call, const char *path, op_step then);
+struct bus_message;
+/* Goes on with `then` when the message is in its file; op_posted is its id. It was checked. */
+int op_wait_post(struct op_call *call, const struct bus_message *message, op_step then);
+const char *op_posted(const struct op_call *call);
 /* Goes on with `then` when the engine's forecast is there, or there will be none. */
 int op_wait_forecast(struct op_call *call, op_step then);
 

@@ -125,7 +125,9 @@ static int check_text(const struct op_param *p, const char *what, const json_t *
     if ((int64_t)size > most)
         return error_set(err, -ERANGE, "%s '%s' has %zu bytes; the most are %" PRId64, what,
                          p->name, size, most);
-    if (has_control(json_string_value(value)))
+    if (p->lines && strlen(json_string_value(value)) < size)
+        return error_set(err, -EINVAL, "%s '%s' has a NUL in it", what, p->name);
+    if (!p->lines && has_control(json_string_value(value)))
         return error_set(err, -EINVAL, "%s '%s' has a control character in it", what, p->name);
     return 0;
 }
@@ -221,21 +223,13 @@ int op_check(const struct op *op, const json_t *params, struct error *err) {
 
 /* --- from a query string --------------------------------------------------------------------- */
 
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 int op_decode(const char *text, size_t size, bool plus, struct strbuf *out) {
     strbuf_clear(out);
     for (size_t i = 0; i < size; i++) {
         char c = text[i];
         if (c == '%') {
-            int high = i + 2 < size ? hex_digit(text[i + 1]) : -1;
-            int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
+            int high = i + 2 < size ? number_hex_digit(text[i + 1]) : -1;
+            int low = high >= 0 ? number_hex_digit(text[i + 2]) : -1;
             if (low < 0)
                 return -EINVAL;
             c = (char)(high * 16 + low);

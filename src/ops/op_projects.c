@@ -45,7 +45,8 @@ static int run_show(struct op_call *call) {
 
 /* Parameters that are settings of a project become changes of projects.NAME.*. */
 static size_t collect(struct op_call *call, const char *name, struct config_change *items) {
-    static const char *const keys[] = { "weight", "max_running", "budget", "path", "active" };
+    static const char *const keys[] = { "weight", "max_running", "budget",
+                                        "path",   "active",      "coordination" };
     size_t count = 0;
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
         const char *value = change_value(call, op_json(call, keys[i]));
@@ -91,7 +92,8 @@ static int run_set(struct op_call *call) {
     size_t count = collect(call, name, items);
     if (count == 0)
         return op_fail(call, -EINVAL,
-                       "nothing to change: give weight, max_running, budget, path or active");
+                       "nothing to change: give weight, max_running, budget, path, active or "
+                       "coordination");
     int r = change_prepare(call, items, count, &change);
     if (r == 0)
         r = change_apply(call, &change);
@@ -105,7 +107,8 @@ static int run_set(struct op_call *call) {
 
 #define PROJECT_EXAMPLE                                                                            \
     "{\"name\":\"web\",\"prefix\":\"web\",\"path\":\"/home/me/web\",\"weight\":1.000,"             \
-    "\"max_running\":2,\"budget\":null,\"paused\":false,\"active\":true,\"tokens\":1500,"          \
+    "\"max_running\":2,\"budget\":null,\"paused\":false,\"paused_by\":null,"                       \
+    "\"paused_at\":null,\"active\":true,\"coordination\":false,\"tokens\":1500,"                   \
     "\"share\":0.3000,\"target\":0.5000,\"ready\":3,\"running\":1,\"external\":0}"
 
 static const struct op_param list_params[] = { OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL } };
@@ -182,6 +185,7 @@ static const struct op_param set_params[] = {
     SETTING("max_running", "most runs at once, or `unlimited`"),
     SETTING("budget", "tokens in the window, or `unlimited`"),
     SETTING("active", "whether it takes part at all"),
+    SETTING("coordination", "whether it only coordinates: its tasks are never slung"),
     { .name = NULL },
 };
 

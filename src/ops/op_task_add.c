@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "ops/batch.h"
-#include "ops/print.h"
+#include "ops/queue_room.h"
 
 /* Positions are told for small batches: each costs a look at the queue. */
 #define POSITIONS_MAX 100
@@ -19,8 +19,7 @@ struct adding {
     struct batch batch;
     size_t asked; /* entries whose external id was looked for */
     uint32_t group;
-    bool late; /* the queue is longer than it should be */
-    amount depth, soft;
+    struct queue_room room;
     const task_id *ids; /* of all entries */
     const bool *already;
 };
@@ -44,41 +43,6 @@ static int refuse(struct op_call *call, int code) {
     else if (batch->count > 1 && code != -ELOOP)
         (void)error_prefix(&call->err, "task %zu", batch->index + 1);
     return code;
-}
-
-/* --- the queue ------------------------------------------------------------------------------- */
-
-static void print_depths(struct op_call *call, struct json_writer *w) {
-    const struct core *core = engine_core(call->engine);
-    json_write_object_begin(w);
-    const char *kind;
-    for (size_t i = 0; (kind = op_kind_at(call->engine, i)); i++) {
-        amount depth = core_queue_depth(core, op_symbol(call->engine, kind));
-        if (op_symbol(call->engine, kind) && depth > 0)
-            print_int(w, kind, depth);
-    }
-    json_write_object_end(w);
-}
-
-static int check_queue(struct op_call *call) {
-    struct adding *a = adding_of(call);
-    const struct policy *policy = config_policy(engine_config(call->engine));
-    amount queued = (amount)a->batch.queued;
-    if (queued == 0)
-        return 0;
-    a->depth = core_queue_depth(engine_core(call->engine), 0) + queued - 1;
-    a->soft = policy->queue.soft;
-    a->late = a->depth > a->soft;
-    if (a->depth < policy->queue.hard)
-        return 0;
-    struct json_writer w;
-    json_write_init(&w, op_more(call), false);
-    strbuf_puts(op_more(call), "\"depths\":");
-    print_depths(call, &w);
-    return op_fail(call, -EAGAIN,
-                   "deferred: %" PRId64 " tasks wait already, and the queue takes %" PRId64
-                   " (queue.hard); nothing was stored",
-                   a->depth - queued + 1, policy->queue.hard);
 }
 
 /* --- adding ---------------------------------------------------------------------------------- */
@@ -134,7 +98,7 @@ static int check_and_add(struct op_call *call) {
         r = op_fail(call, -ENOSPC,
                     "the disk is nearly full: no new tasks until there is room again");
     if (r == 0)
-        r = check_queue(call);
+        r = queue_room_check(call, batch->queued, &adding_of(call)->room);
     if (r < 0) {
         externals_drop(&batch->externals);
         return r;
@@ -221,28 +185,6 @@ static void print_one(struct op_call *call, struct json_writer *w, size_t index,
     json_write_object_end(w);
 }
 
-static void print_warning(struct op_call *call, struct json_writer *w) {
-    const struct adding *a = adding_of(call);
-    if (!a->late) {
-        print_text(w, "warning", NULL);
-        return;
-    }
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    strbuf_printf(&text, "Queue delayed; respecting caps (%" PRId64 " wait, queue.soft is %" PRId64,
-                  a->depth + 1, a->soft);
-    const char *kind;
-    for (size_t i = 0; (kind = op_kind_at(call->engine, i)); i++) {
-        sym symbol = op_symbol(call->engine, kind);
-        amount depth = symbol ? core_queue_depth(engine_core(call->engine), symbol) : 0;
-        if (depth > 0)
-            strbuf_printf(&text, "; %s %" PRId64, op_quote(kind).text, depth);
-    }
-    strbuf_putc(&text, ')');
-    print_text(w, "warning", strbuf_text(&text));
-    json_write_key(w, "depths");
-    print_depths(call, w);
-}
-
 static void print_answer(struct op_call *call, size_t count) {
     const struct adding *a = adding_of(call);
     struct json_writer w;
@@ -254,7 +196,7 @@ static void print_answer(struct op_call *call, size_t count) {
         print_one(call, &w, i, count <= POSITIONS_MAX);
     json_write_array_end(&w);
     print_text(&w, "group", op_group_name(call->engine, a->group));
-    print_warning(call, &w);
+    queue_room_print(call, &w, &a->room);
     json_write_object_end(&w);
 }
 

@@ -204,6 +204,7 @@ static int print(struct op_call *call) {
     json_write_key(&w, "items");
     print_tasks(&w, call->engine, &l->rows);
     op_print_next(&w, l->kind_of_cursor, l->next);
+    print_external(&w, call->engine);
     json_write_object_end(&w);
     return 0;
 }
@@ -277,7 +278,7 @@ const struct op op_task_list = {
         "\"agent\":\"claude\",\"parent\":null,\"group\":null,\"created_at\":1760000000000,"
         "\"changed_at\":1760000000000,\"depth\":0,\"iteration\":1,\"attempt\":0,"
         "\"not_before\":null,\"gate\":\"lease:runs\",\"why\":\"all 8 places for runs are taken\","
-        "\"score\":100,\"run\":null}],\"next\":\"n16\"}",
+        "\"score\":100,\"run\":null}],\"next\":\"n16\",\"external\":[]}",
     .right = OP_READ,
     .run = run,
 };

@@ -7,7 +7,7 @@
 
 struct showing {
     task_id task;
-    const char *title, *json, *external_id;
+    const char *title, *json, *external_id, *context;
     time_ms changed_at;
     struct strbuf runs; /* printed as they came */
 };
@@ -34,6 +34,23 @@ static void print_depends(struct op_call *call, struct json_writer *w, task_id t
     json_write_array_end(w);
 }
 
+static void print_workspace(struct json_writer *w, const struct engine *engine, task_id task) {
+    struct engine_workspace place;
+    engine_workspace(engine, task, &place);
+    json_write_key(w, "works_in");
+    if (place.path) {
+        json_write_object_begin(w);
+        print_text(w, "path", place.path);
+        print_text(w, "branch", place.branch);
+        print_text(w, "base", place.base);
+        print_text(w, "merge", place.merge);
+        json_write_object_end(w);
+    } else {
+        json_write_null(w);
+    }
+    engine_workspace_finish(&place);
+}
+
 static int print(struct op_call *call) {
     struct showing *s = showing_of(call);
     struct task_view t;
@@ -44,6 +61,7 @@ static int print(struct op_call *call) {
     json_write_object_begin(&w);
     (void)print_task_members(&w, call->engine, s->task, s->title, s->changed_at);
     print_json(&w, "spec", s->json);
+    print_json(&w, "context", s->context);
     print_depends(call, &w, s->task);
     json_write_key(&w, "counters");
     json_write_object_begin(&w);
@@ -52,7 +70,9 @@ static int print(struct op_call *call) {
     print_int(&w, "losses", t.losses);
     print_int(&w, "restarts", t.restarts);
     json_write_object_end(&w);
+    print_workspace(&w, call->engine, s->task);
     print_json(&w, "runs", strbuf_text(&s->runs));
+    print_iterations(&w, call->engine, &t);
     print_text(&w, "external_id", s->external_id);
     json_write_object_end(&w);
     return 0;
@@ -83,6 +103,7 @@ static void take_spec(struct op_call *call, const struct store_answer *answer) {
     s->title = row->title ? arena_strdup(arena, row->title) : NULL;
     s->json = row->json ? arena_strndup(arena, row->json, row->json_size) : NULL;
     s->changed_at = row->changed_at;
+    s->context = row->context ? arena_strdup(arena, row->context) : NULL;
     s->external_id = row->external_id ? arena_strdup(arena, row->external_id) : NULL;
 }
 
@@ -104,14 +125,19 @@ const struct op op_task_show = {
     .method = "GET",
     .path = "/v1/tasks/{id}",
     .summary = "show one task",
-    .text = "The members of a list item, what was submitted (`spec`), what it depends on, its "
-            "counters and its last 10 runs.",
+    .text = "The members of a list item, what was submitted (`spec`), what was said when "
+            "it was slung (`context`), what it depends on, its "
+            "counters, where it works (`works_in`), its last 10 runs, and the folders of its last "
+            "10 iterations with what is in "
+            "them.",
     .params = params,
-    .result =
-        "{\"id\":\"web-17\",\"project\":\"web\",\"state\":\"running\","
-        "\"spec\":{\"argv\":[\"make\"]},\"depends_on\":[\"web-3\"],\"counters\":{\"failures\":0,"
-        "\"launch_failures\":0,\"losses\":0,\"restarts\":0},\"runs\":[{\"task\":\"web-17\","
-        "\"attempt\":1,\"phase\":\"working\"}],\"external_id\":null}",
+    .result = "{\"id\":\"web-17\",\"project\":\"web\",\"state\":\"running\","
+              "\"spec\":{\"argv\":[\"make\"]},\"context\":null,\"depends_on\":[\"web-3\"],"
+              "\"counters\":{\"failures\":0,"
+              "\"launch_failures\":0,\"losses\":0,\"restarts\":0},\"runs\":[{\"task\":\"web-17\","
+              "\"attempt\":1,\"phase\":\"working\"}],\"iterations\":[{\"iteration\":1,\"folder\":"
+              "\"/home/me/.local/share/sluice/tasks/web-17/iterations/001\",\"feedback\":false,"
+              "\"artifacts\":[\"plan.md\"]}],\"external_id\":null}",
     .right = OP_READ,
     .run = run,
 };

@@ -1,106 +1,501 @@
-/* op_task_sling.c: drafts are scheduled; one by one, or all of a group.
+/* op_task_sling.c: drafts are scheduled; one by one, all of a group, or all below an epic.
  *
- * Slinging what is scheduled already changes nothing and says so. Two guards: a task that is at work, and
- * a task of another project than the one that was named; `force` overrides both. */
+ * Everything that can be refused is refused before anything is told, so a batch is slung whole or not at
+ * all. Slinging what is scheduled already changes nothing and says so. Guards: a task that is at work or
+ * over, a task of another project than the one that was named, a task that another group follows; `force`
+ * overrides them. Tasks of a project that only coordinates are left out with a warning.
+ *
+ * What is said besides (agent, account, merge …) stands beside the submission, which never changes. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "ops/print.h"
+#include "base/hash.h"
+#include "base/id_map.h"
+#include "ops/queue_room.h"
 
-#define GROUP_LOOKED 20000u
+#define GROUP_LOOKED 200000u /* of the newest tasks, to find the drafts of a group */
+#define SPECS_EACH   500u    /* in one question to the store */
+
+struct sling_item {
+    task_id task;
+    uint32_t group;
+    bool already;
+    bool epic;                   /* there are drafts below it, and it was named for them */
+    bool step;                   /* does the work of the task that was named */
+    const char *agent, *limiter; /* as they were submitted; or NULL */
+    bool prompted;               /* it has a prompt: its agent needs a command */
+    const char *skipped;
+};
 
 struct slinging {
-    task_id *tasks;
+    struct sling_item *items;
     size_t count, capacity;
-    bool *already;
+    struct id_map seen;
+    bool has_map;
+    struct queue_room room;
+    uint32_t group; /* 0: none */
+    size_t fresh;   /* will be slung */
+    size_t asked;   /* items that the store was asked about */
 };
 
 static void slinging_finish(void *state) {
     struct slinging *s = state;
-    freep(&s->tasks);
+    freep(&s->items);
+    if (s->has_map)
+        id_map_finish(&s->seen);
 }
 
-static void push(struct slinging *s, task_id task) {
-    s->tasks = xgrow(s->tasks, &s->capacity, s->count + 1, sizeof(*s->tasks));
-    s->tasks[s->count++] = task;
+static struct slinging *slinging_of(struct op_call *call) {
+    return op_state(call, sizeof(struct slinging), slinging_finish);
 }
 
-/* The newest first, as many as one call may look at: a group is slung while it is new. */
-static void push_group(struct op_call *call, struct slinging *s, uint32_t group) {
+static bool same_task(const void *ctx, uint32_t handle, const void *key) {
+    return ((const struct slinging *)ctx)->items[handle - 1].task == *(const task_id *)key;
+}
+
+/* --- which tasks ----------------------------------------------------------------------------- */
+
+/* Each once; NULL: there are too many. */
+static struct sling_item *push(struct slinging *s, task_id task) {
+    uint32_t known = id_map_find(&s->seen, hash_u64(task), &task);
+    if (known)
+        return &s->items[known - 1];
+    if (s->count == OP_LIST_MAX)
+        return NULL;
+    s->items = xgrow(s->items, &s->capacity, s->count + 1, sizeof(*s->items));
+    s->items[s->count++] = (struct sling_item){ .task = task };
+    id_map_add(&s->seen, hash_u64(task), (uint32_t)s->count);
+    return &s->items[s->count - 1];
+}
+
+static int too_many(struct op_call *call) {
+    return op_fail(call, -E2BIG, "more than %d tasks at once; sling them in parts", OP_LIST_MAX);
+}
+
+static bool is_draft(const struct op_call *call, task_id task) {
+    struct task_view t;
+    return core_task(engine_core(call->engine), task, &t) && t.state == TASK_DRAFT;
+}
+
+/* Members are not listed anywhere: the newest tasks are looked at until all are found. */
+static int push_group(struct op_call *call, struct slinging *s, const struct engine_group *group) {
     const struct core *core = engine_core(call->engine);
     task_id task = engine_last_task(call->engine);
+    uint32_t left = group->total;
     size_t first = s->count;
-    for (unsigned looked = 0; task > 0 && looked < GROUP_LOOKED; task--, looked++) {
+    for (unsigned looked = 0; task > 0 && left > 0 && looked < GROUP_LOOKED; task--, looked++) {
         struct task_spec spec;
-        if (core_task_spec(core, task, &spec) && spec.group == group && spec.state == TASK_DRAFT)
-            push(s, task);
+        if (!core_task_spec(core, task, &spec) || spec.group != group->id)
+            continue;
+        left--;
+        if (spec.state == TASK_DRAFT && !push(s, task))
+            return too_many(call);
     }
+    if (left > 0)
+        return op_fail(call, -E2BIG,
+                       "group '%s' has tasks too far back to look for; name them, or sling --all "
+                       "--group",
+                       op_quote(group->name).text);
     for (size_t i = first, k = s->count; i + 1 < k; i++) { /* oldest first */
-        task_id other = s->tasks[--k];
-        s->tasks[k] = s->tasks[i];
-        s->tasks[i] = other;
+        struct sling_item other = s->items[--k];
+        s->items[k] = s->items[i];
+        s->items[i] = other;
     }
+    id_map_finish(&s->seen); /* their places have changed */
+    id_map_init(&s->seen, same_task, s);
+    for (size_t i = 0; i < s->count; i++)
+        id_map_add(&s->seen, hash_u64(s->items[i].task), (uint32_t)i + 1);
+    return 0;
+}
+
+/* All drafts below it, level by level. */
+static int push_below(struct op_call *call, struct slinging *s, task_id top) {
+    const struct core *core = engine_core(call->engine);
+    task_id first;
+    if (core_task_children(core, top, &first, 1) == 0)
+        return 0;
+    _cleanup_(freep) task_id *walk = xcalloc(OP_LIST_MAX + 1, sizeof(*walk));
+    size_t count = core_task_children(core, top, walk, OP_LIST_MAX + 1);
+    bool drafts = false;
+    for (size_t i = 0; i < count; i++) {
+        if (count > OP_LIST_MAX)
+            return too_many(call);
+        if (is_draft(call, walk[i])) {
+            drafts = true;
+            if (!push(s, walk[i]))
+                return too_many(call);
+        }
+        count += core_task_children(core, walk[i], walk + count, OP_LIST_MAX + 1 - count);
+    }
+    struct sling_item *epic = drafts ? push(s, top) : NULL;
+    if (epic)
+        epic->epic = true;
+    return 0;
+}
+
+static int push_named(struct op_call *call, struct slinging *s, const char *name) {
+    const struct engine_group *group = engine_find_group(call->engine, name);
+    if (group)
+        return push_group(call, s, group);
+    task_id task = engine_find_task(call->engine, name, &call->err);
+    if (!task)
+        return op_fail(call, -ENOENT, "there is no task and no group '%s'", op_quote(name).text);
+    return push(s, task) ? push_below(call, s, task) : too_many(call);
+}
+
+static int push_steps(struct op_call *call, struct slinging *s) {
+    const json_t *list = op_json(call, "steps");
+    size_t named = s->count;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        task_id task = engine_find_task(call->engine, name, &call->err);
+        if (!task)
+            return call->err.code;
+        struct sling_item *step = push(s, task);
+        if (!step)
+            return too_many(call);
+        step->step = true;
+    }
+    if (list && (named != 1 || s->count < 2 || s->items[0].step))
+        return op_fail(call, -EINVAL, "'steps' are of one task, without children, and not itself");
+    return 0;
 }
 
 static int collect(struct op_call *call, struct slinging *s) {
     const json_t *list = op_json(call, "tasks");
+    id_map_init(&s->seen, same_task, s);
+    s->has_map = true;
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *name = json_string_value(json_array_get(list, i));
-        const struct engine_group *group = engine_find_group(call->engine, name);
-        task_id task = group ? 0 : engine_find_task(call->engine, name, &call->err);
-        if (group) {
-            push_group(call, s, group->id);
-        } else if (task) {
-            push(s, task);
-        } else {
+        int r = push_named(call, s, json_string_value(json_array_get(list, i)));
+        if (r < 0) {
             call->index = (int64_t)i;
-            return op_fail(call, -ENOENT, "there is no task and no group '%s'",
-                           op_quote(name).text);
+            return r;
         }
     }
+    return push_steps(call, s);
+}
+
+/* --- guards ---------------------------------------------------------------------------------- */
+
+static int check_group(struct op_call *call, const struct sling_item *item) {
+    const char *name = op_text(call, "group"), *other = op_group_name(call->engine, item->group);
+    char id[ENGINE_ID_MAX];
+    if (!name || !other || strcmp(name, other) == 0 || op_flag(call, "force"))
+        return 0;
+    return op_fail(call, -EPERM, "task '%s' is in group '%s' already; force moves it",
+                   engine_task_id(call->engine, item->task, id), op_quote(other).text);
+}
+
+/* Work is done by the steps: the task itself must not wait for a mark that nobody makes. */
+static int check_until(struct op_call *call, const struct task_view *t) {
+    char id[ENGINE_ID_MAX];
+    if (!op_json(call, "steps") || t->until == UNTIL_EXIT || t->until == UNTIL_VALIDATE)
+        return 0;
+    return op_fail(call, -EINVAL,
+                   "task '%s' is finished by '%s'; steps can do the work of one with 'exit' or "
+                   "'validate'",
+                   engine_task_id(call->engine, t->id, id), until_name(t->until));
+}
+
+static int check_state(struct op_call *call, const struct sling_item *item,
+                       const struct task_view *t) {
+    char id[ENGINE_ID_MAX];
+    if (item->epic || (!task_state_is_live(t->state) && !task_state_is_final(t->state)))
+        return 0;
+    return op_fail(call, -EBUSY, "task '%s' is %s: only a draft can be slung",
+                   engine_task_id(call->engine, item->task, id), task_state_name(t->state));
+}
+
+static int look(struct op_call *call, struct sling_item *item) {
+    const struct config *config = engine_config(call->engine);
+    const char *named = op_text(call, "project");
+    struct task_view t;
+    struct task_spec spec;
+    char id[ENGINE_ID_MAX];
+    (void)core_task(engine_core(call->engine), item->task, &t);
+    (void)core_task_spec(engine_core(call->engine), item->task, &spec);
+    const char *project = op_name_of(call->engine, t.project);
+    item->already = t.state != TASK_DRAFT;
+    item->group = spec.group;
+    if (!op_flag(call, "force")) {
+        if (named && strcmp(project, named) != 0)
+            return op_fail(
+                call, -EPERM, "task '%s' is of project '%s', not of '%s'; force overrides",
+                engine_task_id(call->engine, item->task, id), project, op_quote(named).text);
+        int r = check_state(call, item, &t);
+        if (r < 0)
+            return r;
+    }
+    if (item->already)
+        return 0;
+    if (config_number(config, "projects.P.coordination", project))
+        item->skipped = "its project only coordinates (projects.P.coordination)";
+    int r = item->step ? 0 : check_until(call, &t);
+    return r < 0 || item->skipped ? r : check_group(call, item);
+}
+
+static int check_names(struct op_call *call) {
+    const struct config *config = engine_config(call->engine);
+    const char *agent = op_text(call, "agent"), *limiter = op_text(call, "limiter");
+    const char *group = op_text(call, "group");
+    const struct engine_group *there = group ? engine_find_group(call->engine, group) : NULL;
+    if (op_text(call, "project") && !op_project(call, op_text(call, "project")))
+        return call->err.code;
+    if (agent && !config_has_agent(config, agent))
+        return op_unknown(call->engine, "agent", agent, op_agent_at, &call->err);
+    if (limiter && !config_has_limiter(config, limiter))
+        return op_unknown(call->engine, "limiter", limiter, op_limiter_at, &call->err);
+    if (op_flag(call, "no_group") && (group || op_flag(call, "owned")))
+        return op_fail(call, -EINVAL, "'no_group' does not go with 'group' or 'owned'");
+    if (there && there->owned && there->closed)
+        return op_fail(call, -EBUSY, "group '%s' was closed by its owner: choose another name",
+                       op_quote(group).text);
     return 0;
 }
 
-static int look(struct op_call *call, task_id task, bool *ret_already) {
-    struct task_view t;
-    char id[ENGINE_ID_MAX];
-    const char *project = op_text(call, "project");
-    (void)core_task(engine_core(call->engine), task, &t);
-    *ret_already = t.state != TASK_DRAFT;
-    if (op_flag(call, "force"))
-        return 0;
-    if (project && t.project != op_symbol(call->engine, project))
-        return op_fail(call, -EPERM, "task '%s' is of project '%s', not of '%s'; force overrides",
-                       engine_task_id(call->engine, task, id), op_name_of(call->engine, t.project),
-                       op_quote(project).text);
-    if (task_state_is_live(t.state) || task_state_is_final(t.state))
-        return op_fail(call, -EBUSY, "task '%s' is %s: only a draft can be slung",
-                       engine_task_id(call->engine, task, id), task_state_name(t.state));
+static int look_at_all(struct op_call *call, struct slinging *s) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < s->count; i++) {
+        r = look(call, &s->items[i]);
+        s->fresh += r == 0 && !s->items[i].already && !s->items[i].skipped;
+    }
+    return r < 0 ? r : queue_room_check(call, s->fresh, &s->room);
+}
+
+/* --- telling --------------------------------------------------------------------------------- */
+
+/* What was said, as it is kept beside each of them; NULL: nothing. */
+static json_t *context_of(struct op_call *call) {
+    static const char *const members[] = { "agent",       "limiter", "merge",
+                                           "base_branch", "args",    "meta" };
+    json_t *context = json_object();
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        if (op_json(call, members[i]))
+            json_object_set(context, members[i], (json_t *)op_json(call, members[i]));
+    if (op_flag(call, "no_merge"))
+        json_object_set_new(context, "merge", json_string("none"));
+    return context;
+}
+
+static void tell_feed(struct op_call *call, const struct sling_item *item, uint32_t group,
+                      const json_t *context) {
+    json_t *data =
+        json_pack("{s:s*, s:s*, s:O*}", "group", op_group_name(call->engine, group), "by",
+                  op_actor(call), "context", json_object_size(context) > 0 ? context : NULL);
+    char *text = json_dumps(data, JSON_COMPACT);
+    engine_event(call->engine, "task.slung", item->task, 0, text);
+    freep(&text);
+    json_decref(data);
+}
+
+/* The steps do the work: it waits for all of them. The first thing told, because it may be refused. */
+static int wait_for_steps(struct op_call *call, const struct slinging *s) {
+    task_id task = s->items[0].task;
+    const struct core *core = engine_core(call->engine);
+    size_t before = core_task_depends(core, task, NULL, 0), count = before;
+    task_id *needs = arena_alloc(op_arena(call), (before + s->count) * sizeof(*needs));
+    (void)core_task_depends(core, task, needs, before);
+    for (size_t i = 1; i < s->count; i++) {
+        bool known = false;
+        for (size_t k = 0; k < before; k++)
+            known = known || needs[k] == s->items[i].task;
+        if (!known)
+            needs[count++] = s->items[i].task;
+    }
+    struct fact fact = { .kind = FACT_DEPENDENCIES, .task = task };
+    fact.dependencies.items = needs;
+    fact.dependencies.count = count;
+    int r = engine_tell(call->engine, &fact, &call->err);
+    if (r == -ELOOP)
+        return op_fail(call, r, "a step waits for the task that it is a step of");
+    return r < 0 ? r : 0;
+}
+
+static bool needs_group(const struct op_call *call, const struct slinging *s) {
+    bool untracked = op_text(call, "group") != NULL;
+    for (size_t i = 0; i < s->count; i++)
+        untracked =
+            untracked || (!s->items[i].already && !s->items[i].skipped && s->items[i].group == 0);
+    return untracked && s->fresh > 0 && !op_flag(call, "no_group");
+}
+
+static const char *said_or(const struct op_call *call, const char *param, const char *submitted) {
+    return op_text(call, param) ? op_text(call, param) : submitted;
+}
+
+static void sling_one(struct op_call *call, struct slinging *s, struct sling_item *item,
+                      const json_t *context) {
+    bool own_steps = op_json(call, "steps") && !item->step;
+    bool joins = s->group && (item->group == 0 || op_text(call, "group"));
+    struct fact fact = { .kind = FACT_SLING, .task = item->task };
+    fact.sling.renames = true;
+    if (!own_steps) { /* who runs nothing needs nobody */
+        const char *agent = said_or(call, "agent", item->agent);
+        const char *limiter = said_or(call, "limiter", item->limiter);
+        fact.sling.agent = agent ? op_symbol(call->engine, agent) : 0;
+        fact.sling.limiter = limiter ? op_symbol(call->engine, limiter) : 0;
+    }
+    fact.sling.group = joins ? s->group : 0;
+    if (engine_tell(call->engine, &fact, NULL) != 0) {
+        item->already = true;
+        return;
+    }
+    item->group = joins ? s->group : item->group;
+    json_t *own = json_deep_copy(context);
+    if (own_steps)
+        json_object_set_new(own, "steps", json_true());
+    char *text = json_object_size(own) > 0 ? json_dumps(own, JSON_COMPACT) : NULL;
+    engine_put_context(call->engine, item->task, text); /* NULL: what an earlier sling said goes */
+    tell_feed(call, item, item->group, own);
+    freep(&text);
+    json_decref(own);
+}
+
+static int sling(struct op_call *call, struct slinging *s) {
+    if (op_json(call, "steps") && !s->items[0].already && !s->items[0].skipped) {
+        int r = wait_for_steps(call, s);
+        if (r < 0)
+            return r;
+    }
+    if (needs_group(call, s)) {
+        int r = engine_open_group(call->engine, op_text(call, "group"), op_flag(call, "owned"),
+                                  &s->group, &call->err);
+        if (r < 0)
+            return r;
+    }
+    json_t *context = context_of(call);
+    for (size_t i = 0; i < s->count; i++)
+        if (!s->items[i].already && !s->items[i].skipped)
+            sling_one(call, s, &s->items[i], context);
+    json_decref(context);
     return 0;
+}
+
+/* --- the answer ------------------------------------------------------------------------------ */
+
+static void print_item(struct op_call *call, struct json_writer *w, const struct sling_item *item) {
+    struct task_view t = { .state = TASK_DRAFT };
+    (void)core_task(engine_core(call->engine), item->task, &t);
+    json_write_object_begin(w);
+    print_id(w, "id", call->engine, item->task);
+    print_text(w, "state", task_state_name(t.state));
+    print_bool(w, "already", item->already);
+    print_text(w, "result", item->already ? "already" : item->skipped ? "skipped" : "slung");
+    if (item->skipped)
+        print_text(w, "why", item->skipped);
+    print_text(w, "group", op_group_name(call->engine, item->group));
+    json_write_object_end(w);
+}
+
+static void print_answer(struct op_call *call, const struct slinging *s) {
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "tasks");
+    json_write_array_begin(&w);
+    for (size_t i = 0; i < s->count; i++)
+        print_item(call, &w, &s->items[i]);
+    json_write_array_end(&w);
+    print_text(&w, "group", op_group_name(call->engine, s->group));
+    print_bool(&w, "dry_run", op_flag(call, "dry_run"));
+    queue_room_print(call, &w, &s->room);
+    json_write_object_end(&w);
+}
+
+/* --- what was submitted ---------------------------------------------------------------------- */
+
+/* An earlier sling may have named others: what counts is what was submitted, and what is said now. */
+static void take_specs(struct op_call *call, const struct store_answer *answer) {
+    struct slinging *s = slinging_of(call);
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct spec_row *row = &answer->specs[i];
+        uint32_t handle = id_map_find(&s->seen, hash_u64(row->id), &row->id);
+        json_t *spec = json_loadb(row->json, row->json_size, 0, NULL);
+        const char *agent = json_string_value(json_object_get(spec, "agent"));
+        const char *limiter = json_string_value(json_object_get(spec, "limiter"));
+        if (handle) {
+            struct sling_item *item = &s->items[handle - 1];
+            item->agent = agent ? arena_strdup(op_arena(call), agent) : NULL;
+            item->limiter = limiter ? arena_strdup(op_arena(call), limiter) : NULL;
+            item->prompted = json_object_get(spec, "prompt") != NULL;
+        }
+        json_decref(spec);
+    }
+}
+
+/* Names that were good when it was submitted may be gone from the configuration. */
+static int check_submitted(struct op_call *call, const struct sling_item *item) {
+    const struct config *config = engine_config(call->engine);
+    char id[ENGINE_ID_MAX];
+    bool no_agent =
+        item->agent && !op_text(call, "agent") && !config_has_agent(config, item->agent);
+    bool no_limiter =
+        item->limiter && !op_text(call, "limiter") && !config_has_limiter(config, item->limiter);
+    if (!no_agent && !no_limiter)
+        return 0;
+    return op_fail(call, -ENOENT, "%s '%s' of task '%s' is not configured any more",
+                   no_agent ? "agent" : "limiter",
+                   op_quote(no_agent ? item->agent : item->limiter).text,
+                   engine_task_id(call->engine, item->task, id));
+}
+
+static int check_agent(struct op_call *call, const struct sling_item *item) {
+    const char *agent = op_text(call, "agent");
+    const char *const *words;
+    char id[ENGINE_ID_MAX];
+    if (!agent || item->already || item->skipped || !item->prompted
+        || config_words(engine_config(call->engine), "agents.A.command", agent, &words) > 0)
+        return 0;
+    return op_fail(call, -EINVAL,
+                   "task '%s' is a prompt, and agent '%s' has no command to be told it",
+                   engine_task_id(call->engine, item->task, id), op_quote(agent).text);
+}
+
+static int finish(struct op_call *call) {
+    struct slinging *s = slinging_of(call);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < s->count; i++) {
+        r = check_submitted(call, &s->items[i]);
+        if (r == 0)
+            r = check_agent(call, &s->items[i]);
+    }
+    if (r == 0 && !op_flag(call, "dry_run"))
+        r = sling(call, s);
+    if (r == 0)
+        print_answer(call, s);
+    return r;
+}
+
+static int ask_specs(struct op_call *call) {
+    struct slinging *s = slinging_of(call);
+    task_id *tasks = arena_alloc(op_arena(call), SPECS_EACH * sizeof(*tasks));
+    size_t count = 0;
+    for (; s->asked < s->count && count < SPECS_EACH; s->asked++)
+        if (!s->items[s->asked].already && !s->items[s->asked].skipped)
+            tasks[count++] = s->items[s->asked].task;
+    if (count == 0)
+        return finish(call);
+    struct store_question question = { .kind = ASK_SPECS, .tasks = tasks, .task_count = count };
+    return op_ask(call, &question, take_specs, ask_specs);
 }
 
 static int run(struct op_call *call) {
-    struct slinging *s = op_state(call, sizeof(*s), slinging_finish);
-    const char *project = op_text(call, "project");
-    if (project && !op_project(call, project))
-        return call->err.code;
-    int r = collect(call, s);
-    if (r < 0)
-        return r;
-    s->already = arena_alloc(op_arena(call), s->count + 1);
-    for (size_t i = 0; r == 0 && i < s->count; i++)
-        r = look(call, s->tasks[i], &s->already[i]);
-    if (r < 0)
-        return r;
-    for (size_t i = 0; i < s->count; i++) {
-        struct fact fact = { .kind = FACT_SLING, .task = s->tasks[i] };
-        if (!s->already[i])
-            s->already[i] = engine_tell(call->engine, &fact, NULL) != 0;
-    }
-    print_states(call, op_ids(call, s->tasks, s->count), s->tasks, s->count, s->already);
-    return 0;
+    struct slinging *s = slinging_of(call);
+    int r = check_names(call);
+    if (r == 0)
+        r = collect(call, s);
+    if (r == 0)
+        r = look_at_all(call, s);
+    return r < 0 ? r : ask_specs(call);
 }
+
+static const char *const merges[] = { "none", "local", "direct", "mr", NULL };
+
+#define TEXT_PARAM(name_, max_, text_)                                                             \
+    { .name = name_, .type = OP_TEXT, .place = OP_IN_BODY, .min = 1, .max = (max_), .text = text_ }
+#define FLAG_PARAM(name_, text_)                                                                   \
+    { .name = name_, .type = OP_BOOLEAN, .place = OP_IN_BODY, .text = text_ }
 
 static const struct op_param params[] = {
     { .name = "tasks",
@@ -109,17 +504,43 @@ static const struct op_param params[] = {
       .required = true,
       .min = 1,
       .max = OP_LIST_MAX,
-      .text = "task ids, or names of groups: all drafts of them" },
-    { .name = "project",
+      .text = "task ids, or names of groups: all drafts of them; with a task go all drafts below "
+              "it" },
+    TEXT_PARAM("project", 128, "the project they must belong to"),
+    FLAG_PARAM("force", "overrides the guards: another project, another group, a task that is at "
+                        "work or final"),
+    FLAG_PARAM("dry_run", "only says what would be slung"),
+    TEXT_PARAM("group", 128,
+               "the group that follows them; a new one is made for those that none follows"),
+    FLAG_PARAM("owned", "a group that is made is closed by hand only"),
+    FLAG_PARAM("no_group", "makes no group"),
+    TEXT_PARAM("agent", 128, "who runs them, instead of the agent they name"),
+    TEXT_PARAM("limiter", 128, "the provider account they use"),
+    { .name = "merge",
       .type = OP_TEXT,
       .place = OP_IN_BODY,
-      .min = 1,
-      .max = 128,
-      .text = "the project they must belong to" },
-    { .name = "force",
-      .type = OP_BOOLEAN,
+      .choices = merges,
+      .text = "how the work is brought in, instead of what the task says" },
+    TEXT_PARAM("base_branch", 255, "the branch they start from, instead of the task's"),
+    FLAG_PARAM("no_merge", "the same as `merge: none`"),
+    { .name = "args",
+      .type = OP_TEXT,
       .place = OP_IN_BODY,
-      .text = "overrides the guards: another project, a task that is at work or final" },
+      .lines = true,
+      .min = 1,
+      .max = 65536,
+      .text = "a text that is put behind the prompt" },
+    { .name = "meta",
+      .type = OP_OBJECT,
+      .place = OP_IN_BODY,
+      .text = "anything to keep with them: formula, vars, mode …" },
+    { .name = "steps",
+      .type = OP_LIST,
+      .place = OP_IN_BODY,
+      .min = 1,
+      .max = 256,
+      .text = "drafts that do the work of the one task that is named: they are slung with it, it "
+              "waits for them and runs nothing of its own" },
     { .name = NULL },
 };
 
@@ -128,8 +549,13 @@ const struct op op_task_sling = {
     .method = "POST",
     .path = "/v1/tasks/sling",
     .summary = "schedule drafts",
+    .text = "All or none. What is scheduled already is `already`; tasks of a project that only "
+            "coordinates are `skipped`. What is said of agent, account and merging stands beside "
+            "the task as its `context`; what was submitted stays as it is.",
     .params = params,
-    .result = "{\"tasks\":[{\"id\":\"web-17\",\"state\":\"ready\",\"already\":false}]}",
+    .result = "{\"tasks\":[{\"id\":\"web-17\",\"state\":\"ready\",\"already\":false,"
+              "\"result\":\"slung\",\"group\":\"group-3\"}],\"group\":\"group-3\","
+              "\"dry_run\":false,\"warning\":null}",
     .right = OP_SUBMIT,
     .writes = true,
     .run = run,

@@ -7,7 +7,8 @@
 #include "ops/forecast.h"
 #include "ops/print.h"
 
-static void print_gate(struct json_writer *w, struct op_call *call, const struct verdict *v) {
+static void print_gate(struct json_writer *w, struct op_call *call, task_id task,
+                       const struct verdict *v) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     json_write_object_begin(w);
     verdict_code(v, op_symbols(call->engine), &text);
@@ -15,9 +16,10 @@ static void print_gate(struct json_writer *w, struct op_call *call, const struct
     print_bool(w, "open", v->open);
     strbuf_clear(&text);
     if (!v->open)
-        verdict_sentence(v, op_symbols(call->engine), engine_names(call->engine), &text);
+        print_verdict(call->engine, task, v, &text);
     print_text(w, "reason", v->open ? NULL : strbuf_text(&text));
     print_time(w, "opens_at", v->open ? 0 : v->opens_at);
+    print_time(w, "since", v->open ? 0 : v->pause.at);
     json_write_object_end(w);
 }
 
@@ -62,7 +64,7 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
     bool blocked = waits(t->state) && core_blocked(engine_core(call->engine), t->id, &first);
     if (blocked) {
         verdict_code(&first, op_symbols(call->engine), &code);
-        verdict_sentence(&first, op_symbols(call->engine), engine_names(call->engine), &text);
+        print_verdict(call->engine, t->id, &first, &text);
     }
     print_text(w, "first", blocked ? strbuf_text(&code) : NULL);
     print_text(w, "summary", blocked ? strbuf_text(&text) : sentence_of(t));
@@ -86,7 +88,7 @@ static int print_why(struct op_call *call) {
     json_write_key(&w, "gates");
     json_write_array_begin(&w);
     for (size_t i = 0; i < count; i++)
-        print_gate(&w, call, &list[i]);
+        print_gate(&w, call, task, &list[i]);
     json_write_array_end(&w);
     print_count(&w, "queue_position", position > 0 ? position : -1);
     json_write_key(&w, "forecast");
@@ -113,14 +115,16 @@ const struct op op_task_why = {
     .summary = "say why a task does not run",
     .text =
         "`gates` has every condition in the order in which they are checked; `first` is the first "
-        "that is closed, `summary` what it means; an open gate has no `reason`. There are no "
-        "gates for a task that runs or is final.",
+        "that is closed, `summary` what it means; an open gate has no `reason`. `since`: when "
+        "somebody paused it. `forecast.text` goes on with \"it should start …\". There are no "
+        "gates "
+        "for a task that runs or is final.",
     .params = params,
-    .result =
-        "{\"id\":\"web-17\",\"state\":\"ready\",\"first\":\"lease:runs\",\"summary\":\"all 8 "
-        "places for runs are taken\",\"gates\":[{\"gate\":\"lease:runs\",\"open\":false,"
-        "\"reason\":\"all 8 places for runs are taken\",\"opens_at\":null}],\"queue_position\":3,"
-        "\"forecast\":{\"starts_at\":null,\"ahead\":2,\"text\":\"after about 2 others\"}}",
+    .result = "{\"id\":\"web-17\",\"state\":\"ready\",\"first\":\"lease:runs\",\"summary\":\"all 8 "
+              "places for runs are taken\",\"gates\":[{\"gate\":\"lease:runs\",\"open\":false,"
+              "\"reason\":\"all 8 places for runs are "
+              "taken\",\"opens_at\":null,\"since\":null}],\"queue_position\":3,"
+              "\"forecast\":{\"starts_at\":null,\"ahead\":2,\"text\":\"after about 2 others\"}}",
     .right = OP_READ,
     .run = run,
 };

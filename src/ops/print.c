@@ -6,6 +6,11 @@
 
 #include <string.h>
 
+#include "engine/alert.h"
+#include "engine/loops.h"
+
+#define EXTERNAL_MAX 50u
+
 /* --- members --------------------------------------------------------------------------------- */
 
 void print_text(struct json_writer *w, const char *key, const char *text) {
@@ -43,6 +48,11 @@ void print_count(struct json_writer *w, const char *key, int64_t value) {
     int_or_null(w, key, value, value >= 0);
 }
 
+void print_pause(struct json_writer *w, const struct engine_pause *pause) {
+    print_text(w, "paused_by", pause ? pause->by : NULL);
+    print_time(w, "paused_at", pause ? pause->at : 0);
+}
+
 void print_id(struct json_writer *w, const char *key, const struct engine *engine, task_id task) {
     char id[ENGINE_ID_MAX];
     print_text(w, key, task ? engine_task_id(engine, task, id) : NULL);
@@ -61,6 +71,16 @@ void print_json(struct json_writer *w, const char *key, const char *json) {
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
+/* The core knows that something is missing; the engine knows where it would be. */
+void print_verdict(const struct engine *engine, task_id task, const struct verdict *v,
+                   struct strbuf *out) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (v->gate == GATE_ARTIFACT && !v->open && engine_artifact(engine, task, &path))
+        strbuf_printf(out, "waits for '%s': it may start when that is there", strbuf_text(&path));
+    else
+        verdict_sentence(v, op_symbols(engine), engine_names(engine), out);
+}
+
 static void print_gate(struct json_writer *w, const struct engine *engine, task_id task) {
     struct verdict verdict;
     if (!core_blocked(engine_core(engine), task, &verdict)) {
@@ -72,7 +92,7 @@ static void print_gate(struct json_writer *w, const struct engine *engine, task_
     verdict_code(&verdict, op_symbols(engine), &text);
     print_text(w, "gate", strbuf_text(&text));
     strbuf_clear(&text);
-    verdict_sentence(&verdict, op_symbols(engine), engine_names(engine), &text);
+    print_verdict(engine, task, &verdict, &text);
     print_text(w, "why", strbuf_text(&text));
 }
 
@@ -90,6 +110,7 @@ static void print_live(struct json_writer *w, const struct engine *engine,
     print_time(w, "started_at", run.started_at);
     print_count(w, "tokens_in", run.tokens_in);
     print_count(w, "tokens_out", run.tokens_out);
+    print_text(w, "doing", engine_run_doing(engine, t->id));
     json_write_object_end(w);
 }
 
@@ -121,6 +142,15 @@ bool print_task_members(struct json_writer *w, const struct engine *engine, task
     print_int(w, "score", t.score);
     print_live(w, engine, &t);
     return true;
+}
+
+void print_external(struct json_writer *w, const struct engine *engine) {
+    json_write_key(w, "external");
+    json_write_array_begin(w);
+    const char *id;
+    for (size_t i = 0; i < EXTERNAL_MAX && (id = engine_external_at(engine, i)); i++)
+        json_write_string(w, id);
+    json_write_array_end(w);
 }
 
 void print_tasks(struct json_writer *w, const struct engine *engine, const struct op_rows *rows) {

@@ -10,9 +10,17 @@ void print_bool(struct json_writer *w, const char *key, bool value);
 void print_time(struct json_writer *w, const char *key, time_ms at);     /* 0, NEVER: null */
 void print_amount(struct json_writer *w, const char *key, amount cap);   /* UNLIMITED: null */
 void print_count(struct json_writer *w, const char *key, int64_t value); /* below 0: null */
+/* "paused_by" and "paused_at": both null when `pause` is NULL. */
+void print_pause(struct json_writer *w, const struct engine_pause *pause);
 void print_id(struct json_writer *w, const char *key, const struct engine *engine,
               task_id task);                                               /* 0: null */
 void print_json(struct json_writer *w, const char *key, const char *json); /* NULL: null */
+/* "iterations": the folders of the last ten. */
+void print_iterations(struct json_writer *w, const struct engine *engine,
+                      const struct task_view *task);
+/* Why a gate of this task is closed, for people. */
+void print_verdict(const struct engine *engine, task_id task, const struct verdict *v,
+                   struct strbuf *out);
 
 /* The tasks of an answer and what they are called. The state of an operation that asks for titles
  * begins with one of these. */
@@ -27,6 +35,8 @@ int op_ask_titles(struct op_call *call, struct op_rows *rows, op_step then);
 /* The members that lists show, without the braces. False: there is no such task. */
 bool print_task_members(struct json_writer *w, const struct engine *engine, task_id task,
                         const char *title, time_ms changed_at);
+/* The member `external`: living runs that are not ours, by the ids of their tasks; 50 at the most. */
+void print_external(struct json_writer *w, const struct engine *engine);
 void print_tasks(struct json_writer *w, const struct engine *engine, const struct op_rows *rows);
 void print_run(struct json_writer *w, const struct engine *engine, const struct run_row *run);
 void print_event(struct json_writer *w, const struct engine *engine, const struct event_row *event);

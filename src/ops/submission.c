@@ -19,10 +19,11 @@
 #define SPAN_MAX   DAYS(3650)
 
 enum member_type {
-    MEMBER_NAME, /* a name as projects have them */
-    MEMBER_LINE, /* a text without control characters, at most `max` bytes */
-    MEMBER_PATH, /* an absolute path */
-    MEMBER_BODY, /* any text */
+    MEMBER_NAME,  /* a name as projects have them */
+    MEMBER_LINE,  /* a text without control characters, at most `max` bytes */
+    MEMBER_PATH,  /* an absolute path */
+    MEMBER_PLACE, /* a path that leads down from where it begins */
+    MEMBER_BODY,  /* any text */
     MEMBER_NUMBER,
     MEMBER_SECONDS, /* kept in ms */
     MEMBER_BOOLEAN,
@@ -42,6 +43,7 @@ struct member {
 
 static const char *const untils[] = { "exit", "done", "validate", "external", NULL };
 static const char *const parent_gates[] = { "done", "none", NULL };
+static const char *const merges[] = { "none", "local", "direct", "mr", NULL };
 static const char *const stop_signals[] = { "TERM", "INT", NULL };
 
 /* --- members with a form of their own -------------------------------------------------------- */
@@ -168,8 +170,11 @@ static const struct member members[] = { /* by name */
       .text = "who runs it; a prompt needs one that has a command" },
     { "argv", MEMBER_OTHER, AT(argv), .check = check_words, .written = "[word, …]",
       .text = "the command; this or `prompt`" },
-    { "artifact", MEMBER_PATH, AT(artifact), .written = "path",
-      .text = "a file that must exist before it may start" },
+    { "artifact", MEMBER_PLACE, AT(artifact), .written = "path",
+      .text = "a file that must exist before it may start; `iterations/{iteration}/artifacts/…` or "
+              "`iterations/002/artifacts/…` is below the folder of its parent" },
+    { "base_branch", MEMBER_NAME, AT(base_branch), .written = "text",
+      .text = "the branch its worktree comes from; else that of its project" },
     { "checks", MEMBER_OTHER, AT(checks), .check = check_checks,
       .written = "[[word, …] or {\"argv\", \"timeout_s\"}, …]",
       .text = "commands that must succeed after it, in order" },
@@ -196,6 +201,8 @@ static const struct member members[] = { /* by name */
       .text = "the provider account it uses, if not that of its agent" },
     { "memory_mb", MEMBER_NUMBER, AT(memory_mb), .min = 1, .max = 1000000000, .written = "number",
       .text = "most memory of all its processes" },
+    { "merge", MEMBER_CHOICE, AT(merge), .choices = merges, .written = "none, local, direct, mr",
+      .text = "what is done with its work in a worktree; else what its project says" },
     { "meta", MEMBER_OTHER, AT(meta), .check = check_object, .written = "object",
       .text = "anything; kept and shown, not looked at" },
     { "name", MEMBER_NAME, AT(name), .written = "text",
@@ -224,6 +231,9 @@ static const struct member members[] = { /* by name */
       .text = "waits for approval when it has finished" },
     { "serial", MEMBER_NAME, AT(serial), .written = "text",
       .text = "its phase, of which one runs at a time unless parallelizable" },
+    { "spawn", MEMBER_PLACE, AT(spawn), .written = "path",
+      .text = "a file of tasks that it writes, absolute or below its artifacts: they become its "
+              "children when it has succeeded" },
     { "stdin", MEMBER_PATH, AT(stdin_path), .written = "path",
       .text = "a file for its standard input" },
     { "stop_signal", MEMBER_CHOICE, AT(stop_signal), .choices = stop_signals,
@@ -275,6 +285,17 @@ static bool has_control(const char *text) {
     return false;
 }
 
+static bool leads_up(const char *path) {
+    for (;;) {
+        size_t length = strcspn(path, "/");
+        if (length == 2 && path[0] == '.' && path[1] == '.')
+            return true;
+        if (path[length] == '\0')
+            return false;
+        path += length + 1;
+    }
+}
+
 static int check_text(const struct member *m, const json_t *value, struct error *err) {
     const char *text = json_string_value(value);
     size_t size = json_string_length(value);
@@ -290,6 +311,9 @@ static int check_text(const struct member *m, const json_t *value, struct error 
     if (m->type == MEMBER_LINE && (int64_t)size > m->max)
         return error_set(err, -E2BIG, "'%s' has %zu bytes; the most are %" PRId64, m->name, size,
                          m->max);
+    if (m->type == MEMBER_PLACE && (size == 0 || size > PATH_BYTES || leads_up(text)))
+        return error_set(err, -EINVAL, "'%s' must be a path of at most %d bytes without '..'",
+                         m->name, PATH_BYTES);
     if (m->type == MEMBER_PATH && (text[0] != '/' || size > PATH_BYTES))
         return error_set(err, -EINVAL, "'%s' must be an absolute path of at most %d bytes", m->name,
                          PATH_BYTES);
@@ -323,6 +347,7 @@ static int take_member(const struct member *m, const json_t *value, struct submi
     case MEMBER_NAME:
     case MEMBER_LINE:
     case MEMBER_PATH:
+    case MEMBER_PLACE:
     case MEMBER_BODY:
         r = check_text(m, value, err);
         *(const char **)field = json_string_value(value);
@@ -438,6 +463,36 @@ static int take_lists(struct submission *s, struct arena *arena, struct error *e
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
+#define ITERATIONS "iterations/"
+
+uint32_t submission_artifact_iteration(const char *artifact) {
+    if (strncmp(artifact, ITERATIONS, strlen(ITERATIONS)) != 0)
+        return 0;
+    const char *digits = artifact + strlen(ITERATIONS);
+    size_t length = strspn(digits, "0123456789");
+    return length > 0 && length < 9 && digits[length] == '/' ? (uint32_t)strtoul(digits, NULL, 10)
+                                                             : 0;
+}
+
+/* Below the folder of the parent only what its iterations leave is meant. */
+static int check_artifact(const struct submission *s, struct error *err) {
+    const char *path = s->artifact;
+    if (!path || *path == '/')
+        return 0;
+    bool current = strncmp(path, ITERATIONS "{iteration}/", strlen(ITERATIONS "{iteration}/")) == 0;
+    if (!current && submission_artifact_iteration(path) == 0)
+        return error_set(err, -EINVAL,
+                         "'artifact' must be an absolute path, or one of the parent's: "
+                         "iterations/{iteration}/artifacts/NAME");
+    if (!s->parent)
+        return error_set(err, -EINVAL, "'artifact' is one of the parent's: that needs a 'parent'");
+    if (s->parent_gate && strcmp(s->parent_gate, "none") == 0)
+        return error_set(err, -EINVAL,
+                         "'artifact' is one of the parent's, which counts when that is done: leave "
+                         "out 'parent_gate'");
+    return 0;
+}
+
 /* What one member says of another. */
 static int check_together(const struct submission *s, struct error *err) {
     if (s->prompt && s->argv)
@@ -454,7 +509,7 @@ static int check_together(const struct submission *s, struct error *err) {
                          "'not_before'");
     if (s->until && strcmp(s->until, "validate") == 0 && json_array_size(s->checks) == 0)
         return error_set(err, -EINVAL, "'until' is validate: that needs 'checks'");
-    return 0;
+    return check_artifact(s, err);
 }
 
 int submission_read(const json_t *json, struct arena *arena, struct submission *ret,

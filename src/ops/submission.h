@@ -22,8 +22,9 @@
 
 struct submission {
     const json_t *json;
-    const char *name, *project, *kind, *title, *prompt, *agent, *parent, *artifact, *serial,
-        *workspace, *limiter, *external_id, *cwd, *stdin_path, *stop_signal, *until, *parent_gate;
+    const char *name, *project, *kind, *title, *prompt, *agent, *parent, *artifact, *serial, *spawn,
+        *workspace, *limiter, *external_id, *cwd, *stdin_path, *stop_signal, *until, *parent_gate,
+        *merge, *base_branch;
     const json_t *argv, *checks, *env, *meta, *depends_json, *resources_json;
     /* SUBMISSION_NOT_GIVEN when not given. Booleans are 0 or 1. */
     int64_t priority, retries, not_before, iteration, memory_mb, processes, nice;
@@ -33,6 +34,9 @@ struct submission {
     const char **depends_on, **resources;
     size_t depends_on_count, resource_count;
 };
+
+/* An artifact below the folder of its parent: of which iteration; 0: of the present one. */
+uint32_t submission_artifact_iteration(const char *artifact);
 
 /* Lists are made in the arena. */
 int submission_read(const json_t *json, struct arena *arena, struct submission *ret,

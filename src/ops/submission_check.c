@@ -5,7 +5,6 @@
  * another, and a dependency that does not exist yet. */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/number.h"
@@ -105,6 +104,8 @@ int submission_check(struct batch *batch, struct batch_entry *entry, struct erro
     int r = check_project(batch, entry, err);
     if (r == 0)
         r = check_names(batch, &entry->s, err);
+    if (r == 0)
+        r = submission_check_workspace(batch, entry, err);
     return r < 0 ? r : check_prefix(batch, entry, err);
 }
 
@@ -238,7 +239,6 @@ int submission_draft(const struct batch *batch, const struct batch_entry *entry,
             .parent_gate = submission_parent_gate(batch, s),
             .parallelizable = given_or(s->parallelizable, !policy->serial) != 0,
             .review = s->review == 1,
-            .artifact_missing = s->artifact && access(s->artifact, F_OK) != 0,
             .retry_max = (int32_t)given_or(s->retries, -1),
         },
         .project = submission_project(s),
@@ -253,7 +253,12 @@ int submission_draft(const struct batch *batch, const struct batch_entry *entry,
         .depends_on_count = entry->depends_on_count,
         .title = submission_title(s, batch->arena),
         .external_id = s->external_id,
+        .artifact = s->artifact,
     };
+    if (s->artifact && *s->artifact != '/') { /* it counts when its parent is done */
+        ret->told.parent_gate = PARENT_DONE;
+        ret->told.parent_iteration = submission_artifact_iteration(s->artifact);
+    }
     tell_state(batch, s, &ret->told);
     return copy_spec(batch, entry, &ret->json, err);
 }

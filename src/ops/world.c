@@ -52,6 +52,22 @@ static void print_part(struct json_writer *w, const char *key, int64_t part, int
     json_write_double(w, whole > 0 ? (double)part / (double)whole : 0, 4);
 }
 
+/* The pool, and who is where. */
+static void print_pool(struct json_writer *w, const struct engine *engine, const char *project) {
+    const char *const *paths;
+    size_t count =
+        config_words(engine_config(engine), "projects.P.workspace_paths", project, &paths);
+    json_write_key(w, "workspaces");
+    json_write_array_begin(w);
+    for (size_t i = 0; i < count; i++) {
+        json_write_object_begin(w);
+        print_text(w, "path", paths[i]);
+        print_id(w, "task", engine, engine_workspace_holder(engine, paths[i]));
+        json_write_object_end(w);
+    }
+    json_write_array_end(w);
+}
+
 void world_print_project(struct json_writer *w, const struct engine *engine,
                          const struct engine_project *p, const struct world_sums *sums) {
     const struct config *config = engine_config(engine);
@@ -68,13 +84,18 @@ void world_print_project(struct json_writer *w, const struct engine *engine,
     print_amount(w, "max_running", config_number(config, "projects.P.max_running", p->name));
     print_amount(w, "budget", config_number(config, "projects.P.budget", p->name));
     print_bool(w, "paused", p->paused || config_number(config, "projects.P.paused", p->name) != 0);
+    print_pause(w, p->paused ? &p->pause : NULL);
     print_bool(w, "active", is_in_force(engine, p->name));
+    print_bool(w, "coordination", config_number(config, "projects.P.coordination", p->name) != 0);
     print_int(w, "tokens", tokens);
     print_part(w, "share", share.tokens + share.reserved, sums->tokens);
     print_part(w, "target", share.open ? share.weight_milli : 0, sums->weight_milli);
     print_int(w, "ready", share.ready);
     print_int(w, "running", share.live);
     print_int(w, "external", p->external);
+    print_text(w, "workspace_mode", config_text(config, "projects.P.workspace_mode", p->name));
+    print_text(w, "merge", config_text(config, "projects.P.merge", p->name));
+    print_pool(w, engine, p->name);
     json_write_object_end(w);
 }
 
@@ -113,6 +134,7 @@ void world_print_group(struct json_writer *w, const struct engine_group *group) 
     print_time(w, "closed_at", group->closed_at);
     print_int(w, "total", group->total);
     print_int(w, "open", group->open);
+    print_int(w, "failed", group->failed);
 }
 
 /* --- limits ---------------------------------------------------------------------------------- */

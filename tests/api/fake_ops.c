@@ -266,6 +266,7 @@ void op_call_free(struct op_call *call) {
     strbuf_finish(&call->answer);
     free(call->log.path);
     free(call->caller);
+    free(call->user);
     free(call->own);
     free(call);
 }

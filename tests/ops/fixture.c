@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "bus/poster.h"
 #include "os/files.h"
 #include "os/loop.h"
 
@@ -51,8 +52,11 @@ static void start(struct ops *o) {
     struct store_options store = { .url = o->url };
     if (store_open(&store, &o->store, &report, &err) < 0)
         fail_with("store", &err);
+    if (bus_poster_new(o->loop, o->home, &o->bus, &err) < 0)
+        fail_with("bus", &err);
     struct engine_options options = {
         .loop = o->loop,
+        .bus = o->bus,
         .config = config,
         .store = o->store,
         .home = o->home,
@@ -69,6 +73,7 @@ static void start(struct ops *o) {
 }
 
 static void stop(struct ops *o) {
+    o->bus = bus_poster_free(o->bus);
     o->engine = engine_free(o->engine);
     o->store = store_close(o->store);
     o->loop = loop_free(o->loop);
@@ -173,6 +178,7 @@ static void begin(struct ops *o, const struct question *q, struct reply *r) {
     if (!op)
         return;
     r->call = op_call_new(op, o->engine, params, q->key);
+    r->call->user = xstrdup("ann");
     r->call->answered = answered;
     r->call->ctx = r;
     op_submit(r->call);
@@ -205,6 +211,13 @@ static void wait_for(struct ops *o, struct reply *r) {
     loop_timer_free(o->loop, deadline);
 }
 
+void ops_wait(struct ops *o, struct reply *r) {
+    if (!r->answered)
+        wait_for(o, r);
+    if (!r->answered)
+        fail_msg("there was no answer within %d s", PATIENCE_S);
+}
+
 struct reply ops_ask_bytes(struct ops *o, const char *method, const char *path, const char *body,
                            size_t size, const char *key) {
     struct question q = { .method = method, .path = path, .body = body, .key = key, .size = size };
@@ -212,10 +225,7 @@ struct reply ops_ask_bytes(struct ops *o, const char *method, const char *path, 
     begin(o, &q, r);
     for (int turns = 0; !r->answered && turns < 4; turns++)
         ops_turn(o);
-    if (!r->answered)
-        wait_for(o, r);
-    if (!r->answered)
-        fail_msg("%s %s was not answered within %d s", method, path, PATIENCE_S);
+    ops_wait(o, r);
     struct reply copy = *r;
     free(r);
     return copy;

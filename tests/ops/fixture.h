@@ -19,6 +19,7 @@ struct ops {
     char config_file[80];
     char url[80];
     struct loop *loop;
+    struct bus_poster *bus;
     struct store *store;
     struct engine *engine;
 };
@@ -51,6 +52,8 @@ struct reply ops_ask_bytes(struct ops *o, const char *method, const char *path, 
 void ops_begin(struct ops *o, const char *path, const char *body, const char *key,
                struct reply *reply);
 
+/* Until it is answered: it waits for something that is made aside. */
+void ops_wait(struct ops *o, struct reply *reply);
 void ops_begin_get(struct ops *o, const char *path, struct reply *reply);
 
 /* "tasks.0.id": members and positions. Fails the test when it is not there. */

@@ -78,8 +78,9 @@ static void cancel_retry_delete(void **state) {
     expect(&o, "cancel", "{\"tasks\":[\"1\"]}", "canceled", false);
     expect(&o, "cancel", "{\"tasks\":[\"1\"]}", "canceled", true);
     expect(&o, "retry", "{\"tasks\":[\"1\"]}", "ready", false);
-    ops_refused(&o, 409, "/v1/tasks/retry", "{\"tasks\":[\"1\"]}",
-                "task 't-1' is ready: only what has failed or was canceled");
+    ops_refused(
+        &o, 409, "/v1/tasks/retry", "{\"tasks\":[\"1\"]}",
+        "task 't-1' is ready: only what has failed, was canceled or waits for its next attempt");
     expect(&o, "cancel", "{\"tasks\":[\"1\"]}", "canceled", false);
     _cleanup_(reply_finish) struct reply r =
         ops_ask(&o, "POST", "/v1/tasks/delete", "{\"tasks\":[\"1\"]}", NULL);
@@ -276,6 +277,44 @@ static void f124_pause_and_resume_all_or_one_project(void **state) {
     assert_int_equal(state_of(&o, web), TASK_STARTING);
 }
 
+/* Whoever wonders why nothing runs is told whom to ask, after a restart too. */
+static void f124_a_pause_keeps_who_asked_and_when(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    ops_expect(&o, 200, "POST", "/v1/pause", "{}");
+    ops_expect(&o, 200, "POST", "/v1/pause", "{\"project\":\"web\"}");
+    time_ms at = engine_now(o.engine);
+    (void)ops_add(&o, "\"project\":\"web\",");
+    _cleanup_(reply_finish) struct reply events = ops_ask(&o, "GET", "/v1/events", NULL, NULL);
+    size_t last = reply_count(&events, "items") - 2; /* before that of the task */
+    char path[32];
+    (void)snprintf(path, sizeof(path), "items.%zu.kind", last);
+    assert_string_equal(reply_text(&events, path), "project.paused");
+    (void)snprintf(path, sizeof(path), "items.%zu.data.by", last);
+    assert_string_equal(reply_text(&events, path), "ann");
+    ops_restart(&o);
+    _cleanup_(reply_finish) struct reply again = ops_ask(&o, "POST", "/v1/pause", "{}", NULL);
+    assert_true(reply_bool(&again, "already"));
+    assert_string_equal(reply_text(&again, "paused_by"), "ann");
+    _cleanup_(reply_finish) struct reply status = ops_ask(&o, "GET", "/v1/status", NULL, NULL);
+    assert_string_equal(reply_text(&status, "paused_by"), "ann");
+    assert_int_equal(reply_int(&status, "paused_at"), at);
+    _cleanup_(reply_finish) struct reply web = ops_ask(&o, "GET", "/v1/projects/web", NULL, NULL);
+    assert_string_equal(reply_text(&web, "paused_by"), "ann");
+    assert_int_equal(reply_int(&web, "paused_at"), at);
+    _cleanup_(reply_finish) struct reply why = ops_ask(&o, "GET", "/v1/tasks/1/why", NULL, NULL);
+    assert_string_equal(reply_text(&why, "summary"),
+                        "everything is paused by 'ann'; go on with: sluice resume");
+    assert_int_equal(reply_int(&why, "gates.0.since"), at);
+    assert_string_equal(reply_text(&why, "gates.1.reason"),
+                        "project 'web' is paused by 'ann'; go on with: sluice resume web");
+    ops_expect(&o, 200, "POST", "/v1/resume", "{}");
+    ops_restart(&o);
+    _cleanup_(reply_finish) struct reply after = ops_ask(&o, "GET", "/v1/status", NULL, NULL);
+    assert_true(reply_is_null(&after, "paused_by") && reply_is_null(&after, "paused_at"));
+}
+
 static void f123_a_tick_decides_now_and_a_dry_one_only_says_so(void **state) {
     (void)state;
     _cleanup_(ops_close) struct ops o = { 0 };
@@ -376,6 +415,7 @@ int main(void) {
         cmocka_unit_test(the_front_is_before_all_that_wait),
         cmocka_unit_test(dependencies_are_replaced),
         cmocka_unit_test(f124_pause_and_resume_all_or_one_project),
+        cmocka_unit_test(f124_a_pause_keeps_who_asked_and_when),
         cmocka_unit_test(f123_a_tick_decides_now_and_a_dry_one_only_says_so),
         cmocka_unit_test(a_report_is_for_the_run_that_lives),
         cmocka_unit_test(a_run_may_report_without_saying_who_it_is),

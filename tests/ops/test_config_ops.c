@@ -203,7 +203,8 @@ static void a_project_is_changed_and_shown(void **state) {
     ops_refused(&o, 404, "/v1/projects/wbe/set", "{\"weight\":1}",
                 "there is no project 'wbe'; did you mean 'web'?");
     ops_refused(&o, 400, "/v1/projects/web/set", "{}",
-                "nothing to change: give weight, max_running, budget, path or active");
+                "nothing to change: give weight, max_running, budget, path, active or "
+                "coordination");
     ops_refused(&o, 400, "/v1/projects/web/set", "{\"wieght\":1}",
                 "unknown parameter 'wieght'; did you mean 'weight'?");
 }
@@ -229,6 +230,67 @@ static void a_backup_can_be_opened(void **state) {
                 "'copy.db' must be an absolute path: the daemon is in another folder");
 }
 
+/* Everybody else is answered while it is made, and it holds what they did before it was whole. */
+static void others_are_answered_while_a_backup_is_made(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    char body[160], path[96];
+    (void)snprintf(path, sizeof(path), "%s/copy.db", o.home);
+    (void)snprintf(body, sizeof(body), "{\"path\":\"%s\"}", path);
+    struct reply backup, second;
+    ops_begin(&o, "/v1/backup", body, NULL, &backup);
+    ops_turn(&o);
+    assert_false(backup.answered);
+    ops_expect(&o, 200, "GET", "/v1/status", NULL);
+    assert_int_equal(ops_add(&o, ""), 1);
+    ops_begin(&o, "/v1/backup", body, NULL, &second);
+    ops_turn(&o);
+    assert_false(backup.answered);
+    assert_true(second.answered);
+    assert_int_equal(second.status, 409);
+    assert_string_equal(reply_text(&second, "error.message"),
+                        "another backup is being made: try again when it is there");
+    ops_wait(&o, &backup);
+    assert_int_equal(backup.status, 200);
+    struct store *copy = NULL;
+    struct store_options options = { .url = path };
+    struct store_totals totals = { 0 };
+    assert_int_equal(store_open(&options, &copy, NULL, NULL), 0);
+    assert_int_equal(store_load(copy, &(struct store_reader){ 0 }, &totals, NULL), 0);
+    assert_int_equal(totals.tasks, 1);
+    (void)store_close(copy);
+    reply_finish(&backup);
+    reply_finish(&second);
+}
+
+static void a_daemon_that_ends_gives_a_backup_up(void **state) {
+    (void)state;
+    struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    char body[160], path[120];
+    (void)snprintf(path, sizeof(path), "%s/copy.db", o.home);
+    (void)snprintf(body, sizeof(body), "{\"path\":\"%s\"}", path);
+    struct reply backup;
+    ops_begin(&o, "/v1/backup", body, NULL, &backup);
+    ops_turn(&o);
+    engine_backup_cancel(o.engine);
+    assert_true(backup.answered);
+    assert_int_equal(backup.status, 503);
+    assert_string_equal(reply_text(&backup, "error.message"),
+                        "the backup was interrupted: no copy was made");
+    assert_int_equal(access(path, F_OK), -1);
+    strcat(path, ".partial");
+    assert_int_equal(access(path, F_OK), -1);
+    reply_finish(&backup);
+    ops_begin(&o, "/v1/backup", body, NULL, &backup);
+    ops_turn(&o);
+    assert_false(backup.answered);
+    ops_close(&o); /* and it is told, whoever still waits */
+    assert_true(backup.answered);
+    reply_finish(&backup);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chosen_settings_are_listed_with_their_origin),
@@ -241,6 +303,8 @@ int main(void) {
         cmocka_unit_test(a_project_that_is_there_is_not_added),
         cmocka_unit_test(a_project_is_changed_and_shown),
         cmocka_unit_test(a_backup_can_be_opened),
+        cmocka_unit_test(others_are_answered_while_a_backup_is_made),
+        cmocka_unit_test(a_daemon_that_ends_gives_a_backup_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

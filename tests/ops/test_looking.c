@@ -141,9 +141,34 @@ static void a_list_of_a_few_among_many_comes_in_short_steps(void **state) {
     assert_string_equal(reply_text(&a, "next"), "n10001");
     assert_string_equal(ids(&o, "/v1/tasks?state=held&cursor=n10001"), "t-1");
     _cleanup_(reply_finish) struct reply s = get(&o, "/v1/status");
-    assert_true(reply_bool(&s, "partial"));
+    assert_false(reply_bool(&s, "partial"));
     assert_string_equal(reply_text(&s, "waiting_by_gate.0.gate"), "paused");
-    assert_int_equal(reply_int(&s, "waiting_by_gate.0.count"), 10000);
+    assert_int_equal(reply_int(&s, "waiting_by_gate.0.count"), 30000);
+    assert_string_equal(reply_text(&s, "waiting_by_gate.0.examples.0"), "t-2");
+}
+
+/* One task far behind is counted, and found if it is not too far. */
+static void status_counts_at_every_gate_and_shows_who_waits_there(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL); /* 2 runs at a time */
+    (void)ops_add(&o, "\"workspace\":\"/tmp\",");
+    (void)ops_add(&o, "");
+    for (int i = 0; i < 300; i++)
+        (void)ops_add(&o, "");
+    (void)ops_add(&o, "\"workspace\":\"/tmp\",");
+    (void)ops_add(&o, "\"depends_on\":\"1\",");
+    _cleanup_(reply_finish) struct reply s = get(&o, "/v1/status");
+    assert_false(reply_bool(&s, "partial"));
+    assert_string_equal(reply_text(&s, "waiting_by_gate.0.gate"), "lease:runs");
+    assert_int_equal(reply_int(&s, "waiting_by_gate.0.count"), 300);
+    assert_int_equal(reply_count(&s, "waiting_by_gate.0.examples"), 3);
+    assert_string_equal(reply_text(&s, "waiting_by_gate.1.gate"), "dependency");
+    assert_string_equal(reply_text(&s, "waiting_by_gate.1.examples.0"), "t-304");
+    assert_string_equal(reply_text(&s, "waiting_by_gate.2.gate"), "lease:workspace:/tmp");
+    assert_int_equal(reply_int(&s, "waiting_by_gate.2.count"), 1);
+    assert_string_equal(reply_text(&s, "waiting_by_gate.2.examples.0"), "t-303");
+    assert_int_equal(reply_count(&s, "waiting_by_gate"), 3);
 }
 
 static void a_list_item_says_why_it_waits(void **state) {
@@ -175,8 +200,7 @@ static void why_lists_every_gate_and_names_the_first(void **state) {
     assert_true(reply_bool(&r, "gates.0.open"));
     assert_int_equal(reply_int(&r, "queue_position"), 2);
     assert_int_equal(reply_int(&r, "forecast.ahead"), 1);
-    assert_string_equal(reply_text(&r, "forecast.text"),
-                        "if runs take as long as they usually do and succeed");
+    assert_string_equal(reply_text(&r, "forecast.text"), "if runs take as long as usual");
     assert_true(reply_int(&r, "forecast.starts_at") >= engine_now(o.engine));
     _cleanup_(reply_finish) struct reply draft = get(&o, "/v1/tasks/5/why");
     assert_true(reply_is_null(&draft, "first"));
@@ -336,6 +360,10 @@ static void a_dependency_that_failed_is_counted_apart(void **state) {
     _cleanup_(reply_finish) struct reply r = get(&o, "/v1/status");
     assert_int_equal(reply_int(&r, "blocked_dependencies"), 1);
     assert_string_equal(reply_text(&r, "waiting_by_gate.0.gate"), "dependency");
+    ops_expect(&o, 200, "POST", "/v1/pause", "{}");
+    _cleanup_(reply_finish) struct reply paused = get(&o, "/v1/status");
+    assert_int_equal(reply_int(&paused, "blocked_dependencies"), 1);
+    assert_string_equal(reply_text(&paused, "waiting_by_gate.0.gate"), "paused");
 }
 
 static void f132_metrics_have_help_and_type_and_no_ids(void **state) {
@@ -346,6 +374,8 @@ static void f132_metrics_have_help_and_type_and_no_ids(void **state) {
     assert_non_null(strstr(r.text, "\nsluice_tasks{state=\"starting\"} 2\n"));
     assert_non_null(strstr(r.text, "\nsluice_limiter_open{limiter=\"anthropic\"} 1\n"));
     assert_non_null(strstr(r.text, "\nsluice_project_running{project=\"web\"} 2\n"));
+    assert_non_null(strstr(r.text, "\nsluice_queue_latency_seconds_count 2\n"));
+    assert_non_null(strstr(r.text, "\nsluice_run_duration_seconds_bucket{le=\"+Inf\"} 0\n"));
     assert_null(strstr(r.text, "web-1"));
     for (char *line = strtok(r.text, "\n"); line; line = strtok(NULL, "\n")) {
         static char name[128];
@@ -355,7 +385,8 @@ static void f132_metrics_have_help_and_type_and_no_ids(void **state) {
             (void)snprintf(expected, sizeof(expected), "# TYPE %s ", name);
             if (!type || strncmp(type, expected, strlen(expected)) != 0)
                 fail_msg("no type for %s", name);
-        } else if (strncmp(line, name, strlen(name)) != 0 || !strchr("{ ", line[strlen(name)])) {
+        } else if (strncmp(line, name, strlen(name)) != 0
+                   || !strchr("{ _", line[strlen(name)])) { /* _: of a histogram */
             fail_msg("'%s' has no help of its own", line);
         }
     }
@@ -434,6 +465,7 @@ int main(void) {
         cmocka_unit_test(a_list_is_filtered),
         cmocka_unit_test(pages_follow_each_other_without_a_gap),
         cmocka_unit_test(a_list_of_a_few_among_many_comes_in_short_steps),
+        cmocka_unit_test(status_counts_at_every_gate_and_shows_who_waits_there),
         cmocka_unit_test(a_list_item_says_why_it_waits),
         cmocka_unit_test(why_lists_every_gate_and_names_the_first),
         cmocka_unit_test(a_task_is_shown_with_its_runs),

@@ -1,0 +1,359 @@
+/* mirror.c: see mirror.h.
+ *
+ * Most tasks are no cards, and must cost nothing: one that was added without an external id is known to be
+ * none, any other is asked about once. */
+#include "daemon/mirror.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "card/card.h"
+#include "engine/follow.h"
+#include "os/log.h"
+#include "os/loop.h"
+#include "os/thread.h"
+
+#define GONE_MAX    1000u /* cards that vanished, each told once */
+#define DETAILS_MAX 200   /* bytes of why a run failed */
+
+/* One change of one card. */
+struct job {
+    struct job *next;
+    struct mirror *mirror;
+    uint64_t seq;
+    task_id task;
+    char *path, *line;
+    enum card_status status;
+    int result;
+    struct error err;
+};
+
+struct mirror {
+    struct engine *engine;
+    struct loop *loop;
+    struct follower *follower;
+    uint8_t *plain; /* one bit per task that is no card */
+    size_t plain_capacity;
+    char *gone[GONE_MAX];
+    size_t gone_count;
+    int told; /* an eventfd: jobs are done */
+    struct loop_watch *watch;
+    pthread_t thread;
+    bool has_thread;
+    /* with the thread, below the lock */
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct job *todo, **todo_end, *done, **done_end;
+    bool stop;
+};
+
+static void job_free(struct job *job) {
+    free(job->path);
+    free(job->line);
+    free(job);
+}
+
+static void free_jobs(struct job *job) {
+    while (job) {
+        struct job *next = job->next;
+        job_free(job);
+        job = next;
+    }
+}
+
+/* --- the thread ------------------------------------------------------------------------------ */
+
+/* People move cards from column to column: ROOT/phase/COLUMN/file. */
+static int write_moved(const struct job *job, struct error *err) {
+    static const char *const columns[] = { "in-progress", "backlog", "done" };
+    const char *file = strrchr(job->path, '/');
+    size_t column = file ? (size_t)(file - job->path) : 0;
+    while (column > 0 && job->path[column - 1] != '/')
+        column--;
+    for (size_t i = 0; file && i < ARRAY_SIZE(columns); i++) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        strbuf_add(&path, job->path, column);
+        strbuf_printf(&path, "%s%s", columns[i], file);
+        int r = card_write(strbuf_text(&path), job->status, job->line, err);
+        if (r != -ENOENT)
+            return r;
+    }
+    return -ENOENT;
+}
+
+static void work_off(struct job *job) {
+    job->result = card_write(job->path, job->status, job->line, &job->err);
+    if (job->result == -ENOENT)
+        job->result = write_moved(job, &job->err);
+}
+
+static void *thread_run(void *ctx) {
+    struct mirror *m = ctx;
+    pthread_mutex_lock(&m->lock);
+    for (;;) {
+        while (!m->todo && !m->stop)
+            pthread_cond_wait(&m->wake, &m->lock);
+        if (m->stop)
+            break;
+        struct job *job = m->todo;
+        m->todo = job->next;
+        if (!m->todo)
+            m->todo_end = &m->todo;
+        pthread_mutex_unlock(&m->lock);
+        work_off(job);
+        pthread_mutex_lock(&m->lock);
+        job->next = NULL;
+        *m->done_end = job;
+        m->done_end = &job->next;
+        uint64_t one = 1;
+        (void)!write(m->told, &one, sizeof(one));
+    }
+    pthread_mutex_unlock(&m->lock);
+    return NULL;
+}
+
+static void hand_over(struct mirror *m, struct job *job) {
+    pthread_mutex_lock(&m->lock);
+    *m->todo_end = job;
+    m->todo_end = &job->next;
+    pthread_cond_signal(&m->wake);
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* --- what came of it ------------------------------------------------------------------------- */
+
+static bool is_known_gone(struct mirror *m, const char *path) {
+    for (size_t i = 0; i < m->gone_count; i++)
+        if (strcmp(m->gone[i], path) == 0)
+            return true;
+    if (m->gone_count < GONE_MAX)
+        m->gone[m->gone_count++] = xstrdup(path);
+    return false;
+}
+
+static void tell_failure(struct mirror *m, const struct job *job) {
+    char id[ENGINE_ID_MAX];
+    engine_task_id(m->engine, job->task, id);
+    if (job->result == -ENOENT && !is_known_gone(m, job->path))
+        log_warning("card '%s' of task %s is gone; its state is not written any more", job->path,
+                    id);
+    else if (job->result < 0 && job->result != -ENOENT)
+        log_warning("the state of task %s could not be written to its card: %s", id, job->err.text);
+}
+
+static void jobs_done(void *ctx, int fd, unsigned events) {
+    struct mirror *m = ctx;
+    uint64_t count;
+    (void)events;
+    (void)!read(fd, &count, sizeof(count));
+    pthread_mutex_lock(&m->lock);
+    struct job *job = m->done;
+    m->done = NULL;
+    m->done_end = &m->done;
+    pthread_mutex_unlock(&m->lock);
+    while (job) {
+        struct job *next = job->next;
+        tell_failure(m, job);
+        follower_done(m->follower, job->seq);
+        job_free(job);
+        job = next;
+    }
+}
+
+/* --- which tasks ----------------------------------------------------------------------------- */
+
+static bool is_plain(const struct mirror *m, task_id task) {
+    return task / 8 < m->plain_capacity && (m->plain[task / 8] >> (task % 8) & 1);
+}
+
+static void mark_plain(struct mirror *m, task_id task) {
+    size_t before = m->plain_capacity;
+    m->plain = xgrow(m->plain, &m->plain_capacity, task / 8 + 1, 1);
+    if (m->plain_capacity > before)
+        memset(m->plain + before, 0, m->plain_capacity - before);
+    m->plain[task / 8] |= (uint8_t)(1u << (task % 8));
+}
+
+/* Why the last run failed, on one line behind the others' words. */
+static void add_details(struct job *job, const struct run_row *run) {
+    struct strbuf line = STRBUF_INIT;
+    size_t before = strlen(job->line);
+    strbuf_puts(&line, job->line);
+    if (run->message && *run->message)
+        strbuf_printf(&line, ": %.*s", DETAILS_MAX, run->message);
+    else if (run->exit_signal)
+        strbuf_printf(&line, ": signal %d", run->exit_signal);
+    else if (run->exit_code >= 0)
+        strbuf_printf(&line, ": exit code %d", run->exit_code);
+    while (line.length > before && (line.text[line.length - 1] & 0x80)) /* half a character */
+        line.text[--line.length] = '\0';
+    for (char *c = line.text; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = ' ';
+    free(job->line);
+    job->line = strbuf_take(&line);
+}
+
+static void runs_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
+    struct job *job = ctx;
+    if (!err && answer->count > 0)
+        add_details(job, &answer->runs[0]);
+    hand_over(job->mirror, job);
+}
+
+static void spec_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
+    struct job *job = ctx;
+    struct mirror *m = job->mirror;
+    json_t *spec = !err && answer->count > 0
+                       ? json_loadb(answer->specs[0].json, answer->specs[0].json_size, 0, NULL)
+                       : NULL;
+    const json_t *meta = json_object_get(spec, "meta");
+    const char *path = json_string_value(json_object_get(meta, "card"));
+    bool wanted = config_number(engine_config(m->engine), "cards.mirror", NULL)
+                  || json_is_true(json_object_get(meta, "mirror"));
+    if (spec && !path)
+        mark_plain(m, job->task);
+    if (path && *path == '/' && wanted) {
+        job->path = xstrdup(path);
+        struct store_question runs = { .kind = ASK_RUNS, .task = job->task, .limit = 1 };
+        if (job->status == CARD_FAILED)
+            store_ask(engine_store(m->engine), &runs, runs_answered, job);
+        else
+            hand_over(m, job);
+    } else {
+        follower_done(m->follower, job->seq);
+        job_free(job);
+    }
+    json_decref(spec);
+}
+
+/* --- what happened --------------------------------------------------------------------------- */
+
+static enum card_status status_of(const char *state, const char *hold) {
+    static const struct {
+        const char *state;
+        enum card_status status;
+    } words[] = { { "draft", CARD_IDLE },        { "waiting", CARD_QUEUED },
+                  { "ready", CARD_QUEUED },      { "held", CARD_QUEUED },
+                  { "starting", CARD_RUNNING },  { "running", CARD_RUNNING },
+                  { "done", CARD_SUCCEEDED },    { "failed", CARD_FAILED },
+                  { "canceled", CARD_CANCELED }, { "invalidated", CARD_CANCELED } };
+    /* Its agent is finished; people are not. */
+    if (strcmp(hold, "review") == 0 || strcmp(hold, "external") == 0)
+        return CARD_SUCCEEDED;
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcmp(words[i].state, state) == 0)
+            return words[i].status;
+    return CARD_STATUS_MAX;
+}
+
+static char *line_of(const struct mirror *m, const struct event_row *event, enum card_status status,
+                     const char *reason) {
+    struct strbuf line = STRBUF_INIT;
+    char date[16] = "", id[ENGINE_ID_MAX];
+    time_t seconds = (time_t)(event->at / 1000);
+    struct tm day;
+    if (localtime_r(&seconds, &day))
+        (void)strftime(date, sizeof(date), "%Y-%m-%d", &day);
+    strbuf_printf(&line, "%s: agent %s", date, card_status_name(status));
+    if (status == CARD_FAILED && reason)
+        strbuf_printf(&line, ": %s", reason);
+    strbuf_printf(&line, " (%s", engine_task_id(m->engine, event->task, id));
+    if (event->attempt > 0)
+        strbuf_printf(&line, ".%" PRIu32, event->attempt);
+    strbuf_printf(&line, " #%" PRIu64 ")", event->seq);
+    return strbuf_take(&line);
+}
+
+/* The state that a task has now, and what it was said to become; CARD_STATUS_MAX: nothing for the card. */
+static enum card_status look(struct mirror *m, const struct event_row *event, const json_t *data) {
+    const char *from = json_string_value(json_object_get(data, "from"));
+    const char *to = json_string_value(json_object_get(data, "to"));
+    const char *hold = json_string_value(json_object_get(data, "hold"));
+    struct task_view t;
+    if (strcmp(event->kind, "task.state") == 0 && from && to) {
+        enum card_status status = status_of(to, hold ? hold : "");
+        return status_of(from, "") == status ? CARD_STATUS_MAX : status;
+    }
+    if (!json_object_get(data, "external_id")) { /* a card has one */
+        mark_plain(m, event->task);
+        return CARD_STATUS_MAX;
+    }
+    bool draft = core_task(engine_core(m->engine), event->task, &t) && t.state == TASK_DRAFT;
+    return draft ? CARD_STATUS_MAX : CARD_QUEUED;
+}
+
+static void handle(void *ctx, const struct event_row *event) {
+    struct mirror *m = ctx;
+    bool concerns =
+        event->task != 0 && !is_plain(m, event->task)
+        && (strcmp(event->kind, "task.added") == 0 || strcmp(event->kind, "task.state") == 0);
+    json_t *data = concerns && event->data ? json_loads(event->data, 0, NULL) : NULL;
+    enum card_status status = concerns ? look(m, event, data) : CARD_STATUS_MAX;
+    if (status == CARD_STATUS_MAX) {
+        json_decref(data);
+        follower_done(m->follower, event->seq);
+        return;
+    }
+    struct job *job = xcalloc(1, sizeof(*job));
+    job->mirror = m;
+    job->seq = event->seq;
+    job->task = event->task;
+    job->status = status;
+    job->line = line_of(m, event, status, json_string_value(json_object_get(data, "reason")));
+    json_decref(data);
+    struct store_question question = { .kind = ASK_SPECS, .tasks = &job->task, .task_count = 1 };
+    store_ask(engine_store(m->engine), &question, spec_answered, job);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+struct mirror *mirror_new(struct engine *engine, struct loop *loop) {
+    struct mirror *m = xcalloc(1, sizeof(*m));
+    m->engine = engine;
+    m->loop = loop;
+    m->todo_end = &m->todo;
+    m->done_end = &m->done;
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->wake, NULL);
+    m->told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int r = m->told < 0 ? -errno : loop_watch(loop, m->told, LOOP_READ, jobs_done, m, &m->watch);
+    if (r == 0)
+        r = thread_start(&m->thread, thread_run, m);
+    m->has_thread = r == 0;
+    if (r == 0)
+        m->follower = follower_new(engine, "cards", handle, m);
+    else
+        log_warning("cards are not written: %s", strerror(-r));
+    return m;
+}
+
+struct mirror *mirror_free(struct mirror *m) {
+    if (!m)
+        return NULL;
+    pthread_mutex_lock(&m->lock);
+    m->stop = true;
+    pthread_cond_signal(&m->wake);
+    pthread_mutex_unlock(&m->lock);
+    if (m->has_thread)
+        (void)pthread_join(m->thread, NULL);
+    loop_unwatch(m->loop, m->watch);
+    if (m->told >= 0)
+        (void)close(m->told);
+    free_jobs(m->todo);
+    free_jobs(m->done);
+    for (size_t i = 0; i < m->gone_count; i++)
+        free(m->gone[i]);
+    pthread_cond_destroy(&m->wake);
+    pthread_mutex_destroy(&m->lock);
+    free(m->plain);
+    free(m);
+    return NULL;
+}

@@ -1,0 +1,272 @@
+/* op_messages.c: the message bus of a project or a task, for clients that do not see its files.
+ *
+ * A page is read here, in the loop: without a lock, and never more than PAGE_BYTES of the file, so its length
+ * does not matter. A message is appended by the bus's own thread, because that may have to wait; it
+ * changes nothing in the store, so it takes no key. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bus/bus.h"
+#include "bus/reader.h"
+#include "ops/print.h"
+
+#define PAGE_BYTES (1u << 20)
+
+/* Which bus the path names: the project of that name, or the task of that id. Texts live as long as the
+ * call. */
+static int find_place(struct op_call *call, struct bus_place *ret) {
+    const char *name = op_text(call, "name");
+    if (name) {
+        const struct engine_project *project = op_project(call, name);
+        if (!project)
+            return call->err.code;
+        *ret = (struct bus_place){ .project = arena_strdup(op_arena(call), project->name) };
+        return 0;
+    }
+    struct task_view view;
+    char id[ENGINE_ID_MAX];
+    task_id task = op_task(call);
+    if (!task)
+        return call->err.code;
+    (void)core_task(engine_core(call->engine), task, &view);
+    ret->project = arena_strdup(op_arena(call), op_name_of(call->engine, view.project));
+    ret->task = arena_strdup(op_arena(call), engine_task_id(call->engine, task, id));
+    return 0;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+static bool has_type(void *ctx, const struct bus_message *message) {
+    const char *type = ctx;
+    return !type || (message->type && strcmp(message->type, type) == 0);
+}
+
+static void print_end(struct json_writer *w, const char *key, uint64_t end) {
+    char text[32];
+    (void)snprintf(text, sizeof(text), "m%llu", (unsigned long long)end);
+    print_text(w, key, text);
+}
+
+/* Prints a page; what is behind it is known by looking for one more. */
+static int print_page(struct op_call *call, struct bus_reader *reader) {
+    const struct bus_message *message;
+    char *type = (char *)op_text(call, "type"); /* is only looked at */
+    size_t count = 0, limit = op_limit(call);
+    uint64_t begin = reader->at, end = reader->end;
+    bool more = false;
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "items");
+    json_write_array_begin(&w);
+    int r;
+    while ((r = bus_reader_next(reader, &message, &call->err)) > 0) {
+        more = count >= limit || reader->begin > begin + PAGE_BYTES;
+        if (more)
+            break;
+        end = reader->end;
+        if (!has_type(type, message))
+            continue;
+        bus_message_print_json(message, &w);
+        count++;
+    }
+    json_write_array_end(&w);
+    if (more)
+        print_end(&w, "next", end);
+    else
+        print_text(&w, "next", NULL);
+    print_end(&w, "end", end);
+    json_write_object_end(&w);
+    return r < 0 ? r : 0;
+}
+
+static int seek(struct op_call *call, struct bus_reader *reader) {
+    uint64_t from = 0;
+    bool given = false;
+    int r = op_cursor(call, 'm', &from, &given);
+    if (r < 0)
+        return r;
+    if (!given)
+        return bus_reader_seek_tail(reader, op_limit(call), PAGE_BYTES, has_type,
+                                    (void *)op_text(call, "type"), &call->err);
+    return bus_reader_seek_to(reader, from, &call->err);
+}
+
+static int run_read(struct op_call *call) {
+    _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
+    _cleanup_(strbuf_finish) struct strbuf root = STRBUF_INIT, path = STRBUF_INIT;
+    struct bus_place place = { 0 };
+    struct bus bus;
+    int r = find_place(call, &place);
+    if (r < 0)
+        return r;
+    strbuf_printf(&root, "%s/" BUS_FOLDER, engine_home(call->engine));
+    bus_init(&bus, strbuf_text(&root));
+    r = bus_path(&bus, &place, &path, &call->err);
+    bus_finish(&bus);
+    if (r == 0)
+        r = bus_reader_open(&reader, strbuf_text(&path), &call->err);
+    if (r == 0)
+        r = seek(call, &reader);
+    return r == 0 ? print_page(call, &reader) : r;
+}
+
+/* --- posting --------------------------------------------------------------------------------- */
+
+static int print_posted(struct op_call *call) {
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_text(&w, "msg_id", op_posted(call));
+    json_write_object_end(&w);
+    return 0;
+}
+
+static const char *dump(struct op_call *call, const char *param) {
+    const json_t *value = op_json(call, param);
+    char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
+    const char *kept = text ? arena_strdup(op_arena(call), text) : NULL;
+    free(text);
+    return kept;
+}
+
+/* Newlines at its end say nothing. */
+static const char *body_of(struct op_call *call) {
+    char *body = arena_strdup(op_arena(call), op_text(call, "text"));
+    size_t length = strlen(body);
+    while (length > 0 && body[length - 1] == '\n')
+        body[--length] = '\0';
+    return body;
+}
+
+static int run_post(struct op_call *call) {
+    struct bus_place place = { 0 };
+    int r = find_place(call, &place);
+    if (r < 0)
+        return r;
+    struct bus_message message = {
+        .type = op_text(call, "type") ? op_text(call, "type") : "INFO",
+        .project = place.project,
+        .task = place.task,
+        .run = call->caller,
+        .issue = op_text(call, "issue"),
+        .parents = dump(call, "parents"),
+        .links = dump(call, "links"),
+        .meta = dump(call, "meta"),
+        .body = body_of(call),
+    };
+    r = bus_message_check(&message, &call->err);
+    return r < 0 ? r : op_wait_post(call, &message, print_posted);
+}
+
+/* --- the operations -------------------------------------------------------------------------- */
+
+#define MESSAGE_EXAMPLE                                                                            \
+    "{\"msg_id\":\"MSG-20260102-030405-678000000-PID01234-0001\",\"at\":1760000000000,"            \
+    "\"type\":\"FACT\",\"project\":\"web\",\"task\":\"web-17\",\"run\":\"web-17.2\","              \
+    "\"issue\":null,\"parents\":null,\"links\":null,\"meta\":{\"file\":\"a.c\"},"                  \
+    "\"body\":\"the build passes\"}"
+#define PAGE_EXAMPLE   "{\"items\":[" MESSAGE_EXAMPLE "],\"next\":null,\"end\":\"m4711\"}"
+#define POSTED_EXAMPLE "{\"msg_id\":\"MSG-20260102-030405-678000000-PID01234-0001\"}"
+
+#define READ_TEXT                                                                                  \
+    "Oldest first; without a `cursor` the last ones. `end` is the cursor of what comes later, "    \
+    "and "                                                                                         \
+    "`m0` that of the beginning. A page may be shorter than `limit` and have a `next` all the "    \
+    "same: a megabyte of the file is looked at in each."
+#define POST_TEXT                                                                                  \
+    "It is in the file when this is answered. Takes no key: a message that is posted twice is "    \
+    "there twice."
+
+#define PARAM_NAME                                                                                 \
+    {                                                                                              \
+        .name = "name", .type = OP_TEXT, .place = OP_IN_PATH, .required = true, .min = 1,          \
+        .max = 128, .text = "the project"                                                          \
+    }
+#define PARAM_TYPE(place_, text_)                                                                  \
+    {                                                                                              \
+        .name = "type", .type = OP_TEXT, .place = (place_), .min = 1, .max = BUS_TYPE_MAX,         \
+        .text = (text_)                                                                            \
+    }
+#define READ_PARAMS                                                                                \
+    OP_PARAM_LIMIT, OP_PARAM_CURSOR, PARAM_TYPE(OP_IN_QUERY, "only messages of this type"), {      \
+        .name = NULL                                                                               \
+    }
+#define POST_PARAMS                                                                                \
+    { .name = "text",                                                                              \
+      .type = OP_TEXT,                                                                             \
+      .place = OP_IN_BODY,                                                                         \
+      .required = true,                                                                            \
+      .min = 1,                                                                                    \
+      .max = BUS_BODY_MAX,                                                                         \
+      .lines = true,                                                                               \
+      .text = "the message" },                                                                     \
+        PARAM_TYPE(OP_IN_BODY, "such as `FACT`, `PROGRESS`, `QUESTION`; `INFO` when not given"),   \
+        { .name = "issue",                                                                         \
+          .type = OP_TEXT,                                                                         \
+          .place = OP_IN_BODY,                                                                     \
+          .min = 1,                                                                                \
+          .max = 256,                                                                              \
+          .text = "the issue it belongs to" },                                                     \
+        { .name = "parents",                                                                       \
+          .type = OP_ARRAY,                                                                        \
+          .place = OP_IN_BODY,                                                                     \
+          .text = "messages it answers: `[{\"msg_id\",\"kind\"}]`" },                              \
+        { .name = "links", .type = OP_ARRAY, .place = OP_IN_BODY, .text = "what it points to" },   \
+        { .name = "meta", .type = OP_OBJECT, .place = OP_IN_BODY, .text = "anything else" }, {     \
+        .name = NULL                                                                               \
+    }
+
+static const struct op_param project_read_params[] = { PARAM_NAME, READ_PARAMS };
+static const struct op_param project_post_params[] = { PARAM_NAME, POST_PARAMS };
+static const struct op_param task_read_params[] = { OP_PARAM_ID, READ_PARAMS };
+static const struct op_param task_post_params[] = { OP_PARAM_ID, POST_PARAMS };
+
+const struct op op_project_messages = {
+    .name = "project.messages",
+    .method = "GET",
+    .path = "/v1/projects/{name}/messages",
+    .summary = "list the messages on the bus of a project",
+    .text = READ_TEXT,
+    .params = project_read_params,
+    .result = PAGE_EXAMPLE,
+    .right = OP_READ,
+    .run = run_read,
+};
+
+const struct op op_project_post = {
+    .name = "project.post",
+    .method = "POST",
+    .path = "/v1/projects/{name}/messages",
+    .summary = "post a message to the bus of a project",
+    .text = POST_TEXT,
+    .params = project_post_params,
+    .result = POSTED_EXAMPLE,
+    .right = OP_SUBMIT,
+    .run = run_post,
+};
+
+const struct op op_task_messages = {
+    .name = "task.messages",
+    .method = "GET",
+    .path = "/v1/tasks/{id}/messages",
+    .summary = "list the messages on the bus of a task",
+    .text = READ_TEXT,
+    .params = task_read_params,
+    .result = PAGE_EXAMPLE,
+    .right = OP_READ,
+    .run = run_read,
+};
+
+const struct op op_task_post = {
+    .name = "task.post",
+    .method = "POST",
+    .path = "/v1/tasks/{id}/messages",
+    .summary = "post a message to the bus of a task",
+    .text = POST_TEXT,
+    .params = task_post_params,
+    .result = POSTED_EXAMPLE,
+    .right = OP_SUBMIT,
+    .run = run_post,
+};

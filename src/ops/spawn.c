@@ -1,0 +1,212 @@
+/* spawn.c: the tasks that a run has written down become its children.
+ *
+ * The file was written by an agent: it may be missing, endless, no file at all, or name things that do
+ * not exist. Whatever is wrong is one sentence with the line, because the next iteration reads it. */
+#include "ops/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "ops/batch.h"
+#include "ops/op_internal.h"
+#include "os/files.h"
+#include "taskfile/taskfile.h"
+
+#define FILE_MAX (1024 * 1024)
+
+/* One file while it is read and checked. */
+struct spawning {
+    struct engine *engine;
+    const struct engine_spawn *order;
+    struct arena arena;
+    struct taskfile *file;
+    json_t *spec; /* of the task that wrote it */
+    json_t *body;
+    struct batch batch;
+    char parent[ENGINE_ID_MAX];
+};
+
+static void spawning_finish(struct spawning *s) {
+    batch_finish(&s->batch);
+    taskfile_free(s->file);
+    json_decref(s->spec);
+    json_decref(s->body);
+    arena_finish(&s->arena);
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+static int refuse_file(const struct engine_spawn *order, const char *what, struct error *err) {
+    return error_set(err, -EINVAL, "the spawn file '%s' %s", op_quote(order->shown).text, what);
+}
+
+/* Nothing here waits: what is no regular file is not read. */
+static int read_text(const struct engine_spawn *order, struct strbuf *out, struct error *err) {
+    struct stat st;
+    _cleanup_(fd_closep) int fd = open(order->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return refuse_file(order, "was not written: put the list of tasks there, [] for none", err);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return refuse_file(order, strerror(errno), err);
+    if (!S_ISREG(st.st_mode))
+        return refuse_file(order, "is no file", err);
+    if (st.st_size > FILE_MAX)
+        return refuse_file(order, "is larger than 1 MB", err);
+    char chunk[16384];
+    ssize_t got;
+    while ((got = read(fd, chunk, sizeof(chunk))) > 0 && out->length <= FILE_MAX)
+        strbuf_add(out, chunk, (size_t)got);
+    return got < 0 ? refuse_file(order, strerror(errno), err) : 0;
+}
+
+static bool is_empty_list(const char *text) {
+    text += strspn(text, " \t\r\n");
+    return text[0] == '[' && text[1 + strspn(text + 1, " \t\r\n")] == ']';
+}
+
+/* --- what its tasks do not say --------------------------------------------------------------- */
+
+/* A refusal of one task, with its line. */
+static int refuse(struct spawning *s, size_t index, struct error *err, const char *sentence) {
+    (void)error_set(err, -EINVAL, "%s", sentence);
+    return taskfile_locate(s->file, index, err);
+}
+
+static bool is_name_of_file(const struct spawning *s, const char *name) {
+    size_t index;
+    json_t *task;
+    json_array_foreach(json_object_get(s->body, "tasks"), index, task) {
+        const char *own = json_string_value(json_object_get(task, "name"));
+        if (own && strcmp(own, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void inherit(json_t *task, const char *member, const json_t *from) {
+    json_t *value = json_object_get(from, member);
+    if (!json_object_get(task, member) && json_is_string(value))
+        (void)json_object_set(task, member, value);
+}
+
+static int complete(struct spawning *s, json_t *task, size_t index, struct error *err) {
+    const char *parent = json_string_value(json_object_get(task, "parent"));
+    const char *cwd = json_string_value(json_object_get(task, "cwd"));
+    if (json_object_get(task, "external_id"))
+        return refuse(s, index, err,
+                      "'external_id' is for submissions: leave it out of a spawn file");
+    if (parent && !is_name_of_file(s, parent))
+        return refuse(s, index, err, "'parent' must be a task of this file, or be left out");
+    if (!parent)
+        json_object_set_new(task, "parent", json_string(s->parent));
+    if (!json_object_get(task, "parent_gate"))
+        json_object_set_new(task, "parent_gate", json_string("done"));
+    /* The reader of task files puts a task into the folder of its file. */
+    if (cwd && strcmp(cwd, s->order->folder) == 0
+        && taskfile_member_line(s->file, index, "cwd") == 0)
+        json_object_del(task, "cwd");
+    inherit(task, "cwd", s->spec);
+    inherit(task, "project", s->spec);
+    if (json_object_get(task, "prompt"))
+        inherit(task, "agent", s->spec);
+    return 0;
+}
+
+static int complete_all(struct spawning *s, struct error *err) {
+    size_t index;
+    json_t *task;
+    int r = 0;
+    json_array_foreach(json_object_get(s->body, "tasks"), index, task) {
+        r = complete(s, task, index, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* --- checks ---------------------------------------------------------------------------------- */
+
+static int check_limits(const struct spawning *s, struct error *err) {
+    const struct config *config = engine_config(s->engine);
+    const struct core *core = engine_core(s->engine);
+    int64_t most = config_number(config, "spawn.tasks", NULL);
+    int64_t depth = config_number(config, "spawn.depth", NULL);
+    size_t count = taskfile_count(s->file);
+    struct task_view view;
+    if ((int64_t)count > most)
+        return error_set(err, -E2BIG,
+                         "%s: %zu tasks are too many; the most are %" PRId64 " (spawn.tasks)",
+                         s->order->shown, count, most);
+    if (core_task(core, s->order->task, &view) && view.depth >= depth)
+        return error_set(err, -E2BIG,
+                         "%s: '%s' is %u levels deep; the most are %" PRId64 " (spawn.depth)",
+                         s->order->shown, s->parent, view.depth, depth);
+    if (engine_is_full(s->engine))
+        return error_set(err, -ENOSPC, "the disk is nearly full: no new tasks until there is room");
+    amount hard = config_policy(config)->queue.hard;
+    if (core_queue_depth(core, 0) + (amount)s->batch.queued > hard)
+        return error_set(err, -EAGAIN,
+                         "the queue takes %" PRId64 " tasks (queue.hard): no room for "
+                         "those of %s",
+                         hard, s->order->shown);
+    return 0;
+}
+
+static int check(struct spawning *s, struct error *err) {
+    s->batch.engine = s->engine;
+    s->batch.arena = &s->arena;
+    s->batch.draft = json_is_true(json_object_get(s->body, "draft"));
+    int r = batch_read(&s->batch, json_object_get(s->body, "tasks"), NULL, err);
+    if (r == 0)
+        r = batch_check(&s->batch, err);
+    return r < 0 ? taskfile_locate(s->file, s->batch.index, err) : check_limits(s, err);
+}
+
+/* --- adding ---------------------------------------------------------------------------------- */
+
+static int choose_group(const struct spawning *s, uint32_t *ret_group, struct error *err) {
+    const char *name = json_string_value(json_object_get(s->body, "group"));
+    struct task_spec told = { 0 };
+    (void)core_task_spec(engine_core(s->engine), s->order->task, &told);
+    *ret_group = told.group;
+    return name ? engine_open_group(s->engine, name, false, ret_group, err) : 0;
+}
+
+static int add(struct spawning *s, struct error *err) {
+    uint32_t group = 0;
+    task_id first;
+    int r = choose_group(s, &group, err);
+    if (r >= 0 && s->batch.makes_default)
+        r = engine_add_project(s->engine, DEFAULT_PROJECT, NULL, err);
+    for (size_t i = 0; i < s->batch.added; i++)
+        s->batch.drafts[i].told.group = group;
+    if (r >= 0)
+        r = engine_add_tasks(s->engine, s->batch.drafts, s->batch.added, &first, err);
+    return r < 0 ? r : (int)s->batch.added;
+}
+
+int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *order,
+                struct error *err) {
+    (void)ctx;
+    _cleanup_(spawning_finish) struct spawning s = { .engine = engine, .order = order };
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    engine_task_id(engine, order->task, s.parent);
+    int r = read_text(order, &text, err);
+    if (r < 0 || is_empty_list(strbuf_text(&text)))
+        return r;
+    r = taskfile_read_text(order->shown, order->folder, strbuf_text(&text), text.length, &s.file,
+                           err);
+    if (r < 0)
+        return r;
+    s.body = taskfile_body(s.file);
+    s.spec = json_loads(order->spec, 0, NULL);
+    r = complete_all(&s, err);
+    if (r == 0)
+        r = check(&s, err);
+    return r < 0 || order->check_only ? r : add(&s, err);
+}
