@@ -97,6 +97,14 @@ int ask_open_get(struct ask *ask, const char *path) {
     return code == CMD_OK ? ask_get(ask, path) : code;
 }
 
+int ask_open_named(struct ask *ask, const struct cmd_call *call, const char *before,
+                   const char *after) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    ask_path(&path, before, call->args[0], after);
+    int code = ask_name(call, call->args[0]);
+    return code == CMD_OK ? ask_open_get(ask, strbuf_text(&path)) : code;
+}
+
 int ask_open_post(struct ask *ask, json_t *body, const char *path) {
     int code = ask_open(ask, ASK_START);
     if (code == CMD_OK)
@@ -119,8 +127,10 @@ static int dump_piece(const char *bytes, size_t size, void *out) {
     return 0;
 }
 
+/* 15 digits: 0.1 as it was written, and not 0.10000000000000001. */
 void ask_dump(const json_t *value, struct strbuf *out) {
-    (void)json_dump_callback(value, dump_piece, out, JSON_COMPACT | JSON_ENCODE_ANY);
+    (void)json_dump_callback(value, dump_piece, out,
+                             JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
     strbuf_putc(out, '\n');
 }
 

@@ -43,6 +43,9 @@ int ask_post(struct ask *ask, json_t *body, const char *path);
  * starts one. */
 int ask_open_get(struct ask *ask, const char *path);
 int ask_open_post(struct ask *ask, json_t *body, const char *path);
+/* The thing that the first argument names: GET BEFORE + name, escaped + AFTER. */
+int ask_open_named(struct ask *ask, const struct cmd_call *call, const char *before,
+                   const char *after);
 /* The same without a sentence: 0, or the errno of the refusal (ask->err has the sentence). */
 int ask_try_get(struct ask *ask, const char *path);
 int ask_try_post(struct ask *ask, json_t *body, const char *path);

@@ -52,7 +52,7 @@ int client_open(const char *socket_path, const struct client_options *options,
     bool may_start = true;
     struct client *client = xcalloc(1, sizeof(*client));
     client->path = xstrdup(socket_path);
-    client->fd = -1;
+    client->fd = client->reader = -1;
     if (options)
         client->options = *options;
     int r = connect_or_start(client, deadline_of(client), &may_start, err);
@@ -82,6 +82,10 @@ struct client *client_close(struct client *client) {
 
 void client_set_timeout(struct client *client, time_ms timeout) {
     client->options.timeout = timeout;
+}
+
+void client_set_reader(struct client *client, int fd) {
+    client->reader = fd;
 }
 
 void client_set_run(struct client *client, const char *run) {

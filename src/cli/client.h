@@ -73,6 +73,10 @@ void client_set_timeout(struct client *client, time_ms timeout);
 /* From inside a run: which one asks ("web-17.2", SLUICE_RUN), sent with every request; NULL: none. */
 void client_set_run(struct client *client, const char *run);
 
+/* Nobody may be left who reads what a stream is printed to (stdout): then it ends with -EPIPE, and
+ * not only when the next bytes come. -1: nobody asks. */
+void client_set_reader(struct client *client, int fd);
+
 /* --- streams --------------------------------------------------------------------------------- */
 
 /* Callbacks: 0 goes on, 1 ends the stream in good order, <0 ends it with that result. */

@@ -27,6 +27,7 @@ struct client {
     struct client_options options;
     char *run;
     int fd;           /* -1: not connected */
+    int reader;       /* see client_set_reader */
     bool fresh;       /* no answer came over this connection yet */
     struct strbuf in; /* read, and taken up to `in_taken` */
     size_t in_taken;
@@ -79,7 +80,7 @@ int wire_connect(struct client *client, time_ms deadline, struct error *err);
 void wire_close(struct client *client);
 /* -EPIPE: the other side does not take any more; it may have answered nevertheless. */
 int wire_send(struct client *client, const char *bytes, size_t size, time_ms deadline);
-/* Waits for bytes: how many came; 0: the end; -ETIMEDOUT, -EINTR, -ECONNRESET. */
+/* Waits for bytes: how many came; 0: the end; -ETIMEDOUT, -EINTR, -ECONNRESET; -EPIPE: nobody reads. */
 int wire_read(struct client *client, time_ms deadline);
 /* Reads up to the body of the answer: 0; -EPROTO: that was no HTTP; or as wire_read. */
 int wire_read_head(struct client *client, time_ms deadline);

@@ -157,7 +157,9 @@ static int pump(struct client *client, time_ms deadline, struct error *err) {
         if (r == -ETIMEDOUT && deadline == 0) /* nothing there right now */
             return 1;
         if (r < 0)
-            return r == -EINTR ? error_set(err, r, "interrupted") : broken(r, err);
+            return r == -EINTR   ? error_set(err, r, "interrupted")
+                   : r == -EPIPE ? error_set(err, r, "nobody reads it any more")
+                                 : broken(r, err);
         if (r == 0) {
             r = wire_take_end(client);
             return r < 0 ? broken(r, err) : 0;

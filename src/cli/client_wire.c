@@ -92,12 +92,17 @@ int wire_read(struct client *client, time_ms deadline) {
             return (int)n;
         if (errno != EAGAIN)
             return errno == EINTR ? -EINTR : -ECONNRESET;
-        struct pollfd poller = { .fd = client->fd, .events = POLLIN };
-        int ready = poll(&poller, 1, time_left(deadline));
+        struct pollfd pollers[] = {
+            { .fd = client->fd, .events = POLLIN },
+            { .fd = client->streaming ? client->reader : -1 }, /* an error or a hang-up is told */
+        };
+        int ready = poll(pollers, ARRAY_SIZE(pollers), time_left(deadline));
         if (ready == 0)
             return -ETIMEDOUT;
         if (ready < 0)
             return -errno;
+        if (pollers[1].revents)
+            return -EPIPE;
     }
 }
 

@@ -77,6 +77,8 @@ int cmd_usage_error(const struct cmd *cmd, const char *format, ...) _printf_(2, 
 /* Prints the sentence of an error; returns CMD_USAGE if the input was wrong (-EINVAL, -ERANGE,
  * -ELOOP, or a file that cannot be opened: -ENOENT, -EISDIR, -ENOTDIR, -EACCES), else CMD_FAILED. */
 int cmd_error(const struct error *err);
+/* From now on Ctrl-C and SIGTERM do not end the program but come as a signalfd, which does not block. */
+int cmd_watch_interrupts(void);
 
 /* --- the table ------------------------------------------------------------------------------- */
 

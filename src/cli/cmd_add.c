@@ -7,6 +7,7 @@
 
 #include "cli/ask.h"
 #include "cli/cmd.h"
+#include "cli/formula_find.h"
 #include "cli/output.h"
 #include "cli/sanitize.h"
 #include "cli/submit.h"
@@ -15,7 +16,7 @@
 /* --- what to ask ----------------------------------------------------------------------------- */
 
 static int check_file_call(const struct cmd_call *call) {
-    const char *option = submit_task_option(call);
+    const char *option = submit_task_option(call, NULL);
     if (option)
         return cmd_usage_error(call->cmd, "option '--%s' does not go with --file: write it there",
                                option);
@@ -79,20 +80,28 @@ static int code_of_already(struct ask *ask, const json_t *answer) {
     return strcmp(ask_text(ask->answer, "preset", ""), "agency") == 0 ? CMD_REFUSED : CMD_OK;
 }
 
+/* Where the tasks were written. */
+struct source {
+    const struct taskfile *file;
+    const struct formula *formula;
+};
+
 /* The sentence of a refusal, with the place in the file where there is one. */
-static int refused(struct ask *ask, const json_t *answer, const struct taskfile *file) {
+static int refused(struct ask *ask, const json_t *answer, const struct source *source) {
     const json_t *index = json_object_get(answer, "index");
     if (!index)
         index = json_object_get(json_object_get(answer, "error"), "index");
-    if (file && json_is_integer(index))
-        taskfile_locate(file, (size_t)json_integer_value(index), &ask->err);
+    if (source && source->file && json_is_integer(index))
+        taskfile_locate(source->file, (size_t)json_integer_value(index), &ask->err);
+    if (source && source->formula && json_is_integer(index))
+        formula_locate(source->formula, (size_t)json_integer_value(index), &ask->err);
     /* A name in a task that nobody knows is a mistake in the task. */
     bool unknown = answer && ask->err.code == -ENOENT;
     int code = ask_failed(ask);
     return unknown ? CMD_USAGE : code;
 }
 
-static int send(const struct cmd_call *call, json_t *body, const struct taskfile *file) {
+static int send(const struct cmd_call *call, json_t *body, const struct source *source) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     _cleanup_(client_answer_freep) json_t *answer = NULL;
     int code = ask_open(&ask, ASK_START);
@@ -102,12 +111,59 @@ static int send(const struct cmd_call *call, json_t *body, const struct taskfile
     }
     int status = client_call(ask.client, "POST", "/v1/tasks", body, &answer, &ask.err);
     if (status != 200)
-        return refused(&ask, answer, file);
+        return refused(&ask, answer, source);
     if (call->json)
         (void)ask_print(&ask);
     else
         print_answer(answer);
     return code_of_already(&ask, answer);
+}
+
+/* --- formulas -------------------------------------------------------------------------------- */
+
+static int check_formula_call(const struct cmd_call *call) {
+    /* The project is where the formula is looked for. */
+    const char *option = submit_task_option(call, "project");
+    if (option)
+        return cmd_usage_error(call->cmd,
+                               "option '--%s' does not go with --formula: write it there", option);
+    if (cmd_has(call, "file"))
+        return cmd_usage_error(call->cmd, "'--file' and '--formula' exclude each other");
+    if (call->arg_count > 0)
+        return cmd_usage_error(call->cmd, "'%s' does not go with --formula", call->args[0]);
+    return CMD_OK;
+}
+
+static void put_project(json_t *body, const char *project) {
+    size_t i;
+    json_t *task;
+    json_array_foreach(json_object_get(body, "tasks"), i, task) {
+        if (project && !json_object_get(task, "project"))
+            json_object_set_new(task, "project", ask_string(project));
+    }
+}
+
+static int add_formula(const struct cmd_call *call, const char *name) {
+    _cleanup_(formula_places_finish) struct formula_places places = { 0 };
+    _cleanup_(formula_values_finish) struct formula_values values = { 0 };
+    _cleanup_(formula_freep) struct formula *formula = NULL;
+    struct error err = { 0 };
+    json_t *body = NULL;
+    int code = check_formula_call(call);
+    if (code == CMD_OK)
+        code = formula_values_take(call, &values);
+    if (code != CMD_OK)
+        return code;
+    int r = formula_places_find(cmd_value(call, "project"), &places, &err);
+    if (r >= 0)
+        r = formula_find(&places, name, &formula, &err);
+    if (r >= 0)
+        r = formula_expand(formula, values.items, values.count, &body, &err);
+    if (r < 0)
+        return cmd_error(&err);
+    put_project(body, cmd_value(call, "project"));
+    put_batch_options(call, body);
+    return send(call, body, &(struct source){ .formula = formula });
 }
 
 static int add_file(const struct cmd_call *call, const char *path) {
@@ -120,11 +176,15 @@ static int add_file(const struct cmd_call *call, const char *path) {
         return cmd_error(&err);
     json_t *body = taskfile_body(file);
     put_batch_options(call, body);
-    return send(call, body, file);
+    return send(call, body, &(struct source){ .file = file });
 }
 
 static int cmd_add_run(const struct cmd_call *call) {
-    const char *file = cmd_value(call, "file");
+    const char *file = cmd_value(call, "file"), *formula = cmd_value(call, "formula");
+    if (formula)
+        return add_formula(call, formula);
+    if (cmd_has(call, "var"))
+        return cmd_usage_error(call->cmd, "option '--var' needs --formula");
     if (file)
         return add_file(call, file);
     struct error err = { 0 };
@@ -141,6 +201,8 @@ static int cmd_add_run(const struct cmd_call *call) {
 
 static const struct cmd_option add_options[] = {
     { "file", 'f', "FILE", "add the tasks of a YAML or JSON file; - is stdin" },
+    { "formula", 'F', "NAME", "add the steps of this formula" },
+    FORMULA_VAR_OPTION,
     SUBMIT_OPTIONS,
     { "hold", 0, NULL, "add it held: it starts after 'sluice release'" },
     { "draft", 'D', NULL, "add it as a draft: it waits for 'sluice sling'" },
@@ -150,8 +212,8 @@ static const struct cmd_option add_options[] = {
 
 const struct cmd cmd_add = {
     .name = "add",
-    .usage = "add [OPTIONS] -- COMMAND...|--agent NAME PROMPT|--file FILE",
-    .summary = "add tasks: a command, a prompt for an agent, or a file of tasks",
+    .usage = "add [OPTIONS] -- COMMAND...|--agent NAME PROMPT|--file FILE|--formula NAME",
+    .summary = "add tasks: a command, a prompt for an agent, a file of tasks, a formula",
     .text = "Prints what became of each task: started, queued with its position, draft,\n"
             "held, or already there. The tasks are on disk when it returns. The words of a\n"
             "command are passed on as they are; a shell runs only where you name one.\n",
@@ -159,7 +221,8 @@ const struct cmd cmd_add = {
                 "sluice add --project web --after web-3 --timeout 30m -- ./deploy.sh\n"
                 "sluice add --agent claude \"fix the failing test in src/login\"\n"
                 "sluice add --in 10m -- sh -c 'date > when'\n"
-                "sluice add --file tasks.yaml\n",
+                "sluice add --file tasks.yaml\n"
+                "sluice add --formula release --var version=1.2\n",
     .options = add_options,
     .max_args = CMD_ANY_ARGS,
     .run = cmd_add_run,

@@ -8,18 +8,24 @@ static const struct task_verb verb = {
     .did = "approved",
 };
 
+static const struct cmd_option approve_options[] = {
+    TASK_VERB_REASON,
+    { NULL },
+};
+
 static int cmd_approve_run(const struct cmd_call *call) {
-    return task_verb_run(call, &verb, NULL);
+    return task_verb_run_reason(call, &verb);
 }
 
 const struct cmd cmd_approve = {
     .name = "approve",
-    .usage = "approve ID...",
+    .usage = "approve [--reason TEXT] ID...",
     .summary = "accept finished work that waits for review",
     .text = "For tasks with `review: true` or `until: external` whose run has ended well: they are "
             "done then.\n",
     .examples = "sluice approve web-17\n"
                 "sluice reject web-18\n",
+    .options = approve_options,
     .min_args = 1,
     .max_args = CMD_ANY_ARGS,
     .run = cmd_approve_run,

@@ -114,15 +114,11 @@ static int show_live(const struct cmd_call *call) {
 
 static int get_live(const struct cmd_call *call) {
     int code = check_live(call);
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    ask_path(&path, "/v1/config/", call->args[0], "");
     _cleanup_(ask_finish) struct ask ask = { 0 };
     if (code == CMD_OK)
-        code = ask_open_get(&ask, strbuf_text(&path));
-    if (code != CMD_OK)
-        return code;
-    if (call->json)
-        return ask_print(&ask);
+        code = ask_open_named(&ask, call, "/v1/config/", "");
+    if (code != CMD_OK || call->json)
+        return code == CMD_OK ? ask_print(&ask) : code;
     struct strbuf out = STRBUF_INIT;
     add_value(json_object_get(ask.answer, "value"), &out);
     strbuf_putc(&out, '\n');

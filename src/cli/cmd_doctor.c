@@ -2,10 +2,10 @@
  *
  * Two halves. What can be seen from here (folders, configuration, programs) is always looked at, so
  * that it helps when no daemon will start. What only the daemon can see it tells; when none runs
- * `sluiced --check` looks at the database in its place.
+ * `sluiced --doctor` looks at the database and the kernel in its place.
  *
- * A missing kernel feature is no fault: something else is done instead. It is shown with what would
- * bring it back, and does not change the exit code. */
+ * The exit code says whether something must be put right. A warning need not be, and a missing kernel
+ * feature is no fault: something else is done instead, and what would bring it back is shown. */
 #include "cli/cmd.h"
 
 #include <errno.h>
@@ -24,6 +24,10 @@
 
 DEFINE_FREEP(struct config, config_free);
 
+#define OK      "ok"
+#define WARNING "warning" /* to be known; nothing must be done */
+#define BAD     "bad"
+
 struct doctor {
     json_t *checks, *features;
     struct home home;
@@ -37,14 +41,20 @@ static void doctor_finish(struct doctor *d) {
 }
 
 /* `text` says what was seen, `fix` what to do; NULL when it is well. */
-static void add_check(struct doctor *d, const char *name, bool ok, const char *text,
+static void add_level(struct doctor *d, const char *name, const char *level, const char *text,
                       const char *fix) {
     json_t *check = json_object();
     json_object_set_new(check, "name", ask_string(name));
-    json_object_set_new(check, "ok", json_boolean(ok));
+    json_object_set_new(check, "ok", json_boolean(strcmp(level, BAD) != 0));
+    json_object_set_new(check, "level", ask_string(level));
     json_object_set_new(check, "text", ask_string(text));
     json_object_set_new(check, "fix", fix ? ask_string(fix) : json_null());
     json_array_append_new(d->checks, check);
+}
+
+static void add_check(struct doctor *d, const char *name, bool ok, const char *text,
+                      const char *fix) {
+    add_level(d, name, ok ? OK : BAD, text, fix);
 }
 
 /* --- what can be seen from here -------------------------------------------------------------- */
@@ -137,30 +147,28 @@ static void check_version(struct doctor *d, struct ask *ask) {
     strbuf_printf(&text, "running, version %s, process %lld", version,
                   (long long)ask_int(ask->answer, "pid", 0));
     bool same = strcmp(version, SLUICE_VERSION) == 0;
-    add_check(d, "daemon", same, strbuf_text(&text),
+    add_level(d, "daemon", same ? OK : WARNING, strbuf_text(&text),
               same ? NULL : "this program is " SLUICE_VERSION ": 'sluice down; sluice up'");
 }
 
-/* Nobody has the database: `sluiced --check` looks at it. It would make one where there is none. */
-static void check_store(struct doctor *d) {
+/* No daemon runs: the program that would be one looks in its place, and changes nothing. */
+static void check_without(struct doctor *d) {
     _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, told = STRBUF_INIT;
     struct error err = { 0 };
-    if (access(d->home.database, F_OK) < 0) {
-        add_check(d, "store", true, "nothing stored yet", NULL);
-        return;
-    }
     if (daemon_find_program("sluiced", &program, &err) < 0)
         return; /* told already */
-    const char *const argv[] = { "sluiced", "--check", NULL };
+    const char *const argv[] = { "sluiced", "--doctor", NULL };
     int status;
     if (program_run(strbuf_text(&program), argv, PROGRAM_TAKE_BOTH, &told, &status, &err) < 0) {
         add_check(d, "store", false, err.text, NULL);
         return;
     }
-    while (told.length > 0 && told.text[told.length - 1] == '\n')
-        told.text[--told.length] = '\0';
-    add_check(d, "store", status == 0, strbuf_text(&told),
-              status == 0 ? NULL : "keep a copy of the folder, then 'sluice restore' a backup");
+    json_t *answer = status == 0 ? json_loadb(strbuf_text(&told), told.length, 0, NULL) : NULL;
+    if (answer)
+        take_answer(d, answer);
+    else
+        add_check(d, "store", false, strbuf_text(&told), "see what 'sluiced --check' says");
+    json_decref(answer);
 }
 
 static void check_daemon(struct doctor *d) {
@@ -169,7 +177,7 @@ static void check_daemon(struct doctor *d) {
     if (code != CMD_OK) {
         add_check(d, "daemon", code == CMD_NO_DAEMON, "not running",
                   code == CMD_NO_DAEMON ? NULL : ask.err.text);
-        check_store(d);
+        check_without(d);
         return;
     }
     d->running = true;
@@ -200,17 +208,23 @@ static void print_item(const char *mark, const char *name, const char *text, con
     strbuf_putc(out, '\n');
 }
 
-static size_t print_checks(const struct doctor *d, struct strbuf *out) {
-    size_t i, bad = 0;
+/* Of a daemon that does not know levels: as it says. */
+static const char *level_of(const json_t *check) {
+    return ask_text(check, "level", ask_true(check, "ok") ? OK : BAD);
+}
+
+static void print_checks(const struct doctor *d, struct strbuf *out) {
+    size_t i;
     json_t *item;
     strbuf_puts(out, "checks\n");
     json_array_foreach(d->checks, i, item) {
-        bool ok = ask_true(item, "ok");
-        bad += !ok;
-        print_item(ok ? "ok" : "BAD", ask_text(item, "name", "?"), ask_text(item, "text", ""),
+        const char *level = level_of(item);
+        print_item(strcmp(level, OK) == 0        ? "ok"
+                   : strcmp(level, WARNING) == 0 ? "warn"
+                                                 : "BAD",
+                   ask_text(item, "name", "?"), ask_text(item, "text", ""),
                    ask_text(item, "fix", NULL), out);
     }
-    return bad;
 }
 
 static size_t print_features(const struct doctor *d, struct strbuf *out) {
@@ -218,7 +232,7 @@ static size_t print_features(const struct doctor *d, struct strbuf *out) {
     json_t *item;
     strbuf_puts(out, "\nkernel\n");
     if (json_array_size(d->features) == 0)
-        strbuf_puts(out, "  the daemon looks at it when it starts: 'sluice up; sluice doctor'\n");
+        strbuf_puts(out, "  nobody could look at it: see above\n");
     json_array_foreach(d->features, i, item) {
         bool there = ask_true(item, "there");
         missing += !there;
@@ -232,24 +246,29 @@ static size_t print_features(const struct doctor *d, struct strbuf *out) {
     return missing;
 }
 
-static size_t count_bad(const struct doctor *d) {
-    size_t i, bad = 0;
+static size_t count(const struct doctor *d, const char *level) {
+    size_t i, found = 0;
     json_t *item;
     json_array_foreach(d->checks, i, item) {
-        bad += !ask_true(item, "ok");
+        found += strcmp(level_of(item), level) == 0;
     }
-    return bad;
+    return found;
 }
 
 static void print_all(const struct doctor *d, struct strbuf *out) {
-    size_t bad = print_checks(d, out), missing = print_features(d, out);
-    if (bad > 0)
+    print_checks(d, out);
+    size_t missing = print_features(d, out), bad = count(d, BAD), warnings = count(d, WARNING);
+    if (bad > 0) {
         strbuf_printf(out, "\n%zu of these must be put right\n", bad);
-    else if (missing > 0)
-        strbuf_printf(out, "\nall well; %zu kernel feature%s replaced by something weaker\n",
-                      missing, missing == 1 ? " is" : "s are");
-    else
-        strbuf_puts(out, "\nall well\n");
+        return;
+    }
+    strbuf_puts(out, "\nall well");
+    if (warnings > 0)
+        strbuf_printf(out, "; %zu warning%s", warnings, warnings == 1 ? "" : "s");
+    if (missing > 0)
+        strbuf_printf(out, "; %zu kernel feature%s replaced by something weaker", missing,
+                      missing == 1 ? " is" : "s are");
+    strbuf_putc(out, '\n');
 }
 
 static int cmd_doctor_run(const struct cmd_call *call) {
@@ -266,15 +285,17 @@ static int cmd_doctor_run(const struct cmd_call *call) {
         print_all(&d, &out);
     }
     output_rest(&out);
-    return count_bad(&d) == 0 ? CMD_OK : CMD_FAILED;
+    return count(&d, BAD) == 0 ? CMD_OK : CMD_FAILED;
 }
 
 const struct cmd cmd_doctor = {
     .name = "doctor",
     .usage = "doctor",
     .summary = "check folders, configuration, programs, kernel and database",
-    .text = "Works with and without a daemon, starts none and changes nothing. A kernel feature\n"
-            "that is not there is no fault: it tells what is done instead, and how to have it.\n",
+    .text =
+        "Works with and without a daemon, starts none and changes nothing. Exit code 1 says\n"
+        "that something must be put right; a warning need not be. A kernel feature that is not\n"
+        "there is no fault: it tells what is done instead, and how to have it.\n",
     .examples = "sluice doctor\n"
                 "sluice doctor --json\n",
     .run = cmd_doctor_run,

@@ -7,9 +7,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/number.h"
 #include "cli/ask.h"
@@ -147,7 +147,7 @@ static int on_event(void *ctx, const struct client_event *event) {
     return output_flush();
 }
 
-/* Until a daemon answers. */
+/* Until a daemon answers; -EPIPE: nobody waits for it any more. */
 static int wait_for_daemon(struct ask *ask) {
     time_ms since = clock_read_steady();
     bool said = false;
@@ -163,7 +163,8 @@ static int wait_for_daemon(struct ask *ask) {
             cmd_warn("the daemon has gone; waiting for it ('sluice up' starts it)");
             said = true;
         }
-        (void)poll(NULL, 0, LOOK_AGAIN);
+        if (output_is_unread(LOOK_AGAIN))
+            return -EPIPE;
     }
 }
 
@@ -175,15 +176,20 @@ static int follow_events(struct ask *ask, struct listing *l) {
         l->unbroken = 0;
         uint64_t after = l->last > 0 ? l->last : CLIENT_EVENTS_NEW;
         ask->err = (struct error){ 0 };
+        client_set_reader(ask->client, STDOUT_FILENO);
         int r =
             client_stream_events(ask->client, strbuf_text(&path), after, on_event, l, &ask->err);
         if (r >= 400)
             return ask_failed(ask);
         if (r == -EPIPE)
             return CMD_OK; /* nobody reads any more; the end of the program tells */
-        if (l->unbroken == 0)
-            (void)poll(NULL, 0, LOOK_AGAIN); /* it is going, or always breaks: not in a circle */
-        if (wait_for_daemon(ask) < 0) {
+        /* It is going, or always breaks: not in a circle. */
+        if (l->unbroken == 0 && output_is_unread(LOOK_AGAIN))
+            return CMD_OK;
+        r = wait_for_daemon(ask);
+        if (r == -EPIPE)
+            return CMD_OK;
+        if (r < 0) {
             cmd_warn("%s", ask->err.text);
             return CMD_FAILED;
         }

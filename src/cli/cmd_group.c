@@ -7,10 +7,9 @@
 
 #include "cli/ask.h"
 #include "cli/cell.h"
+#include "cli/name_list.h"
 #include "cli/name_verb.h"
-#include "cli/rows.h"
 #include "cli/sanitize.h"
-#include "os/clock.h"
 
 static const char *state_of(const json_t *group) {
     return ask_true(group, "closed") ? "closed" : "open";
@@ -24,60 +23,42 @@ static struct cell done_of(const json_t *group) {
     return ret;
 }
 
-struct listing {
-    struct rows rows;
-    time_ms now;
-};
-
-static void add_row(void *ctx, const json_t *group) {
-    struct listing *l = ctx;
-    rows_add(&l->rows, (const char *[]){
-                           ask_text(group, "name", NULL),
-                           done_of(group).text,
-                           state_of(group),
-                           ask_true(group, "owned") ? "yes" : "no",
-                           cell_span(group, "created_at", l->now).text,
-                       });
+static void add_row(struct rows *rows, const json_t *group, time_ms now) {
+    rows_add(rows, (const char *[]){
+                       ask_text(group, "name", NULL),
+                       done_of(group).text,
+                       state_of(group),
+                       ask_true(group, "owned") ? "yes" : "no",
+                       cell_span(group, "created_at", now).text,
+                   });
 }
 
 static int list_run(const struct cmd_call *call) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    if (call->json) {
-        int code = ask_open_get(&ask, "/v1/groups?limit=1000");
-        return code == CMD_OK ? ask_print(&ask) : code;
-    }
     struct output_column columns[] = {
         { "NAME" }, { "OVER" }, { "STATE" }, { "OWNED" }, { "CREATED" },
     };
-    struct listing l = { .rows = { columns, ARRAY_SIZE(columns) }, .now = clock_read() };
-    int code = ask_open(&ask, ASK_RUNNING);
-    if (code == CMD_OK)
-        code = ask_pages(&ask, "/v1/groups?limit=1000", SIZE_MAX, add_row, &l);
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    if (code == CMD_OK && l.rows.count == 0)
-        strbuf_puts(&out, "no group yet; 'sluice group add NAME' makes one\n");
-    if (code == CMD_OK)
-        rows_print(&l.rows, &out);
-    output_rest(&out);
-    rows_finish(&l.rows);
-    return code;
+    return name_list_run(call, &(struct name_list){
+                                   .path = "/v1/groups",
+                                   .none = "no group yet; 'sluice group add NAME' makes one\n",
+                                   .columns = columns,
+                                   .column_count = ARRAY_SIZE(columns),
+                                   .add = add_row,
+                               });
 }
 
 static int show_run(const struct cmd_call *call) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    ask_path(&path, "/v1/groups/", call->args[0], "");
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_name(call, call->args[0]);
-    if (code == CMD_OK)
-        code = ask_open_get(&ask, strbuf_text(&path));
-    if (code != CMD_OK)
-        return code;
-    if (call->json)
-        return ask_print(&ask);
+    int code = ask_open_named(&ask, call, "/v1/groups/", "");
+    if (code != CMD_OK || call->json)
+        return code == CMD_OK ? ask_print(&ask) : code;
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     sanitize_line(ask_text(ask.answer, "name", ""), &out);
-    strbuf_printf(&out, " (%s%s): %s over\n", state_of(ask.answer),
+    strbuf_printf(&out, " (%s%s): %s over", state_of(ask.answer),
                   ask_true(ask.answer, "owned") ? ", owned" : "", done_of(ask.answer).text);
+    int64_t failed = ask_int(ask.answer, "failed", 0);
+    if (failed > 0)
+        strbuf_printf(&out, ", %" PRId64 " not done", failed);
+    strbuf_putc(&out, '\n');
     struct output_column columns[] = { { "TASK" }, { "STATE" } };
     _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
     size_t i;

@@ -3,41 +3,32 @@
 
 #include "cli/ask.h"
 #include "cli/cell.h"
+#include "cli/name_list.h"
 #include "cli/name_verb.h"
-#include "cli/rows.h"
-#include "os/clock.h"
+
+static void add_row(struct rows *rows, const json_t *item, time_ms now) {
+    rows_add(rows, (const char *[]){
+                       ask_text(item, "name", NULL),
+                       ask_text(item, "state", NULL),
+                       cell_span(item, "opens_at", now).text,
+                       cell_number(item, "hits").text,
+                       cell_number(item, "used").text,
+                       cell_cap(item, "cap").text,
+                   });
+}
 
 static int list_run(const struct cmd_call *call) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open_get(&ask, "/v1/limiters?limit=1000");
-    if (code != CMD_OK)
-        return code;
-    if (call->json)
-        return ask_print(&ask);
     struct output_column columns[] = {
         { "NAME" }, { "STATE" }, { "OPENS" }, { "HITS", true }, { "USED", true }, { "CAP", true },
     };
-    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
-    time_ms now = clock_read();
-    size_t i;
-    json_t *item;
-    json_array_foreach(ask_items(&ask), i, item) {
-        rows_add(&rows, (const char *[]){
-                            ask_text(item, "name", NULL),
-                            ask_text(item, "state", NULL),
-                            cell_span(item, "opens_at", now).text,
-                            cell_number(item, "hits").text,
-                            cell_number(item, "used").text,
-                            cell_cap(item, "cap").text,
-                        });
-    }
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    if (rows.count == 0)
-        strbuf_puts(&out, "no limiter is configured; 'sluice config explain agents.A.limiter' "
-                          "tells how\n");
-    rows_print(&rows, &out);
-    output_rest(&out);
-    return CMD_OK;
+    return name_list_run(call, &(struct name_list){
+                                   .path = "/v1/limiters",
+                                   .none = "no limiter is configured; 'sluice config explain "
+                                           "agents.A.limiter' tells how\n",
+                                   .columns = columns,
+                                   .column_count = ARRAY_SIZE(columns),
+                                   .add = add_row,
+                               });
 }
 
 static int clear_run(const struct cmd_call *call) {

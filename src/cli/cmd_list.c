@@ -189,6 +189,13 @@ static void print_end(struct listing *l) {
     } else if (l->next.length > 0) {
         strbuf_puts(&l->out, "  ... and more; --limit N or --all shows them\n");
     }
+    size_t i;
+    json_t *id;
+    json_array_foreach(json_object_get(l->ask.answer, "external"), i, id) {
+        if (!l->call->json)
+            strbuf_printf(&l->out, "  %s runs, but is not this daemon's; it holds a place\n",
+                          json_string_value(id));
+    }
 }
 
 static int cmd_list_run(const struct cmd_call *call) {

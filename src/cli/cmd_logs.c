@@ -4,6 +4,7 @@
  * lines are there; the daemon counts only bytes. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/number.h"
 #include "cli/ask.h"
@@ -168,6 +169,8 @@ static int wait_for_attempt(struct logs *l, int64_t *ret_attempt) {
             cmd_warn("%s", l->err.text);
             return CMD_FAILED;
         }
+        if (r & FOLLOW_UNREAD)
+            return CMD_OK; /* without an attempt */
     }
 }
 
@@ -200,7 +203,7 @@ static int follow_logs(struct logs *l) {
             cmd_warn("%s", l->err.text);
             return CMD_FAILED;
         }
-        if (r & FOLLOW_ENDED)
+        if (r & (FOLLOW_ENDED | FOLLOW_UNREAD))
             return CMD_OK;
     }
 }
@@ -240,6 +243,7 @@ static void hint_when_empty(const struct logs *l, int64_t attempt) {
 static int cmd_logs_run(const struct cmd_call *call) {
     _cleanup_(logs_finish) struct logs l = { .call = call };
     follow_init(&l.follow, call->args[0]);
+    l.follow.reader_fd = STDOUT_FILENO;
     int64_t attempt = 0;
     int code = read_call(&l);
     if (code == CMD_OK)
@@ -248,7 +252,7 @@ static int cmd_logs_run(const struct cmd_call *call) {
         code = ask_open(&l.ask, ASK_RUNNING);
     if (code == CMD_OK)
         code = wait_for_attempt(&l, &attempt);
-    if (code != CMD_OK)
+    if (code != CMD_OK || attempt == 0)
         return code;
     if (call->json)
         return print_json(&l, attempt);

@@ -5,10 +5,12 @@
 #include "cli/cmd.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 
 #include "base/macros.h"
 #include "cli/options.h"
@@ -33,6 +35,15 @@ void cmd_warn(const char *format, ...) {
     strbuf_vprintf(&sentence, format, args);
     va_end(args);
     warn_text(&sentence);
+}
+
+int cmd_watch_interrupts(void) {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGINT);
+    sigaddset(&wanted, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &wanted, NULL);
+    return signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 int cmd_usage_error(const struct cmd *cmd, const char *format, ...) {

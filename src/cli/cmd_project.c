@@ -11,9 +11,11 @@
 #include "cli/ask.h"
 #include "cli/cell.h"
 #include "cli/full_path.h"
+#include "cli/name_list.h"
 #include "cli/pause.h"
-#include "cli/rows.h"
+#include "cli/print_task.h"
 #include "cli/sanitize.h"
+#include "os/clock.h"
 
 static const char *state_of(const json_t *project) {
     if (ask_true(project, "paused"))
@@ -21,40 +23,34 @@ static const char *state_of(const json_t *project) {
     return json_is_false(json_object_get(project, "active")) ? "inactive" : "active";
 }
 
+static void add_row(struct rows *rows, const json_t *item, time_ms now) {
+    (void)now;
+    rows_add(rows, (const char *[]){
+                       ask_text(item, "name", NULL),
+                       ask_text(item, "prefix", NULL),
+                       cell_number(item, "weight").text,
+                       cell_percent(item, "share").text,
+                       cell_percent(item, "target").text,
+                       cell_number(item, "tokens").text,
+                       cell_number(item, "ready").text,
+                       cell_number(item, "running").text,
+                       state_of(item),
+                   });
+}
+
 static int list_run(const struct cmd_call *call) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open_get(&ask, "/v1/projects?limit=1000");
-    if (code != CMD_OK)
-        return code;
-    if (call->json)
-        return ask_print(&ask);
     struct output_column columns[] = {
         { "NAME" },        { "PREFIX" },        { "WEIGHT", true },
         { "SHARE", true }, { "TARGET", true },  { "TOKENS", true },
         { "READY", true }, { "RUNNING", true }, { "STATE" },
     };
-    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
-    size_t i;
-    json_t *item;
-    json_array_foreach(ask_items(&ask), i, item) {
-        rows_add(&rows, (const char *[]){
-                            ask_text(item, "name", NULL),
-                            ask_text(item, "prefix", NULL),
-                            cell_number(item, "weight").text,
-                            cell_percent(item, "share").text,
-                            cell_percent(item, "target").text,
-                            cell_number(item, "tokens").text,
-                            cell_number(item, "ready").text,
-                            cell_number(item, "running").text,
-                            state_of(item),
-                        });
-    }
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    if (rows.count == 0)
-        strbuf_puts(&out, "no project yet; 'sluice project add NAME' makes one\n");
-    rows_print(&rows, &out);
-    output_rest(&out);
-    return CMD_OK;
+    return name_list_run(call, &(struct name_list){
+                                   .path = "/v1/projects",
+                                   .none = "no project yet; 'sluice project add NAME' makes one\n",
+                                   .columns = columns,
+                                   .column_count = ARRAY_SIZE(columns),
+                                   .add = add_row,
+                               });
 }
 
 static void show_line(struct strbuf *out, const char *name, const char *value) {
@@ -63,9 +59,29 @@ static void show_line(struct strbuf *out, const char *name, const char *value) {
     strbuf_putc(out, '\n');
 }
 
+static void show_workspaces(const json_t *p, struct strbuf *out) {
+    const json_t *paths = json_object_get(p, "workspaces");
+    bool is_pool = strcmp(ask_text(p, "workspace_mode", "pool"), "pool") == 0;
+    if (!is_pool) {
+        show_line(out, "workspaces", ask_text(p, "workspace_mode", ""));
+        show_line(out, "merge", ask_text(p, "merge", "none"));
+    }
+    size_t i;
+    json_t *item;
+    json_array_foreach(paths, i, item) {
+        const char *task = ask_text(item, "task", NULL);
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        strbuf_printf(&text, "%s  %s", ask_text(item, "path", "?"), task ? task : "free");
+        if (is_pool)
+            show_line(out, "workspace", strbuf_text(&text));
+    }
+}
+
 static void show_project(const json_t *p, struct strbuf *out) {
     sanitize_line(ask_text(p, "name", ""), out);
-    strbuf_printf(out, " (%s)\n", state_of(p));
+    strbuf_printf(out, " (%s", state_of(p));
+    print_paused_by(out, p, clock_read());
+    strbuf_puts(out, ")\n");
     show_line(out, "prefix", ask_text(p, "prefix", ""));
     show_line(out, "path", ask_text(p, "path", ""));
     show_line(out, "weight", cell_number(p, "weight").text);
@@ -74,10 +90,13 @@ static void show_project(const json_t *p, struct strbuf *out) {
     show_line(out, "tokens", cell_number(p, "tokens").text);
     show_line(out, "share", cell_percent(p, "share").text);
     show_line(out, "target", cell_percent(p, "target").text);
+    if (ask_true(p, "coordination"))
+        show_line(out, "coordination", "yes: its tasks are never slung");
     show_line(out, "ready", cell_number(p, "ready").text);
     show_line(out, "running", cell_number(p, "running").text);
     if (ask_int(p, "external", 0) > 0)
         show_line(out, "external", cell_number(p, "external").text);
+    show_workspaces(p, out);
     const char *state;
     json_t *count;
     json_object_foreach(json_object_get(p, "counts"), state, count) {
@@ -88,16 +107,10 @@ static void show_project(const json_t *p, struct strbuf *out) {
 }
 
 static int show_run(const struct cmd_call *call) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    ask_path(&path, "/v1/projects/", call->args[0], "");
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_name(call, call->args[0]);
-    if (code == CMD_OK)
-        code = ask_open_get(&ask, strbuf_text(&path));
-    if (code != CMD_OK)
-        return code;
-    if (call->json)
-        return ask_print(&ask);
+    int code = ask_open_named(&ask, call, "/v1/projects/", "");
+    if (code != CMD_OK || call->json)
+        return code == CMD_OK ? ask_print(&ask) : code;
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     show_project(ask.answer, &out);
     output_rest(&out);
@@ -240,7 +253,7 @@ static const struct cmd project_resume = {
 static const struct cmd project_set = {
     .name = "set",
     .usage = "project set NAME KEY=VALUE...",
-    .summary = "change a project: weight, max_running, budget, path, active",
+    .summary = "change a project: weight, max_running, budget, path, active, coordination",
     .text = "Takes effect at once. Raising a cap starts work, lowering one stops nothing.\n",
     .examples = "sluice project set web weight=3 max_running=4\n"
                 "sluice project set web budget=unlimited\n",

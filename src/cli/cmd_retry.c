@@ -25,7 +25,9 @@ const struct cmd cmd_retry = {
     .summary = "queue failed or canceled tasks again",
     .text = "Counters start afresh, the history stays, the iteration stays. --all means the failed "
             "ones; those\n"
-            "that were canceled only when --state names them.\n",
+            "that were canceled only when --state names them. A task that waits for its next "
+            "attempt gets it "
+            "now.\n",
     .examples = "sluice retry web-17\n"
                 "sluice retry --all --group night\n"
                 "sluice retry --all --state failed,canceled\n",

@@ -121,15 +121,6 @@ static const json_t *last_run(const json_t *task) {
 
 /* --- Ctrl-C ---------------------------------------------------------------------------------- */
 
-static int watch_signals(void) {
-    sigset_t wanted;
-    sigemptyset(&wanted);
-    sigaddset(&wanted, SIGINT);
-    sigaddset(&wanted, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &wanted, NULL);
-    return signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static void cancel(struct run *run) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     if (daemon_connect(false, &ask.client, &ask.err) < 0) {
@@ -244,7 +235,7 @@ static void prepare_logs(struct run *run) {
     static const char *const names[] = { "out", "err" };
     FILE *files[] = { stdout, stderr };
     follow_init(&run->follow, run->id);
-    run->follow.signal_fd = watch_signals();
+    run->follow.signal_fd = cmd_watch_interrupts();
     /* A pipe gets the bytes as they are; a terminal nothing that it would obey. */
     for (size_t i = 0; i < ARRAY_SIZE(names) && !run->call->json; i++)
         run->follow.logs[run->follow.log_count++] = (struct log_stream){

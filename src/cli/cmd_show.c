@@ -135,6 +135,21 @@ static void put_place(struct sheet *s, const json_t *task) {
     put_field(s, "project", strbuf_text(&text));
 }
 
+/* Where it works, and what is being done around its run. */
+static void put_workspace(struct sheet *s, const json_t *task) {
+    const json_t *place = json_object_get(task, "works_in");
+    const char *branch = ask_text(place, "branch", NULL), *merge = ask_text(place, "merge", NULL);
+    put_field(s, "works in", ask_text(place, "path", NULL));
+    if (branch) {
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        strbuf_printf(&text, "%s, from %s", branch, ask_text(place, "base", "?"));
+        if (merge && strcmp(merge, "none") != 0)
+            strbuf_printf(&text, ", merge %s", merge);
+        put_field(s, "branch", strbuf_text(&text));
+    }
+    put_field(s, "now", ask_text(json_object_get(task, "run"), "doing", NULL));
+}
+
 static void put_counters(struct sheet *s, const json_t *task) {
     static const struct {
         const char *member, *one, *many;
@@ -178,6 +193,10 @@ static void put_spec(struct sheet *s, const json_t *task) {
             put_field(s, key, strbuf_text(&text));
     }
     json_decref(rest);
+    strbuf_clear(&text);
+    put_value(&text, json_object_get(task, "context"));
+    if (json_is_object(json_object_get(task, "context")))
+        put_field(s, "slung with", strbuf_text(&text));
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
@@ -237,6 +256,29 @@ static void put_runs(struct sheet *s, const json_t *task) {
     rows_print(&rows, &s->out);
 }
 
+/* The folders of the iterations: one line each, with what they left. */
+static void put_iterations(struct sheet *s, const json_t *task) {
+    const json_t *iterations = json_object_get(task, "iterations");
+    size_t i;
+    json_t *one;
+    json_array_foreach(iterations, i, one) {
+        _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
+        const json_t *artifacts = json_object_get(one, "artifacts");
+        strbuf_printf(&line, "%s", ask_text(one, "folder", ""));
+        if (ask_true(one, "feedback"))
+            strbuf_puts(&line, ", feedback.md");
+        for (size_t k = 0; k < json_array_size(artifacts); k++)
+            strbuf_printf(&line, ", artifacts/%s", json_string_value(json_array_get(artifacts, k)));
+        bool tells = i > 0 || json_array_size(iterations) > 1 || json_array_size(artifacts) > 0
+                     || ask_true(one, "feedback");
+        char name[32];
+        (void)snprintf(name, sizeof(name), "iteration %lld",
+                       (long long)ask_int(one, "iteration", 0));
+        if (tells) /* the empty folder of a task that ran once is no news */
+            put_field(s, name, strbuf_text(&line));
+    }
+}
+
 static void print_sheet(const json_t *task) {
     struct sheet s = { .width = print_width(), .now = clock_read() };
     _cleanup_(strbuf_finish) struct strbuf after = STRBUF_INIT;
@@ -247,8 +289,10 @@ static void print_sheet(const json_t *task) {
     put_value(&after, json_object_get(task, "depends_on"));
     put_field(&s, "after", strcmp(strbuf_text(&after), "null") ? strbuf_text(&after) : NULL);
     put_field(&s, "added", print_when(ask_int(task, "created_at", 0), s.now).text);
+    put_workspace(&s, task);
     put_counters(&s, task);
     put_spec(&s, task);
+    put_iterations(&s, task);
     put_runs(&s, task);
     output_rest(&s.out);
     strbuf_finish(&s.out);
@@ -256,17 +300,9 @@ static void print_sheet(const json_t *task) {
 
 static int cmd_show_run(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    int code = ask_name(call, call->args[0]);
-    if (code == CMD_OK)
-        code = ask_open(&ask, ASK_RUNNING);
-    ask_path(&path, "/v1/tasks/", call->args[0], "");
-    if (code == CMD_OK)
-        code = ask_get(&ask, strbuf_text(&path));
-    if (code != CMD_OK)
-        return code;
-    if (call->json)
-        return ask_print(&ask);
+    int code = ask_open_named(&ask, call, "/v1/tasks/", "");
+    if (code != CMD_OK || call->json)
+        return code == CMD_OK ? ask_print(&ask) : code;
     print_sheet(ask.answer);
     return CMD_OK;
 }

@@ -1,7 +1,12 @@
-/* cmd_sling.c: schedules drafts: tasks, groups, for a project.
+/* cmd_sling.c: schedules drafts: tasks, groups, epics, for a project, on a formula.
  *
  * The last word may be the project the tasks are slung at, as in `sluice sling web-3 web-4 web`. A
- * word that looks like an id never is; of any other the daemon is asked. */
+ * word that looks like an id never is; of any other the daemon is asked. What a word before it is (a
+ * group, a task, a task with drafts below it), the daemon finds out.
+ *
+ * With --on the steps of the formula are added as drafts first and slung together with the task in
+ * one question: if anything breaks between the two nothing has started, and the same command goes on where
+ * it ended, because the steps have names that are added once. */
 #include "cli/cmd.h"
 
 #include <ctype.h>
@@ -9,6 +14,9 @@
 #include <string.h>
 
 #include "cli/ask.h"
+#include "cli/formula_find.h"
+#include "cli/output.h"
+#include "cli/sanitize.h"
 #include "cli/task_verb.h"
 
 static const struct task_verb verb = {
@@ -16,7 +24,6 @@ static const struct task_verb verb = {
     .did = "slung",
     .all = "draft",
     .may = "draft",
-    .alone = "project",
 };
 
 /* "web-17", "17", "#17". */
@@ -28,53 +35,364 @@ static bool looks_like_id(const char *word) {
 }
 
 /* 1: the last argument is a project; 0: it is not; <0: exit code, negative. */
-static int ends_in_project(const struct cmd_call *call) {
+static int ends_in_project(const struct cmd_call *call, struct ask *ask) {
     const char *last = call->arg_count > 1 ? call->args[call->arg_count - 1] : NULL;
     if (!last || !*last || looks_like_id(last) || cmd_has(call, "project"))
         return 0;
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open(&ask, ASK_START);
-    if (code != CMD_OK)
-        return -code;
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     ask_path(&path, "/v1/projects/", last, "");
-    int r = ask_try_get(&ask, strbuf_text(&path));
-    return r == 0 ? 1 : r == ENOENT && ask_was_answered(&ask) ? 0 : -ask_failed(&ask);
+    int r = ask_try_get(ask, strbuf_text(&path));
+    return r == 0 ? 1 : r == ENOENT && ask_was_answered(ask) ? 0 : -ask_failed(ask);
+}
+
+/* --- what is asked for ----------------------------------------------------------------------- */
+
+/* What --meta and --var say; NULL: nothing. */
+static int take_meta(const struct cmd_call *call, json_t *body) {
+    json_t *meta = json_object(), *vars = json_object();
+    const char *pair;
+    int code = CMD_OK;
+    for (size_t n = 0; code == CMD_OK && (pair = cmd_value_at(call, "meta", n)); n++)
+        code = ask_add_pair(call, pair, meta);
+    for (size_t n = 0; code == CMD_OK && (pair = cmd_value_at(call, "var", n)); n++)
+        code = ask_add_pair(call, pair, vars);
+    if (json_object_size(vars) > 0)
+        json_object_set(meta, "vars", vars);
+    if (cmd_has(call, "on"))
+        json_object_set_new(meta, "formula", ask_string(cmd_value(call, "on")));
+    if (json_object_size(meta) > 0)
+        json_object_set(body, "meta", meta);
+    json_decref(vars);
+    json_decref(meta);
+    return code;
+}
+
+static int take_options(const struct cmd_call *call, json_t **ret_body) {
+    static const char *const texts[][2] = {
+        { "agent", "agent" }, { "account", "limiter" },         { "limiter", "limiter" },
+        { "merge", "merge" }, { "base-branch", "base_branch" }, { "args", "args" },
+    };
+    static const char *const switches[][2] = {
+        { "force", "force" },       { "no-merge", "no_merge" }, { "owned", "owned" },
+        { "no-group", "no_group" }, { "dry-run", "dry_run" },
+    };
+    json_t *body = json_object();
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        if (cmd_has(call, texts[i][0]))
+            json_object_set_new(body, texts[i][1], ask_string(cmd_value(call, texts[i][0])));
+    for (size_t i = 0; i < ARRAY_SIZE(switches); i++)
+        if (cmd_has(call, switches[i][0]))
+            json_object_set_new(body, switches[i][1], json_true());
+    int code = take_meta(call, body);
+    if (code == CMD_OK)
+        *ret_body = body;
+    else
+        json_decref(body);
+    return code;
+}
+
+static int check_call(const struct cmd_call *call) {
+    bool all = cmd_has(call, "all");
+    if (all && call->arg_count > 0)
+        return cmd_usage_error(call->cmd, "'--all' and '%s' exclude each other", call->args[0]);
+    if (!all && call->arg_count == 0)
+        return cmd_usage_error(call->cmd, "'sling' needs the IDs of tasks, or --all");
+    static const char *const alone[] = { "on", "owned", "no-group", "dry-run" };
+    for (size_t i = 0; all && i < ARRAY_SIZE(alone); i++)
+        if (cmd_has(call, alone[i]))
+            return cmd_usage_error(call->cmd, "option '--%s' does not go with --all", alone[i]);
+    if (cmd_has(call, "account") && cmd_has(call, "limiter"))
+        return cmd_usage_error(call->cmd, "'--account' and '--limiter' are the same");
+    for (size_t i = 0; i < call->arg_count; i++)
+        if (!*call->args[i])
+            return cmd_usage_error(call->cmd, "an ID is empty");
+    return CMD_OK;
+}
+
+/* --- what came back -------------------------------------------------------------------------- */
+
+struct telling {
+    json_t *tasks; /* of all answers */
+    json_t *group, *warning;
+    bool dry;
+};
+
+static void telling_finish(struct telling *t) {
+    json_decref(t->tasks);
+    json_decref(t->group);
+    json_decref(t->warning);
+}
+
+static void take_answer(struct telling *t, const json_t *answer) {
+    json_array_extend(t->tasks, json_object_get(answer, "tasks"));
+    json_t *group = json_object_get(answer, "group"), *warning = json_object_get(answer, "warning");
+    if (json_is_string(group)) {
+        json_decref(t->group);
+        t->group = json_incref(group);
+    }
+    if (json_is_string(warning)) {
+        json_decref(t->warning);
+        t->warning = json_incref(warning);
+    }
+}
+
+static void print_line(const struct telling *t, const json_t *task, struct strbuf *out) {
+    const char *result = ask_text(task, "result", "slung"), *group = ask_text(task, "group", NULL);
+    if (strcmp(result, "skipped") == 0)
+        return;
+    sanitize_line(ask_text(task, "id", "?"), out);
+    if (strcmp(result, "already") == 0) {
+        strbuf_printf(out, " is %s already\n", ask_text(task, "state", "?"));
+        return;
+    }
+    strbuf_puts(out, t->dry ? " would be slung" : " slung: ");
+    strbuf_puts(out, t->dry ? "" : ask_text(task, "state", "?"));
+    if (group) {
+        strbuf_puts(out, ", in ");
+        sanitize_line(group, out);
+    }
+    strbuf_putc(out, '\n');
+}
+
+/* Nothing was slung because all of it was skipped: a guard has refused it. */
+static int tell(const struct cmd_call *call, const struct telling *t) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    size_t i, skipped = 0;
+    json_t *task;
+    json_array_foreach(t->tasks, i, task) {
+        if (strcmp(ask_text(task, "result", ""), "skipped") == 0) {
+            skipped++;
+            cmd_warn("%s skipped: %s", ask_text(task, "id", "?"), ask_text(task, "why", "?"));
+        }
+        if (!call->json)
+            print_line(t, task, &out);
+    }
+    if (call->json) {
+        json_t *all = json_pack("{s:O, s:O, s:b, s:O}", "tasks", t->tasks, "group", t->group,
+                                "dry_run", t->dry, "warning", t->warning);
+        ask_dump(all, &out);
+        json_decref(all);
+    } else if (i == 0) {
+        strbuf_puts(&out, "nothing to sling\n");
+    }
+    output_rest(&out);
+    if (json_is_string(t->warning))
+        cmd_warn("%s", json_string_value(t->warning));
+    return skipped > 0 && skipped == i ? CMD_REFUSED : CMD_OK;
+}
+
+/* --- on a formula ---------------------------------------------------------------------------- */
+
+struct onto {
+    const struct cmd_call *call;
+    struct ask *ask;
+    json_t *body; /* of the question, without tasks */
+    struct telling *telling;
+};
+
+/* One question; its answer is told, unless it is only looked whether it would be refused. */
+static int sling_these(struct onto *o, json_t *tasks, json_t *steps, bool look) {
+    json_t *body = json_deep_copy(o->body);
+    json_object_set_new(body, "tasks", tasks);
+    if (steps)
+        json_object_set_new(body, "steps", steps);
+    if (look)
+        json_object_set_new(body, "dry_run", json_true());
+    int code = ask_post(o->ask, body, "/v1/tasks/sling");
+    if (code == CMD_OK && !look)
+        take_answer(o->telling, o->ask->answer);
+    return code;
+}
+
+/* Each step has a name that is added once: TASK/FORMULA/STEP. */
+static void name_steps(json_t *body, const char *id, const char *formula, const char *project) {
+    size_t i;
+    json_t *step;
+    json_array_foreach(json_object_get(body, "tasks"), i, step) {
+        _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+        const char *own = ask_text(step, "name", NULL);
+        strbuf_printf(&name, "%s/%s/", id, formula);
+        if (own)
+            strbuf_puts(&name, own);
+        else
+            strbuf_printf(&name, "%zu", i + 1);
+        json_object_set_new(step, "external_id", ask_string(strbuf_text(&name)));
+        json_object_set_new(step, "project", ask_string(project));
+        json_t *meta = json_object_get(step, "meta");
+        json_object_set_new(meta, "on", ask_string(id));
+    }
+    json_object_set_new(body, "draft", json_true());
+}
+
+/* The steps of one task, as the body of POST /v1/tasks. */
+static int expand_for(struct onto *o, const json_t *task, struct formula **ret_formula,
+                      json_t **ret_body) {
+    const char *id = ask_text(task, "id", ""), *project = ask_text(task, "project", "");
+    _cleanup_(formula_places_finish) struct formula_places places = { 0 };
+    _cleanup_(formula_values_finish) struct formula_values values = { 0 };
+    struct error err = { 0 };
+    formula_values_offer(&values, "task", id);
+    formula_values_offer(&values, "project", project);
+    formula_values_offer(&values, "title", ask_text(task, "title", ""));
+    formula_values_offer(&values, "prompt", ask_text(json_object_get(task, "spec"), "prompt", ""));
+    int code = formula_values_take(o->call, &values);
+    if (code != CMD_OK)
+        return code;
+    int r = formula_places_find(project, &places, &err);
+    if (r >= 0)
+        r = formula_find(&places, cmd_value(o->call, "on"), ret_formula, &err);
+    if (r >= 0)
+        r = formula_expand(*ret_formula, values.items, values.count, ret_body, &err);
+    if (r < 0)
+        return cmd_error(&err);
+    name_steps(*ret_body, id, formula_name(*ret_formula), project);
+    return CMD_OK;
+}
+
+static int add_steps(struct onto *o, const struct formula *formula, json_t *body,
+                     json_t **ret_ids) {
+    int r = ask_try_post(o->ask, json_incref(body), "/v1/tasks");
+    const json_t *answer = o->ask->answer;
+    if (r != 0) {
+        const json_t *index = json_object_get(answer, "index");
+        if (json_is_integer(index))
+            formula_locate(formula, (size_t)json_integer_value(index), &o->ask->err);
+        return ask_failed(o->ask);
+    }
+    size_t i;
+    json_t *task;
+    *ret_ids = json_array();
+    json_array_foreach(json_object_get(answer, "tasks"), i, task) {
+        json_array_append(*ret_ids, json_object_get(task, "id"));
+    }
+    return CMD_OK;
+}
+
+static void tell_steps(struct onto *o, const json_t *body) {
+    size_t i;
+    json_t *step;
+    json_array_foreach(json_object_get(body, "tasks"), i, step) {
+        json_array_append_new(o->telling->tasks, json_pack("{s:O, s:s, s:b}", "id",
+                                                           json_object_get(step, "external_id"),
+                                                           "result", "slung", "already", 0));
+    }
+}
+
+static int sling_on(struct onto *o, const char *id) {
+    _cleanup_(formula_freep) struct formula *formula = NULL;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    ask_path(&path, "/v1/tasks/", id, "");
+    int code = ask_get(o->ask, strbuf_text(&path));
+    if (code != CMD_OK)
+        return code;
+    json_t *task = json_incref(o->ask->answer), *body = NULL, *ids = NULL;
+    bool draft = strcmp(ask_text(task, "state", ""), "draft") == 0;
+    code =
+        sling_these(o, json_pack("[s]", id), NULL, true); /* the guards, before anything is added */
+    const json_t *looked = json_array_get(json_object_get(o->ask->answer, "tasks"), 0);
+    draft = draft && code == CMD_OK && strcmp(ask_text(looked, "result", ""), "skipped") != 0;
+    if (code == CMD_OK && draft)
+        code = expand_for(o, task, &formula, &body);
+    if (code == CMD_OK && draft && o->telling->dry)
+        tell_steps(o, body);
+    else if (code == CMD_OK && draft)
+        code = add_steps(o, formula, body, &ids);
+    if (code == CMD_OK)
+        code = sling_these(o, json_pack("[s]", id), ids, false);
+    else
+        json_decref(ids);
+    if (code == CMD_OK && json_is_string(o->telling->group) && !cmd_has(o->call, "no-group"))
+        json_object_set(o->body, "group", o->telling->group); /* one group for all */
+    json_decref(body);
+    json_decref(task);
+    return code;
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static int sling_named(const struct cmd_call *call, json_t *body) {
+    _cleanup_(telling_finish) struct telling telling = { .tasks = json_array(),
+                                                         .group = json_null(),
+                                                         .warning = json_null(),
+                                                         .dry = cmd_has(call, "dry-run") };
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    struct onto o = { .call = call, .ask = &ask, .body = body, .telling = &telling };
+    int code = ask_open(&ask, ASK_START);
+    int ends = code == CMD_OK ? ends_in_project(call, &ask) : -code;
+    if (ends < 0)
+        return -ends;
+    size_t count = call->arg_count - (size_t)ends;
+    const char *project = ends ? call->args[count] : cmd_value(call, "project");
+    if (project)
+        json_object_set_new(body, "project", ask_string(project));
+    if (cmd_has(call, "group"))
+        json_object_set_new(body, "group", ask_string(cmd_value(call, "group")));
+    json_t *tasks = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(tasks, ask_string(call->args[i]));
+    if (cmd_has(call, "on"))
+        for (size_t i = 0; code == CMD_OK && i < count; i++)
+            code = sling_on(&o, call->args[i]);
+    else
+        code = sling_these(&o, json_incref(tasks), NULL, false);
+    json_decref(tasks);
+    /* What was slung before a failure is told too: it stays so. */
+    int told = code == CMD_OK || json_array_size(telling.tasks) > 0 ? tell(call, &telling) : CMD_OK;
+    return code == CMD_OK ? told : code;
 }
 
 static int cmd_sling_run(const struct cmd_call *call) {
-    int ends = ends_in_project(call);
-    if (ends < 0)
-        return -ends;
-    struct cmd_call named = *call;
-    const char *project = cmd_value(call, "project");
-    if (ends == 1)
-        project = call->args[--named.arg_count];
-    json_t *body = json_object();
-    if (project)
-        json_object_set_new(body, "project", ask_string(project));
-    if (cmd_has(call, "force"))
-        json_object_set_new(body, "force", json_true());
-    return task_verb_run(&named, &verb, body);
+    json_t *body = NULL;
+    int code = check_call(call);
+    if (code == CMD_OK)
+        code = take_options(call, &body);
+    if (code != CMD_OK)
+        return code;
+    if (cmd_has(call, "all")) {
+        json_object_set_new(body, "no_group", json_true()); /* they come in pieces */
+        if (cmd_has(call, "project"))
+            json_object_set_new(body, "project", ask_string(cmd_value(call, "project")));
+        return task_verb_run(call, &verb, body);
+    }
+    code = sling_named(call, body);
+    json_decref(body);
+    return code;
 }
 
 static const struct cmd_option sling_options[] = {
-    { "force", 'f', NULL, "also tasks whose id has the prefix of another project" },
-    { "all", 'a', NULL, "every draft, instead of IDs" },
+    { "on", 0, "FORMULA", "let the steps of this formula do the work of each task" },
+    FORMULA_VAR_OPTION,
+    { "force", 'f', NULL, "although a guard says no: another project, another group, at work" },
+    { "dry-run", 'n', NULL, "only say what would be slung" },
+    { "group", 'g', "GROUP", "the group that follows them; with --all: only drafts of it" },
+    { "owned", 'o', NULL, "the group that is made is closed by hand only" },
+    { "no-group", 0, NULL, "make no group for them" },
+    { "agent", 0, "NAME", "who runs them, instead of the agent they name" },
+    { "account", 0, "NAME", "the provider account they use; the same as --limiter" },
+    { "limiter", 0, "NAME", "the provider account they use" },
+    { "merge", 'm', "none|local|direct|mr", "what is done with their good work" },
+    { "base-branch", 'b', "BRANCH", "the branch they start from" },
+    { "no-merge", 0, NULL, "leave their work on its branch; the same as --merge none" },
+    { "args", 0, "TEXT", "put this behind the prompt of each" },
+    { "meta", 0, "KEY=VALUE", "anything to keep with them; repeatable" },
+    { "all", 'a', NULL, "every draft, instead of IDs; makes no group" },
     { "project", 'p', "PROJECT", "the project they are for; with --all only its drafts" },
-    { "group", 'g', "GROUP", "with --all: only those of this group" },
     { NULL },
 };
 
 const struct cmd cmd_sling = {
     .name = "sling",
-    .usage = "sling [--force] ID|GROUP... [PROJECT] | --all [--project P] [--group G]",
+    .usage = "sling [OPTIONS] ID|GROUP... [PROJECT] | --all [--project P] [--group G]",
     .summary = "schedule drafts",
-    .text = "Drafts wait from then on, and start when nothing stands in their way. A GROUP stands\n"
-            "for all its drafts. With PROJECT a task of another project is refused unless --force\n"
-            "is given.\n",
+    .text =
+        "Drafts wait from then on, and start when nothing stands in their way. A GROUP stands\n"
+        "for all its drafts; with a task go all drafts below it. All of them are slung or none.\n"
+        "With PROJECT a task of another project is refused unless --force is given. What is\n"
+        "scheduled already is left as it is, and said so. Tasks that no group follows get one.\n",
     .examples = "sluice sling web-17 web-18\n"
                 "sluice sling web-17 web\n"
+                "sluice sling web-17 --agent codex --merge mr --base-branch release\n"
+                "sluice sling web-17 --on review --var depth=2\n"
                 "sluice sling --all --group night\n",
     .options = sling_options,
     .max_args = CMD_ANY_ARGS,

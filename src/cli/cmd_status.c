@@ -5,11 +5,9 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -29,7 +27,7 @@
 
 #define EMPTY " " /* a cell that shows nothing, not even that it is empty */
 
-enum { RUNNING, WAITING, LIMITS, EVENTS, SECTION_COUNT };
+enum { ALERTS, RUNNING, WAITING, LIMITS, EVENTS, SECTION_COUNT };
 
 struct section {
     struct output_column columns[6];
@@ -73,6 +71,31 @@ static void section_add(struct section *section, const char *const *cells) {
     section->wanted++;
 }
 
+static void fill_alerts(struct screen *s) {
+    static const struct output_column columns[] = { { "ALERT" }, { "SINCE", true }, { "WHAT" } };
+    section_begin(&s->sections[ALERTS], columns, ARRAY_SIZE(columns));
+    size_t i;
+    json_t *alert;
+    json_array_foreach(json_object_get(s->status, "alerts"), i, alert) {
+        section_add(&s->sections[ALERTS], (const char *[]){
+                                              ask_text(alert, "key", NULL),
+                                              print_when(ask_int(alert, "since", 0), s->now).text,
+                                              ask_text(alert, "text", NULL),
+                                          });
+    }
+}
+
+/* Not ours, but they hold places. */
+static void add_external(struct screen *s) {
+    size_t i;
+    json_t *id;
+    json_array_foreach(json_object_get(s->status, "external"), i, id) {
+        section_add(&s->sections[RUNNING],
+                    (const char *[]){ json_string_value(id), NULL, NULL, NULL, NULL,
+                                      "(external: a run that this daemon did not start)" });
+    }
+}
+
 static void fill_running(struct screen *s) {
     static const struct output_column columns[] = {
         { "RUNNING" }, { "PROJECT" }, { "AGENT" }, { "FOR", true }, { "TOKENS", true }, { "TITLE" },
@@ -98,6 +121,7 @@ static void fill_running(struct screen *s) {
                                  print_title(task),
                              });
     }
+    add_external(s);
 }
 
 static void fill_waiting(struct screen *s) {
@@ -281,6 +305,17 @@ static void put_piece(struct screen *s, const char *colour, const char *format, 
     s->used += width;
 }
 
+/* That it is matters more than who did it. */
+static void put_paused(struct screen *s) {
+    const struct output_style *style = output_style();
+    _cleanup_(strbuf_finish) struct strbuf who = STRBUF_INIT;
+    size_t used = s->used;
+    print_paused_by(&who, s->status, s->now);
+    put_piece(s, style->yellow, "PAUSED%s", strbuf_text(&who));
+    if (s->used == used)
+        put_piece(s, style->yellow, "PAUSED");
+}
+
 static void put_head(struct screen *s) {
     const struct output_style *style = output_style();
     time_ms started = ask_int(s->status, "started_at", 0);
@@ -288,7 +323,7 @@ static void put_head(struct screen *s) {
     int64_t stuck = ask_int(s->status, "blocked_dependencies", 0);
     put_piece(s, style->bold, "sluice %s", ask_text(s->status, "version", "?"));
     if (ask_true(s->status, "paused"))
-        put_piece(s, style->yellow, "PAUSED");
+        put_paused(s);
     if (ask_true(json_object_get(s->status, "store"), "full"))
         put_piece(s, style->red, "DISK FULL: nothing new is taken");
     if (stuck > 0)
@@ -405,6 +440,7 @@ static void put_section(struct screen *s, struct section *section) {
 
 static void screen_print(const json_t *status, const char *before, bool fit, bool all) {
     struct screen s = { .status = status, .now = clock_read(), .width = print_width(), .all = all };
+    fill_alerts(&s);
     fill_running(&s);
     fill_waiting(&s);
     fill_limits(&s);
@@ -450,18 +486,9 @@ static int wait_for_news(struct client *events, int signals, const bool *news, s
     }
 }
 
-static int watch_signals(void) {
-    sigset_t wanted;
-    sigemptyset(&wanted);
-    sigaddset(&wanted, SIGINT);
-    sigaddset(&wanted, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &wanted, NULL);
-    return signalfd(-1, &wanted, SFD_CLOEXEC);
-}
-
 static int watch(struct ask *ask) {
     _cleanup_(ask_finish) struct ask events = { 0 };
-    int code = ask_open(&events, ASK_RUNNING), signals = watch_signals();
+    int code = ask_open(&events, ASK_RUNNING), signals = cmd_watch_interrupts();
     bool news = false;
     if (code == CMD_OK
         && client_begin_events(events.client, "/v1/events", CLIENT_EVENTS_NEW, event_came, &news,

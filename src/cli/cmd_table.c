@@ -10,6 +10,7 @@ extern const struct cmd cmd_again;
 extern const struct cmd cmd_agent;
 extern const struct cmd cmd_approve;
 extern const struct cmd cmd_backup;
+extern const struct cmd cmd_bus;
 extern const struct cmd cmd_cancel;
 extern const struct cmd cmd_clear;
 extern const struct cmd cmd_close;
@@ -21,9 +22,11 @@ extern const struct cmd cmd_demote;
 extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_down;
 extern const struct cmd cmd_events;
+extern const struct cmd cmd_formula;
 extern const struct cmd cmd_group;
 extern const struct cmd cmd_help;
 extern const struct cmd cmd_hold;
+extern const struct cmd cmd_import;
 extern const struct cmd cmd_init;
 extern const struct cmd cmd_limiter;
 extern const struct cmd cmd_list;
@@ -55,6 +58,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_agent,
     &cmd_approve,
     &cmd_backup,
+    &cmd_bus,
     &cmd_cancel,
     &cmd_clear,
     &cmd_close,
@@ -66,9 +70,11 @@ const struct cmd *const cmd_table[] = {
     &cmd_doctor,
     &cmd_down,
     &cmd_events,
+    &cmd_formula,
     &cmd_group,
     &cmd_help,
     &cmd_hold,
+    &cmd_import,
     &cmd_init,
     &cmd_limiter,
     &cmd_list,

@@ -43,9 +43,11 @@ static void put_gate(struct answer *a, const json_t *gate) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (!open)
         strbuf_puts(&text, ask_text(gate, "reason", ""));
-    time_ms opens_at = ask_int(gate, "opens_at", 0);
+    time_ms opens_at = ask_int(gate, "opens_at", 0), since = ask_int(gate, "since", 0);
     if (!open && opens_at > 0)
         strbuf_printf(&text, " (opens %s)", print_when(opens_at, a->now).text);
+    if (!open && since > 0)
+        strbuf_printf(&text, " (%s)", print_when(since, a->now).text);
     size_t length = text_columns(code);
     strbuf_printf(&a->out, "  %s%s ", colour, mark);
     print_line(&a->out, code, 0);
@@ -84,32 +86,19 @@ static void put_forecast(struct answer *a) {
     if (!json_is_object(forecast))
         return;
     time_ms starts_at = ask_int(forecast, "starts_at", 0);
-    int64_t ahead = ask_int(forecast, "ahead", -1);
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    strbuf_puts(&text, ask_text(forecast, "text", "nobody can say"));
-    if (starts_at > 0)
-        strbuf_printf(&text, " (%s", print_when(starts_at, a->now).text);
-    if (starts_at > 0 && ahead >= 0)
-        strbuf_printf(&text, ", %lld ahead of it", (long long)ahead);
-    strbuf_puts(&text, starts_at > 0 ? ")" : "");
-    strbuf_puts(&a->out, "forecast: ");
-    print_wrapped(&a->out, strbuf_text(&text), strlen("forecast: "), UINT_MAX);
+    strbuf_puts(&a->out, "should start");
+    if (starts_at > a->now)
+        strbuf_printf(&a->out, " %s,", print_when(starts_at, a->now).text);
+    strbuf_putc(&a->out, ' ');
+    print_line(&a->out, ask_text(forecast, "text", "when its gate opens"), 0);
     strbuf_putc(&a->out, '\n');
 }
 
 static int cmd_why_run(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    int code = ask_name(call, call->args[0]);
-    if (code == CMD_OK)
-        code = ask_open(&ask, ASK_RUNNING);
-    ask_path(&path, "/v1/tasks/", call->args[0], "/why");
-    if (code == CMD_OK)
-        code = ask_get(&ask, strbuf_text(&path));
-    if (code != CMD_OK)
-        return code;
-    if (call->json)
-        return ask_print(&ask);
+    int code = ask_open_named(&ask, call, "/v1/tasks/", "/why");
+    if (code != CMD_OK || call->json)
+        return code == CMD_OK ? ask_print(&ask) : code;
     struct answer a = { .why = ask.answer, .now = clock_read() };
     put_summary(&a);
     put_gates(&a);

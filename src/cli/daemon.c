@@ -298,7 +298,21 @@ static int find_home(struct home **ret_home, struct error *err) {
     return 0;
 }
 
+/* Inside a run the daemon is the one that has started it: a run does not see SLUICE_HOME, and whoever
+ * adds work from there must not find, or start, the daemon of another home. */
+static const char *socket_of_run(void) {
+    const char *socket = getenv("SLUICE_SOCKET");
+    return socket && *socket && !getenv("SLUICE_HOME") ? socket : NULL;
+}
+
 int daemon_connect(bool may_start, struct client **ret_client, struct error *err) {
+    const char *of_run = socket_of_run();
+    if (of_run) {
+        int code = client_open(of_run, NULL, ret_client, err);
+        return client_is_absent(code)
+                   ? error_set(err, code, "the daemon of this run does not answer at '%s'", of_run)
+                   : code;
+    }
     struct home *home;
     int r = find_home(&home, err);
     if (r < 0)

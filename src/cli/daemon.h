@@ -13,7 +13,8 @@
 #include "cli/client.h"
 
 /* Opens a connection to the daemon. With `may_start` one is started when none runs; else the result is
- * one of those that client_is_absent knows, and the sentence says how to start it. */
+ * one of those that client_is_absent knows, and the sentence says how to start it. Inside a run
+ * (SLUICE_SOCKET without SLUICE_HOME) it is the daemon of the run, and none is started. */
 int daemon_connect(bool may_start, struct client **ret_client, struct error *err);
 
 /* A daemon that answered. */

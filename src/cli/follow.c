@@ -16,7 +16,7 @@
 #define START_AFTER SECONDS(1) /* somebody else may be about to start a died daemon */
 
 void follow_init(struct follow *f, const char *task) {
-    *f = (struct follow){ .task = task, .signal_fd = -1 };
+    *f = (struct follow){ .task = task, .signal_fd = -1, .reader_fd = -1 };
 }
 
 static void close_events(struct follow *f) {
@@ -112,13 +112,18 @@ static bool logs_are_over(const struct follow *f) {
     return f->logs_open;
 }
 
-/* A signal, or `timeout` ms. True: a signal. */
-static bool wait_signal(const struct follow *f, int timeout) {
-    struct pollfd fd = { .fd = f->signal_fd, .events = POLLIN };
-    return poll(&fd, 1, timeout) > 0 && fd.revents;
+/* A signal, the end of whoever reads, or `timeout` ms. What came: FOLLOW_SIGNAL, FOLLOW_UNREAD. */
+static int wait_signal(const struct follow *f, int timeout) {
+    struct pollfd fds[] = {
+        { .fd = f->signal_fd, .events = POLLIN },
+        { .fd = f->reader_fd }, /* an error or a hang-up is told unasked */
+    };
+    if (poll(fds, ARRAY_SIZE(fds), timeout) <= 0)
+        return 0;
+    return (int)((fds[0].revents ? FOLLOW_SIGNAL : 0u) | (fds[1].revents ? FOLLOW_UNREAD : 0u));
 }
 
-/* Until a daemon answers. 1: a signal came first. */
+/* Until a daemon answers. 1: a signal, or the end of the reader, came first. */
 static int reconnect(struct follow *f, struct error *err) {
     time_ms since = clock_read_steady();
     bool said = false;
@@ -155,13 +160,14 @@ static int reconnect(struct follow *f, struct error *err) {
 }
 
 static void poll_all(const struct follow *f) {
-    struct pollfd fds[FOLLOW_LOGS_MAX + 2] = {
+    struct pollfd fds[FOLLOW_LOGS_MAX + 3] = {
         { .fd = client_fd(f->events), .events = POLLIN },
         { .fd = f->signal_fd, .events = POLLIN },
+        { .fd = f->reader_fd },
     };
     for (size_t i = 0; i < f->log_count; i++)
-        fds[2 + i] = (struct pollfd){ .fd = log_stream_fd(&f->logs[i]), .events = POLLIN };
-    (void)poll(fds, 2 + f->log_count, -1);
+        fds[3 + i] = (struct pollfd){ .fd = log_stream_fd(&f->logs[i]), .events = POLLIN };
+    (void)poll(fds, 3 + f->log_count, -1);
 }
 
 int follow_wait(struct follow *f, struct error *err) {
@@ -173,8 +179,7 @@ int follow_wait(struct follow *f, struct error *err) {
             if (r < 0)
                 return r;
         }
-        if (wait_signal(f, 0))
-            seen |= FOLLOW_SIGNAL;
+        seen |= wait_signal(f, 0);
         if (f->events && logs_are_over(f)) {
             f->logs_open = false;
             seen |= FOLLOW_ENDED;

@@ -25,6 +25,7 @@ enum {
     FOLLOW_NEWS = 1u << 0,   /* something happened to the task: look at it */
     FOLLOW_ENDED = 1u << 1,  /* the logs of this attempt are over */
     FOLLOW_SIGNAL = 1u << 2, /* `signal` has one to read */
+    FOLLOW_UNREAD = 1u << 3, /* nobody reads from `reader_fd` any more */
 };
 
 struct follow {
@@ -32,6 +33,7 @@ struct follow {
     struct log_stream logs[FOLLOW_LOGS_MAX]; /* name, to and raw are the caller's */
     size_t log_count;
     int signal_fd;    /* watched too; -1: none */
+    int reader_fd;    /* the other end of it is watched too; -1: nobody asks */
     uint32_t attempt; /* whose logs are followed; 0: none yet */
 
     /* Its own. */

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "os/terminal.h"
 #include "sim/text.h"
@@ -30,6 +32,11 @@ int output_flush(void) {
     if (ferror(stdout) && !first_errno)
         first_errno = EIO;
     return -first_errno;
+}
+
+bool output_is_unread(int timeout_ms) {
+    struct pollfd out = { .fd = STDOUT_FILENO }; /* an error or a hang-up is told unasked */
+    return poll(&out, 1, timeout_ms) > 0;
 }
 
 const struct output_style *output_style(void) {

@@ -13,6 +13,9 @@ void output_rest(struct strbuf *out);
 /* At the end of the program: everything is out (0), or what went wrong first (negative errno). */
 int output_flush(void);
 
+/* Waits so many milliseconds, or until nobody is left who reads stdout: true. */
+bool output_is_unread(int timeout_ms);
+
 /* Escape sequences, or empty texts: no terminal, NO_COLOR, TERM=dumb. */
 struct output_style {
     const char *bold, *dim, *green, *yellow, *red, *cyan, *reset;

@@ -1,13 +1,38 @@
 /* pause.c: nothing new starts, or it may again. What runs goes on either way. */
 #include "cli/pause.h"
 
+#include <ctype.h>
+#include <stdlib.h>
+
 #include "cli/ask.h"
 #include "cli/output.h"
+#include "cli/print_task.h"
+#include "os/clock.h"
 
-static const char *said(bool pause, bool already) {
-    if (pause)
-        return already ? "is paused already" : "paused; what runs goes on, nothing new starts";
-    return already ? "is not paused" : "resumed";
+static void say(struct strbuf *out, const char *project, bool pause, const json_t *answer) {
+    bool already = ask_true(answer, "already");
+    if (project)
+        strbuf_printf(out, "%s ", project);
+    else if (already)
+        strbuf_puts(out, "the queue ");
+    if (!pause) {
+        strbuf_puts(out, already ? "is not paused\n" : "resumed\n");
+    } else if (!already) {
+        strbuf_puts(out, "paused; what runs goes on, nothing new starts\n");
+    } else {
+        strbuf_puts(out, "is paused already,");
+        print_paused_by(out, answer, clock_read());
+        strbuf_putc(out, '\n');
+    }
+}
+
+/* From inside a run, who paused it is that run and not its user. NULL: no run, or no name of one. */
+static const char *run_that_asks(void) {
+    const char *run = getenv("SLUICE_RUN");
+    for (const char *c = run; c && *c; c++)
+        if (!isgraph((unsigned char)*c))
+            return NULL;
+    return run && *run ? run : NULL;
 }
 
 /* One project, or everything. */
@@ -26,6 +51,8 @@ int pause_run(const struct cmd_call *call, bool pause) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     _cleanup_(client_answer_freep) json_t *answers = json_array();
     int code = ask_open(&ask, ASK_START);
+    if (code == CMD_OK)
+        client_set_run(ask.client, run_that_asks());
     size_t count = call->arg_count > 0 ? call->arg_count : 1;
     for (size_t i = 0; i < count && code == CMD_OK; i++) {
         const char *project = call->arg_count > 0 ? call->args[i] : NULL;
@@ -33,12 +60,7 @@ int pause_run(const struct cmd_call *call, bool pause) {
         if (code != CMD_OK)
             break;
         json_array_append(answers, ask.answer);
-        const char *line = said(pause, ask_true(ask.answer, "already"));
-        if (project)
-            strbuf_printf(&out, "%s %s\n", project, line);
-        else
-            strbuf_printf(&out, "%s%s\n", ask_true(ask.answer, "already") ? "the queue " : "",
-                          line);
+        say(&out, project, pause, ask.answer);
     }
     if (call->json) {
         strbuf_clear(&out);

@@ -38,6 +38,17 @@ struct print_text print_when(time_ms at, time_ms now) {
     return ret;
 }
 
+void print_paused_by(struct strbuf *out, const json_t *object, time_ms now) {
+    const char *by = ask_text(object, "paused_by", NULL);
+    time_ms at = ask_int(object, "paused_at", 0);
+    if (by) {
+        strbuf_puts(out, " by ");
+        print_line(out, by, 0);
+    }
+    if (at > 0)
+        strbuf_printf(out, " %s", print_when(at, now).text);
+}
+
 struct print_text print_count(int64_t count) {
     struct print_text ret = { "-" };
     if (count < 0)

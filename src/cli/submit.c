@@ -54,9 +54,12 @@ static const struct row rows[] = {
     { "parent-gate",  "parent_gate",    AS_TEXT },
     { "after",        "depends_on",     AS_LIST },
     { "artifact",     "artifact",       AS_TEXT },
+    { "spawn",        "spawn",          AS_TEXT },
     { "serial",       "serial",         AS_SERIAL },
     { "parallel",     "parallelizable", AS_TRUE },
     { "workspace",    "workspace",      AS_TEXT },
+    { "base-branch",  "base_branch",    AS_TEXT },
+    { "merge",        "merge",          AS_TEXT },
     { "resource",     "resources",      AS_LIST },
     { "limiter",      "limiter",        AS_TEXT },
     { "until",        "until",          AS_TEXT },
@@ -81,9 +84,9 @@ static const struct row rows[] = {
 };
 /* clang-format on */
 
-const char *submit_task_option(const struct cmd_call *call) {
+const char *submit_task_option(const struct cmd_call *call, const char *but) {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        if (cmd_has(call, rows[i].option))
+        if (cmd_has(call, rows[i].option) && !(but && strcmp(rows[i].option, but) == 0))
             return rows[i].option;
     return NULL;
 }

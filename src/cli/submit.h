@@ -19,10 +19,13 @@
         { "parent", 0, "ID", "make it a child of this task" },                                     \
         { "parent-gate", 0, "done|none", "start after its parent is done, or at once" },           \
         { "after", 'A', "ID", "start after this task is done; repeatable, or a list" },            \
-        { "artifact", 0, "PATH", "start when this file of its parent is there" },                  \
+        { "artifact", 0, "PATH", "start when this file is there, or is left by its parent" },      \
+        { "spawn", 0, "PATH", "file of tasks it writes: its children when it has succeeded" },     \
         { "serial", 0, "PHASE", "never beside others of this project, phase and kind" },           \
         { "parallel", 0, NULL, "beside others, where the preset says serial" },                    \
         { "workspace", 'w', "PATH", "run in this workspace, alone" },                              \
+        { "base-branch", 0, "BRANCH", "make its worktree from this branch" },                      \
+        { "merge", 0, "none|local|direct|mr", "what is done with its good work" },                 \
         { "resource", 'R', "NAME", "needs a place of this resource; repeatable" },                 \
         { "limiter", 0, "NAME", "the provider account that it uses" },                             \
         { "until", 'u', "HOW", "finished by: exit, done, validate, external" },                    \
@@ -48,5 +51,6 @@
 /* The submission object of one task: the options, and the arguments as its command or prompt. */
 int submit_task(const struct cmd_call *call, json_t **ret_task, struct error *err);
 
-/* The option of a single task that was given, or NULL: they do not go with a file of tasks. */
-const char *submit_task_option(const struct cmd_call *call);
+/* The option of a single task that was given, or NULL: they do not go with a file of tasks. `but`: one that
+ * does; or NULL. */
+const char *submit_task_option(const struct cmd_call *call, const char *but);

@@ -202,6 +202,17 @@ int task_verb_run(const struct cmd_call *call, const struct task_verb *verb, jso
     return code;
 }
 
+int task_verb_run_reason(const struct cmd_call *call, const struct task_verb *verb) {
+    const char *reason = cmd_value(call, "reason");
+    if (!reason)
+        return task_verb_run(call, verb, NULL);
+    if (!*reason)
+        return cmd_usage_error(call->cmd, "option '--reason' is empty");
+    json_t *body = json_object();
+    json_object_set_new(body, "reason", ask_string(reason));
+    return task_verb_run(call, verb, body);
+}
+
 int task_verb_run_priority(const struct cmd_call *call, const struct task_verb *verb,
                            const char *to) {
     const char *given = cmd_value(call, "priority");

@@ -33,6 +33,12 @@ struct task_verb {
 
 /* `body`: what the question has besides "tasks", or NULL; taken. */
 int task_verb_run(const struct cmd_call *call, const struct task_verb *verb, json_t *body);
+/* The option of a verdict. */
+#define TASK_VERB_REASON                                                                           \
+    { "reason", 'm', "TEXT", "why, for the history and for whoever does it again" }
+
+/* With the option --reason, if it is given. */
+int task_verb_run_reason(const struct cmd_call *call, const struct task_verb *verb);
 /* With the option --priority N that number, else `to` ("front", "back"). */
 int task_verb_run_priority(const struct cmd_call *call, const struct task_verb *verb,
                            const char *to);

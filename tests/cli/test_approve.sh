@@ -20,7 +20,7 @@ exits 4 'what is not finished: exit code'
 says "sluice: task 'web-2' is ready: only what waits for review or to be closed" 'what is not finished'
 
 # Bad input: one sentence, and nothing has changed.
-usage='usage: sluice approve ID...'
+usage='usage: sluice approve [--reason TEXT] ID...'
 run sluice approve
 exits 2 'no task: exit code'
 says "sluice: 'approve' needs at least 1 argument

@@ -15,7 +15,7 @@ run sluice close web-1
 prints 'web-1 is done already' 'close a second time'
 
 # Bad input: one sentence, and nothing has changed.
-usage='usage: sluice close ID...'
+usage='usage: sluice close [--reason TEXT] ID...'
 run sluice close
 exits 2 'no task: exit code'
 says "sluice: 'close' needs at least 1 argument

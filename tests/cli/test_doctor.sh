@@ -18,8 +18,9 @@ run sluice doctor
 exits 0 'an empty home: exit code'
 has '  ok    daemon          not running' 'no daemon runs'
 has '  ok    store           nothing stored yet' 'nothing stored yet'
-has "the daemon looks at it when it starts" 'who looks at the kernel'
-[ ! -e "$home/sluice.db" ]
+grep -Eq '^  (ok|less)  +cgroup.kill' out
+report $? 'what the kernel lets a daemon do'
+[ -z "$(ls -A "$home")" ]
 report $? 'and nothing was made'
 start
 run sluice doctor
@@ -31,6 +32,10 @@ grep -Eq '^  (ok|less)  +cgroup.kill' out
 report $? 'with a daemon: what the kernel lets it do'
 [ "$(grep -c ' home  ' out)" -eq 1 ]
 report $? 'nothing is told twice'
+# A daemon of root works; that is worth a word, and no more.
+[ "$(id -u)" -ne 0 ] || has '  warn  isolation ' 'root is a warning'
+! grep -q 'BAD   isolation' out
+report $? 'isolation is never a fault'
 run sluice doctor --json
 has '"running":true' 'as JSON'
 has '"there":' 'as JSON: the features'
@@ -38,6 +43,8 @@ run sluice down
 run sluice doctor
 exits 0 'after it: exit code'
 has ': sound; ' 'after it: the database was looked at'
+grep -Eq '^  (ok|less)  +cgroup.kill' out
+report $? 'after it: and the kernel'
 
 # What is wrong is said, with what to do.
 config 'limits: {rnus: 1}'
@@ -45,6 +52,7 @@ run sluice doctor
 exits 1 'a mistake in the configuration: exit code'
 has "  BAD   configuration   $home/sluice.yaml:1: unknown key 'limits.rnus'; did you mean 'limits.runs'?" \
     'a mistake in the configuration'
+has '  warn  store           not looked at' 'and the database is not blamed for it'
 config ''
 cp "$home/sluice.db" good.db
 dd if=/dev/urandom of="$home/sluice.db" bs=4096 count=4 conv=notrunc 2>/dev/null

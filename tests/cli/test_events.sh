@@ -51,6 +51,13 @@ wait $follower 2>/dev/null
 awk -v at="$seq" '$3 != ++at { exit 1 }' followed
 report $? 'and misses nothing'
 
+# Whoever reads may go: it does not take the next event to notice that.
+timeout 60 sh -c '"$SLUICE" events -f | head -n 1' >first 2>err
+[ $? = 0 ] && [ "$(wc -l <first)" = 1 ] && [ ! -s err ]
+report $? '--follow ends when nobody reads any more'
+timeout 60 sh -c '"$SLUICE" events -f --json --task web-1 --limit 0 | true'
+report $? 'also before the first event'
+
 usage='usage: sluice events [--follow] [--task ID] [--after N] [--limit N]'
 run sluice events --task nope-9
 exits 1 'no such task: exit code'

@@ -55,4 +55,12 @@ run sluice group show
 exits 2 'no name'
 run sluice group
 exits 2 'no subcommand'
+# More than one page of them.
+seq -f 'g%.0f' 1005 | xargs -P 4 -n 1 "$SLUICE" group add >/dev/null
+run sluice group list --json
+[ "$(grep -oE '"name":"g[0-9]+"' out | sort -u | wc -l)" -eq 1005 ] && grep -q '"next":null' out && [ "$(wc -l <out)" -eq 1 ]
+report $? 'all of them, as JSON'
+run sluice group list
+[ "$(grep -cE '^ *g[0-9]+ ' out)" -eq 1005 ]
+report $? 'all of them'
 finish

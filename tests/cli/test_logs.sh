@@ -74,6 +74,21 @@ prints 'a
 b
 c' 'following over a restart: every line once'
 
+# Whoever reads may go: it does not take the next line to notice that.
+mkfifo unread
+add --cwd "$tmp" -- sh -c 'echo one; read -r _ <unread'
+becomes "$id" running
+timeout 60 sh -c '"$SLUICE" logs -f "$1" | head -n 1' - "$id" >first 2>err
+[ $? = 0 ] && [ "$(cat first)" = one ] && [ ! -s err ]
+report $? '--follow ends when nobody reads any more'
+[ "$(value "$id" state)" = running ]
+report $? 'and the run goes on'
+timeout 60 sh -c 'echo >unread'
+ends "$id"
+add --hold -- true
+timeout 60 sh -c '"$SLUICE" logs -f "$1" | true' - "$id"
+report $? 'also before the run has begun'
+
 # Attempts.
 add --cwd "$tmp" --retries 0 -- sh -c 'echo $SLUICE_RUN'
 ends "$id"

@@ -9,9 +9,18 @@ exits 0 'f124: pause: exit code'
 prints 'paused; what runs goes on, nothing new starts' 'f124: pause'
 run sluice pause
 exits 0 'a second time: exit code'
-prints 'the queue is paused already' 'a second time'
+grep -Eq "^the queue is paused already, by $(id -un) (now|[0-9]+ s ago)\$" out
+report $? 'f124: a second time: who paused it'
 run sluice pause --json
-prints '{"paused":true,"already":true}' 'as JSON'
+grep -Eq "^\{\"paused\":true,\"already\":true,\"paused_by\":\"$(id -un)\",\"paused_at\":[0-9]{13}\}\$" out
+report $? 'as JSON'
+SLUICE_RUN=web-17.2 "$SLUICE" pause --json >out
+grep -q "\"paused_by\":\"$(id -un)\"" out
+report $? 'f124: the first who paused it is kept'
+run sluice resume
+SLUICE_RUN=web-17.2 "$SLUICE" pause --json >out
+grep -q '"paused_by":"web-17.2"' out
+report $? 'f124: a run that pauses is named'
 add -- true
 [ "$(value "$id" gate)" = paused ]
 report $? 'what is added waits'
@@ -29,7 +38,11 @@ run sluice pause web api
 prints 'web paused; what runs goes on, nothing new starts
 api paused; what runs goes on, nothing new starts' 'projects'
 run sluice pause web api --json
-prints '[{"paused":true,"already":true},{"paused":true,"already":true}]' 'projects, as JSON'
+[ "$(grep -o '"already":true,"paused_by":"[^"]*"' out | wc -l)" -eq 2 ]
+report $? 'projects, as JSON'
+run sluice project show web
+grep -q "^web (paused by $(id -un) " out
+report $? 'f124: the project tells who paused it'
 add --project web -- true
 [ "$(value "$id" gate)" = project ]
 report $? 'a task of a paused project waits'

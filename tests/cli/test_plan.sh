@@ -16,25 +16,27 @@ for snapshot in "$here"/plan/*.json; do
     like "$here/plan/$name.out.json" "$name: JSON"
 done
 
-# NAME 'task score, task score': what starts, in order. The numbers are the documents' own.
+# ROWS NAME 'task score, task score': what starts, in order. The numbers are the documents' own.
 starts() {
+    rows=$1
+    shift
     run sluice plan --json "$here/plan/$1.json"
     sed -n '/^{"start"/,/^"blocked"/s/^{"task":"\([^"]*\)".*"score":\([-0-9]*\)}.*/\1 \2/p' \
         "$tmp/out" | paste -sd, | sed 's/,/, /g' >"$tmp/order"
     mv "$tmp/order" "$tmp/out"
-    prints "$2" "$1 starts $2"
+    prints "$2" "$rows$1 starts $2"
 }
 
-starts 000-example 'A 135, B 130, C 111'
-starts 000-scenario-1 'ralph-X 130, spec-Y 110'
-starts 000-scenario-2 'ralph-B 130, plan-A 90'
-starts 000-scenario-3 'ralph-Y 140, ralph-X 110'
-starts 000-scenario-4 'ralph-004 135, ralph-005 132'
-starts 000-test-priority 'test 105'
-starts 000-tree 'ralph-A1a1 130, phase-A1a 100, phase-A1b 100, spec-A1 70, spec-A2 70, plan-A 40, plan-B 40'
-starts 000-limits 'r2 102, r1 101, r0 100, p3 43'
-starts 004-example 'a-1 100'
-starts 004-guarantee 'n-2 100, n-1 100'
+starts 'f029 f031 f032 ' 000-example 'A 135, B 130, C 111'
+starts 'f032 ' 000-scenario-1 'ralph-X 130, spec-Y 110'
+starts 'f032 ' 000-scenario-2 'ralph-B 130, plan-A 90'
+starts 'f032 ' 000-scenario-3 'ralph-Y 140, ralph-X 110'
+starts 'f032 ' 000-scenario-4 'ralph-004 135, ralph-005 132'
+starts 'f029 f032 ' 000-test-priority 'test 105'
+starts 'f030 f032 ' 000-tree 'ralph-A1a1 130, phase-A1a 100, phase-A1b 100, spec-A1 70, spec-A2 70, plan-A 40, plan-B 40'
+starts 'f050 ' 000-limits 'r2 102, r1 101, r0 100, p3 43'
+starts 'f040 ' 004-example 'a-1 100'
+starts 'f038 ' 004-guarantee 'n-2 100, n-1 100'
 
 run sluice plan - <"$here/plan/000-example.json"
 like "$here/plan/000-example.out" 'the standard input'

@@ -41,7 +41,7 @@ has '  weight       1.5' 'it is kept'
 run sluice project pause web
 prints 'web paused; what runs goes on, nothing new starts' 'pause'
 run sluice project show web
-has 'web (paused)' 'show: paused'
+has 'web (paused by ' 'show: paused'
 run sluice project resume web
 prints 'web resumed' 'resume'
 

@@ -19,7 +19,7 @@ exits 4 'what is not finished: exit code'
 says "sluice: task 'web-1' is ready: only what waits for review or to be closed" 'what is not finished'
 
 # Bad input: one sentence, and nothing has changed.
-usage='usage: sluice reject ID...'
+usage='usage: sluice reject [--reason TEXT] ID...'
 run sluice reject
 exits 2 'no task: exit code'
 says "sluice: 'reject' needs at least 1 argument

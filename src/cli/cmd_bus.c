@@ -1,0 +1,463 @@
+/* cmd_bus.c: messages of projects and tasks, straight from and into their files.
+ *
+ * No daemon is needed: a run outlives it and must still be able to speak, and a person to listen. Following
+ * is told by the kernel (inotify), so nothing polls. */
+#include "cli/cmd.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+#include "bus/reader.h"
+#include "cli/ask.h"
+#include "cli/bus_target.h"
+#include "cli/cell.h"
+#include "cli/output.h"
+#include "cli/sanitize.h"
+#include "os/files.h"
+
+#define TAIL_MAX 1000000
+
+/* --- post ------------------------------------------------------------------------------------ */
+
+static int read_stdin(struct strbuf *out) {
+    struct error err = { 0 };
+    FILE *in = NULL;
+    char piece[8192];
+    size_t n;
+    if (file_open("-", &in, &err) < 0)
+        return cmd_error(&err);
+    while ((n = fread(piece, 1, sizeof(piece), in)) > 0 && out->length <= BUS_BODY_MAX)
+        strbuf_add(out, piece, n);
+    bool failed = ferror(in) != 0;
+    file_close(in);
+    if (failed) {
+        cmd_warn("cannot read the message: %s", strerror(errno));
+        return CMD_FAILED;
+    }
+    if (memchr(strbuf_text(out), '\0', out->length)) {
+        cmd_warn("the message holds a NUL: it is no text");
+        return CMD_USAGE;
+    }
+    return CMD_OK;
+}
+
+static int read_body(const struct cmd_call *call, struct strbuf *body) {
+    int code = CMD_OK;
+    if (strcmp(call->args[0], "-") == 0)
+        code = read_stdin(body);
+    else
+        strbuf_puts(body, call->args[0]);
+    while (body->length > 0 && body->text[body->length - 1] == '\n')
+        body->text[--body->length] = '\0';
+    return code;
+}
+
+/* Repeated options as JSON: {"k":"v"}, [{"msg_id":…}], ["…"]; NULL when there are none. */
+static int read_lists(const struct cmd_call *call, json_t *meta, json_t *parents, json_t *links) {
+    const char *value;
+    for (size_t i = 0; (value = cmd_value_at(call, "meta", i)); i++) {
+        int code = ask_add_pair(call, value, meta);
+        if (code != CMD_OK)
+            return code;
+    }
+    for (size_t i = 0; (value = cmd_value_at(call, "parent", i)); i++)
+        json_array_append_new(parents, json_pack("{s:o}", "msg_id", ask_string(value)));
+    for (size_t i = 0; (value = cmd_value_at(call, "link", i)); i++)
+        json_array_append_new(links, ask_string(value));
+    return CMD_OK;
+}
+
+static char *dump(json_t *value /* taken */) {
+    bool empty = json_object_size(value) + json_array_size(value) == 0;
+    char *text = empty ? NULL : json_dumps(value, JSON_COMPACT);
+    json_decref(value);
+    return text;
+}
+
+static int append(const struct cmd_call *call, struct bus_target *target,
+                  struct bus_message *message) {
+    struct error err = { 0 };
+    char id[BUS_ID_MAX];
+    message->project = target->project;
+    message->task = target->task ? target->task : target->sender;
+    message->run = target->own || target->sender ? getenv("SLUICE_RUN") : NULL;
+    message->to_project = !target->task;
+    int r = bus_message_check(message, &err);
+    if (r < 0) {
+        cmd_warn("%s", err.text);
+        return CMD_USAGE;
+    }
+    int code = bus_target_check(target);
+    if (code != CMD_OK)
+        return code;
+    if (bus_append(&target->bus, message, false, id, &err) < 0) {
+        cmd_warn("%s", err.text);
+        return CMD_FAILED;
+    }
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    strbuf_printf(&out, call->json ? "{\"msg_id\":\"%s\"}\n" : "%s\n", id);
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static int post_run(const struct cmd_call *call) {
+    _cleanup_(bus_target_finish) struct bus_target target = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+    json_t *meta = json_object(), *parents = json_array(), *links = json_array();
+    int code = read_lists(call, meta, parents, links);
+    _cleanup_(freep) char *meta_text = dump(meta), *parents_text = dump(parents),
+                          *links_text = dump(links);
+    if (code == CMD_OK)
+        code = bus_target_find(call, false, &target);
+    if (code == CMD_OK)
+        code = read_body(call, &body);
+    if (code != CMD_OK)
+        return code;
+    struct bus_message message = {
+        .type = cmd_has(call, "type") ? cmd_value(call, "type") : "INFO",
+        .issue = cmd_value(call, "issue"),
+        .parents = parents_text,
+        .links = links_text,
+        .meta = meta_text,
+        .body = strbuf_text(&body),
+    };
+    return append(call, &target, &message);
+}
+
+/* --- read ------------------------------------------------------------------------------------ */
+
+struct reading {
+    const struct cmd_call *call;
+    struct bus_target target;
+    struct bus_reader reader;
+    const char *type, *since;
+    int64_t tail; /* -1: all */
+    bool follow;
+    size_t count;
+    struct strbuf out;
+    struct error err;
+};
+
+static void reading_finish(struct reading *r) {
+    bus_reader_finish(&r->reader);
+    bus_target_finish(&r->target);
+    strbuf_finish(&r->out);
+}
+
+static bool is_wanted(void *ctx, const struct bus_message *message) {
+    const struct reading *r = ctx;
+    return !r->type || (message->type && strcmp(message->type, r->type) == 0);
+}
+
+static const char *colour_of(const char *type) {
+    const struct output_style *style = output_style();
+    if (strcmp(type, "ERROR") == 0 || strcmp(type, "RUN_CRASH") == 0)
+        return style->red;
+    if (strcmp(type, "WARNING") == 0 || strcmp(type, "QUESTION") == 0)
+        return style->yellow;
+    return strcmp(type, "FACT") == 0 ? style->green : "";
+}
+
+/* What agents write is shown as text, whatever it would do to a terminal. */
+static void print_text(struct reading *r, const struct bus_message *m) {
+    _cleanup_(strbuf_finish) struct strbuf type = STRBUF_INIT, from = STRBUF_INIT,
+                                           body = STRBUF_INIT;
+    struct sanitizer sanitizer = SANITIZER_INIT;
+    sanitize_line(m->type ? m->type : "-", &type);
+    sanitize_line(m->run ? m->run : m->task ? m->task : "-", &from);
+    sanitizer_feed(&sanitizer, m->body, strlen(m->body), &body);
+    sanitizer_finish(&sanitizer, &body);
+    strbuf_printf(&r->out, "%s  %s%-9s%s  %s  ", cell_time(m->at).text,
+                  colour_of(strbuf_text(&type)), strbuf_text(&type), output_style()->reset,
+                  strbuf_text(&from));
+    for (const char *line = strbuf_text(&body); *line;) {
+        size_t size = strcspn(line, "\n");
+        strbuf_add(&r->out, line, size);
+        line += size + (line[size] == '\n');
+        strbuf_puts(&r->out, *line ? "\n    " : "");
+    }
+    strbuf_putc(&r->out, '\n');
+}
+
+static void print_message(struct reading *r, const struct bus_message *message) {
+    if (!is_wanted(r, message))
+        return;
+    if (r->call->json) {
+        struct json_writer w;
+        if (!r->follow)
+            strbuf_puts(&r->out, r->count ? "," : "");
+        json_write_init(&w, &r->out, false);
+        bus_message_print_json(message, &w);
+        strbuf_puts(&r->out, r->follow ? "\n" : "");
+    } else {
+        print_text(r, message);
+    }
+    r->count++;
+}
+
+/* Everything that is there now. */
+static int print_all(struct reading *r) {
+    const struct bus_message *message;
+    int got;
+    while ((got = bus_reader_next(&r->reader, &message, &r->err)) > 0) {
+        print_message(r, message);
+        output_some(&r->out);
+    }
+    return got;
+}
+
+static int open_file(struct reading *r) {
+    bus_reader_finish(&r->reader);
+    return bus_reader_open(&r->reader, strbuf_text(&r->target.path), &r->err);
+}
+
+static int read_call(struct reading *r) {
+    const struct cmd_call *call = r->call;
+    const char *tail = cmd_value(call, "tail");
+    r->follow = cmd_has(call, "follow");
+    r->type = cmd_value(call, "type");
+    r->since = cmd_value(call, "since");
+    r->tail = -1;
+    if (tail && (number_parse_int(tail, &r->tail, NULL) < 0 || r->tail < 0 || r->tail > TAIL_MAX))
+        return cmd_usage_error(call->cmd,
+                               "option '--tail': expected a whole number from 0 to %d, got '%.80s'",
+                               TAIL_MAX, tail);
+    if (r->since && tail)
+        return cmd_usage_error(call->cmd, "'--since' and '--tail' exclude each other");
+    if (r->type && !bus_type_is_valid(r->type))
+        return cmd_usage_error(call->cmd, "'%.40s' is no type of a message (example: FACT)",
+                               r->type);
+    return bus_target_find(call, false, &r->target);
+}
+
+static int seek(struct reading *r) {
+    int got = 0;
+    if (r->since) {
+        got = bus_reader_seek_behind(&r->reader, r->since, 0, &r->err);
+        if (got == 0)
+            return error_set(&r->err, -ENXIO, "there is no message '%.80s' in '%s'", r->since,
+                             strbuf_text(&r->target.path));
+    } else if (r->tail >= 0) {
+        got = bus_reader_seek_tail(&r->reader, (size_t)r->tail, 0, is_wanted, r, &r->err);
+    }
+    r->reader.damaged = 0; /* the look back has met the same ones */
+    return got < 0 ? got : 0;
+}
+
+/* Is the file still the one that we read? */
+static bool is_in_place(const struct reading *r) {
+    struct stat ours, there;
+    if (stat(strbuf_text(&r->target.path), &there) < 0)
+        return true; /* it was moved away, and nobody has begun another one */
+    return r->reader.fd >= 0 && fstat(r->reader.fd, &ours) == 0 && ours.st_ino == there.st_ino
+           && ours.st_dev == there.st_dev;
+}
+
+static int watch_folder(struct reading *r) {
+    struct bus_place place = { r->target.project, r->target.task };
+    int fault = bus_make_folder(&r->target.bus, &place, &r->err);
+    if (fault < 0)
+        return fault;
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    const char *path = strbuf_text(&r->target.path);
+    strbuf_add(&folder, path, (size_t)(strrchr(path, '/') - path));
+    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (fd < 0
+        || inotify_add_watch(fd, strbuf_text(&folder), IN_MODIFY | IN_CREATE | IN_MOVED_TO) < 0) {
+        fault = error_set_errno(&r->err, "watch", strbuf_text(&folder));
+        if (fd >= 0)
+            close(fd);
+        return fault;
+    }
+    return fd;
+}
+
+/* Until nobody reads what we print. */
+static int follow(struct reading *r, int watch) {
+    _Alignas(struct inotify_event) char events[4096];
+    for (;;) {
+        int got = print_all(r);
+        if (got == 0 && !is_in_place(r)) {
+            got = open_file(r);
+            if (got == 0)
+                continue;
+        }
+        if (got < 0)
+            return got;
+        output_rest(&r->out);
+        if (output_flush() < 0)
+            return 0; /* main tells it */
+        struct pollfd fds[] = { { .fd = watch, .events = POLLIN }, { .fd = STDOUT_FILENO } };
+        if (poll(fds, ARRAY_SIZE(fds), -1) > 0 && fds[1].revents)
+            return 0;
+        while (read(watch, events, sizeof(events)) > 0)
+            continue; /* which file it was does not matter: the look tells */
+    }
+}
+
+static int read_messages(struct reading *r) {
+    int watch = r->follow ? watch_folder(r) : -1; /* before the look: nothing comes between */
+    int got = watch < 0 && r->follow ? watch : open_file(r);
+    if (got == 0)
+        got = seek(r);
+    if (got == 0 && r->follow)
+        got = follow(r, watch);
+    else if (got == 0)
+        got = print_all(r);
+    if (watch >= 0)
+        close(watch);
+    return got;
+}
+
+static int read_run(const struct cmd_call *call) {
+    _cleanup_(reading_finish) struct reading r = { .call = call, .reader = BUS_READER_INIT };
+    int code = read_call(&r);
+    if (code != CMD_OK)
+        return code;
+    bool list = call->json && !r.follow;
+    if (list)
+        strbuf_puts(&r.out, "{\"items\":[");
+    int got = read_messages(&r);
+    if (got < 0) {
+        cmd_warn("%s", r.err.text);
+        return CMD_FAILED;
+    }
+    if (list)
+        strbuf_puts(&r.out, "]}\n");
+    output_rest(&r.out);
+    if (r.reader.damaged > 0)
+        cmd_warn("%" PRIu64 " torn or foreign messages in '%s' are left out", r.reader.damaged,
+                 strbuf_text(&r.target.path));
+    return CMD_OK;
+}
+
+/* --- stats ----------------------------------------------------------------------------------- */
+
+static int stats_run(const struct cmd_call *call) {
+    _cleanup_(bus_target_finish) struct bus_target target = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct bus_counts counts;
+    struct stat st = { 0 };
+    int code = bus_target_find(call, true, &target);
+    if (code != CMD_OK)
+        return code;
+    bus_counts_read(&target.bus, &counts);
+    bool named = target.path.length > 0;
+    if (named)
+        (void)stat(strbuf_text(&target.path), &st);
+    const struct {
+        const char *key, *text;
+        uint64_t value;
+    } rows[] = {
+        { "messages", "messages appended", counts.messages },
+        { "attempts", "attempts to append one", counts.attempts },
+        { "waits", "of these, the lock was not free at once", counts.waits },
+        { "timeouts", "of these, the lock did not come in time", counts.timeouts },
+        { "retries", "of these, repeated after that", counts.retries },
+        { "bytes", "bytes in its file", (uint64_t)st.st_size },
+    };
+    struct json_writer w;
+    json_write_init(&w, &out, false);
+    if (call->json)
+        json_write_object_begin(&w);
+    for (size_t i = 0; i < ARRAY_SIZE(rows) - !named; i++) {
+        if (call->json) {
+            json_write_key(&w, rows[i].key);
+            json_write_int(&w, (int64_t)rows[i].value);
+        } else {
+            strbuf_printf(&out, "%10" PRIu64 "  %s\n", rows[i].value, rows[i].text);
+        }
+    }
+    if (call->json) {
+        json_write_object_end(&w);
+        strbuf_putc(&out, '\n');
+    }
+    output_rest(&out);
+    return CMD_OK;
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+static const struct cmd_option post_options[] = {
+    BUS_TARGET_OPTIONS,
+    { "type", 'y', "TYPE", "FACT, PROGRESS, INFO, WARNING, ERROR, QUESTION, or any word; INFO" },
+    { "meta", 'm', "KEY=VALUE", "something to go with it; may be repeated" },
+    { "issue", 0, "ID", "the issue it belongs to" },
+    { "parent", 0, "MSG_ID", "a message that it answers; may be repeated" },
+    { "link", 0, "TEXT", "what it points to; may be repeated" },
+    { NULL },
+};
+
+static const struct cmd bus_post_cmd = {
+    .name = "post",
+    .usage = "bus post [--project NAME] [--task ID] [--type TYPE] [--meta KEY=VALUE] TEXT|-",
+    .summary = "append a message",
+    .text =
+        "Inside a run its own task is meant when neither --project nor --task is given. With -\n"
+        "the text comes from the standard input. Prints the id of the message.\n",
+    .examples = "sluice bus post --project web --type FACT \"the build passes\"\n"
+                "git log -1 | sluice bus post --task web-17 -\n",
+    .options = post_options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = post_run,
+};
+
+static const struct cmd_option read_options[] = {
+    BUS_TARGET_OPTIONS,
+    { "follow", 'f', NULL, "go on: print messages as they come" },
+    { "tail", 'n', "N", "only the last N" },
+    { "type", 'y', "TYPE", "only those of this type" },
+    { "since", 's', "MSG_ID", "only those behind this one" },
+    { NULL },
+};
+
+static const struct cmd bus_read_cmd = {
+    .name = "read",
+    .usage = "bus read [-f] [--tail N|--since MSG_ID] [--type TYPE] [--project NAME] [--task ID]",
+    .summary = "print messages, or follow them",
+    .text = "Takes no lock and needs no daemon. Terminal escapes are taken out. With --follow and\n"
+            "--json each line is one message.\n",
+    .examples = "sluice bus read --project web --tail 20\n"
+                "sluice bus read -f --task web-17\n",
+    .options = read_options,
+    .run = read_run,
+};
+
+static const struct cmd_option stats_options[] = { BUS_TARGET_OPTIONS, { NULL } };
+
+static const struct cmd bus_stats_cmd = {
+    .name = "stats",
+    .usage = "bus stats [--project NAME] [--task ID]",
+    .summary = "show how much writers got in each other's way",
+    .text = "Counted over all processes that ever wrote to the buses of this home.\n",
+    .examples = "sluice bus stats\n",
+    .options = stats_options,
+    .run = stats_run,
+};
+
+static const struct cmd *const bus_subs[] = {
+    &bus_post_cmd,
+    &bus_read_cmd,
+    &bus_stats_cmd,
+    NULL,
+};
+
+const struct cmd cmd_bus = {
+    .name = "bus",
+    .usage = "bus post|read|stats ...",
+    .summary = "messages of projects and tasks",
+    .text = "Append-only files that agents and people write and read, with or without a daemon.\n",
+    .examples = "sluice bus post --project web \"who owns the parser?\"\n"
+                "sluice bus read --project web --tail 20\n",
+    .subs = bus_subs,
+};

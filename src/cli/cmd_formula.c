@@ -1,0 +1,294 @@
+/* cmd_formula.c: which formulas there are, what they need, and whether they are sound.
+ *
+ * No daemon is asked: formulas are files, and are expanded here when they are submitted. */
+#include "cli/cmd.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/ask.h"
+#include "cli/formula_find.h"
+#include "cli/rows.h"
+#include "cli/sanitize.h"
+
+/* What `sling --on` gives besides --var. */
+static const struct formula_value offered[] = {
+    { "task", "", true }, { "title", "", true }, { "prompt", "", true }, { "project", "", true }
+};
+
+static json_t *vars_of(const struct formula *f) {
+    json_t *vars = json_array();
+    for (size_t i = 0; i < formula_var_count(f); i++) {
+        const struct formula_var *var = formula_var_at(f, i);
+        json_array_append_new(vars, json_pack("{s:s, s:b, s:s?, s:s?}", "name", var->name,
+                                              "required", !var->standard, "default", var->standard,
+                                              "description", var->description));
+    }
+    return vars;
+}
+
+static size_t step_count(const struct formula *f) {
+    return json_array_size(json_object_get(formula_body(f), "tasks"));
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+struct listing {
+    json_t *items;
+    bool broken;
+};
+
+static bool is_listed(const json_t *items, const char *name) {
+    for (size_t i = 0; i < json_array_size(items); i++)
+        if (strcmp(ask_text(json_array_get(items, i), "name", ""), name) == 0)
+            return true;
+    return false;
+}
+
+static void list_one(struct listing *l, const char *folder, const char *work, const char *file) {
+    _cleanup_(formula_freep) struct formula *f = NULL;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    _cleanup_(freep) char *name = xstrndup(file, strlen(file) - strlen(".yaml"));
+    struct error err = { 0 };
+    if (is_listed(l->items, name))
+        return; /* that of the project goes before */
+    strbuf_printf(&path, "%s/%s", folder, file);
+    if (formula_read(strbuf_text(&path), work, &f, &err) < 0
+        || formula_check(f, offered, ARRAY_SIZE(offered), &err) < 0) {
+        cmd_warn("%s", err.text);
+        l->broken = true;
+        return;
+    }
+    json_array_append_new(l->items, json_pack("{s:o, s:s, s:s, s:i, s:o}", "name", ask_string(name),
+                                              "description", formula_description(f), "path",
+                                              strbuf_text(&path), "steps", (int)step_count(f),
+                                              "vars", vars_of(f)));
+}
+
+static void list_folder(struct listing *l, const char *folder, const char *work) {
+    struct dirent **entries = NULL;
+    int count = folder ? scandir(folder, &entries, NULL, alphasort) : 0;
+    for (int i = 0; i < count; i++) {
+        size_t length = strlen(entries[i]->d_name);
+        if (length > 5 && strcmp(entries[i]->d_name + length - 5, ".yaml") == 0
+            && entries[i]->d_name[0] != '.')
+            list_one(l, folder, work, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+static void print_list(const json_t *items) {
+    struct output_column columns[] = { { "NAME" }, { "STEPS", true }, { "VARS" }, { "ABOUT" } };
+    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        const json_t *item = json_array_get(items, i), *vars = json_object_get(item, "vars");
+        _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT;
+        char steps[24];
+        (void)snprintf(steps, sizeof(steps), "%lld", (long long)ask_int(item, "steps", 0));
+        for (size_t k = 0; k < json_array_size(vars); k++)
+            strbuf_printf(&names, "%s%s%s", k ? " " : "",
+                          ask_text(json_array_get(vars, k), "name", ""),
+                          ask_true(json_array_get(vars, k), "required") ? "*" : "");
+        rows_add(&rows, (const char *[]){ ask_text(item, "name", NULL), steps, strbuf_text(&names),
+                                          ask_text(item, "description", NULL) });
+    }
+    rows_print(&rows, &out);
+    if (json_array_size(items) == 0)
+        strbuf_puts(&out, "no formula; 'sluice formula --help' tells where they are\n");
+    output_rest(&out);
+}
+
+static int list_run(const struct cmd_call *call) {
+    _cleanup_(formula_places_finish) struct formula_places places = { 0 };
+    struct error err = { 0 };
+    if (formula_places_find(cmd_value(call, "project"), &places, &err) < 0)
+        return cmd_error(&err);
+    struct listing l = { .items = json_array() };
+    for (size_t i = 0; i < ARRAY_SIZE(places.folders); i++)
+        list_folder(&l, places.folders[i], places.work);
+    if (call->json) {
+        _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+        json_t *all = json_pack("{s:O}", "items", l.items);
+        ask_dump(all, &out);
+        output_rest(&out);
+        json_decref(all);
+    } else {
+        print_list(l.items);
+    }
+    json_decref(l.items);
+    return l.broken ? CMD_USAGE : CMD_OK;
+}
+
+/* --- show and check -------------------------------------------------------------------------- */
+
+static void print_step(const json_t *step, size_t index, struct strbuf *out) {
+    const json_t *needs = json_object_get(step, "depends_on");
+    const char *name = ask_text(step, "name", NULL);
+    strbuf_puts(out, "  ");
+    if (name)
+        sanitize_line(name, out);
+    else
+        strbuf_printf(out, "%zu", index + 1);
+    const char *what = ask_text(step, "title", ask_text(step, "prompt", NULL));
+    const json_t *argv = json_object_get(step, "argv");
+    if (!what)
+        what = json_string_value(json_array_get(argv, json_array_size(argv) - 1));
+    if (what) {
+        strbuf_puts(out, ": ");
+        sanitize_line(what, out);
+    }
+    for (size_t i = 0; i < json_array_size(needs); i++) {
+        strbuf_puts(out, i ? ", " : " (after ");
+        sanitize_line(json_string_value(json_array_get(needs, i)), out);
+    }
+    strbuf_puts(out, json_array_size(needs) > 0 ? ")\n" : "\n");
+}
+
+static void print_formula(const struct formula *f) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    sanitize_line(formula_name(f), &out);
+    if (*formula_description(f)) {
+        strbuf_puts(&out, ": ");
+        sanitize_line(formula_description(f), &out);
+    }
+    strbuf_putc(&out, '\n');
+    for (size_t i = 0; i < formula_var_count(f); i++) {
+        const struct formula_var *var = formula_var_at(f, i);
+        strbuf_printf(&out, "  --var %s", var->name);
+        if (var->standard) {
+            strbuf_putc(&out, '=');
+            sanitize_line(var->standard, &out);
+        } else {
+            strbuf_puts(&out, "=VALUE (required)");
+        }
+        if (var->description) {
+            strbuf_puts(&out, "  ");
+            sanitize_line(var->description, &out);
+        }
+        strbuf_putc(&out, '\n');
+    }
+    for (size_t i = 0; i < step_count(f); i++)
+        print_step(json_array_get(json_object_get(formula_body(f), "tasks"), i), i, &out);
+    output_rest(&out);
+}
+
+static int read_named(const struct cmd_call *call, const char *name, struct formula **ret,
+                      struct error *err) {
+    _cleanup_(formula_places_finish) struct formula_places places = { 0 };
+    int r = formula_places_find(cmd_value(call, "project"), &places, err);
+    if (r >= 0)
+        r = formula_find(&places, name, ret, err);
+    return r < 0 ? r : formula_check(*ret, offered, ARRAY_SIZE(offered), err);
+}
+
+static int show_run(const struct cmd_call *call) {
+    _cleanup_(formula_freep) struct formula *f = NULL;
+    struct error err = { 0 };
+    if (read_named(call, call->args[0], &f, &err) < 0)
+        return cmd_error(&err);
+    if (!call->json) {
+        print_formula(f);
+        return CMD_OK;
+    }
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    json_t *all = json_pack("{s:s, s:s, s:o, s:O}", "name", formula_name(f), "description",
+                            formula_description(f), "vars", vars_of(f), "steps",
+                            json_object_get(formula_body(f), "tasks"));
+    ask_dump(all, &out);
+    output_rest(&out);
+    json_decref(all);
+    return CMD_OK;
+}
+
+static int check_run(const struct cmd_call *call) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    json_t *items = json_array();
+    int code = CMD_OK;
+    for (size_t i = 0; i < call->arg_count; i++) {
+        _cleanup_(formula_freep) struct formula *f = NULL;
+        struct error err = { 0 };
+        bool good = read_named(call, call->args[i], &f, &err) == 0;
+        if (!good)
+            code = cmd_error(&err);
+        else if (!call->json)
+            strbuf_printf(&out, "%s is good: %zu steps\n", formula_name(f), step_count(f));
+        json_array_append_new(items,
+                              json_pack("{s:o, s:b, s:s?}", "name", ask_string(call->args[i]),
+                                        "good", good, "error", good ? NULL : err.text));
+    }
+    if (call->json) {
+        json_t *all = json_pack("{s:O}", "items", items);
+        ask_dump(all, &out);
+        json_decref(all);
+    }
+    json_decref(items);
+    output_rest(&out);
+    return code;
+}
+
+static const struct cmd_option options[] = {
+    { "project", 'p', "NAME", "also look in the folder of this project, and there first" },
+    { NULL },
+};
+
+static const struct cmd formula_check_cmd = {
+    .name = "check",
+    .usage = "formula check [--project P] NAME|FILE...",
+    .summary = "say whether formulas are sound",
+    .text =
+        "Reads each one wholly: its members, its variables, who needs whom. The first mistake is\n"
+        "told with its line.\n",
+    .examples = "sluice formula check release\n"
+                "sluice formula check ./formulas/release.yaml\n",
+    .options = options,
+    .min_args = 1,
+    .max_args = CMD_ANY_ARGS,
+    .run = check_run,
+};
+
+static const struct cmd formula_list_cmd = {
+    .name = "list",
+    .usage = "formula list [--project P]",
+    .summary = "list the formulas, with their variables",
+    .text = "Variables with a * are required. A formula with a mistake is told on stderr.\n",
+    .examples = "sluice formula list\n",
+    .options = options,
+    .run = list_run,
+};
+
+static const struct cmd formula_show_cmd = {
+    .name = "show",
+    .usage = "formula show [--project P] NAME|FILE",
+    .summary = "show the variables and steps of a formula",
+    .examples = "sluice formula show release\n",
+    .options = options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = show_run,
+};
+
+static const struct cmd *const formula_subs[] = {
+    &formula_check_cmd,
+    &formula_list_cmd,
+    &formula_show_cmd,
+    NULL,
+};
+
+const struct cmd cmd_formula = {
+    .name = "formula",
+    .usage = "formula check|list|show ...",
+    .summary = "look at formulas: work with variables, for 'add --formula' and 'sling --on'",
+    .text =
+        "A formula is a YAML file with variables and steps. NAME is looked for in the folder of\n"
+        "the project, .sluice/formulas/NAME.yaml, then beside the configuration,\n"
+        "formulas/NAME.yaml; a word with a slash, or one that ends in .yaml, is a file.\n",
+    .examples = "sluice formula list\n"
+                "sluice add --formula release --var version=1.2\n"
+                "sluice sling web-17 --on review\n",
+    .subs = formula_subs,
+};

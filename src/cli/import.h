@@ -1,0 +1,45 @@
+/* import.h: what `import cards` and `import beads` share: tasks from elsewhere, added once.
+ *
+ * Life: import_finish at the end; import_add for each, import_skip for those that are left out, then
+ *       import_send, which prints and returns the exit code.
+ * Each task has an external id, so importing again adds nothing twice. Without --keep-going all are added or
+ * none; with it those that are refused are told one by one and the others added. */
+#pragma once
+
+#include <jansson.h>
+
+#include "cli/cmd.h"
+
+struct import {
+    const struct cmd_call *call;
+    json_t *tasks;   /* submissions */
+    json_t *sources; /* what people call each: a file, an id */
+    json_t *done;    /* answers: {"source","id","result"} */
+    json_t *skipped; /* {"source","why"} */
+    json_t *refused; /* {"source","error"} */
+};
+
+void import_init(struct import *import, const struct cmd_call *call);
+void import_finish(struct import *import);
+
+/* `task` is taken. It gets project, agent, kind and draft from the options, where it says nothing itself. */
+void import_add(struct import *import, const char *source, json_t *task);
+/* Not added, for a reason that is no mistake; told as a warning. */
+void import_skip(struct import *import, const char *source, const char *why);
+/* A mistake in one of them: CMD_OK with --keep-going, which goes on; else the exit code to end with. */
+int import_refuse(struct import *import, const char *source, const struct error *err);
+/* On a terminal, now and then: "123 of 4567". */
+void import_progress(size_t done, size_t count);
+
+int import_send(struct import *import);
+
+#define IMPORT_OPTIONS                                                                             \
+    { "project", 'p', "NAME", "the project they belong to" },                                      \
+        { "agent", 'a', "NAME", "the agent that is told them" },                                   \
+        { "kind", 'k', "KIND", "the kind of those that name none" },                               \
+        { "group", 'g', "NAME", "follow them together" },                                          \
+        { "draft", 'D', NULL, "add them as drafts: they wait for 'sluice sling'" },                \
+        { "keep-going", 0, NULL, "leave out what is wrong, and add the others" },                  \
+        { "dry-run", 'n', NULL, "only say what would be added" }, {                                \
+        "force", 'f', NULL, "although a guard says no"                                             \
+    }

@@ -1,0 +1,210 @@
+/* import_cards.c: a folder of cards becomes tasks.
+ *
+ * DIR/phase-…/{in-progress,backlog}/NAME.md; cards in done/ are over. A card is the same one in whatever column
+ * it stands: its external id is phase and file, so moving it by hand starts no second run. */
+#include "cli/import_subs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "card/card.h"
+#include "cli/ask.h"
+#include "cli/import.h"
+#include "os/files.h"
+
+struct cards {
+    struct import *import;
+    char *root;   /* absolute; phases are in it */
+    char **paths; /* below it: phase/column/file */
+    size_t count, capacity;
+};
+
+static void cards_finish(struct cards *c) {
+    for (size_t i = 0; i < c->count; i++)
+        free(c->paths[i]);
+    free(c->paths);
+    free(c->root);
+}
+
+/* --- finding --------------------------------------------------------------------------------- */
+
+/* The names in a folder, phase-2 before phase-10; -1: it cannot be read. */
+static int list(const char *folder, struct dirent ***ret) {
+    *ret = NULL;
+    return scandir(folder, ret, NULL, versionsort);
+}
+
+static void free_list(struct dirent **entries, int count) {
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
+    free(entries);
+}
+
+static bool ends_in_md(const char *name) {
+    size_t length = strlen(name);
+    return length > 3 && name[0] != '.' && strcmp(name + length - 3, ".md") == 0;
+}
+
+static void take_column(struct cards *c, const char *phase, const char *column) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    struct dirent **entries;
+    strbuf_printf(&folder, "%s/%s/%s", c->root, phase, column);
+    int count = list(strbuf_text(&folder), &entries);
+    for (int i = 0; i < count; i++) {
+        struct strbuf path = STRBUF_INIT;
+        if (!ends_in_md(entries[i]->d_name))
+            continue;
+        strbuf_printf(&path, "%s/%s/%s", phase, column, entries[i]->d_name);
+        c->paths = xgrow(c->paths, &c->capacity, c->count + 1, sizeof(*c->paths));
+        c->paths[c->count++] = strbuf_take(&path);
+    }
+    free_list(entries, count);
+}
+
+/* How many phases there are; -1 with errno: the folder cannot be read. */
+static int take_phases(struct cards *c) {
+    struct dirent **entries;
+    int count = list(c->root, &entries), phases = 0;
+    for (int i = 0; i < count; i++) {
+        if (strncmp(entries[i]->d_name, "phase-", 6) != 0)
+            continue;
+        phases++;
+        take_column(c, entries[i]->d_name, "in-progress");
+        take_column(c, entries[i]->d_name, "backlog");
+    }
+    int code = errno;
+    free_list(entries, count);
+    errno = code;
+    return count < 0 ? -1 : phases;
+}
+
+static int find_cards(struct cards *c, const char *folder, struct error *err) {
+    c->root = realpath(folder, NULL);
+    int phases = c->root ? take_phases(c) : -1;
+    if (phases < 0)
+        return error_set(err, -errno, "cannot read '%s': %s", folder, strerror(errno));
+    if (phases > 0)
+        return 0;
+    struct strbuf below = STRBUF_INIT; /* a repository with its board in project/ */
+    strbuf_printf(&below, "%s/project", c->root);
+    free(c->root);
+    c->root = strbuf_take(&below);
+    return take_phases(c) > 0
+               ? 0
+               : error_set(err, -EINVAL, "there is no folder phase-* in '%s'", folder);
+}
+
+/* --- one card -------------------------------------------------------------------------------- */
+
+/* "phase-1-setup/login.md": where it stands does not matter. */
+static char *id_of(const char *path) {
+    const char *file = strrchr(path, '/');
+    struct strbuf id = STRBUF_INIT;
+    strbuf_add(&id, path, strcspn(path, "/"));
+    strbuf_puts(&id, file ? file : "");
+    return strbuf_take(&id);
+}
+
+static int make_task(const struct cards *c, const char *path, const struct card *card,
+                     const struct strbuf *text, json_t **ret_task, struct error *err) {
+    _cleanup_(freep) char *id = id_of(path);
+    _cleanup_(strbuf_finish) struct strbuf whole = STRBUF_INIT;
+    const char *prompt = text->text + card->body;
+    strbuf_printf(&whole, "%s/%s", c->root, path);
+    prompt += strspn(prompt, " \t\r\n");
+    json_t *body = json_string(prompt), *place = json_string(strbuf_text(&whole));
+    json_t *serial = json_stringn(path, strcspn(path, "/"));
+    if (!*prompt || !body || !place || !serial) {
+        json_decref(body);
+        json_decref(place);
+        json_decref(serial);
+        return error_set(err, -EINVAL, "%.160s: %s", path,
+                         *prompt ? "it is not UTF-8, which tasks must be"
+                                 : "there is nothing behind the front matter");
+    }
+    json_t *meta = json_pack("{s:o}", "card", place);
+    if (cmd_has(c->import->call, "mirror"))
+        json_object_set_new(meta, "mirror", json_true());
+    *ret_task = json_pack("{s:o, s:o, s:o, s:o}", "external_id", ask_string(id), "prompt", body,
+                          "serial", serial, "meta", meta);
+    if (card->flow)
+        json_object_set_new(*ret_task, "kind", ask_string(card->flow));
+    if (card->title)
+        json_object_set_new(*ret_task, "title", ask_string(card->title));
+    if (card->branch)
+        json_object_set_new(*ret_task, "base_branch", ask_string(card->branch));
+    if (card->parallelizable != CARD_NOT_SAID)
+        json_object_set_new(*ret_task, "parallelizable",
+                            json_boolean(card->parallelizable == CARD_TRUE));
+    if (!cmd_has(c->import->call, "project"))
+        json_object_set_new(*ret_task, "cwd", ask_string(c->root));
+    return 0;
+}
+
+static int take_card(const struct cards *c, const char *path) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, whole = STRBUF_INIT;
+    _cleanup_(card_finish) struct card card = { 0 };
+    struct error err = { 0 };
+    json_t *task = NULL;
+    strbuf_printf(&whole, "%s/%s", c->root, path);
+    int r = file_read(strbuf_text(&whole), CARD_BYTES_MAX, &text, &err);
+    if (r == 0)
+        r = card_parse(path, strbuf_text(&text), text.length, &card, &err);
+    if (r == 0)
+        r = make_task(c, path, &card, &text, &task, &err);
+    if (r < 0)
+        return import_refuse(c->import, path, &err);
+    if (card.status == CARD_SUCCEEDED && !cmd_has(c->import->call, "force")) {
+        json_decref(task);
+        import_skip(c->import, path, "its agent_status is succeeded");
+        return CMD_OK;
+    }
+    import_add(c->import, path, task);
+    return CMD_OK;
+}
+
+static int cards_run(const struct cmd_call *call) {
+    _cleanup_(import_finish) struct import im = { 0 };
+    _cleanup_(cards_finish) struct cards c = { .import = &im };
+    struct error err = { 0 };
+    if (!cmd_has(call, "agent"))
+        return cmd_usage_error(call->cmd, "who shall be told the cards? give --agent");
+    if (find_cards(&c, call->args[0], &err) < 0)
+        return cmd_error(&err);
+    import_init(&im, call);
+    int code = CMD_OK;
+    for (size_t i = 0; code == CMD_OK && i < c.count; i++) {
+        code = take_card(&c, c.paths[i]);
+        import_progress(i + 1, c.count);
+    }
+    return code == CMD_OK ? import_send(&im) : code;
+}
+
+static const struct cmd_option options[] = {
+    IMPORT_OPTIONS,
+    { "mirror", 'm', NULL, "write the state of each task back to its card" },
+    { NULL },
+};
+
+const struct cmd import_cards = {
+    .name = "cards",
+    .usage = "import cards [OPTIONS] --agent NAME DIR",
+    .summary = "add the cards of a board: Markdown with front matter in phase-*/",
+    .text =
+        "Takes phase-*/in-progress/*.md and phase-*/backlog/*.md. agent_flow becomes the kind,\n"
+        "the phase the serial lock unless the card is parallelizable, branch the branch it\n"
+        "starts from, what is behind the front matter the prompt. All are added or none, unless\n"
+        "--keep-going is given. Importing again adds what is new. The files stay byte for byte as\n"
+        "they are, unless --mirror is given or cards.mirror is set.\n",
+    .examples = "sluice import cards --agent claude --project web ./project\n"
+                "sluice import cards --agent claude --dry-run .\n",
+    .options = options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = cards_run,
+};
