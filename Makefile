@@ -7,19 +7,21 @@ SEED    =
 V       =
 SECONDS = 60
 KILLS   = 2000
+TASKS   = 1000
 T       =
+NAME    =
 
 MAKEFLAGS += --no-print-directory
 
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test lint format asan bench soak sim fuzz demo docs install clean todo help
+.PHONY: all build test conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
 
 all: build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 build: ## compile into build/ (BUILD=folder for another place)
 	@scripts/setup --test
@@ -28,12 +30,15 @@ build: ## compile into build/ (BUILD=folder for another place)
 test: build ## build and run every test; T=name for one
 	@scripts/run-tests --again "$(again)" $(BUILD) $(T)
 
+conformance: build ## run the tests of every promise of the five documents, write docs/conformance.md
+	@scripts/conformance $(BUILD)
+
 asan: ## the tests with address, undefined and leak checks; T=name for one
 	@scripts/setup --test
 	@scripts/build $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false
 	@ASAN_OPTIONS=handle_segv=2:detect_leaks=1:detect_stack_use_after_return=1 \
 	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	 scripts/run-tests --again "$(again)" $(BUILD)-asan $(T)
+	 scripts/run-tests --again "$(again)" --patience 4 $(BUILD)-asan $(T)
 
 lint: ## format, layers, calls, headers, sizes, documents, clang-tidy, cppcheck
 	@scripts/setup --lint
@@ -55,14 +60,19 @@ bench: ## measure an optimised build: the core, then the whole daemon (T=name fo
 	@scripts/build $(BUILD)-bench --buildtype=release
 	@scripts/bench $(BUILD)-bench $(T)
 
-soak: ## kill the daemon KILLS=n times under load, and check every promise
+soak: ## kill the daemon KILLS=n times under load, and while each preset drains TASKS=n; check every promise
 	@scripts/setup --test
 	@scripts/build $(BUILD)
-	@SLUICED=$(BUILD)/sluiced SIDE_AGENT=$(BUILD)/tests/torture/side_agent \
+	@SLUICED=$(abspath $(BUILD)/sluiced) SIDE_AGENT=$(abspath $(BUILD)/tests/torture/side_agent) \
 	 $(BUILD)/tests/torture/test_kill_daemon $(KILLS) $(SEED)
+	@SLUICED=$(abspath $(BUILD)/sluiced) SIDE_AGENT=$(abspath $(BUILD)/tests/torture/side_agent) \
+	 LOOP_AGENT=$(abspath $(BUILD)/tests/torture/loop_agent) $(BUILD)/tests/torture/test_presets $(TASKS) $(SEED)
 
 demo: build ## a daemon, a small night of real processes, a kill in the middle
 	@scripts/demo $(BUILD)
+
+example: build ## play one of examples/ to its end: NAME=loopr, conductor-loop, gastown, agency, agent-queue
+	@SLUICE=$(BUILD)/sluice examples/run $(or $(NAME),--all)
 
 docs: build ## write the generated documents and pictures again
 	@scripts/generate-docs $(BUILD)

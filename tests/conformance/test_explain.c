@@ -30,6 +30,54 @@ static time_ms opens_in(struct world *w, const char *task) {
     return verdict.opens_at == TIME_NEVER ? TIME_NEVER : verdict.opens_at - w->now;
 }
 
+/* A closed gate tells which of its conditions it is, with the figures, and what clears it. */
+static void f128_host_names_the_floor_with_its_figures(void **state) {
+    (void)state;
+    WORLD(w, "sluice");
+    world_set(w, "host.disk_free_gb", "5");
+    world_set(w, "host.memory_free_mb", "1000");
+    world_set(w, "host.load", "2");
+    world_add(w, "task", (struct given){ 0 });
+    struct fact host = { .kind = FACT_HOST };
+    host.host.disk_free_mb = 1200;
+    host.host.memory_free_mb = 8000;
+    host.host.load_milli = 500;
+    assert_int_equal(world_apply(w, &host), 0);
+    assert_string_equal(sentence(w, "task"),
+                        "1200 MB of disk are free, a start needs 5000 MB; make room, or lower "
+                        "host.disk_free_gb");
+    host.host.load_milli = 2500;
+    assert_int_equal(world_apply(w, &host), 0);
+    assert_string_equal(sentence(w, "task"),
+                        "1200 MB of disk are free, a start needs 5000 MB; make room, or lower "
+                        "host.disk_free_gb; processor time is short too");
+    host.host.disk_free_mb = 90000;
+    assert_int_equal(world_apply(w, &host), 0);
+    assert_string_equal(sentence(w, "task"),
+                        "the load is 2.50, nothing starts above 2.00; it falls by itself, or raise "
+                        "host.load");
+    host.host.load_milli = -1;
+    host.host.memory_free_mb = 999;
+    assert_int_equal(world_apply(w, &host), 0);
+    assert_string_equal(sentence(w, "task"),
+                        "999 MB of memory are free, a start needs 1000 MB; end something, or lower "
+                        "host.memory_free_mb");
+}
+
+static void f128_project_tells_paused_from_inactive(void **state) {
+    (void)state;
+    WORLD(w, "sluice");
+    world_add(w, "task", (struct given){ .project = "web" });
+    world_set(w, "projects.web.paused", "true");
+    assert_string_equal(sentence(w, "task"),
+                        "project 'web' is paused by the configuration; go on with: sluice config "
+                        "set projects.web.paused=false");
+    world_set(w, "projects.web.active", "false");
+    assert_string_equal(sentence(w, "task"),
+                        "project 'web' is not active; change it with: sluice project set web "
+                        "active=true");
+}
+
 /* Everything that can stop a task does. They are opened one after the other. */
 static void close_every_gate(struct world *w) {
     world_set(w, "limits.runs", "1");
@@ -266,5 +314,7 @@ RUN_TESTS(TEST(f091_first_closed_gate_is_shown_in_the_order_of_the_gates),
           TEST(f128_reasons_name_the_thing_and_what_clears_it),
           TEST(f022_f091_reason_tells_when_it_opens), TEST(f131_limiter_tells_hits_and_until_when),
           TEST(f128_cap_of_zero_is_said_with_what_clears_it),
+          TEST(f128_host_names_the_floor_with_its_figures),
+          TEST(f128_project_tells_paused_from_inactive),
           TEST(f128_task_that_runs_or_is_final_is_not_blocked),
           TEST(f128_every_ready_task_that_is_not_started_has_a_reason));

@@ -79,4 +79,55 @@ exits 1 'a backup into a folder that is not there'
 complains 'no-folder' 'names it'
 run sluice backup night.db
 exits 0 'a backup replaces an older one of that name'
+
+# What was started after the backup is not started again by the one that restores it.
+mkfifo go_long go_other
+run sluice pause
+add --project web -- sh -c 'echo begun >>long; read -r _ <go_long'
+long=$id
+add --project web -- sh -c 'echo begun >>short'
+short=$id
+run sluice backup night.db
+run sluice resume
+appears begun long
+becomes "$short" 'done'
+add --project web -- sh -c 'echo begun >>other; read -r _ <go_other'
+other=$id
+appears begun other
+daemon=$(pid_of_daemon)
+kill -9 "$daemon"
+is_gone "$daemon"
+run sluice restore --yes night.db
+exits 0 'restore after a crash'
+run sluice up
+run sluice resume # paused, as the backup was
+becomes "$long" running
+report $? 'a run that lives is the run of its task'
+becomes "$short" 'done'
+report $? 'one that has ended since is known with its end'
+run sluice show "$other"
+exits 1 'a task that came since is gone'
+run sluice project show web --json
+rule 'and its run keeps its place' [ "$(field external)" = 1 ]
+add --project web -- true
+becomes "$id" 'done'
+rule 'its number is not given again' [ "${id#web-}" -gt "${other#web-}" ]
+rule 'nothing was done twice' [ "$(cat long short other)" = "$(printf 'begun\nbegun\nbegun')" ]
+run sluice events --json --limit 1000
+rule 'the events name both runs' [ "$(grep -o '"run.found","task":"[^"]*"' out | sort | tr '\n' ' ')" = \
+    "\"run.found\",\"task\":\"$long\" \"run.found\",\"task\":\"$short\" " ]
+tell go_long
+becomes "$long" 'done'
+report $? 'what was found ends like any other'
+daemon=$(pid_of_daemon)
+kill -9 "$daemon" # once more: now the rows know all of it
+is_gone "$daemon"
+run sluice up
+add --project web -- true
+becomes "$id" 'done'
+rule 'also not after the next crash' [ "$(cat long short other | wc -l) $(value "$long" state)" = '3 done' ]
+shim=$(shim_of "$other" 1)
+tell go_other
+is_gone "$shim"
+report $? 'the run that belongs to nobody has ended'
 finish

@@ -109,7 +109,7 @@ run sluice pause
 exits 0 'pause'
 add -- true
 run sluice why "$id"
-has 'everything is paused; resume to go on' 'nothing starts while paused, and that is said'
+has 'go on with: sluice resume' 'nothing starts while paused, and that is said'
 tell go
 becomes "$running" 'done'
 report $? 'what runs goes on while paused'

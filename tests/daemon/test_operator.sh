@@ -70,15 +70,19 @@ projects: {web: , api: }'
 start
 run sluice pause
 run sluice status
-has 'PAUSED' 'f124 a pause of everything shows'
+has "PAUSED by $(id -un) " 'f124 a pause of everything shows, and who did it'
 run sluice events --limit 50
-rule 'f124 and is recorded with its time' grep -q 'paused' out
+rule 'f124 and is recorded with its actor' grep -q "daemon.paused  *by=$(id -un)" out
+run sluice down
+start
+run sluice status
+has "PAUSED by $(id -un) " 'f124 after a restart too'
 run sluice resume
 run sluice pause web
 run sluice add --project web -- true
 held=$(sed 's/ .*//' out)
 run sluice why "$held"
-has "project 'web' is paused" 'f124 a project can be paused alone'
+has "project 'web' is paused by '$(id -un)'" 'f124 a project can be paused alone'
 run sluice add --project api -- true
 other=$(sed 's/ .*//' out)
 becomes "$other" 'done'

@@ -34,6 +34,15 @@ says "sluice: no daemon runs; 'sluice up' starts it" 'and says how to'
 run sluice down
 exits 0 'down without a daemon is well'
 
+# A child that a killed daemon was about to start has its locks a moment longer, until its exec.
+mkfifo held told
+flock "$home/sluice.lock" flock "$home/sluice.db-lock" sh -c 'echo >held; sleep 0.3' &
+read -r _ <held
+"$SLUICED" --ready-fd 9 9>told 2>daemon.log &
+read -r said <told
+rule 'what a killed daemon leaves for a moment is waited for' [ "$said" = ready ]
+run sluice down
+
 # --- a store it must not touch -----------------------------------------------------------------
 
 db=$home/sluice.db

@@ -207,6 +207,18 @@ expect 'summary: failures of every sort' 1 'x.c:8: error: Failure!' "$scripts/te
 expect 'summary: says how to repeat' 1 '--- bad: fail --- alone: make asan T=bad' \
     "$scripts/test-summary" --again 'make asan' build
 expect 'summary: ends with one line' 0 '5 passed, 4 failed' last_line "$scripts/test-summary" build
+expect 'summary: every case by name' 0 'bad	pass	a
+bad	fail	b
+bad	skip	c
+bad	fail	
+crash	pass	a
+crash	fail	b
+crash	fail	
+tap	pass	"quoted\" x
+tap	fail	y
+tap	skip	# SKIP z
+tap	fail	
+slow	fail	' "$scripts/test-summary" --cases build
 
 fresh
 log early OK "$cmocka_crash" ''
@@ -215,6 +227,50 @@ expect 'summary: exit code 0 before the last case is a failure' 1 '1 passed, 1 f
 
 fresh
 expect 'summary: nothing ran' 1 '0 passed, 0 failed' "$scripts/test-summary" build
+
+# --- conformance ----------------------------------------------------------------------------------
+
+# A tree with the rows of the project and one test for all of them.
+promises() {
+    fresh
+    mkdir -p tests/conformance docs scripts
+    cp "$scripts/conformance" scripts/
+    numbers=$(awk 'BEGIN { for (i = 1; i <= 162; i++) printf "f%03d ", i
+        for (i = 1; i <= 10; i++) printf "p%02d ", i; for (i = 1; i <= 17; i++) printf "t%02d ", i }')
+    awk 'BEGIN { for (i = 1; i <= 162; i++) print i " 000 what\n    daemon_all"
+        for (i = 1; i <= 10; i++) print "P" i " - what\n    daemon_all"
+        for (i = 1; i <= 17; i++) print "T" i " 000 what\n    daemon_all" }' >tests/conformance/table.txt
+    mkdir tests/daemon
+    echo "exits 0 '${numbers}all'" >tests/daemon/test_all.sh
+}
+
+promises
+expect 'conformance: a page that is not there' 1 "docs/conformance.md is not about the rows and tests there are" \
+    "$scripts/conformance" --check .
+mkdir build build/meson-logs
+printf '{"name": "sluice:daemon / daemon_all", "stdout": "ok 1 - %sall\\n", "stderr": "", "result": "OK"}\n' \
+    "$numbers" >build/meson-logs/conformance.json
+cp "$scripts/test-summary" scripts/
+expect 'conformance: every row passes' 0 '189 rows, 189 pass, 0 fail' scripts/conformance --kept build
+expect 'conformance: table, tests and page agree' 0 '' "$scripts/conformance" --check .
+sed 's/"ok 1/"not ok 1/' build/meson-logs/conformance.json >x && mv x build/meson-logs/conformance.json
+expect 'conformance: a test that fails' 1 '189 rows, 0 pass, 189 fail' scripts/conformance --kept build
+sed 's/daemon_all/daemon_other/' build/meson-logs/conformance.json >x && mv x build/meson-logs/conformance.json
+expect 'conformance: a test that did not run' 1 'row 7: the test daemon_all did not run' scripts/conformance --kept build
+sed 's/f007 //' tests/daemon/test_all.sh >x && mv x tests/daemon/test_all.sh
+expect 'conformance: a test that is not there' 1 'row 7: there is no test daemon_all that carries its number' \
+    "$scripts/conformance" --check .
+
+promises
+printf 'static void f007_t03_two_numbers(void **state) {\n}\n' >tests/daemon/test_more.c
+expect 'conformance: a number that no row names' 1 'f007_t03_two_numbers carries the number of row T3, which does not name it' \
+    "$scripts/conformance" --check .
+
+promises
+sed '/^162 /,/daemon_all/{/daemon_all/d}' tests/conformance/table.txt >x && mv x tests/conformance/table.txt
+expect 'conformance: a row without a test' 1 'row 162 has no test' "$scripts/conformance" --check .
+sed '/^162 /d' tests/conformance/table.txt >x && mv x tests/conformance/table.txt
+expect 'conformance: a row that is missing' 1 'row 162 is missing' "$scripts/conformance" --check .
 
 # --- setup ----------------------------------------------------------------------------------------
 

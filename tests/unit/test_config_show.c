@@ -53,14 +53,14 @@ static void show_names_every_value_and_its_origin(void **state) {
     set("limits.roots", "3");
     set("projects.web.weight", "2.5");
     config_show(config, false, &out);
-    contains("preset                       loopr       --set\n");
-    contains("limits.roots                 3           --set\n");
-    contains("limits.runs                  50          preset loopr\n");
-    contains("drain_s                      300         default\n");
-    contains("kinds.plan.max_running       2           preset loopr\n");
-    contains("kinds.plan.until             validate    tasks.until\n");
-    contains("projects.web.weight          2.5         --set\n");
-    contains("projects.web.max_running     unlimited   default\n");
+    contains("preset                        loopr       --set\n");
+    contains("limits.roots                  3           --set\n");
+    contains("limits.runs                   50          preset loopr\n");
+    contains("drain_s                       300         default\n");
+    contains("kinds.plan.max_running        2           preset loopr\n");
+    contains("kinds.plan.until              validate    tasks.until\n");
+    contains("projects.web.weight           2.5         --set\n");
+    contains("projects.web.max_running      unlimited   default\n");
     for (size_t i = 0; i < settings_count; i++)
         if (settings[i].section == SECTION_ROOT)
             contains(settings[i].key);

@@ -231,6 +231,10 @@ static void a_member_with_nothing_behind_it_is_left_out(void **state) {
 
 static void paths_count_from_the_folder_of_the_file(void **state) {
     (void)state;
+    becomes("- {run: x, artifact: 'iterations/{iteration}/artifacts/a.md', spawn: next.yaml}",
+            "{\"tasks\": [{\"argv\": [\"sh\", \"-c\", \"x\"], \"cwd\": \"/srv/job\","
+            " \"spawn\": \"next.yaml\","
+            " \"artifact\": \"iterations/{iteration}/artifacts/a.md\"}]}");
     becomes("- {run: x, stdin: in.txt, artifact: ./out/plan.md, cwd: ../web}\n"
             "- {run: x, cwd: .}\n"
             "- {run: x, cwd: /abs}\n"

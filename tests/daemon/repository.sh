@@ -1,0 +1,84 @@
+# repository.sh: git repositories for the tests of workspaces. Read after kit.sh.
+#
+#   repository NAME               makes $tmp/NAME with one commit on main, and who commits there
+#   commit NAME FILE TEXT         a commit on top of what NAME has checked out
+#   in_main NAME FILE             prints FILE as the branch main has it
+#   commits NAME RANGE            how many commits there are
+#   clock_git                     the daemon gets a git that can be stopped: put `before WORDS` or `after WORDS`
+#                                 into $tmp/stop; $tmp/stopped appears when it waits there,
+#                                 and `tell continue` lets it go on
+#   stops WHEN                    waits for that
+#   crash                         kills the daemon, waits for its end
+# shellcheck shell=sh disable=SC2154 # kit.sh sets tmp
+
+GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+export GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM
+command -v git >/dev/null || { echo "1..0 # SKIP there is no git" && exit 0; }
+
+repository() {
+    git init -q -b main "$tmp/$1"
+    git -C "$tmp/$1" config user.name Test
+    git -C "$tmp/$1" config user.email test@localhost
+    echo begin >"$tmp/$1/file"
+    git -C "$tmp/$1" add file
+    git -C "$tmp/$1" commit -q -m begin
+}
+
+commit() {
+    echo "$3" >"$tmp/$1/$2"
+    git -C "$tmp/$1" add "$2"
+    git -C "$tmp/$1" commit -q -m "$2: $3"
+}
+
+in_main() {
+    git -C "$tmp/$1" show "main:$2" 2>/dev/null
+}
+
+commits() {
+    git -C "$tmp/$1" rev-list --count "$2" 2>/dev/null
+}
+
+clock_git() {
+    mkdir "$tmp/bin"
+    mkfifo "$tmp/continue"
+    real=$(command -v git)
+    cat >"$tmp/bin/git" <<END
+#!/bin/sh
+words=
+for word; do
+    shift
+    set -- "\$@" "\$word"
+    case \$word in
+    -c | *=*) ;;
+    *) words="\$words \$word" ;;
+    esac
+done
+wait_at() {
+    case "\$1\$words " in
+    "\$(cat "$tmp/stop" 2>/dev/null) "*) rm "$tmp/stop" && : >"$tmp/stopped" && read -r _ <"$tmp/continue" ;;
+    esac
+}
+[ -z "\${SLUICE_ASIDE-}" ] || wait_at before
+"$real" "\$@"
+code=\$?
+[ -z "\${SLUICE_ASIDE-}" ] || wait_at after
+exit \$code
+END
+    chmod +x "$tmp/bin/git"
+    PATH=$tmp/bin:$PATH
+    export PATH
+}
+
+stops() {
+    deadline=$(($(date +%s) + 60))
+    until [ -e "$tmp/stopped" ]; do
+        [ "$(date +%s)" -lt $deadline ] || { echo "# git was not asked for: $1" && return 1; }
+    done
+    rm "$tmp/stopped"
+}
+
+crash() {
+    daemon=$(pid_of_daemon)
+    kill -9 "$daemon"
+    is_gone "$daemon"
+}

@@ -1,0 +1,130 @@
+#!/bin/sh
+# What a person must look at is told once per cause, stays over a restart, and is cleared when it is over.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
+. "$(dirname "$0")/kit.sh"
+config 'limits: {runs: 4, resource: {gpu: 1}}
+projects: {web: , api: }
+breaker: {max: 2, reset_s: 3600}
+alerts: {stuck_s: 0}'
+start
+
+keys() { # of the open alerts
+    "$SLUICE" status --json | sed -e 's/.*"alerts":\[//' -e 's/\],"external":.*//' | grep -oE '\{"key":"[a-z]+(:[^"]*)?","text"' | sed -e 's/^{"key":"//' -e 's/",.*//' | sort
+}
+raised() { # KEY: how often it was told, ever
+    "$SLUICE" debug events | grep -c "\"kind\":\"alert\".*\"key\":\"$1\""
+}
+cleared() {
+    "$SLUICE" debug events | grep -c "\"kind\":\"alert.cleared\".*\"key\":\"$1\""
+}
+opens() { # KEY: until the alert is open
+    deadline=$(($(date +%s) + 60))
+    until keys | grep -qxF -e "$1"; do
+        [ "$(date +%s)" -lt $deadline ] || { echo "# no alert $1, but: $(keys)" && return 1; }
+    done
+}
+closes() {
+    deadline=$(($(date +%s) + 60))
+    while keys | grep -qxF -e "$1"; do
+        [ "$(date +%s)" -lt $deadline ] || { echo "# alert $1 stays" && return 1; }
+    done
+}
+
+rule 'a quiet home has no alert' [ -z "$(keys)" ]
+
+# --- f018 f086: a dependency that failed ----------------------------------------------------------------
+
+add --project web --retries 0 -- false
+failed=$id
+add --project web --group release --after "$failed" -- true
+waiting=$id
+add --project web --after "$failed" -- true
+opens "chain:$failed"
+report $? 'f086 a task that others wait for has failed: one alert'
+rule 'f086 the group that cannot finish has one too' opens group:release
+run sluice status
+has "'$failed' is failed, and " 'f086 status shows it, with what waits'
+has 'retry it, or cancel what waits' 'f086 and what to do'
+run sluice add --project web --after "$failed" -- true
+"$SLUICE" down >/dev/null 2>&1
+start
+rule 'pain 10: after a restart the alert is still there' opens "chain:$failed"
+"$SLUICE" add --project web --after "$failed" -- true >/dev/null
+rule 'pain 10: and was told once, whatever came behind it' [ "$(raised "chain:$failed")" = 1 ]
+kill -9 "$(pid_of_daemon)"
+"$SLUICE" up >/dev/null 2>&1
+rule 'pain 10: also after kill -9' [ "$(raised "chain:$failed") $(cleared "chain:$failed")" = '1 0' ]
+"$SLUICE" cancel --all --project web --state waiting,ready >/dev/null
+closes "chain:$failed"
+report $? 'f086 it is over when nobody waits any more'
+rule 'f086 so is that of the group' closes group:release
+rule 'f086 each was cleared once' [ "$(cleared "chain:$failed") $(cleared group:release)" = '1 1' ]
+
+# --- f084: a breaker ------------------------------------------------------------------------------------
+
+add --project web -- /nowhere/at/all
+broken=$id
+opens "breaker:$broken"
+report $? 'f084 a task that cannot be launched: one alert when its breaker opens'
+run sluice status
+has "'$broken' could not be launched 2 times in a row" 'f084 with how often'
+"$SLUICE" cancel "$broken" >/dev/null
+closes "breaker:$broken"
+report $? 'f084 it is over with the task'
+
+# --- stuck ----------------------------------------------------------------------------------------------
+
+mkfifo go
+add --project web --resource gpu -- sh -c 'read -r _ <go'
+runs=$id
+becomes "$runs" running
+for _ in 1 2 3; do
+    add --project web --resource gpu -- true
+done
+run sluice config set alerts.stuck_s=1
+opens "run:$runs"
+report $? 'f022 a task that runs longer than alerts.stuck_s: an alert'
+opens stuck:lease:resource:gpu
+report $? 'f022 tasks that wait longer: one alert for the place that all of them lack'
+run sluice status
+rule 'f022 it names the oldest, since when, and what stops it' \
+    grep -Eq "stuck:lease:resource:gpu .*'$(printf '%s' "$runs" | sed 's/[0-9]*$//')[0-9]+' waits for [0-9]+ min already: .*gpu" out
+rule 'f022 three tasks, one alert' [ "$("$SLUICE" debug events | grep -c '"key":"stuck:')" = 1 ]
+"$SLUICE" pause >/dev/null
+tell go
+ends "$runs"
+closes "run:$runs"
+report $? 'f022 it is over when the run has ended'
+closes stuck:lease:resource:gpu
+report $? 'f022 what a person has stopped is not stuck'
+"$SLUICE" resume >/dev/null
+becomes "$id" 'done'
+rule 'f022 in the end nothing is left' [ -z "$(keys)" ]
+
+# --- alerts.notify --------------------------------------------------------------------------------------
+
+cat >notify.sh <<'END'
+printf '%s %s %s %s\n' "$SLUICE_ALERT" "$SLUICE_ALERT_KEY" "$SLUICE_TASK" "$SLUICE_ALERT_TEXT" >>"$1"
+END
+run sluice config set alerts.stuck_s=0 "alerts.notify=sh $tmp/notify.sh $tmp/told"
+exits 0 'a command can be told'
+add --project web --retries 0 -- false
+failed=$id
+add --project web --after "$failed" -- true
+appears "raised chain:$failed $failed '$failed' is failed, and '$id' waits for it" told
+report $? 'alerts.notify is run for an alert'
+"$SLUICE" cancel "$id" >/dev/null
+appears "cleared chain:$failed $failed" told
+report $? 'and when it is over'
+"$SLUICE" down >/dev/null 2>&1
+start
+add --project web --retries 0 -- false
+second=$id
+add --project web --after "$second" -- true
+appears "raised chain:$second" told
+rule 'pain 10: nobody is told twice' [ "$(grep -c "raised chain:$failed" told)" = 1 ]
+run sluice config set alerts.notify=/nowhere/notify
+"$SLUICE" cancel "$id" >/dev/null
+appears 'alerts.notify:' "$home/sluice.log"
+report $? 'a command that cannot be run is in the log, and nothing else suffers'
+finish

@@ -1,0 +1,181 @@
+#!/bin/sh
+# Cards of a board and beads become tasks; what becomes of a task is written back to its card, if that is wanted.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
+. "$(dirname "$0")/kit.sh"
+config 'preset: agency
+limits: {runs: 4}
+retry: {failed: {max: 0}}
+kinds: {implement: {max_running: 4}, review: {max_running: 4}}
+agents: {claude: {command: [cat]}, bad: {command: ["false"]}}
+projects: {web: , gt: , hq: {coordination: true}}'
+start
+sums() { # of all cards, by name
+    (cd board && find . -type f | sort | xargs cksum)
+}
+card() { # FILE FRONT BODY: a card with CRLF and a comment, as people write them
+    mkdir -p "$(dirname "board/$1")"
+    printf -- '---\r\nowner: ann  # a comment\r\n%b---\r\n%b' "$2" "$3" >"board/$1"
+}
+
+# --- f004, f061, f106: what a card says -----------------------------------------------------------------------
+
+card phase-1-setup/backlog/1.1-login.md 'agent_flow: implement\r\nagent_status: idle\r\nbranch: implement/login\r\n' \
+    '# Login\r\n\r\nMake it work.\r\n\r\nHistory:\r\n- 2026-01-01: made\r\n\r\nNotes:\r\nkeep me\r\n'
+card phase-1-setup/in-progress/1.2-look.md 'agent_flow: review\r\nparallelizable: true\r\n' 'Look at it.'
+card phase-1-setup/done/1.0-begin.md 'agent_flow: implement\r\n' 'Over.'
+card phase-2-more/backlog/2.1-more.md 'agent_flow: implement\r\nagent_status: succeeded\r\n' 'More.'
+echo 'no card' >board/phase-1-setup/backlog/readme.txt
+"$SLUICE" pause >/dev/null
+before=$(sums)
+run sluice import cards --agent claude --project web --dry-run board
+prints 'would be added (phase-1-setup/in-progress/1.2-look.md)
+would be added (phase-1-setup/backlog/1.1-login.md)
+2 would be added, 0 already, 1 skipped, 0 refused' 'f004 a dry run: what is done is left out'
+says 'sluice: phase-2-more/backlog/2.1-more.md skipped: its agent_status is succeeded' 'f004 and what has succeeded'
+rule 'f004 it adds nothing' [ -z "$("$SLUICE" list --ids)" ]
+run sluice import cards --agent claude --project web board
+has '2 added, 0 already, 1 skipped, 0 refused' 'f106 the cards are queued'
+run sluice show --json web-2
+has '"kind":"implement","title":"Login"' 'f004 the flow is the kind, the heading the title'
+has '"serial":"phase-1-setup"' 'f004 the phase is the serial lock'
+has '"base_branch":"implement/login"' 'f004 the branch is where it starts from'
+has '"prompt":"# Login\r\n\r\nMake it work.' 'f004 the body is the prompt'
+has '"external_id":"phase-1-setup/1.1-login.md"' 'f004 the card is its name'
+run sluice show --json web-1
+has '"parallelizable":true' 'f004 parallelizable'
+run sluice import cards --agent claude --project web board
+exits 0 'f060 importing again is well'
+has '0 added, 2 already' 'f060 and adds nothing'
+mkdir -p board/phase-1-setup/in-progress
+mv board/phase-1-setup/backlog/1.1-login.md board/phase-1-setup/in-progress/
+run sluice import cards --agent claude --project web board
+has '0 added, 2 already' 'f060 a card that was moved to another column is the same card'
+mv board/phase-1-setup/in-progress/1.1-login.md board/phase-1-setup/backlog/
+
+# --- f116: without mirroring the files stay as they are --------------------------------------------------------
+
+"$SLUICE" resume >/dev/null
+becomes web-1 'done'
+becomes web-2 'done'
+"$SLUICE" down --wait >/dev/null 2>&1 # whoever wanted to write has written
+start
+rule 'f116 the cards are byte for byte as they were' [ "$(sums)" = "$before" ]
+
+# --- all or nothing ------------------------------------------------------------------------------------------------
+
+mkdir -p bad/phase-1/backlog
+printf -- '---\nagent_flow: implement\n---\ngood\n' >bad/phase-1/backlog/a.md
+printf -- '---\nagent_flow: implement\nagent_status: asleep\n---\nbad\n' >bad/phase-1/backlog/b.md
+printf -- '---\nagent_flow: dance\n---\nunknown flow\n' >bad/phase-1/backlog/c.md
+printf 'no front matter\n' >bad/phase-1/backlog/d.md
+before=$(last_event)
+run sluice import cards --agent claude --project web bad
+exits 2 'impossible front matter is refused'
+complains "phase-1/backlog/b.md:3: 'agent_status': expected idle, queued, running, succeeded, failed or canceled, got 'asleep'" \
+    'with file and line'
+rule 'and nothing is added' [ "$(last_event)" = "$before" ]
+run sluice import cards --agent claude --project web --keep-going --json bad
+exits 2 '--keep-going adds the others, and says that some were wrong'
+rule '--keep-going: one is added' [ "$(grep -o '"id":"web-[0-9]*"' out | wc -l)" = 1 ]
+rule '--keep-going: each mistake is told' [ "$(grep -c '^sluice: ' err)" = 3 ]
+rule '--keep-going: also those of the daemon' grep -q "c.md: .*there is no kind 'dance'" err
+
+# --- f155: with mirroring the card is told -------------------------------------------------------------------------
+
+rm -rf board
+card phase-9/backlog/a.md 'agent_flow: implement\r\nagent_status: idle # state\r\n' \
+    '# A\r\n\r\nHistory:\r\n- 2026-01-01: made\r\n\r\nNotes:\r\nkeep me\r\n'
+card phase-9/backlog/b.md 'agent_flow: review\r\n' 'Fail.'
+chmod 640 board/phase-9/backlog/a.md
+cp board/phase-9/backlog/a.md a.before
+run sluice import cards --agent claude --project web --mirror board --json
+a=$(grep -o '"id":"web-[0-9]*"' out | head -n 1 | grep -o 'web-[0-9]*')
+appears 'agent_status: succeeded' board/phase-9/backlog/a.md
+today=$(date +%F)
+for state in queued running succeeded; do
+    rule "f155 one dated line of history: $state" grep -q "^- $today: agent $state (${a}[ .]" board/phase-9/backlog/a.md
+done
+sed "/agent [a-z]* ($a/d" board/phase-9/backlog/a.md | sed 's/agent_status: succeeded/agent_status: idle/' >a.after
+compare a.before a.after 'f155 and no other byte has changed, CRLF and comments included'
+rule 'f155 the mode is kept' [ "$(stat -c %a board/phase-9/backlog/a.md)" = 640 ]
+rule 'f155 nothing is left beside it' [ "$(find board/phase-9/backlog -type f | wc -l)" = 2 ]
+appears 'agent_status: succeeded' board/phase-9/backlog/b.md
+card phase-9/backlog/c.md 'agent_flow: review\r\n' 'Fail.'
+"$SLUICE" pause >/dev/null
+run sluice import cards --agent bad --project web --mirror --json board
+c=$(grep -o '"id":"web-[0-9]*","result":"queued' out | grep -o 'web-[0-9]*')
+"$SLUICE" cancel "$c" >/dev/null 2>&1
+"$SLUICE" resume >/dev/null
+appears 'agent_status: canceled' board/phase-9/backlog/c.md
+rule 'f155 canceled' grep -q "agent canceled ($c" board/phase-9/backlog/c.md
+
+card phase-9/backlog/f.md 'agent_flow: review\r\n' 'Fail.'
+"$SLUICE" import cards --agent bad --project web --mirror board >/dev/null 2>&1
+appears 'agent_status: failed' board/phase-9/backlog/f.md
+rule 'f155 failed, with what is known of it' grep -q 'agent failed: retries (web-[0-9]*\.1 #[0-9]*): .*1' board/phase-9/backlog/f.md
+
+# Two changes while nobody looks: the daemon is killed, the card edited and moved.
+"$SLUICE" pause >/dev/null
+card phase-9/backlog/d.md 'agent_flow: review\r\n' 'Later.\r\n'
+run sluice import cards --agent claude --project web --mirror --json board
+d=$(grep -o '"id":"web-[0-9]*","result":"queued' out | grep -o 'web-[0-9]*')
+appears 'agent_status: queued' board/phase-9/backlog/d.md
+kill -9 "$(pid_of_daemon)"
+echo 'written by hand' >>board/phase-9/backlog/d.md
+mkdir -p board/phase-9/in-progress
+mv board/phase-9/backlog/d.md board/phase-9/in-progress/d.md
+"$SLUICE" up >/dev/null 2>&1
+"$SLUICE" resume >/dev/null
+appears 'agent_status: succeeded' board/phase-9/in-progress/d.md
+rule 'f155 what people write stays' grep -q '^written by hand' board/phase-9/in-progress/d.md
+rule 'f155 a card that was moved is found' [ ! -e board/phase-9/backlog/d.md ]
+rule 'f155 after a kill -9 no line is written twice' [ "$(grep -c "agent queued ($d" board/phase-9/in-progress/d.md)" = 1 ]
+card phase-9/backlog/e.md 'agent_flow: review\r\n' 'Gone.\r\n'
+"$SLUICE" pause >/dev/null
+run sluice import cards --agent claude --project web --mirror --json board
+e=$(grep -o '"id":"web-[0-9]*","result":"queued' out | grep -o 'web-[0-9]*')
+appears 'agent_status: queued' board/phase-9/backlog/e.md
+rm board/phase-9/backlog/e.md
+"$SLUICE" resume >/dev/null
+becomes "$e" 'done'
+"$SLUICE" down --wait >/dev/null 2>&1
+rule 'f155 a card that vanished is logged once' [ "$(grep -c 'e.md. of task .* is gone' "$home/sluice.log")" = 1 ]
+rule 'f155 and not made again' [ ! -e board/phase-9/backlog/e.md ]
+start
+
+# --- beads ------------------------------------------------------------------------------------------------------------
+
+cat >beads.json <<'END'
+[{"id":"gt-a1","title":"Fix the door","description":"It sticks.","priority":0,"issue_type":"bug","labels":["door"]},
+ {"id":"gt-b2","title":"Only a title"},
+ {"id":"gt-c3","title":"An epic","issue_type":"epic"},
+ {"id":"gt-d4","title":"Hooked","status":"hooked"},
+ {"id":"hq-1","title":"Coordinate"}]
+END
+run sluice import beads --agent claude --draft beads.json
+exits 0 'f010 beads are added'
+has '2 added, 0 already, 3 skipped, 0 refused' 'f011 what nobody works on is left out'
+rule 'f011 each with a warning' [ "$(grep -c ' skipped: ' err)" = 3 ]
+rule 'f101 one that is worked on already is left out' grep -q '^sluice: gt-d4 skipped: somebody works on it already' err
+bead=$(sed -n 's/ draft (gt-a1)//p' out)
+run sluice show --json "$bead"
+has '"project":"gt"' 'f011 the project is that of the prefix'
+has '"title":"Fix the door"' 'f010 the title'
+has '"prompt":"Fix the door\n\nIt sticks."' 'f010 title and description are the prompt'
+has '"priority":80' 'f010 priority 0 comes before the others'
+has '"meta":{"bead":"gt-a1","type":"bug","labels":["door"]}' 'f010 type and labels are kept'
+run sluice import beads --agent claude --draft - <beads.json
+has '0 added, 2 already' 'f100 importing again adds nothing'
+printf '{"issues":[{"id":"gt-z9","title":"In an object"},{"id":"xx-1","title":"Nobody"}]}' >object.json
+run sluice import beads --agent claude --draft object.json
+exits 2 'f011 a prefix that no project has is refused'
+complains "bead 'xx-1': no project has the prefix of its id; give --project" 'f011 and says so'
+run sluice import beads --agent claude --draft --keep-going object.json
+has '1 added' 'both shapes are read'
+mkdir bin
+printf '#!/bin/sh\n[ "$1 $2" = "ready --json" ] && echo "[{\\"id\\":\\"gt-q\\",\\"title\\":\\"From bd\\"}]"\n' >bin/bd
+chmod +x bin/bd
+PATH=$tmp/bin:$PATH
+run sluice import beads --agent claude --draft
+has '(gt-q)' 'without a file bd is asked'
+finish

@@ -1,0 +1,187 @@
+#!/bin/sh
+# Loops: DONE markers, checks, feedback, the folders of iterations.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
+. "$(dirname "$0")/kit.sh"
+config 'limits: {runs: 4}
+retry:
+  failed: {max: 1, delay_s: 0.1, jitter: 0}
+  unfinished: {max: 12, delay_s: 0.1}
+agents:
+  pen: {command: [sh, -c, "cat >told.$SLUICE_TASK.$SLUICE_ATTEMPT"], prompt: stdin}
+  api: {limiter: account}
+loop: {prefix: "Go on with this:"}
+limiters:
+  account: {max_running: 4, initial_s: 3600, max_s: 3600}'
+mkfifo go hold
+start
+
+# ID TEXT: until the task shows it; a minute at the most
+shows() {
+    deadline=$(($(date +%s) + 60))
+    until "$SLUICE" show --json "$1" | grep -qF -e "$2"; do
+        [ "$(date +%s)" -lt $deadline ] || { echo "# $1 does not show $2" && return 1; }
+    done
+}
+
+# --- the marker ------------------------------------------------------------------------------------------
+
+add --until 'done' -- sh -c 'echo $SLUICE_ITERATION >>turns; test -e enough && : >"$SLUICE_DONE"; test $(wc -l <turns) -lt 3 || : >enough'
+loop=$id
+becomes "$loop" 'done'
+report $? 'f076 a loop goes on until its marker is there'
+rule 'f076 every restart is an iteration' [ "$(tr '\n' ' ' <turns)" = '1 2 3 4 ' ]
+"$SLUICE" events --json --task "$loop" --limit 100 >out
+rule 'f076 launches are numbered from 0' [ "$(grep -o '"restart":[0-9]*' out | tr '\n' ' ')" = \
+    '"restart":0 "restart":1 "restart":2 "restart":3 ' ]
+add --until 'done' -- true
+spent=$id
+becomes "$spent" failed
+rule 'f076 f086 it fails when its restarts are spent' [ "$(value "$spent" reason)" = restarts ]
+rule 'f076 after 12 restarts' [ "$(value "$spent" attempt)" = 13 ]
+
+add --until 'done' -- sh -c ': >"$SLUICE_DONE"; exit 7'
+becomes "$id" 'done'
+report $? 'f077 the marker counts, whatever the exit code'
+rule 'f077 no new attempt once it is there' [ "$(value "$id" attempt)" = 1 ]
+add --until 'done' -- sh -c 'read -r _ <go'
+becomes "$id" running
+mkdir "$home/done/$id"
+tell go
+shows "$id" '"hold":"breaker"'
+"$SLUICE" show --json "$id" >out
+grep -qF "the DONE marker '$home/done/$id' is no file; remove it" out
+report $? 'f077 a folder in its place is an error that names the path'
+"$SLUICE" events --json --task "$id" --limit 100 >out
+rule 'f077 and nothing is launched meanwhile' [ "$(grep -c '"kind":"run.started"' out)" = 1 ]
+"$SLUICE" cancel "$id" >out
+run sluice report --done
+exits 2 'report is for runs'
+
+# --- while it waits -----------------------------------------------------------------------------------------
+
+add -- sh -c 'read -r _ <go'
+blocker=$id
+add --until 'done' --after "$blocker" -- sh -c 'echo never >>ran'
+: >"$home/done/$id"
+becomes "$id" 'done'
+report $? 'f022 its own marker ends the wait for a dependency at once'
+rule 'f022 without an attempt' [ "$(value "$id" attempt)" = 0 ]
+marked=$id
+add --after "$marked" -- true
+becomes "$id" 'done'
+report $? 'f021 a dependency is met by its marker'
+add --until 'done' --in 1h -- sh -c 'echo never >>ran'
+mv "$(mktemp)" "$home/done/$id"
+becomes "$id" 'done'
+report $? 'f022 so it does the wait for a time'
+"$SLUICE" pause >out
+add --until 'done' -- sh -c 'echo never >>ran'
+paused=$id
+"$SLUICE" down >out 2>&1
+: >"$home/done/$paused"
+start
+becomes "$paused" 'done'
+report $? 'f022 a marker that came while no daemon was there is found'
+"$SLUICE" resume >out
+rule 'f077 none of them ran' [ ! -e ran ]
+add --in 1h -- true
+: >"$home/done/$id"
+add --until 'done' --in 1h -- true # the next event: the one before is handled
+: >"$home/done/$id"
+becomes "$id" 'done'
+rule 'f077 a marker means nothing to other tasks' [ "$(value "t-$((${id#*-} - 1))" state)" = held ]
+tell go
+becomes "$blocker" 'done'
+
+# --- checks and feedback ------------------------------------------------------------------------------------
+
+add --until validate --check 'echo the first is good' --check 'echo $((40 + SLUICE_ITERATION)) is wrong; test -e right || exit 3' \
+    --check 'echo never after a failure' -- sh -c 'echo "${SLUICE_FEEDBACK-none}" >>fed; echo mine >"$SLUICE_ARTIFACTS/note"
+        test $SLUICE_ITERATION -lt 3 || : >right'
+check=$id
+folder=$home/tasks/$check/iterations
+becomes "$check" 'done'
+report $? 'a task with checks goes on until they pass'
+rule 'the first iteration has no feedback, the others theirs' [ "$(tr '\n' ' ' <fed)" = \
+    "none $folder/002/feedback.md $folder/003/feedback.md " ]
+rule 'each has artifacts of its own' [ "$(cat "$folder"/*/artifacts/note | tr '\n' ' ')" = 'mine mine mine ' ]
+cp "$folder/002/feedback.md" out
+has "test -e right || exit 3' failed with exit code 3" 'feedback names the check and its exit code'
+has '41 is wrong' 'and has the end of its output'
+grep -q 'never after' "$folder/002/feedback.md"
+rule 'checks run in order, and end with the first that fails' [ $? = 1 ]
+cp "$folder/003/feedback.md" out
+has '### About iteration 1' 'what was wrong before is appended'
+run sluice show "$check"
+has "$folder/002" 'show names the folders of the iterations'
+cat >slow.yaml <<'END'
+- until: validate
+  run: test $SLUICE_ITERATION -lt 2 || touch quick
+  checks: [{run: test -e quick || sleep 1000, timeout: 0.2s}]
+END
+"$SLUICE" add --json -f slow.yaml >out
+id=$(first id <out)
+becomes "$id" 'done'
+cp "$home/tasks/$id/iterations/002/feedback.md" out
+has 'longer than its time-out' 'a check that takes too long is feedback too'
+
+add --until validate --check 'test $SLUICE_ITERATION -gt 8 || { head -c 3000 /dev/zero | tr "\0" x; echo end-$SLUICE_ITERATION; exit 1; }' -- true
+becomes "$id" 'done'
+cp "$home/tasks/$id/iterations/009/feedback.md" out
+rule 'history has five entries' [ "$(grep -c '^### About' out)" = 5 ]
+rule 'the newest first' [ "$(grep '^### About' out | head -n 1)" = '### About iteration 7' ]
+rule 'of 500 characters each' [ "$(wc -c <out)" -lt 6600 ]
+
+# --- prompts ---------------------------------------------------------------------------------------------
+
+add --agent pen --until validate --check 'test $SLUICE_ITERATION -gt 2 || { echo broken door; exit 1; }' -- 'mend the house'
+becomes "$id" 'done'
+rule 'the first prompt is what was submitted' [ "$(cat "told.$id.1")" = 'mend the house' ]
+rule 'a later one begins with the prefix' [ "$(head -n 3 "told.$id.2" | tr '\n' '|')" = \
+    'Go on with this:||mend the house|' ]
+rule 'and has the feedback behind it' grep -q '^broken door' "told.$id.2"
+cmp -s "told.$id.3" "$home/tasks/$id/iterations/003/prompt.md"
+report $? 'prompt.md has what the iteration was told'
+run sluice config show --set preset=conductor
+has 'Continue working on the following:' 'under conductor the prefix is that of its document'
+"$SLUICE" delete "$id" >out
+deadline=$(($(date +%s) + 60)) # a little behind the answer
+until [ ! -e "$home/tasks/$id" ] || [ "$(date +%s)" -ge $deadline ]; do :; done
+rule 'the folders go with the task' [ ! -e "$home/tasks/$id" ]
+
+add --review -- sh -c 'cp "${SLUICE_FEEDBACK:-/dev/null}" seen'
+becomes "$id" held
+run sluice reject --reason 'the door still squeaks' "$id"
+exits 0 'reject with a reason'
+appears squeaks seen
+report $? 'the next iteration is told why it was rejected'
+becomes "$id" held
+run sluice reject "$id"
+becomes "$id" held
+rule 'without a reason there is no feedback' [ ! -s seen ]
+"$SLUICE" approve "$id" >out
+
+# --- folders that are used again --------------------------------------------------------------------------
+
+"$SLUICE" run -- sh -c 'ls -id "$SLUICE_ARTIFACTS"' >first 2>err
+"$SLUICE" run -- sh -c 'ls -id "$SLUICE_ARTIFACTS"; ls -A "$SLUICE_ARTIFACTS"; echo mine >"$SLUICE_ARTIFACTS/note"' >second 2>err
+rule 'a command that leaves nothing hands its folders on, empty' [ "$(cut -d ' ' -f 1 first)" = "$(cut -d ' ' -f 1 second)" ]
+"$SLUICE" run -- sh -c 'ls -A "$SLUICE_ARTIFACTS"; chmod 500 "$SLUICE_ARTIFACTS"' >third 2>err
+rule 'what somebody has left stays with its task' [ ! -s third ]
+"$SLUICE" run -- sh -c 'stat -c %a "$SLUICE_ARTIFACTS"' >fourth 2>err
+rule 'folders with other rights are not handed on' [ "$(cat fourth)" = 700 ]
+
+# --- without the provider --------------------------------------------------------------------------------
+
+add --limiter account --until validate --check 'read -r _ <go' -- true
+checking=$id
+shows "$checking" '"phase":"validating"'
+add --limiter account -- sh -c '"$0" report --rate-limited 3600; echo said >said; read -r _ <hold' "$SLUICE"
+appears said said
+add --limiter account -- true
+run sluice why "$id"
+has "account 'account' is rate limited" 'f075 no run starts on an account that is limited'
+tell go
+becomes "$checking" 'done'
+report $? 'f075 checks go on while the limiter is closed'
+finish

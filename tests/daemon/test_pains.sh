@@ -1,0 +1,142 @@
+#!/bin/sh
+# What people suffer from in such systems, one by one, and that it does not happen here.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
+. "$(dirname "$0")/kit.sh"
+config 'limits: {runs: 3}
+projects: {web: , api: {max_running: 1}}
+agents: {bot: {command: [sh, ./agent.sh], limiter: account}}
+limiters: {account: {max_running: 4, initial_s: 1, max_s: 1, recovery_s: 0}}
+breaker: {max: 2, reset_s: 1, reset_max_s: 1}
+retry: {failed: {max: 3, delay_s: 0, cap_s: 0}}'
+PATH=$(dirname "$SLUICE"):$PATH
+start
+mkfifo go
+
+used() { # of a limit: used runs
+    "$SLUICE" status --json | grep -oE "\"key\":\"$1\",\"used\":[0-9]+" | sed 's/.*://'
+}
+
+# --- pain 1: the count of capacity is what is really there --------------------------------------------------
+
+for project in web web api api; do
+    add --project $project -- sh -c 'read -r _ <go'
+done
+for id in 1 2 3; do becomes $id running; done
+rule 'pain 1: three places, three processes' \
+    [ "$(used runs) $("$SLUICE" list --ids --state running | wc -l)" = '3 3' ]
+shims=
+for run in web-1 web-2 api-3; do shims="$shims $(shim_of $run 1)"; done
+kill -9 "$(pid_of_daemon)"
+# shellcheck disable=SC2086 # a list
+kill -9 $shims
+for shim in $shims; do is_gone "$shim"; done
+"$SLUICE" up >/dev/null 2>&1
+for id in 1 2 3; do becomes $id running; done
+rule 'pain 1: all of them die with the daemon: the places come back, and are used again' [ "$(used runs)" = 3 ]
+"$SLUICE" cancel --now --all --state starting,running,ready >/dev/null
+for id in 1 2 3 4; do becomes $id canceled; done
+rule 'pain 1: nothing runs, nothing is counted' [ "$(used runs) $(used project:api)" = '0 0' ]
+add --project web -- true
+becomes "$id" 'done'
+report $? 'pain 1: and the next task starts'
+
+# --- pain 2: a limit is no crash, and ends by itself ----------------------------------------------------------
+
+cat >agent.sh <<'END'
+[ -e limited ] && echo done && exit 0
+: >limited
+sluice report --rate-limited 1
+read -r _ <go2
+END
+mkfifo go2
+add --project web --agent bot --retries 0 --cwd "$tmp" 'first'
+limited=$id
+appears account "$home/sluice.log"
+add --project web --agent bot --retries 0 --cwd "$tmp" 'second'
+second=$id
+run sluice why "$second"
+rule 'pain 2: what waits for the account says until when' grep -Eq "limiter .*'account'" out
+tell go2
+becomes "$limited" 'done'
+report $? 'pain 2: the run that met the limit is not a crash'
+becomes "$second" 'done'
+report $? 'pain 2: what waited goes on by itself'
+rule 'pain 2: and the limit counted on nobody' [ "$(value "$second" attempt)" = 1 ]
+
+# --- pain 3: retries end ---------------------------------------------------------------------------------------
+
+add --project web -- sh -c 'echo >>tries; exit 1'
+becomes "$id" failed
+report $? 'pain 3: a task that always fails stops'
+rule 'pain 3: after as many retries as were allowed' [ "$(wc -l <tries)" = 4 ]
+
+# --- pain 4: a breaker opens again by itself ----------------------------------------------------------------------
+
+add --project web -- "$tmp/not-there-yet"
+becomes "$id" held
+broken=$id
+run sluice why "$broken"
+has 'breaker' 'pain 4: a breaker holds what cannot be launched'
+printf '#!/bin/sh\nexit 0\n' >not-there-yet.new
+chmod +x not-there-yet.new
+mv not-there-yet.new not-there-yet
+becomes "$broken" 'done'
+report $? 'pain 4: when the fault is gone it goes on, and nobody had to reset it'
+rule 'pain 4: its alert is over' [ -z "$("$SLUICE" status --json | grep -oE "\"alerts\":\[[^]]*breaker:$broken")" ]
+
+# --- pain 5: it always says why -------------------------------------------------------------------------------------
+
+run sluice config set limits.runs=1
+add --project web -- sh -c 'read -r _ <go'
+becomes "$id" running
+holder=$id
+silent=
+"$SLUICE" add --project web -- true >/dev/null
+"$SLUICE" add --project web --after "$holder" -- true >/dev/null
+"$SLUICE" add --project api --hold -- true >/dev/null
+"$SLUICE" add --project web --not-before 2099-01-01 -- true >/dev/null
+for id in $("$SLUICE" list --ids --state ready,waiting,held); do
+    "$SLUICE" why --json "$id" | grep -Eq '"gate":"[a-z:-]+' || silent="$silent $id"
+done
+rule 'pain 5: every task that does not run has a reason' [ -z "$silent" ]
+run sluice status
+rule 'pain 5: and status counts them by it' grep -q 'lease:runs' out
+"$SLUICE" cancel --now --all --state ready,waiting,held,running >/dev/null
+becomes "$holder" canceled
+run sluice config unset limits.runs
+
+# --- pain 9: no more processes than were allowed ----------------------------------------------------------------------
+
+run sluice add --project web --processes 20 --retries 0 --timeout 20s -- sh -c ': >forking; i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i + 1)); done; wait'
+id=$(sed 's/ .*//' out)
+deadline=$(($(date +%s) + 60))
+until [ -e forking ] || [ "$(date +%s)" -ge $deadline ]; do :; done
+"$SLUICE" cancel --now "$id" >/dev/null
+becomes "$id" canceled
+report $? 'pain 9: a run that forks without end is stopped with all that it has started'
+rule 'pain 9: nothing of it is left' [ -z "$(grep -lsz "SLUICE_TASK=$id" /proc/[0-9]*/environ)" ]
+
+# --- pain 10: controls stay -----------------------------------------------------------------------------------------
+
+"$SLUICE" pause >/dev/null
+for signal in 9 15; do
+    pid=$(pid_of_daemon)
+    kill -$signal "$pid"
+    is_gone "$pid"
+    "$SLUICE" up >/dev/null 2>&1
+    rule "pain 10: a pause stays after kill -$signal" [ "$("$SLUICE" status --json | first paused)" = true ]
+done
+run sluice config set limits.runs=5
+rule 'pain 10: and after a change of the configuration' [ "$("$SLUICE" status --json | first paused)" = true ]
+for _ in 1 2 3 4 5 6; do "$SLUICE" pause >/dev/null; done
+rule 'pain 10: saying it again is told once' [ "$("$SLUICE" debug events | grep -c '"kind":"daemon.paused"')" = 1 ]
+"$SLUICE" resume >/dev/null
+
+# One daemon, however many ask for it at once.
+pid=$(pid_of_daemon)
+"$SLUICE" down >/dev/null 2>&1
+is_gone "$pid"
+for _ in 1 2 3 4 5 6; do "$SLUICE" up --json >>ups 2>/dev/null & done
+wait
+rule 'pain 10: six that start a daemon get the same one' [ "$(grep -oE '"pid":[0-9]+' ups | sort -u | wc -l)" = 1 ]
+finish

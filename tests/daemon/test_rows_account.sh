@@ -1,0 +1,119 @@
+#!/bin/sh
+# A rate limit on the real daemon: what all users of an account share, how long it lasts, what ends it.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
+. "$(dirname "$0")/kit.sh"
+PATH=$(dirname "$SLUICE"):$PATH
+export PATH
+config 'preset: loopr
+projects: {web: , api: }
+agents: {caller: {limiter: account}, other: {limiter: second}}'
+start
+mkfifo first second limited
+
+now_ms() {
+    date +%s%3N
+}
+
+# MEMBER: of the account
+account() {
+    "$SLUICE" limiter list --json | grep -o '{"name":"account"[^}]*}' | first "$1"
+}
+
+# SECONDS: the account opens so long after the report that lies between $before and $after
+opens_after() {
+    opens=$(account opens_at)
+    [ "$opens" -ge $((before + $1 * 1000)) ] && [ "$opens" -le $((after + $1 * 1000)) ]
+}
+
+# FIFO: a user of the account that reports what it reads from it, for ever; nothing read ends it well
+add --project web --until exit --limiter account -- sh -c \
+    'while read -r s <limited && [ "$s" ]; do sluice report --rate-limited $s && echo "$s" >>told; done'
+talker=$id
+becomes "$talker" running
+limit() { # SECONDS
+    : >told
+    before=$(now_ms)
+    timeout 60 sh -c 'echo "$1" >limited' - "$1"
+    appears "$1" told
+    after=$(now_ms)
+}
+add --project web --until exit --limiter account -- sh -c 'read -r _ <first'
+user=$id
+becomes "$user" running
+
+# --- loopr ---------------------------------------------------------------------------------------------
+
+limit 0
+rule 'f070 f071 the first hit is counted and backs off 2 seconds' [ "$(account hits)" = 1 ]
+opens_after 2
+report $? 'f071 t03 two seconds, exactly, as the code of the document has it'
+limit 0
+rule 'f071 the second hit' [ "$(account hits)" = 2 ]
+opens_after 4
+report $? 'f071 doubles them'
+limit 1000
+opens_after 1000
+report $? 'f071 the longer of what the provider says and the own delay'
+add --project api --until exit --limiter account -- true
+waiting=$id
+rule 'f070 f073 another project with the same account waits for it' [ "$(value "$waiting" gate)" = limiter ]
+add --project api --until exit --limiter second -- true
+becomes "$id" 'done'
+report $? 'f070 another account is another state'
+rule 'f073 what runs goes on' [ "$(value "$talker" state) $(value "$user" state)" = 'running running' ]
+run sluice why "$waiting"
+has 'account' 'f073 why names the account'
+opens=$(account opens_at)
+"$SLUICE" down >/dev/null 2>&1
+start
+rule 'f070 the state outlives the daemon' [ "$(account hits) $(account opens_at)" = "3 $opens" ]
+rule 'f073 nothing has started meanwhile' [ "$(value "$waiting" attempt)" = 0 ]
+tell first
+becomes "$user" 'done'
+becomes "$waiting" 'done'
+report $? 'f072 a success of any user lets the others go'
+rule 'f072 and clears hits and backoff' [ "$(account hits) $(account state)" = '0 open' ]
+limit 0
+rule 'f072 counting begins again at one' [ "$(account hits)" = 1 ]
+tell limited
+becomes "$talker" 'done'
+
+# --- the default, with the numbers of the document's configuration ------------------------------------
+
+"$SLUICE" down >/dev/null 2>&1
+config 'projects: {web: , api: }
+agents: {caller: {limiter: account}}'
+start
+for pair in limiter.initial_s=5 limiter.max_s=120 limiter.recovery_s=30 limiter.max_running=10; do
+    rule "f074 ${pair%=*} is ${pair#*=}" [ "$("$SLUICE" config get --live "${pair%=*}")" = "${pair#*=}" ]
+done
+"$SLUICE" limiter clear account >/dev/null
+add --project web --limiter account -- sh -c \
+    'while read -r s <limited && [ "$s" ]; do sluice report --rate-limited $s && echo "$s" >>told; done'
+becomes "$id" running
+talker=$id
+limit 0
+opens_after 5
+report $? 'f074 t03 default: the first pause is 5 seconds, as its configuration has it'
+"$SLUICE" cancel --now "$talker" >/dev/null
+becomes "$talker" canceled
+
+"$SLUICE" limiter clear account >/dev/null
+"$SLUICE" config set limiters.account.initial_s=0.2 limiters.account.recovery_s=3600 >/dev/null
+add --project web --limiter account -- sh -c 'sluice report --rate-limited 0; read -r _ <first'
+talker=$id
+hit() {
+    [ "$(account hits)" = 1 ]
+}
+soon hit
+for _ in 1 2 3; do
+    add --project web --limiter account -- sh -c 'read -r _ <second'
+done
+last=$id
+tell first
+becomes "$talker" 'done'
+becomes "web-$((${last#web-} - 2))" running
+report $? 'f074 after the pause one goes ahead'
+run sluice tick
+rule 'f074 and the others wait until it has succeeded' [ "$(value "$last" gate)" = lease:limiter:account ]
+finish

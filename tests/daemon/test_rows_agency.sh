@@ -1,0 +1,88 @@
+#!/bin/sh
+# Document 003 on the real daemon: one queue per flow, and when locks are taken and given back.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
+. "$(dirname "$0")/kit.sh"
+config 'preset: agency
+limits: {runs: 3}
+retry: {failed: {max: 5, delay_s: 3600, cap_s: 3600}}
+projects: {board: }'
+start
+
+# ARGS...: a card that waits until it is let go
+card() {
+    add --project board "$@" -- sh -c 'mkfifo "go.$SLUICE_TASK"; read -r _ <"go.$SLUICE_TASK"'
+}
+let_go() {
+    soon [ -p "go.$1" ]
+    tell "go.$1"
+    becomes "$1" 'done'
+}
+gate() {
+    value "$1" gate
+}
+
+# --- flows --------------------------------------------------------------------------------------------
+
+card --kind implement --parallel && i1=$id
+card --kind implement --parallel && i2=$id
+card --kind implement --parallel && i3=$id
+card --kind review --parallel && r1=$id
+card --kind research --parallel && s1=$id
+becomes "$i1" running
+becomes "$r1" running
+becomes "$s1" running
+report $? 'f037 the oldest of each flow runs; a long queue of one flow stops no other'
+rule 'f037 the others of a flow wait for it' [ "$(gate "$i2") $(gate "$i3")" = 'lease:kind:implement lease:kind:implement' ]
+let_go "$i1"
+becomes "$i2" running
+report $? 'f037 in a flow first come, first served'
+rule 'f037 one after the other' [ "$(value "$i3" attempt)" = 0 ]
+let_go "$i2"
+let_go "$i3"
+let_go "$r1"
+let_go "$s1"
+
+# --- the phase ----------------------------------------------------------------------------------------
+
+"$SLUICE" config set kinds.implement.max_running=3 >/dev/null
+card --kind implement --serial five && a=$id
+becomes "$a" running
+card --kind implement --serial five && b=$id
+card --kind implement --serial six && c=$id
+becomes "$c" running
+report $? 't06 a card that waits for its phase is queued; cards of another phase pass it'
+rule 't06 it is queued, not refused: the phase is taken at dispatch' \
+    [ "$(value "$b" state) $(value "$b" attempt)" = 'ready 0' ]
+locked=$(gate "$b")
+rule 't06 and says which phase' [ "${locked#lease:serial:}" != "$locked" ]
+kill -9 "$(pid_of_daemon)"
+start
+run sluice tick
+rule 'f111 after a relaunch living workers are found and keep their locks' \
+    [ "$(value "$a" state) $(value "$a" attempt) $(value "$b" attempt) $(gate "$b")" = "running 1 0 $locked" ]
+let_go "$a"
+becomes "$b" running
+report $? 't06 it starts when the phase is free'
+let_go "$b"
+let_go "$c"
+
+# --- backoff ------------------------------------------------------------------------------------------
+
+add --project board --kind implement --serial five --external-id phase-5/card.md -- false
+failing=$id
+becomes "$failing" held
+card --kind implement --serial five && d=$id
+becomes "$d" running
+report $? 't07 the phase and the places are free while a card backs off'
+run sluice add --project board --kind implement --serial five --external-id phase-5/card.md -- true
+rule 't07 the card is not: it cannot be run beside its retry' [ "$(value "$failing" attempt)" = 1 ]
+rule 't07 and the answer is the card that has it' grep -q "$failing" out
+let_go "$d"
+
+# --- five retries ---------------------------------------------------------------------------------------
+
+"$SLUICE" config set retry.failed.delay_s=0.01 retry.failed.cap_s=0.01 >/dev/null
+add --project board --kind review -- false
+becomes "$id" failed
+rule 't08 five retries are six runs' [ "$(value "$id" attempt) $(value "$id" reason)" = '6 retries' ]
+finish

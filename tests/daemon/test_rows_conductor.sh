@@ -1,0 +1,158 @@
+#!/bin/sh
+# Document 001 on the real daemon: first come, first served, over restarts; root tasks, run places, dependencies.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
+. "$(dirname "$0")/kit.sh"
+PATH=$(dirname "$SLUICE"):$PATH
+export PATH
+config 'preset: conductor
+limits: {runs: 1}
+projects: {web: , api: }'
+start
+
+# ARGS...: a task that writes its name down and waits until it is let go
+note() {
+    add --until exit "$@" -- sh -c 'mkfifo "go.$SLUICE_TASK"; echo "$SLUICE_TASK" >>order; read -r _ <"go.$SLUICE_TASK"'
+}
+
+# IDS...: those that run may end; until they have
+let_go() {
+    for each; do
+        becomes "$each" running && appears "$each" order && tell "go.$each"
+        becomes "$each" 'done'
+    done
+}
+ran() {
+    tr '\n' ' ' <order
+    : >order
+}
+gate() {
+    value "$1" gate
+}
+
+# --- the line -----------------------------------------------------------------------------------------
+
+: >order
+note --project web && a=$id
+appears "$a" order
+note --project web --priority 100 && b=$id
+note --project api --priority 1 && c=$id
+run sluice add --until exit --project web --json -- true
+rule 'f036 f108 the line is told' [ "$(field queue_position)" = 3 ]
+d=$(field id)
+kill -9 "$(pid_of_daemon)"
+start
+run sluice why --json "$c"
+rule 'f036 f108 f110 after a kill everybody has the same place' [ "$(field queue_position)" = 2 ]
+note --project api && e=$id
+rule 'f036 numbers go on where they were' [ "${e#*-}" -gt "${d#*-}" ]
+run sluice why --json "$e"
+rule 'f108 a newcomer is behind those from before' [ "$(field queue_position)" = 4 ]
+for pair in "$a $b" "$b $c"; do
+    let_go "${pair% *}"
+    becomes "${pair#* }" running
+    report $? "f094 f110 a finished run leaves and the next in line is promoted: ${pair#* }"
+done
+let_go "$c"
+becomes "$d" 'done'
+let_go "$e"
+rule 'f036 arrival decides and nothing else, neither priority nor project' [ "$(ran)" = "$a $b $c $e " ]
+
+# --- run places ----------------------------------------------------------------------------------------
+
+note --project web && a=$id
+becomes "$a" running
+note --project web && b=$id
+note --project web && c=$id
+rule 'f051 one run, the others wait for a place' [ "$(gate "$b") $(gate "$c")" = 'lease:runs lease:runs' ]
+"$SLUICE" cancel "$b" >/dev/null
+rule 'f051 a waiting run leaves by cancel' [ "$(value "$b" state) $(value "$b" attempt)" = 'canceled 0' ]
+let_go "$a"
+becomes "$c" running
+report $? 'f051 or goes on with a place'
+let_go "$c"
+for none in 0 -1; do
+    "$SLUICE" config set "limits.runs=$none" >/dev/null
+    note --project web && a=$id
+    note --project web && b=$id
+    note --project web && c=$id
+    becomes "$c" running
+    report $? "f051 $none is no limit"
+    let_go "$a" "$b" "$c"
+done
+
+# --- root tasks ----------------------------------------------------------------------------------------
+
+"$SLUICE" config set limits.runs=0 limits.roots=1 >/dev/null
+note --project web && root=$id
+becomes "$root" running
+note --project api && other=$id
+rule 'f052 a second root task waits for a place' [ "$(gate "$other")" = lease:roots ]
+note --project web --parent "$root" && child=$id
+becomes "$child" running
+report $? 'f142 a child does not pass the planner'
+let_go "$child" "$root"
+becomes "$other" running
+report $? 'f052 f094 and starts when the first is done'
+note --project api && waiting=$id
+"$SLUICE" config unset limits.roots >/dev/null
+becomes "$waiting" running
+report $? 'f052 without a cap root tasks start at once'
+let_go "$other" "$waiting"
+
+# --- dependencies --------------------------------------------------------------------------------------
+
+note --project web && a=$id
+note --project api --after "$a" && b=$id
+note --project web --after "$a,$b" && c=$id
+becomes "$a" running
+rule 'f018 what depends on something waits for it' [ "$(gate "$b") $(gate "$c")" = 'dependency dependency' ]
+let_go "$a"
+becomes "$b" running
+report $? 'f018 it starts when that is done'
+rule 'f018 and not before all of it is' [ "$(value "$c" attempt)" = 0 ]
+let_go "$b"
+becomes "$c" running
+report $? 'f018 over projects too'
+let_go "$c"
+
+# --- no restarts allowed --------------------------------------------------------------------------------
+
+"$SLUICE" config set retry.unfinished.max=0 >/dev/null
+add --project web -- touch launched
+becomes "$id" failed
+rule 't16 no launches allowed: it fails without a run' [ "$(value "$id" attempt) $(ls launched 2>/dev/null)" = '0 ' ]
+"$SLUICE" config set loop.count=restarts >/dev/null
+add --project web -- touch launched
+becomes "$id" failed
+rule 't16 default: no restarts allowed is still one run' [ "$(value "$id" attempt) $(ls launched)" = '1 launched' ]
+"$SLUICE" config unset loop.count retry.unfinished.max >/dev/null
+
+# --- a parent and its place ---------------------------------------------------------------------------
+
+"$SLUICE" config set limits.runs=1 >/dev/null
+add --project web -- sh -c 'sluice add --project web --parent "$SLUICE_TASK" --until exit -- touch child && sluice report --done'
+becomes "$id" 'done'
+report $? 't15 with one place: a parent does not wait for a child that has not begun'
+becomes "web-$((${id#web-} + 1))" 'done'
+report $? 't15 and the child runs in the place that is free then'
+rule 't15 really' [ -e child ]
+
+"$SLUICE" down >/dev/null 2>&1
+config 'limits: {runs: 1}
+projects: {web: , api: }'
+start
+add --project web -- sh -c 'sluice add --project web --parent "$SLUICE_TASK" --parent-gate none -- sh -c "mkfifo held; read -r _ <held; :"'
+parent=$id
+child=web-$((${id#web-} + 1))
+becomes "$child" running
+report $? 't15 default: a parent that waits for its child gives its place to it'
+"$SLUICE" show --json "$parent" >out
+rule 't15 default: it waits, as running' [ "$(field state) $(field reason)" = 'running drain' ]
+rule 't15 default: one place is in use' [ "$("$SLUICE" status --json | grep -o '"key":"runs","used":[0-9]*')" = '"key":"runs","used":1' ]
+soon [ -p held ]
+tell held
+becomes "$parent" 'done'
+report $? 't15 default: and is done with it'
+run env -u SLUICE_HOME SLUICE_SOCKET="$tmp/nobody" HOME="$tmp" "$SLUICE" add -- true
+rule 'inside a run no other daemon is found or started' [ "$code $(ls -A "$tmp/.local" 2>/dev/null)" = '3 ' ]
+finish

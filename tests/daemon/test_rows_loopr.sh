@@ -1,0 +1,221 @@
+#!/bin/sh
+# Document 000 on the real daemon: what a task records, in which order it starts, which caps hold.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
+. "$(dirname "$0")/kit.sh"
+PATH=$(dirname "$SLUICE"):$PATH
+export PATH
+config 'preset: loopr
+limits: {runs: 1}
+projects: {web: }'
+start
+mkfifo go
+
+# KIND ARGS...: a task that writes its kind and number down when it runs
+note() {
+    kind=$1
+    shift
+    add --project web --kind "$kind" "$@" -- sh -c 'echo "$SLUICE_TASK" >>order'
+}
+
+# the order of those that ran since the last time
+ran() {
+    tr '\n' ' ' <order
+    : >order
+}
+
+# IDS...: until all are done
+all_done() {
+    for each; do
+        becomes "$each" 'done' || return 1
+    done
+}
+
+# --- the record ------------------------------------------------------------------------------------------
+
+add --project web --kind plan -- sh -c 'read -r _ <go'
+plan=$id
+becomes "$plan" running
+add --project web --kind spec --parent "$plan" --artifact "$tmp/plan.md" -- true
+spec=$id
+run sluice show --json "$spec"
+rule 'f002 a record has id, kind, parent and state' \
+    [ "$(field id) $(field kind) $(field parent) $(field state)" = "$spec spec $plan waiting" ]
+rule 'f002 and what triggers it' grep -qF "\"artifact\":\"$tmp/plan.md\"" out
+rule 'f002 and its iteration' [ "$(field iteration)" = 1 ]
+rule 'f002 and when it was made and changed' [ "$(field created_at)" -le "$(field changed_at)" ]
+run sluice show --json "$plan"
+rule 'f002 one that runs has a phase' [ "$(field phase)" = working ]
+made=$(field created_at)
+tell go
+becomes "$plan" 'done'
+"$SLUICE" down >/dev/null 2>&1
+start
+run sluice show --json "$plan"
+rule 'f002 the record is the same after a restart' \
+    [ "$(field id) $(field kind) $(field state) $(field created_at)" = "$plan plan done $made" ]
+rule 'f002 a change moves the time of the change' [ "$(field changed_at)" -gt "$made" ]
+
+# --- states ----------------------------------------------------------------------------------------------
+
+rule 'f003 pending: it waits' [ "$(value "$spec" state)" = waiting ]
+rule 'f003 complete: done' [ "$(value "$plan" state)" = 'done' ]
+"$SLUICE" again "$plan" >/dev/null
+becomes "$spec" invalidated
+report $? 'f003 invalidated: its parent iterates'
+becomes "$plan" running
+report $? 'f003 running'
+tell go
+becomes "$plan" 'done'
+add --project web --until exit --retries 0 -- false
+becomes "$id" failed
+report $? 'f003 failed'
+add --project web --hold -- true
+"$SLUICE" cancel "$id" >/dev/null
+rule 'f003 canceled' [ "$(value "$id" state)" = canceled ]
+
+# --- only what is pending ------------------------------------------------------------------------------
+
+before=$(last_event)
+run sluice tick
+rule 'f015 what is done, failed, canceled or invalidated is never started' [ "$(last_event)" = "$before" ]
+rule 'f015 an invalidated task has not run' [ "$(value "$spec" attempt)" = 0 ]
+
+# --- order -------------------------------------------------------------------------------------------------
+
+: >order
+"$SLUICE" pause >/dev/null
+note plan && plan=$id
+note spec && spec=$id
+note phase && phase=$id
+note ralph && ralph=$id
+note ralph && younger=$id
+cat >again.yaml <<'END'
+project: web
+defaults: {kind: ralph, argv: [sh, -c, 'echo "$SLUICE_TASK" >>order']}
+tasks:
+  - {title: fifth, iteration: 5}
+  - {title: ninth, iteration: 9}
+END
+"$SLUICE" add --file again.yaml --json >out
+fifth=$(grep -o '"id":"[^"]*"' out | sed -n '1s/.*:"\(.*\)"/\1/p')
+ninth=$(grep -o '"id":"[^"]*"' out | sed -n '2s/.*:"\(.*\)"/\1/p')
+# no child runs before its parent, so the depth is that of children of a plan that is done
+"$SLUICE" resume >/dev/null
+all_done "$plan" "$spec" "$phase" "$ralph" "$younger" "$fifth" "$ninth"
+report $? 'f141 everything that may run has run'
+rule 'f028 f031 f033 f141 by score: 100, 100, 80 twice, 70, 60, 40' \
+    [ "$(ran)" = "$ralph $younger $phase $fifth $ninth $spec $plan " ]
+
+"$SLUICE" pause >/dev/null
+note ralph && free=$id
+note spec --parent "$plan" && below=$id
+note phase && level=$id
+"$SLUICE" debug scheduler >out
+score() {
+    awk -v id="$1" '$1 == id { print $3 }' out
+}
+rule 'f028 a ralph of now has 100' [ "$(score "$free")" = 100 ]
+rule 'f030 a spec below a plan has ten more: 70' [ "$(score "$below")" = 70 ]
+rule 'f028 a phase has 80' [ "$(score "$level")" = 80 ]
+"$SLUICE" config set score.per_depth=45 >/dev/null
+"$SLUICE" resume >/dev/null
+all_done "$free" "$below" "$level"
+rule 'f030 depth decides: 60 + 45 goes before 100' [ "$(ran)" = "$below $free $level " ]
+"$SLUICE" config unset score.per_depth >/dev/null
+
+"$SLUICE" pause >/dev/null
+note plan && a=$id
+note plan && b=$id
+note spec --parent "$a" && a1=$id
+note phase --parent "$a1" && a1a=$id
+note phase --parent "$a1" && a1b=$id
+note ralph --parent "$a1a" && a1a1=$id
+"$SLUICE" debug scheduler >out
+rule 'f032 the tree of the document: 40, 70, 100, 130' \
+    [ "$(score "$a") $(score "$a1") $(score "$a1a") $(score "$a1a1")" = '40 70 100 130' ]
+"$SLUICE" resume >/dev/null
+all_done "$a" "$a1" "$a1a" "$a1b" "$a1a1" "$b"
+rule 'f034 the branch is finished before another plan begins' [ "$(ran)" = "$a $a1 $a1a $a1a1 $a1b $b " ]
+
+# --- a bonus for iteration 0 ------------------------------------------------------------------------------
+
+echo '{project: web, tasks: [{kind: ralph, iteration: 0, run: "true"}]}' >zero.yaml
+before=$(last_event)
+run sluice add -f zero.yaml
+rule 't12 iterations are counted from 1: 0 is refused' [ "$code $(last_event)" = "2 $before" ]
+
+# --- starvation -------------------------------------------------------------------------------------------
+
+# each leaf adds the next one before it ends: there is always one
+cat >leaf.sh <<'END'
+echo leaf >>leaves
+[ -e enough ] || sluice add --project web --kind ralph -- sh leaf.sh >/dev/null
+END
+: >leaves
+"$SLUICE" pause >/dev/null
+add --project web --kind plan -- true
+plan=$id
+add --project web --kind ralph -- sh leaf.sh
+"$SLUICE" resume >/dev/null
+many_leaves() {
+    [ "$(wc -l <leaves)" -ge 20 ]
+}
+soon many_leaves
+rule 't01 as the document has it a plan starves behind a stream of leaves' \
+    [ "$(value "$plan" attempt)" = 0 ]
+"$SLUICE" config set 'order=overdue, score, created_at, seq' max_wait_s=1 >/dev/null
+becomes "$plan" 'done'
+report $? 'f035 t01 with max_wait_s it does not wait for ever'
+rule 'f035 t01 and the leaves go on' many_leaves
+: >enough
+"$SLUICE" config unset order max_wait_s >/dev/null
+idle() {
+    [ "$("$SLUICE" list --ids --state ready,waiting,starting,running | wc -l)" = 0 ]
+}
+soon idle
+
+# --- caps --------------------------------------------------------------------------------------------------
+
+"$SLUICE" config unset limits.runs >/dev/null
+"$SLUICE" config set kinds.odd.base=50 agents.caller.limiter=account >/dev/null
+live() {
+    "$SLUICE" status --json | grep -o '"key":"'"$1"'","used":[0-9]*' | sed 's/.*://'
+}
+gate() {
+    becomes "$1" ready &&
+    value "$1" gate
+}
+rule 'f048 fifty runs at once' [ "$("$SLUICE" config get --live limits.runs)" = 50 ]
+for _ in 1 2 3; do
+    add --project web --kind plan -- sh -c 'read -r _ <go'
+done
+rule 'f050 two plans at once, the third waits for its kind' \
+    [ "$(live kind:plan) $(gate "$id")" = '2 lease:kind:plan' ]
+third=$id
+rule 't13 a plan has no parent that could be incomplete' [ "$(value "$id" parent)" = null ]
+add --project web --kind spec -- sh -c 'read -r _ <go'
+becomes "$id" running
+report $? 'f050 another kind has its own cap'
+add --project web --kind odd -- sh -c 'read -r _ <go'
+becomes "$id" running
+report $? 'f050 a kind without a cap has none'
+for _ in 1 2 3 4 5 6 7 8 9 10 11; do
+    add --project web --limiter account -- sh -c 'read -r _ <go'
+done
+rule 'f049 ten users of an account, the eleventh waits for it' \
+    [ "$("$SLUICE" limiter list --json | first used) $(gate "$id")" = '10 lease:limiter:account' ]
+now=$(live runs)
+"$SLUICE" config set limits.runs="$now" >/dev/null
+add --project web --kind odd -- sh -c 'read -r _ <go'
+rule 'f048 with all places taken nothing starts, and it is told why' \
+    [ "$(gate "$id") $(value "$id" attempt)" = 'lease:runs 0' ]
+"$SLUICE" config set limits.runs=1 >/dev/null
+run sluice tick
+rule 'f048 more running than places is no free place' [ "$(value "$id" attempt) $(live runs)" = "0 $now" ]
+"$SLUICE" config set limits.runs=0 >/dev/null
+"$SLUICE" cancel --now --all --state starting,running >/dev/null
+for each in $("$SLUICE" list --ids --all --state canceled,starting,running); do
+    becomes "$each" canceled
+done
+rule 'f048 t04 with no places nothing starts at all' [ "$(live runs) $(value "$third" attempt)" = '0 0' ]
+finish

@@ -1,0 +1,154 @@
+/* Posting beside the loop: in order, each answered once, and an end that waits for no lock. */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/macros.h"
+#include "bus/poster.h"
+#include "bus/reader.h"
+#include "os/loop.h"
+
+#define MANY 500
+
+struct answers {
+    struct loop *loop;
+    unsigned count, wanted; /* the loop ends with the last that is wanted */
+    int results[MANY];
+};
+
+static char home[64], web[96];
+static struct loop *loop;
+static struct bus_poster *poster;
+static struct answers answers;
+
+static int open_home(void **state) {
+    (void)state;
+    snprintf(home, sizeof(home), "/tmp/sluice-bus-XXXXXX");
+    if (!mkdtemp(home) || loop_new(&loop, NULL) < 0)
+        return -1;
+    snprintf(web, sizeof(web), "%s/bus/web.md", home);
+    answers = (struct answers){ .loop = loop };
+    return bus_poster_new(loop, home, &poster, NULL);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+static int close_home(void **state) {
+    (void)state;
+    poster = bus_poster_free(poster);
+    loop = loop_free(loop);
+    return nftw(home, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void answered(void *ctx, int result, const char *id, const struct error *err) {
+    struct answers *a = ctx;
+    assert_true((result == 0) == (id != NULL) && (result < 0) == (err != NULL));
+    a->results[a->count++] = result;
+    if (a->count == a->wanted)
+        loop_stop(a->loop);
+}
+
+static void post(const char *id, const char *body) {
+    struct bus_message message = { .id = id, .type = "FACT", .project = "web", .body = body };
+    message.at = id ? 1731667252000 : 0;
+    bus_post(poster, &message, id != NULL, answered, &answers);
+}
+
+static void wait_answers(unsigned count) {
+    answers.wanted = count;
+    if (answers.count < count)
+        assert_int_equal(loop_run(loop, NULL), 0);
+    assert_int_equal(answers.count, count);
+}
+
+static unsigned read_in_order(void) {
+    _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
+    const struct bus_message *message;
+    unsigned count = 0;
+    char want[16];
+    assert_int_equal(bus_reader_open(&reader, web, NULL), 0);
+    while (bus_reader_next(&reader, &message, NULL) > 0) {
+        snprintf(want, sizeof(want), "%u", count++);
+        assert_string_equal(message->body, want);
+    }
+    return count;
+}
+
+static void messages_are_appended_in_order_and_answered_once(void **state) {
+    (void)state;
+    char body[16];
+    assert_true(bus_poster_is_idle(poster));
+    for (unsigned i = 0; i < MANY; i++) {
+        snprintf(body, sizeof(body), "%u", i);
+        post(NULL, body); /* the text may change at once */
+    }
+    assert_false(bus_poster_is_idle(poster));
+    wait_answers(MANY);
+    for (unsigned i = 0; i < MANY; i++)
+        assert_int_equal(answers.results[i], 0);
+    assert_true(bus_poster_is_idle(poster));
+    assert_int_equal(read_in_order(), MANY);
+}
+
+static void one_that_is_there_is_told_as_such(void **state) {
+    (void)state;
+    post("E1", "0");
+    post("E1", "0");
+    wait_answers(2);
+    assert_int_equal(answers.results[0], 0);
+    assert_int_equal(answers.results[1], 1);
+    assert_int_equal(read_in_order(), 1);
+}
+
+static void an_error_is_the_answer_of_its_message_alone(void **state) {
+    (void)state;
+    struct bus_message message = { .type = "FACT", .project = "", .body = "x" };
+    bus_post(poster, &message, false, answered, &answers);
+    post(NULL, "0");
+    wait_answers(2);
+    assert_int_equal(answers.results[0], -EINVAL);
+    assert_int_equal(answers.results[1], 0);
+}
+
+static void an_end_answers_everything_and_waits_for_no_lock(void **state) {
+    (void)state;
+    post(NULL, "0");
+    wait_answers(1);
+    int held = open(web, O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(held, LOCK_EX | LOCK_NB), 0);
+    for (unsigned i = 0; i < 10; i++)
+        post(NULL, "never");
+    poster = bus_poster_free(poster);
+    assert_int_equal(answers.count, 11);
+    for (unsigned i = 1; i < 11; i++)
+        assert_true(answers.results[i] == -ESHUTDOWN || answers.results[i] == -ECANCELED);
+    assert_int_equal(read_in_order(), 1);
+    close(held);
+}
+
+#define POSTER_TEST(name) cmocka_unit_test_setup_teardown(name, open_home, close_home)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        POSTER_TEST(messages_are_appended_in_order_and_answered_once),
+        POSTER_TEST(one_that_is_there_is_told_as_such),
+        POSTER_TEST(an_error_is_the_answer_of_its_message_alone),
+        POSTER_TEST(an_end_answers_everything_and_waits_for_no_lock),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

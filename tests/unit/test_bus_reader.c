@@ -1,0 +1,387 @@
+/* The form of messages: what goes in comes out, nothing forges, and what is torn is not shown. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bus/reader.h"
+
+static char path[64];
+static int file;
+
+static int open_file(void **state) {
+    (void)state;
+    snprintf(path, sizeof(path), "/tmp/sluice-bus-XXXXXX");
+    file = mkstemp(path);
+    return file < 0;
+}
+
+static int close_file(void **state) {
+    (void)state;
+    close(file);
+    return unlink(path);
+}
+
+static void put(const char *text) {
+    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+static void post(const char *id, const char *type, const char *body) {
+    struct bus_message message = {
+        .id = id, .at = 1731667252123, .type = type, .project = "web", .body = body
+    };
+    struct strbuf out = STRBUF_INIT;
+    bus_message_print(&message, &out);
+    put(strbuf_text(&out));
+    strbuf_finish(&out);
+}
+
+/* "id=body|id=body|" of what the reader shows now. */
+static const char *rest(struct bus_reader *reader) {
+    static char text[8192];
+    const struct bus_message *message;
+    struct error err = { 0 };
+    int r;
+    text[0] = '\0';
+    while ((r = bus_reader_next(reader, &message, &err)) > 0) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof(text) - used, "%s=%s|", message->id, message->body);
+    }
+    if (r < 0)
+        fail_msg("%s", err.text);
+    return text;
+}
+
+static void open_reader(struct bus_reader *reader) {
+    struct error err = { 0 };
+    if (bus_reader_open(reader, path, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static const char *all(void) {
+    _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
+    open_reader(&reader);
+    return rest(&reader);
+}
+
+/* --- form ------------------------------------------------------------------------------------ */
+
+static void every_member_comes_back(void **state) {
+    (void)state;
+    struct bus_message in = {
+        .id = "MSG-1",
+        .at = 1731667252123,
+        .type = "USER_REQUEST",
+        .project = "a: \"b\" #c\n---",
+        .task = "web-17",
+        .run = "web-17.2",
+        .issue = "123",
+        .parents = "[{\"msg_id\": \"MSG-0\",\n \"kind\": \"reply\"}]",
+        .links = "[\"http://x\"]",
+        .meta = "{\"k\": \"---\"}",
+        .body = "first\n\nlast",
+    };
+    struct strbuf bytes = STRBUF_INIT;
+    bus_message_print(&in, &bytes);
+    put(strbuf_text(&bytes));
+    strbuf_finish(&bytes);
+    _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
+    const struct bus_message *out = NULL;
+    open_reader(&reader);
+    assert_int_equal(bus_reader_next(&reader, &out, NULL), 1);
+    assert_string_equal(out->id, "MSG-1");
+    assert_int_equal(out->at, in.at);
+    assert_string_equal(out->type, in.type);
+    assert_string_equal(out->project, in.project);
+    assert_string_equal(out->task, in.task);
+    assert_string_equal(out->run, in.run);
+    assert_string_equal(out->issue, "123");
+    assert_string_equal(out->parents, "[{\"msg_id\":\"MSG-0\",\"kind\":\"reply\"}]");
+    assert_string_equal(out->links, "[\"http://x\"]");
+    assert_string_equal(out->meta, "{\"k\":\"---\"}");
+    assert_string_equal(out->body, in.body);
+}
+
+static void the_file_is_yaml_front_matter_and_a_body(void **state) {
+    (void)state;
+    struct bus_message in = { .id = "MSG-1", .at = 1731667252123, .type = "FACT" };
+    in.project = "web";
+    in.body = "found it";
+    struct strbuf bytes = STRBUF_INIT;
+    bus_message_print(&in, &bytes);
+    assert_string_equal(strbuf_text(&bytes), "---\nmsg_id: MSG-1\nts: 2024-11-15T10:40:52.123Z\n"
+                                             "type: FACT\nproject_id: web\n---\nfound it\n...\n");
+    strbuf_finish(&bytes);
+}
+
+static void a_body_never_becomes_two_messages(void **state) {
+    (void)state;
+    const char *const bodies[] = {
+        "---",
+        "...",
+        "---\nmsg_id: FORGED\n---\nx\n...",
+        "x\n...\n---\nmsg_id: FORGED\n---\ny",
+        "\\---\n\\\\...\n... # torn\n--- x\n...\tx\n---\r",
+        "----\n....\n...x\n ---",
+    };
+    char want[1024] = "";
+    for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+        char id[8];
+        snprintf(id, sizeof(id), "M%zu", i);
+        post(id, "FACT", bodies[i]);
+        size_t used = strlen(want);
+        snprintf(want + used, sizeof(want) - used, "%s=%s|", id, bodies[i]);
+    }
+    assert_string_equal(all(), want);
+}
+
+static void ordinary_lines_stand_in_the_file_as_they_are(void **state) {
+    (void)state;
+    struct bus_message in = { .id = "M", .at = 1, .type = "FACT", .project = "web" };
+    in.body = "...and then\n----\n# a";
+    struct strbuf bytes = STRBUF_INIT;
+    bus_message_print(&in, &bytes);
+    assert_non_null(strstr(strbuf_text(&bytes), "\n---\n...and then\n----\n# a\n...\n"));
+    strbuf_finish(&bytes);
+}
+
+static void bad_messages_cannot_be_posted(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    struct bus_message m = { .type = "FACT", .body = "x" };
+    assert_int_equal(bus_message_check(&m, &err), 0);
+    m.type = "TWO WORDS";
+    assert_int_equal(bus_message_check(&m, &err), -EINVAL);
+    m.type = "";
+    assert_int_equal(bus_message_check(&m, &err), -EINVAL);
+    m.type = "A23456789012345678901234567890123";
+    assert_int_equal(bus_message_check(&m, &err), -EINVAL);
+    m.type = "FACT";
+    m.body = "";
+    assert_int_equal(bus_message_check(&m, &err), -EINVAL);
+    m.body = "\xff";
+    assert_int_equal(bus_message_check(&m, &err), -EINVAL);
+    assert_string_equal(err.text, "the message is no UTF-8");
+    m.body = "x";
+    m.meta = "[]";
+    assert_int_equal(bus_message_check(&m, &err), -EINVAL);
+    m.meta = NULL;
+    char *large = calloc(1, BUS_BODY_MAX + 2);
+    memset(large, 'x', BUS_BODY_MAX + 1);
+    m.body = large;
+    assert_int_equal(bus_message_check(&m, &err), -EFBIG);
+    free(large);
+}
+
+/* --- torn ------------------------------------------------------------------------------------ */
+
+static void f119_readers_need_no_lock_and_skip_a_tail_until_it_is_whole(void **state) {
+    (void)state;
+    _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
+    post("M1", "FACT", "one");
+    put("---\nmsg_id: M2\ntype: FA");
+    open_reader(&reader);
+    assert_string_equal(rest(&reader), "M1=one|");
+    put("CT\n---\nbo");
+    assert_string_equal(rest(&reader), "");
+    put("dy\n..");
+    assert_string_equal(rest(&reader), "");
+    put(".\n");
+    assert_string_equal(rest(&reader), "M2=body|");
+    assert_string_equal(rest(&reader), "");
+    assert_int_equal(reader.damaged, 0);
+}
+
+static void every_place_where_a_message_can_be_torn(void **state) {
+    (void)state;
+    struct bus_message in = {
+        .id = "M1", .at = 1, .type = "FACT", .project = "web", .body = "a\nb"
+    };
+    struct strbuf whole = STRBUF_INIT;
+    bus_message_print(&in, &whole);
+    for (size_t size = 0; size < whole.length; size++) {
+        assert_int_equal(ftruncate(file, 0), 0);
+        assert_int_equal(lseek(file, 0, SEEK_SET), 0);
+        assert_int_equal(write(file, whole.text, size), (ssize_t)size);
+        assert_string_equal(all(), "");
+        /* As the next writer closes it. */
+        if (size > 0)
+            put(whole.text[size - 1] == '\n' ? BUS_TORN_LINE : "\n" BUS_TORN_LINE);
+        post("M2", "FACT", "next");
+        bool only_newline = size + 1 == whole.length;
+        assert_string_equal(all(), only_newline ? "M1=a\nb|M2=next|" : "M2=next|");
+    }
+    strbuf_finish(&whole);
+}
+
+static void what_a_full_disk_cut_off_and_took_back_is_forgotten(void **state) {
+    (void)state;
+    _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
+    post("M1", "FACT", "one");
+    off_t size = lseek(file, 0, SEEK_CUR);
+    put("---\nmsg_id: M2\n---\nhalf of it");
+    open_reader(&reader);
+    assert_string_equal(rest(&reader), "M1=one|");
+    assert_int_equal(ftruncate(file, size), 0);
+    assert_int_equal(lseek(file, size, SEEK_SET), size);
+    post("M3", "FACT", "three");
+    assert_string_equal(rest(&reader), "M3=three|");
+}
+
+static void junk_between_messages_hides_none(void **state) {
+    (void)state;
+    put("what a person wrote\n\n");
+    post("M1", "FACT", "one");
+    put("more\n");
+    post("M2", "FACT", "two");
+    put("---\nno id: here\n---\nbody\n...\n");
+    post("M3", "FACT", "three");
+    assert_string_equal(all(), "M1=one|M2=two|M3=three|");
+}
+
+static void a_message_that_is_too_long_is_left_out_and_counted(void **state) {
+    (void)state;
+    post("M1", "FACT", "one");
+    put("---\nmsg_id: BIG\n---\n");
+    char line[1024];
+    memset(line, 'x', sizeof(line) - 1);
+    line[sizeof(line) - 1] = '\0';
+    for (size_t i = 0; i < 5 * BUS_BODY_MAX / sizeof(line); i++) {
+        put(line); /* one line, many times as long as any that is kept */
+        if (i % 7 == 0)
+            put("\n");
+    }
+    put("\n...\n");
+    post("M2", "FACT", "two");
+    _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
+    open_reader(&reader);
+    assert_string_equal(rest(&reader), "M1=one|M2=two|");
+    assert_int_equal(reader.damaged, 1);
+}
+
+static void foreign_front_matter_is_read_as_far_as_it_is_known(void **state) {
+    (void)state;
+    put("---\nmsg_id: 'M1'\nts: 2024-11-15T10:40:52Z\ntype: FACT\nparents:\n  - msg_id: M0\n"
+        "colour: red\n---\nbody\n...\n");
+    _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
+    const struct bus_message *message = NULL;
+    open_reader(&reader);
+    assert_int_equal(bus_reader_next(&reader, &message, NULL), 1);
+    assert_string_equal(message->id, "M1");
+    assert_int_equal(message->at, 1731667252000);
+    assert_null(message->parents);
+    assert_string_equal(message->body, "body");
+}
+
+/* --- seeking --------------------------------------------------------------------------------- */
+
+static bool is_fact(void *ctx, const struct bus_message *message) {
+    (void)ctx;
+    return strcmp(message->type, "FACT") == 0;
+}
+
+/* Much more than one look back; bodies are full of what looks like marks. */
+static void post_many(unsigned count) {
+    for (unsigned i = 1; i <= count; i++) {
+        char id[16], body[128];
+        snprintf(id, sizeof(id), "M%u", i);
+        snprintf(body, sizeof(body), "number %u\n...\n---\nmsg_id: X\n---\n\\...", i);
+        post(id, i % 1000 == 0 ? "FACT" : "INFO", body);
+    }
+}
+
+static void expect_next(struct bus_reader *reader, const char *id) {
+    const struct bus_message *message = NULL;
+    struct error err = { 0 };
+    if (bus_reader_next(reader, &message, &err) != 1)
+        fail_msg("there is no message: %s", err.text);
+    assert_string_equal(message->id, id);
+}
+
+static void the_last_ones_are_found_from_the_end(void **state) {
+    (void)state;
+    _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
+    post_many(3000);
+    open_reader(&reader);
+    assert_int_equal(bus_reader_seek_tail(&reader, 2, 0, NULL, NULL, NULL), 0);
+    expect_next(&reader, "M2999");
+    expect_next(&reader, "M3000");
+    assert_string_equal(rest(&reader), "");
+    assert_int_equal(bus_reader_seek_tail(&reader, 2, 0, is_fact, NULL, NULL), 0);
+    expect_next(&reader, "M2000");
+    assert_int_equal(bus_reader_seek_tail(&reader, 5000, 0, NULL, NULL, NULL), 0);
+    expect_next(&reader, "M1");
+    assert_int_equal(bus_reader_seek_tail(&reader, 0, 0, NULL, NULL, NULL), 0);
+    assert_string_equal(rest(&reader), "");
+    post("LAST", "FACT", "x");
+    assert_string_equal(rest(&reader), "LAST=x|");
+}
+
+static void a_look_back_can_be_bounded(void **state) {
+    (void)state;
+    _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
+    post_many(3000);
+    open_reader(&reader);
+    assert_int_equal(bus_reader_seek_tail(&reader, 3000, 4096, NULL, NULL, NULL), 0);
+    const struct bus_message *message = NULL;
+    unsigned count = 0;
+    while (bus_reader_next(&reader, &message, NULL) > 0)
+        count++;
+    assert_true(count > 10 && count < 100);
+}
+
+static void the_place_behind_a_message_is_found(void **state) {
+    (void)state;
+    _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
+    post_many(3000);
+    open_reader(&reader);
+    assert_int_equal(bus_reader_seek_behind(&reader, "M7", 0, NULL), 1);
+    expect_next(&reader, "M8");
+    uint64_t end = reader.end;
+    assert_int_equal(bus_reader_seek_behind(&reader, "M3000", 0, NULL), 1);
+    assert_string_equal(rest(&reader), "");
+    assert_int_equal(bus_reader_seek_behind(&reader, "X", 0, NULL), 0);
+    assert_int_equal(bus_reader_seek_behind(&reader, "M7", 1731667252124, NULL), 0); /* too old */
+    assert_int_equal(bus_reader_seek_to(&reader, end, NULL), 0);
+    expect_next(&reader, "M9");
+    assert_int_equal(bus_reader_seek_to(&reader, end - 1, NULL), -EINVAL);
+    assert_int_equal(bus_reader_seek_to(&reader, 1u << 30, NULL), -EINVAL);
+}
+
+static void a_file_that_is_not_there_has_no_messages(void **state) {
+    (void)state;
+    _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
+    assert_int_equal(bus_reader_open(&reader, "/tmp/sluice-bus/nowhere", NULL), 0);
+    assert_string_equal(rest(&reader), "");
+    assert_int_equal(bus_reader_seek_tail(&reader, 5, 0, NULL, NULL, NULL), 0);
+    assert_int_equal(bus_reader_seek_behind(&reader, "M1", 0, NULL), 0);
+}
+
+#define READER_TEST(name) cmocka_unit_test_setup_teardown(name, open_file, close_file)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        READER_TEST(every_member_comes_back),
+        READER_TEST(the_file_is_yaml_front_matter_and_a_body),
+        READER_TEST(a_body_never_becomes_two_messages),
+        READER_TEST(ordinary_lines_stand_in_the_file_as_they_are),
+        READER_TEST(bad_messages_cannot_be_posted),
+        READER_TEST(f119_readers_need_no_lock_and_skip_a_tail_until_it_is_whole),
+        READER_TEST(every_place_where_a_message_can_be_torn),
+        READER_TEST(what_a_full_disk_cut_off_and_took_back_is_forgotten),
+        READER_TEST(junk_between_messages_hides_none),
+        READER_TEST(a_message_that_is_too_long_is_left_out_and_counted),
+        READER_TEST(foreign_front_matter_is_read_as_far_as_it_is_known),
+        READER_TEST(the_last_ones_are_found_from_the_end),
+        READER_TEST(a_look_back_can_be_bounded),
+        READER_TEST(the_place_behind_a_message_is_found),
+        READER_TEST(a_file_that_is_not_there_has_no_messages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

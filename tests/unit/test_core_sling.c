@@ -1,0 +1,124 @@
+/* test_core_sling.c: what is said when a draft is slung, and how groups count. */
+#include <errno.h>
+
+#include "core_facts.h"
+
+#define GROUP 3
+
+static void add_to(struct core *core, task_id id, enum task_state state, uint32_t group) {
+    struct task_spec spec = row(id, state);
+    spec.group = group;
+    struct error err = { 0 };
+    struct fact fact = { .kind = FACT_TASK_ADDED, .spec = &spec };
+    if (core_apply(core, &fact, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static int sling(struct core *core, task_id id, struct sling_spec said) {
+    return tell(core, (struct fact){ .kind = FACT_SLING, .task = id, .sling = said });
+}
+
+/* The orders about groups since the last call: "close", "open", both in their order. */
+static const char *group_orders(struct core *core) {
+    static char text[64];
+    size_t count = 0;
+    const struct order *orders = core_decide(core, &count);
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        if (orders[i].kind == ORDER_GROUP)
+            strcat(text, orders[i].to == TASK_DONE ? "close " : "open ");
+    return text;
+}
+
+static void expect_group(const struct core *core, uint32_t group, uint32_t total, uint32_t open,
+                         uint32_t failed) {
+    uint32_t is_open, in_all;
+    core_group(core, group, &is_open, &in_all);
+    assert_int_equal(in_all, total);
+    assert_int_equal(is_open, open);
+    assert_int_equal(core_group_failed(core, group), failed);
+}
+
+static void f146_a_sling_names_agent_and_account(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    struct task_view t;
+    add_to(core, 1, TASK_DRAFT, 0);
+    assert_int_equal(sling(core, 1, (struct sling_spec){ .renames = true, .agent = AGENT }), 0);
+    assert_true(core_task(core, 1, &t));
+    assert_int_equal(t.agent, AGENT);
+    assert_int_equal(t.limiter, LIMITER); /* the agent's */
+    tell(core, (struct fact){ .kind = FACT_CLEAR, .task = 1 });
+    assert_int_equal(sling(core, 1, (struct sling_spec){ 0 }), 0);
+    assert_true(core_task(core, 1, &t));
+    assert_int_equal(t.agent, AGENT); /* nothing was said of it */
+    tell(core, (struct fact){ .kind = FACT_CLEAR, .task = 1 });
+    assert_int_equal(sling(core, 1, (struct sling_spec){ .renames = true }), 0);
+    assert_true(core_task(core, 1, &t));
+    assert_int_equal(t.agent, 0);
+    assert_int_equal(t.limiter, 0);
+    core_free(core);
+}
+
+static void f098_a_name_that_nobody_knows_changes_nothing(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    struct task_view t;
+    add_to(core, 1, TASK_DRAFT, 0);
+    struct sling_spec said = { .renames = true, .agent = WORKSPACE, .group = GROUP };
+    assert_int_equal(sling(core, 1, said), -ENOENT);
+    assert_true(core_task(core, 1, &t));
+    assert_int_equal(t.state, TASK_DRAFT);
+    expect_group(core, GROUP, 0, 0, 0);
+    core_free(core);
+}
+
+static void f103_a_sling_puts_a_task_into_a_group(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    add_to(core, 1, TASK_DRAFT, 0);
+    add_to(core, 2, TASK_DRAFT, 1);
+    assert_int_equal(sling(core, 1, (struct sling_spec){ .group = GROUP }), 0);
+    assert_int_equal(sling(core, 2, (struct sling_spec){ .group = GROUP }), 0);
+    expect_group(core, GROUP, 2, 2, 0);
+    expect_group(core, 1, 0, 0, 0);                                         /* moved */
+    assert_int_equal(sling(core, 2, (struct sling_spec){ .group = 1 }), 1); /* no draft any more */
+    expect_group(core, GROUP, 2, 2, 0);
+    core_free(core);
+}
+
+static void f148_a_group_closes_opens_and_counts_what_failed(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    add_to(core, 1, TASK_HELD, GROUP);
+    add_to(core, 2, TASK_HELD, GROUP);
+    (void)group_orders(core);
+    tell(core, (struct fact){ .kind = FACT_CANCEL, .task = 1 });
+    assert_string_equal(group_orders(core), "");
+    expect_group(core, GROUP, 2, 1, 1);
+    tell(core, (struct fact){ .kind = FACT_CANCEL, .task = 2 });
+    assert_string_equal(group_orders(core), "close ");
+    expect_group(core, GROUP, 2, 0, 2);
+    tell(core, (struct fact){ .kind = FACT_PAUSE });
+    tell(core, (struct fact){ .kind = FACT_RETRY, .task = 2 });
+    assert_string_equal(group_orders(core), "open ");
+    expect_group(core, GROUP, 2, 1, 1);
+    tell(core, (struct fact){ .kind = FACT_DELETE, .task = 2 });
+    assert_string_equal(group_orders(core), "close ");
+    expect_group(core, GROUP, 1, 0, 1);
+    add_to(core, 3, TASK_DRAFT, 0);
+    assert_int_equal(sling(core, 3, (struct sling_spec){ .group = GROUP }), 0);
+    assert_string_equal(group_orders(core), "open ");
+    expect_group(core, GROUP, 2, 1, 1);
+    core_free(core);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(f146_a_sling_names_agent_and_account),
+        cmocka_unit_test(f098_a_name_that_nobody_knows_changes_nothing),
+        cmocka_unit_test(f103_a_sling_puts_a_task_into_a_group),
+        cmocka_unit_test(f148_a_group_closes_opens_and_counts_what_failed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

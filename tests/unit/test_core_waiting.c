@@ -1,0 +1,167 @@
+/* test_core_waiting.c: how many wait at each gate, known without looking at them. That the counts are
+ * right after every fact is checked by the random histories of tests/model. */
+#include "core_facts.h"
+
+#include <stdlib.h>
+
+#include "core/state.h"
+#include "core/waiting.h"
+
+/* What is counted at one gate. */
+struct asked {
+    struct core *core;
+    const char *code;
+    int64_t count;
+};
+
+static void add_up(void *ctx, const struct verdict *first, int64_t more) {
+    struct asked *a = ctx;
+    struct strbuf code = STRBUF_INIT;
+    verdict_code(first, core_symbols(a->core), &code);
+    if (!a->code || strcmp(strbuf_text(&code), a->code) == 0)
+        a->count += more;
+    strbuf_finish(&code);
+}
+
+/* At all gates, without a code. */
+static int64_t waiting_at(struct core *core, const char *code) {
+    struct asked a = { .core = core, .code = code };
+    assert_true(core_waiting_by_gate(core, SIZE_MAX, add_up, &a));
+    return a.count;
+}
+
+static bool counts_all_with(struct core *core, size_t max) {
+    struct asked a = { .core = core };
+    return core_waiting_by_gate(core, max, add_up, &a);
+}
+
+static void decide(struct core *core) {
+    size_t count;
+    (void)core_decide(core, &count);
+}
+
+static void add_many(struct core *core, task_id first, task_id count, struct task_spec like) {
+    for (task_id i = 0; i < count; i++) {
+        like.id = first + i;
+        assert_int_equal(add(core, like), 0);
+    }
+}
+
+static void resource_has(struct core *core, amount cap) {
+    assert_int_equal(
+        tell(core, (struct fact){ .kind = FACT_RESOURCE, .resource = { RESOURCE, cap } }), 0);
+}
+
+static void a_thousand_alike_are_one_difference(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    add_many(core, 1, 1008, row(1, TASK_WAITING));
+    decide(core); /* 8 places for runs */
+    assert_true(counts_all_with(core, 1));
+    assert_int_equal(waiting_at(core, "lease:runs"), 1000);
+    assert_int_equal(waiting_at(core, NULL), 1000);
+    tell(core, (struct fact){ .kind = FACT_PAUSE });
+    assert_int_equal(waiting_at(core, "paused"), 1000);
+    core_free(core);
+}
+
+static void whoever_looks_at_too_few_differences_is_told(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    struct task_spec urgent = row(1, TASK_WAITING);
+    urgent.priority = -1;
+    add_many(core, 1, 10, urgent);
+    add_many(core, 11, 10, row(1, TASK_WAITING));
+    assert_false(counts_all_with(core, 1));
+    assert_true(counts_all_with(core, 2));
+    core_free(core);
+}
+
+static void nothing_is_all_while_rows_are_told(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(true);
+    add_many(core, 1, 10, row(1, TASK_WAITING));
+    assert_false(counts_all_with(core, SIZE_MAX));
+    loaded(core);
+    assert_true(counts_all_with(core, SIZE_MAX));
+    core_free(core);
+}
+
+static void what_a_task_names_for_itself_counts_where_it_stops(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    struct task_spec in_workspace = row(1, TASK_WAITING), with_resource = row(1, TASK_WAITING);
+    const sym resource = RESOURCE;
+    in_workspace.workspace = WORKSPACE;
+    with_resource.resources = &resource;
+    with_resource.resource_count = 1;
+    resource_has(core, 1);
+    add_many(core, 1, 4, in_workspace);
+    add_many(core, 5, 3, with_resource);
+    decide(core); /* one of each */
+    assert_int_equal(waiting_at(core, "lease:workspace:workspace"), 3);
+    assert_int_equal(waiting_at(core, "lease:resource:resource"), 2);
+    assert_int_equal(waiting_at(core, NULL), 5);
+    resource_has(core, 0);
+    end_run(core, 1, OUTCOME_OK);
+    assert_int_equal(waiting_at(core, "lease:workspace:workspace"), 0);
+    assert_int_equal(waiting_at(core, NULL), 2); /* nothing stops the others: they start now */
+    core_free(core);
+}
+
+/* A workspace is free for the task that has locked it, and so is what is reserved for it. */
+static void the_one_a_place_is_reserved_for_is_counted_once(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    struct task_spec holder = row(1, TASK_WAITING), overdue = row(2, TASK_WAITING);
+    const sym resource = RESOURCE;
+    resource_has(core, 1);
+    holder.resources = overdue.resources = &resource;
+    holder.resource_count = overdue.resource_count = 1;
+    assert_int_equal(add(core, holder), 0);
+    decide(core);
+    overdue.workspace = WORKSPACE;
+    overdue.ready_since = NOW - DAYS(1);
+    tell(core, (struct fact){ .kind = FACT_WORKSPACE, .workspace = { WORKSPACE, .locked_by = 2 } });
+    assert_int_equal(add(core, overdue), 0);
+    decide(core);
+    assert_int_not_equal(core->claim.task, 0);
+    assert_int_equal(waiting_at(core, "lease:resource:resource"), 1);
+    assert_int_equal(waiting_at(core, "lease:workspace:workspace"), 0);
+    core_free(core);
+}
+
+static void who_needs_one_that_failed_is_counted_until_it_is_retried(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    struct core_counts counts;
+    const task_id both[] = { 1, 2 };
+    struct task_spec user = row(3, TASK_WAITING);
+    user.depends_on = both;
+    user.depends_on_count = 2;
+    tell(core, (struct fact){ .kind = FACT_PAUSE });
+    assert_int_equal(add(core, row(1, TASK_WAITING)), 0);
+    assert_int_equal(add(core, row(2, TASK_WAITING)), 0);
+    assert_int_equal(add(core, user), 0);
+    for (task_id first = 1; first <= 2; first++) { /* whichever of them it is */
+        tell(core, (struct fact){ .kind = FACT_CANCEL, .task = first });
+        core_count(core, &counts);
+        assert_int_equal(counts.hopeless, 1);
+        tell(core, (struct fact){ .kind = FACT_RETRY, .task = first });
+        core_count(core, &counts);
+        assert_int_equal(counts.hopeless, 0);
+    }
+    core_free(core);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thousand_alike_are_one_difference),
+        cmocka_unit_test(whoever_looks_at_too_few_differences_is_told),
+        cmocka_unit_test(nothing_is_all_while_rows_are_told),
+        cmocka_unit_test(what_a_task_names_for_itself_counts_where_it_stops),
+        cmocka_unit_test(the_one_a_place_is_reserved_for_is_counted_once),
+        cmocka_unit_test(who_needs_one_that_failed_is_counted_until_it_is_retried),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+/* What git is asked and answers, and the file beside a worktree. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "os/files.h"
+#include "workspace/git.h"
+#include "workspace/worktree.h"
+
+static void branches_are_checked_as_git_does(void **state) {
+    (void)state;
+    static const char *const good[] = { "main", "feature/a.b", "release-1.0", "ä", "a@b", "x/y/z" };
+    static const char *const bad[] = {
+        "",   "-f",   "--all", "a b",    "a..b",     "a~1", "a^",   "a:b",  "/a",   "a/",  "a//b",
+        ".a", "a/.b", "a.",    "a.lock", "x.lock/y", "@",   "a@{1", "a\\b", "HEAD", "a\nb"
+    };
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        if (!git_branch_is_valid(good[i]))
+            fail_msg("'%s' is a branch", good[i]);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        if (git_branch_is_valid(bad[i]))
+            fail_msg("'%s' is no branch", bad[i]);
+}
+
+static void no_line_runs_hooks(void **state) {
+    (void)state;
+    struct git_line line;
+    GIT_LINE(&line, "-C", "/x", "status");
+    bool found = false;
+    for (size_t i = 1; i < line.count; i++)
+        found |= strcmp(line.argv[i], "core.hooksPath=/dev/null") == 0
+                 && strcmp(line.argv[i - 1], "-c") == 0;
+    assert_true(found);
+    assert_string_equal(line.argv[0], "git");
+    assert_string_equal(line.argv[line.count - 1], "status");
+    assert_null(line.argv[line.count]);
+}
+
+static void expect_sentence(const char *output, const char *expected) {
+    struct strbuf out = STRBUF_INIT;
+    git_sentence(output, &out);
+    assert_string_equal(strbuf_text(&out), expected);
+    strbuf_finish(&out);
+}
+
+static void gits_own_sentence_is_found(void **state) {
+    (void)state;
+    expect_sentence("Preparing worktree (new branch 'x')\nfatal: invalid reference: nope\n",
+                    "invalid reference: nope");
+    expect_sentence("hint: a\nerror: could not apply 12ab\nhint: b\n", "could not apply 12ab");
+    expect_sentence("one\ntwo\n\n", "two");
+    expect_sentence("", "");
+    expect_sentence("fatal: \x1b[31mred\x1b[0m\n", " [31mred [0m");
+}
+
+static void hashes_are_whole(void **state) {
+    (void)state;
+    char hash[GIT_HASH_MAX];
+    assert_true(git_hash("0123456789012345678901234567890123456789\n", hash));
+    assert_string_equal(hash, "0123456789012345678901234567890123456789");
+    assert_false(git_hash("0123456789\n", hash));
+    assert_false(git_hash("", hash));
+    assert_false(git_hash("0123456789012345678901234567890123456789 x\n", hash));
+}
+
+static void the_checkout_of_a_branch_is_found(void **state) {
+    (void)state;
+    static const char list[] = "worktree /repo\nHEAD 11\nbranch refs/heads/main\n\n"
+                               "worktree /w/web-1\nHEAD 22\nbranch refs/heads/sluice/web-1\n\n"
+                               "worktree /w/x\nHEAD 22\ndetached\n\n";
+    struct strbuf path = STRBUF_INIT;
+    assert_true(git_find_checkout(list, "main", &path));
+    assert_string_equal(strbuf_text(&path), "/repo");
+    strbuf_clear(&path);
+    assert_false(git_find_checkout(list, "mai", &path));
+    assert_false(git_find_checkout(list, "main2", &path));
+    assert_true(git_find_checkout(list, "sluice/web-1", &path));
+    assert_string_equal(strbuf_text(&path), "/w/web-1");
+    strbuf_finish(&path);
+}
+
+static void names_are_joined(void **state) {
+    (void)state;
+    struct strbuf out = STRBUF_INIT;
+    assert_int_equal(git_names("a\nb\nc\nd\n", 2, &out), 4);
+    assert_string_equal(strbuf_text(&out), "a, b and 2 more");
+    strbuf_clear(&out);
+    assert_int_equal(git_names("", 2, &out), 0);
+    strbuf_finish(&out);
+}
+
+static void what_is_in_the_way_is_named(void **state) {
+    (void)state;
+    struct strbuf out = STRBUF_INIT;
+    assert_int_equal(git_blockers("error: Your local changes to the following files would be "
+                                  "overwritten by merge:\n\ta b\n\tc\nPlease commit your changes\n",
+                                  5, &out),
+                     2);
+    assert_string_equal(strbuf_text(&out), "a b, c");
+    strbuf_finish(&out);
+}
+
+static void worktrees_share_the_folder_of_their_repository(void **state) {
+    (void)state;
+    struct strbuf out = STRBUF_INIT;
+    worktree_common_dir("/home/worktrees/x/.git/worktrees/web-1", &out);
+    assert_string_equal(strbuf_text(&out), "/home/worktrees/x/.git");
+    strbuf_clear(&out);
+    worktree_common_dir("/repo/.git", &out);
+    assert_string_equal(strbuf_text(&out), "/repo/.git");
+    strbuf_finish(&out);
+}
+
+static void lines_are_counted_from_none(void **state) {
+    (void)state;
+    struct strbuf out = STRBUF_INIT;
+    assert_true(git_output_line("/repo/.git\nsub/\n", 1, &out));
+    assert_string_equal(strbuf_text(&out), "sub/");
+    strbuf_clear(&out);
+    assert_true(git_output_line("/repo/.git\n\n", 1, &out));
+    assert_string_equal(strbuf_text(&out), "");
+    assert_false(git_output_line("/repo/.git\n", 1, &out));
+    strbuf_finish(&out);
+}
+
+static void words_of_people_are_filled(void **state) {
+    (void)state;
+    const struct git_variable variables[] = { { "branch", "sluice/web-1" },
+                                              { "id", "web-1" },
+                                              { NULL, NULL } };
+    struct strbuf out = STRBUF_INIT;
+    git_fill("--head={branch} {id}{id} {other} {", variables, &out);
+    assert_string_equal(strbuf_text(&out), "--head=sluice/web-1 web-1web-1 {other} {");
+    strbuf_finish(&out);
+}
+
+static void expect_mapped(const char *cwd, const char *expected) {
+    struct strbuf out = STRBUF_INIT;
+    worktree_map_folder(cwd, "/src/web", "/w/web-1", &out);
+    assert_string_equal(strbuf_text(&out), expected);
+    strbuf_finish(&out);
+}
+
+static void a_folder_of_the_project_is_the_same_in_the_workspace(void **state) {
+    (void)state;
+    expect_mapped("/src/web/api/v1", "/w/web-1/api/v1");
+    expect_mapped("/src/web", "/w/web-1");
+    expect_mapped("/src/website", "/w/web-1");
+    expect_mapped("/home/me", "/w/web-1");
+    expect_mapped("/src/web/../secret", "/w/web-1");
+    expect_mapped(NULL, "/w/web-1");
+}
+
+static void note_task(void *ctx, const char *task) {
+    struct strbuf *out = ctx;
+    strbuf_printf(out, "%s ", task);
+}
+
+static void a_record_comes_back_as_it_was(void **state) {
+    (void)state;
+    char home[] = "/tmp/sluice-worktree-XXXXXX", folder[100];
+    assert_non_null(mkdtemp(home));
+    struct worktree_record none = { 0 }, back = { 0 };
+    assert_int_equal(worktree_record_read(home, "web-1", &none, NULL), -ENOENT);
+    struct worktree_record record = {
+        .repository = (char *)"/r ö", .base = (char *)"main", .prefix = (char *)"sub/", .made = true
+    };
+    assert_int_equal(worktree_record_write(home, "web-1", &record, NULL), 0);
+    assert_int_equal(worktree_record_read(home, "web-1", &back, NULL), 0);
+    assert_string_equal(back.repository, "/r ö");
+    assert_string_equal(back.base, "main");
+    assert_string_equal(back.prefix, "sub/");
+    assert_true(back.made);
+    assert_false(back.rebasing);
+    worktree_record_finish(&back);
+    struct strbuf names = STRBUF_INIT;
+    worktree_each(home, note_task, &names);
+    assert_string_equal(strbuf_text(&names), "web-1 ");
+    strbuf_finish(&names);
+    worktree_record_remove(home, "web-1");
+    assert_int_equal(worktree_record_read(home, "web-1", &none, NULL), -ENOENT);
+    (void)snprintf(folder, sizeof(folder), "%s/worktrees", home);
+    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(rmdir(home), 0);
+}
+
+static void a_folder_without_git_is_half_made(void **state) {
+    (void)state;
+    char home[] = "/tmp/sluice-worktree-XXXXXX", path[100];
+    assert_non_null(mkdtemp(home));
+    struct strbuf dir = STRBUF_INIT;
+    (void)snprintf(path, sizeof(path), "%s/none", home);
+    assert_int_equal(worktree_git_dir(path, &dir), -ENOENT);
+    assert_int_equal(worktree_git_dir(home, &dir), -EUCLEAN);
+    (void)snprintf(path, sizeof(path), "%s/.git", home);
+    assert_int_equal(file_write(path, "gitdir: /nowhere/at/all\n", 24, NULL), 0);
+    assert_int_equal(worktree_git_dir(home, &dir), -EUCLEAN);
+    assert_int_equal(file_write(path, "gitdir: /tmp\n", 13, NULL), 0);
+    assert_int_equal(worktree_git_dir(home, &dir), 0);
+    assert_string_equal(strbuf_text(&dir), "/tmp");
+    strbuf_finish(&dir);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(home), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(branches_are_checked_as_git_does),
+        cmocka_unit_test(no_line_runs_hooks),
+        cmocka_unit_test(gits_own_sentence_is_found),
+        cmocka_unit_test(hashes_are_whole),
+        cmocka_unit_test(the_checkout_of_a_branch_is_found),
+        cmocka_unit_test(names_are_joined),
+        cmocka_unit_test(what_is_in_the_way_is_named),
+        cmocka_unit_test(worktrees_share_the_folder_of_their_repository),
+        cmocka_unit_test(lines_are_counted_from_none),
+        cmocka_unit_test(words_of_people_are_filled),
+        cmocka_unit_test(a_folder_of_the_project_is_the_same_in_the_workspace),
+        cmocka_unit_test(a_record_comes_back_as_it_was),
+        cmocka_unit_test(a_folder_without_git_is_half_made),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
