@@ -1,0 +1,41 @@
+# play.sh: plan → spec → phase → ralph. README.md says what to look at.
+# shellcheck shell=sh disable=SC1091
+. ../lib.sh
+
+of_kind() { # KIND STATE: how many
+    sluice list --kind "$1" --state "$2" --ids | wc -l
+}
+
+say '1. One plan is all there is' 'The rest will be written by the agents.'
+show project add shop --path "$PWD"
+show add --file plan.yaml
+plan=$(sluice list --kind plan --state all --ids)
+idle
+
+say '2. What came of it' 'Each level wrote down the next one (spawn), which waited for its parent and its file.'
+show list --state all --order old
+for kind in plan spec; do
+    check "one $kind is done" [ "$(of_kind $kind 'done')" = 1 ]
+done
+for kind in phase ralph; do
+    check "two of kind $kind are done" [ "$(of_kind $kind 'done')" = 2 ]
+done
+
+say '3. Validation and feedback' \
+    'The plan did not pass its check at first. What the check said is what the next iteration was told:'
+cat "../tasks/$plan/iterations/002/feedback.md"
+check 'the plan took two iterations' [ "$(field "$plan" iteration)" = 2 ]
+check 'the second plan says how one sees that it is done' \
+    grep -q '^## Acceptance' "../tasks/$plan/iterations/002/artifacts/plan.md"
+check 'the first one is still there' [ -s "../tasks/$plan/iterations/001/artifacts/plan.md" ]
+check 'the code works' sh -c 'sh code/sign-in.sh && sh code/sign-out.sh'
+
+say '4. The plan is made anew' 'Everything that came from the old one is stale: it is invalidated, and grows again.'
+show again "$plan"
+idle
+show list --state all --order old
+for kind in spec:1 phase:2 ralph:2; do
+    check "of kind ${kind%:*}: ${kind#*:} invalidated" [ "$(of_kind "${kind%:*}" invalidated)" = "${kind#*:}" ]
+    check "of kind ${kind%:*}: ${kind#*:} done" [ "$(of_kind "${kind%:*}" "done")" = "${kind#*:}" ]
+done
+over
