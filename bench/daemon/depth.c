@@ -1,13 +1,18 @@
 /* depth.c: does a long queue cost memory, time to start again, or time to look at?
  *
  * A daemon with a few tasks stands beside the one with many, and both are asked in turn: so a machine
- * that is busy with something else is busy for both. */
+ * that is busy with something else is busy for both. Meanwhile all share one processor: to wake up
+ * somebody on another one takes half as long as an answer, or nothing, by chance. */
+#include <dirent.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "daemon_bench.h"
 
-#define LOOKS 200
+#define LOOKS 400
+#define ROUND 20 /* looks at one of them: both are awake and warm */
 
 struct depth {
     struct rig rig;
@@ -50,13 +55,32 @@ static void depth_close(struct depth *d) {
     rig_close(&d->rig);
 }
 
+/* --- looking --------------------------------------------------------------------------------- */
+
+/* All threads of a process to these processors. */
+static void process_pin(pid_t pid, const cpu_set_t *set) {
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(path);
+    const struct dirent *entry;
+    while (threads && (entry = readdir(threads))) {
+        pid_t thread = (pid_t)atoi(entry->d_name);
+        if (thread > 0)
+            (void)sched_setaffinity(thread, sizeof(*set), set);
+    }
+    if (threads)
+        (void)closedir(threads);
+}
+
 /* Asks both in turn; says what it takes. */
 static void compare(const struct depth *few, const struct depth *many, const char *what,
                     const char *few_path, const char *many_path) {
     double few_times[LOOKS], many_times[LOOKS];
-    for (int i = 0; i < LOOKS; i++) {
-        few_times[i] = look(few, few_path);
-        many_times[i] = look(many, many_path);
+    for (int i = 0; i < LOOKS; i += ROUND) {
+        for (int k = i; k < i + ROUND; k++)
+            few_times[k] = look(few, few_path);
+        for (int k = i; k < i + ROUND; k++)
+            many_times[k] = look(many, many_path);
     }
     double a = bench_median(few_times, LOOKS), b = bench_median(many_times, LOOKS);
     bench_goal(b <= 2 * a, "%s: %.0f us with %zu, %.0f us with %zu: %.1f times (at most 2)", what,
@@ -69,12 +93,20 @@ static void measure(const struct depth *few, size_t tasks, double most_mb, doubl
     bench_goal(many.restart <= most_seconds,
                "%zu queued: serving %.2f s after a kill (at most %.0f)", tasks, many.restart,
                most_seconds);
+    cpu_set_t before, one;
+    (void)sched_getaffinity(0, sizeof(before), &before);
+    CPU_ZERO(&one);
+    CPU_SET((unsigned)sched_getcpu(), &one);
+    process_pin(few->rig.daemon, &one);
+    process_pin(many.rig.daemon, &one);
+    process_pin(getpid(), &one);
     char few_why[64], many_why[64]; /* in the middle its place is found by the longest way */
     snprintf(few_why, sizeof(few_why), "/v1/tasks/%zu/why", few->tasks / 2);
     snprintf(many_why, sizeof(many_why), "/v1/tasks/%zu/why", tasks / 2);
     compare(few, &many, "status", "/v1/status", "/v1/status");
     compare(few, &many, "list", "/v1/tasks?limit=50", "/v1/tasks?limit=50");
     compare(few, &many, "why", few_why, many_why);
+    process_pin(getpid(), &before); /* the next daemon would be pinned from its birth */
     double mb = depth_mb(&many) > many.full_mb ? depth_mb(&many) : many.full_mb;
     bench_goal(mb <= most_mb, "%zu queued in %.0f MB (at most %.0f)", tasks, mb, most_mb);
     depth_close(&many);
