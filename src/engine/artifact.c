@@ -380,6 +380,8 @@ void artifacts_look_at_all(struct engine *e) {
 void artifacts_look_at_slow(struct engine *e) {
     struct watch *w = e->watch;
     size_t count = w->slow.count;
+    if (count == 0)
+        return;
     for (size_t i = 0; i < count; i++) {
         uint32_t handle = find_wanted(w, w->slow.items[i]);
         if (handle)
