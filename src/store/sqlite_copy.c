@@ -95,7 +95,7 @@ static int open_copy(const char *path, atomic_bool *stop, sqlite3 **ret_db) {
 int sqlite_copy_seal(const char *path, int64_t epoch, atomic_bool *stop, struct error *err) {
     _cleanup_(db_close) sqlite3 *db = NULL;
     int rc = open_copy(path, stop, &db);
-    char found[150];
+    char found[150] = "";
     if (rc == SQLITE_OK)
         rc = sqlite_look_whole(db, "PRAGMA quick_check(1)", found);
     if (rc == SQLITE_OK && found[0])
