@@ -239,10 +239,10 @@ struct fact {
         } limited;
         struct {
             enum outcome outcome;
-            int64_t tokens;      /* in all; -1: the run reported none */
-            time_ms retry_after; /* with LIMITED */
-            time_ms reset_at;    /* with LIMITED and BUDGET */
-            bool output;         /* the run printed something or lived for 2 s: closes a breaker */
+            int64_t tokens;                /* in all; -1: the run reported none */
+            time_ms retry_after, reset_at; /* with LIMITED; reset_at also with BUDGET */
+            bool limit_told; /* with LIMITED: the account knows it, by FACT_RUN_LIMITED */
+            bool output;     /* the run printed something or lived for 2 s: closes a breaker */
         } ended;
     };
 };

@@ -359,7 +359,7 @@ static bool tell_account_and_agent(struct core *c, const struct run *r, const st
     enum outcome outcome = fact->ended.outcome;
     if (r->limiter && outcome == OUTCOME_OK)
         limiter_success(c, r->limiter, r->started_at);
-    if (r->limiter && outcome == OUTCOME_LIMITED)
+    if (r->limiter && outcome == OUTCOME_LIMITED && !fact->ended.limit_told)
         limiter_hit(c, r->limiter, r->started_at, fact->ended.retry_after, fact->ended.reset_at);
     if (r->limiter && outcome == OUTCOME_CLOSED)
         limiter_close(c, r->limiter);

@@ -33,6 +33,7 @@ struct live_run {
     char *spawner;      /* its task as it was submitted, if that spawns others; owned */
     bool spawner_known; /* else the store must be asked for it */
     bool stop_now;      /* a stop order kills at once */
+    bool is_limited;    /* it has said that its provider wants it to wait */
     bool is_alive;      /* the start of the daemon has found it so */
     size_t position;    /* in engine.live */
 };

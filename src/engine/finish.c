@@ -122,8 +122,8 @@ static enum outcome outcome_of_signal(const struct engine *e, const struct live_
     return died_at_once(e, run, end) ? OUTCOME_LAUNCH : OUTCOME_FAILED;
 }
 
-static enum outcome outcome_of(const struct engine *e, const struct live_run *run,
-                               const struct run_end *end) {
+static enum outcome outcome_of_end(const struct engine *e, const struct live_run *run,
+                                   const struct run_end *end) {
     switch (end->kind) {
     case RUN_END_EXIT:
         return outcome_of_exit(e, run, end);
@@ -144,6 +144,14 @@ static enum outcome outcome_of(const struct engine *e, const struct live_run *ru
         break;
     }
     return OUTCOME_LOST;
+}
+
+/* A run that was told to wait and gives up has not failed: it costs no retry. */
+static enum outcome outcome_of(const struct engine *e, const struct live_run *run,
+                               const struct run_end *end) {
+    enum outcome outcome = outcome_of_end(e, run, end);
+    bool gave_up = outcome == OUTCOME_FAILED || outcome == OUTCOME_LAUNCH;
+    return gave_up && run->is_limited ? OUTCOME_LIMITED : outcome;
 }
 
 enum outcome finish_outcome(struct engine *e, const struct live_run *run,
@@ -250,6 +258,7 @@ static void tell_ended(struct engine *e, struct live_run *run, struct happening 
         tell_started(e, run, h->end.started_at); /* it ended before its start was told */
     struct fact fact = { .kind = FACT_RUN_ENDED, .task = run->task, .attempt = run->view.attempt };
     fact.ended.outcome = outcome;
+    fact.ended.limit_told = run->is_limited;
     fact.ended.tokens = tokens_of(&run->view);
     fact.ended.output = showed_life(&h->end);
     (void)engine_tell(e, &fact, NULL);

@@ -165,6 +165,9 @@ int engine_tell(struct engine *e, const struct fact *fact, struct error *err) {
         launch_remove_marker(e, engine_task_id(e, fact->task, id));
     if (fact->kind == FACT_AGAIN || fact->kind == FACT_REJECT)
         engine_give_feedback(e, fact->task, NULL);
+    struct live_run *run = fact->kind == FACT_RUN_LIMITED ? run_find(e, fact->task) : NULL;
+    if (run)
+        run->is_limited = true;
     turn_wrote(e);
     return 0;
 }

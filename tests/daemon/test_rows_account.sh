@@ -99,6 +99,18 @@ report $? 'f074 t03 default: the first pause is 5 seconds, as its configuration 
 becomes "$talker" canceled
 
 "$SLUICE" limiter clear account >/dev/null
+add --project web --limiter account --retries 0 -- sh -c 'sluice report --rate-limited 3600; exit 1'
+limited=$id
+waits_for_account() {
+    [ "$(value "$limited" gate)" = limiter ]
+}
+soon waits_for_account
+report $? 'f071 who gives up because of a limit waits for the account'
+rule 'f071 and has lost no retry' [ "$(value "$limited" failures)" = 0 ]
+rule 'f071 one run is one hit' [ "$(account hits)" = 1 ]
+"$SLUICE" cancel "$limited" >/dev/null
+
+"$SLUICE" limiter clear account >/dev/null
 "$SLUICE" config set limiters.account.initial_s=0.2 limiters.account.recovery_s=3600 >/dev/null
 add --project web --limiter account -- sh -c 'sluice report --rate-limited 0; read -r _ <first'
 talker=$id
