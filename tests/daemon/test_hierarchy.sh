@@ -83,7 +83,7 @@ has "waits for '$home/tasks/$plan/iterations/001/artifacts/review.md'" 'f017 one
 : >"$home/tasks/$plan/iterations/001/artifacts/review.md"
 becomes "$waiting" 'done'
 report $? 'f017 and may come later'
-add --parent "$plan" -- sh -c 'trap "echo stopped >gently; exit 0" TERM; echo up >up; while :; do sleep 0.1; done'
+add --parent "$plan" -- sh -c 'trap "echo stopped >gently; exit 0" TERM; echo up >up; while :; do read -r _ <hold; done'
 running=$id
 appears up up
 "$SLUICE" again "$plan" >out
