@@ -6,11 +6,16 @@ of_kind() { # KIND STATE: how many
     sluice list --kind "$1" --state "$2" --ids | wc -l
 }
 
+# Between two levels nothing runs for a moment: the file that the next one waits for is just being noticed.
+has_grown() { # how many leaves are stale, and how many are done
+    [ "$(of_kind ralph invalidated)" = "$1" ] && [ "$(of_kind ralph 'done')" = "$2" ]
+}
+
 say '1. One plan is all there is' 'The rest will be written by the agents.'
 show project add shop --path "$PWD"
 show add --file plan.yaml
 plan=$(sluice list --kind plan --state all --ids)
-idle
+until_true has_grown 0 2 || :
 
 say '2. What came of it' 'Each level wrote down the next one (spawn), which waited for its parent and its file.'
 show list --state all --order old
@@ -32,7 +37,7 @@ check 'the code works' sh -c 'sh code/sign-in.sh && sh code/sign-out.sh'
 
 say '4. The plan is made anew' 'Everything that came from the old one is stale: it is invalidated, and grows again.'
 show again "$plan"
-idle
+until_true has_grown 2 2 || :
 show list --state all --order old
 for kind in spec:1 phase:2 ralph:2; do
     check "of kind ${kind%:*}: ${kind#*:} invalidated" [ "$(of_kind "${kind%:*}" invalidated)" = "${kind#*:}" ]

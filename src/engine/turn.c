@@ -342,9 +342,10 @@ static void carry_out(struct engine *e) {
         count_queued(e, e->turn.starts.items[i].task);
     e->stats.ends += e->turn.ends;
     spans_add_all(&e->stats.ran, &e->turn.ran);
-    answer_requests(e, STORE_OK, NULL);
+    /* Before the answers: who has heard that a task is canceled must not see it begin. */
     for (size_t i = 0; i < e->turn.stops.count; i++)
         launch_stop(e, &e->turn.stops.items[i]);
+    answer_requests(e, STORE_OK, NULL);
     for (size_t i = 0; i < e->turn.finals.count; i++)
         workspace_task_final(e, e->turn.finals.items[i]);
     forget_folders(e);
