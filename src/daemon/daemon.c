@@ -209,6 +209,7 @@ static int start_engine(struct daemon *d, struct config *config, struct error *e
         .socket_path = d->home->socket,
         .shim_path = shim,
         .version = SLUICE_VERSION,
+        .open_files = d->options->open_files,
         .environment = environ,
     };
     r = engine_new(&options, &d->engine, err);

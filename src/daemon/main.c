@@ -93,16 +93,21 @@ static void close_others(int keep) {
     (void)fcntl(keep, F_SETFD, FD_CLOEXEC);
 }
 
-static void prepare_process(int ready_fd) {
+/* How many files we were allowed to have open: what runs gets no more than it would have without us. */
+static int64_t raise_open_files(void) {
     struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == files.rlim_max)
+        return 0;
+    int64_t before = (int64_t)files.rlim_cur;
+    files.rlim_cur = files.rlim_max;
+    return setrlimit(RLIMIT_NOFILE, &files) < 0 ? 0 : before;
+}
+
+static void prepare_process(int ready_fd) {
     umask(077);
     prctl(PR_SET_DUMPABLE, 0);
     (void)signal(SIGPIPE, SIG_IGN); /* a reader of our log or of the line `ready` may go away */
     close_others(ready_fd);
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
-    }
 }
 
 int main(int argc, char **argv) {
@@ -133,6 +138,8 @@ int main(int argc, char **argv) {
     if (a.restore)
         return daemon_restore(&home, a.restore);
     prepare_process(a.ready_fd);
-    struct daemon_options options = { .home = &home, .ready_fd = a.ready_fd };
+    struct daemon_options options = { .home = &home,
+                                      .ready_fd = a.ready_fd,
+                                      .open_files = raise_open_files() };
     return daemon_run(&options);
 }

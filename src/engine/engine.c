@@ -51,6 +51,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     e->queue_end = &e->queue;
     e->launch_look = TIME_NEVER;
     e->timer = loop_timer_new(e->loop, timer_due, e);
+    stopping_init(e);
     e->care_timer = loop_timer_new(e->loop, care_due, e);
     e->turn.batch = store_batch_new();
     runs_init(e);
@@ -94,6 +95,7 @@ struct engine *engine_free(struct engine *e) {
     workspaces_free(e);
     alerts_free(e);
     journal_free(e);
+    stopping_finish(e);
     turn_finish(e);
     runs_free(e);
     projects_free(e);

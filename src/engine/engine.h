@@ -35,6 +35,7 @@ struct engine_options {
     const char *socket_path; /* for SLUICE_SOCKET */
     const char *shim_path;
     const char *version;
+    int64_t open_files;       /* how many files a run may have open; 0: as many as the daemon */
     struct bus_poster *bus;   /* who posts messages (engine_bus); NULL: nobody does */
     char *const *environment; /* runs get the variables of it that tasks.env names; NULL: none */
 };
@@ -55,7 +56,7 @@ bool engine_is_broken(const struct engine *engine);
 const char *engine_why_broken(const struct engine *engine); /* a sentence */
 /* A commit is on its way: neither the engine nor its store may be freed. */
 bool engine_is_committing(const struct engine *engine);
-/* Start orders are on disk and not carried out yet: the next daemon would call those runs lost. */
+/* Start orders are on disk, not carried out yet: the next daemon would call those runs lost. */
 bool engine_is_launching(const struct engine *engine);
 const struct engine_report *engine_start_report(const struct engine *engine);
 
@@ -68,7 +69,7 @@ struct engine_request {
     void (*done)(struct engine *engine, struct engine_request *request, enum store_outcome outcome,
                  const struct error *err);
     struct engine_request *next; /* the engine's */
-    bool wrote;                  /* set by the engine: it told or wrote something */
+    bool wrote, cancels;         /* set by the engine: it told or wrote something; a cancel */
 };
 void engine_request(struct engine *engine, struct engine_request *request);
 /* Before `done`: it is not called any more (the client has gone). What it did stays. */
@@ -238,7 +239,6 @@ time_ms engine_forecast_start(const struct engine *engine, task_id task);
 /* Told of every committed event, in order; for streams. */
 typedef void (*engine_published)(void *ctx, const struct event_row *event);
 void engine_set_publisher(struct engine *engine, engine_published publish, void *ctx);
-
 /* Called at the end of every round of the loop, after the turn if there was one. */
 void engine_set_after_turn(struct engine *engine, void (*after)(void *ctx), void *ctx);
 

@@ -35,6 +35,8 @@ struct live_run {
     bool stop_now;      /* a stop order kills at once */
     bool is_limited;    /* it has said that its provider wants it to wait */
     bool is_alive;      /* the start of the daemon has found it so */
+    bool is_heard;      /* its shim has said that its command runs, or that it has ended */
+    bool is_unheard;    /* it was told to stop before: stopping.c */
     size_t position;    /* in engine.live */
 };
 
@@ -59,6 +61,13 @@ struct happening {
     ((list)->items =                                                                               \
          xgrow((list)->items, &(list)->capacity, (list)->count + 1, sizeof(*(list)->items)),       \
      &(list)->items[(list)->count++])
+
+/* Answers that wait: stopping.c. */
+struct stopping {
+    struct engine_request *held;
+    uint32_t unheard; /* live runs that are so */
+    struct loop_timer *timer;
+};
 
 struct turn {
     struct store_batch *batch;
@@ -129,6 +138,7 @@ struct engine {
     void *spawn_ctx;
     struct watch *watch; /* files that somebody waits for: watch.h */
     struct engine_request *queue, **queue_end;
+    struct stopping stopping;
     bool committing, started, ending;
     LIST(struct follower *) followers;
     struct error broken; /* code 0: it is not */

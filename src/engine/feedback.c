@@ -82,18 +82,14 @@ static void add_command(struct strbuf *out, const char *const *argv) {
 /* The check's command, from the spec that its shim was given; else its number. */
 static void add_check_name(const struct engine *e, const struct live_run *run, int check,
                            struct strbuf *out) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
-    _cleanup_(freep) struct run_spec_words *words = xmalloc(sizeof(*words));
-    struct run_spec spec;
-    strbuf_printf(&path, "%s/runs/%s/spec", e->home, run->view.folder);
-    if (file_read(strbuf_text(&path), RUN_SPEC_MAX, &text, NULL) < 0
-        || run_spec_parse(strbuf_text(&text), text.length, words, &spec, NULL) < 0 || check < 0
-        || (size_t)check >= spec.check_count) {
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    if (run_read_spec(e, run->view.folder, &read, NULL) < 0 || check < 0
+        || (size_t)check >= read->spec.check_count) {
         strbuf_printf(out, "number %d", check + 1);
         return;
     }
     strbuf_putc(out, '\'');
-    add_command(out, spec.checks[check].argv);
+    add_command(out, read->spec.checks[check].argv);
     strbuf_putc(out, '\'');
 }
 

@@ -30,7 +30,15 @@ static struct happening *note(struct engine *e, enum happening_kind kind, struct
     return h;
 }
 
+/* Before the turn that tells it: somebody may wait for it. */
+static void hear(struct engine *e, struct run_key key) {
+    struct live_run *run = run_find(e, key.task);
+    if (run && run->view.attempt == key.attempt)
+        stopping_heard(e, run);
+}
+
 static void on_started(void *ctx, struct run_key run, time_ms at) {
+    hear(ctx, run);
     note(ctx, HAPPENED_STARTED, run)->at = at;
 }
 
@@ -39,6 +47,7 @@ static void on_validating(void *ctx, struct run_key run) {
 }
 
 static void on_ended(void *ctx, struct run_key run, const struct run_end *end) {
+    hear(ctx, run);
     if (!workspace_finish(ctx, run, end))
         note(ctx, HAPPENED_ENDED, run)->end = *end;
 }

@@ -93,10 +93,9 @@ void job_free(struct job *job) {
     if (job->lock >= 0)
         close(job->lock);
     worktree_record_finish(&job->record);
-    strbuf_finish(&job->spec_text);
+    run_spec_read_free(&job->told);
     strbuf_finish(&job->output);
     strbuf_finish(&job->kept);
-    free(job->words);
     arena_finish(&job->arena);
     free(job);
 }

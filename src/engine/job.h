@@ -47,10 +47,8 @@ struct job {
     char *base_ref;
     char head[GIT_HASH_MAX], base_hash[GIT_HASH_MAX];
     size_t check;
-    struct run_spec spec;
-    struct run_spec_words *words;
-    struct strbuf spec_text;
-    struct strbuf output; /* what a person should see of it */
+    struct run_spec_read *told; /* what the shim was told; for its checks */
+    struct strbuf output;       /* what a person should see of it */
 
     /* JOB_CLEAN */
     struct strbuf kept; /* why it stays; "": it has gone */

@@ -286,6 +286,7 @@ static void build_limits(struct launch *l) {
     l->spec.processes_max =
         number_of(l, "processes", config_number(config, "tasks.processes", NULL));
     l->spec.nice = (int)number_of(l, "nice", config_number(config, "tasks.nice", NULL));
+    l->spec.open_files = l->e->options.open_files;
     l->spec.oom_score_adj = 500; /* the kernel takes an agent before the daemon */
 }
 
@@ -418,12 +419,13 @@ void launch_some(struct engine *e) {
 }
 
 void launch_stop(struct engine *e, const struct order *order) {
-    const struct live_run *run = run_find(e, order->task);
+    struct live_run *run = run_find(e, order->task);
     struct run_key key = { .task = order->task, .attempt = order->attempt };
-    if (run && run->view.attempt == order->attempt)
-        (void)executor_stop(e->executor, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY);
-    if (run && run->view.attempt == order->attempt)
-        workspace_stop(e, order->task);
+    if (!run || run->view.attempt != order->attempt)
+        return;
+    if (executor_stop(e->executor, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY) == 0)
+        stopping_told(e, run);
+    workspace_stop(e, order->task);
 }
 
 void engine_stop_at_once(struct engine *e, task_id task) {

@@ -26,7 +26,6 @@
 #define LOCK_AGAIN  100 /* ms */
 #define NAMES_SHOWN 5
 #define CHECK_MAX   HOURS(24) /* of a check that has no time-out of its own */
-#define SPEC_MAX    RUN_SPEC_MAX
 
 static void look(struct job *job);
 static void move_base(struct job *job);
@@ -161,12 +160,12 @@ static void checked(struct job *job, const struct aside_end *end) {
 /* That of the run; its own folder for temporary files is gone. */
 static const char *const *check_env(struct job *job) {
     size_t count = 0, n = 0;
-    while (job->spec.env[count])
+    while (job->told->spec.env[count])
         count++;
     const char **env = arena_alloc(&job->arena, (count + 2) * sizeof(*env));
     for (size_t i = 0; i < count; i++)
-        if (strncmp(job->spec.env[i], "TMPDIR=", strlen("TMPDIR=")) != 0)
-            env[n++] = job->spec.env[i];
+        if (strncmp(job->told->spec.env[i], "TMPDIR=", strlen("TMPDIR=")) != 0)
+            env[n++] = job->told->spec.env[i];
     struct strbuf mark = STRBUF_INIT;
     aside_mark(job->e->home, &mark);
     env[n++] = arena_strdup(&job->arena, strbuf_text(&mark));
@@ -176,7 +175,7 @@ static const char *const *check_env(struct job *job) {
 }
 
 static void next_check(struct job *job) {
-    if (job->check >= job->spec.check_count) {
+    if (job->check >= job->told->spec.check_count) {
         job->record.rebasing = false;
         if (worktree_record_write(job->e->home, job->id, &job->record, &job->err) < 0)
             fail_with(job);
@@ -184,10 +183,10 @@ static void next_check(struct job *job) {
             move_base(job);
         return;
     }
-    const struct run_command *check = &job->spec.checks[job->check];
+    const struct run_command *check = &job->told->spec.checks[job->check];
     struct aside_spec spec = {
         .argv = check->argv,
-        .cwd = job->spec.cwd,
+        .cwd = job->told->spec.cwd,
         .env = check_env(job),
         .timeout = check->timeout > 0 ? check->timeout : CHECK_MAX,
     };
@@ -198,18 +197,10 @@ static void next_check(struct job *job) {
 /* What its shim was given. */
 static int read_checks(struct job *job) {
     const struct live_run *run = run_find(job->e, job->key.task);
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (!run)
         return error_set(&job->err, -ENOENT, "its run is gone");
-    strbuf_printf(&path, "%s/runs/%s/spec", job->e->home, run->view.folder);
-    strbuf_clear(&job->spec_text);
-    int r = file_read(strbuf_text(&path), SPEC_MAX, &job->spec_text, &job->err);
-    if (r < 0)
-        return r;
-    if (!job->words)
-        job->words = xcalloc(1, sizeof(*job->words));
-    return run_spec_parse(strbuf_text(&job->spec_text), job->spec_text.length, job->words,
-                          &job->spec, &job->err);
+    run_spec_read_free(&job->told);
+    return run_read_spec(job->e, run->view.folder, &job->told, &job->err);
 }
 
 static void check_again(struct job *job) {

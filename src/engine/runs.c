@@ -53,6 +53,7 @@ void run_remove(struct engine *e, task_id task) {
     if (!handle)
         return;
     struct live_run *run = run_at(e, handle);
+    stopping_heard(e, run);
     uint32_t last = e->live.items[--e->live.count];
     e->live.items[run->position] = last;
     run_at(e, last)->position = run->position;
@@ -62,8 +63,10 @@ void run_remove(struct engine *e, task_id task) {
 }
 
 void runs_free(struct engine *e) {
-    for (size_t i = 0; i < e->live.count; i++)
+    for (size_t i = 0; i < e->live.count; i++) {
+        stopping_heard(e, run_at(e, e->live.items[i]));
         run_free_texts(run_at(e, e->live.items[i]));
+    }
     free(e->live.items);
     memset(&e->live, 0, sizeof(e->live));
     slab_finish(&e->runs);
@@ -103,4 +106,11 @@ void engine_run_folder(const struct engine *e, task_id task, uint32_t attempt, s
     char id[ENGINE_ID_MAX];
     strbuf_printf(out, "%s/runs/", e->home);
     rundir_name(out, engine_task_id(e, task, id), attempt);
+}
+
+int run_read_spec(const struct engine *e, const char *folder, struct run_spec_read **ret,
+                  struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf root = STRBUF_INIT;
+    strbuf_printf(&root, "%s/runs", e->home);
+    return rundir_read_spec(strbuf_text(&root), folder, ret, err);
 }

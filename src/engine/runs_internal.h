@@ -13,6 +13,9 @@ struct live_run *run_live_at(const struct engine *e, size_t index);
 struct live_run *run_add(struct engine *e, task_id task, uint32_t attempt);
 void run_remove(struct engine *e, task_id task);
 void runs_free(struct engine *e);
+/* What the shim of a run was told. `folder` as rundir_name makes it. */
+int run_read_spec(const struct engine *e, const char *folder, struct run_spec_read **ret,
+                  struct error *err);
 
 /* --- launch.c -------------------------------------------------------------------------------- */
 
@@ -28,6 +31,15 @@ void launch_check_deadlines(struct engine *e);
 /* The marker file of a task with until: done. */
 void launch_marker_path(const struct engine *e, task_id task, struct strbuf *out);
 void launch_remove_marker(const struct engine *e, const char *id);
+
+/* --- stopping.c ------------------------------------------------------------------------------ */
+
+void stopping_init(struct engine *e);
+void stopping_finish(struct engine *e);
+void stopping_told(struct engine *e, struct live_run *run);  /* its shim has the stop */
+void stopping_heard(struct engine *e, struct live_run *run); /* its command runs, or never will */
+/* True: this request is answered later. */
+bool stopping_holds(struct engine *e, struct engine_request *request);
 
 /* --- finish.c -------------------------------------------------------------------------------- */
 

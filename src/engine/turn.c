@@ -86,7 +86,7 @@ void turn_finish(struct engine *e) {
 
 void engine_request(struct engine *e, struct engine_request *request) {
     request->next = NULL;
-    request->wrote = false;
+    request->wrote = request->cancels = false;
     *e->queue_end = request;
     e->queue_end = &request->next;
     turn_wake(e);
@@ -106,8 +106,8 @@ void engine_request_abandon(struct engine *e, struct engine_request *request) {
         e->queue_end = &e->queue;
         while (*e->queue_end)
             e->queue_end = &(*e->queue_end)->next;
-    } else {
-        (void)remove_from(&e->turn.requests, request);
+    } else if (!remove_from(&e->turn.requests, request)) {
+        (void)remove_from(&e->stopping.held, request);
     }
 }
 
@@ -136,6 +136,8 @@ static void answer_requests(struct engine *e, enum store_outcome outcome, const 
         struct engine_request *request = e->turn.requests;
         e->turn.requests = request->next;
         request->next = NULL;
+        if (outcome == STORE_OK && stopping_holds(e, request))
+            continue;
         bool concerned = request->wrote && outcome != STORE_OK;
         request->done(e, request, concerned ? outcome : STORE_OK, concerned ? err : NULL);
     }
@@ -153,6 +155,8 @@ int engine_tell(struct engine *e, const struct fact *fact, struct error *err) {
     e->stats.facts++;
     if (r != 0)
         return r;
+    if (fact->kind == FACT_CANCEL && e->turn.current)
+        e->turn.current->cancels = true;
     if (fact->kind == FACT_DEPENDENCIES)
         blocked_rewired(e, fact->task, blockers);
     if (goes) {

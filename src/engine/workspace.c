@@ -132,17 +132,12 @@ static const char *path_of_pool(const char *folder, const char *const *paths, si
 
 /* Where a run works, from the file that its shim was given. */
 static char *folder_of_run(const struct engine *e, const char *id, uint32_t attempt) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT,
-                                           folder = STRBUF_INIT;
-    struct run_spec spec;
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     rundir_name(&folder, id, attempt);
-    strbuf_printf(&path, "%s/runs/%s/spec", e->home, strbuf_text(&folder));
-    if (attempt == 0 || file_read(strbuf_text(&path), RUN_SPEC_MAX, &text, NULL) < 0)
+    if (attempt == 0 || run_read_spec(e, strbuf_text(&folder), &read, NULL) < 0)
         return NULL;
-    _cleanup_(freep) struct run_spec_words *words = xcalloc(1, sizeof(*words));
-    if (run_spec_parse(strbuf_text(&text), text.length, words, &spec, NULL) < 0 || !spec.cwd)
-        return NULL;
-    return xstrdup(spec.cwd);
+    return xstrdup(read->spec.cwd);
 }
 
 static bool path_is_free(const struct engine *e, const char *path) {

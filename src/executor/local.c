@@ -115,17 +115,6 @@ static void undo_start(struct local_run *run) {
     local_run_free(run);
 }
 
-static int start_shim(struct local_run *run, const struct run_spec *spec, int dir, pid_t *ret_pid,
-                      struct error *err) {
-    _cleanup_(fd_close) int lock = -1;
-    char handle[32];
-    int r = rundir_lock_at(dir, &lock, err);
-    if (r < 0)
-        return r;
-    handle_text(run, handle, sizeof(handle));
-    return spawn_shim(run->ex, spec->run, handle, (const int[]){ dir, lock }, ret_pid, err);
-}
-
 static int local_start(struct executor *base, struct run_key key, const char *folder,
                        const struct run_spec *spec, struct error *err) {
     struct local *ex = local_of(base);
@@ -137,19 +126,23 @@ static int local_start(struct executor *base, struct run_key key, const char *fo
     struct run_spec full = *spec;
     struct cgroup_slot *slot = cgroup_take(ex->cgroups);
     full.cgroup = slot ? slot->path : NULL;
+    full.boot_id = base->boot_id;
     if (slot)
         slot->spoiled = spec->memory_max > 0 || spec->processes_max > 0;
-    int dir = -1;
-    r = spare_take(ex->spare, folder) ? rundir_fill_at(ex->root, folder, &full, &dir, err)
-                                      : rundir_create_at(ex->root, folder, &full, &dir, err);
+    struct rundir_open open;
+    r = spare_take(ex->spare, folder) ? rundir_fill_at(ex->root, folder, &full, &open, err)
+                                      : rundir_create_at(ex->root, folder, &full, &open, err);
     if (r < 0) {
         cgroup_give_back(ex->cgroups, slot);
         return r;
     }
     struct local_run *run = local_run_new(ex, key, folder);
     run->slot = slot;
-    r = start_shim(run, spec, dir, &run->shim, err);
-    close(dir);
+    char handle[32];
+    handle_text(run, handle, sizeof(handle));
+    r = spawn_shim(ex, spec->run, handle, (const int[]){ open.dir, open.lock }, &run->shim, err);
+    close(open.lock);
+    close(open.dir);
     if (r < 0) {
         undo_start(run);
         return r;

@@ -73,11 +73,11 @@ static void watch_lock(struct local_run *run) {
 /* The cgroup of its spec, if it is one that a daemon of this root has made: the file could have been
  * changed by the command itself, and everybody in that cgroup may be killed. */
 static char *read_cgroup(const struct local *ex, int dir) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    if (rundir_read_cgroup_at(dir, &path, NULL) < 0 || path.length == 0
-        || !cgroup_is_ours(ex->cgroups, path.text))
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    if (rundir_read_spec_at(dir, &read, NULL) < 0 || !read->spec.cgroup
+        || !cgroup_is_ours(ex->cgroups, read->spec.cgroup))
         return NULL;
-    return strbuf_take(&path);
+    return xstrdup(read->spec.cgroup);
 }
 
 static void set_over(struct local_run *run, bool same_boot) {
@@ -85,15 +85,13 @@ static void set_over(struct local_run *run, bool same_boot) {
     run->state = run->has_end || !same_boot ? LOCAL_OVER : LOCAL_DYING;
 }
 
-/* Is the process that the lock file names the one that wrote it? The lock must be held after the
- * pidfd was opened: then the pidfd is of somebody who has lived all the time in between. */
+/* Is the process that the lock file names the one that wrote it? If the lock is still held after the
+ * pidfd was opened, the shim has lived all the time in between, and its number was nobody else's. */
 static int open_shim(const struct local_run *run, int dir) {
     int pidfd = (int)syscall(SYS_pidfd_open, run->who.shim, 0);
     if (pidfd < 0)
         return -1;
-    uint64_t since = 0;
-    if (proc_since(run->who.shim, &since) && since == run->who.shim_since
-        && rundir_is_locked_at(dir) > 0)
+    if (rundir_is_locked_at(dir) > 0)
         return pidfd;
     close(pidfd);
     return -1;

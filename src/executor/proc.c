@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,6 @@
 struct stat_fields {
     char state;
     pid_t session;
-    uint64_t since;
 };
 
 static bool read_stat(pid_t pid, struct stat_fields *ret) {
@@ -41,24 +41,10 @@ static bool read_stat(pid_t pid, struct stat_fields *ret) {
     /* The name is in parentheses and may hold anything. */
     const char *rest = strrchr(text, ')');
     int session = 0;
-    unsigned long long since = 0;
     char state = 0;
-    if (!rest
-        || sscanf(rest + 1,
-                  " %c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d"
-                  " %*d %llu",
-                  &state, &session, &since)
-               != 3)
+    if (!rest || sscanf(rest + 1, " %c %*d %*d %d", &state, &session) != 2)
         return false;
-    *ret = (struct stat_fields){ .state = state, .session = session, .since = since };
-    return true;
-}
-
-bool proc_since(pid_t pid, uint64_t *ret_since) {
-    struct stat_fields fields;
-    if (!read_stat(pid, &fields))
-        return false;
-    *ret_since = fields.since;
+    *ret = (struct stat_fields){ .state = state, .session = session };
     return true;
 }
 

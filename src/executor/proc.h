@@ -1,12 +1,7 @@
 /* proc.h: what the daemon wants to know of a process. Private to executor/. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
-
-/* When it was started, in clock ticks since boot: with its number, who it is for ever. */
-bool proc_since(pid_t pid, uint64_t *ret_since);
 
 /* KILL for everybody who was started with this variable ("NAME=value"). How many there were. */
 unsigned proc_kill_marked(const char *variable);

@@ -24,7 +24,6 @@ size_t run_started_format(const struct run_started *started, char *out, size_t s
     record_add_number(&text, "version", started->version);
     record_add(&text, "boot_id", started->boot_id);
     record_add_number(&text, "shim", started->shim);
-    record_add_number(&text, "shim_since", (int64_t)started->shim_since);
     record_add_number(&text, "command", started->command);
     record_add_number(&text, "exec_errno", started->exec_errno);
     record_add_number(&text, "at", started->at);

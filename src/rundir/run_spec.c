@@ -53,5 +53,8 @@ void run_spec_format(const struct run_spec *spec, struct strbuf *out) {
     add_unless_zero(out, "processes_max", spec->processes_max);
     add_unless_zero(out, "nice", spec->nice);
     add_unless_zero(out, "oom_score_adj", spec->oom_score_adj);
+    add_unless_zero(out, "open_files", spec->open_files);
+    if (spec->boot_id)
+        add(out, "boot_id", spec->boot_id);
     add(out, "done", "");
 }

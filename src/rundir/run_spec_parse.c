@@ -1,4 +1,4 @@
-/* run_spec_parse.c: takes a spec file apart, in place, without heap.
+/* run_spec_parse.c: takes a spec apart, in place, without heap.
  *
  * The daemon that wrote it may be of another version: names that are not known are skipped, but a
  * version outside of what this reader knows, a file that stops in the middle (no record `done` at its
@@ -44,6 +44,7 @@ static const struct number_field number_fields[] = {
     FIELD("processes_max", processes_max, 0, INT64_MAX),
     FIELD("prompt", prompt_size, 0, INT64_MAX),
     FIELD("nice", nice, -20, 19),
+    FIELD("open_files", open_files, 0, INT64_MAX),
     FIELD("oom_score_adj", oom_score_adj, -1000, 1000),
 };
 static const struct { const char *name; size_t offset; } text_fields[] = {
@@ -51,6 +52,7 @@ static const struct { const char *name; size_t offset; } text_fields[] = {
     { "cwd", offsetof(struct run_spec, cwd) },
     { "stdin", offsetof(struct run_spec, stdin_path) },
     { "cgroup", offsetof(struct run_spec, cgroup) },
+    { "boot_id", offsetof(struct run_spec, boot_id) },
 };
 /* clang-format on */
 

@@ -44,12 +44,8 @@ static int check_folder(const char *folder, struct error *err) {
     return 0;
 }
 
-static int write_file(int dir, const char *name, const char *bytes, size_t size,
-                      struct error *err) {
-    _cleanup_(fd_close) int fd =
-        openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return set_errno(err, "write", name);
+static int write_whole(int fd, const char *name, const char *bytes, size_t size,
+                       struct error *err) {
     while (size > 0) {
         ssize_t put = write(fd, bytes, size);
         if (put < 0 && errno != EINTR)
@@ -60,6 +56,32 @@ static int write_file(int dir, const char *name, const char *bytes, size_t size,
         }
     }
     return 0;
+}
+
+static int write_file(int dir, const char *name, const char *bytes, size_t size,
+                      struct error *err) {
+    _cleanup_(fd_close) int fd =
+        openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 ? set_errno(err, "write", name) : write_whole(fd, name, bytes, size, err);
+}
+
+/* Locked before anything is in it. The room before the spec is written too: it must be there when the
+ * disk is full. */
+static int write_lock(int dir, const struct run_spec *spec, int *ret_lock, struct error *err) {
+    static const char room[RUN_LOCK_SPEC];
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    int lock = -1;
+    int r = rundir_lock_at(dir, &lock, err);
+    if (r < 0)
+        return r;
+    strbuf_add(&text, room, sizeof(room));
+    run_spec_format(spec, &text);
+    r = write_whole(lock, "lock", text.text, text.length, err);
+    if (r < 0)
+        close(lock);
+    else
+        *ret_lock = lock;
+    return r;
 }
 
 static int make_parents(int root, const char *folder, struct error *err) {
@@ -96,7 +118,7 @@ static int check_spec(const struct run_spec *spec, size_t size, struct error *er
 
 /* What could not be made whole is not left as a part. */
 static void unmake(int root, const char *folder, int dir) {
-    const char *const files[] = { "spec", "prompt", "lock", "out.log", "err.log" };
+    const char *const files[] = { "prompt", "lock", "out.log", "err.log" };
     for (size_t i = 0; i < ARRAY_SIZE(files); i++)
         (void)unlinkat(dir, files[i], 0);
     (void)unlinkat(dir, "tmp", AT_REMOVEDIR);
@@ -112,31 +134,30 @@ int rundir_check(const char *folder, const struct run_spec *spec, struct error *
     return check_spec(spec, text.length, err);
 }
 
-int rundir_fill_at(int root, const char *folder, const struct run_spec *spec, int *ret_dir,
-                   struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    int dir = -1;
-    int r = rundir_open_at(root, folder, &dir, err);
+int rundir_fill_at(int root, const char *folder, const struct run_spec *spec,
+                   struct rundir_open *ret, struct error *err) {
+    struct rundir_open open = { -1, -1 };
+    int r = rundir_open_at(root, folder, &open.dir, err);
     if (r < 0)
         return r;
-    run_spec_format(spec, &text);
-    r = write_file(dir, "spec", text.text, text.length, err);
+    r = write_lock(open.dir, spec, &open.lock, err);
     if (r >= 0 && spec->prompt)
-        r = write_file(dir, "prompt", spec->prompt, spec->prompt_size, err);
-    if (r >= 0 && mkdirat(dir, "tmp", 0700) < 0 && errno != EEXIST)
+        r = write_file(open.dir, "prompt", spec->prompt, spec->prompt_size, err);
+    if (r >= 0 && mkdirat(open.dir, "tmp", 0700) < 0 && errno != EEXIST)
         r = set_errno(err, "make folder", "tmp");
     if (r < 0) {
         (void)error_prefix(err, "run folder '%s'", folder);
-        unmake(root, folder, dir);
-        close(dir);
+        unmake(root, folder, open.dir);
+        fd_close(&open.lock);
+        close(open.dir);
         return r;
     }
-    *ret_dir = dir;
+    *ret = open;
     return 0;
 }
 
-int rundir_create_at(int root, const char *folder, const struct run_spec *spec, int *ret_dir,
-                     struct error *err) {
+int rundir_create_at(int root, const char *folder, const struct run_spec *spec,
+                     struct rundir_open *ret, struct error *err) {
     int r = rundir_check(folder, spec, err);
     if (r < 0)
         return r;
@@ -149,11 +170,11 @@ int rundir_create_at(int root, const char *folder, const struct run_spec *spec, 
         if (mkdirat(root, folder, 0700) < 0)
             return set_errno(err, "make folder", folder);
     }
-    return rundir_fill_at(root, folder, spec, ret_dir, err);
+    return rundir_fill_at(root, folder, spec, ret, err);
 }
 
 int rundir_prepare_at(int parent, const char *name) {
-    const char *const files[] = { "spec", "lock", "out.log", "err.log" };
+    const char *const files[] = { "lock", "out.log", "err.log" };
     if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
         return -errno;
     _cleanup_(fd_close) int dir =
@@ -223,9 +244,15 @@ static int open_folder(const char *root, const char *folder, int *ret_dir, struc
 int rundir_create(const char *root, const char *folder, const struct run_spec *spec,
                   struct error *err) {
     _cleanup_(fd_close) int fd = -1;
-    _cleanup_(fd_close) int dir = -1;
+    struct rundir_open open;
     int r = open_root(root, &fd, err);
-    return r < 0 ? r : rundir_create_at(fd, folder, spec, &dir, err);
+    if (r >= 0)
+        r = rundir_create_at(fd, folder, spec, &open, err);
+    if (r < 0)
+        return r;
+    close(open.lock);
+    close(open.dir);
+    return 0;
 }
 
 int rundir_lock(const char *root, const char *folder, int *ret_fd, struct error *err) {
@@ -253,4 +280,11 @@ int rundir_read_started(const char *root, const char *folder, struct run_started
     _cleanup_(fd_close) int dir = -1;
     int r = open_folder(root, folder, &dir, err);
     return r < 0 ? r : rundir_read_started_at(dir, ret, err);
+}
+
+int rundir_read_spec(const char *root, const char *folder, struct run_spec_read **ret,
+                     struct error *err) {
+    _cleanup_(fd_close) int dir = -1;
+    int r = open_folder(root, folder, &dir, err);
+    return r < 0 ? r : rundir_read_spec_at(dir, ret, err);
 }

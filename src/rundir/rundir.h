@@ -1,25 +1,28 @@
 /* rundir.h: the files between the daemon and a shim, one folder per run.
  *
- *   spec      what to run: written by the daemon before the shim lives
- *   lock      locked (flock) from before the shim is spawned until it is gone: alive = lock held.
- *             The shim writes who it is into it, and then what became of the command
+ *   lock      locked (flock) from before the shim is spawned until it is gone: alive = lock held. Three
+ *             records: `started` at 0, who the shim is and what became of the command; `end` at
+ *             RUN_LOCK_END, see below; the spec at RUN_LOCK_SPEC, what to run, written by the daemon
+ *             before the shim lives
  *   prompt    the command's standard input, when it has one
  *   out.log err.log   the command's output, written by the command itself; holes are punched into the
  *             middle of what is too long, so offsets stay true
  *   check.log output of the check commands
  *   tmp/      TMPDIR of the command. The shim empties it at the end (tmp.left: it could not), the
  *             daemon takes it away
- *   end.json  how it ended: durable (written beside, fsynced, renamed, folder fsynced) before anybody
- *             hears of it. The only file that outlives a reboot for certain
+ *   end.json  how it ended: durable (file and folder fsynced) before anybody hears of it. The only file
+ *             that outlives a reboot for certain. A part of it is no end
+ *
+ * Version 1 had the spec in a file of that name.
  *
  * A shim of an older version lives while a newer daemon starts, so this is a protocol:
  *   1. add records and members, never rename or reuse one; a reader skips what it does not know
  *   2. raise RUNDIR_VERSION and keep reading every version since RUNDIR_OLDEST
  *   3. add a folder of the new version to tests/fixtures/rundir/ and to the tests
  *
- * A record file (spec, lock) is a row of NUL-terminated texts: name, value, name, value. When end.json
- * cannot be written (full disk), the shim puts the same text into the record `end` of its lock file,
- * whose block is already there.
+ * A record is a row of NUL-terminated texts: name, value, name, value. When end.json cannot be written
+ * (full disk), the shim puts the same text into the record `end` of its lock file, whose block is
+ * already there.
  *
  * This folder is compiled twice: with the daemon, and statically with musl for the shim. It uses no
  * heap in what the shim calls (spec_parse, started_format, end_format). */
@@ -34,15 +37,16 @@
 #include "base/strbuf.h"
 #include "base/time_ms.h"
 
-#define RUNDIR_VERSION 1
+#define RUNDIR_VERSION 2
 #define RUNDIR_OLDEST  1
 
 #define RUN_ARGS_MAX   512 /* words of one command */
 #define RUN_ENV_MAX    512
 #define RUN_CHECKS_MAX 32
-#define RUN_SPEC_MAX   (1u << 20) /* bytes of a spec file */
+#define RUN_SPEC_MAX   (1u << 20) /* bytes of a spec */
 #define RUN_RECORD_MAX 4096       /* what run_started_format and run_end_format need at most */
 #define RUN_LOCK_END   1024       /* where in the lock file the record `end` would be */
+#define RUN_LOCK_SPEC  4096       /* where in the lock file the spec is */
 
 struct run_command {
     const char *const *argv; /* ends with NULL */
@@ -55,7 +59,7 @@ struct run_spec {
     struct run_command command;
     const char *const *env; /* the whole environment, KEY=VALUE, ends with NULL */
     const char *cwd;
-    const char *prompt; /* text for the standard input; NULL: /dev/null. Not in the spec file */
+    const char *prompt; /* text for the standard input; NULL: /dev/null. Not in the spec */
     size_t prompt_size;
     const char *stdin_path; /* a file for the standard input instead; or NULL */
     const struct run_command
@@ -70,14 +74,15 @@ struct run_spec {
     int64_t processes_max;       /* 0: none */
     int nice;
     int oom_score_adj;
+    int64_t open_files;  /* how many it may have open (soft limit); 0: as many as the daemon */
+    const char *boot_id; /* of this boot, so that not every shim has to look; or NULL */
 };
 
 /* Who lives in a folder; read from its lock file. */
 struct run_started {
     uint32_t version;
     char boot_id[40];
-    pid_t shim; /* with its start time, in clock ticks since boot: who it is for ever */
-    uint64_t shim_since;
+    pid_t shim;      /* its number is its own as long as the lock is held */
     pid_t command;   /* 0: not yet, or it could not be started */
     int exec_errno;  /* 0: it runs */
     time_ms at;      /* wall clock */
@@ -116,8 +121,8 @@ struct run_end {
 
 /* --- daemon's side --------------------------------------------------------------------------- */
 
-/* Makes the folder (and its parents below `root`), the spec, the prompt and tmp/. `folder` is relative to
- * `root`. Nothing is fsynced: it matters only within one boot. */
+/* Makes the folder (and its parents below `root`), the lock with the spec, the prompt and tmp/. `folder` is
+ * relative to `root`. Nothing is fsynced: it matters only within one boot. */
 int rundir_create(const char *root, const char *folder, const struct run_spec *spec,
                   struct error *err);
 
@@ -130,15 +135,18 @@ int rundir_is_locked(const char *root, const char *folder);
 /* Opens and locks; the caller hands the descriptor to the shim. -EBUSY: somebody lives here. */
 int rundir_lock(const char *root, const char *folder, int *ret_fd, struct error *err);
 
-/* The same for callers that keep the root open. */
-int rundir_create_at(int root, const char *folder, const struct run_spec *spec, int *ret_dir,
-                     struct error *err);
+/* The same for callers that keep the root open, and the lock: they hand it to the shim. */
+struct rundir_open {
+    int dir, lock;
+};
+int rundir_create_at(int root, const char *folder, const struct run_spec *spec,
+                     struct rundir_open *ret, struct error *err);
 /* The same in three steps: the folder with its empty files can be made before anybody knows the run, and
  * be renamed into its place when the run is known and in order. Preparing again completes what is there. */
 int rundir_prepare_at(int parent, const char *name);
 int rundir_check(const char *folder, const struct run_spec *spec, struct error *err);
-int rundir_fill_at(int root, const char *folder, const struct run_spec *spec, int *ret_dir,
-                   struct error *err);
+int rundir_fill_at(int root, const char *folder, const struct run_spec *spec,
+                   struct rundir_open *ret, struct error *err);
 int rundir_lock_at(int dir, int *ret_fd, struct error *err);
 int rundir_open_at(int root, const char *folder, int *ret_dir, struct error *err);
 int rundir_read_end_at(int dir, struct run_end *ret, struct error *err);
@@ -146,9 +154,6 @@ int rundir_read_started_at(int dir, struct run_started *ret, struct error *err);
 int rundir_is_locked_at(int dir);
 /* The text of an end.json that came by another way. */
 int run_end_parse(const char *text, size_t size, struct run_end *ret, struct error *err);
-/* The cgroup of its spec; "" when it has none. */
-int rundir_read_cgroup_at(int dir, struct strbuf *out, struct error *err);
-
 /* "web-17/2": where the run of this task and attempt is. */
 void rundir_name(struct strbuf *out, const char *task, uint32_t attempt);
 
@@ -156,7 +161,7 @@ void rundir_name(struct strbuf *out, const char *task, uint32_t attempt);
 
 void run_spec_format(const struct run_spec *spec, struct strbuf *out);
 
-/* Takes the text of a spec file apart, in place: `ret` points into it and into `words`. */
+/* Takes the text of a spec apart, in place: `ret` points into it and into `words`. */
 struct run_spec_words {
     const char *argv[RUN_ARGS_MAX + 1];
     const char *env[RUN_ENV_MAX + 1];
@@ -165,6 +170,17 @@ struct run_spec_words {
 };
 int run_spec_parse(const char *text, size_t size, struct run_spec_words *words,
                    struct run_spec *ret, struct error *err);
+
+/* The spec of a run that was. For the daemon only: it allocates. */
+struct run_spec_read {
+    struct run_spec spec;
+    struct run_spec_words words;
+    char *text;
+};
+int rundir_read_spec(const char *root, const char *folder, struct run_spec_read **ret,
+                     struct error *err);
+int rundir_read_spec_at(int dir, struct run_spec_read **ret, struct error *err);
+void run_spec_read_free(struct run_spec_read **read);
 
 /* Bytes written, without the NUL; never more than `size`. */
 size_t run_started_format(const struct run_started *started, char *out, size_t size);

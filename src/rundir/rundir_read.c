@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,8 +26,10 @@ static void fd_close(const int *fd) {
         close(*fd);
 }
 
-/* At most `size` bytes of a regular file; a pipe or a device in its place would block the daemon. */
-static ssize_t read_file(int dir, const char *name, char *out, size_t size, struct error *err) {
+/* At most `size` bytes of a regular file, from `at` on; a pipe or a device in its place would block the
+ * daemon. */
+static ssize_t read_part(int dir, const char *name, off_t at, char *out, size_t size,
+                         struct error *err) {
     _cleanup_(fd_close) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0)
@@ -35,7 +38,7 @@ static ssize_t read_file(int dir, const char *name, char *out, size_t size, stru
         return error_set(err, -EPROTO, "'%s' is no regular file", name);
     size_t length = 0;
     while (length < size) {
-        ssize_t got = read(fd, out + length, size - length);
+        ssize_t got = pread(fd, out + length, size - length, at + (off_t)length);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -45,6 +48,10 @@ static ssize_t read_file(int dir, const char *name, char *out, size_t size, stru
         length += (size_t)got;
     }
     return (ssize_t)length;
+}
+
+static ssize_t read_file(int dir, const char *name, char *out, size_t size, struct error *err) {
+    return read_part(dir, name, 0, out, size, err);
 }
 
 /* --- started --------------------------------------------------------------------------------- */
@@ -60,8 +67,6 @@ static bool take_started(struct run_started *started, const char *name, const ch
     }
     if (strcmp(name, "shim") == 0 && record_number(value, 2, INT_MAX, &number))
         started->shim = (pid_t)number;
-    else if (strcmp(name, "shim_since") == 0 && record_number(value, 0, INT64_MAX, &number))
-        started->shim_since = (uint64_t)number;
     else if (strcmp(name, "command") == 0 && record_number(value, 0, INT_MAX, &number))
         started->command = (pid_t)number;
     else if (strcmp(name, "exec_errno") == 0 && record_number(value, 0, INT_MAX, &number))
@@ -78,7 +83,7 @@ int rundir_read_started_at(int dir, struct run_started *ret, struct error *err) 
     ssize_t size = read_file(dir, "lock", text, sizeof(text), err);
     if (size < 0)
         return (int)size;
-    if (size == 0)
+    if (size == 0 || text[0] == '\0')
         return error_set(err, -ENOENT, "the shim has not said yet who it is");
     struct run_started started = { 0 };
     struct record_in in = { .at = text, .end = text + size };
@@ -97,17 +102,27 @@ int rundir_read_started_at(int dir, struct run_started *ret, struct error *err) 
     return 0;
 }
 
-int rundir_read_cgroup_at(int dir, struct strbuf *out, struct error *err) {
-    _cleanup_(freep) char *text = xmalloc(RUN_SPEC_MAX);
-    _cleanup_(freep) struct run_spec_words *words = xmalloc(sizeof(*words));
-    struct run_spec spec;
-    ssize_t size = read_file(dir, "spec", text, RUN_SPEC_MAX, err);
+/* --- spec ------------------------------------------------------------------------------------ */
+
+void run_spec_read_free(struct run_spec_read **read) {
+    if (*read)
+        free((*read)->text);
+    free(*read);
+    *read = NULL;
+}
+
+int rundir_read_spec_at(int dir, struct run_spec_read **ret, struct error *err) {
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = xcalloc(1, sizeof(*read));
+    read->text = xmalloc(RUN_SPEC_MAX);
+    ssize_t size = read_part(dir, "lock", RUN_LOCK_SPEC, read->text, RUN_SPEC_MAX, err);
+    if (size == 0) /* version 1, or nobody has written it yet */
+        size = read_file(dir, "spec", read->text, RUN_SPEC_MAX, err);
     if (size < 0)
         return (int)size;
-    int r = run_spec_parse(text, (size_t)size, words, &spec, err);
+    int r = run_spec_parse(read->text, (size_t)size, &read->words, &read->spec, err);
     if (r < 0)
         return r;
-    strbuf_puts(out, spec.cgroup ? spec.cgroup : "");
+    *ret = TAKE_PTR(read);
     return 0;
 }
 
@@ -197,6 +212,8 @@ static int read_end_in_lock(int dir, struct run_end *ret) {
 int rundir_read_end_at(int dir, struct run_end *ret, struct error *err) {
     char text[2 * RUN_RECORD_MAX];
     ssize_t size = read_file(dir, "end.json", text, sizeof(text), err);
+    if (size == 0) /* it was killed before it could tell */
+        size = error_set(err, -ENOENT, "'end.json' is empty");
     int r = size < 0 ? (int)size : run_end_parse(text, (size_t)size, ret, err);
     if (r < 0 && read_end_in_lock(dir, ret) == 0)
         return 0;

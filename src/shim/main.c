@@ -34,27 +34,23 @@ static void prepare(struct shim *s, int argc, char **argv) {
 }
 
 static int read_spec(struct shim *s, struct error *err) {
-    int fd = openat(FD_FOLDER, "spec", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return error_set(err, -errno, "cannot read the spec: %s", strerror(errno));
     size_t size = 0;
     ssize_t got;
     do {
-        got = read(fd, spec_text + size, sizeof(spec_text) - size);
+        got =
+            pread(FD_LOCK, spec_text + size, sizeof(spec_text) - size, RUN_LOCK_SPEC + (off_t)size);
         size += got > 0 ? (size_t)got : 0;
     } while (got > 0 && size < sizeof(spec_text));
-    int error = errno;
-    close(fd);
     if (got < 0)
-        return error_set(err, -error, "cannot read the spec: %s", strerror(error));
+        return error_set(err, -errno, "cannot read the spec: %s", strerror(errno));
     return run_spec_parse(spec_text, size, &s->words, &s->spec, err);
 }
 
 int main(int argc, char **argv) {
     struct error err = { 0 };
     prepare(&shim, argc, argv);
-    report_self(&shim);
     int r = read_spec(&shim, &err);
+    report_self(&shim);
     if (r < 0)
         run_refuse(&shim, -r, err.text);
     else

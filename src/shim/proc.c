@@ -75,12 +75,10 @@ bool proc_read(pid_t pid, struct proc_stat *ret) {
     if (!state || state[1] != ' ' || state[2] == '\0')
         return false;
     const char *parent = skip_fields(state + 2, 1);
-    const char *since = skip_fields(state + 2, 19);
-    if (!parent || !since)
+    if (!parent)
         return false;
     ret->state = state[2];
     ret->parent = (pid_t)take_number(&parent);
-    ret->since = take_number(&since);
     return true;
 }
 

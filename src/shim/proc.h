@@ -7,8 +7,7 @@
 
 struct proc_stat {
     pid_t parent;
-    char state;     /* 'R' 'S' 'D' 'T' 'Z' 'X' … */
-    uint64_t since; /* clock ticks since boot */
+    char state; /* 'R' 'S' 'D' 'T' 'Z' 'X' … */
 };
 
 bool proc_read(pid_t pid, struct proc_stat *ret);

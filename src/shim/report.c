@@ -1,7 +1,9 @@
 /* report.c: tells who we are, and how it ended, so that nobody can miss it.
  *
- * The end is written beside, fsynced, renamed, and the folder fsynced. After a failed fsync the pages
- * count as written although they are not, so the next attempt is a new file; it says durable=false. When
+ * The end is written in place, and file and folder are fsynced: nobody reads it before the lock is free,
+ * and a part of it is not taken for an end, so there is nothing that a rename would protect, and it would
+ * cost the disk another round. After a failed fsync the pages count as written although they are not, so
+ * the next attempt is a new file that takes its place; it says durable=false. When
  * no file can be made at all (full disk) the record goes into the lock file, whose block is already there.
  * When even that fails the daemon gets it through the pipe, and the shim stays and tries again: as long
  * as it lives the lock says so, and its memory is the record. */
@@ -18,6 +20,7 @@
 #include "shim/proc.h"
 #include "shim/shim.h"
 
+#define END_NAME    "end.json"
 #define NAME_BYTES  32
 #define RETRY_FIRST SECONDS(1)
 #define RETRY_MAX   SECONDS(60)
@@ -58,14 +61,17 @@ static void write_started(struct shim *s) {
 }
 
 void report_self(struct shim *s) {
-    struct proc_stat stat = { 0 };
+    const char *boot_id = s->spec.boot_id;
+    size_t length = boot_id ? strlen(boot_id) : 0;
     s->started.version = RUNDIR_VERSION;
     s->started.shim = s->self;
-    if (proc_read(s->self, &stat))
-        s->started.shim_since = stat.since;
-    ssize_t size = proc_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", s->started.boot_id,
-                             sizeof(s->started.boot_id));
-    s->started.boot_id[size > 0 ? strcspn(s->started.boot_id, "\n") : 0] = '\0';
+    if (length > 0 && length < sizeof(s->started.boot_id)) {
+        memcpy(s->started.boot_id, boot_id, length + 1);
+    } else { /* a daemon of before, or a spec that cannot be read */
+        ssize_t size = proc_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", s->started.boot_id,
+                                 sizeof(s->started.boot_id));
+        s->started.boot_id[size > 0 ? strcspn(s->started.boot_id, "\n") : 0] = '\0';
+    }
     write_started(s);
 }
 
@@ -96,20 +102,33 @@ static const char *temporary_name(char name[NAME_BYTES], unsigned attempt) {
     return name;
 }
 
-/* A record that says durable=false may be put in place although nothing was synced. */
-static bool write_end(const struct shim *s, const char *text, size_t size, unsigned attempt) {
-    char name[NAME_BYTES];
-    int fd = openat(FD_FOLDER, temporary_name(name, attempt),
-                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+/* A new file with the text in it. What could not be written, or must be durable and is not, is not left. */
+static bool write_file(const struct shim *s, const char *name, const char *text, size_t size) {
+    int fd = openat(FD_FOLDER, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
     bool written = write_whole(fd, text, size);
     bool synced = written && fsync(fd) == 0;
     written = close(fd) == 0 && written;
-    if (!written || (!synced && s->end.durable)
-        || renameat(FD_FOLDER, name, FD_FOLDER, "end.json") < 0) {
-        (void)unlinkat(FD_FOLDER, name, 0);
-        return false;
+    if (written && (synced || !s->end.durable))
+        return true;
+    (void)unlinkat(FD_FOLDER, name, 0);
+    return false;
+}
+
+/* A record that says durable=false may be put in place although nothing was synced. */
+static bool write_end(const struct shim *s, const char *text, size_t size, unsigned attempt) {
+    char name[NAME_BYTES];
+    (void)temporary_name(name, attempt);
+    /* In place: only once, and only if the command has put nothing there. */
+    bool placed = attempt == 0 && write_file(s, END_NAME, text, size);
+    if (!placed) {
+        if (!write_file(s, name, text, size))
+            return false;
+        if (renameat(FD_FOLDER, name, FD_FOLDER, END_NAME) < 0) {
+            (void)unlinkat(FD_FOLDER, name, 0);
+            return false;
+        }
     }
     return fsync(FD_FOLDER) == 0 || !s->end.durable;
 }
@@ -121,7 +140,8 @@ static bool write_end_into_lock(const char *text, size_t size) {
     record_put(&out, "end", sizeof("end"));
     record_put(&out, text, size);
     record_put(&out, "", 1);
-    if (pwrite(FD_LOCK, record, out.length, RUN_LOCK_END) != (ssize_t)out.length)
+    if (out.length > RUN_LOCK_SPEC - RUN_LOCK_END
+        || pwrite(FD_LOCK, record, out.length, RUN_LOCK_END) != (ssize_t)out.length)
         return false;
     (void)!fsync(FD_LOCK); /* it says durable=false */
     return true;

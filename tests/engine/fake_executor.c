@@ -214,7 +214,10 @@ int executor_start(struct executor *ex, struct run_key run, const char *folder,
 int executor_stop(struct executor *ex, struct run_key run, enum stop_how how) {
     (void)ex;
     fake.stops[fake.stop_count++] = (struct fake_stop){ .run = run, .how = how };
-    return 0;
+    for (size_t i = 0; i < fake_start_count(); i++)
+        if (fake_start_at(i)->run.task == run.task && fake_start_at(i)->run.attempt == run.attempt)
+            return 0;
+    return -ENOENT;
 }
 
 enum adopted executor_adopt(struct executor *ex, struct run_key run, const char *folder,

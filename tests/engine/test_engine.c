@@ -144,6 +144,43 @@ static void a_canceled_run_is_stopped_and_keeps_its_place_until_it_has_ended(voi
     kit_wait_state(&kit, task, TASK_CANCELED);
 }
 
+static bool is_answered(struct kit *k, void *ctx) {
+    (void)k;
+    return ((const struct kit_ask *)ctx)->answered;
+}
+
+/* Who has heard that a task is canceled must not see its command begin. */
+static void a_cancel_is_answered_when_nothing_can_begin_any_more(void **state) {
+    (void)state;
+    struct run_end end = { .kind = RUN_END_STOPPED, .code = -1 };
+    task_id ran = add("{\"argv\":[\"a\"]}"), never = add("{\"argv\":[\"b\"]}");
+    kit_wait_starts(&kit, 2); /* their shims live; whether their commands do is not known */
+    struct kit_ask first = kit_ask_tell(FACT_CANCEL, ran),
+                   second = kit_ask_tell(FACT_CANCEL, never);
+    kit_send(&kit, &first);
+    kit_send(&kit, &second);
+    kit_settle(&kit);
+    assert_int_equal(fake_stop_count(), 2);
+    assert_false(first.answered || second.answered);
+    fake_tell_started(fake_start_at(0)->run);
+    kit_settle(&kit);
+    assert_false(first.answered);
+    fake_tell_ended(fake_start_at(1)->run, &end);
+    kit_wait(&kit, is_answered, &first, "the answer to the first cancel");
+    kit_wait(&kit, is_answered, &second, "the answer to the second cancel");
+    assert_int_equal(first.outcome, STORE_OK);
+}
+
+static void a_cancel_is_answered_although_a_shim_says_nothing(void **state) {
+    (void)state;
+    task_id task = add("{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, 1);
+    struct kit_ask ask = kit_ask_tell(FACT_CANCEL, task);
+    kit_send(&kit, &ask);
+    kit_wait(&kit, is_answered, &ask, "the answer to the cancel");
+    assert_int_equal(kit_state(&kit, task), TASK_STARTING);
+}
+
 static void a_cap_holds(void **state) {
     (void)state;
     for (int i = 0; i < 5; i++)
@@ -271,6 +308,8 @@ int main(void) {
         ENGINE_TEST(what_cannot_be_launched_is_a_launch_failure_and_not_lost),
         ENGINE_TEST(a_task_without_a_command_says_so_and_runs_nothing),
         ENGINE_TEST(a_canceled_run_is_stopped_and_keeps_its_place_until_it_has_ended),
+        ENGINE_TEST(a_cancel_is_answered_when_nothing_can_begin_any_more),
+        ENGINE_TEST(a_cancel_is_answered_although_a_shim_says_nothing),
         ENGINE_TEST(a_cap_holds),
         ENGINE_TEST(what_waits_waits_after_a_restart_too),
         ENGINE_TEST(an_end_that_came_while_nobody_looked_is_read),

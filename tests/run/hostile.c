@@ -297,16 +297,18 @@ static int do_env(int argc, char **argv) {
 static int do_ids(int argc, char **argv) {
     (void)argc;
     (void)argv;
-    struct rlimit core;
+    struct rlimit core, files;
     int death = 0;
     char cwd[4096] = "", line[256];
     mode_t mask = umask(0);
     (void)getrlimit(RLIMIT_CORE, &core);
+    (void)getrlimit(RLIMIT_NOFILE, &files);
     (void)prctl(PR_GET_PDEATHSIG, &death);
     printf("leader %d\n", getpgrp() == getpid());
     printf("session %d\n", getsid(0) == getppid());
     printf("nice %d\n", getpriority(PRIO_PROCESS, 0));
     printf("core %d\n", (int)core.rlim_cur);
+    printf("files %d\n", (int)files.rlim_cur);
     printf("umask %o\n", (unsigned)mask);
     printf("death %d\n", death);
     printf("cwd %s\n", getcwd(cwd, sizeof(cwd)));

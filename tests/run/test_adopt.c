@@ -253,7 +253,8 @@ static void an_end_that_is_junk_is_lost_with_a_reason(void **state) {
         assert_int_equal(adopt(stage, task), ADOPTED_LOST);
         const struct run_end *end = stage_await_end(stage, task);
         assert_int_equal(end->kind, RUN_END_LOST);
-        assert_non_null(strstr(end->message, "end.json"));
+        /* Empty: its shim was killed before it could write. */
+        assert_non_null(strstr(end->message, junk[task - 1][0] ? "end.json" : "no end"));
     }
     stage_free(stage);
 }

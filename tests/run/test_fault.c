@@ -45,7 +45,7 @@ static void without_fsync_the_end_is_there_but_not_durable(void **state) {
 }
 
 static void without_a_new_file_the_end_is_in_the_lock(void **state) {
-    struct stage *stage = faulty_stage(*state, "renameat 28\nrenameat2 28\n"); /* ENOSPC */
+    struct stage *stage = faulty_stage(*state, "fsync 5\nrenameat 28\nrenameat2 28\n");
     struct run_spec spec = stage_spec(stage, HOSTILE("exit", "43"));
     const struct run_end *end = stage_run(stage, 1, &spec);
     assert_int_equal(end->kind, RUN_END_EXIT);
@@ -60,7 +60,7 @@ static void without_a_new_file_the_end_is_in_the_lock(void **state) {
 }
 
 static void without_any_file_the_end_comes_through_the_pipe(void **state) {
-    struct stage *stage = faulty_stage(*state, "renameat 5\nrenameat2 5\npwrite64 5\n");
+    struct stage *stage = faulty_stage(*state, "fsync 5\nrenameat 5\nrenameat2 5\npwrite64 5\n");
     struct run_spec spec = stage_spec(stage, HOSTILE("exit", "44"));
     const struct run_end *end = stage_run(stage, 1, &spec);
     assert_int_equal(end->kind, RUN_END_EXIT);
@@ -162,13 +162,19 @@ static void a_full_disk_does_not_lose_the_status(void **state) {
     (void)rmdir(home);
 }
 
-/* --- a spec that is none --------------------------------------------------------------------- */
+/* --- without an executor --------------------------------------------------------------------- */
 
-/* The shim as somebody else would start it: no pipe, no executor. */
-static void run_shim(int dir, int lock) {
+/* The shim as somebody else would start it: no pipe, no executor. `pending`: a signal that it finds when
+ * it begins; 0: none. */
+static void run_shim(int dir, int lock, int pending) {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
+        sigset_t all;
+        sigfillset(&all);
+        (void)sigprocmask(SIG_SETMASK, &all, NULL);
+        if (pending != 0)
+            (void)raise(pending);
         int folder = fcntl(dir, F_DUPFD_CLOEXEC, 20), held = fcntl(lock, F_DUPFD_CLOEXEC, 20);
         if (dup2(folder, 3) < 0 || dup2(held, 4) < 0)
             _exit(99);
@@ -180,6 +186,33 @@ static void run_shim(int dir, int lock) {
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/* Who was told that a run is stopped must not see it begin. */
+static void a_stop_that_comes_first_keeps_the_command_from_beginning(void **state) {
+    struct stage *stage = STAGE(state);
+    struct error err = { 0 };
+    static const int stops[] = { SIGTERM, SIGUSR1 };
+    for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++) {
+        struct run_end end = { 0 };
+        struct run_started who = { 0 };
+        char folder[64], path[STAGE_PATH];
+        struct run_spec spec = stage_spec(stage, HOSTILE("exit", "0"));
+        (void)snprintf(folder, sizeof(folder), "stopped-%zu/1", i);
+        assert_int_equal(rundir_create(stage->root, folder, &spec, &err), 0);
+        (void)snprintf(path, sizeof(path), "%.180s/%.60s", stage->root, folder);
+        int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), lock = -1;
+        assert_int_equal(rundir_lock_at(dir, &lock, &err), 0);
+        run_shim(dir, lock, stops[i]);
+        close(lock);
+        if (rundir_read_end_at(dir, &end, &err) < 0 || rundir_read_started_at(dir, &who, &err) < 0)
+            fail_msg("a shim that was stopped at once has recorded nothing: %s", err.text);
+        close(dir);
+        assert_int_equal(end.kind, RUN_END_STOPPED);
+        assert_int_equal(end.started_at, 0);
+        assert_int_equal(who.command, 0);
+    }
+    stage_free(stage);
+}
+
 static struct run_end run_with_spec(const struct stage *stage, int number, const char *text,
                                     size_t size) {
     struct error err = { 0 };
@@ -188,14 +221,15 @@ static struct run_end run_with_spec(const struct stage *stage, int number, const
     struct run_spec spec = stage_spec(stage, ARGV("/no/such/program"));
     (void)snprintf(folder, sizeof(folder), "junk-%d/1", number);
     assert_int_equal(rundir_create(stage->root, folder, &spec, &err), 0);
-    (void)snprintf(path, sizeof(path), "%.180s/%.60s/spec", stage->root, folder);
-    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    assert_true(fd >= 0 && write(fd, text, size) == (ssize_t)size);
+    (void)snprintf(path, sizeof(path), "%.180s/%.60s/lock", stage->root, folder);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0 && ftruncate(fd, RUN_LOCK_SPEC) == 0
+                && pwrite(fd, text, size, RUN_LOCK_SPEC) == (ssize_t)size);
     close(fd);
-    path[strlen(path) - strlen("/spec")] = '\0';
+    path[strlen(path) - strlen("/lock")] = '\0';
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), lock = -1;
     assert_int_equal(rundir_lock_at(dir, &lock, &err), 0);
-    run_shim(dir, lock);
+    run_shim(dir, lock, 0);
     close(lock);
     if (rundir_read_end_at(dir, &end, &err) < 0)
         fail_msg("a shim with a broken spec has recorded no end: %s", err.text);
@@ -242,6 +276,7 @@ int main(void) {
         { "a_kernel_without_pidfds_still_kills_the_tree",
           a_kernel_without_pidfds_still_kills_the_tree, NULL, NULL, &stage_without },
         ONE_WAY(a_fork_that_fails_is_a_launch_failure),
+        ONE_WAY(a_stop_that_comes_first_keeps_the_command_from_beginning),
         ONE_WAY(a_spec_that_is_junk_is_a_launch_failure),
         ONE_WAY(a_full_disk_does_not_lose_the_status),
     };

@@ -59,6 +59,7 @@ static void it_is_its_own_group_with_default_signals(void **state) {
     struct run_spec spec = stage_spec(stage, HOSTILE("ids"));
     spec.nice = 5;
     spec.oom_score_adj = 500;
+    spec.open_files = 123;
     const struct run_end *end = stage_run(stage, 1, &spec);
     umask(mask);
     (void)signal(SIGPIPE, SIG_DFL);
@@ -68,6 +69,7 @@ static void it_is_its_own_group_with_default_signals(void **state) {
     expect_line(stage, "session 1\n"); /* the shim's */
     expect_line(stage, "nice 5\n");
     expect_line(stage, "core 0\n");
+    expect_line(stage, "files 123\n");
     expect_line(stage, "umask 27\n"); /* the daemon's, not the shim's */
     expect_line(stage, "death 9\n");
     expect_line(stage, "oom 500\n");
@@ -135,8 +137,7 @@ static void its_temporary_folder_is_gone_afterwards(void **state) {
 
 static void its_files_are_for_the_owner_only(void **state) {
     struct stage *stage = STAGE(state);
-    static const char *const files[] = { "",        "spec",     "lock",  "out.log",
-                                         "err.log", "end.json", "prompt" };
+    static const char *const files[] = { "", "lock", "out.log", "err.log", "end.json", "prompt" };
     mode_t mask = umask(0);
     struct run_spec spec = stage_spec(stage, HOSTILE("exit", "0"));
     spec.prompt = "secret";

@@ -20,9 +20,9 @@ static void add_line(struct diary *d, const char *line, bool ends) {
     char what[8];
     struct diary_run run = { 0 };
     long long at = 0;
-    if (sscanf(line, "%7s %39s %u %d %d %lld", what, run.task, &run.attempt, &run.pid, &run.code,
-               &at)
-        != 6) {
+    if (sscanf(line, "%7s %39s %u %d %d %lld %lld", what, run.task, &run.attempt, &run.pid,
+               &run.code, &at, &run.born_us)
+        < 6) {
         d->strange += ends;
         return;
     }

@@ -12,6 +12,7 @@ struct diary_run {
     unsigned attempt;
     int pid, code;
     long long start_us, end_us; /* end 0: none was written */
+    long long born_us;          /* not after its process was made; 0: it did not say */
 };
 
 struct diary {

@@ -2,7 +2,8 @@
  *
  * side_agent FILE MILLISECONDS CODE: appends one line when it starts and one when it ends, each with
  * one write, and exits with CODE. The times are of the machine's steady clock, so that all diaries can
- * be laid on one line. */
+ * be laid on one line. A start also says when its process was made, as the kernel knows it: between that
+ * and our first line any amount of time may pass on a busy machine. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
@@ -18,11 +19,29 @@ static long long now_us(void) {
     return (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+/* When this process was made, rounded down to the kernel's clock ticks. */
+static long long born_us(void) {
+    char text[1024];
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    text[size > 0 ? size : 0] = '\0';
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    struct timespec steady, boot; /* they differ by the time that the machine slept */
+    clock_gettime(CLOCK_MONOTONIC, &steady);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    long long slept = (boot.tv_sec - steady.tv_sec) * 1000000LL;
+    return at ? strtoll(at, NULL, 10) * (1000000 / sysconf(_SC_CLK_TCK)) - slept : 0;
+}
+
 static int note(int fd, const char *what, int code) {
     char line[256];
     const char *task = getenv("SLUICE_TASK"), *attempt = getenv("SLUICE_ATTEMPT");
-    int length = snprintf(line, sizeof(line), "%s %s %s %d %d %lld\n", what, task ? task : "?",
-                          attempt ? attempt : "0", (int)getpid(), code, now_us());
+    int length = snprintf(line, sizeof(line), "%s %s %s %d %d %lld %lld\n", what, task ? task : "?",
+                          attempt ? attempt : "0", (int)getpid(), code, now_us(), born_us());
     return write(fd, line, (size_t)length) == length ? 0 : -1;
 }
 

@@ -175,9 +175,9 @@ static void judge_step(struct judge *j, const struct step *step, struct own *own
         own->canceled = true;
         j->canceled++;
         const struct diary_run *run = diary_find(&j->diary, own->id, 1);
-        rig_expect(!run || run->start_us <= step->answered_us,
+        rig_expect(!run || run->born_us <= step->answered_us,
                    "%s started %lld us after its cancel was answered", own->id,
-                   run ? run->start_us - step->answered_us : 0);
+                   run ? run->born_us - step->answered_us : 0);
     }
     if (step->what == DID_LOOK) {
         j->looks++;
