@@ -60,13 +60,15 @@ bench: ## measure an optimised build: the core, then the whole daemon (T=name fo
 	@scripts/build $(BUILD)-bench --buildtype=release
 	@scripts/bench $(BUILD)-bench $(T)
 
-soak: ## kill the daemon KILLS=n times under load, and while each preset drains TASKS=n; check every promise
+soak: ## kill the daemon KILLS=n times under load, while each preset drains TASKS=n, and while work is merged
 	@scripts/setup --test
 	@scripts/build $(BUILD)
 	@SLUICED=$(abspath $(BUILD)/sluiced) SIDE_AGENT=$(abspath $(BUILD)/tests/torture/side_agent) \
 	 $(BUILD)/tests/torture/test_kill_daemon $(KILLS) $(SEED)
 	@SLUICED=$(abspath $(BUILD)/sluiced) SIDE_AGENT=$(abspath $(BUILD)/tests/torture/side_agent) \
 	 LOOP_AGENT=$(abspath $(BUILD)/tests/torture/loop_agent) $(BUILD)/tests/torture/test_presets $(TASKS) $(SEED)
+	@SLUICED=$(abspath $(BUILD)/sluiced) SIDE_AGENT=$(abspath $(BUILD)/tests/torture/side_agent) \
+	 TREE_AGENT=$(abspath $(BUILD)/tests/torture/tree_agent) $(BUILD)/tests/torture/test_workspaces 300 $(SEED)
 
 demo: build ## a daemon, a small night of real processes, a kill in the middle
 	@scripts/demo $(BUILD)

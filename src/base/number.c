@@ -10,8 +10,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "base/time_ms.h"
 
 #define MILLI_PLACES 3
+#define SPAN_MOST    DAYS(36500)
 
 /* Counts away from zero in the direction of the sign, so that INT64_MIN needs no special case. */
 struct digits {
@@ -73,6 +78,34 @@ int number_parse_milli(const char *text, int64_t *ret_milli, struct error *err) 
     if (digits.overflow)
         return error_set(err, -ERANGE, "'%.80s' is too large a number", text);
     *ret_milli = digits.value;
+    return 0;
+}
+
+int number_parse_span(const char *text, int64_t *ret_ms, struct error *err) {
+    static const struct {
+        char letter;
+        int64_t seconds;
+    } units[] = { { '\0', 1 }, { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+    char number[24];
+    size_t size = strspn(text, "0123456789."), unit = 0;
+    while (unit < ARRAY_SIZE(units) && units[unit].letter != text[size])
+        unit++;
+    bool valid = size > 0 && unit < ARRAY_SIZE(units) && (!text[size] || !text[size + 1]);
+    bool endless = valid && size >= sizeof(number);
+    int64_t milli = 0, span = 0;
+    if (valid && !endless) {
+        memcpy(number, text, size);
+        number[size] = '\0';
+        int r = number_parse_milli(number, &milli, NULL);
+        valid = r == 0 || r == -ERANGE;
+        endless = r == -ERANGE || __builtin_mul_overflow(milli, units[unit].seconds, &span)
+                  || span > SPAN_MOST;
+    }
+    if (!valid)
+        return error_set(err, -EINVAL, "not a span: '%.100s' (examples: 90s, 30m, 2h, 1d)", text);
+    if (endless)
+        return error_set(err, -ERANGE, "'%.100s' is too long: a hundred years are the most", text);
+    *ret_ms = span;
     return 0;
 }
 

@@ -13,3 +13,6 @@ int number_hex_digit(char digit);
 
 /* A decimal number with up to three places, as thousandths: "1.5" is 1500. No exponent. */
 int number_parse_milli(const char *text, int64_t *ret_milli, struct error *err);
+
+/* A span in ms: 90s, 30m, 2h, 1.5d; digits alone are seconds. -ERANGE: more than a hundred years. */
+int number_parse_span(const char *text, int64_t *ret_ms, struct error *err);

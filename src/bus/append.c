@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bus/bus.h"
+#include "bus/bus_internal.h"
 #include "bus/reader.h"
 #include "os/files.h"
 
@@ -56,12 +57,13 @@ static bool is_in_place(int fd, const char *path) {
            && ours.st_ino == there.st_ino;
 }
 
-static int open_file(struct bus *bus, const struct bus_place *place, const char *path, int *ret_fd,
-                     struct error *err) {
-    const int flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+static int open_file(struct bus *bus, const struct bus_place *place, const char *path, bool make,
+                     int *ret_fd, struct error *err) {
+    const int flags =
+        O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (make ? O_CREAT : 0);
     struct stat st;
     int fd = open(path, flags, 0600);
-    if (fd < 0 && errno == ENOENT) {
+    if (fd < 0 && errno == ENOENT && make) {
         int r = bus_make_folder(bus, place, err);
         if (r < 0)
             return r;
@@ -77,11 +79,11 @@ static int open_file(struct bus *bus, const struct bus_place *place, const char 
     return 0;
 }
 
-static int open_locked(struct bus *bus, const struct bus_place *place, const char *path,
-                       int *ret_fd, struct error *err) {
+int bus_open_locked(struct bus *bus, const struct bus_place *place, const char *path, bool make,
+                    int *ret_fd, struct error *err) {
     for (unsigned n = 0; n < REOPEN_MAX; n++) {
         int fd = -1;
-        int r = open_file(bus, place, path, &fd, err);
+        int r = open_file(bus, place, path, make, &fd, err);
         if (r < 0)
             return r;
         r = take_lock(bus, fd, path, err);
@@ -175,15 +177,23 @@ static int append_once(struct bus *bus, const char *path, const struct bus_messa
                        bool once, char ret_id[BUS_ID_MAX], struct error *err) {
     struct bus_place place = place_of(message);
     struct bus_message copy = *message;
+    struct stat st;
     int fd = -1;
     bus->counts.attempts++;
-    int r = open_locked(bus, &place, path, &fd, err);
+    int r = bus_open_locked(bus, &place, path, true, &fd, err);
     if (r < 0)
         return r;
+    bool is_new = fstat(fd, &st) == 0 && st.st_size == 0;
     r = once ? look_for(fd, message, err) : 0;
     if (r == 0)
         r = append_locked(bus, fd, path, &copy, ret_id, err);
-    close(fd); /* and with it the lock */
+    if (r < 0) {
+        close(fd); /* and with it the lock */
+        return r;
+    }
+    (void)flock(fd, LOCK_UN);
+    /* Also one that was there: whoever wrote it may have died before it was safe. */
+    bus_note_unsynced(bus, fd, path, is_new);
     return r;
 }
 

@@ -1,4 +1,4 @@
-/* bus.c: where the files are, and which names they have. append.c writes them. */
+/* bus.c: where the files are, and which names they have. append.c writes them, retire.c removes them. */
 #include "bus/bus.h"
 
 #include <ctype.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "bus/bus_internal.h"
 #include "os/clock.h"
 
 #define SUFFIX ".md"
@@ -44,12 +45,14 @@ void bus_init(struct bus *bus, const char *root) {
         .root = xstrdup(root),
         .limits = bus_limits_standard,
         .clock = { .now = read_now, .steady = read_steady, .wait = wait_span },
+        .sync = fsync,
     };
 }
 
 void bus_finish(struct bus *bus) {
     if (bus->root)
         bus_counts_flush(bus);
+    bus_sync_finish(bus);
     free(bus->root);
     bus->root = NULL;
 }

@@ -7,17 +7,19 @@
  *           come in time it is tried again, `attempts` times in all, after retry_delay, twice that, …;
  *           any other error is told at once.
  * Reading:  reader.h; without a lock.
- * Crash:    a message is in the file when its append has returned; none of it is synced to the disk, so a
- *           power cut may take the last seconds. A writer that dies in the middle leaves a torn message,
- *           which the next one closes and nobody shows.
- * Growth:   files are never made smaller. To begin anew, move one away: writers notice it.
+ * Crash:    a message is in the file when its append has returned, and survives a power cut when bus_sync has.
+ *           A writer that dies in the middle leaves a torn message, which the next one closes and nobody
+ *           shows.
+ * Growth:   files are never made smaller. The file of a task is removed with it (bus_remove), that of a
+ *           project moved aside when it is old (bus_retire): writers and readers notice it.
  *
  * Nothing here is safe to use from two threads at once on the same struct bus. */
 #pragma once
 
 #include "bus/message.h"
 
-#define BUS_FOLDER "bus"
+#define BUS_FOLDER     "bus"
+#define BUS_OLD_FOLDER ".old" /* below the root; no project begins with a point there */
 
 struct bus_limits {
     time_ms lock_every, lock_timeout, retry_delay;
@@ -48,6 +50,13 @@ struct bus {
     struct bus_clock clock;
     struct bus_counts counts; /* of this one, and not yet in the file */
     uint64_t serial;          /* of message ids */
+    int (*sync)(int fd);      /* fsync, replaceable for tests */
+
+    /* sync.c */
+    struct bus_unsynced *unsynced;
+    struct bus_folder *folders; /* that were synced */
+    size_t unsynced_count, unsynced_capacity, folder_count, folder_capacity;
+    uint64_t round; /* of bus_sync */
 };
 
 /* Which file. task NULL: that of the project. */
@@ -73,6 +82,16 @@ char *bus_find_project(const struct bus *bus, const char *task);
  * -ECANCELED the clock gave up, others as the system says. */
 int bus_append(struct bus *bus, const struct bus_message *message, bool once,
                char ret_id[BUS_ID_MAX], struct error *err);
+
+/* What was appended since the last call survives a power cut from now on. <0: some of it may not; it is in the
+ * files all the same. Nobody is kept from writing meanwhile. */
+int bus_sync(struct bus *bus, struct error *err);
+
+/* Removes that file; 0 also when there was none. Errors as those of bus_append, but it is not tried again. */
+int bus_remove(struct bus *bus, const struct bus_place *place, struct error *err);
+/* Moves the file of a project to BUS_OLD_FOLDER if its first message is older than `before`; 1: it did.
+ * What was there before is replaced, or removed if all of it is older. */
+int bus_retire(struct bus *bus, const char *project, time_ms before, struct error *err);
 
 /* Of all processes that ever wrote here; what cannot be read counts nothing. */
 void bus_counts_read(const struct bus *bus, struct bus_counts *ret);

@@ -1,4 +1,4 @@
-/* message.c: a message as lines. See message.h for the form; record.c reads them. */
+/* message.c: a message as lines. See message.h for the form; reader.c reads them. */
 #include "bus/message.h"
 
 #include <ctype.h>

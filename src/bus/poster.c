@@ -3,7 +3,10 @@
  * Two lists under one mutex: what is to be posted, and what was. The thread sleeps on a condition while there is
  * nothing to do; the loop hears of what was posted through an eventfd. A second eventfd interrupts a wait for a
  * lock when the daemon ends: what was not posted then is posted by the next one, if it came from the
- * events. */
+ * events.
+ *
+ * What is appended and not synced yet is a list of the thread alone. It is synced and told when nothing more
+ * is waiting, when it is long, and before a wait for a lock: nobody waits for the file of somebody else. */
 #include "bus/poster.h"
 
 #include <errno.h>
@@ -16,13 +19,19 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "os/log.h"
 #include "os/loop.h"
 #include "os/thread.h"
+
+#define UNSYNCED_MAX 64u /* messages, and so files that are open */
+
+enum posting_kind { POST, REMOVE, RETIRE };
 
 struct posting {
     struct posting *next;
     struct arena arena;
-    struct bus_message message;
+    enum posting_kind kind;
+    struct bus_message message; /* REMOVE, RETIRE: where; its time is `before` */
     bool once;
     bus_posted done;
     void *ctx;
@@ -47,7 +56,9 @@ struct bus_poster {
     pthread_cond_t more;
     struct list queue, posted;
     bool stopping;
-    struct bus bus; /* the thread's */
+    struct bus bus; /* the thread's, as what follows */
+    struct list unsynced;
+    unsigned unsynced_count;
 };
 
 static void list_add(struct list *list, struct posting *p) {
@@ -74,8 +85,29 @@ static void ring(int fd) {
 
 /* --- the thread ------------------------------------------------------------------------------ */
 
+/* What is appended is synced, and told. */
+static void sync_all(struct bus_poster *poster) {
+    struct error err = { 0 };
+    struct posting *p;
+    if (poster->unsynced_count == 0)
+        return;
+    int r = bus_sync(&poster->bus, &err);
+    pthread_mutex_lock(&poster->mutex);
+    while ((p = list_take(&poster->unsynced))) {
+        if (r < 0 && p->result >= 0) { /* which of them are not safe nobody knows */
+            p->result = r;
+            p->err = err;
+        }
+        list_add(&poster->posted, p);
+    }
+    pthread_mutex_unlock(&poster->mutex);
+    poster->unsynced_count = 0;
+    ring(poster->told_fd);
+}
+
 static bool wait_or_stop(void *ctx, time_ms span) {
     struct bus_poster *poster = ctx;
+    sync_all(poster);
     struct pollfd stop = { .fd = poster->stop_fd, .events = POLLIN };
     return poll(&stop, 1, (int)span) <= 0;
 }
@@ -89,22 +121,36 @@ static struct posting *next_posting(struct bus_poster *poster) {
     return p;
 }
 
-/* True: there is more to do. */
-static bool tell(struct bus_poster *poster, struct posting *p) {
+static bool has_more(struct bus_poster *poster) {
     pthread_mutex_lock(&poster->mutex);
-    list_add(&poster->posted, p);
-    bool more = poster->queue.first != NULL;
+    bool more = poster->queue.first != NULL && !poster->stopping;
     pthread_mutex_unlock(&poster->mutex);
-    ring(poster->told_fd);
     return more;
+}
+
+static int do_one(struct bus *bus, struct posting *p) {
+    const struct bus_place place = { .project = p->message.project, .task = p->message.task };
+    switch (p->kind) {
+    case REMOVE:
+        return bus_remove(bus, &place, &p->err);
+    case RETIRE:
+        return bus_retire(bus, place.project, p->message.at, &p->err);
+    case POST:
+        break;
+    }
+    return bus_append(bus, &p->message, p->once, p->id, &p->err);
 }
 
 static void *post_all(void *ctx) {
     struct bus_poster *poster = ctx;
     struct posting *p;
     while ((p = next_posting(poster))) {
-        p->result = bus_append(&poster->bus, &p->message, p->once, p->id, &p->err);
-        if (!tell(poster, p))
+        p->result = do_one(&poster->bus, p);
+        list_add(&poster->unsynced, p);
+        bool more = has_more(poster);
+        if (++poster->unsynced_count >= UNSYNCED_MAX || !more)
+            sync_all(poster);
+        if (!more)
             bus_counts_flush(&poster->bus);
     }
     return NULL;
@@ -114,7 +160,10 @@ static void *post_all(void *ctx) {
 
 static void finish_posting(struct bus_poster *poster, struct posting *p) {
     poster->open--;
-    p->done(p->ctx, p->result, p->result == 0 ? p->id : NULL, p->result < 0 ? &p->err : NULL);
+    if (!p->done && p->result < 0 && p->result != -ECANCELED && p->result != -ESHUTDOWN)
+        log_warning("old messages stay: %s", p->err.text);
+    if (p->done)
+        p->done(p->ctx, p->result, p->result == 0 ? p->id : NULL, p->result < 0 ? &p->err : NULL);
     arena_finish(&p->arena);
     free(p);
 }
@@ -143,6 +192,7 @@ int bus_poster_new(struct loop *loop, const char *home, struct bus_poster **ret_
     poster->loop = loop;
     poster->queue.end = &poster->queue.first;
     poster->posted.end = &poster->posted.first;
+    poster->unsynced.end = &poster->unsynced.first;
     pthread_mutex_init(&poster->mutex, NULL);
     pthread_cond_init(&poster->more, NULL);
     struct strbuf root = STRBUF_INIT;
@@ -222,12 +272,7 @@ static struct posting *copy_message(const struct bus_message *from) {
     return p;
 }
 
-void bus_post(struct bus_poster *poster, const struct bus_message *message, bool once,
-              bus_posted done, void *ctx) {
-    struct posting *p = copy_message(message);
-    p->once = once;
-    p->done = done;
-    p->ctx = ctx;
+static void enqueue(struct bus_poster *poster, struct posting *p) {
     poster->open++;
     int r = poster->started ? 0 : thread_start(&poster->thread, post_all, poster);
     pthread_mutex_lock(&poster->mutex);
@@ -242,6 +287,43 @@ void bus_post(struct bus_poster *poster, const struct bus_message *message, bool
         pthread_cond_signal(&poster->more);
     }
     pthread_mutex_unlock(&poster->mutex);
+}
+
+void bus_post(struct bus_poster *poster, const struct bus_message *message, bool once,
+              bus_posted done, void *ctx) {
+    struct posting *p = copy_message(message);
+    p->once = once;
+    p->done = done;
+    p->ctx = ctx;
+    enqueue(poster, p);
+}
+
+/* Most have no file: nobody is woken for them. */
+static bool has_file(const struct bus_poster *poster, const struct bus_place *place) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    return bus_path(&poster->bus, place, &path, NULL) == 0 && access(strbuf_text(&path), F_OK) == 0;
+}
+
+static void enqueue_order(struct bus_poster *poster, enum posting_kind kind,
+                          const struct bus_message *where) {
+    struct posting *p = copy_message(where);
+    p->kind = kind;
+    enqueue(poster, p);
+}
+
+void bus_forget(struct bus_poster *poster, const char *project, const char *task) {
+    const struct bus_message where = { .project = project, .task = task };
+    if (poster->open > 0 || has_file(poster, &(struct bus_place){ project, task }))
+        enqueue_order(poster, REMOVE, &where);
+}
+
+void bus_retire_later(struct bus_poster *poster, const char *project, time_ms before) {
+    const struct bus_message where = { .project = project, .at = before };
+    _cleanup_(strbuf_finish) struct strbuf old = STRBUF_INIT;
+    strbuf_printf(&old, "%s/" BUS_OLD_FOLDER, poster->bus.root);
+    if (poster->open > 0 || has_file(poster, &(struct bus_place){ .project = project })
+        || access(strbuf_text(&old), F_OK) == 0)
+        enqueue_order(poster, RETIRE, &where);
 }
 
 bool bus_poster_is_idle(const struct bus_poster *poster) {

@@ -2,8 +2,9 @@
  *
  * Life:   bus_poster_new → bus_post … → bus_poster_free. One thread of its own, from the first message on.
  * Order:  messages are appended in the order in which they were given.
- * Answer: `done` is called once for each, from the loop; from bus_poster_free with -ESHUTDOWN for those that
- *         were not appended. A wait for a lock ends at once then. */
+ * Answer: `done` is called once for each, from the loop, when it survives a power cut; from bus_poster_free with
+ *         -ESHUTDOWN for those that were not appended. A wait for a lock ends at once then.
+ * Cost:   what has gathered is appended first and synced then, each file once. */
 #pragma once
 
 #include "bus/bus.h"
@@ -20,4 +21,9 @@ struct bus_poster *bus_poster_free(struct bus_poster *poster); /* accepts NULL, 
 /* The message is copied; checked already. `once` as in bus_append. */
 void bus_post(struct bus_poster *poster, const struct bus_message *message, bool once,
               bus_posted done, void *ctx);
+/* The task is no more: its file goes, behind what was posted to it before. Its lock is asked for once; what
+ * cannot be removed stays. */
+void bus_forget(struct bus_poster *poster, const char *project, const char *task);
+/* bus_retire, in its turn. */
+void bus_retire_later(struct bus_poster *poster, const char *project, time_ms before);
 bool bus_poster_is_idle(const struct bus_poster *poster); /* nothing waits for its `done` */

@@ -68,6 +68,7 @@ static int ask_send(struct ask *ask, const char *method, const char *path, json_
     int status = client_call(ask->client, method, path, body, &ask->answer, &ask->err);
     if (status >= 200 && status < 300)
         return 0;
+    ask->index = ask_int(json_object_get(ask->answer, "error"), "index", -1);
     json_decref(ask->answer);
     ask->answer = NULL;
     if (ask->err.code >= 0)
@@ -150,6 +151,14 @@ json_t *ask_string(const char *text) {
         left -= length ? length : 1;
     }
     return json_stringn(strbuf_text(&clean), clean.length);
+}
+
+void ask_take_options(const struct cmd_call *call, const char *const (*list)[2], json_t *body) {
+    for (; (*list)[0]; list++) {
+        const char *value = cmd_value(call, (*list)[0]);
+        if (cmd_has(call, (*list)[0]))
+            json_object_set_new(body, (*list)[1], value ? ask_string(value) : json_true());
+    }
 }
 
 int ask_add_pair(const struct cmd_call *call, const char *pair, json_t *object) {

@@ -30,6 +30,7 @@ struct ask {
     json_t *answer; /* of the last question; NULL after a failure */
     int status;     /* of the last answer; <0: there was none */
     struct error err;
+    int64_t index; /* with a refusal: which of a list it is about; -1: of none */
 };
 
 int ask_open(struct ask *ask, enum ask_how how);
@@ -61,6 +62,9 @@ int ask_failed(const struct ask *ask);
 int ask_name(const struct cmd_call *call, const char *name);
 /* A JSON text of any bytes: what is no UTF-8 becomes U+FFFD. */
 json_t *ask_string(const char *text);
+/* A member for every option of the list { option, member }, NULL at its end, that was given: its text, or
+ * true for one without an argument. */
+void ask_take_options(const struct cmd_call *call, const char *const (*list)[2], json_t *body);
 /* Puts "KEY=VALUE" into an object of texts; as cmd_usage_error if it is none, or a key comes twice. */
 int ask_add_pair(const struct cmd_call *call, const char *pair, json_t *object);
 /* BEFORE + name, escaped + AFTER. */

@@ -69,6 +69,10 @@ bool cmd_has(const struct cmd_call *call, const char *option);
 const char *cmd_value(const struct cmd_call *call, const char *option);
 /* Every value in the order given: the n-th (from 0), or NULL behind the last. */
 const char *cmd_value_at(const struct cmd_call *call, const char *option, size_t n);
+/* The last value as a whole number from `min` to `max` (INT64_MAX: no end); not given: *number stays as
+ * it is. CMD_OK, or as cmd_usage_error. */
+int cmd_number(const struct cmd_call *call, const char *option, int64_t min, int64_t max,
+               int64_t *number);
 
 /* Prints `sluice: SENTENCE` on stderr. */
 void cmd_warn(const char *format, ...) _printf_(1, 2);

@@ -4,6 +4,7 @@
  * wrong with it is told by the line of the file. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/ask.h"
 #include "cli/cmd.h"
@@ -23,15 +24,6 @@ static int check_file_call(const struct cmd_call *call) {
     if (call->arg_count > 0)
         return cmd_usage_error(call->cmd, "'%s' does not go with --file", call->args[0]);
     return CMD_OK;
-}
-
-static void put_batch_options(const struct cmd_call *call, json_t *body) {
-    if (cmd_has(call, "group"))
-        json_object_set_new(body, "group", json_string(cmd_value(call, "group")));
-    static const char *const switches[] = { "draft", "force" };
-    for (size_t i = 0; i < ARRAY_SIZE(switches); i++)
-        if (cmd_has(call, switches[i]))
-            json_object_set_new(body, switches[i], json_true());
 }
 
 /* --- what came back -------------------------------------------------------------------------- */
@@ -68,11 +60,11 @@ static void print_answer(const json_t *answer) {
 }
 
 /* Under `agency` adding what is there already is a refusal, as its document has it. */
-static int code_of_already(struct ask *ask, const json_t *answer) {
+static int code_of_already(struct ask *ask) {
     size_t i;
     json_t *task;
     bool already = false;
-    json_array_foreach(json_object_get(answer, "tasks"), i, task) {
+    json_array_foreach(json_object_get(ask->answer, "tasks"), i, task) {
         already |= ask_true(task, "already");
     }
     if (!already || ask_try_get(ask, "/v1/config") != 0)
@@ -87,36 +79,31 @@ struct source {
 };
 
 /* The sentence of a refusal, with the place in the file where there is one. */
-static int refused(struct ask *ask, const json_t *answer, const struct source *source) {
-    const json_t *index = json_object_get(answer, "index");
-    if (!index)
-        index = json_object_get(json_object_get(answer, "error"), "index");
-    if (source && source->file && json_is_integer(index))
-        taskfile_locate(source->file, (size_t)json_integer_value(index), &ask->err);
-    if (source && source->formula && json_is_integer(index))
-        formula_locate(source->formula, (size_t)json_integer_value(index), &ask->err);
+static int refused(struct ask *ask, const struct source *source) {
+    if (source && source->file && ask->index >= 0)
+        taskfile_locate(source->file, (size_t)ask->index, &ask->err);
+    if (source && source->formula && ask->index >= 0)
+        formula_locate(source->formula, (size_t)ask->index, &ask->err);
     /* A name in a task that nobody knows is a mistake in the task. */
-    bool unknown = answer && ask->err.code == -ENOENT;
+    bool unknown = ask_was_answered(ask) && ask->err.code == -ENOENT;
     int code = ask_failed(ask);
     return unknown ? CMD_USAGE : code;
 }
 
 static int send(const struct cmd_call *call, json_t *body, const struct source *source) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    _cleanup_(client_answer_freep) json_t *answer = NULL;
     int code = ask_open(&ask, ASK_START);
     if (code != CMD_OK) {
         json_decref(body);
         return code;
     }
-    int status = client_call(ask.client, "POST", "/v1/tasks", body, &answer, &ask.err);
-    if (status != 200)
-        return refused(&ask, answer, source);
+    if (ask_try_post(&ask, body, "/v1/tasks") != 0)
+        return refused(&ask, source);
     if (call->json)
         (void)ask_print(&ask);
     else
-        print_answer(answer);
-    return code_of_already(&ask, answer);
+        print_answer(ask.answer);
+    return code_of_already(&ask);
 }
 
 /* --- formulas -------------------------------------------------------------------------------- */
@@ -162,7 +149,7 @@ static int add_formula(const struct cmd_call *call, const char *name) {
     if (r < 0)
         return cmd_error(&err);
     put_project(body, cmd_value(call, "project"));
-    put_batch_options(call, body);
+    ask_take_options(call, submit_batch_options, body);
     return send(call, body, &(struct source){ .formula = formula });
 }
 
@@ -175,7 +162,7 @@ static int add_file(const struct cmd_call *call, const char *path) {
     if (taskfile_read(path, &file, &err) < 0)
         return cmd_error(&err);
     json_t *body = taskfile_body(file);
-    put_batch_options(call, body);
+    ask_take_options(call, submit_batch_options, body);
     return send(call, body, &(struct source){ .file = file });
 }
 
@@ -194,8 +181,11 @@ static int cmd_add_run(const struct cmd_call *call) {
             return cmd_usage_error(call->cmd, "%s", err.text);
         return cmd_error(&err);
     }
+    const char *folder = cmd_value(call, "cwd");
+    if (folder && strcmp(folder, "-") != 0 && access(folder, X_OK) < 0)
+        cmd_warn("there is no folder '%s' yet: without it, it cannot start", folder);
     json_t *body = json_pack("{s:[o]}", "tasks", task);
-    put_batch_options(call, body);
+    ask_take_options(call, submit_batch_options, body);
     return send(call, body, NULL);
 }
 

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/number.h"
 #include "bus/reader.h"
 #include "cli/ask.h"
 #include "cli/bus_target.h"
@@ -99,7 +98,8 @@ static int append(const struct cmd_call *call, struct bus_target *target,
     int code = bus_target_check(target);
     if (code != CMD_OK)
         return code;
-    if (bus_append(&target->bus, message, false, id, &err) < 0) {
+    if (bus_append(&target->bus, message, false, id, &err) < 0
+        || bus_sync(&target->bus, &err) < 0) {
         cmd_warn("%s", err.text);
         return CMD_FAILED;
     }
@@ -222,16 +222,14 @@ static int open_file(struct reading *r) {
 
 static int read_call(struct reading *r) {
     const struct cmd_call *call = r->call;
-    const char *tail = cmd_value(call, "tail");
     r->follow = cmd_has(call, "follow");
     r->type = cmd_value(call, "type");
     r->since = cmd_value(call, "since");
     r->tail = -1;
-    if (tail && (number_parse_int(tail, &r->tail, NULL) < 0 || r->tail < 0 || r->tail > TAIL_MAX))
-        return cmd_usage_error(call->cmd,
-                               "option '--tail': expected a whole number from 0 to %d, got '%.80s'",
-                               TAIL_MAX, tail);
-    if (r->since && tail)
+    int code = cmd_number(call, "tail", 0, TAIL_MAX, &r->tail);
+    if (code != CMD_OK)
+        return code;
+    if (r->since && cmd_has(call, "tail"))
         return cmd_usage_error(call->cmd, "'--since' and '--tail' exclude each other");
     if (r->type && !bus_type_is_valid(r->type))
         return cmd_usage_error(call->cmd, "'%.40s' is no type of a message (example: FACT)",

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/json_write.h"
-#include "base/number.h"
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/debug_live.h"
@@ -202,14 +201,13 @@ static void print_event(void *ctx, const json_t *event) {
 
 /* Every event that is kept, or those behind one: what a report of a defect needs. */
 static int events_run(const struct cmd_call *call) {
-    const char *after = cmd_value(call, "after");
     int64_t number = 0;
-    if (after && (number_parse_int(after, &number, NULL) < 0 || number < 0))
-        return cmd_usage_error(
-            call->cmd, "option '--after': expected the number of an event, got '%s'", after);
+    int code = cmd_number(call, "after", 0, INT64_MAX, &number);
+    if (code != CMD_OK)
+        return code;
     _cleanup_(ask_finish) struct ask ask = { 0 };
     struct events e = { .json = call->json };
-    int code = ask_open(&ask, ASK_RUNNING);
+    code = ask_open(&ask, ASK_RUNNING);
     if (code == CMD_OK)
         code = event_list_after(&ask, NULL, number, SIZE_MAX, print_event, &e);
     if (code == CMD_OK && e.json)

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/number.h"
 #include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/event_list.h"
@@ -39,29 +38,14 @@ struct listing {
     bool in_list;    /* of one JSON value */
 };
 
-static int parse_number(const struct cmd_call *call, const char *option, int64_t min, int64_t max,
-                        int64_t *ret) {
-    const char *text = cmd_value(call, option);
-    int64_t value;
-    if (!text)
-        return CMD_OK;
-    if (number_parse_int(text, &value, NULL) < 0 || value < min || value > max)
-        return cmd_usage_error(call->cmd,
-                               "option '--%s': expected a whole number from %" PRId64 " to %" PRId64
-                               ", got '%s'",
-                               option, min, max, text);
-    *ret = value;
-    return CMD_OK;
-}
-
 static int parse_call(const struct cmd_call *call, struct wanted *ret) {
     bool follow = cmd_has(call, "follow");
     int64_t after = -1, limit = follow ? LIMIT_FOLLOW : LIMIT_DEFAULT;
-    int code = parse_number(call, "after", 0, INT64_MAX, &after);
+    int code = cmd_number(call, "after", 0, INT64_MAX, &after);
     if (code == CMD_OK && after >= 0)
         limit = INT64_MAX; /* everything since then, unless --limit says otherwise */
     if (code == CMD_OK)
-        code = parse_number(call, "limit", follow ? 0 : 1, INT32_MAX, &limit);
+        code = cmd_number(call, "limit", follow ? 0 : 1, INT32_MAX, &limit);
     const char *task = cmd_value(call, "task");
     if (code == CMD_OK && task && !*task)
         code = cmd_usage_error(call->cmd, "option '--task': the ID is empty");

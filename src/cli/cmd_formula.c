@@ -81,7 +81,8 @@ static void list_folder(struct listing *l, const char *folder, const char *work)
     free(entries);
 }
 
-static void print_list(const json_t *items) {
+static void print_list(const struct listing *l) {
+    const json_t *items = l->items;
     struct output_column columns[] = { { "NAME" }, { "STEPS", true }, { "VARS" }, { "ABOUT" } };
     _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
@@ -98,7 +99,7 @@ static void print_list(const json_t *items) {
                                           ask_text(item, "description", NULL) });
     }
     rows_print(&rows, &out);
-    if (json_array_size(items) == 0)
+    if (json_array_size(items) == 0 && !l->broken)
         strbuf_puts(&out, "no formula; 'sluice formula --help' tells where they are\n");
     output_rest(&out);
 }
@@ -118,7 +119,7 @@ static int list_run(const struct cmd_call *call) {
         output_rest(&out);
         json_decref(all);
     } else {
-        print_list(l.items);
+        print_list(&l);
     }
     json_decref(l.items);
     return l.broken ? CMD_USAGE : CMD_OK;

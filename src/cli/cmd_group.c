@@ -85,8 +85,7 @@ static int add_run(const struct cmd_call *call) {
         }
         json_object_set_new(body, "name", ask_string(call->args[0]));
     }
-    if (cmd_has(call, "owned"))
-        json_object_set_new(body, "owned", json_true());
+    ask_take_options(call, (const char *const[][2]){ { "owned", "owned" }, { NULL } }, body);
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open_post(&ask, body, "/v1/groups");
     if (code != CMD_OK)

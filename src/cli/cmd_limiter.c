@@ -14,12 +14,14 @@ static void add_row(struct rows *rows, const json_t *item, time_ms now) {
                        cell_number(item, "hits").text,
                        cell_number(item, "used").text,
                        cell_cap(item, "cap").text,
+                       cell_span(item, "last_success", now).text,
                    });
 }
 
 static int list_run(const struct cmd_call *call) {
     struct output_column columns[] = {
-        { "NAME" }, { "STATE" }, { "OPENS" }, { "HITS", true }, { "USED", true }, { "CAP", true },
+        { "NAME" },       { "STATE" },     { "OPENS" },   { "HITS", true },
+        { "USED", true }, { "CAP", true }, { "SUCCESS" },
     };
     return name_list_run(call, &(struct name_list){
                                    .path = "/v1/limiters",
@@ -59,7 +61,8 @@ static const struct cmd limiter_list = {
     .usage = "limiter list",
     .summary = "list the accounts and their state",
     .text = "open: everything goes. backoff: the provider said wait. probing: one run goes first.\n"
-            "ramping: places come back step by step. closed: a person must act, then clear it.\n",
+            "ramping: places come back step by step. closed: a person must act, then clear it.\n"
+            "SUCCESS: when a run that used the account last ended well.\n",
     .examples = "sluice limiter list\n",
     .run = list_run,
 };

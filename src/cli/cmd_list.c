@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "base/number.h"
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/output.h"
@@ -73,15 +72,11 @@ static int check_states(const struct cmd_call *call, const char *states) {
 }
 
 static int read_limit(struct listing *l) {
-    const char *text = cmd_value(l->call, "limit");
     int64_t limit = LIMIT_STANDARD;
-    l->left = SIZE_MAX;
-    if (text && (number_parse_int(text, &limit, NULL) < 0 || limit < 1))
-        return cmd_usage_error(
-            l->call->cmd, "option '--limit': expected a whole number from 1 on, got '%.80s'", text);
-    if (text || !cmd_has(l->call, "all"))
-        l->left = (size_t)limit;
-    return CMD_OK;
+    int code = cmd_number(l->call, "limit", 1, INT64_MAX, &limit);
+    bool endless = cmd_has(l->call, "all") && !cmd_has(l->call, "limit");
+    l->left = endless ? SIZE_MAX : (size_t)limit;
+    return code;
 }
 
 static void build_path(const struct listing *l, struct strbuf *path) {
@@ -187,7 +182,8 @@ static void print_end(struct listing *l) {
     } else if (l->listed == 0) {
         strbuf_puts(&l->out, "no tasks\n");
     } else if (l->next.length > 0) {
-        strbuf_puts(&l->out, "  ... and more; --limit N or --all shows them\n");
+        strbuf_printf(&l->out, "  ... and more; %s shows them\n",
+                      cmd_has(l->call, "all") ? "a larger --limit" : "--limit N or --all");
     }
     size_t i;
     json_t *id;

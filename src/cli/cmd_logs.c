@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/number.h"
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/follow.h"
@@ -32,17 +31,6 @@ static void logs_finish(struct logs *l) {
 
 /* --- the call -------------------------------------------------------------------------------- */
 
-static int read_number(const struct cmd_call *call, const char *option, int64_t least,
-                       int64_t *number) {
-    const char *text = cmd_value(call, option);
-    if (text
-        && (number_parse_int(text, number, NULL) < 0 || *number < least || *number > UINT32_MAX))
-        return cmd_usage_error(call->cmd,
-                               "option '--%s': expected a whole number from %lld on, got '%.80s'",
-                               option, (long long)least, text);
-    return CMD_OK;
-}
-
 static void add_log(struct logs *l, const char *name, FILE *to) {
     l->follow.logs[l->follow.log_count++] = (struct log_stream){
         .name = name,
@@ -62,9 +50,9 @@ static int read_call(struct logs *l) {
     if (both && cmd_has(call, "tail"))
         return cmd_usage_error(call->cmd, "'--tail' and '--both' exclude each other");
     l->tail = -1;
-    int code = read_number(call, "attempt", 1, &l->attempt);
+    int code = cmd_number(call, "attempt", 1, INT64_MAX, &l->attempt);
     if (code == CMD_OK)
-        code = read_number(call, "tail", 0, &l->tail);
+        code = cmd_number(call, "tail", 0, INT64_MAX, &l->tail);
     if (both || (!errors && !checks))
         add_log(l, "out", stdout);
     if (errors || both)
@@ -232,12 +220,53 @@ static int print_json(struct logs *l, int64_t attempt) {
     return CMD_OK;
 }
 
-/* Nothing on a terminal looks like a fault; usually the words went to the other one. */
-static void hint_when_empty(const struct logs *l, int64_t attempt) {
+/* Did the attempt write anything there? */
+static bool has_bytes(const struct logs *l, int64_t attempt, const char *name) {
+    struct log_stream end = {
+        .task = l->call->args[0], .attempt = (uint32_t)attempt, .name = name, .raw = true, .tail = 1
+    };
+    struct error err = { 0 };
+    bool some =
+        log_stream_begin(&end, &err) >= 0 && log_stream_drain(&end, &err) >= 0 && end.received > 0;
+    log_stream_finish(&end);
+    return some;
+}
+
+/* How the attempt ended, if there is a sentence for it. */
+static const char *message_of(struct logs *l, int64_t attempt) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    ask_path(&path, "/v1/tasks/", l->call->args[0], "");
+    if (ask_try_get(&l->ask, strbuf_text(&path)) != 0)
+        return NULL;
+    size_t i;
+    json_t *run;
+    json_array_foreach(json_object_get(l->ask.answer, "runs"), i, run) {
+        if (ask_int(run, "attempt", 0) == attempt)
+            return ask_text(run, "message", NULL);
+    }
+    return NULL;
+}
+
+/* Nothing looks like a fault: usually the words went to the other one, or it never ran. */
+static bool explain_nothing(struct logs *l, int64_t attempt, bool over) {
     const struct log_stream *log = &l->follow.logs[0];
-    if (l->follow.log_count == 1 && log->received == 0 && l->tail != 0 && terminal_is(stdout))
-        cmd_warn("attempt %lld of '%s' wrote nothing there; --both shows stdout and stderr",
-                 (long long)attempt, l->call->args[0]);
+    const char *id = l->call->args[0];
+    if (l->follow.log_count != 1 || log->received > 0 || l->tail == 0)
+        return true;
+    bool errors = strcmp(log->name, "err") == 0, checks = strcmp(log->name, "check") == 0;
+    const char *to = checks ? "in its checks" : errors ? "to stderr" : "to stdout";
+    if (!checks && has_bytes(l, attempt, errors ? "out" : "err")) {
+        cmd_warn("attempt %lld of '%s' wrote nothing %s; 'sluice logs %s%s' shows its %s",
+                 (long long)attempt, id, to, errors ? "" : "--err ", id,
+                 errors ? "stdout" : "stderr");
+        return true;
+    }
+    const char *message = over ? message_of(l, attempt) : NULL;
+    if (message)
+        cmd_warn("attempt %lld of '%s' wrote nothing %s: %s", (long long)attempt, id, to, message);
+    else if (over && terminal_is(stdout))
+        cmd_warn("attempt %lld of '%s' wrote nothing %s", (long long)attempt, id, to);
+    return false;
 }
 
 static int cmd_logs_run(const struct cmd_call *call) {
@@ -257,10 +286,13 @@ static int cmd_logs_run(const struct cmd_call *call) {
     if (call->json)
         return print_json(&l, attempt);
     code = print_logs(&l, attempt);
-    if (code == CMD_OK && cmd_has(call, "follow"))
+    if (code != CMD_OK)
+        return code;
+    bool follows = cmd_has(call, "follow"), told = explain_nothing(&l, attempt, !follows);
+    if (follows)
         code = follow_logs(&l);
-    if (code == CMD_OK)
-        hint_when_empty(&l, attempt);
+    if (follows && code == CMD_OK && !told)
+        (void)explain_nothing(&l, attempt, true);
     return code;
 }
 
@@ -279,8 +311,10 @@ const struct cmd cmd_logs = {
     .name = "logs",
     .usage = "logs [-f] [--err|--check|--both] [--attempt N] [--tail N] ID",
     .summary = "print what a run wrote, or follow it live",
-    .text = "Terminal escapes are taken out unless --raw is given. With --follow the daemon\n"
-            "may be stopped and started meanwhile: it goes on where it was.\n",
+    .text = "Its standard output, unless an option says otherwise; when it wrote only to the\n"
+            "other one, a line on stderr says so. Terminal escapes are taken out unless --raw is\n"
+            "given. With --follow the daemon may be stopped and started meanwhile: it goes on\n"
+            "where it was.\n",
     .examples = "sluice logs web-17\n"
                 "sluice logs -f --both web-17\n"
                 "sluice logs --tail 20 --err 17\n",

@@ -133,17 +133,15 @@ static int fix_path(json_t *body) {
 }
 
 static int add_run(const struct cmd_call *call) {
-    static const char *const texts[][2] = {
+    static const char *const members[][2] = {
         { "prefix", "prefix" },           { "path", "path" },     { "weight", "weight" },
-        { "max-running", "max_running" }, { "budget", "budget" },
+        { "max-running", "max_running" }, { "budget", "budget" }, { NULL },
     };
     int code = ask_name(call, call->args[0]);
     if (code != CMD_OK)
         return code;
     json_t *body = json_pack("{s:o}", "name", ask_string(call->args[0]));
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-        if (cmd_has(call, texts[i][0]))
-            json_object_set_new(body, texts[i][1], ask_string(cmd_value(call, texts[i][0])));
+    ask_take_options(call, members, body);
     code = fix_path(body);
     if (code != CMD_OK) {
         json_decref(body);
@@ -178,15 +176,17 @@ static int set_run(const struct cmd_call *call) {
         json_decref(body);
         return code;
     }
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
+    const char *key;
+    json_t *value;
+    json_object_foreach(body, key, value) {
+        strbuf_printf(&out, "%s %s=%s\n", call->args[0], key, json_string_value(value));
+    }
     ask_path(&path, "/v1/projects/", call->args[0], "/set");
     _cleanup_(ask_finish) struct ask ask = { 0 };
     code = ask_open_post(&ask, body, strbuf_text(&path));
     if (code != CMD_OK || call->json)
         return code != CMD_OK ? code : ask_print(&ask);
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    for (size_t i = 1; i < call->arg_count; i++)
-        strbuf_printf(&out, "%s %s\n", call->args[0], call->args[i]);
     output_rest(&out);
     return CMD_OK;
 }
@@ -201,7 +201,7 @@ static int resume_project_run(const struct cmd_call *call) {
 
 static const struct cmd_option add_options[] = {
     { "prefix", 0, "PREFIX", "what its ids begin with; made from the name" },
-    { "path", 0, "FOLDER", "where its tasks run unless they say otherwise" },
+    { "path", 0, "FOLDER", "where its tasks run unless they say otherwise; must be there" },
     { "weight", 'w', "N", "its share compared with the others'; 1" },
     { "max-running", 'm', "N", "most runs at once; unlimited" },
     { "budget", 'b', "TOKENS", "tokens in the window; unlimited" },
@@ -253,9 +253,13 @@ static const struct cmd project_resume = {
 static const struct cmd project_set = {
     .name = "set",
     .usage = "project set NAME KEY=VALUE...",
-    .summary = "change a project: weight, max_running, budget, path, active, coordination",
-    .text = "Takes effect at once. Raising a cap starts work, lowering one stops nothing.\n",
+    .summary = "change the settings of a project",
+    .text =
+        "KEY is any setting of projects.NAME: weight, max_running, budget, path, workspace_paths,\n"
+        "merge and the others that 'sluice config explain projects.NAME.KEY' tells about. Takes\n"
+        "effect at once. Raising a cap starts work, lowering one stops nothing.\n",
     .examples = "sluice project set web weight=3 max_running=4\n"
+                "sluice project set web workspace_mode=worktree merge=direct\n"
                 "sluice project set web budget=unlimited\n",
     .min_args = 2,
     .max_args = CMD_ANY_ARGS,

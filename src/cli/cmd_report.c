@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,20 +23,6 @@
 static const char *environment(const char *name) {
     const char *value = getenv(name);
     return value && *value ? value : NULL;
-}
-
-static int add_number(const struct cmd_call *call, const char *option, const char *member,
-                      int64_t max, json_t *body) {
-    const char *text = cmd_value(call, option);
-    int64_t value;
-    if (!text)
-        return CMD_OK;
-    if (number_parse_int(text, &value, NULL) < 0 || value < 0 || value > max)
-        return cmd_usage_error(
-            call->cmd, "option '--%s': expected a whole number from 0 to %" PRId64 ", got '%s'",
-            option, max, text);
-    json_object_set_new(body, member, json_integer(value));
-    return CMD_OK;
 }
 
 /* Digits with at most one point: no sign, no exponent, nothing of a locale. */
@@ -69,17 +54,19 @@ static int make_body(const struct cmd_call *call, json_t *body) {
         { "rate-limited", "rate_limited_s", SECONDS_MAX },
     };
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-        int code = add_number(call, numbers[i].option, numbers[i].member, numbers[i].max, body);
+        int64_t value = 0;
+        int code = cmd_number(call, numbers[i].option, 0, numbers[i].max, &value);
         if (code != CMD_OK)
             return code;
+        if (cmd_has(call, numbers[i].option))
+            json_object_set_new(body, numbers[i].member, json_integer(value));
     }
     int code = add_cost(call, body);
     if (code != CMD_OK)
         return code;
     if (cmd_has(call, "tokens") && cmd_has(call, "tokens-out"))
         return cmd_usage_error(call->cmd, "'--tokens' and '--tokens-out' mean the same number");
-    if (cmd_has(call, "done"))
-        json_object_set_new(body, "done", json_true());
+    ask_take_options(call, (const char *const[][2]){ { "done", "done" }, { NULL } }, body);
     return json_object_size(body) > 0
                ? CMD_OK
                : cmd_usage_error(call->cmd, "nothing to report: give at least one option");

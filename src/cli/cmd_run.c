@@ -94,10 +94,15 @@ static int look(struct run *run) {
     return r == -ESHUTDOWN ? 0 : r;
 }
 
+/* Its own, or that of its agent. */
+static bool is_behind_breaker(const json_t *task) {
+    return strcmp(ask_text(task, "gate", ""), "breaker") == 0;
+}
+
 /* Over, as far as this command is concerned: nothing happens to it any more by itself. */
 static bool is_over(const json_t *task) {
     static const char *const states[] = { "done", "failed", "canceled", "invalidated" };
-    static const char *const holds[] = { "breaker", "review", "external" };
+    static const char *const holds[] = { "review", "external" };
     const char *state = ask_text(task, "state", ""), *hold = ask_text(task, "hold", "");
     for (size_t i = 0; i < ARRAY_SIZE(states); i++)
         if (strcmp(state, states[i]) == 0)
@@ -105,7 +110,7 @@ static bool is_over(const json_t *task) {
     for (size_t i = 0; i < ARRAY_SIZE(holds); i++)
         if (strcmp(hold, holds[i]) == 0)
             return true;
-    return false;
+    return is_behind_breaker(task);
 }
 
 static const json_t *last_run(const json_t *task) {
@@ -156,6 +161,8 @@ static int tell_failure(const struct run *run, const json_t *task, const json_t 
         cmd_warn("%s was canceled", run->id);
     else if (message && *message)
         cmd_warn("%s: %s", run->id, message);
+    else if (is_behind_breaker(task))
+        cmd_warn("%s: %s", run->id, ask_text(task, "why", "it cannot be launched"));
     else
         cmd_warn("%s %s%s%s", run->id, state, reason ? ": " : "", reason ? reason : "");
     return strcmp(state, "canceled") == 0 && run->interrupts > 0 ? INTERRUPTED : OWN_FAILURE;
@@ -181,7 +188,7 @@ static int exit_code_of(const struct run *run, const json_t *task) {
 
 /* A command that cannot be launched is tried again only much later; nobody waits here for that. */
 static void give_up_on_breaker(struct run *run) {
-    if (strcmp(ask_text(run->ask.answer, "hold", ""), "breaker") != 0)
+    if (!is_behind_breaker(run->ask.answer))
         return;
     _cleanup_(ask_finish) struct ask ask = { 0 };
     if (daemon_connect(false, &ask.client, &ask.err) < 0) {

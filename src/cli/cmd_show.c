@@ -59,11 +59,29 @@ static void put_argv(struct strbuf *out, const json_t *argv) {
     }
 }
 
+static void put_value(struct strbuf *out, const json_t *value);
+
+/* KEY=VALUE, and KEY.KEY=VALUE of what is inside. */
+static void put_pairs(struct strbuf *out, const char *before, const json_t *object) {
+    const char *key;
+    json_t *item;
+    json_object_foreach((json_t *)(uintptr_t)object, key, item) {
+        _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+        strbuf_printf(&name, "%s%s", before, key);
+        if (json_is_object(item) && json_object_size(item) > 0) {
+            strbuf_putc(&name, '.');
+            put_pairs(out, strbuf_text(&name), item);
+            continue;
+        }
+        strbuf_printf(out, "%s%s=", out->length > 0 ? " " : "", strbuf_text(&name));
+        put_value(out, item);
+    }
+}
+
 /* A member of the spec as one text: words with blanks between, objects as KEY=VALUE. */
 static void put_value(struct strbuf *out, const json_t *value) {
     size_t i;
     json_t *item;
-    const char *key;
     if (json_is_string(value)) {
         strbuf_puts(out, json_string_value(value));
     } else if (json_is_array(value)) {
@@ -76,10 +94,7 @@ static void put_value(struct strbuf *out, const json_t *value) {
                 put_value(out, item);
         }
     } else if (json_is_object(value)) {
-        json_object_foreach((json_t *)(uintptr_t)value, key, item) {
-            strbuf_printf(out, "%s%s=", out->length > 0 ? " " : "", key);
-            put_value(out, item);
-        }
+        put_pairs(out, "", value);
     } else {
         print_value(out, value);
     }
@@ -175,8 +190,8 @@ static void put_counters(struct sheet *s, const json_t *task) {
 /* What is left of the spec when everything that was shown already is taken away. */
 static void put_spec(struct sheet *s, const json_t *task) {
     static const char *const shown[] = {
-        "argv",   "title",    "project", "kind",  "agent", "group",
-        "parent", "priority", "name",    "draft", "hold",  "not_before",
+        "argv",     "title", "project", "kind", "agent",      "group",      "parent",
+        "priority", "name",  "draft",   "hold", "not_before", "depends_on",
     };
     const json_t *spec = json_object_get(task, "spec");
     json_t *rest = json_copy((json_t *)(uintptr_t)spec), *value;

@@ -68,21 +68,14 @@ static int take_meta(const struct cmd_call *call, json_t *body) {
 }
 
 static int take_options(const struct cmd_call *call, json_t **ret_body) {
-    static const char *const texts[][2] = {
-        { "agent", "agent" }, { "account", "limiter" },         { "limiter", "limiter" },
-        { "merge", "merge" }, { "base-branch", "base_branch" }, { "args", "args" },
-    };
-    static const char *const switches[][2] = {
-        { "force", "force" },       { "no-merge", "no_merge" }, { "owned", "owned" },
-        { "no-group", "no_group" }, { "dry-run", "dry_run" },
+    static const char *const members[][2] = {
+        { "agent", "agent" },       { "account", "limiter" },         { "limiter", "limiter" },
+        { "merge", "merge" },       { "base-branch", "base_branch" }, { "args", "args" },
+        { "force", "force" },       { "no-merge", "no_merge" },       { "owned", "owned" },
+        { "no-group", "no_group" }, { "dry-run", "dry_run" },         { NULL },
     };
     json_t *body = json_object();
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-        if (cmd_has(call, texts[i][0]))
-            json_object_set_new(body, texts[i][1], ask_string(cmd_value(call, texts[i][0])));
-    for (size_t i = 0; i < ARRAY_SIZE(switches); i++)
-        if (cmd_has(call, switches[i][0]))
-            json_object_set_new(body, switches[i][1], json_true());
+    ask_take_options(call, members, body);
     int code = take_meta(call, body);
     if (code == CMD_OK)
         *ret_body = body;
@@ -252,17 +245,15 @@ static int expand_for(struct onto *o, const json_t *task, struct formula **ret_f
 static int add_steps(struct onto *o, const struct formula *formula, json_t *body,
                      json_t **ret_ids) {
     int r = ask_try_post(o->ask, json_incref(body), "/v1/tasks");
-    const json_t *answer = o->ask->answer;
     if (r != 0) {
-        const json_t *index = json_object_get(answer, "index");
-        if (json_is_integer(index))
-            formula_locate(formula, (size_t)json_integer_value(index), &o->ask->err);
+        if (o->ask->index >= 0)
+            formula_locate(formula, (size_t)o->ask->index, &o->ask->err);
         return ask_failed(o->ask);
     }
     size_t i;
     json_t *task;
     *ret_ids = json_array();
-    json_array_foreach(json_object_get(answer, "tasks"), i, task) {
+    json_array_foreach(json_object_get(o->ask->answer, "tasks"), i, task) {
         json_array_append(*ret_ids, json_object_get(task, "id"));
     }
     return CMD_OK;

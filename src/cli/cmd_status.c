@@ -140,10 +140,11 @@ static void fill_waiting(struct screen *s) {
         json_array_foreach(json_object_get(gate, "examples"), k, id) {
             strbuf_printf(&examples, "%s%s", k > 0 ? ", " : "", json_string_value(id));
         }
-        strbuf_puts(&examples, (int64_t)k < count ? ", ..." : "");
+        if (k > 0 && (int64_t)k < count)
+            strbuf_puts(&examples, ", ...");
         section_add(section,
                     (const char *[]){ print_count(count).text, ask_text(gate, "gate", NULL),
-                                      strbuf_text(&examples) });
+                                      k > 0 ? strbuf_text(&examples) : EMPTY });
     }
 }
 

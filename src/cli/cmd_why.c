@@ -23,13 +23,16 @@ struct answer {
 
 static void put_summary(struct answer *a) {
     const struct output_style *style = output_style();
-    const char *state = ask_text(a->why, "state", "?");
+    const char *state = ask_text(a->why, "state", "?"), *summary = ask_text(a->why, "summary", "");
+    size_t length = strlen(state);
+    if (strncmp(summary, state, length) == 0 && strncmp(summary + length, ": ", 2) == 0)
+        summary += length + 2; /* the state stands before it */
     strbuf_puts(&a->out, style->bold);
     print_line(&a->out, ask_text(a->why, "id", "?"), 0);
     strbuf_printf(&a->out, "%s  %s%s%s  ", style->reset, print_state_colour(state), state,
                   style->reset);
-    print_wrapped(&a->out, ask_text(a->why, "summary", ""),
-                  strlen(ask_text(a->why, "id", "?")) + strlen(state) + 4, UINT_MAX);
+    print_wrapped(&a->out, summary, strlen(ask_text(a->why, "id", "?")) + strlen(state) + 4,
+                  UINT_MAX);
     strbuf_putc(&a->out, '\n');
 }
 
@@ -47,7 +50,7 @@ static void put_gate(struct answer *a, const json_t *gate) {
     if (!open && opens_at > 0)
         strbuf_printf(&text, " (opens %s)", print_when(opens_at, a->now).text);
     if (!open && since > 0)
-        strbuf_printf(&text, " (%s)", print_when(since, a->now).text);
+        strbuf_printf(&text, " (paused %s)", print_since(since, a->now).text);
     size_t length = text_columns(code);
     strbuf_printf(&a->out, "  %s%s ", colour, mark);
     print_line(&a->out, code, 0);

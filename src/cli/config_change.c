@@ -15,7 +15,10 @@
 #include "cli/output.h"
 #include "cli/sanitize.h"
 #include "config/config_edit.h"
+#include "os/files.h"
 #include "os/home.h"
+
+#define FILE_MAX (4u << 20)
 
 /* {"changed":[keys]}: the same whoever did it. */
 static void print_changed(const struct cmd_call *call, const json_t *answer, const char *where) {
@@ -64,10 +67,14 @@ static int edit_file(const struct cmd_call *call, const struct config_change *ch
         }
         file = home.config_file;
     }
+    _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
+    (void)file_read(file, FILE_MAX, &before, NULL); /* it need not be there */
     if (config_edit(file, changes, count, &err) < 0)
         return cmd_error(&err);
+    bool same = file_read(file, FILE_MAX, &after, NULL) == 0 && before.length == after.length
+                && memcmp(strbuf_text(&before), strbuf_text(&after), after.length) == 0;
     _cleanup_(client_answer_freep) json_t *answer = json_pack("{s:[]}", "changed");
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; !same && i < count; i++)
         json_array_append_new(json_object_get(answer, "changed"), ask_string(changes[i].key));
     _cleanup_(strbuf_finish) struct strbuf where = STRBUF_INIT;
     strbuf_puts(&where, " in ");

@@ -7,6 +7,7 @@
 #include "cli/ask.h"
 #include "cli/output.h"
 #include "cli/sanitize.h"
+#include "cli/submit.h"
 #include "os/terminal.h"
 
 #define PIECE      100   /* tasks in one question, with --keep-going */
@@ -66,12 +67,7 @@ static json_t *body_of(const struct import *im, size_t from, size_t to) {
     for (size_t i = from; i < to; i++)
         json_array_append(tasks, json_array_get(im->tasks, i));
     json_object_set_new(body, "tasks", tasks);
-    if (cmd_has(im->call, "group"))
-        json_object_set_new(body, "group", ask_string(cmd_value(im->call, "group")));
-    if (cmd_has(im->call, "draft"))
-        json_object_set_new(body, "draft", json_true());
-    if (cmd_has(im->call, "force"))
-        json_object_set_new(body, "force", json_true());
+    ask_take_options(im->call, submit_batch_options, body);
     return body;
 }
 
@@ -87,29 +83,15 @@ static void take_answer(struct import *im, const json_t *answer, size_t from) {
         cmd_warn("%s", warning);
 }
 
-/* Which of them was wrong; `count`: nobody says. */
-static size_t wrong_one(const json_t *answer, size_t count) {
-    const json_t *index = json_object_get(answer, "index");
-    if (!index)
-        index = json_object_get(json_object_get(answer, "error"), "index");
-    return json_is_integer(index) && (size_t)json_integer_value(index) < count
-               ? (size_t)json_integer_value(index)
-               : count;
-}
-
 static int send_part(struct import *im, struct ask *ask, size_t from, size_t *to) {
     while (from < *to) {
-        json_t *answer = NULL;
-        int status = client_call(ask->client, "POST", "/v1/tasks", body_of(im, from, *to), &answer,
-                                 &ask->err);
-        size_t wrong = wrong_one(answer, *to - from);
-        if (status == 200)
-            take_answer(im, answer, from);
-        client_answer_freep(&answer);
-        if (status == 200)
+        if (ask_try_post(ask, body_of(im, from, *to), "/v1/tasks") == 0) {
+            take_answer(im, ask->answer, from);
             return CMD_OK;
-        if (wrong == *to - from)
+        }
+        if (ask->index < 0 || (size_t)ask->index >= *to - from)
             return ask_failed(ask);
+        size_t wrong = (size_t)ask->index;
         const char *source = json_string_value(json_array_get(im->sources, from + wrong));
         (void)error_prefix(&ask->err, "%.160s", source);
         /* A name in a task that nobody knows is a mistake in the task. */

@@ -50,11 +50,14 @@ static bool ends_in_md(const char *name) {
     return length > 3 && name[0] != '.' && strcmp(name + length - 3, ".md") == 0;
 }
 
-static void take_column(struct cards *c, const char *phase, const char *column) {
+/* A board need not have every column; one that cannot be read would leave its cards out unseen. */
+static int take_column(struct cards *c, const char *phase, const char *column) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     struct dirent **entries;
     strbuf_printf(&folder, "%s/%s/%s", c->root, phase, column);
     int count = list(strbuf_text(&folder), &entries);
+    if (count < 0)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
     for (int i = 0; i < count; i++) {
         struct strbuf path = STRBUF_INIT;
         if (!ends_in_md(entries[i]->d_name))
@@ -64,30 +67,30 @@ static void take_column(struct cards *c, const char *phase, const char *column) 
         c->paths[c->count++] = strbuf_take(&path);
     }
     free_list(entries, count);
+    return 0;
 }
 
-/* How many phases there are; -1 with errno: the folder cannot be read. */
+/* How many phases there are; <0: an errno, something cannot be read. */
 static int take_phases(struct cards *c) {
     struct dirent **entries;
-    int count = list(c->root, &entries), phases = 0;
-    for (int i = 0; i < count; i++) {
+    int count = list(c->root, &entries), phases = 0, r = count < 0 ? -errno : 0;
+    for (int i = 0; i < count && r == 0; i++) {
         if (strncmp(entries[i]->d_name, "phase-", 6) != 0)
             continue;
         phases++;
-        take_column(c, entries[i]->d_name, "in-progress");
-        take_column(c, entries[i]->d_name, "backlog");
+        r = take_column(c, entries[i]->d_name, "in-progress");
+        if (r == 0)
+            r = take_column(c, entries[i]->d_name, "backlog");
     }
-    int code = errno;
     free_list(entries, count);
-    errno = code;
-    return count < 0 ? -1 : phases;
+    return r < 0 ? r : phases;
 }
 
 static int find_cards(struct cards *c, const char *folder, struct error *err) {
     c->root = realpath(folder, NULL);
-    int phases = c->root ? take_phases(c) : -1;
+    int phases = c->root ? take_phases(c) : -errno;
     if (phases < 0)
-        return error_set(err, -errno, "cannot read '%s': %s", folder, strerror(errno));
+        return error_set(err, phases, "cannot read '%s': %s", folder, strerror(-phases));
     if (phases > 0)
         return 0;
     struct strbuf below = STRBUF_INIT; /* a repository with its board in project/ */

@@ -2,11 +2,13 @@
 #include "cli/options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/nearest.h"
+#include "base/number.h"
 
 const struct cmd_option options_common[] = {
     { "json", 0, NULL, "print JSON" },
@@ -154,4 +156,24 @@ const char *cmd_value_at(const struct cmd_call *call, const char *option, size_t
         if (strcmp(call->given[i].option->name, option) == 0 && n-- == 0)
             return call->given[i].value;
     return NULL;
+}
+
+int cmd_number(const struct cmd_call *call, const char *option, int64_t min, int64_t max,
+               int64_t *number) {
+    const char *text = cmd_value(call, option);
+    int64_t value;
+    if (!text)
+        return CMD_OK;
+    if (number_parse_int(text, &value, NULL) == 0 && value >= min && value <= max) {
+        *number = value;
+        return CMD_OK;
+    }
+    if (max == INT64_MAX)
+        return cmd_usage_error(
+            call->cmd, "option '--%s': expected a whole number from %" PRId64 " on, got '%.80s'",
+            option, min, text);
+    return cmd_usage_error(call->cmd,
+                           "option '--%s': expected a whole number from %" PRId64 " to %" PRId64
+                           ", got '%.80s'",
+                           option, min, max, text);
 }

@@ -38,6 +38,10 @@ struct print_text print_when(time_ms at, time_ms now) {
     return ret;
 }
 
+struct print_text print_since(time_ms at, time_ms now) {
+    return now - at < SECONDS(1) ? (struct print_text){ "just now" } : print_when(at, now);
+}
+
 void print_paused_by(struct strbuf *out, const json_t *object, time_ms now) {
     const char *by = ask_text(object, "paused_by", NULL);
     time_ms at = ask_int(object, "paused_at", 0);
@@ -46,7 +50,7 @@ void print_paused_by(struct strbuf *out, const json_t *object, time_ms now) {
         print_line(out, by, 0);
     }
     if (at > 0)
-        strbuf_printf(out, " %s", print_when(at, now).text);
+        strbuf_printf(out, " %s", print_since(at, now).text);
 }
 
 struct print_text print_count(int64_t count) {

@@ -84,6 +84,13 @@ static const struct row rows[] = {
 };
 /* clang-format on */
 
+const char *const submit_batch_options[][2] = {
+    { "group", "group" },
+    { "draft", "draft" },
+    { "force", "force" },
+    { NULL },
+};
+
 const char *submit_task_option(const struct cmd_call *call, const char *but) {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (cmd_has(call, rows[i].option) && !(but && strcmp(rows[i].option, but) == 0))
@@ -123,19 +130,9 @@ static int put_number(json_t *task, const char *member, const char *text, struct
     return 0;
 }
 
-/* Digits alone are seconds. */
-static int parse_span(const char *text, time_ms *ret_span, struct error *err) {
-    if (*text && strspn(text, "0123456789") == strlen(text)) {
-        _cleanup_(strbuf_finish) struct strbuf seconds = STRBUF_INIT;
-        strbuf_printf(&seconds, "%ss", text);
-        return when_parse_span(strbuf_text(&seconds), ret_span, err);
-    }
-    return when_parse_span(text, ret_span, err);
-}
-
 static int put_seconds(json_t *task, const char *member, const char *text, struct error *err) {
     time_ms span;
-    int r = parse_span(text, &span, err);
+    int r = number_parse_span(text, &span, err);
     if (r < 0)
         return r;
     json_object_set_new(task, member,
@@ -146,7 +143,8 @@ static int put_seconds(json_t *task, const char *member, const char *text, struc
 
 static int put_moment(json_t *task, const struct row *row, const char *text, struct error *err) {
     time_ms now = clock_read(), at = 0;
-    int r = row->how == AS_DELAY ? parse_span(text, &at, err) : when_parse(text, now, &at, err);
+    int r =
+        row->how == AS_DELAY ? number_parse_span(text, &at, err) : when_parse(text, now, &at, err);
     if (r < 0)
         return r;
     json_object_set_new(task, row->member, json_integer(row->how == AS_DELAY ? now + at : at));
@@ -310,8 +308,10 @@ static int put_command(const struct cmd_call *call, json_t *task, struct error *
 /* A workspace is a folder already. */
 static int put_folder(const struct cmd_call *call, json_t *task, struct error *err) {
     const char *folder = cmd_value(call, "cwd");
+    if (folder && strcmp(folder, "-") == 0)
+        return 0;
     if (folder)
-        return strcmp(folder, "-") == 0 ? 0 : put_path(task, "cwd", folder, err);
+        return put_path(task, "cwd", folder, err);
     if (cmd_has(call, "workspace"))
         return 0;
     _cleanup_(freep) char *here = getcwd(NULL, 0);

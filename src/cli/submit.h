@@ -48,6 +48,9 @@
         "group", 'g', "NAME", "follow it together with others"                                     \
     }
 
+/* What the options of a whole batch are called there: ask_take_options. */
+extern const char *const submit_batch_options[][2];
+
 /* The submission object of one task: the options, and the arguments as its command or prompt. */
 int submit_task(const struct cmd_call *call, json_t **ret_task, struct error *err);
 

@@ -8,12 +8,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "cli/ask.h"
 #include "cli/output.h"
 
-#define PIECE     500     /* tasks in one question */
-#define LIST_MOST 2000000 /* more than a queue can hold */
+#define PIECE        500     /* tasks in one question */
+#define LIST_MOST    2000000 /* more than a queue can hold */
+#define PRIORITY_MAX 1000000 /* as the daemon takes it */
 
 struct work {
     const struct task_verb *verb;
@@ -215,13 +215,11 @@ int task_verb_run_reason(const struct cmd_call *call, const struct task_verb *ve
 
 int task_verb_run_priority(const struct cmd_call *call, const struct task_verb *verb,
                            const char *to) {
-    const char *given = cmd_value(call, "priority");
-    if (!given)
+    int64_t priority = 0;
+    if (!cmd_has(call, "priority"))
         return task_verb_run(call, verb, json_pack("{s:s}", "to", to));
-    int64_t priority;
-    if (number_parse_int(given, &priority, NULL) < 0 || priority < INT32_MIN
-        || priority > INT32_MAX)
-        return cmd_usage_error(call->cmd, "option '--priority': expected a whole number, got '%s'",
-                               given);
+    int code = cmd_number(call, "priority", -PRIORITY_MAX, PRIORITY_MAX, &priority);
+    if (code != CMD_OK)
+        return code;
     return task_verb_run(call, verb, json_pack("{s:I}", "priority", (json_int_t)priority));
 }

@@ -34,6 +34,8 @@ int config_read_text(struct config *config, const char *name, const char *text, 
 
 const char *config_preset(const struct config *config);
 const struct policy *config_policy(const struct config *config);
+/* `max_wait_s` was set and does nothing: so was `order`, without `overdue` in it. */
+bool config_wait_is_idle(const struct config *config);
 
 /* --- one value ------------------------------------------------------------------------------- */
 

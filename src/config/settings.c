@@ -122,7 +122,8 @@ const struct setting settings[] = {
     { .key = "max_wait_s", SPAN_S(SECONDS(1)), .flags = SETTING_OR_NEVER, .standard = "3600",
       POLICY(max_wait),
       .text = "A ready task that waited this long is overdue and goes before the others of its "
-              "project." },
+              "project. Set by hand it counts under every preset, unless `order` is set, too, and does "
+              "not name `overdue`." },
     { .key = "drain_s", SPAN_S(0), .standard = "300", POLICY(drain),
       .text = "How long a finished task waits for children that started beside it; 0: not at "
               "all." },
@@ -307,6 +308,11 @@ const struct setting settings[] = {
     { .key = "git.timeout_s", SPAN_S(SECONDS(1)), .standard = "300",
       .text = "How long one git command around a worktree may take, a merge may wait for other "
               "programs, and a `mr_command` may run." },
+    { .key = "git.retries", WHOLE(0, 1000), .standard = "5",
+      .text = "How often the merge of good work, its commit or its `mr_command` is tried again when it "
+              "fails for another reason than a conflict; then its task fails, and its branch is kept." },
+    { .key = "git.retry_s", SPAN_S(0), .standard = "5",
+      .text = "Pause before the first of these; it doubles, up to 5 minutes." },
     { .key = "tasks.nice", WHOLE(0, 19), .standard = "0",
       .text = "How far runs stand back behind other programs for the processor; 0: not at all." },
     { .key = "tasks.memory_mb", WHOLE(0, MB_MAX), .standard = "0",
@@ -320,8 +326,8 @@ const struct setting settings[] = {
       .text = "What is kept of the end of each log of a run; the middle of a longer one goes." },
 
     { .key = "retention.days", SPAN_D(DAYS(1) / 100), .flags = SETTING_OR_NEVER, .standard = "30",
-      .text = "How long finished tasks are kept with their runs and logs; never: as many as "
-              "`retention.tasks` says." },
+      .text = "How long finished tasks are kept with their runs and logs, and messages of projects; "
+              "never: as many as `retention.tasks` says." },
     { .key = "retention.tasks", CAP(0, COUNT_MAX), .standard = "100000",
       .text = "Most finished tasks that are kept; the oldest go first." },
 

@@ -19,6 +19,7 @@ static apply_function *const functions[] = {
     [FACT_BUDGET] = apply_budget,
     [FACT_USAGE] = apply_usage,
     [FACT_WAIT] = apply_wait,
+    [FACT_PACE] = apply_pace,
     [FACT_EXTERNAL] = apply_external,
     [FACT_PAUSE] = apply_pause,
     [FACT_RESUME] = apply_resume,

@@ -231,7 +231,7 @@ int apply_task_added(struct core *c, const struct fact *fact, struct error *err)
     tree_set_depth(c, task);
     depend_set(c, task, spec->depends_on, spec->depends_on_count);
     begin(c, task, spec);
-    group_join(c, task_at(c, task));
+    group_join(c, task);
     if (task_at(c, task)->needed_by || task_at(c, task)->first_child)
         tell_those_who_named_it(c, task);
     change_depends(c, task);

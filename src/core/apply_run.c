@@ -33,8 +33,10 @@ int apply_order_refused(struct core *c, const struct fact *fact, struct error *e
     if (r != 0)
         return r;
     const struct run *run = run_at(c, task_at(c, task)->run);
-    if (run->tick == c->tick_number && run->tick)
+    if (run->tick == c->tick_number && run->tick) {
         c->tick_starts--;
+        c->pace_changed = true;
+    }
     run_undo(c, task);
     return 0;
 }

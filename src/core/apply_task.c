@@ -47,9 +47,9 @@ static void take_wishes(struct core *c, uint32_t task, uint32_t agent, uint32_t 
 }
 
 static void move_to_group(struct core *c, uint32_t task, uint32_t group) {
-    group_leave(c, task_at(c, task));
+    group_leave(c, task);
     task_at(c, task)->group = group;
-    group_join(c, task_at(c, task));
+    group_join(c, task);
 }
 
 int apply_sling(struct core *c, const struct fact *fact, struct error *err) {
@@ -251,7 +251,7 @@ static void remove_task(struct core *c, uint32_t task) {
         c->kinds[t->kind].queued--;
     timer_heap_remove(&c->timers, t->timer);
     lease_give_kept(c, task, TASK_KEEPS);
-    group_leave(c, t);
+    group_leave(c, task);
     depend_forget(c, task);
     depend_set(c, task, NULL, 0);
     uint32_t parent = t->parent;

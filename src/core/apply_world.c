@@ -58,6 +58,7 @@ int apply_policy(struct core *c, const struct fact *fact, struct error *err) {
     key_set_cap(c, c->key_runs, c->policy.runs);
     key_set_cap(c, c->key_roots, c->policy.roots);
     c->overdue_from = TIME_NEVER;
+    c->pace_changed = true; /* it may be in force only now */
     queue_fill(c);
     for (uint32_t h = 1; h < c->tasks.next; h++)
         task_look_again(c, h); /* who still waits is listed again */
@@ -97,10 +98,11 @@ int apply_project(struct core *c, const struct fact *fact, struct error *err) {
     }
     struct project *p = &c->projects[index];
     if (p->spec.workspaces_kept != spec->workspaces_kept && project_has_tasks(c, index))
-        return error_set(err, -EBUSY,
-                         "project '%s' has tasks: whether workspaces stay with them can be changed "
-                         "when it has none, or while the daemon is down",
-                         symbol_name(&c->symbols, spec->id));
+        return error_set(
+            err, -EBUSY,
+            "project '%s' has tasks: how it gives them workspaces (workspace_mode) can "
+            "be changed when it has none, or while the daemon is down",
+            symbol_name(&c->symbols, spec->id));
     p->spec = *spec;
     key_set_cap(c, p->key, spec->max_running);
     key_set_cap(c, p->key_workspaces, spec->workspaces);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "core/core.h"
+#include "core/gates.h"
 #include "core/queue.h"
 #include "core/task.h"
 
@@ -87,6 +88,16 @@ static void take_waits(struct core *c, const struct core_changes *calls) {
     }
 }
 
+/* What decides nothing is not written down: most never have a pace. */
+static void take_pace(struct core *c, const struct core_changes *calls) {
+    if (!c->pace_changed || !pace_in_force(c))
+        return;
+    struct pace_spec pace = core_pace(c);
+    if (calls->pace)
+        calls->pace(calls->ctx, &pace);
+    c->pace_changed = false;
+}
+
 void core_take_changes(struct core *c, const struct core_changes *calls) {
     take_tasks(c, calls);
     take_agents_and_limiters(c, calls);
@@ -95,4 +106,5 @@ void core_take_changes(struct core *c, const struct core_changes *calls) {
     c->changes.usage_count = 0;
     queue_clocks_look(c);
     take_waits(c, calls);
+    take_pace(c, calls);
 }

@@ -365,6 +365,7 @@ bool core_limiter(const struct core *c, sym limiter, struct limiter_view *ret) {
         .full_cap = l->spec.policy.max_running,
         .closed = l->spec.closed,
         .probing = limiter_probing(l),
+        .last_success = l->spec.last_success,
     };
     return true;
 }

@@ -9,10 +9,10 @@
  * Orders:     a START has taken its leases, its attempt and its reservation when it is returned. It
  *             is then confirmed (FACT_RUN_STARTED), refused (FACT_ORDER_REFUSED: all three are
  *             given back), or has failed (FACT_RUN_ENDED with OUTCOME_LAUNCH).
- * Restart:    FACT_LOADING; the clock and the world; usage, waits; FACT_TASK_ADDED for each stored
+ * Restart:    FACT_LOADING; the clock and the world; usage, waits, pace; FACT_TASK_ADDED for each stored
  *             task in the order of their numbers, FACT_RUN_TOKENS for what a live run has reported;
  *             FACT_LOADED. What to store: below, "what a new core must be told". The new core is as
- *             the old one was, apart from the pace and a place reserved for an overdue task. */
+ *             the old one was, apart from a place reserved for an overdue task. */
 #pragma once
 
 #include <stddef.h>
@@ -109,6 +109,7 @@ typedef void (*core_usage_each)(void *ctx, const struct usage_spec *bucket);
 void core_usage(const struct core *core, sym project, core_usage_each each, void *ctx);
 typedef void (*core_wait_each)(void *ctx, const struct wait_spec *wait);
 void core_waits(const struct core *core, core_wait_each each, void *ctx);
+struct pace_spec core_pace(const struct core *core);
 
 /* Which of all this is another than when it was last taken: what must be written in this turn. Each is
  * told once; a function may be NULL. */
@@ -119,6 +120,7 @@ struct core_changes {
     void (*limiter)(void *ctx, sym limiter);
     core_usage_each usage; /* what was added to a bucket; negative when it was taken back */
     core_wait_each wait;
+    void (*pace)(void *ctx, const struct pace_spec *pace); /* only while there is one */
     void *ctx;
 };
 void core_watch(struct core *core); /* from now on it notes what changes */
@@ -191,6 +193,7 @@ struct limiter_view {
     uint32_t hits;
     amount used, cap, full_cap;
     bool closed, probing;
+    time_ms last_success; /* of any run that used it; 0: none yet */
 };
 bool core_limiter(const struct core *core, sym limiter, struct limiter_view *ret);
 
@@ -198,6 +201,10 @@ bool core_limiter(const struct core *core, sym limiter, struct limiter_view *ret
 void core_group(const struct core *core, uint32_t group, uint32_t *ret_open, uint32_t *ret_total);
 /* Those that are final and not done. */
 uint32_t core_group_failed(const struct core *core, uint32_t group);
+/* Fills at most `max` of its tasks, or of its drafts, who joined last first; returns how many there are.
+ * Costs what it walks over: a draft that joined first is behind all others. */
+size_t core_group_members(const struct core *core, uint32_t group, bool drafts, task_id *ret,
+                          size_t max);
 
 bool core_host_is_open(const struct core *core); /* no floor of the policy is undercut */
 

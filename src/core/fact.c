@@ -16,6 +16,7 @@ static const char *const fact_kinds[] = {
     [FACT_BUDGET] = "budget",
     [FACT_USAGE] = "usage",
     [FACT_WAIT] = "wait",
+    [FACT_PACE] = "pace",
     [FACT_EXTERNAL] = "external",
     [FACT_PAUSE] = "pause",
     [FACT_RESUME] = "resume",

@@ -50,7 +50,7 @@ bool gates_before_leases(const struct core *c, uint32_t project, uint32_t limite
            && gate_host_open(c) && gate_budget_open(c, 0) && gate_budget_open(c, project);
 }
 
-static bool pace_in_force(const struct core *c) {
+bool pace_in_force(const struct core *c) {
     return c->policy.runs != UNLIMITED
            && (c->policy.pace.batch != UNLIMITED || c->policy.pace.spawn_delay > 0);
 }
@@ -78,6 +78,7 @@ void pace_begin_decision(struct core *c) {
     /* By itself a tick begins only when something waits. */
     if (!c->tick_asked && (!due || c->ready == 0))
         return;
+    c->pace_changed = c->pace_changed || c->policy.pace.tick > 0 || c->tick_starts > 0;
     c->tick_running = true;
     c->tick_asked = false;
     c->tick_began = c->now;
@@ -89,4 +90,5 @@ void pace_count_start(struct core *c) {
     c->tick_starts++;
     c->last_start = c->now;
     c->ticked = true;
+    c->pace_changed = true;
 }

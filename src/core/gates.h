@@ -19,6 +19,7 @@ bool gates_before_leases(const struct core *c, uint32_t project, uint32_t limite
 
 /* Pace: in force only while `runs` is finite. */
 bool pace_open(const struct core *c);
+bool pace_in_force(const struct core *c); /* else what is counted decides nothing */
 time_ms pace_opens_at(const struct core *c);
 void pace_begin_decision(struct core *c);
 void pace_count_start(struct core *c);

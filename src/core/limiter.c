@@ -29,6 +29,8 @@ void limiter_hit(struct core *c, uint32_t limiter, time_ms run_started, time_ms 
 
 void limiter_success(struct core *c, uint32_t limiter, time_ms run_started) {
     struct limiter *l = &c->limiters[limiter];
+    l->spec.last_success = c->now;
+    l->changed = true;
     if (!l->in_backoff || (!l->spec.policy.any_success && run_started <= l->last_hit))
         return;
     l->ramping = c->now >= l->spec.backoff_until;
@@ -36,7 +38,6 @@ void limiter_success(struct core *c, uint32_t limiter, time_ms run_started) {
     l->in_backoff = false;
     l->spec.hits = 0;
     l->spec.backoff_until = 0;
-    l->changed = true;
     limiter_refresh(c, limiter);
     c->epoch++;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "core/apply.h"
+#include "core/gates.h"
 #include "core/queue.h"
 #include "core/task.h"
 
@@ -23,6 +24,7 @@ bool apply_allowed_while_loading(enum fact_kind kind) {
     case FACT_BUDGET:
     case FACT_USAGE:
     case FACT_WAIT:
+    case FACT_PACE:
     case FACT_EXTERNAL:
     case FACT_PAUSE:
     case FACT_RESUME:
@@ -76,6 +78,21 @@ int apply_wait(struct core *c, const struct fact *fact, struct error *err) {
     if (!project || (wait->limiter && !limiter))
         return 1; /* the configuration has it no more, so nobody waits there */
     queue_set_wait(c, project, limiter, wait);
+    return 0;
+}
+
+int apply_pace(struct core *c, const struct fact *fact, struct error *err) {
+    const struct pace_spec *pace = &fact->pace;
+    if (!c->loading)
+        return error_set(err, -EBUSY, "how far the pace is, is told while loading");
+    if (!pace_in_force(c))
+        return 0; /* the row is of a time when it was */
+    c->tick_running = pace->ticking;
+    c->tick_number = pace->ticking; /* who starts from now on can be taken back from it */
+    c->tick_began = pace->tick_began;
+    c->tick_starts = pace->tick_starts;
+    c->ticked = pace->started;
+    c->last_start = pace->last_start;
     return 0;
 }
 

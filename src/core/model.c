@@ -75,6 +75,7 @@ static const char *const outcomes[] = {
     [OUTCOME_LOST] = "lost",
     [OUTCOME_CANCELED] = "canceled",
     [OUTCOME_CONFLICT] = "conflict",
+    [OUTCOME_UNMERGED] = "unmerged",
 };
 DEFINE_NAMES(outcome, outcome_name, outcomes, OUTCOME_MAX)
 
@@ -151,6 +152,7 @@ static const char *const reasons[] = {
     [REASON_REJECTED] = "rejected",
     [REASON_REFUSED] = "refused",
     [REASON_MARKED] = "marked",
+    [REASON_UNMERGED] = "merge-failed",
 };
 DEFINE_NAMES(reason, reason_name, reasons, REASON_MAX)
 

@@ -86,6 +86,7 @@ enum outcome {
     OUTCOME_LOST,    /* no end was recorded and nothing lives */
     OUTCOME_CANCELED,
     OUTCOME_CONFLICT, /* merge conflict */
+    OUTCOME_UNMERGED, /* good work that could not be merged, and not because of a conflict */
     OUTCOME_MAX,
 };
 
@@ -173,8 +174,9 @@ enum reason {
     REASON_EXTERNAL,       /* held: waits to be closed */
     REASON_APPROVED,
     REASON_REJECTED,
-    REASON_REFUSED, /* waiting: the order could not be committed; all was restored */
-    REASON_MARKED,  /* done: its DONE marker appeared while it waited */
+    REASON_REFUSED,  /* waiting: the order could not be committed; all was restored */
+    REASON_MARKED,   /* done: its DONE marker appeared while it waited */
+    REASON_UNMERGED, /* failed: its work is good, and could not be merged */
     REASON_MAX,
 };
 

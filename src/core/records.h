@@ -49,10 +49,10 @@ struct task {
     uint32_t needs, needed_by; /* edges: what it depends on, what depends on it */
     uint32_t unmet;            /* dependencies that are not done */
     uint32_t serial_key, workspace_key;
-    uint32_t resources; /* handle in the slab of resource lists */
-    uint32_t timer;     /* position in the heap */
-    uint32_t group;
-    uint32_t kind, agent, limiter; /* indexes; limiter: own or its agent's */
+    uint32_t resources;                     /* handle in the slab of resource lists */
+    uint32_t timer;                         /* position in the heap */
+    uint32_t group, group_next, group_prev; /* its members: a list, by when they joined */
+    uint32_t kind, agent, limiter;          /* indexes; limiter: own or its agent's */
     uint32_t iteration, attempt, parent_iteration;
     int32_t priority;
     int32_t retry_max;
@@ -221,6 +221,8 @@ struct resource_list {
 struct group {
     uint32_t open, total;
     uint32_t failed; /* final, and not done */
+    uint32_t drafts;
+    uint32_t last; /* who joined last */
 };
 
 /* From a symbol to an index. */

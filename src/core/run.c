@@ -351,6 +351,9 @@ static void end_by_outcome(struct core *c, uint32_t task, const struct fact *fac
     case OUTCOME_CONFLICT:
         fail(c, task, REASON_CONFLICT);
         break;
+    case OUTCOME_UNMERGED:
+        fail(c, task, REASON_UNMERGED);
+        break;
     }
 }
 
@@ -370,6 +373,14 @@ static bool tell_account_and_agent(struct core *c, const struct run *r, const st
     return c->policy.launch_is_failed || count_launch_on_agent(c, r->agent);
 }
 
+/* The next attempt goes on where this one was. After the places are given back: it held the old one. */
+static void want_workspace(struct core *c, struct task *t, sym workspace) {
+    uint32_t old = t->workspace_key;
+    t->workspace_key = key_workspace(c, workspace);
+    key_use(c, t->workspace_key);
+    key_unuse(c, old);
+}
+
 void run_end(struct core *c, uint32_t task, const struct fact *fact) {
     struct task *t = task_at(c, task);
     struct run *r = run_at(c, t->run);
@@ -377,6 +388,8 @@ void run_end(struct core *c, uint32_t task, const struct fact *fact) {
     enum stop_wish wish = r->wish;
     settle_tokens(c, task, fact->ended.tokens);
     lease_give_run(c, t->run);
+    if (fact->ended.workspace)
+        want_workspace(c, t, fact->ended.workspace);
     bool counts = tell_account_and_agent(c, r, fact);
     if (outcome != OUTCOME_LAUNCH || fact->ended.output)
         t->launch_failures = t->breaker_openings = 0;

@@ -152,6 +152,14 @@ bool core_limiter_spec(const struct core *c, sym limiter, struct limiter_spec *r
     return true;
 }
 
+struct pace_spec core_pace(const struct core *c) {
+    return (struct pace_spec){ .ticking = c->tick_running,
+                               .started = c->ticked,
+                               .tick_began = c->tick_began,
+                               .last_start = c->last_start,
+                               .tick_starts = c->tick_starts };
+}
+
 void core_usage(const struct core *c, sym project, core_usage_each each, void *ctx) {
     uint32_t index = by_symbol_get(&c->project_of, project);
     if (project && !index)

@@ -54,6 +54,7 @@ struct core {
     amount tick_starts;
     uint32_t tick_number;
     bool tick_running, tick_asked, ticked; /* ticked: last_start is one */
+    bool pace_changed;                     /* noted for core_take_changes */
 
     struct order_list waiting; /* those that lack a prerequisite, by age */
     struct changes changes;

@@ -50,6 +50,47 @@ size_t core_waiting(const struct core *c, task_id *ret, size_t max) {
     return s.count;
 }
 
+/* --- heads ----------------------------------------------------------------------------------- */
+
+#define LOOKED_PER_LACKING 20
+
+struct heads {
+    const struct core *c;
+    void (*head)(void *ctx, task_id task);
+    void *ctx;
+};
+
+static void tell_first(const struct heads *h, const struct order_list *list, size_t each) {
+    struct order_cursor cursor = { 0 };
+    uint32_t task;
+    for (size_t n = 0; n < each && (task = order_list_next(list, &cursor)); n++)
+        h->head(h->ctx, task_at(h->c, task)->id);
+}
+
+static void tell_lacking(const struct heads *h, size_t most) {
+    struct order_cursor cursor = { 0 };
+    size_t left = most * LOOKED_PER_LACKING;
+    uint32_t task;
+    while (most > 0 && left-- > 0 && (task = order_list_next(&h->c->waiting, &cursor))) {
+        if (task_at(h->c, task)->lack == LACK_FAILED_DEPENDENCY)
+            continue;
+        h->head(h->ctx, task_at(h->c, task)->id);
+        most--;
+    }
+}
+
+void core_each_head(const struct core *c, size_t each, size_t lacking,
+                    void (*head)(void *ctx, task_id task), void *ctx) {
+    struct heads heads = { .c = c, .head = head, .ctx = ctx };
+    for (uint32_t h = 1; h < c->classes.next; h++)
+        if (class_at(c, h)->domain)
+            tell_first(&heads, &class_at(c, h)->by_created, each);
+    for (uint32_t h = 1; h < c->parks.next; h++)
+        if (park_at(c, h)->cls)
+            tell_first(&heads, &park_at(c, h)->by_created, each);
+    tell_lacking(&heads, lacking);
+}
+
 /* --- counting -------------------------------------------------------------------------------- */
 
 struct counting {

@@ -9,6 +9,12 @@
  * a prerequisite, then the others. Fills at most `max`, all when there are no more; returns how many. */
 size_t core_waiting(const struct core *core, task_id *ret, size_t max);
 
+/* By these every gate is seen at which somebody waits: of each class, and of those that one rare key has refused,
+ * the `each` oldest; and the `lacking` oldest of those that lack a prerequisite, but for those that need a task
+ * which has ended badly (looks at no more than twenty times as many). Costs the classes, not the tasks. */
+void core_each_head(const struct core *core, size_t each, size_t lacking,
+                    void (*head)(void *ctx, task_id task), void *ctx);
+
 /* `more` tasks wait (waiting and ready) at the gate whose verdict_code is that of `first`; the other figures
  * of it are those of some task. Negative: so many were told before and are elsewhere. */
 typedef void (*core_waiting_each)(void *ctx, const struct verdict *first, int64_t more);

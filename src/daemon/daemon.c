@@ -3,6 +3,7 @@
  * The home's lock comes first: whoever holds it is the daemon of this home, so it may open the store,
  * adopt runs, remove a stale socket and listen. The socket comes last: whoever can connect is answered. */
 #include "daemon/daemon.h"
+#include "daemon/bus_keep.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -39,6 +40,7 @@ struct daemon {
     struct bus_poster *bus;
     struct lifecycle *lifecycle;
     struct notify *notify;
+    struct bus_keep *bus_keep;
     struct mirror *mirror;
     struct server *server;
     struct loop_timer *stop_timer;
@@ -219,6 +221,7 @@ static int start_engine(struct daemon *d, struct config *config, struct error *e
     d->notify = notify_new(d->engine, d->loop, environ);
     d->mirror = mirror_new(d->engine, d->loop);
     d->lifecycle = lifecycle_new(d->engine, d->bus);
+    d->bus_keep = bus_keep_new(d->engine, d->loop, d->bus);
     struct engine_report found;
     r = engine_start(d->engine, &found, err);
     if (r < 0)
@@ -275,6 +278,7 @@ static int finish(struct daemon *d) {
     server_free(d->server);
     notify_free(d->notify);
     mirror_free(d->mirror);
+    bus_keep_free(d->bus_keep);
     bus_poster_free(d->bus); /* what it still tells needs an engine */
     engine_free(d->engine);
     lifecycle_free(d->lifecycle);

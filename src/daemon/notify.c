@@ -12,7 +12,7 @@
 #include "executor/aside.h"
 #include "os/log.h"
 
-#define TIME_OUT   MINUTES(1)
+#define TIME_OUT   MINUTES(1) /* of alerts.notify */
 #define OUTPUT_MAX 2000u
 #define VARIABLES  256u
 
@@ -32,7 +32,8 @@ struct notify {
     char *const *environment;
     struct follower *follower;
     struct notice *first, **end;
-    struct aside *aside; /* of the first */
+    struct aside *aside; /* of the first; */
+    time_ms timeout;     /* how long it may take */
 };
 
 static void notice_free(struct notice *n) {
@@ -62,7 +63,7 @@ static void told(void *ctx, const struct aside_end *end) {
     if (end->error)
         log_warning("%s: %s", what, strerror(end->error));
     else if (end->timed_out)
-        log_warning("%s took longer than %d s and was stopped", what, (int)(TIME_OUT / SECONDS(1)));
+        log_warning("%s took longer than %" PRId64 " ms and was stopped", what, n->timeout);
     else if (end->code != 0)
         log_warning("%s ended with exit code %d, signal %d: %.200s", what, end->code, end->signal,
                     end->output);
@@ -108,10 +109,6 @@ static void put_group(struct env *env, const struct notice *notice, const char *
 }
 
 static void fill_env(const struct notify *n, const struct notice *notice, struct env *env) {
-    const char *const *words = NULL;
-    size_t count = config_words(engine_config(n->engine), "tasks.env", NULL, &words);
-    for (size_t i = 0; i < count; i++)
-        pass(n, env, words[i]);
     char seq[24];
     (void)snprintf(seq, sizeof(seq), "%" PRIu64, notice->seq);
     if (notice->group) {
@@ -128,6 +125,11 @@ static void fill_env(const struct notify *n, const struct notice *notice, struct
     aside_mark(engine_home(n->engine), &mark);
     if (env->count < VARIABLES)
         env->pairs[env->count++] = arena_strdup(&env->arena, strbuf_text(&mark));
+    /* Behind ours: if there are too many, these are left out. */
+    const char *const *words = NULL;
+    size_t count = config_words(engine_config(n->engine), "tasks.env", NULL, &words);
+    for (size_t i = 0; i < count; i++)
+        pass(n, env, words[i]);
 }
 
 /* --- one after the other --------------------------------------------------------------------- */
@@ -141,10 +143,13 @@ static int begin(struct notify *n, struct error *err) {
     fill_env(n, n->first, &env);
     const char **argv = xcalloc(count + 1, sizeof(*argv));
     memcpy(argv, words, count * sizeof(*argv));
+    n->timeout = n->first->group
+                     ? config_number(engine_config(n->engine), "groups.notify_timeout_s", NULL)
+                     : TIME_OUT;
     struct aside_spec spec = { .argv = argv,
                                .cwd = engine_home(n->engine),
                                .env = env.pairs,
-                               .timeout = TIME_OUT,
+                               .timeout = n->timeout,
                                .output_max = OUTPUT_MAX };
     int r = aside_start(n->loop, &spec, told, n, &n->aside, err);
     free(argv);
@@ -159,7 +164,7 @@ static void tell_next(struct notify *n) {
         if (r == 0)
             return;
         if (r < 0)
-            log_warning("alerts.notify: %s", err.text);
+            log_warning("%s: %s", n->first->setting, err.text);
         drop_first(n); /* nobody is to be told, or nobody can be */
     }
 }

@@ -17,6 +17,7 @@
 #define NOTE_PREFIX     "alert:"
 #define EXAMPLES        3u
 #define LOOK_WHILE_FULL MINUTES(1) /* nothing else would tell us that there is room again */
+#define CALM_FOR        MINUTES(1) /* memory and load must be fine for so long */
 
 void alerts_init(struct engine *e) {
     e->alerts = xcalloc(1, sizeof(*e->alerts));
@@ -35,7 +36,7 @@ void alerts_forget(struct engine *e) {
         free((char *)a->open.items[i].view.key);
         free((char *)a->open.items[i].view.text);
     }
-    a->open.count = a->touched.count = a->waiters.count = 0;
+    a->open.count = a->touched.count = a->waiters.count = a->heads.count = a->asked = 0;
     a->look_at = a->looked_at = 0;
     a->answered = a->overdue = false;
 }
@@ -47,6 +48,7 @@ void alerts_free(struct engine *e) {
     free(e->alerts->open.items);
     free(e->alerts->touched.items);
     free(e->alerts->waiters.items);
+    free(e->alerts->heads.items);
     free(e->alerts);
     e->alerts = NULL;
 }
@@ -316,6 +318,33 @@ static void see_disk(struct engine *e) {
             (long long)e->disk_free_mb, (long long)least, (long long)(least - e->disk_free_mb));
 }
 
+/* True: it is low, somebody waits for it, and nobody was told. */
+static bool must_tell(struct engine *e, struct floor_watch *floor, bool low, const char *key) {
+    struct core_counts counts;
+    if (floor->since == 0 || floor->low != low)
+        *floor = (struct floor_watch){ .low = low, .since = e->now };
+    if (!low || alert_is_open(e, key))
+        return false;
+    core_count(e->core, &counts); /* walks over the classes */
+    return counts.by_state[TASK_READY] > 0;
+}
+
+static void see_memory_and_load(struct engine *e) {
+    const struct policy *policy = config_policy(e->config);
+    int64_t floor = policy->host.memory_min_mb, most = policy->host.load_max_milli;
+    if (must_tell(e, &e->alerts->memory, e->memory_free_mb >= 0 && e->memory_free_mb < floor,
+                  "memory"))
+        alert_raise(e, "memory", 0, 0,
+                    "%lld MB of memory are available, the floor is %lld MB (host.memory_free_mb): "
+                    "nothing starts until there is more; what runs goes on",
+                    (long long)e->memory_free_mb, (long long)floor);
+    if (must_tell(e, &e->alerts->load, most > 0 && e->load_milli > most, "load"))
+        alert_raise(e, "load", 0, 0,
+                    "the load is %.1f, the most is %.1f (host.load): nothing starts until it is "
+                    "lower; what runs goes on",
+                    (double)e->load_milli / 1000.0, (double)most / 1000.0);
+}
+
 /* --- is it over? ----------------------------------------------------------------------------- */
 
 static bool chain_is_over(const struct engine *e, const struct alert *alert) {
@@ -359,6 +388,20 @@ static bool disk_is_over(const struct engine *e, const struct alert *alert) {
     return !e->disk_low;
 }
 
+static bool floor_is_over(const struct engine *e, const struct floor_watch *floor, int64_t wanted) {
+    return wanted == 0 || (floor->since > 0 && !floor->low && e->now - floor->since >= CALM_FOR);
+}
+
+static bool memory_is_over(const struct engine *e, const struct alert *alert) {
+    (void)alert;
+    return floor_is_over(e, &e->alerts->memory, config_policy(e->config)->host.memory_min_mb);
+}
+
+static bool load_is_over(const struct engine *e, const struct alert *alert) {
+    (void)alert;
+    return floor_is_over(e, &e->alerts->load, config_policy(e->config)->host.load_max_milli);
+}
+
 static bool store_is_over(const struct engine *e, const struct alert *alert) {
     (void)alert;
     return !e->full;
@@ -381,8 +424,8 @@ static const struct {
 } kinds[] = {
     { "account", account_is_over }, { "agent", agent_is_over }, { "breaker", breaker_is_over },
     { "chain", chain_is_over },     { "disk", disk_is_over },   { "group", group_is_over },
-    { "many", many_is_over },       { "run", run_is_over },     { "store", store_is_over },
-    { "stuck", stuck_is_over },
+    { "load", load_is_over },       { "many", many_is_over },   { "memory", memory_is_over },
+    { "run", run_is_over },         { "store", store_is_over }, { "stuck", stuck_is_over },
 };
 
 /* A kind that nobody knows any more is over. */
@@ -419,6 +462,7 @@ void alerts_turn(struct engine *e) {
     struct alerts *a = e->alerts;
     a->changed = a->changed || store_batch_count(e->turn.batch) > 0;
     see_disk(e);
+    see_memory_and_load(e);
     see_touched(e);
     alert_look_for_stuck(e);
     if (a->open.count > 0 && clear_what_is_over(e))
@@ -429,5 +473,7 @@ time_ms alerts_next(const struct engine *e) {
     time_ms next = alert_stuck_next(e);
     if (e->disk_low || e->full)
         next = time_min(next, time_add(e->disk_read_at, LOOK_WHILE_FULL));
+    if (alert_is_open(e, "memory") || alert_is_open(e, "load"))
+        next = time_min(next, time_add(e->host_read_at, LOOK_WHILE_FULL));
     return next;
 }

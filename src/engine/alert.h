@@ -15,3 +15,6 @@ const struct engine_alert *engine_alert_at(const struct engine *engine, size_t i
 
 /* Living runs that are not ours, by the ids of their tasks: they hold places. NULL behind the last. */
 const char *engine_external_at(const struct engine *engine, size_t index);
+/* Has this task, which is finished, one of them? Then it must not be started again beside it. 0: no; else its
+ * attempt. */
+uint32_t engine_external_attempt(const struct engine *engine, task_id task);

@@ -22,15 +22,24 @@ struct waiter {
     time_ms since;
 };
 
+/* Memory or load: it comes and goes, so what is over must have been so for a while. */
+struct floor_watch {
+    bool low;
+    time_ms since; /* it is so; 0: nobody has looked */
+};
+
 struct alerts {
     LIST(struct alert) open;
     LIST(task_id) touched; /* changed in this turn, and may be a cause */
+    LIST(task_id) heads;   /* by whom it is seen who waits where; while that is looked at */
+    size_t asked;          /* of how many of them the store was asked */
     LIST(struct waiter) waiters;
     time_ms look_at;   /* nothing can be stuck before */
     time_ms looked_at; /* the last look for what is stuck */
     bool changed;      /* something has, since the last look */
     bool overdue;      /* the last look found somebody who waits for long */
     bool asking, answered;
+    struct floor_watch memory, load;
     time_ms stuck_after; /* alerts.stuck_s: every turn asks; 0: off */
 };
 

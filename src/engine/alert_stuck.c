@@ -1,8 +1,10 @@
 /* alert_stuck.c: who waits, or runs, for longer than alerts.stuck_s?
  *
  * One alert for each gate at which somebody does, not one for each task: a thousand tasks behind one lock have
- * one cause. Nothing is looked at before something can be stuck; then the oldest of each class
- * are (core/waiting.h), and the store is asked since when they are as they are. What a person stopped on
+ * one cause. Nothing is looked at before something can be stuck; then the oldest of each class,
+ * which stand for all that wait at their gate (core/waiting.h), and the store is asked since when they are as
+ * they are, some of them in each turn. One that has just come back hides those behind it until it has waited as
+ * long itself: an alert may be late, by alerts.stuck_s at the most, and is not missed. What a person stopped on
  * purpose is not stuck. An alert is over when nobody waits there for half as long: a queue that moves slowly
  * is told once, not once for each of its tasks. */
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 #include "core/waiting.h"
 #include "engine/alert_internal.h"
 
-#define LOOKED_MAX 200u
+#define ASKED_EACH 200u       /* tasks, in one turn */
 #define LOOK_AGAIN MINUTES(1) /* while somebody waits for long, and something has changed */
 
 time_ms alert_stuck_after(const struct engine *e) {
@@ -28,7 +30,9 @@ time_ms alert_stuck_next(const struct engine *e) {
     time_ms limit = alert_stuck_after(e);
     if (limit == 0)
         return TIME_NEVER;
-    if (a->answered)
+    if (a->asking)
+        return TIME_NEVER; /* the answer wakes us */
+    if (a->answered || a->asked < a->heads.count)
         return e->now;
     if (a->overdue && a->changed)
         return time_min(a->look_at, time_add(a->looked_at, look_again(limit)));
@@ -61,16 +65,24 @@ static void look_at_runs(struct engine *e, time_ms limit) {
 
 /* --- those that wait ------------------------------------------------------------------------- */
 
-/* A person stopped it, or another alert says it better. */
-static bool is_meant(const struct verdict *v) {
-    if (v->gate == GATE_PAUSED || v->gate == GATE_PROJECT || v->gate == GATE_HELD)
+static bool account_is_closed(const struct engine *e, sym account) {
+    struct limiter_view view;
+    return core_limiter(e->core, account, &view) && view.closed;
+}
+
+/* A person stopped it, or another alert says it better: one cause, one alert. */
+static bool is_meant(const struct engine *e, const struct verdict *v) {
+    if (v->gate == GATE_PAUSED || v->gate == GATE_PROJECT || v->gate == GATE_HELD
+        || v->gate == GATE_HOST || v->gate == GATE_BREAKER)
+        return true;
+    if (v->gate == GATE_LIMITER && account_is_closed(e, v->key))
         return true;
     return v->gate == GATE_DEPENDENCY && task_state_is_final(v->about_state)
            && v->about_state != TASK_DONE;
 }
 
 static bool waits_where(const struct engine *e, task_id task, struct verdict *ret) {
-    return core_blocked(e->core, task, ret) && !is_meant(ret);
+    return core_blocked(e->core, task, ret) && !is_meant(e, ret);
 }
 
 static void key_of(const struct engine *e, const struct verdict *v, struct strbuf *ret) {
@@ -132,15 +144,15 @@ static void take_answer(struct engine *e, time_ms limit) {
         raise_for(e, waiter, &v, strbuf_text(&key));
     }
     clear_stuck(e, limit);
-    a->waiters.count = 0;
+    a->heads.count = a->waiters.count = a->asked = 0;
 }
 
+/* Of each slice. All that is asked for is here before anything is concluded. */
 static void answered(void *ctx, const struct store_answer *answer, const struct error *err) {
     struct engine *e = ctx;
     struct alerts *a = e->alerts;
     a->asking = false;
-    a->answered = true;
-    a->waiters.count = 0;
+    a->answered = a->asked == a->heads.count;
     for (size_t i = 0; !err && i < answer->count; i++)
         if (answer->specs[i].changed_at)
             *LIST_ADD(&a->waiters) = (struct waiter){ .task = answer->specs[i].id,
@@ -148,25 +160,47 @@ static void answered(void *ctx, const struct store_answer *answer, const struct 
     turn_wake(e);
 }
 
-/* Those that are too young to wait for long are not asked about. */
-static void ask_since(struct engine *e, time_ms limit) {
-    task_id tasks[LOOKED_MAX];
-    size_t count = core_waiting(e->core, tasks, LOOKED_MAX), old = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct task_view view;
-        if (!core_task(e->core, tasks[i], &view))
-            continue;
-        if (e->now - view.created_at < limit)
-            sooner(e, time_add(view.created_at, limit));
-        if (e->now - view.created_at >= limit / 2)
-            tasks[old++] = tasks[i];
-    }
-    struct store_question question = { .kind = ASK_SPECS, .tasks = tasks, .task_count = old };
-    e->alerts->asking = true;
-    if (old > 0)
+/* The next slice: whoever is served by the loop waits no longer than that takes. */
+static void ask_some(struct engine *e) {
+    struct alerts *a = e->alerts;
+    size_t left = a->heads.count - a->asked;
+    struct store_question question = { .kind = ASK_CHANGED,
+                                       .tasks = a->heads.items + a->asked,
+                                       .task_count = left < ASKED_EACH ? left : ASKED_EACH };
+    a->asked += question.task_count;
+    a->asking = true;
+    if (question.task_count > 0)
         store_ask(e->store, &question, answered, e);
     else
         answered(e, &(struct store_answer){ 0 }, NULL);
+}
+
+/* Those that are too young to wait for long, and those that nobody need be told of, are not asked about. */
+static void see_head(void *ctx, task_id task) {
+    struct engine *e = ctx;
+    time_ms limit = alert_stuck_after(e);
+    struct task_view view;
+    struct verdict v;
+    if (!core_task(e->core, task, &view))
+        return;
+    if (e->now - view.created_at < limit)
+        sooner(e, time_add(view.created_at, limit));
+    if (e->now - view.created_at >= limit / 2 && waits_where(e, task, &v))
+        *LIST_ADD(&e->alerts->heads) = task;
+}
+
+static void look(struct engine *e, time_ms limit) {
+    struct alerts *a = e->alerts;
+    struct core_counts counts;
+    a->changed = a->overdue = false;
+    a->looked_at = e->now;
+    a->look_at = TIME_NEVER;
+    a->heads.count = a->waiters.count = a->asked = 0;
+    look_at_runs(e, limit);
+    core_count(e->core, &counts);
+    size_t each = ASKED_EACH / (counts.classes + 1);
+    core_each_head(e->core, each > 0 ? each : 1, ASKED_EACH, see_head, e);
+    ask_some(e);
 }
 
 void alert_look_for_stuck(struct engine *e) {
@@ -174,19 +208,12 @@ void alert_look_for_stuck(struct engine *e) {
     time_ms limit = alert_stuck_after(e);
     if (limit == 0 || a->asking)
         return;
-    if (a->answered) {
-        take_answer(e, limit);
-        return;
-    }
     if (a->changed) /* whoever comes to wait now can be stuck then */
         sooner(e, time_add(e->now, limit));
-    if (alert_stuck_next(e) > e->now)
-        return;
-    a->changed = a->overdue = false;
-    a->looked_at = e->now;
-    a->look_at = TIME_NEVER;
-    look_at_runs(e, limit);
-    ask_since(e, limit);
+    if (!a->answered && a->asked < a->heads.count)
+        ask_some(e);
+    else if (!a->answered && alert_stuck_next(e) <= e->now)
+        look(e, limit);
     if (a->answered) /* at once: what was seen is still so */
         take_answer(e, limit);
 }

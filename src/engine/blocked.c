@@ -119,10 +119,10 @@ static void tell_collected(struct engine *e) {
     e->turn.blocked.count = 0;
 }
 
-bool blocked_on_order(struct engine *e, const struct order *orders, size_t count) {
+bool blocked_on_order(struct engine *e, const struct order *orders, size_t count, bool told) {
     if (orders->kind == ORDER_CHANGE && orders->from == TASK_DRAFT)
         blocked_added(e, orders->task);
-    if (!e->turn.tells_blocked || !flips(orders))
+    if (told || !e->turn.tells_blocked || !flips(orders))
         return false;
     for (size_t i = 0; i < count; i++)
         if (flips(&orders[i]))

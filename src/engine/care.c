@@ -2,7 +2,7 @@
  *
  * The store says when it wants to be called again; an idle daemon therefore has no timer once the
  * store has nothing left to do. */
-#include "engine/engine_internal.h"
+#include "engine/care_internal.h"
 
 static void look(struct engine *e, time_ms idle) {
     time_ms span = store_maintain(e->store, idle);

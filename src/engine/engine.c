@@ -8,11 +8,14 @@
 #include "base/alloc.h"
 #include "base/number.h"
 #include "engine/alert_internal.h"
+#include "engine/care_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/follow_internal.h"
 #include "engine/forecast_internal.h"
+#include "engine/gone_internal.h"
 #include "engine/iteration.h"
 #include "engine/journal_internal.h"
+#include "engine/recover_internal.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
 
@@ -103,10 +106,11 @@ struct engine *engine_free(struct engine *e) {
     core_free(e->core);
     config_free(e->config);
     follow_free(e);
+    gone_free(e);
     free(e->happened.items);
     free(e->late_ends.items);
     for (size_t i = 0; i < e->externals.count; i++)
-        free(e->externals.items[i]);
+        free(e->externals.items[i].id);
     free(e->externals.items);
     free(e->claims.items);
     free(e->prune.expired.items);

@@ -133,7 +133,7 @@ struct engine_group {
     time_ms created_at, closed_at;
     uint32_t total, open, failed; /* failed: final, and not done */
 };
-size_t engine_group_count(const struct engine *engine);
+size_t engine_group_count(const struct engine *engine); /* of one that is gone the name is "" */
 const struct engine_group *engine_group_at(const struct engine *engine, size_t index);
 const struct engine_group *engine_find_group(const struct engine *engine, const char *name);
 

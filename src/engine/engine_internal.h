@@ -30,14 +30,14 @@ struct live_run {
     time_ms launch_deadline; /* until its command was seen; TIME_NEVER: seen */
     enum run_phase phase;
     int64_t cost_micro_usd;
-    char *spawner;      /* its task as it was submitted, if that spawns others; owned */
-    bool spawner_known; /* else the store must be asked for it */
-    bool stop_now;      /* a stop order kills at once */
-    bool is_limited;    /* it has said that its provider wants it to wait */
-    bool is_alive;      /* the start of the daemon has found it so */
-    bool is_heard;      /* its shim has said that its command runs, or that it has ended */
-    bool is_unheard;    /* it was told to stop before: stopping.c */
-    size_t position;    /* in engine.live */
+    time_ms limited_until; /* it has said that its provider wants it to wait; 0: it has not */
+    char *spawner;         /* its task as it was submitted, if that spawns others; owned */
+    bool spawner_known;    /* else the store must be asked for it */
+    bool stop_now;         /* a stop order kills at once */
+    bool is_alive;         /* the start of the daemon has found it so */
+    bool is_heard;         /* its shim has said that its command runs, or that it has ended */
+    bool is_unheard;       /* it was told to stop before: stopping.c */
+    size_t position;       /* in engine.live */
 };
 
 /* What the executor told since the last turn. Kept until a commit has it. */
@@ -48,6 +48,7 @@ struct happening {
     time_ms at;
     struct run_end end;
     bool is_forced; /* `outcome` counts, and not what the end says: its work could not be merged */
+    bool is_fresh;  /* nobody has looked at its work yet */
     enum outcome outcome;
 };
 
@@ -78,6 +79,7 @@ struct turn {
     LIST(char *) gone;           /* ids of tasks that are no more: their folders go too */
     LIST(struct order) starts, stops;
     LIST(task_id) finals;            /* tasks that have become final */
+    size_t free_groups;              /* so many places may be taken: no order is about them */
     LIST(task_id) blocked;           /* those whose blockers have changed; while that is told */
     LIST(struct event_row) events;   /* in the arena */
     struct engine_request *requests; /* of this turn, in order */
@@ -121,21 +123,28 @@ struct engine {
     uint32_t *project_of; /* by symbol: index + 1 */
     size_t project_of_capacity;
     LIST(struct group) groups; /* by id - 1 */
-    struct slab runs;          /* struct live_run */
-    struct id_map run_of;      /* task → handle */
-    LIST(uint32_t) live;       /* handles */
-    LIST(task_id) launches;    /* start orders that are on disk; */
-    size_t launched;           /* so many of them are carried out */
-    time_ms launch_look;       /* no launch is late before */
-    uint32_t spare_iterations; /* bit N: HOME/tasks/.spare/N is there */
-    LIST(char *) externals;    /* living runs that are not ours, by the ids of their tasks */
-    LIST(struct claim) claims; /* runs that the rows do not know: recover_internal.h */
-    task_id last_folder;       /* the highest number that a run folder has */
+    struct id_map group_names;
+    LIST(uint32_t) free_groups;      /* ids of those that are gone */
+    uint64_t last_group;             /* the highest number in a name that was made */
+    struct slab runs;                /* struct live_run */
+    struct id_map run_of;            /* task → handle */
+    LIST(uint32_t) live;             /* handles */
+    LIST(task_id) launches;          /* start orders that are on disk; */
+    size_t launched;                 /* so many of them are carried out */
+    time_ms launch_look;             /* no launch is late before */
+    uint32_t spare_iterations;       /* bit N: HOME/tasks/.spare/N is there */
+    LIST(struct external) externals; /* living runs that are not ours */
+    LIST(struct claim) claims;       /* runs that the rows do not know: recover_internal.h */
+    task_id last_folder;             /* the highest number that a run folder has */
 
     LIST(struct happening) happened;
     LIST(struct happening) late_ends; /* the store is asked what their tasks spawn */
     engine_spawn_tasks spawn;
     void *spawn_ctx;
+    char *gone_before; /* ids that the daemon before had to forget: gone_internal.h */
+    bool gone_is_noted, gone_is_noting;
+    engine_forgotten forgotten;
+    void *forgotten_ctx;
     struct watch *watch; /* files that somebody waits for: watch.h */
     struct engine_request *queue, **queue_end;
     struct stopping stopping;
@@ -182,12 +191,6 @@ void turn_break(struct engine *e, const struct error *why);
 void turn_wrote(struct engine *e); /* the batch holds something that must be committed */
 void turn_write_state(struct engine *e, const struct order *order); /* its event */
 
-/* --- care.c ---------------------------------------------------------------------------------- */
-
-/* After a commit: lets the store do its own work, soon if there is much, when it is quiet if not. */
-void care_after_commit(struct engine *e);
-void care_due(void *ctx);
-
 /* --- pause.c --------------------------------------------------------------------------------- */
 
 /* Owns a copy of the name. */
@@ -214,6 +217,8 @@ void rows_write_ended(struct engine *e, const struct live_run *run, const struct
 
 struct project *project_find(struct engine *e, const char *name);
 struct project *project_of_symbol(const struct engine *e, sym symbol);
+/* The project whose prefix an id has, whether there is a task of that id or not; NULL: none. */
+struct project *project_of_id(const struct engine *e, const char *id);
 /* From a row, or new: known to the core from now on. */
 int project_register(struct engine *e, const struct project_row *row, struct error *err);
 int project_tell(struct engine *e, struct project *project, struct error *err);
@@ -224,12 +229,6 @@ int projects_check(const struct engine *e, struct error *err);
 /* Adds them. */
 int projects_from_config(struct engine *e, struct error *err);
 void projects_free(struct engine *e);
-
-/* --- groups.c -------------------------------------------------------------------------------- */
-
-void group_from_row(struct engine *e, const struct group_row *row);
-void groups_on_order(struct engine *e, const struct order *order);
-void groups_free(struct engine *e);
 
 /* --- host.c ---------------------------------------------------------------------------------- */
 
@@ -244,4 +243,5 @@ void prune_some(struct engine *e);
 void prune_now(struct engine *e); /* the next look is due */
 time_ms prune_next(const struct engine *e);
 
+#include "engine/groups_internal.h"
 #include "engine/runs_internal.h"

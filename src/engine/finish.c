@@ -21,7 +21,8 @@
 #include "engine/watch.h"
 #include "engine/workspace.h"
 
-#define SIGN_OF_LIFE SECONDS(2) /* an attempt that lived so long was launched well */
+#define SIGN_OF_LIFE   SECONDS(2)  /* an attempt that lived so long was launched well */
+#define LIMIT_PATIENCE MINUTES(10) /* agents try a few times before they give up */
 
 static struct happening *note(struct engine *e, enum happening_kind kind, struct run_key run) {
     struct happening *h = LIST_ADD(&e->happened);
@@ -46,10 +47,23 @@ static void on_validating(void *ctx, struct run_key run) {
     note(ctx, HAPPENED_VALIDATING, run);
 }
 
+static enum outcome outcome_of(const struct engine *e, const struct live_run *run,
+                               const struct run_end *end);
+
+/* Which file of tasks it should have written must be known before its work goes anywhere. */
+void finish_take_end(struct engine *e, struct run_key key, const struct run_end *end) {
+    struct live_run *run = run_find(e, key.task);
+    struct happening fresh = { .kind = HAPPENED_ENDED, .run = key, .end = *end, .is_fresh = true };
+    if (run && run->view.attempt == key.attempt && outcome_of(e, run, end) == OUTCOME_OK
+        && spawning_must_wait(e, run, &fresh))
+        return;
+    if (!workspace_finish(e, key, end))
+        note(e, HAPPENED_ENDED, key)->end = *end;
+}
+
 static void on_ended(void *ctx, struct run_key run, const struct run_end *end) {
     hear(ctx, run);
-    if (!workspace_finish(ctx, run, end))
-        note(ctx, HAPPENED_ENDED, run)->end = *end;
+    finish_take_end(ctx, run, end);
 }
 
 void finish_note_outcome(struct engine *e, struct run_key run, const struct run_end *end,
@@ -155,18 +169,31 @@ static enum outcome outcome_of_end(const struct engine *e, const struct live_run
     return OUTCOME_LOST;
 }
 
+/* It was told to wait, and did not go on for long after that. One that did has failed for another reason: else
+ * nothing would ever count its attempts. */
+static bool gave_up_for_limit(const struct engine *e, const struct live_run *run,
+                              const struct run_end *end) {
+    time_ms ended_at = end->ended_at ? end->ended_at : e->now;
+    return run->limited_until > 0 && ended_at <= time_add(run->limited_until, LIMIT_PATIENCE);
+}
+
 /* A run that was told to wait and gives up has not failed: it costs no retry. */
 static enum outcome outcome_of(const struct engine *e, const struct live_run *run,
                                const struct run_end *end) {
     enum outcome outcome = outcome_of_end(e, run, end);
     bool gave_up = outcome == OUTCOME_FAILED || outcome == OUTCOME_LAUNCH;
-    return gave_up && run->is_limited ? OUTCOME_LIMITED : outcome;
+    return gave_up && gave_up_for_limit(e, run, end) ? OUTCOME_LIMITED : outcome;
 }
 
-enum outcome finish_outcome(struct engine *e, const struct live_run *run,
-                            const struct run_end *end) {
+enum outcome finish_outcome(struct engine *e, const struct live_run *run, struct run_end *end,
+                            bool *ret_bad_file) {
     enum outcome outcome = outcome_of(e, run, end);
-    return outcome == OUTCOME_OK ? spawning_check(e, run) : outcome;
+    *ret_bad_file = false;
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    outcome = spawning_check(e, run, end);
+    *ret_bad_file = outcome != OUTCOME_OK;
+    return outcome;
 }
 
 static int64_t tokens_of(const struct engine_run *run) {
@@ -267,9 +294,10 @@ static void tell_ended(struct engine *e, struct live_run *run, struct happening 
         tell_started(e, run, h->end.started_at); /* it ended before its start was told */
     struct fact fact = { .kind = FACT_RUN_ENDED, .task = run->task, .attempt = run->view.attempt };
     fact.ended.outcome = outcome;
-    fact.ended.limit_told = run->is_limited;
+    fact.ended.limit_told = run->limited_until > 0;
     fact.ended.tokens = tokens_of(&run->view);
     fact.ended.output = showed_life(&h->end);
+    fact.ended.workspace = h->end.started_at ? pool_left_in(e, run) : 0;
     (void)engine_tell(e, &fact, NULL);
     feedback_write(e, run, &h->end, outcome);
     tidy_if_final(e, run);

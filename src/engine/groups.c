@@ -1,11 +1,18 @@
-/* groups.c: sets of tasks that are followed together. A group tracks, it never blocks. */
+/* groups.c: sets of tasks that are followed together. A group tracks, it never blocks.
+ *
+ * It goes with the last of its tasks: their retention is its own. One that was closed without any goes at a
+ * start, when it is as old as that. Its place is used again, because the core counts by places; its number in a name
+ * that was made here is not, or a name would mean another group from one day to the next. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/json_write.h"
+#include "base/number.h"
 #include "engine/engine_internal.h"
 
 size_t engine_group_count(const struct engine *e) {
@@ -23,11 +30,19 @@ const struct engine_group *engine_group_at(const struct engine *e, size_t index)
     return with_counts(e, &e->groups.items[index]);
 }
 
+/* Every sling may make a group: they are found by a hash of the name. */
+static uint64_t hash_name(const char *name) {
+    return hash_bytes(name, strlen(name));
+}
+
+static bool has_name(const void *ctx, uint32_t handle, const void *key) {
+    const struct engine *e = ctx;
+    return strcmp(e->groups.items[handle - 1].view.name, key) == 0;
+}
+
 static struct group *group_find(const struct engine *e, const char *name) {
-    for (size_t i = e->groups.count; i-- > 0;)
-        if (strcmp(e->groups.items[i].view.name, name) == 0)
-            return &e->groups.items[i];
-    return NULL;
+    uint32_t id = e->group_names.same ? id_map_find(&e->group_names, hash_name(name), name) : 0;
+    return id ? &e->groups.items[id - 1] : NULL;
 }
 
 const struct engine_group *engine_find_group(const struct engine *e, const char *name) {
@@ -64,22 +79,89 @@ void group_from_row(struct engine *e, const struct group_row *row) {
         .created_at = row->created_at,
         .closed_at = row->closed_at,
     };
+    if (!e->group_names.same)
+        id_map_init(&e->group_names, has_name, e);
+    id_map_add(&e->group_names, hash_name(view->name), row->id);
 }
+
+/* --- places and numbers ----------------------------------------------------------------------- */
+
+#define NOTE "groups" /* the highest number that was part of a name */
+
+void groups_begin(struct engine *e) {
+    e->turn.free_groups = e->free_groups.count;
+}
+
+/* Not of one that went in this turn: the core may have orders about it still. */
+static uint32_t take_place(struct engine *e) {
+    if (e->turn.free_groups == 0)
+        return (uint32_t)e->groups.count + 1;
+    uint32_t *place = &e->free_groups.items[--e->turn.free_groups], id = *place;
+    *place = e->free_groups.items[--e->free_groups.count];
+    return id;
+}
+
+static const char *make_name(struct engine *e, char ret_name[32]) {
+    char text[24];
+    uint64_t number = e->last_group > e->groups.count ? e->last_group : e->groups.count;
+    do /* somebody may have called his own so */
+        snprintf(ret_name, 32, "group-%" PRIu64, ++number);
+    while (group_find(e, ret_name));
+    e->last_group = number;
+    snprintf(text, sizeof(text), "%" PRIu64, number);
+    store_put_note(e->turn.batch, &(struct note_row){ .name = NOTE, .text = text });
+    return ret_name;
+}
+
+void groups_load_note(struct engine *e, const struct note_row *row) {
+    int64_t number = 0;
+    if (strcmp(row->name, NOTE) == 0 && number_parse_int(row->text, &number, NULL) == 0
+        && number > 0)
+        e->last_group = (uint64_t)number;
+}
+
+static void drop(struct engine *e, uint32_t id) {
+    struct engine_group *view = &e->groups.items[id - 1].view;
+    id_map_remove(&e->group_names, hash_name(view->name), view->name);
+    free((char *)view->name);
+    *view = (struct engine_group){ .id = id, .name = xstrdup("") };
+    *LIST_ADD(&e->free_groups) = id;
+    store_delete_group(e->turn.batch, id);
+}
+
+void group_left(struct engine *e, uint32_t id) {
+    if (id == 0 || id > e->groups.count || !*e->groups.items[id - 1].view.name)
+        return;
+    const struct engine_group *view = with_counts(e, &e->groups.items[id - 1]);
+    if (view->total == 0 && (view->closed || !view->owned))
+        drop(e, id);
+}
+
+void groups_loaded(struct engine *e) {
+    time_ms keep = config_number(e->config, "retention.days", NULL);
+    for (uint32_t id = (uint32_t)e->groups.count; id > 0; id--) {
+        const struct engine_group *view = with_counts(e, &e->groups.items[id - 1]);
+        if (!*view->name)
+            *LIST_ADD(&e->free_groups) = id;
+        else if (view->closed && view->total == 0 && time_add(view->closed_at, keep) < e->now)
+            drop(e, id);
+    }
+}
+
+/* --- doing ------------------------------------------------------------------------------------ */
 
 int engine_open_group(struct engine *e, const char *name, bool owned, uint32_t *ret_id,
                       struct error *err) {
     char made[32];
-    for (size_t n = e->groups.count + 1; !name; n++) { /* somebody may have called his own so */
-        snprintf(made, sizeof(made), "group-%zu", n);
-        name = group_find(e, made) ? NULL : made;
-    }
+    if (!name)
+        name = make_name(e, made);
     struct group *group = group_find(e, name);
     if (group && group->view.owned && group->view.closed)
         return error_set(err, -EBUSY, "group '%s' was closed by its owner: choose another name",
                          name);
     if (!group) {
         struct group_row row = {
-            .id = (uint32_t)e->groups.count + 1, .name = name, .owned = owned, .created_at = e->now
+            .id = take_place(e), .name = name, .owned = owned, .created_at = e->now
         };
         group_from_row(e, &row);
         group = &e->groups.items[row.id - 1];
@@ -126,7 +208,8 @@ void groups_on_order(struct engine *e, const struct order *order) {
         return;
     struct group *group = &e->groups.items[order->group - 1];
     bool close = order->to == TASK_DONE;
-    if (group->view.owned || group->view.closed == close)
+    bool is_gone = !*group->view.name;
+    if (is_gone || group->view.owned || group->view.closed == close)
         return;
     set_closed(e, group, close);
 }
@@ -136,4 +219,8 @@ void groups_free(struct engine *e) {
         free((char *)e->groups.items[i].view.name);
     free(e->groups.items);
     memset(&e->groups, 0, sizeof(e->groups));
+    free(e->free_groups.items);
+    memset(&e->free_groups, 0, sizeof(e->free_groups));
+    id_map_finish(&e->group_names);
+    memset(&e->group_names, 0, sizeof(e->group_names));
 }

@@ -93,7 +93,6 @@ time_ms host_next_look(const struct engine *e) {
 }
 
 void engine_host(const struct engine *e, struct engine_host_values *ret) {
-    (void)e;
     *ret = (struct engine_host_values){
         .disk_free_mb = disk_free_mb(e->home),
         .memory_free_mb = memory_free_mb(),

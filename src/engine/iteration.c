@@ -172,6 +172,7 @@ static int add_feedback(const struct engine *e, const char *id, uint32_t iterati
 /* As it is, without a sync: the next launch would write the same. */
 static int write_plainly(const char *path, const struct strbuf *text, struct error *err) {
     _cleanup_(fd_closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    errno = fd < 0 ? errno : ENOSPC; /* of a write that took only a part */
     if (fd < 0 || write(fd, strbuf_text(text), text->length) != (ssize_t)text->length)
         return error_set_errno(err, "write", path);
     return 0;
@@ -215,11 +216,14 @@ void iteration_tidy(struct engine *e, task_id task, uint32_t iteration) {
         *strrchr(path.text, '/') = '\0';
 }
 
-/* Into its run folder, which is thrown away whole. After a crash in between it stays: better a folder
- * too many than work that a restored backup would still have needed. */
+/* Into its run folder, which is thrown away whole. Most have none when they never ran. */
 void iteration_forget(const struct engine *e, const char *id) {
     _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
     task_folder(e, id, &from);
-    strbuf_printf(&to, "%s/runs/%s/tasks", e->home, id);
-    (void)rename(strbuf_text(&from), strbuf_text(&to)); /* most have none when they never ran */
+    strbuf_printf(&to, "%s/runs/%s", e->home, id);
+    if (access(strbuf_text(&from), F_OK) != 0
+        || (mkdir(strbuf_text(&to), 0700) < 0 && errno != EEXIST))
+        return;
+    strbuf_puts(&to, "/tasks");
+    (void)rename(strbuf_text(&from), strbuf_text(&to));
 }

@@ -73,7 +73,7 @@ static void job_start(struct job *job) {
 /* One may end at once, and the list is another then. */
 static void start_next(struct engine *e, const char *lane) {
     for (struct job *job = e->workspaces->jobs; job; job = job->next)
-        if (!job->running && job->lane && strcmp(job->lane, lane) == 0) {
+        if (!job->running && !job->paused && job->lane && strcmp(job->lane, lane) == 0) {
             job_start(job);
             return;
         }
@@ -114,12 +114,25 @@ void job_end(struct job *job) {
         start_next(e, lane);
 }
 
+static void pause_over(void *ctx) {
+    struct job *job = ctx;
+    job->paused = false;
+    job_start(job);
+}
+
+void job_pause(struct job *job, time_ms span) {
+    job->running = false;
+    job->paused = true;
+    job_wait(job, span, pause_over);
+    if (job->lane)
+        start_next(job->e, job->lane);
+}
+
 /* --- steps ------------------------------------------------------------------------------------ */
 
 /* What a person would have, without what could make git ask or wait for one. */
-const char *const *job_env(struct job *job) {
+static const char *const *build_env(struct job *job, const char *mark) {
     struct engine *e = job->e;
-    struct strbuf mark = STRBUF_INIT;
     const char *const *names = NULL;
     size_t count = config_words(e->config, "tasks.env", NULL, &names), n = 0;
     static const char *const always[] = {
@@ -152,11 +165,18 @@ const char *const *job_env(struct job *job) {
         env[n++] = always[i];
     for (size_t i = 0; job->anonymous && i < ARRAY_SIZE(nobody); i++)
         env[n++] = nobody[i];
-    aside_mark(e->home, &mark);
-    env[n++] = arena_strdup(&job->arena, strbuf_text(&mark));
-    strbuf_finish(&mark);
+    env[n++] = arena_strdup(&job->arena, mark);
     env[n] = NULL;
     return env;
+}
+
+static void run_with_mark(struct job *job, const struct aside_spec *what, const char *mark,
+                          job_step then) {
+    struct aside_spec spec = *what;
+    spec.env = build_env(job, mark);
+    spec.timeout = config_number(job->e->config, "git.timeout_s", NULL);
+    spec.output_max = OUTPUT_MAX;
+    job_run_with(job, &spec, then);
 }
 
 static void step_ended(void *ctx, const struct aside_end *end) {
@@ -175,14 +195,15 @@ void job_run_with(struct job *job, const struct aside_spec *spec, job_step then)
 }
 
 void job_run(struct job *job, const char *cwd, const char *const *argv, job_step then) {
-    struct aside_spec spec = {
-        .argv = argv,
-        .cwd = cwd ? cwd : job->path,
-        .env = job_env(job),
-        .timeout = config_number(job->e->config, "git.timeout_s", NULL),
-        .output_max = OUTPUT_MAX,
-    };
-    job_run_with(job, &spec, then);
+    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
+    struct aside_spec spec = { .argv = argv, .cwd = cwd ? cwd : job->path };
+    aside_mark(job->e->home, &mark);
+    run_with_mark(job, &spec, strbuf_text(&mark), then);
+}
+
+void job_run_for_others(struct job *job, const char *cwd, const char *const *argv, job_step then) {
+    struct aside_spec spec = { .argv = argv, .cwd = cwd };
+    run_with_mark(job, &spec, "SLUICE_ASIDE=", then);
 }
 
 void job_wait(struct job *job, time_ms span, loop_due due) {

@@ -3,7 +3,8 @@
  * Life:   job_new → job_begin → steps → job_end, which calls `done` and frees it
  * A step: job_run starts a command and returns; `then` is called with its end, from the loop, and starts
  *         the next one or ends the job.
- * Lanes:  of the jobs with the same lane one is at work at a time, in the order of job_begin. */
+ * Lanes:  of the jobs with the same lane one is at work at a time, in the order of job_begin. One that
+ *         pauses leaves its lane to the others meanwhile. */
 #pragma once
 
 #include "base/arena.h"
@@ -40,10 +41,11 @@ struct job {
     /* JOB_FINISH */
     struct run_end end;
     const char *message; /* of a commit */
-    job_step after_commit;
+    job_step after_commit, after_abandon;
     time_ms lock_until;
-    unsigned tries;
-    int lock; /* of the merge; -1: none */
+    unsigned tries;      /* of this look: the base moved so often */
+    unsigned deliveries; /* how often the work could not be handed over */
+    int lock;            /* of the merge; -1: none */
     char *base_ref;
     char head[GIT_HASH_MAX], base_hash[GIT_HASH_MAX];
     size_t check;
@@ -52,8 +54,10 @@ struct job {
 
     /* JOB_CLEAN */
     struct strbuf kept; /* why it stays; "": it has gone */
+    const char *count;  /* of commits that the base does not have */
+    bool keeps_record;  /* the branch is still its task's */
 
-    bool running;
+    bool running, paused;
     bool has_record, branch_is_there;
     bool anonymous;  /* nobody has told git who commits */
     bool is_forced;  /* `outcome` counts, not what the end says */
@@ -73,8 +77,12 @@ char *job_text(struct job *job, const char *format, ...) _printf_(2, 3);
 void job_run(struct job *job, const char *cwd, const char *const *argv, job_step then);
 /* The same with more to say about it. */
 void job_run_with(struct job *job, const struct aside_spec *spec, job_step then);
-/* The variables of git commands, and of the user's own; in the job's arena. */
-const char *const *job_env(struct job *job);
+/* For what changes more than the worktree, a work tree or refs that others use too: the next daemon lets it
+ * come to its end. Killed half way it would leave them with half of the files, or a lock that nobody
+ * removes. */
+void job_run_for_others(struct job *job, const char *cwd, const char *const *argv, job_step then);
+/* `begin` is called again after so long, when its lane is free then. */
+void job_pause(struct job *job, time_ms span);
 /* Calls `due` after so long. */
 void job_wait(struct job *job, time_ms span, loop_due due);
 
@@ -88,12 +96,18 @@ bool job_write_record(struct job *job);
 void worktree_make_begin(struct job *job);
 void worktree_end_begin(struct job *job);
 void worktree_clean_begin(struct job *job);
+/* A rebase of ours is given up, whatever state it was left in: its branch is checked out as it was.
+ * Everything was committed before it began, so what is in the way comes from it. `then` gets the end. */
+void worktree_abandon_rebase(struct job *job, job_step then);
 /* What is not committed is: `after` follows when the worktree is clean. */
 void worktree_commit(struct job *job, const char *message, job_step after);
 /* The last step: unlocked, and told. */
 void worktree_end_finish(struct job *job);
-/* It cannot be finished as it should: the run failed, or `outcome`. */
+/* It cannot be finished as it should: `outcome`. */
 void worktree_end_fail(struct job *job, enum outcome outcome, const char *format, ...)
     _printf_(3, 4);
+/* The work is good, and what failed is git, the disk, somebody's lock or a command: all of it is tried
+ * again after a pause, git.retries times; then OUTCOME_UNMERGED. The agent has nothing to do with it. */
+void worktree_end_again(struct job *job, const char *format, ...) _printf_(2, 3);
 void worktree_end_note(struct job *job, const char *format, ...) _printf_(2, 3);
 void merge_begin(struct job *job);

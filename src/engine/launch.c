@@ -437,7 +437,7 @@ void engine_stop_at_once(struct engine *e, task_id task) {
     if (told.stop != STOP_NONE) { /* the core orders a stop once; this one is ours */
         *LIST_ADD(&e->turn.stops) =
             (struct order){ .kind = ORDER_STOP, .task = task, .attempt = run->view.attempt };
-        turn_wrote(e);
+        rows_write_run(e, run);
     }
 }
 

@@ -13,6 +13,8 @@
 #include "engine/engine_internal.h"
 #include "engine/follow_internal.h"
 #include "engine/forecast_internal.h"
+#include "engine/gone_internal.h"
+#include "engine/pace_internal.h"
 #include "engine/recover_internal.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
@@ -43,6 +45,7 @@ static int load_limiter(void *ctx, const struct limiter_row *row, struct error *
     fact.limiter.last_hit = row->told.last_hit;
     fact.limiter.in_backoff = row->told.in_backoff;
     fact.limiter.ramp_since = row->told.ramp_since;
+    fact.limiter.last_success = row->told.last_success;
     return tell(e, &fact, err);
 }
 
@@ -86,8 +89,12 @@ static int load_wait(void *ctx, const struct wait_row *row, struct error *err) {
 }
 
 static int load_note(void *ctx, const struct note_row *row, struct error *err) {
-    (void)err;
+    int r = pace_load(ctx, row, err);
+    if (r < 0)
+        return r;
     follow_load(ctx, row);
+    gone_load(ctx, row);
+    groups_load_note(ctx, row);
     alerts_load_note(ctx, row);
     return 0;
 }
@@ -150,6 +157,7 @@ static int load_task(void *ctx, const struct task_row *row, struct error *err) {
     spec.depends_on = row->depends_on;
     spec.depends_on_count = row->depends_on_count;
     claim_task(e, &spec);
+    recover_skip_attempts(e, &spec);
     struct fact fact = { .kind = FACT_TASK_ADDED, .spec = &spec };
     r = tell(e, &fact, err);
     if (spec.artifact_missing && spec.state != TASK_DONE && spec.state != TASK_INVALIDATED)
@@ -171,6 +179,8 @@ static int load_run(void *ctx, const struct run_row *row, struct error *err) {
     run->cost_micro_usd = row->cost_micro_usd;
     run->iteration = row->iteration;
     run->phase = row->phase;
+    run->limited_until = row->limited_until;
+    run->stop_now = row->stop_now;
     run->agent = row->agent ? xstrdup(row->agent) : NULL;
     run->boot_id = xstrdup(row->boot_id ? row->boot_id : "");
     if (row->started_at == 0)
@@ -227,6 +237,7 @@ static int finish(struct engine *e, const struct store_totals *totals, struct er
     recover_raise_numbers(e);
     claims_write(e);
     recover_find_runless(e);
+    groups_loaded(e);
     return 0;
 }
 

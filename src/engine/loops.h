@@ -29,3 +29,8 @@ struct engine_spawn {
 typedef int (*engine_spawn_tasks)(void *ctx, struct engine *engine,
                                   const struct engine_spawn *spawn, struct error *err);
 void engine_set_spawner(struct engine *engine, engine_spawn_tasks spawn, void *ctx);
+
+/* Told of each task that is no more, after its commit; again at the next start if the daemon dies
+ * meanwhile. Set before engine_start. */
+typedef void (*engine_forgotten)(void *ctx, const char *project, const char *id);
+void engine_set_forgotten(struct engine *engine, engine_forgotten forgotten, void *ctx);

@@ -31,7 +31,7 @@ static void look(struct job *job);
 static void move_base(struct job *job);
 
 static void fail_with(struct job *job) {
-    worktree_end_fail(job, OUTCOME_FAILED, "not merged: %.220s", job->err.text);
+    worktree_end_again(job, "%s", job->err.text);
 }
 
 static bool worked(struct job *job, const struct aside_end *end, const char *what) {
@@ -53,43 +53,54 @@ static void try_again(struct job *job) {
     if (++job->tries < TRIES_MAX)
         look(job);
     else
-        worktree_end_fail(job, OUTCOME_FAILED,
-                          "not merged: '%s' moved %d times while it was tried; branch '%s' is kept",
-                          job->record.base, TRIES_MAX, job->branch);
+        worktree_end_again(job, "'%s' moved %d times while it was tried", job->record.base,
+                           TRIES_MAX);
 }
 
 static void updated(struct job *job, const struct aside_end *end) {
     if (end->code == 0)
         merged(job);
-    else if (end->timed_out || end->error)
-        (void)worked(job, end, "git update-ref");
-    else
+    else if (strstr(end->output, "but expected")) /* "is at A but expected B" */
         try_again(job);
+    else
+        (void)worked(job, end, "git update-ref");
 }
 
-/* Is it still where a fast-forward can begin? Then something in that work tree was in the way. */
+/* Is it still where a fast-forward can begin? Then files in that work tree were in the way, which git
+ * names; if it names none, it failed. */
 static void refusal_asked(struct job *job, const struct aside_end *end) {
     if (end->code != 0) {
         try_again(job);
         return;
     }
     _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT, sentence = STRBUF_INIT;
-    git_blockers(strbuf_text(&job->output), NAMES_SHOWN, &names);
     git_sentence(strbuf_text(&job->output), &sentence);
-    worktree_end_fail(
-        job, OUTCOME_CONFLICT,
-        "'%s' is checked out with changes that are in the way: %.120s; branch '%s' is "
-        "kept",
-        job->record.base, names.length ? strbuf_text(&names) : strbuf_text(&sentence), job->branch);
+    if (git_blockers(strbuf_text(&job->output), NAMES_SHOWN, &names) == 0)
+        worktree_end_again(job, "git merge --ff-only: %s", strbuf_text(&sentence));
+    else
+        worktree_end_fail(
+            job, OUTCOME_CONFLICT,
+            "'%s' is checked out with changes that are in the way: %.120s; branch '%s' "
+            "is kept",
+            job->record.base, strbuf_text(&names), job->branch);
+}
+
+/* Whoever has it checked out may have changed to another branch at this very moment. */
+static void arrival_asked(struct job *job, const struct aside_end *end) {
+    if (end->code == 0)
+        merged(job);
+    else
+        try_again(job);
 }
 
 static void forwarded(struct job *job, const struct aside_end *end) {
     struct git_line line;
     if (end->code == 0) {
-        merged(job);
+        GIT_LINE(&line, "merge-base", "--is-ancestor", job->head, job->base_ref);
+        job_run(job, NULL, line.argv, arrival_asked);
         return;
     }
-    if (end->timed_out || end->error) {
+    if (end->timed_out || end->error || end->signal) {
         (void)worked(job, end, "git merge --ff-only");
         return;
     }
@@ -106,12 +117,12 @@ static void checkouts_asked(struct job *job, const struct aside_end *end) {
         return;
     if (git_find_checkout(end->output, job->record.base, &where)) {
         GIT_LINE(&line, "merge", "--ff-only", "--quiet", job->branch_ref);
-        job_run(job, job_text(job, "%s", strbuf_text(&where)), line.argv, forwarded);
+        job_run_for_others(job, job_text(job, "%s", strbuf_text(&where)), line.argv, forwarded);
         return;
     }
     GIT_LINE(&line, "update-ref", "-m", job_text(job, "sluice: %s", job->id), job->base_ref,
              job->head, job->base_hash);
-    job_run(job, NULL, line.argv, updated);
+    job_run_for_others(job, job->record.repository, line.argv, updated);
 }
 
 static void move_base(struct job *job) {
@@ -215,7 +226,10 @@ static void check_again(struct job *job) {
 /* --- rebase ----------------------------------------------------------------------------------- */
 
 static void given_up(struct job *job, const struct aside_end *end) {
-    (void)end;
+    if (end->code != 0) { /* begun again, it is given up again */
+        (void)worked(job, end, "git checkout");
+        return;
+    }
     job->record.rebasing = false;
     (void)worktree_record_write(job->e->home, job->id, &job->record, NULL);
     if (job->output.length > 0)
@@ -227,12 +241,10 @@ static void given_up(struct job *job, const struct aside_end *end) {
 }
 
 static void conflicts_asked(struct job *job, const struct aside_end *end) {
-    struct git_line line;
     strbuf_clear(&job->output);
     if (end->code == 0)
         (void)git_names(end->output, NAMES_SHOWN, &job->output);
-    GIT_LINE(&line, "rebase", "--abort");
-    job_run(job, NULL, line.argv, given_up);
+    worktree_abandon_rebase(job, given_up);
 }
 
 static void head_asked(struct job *job, const struct aside_end *end) {
@@ -241,8 +253,7 @@ static void head_asked(struct job *job, const struct aside_end *end) {
     if (git_hash(end->output, job->head))
         check_again(job);
     else
-        worktree_end_fail(job, OUTCOME_FAILED, "not merged: git told no commit for '%s'",
-                          job->branch);
+        worktree_end_again(job, "git told no commit for '%s'", job->branch);
 }
 
 static void rebased(struct job *job, const struct aside_end *end) {
@@ -312,8 +323,8 @@ static void looked(struct job *job, const struct aside_end *end) {
     if (!git_output_line(end->output, 0, &first) || !git_output_line(end->output, 1, &second)
         || !git_hash(strbuf_text(&first), job->head)
         || !git_hash(strbuf_text(&second), job->base_hash)) {
-        worktree_end_fail(job, OUTCOME_FAILED, "not merged: git told no commits for '%s' and '%s'",
-                          job->branch, job->record.base);
+        worktree_end_again(job, "git told no commits for '%s' and '%s'", job->branch,
+                           job->record.base);
         return;
     }
     GIT_LINE(&line, "merge-base", "--is-ancestor", job->head, job->base_hash);
@@ -341,12 +352,10 @@ static void try_lock(void *ctx) {
     if (flock(job->lock, LOCK_EX | LOCK_NB) == 0)
         worktree_commit(job, message, committed);
     else if (errno != EWOULDBLOCK && errno != EINTR)
-        worktree_end_fail(job, OUTCOME_FAILED, "not merged: cannot lock the repository: %s",
-                          strerror(errno));
+        worktree_end_again(job, "cannot lock the repository: %s", strerror(errno));
     else if (loop_now_steady(job->e->loop) >= job->lock_until)
-        worktree_end_fail(job, OUTCOME_FAILED,
-                          "not merged: somebody else has held sluice-merge.lock of the repository "
-                          "for longer than git.timeout_s");
+        worktree_end_again(job, "somebody else has held sluice-merge.lock of the repository for "
+                                "longer than git.timeout_s");
     else {
         job->doing = "waits: somebody else merges in this repository";
         job_wait(job, LOCK_AGAIN, try_lock);
@@ -365,8 +374,7 @@ void merge_begin(struct job *job) {
     job->lock_until = time_add(loop_now_steady(job->e->loop),
                                config_number(job->e->config, "git.timeout_s", NULL));
     if (job->lock < 0)
-        worktree_end_fail(job, OUTCOME_FAILED, "not merged: cannot make sluice-merge.lock: %s",
-                          strerror(error));
+        worktree_end_again(job, "cannot make sluice-merge.lock: %s", strerror(error));
     else
         try_lock(job);
 }

@@ -36,6 +36,17 @@ const struct engine_project *engine_find_project(const struct engine *e, const c
     return project ? &project->view : NULL;
 }
 
+/* Ids are "<prefix>-<number>". */
+struct project *project_of_id(const struct engine *e, const char *task) {
+    const char *dash = strrchr(task, '-');
+    for (size_t i = 0; dash && i < e->projects.count; i++) {
+        const char *prefix = engine_project_at(e, i)->prefix;
+        if (strlen(prefix) == (size_t)(dash - task) && strncmp(prefix, task, strlen(prefix)) == 0)
+            return &e->projects.items[i];
+    }
+    return NULL;
+}
+
 struct project *project_of_symbol(const struct engine *e, sym symbol) {
     if (symbol >= e->project_of_capacity || e->project_of[symbol] == 0)
         return NULL;

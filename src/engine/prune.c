@@ -3,13 +3,14 @@
  * A little at a time: one look an hour, and while there is more to do one small piece per turn, a second
  * apart, so that nobody waits behind it. A finished task goes when it is older than retention.days, or
  * when more than retention.tasks have finished; not while another task needs it. Its run folders go
- * with it. While the disk is short of host.disk_free_gb, retention.low_disk_days is the age, and the look is at
- * once.
+ * with it. While the disk is short of host.disk_free_gb, retention.low_disk_days is the age, the look is at
+ * once, and worktrees of finished tasks go as far as nothing is lost.
  *
  * What is old the store knows. It is asked in one turn and answers in the same one or later; what it
  * answered is done in the next turn that comes, so nothing here depends on when that is. */
 #include "base/alloc.h"
 #include "engine/engine_internal.h"
+#include "engine/workspace.h"
 
 #define LOOK_EVERY     HOURS(1)
 #define MORE_AFTER     SECONDS(1)
@@ -158,6 +159,8 @@ void prune_some(struct engine *e) {
         ask_expired(e);
     if (due && !p->asking_events)
         ask_old_events(e);
+    if (due && e->disk_low)
+        workspaces_make_room(e);
     if (!due && p->expired.count == 0)
         return;
     bool more = forget_expired(e);

@@ -6,7 +6,6 @@
  * Folders that no row knows are from after a backup that was restored. Those of a task that is not
  * finished are its runs (claim.c). Of the others, what lives keeps its place as external until it ends,
  * what is dead is removed. */
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "base/json_write.h"
 #include "base/number.h"
 #include "engine/alert.h"
+#include "engine/gone_internal.h"
 #include "engine/iteration.h"
 #include "engine/recover_internal.h"
 #include "engine/workspace.h"
@@ -46,7 +46,7 @@ void recover_find_runless(struct engine *e) {
 static void stop_again(struct engine *e, const struct live_run *run, struct run_key key) {
     struct task_spec told;
     if (core_task_spec(e->core, run->task, &told) && told.stop != STOP_NONE)
-        (void)executor_stop(e->executor, key, STOP_POLITELY);
+        (void)executor_stop(e->executor, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY);
 }
 
 static void count_adopted(struct engine *e, enum adopted what) {
@@ -78,17 +78,6 @@ static void adopt_all(struct engine *e) {
 
 /* --- runs that are not ours ------------------------------------------------------------------ */
 
-/* The project whose prefix an id has; ids are "<prefix>-<number>". */
-static struct project *project_of_id(struct engine *e, const char *task) {
-    const char *dash = strrchr(task, '-');
-    for (size_t i = 0; dash && i < e->projects.count; i++) {
-        const char *prefix = engine_project_at(e, i)->prefix;
-        if (strlen(prefix) == (size_t)(dash - task) && strncmp(prefix, task, strlen(prefix)) == 0)
-            return &e->projects.items[i];
-    }
-    return NULL;
-}
-
 static void tell_external(struct engine *e, sym project, uint32_t count) {
     struct fact fact = { .kind = FACT_EXTERNAL };
     fact.external.project = project; /* 0: of none that is known */
@@ -98,43 +87,61 @@ static void tell_external(struct engine *e, sym project, uint32_t count) {
 
 /* They are counted by their ids, which outlive a core and its projects. */
 void recover_tell_externals(struct engine *e) {
-    assert(e->projects.items || e->projects.count == 0);
-    uint32_t unowned = (uint32_t)e->externals.count;
+    uint32_t unowned = 0, *counts = xcalloc(e->projects.count + 1, sizeof(*counts));
+    for (size_t i = 0; i < e->externals.count; i++) {
+        const struct project *project = project_of_id(e, e->externals.items[i].id);
+        if (project)
+            counts[project - e->projects.items]++;
+        else
+            unowned++;
+    }
     for (size_t i = 0; i < e->projects.count; i++) {
-        struct project *project = &e->projects.items[i];
-        uint32_t count = 0;
-        for (size_t k = 0; k < e->externals.count; k++)
-            count += project_of_id(e, e->externals.items[k]) == project;
-        unowned -= count;
-        if (count == project->view.external)
+        struct engine_project *view = &e->projects.items[i].view;
+        if (counts[i] == view->external)
             continue;
-        project->view.external = count;
-        tell_external(e, project->view.symbol, count);
+        view->external = counts[i];
+        tell_external(e, view->symbol, counts[i]);
     }
     tell_external(e, 0, unowned);
+    free(counts);
+}
+
+void recover_skip_attempts(const struct engine *e, struct task_spec *spec) {
+    uint32_t attempt = engine_external_attempt(e, spec->id);
+    if (task_state_is_final(spec->state) && attempt > spec->attempt)
+        spec->attempt = attempt;
 }
 
 const char *engine_external_at(const struct engine *e, size_t index) {
-    return index < e->externals.count ? e->externals.items[index] : NULL;
+    return index < e->externals.count ? e->externals.items[index].id : NULL;
+}
+
+uint32_t engine_external_attempt(const struct engine *e, task_id task) {
+    uint32_t attempt = 0;
+    for (size_t i = 0; i < e->externals.count; i++)
+        if (e->externals.items[i].task == task && e->externals.items[i].attempt > attempt)
+            attempt = e->externals.items[i].attempt;
+    return attempt;
 }
 
 static void found_external(void *ctx, const char *task, uint32_t attempt,
                            const struct run_started *who) {
     struct engine *e = ctx;
-    (void)attempt;
     (void)who;
     e->report.external++;
-    *LIST_ADD(&e->externals) = xstrdup(task);
+    *LIST_ADD(&e->externals) = (struct external){ .id = xstrdup(task),
+                                                  .task = engine_find_task(e, task, NULL),
+                                                  .attempt = attempt };
 }
 
 static void external_ended(void *ctx, const char *task, uint32_t attempt) {
     struct engine *e = ctx;
-    (void)attempt;
     for (size_t i = 0; i < e->externals.count; i++) {
-        if (strcmp(e->externals.items[i], task) != 0)
+        struct external *external = &e->externals.items[i];
+        if (external->attempt != attempt || strcmp(external->id, task) != 0)
             continue;
-        free(e->externals.items[i]);
-        e->externals.items[i] = e->externals.items[--e->externals.count];
+        free(external->id);
+        *external = e->externals.items[--e->externals.count];
         break;
     }
     recover_tell_externals(e);
@@ -180,7 +187,7 @@ static bool is_known(void *ctx, const char *task, uint32_t attempt) {
     return true;
 }
 
-/* The core is built again, with them. */
+/* The core is built again, with what was found. */
 static int load_claimed(struct engine *e, struct error *err) {
     claims_settle(e);
     store_batch_clear(e->turn.batch); /* all that is in it comes from loading */
@@ -195,6 +202,13 @@ static int load_claimed(struct engine *e, struct error *err) {
     return r;
 }
 
+static bool some_external_is_known(const struct engine *e) {
+    for (size_t i = 0; i < e->externals.count; i++)
+        if (e->externals.items[i].task)
+            return true;
+    return false;
+}
+
 static int look_at_folders(struct engine *e, struct error *err) {
     struct executor_sweep sweep = {
         .known = is_known,
@@ -204,7 +218,7 @@ static int look_at_folders(struct engine *e, struct error *err) {
     };
     int r = executor_sweep(e->executor, &sweep, err);
     e->report.swept = sweep.removed;
-    if (r == 0 && e->claims.count > 0)
+    if (r == 0 && (e->claims.count > 0 || some_external_is_known(e)))
         r = load_claimed(e, err);
     recover_raise_numbers(e);
     recover_tell_externals(e);
@@ -259,6 +273,7 @@ int engine_start(struct engine *e, struct engine_report *ret_report, struct erro
         return r;
     workspaces_start(e);
     iterations_start(e);
+    gone_start(e);
     e->report.took = clock_read_steady() - began;
     recover_write_report(e);
     e->started = true;

@@ -3,12 +3,21 @@
 
 #include "engine/engine_internal.h"
 
+/* A living run of a task that is finished, or that nobody knows. */
+struct external {
+    char *id;     /* of its task; owned */
+    task_id task; /* 0: nobody knows it */
+    uint32_t attempt;
+};
+
 /* --- recover.c ------------------------------------------------------------------------------- */
 
 /* The event of the start, with what it found. */
 void recover_write_report(struct engine *e);
 /* A new core is told of the living runs that are not ours. */
 void recover_tell_externals(struct engine *e);
+/* A row, before the core is told: the next attempt at a finished task is not the one that lives. */
+void recover_skip_attempts(const struct engine *e, struct task_spec *spec);
 /* Live tasks without a run get one, which will be found lost. */
 void recover_find_runless(struct engine *e);
 /* No number is given that a run folder has. */

@@ -7,6 +7,7 @@
 #include "engine/alert_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/journal_internal.h"
+#include "engine/pace_internal.h"
 
 #define RESOURCES_MAX 16
 
@@ -142,6 +143,7 @@ void rows_write_all(struct engine *e) {
         .limiter = write_limiter,
         .usage = write_usage,
         .wait = write_wait,
+        .pace = pace_write,
         .ctx = e,
     };
     core_take_changes(e->core, &changes);
@@ -162,6 +164,8 @@ static struct run_row run_row_of(const struct engine *e, const struct live_run *
         .boot_id = run->boot_id,
         .folder = run->view.folder,
         .phase = run->phase,
+        .limited_until = run->limited_until,
+        .stop_now = run->stop_now,
         .ordered_at = run->view.ordered_at,
         .started_at = run->view.started_at,
         .exit_code = -1,

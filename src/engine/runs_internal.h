@@ -53,8 +53,11 @@ void finish_note_end(struct engine *e, const struct live_run *run, enum run_end_
 void finish_note_outcome(struct engine *e, struct run_key run, const struct run_end *end,
                          const enum outcome *outcome);
 void finish_note_validating(struct engine *e, struct run_key run);
-/* What the end of a run means for its task. */
-enum outcome finish_outcome(struct engine *e, const struct live_run *run,
-                            const struct run_end *end);
+/* The executor has told it, or would have told it now if the store had not been asked something first. */
+void finish_take_end(struct engine *e, struct run_key run, const struct run_end *end);
+/* What the end of a run means for its task. `ret_bad_file`: all was well but its spawn file; `end` says what
+ * is wrong with that. */
+enum outcome finish_outcome(struct engine *e, const struct live_run *run, struct run_end *end,
+                            bool *ret_bad_file);
 /* The end of an attempt that others have followed: on record, and nothing comes of it. */
 void finish_record_end(struct engine *e, const struct live_run *run, struct run_end *end);

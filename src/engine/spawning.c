@@ -1,9 +1,10 @@
 /* spawning.c: a run that ended well has written down which tasks shall follow.
  *
  * They become children of its task in the turn that tells its end, so one commit holds both: after a
- * crash there are all of them or none, and none twice. The file is read then and never again.
+ * crash there are all of them or none, and none twice. Work in a worktree is merged between the two: the
+ * file is checked before, so nothing bad is merged, and read once more when its children are added.
  * Which file that is says the task as it was submitted. Its launch knew; a daemon that was started
- * since asks the store, and the end waits for the answer. */
+ * since asks the store, and the end waits for the answer before anything is done with its work. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -32,13 +33,18 @@ static bool same_run(struct run_key a, struct run_key b) {
     return a.task == b.task && a.attempt == b.attempt;
 }
 
-/* The end that has waited for the answer is told in the next turn. */
+/* The end that has waited for the answer goes on where it was: its work is looked at, or, when that was
+ * done, it is told in the next turn. */
 static void tell_late_end(struct engine *e, struct run_key run) {
     for (size_t i = 0; i < e->late_ends.count; i++) {
         if (!same_run(e->late_ends.items[i].run, run))
             continue;
-        *LIST_ADD(&e->happened) = e->late_ends.items[i];
+        struct happening late = e->late_ends.items[i];
         e->late_ends.items[i] = e->late_ends.items[--e->late_ends.count];
+        if (late.is_fresh)
+            finish_take_end(e, late.run, &late.end);
+        else
+            *LIST_ADD(&e->happened) = late;
         turn_wake(e);
         return;
     }
@@ -130,14 +136,19 @@ static enum outcome outcome_of_bad(const struct engine *e, task_id task) {
     return view.until == UNTIL_VALIDATE ? OUTCOME_INVALID : OUTCOME_FAILED;
 }
 
-enum outcome spawning_check(struct engine *e, const struct live_run *run) {
-    return spawn_if_asked(e, run, true, NULL) == 0 ? OUTCOME_OK : outcome_of_bad(e, run->task);
-}
-
-enum outcome spawning_children(struct engine *e, const struct live_run *run, struct run_end *end) {
+static enum outcome try_children(struct engine *e, const struct live_run *run, bool check_only,
+                                 struct run_end *end) {
     struct error err = { 0 };
-    if (spawn_if_asked(e, run, false, &err) == 0)
+    if (spawn_if_asked(e, run, check_only, &err) == 0)
         return OUTCOME_OK;
     snprintf(end->message, sizeof(end->message), "%.250s", err.text);
     return outcome_of_bad(e, run->task);
+}
+
+enum outcome spawning_check(struct engine *e, const struct live_run *run, struct run_end *end) {
+    return try_children(e, run, true, end);
+}
+
+enum outcome spawning_children(struct engine *e, const struct live_run *run, struct run_end *end) {
+    return try_children(e, run, false, end);
 }

@@ -7,7 +7,7 @@
  * shim gives the command up as soon as it can. */
 #include "engine/engine_internal.h"
 
-#define PATIENCE SECONDS(1)
+#define PATIENCE SECONDS(5)
 
 static void answer_all(struct engine *e) {
     struct stopping *s = &e->stopping;

@@ -16,9 +16,10 @@
 #include "base/json_write.h"
 #include "engine/alert_internal.h"
 #include "engine/blocked_internal.h"
+#include "engine/care_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/follow_internal.h"
-#include "engine/iteration.h"
+#include "engine/gone_internal.h"
 #include "engine/journal_internal.h"
 #include "engine/recover_internal.h"
 #include "engine/watch.h"
@@ -145,22 +146,36 @@ static void answer_requests(struct engine *e, enum store_outcome outcome, const 
 
 /* --- doing ----------------------------------------------------------------------------------- */
 
+/* Its account is in backoff by now. */
+static void note_limited(struct engine *e, struct live_run *run) {
+    struct task_spec told;
+    struct limiter_view account = { 0 };
+    if (core_task_spec(e->core, run->task, &told))
+        (void)core_limiter(e->core, told.run_limiter, &account);
+    run->limited_until = time_max(account.backoff_until, e->now);
+    rows_write_run(e, run);
+}
+
 int engine_tell(struct engine *e, const struct fact *fact, struct error *err) {
     bool goes = fact->kind == FACT_DELETE || fact->kind == FACT_FORGET;
     char id[ENGINE_ID_MAX];
-    if (goes)
+    struct task_spec told = { 0 };
+    if (goes) {
         engine_task_id(e, fact->task, id);
+        (void)core_task_spec(e->core, fact->task, &told);
+    }
     uint64_t blockers = fact->kind == FACT_DEPENDENCIES ? blocked_digest(e, fact->task) : 0;
     int r = core_apply(e->core, fact, err);
     e->stats.facts++;
+    if (fact->kind == FACT_CANCEL && r >= 0 && e->turn.current) /* the second cancel waits, too */
+        e->turn.current->cancels = true;
     if (r != 0)
         return r;
-    if (fact->kind == FACT_CANCEL && e->turn.current)
-        e->turn.current->cancels = true;
     if (fact->kind == FACT_DEPENDENCIES)
         blocked_rewired(e, fact->task, blockers);
     if (goes) {
-        *LIST_ADD(&e->turn.gone) = turn_text(e, id);
+        gone_note(e, id);
+        group_left(e, told.group);
         artifact_forget(e, fact->task);
     }
     /* The marker was of work that is to be done again. Before the commit: a crash must not leave it, and
@@ -171,7 +186,7 @@ int engine_tell(struct engine *e, const struct fact *fact, struct error *err) {
         engine_give_feedback(e, fact->task, NULL);
     struct live_run *run = fact->kind == FACT_RUN_LIMITED ? run_find(e, fact->task) : NULL;
     if (run)
-        run->is_limited = true;
+        note_limited(e, run);
     turn_wrote(e);
     return 0;
 }
@@ -283,7 +298,7 @@ static void take_orders(struct engine *e) {
                 *LIST_ADD(&e->turn.finals) = o->task;
             watch_state_changed(e, o);
             warn_of_drain(e, o);
-            blocked = blocked || blocked_on_order(e, o, count - i);
+            blocked = blocked_on_order(e, o, count - i, blocked) || blocked;
             break;
         case ORDER_GROUP:
             groups_on_order(e, o);
@@ -318,15 +333,6 @@ static void drop_told(struct engine *e) {
     e->turn.told = 0;
 }
 
-static void forget_folders(struct engine *e) {
-    for (size_t i = 0; i < e->turn.gone.count; i++) {
-        launch_remove_marker(e, e->turn.gone.items[i]);
-        iteration_forget(e, e->turn.gone.items[i]);
-        workspace_forget(e, e->turn.gone.items[i]);
-        executor_forget(e->executor, e->turn.gone.items[i]);
-    }
-}
-
 /* It is starting: since when it was ready is still known. */
 static void count_queued(struct engine *e, task_id task) {
     struct task_spec told;
@@ -352,7 +358,7 @@ static void carry_out(struct engine *e) {
     answer_requests(e, STORE_OK, NULL);
     for (size_t i = 0; i < e->turn.finals.count; i++)
         workspace_task_final(e, e->turn.finals.items[i]);
-    forget_folders(e);
+    gone_stored(e);
     for (size_t i = 0; i < e->turn.starts.count; i++)
         launch_later(e, e->turn.starts.items[i].task);
 }
@@ -375,6 +381,7 @@ static void undo(struct engine *e, const struct error *why) {
         log_warning("what happened cannot be stored; it is kept and tried again: %s", why->text);
     clear_turn(e);
     follow_undone(e);
+    gone_undone(e);
     e->turn.told = 0;
     if (load_core(e, &err) < 0)
         turn_break(e, &err);
@@ -485,6 +492,7 @@ static void make_turn(struct engine *e) {
     (void)core_apply(e->core, &clock, NULL);
     host_look(e);
     blocked_begin(e);
+    groups_begin(e);
     if (e->retry_at <= e->now) {
         finish_tell_happened(e);
         launch_check_deadlines(e); /* behind it: who was seen to start is not late */
@@ -496,6 +504,7 @@ static void make_turn(struct engine *e) {
     rows_write_all(e);
     alerts_turn(e);
     journal_turn(e);
+    gone_write(e);
     follow_write(e);
     e->committing = true;
     store_commit(e->store, e->turn.batch, committed, e);

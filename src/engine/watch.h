@@ -7,7 +7,7 @@
  * An artifact is looked for until it is seen; then the gate stays open, whatever becomes of the file. One
  * below the parent's folder counts only when the parent is done, so it is looked for from then on.
  *
- * Life:  watch_new → watch_loading with each new core, watch_task for its tasks → watch_tell in each turn
+ * Life:  watch_new → watch_loading with each new core, watch_loaded_task for its tasks → watch_tell in each turn
  *        → watch_free. What was seen is told in the next turn; if that fails, the new core is told all
  *        over again. */
 #pragma once
@@ -26,8 +26,7 @@ bool watch_has_work(const struct engine *e);
 time_ms watch_next(const struct engine *e); /* the next look; TIME_NEVER: none */
 /* Tells the core what was seen. Before the requests of a turn. */
 void watch_tell(struct engine *e);
-/* After a change of state: those who wait for what it leaves are looked at. Before the decision; true:
- * something was told. */
+/* After a change of state: those who wait for what it leaves are looked at, and told of in the next turn. */
 void watch_state_changed(struct engine *e, const struct order *order);
 
 /* --- DONE markers ---------------------------------------------------------------------------- */

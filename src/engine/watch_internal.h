@@ -51,7 +51,7 @@ struct watch {
 void artifacts_init(struct watch *watch);
 void artifacts_clear(struct engine *e); /* a new core: nobody waits */
 void artifacts_finish(struct watch *watch);
-/* Something happened to `name` in a folder; NULL: to the folder itself. */
+/* `name` appeared in a folder. `unfinished`: it was made, and may be written to still. */
 void artifact_appeared(struct engine *e, int wd, const char *name, bool unfinished);
 void artifacts_folder_gone(struct engine *e, int wd, bool ignored);
 void artifacts_look_at_all(struct engine *e);

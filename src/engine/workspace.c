@@ -1,8 +1,4 @@
-/* workspace.c: who works where. See workspace.h.
- *
- * The core counts places and keeps wishes apart; which path a run without a wish gets is decided here, at
- * its launch, and told to the core as a lock, so that a task that wishes for that path waits. After a
- * restart the run folders say where the living are. */
+/* workspace.c: who works where, before the launch and after the end. See workspace.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,11 +14,14 @@
 #include "os/files.h"
 #include "os/log.h"
 
+#define LOOK_WHILE_LOW MINUTES(10) /* somebody may have merged, or committed */
+
 void workspaces_init(struct engine *e) {
     e->workspaces = xcalloc(1, sizeof(*e->workspaces));
 }
 
 static void workspace_place_finish(struct workspace_place *place) {
+    fd_closep(&place->claim);
     free(place->path);
     free(place->prefix);
     free(place->branch);
@@ -69,16 +68,16 @@ struct workspace_place *workspace_find(const struct engine *e, task_id task) {
     return NULL;
 }
 
-static struct workspace_place *workspace_take(struct engine *e, struct run_key key,
-                                              const char *path) {
+struct workspace_place *workspace_take(struct engine *e, struct run_key key, const char *path) {
     workspace_release(e, key.task);
     struct workspace_place *place = LIST_ADD(&e->workspaces->places);
-    *place =
-        (struct workspace_place){ .task = key.task, .attempt = key.attempt, .path = xstrdup(path) };
+    *place = (struct workspace_place){
+        .task = key.task, .attempt = key.attempt, .path = xstrdup(path), .claim = -1
+    };
     return place;
 }
 
-static void tell_lock(struct engine *e, const char *path, task_id task) {
+void workspace_tell_lock(struct engine *e, const char *path, task_id task) {
     struct fact fact = { .kind = FACT_WORKSPACE };
     fact.workspace.id = symbol_intern(core_symbols(e->core), path, strlen(path));
     fact.workspace.locked_by = task;
@@ -90,7 +89,9 @@ void workspace_release(struct engine *e, task_id task) {
     if (!place)
         return;
     if (place->is_told)
-        tell_lock(e, place->path, 0);
+        workspace_tell_lock(e, place->path, 0);
+    workspace_unclaim(place->path, place->claim);
+    place->claim = -1;
     workspace_place_finish(place);
     *place = e->workspaces->places.items[--e->workspaces->places.count];
 }
@@ -98,130 +99,23 @@ void workspace_release(struct engine *e, task_id task) {
 void workspaces_tell(struct engine *e) {
     for (size_t i = 0; i < e->workspaces->places.count; i++)
         if (e->workspaces->places.items[i].is_told)
-            tell_lock(e, e->workspaces->places.items[i].path, e->workspaces->places.items[i].task);
+            workspace_tell_lock(e, e->workspaces->places.items[i].path,
+                                e->workspaces->places.items[i].task);
 }
 
-static const struct project *project_of(const struct engine *e, task_id task) {
+const struct project *workspace_project(const struct engine *e, task_id task) {
     struct task_view view;
     return core_task(e->core, task, &view) ? project_of_symbol(e, view.project) : NULL;
 }
 
-/* What the task wishes for; NULL: nothing. */
-static const char *wish_of(const struct engine *e, task_id task) {
-    struct task_spec told;
-    if (!core_task_spec(e->core, task, &told) || !told.workspace)
-        return NULL;
-    return symbol_name(core_symbols(e->core), told.workspace);
-}
-
-/* --- the pool --------------------------------------------------------------------------------- */
-
-static const char *path_of_pool(const char *folder, const char *const *paths, size_t count) {
-    const char *best = NULL;
-    for (size_t i = 0; folder && i < count; i++) {
-        size_t length = strlen(paths[i]);
-        while (length > 1 && paths[i][length - 1] == '/')
-            length--;
-        if (strncmp(folder, paths[i], length) == 0
-            && (folder[length] == '\0' || folder[length] == '/')
-            && (!best || strlen(best) < length))
-            best = paths[i];
-    }
-    return best;
-}
-
 /* Where a run works, from the file that its shim was given. */
-static char *folder_of_run(const struct engine *e, const char *id, uint32_t attempt) {
+char *workspace_of_run(const struct engine *e, const char *id, uint32_t attempt) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     rundir_name(&folder, id, attempt);
     if (attempt == 0 || run_read_spec(e, strbuf_text(&folder), &read, NULL) < 0)
         return NULL;
     return xstrdup(read->spec.cwd);
-}
-
-static bool path_is_free(const struct engine *e, const char *path) {
-    for (size_t i = 0; i < e->workspaces->places.count; i++)
-        if (strcmp(e->workspaces->places.items[i].path, path) == 0)
-            return false;
-    sym symbol = symbol_find(core_symbols(e->core), path, strlen(path));
-    amount used = 0, cap = 0;
-    return !symbol || !core_lease(e->core, LEASE_WORKSPACE, symbol, &used, &cap) || used == 0;
-}
-
-static struct habit *habit_find(const struct engine *e, const char *path) {
-    for (size_t i = 0; i < e->workspaces->habits.count; i++)
-        if (strcmp(e->workspaces->habits.items[i].path, path) == 0)
-            return &e->workspaces->habits.items[i];
-    return NULL;
-}
-
-static void note_habit(struct engine *e, const char *path, task_id task) {
-    struct habit *habit = habit_find(e, path);
-    if (!habit) {
-        habit = LIST_ADD(&e->workspaces->habits);
-        *habit = (struct habit){ .path = xstrdup(path) };
-    }
-    habit->task = task;
-}
-
-/* Somebody who is not finished was there last, and would like to be there again. */
-static bool is_wanted_back(const struct engine *e, const char *path) {
-    const struct habit *habit = habit_find(e, path);
-    struct task_view view;
-    return habit && core_task(e->core, habit->task, &view) && !task_state_is_final(view.state);
-}
-
-static const char *choose(const struct engine *e, const struct live_run *run,
-                          const char *const *paths, size_t count) {
-    char id[ENGINE_ID_MAX];
-    _cleanup_(freep) char *before =
-        folder_of_run(e, engine_task_id(e, run->task, id), run->view.attempt - 1);
-    const char *path = path_of_pool(before, paths, count);
-    if (path && path_is_free(e, path))
-        return path;
-    for (size_t i = 0; i < count; i++)
-        if (path_is_free(e, paths[i]) && !is_wanted_back(e, paths[i]))
-            return paths[i];
-    for (size_t i = 0; i < count; i++)
-        if (path_is_free(e, paths[i]))
-            return paths[i];
-    return NULL;
-}
-
-static bool is_in(const char *path, const char *const *paths, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(paths[i], path) == 0)
-            return true;
-    return false;
-}
-
-static int prepare_pool(struct engine *e, const struct live_run *run, const struct project *project,
-                        struct error *err) {
-    const char *const *paths = NULL;
-    size_t count =
-        config_words(e->config, "projects.P.workspace_paths", project->view.name, &paths);
-    const char *wish = wish_of(e, run->task), *path = wish;
-    struct stat st;
-    if (count == 0 && (!wish || wish[0] != '/'))
-        return 0; /* a name alone is a lock, and no folder */
-    if (count > 0 && wish && !is_in(wish, paths, count))
-        return error_set(err, -ENOENT, "workspace '%s' is none of project '%s' any more", wish,
-                         project->view.name);
-    if (!wish)
-        path = choose(e, run, paths, count);
-    if (!path)
-        return error_set(err, -EBUSY, "no workspace of project '%s' is free", project->view.name);
-    if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-        return error_set(err, -ENOTDIR, "workspace '%s' is no folder", path);
-    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
-    struct workspace_place *place = workspace_take(e, key, path);
-    if (count > 0)
-        note_habit(e, path, run->task);
-    place->is_told = !wish;
-    if (place->is_told)
-        tell_lock(e, path, run->task);
-    return 0;
 }
 
 /* --- worktrees -------------------------------------------------------------------------------- */
@@ -258,7 +152,7 @@ static const char *merge_of(const struct engine *e, const struct project *projec
 
 static int prepare_worktree(struct engine *e, const struct live_run *run, const json_t *spec,
                             const char *title, struct error *err) {
-    const struct project *project = project_of(e, run->task);
+    const struct project *project = workspace_project(e, run->task);
     const char *base = member(spec, "base_branch");
     if (!base)
         base = config_text(e->config, "projects.P.base_branch", project->view.name);
@@ -300,7 +194,7 @@ static int check_review(const struct engine *e, task_id task, const char *merge,
                      "'local' or 'mr'");
 }
 
-static bool makes_worktrees(const struct engine *e, const struct project *project) {
+bool workspace_makes_worktrees(const struct engine *e, const struct project *project) {
     return strcmp(config_text(e->config, "projects.P.workspace_mode", project->view.name),
                   "worktree")
            == 0;
@@ -308,19 +202,19 @@ static bool makes_worktrees(const struct engine *e, const struct project *projec
 
 int workspace_prepare(struct engine *e, struct live_run *run, const json_t *spec, const char *title,
                       struct error *err) {
-    const struct project *project = project_of(e, run->task);
+    const struct project *project = workspace_project(e, run->task);
     const struct workspace_place *place = workspace_find(e, run->task);
     if (place && place->attempt == run->view.attempt)
         return 0;
     const char *merge = merge_of(e, project, spec);
     const char *const *words = NULL;
-    if (!makes_worktrees(e, project)) {
+    if (!workspace_makes_worktrees(e, project)) {
         if (strcmp(merge, "none") != 0)
             return error_set(err, -EINVAL,
                              "merge '%s' needs a branch to merge: set "
                              "projects.%s.workspace_mode to worktree",
                              merge, project->view.name);
-        return prepare_pool(e, run, project, err);
+        return pool_prepare(e, run, member(spec, "workspace"), err);
     }
     if (strcmp(merge, "mr") == 0
         && config_words(e->config, "projects.P.mr_command", project->view.name, &words) == 0)
@@ -336,7 +230,7 @@ int workspace_prepare(struct engine *e, struct live_run *run, const json_t *spec
 bool workspace_folder(const struct engine *e, const struct live_run *run, const char *cwd,
                       struct strbuf *out) {
     const struct workspace_place *place = workspace_find(e, run->task);
-    const struct project *project = project_of(e, run->task);
+    const struct project *project = workspace_project(e, run->task);
     if (!place)
         return false;
     _cleanup_(strbuf_finish) struct strbuf top = STRBUF_INIT;
@@ -409,7 +303,7 @@ static void tell_merge(struct job *job) {
 }
 
 static bool is_merge(const struct job *job) {
-    return job->outcome != OUTCOME_OK ? job->is_forced : strcmp(job->record.merge, "none") != 0;
+    return strcmp(job->record.merge, "none") != 0 && (job->outcome == OUTCOME_OK || job->is_forced);
 }
 
 static void finished(struct job *job) {
@@ -420,10 +314,18 @@ static void finished(struct job *job) {
 
 /* The task may have had a worktree before, and this run worked elsewhere. */
 static bool ran_in(const struct engine *e, const char *id, struct run_key key, const char *path) {
-    _cleanup_(freep) char *folder = folder_of_run(e, id, key.attempt);
+    _cleanup_(freep) char *folder = workspace_of_run(e, id, key.attempt);
     size_t length = strlen(path);
     return folder && strncmp(folder, path, length) == 0
            && (folder[length] == '\0' || folder[length] == '/');
+}
+
+bool workspace_has_run_in(const struct engine *e, const char *id, uint32_t before,
+                          const char *path) {
+    for (uint32_t attempt = before; attempt-- > 1;)
+        if (ran_in(e, id, (struct run_key){ .attempt = attempt }, path))
+            return true;
+    return false;
 }
 
 bool workspace_finish(struct engine *e, struct run_key key, const struct run_end *end) {
@@ -442,7 +344,8 @@ bool workspace_finish(struct engine *e, struct run_key key, const struct run_end
     job->key = key;
     job->record = record;
     job->end = *end;
-    job->outcome = finish_outcome(e, run, end);
+    /* What was not merged because of its spawn file must not be good later: the file could be by then. */
+    job->outcome = finish_outcome(e, run, &job->end, &job->is_forced);
     job->begin = worktree_end_begin;
     job->done = finished;
     bool is_good = job->outcome == OUTCOME_OK && strcmp(record.merge, "none") != 0;
@@ -458,6 +361,9 @@ bool workspace_finish(struct engine *e, struct run_key key, const struct run_end
 }
 
 void workspace_stop(struct engine *e, task_id task) {
+    struct job *make = job_find(e, JOB_MAKE, task);
+    if (make && !make->running)
+        job_end(make); /* its launch follows, and sees that it shall stop */
     struct job *job = job_find(e, JOB_FINISH, task);
     if (!job || !job->can_stop)
         return;
@@ -465,7 +371,7 @@ void workspace_stop(struct engine *e, task_id task) {
     loop_timer_free(e->loop, TAKE_PTR(job->timer));
     job->end.kind = RUN_END_STOPPED;
     job->end.message[0] = '\0';
-    if (job->running)
+    if (job->running || job->paused)
         worktree_end_finish(job);
     else
         job_end(job);
@@ -473,21 +379,42 @@ void workspace_stop(struct engine *e, task_id task) {
 
 /* --- cleaning --------------------------------------------------------------------------------- */
 
-void workspace_add_leftover(struct engine *e, const char *path, const char *why) {
-    *LIST_ADD(&e->workspaces->leftovers) =
-        (struct leftover){ .path = xstrdup(path), .why = xstrdup(why) };
-    log_warning("worktree '%s' belongs to no task and is kept: %s", path, why);
+static void remove_leftover(struct engine *e, const char *path) {
+    struct workspaces *all = e->workspaces;
+    for (size_t i = 0; i < all->leftovers.count; i++)
+        if (strcmp(all->leftovers.items[i].path, path) == 0) {
+            free(all->leftovers.items[i].path);
+            free(all->leftovers.items[i].why);
+            all->leftovers.items[i] = all->leftovers.items[--all->leftovers.count];
+            return;
+        }
 }
 
 static void cleaned(struct job *job) {
-    if (job->is_orphan && job->kept.length > 0)
-        workspace_add_leftover(job->e, job->path, strbuf_text(&job->kept));
+    if (!job->is_orphan)
+        return;
+    remove_leftover(job->e, job->path); /* it may have been looked at before */
+    if (job->kept.length == 0)
+        return;
+    *LIST_ADD(&job->e->workspaces->leftovers) =
+        (struct leftover){ .path = xstrdup(job->path), .why = xstrdup(strbuf_text(&job->kept)) };
+    log_warning("worktree '%s' belongs to no task and is kept: %s", job->path,
+                strbuf_text(&job->kept));
+}
+
+static bool is_being_cleaned(const struct engine *e, const char *id) {
+    for (const struct job *job = e->workspaces->jobs; job; job = job->next)
+        if (job->kind == JOB_CLEAN && strcmp(job->id, id) == 0)
+            return true;
+    return false;
 }
 
 static void clean(struct engine *e, const char *id, task_id task, bool is_orphan) {
     struct worktree_record record = { 0 };
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     worktree_path(e->home, id, &path);
+    if (is_being_cleaned(e, id))
+        return;
     bool has_record = worktree_record_read(e->home, id, &record, NULL) == 0;
     if (!has_record && access(strbuf_text(&path), F_OK) != 0)
         return; /* most have none */
@@ -521,36 +448,19 @@ static void look_at(void *ctx, const char *id) {
         clean(e, id, task, false);
 }
 
-/* --- the start -------------------------------------------------------------------------------- */
-
-/* A living run is where its shim was told to begin. */
-static void adopt(struct engine *e, const struct live_run *run) {
-    const struct project *project = project_of(e, run->task);
-    const char *const *paths = NULL;
-    char id[ENGINE_ID_MAX];
-    if (!run->is_alive || !project || makes_worktrees(e, project))
+void workspaces_make_room(struct engine *e) {
+    if (e->workspaces->room_at > e->now)
         return;
-    size_t count =
-        config_words(e->config, "projects.P.workspace_paths", project->view.name, &paths);
-    if (count == 0)
-        return;
-    _cleanup_(freep) char *folder =
-        folder_of_run(e, engine_task_id(e, run->task, id), run->view.attempt);
-    const char *path = path_of_pool(folder, paths, count);
-    if (!path)
-        return;
-    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
-    struct workspace_place *place = workspace_take(e, key, path);
-    note_habit(e, path, run->task);
-    place->is_told = !wish_of(e, run->task);
-    if (place->is_told)
-        tell_lock(e, path, run->task);
+    e->workspaces->room_at = time_add(e->now, LOOK_WHILE_LOW);
+    worktree_each(e->home, look_at, e);
 }
+
+/* --- the start -------------------------------------------------------------------------------- */
 
 void workspaces_start(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     for (size_t i = 0; i < e->live.count; i++)
-        adopt(e, run_live_at(e, i));
+        pool_adopt(e, run_live_at(e, i));
     strbuf_printf(&folder, "%s/worktrees", e->home);
     if (access(strbuf_text(&folder), F_OK) != 0)
         return;

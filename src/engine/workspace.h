@@ -5,7 +5,9 @@
  *   worktree   a git worktree for each task, HOME/worktrees/ID on the branch sluice/ID; it stays with the task
  *   none       the folder of the task or of its project
  *
- *   workspace.c       who is where; the pool; the hooks of launch and finish
+ *   workspace.c       who is where; the hooks of launch and finish
+ *   workspace_pool.c  which path of a pool
+ *   workspace_claim.c other homes
  *   workspace_look.c  what people are told of it
  *   job.c             a row of asides: what they have in common
  *   worktree_make.c   a worktree before its run
@@ -47,6 +49,8 @@ const char *workspace_path(const struct engine *e, task_id task, const char **re
 
 /* True: the end is withheld; finish_note_outcome follows. */
 bool workspace_finish(struct engine *e, struct run_key run, const struct run_end *end);
+/* The path of a pool that the run has worked in, and that its task shall wish for; 0: in none, or it does. */
+sym pool_left_in(const struct engine *e, const struct live_run *run);
 /* Its end was told: the path is free. */
 void workspace_release(struct engine *e, task_id task);
 /* It shall stop: what is done with its work is given up, if it can be. */
@@ -54,5 +58,7 @@ void workspace_stop(struct engine *e, task_id task);
 
 /* --- after a commit --------------------------------------------------------------------------- */
 
+/* The disk is short: of finished tasks, what can go without a loss goes. Not at every call. */
+void workspaces_make_room(struct engine *e);
 void workspace_task_final(struct engine *e, task_id task);
 void workspace_forget(struct engine *e, const char *id); /* the task is no more */

@@ -13,6 +13,7 @@ struct workspace_place {
     char *prefix; /* of a worktree: where in it the project's folder is; NULL: no worktree */
     char *branch, *base;
     bool is_told; /* of a pool, and not wished for: the core was told that it is locked */
+    int claim;    /* of a pool: what keeps other homes away; -1: nothing */
 };
 
 /* Who was the last in a path of a pool: its next attempt would like it back. */
@@ -31,9 +32,35 @@ struct workspaces {
     LIST(struct workspace_place) places;
     LIST(struct habit) habits;
     LIST(struct leftover) leftovers;
+    time_ms room_at; /* not before: all worktrees are looked at, for room on the disk */
 };
 
 struct workspace_place *workspace_find(const struct engine *e,
                                        task_id task); /* NULL: it works in none */
+struct workspace_place *workspace_take(struct engine *e, struct run_key key, const char *path);
+void workspace_tell_lock(struct engine *e, const char *path, task_id task); /* 0: it is free */
+const struct project *workspace_project(const struct engine *e, task_id task);
+bool workspace_makes_worktrees(const struct engine *e, const struct project *project);
+char *workspace_of_run(const struct engine *e, const char *id, uint32_t attempt); /* or NULL */
+/* Has an attempt before this one worked below that path? */
+bool workspace_has_run_in(const struct engine *e, const char *id, uint32_t before,
+                          const char *path);
 void job_free(struct job *job);
-void workspace_add_leftover(struct engine *e, const char *path, const char *why);
+
+/* --- the pool --------------------------------------------------------------------------------- */
+
+/* `asked`: the wish of the submission, or NULL. 0, or <0: it cannot be launched. */
+int pool_prepare(struct engine *e, const struct live_run *run, const char *asked,
+                 struct error *err);
+void pool_adopt(struct engine *e, const struct live_run *run);
+
+/* --- claims ----------------------------------------------------------------------------------- */
+
+struct workspace_claim {
+    const char *path;
+    const char *root, *folder; /* the run, as rundir.h names it */
+};
+/* 0 and a descriptor to keep (-1: the path is not ours to write in). -EBUSY: a run of another home is
+ * there, or the same folder has another name here. */
+int workspace_claim(const struct workspace_claim *claim, int *ret_fd, struct error *err);
+void workspace_unclaim(const char *path, int fd);

@@ -4,7 +4,11 @@
  * everything in it is elsewhere: nothing uncommitted, and no commit that its base branch does not have; or,
  * when its branch was the aim of the work (merge: local, mr), nothing uncommitted. The branch goes with
  * it in the first case. Everything else stays: of failed work until somebody retries it, of a task that
- * is gone until somebody looks at it. */
+ * is gone until somebody looks at it.
+ *
+ * While the disk is short, of a finished task more goes: the folder, if everything in it is committed on
+ * its branch. The branch stays, and a retry makes the folder again from it. What is ignored by git in
+ * there (build folders, packages) is what fills disks, and can be made again. */
 #include <errno.h>
 #include <string.h>
 
@@ -26,14 +30,15 @@ static void keep(struct job *job, const char *format, ...) {
 
 static void gone(struct job *job, const struct aside_end *end) {
     (void)end; /* a branch that somebody else moved stays */
-    worktree_record_remove(job->e->home, job->id);
+    if (!job->keeps_record)
+        worktree_record_remove(job->e->home, job->id);
     job_end(job);
 }
 
 static void drop_branch(struct job *job) {
     struct git_line line;
     GIT_LINE(&line, "update-ref", "-d", job->branch_ref, job->head);
-    job_run(job, job->record.repository, line.argv, gone);
+    job_run_for_others(job, job->record.repository, line.argv, gone);
 }
 
 static void removed(struct job *job, const struct aside_end *end) {
@@ -67,6 +72,34 @@ static bool is_done(const struct job *job) {
     return core_task(job->e->core, job->key.task, &view) && view.state == TASK_DONE;
 }
 
+static void keep_commits(struct job *job) {
+    keep(job, "%s commit%s not in '%s'", job->count, strcmp(job->count, "1") == 0 ? " is" : "s are",
+         job->record.base);
+}
+
+/* Nothing is lost if the branch has what is checked out. */
+static void tip_asked(struct job *job, const struct aside_end *end) {
+    char tip[GIT_HASH_MAX];
+    if (end->code != 0 || !git_hash(end->output, tip) || strcmp(tip, job->head) != 0) {
+        keep_commits(job);
+        return;
+    }
+    log_info("worktree '%s' goes, the disk is short; branch '%s' has its commits", job->path,
+             job->branch);
+    job->keeps_record = !job->is_orphan;
+    remove_it(job, false);
+}
+
+static void squeeze(struct job *job) {
+    struct git_line line;
+    if (worktree_in_progress(job->git_dir)) {
+        keep_commits(job);
+        return;
+    }
+    GIT_LINE(&line, "rev-parse", "--verify", "--quiet", job->branch_ref);
+    job_run(job, NULL, line.argv, tip_asked);
+}
+
 static void counted(struct job *job, const struct aside_end *end) {
     _cleanup_(strbuf_finish) struct strbuf count = STRBUF_INIT;
     if (!job_worked(job, end, "git rev-list")) {
@@ -74,15 +107,17 @@ static void counted(struct job *job, const struct aside_end *end) {
         return;
     }
     (void)git_output_line(end->output, 0, &count);
+    job->count = job_text(job, "%s", strbuf_text(&count));
     bool is_handed_over =
         strcmp(job->record.merge, "local") == 0 || strcmp(job->record.merge, "mr") == 0;
     if (strcmp(strbuf_text(&count), "0") == 0)
         remove_it(job, true);
     else if (is_handed_over && is_done(job))
         remove_it(job, false);
+    else if (job->e->disk_low)
+        squeeze(job);
     else
-        keep(job, "%s commit%s not in '%s'", strbuf_text(&count),
-             strcmp(strbuf_text(&count), "1") == 0 ? " is" : "s are", job->record.base);
+        keep_commits(job);
 }
 
 static void head_asked(struct job *job, const struct aside_end *end) {
@@ -164,6 +199,7 @@ void worktree_clean_begin(struct job *job) {
         return;
     }
     int there = worktree_git_dir(job->path, &git_dir);
+    job->git_dir = job_text(job, "%s", strbuf_text(&git_dir));
     if (!job->has_record) {
         if (there != -ENOENT)
             keep(job, "it was not made here");

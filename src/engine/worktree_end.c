@@ -2,7 +2,10 @@
  *
  * The end is withheld from the core meanwhile: what depends on this task must find its work where it
  * belongs. Work that was not finished is committed as it is before anybody tries again, so nothing that
- * was written is ever lost. An iteration that goes on finds its files as it left them. */
+ * was written is ever lost. An iteration that goes on finds its files as it left them.
+ *
+ * Good work that cannot be handed over costs no second run of the agent: what failed is not its doing. The
+ * delivery is tried again, from its beginning, since each step looks before it acts. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -12,9 +15,12 @@
 
 #include "base/alloc.h"
 #include "base/json_write.h"
+#include "core/retry.h"
 #include "engine/job.h"
+#include "os/log.h"
 
-#define WIP "WIP: saved before recovery"
+#define WIP       "WIP: saved before recovery"
+#define PAUSE_MAX MINUTES(5)
 
 void worktree_end_note(struct job *job, const char *format, ...) {
     va_list args;
@@ -35,6 +41,38 @@ void worktree_end_fail(struct job *job, enum outcome outcome, const char *format
     worktree_end_finish(job);
 }
 
+static void unlock_merges(struct job *job) {
+    if (job->lock >= 0)
+        close(job->lock);
+    job->lock = -1;
+}
+
+void worktree_end_again(struct job *job, const char *format, ...) {
+    const struct config *config = job->e->config;
+    unsigned most = (unsigned)config_number(config, "git.retries", NULL);
+    char why[200];
+    va_list args;
+    va_start(args, format);
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line above
+    (void)vsnprintf(why, sizeof(why), format, args);
+    va_end(args);
+    unlock_merges(job);
+    if (job->deliveries++ >= most) {
+        worktree_end_fail(job, OUTCOME_UNMERGED,
+                          "not merged, tried %u time%s: %.160s; branch '%.60s' is kept",
+                          job->deliveries, job->deliveries == 1 ? "" : "s", why, job->branch);
+        return;
+    }
+    log_warning("task '%s' could not be merged, %u more tr%s: %s", job->id,
+                most - job->deliveries + 1, most == job->deliveries ? "y" : "ies", why);
+    job->doing = job_text(job, "waits to try again: %s", why);
+    job->can_stop = true;
+    job->tries = 0;
+    job->err = (struct error){ 0 };
+    job_pause(job, backoff_doubled(config_number(config, "git.retry_s", NULL), job->deliveries,
+                                   PAUSE_MAX));
+}
+
 /* --- the last step ---------------------------------------------------------------------------- */
 
 static void unlocked(struct job *job, const struct aside_end *end) {
@@ -46,10 +84,7 @@ static void unlocked(struct job *job, const struct aside_end *end) {
 void worktree_end_finish(struct job *job) {
     struct git_line line;
     job->can_stop = false;
-    if (job->lock >= 0) { /* others may merge now */
-        close(job->lock);
-        job->lock = -1;
-    }
+    unlock_merges(job);
     GIT_LINE(&line, "worktree", "unlock", job->path);
     job_run(job, job->record.repository, line.argv, unlocked);
 }
@@ -61,7 +96,7 @@ static void try_commit(struct job *job);
 /* Work that was not good anyway stays in the worktree as it is. */
 static void commit_failed(struct job *job) {
     if (job->outcome == OUTCOME_OK)
-        worktree_end_fail(job, OUTCOME_FAILED, "%.200s: its work is not committed", job->err.text);
+        worktree_end_again(job, "%s", job->err.text);
     else
         worktree_end_finish(job);
 }
@@ -111,6 +146,23 @@ void worktree_commit(struct job *job, const char *message, job_step after) {
     job_run(job, NULL, line.argv, all_added);
 }
 
+/* --- a rebase that was not finished ----------------------------------------------------------- */
+
+/* `git rebase --abort` would refuse to overwrite the files that the rebase itself has just written. */
+static void quitted(struct job *job, const struct aside_end *end) {
+    struct git_line line;
+    (void)end; /* there was none, perhaps */
+    GIT_LINE(&line, "checkout", "--quiet", "--force", job->branch);
+    job_run(job, NULL, line.argv, job->after_abandon);
+}
+
+void worktree_abandon_rebase(struct job *job, job_step then) {
+    struct git_line line;
+    job->after_abandon = then;
+    GIT_LINE(&line, "rebase", "--quit");
+    job_run(job, NULL, line.argv, quitted);
+}
+
 /* --- merge: local, mr ------------------------------------------------------------------------- */
 
 static void left_on_branch(struct job *job, const struct aside_end *end) {
@@ -132,7 +184,7 @@ static void handed_over(struct job *job, const struct aside_end *end) {
     const char *why = end->timed_out ? "it took longer than git.timeout_s"
                       : end->error   ? strerror(end->error)
                                      : strbuf_text(&last);
-    worktree_end_fail(job, OUTCOME_FAILED, "projects.P.mr_command failed: %.180s", why);
+    worktree_end_again(job, "projects.P.mr_command failed: %s", why);
 }
 
 static void hand_over(struct job *job, const struct aside_end *end) {
@@ -146,7 +198,7 @@ static void hand_over(struct job *job, const struct aside_end *end) {
     size_t count =
         project ? config_words(e->config, "projects.P.mr_command", project->view.name, &words) : 0;
     if (count == 0) {
-        worktree_end_fail(job, OUTCOME_FAILED, "merge 'mr' needs projects.P.mr_command");
+        worktree_end_again(job, "merge 'mr' needs projects.P.mr_command");
         return;
     }
     const struct git_variable variables[] = {
@@ -172,6 +224,10 @@ static void hand_over(struct job *job, const struct aside_end *end) {
 
 static void on_branch(struct job *job, const struct aside_end *end) {
     _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT;
+    if (end->code != 1 && !job_worked(job, end, "git symbolic-ref")) {
+        worktree_end_again(job, "%s", job->err.text);
+        return;
+    }
     (void)git_output_line(end->output, 0, &head);
     if (end->code != 0 || strcmp(strbuf_text(&head), job->branch) != 0) {
         worktree_end_fail(job, OUTCOME_FAILED,
@@ -221,14 +277,16 @@ static void go_on(struct job *job) {
         worktree_end_finish(job);
 }
 
-static void aborted(struct job *job, const struct aside_end *end) {
-    (void)end;
+static void abandoned(struct job *job, const struct aside_end *end) {
+    if (!job_worked(job, end, "git checkout")) {
+        worktree_end_again(job, "%s", job->err.text);
+        return;
+    }
     job->is_rebased = true; /* or was, before the daemon was killed: its checks have not passed */
     go_on(job);
 }
 
 void worktree_end_begin(struct job *job) {
-    struct git_line line;
     struct strbuf git_dir = STRBUF_INIT;
     int there = job->record.made ? worktree_git_dir(job->path, &git_dir) : -ENOENT;
     job->git_dir = arena_strdup(&job->arena, strbuf_text(&git_dir));
@@ -237,16 +295,15 @@ void worktree_end_begin(struct job *job) {
         if (job->outcome == OUTCOME_OK && strcmp(job->record.merge, "none") != 0) {
             job->outcome = OUTCOME_FAILED;
             job->is_forced = true;
-            worktree_end_note(job, "its worktree '%.180s' is gone", job->path);
+            worktree_end_note(job, "its worktree '%.180s' is %s", job->path,
+                              there == -EXDEV ? "a copy of another" : "gone");
         }
         job_end(job);
         return;
     }
     worktree_break_locks(job->git_dir, job->branch);
-    if (!job->record.rebasing) {
+    if (job->record.rebasing)
+        worktree_abandon_rebase(job, abandoned);
+    else
         go_on(job);
-        return;
-    }
-    GIT_LINE(&line, "rebase", "--abort");
-    job_run(job, NULL, line.argv, aborted);
 }

@@ -2,7 +2,9 @@
  *
  * Made once and used by every attempt. The record says whether git has finished it: what was begun and
  * not finished has never been run in, so it is thrown away and made again; what was finished is never
- * thrown away here. A folder without a record is somebody else's, and in the way.
+ * thrown away here. A folder without a record is somebody else's, and in the way; so is a branch of that
+ * name when this home has neither a record nor a run of it: ids are counted by each home, and its commits
+ * would be merged as this task's.
  *
  * While a run lives the worktree is locked, so that `git worktree prune` of a person leaves it alone. */
 #include <errno.h>
@@ -10,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "engine/job.h"
+#include "engine/workspace_internal.h"
 
 static void fail(struct job *job) {
     (void)error_prefix(&job->err, "no worktree for '%s'", job->id);
@@ -55,6 +58,15 @@ static void add(struct job *job) {
 
 static void branch_asked(struct job *job, const struct aside_end *end) {
     job->branch_is_there = end->code == 0;
+    if (job->branch_is_there && !job->has_record
+        && !workspace_has_run_in(job->e, job->id, job->key.attempt, job->path)) {
+        error_set(&job->err, -EEXIST,
+                  "branch '%s' of '%s' is not from here: another home works in this repository, or "
+                  "has; rename the branch, or give the project another prefix",
+                  job->branch, job->record.repository);
+        fail(job);
+        return;
+    }
     add(job);
 }
 
@@ -148,8 +160,11 @@ static void discard(struct job *job) {
 
 /* --- the beginning ---------------------------------------------------------------------------- */
 
-static void aborted(struct job *job, const struct aside_end *end) {
-    (void)end;
+static void abandoned(struct job *job, const struct aside_end *end) {
+    if (!job_worked(job, end, "git checkout")) {
+        fail(job);
+        return;
+    }
     job->record.rebasing = false;
     if (job_write_record(job))
         lock(job);
@@ -157,15 +172,11 @@ static void aborted(struct job *job, const struct aside_end *end) {
 
 /* What an attempt before this one has left there. */
 static void use(struct job *job) {
-    struct git_line line;
     worktree_break_locks(job->git_dir, job->branch);
-    if (!job->record.rebasing) {
-        if (job_write_record(job)) /* what is done with the work may be said anew */
-            lock(job);
-        return;
-    }
-    GIT_LINE(&line, "rebase", "--abort");
-    job_run(job, NULL, line.argv, aborted);
+    if (job->record.rebasing)
+        worktree_abandon_rebase(job, abandoned);
+    else if (job_write_record(job)) /* what is done with the work may be said anew */
+        lock(job);
 }
 
 /* The record has what is wanted now; of one that is there, what it came from counts. */
@@ -178,6 +189,7 @@ void worktree_make_begin(struct job *job) {
     job->git_dir = arena_strdup(&job->arena, strbuf_text(&git_dir));
     strbuf_finish(&git_dir);
     bool is_made = r == 0 && old.made && there == 0;
+    job->has_record = r == 0;
     if (is_made) {
         free(job->record.repository);
         free(job->record.base);
@@ -191,6 +203,13 @@ void worktree_make_begin(struct job *job) {
     worktree_record_finish(&old);
     if (is_made) {
         use(job);
+    } else if (there == -EXDEV) {
+        error_set(
+            &job->err, -EBUSY,
+            "'%s' is a copy, and its branch is checked out where it was copied from: this home "
+            "is a copy of another, remove the folder and its .json",
+            job->path);
+        fail(job);
     } else if (r < 0 && there != -ENOENT) {
         error_set(&job->err, -EEXIST, "'%s' is in the way: it was not made here, move it",
                   job->path);

@@ -86,12 +86,16 @@ static void set_over(struct local_run *run, bool same_boot) {
 }
 
 /* Is the process that the lock file names the one that wrote it? If the lock is still held after the
- * pidfd was opened, the shim has lived all the time in between, and its number was nobody else's. */
+ * pidfd was opened, the shim has lived all the time in between, and its number was nobody else's. But the
+ * file can be written by the command, too, and whom it names may be killed: so it must be called a shim
+ * of this run. */
 static int open_shim(const struct local_run *run, int dir) {
     int pidfd = (int)syscall(SYS_pidfd_open, run->who.shim, 0);
     if (pidfd < 0)
         return -1;
-    if (rundir_is_locked_at(dir) > 0)
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    if (rundir_read_spec_at(dir, &read, NULL) == 0 && proc_is_shim(run->who.shim, read->spec.run)
+        && rundir_is_locked_at(dir) > 0)
         return pidfd;
     close(pidfd);
     return -1;

@@ -20,7 +20,8 @@
 #include "executor/folder.h"
 #include "os/files.h"
 
-#define ENVIRONMENT_MAX (4u << 20)
+#define ENVIRONMENT_MAX  (4u << 20)
+#define COMMAND_LINE_MAX (64u << 10)
 
 struct stat_fields {
     char state;
@@ -46,6 +47,17 @@ static bool read_stat(pid_t pid, struct stat_fields *ret) {
         return false;
     *ret = (struct stat_fields){ .state = state, .session = session };
     return true;
+}
+
+bool proc_is_shim(pid_t pid, const char *run) {
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (file_read(path, COMMAND_LINE_MAX, &text, NULL) < 0 || text.length == 0)
+        return false;
+    size_t name = strlen(text.text) + 1;
+    return strcmp(text.text, "sluice-shim") == 0 && name < text.length
+           && strcmp(text.text + name, run) == 0;
 }
 
 /* --- killing --------------------------------------------------------------------------------- */

@@ -58,6 +58,13 @@ int submission_check(struct batch *batch, struct batch_entry *entry, struct erro
 /* submission_workspace.c: where it works, and what is done with its work. */
 int submission_check_workspace(const struct batch *batch, const struct batch_entry *entry,
                                struct error *err);
+/* Can work of this project be brought in so? NULL: nothing was said. */
+struct submission_merge {
+    const char *project, *merge, *base_branch;
+    bool review, external; /* a person has the last word */
+};
+int submission_check_merge(const struct config *config, const struct submission_merge *wish,
+                           struct error *err);
 /* Its parent and its dependencies as numbers; those of the batch have theirs. */
 int submission_link(const struct batch *batch, struct batch_entry *entry, struct error *err);
 int submission_draft(const struct batch *batch, const struct batch_entry *entry,

@@ -27,7 +27,8 @@ enum op_type {
     OP_LIST, /* of texts */
     OP_OBJECT,
     OP_ARRAY,
-    OP_VALUE, /* of a setting: a text, a number or a boolean, as the configuration takes it */
+    OP_VALUE,    /* of a setting: a text, a number or a boolean, as the configuration takes it */
+    OP_SETTINGS, /* such a value for each setting below `settings`, by its own name */
     OP_TYPE_MAX,
 };
 enum op_place { OP_IN_PATH, OP_IN_QUERY, OP_IN_BODY, OP_PLACE_MAX };
@@ -41,6 +42,7 @@ struct op_param {
     bool lines;       /* a text that may have several lines, with tabs and anything */
     int64_t min, max; /* of numbers, and the length of texts and lists; max 0: the type's own */
     const char *const *choices; /* of texts; ends with NULL */
+    const char *settings;       /* with OP_SETTINGS: "projects.P." */
     const char *text;           /* lower case, no full stop */
 };
 

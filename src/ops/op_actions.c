@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/alloc.h"
+#include "engine/alert.h"
 #include "engine/loops.h"
 #include "ops/print.h"
 
@@ -24,19 +25,21 @@ struct action {
 static const struct action actions[] = {
     { &op_task_again, FACT_AGAIN, IN(DONE), 0, "only what is done can be done again" },
     { &op_task_approve, FACT_APPROVE, IN(HELD), IN(DONE),
-      "only what waits for review or to be closed" },
+      "only what waits for review or to be closed can be approved" },
     { &op_task_cancel, FACT_CANCEL, ANY, FINAL, "" },
     { &op_task_clear, FACT_CLEAR, IN(WAITING) | IN(READY) | IN(HELD), IN(DRAFT),
       "only what waits can become a draft again" },
     { &op_task_close, FACT_APPROVE, IN(HELD), IN(DONE),
-      "only what waits for review or to be closed" },
+      "only what waits for review or to be closed can be closed" },
     { &op_task_delete, FACT_DELETE, FINAL | IN(DRAFT), 0, "cancel it first" },
     { &op_task_hold, FACT_HOLD, IN(WAITING) | IN(READY) | IN(HELD), 0,
       "only what waits can be held" },
-    { &op_task_reject, FACT_REJECT, IN(HELD), 0, "only what waits for review or to be closed" },
-    { &op_task_release, FACT_RELEASE, IN(HELD), IN(WAITING) | IN(READY), "only what is held" },
+    { &op_task_reject, FACT_REJECT, IN(HELD), 0,
+      "only what waits for review or to be closed can be rejected" },
+    { &op_task_release, FACT_RELEASE, IN(HELD), IN(WAITING) | IN(READY),
+      "only what is held can be released" },
     { &op_task_retry, FACT_RETRY, IN(FAILED) | IN(CANCELED) | IN(HELD), 0,
-      "only what has failed, was canceled or waits for its next attempt" },
+      "only what has failed, was canceled or waits for its next attempt can be retried" },
 };
 
 struct acting {
@@ -57,6 +60,17 @@ static int refuse(struct op_call *call, task_id task, const struct task_view *t,
     char id[ENGINE_ID_MAX];
     return op_fail(call, -EBUSY, "task '%s' is %s: %s", engine_task_id(call->engine, task, id),
                    task_state_name(t->state), instead);
+}
+
+/* It was started by a daemon that knew more than the rows do; nobody can stop it from here. */
+static int refuse_beside(struct op_call *call, task_id task, uint32_t attempt) {
+    char id[ENGINE_ID_MAX];
+    engine_task_id(call->engine, task, id);
+    return op_fail(
+        call, -EBUSY,
+        "run '%s.%u' lives, from after the backup that was restored: wait for its end, then "
+        "say it again",
+        id, attempt);
 }
 
 static bool waits_for_verdict(const struct task_view *t) {
@@ -84,6 +98,9 @@ static int look(struct op_call *call, const struct action *a, struct acting *s, 
         return 0;
     if (!((a->from >> t.state) & 1u))
         return refuse(call, task, &t, a->otherwise);
+    uint32_t living = engine_external_attempt(call->engine, task);
+    if (living > 0 && (a->fact == FACT_AGAIN || a->fact == FACT_RETRY))
+        return refuse_beside(call, task, living);
     if (verdict && !waits_for_verdict(&t))
         return refuse(call, task, &t, "it does not wait for a verdict; release it to go on");
     if (a->fact == FACT_RETRY && t.state == TASK_HELD && !waits_for_attempt(&t))

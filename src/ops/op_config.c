@@ -110,7 +110,11 @@ static int run_set(struct op_call *call) {
     json_write_object_begin(&w);
     json_write_key(&w, "changed");
     json_write_array_begin(&w);
-    for (size_t i = 0; i < count; i++)
+    bool same =
+        change.before.length == change.after.length
+        && memcmp(strbuf_text(&change.before), strbuf_text(&change.after), change.after.length)
+               == 0;
+    for (size_t i = 0; !same && i < count; i++)
         json_write_string(&w, items[i].key);
     json_write_array_end(&w);
     json_write_object_end(&w);

@@ -158,9 +158,20 @@ static void check_worktrees(struct op_call *call, struct check *c) {
                      "remove the .json beside it; it is gone here after the next start";
 }
 
+static void check_settings(struct op_call *call, struct check *c) {
+    c->name = "settings";
+    c->ok = !config_wait_is_idle(engine_config(call->engine));
+    c->mild = true;
+    (void)snprintf(
+        c->text, sizeof(c->text), "%s",
+        c->ok ? "none of those that were set is without effect"
+              : "'max_wait_s' does nothing: 'order' is set, too, and does not name 'overdue'");
+    c->fix = c->ok ? NULL : "put 'overdue' into 'order', or unset one of the two";
+}
+
 static const check_function checks[] = {
     check_disk, check_store, check_fsync,     check_home,      check_socket,
-    check_shim, check_files, check_isolation, check_worktrees,
+    check_shim, check_files, check_isolation, check_worktrees, check_settings,
 };
 
 static void print_features(const struct executor_feature *features, size_t count,

@@ -78,7 +78,7 @@ static const char *type_of(enum op_type type) {
     static const char *const names[OP_TYPE_MAX] = {
         [OP_TEXT] = "text",       [OP_NUMBER] = "number", [OP_DECIMAL] = "decimal",
         [OP_BOOLEAN] = "boolean", [OP_LIST] = "texts",    [OP_OBJECT] = "object",
-        [OP_ARRAY] = "list",      [OP_VALUE] = "value",
+        [OP_ARRAY] = "list",      [OP_VALUE] = "value",   [OP_SETTINGS] = "value",
     };
     return names[type];
 }

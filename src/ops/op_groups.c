@@ -6,12 +6,14 @@
 #include "ops/names.h"
 #include "ops/world.h"
 
-#define TASKS_SHOWN  1000u
-#define TASKS_LOOKED 20000u
+#define TASKS_SHOWN 1000u
 
 static void print_one(struct json_writer *w, struct op_call *call, size_t index) {
+    const struct engine_group *group = engine_group_at(call->engine, index);
+    if (!*group->name) /* it is gone, and its place is not taken yet */
+        return;
     json_write_object_begin(w);
-    world_print_group(w, engine_group_at(call->engine, index));
+    world_print_group(w, group);
     json_write_object_end(w);
 }
 
@@ -19,25 +21,18 @@ static int run_list(struct op_call *call) {
     return names_list(call, engine_group_count(call->engine), print_one);
 }
 
-/* The newest of the tasks that one call may look at. */
 static void print_members(struct op_call *call, struct json_writer *w,
                           const struct engine_group *g) {
     const struct core *core = engine_core(call->engine);
-    task_id task = engine_last_task(call->engine);
-    uint32_t found = 0;
+    task_id *members = arena_alloc(op_arena(call), TASKS_SHOWN * sizeof(*members));
+    size_t all = core_group_members(core, g->id, false, members, TASKS_SHOWN);
     json_write_key(w, "tasks");
     json_write_array_begin(w);
-    for (unsigned looked = 0;
-         task > 0 && looked < TASKS_LOOKED && found < TASKS_SHOWN && found < g->total;
-         task--, looked++) {
-        struct task_spec spec;
+    for (size_t i = 0; i < all && i < TASKS_SHOWN; i++) {
         struct task_view view;
-        if (!core_task_spec(core, task, &spec) || spec.group != g->id
-            || !core_task(core, task, &view))
-            continue;
-        found++;
+        (void)core_task(core, members[i], &view);
         json_write_object_begin(w);
-        print_id(w, "id", call->engine, task);
+        print_id(w, "id", call->engine, members[i]);
         print_text(w, "state", task_state_name(view.state));
         json_write_object_end(w);
     }
@@ -112,7 +107,7 @@ const struct op op_group_list = {
     .name = "group.list",
     .method = "GET",
     .path = "/v1/groups",
-    .summary = "list the groups, oldest first",
+    .summary = "list the groups",
     .params = list_params,
     .result = "{\"items\":[{" GROUP_EXAMPLE "}],\"next\":null}",
     .right = OP_READ,

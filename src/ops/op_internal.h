@@ -19,6 +19,8 @@ const char *op_text(const struct op_call *call, const char *name); /* NULL: not 
 int64_t op_number(const struct op_call *call, const char *name, int64_t standard);
 bool op_flag(const struct op_call *call, const char *name); /* false: not given */
 const json_t *op_json(const struct op_call *call, const char *name);
+/* The row that a name belongs to, or NULL. */
+const struct op_param *op_find_param(const struct op *op, const char *name);
 
 /* Beside a parameter that is a list of anything stands the body as it came, under this name: parts of it
  * are kept as they were written. No client can send it: it is no parameter. */

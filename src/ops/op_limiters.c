@@ -42,11 +42,12 @@ const struct op op_limiter_list = {
     .path = "/v1/limiters",
     .summary = "list the provider accounts and their state",
     .text = "open: everything goes; backoff: the provider said wait; probing: one run goes first; "
-            "ramping: places come back step by step; closed: a person must act, then clear it.",
+            "ramping: places come back step by step; closed: a person must act, then clear it. "
+            "`last_success`: when a run that used the account last ended well.",
     .params = list_params,
     .result =
         "{\"items\":[{\"name\":\"anthropic\",\"state\":\"backoff\",\"opens_at\":1760000000000,"
-        "\"hits\":2,\"used\":1,\"cap\":10}],\"next\":null}",
+        "\"hits\":2,\"last_success\":1759999990000,\"used\":1,\"cap\":10}],\"next\":null}",
     .right = OP_READ,
     .run = run_list,
 };

@@ -99,7 +99,8 @@ int op_unknown(const struct engine *engine, const char *what, const char *name, 
     struct nearest nearest = nearest_to(name);
     const char *known = NULL;
     for (size_t i = 0; i < NAMES_OFFERED && (known = at(engine, i)); i++)
-        nearest_offer(&nearest, known);
+        if (*known) /* a group that is gone has left its place */
+            nearest_offer(&nearest, known);
     if (nearest.best)
         return error_set(err, -ENOENT, "there is no %s '%s'; did you mean '%s'?", what,
                          op_quote(name).text, nearest.best);

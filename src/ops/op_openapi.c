@@ -8,7 +8,7 @@ static void print_schema(struct json_writer *w, const struct op_param *p) {
     static const char *const types[OP_TYPE_MAX] = {
         [OP_TEXT] = "string",     [OP_NUMBER] = "integer", [OP_DECIMAL] = "number",
         [OP_BOOLEAN] = "boolean", [OP_LIST] = "array",     [OP_OBJECT] = "object",
-        [OP_ARRAY] = "array",     [OP_VALUE] = NULL,
+        [OP_ARRAY] = "array",     [OP_VALUE] = NULL,       [OP_SETTINGS] = NULL,
     };
     bool text = p->type == OP_TEXT, list = p->type == OP_LIST || p->type == OP_ARRAY;
     bool number = p->type == OP_NUMBER || p->type == OP_DECIMAL;
@@ -17,7 +17,7 @@ static void print_schema(struct json_writer *w, const struct op_param *p) {
         print_text(w, "type", types[p->type]);
     if (p->min != 0 || number)
         print_int(w, text ? "minLength" : list ? "minItems" : "minimum", p->min);
-    if (p->max != 0 && p->type != OP_OBJECT && p->type != OP_VALUE)
+    if (p->max != 0 && p->type != OP_OBJECT && p->type != OP_VALUE && p->type != OP_SETTINGS)
         print_int(w, text ? "maxLength" : list ? "maxItems" : "maximum", p->max);
     if (list) {
         json_write_key(w, "items");
@@ -78,6 +78,19 @@ static void print_required(struct json_writer *w, const struct op *op) {
     json_write_array_end(w);
 }
 
+/* Members that are named by the settings table, or none. */
+static void print_additional(struct json_writer *w, const struct op *op) {
+    for (const struct op_param *p = op->params; p && p->name; p++)
+        if (p->settings) {
+            json_write_key(w, "additionalProperties");
+            json_write_object_begin(w);
+            print_text(w, "description", p->text);
+            json_write_object_end(w);
+            return;
+        }
+    print_bool(w, "additionalProperties", false);
+}
+
 static void print_body(struct json_writer *w, const struct op *op) {
     if (strcmp(op->method, "POST") != 0)
         return;
@@ -90,12 +103,12 @@ static void print_body(struct json_writer *w, const struct op *op) {
     json_write_key(w, "schema");
     json_write_object_begin(w);
     print_text(w, "type", "object");
-    print_bool(w, "additionalProperties", false);
+    print_additional(w, op);
     print_required(w, op);
     json_write_key(w, "properties");
     json_write_object_begin(w);
     for (const struct op_param *p = op->params; p && p->name; p++) {
-        if (p->place != OP_IN_BODY)
+        if (p->place != OP_IN_BODY || p->settings)
             continue;
         json_write_key(w, p->name);
         json_write_object_begin(w);

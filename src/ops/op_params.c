@@ -12,6 +12,7 @@
 #include "base/nearest.h"
 #include "base/number.h"
 #include "base/utf8.h"
+#include "config/settings.h"
 #include "ops/op_internal.h"
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -35,11 +36,34 @@ bool op_flag(const struct op_call *call, const char *name) {
 
 /* --- the rows -------------------------------------------------------------------------------- */
 
-static const struct op_param *find_param(const struct op *op, const char *name) {
+/* The name of a setting below `prefix`; NULL: it is none of those. */
+static const char *name_below(const char *prefix, const struct setting *setting) {
+    size_t size = strlen(prefix);
+    return strncmp(setting->key, prefix, size) == 0 ? setting->key + size : NULL;
+}
+
+static bool is_setting_below(const char *prefix, const char *name) {
+    for (size_t i = 0; i < settings_count; i++) {
+        const char *known = name_below(prefix, &settings[i]);
+        if (known && strcmp(known, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+const struct op_param *op_find_param(const struct op *op, const char *name) {
     for (const struct op_param *p = op->params; p && p->name; p++)
-        if (strcmp(p->name, name) == 0)
+        if (p->settings ? is_setting_below(p->settings, name) : strcmp(p->name, name) == 0)
             return p;
     return NULL;
+}
+
+static void offer_settings(struct nearest *nearest, const char *prefix) {
+    for (size_t i = 0; i < settings_count; i++) {
+        const char *known = name_below(prefix, &settings[i]);
+        if (known)
+            nearest_offer(nearest, known);
+    }
 }
 
 static int refuse_unknown(const struct op *op, const char *name, struct error *err) {
@@ -48,13 +72,15 @@ static int refuse_unknown(const struct op *op, const char *name, struct error *e
         [OP_IN_QUERY] = "query",
         [OP_IN_BODY] = "body",
     };
-    const struct op_param *elsewhere = find_param(op, name);
+    const struct op_param *elsewhere = op_find_param(op, name);
     if (elsewhere)
-        return error_set(err, -EINVAL, "parameter '%s' belongs into the %s", elsewhere->name,
+        return error_set(err, -EINVAL, "parameter '%s' belongs into the %s", op_quote(name).text,
                          places[elsewhere->place]);
     struct nearest nearest = nearest_to(name);
     for (const struct op_param *p = op->params; p && p->name; p++)
-        if (p->place != OP_IN_PATH)
+        if (p->settings)
+            offer_settings(&nearest, p->settings);
+        else if (p->place != OP_IN_PATH)
             nearest_offer(&nearest, p->name);
     if (nearest.best)
         return error_set(err, -EINVAL, "unknown parameter '%s'; did you mean '%s'?",
@@ -68,6 +94,7 @@ static int64_t most_of(const struct op_param *p) {
     switch (p->type) {
     case OP_TEXT:
     case OP_VALUE:
+    case OP_SETTINGS:
         return OP_TEXT_MAX;
     case OP_LIST:
     case OP_ARRAY:
@@ -85,10 +112,15 @@ static int64_t most_of(const struct op_param *p) {
 
 static int refuse_type(const struct op_param *p, struct error *err) {
     static const char *const expected[OP_TYPE_MAX] = {
-        [OP_TEXT] = "a text",          [OP_NUMBER] = "a whole number",
-        [OP_DECIMAL] = "a number",     [OP_BOOLEAN] = "true or false",
-        [OP_LIST] = "a list of texts", [OP_OBJECT] = "an object",
-        [OP_ARRAY] = "a list",         [OP_VALUE] = "a text, a number, or true or false",
+        [OP_TEXT] = "a text",
+        [OP_NUMBER] = "a whole number",
+        [OP_DECIMAL] = "a number",
+        [OP_BOOLEAN] = "true or false",
+        [OP_LIST] = "a list of texts",
+        [OP_OBJECT] = "an object",
+        [OP_ARRAY] = "a list",
+        [OP_VALUE] = "a text, a number, or true or false",
+        [OP_SETTINGS] = "a text, a number, or true or false",
     };
     assert(p->type < OP_TYPE_MAX);
     return error_set(err, -EINVAL, "parameter '%s' must be %s", p->name, expected[p->type]);
@@ -193,6 +225,7 @@ static int check_value(const struct op_param *p, const json_t *value, struct err
         return json_is_array(value) ? check_count(p, json_array_size(value), err)
                                     : refuse_type(p, err);
     case OP_VALUE:
+    case OP_SETTINGS:
         if (json_is_string(value))
             return check_text(p, "parameter", value, most_of(p), err);
         return json_is_number(value) || json_is_boolean(value) ? 0 : refuse_type(p, err);
@@ -206,12 +239,14 @@ int op_check(const struct op *op, const json_t *params, struct error *err) {
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)params, name, value) {
-        const struct op_param *p = find_param(op, name);
+        const struct op_param *p = op_find_param(op, name);
         if (!p && strcmp(name, OP_BODY) == 0)
             continue;
         if (!p)
             return refuse_unknown(op, name, err);
-        int r = check_value(p, value, err);
+        struct op_param named = *p;
+        named.name = name;
+        int r = check_value(&named, value, err);
         if (r < 0)
             return r;
     }
@@ -266,6 +301,7 @@ static json_t *typed(const struct op_param *p, const struct strbuf *text, struct
         break;
     case OP_TEXT:
     case OP_VALUE:
+    case OP_SETTINGS:
         return json_stringn_nocheck(strbuf_text(text), text->length);
     case OP_DECIMAL: /* no query has one */
     case OP_LIST:
@@ -287,7 +323,7 @@ static int take_pair(const struct op *op, const char *pair, size_t size, json_t 
     if (op_decode(pair, name_size, true, &name) < 0
         || (equals && op_decode(equals + 1, text_size, true, &text) < 0))
         return error_set(err, -EINVAL, "the query is no text: %%XX must be bytes of UTF-8");
-    const struct op_param *p = find_param(op, strbuf_text(&name));
+    const struct op_param *p = op_find_param(op, strbuf_text(&name));
     if (!p || p->place != OP_IN_QUERY)
         return refuse_unknown(op, strbuf_text(&name), err);
     if (json_object_get(params, p->name))
@@ -379,14 +415,14 @@ int op_take_body(const struct op *op, const char *body, size_t size, json_t *par
     const char *name;
     json_t *value;
     json_object_foreach(object, name, value) {
-        const struct op_param *p = find_param(op, name);
+        const struct op_param *p = op_find_param(op, name);
         if (!p || p->place != OP_IN_BODY) {
             r = refuse_unknown(op, name, err);
             break;
         }
         if (json_is_null(value) && !p->required)
             continue; /* null is "not given" */
-        (void)json_object_set(params, p->name, value);
+        (void)json_object_set(params, name, value);
         if (p->type == OP_ARRAY)
             (void)json_object_set_new(params, OP_BODY, json_stringn_nocheck(body, size));
     }

@@ -5,6 +5,7 @@
  * made, then the file is written. */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "config/settings.h"
 #include "ops/change.h"
@@ -41,29 +42,48 @@ static int run_show(struct op_call *call) {
 
 /* --- changing -------------------------------------------------------------------------------- */
 
-#define CHANGES_MAX 8
+#define BELOW "projects.P."
 
-/* Parameters that are settings of a project become changes of projects.NAME.*. */
-static size_t collect(struct op_call *call, const char *name, struct config_change *items) {
-    static const char *const keys[] = { "weight", "max_running", "budget",
-                                        "path",   "active",      "coordination" };
+/* Parameters that are settings of a project become changes of projects.NAME.*. One of the operation's own
+ * name (the prefix of a new project) is none. */
+static size_t collect(struct op_call *call, const char *name, struct config_change **ret_items) {
+    const char *own;
+    json_t *value;
     size_t count = 0;
-    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-        const char *value = change_value(call, op_json(call, keys[i]));
-        if (!value)
-            continue;
+    *ret_items =
+        arena_alloc(op_arena(call), (json_object_size(call->params) + 1) * sizeof(**ret_items));
+    json_object_foreach(call->params, own, value) {
         _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-        strbuf_printf(&key, "projects.%s.%s", name, keys[i]);
-        items[count++] =
+        const struct op_param *p = op_find_param(call->op, own);
+        if (!p || p->type != OP_SETTINGS)
+            continue;
+        strbuf_printf(&key, "projects.%s.%s", name, own);
+        (*ret_items)[count++] =
             (struct config_change){ .key = arena_strdup(op_arena(call), strbuf_text(&key)),
-                                    .value = value };
+                                    .value = change_value(call, value) };
     }
     return count;
 }
 
+/* A folder that is missing would be found out at night. Nothing: it has none any more. */
+static int check_path(struct op_call *call) {
+    const char *path = op_text(call, "path");
+    struct stat st;
+    if (!path || !*path)
+        return 0;
+    if (path[0] != '/')
+        return op_fail(call, -EINVAL, "'%s' is no absolute path", op_quote(path).text);
+    if (stat(path, &st) < 0)
+        return op_fail(call, -EINVAL, "cannot use the folder '%s': %s", op_quote(path).text,
+                       strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return op_fail(call, -EINVAL, "'%s' is no folder", op_quote(path).text);
+    return 0;
+}
+
 static int run_add(struct op_call *call) {
     _cleanup_(change_finish) struct change change = { 0 };
-    struct config_change items[CHANGES_MAX];
+    struct config_change *items = NULL;
     const char *name = op_text(call, "name");
     if (!setting_name_is_valid(name, strlen(name)))
         return op_fail(call, -EINVAL,
@@ -71,8 +91,10 @@ static int run_add(struct op_call *call) {
                        op_quote(name).text);
     if (engine_find_project(call->engine, name))
         return op_fail(call, -EEXIST, "project '%s' is there already", op_quote(name).text);
-    size_t count = collect(call, name, items);
-    int r = count > 0 ? change_prepare(call, items, count, &change) : 0;
+    size_t count = collect(call, name, &items);
+    int r = check_path(call);
+    if (r == 0 && count > 0)
+        r = change_prepare(call, items, count, &change);
     if (r == 0)
         r = engine_add_project(call->engine, name, op_text(call, "prefix"), &call->err);
     if (r == 0 && count > 0)
@@ -85,16 +107,16 @@ static int run_add(struct op_call *call) {
 
 static int run_set(struct op_call *call) {
     _cleanup_(change_finish) struct change change = { 0 };
-    struct config_change items[CHANGES_MAX];
+    struct config_change *items = NULL;
     const char *name = op_text(call, "name");
     if (!op_project(call, name))
         return call->err.code;
-    size_t count = collect(call, name, items);
+    size_t count = collect(call, name, &items);
     if (count == 0)
-        return op_fail(call, -EINVAL,
-                       "nothing to change: give weight, max_running, budget, path, active or "
-                       "coordination");
-    int r = change_prepare(call, items, count, &change);
+        return op_fail(call, -EINVAL, "nothing to change: give a setting, such as weight");
+    int r = check_path(call);
+    if (r == 0)
+        r = change_prepare(call, items, count, &change);
     if (r == 0)
         r = change_apply(call, &change);
     if (r < 0)
@@ -132,10 +154,12 @@ const struct op op_project_list = {
         .name = "name", .type = OP_TEXT, .place = (place_), .required = true, .min = 1,            \
         .max = 128, .text = "the project"                                                          \
     }
-#define SETTING(name_, text_)                                                                      \
+#define PARAM_SETTINGS                                                                             \
     {                                                                                              \
-        .name = (name_), .type = OP_VALUE, .place = OP_IN_BODY, .min = 1, .max = 4096,             \
-        .text = (text_)                                                                            \
+        .name = "KEY", .type = OP_SETTINGS, .place = OP_IN_BODY, .min = 1, .max = 4096,            \
+        .settings = BELOW,                                                                         \
+        .text = "any setting `projects.P.KEY` of the configuration, such as "                      \
+                "`weight` or `path`, a folder that must be there"                                  \
     }
 
 static const struct op_param show_params[] = { PARAM_NAME(OP_IN_PATH), { .name = NULL } };
@@ -159,10 +183,7 @@ static const struct op_param add_params[] = {
       .min = 1,
       .max = 16,
       .text = "what the ids of its tasks begin with; made from the name when not given" },
-    SETTING("path", "the folder its tasks run in"),
-    SETTING("weight", "its share among the projects that have work"),
-    SETTING("max_running", "most runs at once, or `unlimited`"),
-    SETTING("budget", "tokens in the window, or `unlimited`"),
+    PARAM_SETTINGS,
     { .name = NULL },
 };
 
@@ -180,12 +201,7 @@ const struct op op_project_add = {
 
 static const struct op_param set_params[] = {
     PARAM_NAME(OP_IN_PATH),
-    SETTING("path", "the folder its tasks run in"),
-    SETTING("weight", "its share among the projects that have work"),
-    SETTING("max_running", "most runs at once, or `unlimited`"),
-    SETTING("budget", "tokens in the window, or `unlimited`"),
-    SETTING("active", "whether it takes part at all"),
-    SETTING("coordination", "whether it only coordinates: its tasks are never slung"),
+    PARAM_SETTINGS,
     { .name = NULL },
 };
 

@@ -11,7 +11,8 @@
 #include "base/id_map.h"
 #include "ops/print.h"
 
-#define WALK_MAX 20000u
+#define WALK_MAX   20000u
+#define RING_SHOWN 8 /* a longer one is shown by its beginning */
 
 /* Tasks that were reached, each with the one it was reached from. */
 struct walk {
@@ -66,17 +67,20 @@ static bool print_ring(struct op_call *call, task_id task, const task_id *on, si
         reach_needs(&w, at++);
     if (at > w.count || w.tasks[at - 1] != task)
         return false;
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, longer = STRBUF_INIT;
-    char id[ENGINE_ID_MAX];
-    strbuf_puts(&path, engine_task_id(call->engine, task, id));
+    _cleanup_(freep) uint32_t *ring = NULL; /* its last first */
+    size_t length = 0, capacity = 0;
     for (uint32_t p = w.from[at - 1]; p; p = w.from[p - 1]) {
-        strbuf_clear(&longer);
-        strbuf_printf(&longer, "%s -> %s", engine_task_id(call->engine, w.tasks[p - 1], id),
-                      strbuf_text(&path));
-        strbuf_clear(&path);
-        strbuf_puts(&path, strbuf_text(&longer));
+        ring = xgrow(ring, &capacity, length + 1, sizeof(*ring));
+        ring[length++] = p;
     }
-    strbuf_printf(out, "%s -> %s", engine_task_id(call->engine, task, id), strbuf_text(&path));
+    char id[ENGINE_ID_MAX];
+    strbuf_printf(out, "%s -> ", engine_task_id(call->engine, task, id));
+    for (size_t i = 0; i < length && i < RING_SHOWN; i++)
+        strbuf_printf(out, "%s -> ",
+                      engine_task_id(call->engine, w.tasks[ring[length - 1 - i] - 1], id));
+    if (length > RING_SHOWN)
+        strbuf_printf(out, "… (%zu tasks) -> ", length + 1);
+    strbuf_puts(out, engine_task_id(call->engine, task, id));
     return true;
 }
 

@@ -7,15 +7,16 @@
  *
  * What is said besides (agent, account, merge …) stands beside the submission, which never changes. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/id_map.h"
+#include "ops/batch.h"
 #include "ops/queue_room.h"
 
-#define GROUP_LOOKED 200000u /* of the newest tasks, to find the drafts of a group */
-#define SPECS_EACH   500u    /* in one question to the store */
+#define SPECS_EACH 500u /* in one question to the store */
 
 struct sling_item {
     task_id task;
@@ -25,6 +26,9 @@ struct sling_item {
     bool step;                   /* does the work of the task that was named */
     const char *agent, *limiter; /* as they were submitted; or NULL */
     bool prompted;               /* it has a prompt: its agent needs a command */
+    bool hold;                   /* it was submitted so, and so it is slung */
+    bool cleared;                /* who took it out of the queue has let it go before */
+    time_ms not_before;
     const char *skipped;
 };
 
@@ -78,34 +82,26 @@ static bool is_draft(const struct op_call *call, task_id task) {
     return core_task(engine_core(call->engine), task, &t) && t.state == TASK_DRAFT;
 }
 
-/* Members are not listed anywhere: the newest tasks are looked at until all are found. */
+static int compare_tasks(const void *a, const void *b) {
+    const task_id *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* All its drafts, oldest first. */
 static int push_group(struct op_call *call, struct slinging *s, const struct engine_group *group) {
     const struct core *core = engine_core(call->engine);
-    task_id task = engine_last_task(call->engine);
-    uint32_t left = group->total;
-    size_t first = s->count;
-    for (unsigned looked = 0; task > 0 && left > 0 && looked < GROUP_LOOKED; task--, looked++) {
-        struct task_spec spec;
-        if (!core_task_spec(core, task, &spec) || spec.group != group->id)
-            continue;
-        left--;
-        if (spec.state == TASK_DRAFT && !push(s, task))
-            return too_many(call);
-    }
-    if (left > 0)
+    size_t count = core_group_members(core, group->id, true, NULL, 0);
+    if (count > OP_LIST_MAX)
         return op_fail(call, -E2BIG,
-                       "group '%s' has tasks too far back to look for; name them, or sling --all "
-                       "--group",
-                       op_quote(group->name).text);
-    for (size_t i = first, k = s->count; i + 1 < k; i++) { /* oldest first */
-        struct sling_item other = s->items[--k];
-        s->items[k] = s->items[i];
-        s->items[i] = other;
-    }
-    id_map_finish(&s->seen); /* their places have changed */
-    id_map_init(&s->seen, same_task, s);
-    for (size_t i = 0; i < s->count; i++)
-        id_map_add(&s->seen, hash_u64(s->items[i].task), (uint32_t)i + 1);
+                       "group '%s' has %zu drafts, and %d tasks can be slung at once; 'sluice "
+                       "sling --all --group' slings them in parts",
+                       op_quote(group->name).text, count, OP_LIST_MAX);
+    task_id *drafts = arena_alloc(op_arena(call), (count + 1) * sizeof(*drafts));
+    (void)core_group_members(core, group->id, true, drafts, count);
+    qsort(drafts, count, sizeof(*drafts), compare_tasks);
+    for (size_t i = 0; i < count; i++)
+        if (!push(s, drafts[i]))
+            return too_many(call);
     return 0;
 }
 
@@ -135,12 +131,19 @@ static int push_below(struct op_call *call, struct slinging *s, task_id top) {
 }
 
 static int push_named(struct op_call *call, struct slinging *s, const char *name) {
-    const struct engine_group *group = engine_find_group(call->engine, name);
+    task_id task = engine_find_task(call->engine, name, &call->err);
+    const struct engine_group *group = task ? NULL : engine_find_group(call->engine, name);
     if (group)
         return push_group(call, s, group);
-    task_id task = engine_find_task(call->engine, name, &call->err);
-    if (!task)
+    if (!task && engine_find_project(call->engine, name))
+        return op_fail(call, -ENOENT,
+                       "'%s' is a project, and no task or group: 'sluice sling --all --project' "
+                       "slings its drafts",
+                       op_quote(name).text);
+    if (!task && call->err.code != -ENOENT) /* it does not even look like an id */
         return op_fail(call, -ENOENT, "there is no task and no group '%s'", op_quote(name).text);
+    if (!task)
+        return call->err.code;
     return push(s, task) ? push_below(call, s, task) : too_many(call);
 }
 
@@ -207,17 +210,34 @@ static int check_state(struct op_call *call, const struct sling_item *item,
                    engine_task_id(call->engine, item->task, id), task_state_name(t->state));
 }
 
+/* What is said of merging must be possible, as if the task had said it. */
+static int check_merge(struct op_call *call, const char *project, const struct task_spec *spec) {
+    const char *said = op_flag(call, "no_merge") ? "none" : op_text(call, "merge");
+    struct submission_merge wish = {
+        .project = project,
+        .merge = said ? said : "none",
+        .base_branch = op_text(call, "base_branch"),
+        .review = spec->review,
+        .external = spec->until == UNTIL_EXTERNAL,
+    };
+    return submission_check_merge(engine_config(call->engine), &wish, &call->err);
+}
+
 static int look(struct op_call *call, struct sling_item *item) {
     const struct config *config = engine_config(call->engine);
     const char *named = op_text(call, "project");
     struct task_view t;
     struct task_spec spec;
     char id[ENGINE_ID_MAX];
-    (void)core_task(engine_core(call->engine), item->task, &t);
-    (void)core_task_spec(engine_core(call->engine), item->task, &spec);
+    if (!core_task(engine_core(call->engine), item->task, &t)
+        || !core_task_spec(engine_core(call->engine), item->task, &spec))
+        return op_fail(call, -ENOENT, "task '%s' was deleted meanwhile",
+                       engine_task_id(call->engine, item->task, id));
     const char *project = op_name_of(call->engine, t.project);
-    item->already = t.state != TASK_DRAFT;
+    item->already =
+        item->already || t.state != TASK_DRAFT; /* once so: its spec was not asked for */
     item->group = spec.group;
+    item->cleared = t.reason == REASON_CLEARED;
     if (!op_flag(call, "force")) {
         if (named && strcmp(project, named) != 0)
             return op_fail(
@@ -232,6 +252,8 @@ static int look(struct op_call *call, struct sling_item *item) {
     if (config_number(config, "projects.P.coordination", project))
         item->skipped = "its project only coordinates (projects.P.coordination)";
     int r = item->step ? 0 : check_until(call, &t);
+    if (r == 0 && !item->skipped)
+        r = check_merge(call, project, &spec);
     return r < 0 || item->skipped ? r : check_group(call, item);
 }
 
@@ -255,7 +277,8 @@ static int check_names(struct op_call *call) {
 }
 
 static int look_at_all(struct op_call *call, struct slinging *s) {
-    int r = 0;
+    int r = check_names(call);
+    s->fresh = 0;
     for (size_t i = 0; r == 0 && i < s->count; i++) {
         r = look(call, &s->items[i]);
         s->fresh += r == 0 && !s->items[i].already && !s->items[i].skipped;
@@ -324,6 +347,14 @@ static const char *said_or(const struct op_call *call, const char *param, const 
     return op_text(call, param) ? op_text(call, param) : submitted;
 }
 
+static void hold_as_submitted(struct op_call *call, const struct sling_item *item) {
+    bool hold = item->hold && !item->cleared;
+    struct fact fact = { .kind = FACT_HOLD, .task = item->task };
+    fact.until = hold ? 0 : item->not_before;
+    if (hold || item->not_before > engine_now(call->engine))
+        (void)engine_tell(call->engine, &fact, NULL);
+}
+
 static void sling_one(struct op_call *call, struct slinging *s, struct sling_item *item,
                       const json_t *context) {
     bool own_steps = op_json(call, "steps") && !item->step;
@@ -342,6 +373,7 @@ static void sling_one(struct op_call *call, struct slinging *s, struct sling_ite
         return;
     }
     item->group = joins ? s->group : item->group;
+    hold_as_submitted(call, item);
     json_t *own = json_deep_copy(context);
     if (own_steps)
         json_object_set_new(own, "steps", json_true());
@@ -419,6 +451,8 @@ static void take_specs(struct op_call *call, const struct store_answer *answer) 
             item->agent = agent ? arena_strdup(op_arena(call), agent) : NULL;
             item->limiter = limiter ? arena_strdup(op_arena(call), limiter) : NULL;
             item->prompted = json_object_get(spec, "prompt") != NULL;
+            item->hold = json_is_true(json_object_get(spec, "hold"));
+            item->not_before = json_integer_value(json_object_get(spec, "not_before"));
         }
         json_decref(spec);
     }
@@ -452,9 +486,10 @@ static int check_agent(struct op_call *call, const struct sling_item *item) {
                    engine_task_id(call->engine, item->task, id), op_quote(agent).text);
 }
 
+/* Turns may have passed since the store was asked: everything is looked at again. */
 static int finish(struct op_call *call) {
     struct slinging *s = slinging_of(call);
-    int r = 0;
+    int r = look_at_all(call, s);
     for (size_t i = 0; r == 0 && i < s->count; i++) {
         r = check_submitted(call, &s->items[i]);
         if (r == 0)
@@ -482,9 +517,7 @@ static int ask_specs(struct op_call *call) {
 
 static int run(struct op_call *call) {
     struct slinging *s = slinging_of(call);
-    int r = check_names(call);
-    if (r == 0)
-        r = collect(call, s);
+    int r = collect(call, s);
     if (r == 0)
         r = look_at_all(call, s);
     return r < 0 ? r : ask_specs(call);

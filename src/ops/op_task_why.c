@@ -3,9 +3,34 @@
  * All gates in the order in which they are checked; the first that is closed is the reason. A task that
  * waits behind others is also told how many, and when its turn may come if somebody can say. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "ops/forecast.h"
 #include "ops/print.h"
+
+struct asking {
+    const char *launch_error; /* of its last run; NULL: that was launched, or there is none */
+    const char *cause;        /* how its last run ended; NULL: nobody knows */
+};
+
+static struct asking *asking_of(struct op_call *call) {
+    return op_state(call, sizeof(struct asking), NULL);
+}
+
+/* A breaker says that something went wrong; who asks why wants to know what. */
+static void put_sentence(struct op_call *call, task_id task, const struct verdict *v,
+                         struct strbuf *out) {
+    const char *error = asking_of(call)->launch_error;
+    print_verdict(call->engine, task, v, out);
+    if (v->gate != GATE_BREAKER)
+        return;
+    if (error)
+        strbuf_printf(out, ": %s", error);
+    if (v->key)
+        strbuf_printf(out, "; look at agents.%s.command", op_name_of(call->engine, v->key));
+    else
+        strbuf_puts(out, "; release it to try again at once");
+}
 
 static void print_gate(struct json_writer *w, struct op_call *call, task_id task,
                        const struct verdict *v) {
@@ -16,7 +41,7 @@ static void print_gate(struct json_writer *w, struct op_call *call, task_id task
     print_bool(w, "open", v->open);
     strbuf_clear(&text);
     if (!v->open)
-        print_verdict(call->engine, task, v, &text);
+        put_sentence(call, task, v, &text);
     print_text(w, "reason", v->open ? NULL : strbuf_text(&text));
     print_time(w, "opens_at", v->open ? 0 : v->opens_at);
     print_time(w, "since", v->open ? 0 : v->pause.at);
@@ -64,10 +89,14 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
     bool blocked = waits(t->state) && core_blocked(engine_core(call->engine), t->id, &first);
     if (blocked) {
         verdict_code(&first, op_symbols(call->engine), &code);
-        print_verdict(call->engine, t->id, &first, &text);
+        put_sentence(call, t->id, &first, &text);
     }
+    if (!blocked)
+        strbuf_puts(&text, sentence_of(t));
+    if (t->state == TASK_FAILED && asking_of(call)->cause)
+        strbuf_printf(&text, "; its last run: %s", asking_of(call)->cause);
     print_text(w, "first", blocked ? strbuf_text(&code) : NULL);
-    print_text(w, "summary", blocked ? strbuf_text(&text) : sentence_of(t));
+    print_text(w, "summary", strbuf_text(&text));
 }
 
 static int print_why(struct op_call *call) {
@@ -97,13 +126,50 @@ static int print_why(struct op_call *call) {
     return 0;
 }
 
+static void take_run(struct op_call *call, const struct store_answer *answer) {
+    const struct run_row *run = answer->count > 0 ? &answer->runs[0] : NULL;
+    if (!run || !run->ended)
+        return;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    struct asking *asking = asking_of(call);
+    if (run->message)
+        strbuf_puts(&text, run->message);
+    else if (run->exit_signal > 0)
+        strbuf_printf(&text, "signal %" PRId32, run->exit_signal);
+    else if (run->exit_code > 0)
+        strbuf_printf(&text, "exit code %" PRId32, run->exit_code);
+    else
+        strbuf_puts(&text, outcome_name(run->outcome));
+    asking->cause = arena_strdup(op_arena(call), strbuf_text(&text));
+    if (run->how && strcmp(run->how, "launch") == 0)
+        asking->launch_error = asking->cause;
+}
+
 /* A start can be foretold only of what waits. */
+static int foretell(struct op_call *call) {
+    struct task_view t;
+    bool there = core_task(engine_core(call->engine), op_task(call), &t);
+    return there && waits(t.state) ? op_wait_forecast(call, print_why) : print_why(call);
+}
+
+static bool behind_breaker(struct op_call *call, task_id task) {
+    struct verdict list[VERDICT_MAX];
+    size_t count = core_explain(engine_core(call->engine), task, list);
+    for (size_t i = 0; i < count; i++)
+        if (list[i].gate == GATE_BREAKER && !list[i].open)
+            return true;
+    return false;
+}
+
 static int run(struct op_call *call) {
     task_id task = op_task(call);
     struct task_view t;
     if (!task || !core_task(engine_core(call->engine), task, &t))
         return call->err.code;
-    return waits(t.state) ? op_wait_forecast(call, print_why) : print_why(call);
+    if (t.state != TASK_FAILED && !(waits(t.state) && behind_breaker(call, task)))
+        return foretell(call);
+    struct store_question question = { .kind = ASK_RUNS, .task = task, .limit = 1 };
+    return op_ask(call, &question, take_run, foretell);
 }
 
 static const struct op_param params[] = { OP_PARAM_ID, { .name = NULL } };
@@ -116,7 +182,9 @@ const struct op op_task_why = {
     .text =
         "`gates` has every condition in the order in which they are checked; `first` is the first "
         "that is closed, `summary` what it means; an open gate has no `reason`. `since`: when "
-        "somebody paused it. `forecast.text` goes on with \"it should start …\". There are no "
+        "somebody paused it. Behind a breaker the reason has the error of the last launch, and the "
+        "summary of a failed task how its last run ended. "
+        "`forecast.text` goes on with \"it should start …\". There are no "
         "gates "
         "for a task that runs or is final.",
     .params = params,

@@ -69,6 +69,17 @@ static bool is_empty_list(const char *text) {
     return text[0] == '[' && text[1 + strspn(text + 1, " \t\r\n")] == ']';
 }
 
+/* Before anything else: what follows costs the square of it. */
+static int check_count(const struct spawning *s, struct error *err) {
+    int64_t most = config_number(engine_config(s->engine), "spawn.tasks", NULL);
+    size_t count = taskfile_count(s->file);
+    return (int64_t)count <= most
+               ? 0
+               : error_set(err, -E2BIG,
+                           "%s: %zu tasks are too many; the most are %" PRId64 " (spawn.tasks)",
+                           s->order->shown, count, most);
+}
+
 /* --- what its tasks do not say --------------------------------------------------------------- */
 
 /* A refusal of one task, with its line. */
@@ -131,29 +142,19 @@ static int complete_all(struct spawning *s, struct error *err) {
 
 /* --- checks ---------------------------------------------------------------------------------- */
 
+/* Not queue.hard: who submits can be told to come again later, a run that has ended cannot, and its work
+ * would have been in vain. */
 static int check_limits(const struct spawning *s, struct error *err) {
     const struct config *config = engine_config(s->engine);
     const struct core *core = engine_core(s->engine);
-    int64_t most = config_number(config, "spawn.tasks", NULL);
     int64_t depth = config_number(config, "spawn.depth", NULL);
-    size_t count = taskfile_count(s->file);
     struct task_view view;
-    if ((int64_t)count > most)
-        return error_set(err, -E2BIG,
-                         "%s: %zu tasks are too many; the most are %" PRId64 " (spawn.tasks)",
-                         s->order->shown, count, most);
     if (core_task(core, s->order->task, &view) && view.depth >= depth)
         return error_set(err, -E2BIG,
                          "%s: '%s' is %u levels deep; the most are %" PRId64 " (spawn.depth)",
                          s->order->shown, s->parent, view.depth, depth);
     if (engine_is_full(s->engine))
         return error_set(err, -ENOSPC, "the disk is nearly full: no new tasks until there is room");
-    amount hard = config_policy(config)->queue.hard;
-    if (core_queue_depth(core, 0) + (amount)s->batch.queued > hard)
-        return error_set(err, -EAGAIN,
-                         "the queue takes %" PRId64 " tasks (queue.hard): no room for "
-                         "those of %s",
-                         hard, s->order->shown);
     return 0;
 }
 
@@ -205,7 +206,9 @@ int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *ord
         return r;
     s.body = taskfile_body(s.file);
     s.spec = json_loads(order->spec, 0, NULL);
-    r = complete_all(&s, err);
+    r = check_count(&s, err);
+    if (r == 0)
+        r = complete_all(&s, err);
     if (r == 0)
         r = check(&s, err);
     return r < 0 || order->check_only ? r : add(&s, err);

@@ -184,7 +184,7 @@ static const struct member members[] = { /* by name */
       .written = "[id or name, …] or \"a, b\"",
       .text = "tasks that must be done first: ids, or names of this batch" },
     { "draft", MEMBER_BOOLEAN, AT(draft), .written = "boolean",
-      .text = "known, but not scheduled until it is slung" },
+      .text = "known, but not scheduled until it is slung; `hold` and `not_before` count from then on" },
     { "env", MEMBER_OTHER, AT(env), .check = check_env, .written = "{NAME: text, …}",
       .text = "variables of its environment" },
     { "external_id", MEMBER_NAME, AT(external_id), .written = "text",
@@ -503,10 +503,6 @@ static int check_together(const struct submission *s, struct error *err) {
         return error_set(err, -EINVAL, "a 'prompt' needs an 'agent' that is told it");
     if (s->prompt && s->stdin_path)
         return error_set(err, -EINVAL, "'stdin' goes with 'argv': an agent gets its prompt there");
-    if (s->draft == 1 && (s->hold == 1 || s->not_before > 0))
-        return error_set(err, -EINVAL,
-                         "a draft is not scheduled: leave out 'hold' and "
-                         "'not_before'");
     if (s->until && strcmp(s->until, "validate") == 0 && json_array_size(s->checks) == 0)
         return error_set(err, -EINVAL, "'until' is validate: that needs 'checks'");
     return check_artifact(s, err);

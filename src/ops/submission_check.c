@@ -16,6 +16,8 @@ const char *submission_project(const struct submission *s) {
 }
 
 enum parent_gate submission_parent_gate(const struct batch *batch, const struct submission *s) {
+    if (s->artifact && *s->artifact != '/') /* one of the parent's: it counts when that is done */
+        return PARENT_DONE;
     if (!s->parent_gate)
         return config_policy(engine_config(batch->engine))->parent_gate;
     return strcmp(s->parent_gate, "none") == 0 ? PARENT_NONE : PARENT_DONE;
@@ -23,14 +25,16 @@ enum parent_gate submission_parent_gate(const struct batch *batch, const struct 
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-/* One that is near is offered; else what would make it. */
+/* One that is near is offered; else the command that would make it, %s for its name. */
 static int unknown(const struct engine *engine, const char *what, const char *name, op_name_at at,
                    const char *maker, struct error *err) {
     struct error found = { 0 };
     int r = op_unknown(engine, what, name, at, &found);
+    const char *place = strstr(maker, "%s");
     if (strstr(found.text, "; did you mean "))
         return error_set(err, r, "%s", found.text);
-    return error_set(err, r, "%s; '%s' makes it", found.text, maker);
+    return error_set(err, r, "%s; 'sluice %.*s%s%s' makes it", found.text, (int)(place - maker),
+                     maker, op_quote(name).text, place + 2);
 }
 
 static int check_project(struct batch *batch, struct batch_entry *entry, struct error *err) {
@@ -43,7 +47,7 @@ static int check_project(struct batch *batch, struct batch_entry *entry, struct 
     if (entry->project)
         return 0;
     if (strcmp(name, DEFAULT_PROJECT) != 0)
-        return unknown(batch->engine, "project", name, op_project_at, "sluice project add", err);
+        return unknown(batch->engine, "project", name, op_project_at, "project add %s", err);
     batch->makes_default = true;
     return 0;
 }
@@ -52,18 +56,17 @@ static int check_names(const struct batch *batch, const struct submission *s, st
     const struct engine *engine = batch->engine;
     const struct config *config = engine_config(engine);
     if (s->kind && !config_has_kind(config, s->kind))
-        return unknown(engine, "kind", s->kind, op_kind_at, "sluice config set kinds.K.base=100",
-                       err);
+        return unknown(engine, "kind", s->kind, op_kind_at, "config set kinds.%s.base=100", err);
     if (s->agent && !config_has_agent(config, s->agent))
         return unknown(engine, "agent", s->agent, op_agent_at,
-                       "sluice config set agents.A.command=PROGRAM", err);
+                       "config set agents.%s.command=PROGRAM", err);
     if (s->limiter && !config_has_limiter(config, s->limiter))
         return unknown(engine, "limiter", s->limiter, op_limiter_at,
-                       "sluice config set limiters.L.max_running=4", err);
+                       "config set limiters.%s.max_running=4", err);
     for (size_t i = 0; i < s->resource_count; i++)
         if (!op_knows(engine, op_resource_at, s->resources[i]))
             return unknown(engine, "resource", s->resources[i], op_resource_at,
-                           "sluice config set limits.resource.N=1", err);
+                           "config set limits.resource.%s=1", err);
     const char *const *words;
     if (s->prompt && config_words(config, "agents.A.command", s->agent, &words) == 0)
         return error_set(err, -EINVAL,
@@ -255,10 +258,8 @@ int submission_draft(const struct batch *batch, const struct batch_entry *entry,
         .external_id = s->external_id,
         .artifact = s->artifact,
     };
-    if (s->artifact && *s->artifact != '/') { /* it counts when its parent is done */
-        ret->told.parent_gate = PARENT_DONE;
+    if (s->artifact && *s->artifact != '/')
         ret->told.parent_iteration = submission_artifact_iteration(s->artifact);
-    }
     tell_state(batch, s, &ret->told);
     return copy_spec(batch, entry, &ret->json, err);
 }

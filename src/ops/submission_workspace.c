@@ -10,10 +10,10 @@
 #include "workspace/git.h"
 
 static int check_wish(const struct config *config, const char *project, const char *wish,
-                      bool makes_worktrees, struct error *err) {
+                      bool has_worktrees, struct error *err) {
     const char *const *paths;
     size_t count = config_words(config, "projects.P.workspace_paths", project, &paths);
-    if (makes_worktrees)
+    if (has_worktrees)
         return error_set(err, -EINVAL,
                          "project '%s' makes a worktree for each task: 'workspace' is for a pool",
                          project);
@@ -28,49 +28,54 @@ static int check_wish(const struct config *config, const char *project, const ch
                                   op_quote(wish).text, project, strbuf_text(&known));
 }
 
-static int check_merge(const struct config *config, const char *project, const char *merge,
-                       bool makes_worktrees, struct error *err) {
-    const char *const *words;
-    if (strcmp(merge, "none") == 0)
-        return 0;
-    if (!makes_worktrees)
-        return error_set(err, -EINVAL,
-                         "merge '%s' needs a branch to merge: 'sluice config set "
-                         "projects.%s.workspace_mode=worktree' makes one for each task",
-                         merge, project);
-    if (strcmp(merge, "mr") == 0
-        && config_words(config, "projects.P.mr_command", project, &words) == 0)
-        return error_set(err, -EINVAL, "merge 'mr' needs a command: set projects.%s.mr_command",
-                         project);
-    return 0;
+static bool makes_worktrees(const struct config *config, const char *project) {
+    return strcmp(config_text(config, "projects.P.workspace_mode", project), "worktree") == 0;
 }
 
 /* A merge would come before the approval. */
-static int check_review(const struct submission *s, const char *merge, struct error *err) {
-    bool by_person = s->review == 1 || (s->until && strcmp(s->until, "external") == 0);
-    if (!by_person || strcmp(merge, "direct") != 0)
+static int check_person(const char *merge, bool review, bool external, struct error *err) {
+    if ((!review && !external) || strcmp(merge, "direct") != 0)
         return 0;
     return error_set(err, -EINVAL,
                      "merge 'direct' does not wait for a person: a task with %s has merge 'local' "
                      "or 'mr'",
-                     s->review == 1 ? "a review" : "until 'external'");
+                     review ? "a review" : "until 'external'");
+}
+
+int submission_check_merge(const struct config *config, const struct submission_merge *wish,
+                           struct error *err) {
+    const char *const *words;
+    const char *merge = wish->merge, *project = wish->project;
+    if (merge && strcmp(merge, "none") != 0 && !makes_worktrees(config, project))
+        return error_set(err, -EINVAL,
+                         "merge '%s' needs a branch to merge: 'sluice config set "
+                         "projects.%s.workspace_mode=worktree' makes one for each task",
+                         merge, project);
+    if (merge && strcmp(merge, "mr") == 0
+        && config_words(config, "projects.P.mr_command", project, &words) == 0)
+        return error_set(err, -EINVAL, "merge 'mr' needs a command: set projects.%s.mr_command",
+                         project);
+    int r = check_person(merge ? merge : config_text(config, "projects.P.merge", project),
+                         wish->review, wish->external, err);
+    if (r == 0 && wish->base_branch && !git_branch_is_valid(wish->base_branch))
+        r = error_set(err, -EINVAL, "'base_branch' '%s' is no name of a branch",
+                      op_quote(wish->base_branch).text);
+    return r;
 }
 
 int submission_check_workspace(const struct batch *batch, const struct batch_entry *entry,
                                struct error *err) {
     const struct submission *s = &entry->s;
     const struct config *config = engine_config(batch->engine);
-    const char *project = submission_project(s);
-    bool makes_worktrees =
-        strcmp(config_text(config, "projects.P.workspace_mode", project), "worktree") == 0;
-    int r = s->workspace ? check_wish(config, project, s->workspace, makes_worktrees, err) : 0;
-    if (r == 0 && s->merge)
-        r = check_merge(config, project, s->merge, makes_worktrees, err);
-    const char *merge = s->merge ? s->merge : config_text(config, "projects.P.merge", project);
-    if (r == 0)
-        r = check_review(s, merge, err);
-    if (r == 0 && s->base_branch && !git_branch_is_valid(s->base_branch))
-        r = error_set(err, -EINVAL, "'base_branch' '%s' is no name of a branch",
-                      op_quote(s->base_branch).text);
-    return r;
+    struct submission_merge wish = {
+        .project = submission_project(s),
+        .merge = s->merge,
+        .base_branch = s->base_branch,
+        .review = s->review == 1,
+        .external = s->until && strcmp(s->until, "external") == 0,
+    };
+    int r = s->workspace ? check_wish(config, wish.project, s->workspace,
+                                      makes_worktrees(config, wish.project), err)
+                         : 0;
+    return r < 0 ? r : submission_check_merge(config, &wish, err);
 }

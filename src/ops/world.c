@@ -121,6 +121,7 @@ void world_print_limiter(struct json_writer *w, const struct engine *engine, con
     print_text(w, "state", limiter_state(&l));
     print_time(w, "opens_at", l.backoff_until);
     print_int(w, "hits", l.hits);
+    print_time(w, "last_success", l.last_success);
     print_int(w, "used", l.used);
     print_amount(w, "cap", l.cap);
     json_write_object_end(w);

@@ -19,6 +19,7 @@ bool sim_outcome_failed(enum outcome outcome) {
     case OUTCOME_TIMEOUT:
     case OUTCOME_LOST:
     case OUTCOME_CONFLICT:
+    case OUTCOME_UNMERGED:
         return true;
     case OUTCOME_OK:
     case OUTCOME_LIMITED:

@@ -117,6 +117,11 @@ void store_put_group(struct store_batch *batch, const struct group_row *row) {
     add_row(batch, WRITE_PUT_GROUP, ROW_GROUP, row);
 }
 
+void store_delete_group(struct store_batch *batch, uint32_t group) {
+    assert(group > 0);
+    add(batch, WRITE_DELETE_GROUP)->number = group;
+}
+
 void store_put_limiter(struct store_batch *batch, const struct limiter_row *row) {
     assert(row->name && *row->name);
     add_row(batch, WRITE_PUT_LIMITER, ROW_LIMITER, row);

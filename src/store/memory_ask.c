@@ -45,6 +45,18 @@ static void ask_specs(struct asked *asked) {
     asked->answer.specs = rows;
 }
 
+static void ask_changed(struct asked *asked) {
+    struct spec_row *rows = room(asked, sizeof(*rows));
+    for (size_t i = 0; i < asked->question->task_count && !is_full(asked); i++) {
+        struct memory_key key = { .low = asked->question->tasks[i] };
+        const struct task_row *row = memory_table_find(table_of(asked, TABLE_TASKS), key);
+        if (row)
+            rows[asked->answer.count++] =
+                (struct spec_row){ .id = row->id, .changed_at = row->changed_at };
+    }
+    asked->answer.specs = rows;
+}
+
 static void ask_runs(struct asked *asked) {
     const struct store_question *question = asked->question;
     const struct memory_table *runs = table_of(asked, TABLE_RUNS);
@@ -146,7 +158,7 @@ void memory_ask(struct store *base, const struct store_question *question, store
         [ASK_SPECS] = ask_specs,     [ASK_RUNS] = ask_runs,
         [ASK_EVENTS] = ask_events,   [ASK_EVENTS_BACK] = ask_events_back,
         [ASK_KEY] = ask_key,         [ASK_EXTERNAL] = ask_external,
-        [ASK_EXPIRED] = ask_expired,
+        [ASK_EXPIRED] = ask_expired, [ASK_CHANGED] = ask_changed,
     };
     _Static_assert(ARRAY_SIZE(functions) == STORE_QUESTION_MAX, "a question has no function");
     struct asked asked = { .data = ((struct memory_store *)base)->data, .question = question };

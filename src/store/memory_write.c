@@ -64,9 +64,10 @@ static int change_task(struct memory_store *store, const struct store_write *wri
     if (!write->flag) {
         row.depends_on = old->depends_on;
         row.depends_on_count = old->depends_on_count;
-        if (looks_the_same(&row, old))
-            row.changed_at = old->changed_at;
     }
+    /* What a final task needed goes when that is forgotten: nothing has happened to it. */
+    if ((!write->flag || task_state_is_final(row.told.state)) && looks_the_same(&row, old))
+        row.changed_at = old->changed_at;
     set(store, TABLE_TASKS, key_of(row.id), row_clone(ROW_TASK, &row));
     return 0;
 }
@@ -193,6 +194,13 @@ static int put_group(struct memory_store *store, const struct store_write *write
     return 0;
 }
 
+static int delete_group(struct memory_store *store, const struct store_write *write,
+                        struct error *err) {
+    (void)err;
+    set(store, TABLE_GROUPS, key_of(write->number), NULL);
+    return 0;
+}
+
 static int put_limiter(struct memory_store *store, const struct store_write *write,
                        struct error *err) {
     (void)err;
@@ -205,7 +213,8 @@ static int put_limiter(struct memory_store *store, const struct store_write *wri
                                       .backoff_since = told->backoff_since,
                                       .last_hit = told->last_hit,
                                       .in_backoff = told->in_backoff,
-                                      .ramp_since = told->ramp_since };
+                                      .ramp_since = told->ramp_since,
+                                      .last_success = told->last_success };
     set(store, TABLE_LIMITERS, key_of(memory_symbol(store->data, row.name)),
         row_clone(ROW_LIMITER, &row));
     return 0;
@@ -318,12 +327,13 @@ static const write_function functions[] = {
     [WRITE_DELETE_TASK] = delete_task,   [WRITE_ADD_SPEC] = add_spec,
     [WRITE_PUT_RUN] = put_run,           [WRITE_ADD_EVENT] = add_event,
     [WRITE_PRUNE_EVENTS] = prune_events, [WRITE_PUT_PROJECT] = put_project,
-    [WRITE_PUT_GROUP] = put_group,       [WRITE_PUT_LIMITER] = put_limiter,
-    [WRITE_PUT_AGENT] = put_agent,       [WRITE_ADD_USAGE] = add_usage,
-    [WRITE_PRUNE_USAGE] = prune_usage,   [WRITE_PUT_WAIT] = put_wait,
-    [WRITE_ADD_KEY] = add_key,           [WRITE_PRUNE_KEYS] = prune_keys,
-    [WRITE_PUT_PAUSE] = put_pause,       [WRITE_TAKE_NUMBERS] = take_numbers,
-    [WRITE_PUT_NOTE] = put_note,         [WRITE_PUT_CONTEXT] = put_context,
+    [WRITE_DELETE_GROUP] = delete_group, [WRITE_PUT_GROUP] = put_group,
+    [WRITE_PUT_LIMITER] = put_limiter,   [WRITE_PUT_AGENT] = put_agent,
+    [WRITE_ADD_USAGE] = add_usage,       [WRITE_PRUNE_USAGE] = prune_usage,
+    [WRITE_PUT_WAIT] = put_wait,         [WRITE_ADD_KEY] = add_key,
+    [WRITE_PRUNE_KEYS] = prune_keys,     [WRITE_PUT_PAUSE] = put_pause,
+    [WRITE_TAKE_NUMBERS] = take_numbers, [WRITE_PUT_NOTE] = put_note,
+    [WRITE_PUT_CONTEXT] = put_context,
 };
 _Static_assert(ARRAY_SIZE(functions) == WRITE_KIND_MAX, "a write has no function");
 

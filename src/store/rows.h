@@ -43,8 +43,10 @@ struct run_row {
     const char *agent, *executor, *host, *boot_id, *folder;
     enum run_phase phase;
     bool ended;
+    bool stop_now;                            /* its stop order, if there is one, kills at once */
     time_ms ordered_at, started_at, ended_at; /* 0: not yet */
-    enum outcome outcome;                     /* with ended */
+    time_ms limited_until; /* its provider wants it to wait, it has said; 0: it has not */
+    enum outcome outcome;  /* with ended */
     const char
         *how; /* "exit" "signal" "timeout" "stopped" "launch" "lost" …; NULL while it lives */
     int32_t exit_code;             /* -1: none */

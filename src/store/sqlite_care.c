@@ -108,6 +108,7 @@ static int check_scheduling(struct sqlite_store *store, struct error *err) {
         "PRAGMA quick_check(depend)", "PRAGMA quick_check(run)",     "PRAGMA quick_check(project)",
         "PRAGMA quick_check(grp)",    "PRAGMA quick_check(limiter)", "PRAGMA quick_check(agent)",
         "PRAGMA quick_check(usage)",  "PRAGMA quick_check(wait)",    "PRAGMA quick_check(progress)",
+        "PRAGMA quick_check(note)",
     };
     int r = 0;
     for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(checks); i++) {

@@ -49,6 +49,7 @@ enum statement {
     STATEMENT_PRUNE_EVENTS,
     STATEMENT_PUT_PROJECT,
     STATEMENT_PUT_GROUP,
+    STATEMENT_DELETE_GROUP,
     STATEMENT_PUT_LIMITER,
     STATEMENT_PUT_AGENT,
     STATEMENT_ADD_USAGE,
@@ -59,6 +60,7 @@ enum statement {
     STATEMENT_PUT_NOTE,
     STATEMENT_DELETE_NOTE,
     STATEMENT_GET_SPEC,
+    STATEMENT_GET_CHANGED,
     STATEMENT_GET_RUNS,
     STATEMENT_GET_EVENTS,
     STATEMENT_GET_EVENTS_BACK,
@@ -181,7 +183,7 @@ int sqlite_load(struct store *base, const struct store_reader *reader,
 #define RUN_COLUMNS                                                                                \
     "task, attempt, iteration, agent, executor, host, boot_id, folder, phase, ended,"              \
     " ordered_at, started_at, ended_at, outcome, how, exit_code, exit_signal, tokens_in,"          \
-    " tokens_out, cost_micro_usd, applied, message"
+    " tokens_out, cost_micro_usd, applied, message, limited_until, stop_now"
 bool sqlite_read_run(const struct sqlite_store *store, sqlite3_stmt *stmt, struct run_row *ret_row);
 
 /* --- sqlite_care.c --------------------------------------------------------------------------- */

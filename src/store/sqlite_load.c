@@ -83,7 +83,8 @@ static int load_limiter(struct loader *loader, sqlite3_stmt *stmt) {
                                          .backoff_since = sqlite3_column_int64(stmt, 4),
                                          .last_hit = sqlite3_column_int64(stmt, 5),
                                          .in_backoff = flag(stmt, 6),
-                                         .ramp_since = sqlite3_column_int64(stmt, 7) } };
+                                         .ramp_since = sqlite3_column_int64(stmt, 7),
+                                         .last_success = sqlite3_column_int64(stmt, 8) } };
     return reader->limiter && row.name ? reader->limiter(reader->ctx, &row, loader->err) : 0;
 }
 
@@ -355,7 +356,7 @@ int sqlite_load(struct store *base, const struct store_reader *reader,
           load_project },
         { "limiter",
           "SELECT name, backoff_until, hits, closed, backoff_since, last_hit, in_backoff,"
-          " ramp_since FROM limiter ORDER BY name",
+          " ramp_since, last_success FROM limiter ORDER BY name",
           load_limiter },
         { "agent",
           "SELECT name, idle, launch_failures, openings, closed_until FROM agent ORDER BY name",

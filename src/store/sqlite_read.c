@@ -49,6 +49,8 @@ bool sqlite_read_run(const struct sqlite_store *store, sqlite3_stmt *stmt,
         .cost_micro_usd = sqlite3_column_int64(stmt, 19),
         .applied = text(stmt, 20),
         .message = text(stmt, 21),
+        .limited_until = sqlite3_column_int64(stmt, 22),
+        .stop_now = sqlite3_column_int64(stmt, 23) != 0,
     };
     return !damaged;
 }
@@ -62,6 +64,12 @@ static void read_spec(struct asked *asked, sqlite3_stmt *stmt, struct spec_row *
                             .changed_at = sqlite3_column_int64(stmt, 4),
                             .context = text(stmt, 5) };
     *ret_row = *(struct spec_row *)row_copy(ROW_SPEC, &row, &asked->arena);
+}
+
+static void read_changed(struct asked *asked, sqlite3_stmt *stmt, struct spec_row *ret_row) {
+    (void)asked;
+    *ret_row = (struct spec_row){ .id = (task_id)sqlite3_column_int64(stmt, 0),
+                                  .changed_at = sqlite3_column_int64(stmt, 1) };
 }
 
 static void read_event(struct asked *asked, sqlite3_stmt *stmt, struct event_row *ret_row) {
@@ -86,7 +94,10 @@ static int64_t clamp(uint64_t number) {
 
 /* Every function gives SQLITE_OK or what went wrong. The statement may be NULL. */
 
-static int ask_specs(struct asked *asked, sqlite3_stmt *stmt) {
+typedef void (*read_function)(struct asked *asked, sqlite3_stmt *stmt, struct spec_row *ret_row);
+
+/* One row for each of the tasks. */
+static int ask_each(struct asked *asked, sqlite3_stmt *stmt, read_function read) {
     const struct store_question *question = asked->question;
     struct spec_row *rows = room(asked, sizeof(*rows));
     asked->answer.specs = rows;
@@ -94,12 +105,20 @@ static int ask_specs(struct asked *asked, sqlite3_stmt *stmt) {
         sqlite3_bind_int64(stmt, 1, clamp(question->tasks[i]));
         int rc = sqlite3_step(stmt);
         if (rc == SQLITE_ROW)
-            read_spec(asked, stmt, &rows[asked->answer.count++]);
+            read(asked, stmt, &rows[asked->answer.count++]);
         sqlite3_reset(stmt);
         if (rc != SQLITE_ROW && rc != SQLITE_DONE)
             return rc;
     }
     return SQLITE_OK;
+}
+
+static int ask_specs(struct asked *asked, sqlite3_stmt *stmt) {
+    return ask_each(asked, stmt, read_spec);
+}
+
+static int ask_changed(struct asked *asked, sqlite3_stmt *stmt) {
+    return ask_each(asked, stmt, read_changed);
 }
 
 static int ask_runs(struct asked *asked, sqlite3_stmt *stmt) {
@@ -190,6 +209,7 @@ static const struct {
     int (*ask)(struct asked *asked, sqlite3_stmt *stmt);
 } questions[] = {
     [ASK_SPECS] = { STATEMENT_GET_SPEC, STATEMENT_GET_SPEC, ask_specs },
+    [ASK_CHANGED] = { STATEMENT_GET_CHANGED, STATEMENT_GET_CHANGED, ask_changed },
     [ASK_RUNS] = { STATEMENT_GET_RUNS, STATEMENT_GET_RUNS, ask_runs },
     [ASK_EVENTS] = { STATEMENT_GET_EVENTS, STATEMENT_GET_TASK_EVENTS, ask_events },
     [ASK_EVENTS_BACK] = { STATEMENT_GET_EVENTS_BACK, STATEMENT_GET_TASK_EVENTS_BACK, ask_events },

@@ -86,6 +86,10 @@ static const char *const steps[] = {
     "CREATE TABLE note (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;",
     /* 3 → 4: what was said when a task was slung */
     "ALTER TABLE spec ADD COLUMN context TEXT;",
+    /* 4 → 5: what a run was told, and how it is to be stopped; the last time an account worked */
+    ("ALTER TABLE run ADD COLUMN limited_until INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE run ADD COLUMN stop_now INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE limiter ADD COLUMN last_success INTEGER NOT NULL DEFAULT 0;"),
 };
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(steps) == STORE_VERSION, "a version has no step");

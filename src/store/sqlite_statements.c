@@ -7,11 +7,12 @@
 
 /* clang-format off */
 
-/* CHANGE_TASK: people see no difference. A task that gets a row in `progress` changes its state too. */
+/* CHANGE_TASK: people see no difference. A task that gets a row in `progress` changes its state too. What a final
+ * task (?13) needed goes when that is forgotten: nothing has happened to it, and its age is its own. */
 #define LOOKS_THE_SAME                                                                             \
     "state = ?10 AND reason = ?11 AND priority = ?14 AND kind = ?4 AND agent = ?5"                 \
     " AND limiter = ?6 AND workspace IS ?7 AND serial IS ?8 AND parent = ?15"                      \
-    " AND retry_max = ?22 AND grp = ?23 AND NOT ?24"                                               \
+    " AND retry_max = ?22 AND grp = ?23 AND (NOT ?24 OR ?13 IS NOT NULL)"                           \
     " AND NOT EXISTS (SELECT 1 FROM progress WHERE task = ?1 AND (hold <> ?25"                     \
     " OR not_before <> ?26 OR iteration <> ?27 OR attempt <> ?28))"
 
@@ -57,7 +58,7 @@ const char *const sqlite_texts[] = {
 
     [STATEMENT_PUT_RUN] =
         "INSERT OR REPLACE INTO run (" RUN_COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
-        " ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
+        " ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
     [STATEMENT_ADD_EVENT] =
         "INSERT INTO event (seq, at, kind, task, attempt, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     [STATEMENT_PRUNE_EVENTS] = "DELETE FROM event WHERE seq < ?1",
@@ -69,9 +70,11 @@ const char *const sqlite_texts[] = {
     [STATEMENT_PUT_GROUP] =
         "INSERT OR REPLACE INTO grp (id, name, owned, closed, created_at, closed_at)"
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    [STATEMENT_DELETE_GROUP] = "DELETE FROM grp WHERE id = ?1",
     [STATEMENT_PUT_LIMITER] =
         "INSERT OR REPLACE INTO limiter (name, backoff_until, hits, closed, backoff_since,"
-        " last_hit, in_backoff, ramp_since) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        " last_hit, in_backoff, ramp_since, last_success)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [STATEMENT_PUT_AGENT] =
         "INSERT OR REPLACE INTO agent (name, idle, launch_failures, openings, closed_until)"
         " VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -93,6 +96,7 @@ const char *const sqlite_texts[] = {
     [STATEMENT_GET_SPEC] =
         "SELECT s.number, s.title, s.json, s.external_id, t.changed_at, s.context FROM spec s"
         " LEFT JOIN task t USING (number) WHERE s.number = ?1",
+    [STATEMENT_GET_CHANGED] = "SELECT number, changed_at FROM task WHERE number = ?1",
     [STATEMENT_GET_RUNS] =
         "SELECT " RUN_COLUMNS " FROM run WHERE task = ?1 AND attempt < ?2"
         " ORDER BY attempt DESC LIMIT ?3",

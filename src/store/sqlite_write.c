@@ -270,6 +270,8 @@ static int put_run(struct sqlite_store *store, const struct store_write *write, 
     put_int(&b, row->cost_micro_usd);
     put_text(&b, row->applied);
     put_text(&b, row->message);
+    put_int(&b, row->limited_until);
+    put_int(&b, row->stop_now);
     return finish(&b);
 }
 
@@ -327,6 +329,12 @@ static int put_group(struct sqlite_store *store, const struct store_write *write
     return finish(&b);
 }
 
+static int delete_group(struct sqlite_store *store, const struct store_write *write,
+                        struct error *err) {
+    (void)err;
+    return run_with(store, STATEMENT_DELETE_GROUP, (int64_t)write->number);
+}
+
 static int put_limiter(struct sqlite_store *store, const struct store_write *write,
                        struct error *err) {
     (void)err;
@@ -340,6 +348,7 @@ static int put_limiter(struct sqlite_store *store, const struct store_write *wri
     put_int(&b, told->last_hit);
     put_int(&b, told->in_backoff);
     put_int(&b, told->ramp_since);
+    put_int(&b, told->last_success);
     return finish(&b);
 }
 
@@ -435,12 +444,13 @@ static const write_function functions[] = {
     [WRITE_DELETE_TASK] = delete_task,   [WRITE_ADD_SPEC] = add_spec,
     [WRITE_PUT_RUN] = put_run,           [WRITE_ADD_EVENT] = add_event,
     [WRITE_PRUNE_EVENTS] = prune_events, [WRITE_PUT_PROJECT] = put_project,
-    [WRITE_PUT_GROUP] = put_group,       [WRITE_PUT_LIMITER] = put_limiter,
-    [WRITE_PUT_AGENT] = put_agent,       [WRITE_ADD_USAGE] = add_usage,
-    [WRITE_PRUNE_USAGE] = prune_usage,   [WRITE_PUT_WAIT] = put_wait,
-    [WRITE_ADD_KEY] = add_key,           [WRITE_PRUNE_KEYS] = prune_keys,
-    [WRITE_PUT_PAUSE] = put_pause,       [WRITE_TAKE_NUMBERS] = take_numbers,
-    [WRITE_PUT_NOTE] = put_note,         [WRITE_PUT_CONTEXT] = put_context,
+    [WRITE_DELETE_GROUP] = delete_group, [WRITE_PUT_GROUP] = put_group,
+    [WRITE_PUT_LIMITER] = put_limiter,   [WRITE_PUT_AGENT] = put_agent,
+    [WRITE_ADD_USAGE] = add_usage,       [WRITE_PRUNE_USAGE] = prune_usage,
+    [WRITE_PUT_WAIT] = put_wait,         [WRITE_ADD_KEY] = add_key,
+    [WRITE_PRUNE_KEYS] = prune_keys,     [WRITE_PUT_PAUSE] = put_pause,
+    [WRITE_TAKE_NUMBERS] = take_numbers, [WRITE_PUT_NOTE] = put_note,
+    [WRITE_PUT_CONTEXT] = put_context,
 };
 _Static_assert(ARRAY_SIZE(functions) == WRITE_KIND_MAX, "a write has no function");
 

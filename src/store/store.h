@@ -25,7 +25,7 @@
 #include "store/rows.h"
 
 #define STORE_ANSWER_MAX 1000u
-#define STORE_VERSION    4u /* of the schema */
+#define STORE_VERSION    5u /* of the schema */
 #define STORE_RESERVE    ((int64_t)64 << 20)
 
 struct store;
@@ -112,7 +112,8 @@ size_t store_batch_count(const struct store_batch *batch);
 /* New: the whole row with its dependencies. Else only what scheduling changes: project, resources and
  * created_at stay as they are, depends_on is written only with `depends_changed`. changed_at stays too
  * when people would see no change: of state, reason, hold and its time, iteration, attempt, priority,
- * dependencies, or what was submitted. Counters and clocks are the core's own. */
+ * dependencies (but not of a final task: what it needed may be forgotten), or what was submitted. Counters and
+ * clocks are the core's own. */
 void store_add_task(struct store_batch *batch, const struct task_row *row);
 void store_change_task(struct store_batch *batch, const struct task_row *row, bool depends_changed);
 /* Left out when its task is not there at the end of the batch. */
@@ -129,6 +130,8 @@ void store_prune_events(struct store_batch *batch, uint64_t first_kept);
 /* One that is there keeps its prefix and created_at. */
 void store_put_project(struct store_batch *batch, const struct project_row *row);
 void store_put_group(struct store_batch *batch, const struct group_row *row);
+/* No task is in it; one that is not there is no error. */
+void store_delete_group(struct store_batch *batch, uint32_t group);
 void store_put_limiter(struct store_batch *batch, const struct limiter_row *row);
 void store_put_agent(struct store_batch *batch, const struct agent_row *row);
 void store_add_usage(struct store_batch *batch, const struct usage_row *row);
@@ -147,6 +150,7 @@ void store_commit(struct store *store, struct store_batch *batch, store_committe
 
 enum store_question_kind {
     ASK_SPECS,       /* spec rows of `tasks`, in their order; those not there are left out */
+    ASK_CHANGED,     /* the same with nothing in them but `id` and `changed_at`: quicker */
     ASK_RUNS,        /* of `task`, attempts below `before` (0: all), newest first */
     ASK_EVENTS,      /* after `after`, oldest first; of `task` if not 0 */
     ASK_EVENTS_BACK, /* the newest before `before` (0: all), newest first; of `task` if not 0 */

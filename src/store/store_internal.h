@@ -17,6 +17,7 @@ enum write_kind {
     WRITE_PRUNE_EVENTS, /* number: the first that is kept */
     WRITE_PUT_PROJECT,
     WRITE_PUT_GROUP,
+    WRITE_DELETE_GROUP, /* number */
     WRITE_PUT_LIMITER,
     WRITE_PUT_AGENT,
     WRITE_ADD_USAGE,

@@ -10,6 +10,10 @@
 #include "base/time_ms.h"
 #include "taskfile/taskfile_internal.h"
 
+/* Far above what the daemon takes. Files of agents are read inside the daemon, and each name is compared
+ * with all others. */
+#define NAMES_MAX 1000u
+
 static bool is_nothing(const struct yaml_node *node) {
     return node->kind == YAML_SCALAR && yaml_type(node) == YAML_NULL;
 }
@@ -24,28 +28,10 @@ static json_t *seconds_of(int64_t milli) {
     return milli % 1000 == 0 ? json_integer(milli / 1000) : json_real((double)milli / 1000);
 }
 
-/* False: no span. Digits alone are seconds. */
-static bool parse_span(const char *text, int64_t *ret_milli) {
-    static const struct {
-        const char *letter;
-        int64_t seconds;
-    } units[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 } };
-    size_t digits = strspn(text, "0123456789.");
-    struct strbuf number = STRBUF_INIT;
-    int64_t milli = 0;
-    strbuf_add(&number, text, digits);
-    bool good = digits > 0 && number_parse_milli(strbuf_text(&number), &milli, NULL) == 0;
-    strbuf_finish(&number);
-    for (size_t i = 0; good && i < ARRAY_SIZE(units); i++)
-        if (strcmp(units[i].letter, text + digits) == 0)
-            return !__builtin_mul_overflow(milli, units[i].seconds, ret_milli);
-    return false;
-}
-
 int taskfile_span(const struct taskfile *file, const struct yaml_node *key, json_t **ret_seconds,
                   struct error *err) {
     int64_t milli;
-    if (key->value->kind != YAML_SCALAR || !parse_span(key->value->text, &milli))
+    if (key->value->kind != YAML_SCALAR || number_parse_span(key->value->text, &milli, NULL) < 0)
         return taskfile_fail(file, key->value, err,
                              "'%s': expected a span like 90s, 30m, 2h or 1d, got %s", key->text,
                              yaml_noun(key->value).text);
@@ -191,6 +177,8 @@ static int add_names(const struct taskfile *file, const struct yaml_node *node, 
             size--;
         if (size > 0 && !has_name(names, at, size))
             json_array_append_new(names, json_stringn(at, size));
+        if (json_array_size(names) > NAMES_MAX)
+            return taskfile_fail(file, node, err, "more than %u names are too many", NAMES_MAX);
         at += whole;
     }
     return 0;

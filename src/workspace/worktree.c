@@ -101,6 +101,18 @@ void worktree_record_remove(const char *home, const char *task) {
     (void)unlink(strbuf_text(&path));
 }
 
+/* Git notes there where its worktree is. One that was moved has left nothing behind. */
+static bool is_copy(const char *git_dir, const char *git_file) {
+    _cleanup_(strbuf_finish) struct strbuf note = STRBUF_INIT, text = STRBUF_INIT;
+    struct stat here, there;
+    strbuf_printf(&note, "%s/gitdir", git_dir);
+    if (file_read(strbuf_text(&note), RECORD_MAX, &text, NULL) < 0 || text.length == 0)
+        return false;
+    text.text[strcspn(text.text, "\n")] = '\0';
+    return text.text[0] == '/' && stat(text.text, &there) == 0 && stat(git_file, &here) == 0
+           && (here.st_ino != there.st_ino || here.st_dev != there.st_dev);
+}
+
 int worktree_git_dir(const char *path, struct strbuf *out) {
     _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT, text = STRBUF_INIT;
     struct stat st;
@@ -119,6 +131,8 @@ int worktree_git_dir(const char *path, struct strbuf *out) {
     strbuf_add(&dir, where, length);
     if (lstat(strbuf_text(&dir), &st) < 0 || !S_ISDIR(st.st_mode))
         return -EUCLEAN;
+    if (is_copy(strbuf_text(&dir), strbuf_text(&file)))
+        return -EXDEV;
     strbuf_puts(out, strbuf_text(&dir));
     return 0;
 }

@@ -38,7 +38,8 @@ int worktree_record_write(const char *home, const char *task, const struct workt
 void worktree_record_remove(const char *home, const char *task);
 
 /* Is there a folder, and does it belong to a repository? Its own git folder, absolute, is what its file
- * `.git` says. 0; -ENOENT: no folder; -EUCLEAN: a folder that git has not finished. */
+ * `.git` says. 0; -ENOENT: no folder; -EUCLEAN: a folder that git has not finished; -EXDEV: a copy, whose
+ * git folder belongs to the worktree it was copied from. */
 int worktree_git_dir(const char *path, struct strbuf *out);
 /* Somebody is in the middle of something there: "rebase", "merge" … or NULL. */
 const char *worktree_in_progress(const char *git_dir);

@@ -17,7 +17,7 @@ run sluice pause
 add --project web -- true
 run sluice approve web-2
 exits 4 'what is not finished: exit code'
-says "sluice: task 'web-2' is ready: only what waits for review or to be closed" 'what is not finished'
+says "sluice: task 'web-2' is ready: only what waits for review or to be closed can be approved" 'what is not finished'
 
 # Bad input: one sentence, and nothing has changed.
 usage='usage: sluice approve [--reason TEXT] ID...'

@@ -67,7 +67,7 @@ head -c 9 out | grep -q '^\[{"seq":2'
 report $? 'events --after --json: one list'
 run sluice debug events --after x
 exits 2 'events --after x: exit code'
-says "sluice: option '--after': expected the number of an event, got 'x'
+says "sluice: option '--after': expected a whole number from 0 on, got 'x'
 usage: sluice debug events [--after N]" 'events --after x'
 shown docs/cli/debug.md debug scheduler --snapshot examples/loopr.json
 finish

@@ -28,7 +28,7 @@ usage='usage: sluice demote [--priority N] ID...'
 for given in high '' 1.5 99999999999 5x; do
     run sluice demote --priority "$given" web-2
     exits 2 "--priority '$given': exit code"
-    says "sluice: option '--priority': expected a whole number, got '$given'
+    says "sluice: option '--priority': expected a whole number from -1000000 to 1000000, got '$given'
 $usage" "--priority '$given'"
 done
 

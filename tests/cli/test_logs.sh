@@ -101,6 +101,29 @@ run sluice logs --check "$id"
 [ "$code" = 0 ] && [ ! -s out ]
 report $? 'it had no checks'
 
+# Nothing there is no silence: it says where the words are, or why there are none.
+add --cwd "$tmp" --retries 0 -- sh -c 'echo oops >&2'
+ends "$id"
+run sluice logs "$id"
+exits 0 'only stderr was written: exit code'
+says "sluice: attempt 1 of '$id' wrote nothing to stdout; 'sluice logs --err $id' shows its stderr" \
+    'only stderr was written'
+run sluice logs -f "$id"
+says "sluice: attempt 1 of '$id' wrote nothing to stdout; 'sluice logs --err $id' shows its stderr" \
+    'only stderr was written, followed: said once'
+run sluice logs --err "$id"
+prints oops 'and there it is'
+add --cwd "$tmp" -- ./no-such-program
+becomes "$id" held
+run sluice logs "$id"
+grep -q "^sluice: attempt [0-9] of '$id' wrote nothing to stdout: cannot run './no-such-program'" err
+report $? 'what was never launched says why'
+add -- true
+ends "$id"
+run sluice logs "$id"
+[ "$code" = 0 ] && [ ! -s out ] && [ ! -s err ]
+report $? 'nothing at all, into a pipe: silence'
+
 bad() { # SENTENCE ARGS...
     want=$1
     shift

@@ -9,7 +9,7 @@ exits 0 'f124: pause: exit code'
 prints 'paused; what runs goes on, nothing new starts' 'f124: pause'
 run sluice pause
 exits 0 'a second time: exit code'
-grep -Eq "^the queue is paused already, by $(id -un) (now|[0-9]+ s ago)\$" out
+grep -Eq "^the queue is paused already, by $(id -un) (just now|[0-9]+ s ago)\$" out
 report $? 'f124: a second time: who paused it'
 run sluice pause --json
 grep -Eq "^\{\"paused\":true,\"already\":true,\"paused_by\":\"$(id -un)\",\"paused_at\":[0-9]{13}\}\$" out

@@ -16,7 +16,7 @@ run sluice show --json web-1
 has '"depth":0,"iteration":2,' 'a new iteration'
 run sluice reject web-1
 exits 4 'what is not finished: exit code'
-says "sluice: task 'web-1' is ready: only what waits for review or to be closed" 'what is not finished'
+says "sluice: task 'web-1' is ready: only what waits for review or to be closed can be rejected" 'what is not finished'
 
 # Bad input: one sentence, and nothing has changed.
 usage='usage: sluice reject [--reason TEXT] ID...'

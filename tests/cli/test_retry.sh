@@ -20,7 +20,7 @@ becomes web-1 'done'
 report $? 'and the new attempt counts on'
 run sluice retry web-1
 exits 4 'a task that is done: exit code'
-says "sluice: task 'web-1' is done: only what has failed, was canceled or waits for its next attempt" 'a task that is done'
+says "sluice: task 'web-1' is done: only what has failed, was canceled or waits for its next attempt can be retried" 'a task that is done'
 
 # Bad input: one sentence, and nothing has changed.
 usage='usage: sluice retry ID...|--all [--project P] [--group G] [--state S]'

@@ -41,6 +41,21 @@ exits 0 'of a finished task: exit code'
 sed 1q out | grep -q "^$id  done  "
 report $? 'of a finished task'
 
+add --retries 0 -- sh -c 'exit 7'
+ends "$id"
+run sluice why "$id"
+prints "$id  failed  retry it when the cause is gone; its last run: exit code 7" 'of a failed task: why'
+add --cwd "$tmp" -- ./no-such-program
+becomes "$id" held
+run sluice why "$id"
+grep -q "^  x breaker  *closed  .*: cannot run './no-such-program'.*; release it to try again" out
+report $? 'a breaker tells the error that opened it'
+"$SLUICE" pause >/dev/null
+run sluice why "$id"
+grep -Eq "^  x paused  *closed  everything is paused by '.*'; go on with: sluice resume \\(paused (just now|[0-9]+ s ago)\\)\$" out
+report $? 'a pause says since when'
+"$SLUICE" resume >/dev/null
+
 run sluice why nothing-99
 exits 1 'no such task: exit code'
 [ "$(wc -l <err)" = 1 ] && [ ! -s out ]

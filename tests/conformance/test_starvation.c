@@ -49,10 +49,25 @@ static void f035_t01_max_wait_ends_the_starvation_of_a_plan(void **state) {
 
 static void f035_t01_max_wait_is_a_setting_of_every_preset(void **state) {
     (void)state;
+    static const char *const presets[] = { "loopr", "conductor", "gastown", "agency" };
+    for (size_t i = 0; i < ARRAY_SIZE(presets); i++) {
+        WORLD(w, presets[i]);
+        world_set(w, "max_wait_s", "1200");
+        assert_true(config_policy(w->config)->order & ORDER_BY_OVERDUE);
+    }
     WORLD(w, "loopr");
-    world_set(w, "order", "overdue, score, created_at, seq");
     world_set(w, "max_wait_s", "1200");
     assert_int_equal(wait_of_plan(w, DAYS(2)), MINUTES(20));
+}
+
+/* Who says in which order has the last word. */
+static void f035_an_order_without_overdue_is_what_it_says(void **state) {
+    (void)state;
+    WORLD(w, "loopr");
+    world_set(w, "order", "score, created_at, seq");
+    world_set(w, "max_wait_s", "1200");
+    assert_true(config_wait_is_idle(w->config));
+    assert_int_equal(wait_of_plan(w, DAYS(2)), TIME_NEVER);
 }
 
 static void f035_without_max_wait_the_default_starves_too(void **state) {
@@ -294,6 +309,7 @@ static void f035_reservation_starts_a_task_that_needs_root_place_and_resource(vo
 RUN_TESTS(TEST(f035_t01_age_boost_lets_a_stream_of_leaves_starve_a_plan),
           TEST(f035_t01_max_wait_ends_the_starvation_of_a_plan),
           TEST(f035_t01_max_wait_is_a_setting_of_every_preset),
+          TEST(f035_an_order_without_overdue_is_what_it_says),
           TEST(f035_without_max_wait_the_default_starves_too),
           TEST(f035_time_in_which_nothing_may_start_is_not_waiting),
           TEST(f035_task_that_needs_two_resources_starves_without_max_wait),

@@ -8,7 +8,8 @@
 #                                 into $tmp/stop; $tmp/stopped appears when it waits there,
 #                                 and `tell continue` lets it go on
 #   stops WHEN                    waits for that
-#   crash                         kills the daemon, waits for its end
+#   crash                         kills the daemon, waits for its end; and a git that the next one would let
+#                                 come to its end
 # shellcheck shell=sh disable=SC2154 # kit.sh sets tmp
 
 GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
@@ -55,13 +56,16 @@ for word; do
 done
 wait_at() {
     case "\$1\$words " in
-    "\$(cat "$tmp/stop" 2>/dev/null) "*) rm "$tmp/stop" && : >"$tmp/stopped" && read -r _ <"$tmp/continue" ;;
+    "\$(cat "$tmp/stop" 2>/dev/null) "*)
+        [ -n "\$SLUICE_ASIDE" ] || echo \$\$ >"$tmp/unmarked"
+        rm "$tmp/stop" && : >"$tmp/stopped" && read -r _ <"$tmp/continue" && rm -f "$tmp/unmarked"
+        ;;
     esac
 }
-[ -z "\${SLUICE_ASIDE-}" ] || wait_at before
+[ -z "\${SLUICE_ASIDE+set}" ] || wait_at before
 "$real" "\$@"
 code=\$?
-[ -z "\${SLUICE_ASIDE-}" ] || wait_at after
+[ -z "\${SLUICE_ASIDE+set}" ] || wait_at after
 exit \$code
 END
     chmod +x "$tmp/bin/git"
@@ -81,4 +85,6 @@ crash() {
     daemon=$(pid_of_daemon)
     kill -9 "$daemon"
     is_gone "$daemon"
+    [ ! -e "$tmp/unmarked" ] || kill -9 "$(cat "$tmp/unmarked")"
+    rm -f "$tmp/unmarked"
 }

@@ -46,7 +46,7 @@ add -- sh ./flaky.sh
 becomes "$id" failed
 rule 'two retries are three attempts' [ "$(value "$id" attempt)" = 3 ]
 run sluice why "$id"
-has 'failed: retry it when the cause is gone' 'a failed task says what to do'
+has 'failed  retry it when the cause is gone; its last run: exit code 5' 'a failed task says why, and what to do'
 run sluice logs --attempt 1 "$id"
 prints 'attempt 1' 'the log of every attempt is kept'
 : >good

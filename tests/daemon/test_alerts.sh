@@ -127,4 +127,12 @@ run sluice config set alerts.notify=/nowhere/notify
 "$SLUICE" cancel "$id" >/dev/null
 appears 'alerts.notify:' "$home/sluice.log"
 report $? 'a command that cannot be run is in the log, and nothing else suffers'
+
+mkfifo never
+run sluice config set groups.notify_timeout_s=1 "groups.notify=sh -c 'read -r _ <$tmp/never'"
+exits 0 'a command can be told when groups close'
+run sluice add --project web --group night -- true
+exits 0 'one closes'
+appears 'groups.notify took longer than 1000 ms' "$home/sluice.log"
+report $? 'groups.notify_timeout_s ends one that takes too long'
 finish

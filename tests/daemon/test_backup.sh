@@ -130,4 +130,31 @@ shim=$(shim_of "$other" 1)
 tell go_other
 is_gone "$shim"
 report $? 'the run that belongs to nobody has ended'
+
+# A task that the backup calls finished, and whose next run lives, is not started beside it.
+mkfifo go_again
+add --project web -- sh -c '[ ! -e more ] || { echo begun >>twice; read -r _ <go_again; }'
+becomes "$id" 'done'
+run sluice backup night.db
+touch more
+"$SLUICE" again "$id" >/dev/null
+appears begun twice
+daemon=$(pid_of_daemon)
+kill -9 "$daemon"
+is_gone "$daemon"
+run sluice restore --yes night.db
+run sluice up
+run sluice again "$id"
+exits 4 'again beside a living run is refused'
+complains "run '$id.2' lives" 'which is named'
+rule 'and nothing has begun' [ "$(cat twice)" = begun ]
+shim=$(shim_of "$id" 2)
+tell go_again
+is_gone "$shim"
+soon "$SLUICE" again "$id" >/dev/null 2>&1
+report $? 'when it has ended, the task can be done again'
+becomes "$id" running
+tell go_again
+becomes "$id" 'done'
+rule 'in a folder of its own' [ "$(value "$id" attempt) $(wc -l <twice)" = '3 2' ]
 finish

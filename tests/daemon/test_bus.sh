@@ -140,4 +140,19 @@ add --project web -- sh -c "'$SLUICE' report --done"
 becomes web-12 'done'
 appears 'task web-12 completed' "$home/bus/web.md"
 rule 'lifecycle: off: nothing' [ "$(count 'task web-11 completed' web)" = 0 ]
+# --- retention ----------------------------------------------------------------------------------
+run sluice delete web-3
+exits 0 'a finished task is deleted'
+soon [ ! -e "$home/bus/web/web-3.md" ]
+rule 'its bus goes with it' [ ! -e "$home/bus/web/web-3.md" ]
+rule 'that of others does not' [ -e "$home/bus/web/web-2.md" ]
+"$SLUICE" down --wait >/dev/null 2>&1
+sed -i '1,/^ts: /s/^ts: .*/ts: 2020-01-01T00:00:00.000Z/' "$home/bus/web.md"
+"$SLUICE" up >/dev/null 2>&1
+soon [ -e "$home/bus/.old/web.md" ]
+rule 'the bus of a project is moved aside when its first message is too old' [ -e "$home/bus/.old/web.md" ]
+run sluice bus post --project web 'begins anew'
+exits 0 'and begins anew'
+rule 'with a file of its own' [ "$(lines web | tail -n 1)" = 'INFO: begins anew' ]
+
 finish

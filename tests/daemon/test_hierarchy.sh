@@ -212,6 +212,13 @@ becomes "$new" 'done'
 report $? 'f026 a new iteration has new children'
 rule 'f026 and the old ones are invalidated' [ "$(value "$old" state)" = invalidated ]
 
+run sluice config set queue.soft=0 queue.hard=1
+add --spawn full.yaml -- sh -c 'printf "%s\n" "- run: \"true\"" "- run: \"true\"" "- run: \"true\"" >"$SLUICE_SPAWN"'
+becomes "$id" 'done'
+rule 'f069 a queue that is full refuses those who can come again later, and no child of a run that has ended' \
+    [ "$(children "$id" 3 | wc -l)" = 3 ]
+run sluice config set queue.soft=100000 queue.hard=2000000
+
 # --- draining --------------------------------------------------------------------------------------------------
 
 add -- sh -c 'read -r _ <go'

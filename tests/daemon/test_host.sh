@@ -103,16 +103,28 @@ report $? 'f120 and done'
 add -- true
 run sluice why "$id"
 rule 'pain 9: a floor for memory stops starts, with its figures' grep -Eq 'host .*900000000 MB' out
+until_alert memory yes
+report $? 'pain 9: and a person is told'
+rule 'pain 9: with figures' sh -c 'echo "$1" | grep -Eq "^[0-9]+ MB of memory are available, the floor is 900000000 MB"' - "$(alert memory)"
+"$SLUICE" down >/dev/null 2>&1
+start
+add -- true
+until_alert memory yes
+rule 'pain 9: once, whatever comes behind it' [ "$("$SLUICE" debug events | grep -c '"kind":"alert".*"key":"memory"')" = 1 ]
 "$SLUICE" config set host.memory_free_mb=0 >/dev/null
 becomes "$id" 'done'
 report $? 'pain 9: lowered, work goes on at once'
+until_alert memory no
+report $? 'pain 9: and the alert is over'
 "$SLUICE" config set host.load=0.001 >/dev/null
 add -- true
 if [ "$(cut -d ' ' -f 1 /proc/loadavg)" = 0.00 ]; then
-    number=$((number + 1)) && echo "ok $number - pain 9: a limit for load # SKIP nothing else runs here"
+    number=$((number + 1)) && echo "ok $number - pain 9: a limit for the load # SKIP nothing else runs here"
 else
     run sluice why "$id"
     rule 'pain 9: a limit for the load of the machine stops starts' grep -Eq 'host .*load' out
+    until_alert load yes
+    report $? 'pain 9: which is told too'
 fi
 "$SLUICE" config unset host.load >/dev/null
 becomes "$id" 'done'

@@ -11,6 +11,7 @@ echo "branch $1 base $2 id $3 title $4 in $(pwd)" >>"$5"
 echo "https://forge.example/1"
 END
 config "limits: {runs: 8}
+git: {retries: 1, retry_s: 0.1}
 retry: {failed: {max: 0}, lost: {delay_s: 0}}
 projects:
   web: {path: $tmp/repo, workspace_mode: worktree, merge: direct}
@@ -271,6 +272,21 @@ exits 0 'a daemon that is stopped does not wait for a merge'
 start
 becomes "$id" 'done'
 rule 'and the next one begins it again' [ "$(in_main repo down)" = down ]
+
+# A git that is killed has written files of which it has not taken note.
+echo 'before rebase' >"$tmp/stop"
+add -p web -- sh -c 'echo torn >torn; echo ready; read -r _ <"$0"' "$tmp/go"
+appears ready "$home/runs/$id/1/out.log"
+commit repo moved.torn yes
+tell go
+stops rebase
+crash
+GIT_SEQUENCE_EDITOR='sed -i 1ibreak' "$real" -C "$home/worktrees/$id" rebase -q -i main >/dev/null 2>&1
+echo half >"$home/worktrees/$id/torn"
+start
+becomes "$id" 'done'
+rule 'a rebase that was killed half way is given up and begun again' [ "$(in_main repo torn)" = torn ]
+rule 'and its agent ran once' [ ! -e "$home/runs/$id/2" ]
 
 git -C repo branch release
 sed -i 's/merge: direct}/merge: direct, base_branch: release}/' "$home/sluice.yaml"

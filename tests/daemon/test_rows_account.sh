@@ -73,10 +73,15 @@ becomes "$user" 'done'
 becomes "$waiting" 'done'
 report $? 'f072 a success of any user lets the others go'
 rule 'f072 and clears hits and backoff' [ "$(account hits) $(account state)" = '0 open' ]
+rule 'f070 f072 when it last worked is kept' [ "$(account last_success)" -ge "$after" ]
 limit 0
 rule 'f072 counting begins again at one' [ "$(account hits)" = 1 ]
 tell limited
 becomes "$talker" 'done'
+worked=$(account last_success)
+"$SLUICE" down >/dev/null 2>&1
+start
+rule 'f070 also over a restart' [ "$(account last_success)" = "$worked" ]
 
 # --- the default, with the numbers of the document's configuration ------------------------------------
 

@@ -137,6 +137,29 @@ rule 'f032 the tree of the document: 40, 70, 100, 130' \
 all_done "$a" "$a1" "$a1a" "$a1b" "$a1a1" "$b"
 rule 'f034 the branch is finished before another plan begins' [ "$(ran)" = "$a $a1 $a1a $a1a1 $a1b $b " ]
 
+# --- age ---------------------------------------------------------------------------------------------------
+
+# TASK MINUTES: it was made so much earlier; the daemon is down
+made_earlier() {
+    python3 -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("UPDATE task SET created_at = created_at - ? WHERE number = ?", (60000 * int(sys.argv[3]), int(sys.argv[2].split("-")[1])))
+db.commit()' "$home/sluice.db" "$1" "$2"
+}
+"$SLUICE" pause >/dev/null
+note spec && young=$id
+note plan && old=$id
+note plan && ancient=$id
+"$SLUICE" down >/dev/null 2>&1
+made_earlier "$old" 25 && made_earlier "$ancient" 6000
+start
+"$SLUICE" debug scheduler >out
+rule 'f029 a point for each whole minute: a plan that waits for 25 has 65' [ "$(score "$old")" = 65 ]
+rule 'f029 at most fifty: one that waits for days has 90' [ "$(score "$ancient")" = 90 ]
+"$SLUICE" resume >/dev/null
+all_done "$young" "$old" "$ancient"
+rule 'f029 so both go before a spec of now, which has 60' [ "$(ran)" = "$ancient $old $young " ]
+
 # --- a bonus for iteration 0 ------------------------------------------------------------------------------
 
 echo '{project: web, tasks: [{kind: ralph, iteration: 0, run: "true"}]}' >zero.yaml
@@ -163,11 +186,16 @@ many_leaves() {
 soon many_leaves
 rule 't01 as the document has it a plan starves behind a stream of leaves' \
     [ "$(value "$plan" attempt)" = 0 ]
-"$SLUICE" config set 'order=overdue, score, created_at, seq' max_wait_s=1 >/dev/null
+"$SLUICE" config set max_wait_s=1 >/dev/null
 becomes "$plan" 'done'
 report $? 'f035 t01 with max_wait_s it does not wait for ever'
 rule 'f035 t01 and the leaves go on' many_leaves
 : >enough
+run sluice doctor
+rule 'f035 doctor has nothing to say about it' sh -c '! grep -q max_wait_s out'
+"$SLUICE" config set 'order=score, seq' >/dev/null
+run sluice doctor
+has "'max_wait_s' does nothing" 'f035 unless the order was set without it: then doctor says so'
 "$SLUICE" config unset order max_wait_s >/dev/null
 idle() {
     [ "$("$SLUICE" list --ids --state ready,waiting,starting,running | wc -l)" = 0 ]

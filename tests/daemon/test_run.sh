@@ -19,6 +19,13 @@ complains "$tmp/text" 'a file that cannot be executed is named'
 run sluice run --cwd "$tmp/no-such-folder" -- true
 exits 125 'a folder that is not there: 125'
 complains 'no-such-folder' 'a folder that is not there is named'
+# Five launches in a row that fail close an agent: nobody waits here until it is tried again.
+run sluice config set agents.ghost.command="$tmp/no-such-agent"
+for turn in 1 2 3; do
+    run timeout 60 "$SLUICE" run --agent ghost 'say hello'
+    exits 125 "an agent that is not there, turn $turn: 125"
+done
+rule 'an agent that is closed is named' grep -q "agent 'ghost' could not be launched" err
 run sluice run --project nowhere -- true
 exits 125 'a task that is refused: 125'
 complains "there is no project 'nowhere'" 'a task that is refused says why'

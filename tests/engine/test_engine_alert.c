@@ -99,12 +99,40 @@ static void f022_what_waits_too_long_is_found_by_a_store_that_answers_late(void 
     assert_int_equal(kit_events(&kit, "alert", second), 1);
 }
 
+static int open_crowded(void **state) {
+    (void)state;
+    kit_open(&kit, CALM "projects: {web: }\nkinds: {slow: {max_running: 0}}\nlimits: {runs: 0}\n"
+                        "alerts: {stuck_s: 1}\n");
+    return 0;
+}
+
+static task_id add_with(int32_t priority, const char *kind) {
+    struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
+    add.draft.told.priority = priority;
+    add.draft.kind = kind;
+    assert_int_equal(kit_do(&kit, &add), 0);
+    return add.first;
+}
+
+/* Tasks of one priority form a class. Each of them may wait for something else. */
+static void f022_who_is_stuck_is_found_behind_any_number_of_classes(void **state) {
+    (void)state;
+    for (int32_t priority = 0; priority < 450; priority++)
+        (void)add_with(priority, NULL);
+    task_id last = add_with(1000, "slow");
+    wait_open("stuck:lease:runs");
+    wait_open("stuck:lease:kind:slow");
+    assert_int_equal(alert_of("stuck:lease:kind:slow")->task, last);
+    assert_int_equal(kit_events(&kit, "alert", 0), 2);
+}
+
 #define TEST(name, open) cmocka_unit_test_setup_teardown(name, open, close_it)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(f070_a_closed_account_is_told_once_until_it_is_cleared, open_it),
         TEST(f022_what_waits_too_long_is_found_by_a_store_that_answers_late, open_late),
+        TEST(f022_who_is_stuck_is_found_behind_any_number_of_classes, open_crowded),
     };
     return cmocka_run_group_tests_name("engine_alert", tests, NULL, NULL);
 }

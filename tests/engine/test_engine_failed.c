@@ -208,6 +208,63 @@ static void a_backoff_outlives_a_failed_commit_and_a_restart(void **state) {
     assert_int_equal(account().hits, 1);
 }
 
+/* It has said so once. That must not be forgotten with the daemon that heard it. */
+static void who_was_told_to_wait_gives_up_without_having_failed(void **state) {
+    (void)state;
+    kit_close(&kit);
+    open_with(limited);
+    task_id task = 0;
+    assert_int_equal(kit_add_for(&kit, "bot", "{\"prompt\":\"x\"}", &task), 0);
+    kit_wait_starts(&kit, 1);
+    fake_tell_started(fake_start_at(0)->run);
+    kit_wait_state(&kit, task, TASK_RUNNING);
+    assert_int_equal(kit_run(&kit, tell_limited, NULL), 0);
+    fail_one_commit();
+    fake_will_adopt(fake_start_at(0)->run, ADOPTED_ALIVE, NULL);
+    kit_restart(&kit);
+    struct run_end end = fake_exit(1);
+    fake_tell_ended(fake_start_at(0)->run, &end);
+    kit_wait_state(&kit, task, TASK_READY);
+    assert_int_equal(kit_view(&kit, task).failures, 0);
+    assert_int_equal(account().hits, 1); /* the account knows it already */
+}
+
+/* It went on for hours after the wait was over: whatever it failed for, it was not that. */
+static void who_went_on_after_the_wait_has_failed(void **state) {
+    (void)state;
+    kit_close(&kit);
+    open_with(limited);
+    task_id task = 0;
+    assert_int_equal(kit_add_for(&kit, "bot", "{\"prompt\":\"x\"}", &task), 0);
+    kit_wait_starts(&kit, 1);
+    assert_int_equal(kit_run(&kit, tell_limited, NULL), 0);
+    struct run_end end = fake_exit(1);
+    end.ended_at += HOURS(2);
+    fake_tell_ended(fake_start_at(0)->run, &end);
+    kit_wait_state(&kit, task, TASK_HELD);
+    assert_int_equal(kit_view(&kit, task).failures, 1);
+}
+
+static void f070_f072_the_last_success_of_an_account_is_kept(void **state) {
+    (void)state;
+    kit_close(&kit);
+    open_with(limited);
+    task_id task = 0;
+    assert_int_equal(kit_add_for(&kit, "bot", "{\"prompt\":\"x\"}", &task), 0);
+    kit_wait_starts(&kit, 1);
+    assert_int_equal(account().last_success, 0);
+    struct run_end end = fake_exit(0);
+    fake_tell_started(fake_start_at(0)->run);
+    fake_tell_ended(fake_start_at(0)->run, &end);
+    kit_wait_state(&kit, task, TASK_DONE);
+    time_ms at = account().last_success;
+    assert_true(at > 0 && at <= engine_now(kit.engine));
+    fail_one_commit();
+    assert_int_equal(account().last_success, at);
+    kit_restart(&kit);
+    assert_int_equal(account().last_success, at);
+}
+
 static struct agent_spec bot(void) {
     struct agent_spec spec = { 0 };
     struct core *core = (struct core *)engine_core(kit.engine);
@@ -342,6 +399,9 @@ int main(void) {
         FAILED_TEST(a_run_that_is_seen_to_start_while_the_disk_is_full_is_not_late),
         FAILED_TEST(names_of_a_failed_turn_are_free_again),
         FAILED_TEST(a_backoff_outlives_a_failed_commit_and_a_restart),
+        FAILED_TEST(who_was_told_to_wait_gives_up_without_having_failed),
+        FAILED_TEST(who_went_on_after_the_wait_has_failed),
+        FAILED_TEST(f070_f072_the_last_success_of_an_account_is_kept),
         FAILED_TEST(an_agent_that_could_not_be_launched_stays_closed),
         FAILED_TEST(runs_that_are_not_ours_keep_their_places),
         FAILED_TEST(a_configuration_is_in_force_though_its_event_comes_later),

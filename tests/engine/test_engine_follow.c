@@ -368,6 +368,32 @@ static void f022_two_that_end_together_are_told_once(void **state) {
     assert_string_equal(quick.blocked, want);
 }
 
+static void f022_who_is_slung_while_another_ends_is_told_of_all_the_same(void **state) {
+    (void)state;
+    struct kit_ask other = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
+    other.draft.told.review = true;
+    assert_int_equal(kit_do(&kit, &other), 0);
+    task_id needs[2] = { kit_web(&kit, "{\"argv\":[\"b\"]}"), kit_web(&kit, "{\"argv\":[\"c\"]}") };
+    struct kit_ask draft = two_needs(needs);
+    draft.draft.told.state = TASK_DRAFT;
+    assert_int_equal(kit_do(&kit, &draft), 0);
+    kit_wait_starts(&kit, 3);
+    end_run(0);
+    kit_wait_state(&kit, other.first, TASK_HELD);
+    wait_heard(&quick);
+    assert_string_equal(quick.blocked, "");
+    struct kit_ask approve = kit_ask_tell(FACT_APPROVE, other.first);
+    struct kit_ask sling = kit_ask_tell(FACT_SLING, draft.first);
+    kit_send(&kit, &approve);
+    assert_int_equal(kit_do(&kit, &sling), 0); /* in the same turn */
+    assert_int_equal(kit_state(&kit, other.first), TASK_DONE);
+    wait_heard(&quick);
+    char want[256];
+    snprintf(want, sizeof(want), "%" PRIu64 "{\"blockers\":[\"web-2\",\"web-3\"],\"count\":2} ",
+             draft.first);
+    assert_string_equal(quick.blocked, want);
+}
+
 static void without_a_bus_that_tells_everything_nobody_pays_for_it(void **state) {
     (void)state;
     task_id needs[2] = { kit_web(&kit, "{\"argv\":[\"a\"]}"), kit_web(&kit, "{\"argv\":[\"b\"]}") };
@@ -397,6 +423,7 @@ int main(void) {
         FOLLOW_TEST(what_is_pruned_in_front_of_a_slow_one_is_skipped_too),
         ALL_TEST(f022_the_blockers_are_told_when_they_change_and_only_then),
         ALL_TEST(f022_two_that_end_together_are_told_once),
+        ALL_TEST(f022_who_is_slung_while_another_ends_is_told_of_all_the_same),
         FOLLOW_TEST(without_a_bus_that_tells_everything_nobody_pays_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

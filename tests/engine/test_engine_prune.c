@@ -160,6 +160,47 @@ static void those_that_are_needed_do_not_hide_those_that_are_not(void **state) {
     assert_true(has_task(449));
 }
 
+static void a_chain(struct store_batch *batch) {
+    static const task_id before = 101;
+    put_web(batch);
+    put_task(batch, 101, TASK_DONE, today - OLD);
+    put_task(batch, 102, TASK_DONE, today - DAYS(1));
+    struct task_row behind = { .id = 102,
+                               .project = "web",
+                               .told = { .id = 102,
+                                         .priority = 100,
+                                         .iteration = 1,
+                                         .attempt = 1,
+                                         .state = TASK_DONE,
+                                         .parallelizable = true,
+                                         .retry_max = -1 },
+                               .depends_on = &before,
+                               .depends_on_count = 1,
+                               .changed_at = today - DAYS(1) };
+    store_change_task(batch, &behind, true);
+}
+
+static void take_age(void *ctx, const struct store_answer *answer, const struct error *err) {
+    assert_null(err);
+    assert_int_equal(answer->count, 1);
+    *(time_ms *)ctx = answer->specs[0].changed_at;
+}
+
+/* Else a chain of ten would be kept ten times as long. */
+static void who_needed_a_task_that_goes_keeps_its_own_age(void **state) {
+    (void)state;
+    const task_id behind = 102;
+    time_ms changed_at = 0;
+    kit_stop(&kit);
+    kit_store(&kit, a_chain);
+    kit_start(&kit);
+    wait_gone(101);
+    kit_settle(&kit);
+    struct store_question question = { .kind = ASK_CHANGED, .tasks = &behind, .task_count = 1 };
+    store_ask(kit.store, &question, take_age, &changed_at);
+    assert_int_equal(changed_at, today - DAYS(1));
+}
+
 /* --- events ---------------------------------------------------------------------------------- */
 
 static uint64_t next_event;
@@ -253,6 +294,7 @@ int main(void) {
         PRUNE_TEST(what_is_old_and_finished_goes_with_its_folder_and_marker),
         PRUNE_TEST(of_too_many_the_oldest_go),
         PRUNE_TEST(those_that_are_needed_do_not_hide_those_that_are_not),
+        PRUNE_TEST(who_needed_a_task_that_goes_keeps_its_own_age),
         PRUNE_TEST(events_that_are_too_old_go),
         PRUNE_TEST(numbers_rise_even_if_everything_was_old),
         PRUNE_TEST(of_too_many_events_the_oldest_go),

@@ -118,6 +118,10 @@ static void the_second_cancel_kills_at_once(void **state) {
     struct run_row run;
     assert_true(kit_last_run(&kit, task, &run));
     assert_int_equal(run.phase, PHASE_STOPPING);
+    fake_will_adopt(last_run(), ADOPTED_ALIVE, NULL);
+    kit_restart(&kit); /* nor is the next daemon more patient */
+    assert_int_equal(fake_stop_count(), 3);
+    assert_int_equal(fake_stop_at(2)->how, STOP_AT_ONCE);
 }
 
 /* --- launches -------------------------------------------------------------------------------- */
@@ -336,6 +340,20 @@ static void without_work_nothing_wakes_up(void **state) {
     assert_true(loop_wakeups(kit.loop) - before <= 2); /* the timer of this test */
 }
 
+static void f057_a_restart_is_no_tick(void **state) {
+    (void)state;
+    kit_close(&kit);
+    kit_open(&kit, CALM "preset: gastown\nlimits: {runs: 4}\npace: {tick_s: 3600}\n");
+    task_id task = running();
+    (void)kit_web(&kit, "{\"argv\":[\"a\"]}");
+    fake_will_adopt(last_run(), ADOPTED_ALIVE, NULL);
+    kit_restart(&kit);
+    kit_settle(&kit);
+    assert_int_equal(fake_start_count(), 1);
+    assert_int_equal(kit_state(&kit, task), TASK_RUNNING);
+    assert_int_equal(kit_state(&kit, task + 1), TASK_READY);
+}
+
 #define RECOVER_TEST(name) cmocka_unit_test_setup_teardown(name, open_calm, close_it)
 
 int main(void) {
@@ -355,6 +373,7 @@ int main(void) {
         RECOVER_TEST(work_that_is_done_again_needs_a_new_marker),
         RECOVER_TEST(a_made_name_is_nobody_elses),
         RECOVER_TEST(without_work_nothing_wakes_up),
+        RECOVER_TEST(f057_a_restart_is_no_tick),
     };
     fault_install();
     return cmocka_run_group_tests_name("engine_recover", tests, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "engine/alert.h"
 #include "engine_kit.h"
 #include "fault_vfs.h"
 
@@ -331,6 +332,28 @@ static void no_number_is_given_that_a_folder_has(void **state) {
     assert_int_equal(kit_web(&kit, "{\"argv\":[\"a\"]}"), 41);
 }
 
+/* The backup is older than `again`: the task is done in it, and its second run lives. */
+static void a_finished_task_is_not_started_beside_its_living_run(void **state) {
+    (void)state;
+    task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, 1);
+    end_with(task, 1, 0);
+    kit_wait_state(&kit, task, TASK_DONE);
+    fake_has_external("web-1"); /* its ninth attempt */
+    kit_restart(&kit);
+    assert_int_equal(kit.report.external, 1);
+    assert_int_equal(kit_state(&kit, task), TASK_DONE);
+    assert_int_equal(engine_external_attempt(kit.engine, task), 9);
+    kit_settle(&kit);
+    kit_restart(&kit); /* it is still not ours */
+    assert_int_equal(engine_external_attempt(kit.engine, task), 9);
+    fake_external_ends("web-1");
+    assert_int_equal(engine_external_attempt(kit.engine, task), 0);
+    assert_int_equal(kit_tell(&kit, FACT_AGAIN, task), 0);
+    kit_wait_starts(&kit, 2);
+    assert_int_equal(fake_start_at(1)->run.attempt, 10); /* its folder is another one */
+}
+
 static void a_run_of_an_unknown_project_keeps_its_place(void **state) {
     (void)state;
     kit_close(&kit);
@@ -363,6 +386,7 @@ int main(void) {
         RESTORE_TEST(a_crash_before_the_first_commit_changes_nothing),
         RESTORE_TEST(a_first_commit_that_fails_changes_nothing),
         RESTORE_TEST(no_number_is_given_that_a_folder_has),
+        RESTORE_TEST(a_finished_task_is_not_started_beside_its_living_run),
         RESTORE_TEST(a_run_of_an_unknown_project_keeps_its_place),
     };
     fault_install();

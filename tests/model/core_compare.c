@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/gates.h"
 #include "core/state.h"
 #include "core/task.h"
 #include "rebuild.h"
@@ -126,8 +127,7 @@ static void compare_gate(struct comparison *x, task_id id) {
     struct verdict a, b;
     bool claimed = x->a->claim.task || x->b->claim.task;
     bool closed_a = core_blocked(x->a, id, &a), closed_b = core_blocked(x->b, id, &b);
-    if ((closed_a && a.gate >= GATE_LEASE && claimed) || (closed_a && a.gate == GATE_PACE)
-        || (closed_b && b.gate == GATE_PACE))
+    if (closed_a && a.gate >= GATE_LEASE && claimed)
         return;
     x->about = "task";
     x->task = id;
@@ -255,6 +255,7 @@ static void compare_limiters(struct comparison *x) {
         CHECK(x, a, b, spec.backoff_until);
         CHECK(x, a, b, spec.hits);
         CHECK(x, a, b, spec.closed);
+        CHECK(x, a, b, spec.last_success);
         CHECK(x, a, b, in_backoff);
         CHECK(x, a, b, ready);
         if (a->in_backoff) {
@@ -291,7 +292,20 @@ static void compare_groups(struct comparison *x) {
         check(x, "open", open_a, open_b);
         check(x, "total", total_a, total_b);
         check(x, "failed", core_group_failed(x->a, g), core_group_failed(x->b, g));
+        check(x, "drafts", core_group_members(x->a, g, true, NULL, 0),
+              core_group_members(x->b, g, true, NULL, 0));
     }
+}
+
+static void compare_pace(struct comparison *x) {
+    if (!pace_in_force(x->a))
+        return;
+    CHECK(x, x->a, x->b, tick_running);
+    CHECK(x, x->a, x->b, tick_starts);
+    CHECK(x, x->a, x->b, ticked);
+    CHECK(x, x->a, x->b, last_start);
+    if (x->a->policy.pace.tick > 0)
+        CHECK(x, x->a, x->b, tick_began);
 }
 
 static void compare_others(struct comparison *x, bool all) {
@@ -305,13 +319,12 @@ static void compare_others(struct comparison *x, bool all) {
     check(x, "waiting", x->a->waiting.count, x->b->waiting.count);
     for (size_t k = 1; k < x->a->kind_count; k++)
         check(x, "queued of a kind", x->a->kinds[k].queued, x->b->kinds[k].queued);
+    compare_pace(x);
     if (!all) {
         check(x, "orders by telling rows", 0, (int64_t)x->b->order_count);
         return;
     }
     CHECK(x, x->a, x->b, tick_began);
-    CHECK(x, x->a, x->b, tick_starts);
-    CHECK(x, x->a, x->b, last_start);
     CHECK(x, x->a, x->b, claim.task);
     CHECK(x, x->a, x->b, claim.count);
     CHECK(x, x->a, x->b, epoch);

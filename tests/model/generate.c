@@ -276,12 +276,13 @@ static void draw_ended(struct generator *g, const struct model *m) {
         OUTCOME_OK,       OUTCOME_OK,       OUTCOME_OK,         OUTCOME_UNFINISHED, OUTCOME_INVALID,
         OUTCOME_FAILED,   OUTCOME_FAILED,   OUTCOME_LAUNCH,     OUTCOME_LAUNCH,     OUTCOME_TIMEOUT,
         OUTCOME_LIMITED,  OUTCOME_LIMITED,  OUTCOME_CLOSED,     OUTCOME_BUDGET,     OUTCOME_LOST,
-        OUTCOME_CANCELED, OUTCOME_CONFLICT, OUTCOME_UNFINISHED,
+        OUTCOME_CANCELED, OUTCOME_CONFLICT, OUTCOME_UNFINISHED, OUTCOME_UNMERGED,
     };
     struct fact fact = { .kind = FACT_RUN_ENDED };
     fact.ended.outcome = outcomes[rng_below(&g->rng, ARRAY_SIZE(outcomes))];
     fact.ended.tokens = generate_chance(g, 30) ? -1 : between(g, 0, 5000);
     fact.ended.output = generate_chance(g, 30);
+    fact.ended.workspace = some_name(g, g->names.workspaces, g->workspaces, 20);
     if (fact.ended.outcome == OUTCOME_LIMITED)
         fact.ended.retry_after = generate_chance(g, 60) ? 0 : between(g, 0, 200000);
     if (fact.ended.outcome == OUTCOME_LIMITED || fact.ended.outcome == OUTCOME_BUDGET)

@@ -99,9 +99,15 @@ int model_apply(struct model *m, const struct fact *fact, struct error *err) {
 }
 
 void model_restart(struct model *m) {
+    const struct policy *p = &m->policy;
     m->claim = (struct model_claim){ 0 };
-    m->starts_count = 0;
-    m->tick_wanted = m->ticked = false;
+    m->tick_wanted = false;
+    for (size_t i = 0; i < m->starts_count; i++)
+        m->starts[i].task = 0; /* they are counted, and are not taken back any more */
+    if (p->runs != UNLIMITED && (p->pace.batch != UNLIMITED || p->pace.spawn_delay > 0))
+        return;
+    m->starts_count = 0; /* nothing depended on it */
+    m->ticked = false;
 }
 
 size_t model_task_count(const struct model *m) {

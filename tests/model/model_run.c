@@ -138,6 +138,9 @@ static void ended_by_outcome(struct model *m, struct model_task *t, const struct
     case OUTCOME_CONFLICT:
         model_change(m, t, TASK_FAILED, REASON_CONFLICT);
         break;
+    case OUTCOME_UNMERGED:
+        model_change(m, t, TASK_FAILED, REASON_UNMERGED);
+        break;
     case OUTCOME_MAX:
         break;
     }
@@ -212,6 +215,8 @@ static bool tell_agent(struct model *m, sym agent, enum outcome outcome) {
 static void run_ended(struct model *m, struct model_task *t, const struct fact *fact) {
     enum outcome outcome = fact->ended.outcome;
     settle_tokens(m, t, fact->ended.tokens);
+    if (fact->ended.workspace)
+        t->s.workspace = fact->ended.workspace;
     tell_limiter(m, t, fact);
     bool agent_is_closed = tell_agent(m, t->run.agent, outcome);
     if (outcome != OUTCOME_LAUNCH || fact->ended.output) {

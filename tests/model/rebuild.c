@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "core/gates.h"
 #include "core/state.h"
 
 bool stored_task_read(const struct core *core, task_id task, struct stored_task *ret) {
@@ -167,6 +168,8 @@ struct core *rebuild(const struct core *old, struct error *err) {
     for (size_t i = 1; i < old->project_count; i++)
         core_usage(old, old->projects[i].spec.id, tell_usage, &rb);
     core_waits(old, tell_wait, &rb);
+    if (pace_in_force(old))
+        rebuild_tell(&rb, (struct fact){ .kind = FACT_PACE, .pace = core_pace(old) });
     tell_tasks(&rb);
     struct core *core = rebuild_end(&rb);
     *err = rb.err;

@@ -78,9 +78,9 @@ static void cancel_retry_delete(void **state) {
     expect(&o, "cancel", "{\"tasks\":[\"1\"]}", "canceled", false);
     expect(&o, "cancel", "{\"tasks\":[\"1\"]}", "canceled", true);
     expect(&o, "retry", "{\"tasks\":[\"1\"]}", "ready", false);
-    ops_refused(
-        &o, 409, "/v1/tasks/retry", "{\"tasks\":[\"1\"]}",
-        "task 't-1' is ready: only what has failed, was canceled or waits for its next attempt");
+    ops_refused(&o, 409, "/v1/tasks/retry", "{\"tasks\":[\"1\"]}",
+                "task 't-1' is ready: only what has failed, was canceled or waits for its next "
+                "attempt can be retried");
     expect(&o, "cancel", "{\"tasks\":[\"1\"]}", "canceled", false);
     _cleanup_(reply_finish) struct reply r =
         ops_ask(&o, "POST", "/v1/tasks/delete", "{\"tasks\":[\"1\"]}", NULL);
@@ -124,8 +124,9 @@ static void a_verdict_is_for_what_waits_for_one(void **state) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     task_id task = ops_add(&o, "\"review\":true,");
-    ops_refused(&o, 409, "/v1/tasks/approve", "{\"tasks\":[\"1\"]}",
-                "task 't-1' is starting: only what waits for review or to be closed");
+    ops_refused(
+        &o, 409, "/v1/tasks/approve", "{\"tasks\":[\"1\"]}",
+        "task 't-1' is starting: only what waits for review or to be closed can be approved");
     fake_run_starts(task);
     ops_turn(&o);
     fake_run_ends(task, 0);
@@ -212,6 +213,98 @@ static void f127_sling_takes_a_whole_group(void **state) {
     assert_int_equal(state_of(&o, 4), TASK_DRAFT);
     ops_refused(&o, 404, "/v1/tasks/sling", "{\"tasks\":[\"saga\"]}",
                 "there is no task and no group 'saga'");
+}
+
+/* However many tasks came after it, and after a task of the same name was there. */
+static void f127_a_group_is_found_whole_behind_many_others(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin(&o);
+    ops_expect(
+        &o, 200, "POST", "/v1/tasks",
+        "{\"group\":\"epic\",\"draft\":true,\"tasks\":[{\"argv\":[\"a\"]},{\"argv\":[\"b\"]}]}");
+    for (int batch = 0; batch < 3; batch++) {
+        _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+        strbuf_puts(&body, "{\"tasks\":[{\"argv\":[\"a\"]}");
+        strbuf_repeat(&body, ",{\"argv\":[\"a\"]}", 9999);
+        strbuf_puts(&body, "]}");
+        ops_expect(&o, 200, "POST", "/v1/tasks", strbuf_text(&body));
+    }
+    _cleanup_(reply_finish) struct reply shown = ops_ask(&o, "GET", "/v1/groups/epic", NULL, NULL);
+    assert_int_equal(reply_count(&shown, "tasks"), 2);
+    assert_string_equal(reply_text(&shown, "tasks.0.id"), "t-2"); /* newest first */
+    _cleanup_(reply_finish) struct reply r =
+        ops_ask(&o, "POST", "/v1/tasks/sling", "{\"tasks\":[\"epic\"]}", NULL);
+    assert_int_equal(reply_count(&r, "tasks"), 2);
+    assert_string_equal(reply_text(&r, "tasks.0.id"), "t-1");
+    assert_int_equal(state_of(&o, 2), TASK_READY);
+}
+
+static void f127_too_many_drafts_of_a_group_say_how_to_go_on(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin(&o);
+    for (int batch = 0; batch < 2; batch++) {
+        _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+        strbuf_puts(&body, "{\"group\":\"epic\",\"draft\":true,\"tasks\":[{\"argv\":[\"a\"]}");
+        strbuf_repeat(&body, ",{\"argv\":[\"a\"]}", 5000);
+        strbuf_puts(&body, "]}");
+        ops_expect(&o, 200, "POST", "/v1/tasks", strbuf_text(&body));
+    }
+    ops_refused(&o, 400, "/v1/tasks/sling", "{\"tasks\":[\"epic\"]}",
+                "group 'epic' has 10002 drafts, and 10000 tasks can be slung at once; 'sluice "
+                "sling --all --group' slings them in parts");
+}
+
+static void an_id_means_the_task_and_not_a_group_of_that_name(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin(&o);
+    (void)ops_add(&o, "\"draft\":true,");
+    ops_expect(&o, 200, "POST", "/v1/tasks",
+               "{\"group\":\"t-1\",\"draft\":true,\"tasks\":[{\"argv\":[\"b\"]}]}");
+    expect(&o, "sling", "{\"tasks\":[\"t-1\"]}", "ready", false);
+    assert_int_equal(state_of(&o, 2), TASK_DRAFT);
+    ops_refused(&o, 404, "/v1/tasks/sling", "{\"tasks\":[\"web-1\"]}",
+                "there is no task 'web-1' (number 1 is 't-1')");
+    ops_refused(&o, 404, "/v1/tasks/sling", "{\"tasks\":[\"web\"]}",
+                "'web' is a project, and no task or group: 'sluice sling --all --project' slings "
+                "its drafts");
+}
+
+static void what_a_draft_says_of_its_start_counts_when_it_is_slung(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin(&o);
+    char body[128];
+    (void)snprintf(body, sizeof(body), "\"draft\":true,\"not_before\":%" PRId64 ",",
+                   engine_now(o.engine) + 60000);
+    (void)ops_add(&o, body);
+    (void)ops_add(&o, "\"draft\":true,\"hold\":true,");
+    (void)ops_add(&o, "\"draft\":true,\"not_before\":1000,");
+    expect(&o, "sling", "{\"tasks\":[\"1\"]}", "held", false);
+    struct task_view t;
+    assert_true(core_task(engine_core(o.engine), 1, &t));
+    assert_true(t.not_before > engine_now(o.engine));
+    expect(&o, "sling", "{\"tasks\":[\"2\"]}", "held", false);
+    expect(&o, "sling", "{\"tasks\":[\"3\"]}", "ready", false); /* that has passed */
+    expect(&o, "release", "{\"tasks\":[\"2\"]}", "ready", false);
+    expect(&o, "clear", "{\"tasks\":[\"2\"]}", "draft", false);
+    expect(&o, "sling", "{\"tasks\":[\"2\"]}", "ready", false); /* it was let go before */
+}
+
+static void f146_merging_that_cannot_be_is_refused_when_it_is_slung(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin(&o);
+    (void)ops_add(&o, "\"draft\":true,");
+    ops_refused(&o, 400, "/v1/tasks/sling", "{\"tasks\":[\"1\"],\"merge\":\"direct\"}",
+                "merge 'direct' needs a branch to merge: 'sluice config set "
+                "projects.default.workspace_mode=worktree' makes one for each task");
+    ops_refused(&o, 400, "/v1/tasks/sling", "{\"tasks\":[\"1\"],\"base_branch\":\"a..b\"}",
+                "'base_branch' 'a..b' is no name of a branch");
+    assert_int_equal(state_of(&o, 1), TASK_DRAFT);
+    expect(&o, "sling", "{\"tasks\":[\"1\"],\"merge\":\"none\"}", "ready", false);
 }
 
 static void the_front_is_before_all_that_wait(void **state) {
@@ -412,6 +505,11 @@ int main(void) {
         cmocka_unit_test(cancel_stops_a_run_politely_or_now),
         cmocka_unit_test(f099_f101_sling_has_two_guards),
         cmocka_unit_test(f127_sling_takes_a_whole_group),
+        cmocka_unit_test(f127_a_group_is_found_whole_behind_many_others),
+        cmocka_unit_test(f127_too_many_drafts_of_a_group_say_how_to_go_on),
+        cmocka_unit_test(an_id_means_the_task_and_not_a_group_of_that_name),
+        cmocka_unit_test(what_a_draft_says_of_its_start_counts_when_it_is_slung),
+        cmocka_unit_test(f146_merging_that_cannot_be_is_refused_when_it_is_slung),
         cmocka_unit_test(the_front_is_before_all_that_wait),
         cmocka_unit_test(dependencies_are_replaced),
         cmocka_unit_test(f124_pause_and_resume_all_or_one_project),

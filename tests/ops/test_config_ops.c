@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/settings.h"
 #include "fixture.h"
 #include "os/files.h"
 
@@ -175,6 +176,12 @@ static void a_project_that_is_there_is_not_added(void **state) {
     struct ops_trace before, after;
     ops_trace(&o, &before);
     ops_refused(&o, 409, "/v1/projects", "{\"name\":\"web\"}", "project 'web' is there already");
+    ops_refused(&o, 400, "/v1/projects", "{\"name\":\"shop\",\"path\":\"/no/such\"}",
+                "cannot use the folder '/no/such': No such file or directory");
+    ops_refused(&o, 400, "/v1/projects", "{\"name\":\"shop\",\"path\":\"/etc/passwd\"}",
+                "'/etc/passwd' is no folder");
+    ops_refused(&o, 400, "/v1/projects", "{\"name\":\"shop\",\"path\":\"here\"}",
+                "'here' is no absolute path");
     ops_refused(&o, 409, "/v1/projects", "{\"name\":\"shop\",\"prefix\":\"web\"}",
                 "prefix 'web' belongs to project 'web': choose another");
     ops_expect(&o, 400, "POST", "/v1/projects", "{\"name\":\"shop\",\"prefix\":\"1-x\"}");
@@ -203,10 +210,40 @@ static void a_project_is_changed_and_shown(void **state) {
     ops_refused(&o, 404, "/v1/projects/wbe/set", "{\"weight\":1}",
                 "there is no project 'wbe'; did you mean 'web'?");
     ops_refused(&o, 400, "/v1/projects/web/set", "{}",
-                "nothing to change: give weight, max_running, budget, path, active or "
-                "coordination");
+                "nothing to change: give a setting, such as weight");
+    ops_refused(&o, 400, "/v1/projects/web/set", "{\"path\":\"/no/such\"}",
+                "cannot use the folder '/no/such': No such file or directory");
     ops_refused(&o, 400, "/v1/projects/web/set", "{\"wieght\":1}",
                 "unknown parameter 'wieght'; did you mean 'weight'?");
+}
+
+/* The settings table is the only list. */
+static void every_setting_of_a_project_can_be_set(void **state) {
+    (void)state;
+    static const char below[] = "projects.P.";
+    _cleanup_(ops_close) struct ops o = { 0 };
+    unsigned count = 0;
+    ops_open(&o, OPS_MEMORY, NULL);
+    for (size_t i = 0; i < settings_count; i++) {
+        const char *key = settings[i].key;
+        char body[128];
+        if (strncmp(key, below, strlen(below)) != 0)
+            continue;
+        (void)snprintf(body, sizeof(body), "{\"%s\":\"?\"}", key + strlen(below));
+        _cleanup_(reply_finish) struct reply r =
+            ops_ask(&o, "POST", "/v1/projects/web/set", body, NULL);
+        if (strstr(r.text, "unknown parameter"))
+            fail_msg("project.set does not know %s: %s", key, r.text);
+        count++;
+    }
+    assert_true(count > 10);
+    ops_expect(&o, 200, "POST", "/v1/projects/web/set",
+               "{\"base_branch\":\"trunk\",\"merge\":\"local\",\"review\":3}");
+    assert_true(file_has(&o, "trunk"));
+    ops_refused(&o, 400, "/v1/projects/web/set", "{\"merg\":\"local\"}",
+                "unknown parameter 'merg'; did you mean 'merge'?");
+    ops_refused(&o, 400, "/v1/projects/web/set", "{\"merge\":[]}",
+                "parameter 'merge' must be a text, a number, or true or false");
 }
 
 static void a_backup_can_be_opened(void **state) {
@@ -302,6 +339,7 @@ int main(void) {
         cmocka_unit_test(a_project_is_added_with_its_settings),
         cmocka_unit_test(a_project_that_is_there_is_not_added),
         cmocka_unit_test(a_project_is_changed_and_shown),
+        cmocka_unit_test(every_setting_of_a_project_can_be_set),
         cmocka_unit_test(a_backup_can_be_opened),
         cmocka_unit_test(others_are_answered_while_a_backup_is_made),
         cmocka_unit_test(a_daemon_that_ends_gives_a_backup_up),

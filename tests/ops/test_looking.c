@@ -211,6 +211,20 @@ static void why_lists_every_gate_and_names_the_first(void **state) {
     assert_string_equal(reply_text(&live, "summary"), "its command is being started");
 }
 
+static void why_of_a_failed_task_tells_how_its_last_run_ended(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    task_id task = ops_add(&o, "\"retries\":0,");
+    fake_run_starts(task);
+    ops_turn(&o);
+    fake_run_ends(task, 7);
+    ops_turn(&o);
+    _cleanup_(reply_finish) struct reply r = get(&o, "/v1/tasks/1/why");
+    assert_string_equal(reply_text(&r, "summary"),
+                        "failed: retry it when the cause is gone; its last run: exit code 7");
+}
+
 static void a_task_is_shown_with_its_runs(void **state) {
     (void)state;
     _cleanup_(ops_close) struct ops o = { 0 };
@@ -468,6 +482,7 @@ int main(void) {
         cmocka_unit_test(status_counts_at_every_gate_and_shows_who_waits_there),
         cmocka_unit_test(a_list_item_says_why_it_waits),
         cmocka_unit_test(why_lists_every_gate_and_names_the_first),
+        cmocka_unit_test(why_of_a_failed_task_tells_how_its_last_run_ended),
         cmocka_unit_test(a_task_is_shown_with_its_runs),
         cmocka_unit_test(events_are_read_forward_back_and_of_one_task),
         cmocka_unit_test(a_log_is_found_by_task_attempt_and_stream),

@@ -94,7 +94,8 @@ static void put_world(struct history *h, struct store_batch *batch) {
         project.paused_at = n;
     }
     struct group_row group = { .id = 1 + n % 4, .name = name, .owned = n % 2, .closed_at = n };
-    struct limiter_row limiter = { .name = name, .told = { .hits = n, .backoff_until = n } };
+    struct limiter_row limiter = { .name = name,
+                                   .told = { .hits = n, .backoff_until = n, .last_success = n } };
     struct agent_row agent = { .name = name, .told = { .openings = n, .closed_until = n } };
     struct usage_row usage = { .project = n % 5 ? name : NULL, .bucket = n % 3 * 300000 };
     usage.tokens = n;
@@ -106,7 +107,10 @@ static void put_world(struct history *h, struct store_batch *batch) {
         store_put_project(batch, &project);
         break;
     case 1:
-        store_put_group(batch, &group);
+        if (n % 3 == 0)
+            store_delete_group(batch, group.id);
+        else
+            store_put_group(batch, &group);
         break;
     case 2:
         store_put_limiter(batch, &limiter);

@@ -243,6 +243,8 @@ struct run_row kit_run(task_id task, uint32_t attempt) {
         .cost_micro_usd = ended ? 3000 + (int64_t)attempt : -1,
         .applied = ended ? "{\"memory_mb\":512}" : NULL,
         .message = ended ? "it ended with code 1" : NULL,
+        .limited_until = attempt % 3 == 1 ? 1700000004500 + attempt : 0,
+        .stop_now = attempt % 5 == 2,
     };
 }
 

@@ -60,7 +60,11 @@ void kit_print_run(const struct run_row *row, struct strbuf *out) {
     strbuf_printf(out, " outcome=%s how=%s exit=%d/%d tokens=%" PRId64 ",%" PRId64 " cost=%" PRId64,
                   outcome_name(row->outcome), or_none(row->how), row->exit_code, row->exit_signal,
                   row->tokens_in, row->tokens_out, row->cost_micro_usd);
-    strbuf_printf(out, " applied=%s message=%s\n", or_none(row->applied), or_none(row->message));
+    strbuf_printf(out, " applied=%s message=%s%s", or_none(row->applied), or_none(row->message),
+                  row->stop_now ? " stop_now" : "");
+    if (row->limited_until) /* older versions have none */
+        strbuf_printf(out, " limited=%" PRId64, row->limited_until);
+    strbuf_putc(out, '\n');
 }
 
 void kit_print_event(const struct event_row *row, struct strbuf *out) {
@@ -113,9 +117,12 @@ static int dump_limiter(void *ctx, const struct limiter_row *row, struct error *
     const struct limiter_spec *t = &row->told;
     strbuf_printf(&((struct loaded *)ctx)->loose,
                   "limiter %s until=%" PRId64 " hits=%u closed=%d since=%" PRId64 " last=%" PRId64
-                  " in_backoff=%d ramp=%" PRId64 "\n",
+                  " in_backoff=%d ramp=%" PRId64,
                   row->name, t->backoff_until, t->hits, t->closed, t->backoff_since, t->last_hit,
                   t->in_backoff, t->ramp_since);
+    if (t->last_success) /* older versions have none */
+        strbuf_printf(&((struct loaded *)ctx)->loose, " success=%" PRId64, t->last_success);
+    strbuf_putc(&((struct loaded *)ctx)->loose, '\n');
     return 0;
 }
 

@@ -72,6 +72,30 @@ static void specs_come_in_the_order_asked_for(struct suite *suite) {
     expect(suite, question, "");
 }
 
+static void take_changes(void *ctx, const struct store_answer *answer, const struct error *err) {
+    struct strbuf *out = ctx;
+    assert_null(err);
+    for (size_t i = 0; i < answer->count; i++) {
+        assert_null(answer->specs[i].json);
+        strbuf_printf(out, " %u=%lld", (unsigned)answer->specs[i].id,
+                      (long long)answer->specs[i].changed_at);
+    }
+}
+
+static void when_tasks_changed_comes_without_what_they_are(struct suite *suite) {
+    static const task_id wanted[] = { 5, 99, 2, UINT64_MAX };
+    struct store_question question = { .kind = ASK_CHANGED, .tasks = wanted, .task_count = 4 };
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    for (task_id id = 1; id <= 5; id++) {
+        struct task_row row = kit_task(id);
+        row.changed_at = 100 + (time_ms)id;
+        store_add_task(suite->batch, &row);
+    }
+    kit_commit(suite->store, suite->batch);
+    store_ask(suite->store, &question, take_changes, &out);
+    assert_string_equal(strbuf_text(&out), " 5=105 2=102");
+}
+
 static void changed_at(void *ctx, const struct store_answer *answer, const struct error *err) {
     assert_null(err);
     assert_int_equal(answer->count, 1);
@@ -217,6 +241,7 @@ static void an_answer_outlives_a_commit_in_its_callback(struct suite *suite) {
 
 const struct suite_rule suite_questions[] = {
     SUITE_RULE(specs_come_in_the_order_asked_for),
+    SUITE_RULE(when_tasks_changed_comes_without_what_they_are),
     SUITE_RULE(a_spec_says_when_its_task_changed),
     SUITE_RULE(the_newest_runs_come_first),
     SUITE_RULE(events_come_forward_and_back),

@@ -131,7 +131,8 @@ static void groups_limiters_and_agents_are_put_over_the_old_ones(struct suite *s
                                              .backoff_since = 3,
                                              .last_hit = 4,
                                              .in_backoff = true,
-                                             .ramp_since = 5 } };
+                                             .ramp_since = 5,
+                                             .last_success = 6 } };
     struct agent_row agent = {
         .name = "claude",
         .told = { .idle = true, .launch_failures = 1, .openings = 2, .closed_until = 3 }
@@ -143,7 +144,8 @@ static void groups_limiters_and_agents_are_put_over_the_old_ones(struct suite *s
     suite_reopen(suite);
     expect_part(suite, "group", "group 3 night owned=1 closed=0 times=10,0\n");
     expect_part(suite, "limiter",
-                "limiter anthropic until=1 hits=2 closed=1 since=3 last=4 in_backoff=1 ramp=5\n");
+                "limiter anthropic until=1 hits=2 closed=1 since=3 last=4 in_backoff=1 ramp=5 "
+                "success=6\n");
     expect_part(suite, "agent", "agent claude idle=1 launch_failures=1 openings=2 closed=3\n");
 
     group.closed = true;
@@ -158,6 +160,23 @@ static void groups_limiters_and_agents_are_put_over_the_old_ones(struct suite *s
     expect_part(suite, "limiter",
                 "limiter anthropic until=0 hits=9 closed=0 since=0 last=0 in_backoff=0 ramp=0\n");
     expect_part(suite, "agent", "agent claude idle=0 launch_failures=0 openings=9 closed=0\n");
+}
+
+static void a_group_that_is_deleted_leaves_its_number_to_another(struct suite *suite) {
+    struct group_row night = { .id = 3, .name = "night" }, day = { .id = 4, .name = "day" };
+    store_put_group(suite->batch, &night);
+    store_put_group(suite->batch, &day);
+    kit_commit(suite->store, suite->batch);
+    store_delete_group(suite->batch, 3);
+    store_delete_group(suite->batch, 9); /* there is none */
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    expect_part(suite, "group", "group 4 day owned=0 closed=0 times=0,0\n");
+    store_delete_group(suite->batch, 4);
+    night.id = 4;
+    store_put_group(suite->batch, &night);
+    kit_commit(suite->store, suite->batch);
+    expect_part(suite, "group", "group 4 night owned=0 closed=0 times=0,0\n");
 }
 
 static void usage_adds_up_in_its_bucket(struct suite *suite) {
@@ -306,6 +325,7 @@ const struct suite_rule suite_rest[] = {
     SUITE_RULE(the_last_event_number_outlives_its_event),
     SUITE_RULE(a_project_keeps_its_prefix),
     SUITE_RULE(groups_limiters_and_agents_are_put_over_the_old_ones),
+    SUITE_RULE(a_group_that_is_deleted_leaves_its_number_to_another),
     SUITE_RULE(usage_adds_up_in_its_bucket),
     SUITE_RULE(waits_are_put_over_the_old_ones),
     SUITE_RULE(a_note_is_put_over_the_old_one_and_goes_with_its_text),

@@ -35,6 +35,11 @@ struct tally {
     unsigned points, unknown, refused, open_failed, finished;
 };
 
+/* The more steps the schema has, the more of the operations make a new file. */
+static unsigned opened(const struct tally *tally) {
+    return tally->points - tally->open_failed;
+}
+
 /* At every `stride`-th operation. */
 static struct tally fail_everywhere(enum fault_plan plan, unsigned stride) {
     struct tally tally = { 0 };
@@ -54,10 +59,10 @@ static struct tally fail_everywhere(enum fault_plan plan, unsigned stride) {
 static void a_failing_disk_makes_the_outcome_unknown(void **state) {
     (void)state;
     struct tally once = fail_everywhere(FAULT_EIO, 1);
-    assert_true(once.unknown > once.points / 2);
+    assert_true(once.unknown > opened(&once) / 2);
     assert_int_equal(once.refused, 0);
     struct tally always = fail_everywhere(FAULT_EIO_ALWAYS, 5);
-    assert_true(always.unknown > always.points / 2);
+    assert_true(always.unknown > opened(&always) / 2);
     assert_int_equal(always.refused, 0);
     assert_true(always.unknown + always.open_failed > always.points * 9 / 10);
 }
@@ -67,11 +72,11 @@ static void a_full_disk_refuses_and_the_store_goes_on(void **state) {
     (void)state;
     struct tally once = fail_everywhere(FAULT_FULL, 1);
     assert_int_equal(once.unknown, 0);
-    assert_true(once.refused > once.points / 2);
+    assert_true(once.refused > opened(&once) / 2);
     assert_int_equal(once.finished + once.open_failed, once.points);
     struct tally always = fail_everywhere(FAULT_FULL_ALWAYS, 5);
     assert_int_equal(always.unknown, 0);
-    assert_true(always.refused > always.points / 2);
+    assert_true(always.refused > opened(&always) / 2);
 }
 
 int main(void) {

@@ -60,7 +60,6 @@ static void choose_parent(struct dag *dag, struct rng *rng, unsigned index) {
 static void choose_work(struct dag *dag, struct rng *rng, struct dag_task *task) {
     const struct dag_rules *rules = dag->rules;
     static const enum dag_end ends[] = { END_EXIT, END_DONE, END_VALIDATE };
-    task->milliseconds = (unsigned)rng_below(rng, 40);
     task->until = chance(rng, 60) ? rules->until : ends[rng_below(rng, 3)];
     unsigned most = task->until == END_EXIT ? rules->failures : rules->launches;
     task->good = chance(rng, 60) ? 1 : (unsigned)rng_between(rng, 1, most);
@@ -70,8 +69,13 @@ static void choose_work(struct dag *dag, struct rng *rng, struct dag_task *task)
     task->angry = chance(rng, 30) && rules->angry && task->until == END_DONE;
     task->unlaunchable = chance(rng, 1);
     task->spawns = chance(rng, 10) ? (unsigned)rng_between(rng, 1, 3) : 0;
-    if (rules->short_queue) /* a full queue would refuse them, and the run would have failed */
-        task->spawns = 0;
+}
+
+/* Some live longer than a daemon: what they hold must be known to the next one. */
+static void choose_length(struct rng *rng, struct dag_task *task) {
+    task->milliseconds = (unsigned)rng_below(rng, 40);
+    if (chance(rng, task->resource ? 30 : 8))
+        task->milliseconds += (unsigned)rng_between(rng, 200, 500);
 }
 
 static void choose_place(struct dag *dag, struct rng *rng, struct dag_task *task) {
@@ -125,6 +129,7 @@ void dag_make(struct dag *dag, const struct dag_rules *rules, unsigned count, ui
         choose_parent(dag, &rng, i);
         choose_work(dag, &rng, task);
         choose_place(dag, &rng, task);
+        choose_length(&rng, task);
         if (i > 0)
             choose_depends(dag, &rng, i);
         if (task->parent >= 0 && dag_iterates(&dag->tasks[task->parent]))

@@ -78,7 +78,7 @@ static const struct dag_rules presets[] = {
       .launches = 5,
       .children_wait = true },
     { .name = "agency", /* what is deferred is asked again, what is lost retried by hand */
-      .config = "preset: agency\nlimits.runs: 16\n"
+      .config = "preset: agency\nlimits.runs: 16\nqueue: {soft: 30, hard: 60}\n"
                 "kinds:\n  implement: {max_running: 4}\n  review: {max_running: 3}\n"
                 "  research: {max_running: 2}\n" COMMON,
       .kinds = { "implement", "review", "research" },

@@ -501,6 +501,26 @@ static void number_parse_milli_refuses_junk_and_overflow(void **state) {
     expect_refused(number_parse_milli, "9223372036854776", -ERANGE);
 }
 
+static void number_parse_span_reads_units_and_bare_seconds(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } rows[] = { { "90", 90000 },     { "90s", 90000 },   { "30m", 1800000 },
+                 { "1.5h", 5400000 }, { "1d", 86400000 }, { "0.001s", 1 },
+                 { "0", 0 },          { "0.5", 500 },     { "36500d", INT64_C(3153600000000) } };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        int64_t ms = -1;
+        assert_int_equal(number_parse_span(rows[i].text, &ms, NULL), 0);
+        assert_true(ms == rows[i].ms);
+    }
+    static const char *const junk[] = { "", "s", "m5", "5x", "1h30m", "-1h", " 1h", "1h ", "1.h" };
+    for (size_t i = 0; i < ARRAY_SIZE(junk); i++)
+        expect_refused(number_parse_span, junk[i], -EINVAL);
+    expect_refused(number_parse_span, "36501d", -ERANGE);
+    expect_refused(number_parse_span, "99999999999999999999999999s", -ERANGE);
+}
+
 static void number_sentence_says_what_was_expected_even_for_long_junk(void **state) {
     (void)state;
     char junk[1000];
@@ -553,6 +573,7 @@ int main(void) {
         cmocka_unit_test(number_parse_int_refuses_junk_and_overflow),
         cmocka_unit_test(number_parse_milli_reads_up_to_three_places),
         cmocka_unit_test(number_parse_milli_refuses_junk_and_overflow),
+        cmocka_unit_test(number_parse_span_reads_units_and_bare_seconds),
         cmocka_unit_test(number_sentence_says_what_was_expected_even_for_long_junk),
         cmocka_unit_test(time_add_never_overflows),
     };

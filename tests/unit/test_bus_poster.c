@@ -141,6 +141,61 @@ static void an_end_answers_everything_and_waits_for_no_lock(void **state) {
     close(held);
 }
 
+/* --- beside each other ------------------------------------------------------------------------ */
+
+static void post_to_task(const char *task, const char *body) {
+    struct bus_message message = { .type = "FACT", .project = "web", .task = task, .body = body };
+    bus_post(poster, &message, false, answered, &answers);
+}
+
+static void who_waits_for_a_lock_holds_back_no_answer_of_others(void **state) {
+    (void)state;
+    post_to_task("web-1", "0");
+    wait_answers(1);
+    char path[128];
+    snprintf(path, sizeof(path), "%s/bus/web/web-1.md", home);
+    int held = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(held, LOCK_EX | LOCK_NB), 0);
+    post(NULL, "0");
+    post_to_task("web-1", "1");
+    wait_answers(2); /* the lock is still held */
+    assert_int_equal(answers.results[1], 0);
+    close(held);
+    wait_answers(3);
+    assert_int_equal(answers.results[2], 0);
+}
+
+static void the_file_of_a_task_goes_behind_what_was_posted_to_it(void **state) {
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof(path), "%s/bus/web/web-1.md", home);
+    post_to_task("web-1", "0");
+    bus_forget(poster, "web", "web-1");
+    post(NULL, "0");
+    wait_answers(2);
+    assert_int_equal(answers.results[0], 0);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(read_in_order(), 1);
+}
+
+static void nobody_is_woken_for_files_that_are_not_there(void **state) {
+    (void)state;
+    bus_forget(poster, "web", "web-1");
+    bus_retire_later(poster, "web", 1731667252000);
+    assert_true(bus_poster_is_idle(poster));
+}
+
+static void an_old_file_is_moved_aside_in_its_turn(void **state) {
+    (void)state;
+    post("E1", "0"); /* at 1731667252000 */
+    bus_retire_later(poster, "web", 1731667252001);
+    post(NULL, "0");
+    wait_answers(2);
+    assert_int_equal(read_in_order(), 1);
+    snprintf(web, sizeof(web), "%s/bus/.old/web.md", home);
+    assert_int_equal(read_in_order(), 1);
+}
+
 #define POSTER_TEST(name) cmocka_unit_test_setup_teardown(name, open_home, close_home)
 
 int main(void) {
@@ -149,6 +204,10 @@ int main(void) {
         POSTER_TEST(one_that_is_there_is_told_as_such),
         POSTER_TEST(an_error_is_the_answer_of_its_message_alone),
         POSTER_TEST(an_end_answers_everything_and_waits_for_no_lock),
+        POSTER_TEST(who_waits_for_a_lock_holds_back_no_answer_of_others),
+        POSTER_TEST(the_file_of_a_task_goes_behind_what_was_posted_to_it),
+        POSTER_TEST(nobody_is_woken_for_files_that_are_not_there),
+        POSTER_TEST(an_old_file_is_moved_aside_in_its_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

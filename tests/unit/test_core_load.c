@@ -265,6 +265,61 @@ static void a_row_says_how_what_is_configured_was_left(void **state) {
     core_free(core);
 }
 
+static void paced(struct core *core, amount batch) {
+    struct policy policy;
+    policy_default(&policy);
+    policy.pace.batch = batch;
+    policy.pace.tick = MINUTES(3);
+    tell(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
+}
+
+static size_t starts_of(struct core *core) {
+    size_t count, starts = 0;
+    const struct order *orders = core_decide(core, &count);
+    for (size_t i = 0; i < count; i++)
+        starts += orders[i].kind == ORDER_START;
+    return starts;
+}
+
+static void f057_a_restart_begins_no_tick(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(true);
+    struct fact pace = { .kind = FACT_PACE,
+                         .pace = { .ticking = true,
+                                   .tick_began = NOW - MINUTES(1),
+                                   .tick_starts = 1,
+                                   .started = true,
+                                   .last_start = NOW - MINUTES(1) } };
+    paced(core, 1);
+    assert_int_equal(tell(core, pace), 0);
+    add(core, row(1, TASK_WAITING));
+    add(core, row(2, TASK_WAITING));
+    loaded(core);
+    assert_int_equal(starts_of(core), 0);
+    struct verdict v;
+    assert_true(core_blocked(core, 1, &v));
+    assert_int_equal(v.gate, GATE_PACE);
+    assert_int_equal(v.opens_at, NOW + MINUTES(2));
+    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + MINUTES(2) });
+    assert_int_equal(starts_of(core), 1);
+    assert_int_equal(core_pace(core).tick_began, NOW + MINUTES(2));
+    core_free(core);
+}
+
+static void a_pace_that_is_not_in_force_any_more_is_forgotten(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(true);
+    struct fact pace = { .kind = FACT_PACE,
+                         .pace = { .ticking = true, .tick_began = NOW, .tick_starts = 1 } };
+    assert_int_equal(tell(core, pace), 0); /* the row is from before the policy */
+    add(core, row(1, TASK_WAITING));
+    loaded(core);
+    paced(core, 1);
+    assert_int_equal(starts_of(core), 1);
+    assert_true(tell(core, pace) < 0); /* nothing is loaded now */
+    core_free(core);
+}
+
 static void only_a_new_core_is_told_rows(void **state) {
     (void)state;
     struct core *core = core_with_a_world(false);
@@ -310,6 +365,8 @@ int main(void) {
         cmocka_unit_test(the_clock_of_a_limiter_that_is_gone_is_ignored),
         cmocka_unit_test(a_run_whose_limiter_is_gone_has_that_of_its_task),
         cmocka_unit_test(a_row_says_how_what_is_configured_was_left),
+        cmocka_unit_test(f057_a_restart_begins_no_tick),
+        cmocka_unit_test(a_pace_that_is_not_in_force_any_more_is_forgotten),
         cmocka_unit_test(only_a_new_core_is_told_rows),
         cmocka_unit_test(groups_are_not_announced_again),
     };

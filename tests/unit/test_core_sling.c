@@ -1,5 +1,6 @@
 /* test_core_sling.c: what is said when a draft is slung, and how groups count. */
 #include <errno.h>
+#include <stdio.h>
 
 #include "core_facts.h"
 
@@ -113,12 +114,50 @@ static void f148_a_group_closes_opens_and_counts_what_failed(void **state) {
     core_free(core);
 }
 
+/* "4 2 ": its members, or its drafts, who joined last first. */
+static const char *members(const struct core *core, uint32_t group, bool drafts) {
+    static char text[64];
+    task_id ids[8];
+    size_t count = core_group_members(core, group, drafts, ids, 8);
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%d ", (int)ids[i]);
+    return text;
+}
+
+static void f148_a_group_knows_its_members_and_its_drafts(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    for (task_id id = 1; id <= 4; id++)
+        add_to(core, id, id == 2 ? TASK_HELD : TASK_DRAFT, GROUP);
+    add_to(core, 5, TASK_DRAFT, 1);
+    assert_string_equal(members(core, GROUP, false), "4 3 2 1 ");
+    assert_string_equal(members(core, GROUP, true), "4 3 1 ");
+    tell(core, (struct fact){ .kind = FACT_DELETE, .task = 3 }); /* from the middle */
+    assert_string_equal(members(core, GROUP, false), "4 2 1 ");
+    tell(core, (struct fact){ .kind = FACT_DELETE, .task = 4 }); /* the last */
+    assert_int_equal(sling(core, 5, (struct sling_spec){ .group = GROUP }), 0);
+    assert_string_equal(members(core, GROUP, false), "5 2 1 ");
+    assert_string_equal(members(core, GROUP, true), "1 ");
+    assert_string_equal(members(core, 1, false), "");
+    tell(core, (struct fact){ .kind = FACT_CLEAR, .task = 5 });
+    assert_string_equal(members(core, GROUP, true), "5 1 ");
+    struct core *copy = core_copy(core);
+    tell(core, (struct fact){ .kind = FACT_DELETE, .task = 1 }); /* the first */
+    assert_string_equal(members(core, GROUP, false), "5 2 ");
+    assert_string_equal(members(copy, GROUP, false), "5 2 1 ");
+    assert_string_equal(members(core, 99, false), "");
+    core_free(copy);
+    core_free(core);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(f146_a_sling_names_agent_and_account),
         cmocka_unit_test(f098_a_name_that_nobody_knows_changes_nothing),
         cmocka_unit_test(f103_a_sling_puts_a_task_into_a_group),
         cmocka_unit_test(f148_a_group_closes_opens_and_counts_what_failed),
+        cmocka_unit_test(f148_a_group_knows_its_members_and_its_drafts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,8 +154,60 @@ static void who_needs_one_that_failed_is_counted_until_it_is_retried(void **stat
     core_free(core);
 }
 
+static void note_head(void *ctx, task_id task) {
+    struct strbuf *heads = ctx;
+    strbuf_printf(heads, " %u", (unsigned)task);
+}
+
+static void expect_heads(struct core *core, size_t each, size_t lacking, const char *expected) {
+    struct strbuf heads = STRBUF_INIT;
+    core_each_head(core, each, lacking, note_head, &heads);
+    assert_string_equal(strbuf_text(&heads), expected);
+    strbuf_finish(&heads);
+}
+
+/* A class for each priority, and one list for each rare key that has refused some of it. */
+static void every_gate_has_a_head(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    struct task_spec late = row(1, TASK_WAITING), named = row(1, TASK_WAITING);
+    const sym resource = RESOURCE;
+    resource_has(core, 0);
+    named.resources = &resource;
+    named.resource_count = 1;
+    tell(core, (struct fact){ .kind = FACT_PAUSE });
+    add_many(core, 1, 3, row(1, TASK_WAITING));
+    late.priority = 7;
+    add_many(core, 4, 2, late);
+    expect_heads(core, 1, 9, " 1 4");
+    expect_heads(core, 2, 9, " 1 2 4 5");
+    tell(core, (struct fact){ .kind = FACT_RESUME });
+    add_many(core, 6, 2, named);
+    decide(core); /* all but those that name it */
+    expect_heads(core, 1, 9, " 6");
+    core_free(core);
+}
+
+static void who_needs_what_has_failed_is_no_head(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    const task_id failed = 1, missing = 77;
+    struct task_spec hopeless = row(2, TASK_WAITING), waits = row(3, TASK_WAITING);
+    hopeless.depends_on = &failed;
+    waits.depends_on = &missing;
+    hopeless.depends_on_count = waits.depends_on_count = 1;
+    assert_int_equal(add(core, row(1, TASK_FAILED)), 0);
+    assert_int_equal(add(core, hopeless), 0);
+    assert_int_equal(add(core, waits), 0);
+    expect_heads(core, 1, 9, " 3");
+    expect_heads(core, 1, 0, "");
+    core_free(core);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_gate_has_a_head),
+        cmocka_unit_test(who_needs_what_has_failed_is_no_head),
         cmocka_unit_test(a_thousand_alike_are_one_difference),
         cmocka_unit_test(whoever_looks_at_too_few_differences_is_told),
         cmocka_unit_test(nothing_is_all_while_rows_are_told),

@@ -105,6 +105,11 @@ static void input_is_bounded(void **state) {
     refused(strbuf_text(&text),
             "t.yaml:1:1: 10001 tasks are too many for one file; the most are 10000");
     strbuf_clear(&text);
+    strbuf_puts(&text, "- run: x\n  needs: n0");
+    for (int i = 1; i <= 1000; i++)
+        strbuf_printf(&text, ",n%d", i);
+    refused(strbuf_text(&text), "t.yaml:2:10: more than 1000 names are too many");
+    strbuf_clear(&text);
     strbuf_repeat(&text, "#", TASKFILE_BYTES_MAX + 1);
     assert_int_equal(taskfile_read_text("t.yaml", "/", text.text, text.length, &file, &err),
                      -EINVAL);

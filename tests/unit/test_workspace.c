@@ -212,6 +212,39 @@ static void a_folder_without_git_is_half_made(void **state) {
     assert_int_equal(rmdir(home), 0);
 }
 
+static void write_text(const char *folder, const char *name, const char *text) {
+    char path[200];
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    assert_int_equal(file_write(path, text, strlen(text), NULL), 0);
+}
+
+/* Two folders with one git folder would have one index, and one branch checked out. */
+static void a_copy_is_not_the_worktree(void **state) {
+    (void)state;
+    char home[] = "/tmp/sluice-worktree-XXXXXX", git[64], tree[64], copy[64], text[128];
+    struct strbuf dir = STRBUF_INIT;
+    assert_non_null(mkdtemp(home));
+    (void)snprintf(git, sizeof(git), "%s/git", home);
+    (void)snprintf(tree, sizeof(tree), "%s/tree", home);
+    (void)snprintf(copy, sizeof(copy), "%s/copy", home);
+    assert_int_equal(mkdir(git, 0700) + mkdir(tree, 0700) + mkdir(copy, 0700), 0);
+    (void)snprintf(text, sizeof(text), "gitdir: %s\n", git);
+    write_text(tree, ".git", text);
+    write_text(copy, ".git", text);
+    (void)snprintf(text, sizeof(text), "%s/.git\n", tree);
+    write_text(git, "gitdir", text);
+    assert_int_equal(worktree_git_dir(tree, &dir), 0);
+    assert_int_equal(worktree_git_dir(copy, &dir), -EXDEV);
+    (void)snprintf(text, sizeof(text), "%s/.git", tree);
+    assert_int_equal(unlink(text) + rmdir(tree), 0);
+    assert_int_equal(worktree_git_dir(copy, &dir), 0); /* then it was moved */
+    strbuf_finish(&dir);
+    (void)snprintf(text, sizeof(text), "%s/.git", copy);
+    assert_int_equal(unlink(text) + rmdir(copy), 0);
+    (void)snprintf(text, sizeof(text), "%s/gitdir", git);
+    assert_int_equal(unlink(text) + rmdir(git) + rmdir(home), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(branches_are_checked_as_git_does),
@@ -227,6 +260,7 @@ int main(void) {
         cmocka_unit_test(a_folder_of_the_project_is_the_same_in_the_workspace),
         cmocka_unit_test(a_record_comes_back_as_it_was),
         cmocka_unit_test(a_folder_without_git_is_half_made),
+        cmocka_unit_test(a_copy_is_not_the_worktree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,7 +108,7 @@ struct agent_book {
 struct limiter_book {
     struct limiter_policy policy;
     uint32_t hits;
-    time_ms until, since, last_hit, ramp_since;
+    time_ms until, since, last_hit, ramp_since, last_success;
     bool hit; /* and no success cleared it since */
     bool closed, ramping;
 };

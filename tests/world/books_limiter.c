@@ -47,6 +47,7 @@ void limiter_was_hit(struct books *b, unsigned l, time_ms run_started, time_ms r
 
 void limiter_succeeded(struct books *b, unsigned l, time_ms run_started) {
     struct limiter_book *limiter = &b->limiter[l];
+    limiter->last_success = b->now;
     if (!limiter->hit || (!limiter->policy.any_success && run_started <= limiter->last_hit))
         return;
     limiter->ramping = b->now >= limiter->until; /* before: the full cap at once */

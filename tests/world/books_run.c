@@ -158,6 +158,9 @@ static void ended_by_outcome(const struct books *b, struct row *row, const struc
     case OUTCOME_CONFLICT:
         expect(row, TASK_FAILED, REASON_CONFLICT);
         break;
+    case OUTCOME_UNMERGED:
+        expect(row, TASK_FAILED, REASON_UNMERGED);
+        break;
     }
 }
 

@@ -218,6 +218,10 @@ static void check_limiters(const struct books *b, const struct core *core) {
             breach_set(b->breach, "I18",
                        "limiter %u: %u hits, until %" PRId64 " instead of %u, %" PRId64, l, v.hits,
                        v.backoff_until, limiter->hits, until);
+        if (v.last_success != limiter->last_success)
+            breach_set(b->breach, "I18",
+                       "limiter %u: the last success was at %" PRId64 " instead of %" PRId64, l,
+                       v.last_success, limiter->last_success);
         if (until == 0 && v.cap != limiter_cap(b, l))
             breach_set(b->breach, "I6", "limiter %u has %" PRId64 " places instead of %" PRId64, l,
                        v.cap, limiter_cap(b, l));

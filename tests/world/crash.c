@@ -1,7 +1,7 @@
 /* crash.c: the daemon dies and a new core is built from what was written down.
  *
  * The books go on: a restart must not be seen. What it does not keep (docs/invariants.md, I23) is
- * forgotten here too: the tick, the spawn delay. The core that died is kept long enough to be
+ * forgotten here too. The core that died is kept long enough to be
  * compared with the new one, before that decides anything. */
 #include <stdlib.h>
 
@@ -16,12 +16,17 @@ static void lose_some_runs(struct world *w) {
     }
 }
 
+/* Who has started is not taken back from its tick by the next daemon; a pace that is not in force is not kept. */
 static void forget_pace(struct books *b) {
-    b->tick_running = b->tick_asked = b->ever_started = false;
-    b->tick_starts = 0;
-    b->tick_began = b->last_start = 0;
+    const struct policy *p = &b->policy;
+    b->tick_asked = false;
     for (size_t i = 1; i < b->count; i++)
         b->rows[i].tick = UINT64_MAX; /* of none that is counted */
+    if (p->runs != UNLIMITED && (p->pace.batch != UNLIMITED || p->pace.spawn_delay > 0))
+        return;
+    b->tick_running = b->ever_started = false;
+    b->tick_starts = 0;
+    b->tick_began = b->last_start = 0;
 }
 
 static void heard(void *ctx, const struct fact *fact) {

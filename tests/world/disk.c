@@ -79,6 +79,11 @@ static void put_wait(void *ctx, const struct wait_spec *wait) {
     disk->waits[i] = *wait;
 }
 
+static void put_pace(void *ctx, const struct pace_spec *pace) {
+    struct disk *disk = ctx;
+    disk->pace = *pace;
+}
+
 void disk_note_tokens(struct disk *disk, task_id task) {
     disk->reporting = xgrow(disk->reporting, &disk->reporting_capacity, disk->reporting_count + 1,
                             sizeof(*disk->reporting));
@@ -103,6 +108,7 @@ void disk_commit(struct disk *disk, struct core *core) {
                                                     .limiter = put_limiter,
                                                     .usage = add_usage,
                                                     .wait = put_wait,
+                                                    .pace = put_pace,
                                                     .ctx = disk });
     put_tokens(disk);
     disk->core = NULL;
@@ -146,6 +152,7 @@ struct core *disk_rebuild(const struct disk *disk, const struct core *old,
         rebuild_tell(&rb, (struct fact){ .kind = FACT_USAGE, .usage = disk->usage[i] });
     for (size_t i = 0; i < disk->wait_count; i++)
         rebuild_tell(&rb, (struct fact){ .kind = FACT_WAIT, .wait = disk->waits[i] });
+    rebuild_tell(&rb, (struct fact){ .kind = FACT_PACE, .pace = disk->pace });
     for (size_t i = 1; i < disk->task_count; i++) {
         if (disk->tasks[i].spec.id)
             rebuild_task(&rb, &disk->tasks[i]);

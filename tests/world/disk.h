@@ -16,6 +16,7 @@ struct disk {
     size_t usage_count, usage_capacity;
     struct wait_spec waits[(PROJECTS + 1) * (LIMITERS + 1)];
     size_t wait_count;
+    struct pace_spec pace;
     task_id *reporting; /* since the last commit */
     size_t reporting_count, reporting_capacity;
     struct core *core; /* while it is written */

@@ -1,0 +1,86 @@
+/* world_spec.h: projects, kinds, agents, accounts and what was used, as the core is told of them.
+ *
+ * Part of fact.h, which includes it. "When it comes from a store": how it was left; what it is comes from the
+ * configuration. */
+#pragma once
+
+#include "core/model.h"
+#include "core/policy.h"
+
+/* Who stopped starts, and when. It is only told on: nothing follows from it. */
+struct pause {
+    bool asked; /* for, by somebody who may resume; else the configuration says it */
+    sym by;     /* 0: nobody knows */
+    time_ms at; /* 0: nobody knows */
+};
+
+struct project_spec {
+    sym id;
+    int64_t weight_milli; /* share, in thousandths */
+    amount max_running;
+    amount budget;
+    bool active, paused;
+    struct pause pause;   /* with paused */
+    amount workspaces;    /* number of places; UNLIMITED = no such gate */
+    bool workspaces_kept; /* a place stays with the task (worktree), not with the run (pool) */
+    amount review;        /* places for work that waits for people */
+};
+
+struct kind_spec {
+    sym id;
+    int64_t base; /* score */
+    amount max_running;
+};
+
+struct agent_spec {
+    sym id;
+    amount slots;
+    sym limiter;
+    bool roster; /* one worker that is idle or not (document 004); such agents are given tasks in
+                    the order in which they were told */
+    bool idle;   /* with roster */
+    /* When it comes from a store: */
+    uint32_t launch_failures; /* in a row, of any tasks */
+    uint32_t openings;        /* how often it was closed for them */
+    time_ms closed_until;     /* 0: open */
+};
+
+struct limiter_spec {
+    sym id;
+    struct limiter_policy policy;
+    time_ms backoff_until; /* 0: open */
+    uint32_t hits;
+    bool closed; /* until FACT_LIMITER_CLEAR */
+    /* When it comes from a store: */
+    time_ms backoff_since; /* beginning of the current backoff */
+    time_ms last_hit;
+    bool in_backoff;      /* hit, and no success cleared it since: a probe goes first */
+    time_ms ramp_since;   /* the success that cleared it; 0: not ramping */
+    time_ms last_success; /* of any of its runs; 0: none yet. Only told on */
+};
+
+/* What was used in one bucket of the window. */
+struct usage_spec {
+    sym project;    /* 0: of no project (counts only in the global budget) */
+    int64_t tokens; /* of no project: may be negative, to correct the global sum */
+    int32_t starts, completions;
+    int32_t reports;    /* runs that reported `tokens`; 0: as many as completions, unless loading */
+    int64_t unreported; /* charged in the shares to runs that reported none */
+    time_ms at;         /* from a store: the beginning of the bucket */
+};
+
+/* Time that does not count for max_wait, of the tasks of one project with one limiter. Their clock
+ * shows `now − lost` while their gates are open, and `closed_since − lost` while one is closed. */
+struct wait_spec {
+    sym project, limiter; /* limiter 0: none */
+    time_ms lost;
+    time_ms closed_since; /* 0: open */
+};
+
+/* Of the pace (policy.h): what was counted when the rows were written. */
+struct pace_spec {
+    bool ticking; /* a tick has begun, at `tick_began`, and so many have started in it */
+    bool started; /* somebody has, at `last_start` */
+    time_ms tick_began, last_start;
+    amount tick_starts;
+};
