@@ -202,7 +202,7 @@ void job_run(struct job *job, const char *cwd, const char *const *argv, job_step
 }
 
 void job_run_for_others(struct job *job, const char *cwd, const char *const *argv, job_step then) {
-    struct aside_spec spec = { .argv = argv, .cwd = cwd };
+    struct aside_spec spec = { .argv = argv, .cwd = cwd, .outlives = true };
     run_with_mark(job, &spec, "SLUICE_ASIDE=", then);
 }
 

@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@
 #define OUTPUT_USUAL    (64u << 10)
 #define LOW_DESCRIPTORS 10 /* ours stay above: those of the command must be free */
 #define ENVIRON_MAX     (1u << 20)
+#define GONE_MS         2000
 #define PIECES_EACH     8
 #define PIECES_REST     256 /* more than a pipe holds; who left the group may still write */
 
@@ -46,7 +48,7 @@ struct aside {
     int pidfd, pipe;
     struct loop_watch *pid_watch, *pipe_watch;
     struct loop_timer *timer;
-    bool timed_out;
+    bool timed_out, outlives;
     size_t output_max;
     struct strbuf output;
 };
@@ -141,7 +143,7 @@ struct aside *aside_kill(struct aside *a) {
     siginfo_t info;
     if (!a)
         return NULL;
-    if (a->pid > 0) {
+    if (a->pid > 0 && !a->outlives) {
         (void)kill(-a->pid, SIGKILL);
         (void)waitid(P_PIDFD, (id_t)a->pidfd, &info, WEXITED);
     }
@@ -150,9 +152,11 @@ struct aside *aside_kill(struct aside *a) {
 
 /* --- the start ------------------------------------------------------------------------------- */
 
-static int set_attributes(posix_spawnattr_t *attributes) {
+static int set_attributes(posix_spawnattr_t *attributes, bool outlives) {
     sigset_t all, none;
     sigfillset(&all);
+    if (outlives) /* nobody may read what it says at its end: that must not kill it */
+        sigdelset(&all, SIGPIPE);
     sigemptyset(&none);
     int error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK
                                                          | POSIX_SPAWN_SETSIGDEF);
@@ -181,7 +185,7 @@ static int spawn(struct aside *a, const struct aside_spec *spec, int out) {
         return error;
     (void)posix_spawnattr_init(&attributes);
     error = set_files(&actions, spec, out);
-    error = error ? error : set_attributes(&attributes);
+    error = error ? error : set_attributes(&attributes, spec->outlives);
     error = error ? error
                   : posix_spawnp(&pid, spec->argv[0], &actions, &attributes,
                                  (char *const *)(uintptr_t)spec->argv,
@@ -226,6 +230,7 @@ int aside_start(struct loop *loop, const struct aside_spec *spec, aside_ended en
                 struct aside **ret_aside, struct error *err) {
     struct aside *a = xcalloc(1, sizeof(*a));
     *a = (struct aside){ .loop = loop, .ended = ended, .ctx = ctx, .pidfd = -1, .pipe = -1 };
+    a->outlives = spec->outlives;
     a->output_max = spec->output_max ? spec->output_max : OUTPUT_USUAL;
     a->timer = loop_timer_new(loop, timer_due, a);
     int out = -1;
@@ -238,6 +243,7 @@ int aside_start(struct loop *loop, const struct aside_spec *spec, aside_ended en
     if (r == 0 && a->pid > 0)
         r = watch(a);
     if (r < 0) {
+        a->outlives = false; /* it is said that it could not be started */
         aside_kill(a);
         return error_set(err, r, "cannot start '%s': %s", spec->argv[0], strerror(-r));
     }
@@ -278,8 +284,12 @@ unsigned aside_sweep(const char *home) {
             continue;
         int fd =
             (int)syscall(SYS_pidfd_open, (pid_t)pid, 0); /* first: then it is the one we read */
-        if (fd >= 0 && has_mark(entry->d_name, strbuf_text(&mark)))
-            killed += syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
+        if (fd >= 0 && has_mark(entry->d_name, strbuf_text(&mark))
+            && syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0) {
+            struct pollfd gone = { .fd = fd, .events = POLLIN };
+            (void)poll(&gone, 1, GONE_MS); /* a second git must not find it at work */
+            killed++;
+        }
         fd_closep(&fd);
     }
     if (dir)

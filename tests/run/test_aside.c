@@ -203,6 +203,37 @@ static void killed_it_tells_nobody_and_is_gone(void **state) {
     assert_null(aside_kill(NULL));
 }
 
+/* It changes what is not ours: half a change would be worse than a late one. What it says afterwards has
+ * no reader, and does not end it. */
+static void one_that_outlives_goes_on_without_us(void **state) {
+    struct scene *s = *state;
+    int go[2], told[2];
+    char line[8] = "", number[16];
+    (void)signal(SIGPIPE, SIG_IGN); /* as the daemon has it */
+    assert_int_equal(pipe(go), 0);
+    assert_int_equal(pipe(told), 0);
+    (void)snprintf(number, sizeof(number), "%d", (int)getpid());
+    char script[160];
+    (void)snprintf(script, sizeof(script),
+                   "read x </proc/%s/fd/%d; echo nobody hears; echo done >/proc/%s/fd/%d", number,
+                   go[0], number, told[1]);
+    struct aside_spec spec = { .argv = ARGV("sh", "-c", script),
+                               .env = ARGV("PATH=/usr/bin:/bin"),
+                               .timeout = SECONDS(20),
+                               .outlives = true };
+    begin(s, &spec);
+    assert_null(aside_kill(s->aside));
+    assert_int_equal(write(go[1], "\n", 1), 1);
+    assert_int_equal(read(told[0], line, 5), 5);
+    assert_string_equal(line, "done\n");
+    assert_int_equal(s->ended, 0);
+    for (int i = 0; i < 2; i++) {
+        close(go[i]);
+        close(told[i]);
+    }
+    (void)signal(SIGPIPE, SIG_DFL);
+}
+
 static void those_of_a_killed_daemon_are_found_by_their_mark(void **state) {
     struct scene *s = *state;
     struct strbuf mark = STRBUF_INIT;
@@ -234,6 +265,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_it_leaves_in_its_group_is_killed, setup, teardown),
         cmocka_unit_test_setup_teardown(of_huge_output_the_end_is_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(killed_it_tells_nobody_and_is_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_that_outlives_goes_on_without_us, setup, teardown),
         cmocka_unit_test_setup_teardown(those_of_a_killed_daemon_are_found_by_their_mark, setup,
                                         teardown),
     };
