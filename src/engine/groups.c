@@ -3,6 +3,7 @@
  * It goes with the last of its tasks: their retention is its own. One that was closed without any goes at a
  * start, when it is as old as that. Its place is used again, because the core counts by places; its number in a name
  * that was made here is not, or a name would mean another group from one day to the next. */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -65,6 +66,7 @@ static void write_row(struct engine *e, const struct group *group) {
 
 /* Ids are positions, and rows come in their order; a group that is gone leaves an empty place. */
 void group_from_row(struct engine *e, const struct group_row *row) {
+    assert(row->id > 0);
     while (e->groups.count < row->id) {
         struct group *group = LIST_ADD(&e->groups);
         *group = (struct group){ .view = { .id = (uint32_t)e->groups.count, .name = xstrdup("") } };

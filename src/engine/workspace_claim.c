@@ -121,7 +121,7 @@ static int take(int fd, const char *file, const struct workspace_claim *claim, s
 /* A file of another user can be looked at, at the most; then the path goes unclaimed. */
 static int try_claim(const char *file, const struct workspace_claim *claim, int *ret_fd,
                      struct error *err) {
-    _cleanup_(fd_closep) int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     bool is_ours = fd >= 0;
     if (!is_ours && errno != EROFS && errno != EACCES && errno != EPERM)
         return error_set_errno(err, "make", file);
@@ -134,12 +134,11 @@ static int try_claim(const char *file, const struct workspace_claim *claim, int 
     int r = take(fd, file, claim, err);
     if (r == 0 && is_ours)
         r = write_claim(fd, claim, err);
-    if (r < 0)
-        return r;
-    *ret_fd = is_ours ? fd : -1;
-    if (is_ours)
-        fd = -1;
-    return 0;
+    if (r == 0)
+        *ret_fd = is_ours ? fd : -1;
+    if (r < 0 || !is_ours)
+        close(fd);
+    return r;
 }
 
 int workspace_claim(const struct workspace_claim *claim, int *ret_fd, struct error *err) {

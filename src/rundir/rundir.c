@@ -244,7 +244,7 @@ static int open_folder(const char *root, const char *folder, int *ret_dir, struc
 int rundir_create(const char *root, const char *folder, const struct run_spec *spec,
                   struct error *err) {
     _cleanup_(fd_close) int fd = -1;
-    struct rundir_open open;
+    struct rundir_open open = { -1, -1 };
     int r = open_root(root, &fd, err);
     if (r >= 0)
         r = rundir_create_at(fd, folder, spec, &open, err);

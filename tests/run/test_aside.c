@@ -1,5 +1,6 @@
 /* Asides: short commands of the daemon itself. Each ends once, in time, with the end of what it said. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -210,8 +211,8 @@ static void one_that_outlives_goes_on_without_us(void **state) {
     int go[2], told[2];
     char line[8] = "", number[16];
     (void)signal(SIGPIPE, SIG_IGN); /* as the daemon has it */
-    assert_int_equal(pipe(go), 0);
-    assert_int_equal(pipe(told), 0);
+    assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(told, O_CLOEXEC), 0);
     (void)snprintf(number, sizeof(number), "%d", (int)getpid());
     char script[160];
     (void)snprintf(script, sizeof(script),
