@@ -39,7 +39,8 @@ struct print_text print_when(time_ms at, time_ms now) {
 }
 
 struct print_text print_since(time_ms at, time_ms now) {
-    return now - at < SECONDS(1) ? (struct print_text){ "just now" } : print_when(at, now);
+    static const struct print_text just_now = { "just now" };
+    return now - at < SECONDS(1) ? just_now : print_when(at, now);
 }
 
 void print_paused_by(struct strbuf *out, const json_t *object, time_ms now) {
