@@ -1,0 +1,163 @@
+/* agent.c: which agents are known, and with which words each is started. */
+#include "agent/agent.h"
+
+#include <string.h>
+
+#include "agent/reader_internal.h"
+#include "base/macros.h"
+
+/* By name. */
+static const struct agent_adapter *const adapters[] = {
+    &agent_claude, &agent_claude_stream, &agent_codex, &agent_copilot,
+    &agent_gemini, &agent_opencode,      &agent_plain,
+};
+
+static const char *const result_names[] = {
+    [AGENT_OK] = "ok",
+    [AGENT_DENIED] = "denied",
+    [AGENT_LIMITED] = "limited",
+    [AGENT_OVERLOADED] = "overloaded",
+    [AGENT_AUTH] = "auth",
+    [AGENT_BILLING] = "billing",
+    [AGENT_CONTEXT_FULL] = "context-full",
+    [AGENT_REFUSED] = "refused",
+    [AGENT_MAX_TURNS] = "max-turns",
+    [AGENT_BUDGET] = "budget",
+    [AGENT_CANCELLED] = "cancelled",
+    [AGENT_TIMEOUT] = "timeout",
+    [AGENT_CRASHED] = "crashed",
+    [AGENT_FAILED] = "failed",
+};
+_Static_assert(ARRAY_SIZE(result_names) == AGENT_RESULT_MAX, "a result has no name");
+
+const char *agent_result_name(enum agent_result result) {
+    return result_names[result];
+}
+
+const struct agent_adapter *agent_adapter_find(const char *name) {
+    for (size_t i = 0; i < ARRAY_SIZE(adapters); i++)
+        if (strcmp(adapters[i]->name, name) == 0)
+            return adapters[i];
+    return NULL;
+}
+
+size_t agent_adapter_count(void) {
+    return ARRAY_SIZE(adapters);
+}
+
+const struct agent_adapter *agent_adapter_at(size_t index) {
+    return index < ARRAY_SIZE(adapters) ? adapters[index] : NULL;
+}
+
+const char *agent_adapter_name(const struct agent_adapter *adapter) {
+    return adapter->name;
+}
+
+const char *agent_adapter_stop_signal(const struct agent_adapter *adapter) {
+    return adapter->stop_signal;
+}
+
+bool agent_adapter_can_resume(const struct agent_adapter *adapter) {
+    return adapter->resume != NULL;
+}
+
+bool agent_adapter_names_session(const struct agent_adapter *adapter) {
+    return adapter->session_option != NULL;
+}
+
+bool agent_prompt_is_word(const struct agent_adapter *adapter) {
+    return adapter->prompt_is_word;
+}
+
+const char *const *agent_environment(const struct agent_adapter *adapter) {
+    static const char *const none[] = { NULL };
+    return adapter->environment ? adapter->environment : none;
+}
+
+const char *agent_usage_file_name(const struct agent_adapter *adapter) {
+    return adapter->usage_file_name;
+}
+
+/* --- words ---------------------------------------------------------------------------------------- */
+
+struct words {
+    struct strbuf *out;
+    size_t count;
+};
+
+static void word_add(struct words *w, const char *word, size_t size) {
+    strbuf_add(w->out, word, size);
+    strbuf_putc(w->out, '\0');
+    w->count++;
+}
+
+/* "--model" "opus", or "--model=opus". */
+static void option_add(struct words *w, const char *option, const char *value) {
+    if (!option || !value)
+        return;
+    size_t length = strlen(option);
+    if (length > 0 && option[length - 1] == '=') {
+        strbuf_add(w->out, option, length);
+        word_add(w, value, strlen(value));
+    } else {
+        word_add(w, option, length);
+        word_add(w, value, strlen(value));
+    }
+}
+
+/* "--sandbox", or "--sandbox=…". */
+static bool has_option(const char *const *words, const char *option) {
+    size_t length = strlen(option);
+    for (size_t i = 0; words && words[i]; i++)
+        if (strncmp(words[i], option, length) == 0
+            && (words[i][length] == '\0' || words[i][length] == '='))
+            return true;
+    return false;
+}
+
+static void usual_add(struct words *w, const struct agent_adapter *adapter,
+                      const char *const *more) {
+    for (size_t i = 0; adapter->instead && adapter->instead[i]; i++)
+        if (has_option(more, adapter->instead[i]))
+            return;
+    for (size_t i = 0; adapter->usual && adapter->usual[i]; i++)
+        word_add(w, adapter->usual[i], strlen(adapter->usual[i]));
+}
+
+static void template_add(struct words *w, const struct agent_adapter *adapter, const char *word,
+                         const struct agent_launch *launch) {
+    size_t length = strlen(word), tail = strlen(AGENT_WORD_RESUME);
+    if (strcmp(word, AGENT_WORD_MODEL) == 0) {
+        option_add(w, adapter->model_option, launch->model);
+    } else if (strcmp(word, AGENT_WORD_SESSION) == 0) {
+        option_add(w, adapter->session_option, launch->session);
+    } else if (strcmp(word, AGENT_WORD_USAGE) == 0) {
+        option_add(w, adapter->usage_option, launch->usage_file);
+    } else if (strcmp(word, AGENT_WORD_USUAL) == 0) {
+        usual_add(w, adapter, launch->more);
+    } else if (strcmp(word, AGENT_WORD_MORE) == 0) {
+        for (size_t i = 0; launch->more && launch->more[i]; i++)
+            word_add(w, launch->more[i], strlen(launch->more[i]));
+    } else if (length >= tail && strcmp(word + length - tail, AGENT_WORD_RESUME) == 0) {
+        strbuf_add(w->out, word, length - tail);
+        const char *id = launch->resume ? launch->resume : "";
+        word_add(w, id, strlen(id));
+    } else {
+        word_add(w, word, length);
+    }
+}
+
+size_t agent_command(const struct agent_adapter *adapter, const struct agent_launch *launch,
+                     struct strbuf *out) {
+    bool resumes = launch->resume && adapter->resume;
+    const char *const *words = resumes ? adapter->resume : adapter->command;
+    struct words w = { out, 0 };
+    for (size_t i = 0; words && words[i]; i++) {
+        const char *word = i == 0 && launch->program ? launch->program : words[i];
+        if (i == 0)
+            word_add(&w, word, strlen(word));
+        else
+            template_add(&w, adapter, word, launch);
+    }
+    return w.count;
+}

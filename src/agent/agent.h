@@ -1,0 +1,130 @@
+/* agent.h: what an agent program prints, read while it runs, and what became of it.
+ *
+ * Life:      agent_reader_new → agent_reader_out, agent_reader_err as it writes → agent_reader_end
+ * Memory:    bounded: a line of any length is read without being kept. What is broken is skipped, holes (NUL
+ *            bytes: the middle of a long log) too.
+ * Judgement: never from the exit code alone, and never `ok` without the agent's own last word. First match
+ *            wins: no last word → timeout, cancelled or crashed; auth; billing; limited; overloaded;
+ *            context-full; refused; max-turns; budget; cancelled; failed; denied; ok.
+ * Where:     agent.c the table of adapters, reader.c lines and judgement, json_scan.c JSON without a tree,
+ *            reset_time.c "resets 4:28am (UTC)", one file per adapter.
+ *
+ * Pure: no clock, no files. Add an adapter: one file with a struct agent_adapter, one line in agent.c, its
+ * recorded runs under tests/fixtures/agents/, and their lines in the table of expected outcomes. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "base/time_ms.h"
+
+enum agent_result {
+    AGENT_OK,
+    AGENT_DENIED,  /* it went on although something was not permitted: its word counts little */
+    AGENT_LIMITED, /* its account must wait: reset_at */
+    AGENT_OVERLOADED,
+    AGENT_AUTH,
+    AGENT_BILLING, /* no money or quota left, and no time at which there will be */
+    AGENT_CONTEXT_FULL,
+    AGENT_REFUSED,
+    AGENT_MAX_TURNS,
+    AGENT_BUDGET, /* its own cap */
+    AGENT_CANCELLED,
+    AGENT_TIMEOUT,
+    AGENT_CRASHED, /* it ended without its last word, and nobody asked it to */
+    AGENT_FAILED,
+    AGENT_RESULT_MAX,
+};
+const char *agent_result_name(enum agent_result result); /* "ok" … "context-full" "max-turns" */
+
+/* -1: not told. Unknown is not zero. */
+struct agent_usage {
+    int64_t in;     /* everything that was sent, what came from a cache included */
+    int64_t out;    /* reasoning included */
+    int64_t cached; /* of `in`, what came from a cache */
+    int64_t cost_micro_usd;
+};
+
+enum agent_source { AGENT_SOURCE_NONE, AGENT_SOURCE_EVENT, AGENT_SOURCE_TEXT, AGENT_SOURCE_MAX };
+
+struct agent_outcome {
+    enum agent_result result;
+    time_ms reset_at; /* when the account may be used again, wall clock; 0: not told */
+    enum agent_source reset_source;
+    struct agent_usage usage; /* of this run; of the whole session where it says so: */
+    bool is_cumulative;       /* tokens: book the difference to what the session had before */
+    bool cost_is_cumulative;  /* the same of the cost, which may differ from the tokens */
+    bool session_is_lost;     /* the one to go on with is gone, or the new id is taken */
+    char session[128];        /* "" : not told */
+    char model[128];
+    /* Its last message or its error: one line, no escape sequences, valid UTF-8. */
+    char message[512];
+};
+
+/* What is known while it runs. */
+struct agent_live {
+    bool has_ended;  /* its last word was said: the process should go now */
+    bool is_waiting; /* it retries by itself, because it is limited or its provider is overloaded */
+    time_ms reset_at; /* as above */
+    struct agent_usage usage;
+    bool is_cumulative, cost_is_cumulative;
+    const char *session; /* the reader's */
+};
+
+/* How the process ended. */
+enum agent_ended_by { AGENT_BY_ITSELF, AGENT_BY_STOP, AGENT_BY_TIMEOUT };
+struct agent_end {
+    int code;   /* exit code; -1: a signal ended it */
+    int signal; /* 0: none */
+    enum agent_ended_by by;
+    time_ms now;          /* wall clock */
+    int32_t utc_offset_s; /* of the local time that its sentences use */
+};
+
+struct agent_adapter;
+/* NULL: there is none of this name. */
+const struct agent_adapter *agent_adapter_find(const char *name);
+size_t agent_adapter_count(void);
+const struct agent_adapter *agent_adapter_at(size_t index);
+const char *agent_adapter_name(const struct agent_adapter *adapter);
+/* "INT" or "TERM": what ends it cleanly. */
+const char *agent_adapter_stop_signal(const struct agent_adapter *adapter);
+bool agent_adapter_can_resume(const struct agent_adapter *adapter);
+/* It takes the id of a new session from us. */
+bool agent_adapter_names_session(const struct agent_adapter *adapter);
+
+/* The command of a run. `program`: NULL, or what stands for the agent's own name. The prompt goes to the
+ * standard input where the agent takes it there, else it is put behind by the caller (prompt_is_word). */
+struct agent_launch {
+    const char *program;
+    const char *session;     /* id for a new session; NULL: the agent chooses */
+    const char *resume;      /* the session to go on with; NULL: a new one */
+    const char *model;       /* NULL: its own */
+    const char *const *more; /* further words of the configuration; ends with NULL; or NULL */
+    const char *usage_file;  /* where it may write what it used (agent_usage_file_name); or NULL */
+};
+/* Words, each ended by NUL, into `out`; returns how many. 0: this adapter has no command of its own. */
+size_t agent_command(const struct agent_adapter *adapter, const struct agent_launch *launch,
+                     struct strbuf *out);
+bool agent_prompt_is_word(const struct agent_adapter *adapter);
+/* KEY=VALUE pairs that it should have, NULL at the end: few retries of its own, no updates. */
+const char *const *agent_environment(const struct agent_adapter *adapter);
+
+/* Some print no tokens, but write them to a file when they end. The name of that file below the run's folder;
+ * its path goes into agent_launch.usage_file, its bytes into agent_reader_usage before agent_reader_end. NULL:
+ * everything is in the output. */
+const char *agent_usage_file_name(const struct agent_adapter *adapter);
+
+struct agent_reader;
+struct agent_reader *agent_reader_new(const struct agent_adapter *adapter);
+struct agent_reader *agent_reader_free(struct agent_reader *reader); /* accepts NULL */
+void agent_reader_out(struct agent_reader *reader, const char *bytes, size_t size);
+void agent_reader_err(struct agent_reader *reader, const char *bytes, size_t size);
+/* The file of agent_usage_file_name, whole, once; at most AGENT_USAGE_FILE_MAX bytes of it. */
+#define AGENT_USAGE_FILE_MAX (1024 * 1024)
+void agent_reader_usage(struct agent_reader *reader, const char *bytes, size_t size);
+void agent_reader_look(const struct agent_reader *reader, struct agent_live *ret);
+void agent_reader_end(struct agent_reader *reader, const struct agent_end *end,
+                      struct agent_outcome *ret);

@@ -1,0 +1,343 @@
+/* claude.c: what does `claude -p --output-format stream-json` print, and what does it mean?
+ *
+ * Its last word is the event `result`, alone in the mode `json`. Its subtype lies: an API error has the subtype
+ * "success". is_error tells, then terminal_reason, api_error, api_error_status, and last the sentence.
+ *
+ * A limit of the plan tells its end as a number only in rate_limit_event, else in words: "resets 4:28am (UTC)".
+ *
+ * `usage` of a result is of this turn in every version. total_cost_usd is of this process up to 2.1.2xx, and of
+ * the whole session, also after a resume, from 2.1.3xx on: cost_is_cumulative, by the version that the init event
+ * tells; without one (mode `json`) by result_index, which came with it. The usage of `assistant` events is not
+ * counted: it is that of the beginning of a message, and repeated for each of its blocks.
+ *
+ * SIGINT ends it with a result, and so with its tokens, and exit code 0; SIGTERM without one. Both take its
+ * tools along. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/claude_internal.h"
+#include "agent/error_text.h"
+#include "base/macros.h"
+
+#define COST_OF_SESSION_SINCE version_of(2, 1, 300)
+
+enum want {
+    TYPE,
+    SUBTYPE,
+    SESSION,
+    MODEL,
+    VERSION,
+    IS_ERROR,
+    TERMINAL_REASON,
+    STOP_REASON,
+    API_STATUS,
+    API_ERROR,
+    ERROR,
+    RETRY_STATUS,
+    RESULT,
+    RESULT_INDEX,
+    ERRORS,
+    COST,
+    TOKENS_NEW,
+    TOKENS_CACHE_MADE,
+    TOKENS_CACHE_READ,
+    TOKENS_OUT,
+    MODEL_USAGE,
+    DENIALS,
+    LIMIT_STATUS,
+    LIMIT_RESET,
+    PARAMS_RESET,
+    MESSAGE_TEXT,
+    PARENT_TOOL,
+    WANT_MAX,
+};
+_Static_assert((int)WANT_MAX == CLAUDE_WANTS, "the header counts the paths");
+
+const struct json_want claude_wants[CLAUDE_WANTS] = {
+    [TYPE] = { "type", 32 },
+    [SUBTYPE] = { "subtype", 48 },
+    [SESSION] = { "session_id", 128 },
+    [MODEL] = { "model", 128 },
+    [VERSION] = { "claude_code_version", 32 },
+    [IS_ERROR] = { "is_error", 2 },
+    [TERMINAL_REASON] = { "terminal_reason", 48 },
+    [STOP_REASON] = { "stop_reason", 48 },
+    [API_STATUS] = { "api_error_status", 32 },
+    [API_ERROR] = { "api_error", 48 },
+    [ERROR] = { "error", 48 },
+    [RETRY_STATUS] = { "error_status", 32 },
+    [RESULT] = { "result", 1024 },
+    [RESULT_INDEX] = { "result_index", 32 },
+    [ERRORS] = { "errors/*", 512 },
+    [COST] = { "total_cost_usd", 32 },
+    [TOKENS_NEW] = { "usage/input_tokens", 32 },
+    [TOKENS_CACHE_MADE] = { "usage/cache_creation_input_tokens", 32 },
+    [TOKENS_CACHE_READ] = { "usage/cache_read_input_tokens", 32 },
+    [TOKENS_OUT] = { "usage/output_tokens", 32 },
+    [MODEL_USAGE] = { "modelUsage", 128 },
+    [DENIALS] = { "permission_denials", 2 },
+    [LIMIT_STATUS] = { "rate_limit_info/status", 32 },
+    [LIMIT_RESET] = { "rate_limit_info/resetsAt", 32 },
+    [PARAMS_RESET] = { "api_error_params/rate_limit_info/resetsAt", 32 },
+    [MESSAGE_TEXT] = { "message/content/*/text", 1024 },
+    [PARENT_TOOL] = { "parent_tool_use_id", 64 },
+};
+
+/* What it says itself; what providers say is in error_text.c. */
+static const struct error_phrase sentences[] = {
+    { "please run /login", AGENT_AUTH },
+    { "not logged in", AGENT_AUTH },
+    { "failed to authenticate", AGENT_AUTH },
+    { "oauth token has expired", AGENT_AUTH },
+    { "credit balance", AGENT_BILLING },
+    { "usage limit reached", AGENT_LIMITED },
+    { "hit your ", AGENT_LIMITED }, /* "… 5-hour limit · resets 4:28am (UTC)" */
+    { "out of extra usage", AGENT_LIMITED },
+    { "conversation is too long", AGENT_CONTEXT_FULL },
+    { "safeguards flagged", AGENT_REFUSED },
+    { "output token maximum", AGENT_FAILED },
+    { "server error mid-response", AGENT_OVERLOADED },
+    { "connection error", AGENT_OVERLOADED },
+    { "connection closed", AGENT_OVERLOADED },
+    { "request timed out", AGENT_OVERLOADED },
+    { NULL, AGENT_FAILED },
+};
+
+/* The words of its fields that name a trouble. */
+struct word {
+    const char *text;
+    enum want where;
+    enum agent_result result;
+};
+static const struct word words[] = {
+    { "max_turns", TERMINAL_REASON, AGENT_MAX_TURNS },
+    { "error_max_turns", SUBTYPE, AGENT_MAX_TURNS },
+    { "budget_exhausted", TERMINAL_REASON, AGENT_BUDGET },
+    { "error_max_budget_usd", SUBTYPE, AGENT_BUDGET },
+    { "prompt_too_long", TERMINAL_REASON, AGENT_CONTEXT_FULL },
+    { "aborted_streaming", TERMINAL_REASON, AGENT_CANCELLED },
+    { "aborted_tools", TERMINAL_REASON, AGENT_CANCELLED },
+    { "refusal", STOP_REASON, AGENT_REFUSED },
+    { "usage_limit_reached", API_ERROR, AGENT_LIMITED },
+    { "max_output_tokens", API_ERROR, AGENT_FAILED },
+    { "authentication_failed", API_ERROR, AGENT_AUTH },
+    { "oauth_org_not_allowed", API_ERROR, AGENT_AUTH },
+    { "billing_error", API_ERROR, AGENT_BILLING },
+    { "rate_limit", API_ERROR, AGENT_LIMITED },
+    { "overloaded", API_ERROR, AGENT_OVERLOADED },
+    { "server_error", API_ERROR, AGENT_OVERLOADED },
+};
+
+/* The same words stand in `error` of the assistant event before a result that lacks them. */
+static const struct word error_words[] = {
+    { "authentication_failed", ERROR, AGENT_AUTH },
+    { "oauth_org_not_allowed", ERROR, AGENT_AUTH },
+    { "billing_error", ERROR, AGENT_BILLING },
+};
+
+struct notes {
+    bool has_event;    /* something on the standard output was JSON */
+    bool has_version;  /* the init event told it */
+    uint32_t of_error; /* mark of the last assistant event that was an error; 0: none */
+};
+_Static_assert(sizeof(struct notes) <= AGENT_STATE_SIZE, "notes of claude");
+
+static struct notes *notes_of(struct agent_seen *seen) {
+    return (struct notes *)&seen->own;
+}
+
+static uint32_t marks_of_words(const struct word *table, size_t count,
+                               const struct json_value *values) {
+    uint32_t marks = 0;
+    for (size_t i = 0; i < count; i++)
+        if (json_value_is(&values[table[i].where], table[i].text))
+            marks |= 1u << table[i].result;
+    return marks;
+}
+
+static int64_t version_of(int64_t major, int64_t minor, int64_t patch) {
+    return (major * 100000 + minor) * 100000 + patch;
+}
+
+/* Of "2.1.325"; -1: it is no version. */
+static int64_t version_parse(const char *text) {
+    int64_t parts[3];
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        char *end;
+        unsigned long part = strtoul(text, &end, 10);
+        if (end == text || part > 99999)
+            return -1;
+        parts[i] = (int64_t)part;
+        text = *end == '.' ? end + 1 : end;
+    }
+    return version_of(parts[0], parts[1], parts[2]);
+}
+
+static void on_init(struct agent_seen *seen, const struct json_value *values) {
+    seen->has_ended = false;
+    agent_set_model(seen, &values[MODEL]);
+    int64_t version =
+        json_value_has_text(&values[VERSION]) ? version_parse(values[VERSION].text) : -1;
+    if (version > 0) {
+        notes_of(seen)->has_version = true;
+        seen->cost_is_cumulative = version >= COST_OF_SESSION_SINCE;
+    }
+}
+
+static void on_system(struct agent_seen *seen, const struct json_value *values) {
+    if (json_value_is(&values[SUBTYPE], "init")) {
+        on_init(seen, values);
+    } else if (json_value_is(&values[SUBTYPE], "api_retry")) {
+        int64_t status = json_value_count(&values[RETRY_STATUS]);
+        seen->is_waiting = status == 429 || status >= 500
+                           || json_value_is(&values[ERROR], "rate_limit")
+                           || json_value_is(&values[ERROR], "overloaded");
+    }
+}
+
+static void on_message(struct agent_seen *seen, const struct json_value *values,
+                       bool is_assistant) {
+    seen->has_ended = false;
+    seen->is_waiting = false;
+    bool is_error = json_value_has_text(&values[ERROR]);
+    notes_of(seen)->of_error = marks_of_words(error_words, ARRAY_SIZE(error_words), values);
+    if (!is_error) /* it goes on: what was rejected before did not stop it */
+        seen->reset_at = 0;
+    if (values[PARAMS_RESET].kind == SCAN_NUMBER)
+        agent_set_reset(seen, json_value_count(&values[PARAMS_RESET]));
+    if (is_assistant && !json_value_has_text(&values[PARENT_TOOL])
+        && json_value_has_text(&values[MESSAGE_TEXT]))
+        agent_set_message(seen, values[MESSAGE_TEXT].text);
+}
+
+static void on_limit(struct agent_seen *seen, const struct json_value *values) {
+    seen->reset_at = 0;
+    if (json_value_is(&values[LIMIT_STATUS], "rejected"))
+        agent_set_reset(seen, json_value_count(&values[LIMIT_RESET]));
+}
+
+/* --- the last word -------------------------------------------------------------------------------- */
+
+static void add_usage(struct agent_seen *seen, const struct json_value *values) {
+    int64_t in = -1, cached = json_value_count(&values[TOKENS_CACHE_READ]);
+    agent_add_count(&in, json_value_count(&values[TOKENS_NEW]));
+    agent_add_count(&in, json_value_count(&values[TOKENS_CACHE_MADE]));
+    agent_add_count(&in, cached);
+    agent_add_count(&seen->usage.in, in);
+    agent_add_count(&seen->usage.cached, cached);
+    agent_add_count(&seen->usage.out, json_value_count(&values[TOKENS_OUT]));
+    if (values[COST].kind == SCAN_NUMBER && values[COST].micro >= 0)
+        seen->usage.cost_micro_usd = values[COST].micro;
+    if (!notes_of(seen)->has_version)
+        seen->cost_is_cumulative = values[RESULT_INDEX].kind == SCAN_NUMBER;
+}
+
+static bool result_is_error(const struct json_value *values) {
+    if (strncmp(values[SUBTYPE].text, "error", strlen("error")) == 0)
+        return true;
+    if (values[IS_ERROR].kind == SCAN_TRUE || values[IS_ERROR].kind == SCAN_FALSE)
+        return values[IS_ERROR].kind == SCAN_TRUE;
+    return !json_value_is(&values[SUBTYPE], "success");
+}
+
+static void mark_error(struct agent_seen *seen, const struct json_value *values) {
+    const char *text = values[json_value_has_text(&values[RESULT]) ? RESULT : ERRORS].text;
+    seen->marks = marks_of_words(words, ARRAY_SIZE(words), values) | notes_of(seen)->of_error;
+    if (!seen->marks)
+        error_text_mark(seen, sentences, json_value_count(&values[API_STATUS]), text);
+    if (seen->marks & 1u << AGENT_LIMITED)
+        agent_set_line(seen->reset_text, sizeof(seen->reset_text), text);
+}
+
+static void on_result(struct agent_seen *seen, const struct json_value *values) {
+    seen->has_ended = true;
+    seen->is_waiting = false;
+    agent_unmark_all(seen);
+    add_usage(seen, values);
+    if (!seen->model[0] && values[MODEL_USAGE].length > 0)
+        agent_set_line(seen->model, sizeof(seen->model), values[MODEL_USAGE].text);
+    if (json_value_has_text(&values[RESULT]))
+        agent_set_message(seen, values[RESULT].text);
+    else if (json_value_has_text(&values[ERRORS]))
+        agent_set_message(seen, values[ERRORS].text);
+    if (result_is_error(values))
+        mark_error(seen, values);
+    else if (json_value_is(&values[STOP_REASON], "refusal"))
+        agent_mark(seen, AGENT_REFUSED);
+    else if (values[DENIALS].kind == SCAN_LIST && values[DENIALS].count > 0)
+        agent_mark(seen, AGENT_DENIED);
+}
+
+void claude_event(struct agent_seen *seen, const struct json_value *values,
+                  enum agent_stream from) {
+    if (from != AGENT_STREAM_OUT)
+        return;
+    notes_of(seen)->has_event = true;
+    const struct json_value *type = &values[TYPE];
+    agent_set_session(seen, &values[SESSION]);
+    if (json_value_is(type, "result"))
+        on_result(seen, values);
+    else if (json_value_is(type, "system"))
+        on_system(seen, values);
+    else if (json_value_is(type, "assistant") || json_value_is(type, "user"))
+        on_message(seen, values, json_value_is(type, "assistant"));
+    else if (json_value_is(type, "rate_limit_event"))
+        on_limit(seen, values);
+}
+
+void claude_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
+    if (from == AGENT_STREAM_OUT && !notes_of(seen)->has_event)
+        agent_set_message(seen, line);
+    else if (from == AGENT_STREAM_ERR
+             && (agent_has(line, "No conversation found with session ID")
+                 || (agent_has(line, "Session ID") && agent_has(line, "is already in use"))))
+        seen->session_is_lost = true;
+}
+
+/* Started without its streaming mode it prints its answer as text. A failure is told by the exit code and
+ * this text, success by nothing: an interrupted answer looks the same. */
+void claude_judge(struct agent_seen *seen, const struct agent_end *end) {
+    bool failed = end->code > 0 && end->code < 128 && end->by == AGENT_BY_ITSELF;
+    if (failed && seen->has_ended && (seen->marks & ~(1u << AGENT_DENIED)) == 0) {
+        agent_mark(seen, AGENT_FAILED);
+    } else if (failed && !seen->has_ended && !notes_of(seen)->has_event && seen->message[0]) {
+        seen->has_ended = true;
+        error_text_mark(seen, sentences, error_text_status(seen->message, "API Error: "),
+                        seen->message);
+    }
+}
+
+static const char *const command[] = {
+    "claude",          "-p",
+    "--output-format", "stream-json",
+    "--verbose",       AGENT_WORD_USUAL,
+    AGENT_WORD_MODEL,  AGENT_WORD_SESSION,
+    AGENT_WORD_MORE,   NULL,
+};
+static const char *const resume[] = {
+    "claude",         "-p",       "--output-format", "stream-json",   "--verbose", AGENT_WORD_USUAL,
+    AGENT_WORD_MODEL, "--resume", AGENT_WORD_RESUME, AGENT_WORD_MORE, NULL,
+};
+/* Edits go through. What else it may do is a matter of its own settings, and refused without asking. */
+static const char *const usual[] = { "--permission-mode", "acceptEdits", NULL };
+static const char *const instead[] = { "--permission-mode", "--dangerously-skip-permissions",
+                                       NULL };
+static const char *const environment[] = { "CLAUDE_CODE_MAX_RETRIES=2", "DISABLE_AUTOUPDATER=1",
+                                           NULL };
+
+const struct agent_adapter agent_claude = {
+    .name = "claude",
+    .stop_signal = "INT",
+    .command = command,
+    .resume = resume,
+    .model_option = "--model",
+    .session_option = "--session-id",
+    .environment = environment,
+    .usual = usual,
+    .instead = instead,
+    .wants = claude_wants,
+    .want_count = ARRAY_SIZE(claude_wants),
+    .event = claude_event,
+    .text = claude_text,
+    .judge = claude_judge,
+};

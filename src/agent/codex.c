@@ -1,0 +1,220 @@
+/* codex.c: what does `codex exec --json` print, and what does it mean?
+ *
+ * Only turn.completed and turn.failed are its last word. An `error` event is not: each try to reach the
+ * provider prints one, and a good turn may follow. An item of the type `error` is a warning.
+ *
+ * Failures are sentences, in the words of its source (protocol/src/error.rs), with either apostrophe. A plan
+ * limit tells its time in local words: "try again at 4:31 AM", on another day "Nov 18th, 2026 4:31 AM".
+ *
+ * The tokens of turn.completed are those of the whole thread, also after a resume; input_tokens has the
+ * cached ones in it and output_tokens the reasoning. It tells no money.
+ *
+ * It hangs on a standard input that stays open; the prompt is given there and closed. SIGTERM would leave
+ * its tools behind, SIGINT does not. */
+#include <string.h>
+
+#include "agent/error_text.h"
+#include "base/macros.h"
+
+enum want {
+    TYPE,
+    THREAD,
+    MESSAGE,
+    ERROR_MESSAGE,
+    ITEM_TYPE,
+    ITEM_TEXT,
+    TOKENS_IN,
+    TOKENS_CACHED,
+    TOKENS_OUT,
+};
+static const struct json_want wants[] = {
+    [TYPE] = { "type", 32 },
+    [THREAD] = { "thread_id", 128 },
+    [MESSAGE] = { "message", 512 },
+    [ERROR_MESSAGE] = { "error/message", 512 },
+    [ITEM_TYPE] = { "item/type", 32 },
+    [ITEM_TEXT] = { "item/text", 512 },
+    [TOKENS_IN] = { "usage/input_tokens", 32 },
+    [TOKENS_CACHED] = { "usage/cached_input_tokens", 32 },
+    [TOKENS_OUT] = { "usage/output_tokens", 32 },
+};
+
+static const struct error_phrase sentences[] = {
+    { "hit your usage limit", AGENT_LIMITED },
+    { "quota exceeded. check your plan", AGENT_BILLING },
+    { "workspace is out of credits", AGENT_BILLING },
+    { "hit your spend cap", AGENT_BILLING },
+    { "to use codex with your chatgpt plan, upgrade", AGENT_BILLING },
+    { "ran out of room in the model", AGENT_CONTEXT_FULL },
+    { "reason: content_filter", AGENT_REFUSED },
+    { "flagged for possible cybersecurity risk", AGENT_REFUSED },
+    { "turn aborted", AGENT_CANCELLED },
+    { "interrupted (ctrl-c)", AGENT_CANCELLED },
+    { "session budget", AGENT_BUDGET },
+    { "model is at capacity", AGENT_OVERLOADED },
+    { "experiencing high demand", AGENT_OVERLOADED },
+    { "stream disconnected before completion", AGENT_OVERLOADED },
+    { "request timed out", AGENT_OVERLOADED },
+    { "connection failed: ", AGENT_OVERLOADED },
+    { "error while reading the server response", AGENT_OVERLOADED },
+    { "missing environment variable", AGENT_AUTH },
+    { "refresh token", AGENT_AUTH },
+    { "log out and sign in again", AGENT_AUTH },
+    { NULL, AGENT_FAILED },
+};
+
+struct notes {
+    bool is_error;  /* the message is one */
+    bool has_event; /* something on the standard output was JSON */
+    bool is_prose;  /* the error output is, too */
+};
+_Static_assert(sizeof(struct notes) <= AGENT_STATE_SIZE, "notes of codex");
+
+static struct notes *notes_of(struct agent_seen *seen) {
+    return (struct notes *)&seen->own;
+}
+
+/* "exceeded retry limit, last status: 429 Too Many Requests", "unexpected status 401 Unauthorized: …" */
+static int64_t status_of(const char *text) {
+    int64_t status = error_text_status(text, "last status: ");
+    return status > 0 ? status : error_text_status(text, "unexpected status ");
+}
+
+static void note_error(struct agent_seen *seen, const char *text) {
+    error_text_note(seen, text);
+    notes_of(seen)->is_error = true;
+}
+
+static void on_item(struct agent_seen *seen, const struct json_value *values) {
+    if (json_value_is(&values[ITEM_TYPE], "error"))
+        return;
+    seen->is_waiting = false;
+    if (json_value_is(&values[ITEM_TYPE], "agent_message")
+        && json_value_has_text(&values[ITEM_TEXT])) {
+        agent_set_message(seen, values[ITEM_TEXT].text);
+        notes_of(seen)->is_error = false;
+    }
+}
+
+static void on_completed(struct agent_seen *seen, const struct json_value *values) {
+    seen->usage.in = json_value_count(&values[TOKENS_IN]);
+    seen->usage.cached = json_value_count(&values[TOKENS_CACHED]);
+    seen->usage.out = json_value_count(&values[TOKENS_OUT]);
+    seen->is_cumulative = true;
+    seen->is_waiting = false;
+    seen->has_ended = true;
+    agent_unmark_all(seen);
+    if (notes_of(seen)->is_error) /* of a try before: it has been overcome */
+        seen->message[0] = '\0';
+    notes_of(seen)->is_error = false;
+}
+
+static void on_failed(struct agent_seen *seen, const char *text) {
+    note_error(seen, text);
+    seen->is_waiting = false;
+    seen->has_ended = true;
+    error_text_mark(seen, sentences, status_of(text), text);
+}
+
+static void codex_event(struct agent_seen *seen, const struct json_value *values,
+                        enum agent_stream from) {
+    if (from != AGENT_STREAM_OUT)
+        return;
+    const struct json_value *type = &values[TYPE];
+    notes_of(seen)->has_event = true;
+    if (json_value_is(type, "thread.started")) {
+        agent_set_session(seen, &values[THREAD]);
+    } else if (json_value_is(type, "turn.started")) {
+        seen->has_ended = false;
+        agent_unmark_all(seen);
+    } else if (json_value_is(type, "item.started") || json_value_is(type, "item.updated")
+               || json_value_is(type, "item.completed")) {
+        on_item(seen, values);
+    } else if (json_value_is(type, "error") && json_value_has_text(&values[MESSAGE])) {
+        const char *text = values[MESSAGE].text;
+        note_error(seen, text);
+        seen->is_waiting = strncmp(text, "Reconnecting", strlen("Reconnecting")) == 0
+                           && error_text_is_passing(sentences, status_of(text), text);
+    } else if (json_value_is(type, "turn.completed")) {
+        on_completed(seen, values);
+    } else if (json_value_is(type, "turn.failed")) {
+        on_failed(seen, values[ERROR_MESSAGE].text);
+    }
+}
+
+/* Without --json its answer is text, and the error output is its whole story: a banner, what was said, and
+ * "ERROR: " before what went wrong. */
+static void codex_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
+    static const char *const lost[] = { "no rollout found", "no thread with id", NULL };
+    struct notes *notes = notes_of(seen);
+    if (from == AGENT_STREAM_OUT) {
+        if (!notes->has_event)
+            agent_set_message(seen, line);
+        return;
+    }
+    if (agent_has_any(line, lost))
+        seen->session_is_lost = true;
+    if (strncmp(line, "OpenAI Codex v", strlen("OpenAI Codex v")) == 0)
+        notes->is_prose = true;
+    if (notes->is_prose && strncmp(line, "ERROR: ", strlen("ERROR: ")) == 0)
+        note_error(seen, line + strlen("ERROR: "));
+    if (notes->is_prose)
+        seen->last_error[0] = '\0';
+}
+
+static void codex_judge(struct agent_seen *seen, const struct agent_end *end) {
+    static const char *const says_nothing[] = {
+        "Reading additional input from stdin",
+        "Reading prompt from stdin",
+        "could not create PATH aliases",
+        NULL,
+    };
+    struct notes *notes = notes_of(seen);
+    bool failed = end->code > 0 && end->code < 128 && end->by == AGENT_BY_ITSELF;
+    if (failed && notes->is_prose && notes->is_error && !notes->has_event) {
+        seen->has_ended = true;
+        error_text_mark(seen, sentences, status_of(seen->message), seen->message);
+    } else if (failed && seen->has_ended && seen->marks == 0) {
+        agent_mark(seen, AGENT_FAILED);
+    }
+    if ((seen->has_ended || seen->message[0]) && agent_has_any(seen->last_error, says_nothing))
+        seen->last_error[0] = '\0';
+}
+
+static const char *const usual[] = { "--sandbox", "workspace-write", NULL };
+static const char *const instead[] = {
+    "--sandbox", "-s", "--full-auto", "--dangerously-bypass-approvals-and-sandbox", NULL,
+};
+/* The options stand before `resume`, where those of both kinds are taken. */
+static const char *const command[] = {
+    "codex",         "exec", "--json", "--skip-git-repo-check", AGENT_WORD_USUAL, AGENT_WORD_MODEL,
+    AGENT_WORD_MORE, "-",    NULL,
+};
+static const char *const resume[] = {
+    "codex",
+    "exec",
+    "--json",
+    "--skip-git-repo-check",
+    AGENT_WORD_USUAL,
+    AGENT_WORD_MODEL,
+    AGENT_WORD_MORE,
+    "resume",
+    AGENT_WORD_RESUME,
+    "-",
+    NULL,
+};
+
+const struct agent_adapter agent_codex = {
+    .name = "codex",
+    .stop_signal = "INT",
+    .command = command,
+    .resume = resume,
+    .usual = usual,
+    .instead = instead,
+    .model_option = "--model",
+    .wants = wants,
+    .want_count = ARRAY_SIZE(wants),
+    .event = codex_event,
+    .text = codex_text,
+    .judge = codex_judge,
+};

@@ -1,0 +1,245 @@
+/* copilot.c: what does `copilot --output-format json` print, and what does it mean?
+ *
+ * Its last word is the `result` event, whose exitCode is that of the process; or, when it was interrupted,
+ * `abort`. Why it failed stands before, in session.error. A failed call of the model (model.call_failure) is
+ * tried again: it tells that it waits, not that it has ended.
+ *
+ * The output has no tokens. It writes them, when it ends, to the file of --usage-output-file, for each model
+ * and for the whole session, also after a resume. It counts in credits, not in money.
+ *
+ * Agents that it starts itself report in the same stream, with their agentId; what they say and how they fail
+ * is not the last word of this one. */
+#include "agent/error_text.h"
+#include "base/macros.h"
+
+enum want {
+    TYPE,
+    AGENT,
+    RESULT_SESSION,
+    EXIT_CODE,
+    SESSION,
+    MODEL,
+    CONTENT,
+    MESSAGE,
+    ERROR_TYPE,
+    ERROR_CODE,
+    ERROR_MESSAGE,
+    STATUS,
+    OUTCOME,
+    INFO_TYPE,
+    PERMISSION,
+    TOKENS_IN,
+    TOKENS_OUT,
+    TOKENS_CACHED,
+};
+#define USAGE_OF_MODELS "modelMetrics/*/usage/"
+static const struct json_want wants[] = {
+    [TYPE] = { "type", 64 },
+    [AGENT] = { "agentId", 64 },
+    [RESULT_SESSION] = { "sessionId", 128 },
+    [EXIT_CODE] = { "exitCode", 32 },
+    [SESSION] = { "data/sessionId", 128 },
+    [MODEL] = { "data/model", 128 },
+    [CONTENT] = { "data/content", 512 },
+    [MESSAGE] = { "data/message", 512 },
+    [ERROR_TYPE] = { "data/errorType", 64 },
+    [ERROR_CODE] = { "data/errorCode", 64 },
+    [ERROR_MESSAGE] = { "data/errorMessage", 512 },
+    [STATUS] = { "data/statusCode", 32 },
+    [OUTCOME] = { "data/outcome", 32 },
+    [INFO_TYPE] = { "data/infoType", 64 },
+    [PERMISSION] = { "data/result/kind", 64 },
+    [TOKENS_IN] = { USAGE_OF_MODELS "inputTokens", 32 },
+    [TOKENS_OUT] = { USAGE_OF_MODELS "outputTokens", 32 },
+    [TOKENS_CACHED] = { USAGE_OF_MODELS "cacheReadTokens", 32 },
+};
+
+static const struct error_phrase error_types[] = {
+    { "authentication", AGENT_AUTH },
+    { "authorization", AGENT_AUTH },
+    { "quota", AGENT_BILLING },
+    { "rate_limit", AGENT_LIMITED },
+    { "context_limit", AGENT_CONTEXT_FULL },
+    { NULL, AGENT_FAILED },
+};
+
+static const struct error_phrase sentences[] = {
+    { "max-ai-credits", AGENT_BUDGET },
+    { "ai credit limit for this session", AGENT_BUDGET },
+    { "hit a rate limit", AGENT_LIMITED },
+    { "session limits", AGENT_LIMITED },
+    { "you have no quota", AGENT_BILLING },
+    { "no authentication information found", AGENT_AUTH },
+    { NULL, AGENT_FAILED },
+};
+
+struct notes {
+    bool is_error;  /* the message is one */
+    bool is_denied; /* something was not permitted, and it went on */
+    bool
+        is_broke; /* the last call failed for want of money: its session.error calls that a limit */
+};
+_Static_assert(sizeof(struct notes) <= AGENT_STATE_SIZE, "notes of copilot");
+
+static struct notes *notes_of(struct agent_seen *seen) {
+    return (struct notes *)&seen->own;
+}
+
+static void note_error(struct agent_seen *seen, const char *text) {
+    error_text_note(seen, text);
+    notes_of(seen)->is_error = true;
+}
+
+static void on_message(struct agent_seen *seen, const struct json_value *values) {
+    seen->is_waiting = false;
+    agent_set_model(seen, &values[MODEL]);
+    agent_unmark_all(seen); /* the error before has been overcome */
+    if (notes_of(seen)->is_error)
+        seen->message[0] = '\0';
+    notes_of(seen)->is_error = notes_of(seen)->is_broke = false;
+    if (json_value_has_text(&values[CONTENT])) /* "" when it only wants tools */
+        agent_set_message(seen, values[CONTENT].text);
+}
+
+static void on_error(struct agent_seen *seen, const struct json_value *values) {
+    const char *text = values[MESSAGE].text;
+    int64_t status = json_value_count(&values[STATUS]);
+    seen->is_waiting = false;
+    note_error(seen, text);
+    if (notes_of(seen)->is_broke)
+        agent_mark(seen, AGENT_BILLING);
+    for (const struct error_phrase *type = error_types; type->part; type++)
+        if (json_value_is(&values[ERROR_TYPE], type->part)) {
+            agent_mark(seen, type->result);
+            return;
+        }
+    error_text_mark(seen, sentences, status, text);
+}
+
+static void on_call_failure(struct agent_seen *seen, const struct json_value *values) {
+    const char *text = values[ERROR_MESSAGE].text;
+    note_error(seen, text);
+    notes_of(seen)->is_broke = json_value_is(&values[ERROR_CODE], "insufficient_quota");
+    seen->is_waiting = error_text_is_passing(sentences, json_value_count(&values[STATUS]), text);
+}
+
+static void on_result(struct agent_seen *seen, const struct json_value *values) {
+    agent_set_session(seen, &values[RESULT_SESSION]);
+    seen->is_waiting = false;
+    seen->has_ended = true;
+    if (json_value_count(&values[EXIT_CODE]) != 0)
+        agent_mark(seen, AGENT_FAILED);
+    else if (notes_of(seen)->is_denied)
+        agent_mark(seen, AGENT_DENIED);
+}
+
+static void on_usage_file(struct agent_seen *seen, const struct json_value *values) {
+    if (values[TOKENS_IN].count == 0)
+        return;
+    seen->usage.in = json_value_count(&values[TOKENS_IN]);
+    seen->usage.out = json_value_count(&values[TOKENS_OUT]);
+    seen->usage.cached = json_value_count(&values[TOKENS_CACHED]);
+    seen->is_cumulative = true;
+}
+
+static void copilot_event(struct agent_seen *seen, const struct json_value *values,
+                          enum agent_stream from) {
+    const struct json_value *type = &values[TYPE];
+    if (from == AGENT_STREAM_USAGE)
+        on_usage_file(seen, values);
+    if (from != AGENT_STREAM_OUT)
+        return;
+    if (json_value_is(type, "permission.completed")) {
+        /* Also of the agents below: they work for this one. */
+        if (agent_has(values[PERMISSION].text, "denied"))
+            notes_of(seen)->is_denied = true;
+    } else if (values[AGENT].kind == SCAN_STRING) {
+        return;
+    } else if (json_value_is(type, "session.start") || json_value_is(type, "session.resume")) {
+        agent_set_session(seen, &values[SESSION]);
+    } else if (json_value_is(type, "assistant.turn_start")) {
+        seen->has_ended = false;
+    } else if (json_value_is(type, "assistant.message")) {
+        on_message(seen, values);
+    } else if (json_value_is(type, "model.call_failure")) {
+        on_call_failure(seen, values);
+    } else if (json_value_is(type, "model.call_finished")) {
+        if (json_value_is(&values[OUTCOME], "success"))
+            seen->is_waiting = false;
+    } else if (json_value_is(type, "session.error")) {
+        on_error(seen, values);
+    } else if (json_value_is(type, "abort")) {
+        seen->is_waiting = false;
+        seen->has_ended = true;
+        agent_mark(seen, AGENT_CANCELLED);
+    } else if (json_value_is(type, "session.info")) {
+        if (json_value_is(&values[INFO_TYPE], "cancellation"))
+            note_error(seen, values[MESSAGE].text);
+    } else if (json_value_is(type, "result")) {
+        on_result(seen, values);
+    }
+}
+
+/* Behind this sentence it explains its options, which is no message. */
+static void copilot_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
+    if (from == AGENT_STREAM_ERR && agent_has(line, "No session, task, or name matched")) {
+        seen->session_is_lost = true;
+        note_error(seen, line);
+    } else if (from == AGENT_STREAM_ERR && seen->session_is_lost) {
+        seen->last_error[0] = '\0';
+    }
+}
+
+static void copilot_judge(struct agent_seen *seen, const struct agent_end *end) {
+    bool failed = end->code > 0 && end->code < 128 && end->by == AGENT_BY_ITSELF;
+    if (failed && seen->has_ended && (seen->marks & ~(1u << AGENT_DENIED)) == 0)
+        agent_mark(seen, AGENT_FAILED);
+}
+
+static const char *const usual[] = { "--allow-all-tools", NULL };
+static const char *const instead[] = { "--allow-all-tools", "--allow-all", "--yolo", "--allow-tool",
+                                       NULL };
+static const char *const command[] = {
+    "copilot",
+    "--output-format",
+    "json",
+    AGENT_WORD_USUAL,
+    "--no-ask-user",
+    "--no-auto-update",
+    AGENT_WORD_MODEL,
+    AGENT_WORD_USAGE,
+    AGENT_WORD_MORE,
+    AGENT_WORD_SESSION,
+    NULL,
+};
+static const char *const resume[] = {
+    "copilot",
+    "--output-format",
+    "json",
+    AGENT_WORD_USUAL,
+    "--no-ask-user",
+    "--no-auto-update",
+    AGENT_WORD_MODEL,
+    AGENT_WORD_USAGE,
+    AGENT_WORD_MORE,
+    "--resume=%resume", /* AGENT_WORD_RESUME */
+    NULL,
+};
+
+const struct agent_adapter agent_copilot = {
+    .name = "copilot",
+    .stop_signal = "TERM",
+    .command = command,
+    .resume = resume,
+    .usual = usual,
+    .instead = instead,
+    .model_option = "--model",
+    .session_option = "--session-id",
+    .usage_option = "--usage-output-file",
+    .usage_file_name = "usage.json",
+    .wants = wants,
+    .want_count = ARRAY_SIZE(wants),
+    .event = copilot_event,
+    .text = copilot_text,
+    .judge = copilot_judge,
+};

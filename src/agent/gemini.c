@@ -1,0 +1,320 @@
+/* gemini.c: what does `gemini -o stream-json` print, and what does it mean?
+ *
+ * Its last word is the `result` event. With `-o json` it is one object over many lines: an answer on the
+ * output, or an error on the error output. Some failures are only an exit code: 41 to 55 are its own, others
+ * the low byte of an HTTP status, 173 for 429. A run that was stopped exits with 0 and without a word.
+ *
+ * Its tries to go on are told on the error output alone: "Attempt 3 failed: …", and it waits up to half a
+ * minute between them for as long as it is let.
+ *
+ * Tokens are those of this run. What it thinks is in none of the counters of `result` but the total, and
+ * beside the answer's ("candidates") in the json object. A prompt counts with what came from the cache. */
+#include <string.h>
+
+#include "agent/error_text.h"
+#include "base/macros.h"
+
+#define CONTENT_SIZE 512
+
+enum want {
+    TYPE,
+    SESSION,
+    MODEL,
+    ROLE,
+    CONTENT,
+    DELTA,
+    STATUS,
+    MESSAGE,
+    ERROR_TYPE,
+    ERROR_MESSAGE,
+    ERROR_CODE,
+    STATS_IN,
+    STATS_OUT,
+    STATS_CACHED,
+    STATS_TOTAL,
+    RESPONSE,
+    JSON_PROMPT,
+    JSON_ANSWER,
+    JSON_THOUGHTS,
+    JSON_TOOL,
+    JSON_CACHED,
+};
+static const struct json_want wants[] = {
+    [TYPE] = { "type", 32 },
+    [SESSION] = { "session_id", 128 },
+    [MODEL] = { "model", 128 },
+    [ROLE] = { "role", 32 },
+    [CONTENT] = { "content", CONTENT_SIZE },
+    [DELTA] = { "delta", 2 },
+    [STATUS] = { "status", 32 },
+    [MESSAGE] = { "message", 512 },
+    [ERROR_TYPE] = { "error/type", 64 },
+    [ERROR_MESSAGE] = { "error/message", 512 },
+    [ERROR_CODE] = { "error/code", 32 },
+    [STATS_IN] = { "stats/input_tokens", 32 },
+    [STATS_OUT] = { "stats/output_tokens", 32 },
+    [STATS_CACHED] = { "stats/cached", 32 },
+    [STATS_TOTAL] = { "stats/total_tokens", 32 },
+    [RESPONSE] = { "response", 512 },
+    [JSON_PROMPT] = { "stats/models/*/tokens/prompt", 32 },
+    [JSON_ANSWER] = { "stats/models/*/tokens/candidates", 32 },
+    [JSON_THOUGHTS] = { "stats/models/*/tokens/thoughts", 32 },
+    [JSON_TOOL] = { "stats/models/*/tokens/tool", 32 },
+    [JSON_CACHED] = { "stats/models/*/tokens/cached", 32 },
+};
+
+static const struct error_phrase sentences[] = {
+    { "insufficient_g1_credits", AGENT_BILLING },
+    { "prepayment credits are depleted", AGENT_BILLING },
+    { "billing_disabled", AGENT_BILLING },
+    { "billing to be enabled", AGENT_BILLING },
+    { "exhausted your daily quota", AGENT_LIMITED },
+    { "exhausted your capacity", AGENT_LIMITED },
+    { "quota will reset", AGENT_LIMITED },
+    { "please set an auth method", AGENT_AUTH },
+    { "maximum session turns", AGENT_MAX_TURNS },
+    { "max session turns", AGENT_MAX_TURNS },
+    { "exceeds the maximum number of tokens", AGENT_CONTEXT_FULL },
+    { "prohibited_content", AGENT_REFUSED },
+    { "prohibited content", AGENT_REFUSED },
+    { "operation cancelled", AGENT_CANCELLED },
+    { "model is overloaded", AGENT_OVERLOADED },
+    { NULL, AGENT_FAILED },
+};
+
+static const struct error_phrase error_types[] = {
+    { "FatalAuthenticationError", AGENT_AUTH },    { "FatalTurnLimitedError", AGENT_MAX_TURNS },
+    { "FatalCancellationError", AGENT_CANCELLED }, { "TerminalQuotaError", AGENT_LIMITED },
+    { "RetryableQuotaError", AGENT_LIMITED },      { NULL, AGENT_FAILED },
+};
+
+struct notes {
+    bool is_error;   /* the message is one */
+    bool is_growing; /* the last event was a piece of the message */
+    bool is_spaced;  /* …which ended with a blank */
+};
+_Static_assert(sizeof(struct notes) <= AGENT_STATE_SIZE, "notes of gemini");
+
+static struct notes *notes_of(struct agent_seen *seen) {
+    return (struct notes *)&seen->own;
+}
+
+static void note_error(struct agent_seen *seen, const char *text) {
+    error_text_note(seen, text);
+    *notes_of(seen) = (struct notes){ .is_error = true };
+}
+
+/* Its message comes in pieces. */
+static void on_message(struct agent_seen *seen, const struct json_value *values) {
+    struct notes *notes = notes_of(seen);
+    const struct json_value *content = &values[CONTENT];
+    if (!json_value_is(&values[ROLE], "assistant") || !json_value_has_text(content))
+        return;
+    seen->is_waiting = false;
+    char text[sizeof(seen->message) + 1 + CONTENT_SIZE] = "";
+    size_t length = 0;
+    if (notes->is_growing && json_value_is_true(&values[DELTA])) {
+        length = strlen(seen->message);
+        memcpy(text, seen->message, length);
+        if (notes->is_spaced)
+            text[length++] = ' ';
+    }
+    memcpy(text + length, content->text, content->length + 1);
+    seen->message[0] = '\0';
+    agent_set_message(seen, text);
+    *notes = (struct notes){
+        .is_growing = true,
+        .is_spaced = strchr(" \t\n", content->text[content->length - 1]) != NULL,
+    };
+}
+
+static void on_failed(struct agent_seen *seen, const struct json_value *values) {
+    const char *text = values[ERROR_MESSAGE].text;
+    seen->has_ended = true;
+    seen->is_waiting = false;
+    note_error(seen, text);
+    for (const struct error_phrase *type = error_types; type->part; type++)
+        if (json_value_is(&values[ERROR_TYPE], type->part)) {
+            agent_mark(seen, type->result);
+            return;
+        }
+    error_text_mark(seen, sentences, json_value_count(&values[ERROR_CODE]), text);
+}
+
+static void on_answered(struct agent_seen *seen) {
+    seen->has_ended = true;
+    seen->is_waiting = false;
+    /* What it overcame is no message; what it stopped for (marked by an `error` event) is. */
+    if (notes_of(seen)->is_error && seen->marks == 0)
+        seen->message[0] = '\0';
+}
+
+static void on_result(struct agent_seen *seen, const struct json_value *values) {
+    int64_t total = json_value_count(&values[STATS_TOTAL]);
+    struct agent_usage *usage = &seen->usage;
+    usage->in = json_value_count(&values[STATS_IN]);
+    usage->out = json_value_count(&values[STATS_OUT]);
+    usage->cached = json_value_count(&values[STATS_CACHED]);
+    if (usage->in >= 0 && usage->out >= 0 && total - usage->in > usage->out)
+        usage->out = total - usage->in;
+    if (json_value_is(&values[STATUS], "success"))
+        on_answered(seen);
+    else
+        on_failed(seen, values);
+}
+
+/* `-o json`: one object without a type. */
+static void on_object(struct agent_seen *seen, const struct json_value *values,
+                      enum agent_stream from) {
+    bool is_answer = from == AGENT_STREAM_OUT && values[RESPONSE].kind != SCAN_NONE;
+    bool is_error = json_value_has_text(&values[ERROR_MESSAGE]);
+    if (!json_value_has_text(&values[SESSION]) || (!is_answer && !is_error))
+        return;
+    agent_set_session(seen, &values[SESSION]);
+    if (values[JSON_PROMPT].count > 0) {
+        struct agent_usage used = { -1, -1, json_value_count(&values[JSON_CACHED]), -1 };
+        agent_add_count(&used.in, json_value_count(&values[JSON_PROMPT]));
+        agent_add_count(&used.in, json_value_count(&values[JSON_TOOL]));
+        agent_add_count(&used.out, json_value_count(&values[JSON_ANSWER]));
+        agent_add_count(&used.out, json_value_count(&values[JSON_THOUGHTS]));
+        seen->usage = used;
+    }
+    if (is_error) {
+        on_failed(seen, values);
+        return;
+    }
+    on_answered(seen);
+    if (json_value_has_text(&values[RESPONSE]))
+        agent_set_message(seen, values[RESPONSE].text);
+}
+
+static void gemini_event(struct agent_seen *seen, const struct json_value *values,
+                         enum agent_stream from) {
+    const struct json_value *type = &values[TYPE];
+    if (type->kind == SCAN_NONE) {
+        on_object(seen, values, from);
+    } else if (from != AGENT_STREAM_OUT) {
+        return;
+    } else if (json_value_is(type, "init")) {
+        agent_set_session(seen, &values[SESSION]);
+        agent_set_model(seen, &values[MODEL]);
+    } else if (json_value_is(type, "message")) {
+        on_message(seen, values);
+    } else if (json_value_is(type, "tool_use") || json_value_is(type, "tool_result")) {
+        seen->is_waiting = false;
+        notes_of(seen)->is_growing = false;
+    } else if (json_value_is(type, "error") && json_value_has_text(&values[MESSAGE])) {
+        /* It stops, because of its turns or a loop, and calls that a success. */
+        const char *text = values[MESSAGE].text;
+        note_error(seen, text);
+        error_text_mark(seen, sentences, -1, text);
+    } else if (json_value_is(type, "result")) {
+        on_result(seen, values);
+    }
+}
+
+static void gemini_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
+    static const char *const lost[] = { "error resuming session", "invalid session identifier",
+                                        NULL };
+    static const char *const says_nothing[] = {
+        "[STARTUP]",
+        "Ripgrep is not available",
+        "YOLO mode is enabled",
+        "color support ",
+        "Basic terminal detected",
+        "Suggested retry after",
+        NULL,
+    };
+    if (from != AGENT_STREAM_ERR)
+        return;
+    bool is_attempt =
+        strncmp(line, "Attempt ", strlen("Attempt ")) == 0 && agent_has(line, " failed");
+    /* Which of the two outputs was first is not known: its own words count more. */
+    if (is_attempt && !seen->has_ended) {
+        seen->is_waiting = true;
+        if (!seen->message[0] || notes_of(seen)->is_error)
+            note_error(seen, line);
+    }
+    if (is_attempt || agent_has_any(line, says_nothing))
+        seen->last_error[0] = '\0'; /* the message is better, or there is nothing to say */
+    if (agent_has_any(line, lost)) {
+        seen->session_is_lost = true;
+        note_error(seen, line); /* what follows explains its options */
+    }
+}
+
+static void gemini_judge(struct agent_seen *seen, const struct agent_end *end) {
+    /* What a shell shows: 173 looks like a signal to those who were only told the number. */
+    int code = end->code >= 0 ? end->code : 128 + end->signal;
+    enum agent_result result = AGENT_FAILED;
+    switch (code) {
+    case 41:
+        result = AGENT_AUTH;
+        break;
+    case 53:
+        result = AGENT_MAX_TURNS;
+        break;
+    case 42: /* input */
+    case 44: /* sandbox */
+    case 52: /* configuration */
+    case 54: /* tool */
+    case 55: /* folder not trusted */
+    case 400 & 0xff:
+    case 404 & 0xff:
+        break;
+    case 401 & 0xff:
+    case 403 & 0xff:
+        result = AGENT_AUTH;
+        break;
+    case 429 & 0xff:
+        result = AGENT_LIMITED;
+        break;
+    case 500 & 0xff:
+    case 502 & 0xff:
+    case 503 & 0xff:
+    case 504 & 0xff:
+        result = AGENT_OVERLOADED;
+        break;
+    case 130: /* its own, or of the shell: a signal has no last word */
+        if (end->code < 0)
+            return;
+        result = AGENT_CANCELLED;
+        break;
+    default:
+        if (seen->has_ended && seen->marks == 0 && end->code > 0 && end->code < 128
+            && end->by == AGENT_BY_ITSELF)
+            agent_mark(seen, AGENT_FAILED);
+        return;
+    }
+    /* A sentence may know better than the code: too long a prompt is a 400. */
+    if (seen->marks == 0 || seen->marks == 1u << AGENT_FAILED)
+        agent_mark(seen, result);
+    seen->has_ended = true;
+}
+
+static const char *const usual[] = { "--approval-mode", "auto_edit", NULL };
+static const char *const instead[] = { "--approval-mode", "--yolo", "-y", NULL };
+static const char *const command[] = {
+    "gemini",         "--output-format", "stream-json",      "--skip-trust", AGENT_WORD_USUAL,
+    AGENT_WORD_MODEL, AGENT_WORD_MORE,   AGENT_WORD_SESSION, NULL,
+};
+static const char *const resume[] = {
+    "gemini",         "--output-format", "stream-json", "--skip-trust",    AGENT_WORD_USUAL,
+    AGENT_WORD_MODEL, AGENT_WORD_MORE,   "--resume",    AGENT_WORD_RESUME, NULL,
+};
+
+const struct agent_adapter agent_gemini = {
+    .name = "gemini",
+    .stop_signal = "TERM",
+    .command = command,
+    .resume = resume,
+    .usual = usual,
+    .instead = instead,
+    .model_option = "--model",
+    .session_option = "--session-id",
+    .wants = wants,
+    .want_count = ARRAY_SIZE(wants),
+    .event = gemini_event,
+    .text = gemini_text,
+    .judge = gemini_judge,
+};

@@ -1,0 +1,205 @@
+/* opencode.c: what does `opencode run --format json` print, and what does it mean?
+ *
+ * The work is a row of steps; each ends with a step_finish that has its own tokens and cost, which are
+ * summed here. The reason of the last tells how it ended: "tool-calls" means that it goes on, "stop" is its
+ * last word. An `error` event is a last word, too.
+ *
+ * It retries without a word, for hours if it is let: only the watch over idle output helps against that.
+ *
+ * The status and the headers of a failed request are in the error, so that a limit has an exact time when
+ * the provider sends "retry-after". The cost is 0 for a model whose price it does not know; that is not told. */
+#include "agent/error_text.h"
+#include "base/macros.h"
+#include "base/number.h"
+
+enum want {
+    TYPE,
+    SESSION,
+    TIMESTAMP,
+    PART_TEXT,
+    REASON,
+    TOKENS_TOTAL,
+    TOKENS_IN,
+    TOKENS_OUT,
+    TOKENS_REASONING,
+    CACHE_READ,
+    CACHE_WRITE,
+    COST,
+    ERROR_NAME,
+    ERROR_MESSAGE,
+    ERROR_STATUS,
+    ERROR_BODY,
+    RETRY_AFTER,
+    RETRY_AFTER_MS,
+};
+#define ERROR_DATA "error/data/"
+static const struct json_want wants[] = {
+    [TYPE] = { "type", 32 },
+    [SESSION] = { "sessionID", 128 },
+    [TIMESTAMP] = { "timestamp", 32 },
+    [PART_TEXT] = { "part/text", 512 },
+    [REASON] = { "part/reason", 32 },
+    [TOKENS_TOTAL] = { "part/tokens/total", 32 },
+    [TOKENS_IN] = { "part/tokens/input", 32 },
+    [TOKENS_OUT] = { "part/tokens/output", 32 },
+    [TOKENS_REASONING] = { "part/tokens/reasoning", 32 },
+    [CACHE_READ] = { "part/tokens/cache/read", 32 },
+    [CACHE_WRITE] = { "part/tokens/cache/write", 32 },
+    [COST] = { "part/cost", 32 },
+    [ERROR_NAME] = { "error/name", 64 },
+    [ERROR_MESSAGE] = { ERROR_DATA "message", 512 },
+    [ERROR_STATUS] = { ERROR_DATA "statusCode", 32 },
+    [ERROR_BODY] = { ERROR_DATA "responseBody", 512 },
+    [RETRY_AFTER] = { ERROR_DATA "responseHeaders/retry-after", 32 },
+    [RETRY_AFTER_MS] = { ERROR_DATA "responseHeaders/retry-after-ms", 32 },
+};
+
+static const struct error_phrase error_names[] = {
+    { "ProviderAuthError", AGENT_AUTH },          { "ContextOverflowError", AGENT_CONTEXT_FULL },
+    { "ContentFilterError", AGENT_REFUSED },      { "MessageAbortedError", AGENT_CANCELLED },
+    { "MessageOutputLengthError", AGENT_FAILED }, { NULL, AGENT_FAILED },
+};
+
+/* How a step ends that is the last one. Others go on: "tool-calls", "unknown". */
+static const struct error_phrase last_reasons[] = {
+    { "stop", AGENT_OK },
+    { "other", AGENT_OK },
+    { "length", AGENT_FAILED },
+    { "error", AGENT_FAILED },
+    { "content-filter", AGENT_REFUSED },
+    { NULL, AGENT_FAILED },
+};
+
+struct notes {
+    bool is_denied; /* something was not permitted, and it went on */
+};
+_Static_assert(sizeof(struct notes) <= AGENT_STATE_SIZE, "notes of opencode");
+
+static struct notes *notes_of(struct agent_seen *seen) {
+    return (struct notes *)&seen->own;
+}
+
+static const struct error_phrase *named(const struct error_phrase *table,
+                                        const struct json_value *name) {
+    for (; table->part; table++)
+        if (json_value_is(name, table->part))
+            return table;
+    return NULL;
+}
+
+static void on_step_finish(struct agent_seen *seen, const struct json_value *values) {
+    int64_t in = json_value_count(&values[TOKENS_IN]);
+    int64_t out = json_value_count(&values[TOKENS_OUT]);
+    int64_t cached = json_value_count(&values[CACHE_READ]);
+    int64_t total = json_value_count(&values[TOKENS_TOTAL]);
+    agent_add_count(&in, cached);
+    agent_add_count(&in, json_value_count(&values[CACHE_WRITE]));
+    /* With some providers `output` has the reasoning in it, with others not; the total has it once. */
+    int64_t all = out;
+    agent_add_count(&all, json_value_count(&values[TOKENS_REASONING]));
+    if (total >= 0 && in >= 0 && total - in >= out && total - in <= all)
+        all = total - in;
+    agent_add_count(&seen->usage.in, in);
+    agent_add_count(&seen->usage.out, all);
+    agent_add_count(&seen->usage.cached, cached);
+    if (values[COST].kind == SCAN_NUMBER && values[COST].micro > 0)
+        agent_add_count(&seen->usage.cost_micro_usd, values[COST].micro);
+
+    const struct error_phrase *reason = named(last_reasons, &values[REASON]);
+    seen->has_ended = reason != NULL;
+    if (reason && reason->result != AGENT_OK)
+        agent_mark(seen, reason->result);
+}
+
+/* "retry-after: 30", seconds after the answer. A date instead of a number is left to the probe run. */
+static void note_retry_after(struct agent_seen *seen, const struct json_value *values) {
+    int64_t at = json_value_count(&values[TIMESTAMP]), ms = 0, seconds_milli = 0;
+    bool is_ms = json_value_has_text(&values[RETRY_AFTER_MS]);
+    const struct json_value *value = &values[is_ms ? RETRY_AFTER_MS : RETRY_AFTER];
+    struct error err = { 0 };
+    if (at <= 0 || !json_value_has_text(value)
+        || number_parse_milli(value->text, &seconds_milli, &err) < 0 || seconds_milli < 0)
+        return;
+    ms = is_ms ? seconds_milli / 1000 : seconds_milli;
+    agent_set_reset(seen, time_add(at, ms));
+}
+
+static void on_error(struct agent_seen *seen, const struct json_value *values) {
+    const struct error_phrase *name = named(error_names, &values[ERROR_NAME]);
+    int64_t status = json_value_count(&values[ERROR_STATUS]);
+    seen->has_ended = true;
+    const char *text = json_value_has_text(&values[ERROR_MESSAGE]) ? values[ERROR_MESSAGE].text
+                                                                   : values[ERROR_NAME].text;
+    error_text_note(seen, text);
+    note_retry_after(seen, values);
+    if (name) {
+        agent_mark(seen, name->result);
+        return;
+    }
+    /* The body has codes that the message may lack ("insufficient_quota"). */
+    if (agent_has(values[ERROR_BODY].text, "insufficient_quota"))
+        agent_mark(seen, AGENT_BILLING);
+    error_text_mark(seen, NULL, status, text);
+}
+
+static void opencode_event(struct agent_seen *seen, const struct json_value *values,
+                           enum agent_stream from) {
+    if (from != AGENT_STREAM_OUT)
+        return;
+    const struct json_value *type = &values[TYPE];
+    if (json_value_has_text(type))
+        agent_set_session(seen, &values[SESSION]);
+    if (json_value_is(type, "step_start")) {
+        seen->has_ended = false;
+        agent_unmark_all(seen);
+        seen->reset_at = 0;
+    } else if (json_value_is(type, "text") && json_value_has_text(&values[PART_TEXT])) {
+        agent_set_message(seen, values[PART_TEXT].text);
+    } else if (json_value_is(type, "step_finish")) {
+        on_step_finish(seen, values);
+    } else if (json_value_is(type, "error")) {
+        on_error(seen, values);
+    }
+}
+
+static void opencode_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
+    (void)from;
+    if (agent_has(line, "permission requested") && agent_has(line, "auto-rejecting"))
+        notes_of(seen)->is_denied = true;
+    else if (agent_has(line, "session not found"))
+        seen->session_is_lost = true;
+}
+
+static void opencode_judge(struct agent_seen *seen, const struct agent_end *end) {
+    bool failed = end->code > 0 && end->code < 128 && end->by == AGENT_BY_ITSELF;
+    if (failed && seen->has_ended && seen->marks == 0)
+        agent_mark(seen, AGENT_FAILED);
+    if (notes_of(seen)->is_denied)
+        agent_mark(seen, AGENT_DENIED);
+}
+
+static const char *const command[] = {
+    "opencode", "run", "--format", "json", AGENT_WORD_MODEL, AGENT_WORD_MORE, NULL,
+};
+static const char *const resume[] = {
+    "opencode",      "run",       "--format",        "json", AGENT_WORD_MODEL,
+    AGENT_WORD_MORE, "--session", AGENT_WORD_RESUME, NULL,
+};
+static const char *const environment[] = {
+    "OPENCODE_DISABLE_AUTOUPDATE=1",
+    NULL,
+};
+
+const struct agent_adapter agent_opencode = {
+    .name = "opencode",
+    .stop_signal = "TERM",
+    .command = command,
+    .resume = resume,
+    .model_option = "--model",
+    .environment = environment,
+    .wants = wants,
+    .want_count = ARRAY_SIZE(wants),
+    .event = opencode_event,
+    .text = opencode_text,
+    .judge = opencode_judge,
+};

@@ -1,0 +1,160 @@
+/* reader.c: from bytes to one outcome: streams into events, events into notes, notes into a judgement.
+ *
+ * Adapters mark everything that would be true of the run; the one order in which it is decided is here, so
+ * that the same trouble has the same name with every agent. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/reader_internal.h"
+#include "agent/reset_time.h"
+#include "base/alloc.h"
+#include "base/macros.h"
+
+struct stream {
+    struct agent_reader *reader;
+    enum agent_stream from;
+    struct json_scan *scan;
+};
+
+struct agent_reader {
+    const struct agent_adapter *adapter;
+    struct agent_seen seen;
+    struct stream streams[AGENT_STREAM_MAX];
+};
+
+static void on_event(void *ctx, const struct json_value *values) {
+    struct stream *stream = ctx;
+    struct agent_reader *reader = stream->reader;
+    if (reader->adapter->event)
+        reader->adapter->event(&reader->seen, values, stream->from);
+}
+
+static void on_text(void *ctx, const char *line) {
+    struct stream *stream = ctx;
+    struct agent_reader *reader = stream->reader;
+    char clean[JSON_SCAN_LINE] = "";
+    agent_set_line(clean, sizeof(clean), line);
+    if (!clean[0])
+        return;
+    if (stream->from == AGENT_STREAM_ERR)
+        agent_set_line(reader->seen.last_error, sizeof(reader->seen.last_error), clean);
+    if (reader->adapter->text)
+        reader->adapter->text(&reader->seen, clean, stream->from);
+}
+
+struct agent_reader *agent_reader_new(const struct agent_adapter *adapter) {
+    struct agent_reader *reader = xcalloc(1, sizeof(*reader));
+    reader->adapter = adapter;
+    reader->seen.usage = (struct agent_usage){ -1, -1, -1, -1 };
+    for (enum agent_stream from = 0; from < AGENT_STREAM_MAX; from++) {
+        struct stream *stream = &reader->streams[from];
+        stream->reader = reader;
+        stream->from = from;
+        if (from == AGENT_STREAM_USAGE && !adapter->usage_file_name)
+            continue;
+        stream->scan = json_scan_new(adapter->wants, adapter->want_count,
+                                     &(struct json_scan_calls){ on_event, on_text, stream });
+    }
+    if (adapter->start)
+        adapter->start(&reader->seen);
+    return reader;
+}
+
+struct agent_reader *agent_reader_free(struct agent_reader *reader) {
+    if (!reader)
+        return NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(reader->streams); i++)
+        json_scan_free(reader->streams[i].scan);
+    free(reader);
+    return NULL;
+}
+
+void agent_reader_out(struct agent_reader *reader, const char *bytes, size_t size) {
+    json_scan_feed(reader->streams[AGENT_STREAM_OUT].scan, bytes, size);
+}
+
+void agent_reader_err(struct agent_reader *reader, const char *bytes, size_t size) {
+    json_scan_feed(reader->streams[AGENT_STREAM_ERR].scan, bytes, size);
+}
+
+void agent_reader_usage(struct agent_reader *reader, const char *bytes, size_t size) {
+    struct json_scan *scan = reader->streams[AGENT_STREAM_USAGE].scan;
+    if (!scan || size > AGENT_USAGE_FILE_MAX)
+        return;
+    json_scan_feed(scan, bytes, size);
+    json_scan_end(scan);
+}
+
+void agent_reader_look(const struct agent_reader *reader, struct agent_live *ret) {
+    const struct agent_seen *seen = &reader->seen;
+    *ret = (struct agent_live){
+        .has_ended = seen->has_ended,
+        .is_waiting = seen->is_waiting,
+        .reset_at = seen->reset_at,
+        .usage = seen->usage,
+        .is_cumulative = seen->is_cumulative,
+        .cost_is_cumulative = seen->cost_is_cumulative,
+        .session = seen->session,
+    };
+}
+
+/* --- judgement ------------------------------------------------------------------------------------ */
+
+static enum agent_result choose(const struct agent_seen *seen, enum agent_ended_by by) {
+    static const enum agent_result order[] = {
+        AGENT_AUTH,    AGENT_BILLING,   AGENT_LIMITED, AGENT_OVERLOADED, AGENT_CONTEXT_FULL,
+        AGENT_REFUSED, AGENT_MAX_TURNS, AGENT_BUDGET,  AGENT_TIMEOUT,    AGENT_CANCELLED,
+        AGENT_CRASHED, AGENT_FAILED,    AGENT_DENIED,
+    };
+    _Static_assert(ARRAY_SIZE(order) == AGENT_RESULT_MAX - 1, "a result has no place");
+    enum agent_result stopped = by == AGENT_BY_TIMEOUT ? AGENT_TIMEOUT : AGENT_CANCELLED;
+    if (!seen->has_ended)
+        return by == AGENT_BY_ITSELF ? AGENT_CRASHED : stopped;
+    for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+        if (!(seen->marks & 1u << order[i]))
+            continue;
+        /* Its answer to being stopped: that it was stopped says more. */
+        bool was_stopped =
+            by != AGENT_BY_ITSELF && (order[i] == AGENT_CANCELLED || order[i] == AGENT_FAILED);
+        return was_stopped ? stopped : order[i];
+    }
+    return AGENT_OK;
+}
+
+static void tell_reset(const struct agent_seen *seen, const struct agent_end *end,
+                       struct agent_outcome *ret) {
+    const char *sentence = seen->reset_text[0] ? seen->reset_text : seen->message;
+    if (ret->result != AGENT_LIMITED)
+        return;
+    if (seen->reset_at > 0) {
+        ret->reset_at = seen->reset_at;
+        ret->reset_source = AGENT_SOURCE_EVENT;
+    } else if (reset_time_find(sentence, end->now, end->utc_offset_s, &ret->reset_at)) {
+        ret->reset_source = AGENT_SOURCE_TEXT;
+    }
+}
+
+void agent_reader_end(struct agent_reader *reader, const struct agent_end *end,
+                      struct agent_outcome *ret) {
+    struct agent_seen *seen = &reader->seen;
+    json_scan_end(reader->streams[AGENT_STREAM_OUT].scan);
+    json_scan_end(reader->streams[AGENT_STREAM_ERR].scan);
+    if (reader->adapter->judge)
+        reader->adapter->judge(seen, end);
+    *ret = (struct agent_outcome){
+        .result = choose(seen, end->by),
+        .usage = seen->usage,
+        .is_cumulative = seen->is_cumulative,
+        .cost_is_cumulative = seen->cost_is_cumulative,
+        .session_is_lost = seen->session_is_lost,
+    };
+    tell_reset(seen, end, ret);
+    memcpy(ret->session, seen->session, sizeof(ret->session));
+    memcpy(ret->model, seen->model, sizeof(ret->model));
+    _Static_assert(sizeof(ret->message) == sizeof(seen->message)
+                       && sizeof(ret->message) == sizeof(seen->last_error)
+                       && sizeof(ret->session) == sizeof(seen->session)
+                       && sizeof(ret->model) == sizeof(seen->model),
+                   "notes and outcome differ in size");
+    memcpy(ret->message, seen->message[0] ? seen->message : seen->last_error, sizeof(ret->message));
+}

@@ -1,0 +1,116 @@
+/* reader_internal.h: what an adapter is, and what it may note down of a run.
+ *
+ * An adapter is one constant struct agent_adapter: how its program is started, which values of its events it
+ * wants to see, and two or three functions that note down what they mean. Lines, buffers, broken input and
+ * the order of judgement (agent.h) are the reader's.
+ *
+ * What an adapter does
+ *   event   looks at one object of the output and notes: session, model, usage, message; marks; the last word
+ *   text    the same for a line that is no JSON
+ *   judge   once, at the end: looks at how the process ended and adds the marks that only the exit code or
+ *           the error output can tell. It does not choose: it marks, and the order in agent.h chooses.
+ * Marks are results that would be true of this run; agent_mark adds one, agent_unmark_all forgets them when
+ * a retry went well. A run whose last word was not seen (seen->has_ended) is never better than crashed,
+ * whatever is marked; one with a last word and without marks is ok. judge may set has_ended where the agent's
+ * last word is its exit code (plain) or stands in the error output.
+ *
+ * Example: codex.c */
+#pragma once
+
+#include <stdbool.h>
+
+#include "agent/agent.h"
+#include "agent/json_scan.h"
+
+/* USAGE: the file that some write when they end (agent_usage_file_name). */
+enum agent_stream { AGENT_STREAM_OUT, AGENT_STREAM_ERR, AGENT_STREAM_USAGE, AGENT_STREAM_MAX };
+
+#define AGENT_STATE_SIZE 128
+
+/* What is known of a run. The reader's; zero at first, usage -1. */
+struct agent_seen {
+    bool has_ended;  /* set with the last word; cleared when the agent goes on after it */
+    bool is_waiting; /* it retries by itself now; cleared when it goes on */
+    bool is_cumulative, cost_is_cumulative, session_is_lost; /* as in struct agent_outcome */
+    uint32_t marks;                                          /* bit 1 << enum agent_result */
+    time_ms reset_at;                                        /* from an event: agent_set_reset */
+    struct agent_usage usage;
+    char session[128];
+    char model[128];
+    /* Its last message or its error: goes to the outcome. */
+    char message[512];
+    /* A sentence in which the reader looks for a time when no event told one; "": the message. */
+    char reset_text[512];
+    /* Last line of the error output, kept by the reader: the message when there is no other. */
+    char last_error[512];
+    /* For the adapter's own notes: a struct of its own, at most this large, zero at first. */
+    union {
+        char bytes[AGENT_STATE_SIZE];
+        int64_t align;
+    } own;
+};
+
+/* Words of `command` and `resume` that are replaced; others are as they stand. Whole words, each the option
+ * and its value, or nothing when there is no value: */
+#define AGENT_WORD_MODEL   "%model"
+#define AGENT_WORD_SESSION "%session" /* the id of a new session */
+#define AGENT_WORD_USAGE   "%usage"   /* the path of the file */
+#define AGENT_WORD_MORE    "%more"    /* the words of the configuration */
+#define AGENT_WORD_USUAL   "%usual"   /* what it may do, unless the configuration says it */
+/* At the end of a word, or a whole one: the id of the session to go on with ("--resume=%resume"). */
+#define AGENT_WORD_RESUME "%resume"
+
+struct agent_adapter {
+    const char *name;
+    const char *stop_signal; /* "INT" or "TERM" */
+    bool prompt_is_word;     /* else it goes to the standard input */
+
+    /* Words, NULL at the end; the first is the program. NULL: no command of its own; cannot resume. */
+    const char *const *command;
+    const char *const *resume;
+    const char *model_option;   /* "--model"; "--model=" when both are one word; NULL: has none */
+    const char *session_option; /* NULL: the agent chooses the id */
+    const char *usage_option;   /* NULL: everything is in the output */
+    const char *usage_file_name;
+    const char *const *environment; /* KEY=VALUE, NULL at the end; or NULL */
+    /* The words of %usual, left out when the configuration has one of the options `instead`: given twice they
+     * are an error. Both end with NULL; or NULL. */
+    const char *const *usual;
+    const char *const *instead;
+
+    /* All streams are scanned for the same paths. */
+    const struct json_want *wants;
+    size_t want_count;
+    void (*start)(struct agent_seen *seen); /* or NULL */
+    void (*event)(struct agent_seen *seen, const struct json_value *values, enum agent_stream from);
+    /* Or NULL. The line is clean: one line of valid UTF-8 without control characters, not empty. */
+    void (*text)(struct agent_seen *seen, const char *line, enum agent_stream from);
+    void (*judge)(struct agent_seen *seen, const struct agent_end *end); /* or NULL */
+};
+
+extern const struct agent_adapter agent_claude, agent_claude_stream, agent_codex, agent_copilot,
+    agent_gemini, agent_opencode, agent_plain;
+
+void agent_mark(struct agent_seen *seen, enum agent_result result);
+void agent_unmark_all(struct agent_seen *seen);
+/* The status of an HTTP answer as a mark: 401 403 auth, 402 billing, 408 5xx overloaded, 413 context-full,
+ * 429 limited. false: none of these. */
+bool agent_mark_status(struct agent_seen *seen, int64_t status);
+
+/* The text as one clean line: no control characters and escape sequences, runs of blanks as one, what is not
+ * UTF-8 as U+FFFD, cut in front of a character. An empty result leaves `to` as it was. */
+void agent_set_line(char *to, size_t size, const char *text);
+#define agent_set_message(seen, text)                                                              \
+    agent_set_line((seen)->message, sizeof((seen)->message), (text))
+/* Ids go back to the agent as words: letters, digits and "._:-", not first '-', whole; else not taken. */
+void agent_set_session(struct agent_seen *seen, const struct json_value *value);
+void agent_set_model(struct agent_seen *seen, const struct json_value *value);
+/* Seconds or milliseconds since the epoch, told by its size; nonsense is not taken. */
+void agent_set_reset(struct agent_seen *seen, int64_t since_epoch);
+/* *sum += value, where -1 is "not told" on both sides. */
+void agent_add_count(int64_t *sum, int64_t value);
+
+/* Does the text contain the part, letters of ASCII in any case? */
+bool agent_has(const char *text, const char *part);
+/* … one of the parts? The list ends with NULL. */
+bool agent_has_any(const char *text, const char *const *parts);

@@ -1,0 +1,162 @@
+/* seen.c: what adapters note down of a run, made safe on the way in.
+ *
+ * Everything here comes from a program that may print anything: an id goes back onto a command line, a
+ * message onto a terminal, a number into an account. */
+#include <string.h>
+
+#include "agent/reader_internal.h"
+#include "base/utf8.h"
+
+#define EPOCH_LEAST_S  INT64_C(1000000000)     /* 2001 */
+#define EPOCH_LEAST_MS INT64_C(1000000000000)  /* the same in ms; as seconds the year 33658 */
+#define EPOCH_MOST_MS  INT64_C(32503680000000) /* the year 3000 */
+
+void agent_mark(struct agent_seen *seen, enum agent_result result) {
+    seen->marks |= 1u << result;
+}
+
+void agent_unmark_all(struct agent_seen *seen) {
+    seen->marks = 0;
+}
+
+bool agent_mark_status(struct agent_seen *seen, int64_t status) {
+    if (status == 401 || status == 403)
+        agent_mark(seen, AGENT_AUTH);
+    else if (status == 402)
+        agent_mark(seen, AGENT_BILLING);
+    else if (status == 413)
+        agent_mark(seen, AGENT_CONTEXT_FULL);
+    else if (status == 429)
+        agent_mark(seen, AGENT_LIMITED);
+    else if (status == 408 || (status >= 500 && status <= 599))
+        agent_mark(seen, AGENT_OVERLOADED);
+    else
+        return false;
+    return true;
+}
+
+/* --- lines ---------------------------------------------------------------------------------------- */
+
+/* Behind an escape sequence: CSI with its parameters, OSC and its like up to BEL or ST, else two bytes. */
+static const char *escape_skip(const char *at) {
+    at++;
+    if (*at == '[') {
+        at++;
+        while (*at >= 0x20 && *at <= 0x3f)
+            at++;
+        return *at >= 0x40 && *at <= 0x7e ? at + 1 : at;
+    }
+    if (*at == ']' || *at == 'P' || *at == '_' || *at == '^') {
+        while (*at && *at != '\a' && *at != '\033')
+            at++;
+        if (*at == '\033' && at[1] == '\\')
+            return at + 2;
+        return *at == '\a' ? at + 1 : at;
+    }
+    return *at > 0x20 && *at < 0x7f ? at + 1 : at;
+}
+
+/* Controls beyond ASCII: C1, line and paragraph ends, what turns the direction of writing. */
+static bool is_control(const char *at, size_t length) {
+    const unsigned char *b = (const unsigned char *)at;
+    if (length == 1)
+        return b[0] < 0x20 || b[0] == 0x7f;
+    if (length == 2)
+        return b[0] == 0xc2 && b[1] < 0xa0;
+    if (length != 3 || b[0] != 0xe2)
+        return false;
+    return (b[1] == 0x80 && b[2] >= 0xa8 && b[2] <= 0xae)
+           || (b[1] == 0x81 && b[2] >= 0xa6 && b[2] <= 0xa9);
+}
+
+void agent_set_line(char *to, size_t size, const char *text) {
+    static const char unknown[] = "\xef\xbf\xbd";
+    size_t length = 0, left = strlen(text);
+    bool blank = false;
+    const char *end = text + left;
+    for (const char *at = text; at < end;) {
+        if (*at == '\033') {
+            at = escape_skip(at);
+            continue;
+        }
+        size_t bytes = utf8_length(at, (size_t)(end - at));
+        bool known = bytes > 0;
+        const char *from = known ? at : unknown;
+        at += known ? bytes : 1;
+        if (known && (*from == ' ' || is_control(from, bytes))) {
+            blank = true;
+            continue;
+        }
+        bytes = known ? bytes : sizeof(unknown) - 1;
+        bool gap = blank && length > 0;
+        if (length + gap + bytes >= size)
+            break;
+        if (gap)
+            to[length++] = ' ';
+        memcpy(to + length, from, bytes);
+        length += bytes;
+        blank = false;
+    }
+    if (length > 0)
+        to[length] = '\0';
+}
+
+/* --- values --------------------------------------------------------------------------------------- */
+
+static bool is_id(const struct json_value *value, size_t size) {
+    if (value->kind != SCAN_STRING || value->is_cut || value->length == 0 || value->length >= size
+        || value->text[0] == '-')
+        return false;
+    return strspn(value->text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-")
+           == value->length;
+}
+
+void agent_set_session(struct agent_seen *seen, const struct json_value *value) {
+    if (is_id(value, sizeof(seen->session)))
+        memcpy(seen->session, value->text, value->length + 1);
+}
+
+void agent_set_model(struct agent_seen *seen, const struct json_value *value) {
+    if (json_value_has_text(value))
+        agent_set_line(seen->model, sizeof(seen->model), value->text);
+}
+
+void agent_set_reset(struct agent_seen *seen, int64_t since_epoch) {
+    if (since_epoch >= EPOCH_LEAST_S && since_epoch < EPOCH_LEAST_MS)
+        since_epoch *= 1000;
+    if (since_epoch >= EPOCH_LEAST_MS && since_epoch <= EPOCH_MOST_MS)
+        seen->reset_at = since_epoch;
+}
+
+void agent_add_count(int64_t *sum, int64_t value) {
+    if (value < 0)
+        return;
+    if (*sum < 0)
+        *sum = 0;
+    if (__builtin_add_overflow(*sum, value, sum))
+        *sum = INT64_MAX;
+}
+
+/* --- sentences ------------------------------------------------------------------------------------ */
+
+static char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+bool agent_has(const char *text, const char *part) {
+    for (; *text; text++) {
+        size_t i = 0;
+        while (part[i] && lower(text[i]) == lower(part[i]))
+            i++;
+        if (!part[i])
+            return true;
+    }
+    return !*part;
+}
+
+bool agent_has_any(const char *text, const char *const *parts) {
+    for (size_t i = 0; parts[i]; i++)
+        if (agent_has(text, parts[i]))
+            return true;
+    return false;
+}

@@ -1,0 +1,375 @@
+/* test_claude.c: what Claude Code, and what prints like it, says beyond the recorded runs. */
+#include "told.h"
+
+#define INIT(version_)                                                                             \
+    "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s-1\",\"model\":\"opus\","         \
+    "\"tools\":[\"Bash\"],"                                                                        \
+    "\"claude_code_version\":\"" version_ "\"}\n"
+#define SAID(text_)                                                                                \
+    "{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"content\":[{\"type\":\"text\",\"text\":"  \
+    "\"" text_                                                                                     \
+    "\"}],\"usage\":{\"input_tokens\":999,\"output_tokens\":1}},\"parent_tool_use_id\":null,"      \
+    "\"session_id\":\"s-1\"}\n"
+#define USAGE                                                                                      \
+    "\"usage\":{\"input_tokens\":12,\"cache_creation_input_tokens\":300,\"cache_read_input_"       \
+    "tokens\":4000,"                                                                               \
+    "\"output_tokens\":25}"
+#define RESULT(fields_) "{\"type\":\"result\",\"session_id\":\"s-1\"," USAGE "," fields_ "}\n"
+#define GOOD                                                                                       \
+    RESULT("\"subtype\":\"success\",\"is_error\":false,\"result\":\"Done.\",\"total_cost_usd\":0." \
+           "001424")
+#define BAD(fields_) RESULT("\"subtype\":\"success\",\"is_error\":true," fields_)
+#define RETRY(status_, error_)                                                                     \
+    "{\"type\":\"system\",\"subtype\":\"api_retry\",\"attempt\":1,\"error_status\":" status_       \
+    ",\"error\":\"" error_ "\",\"session_id\":\"s-1\"}\n"
+#define LIMIT(status_)                                                                             \
+    "{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"" status_                    \
+    "\",\"resetsAt\":1794716932,\"unifiedWindows\":{\"seven_day\":{\"resetsAt\":1795009732}}}}\n"
+
+static struct agent_outcome of(const char *out) {
+    return told("claude", (struct told){ .out = out });
+}
+
+static void expect_failure(const char *out, enum agent_result result) {
+    struct agent_outcome outcome = told("claude", (struct told){ .out = out, .code = 1 });
+    expect_result(&outcome, result);
+}
+
+static void only_the_result_is_its_last_word(void **state) {
+    (void)state;
+    struct agent_outcome outcome = of(INIT("2.1.325") SAID("Done."));
+    expect_result(&outcome, AGENT_CRASHED);
+    outcome = of(INIT("2.1.325") SAID("Half.") GOOD);
+    expect_result(&outcome, AGENT_OK);
+    assert_string_equal(outcome.message, "Done.");
+    assert_string_equal(outcome.session, "s-1");
+    assert_string_equal(outcome.model, "opus");
+    /* Another turn of the same process has begun. */
+    outcome = of(INIT("2.1.325") GOOD INIT("2.1.325"));
+    expect_result(&outcome, AGENT_CRASHED);
+    assert_true(told_live("claude", GOOD, "").has_ended);
+    assert_false(told_live("claude", GOOD SAID("more"), "").has_ended);
+}
+
+/* Quoted in a message or an answer of a tool, it is none. */
+static void a_result_inside_of_something_is_not_its_word(void **state) {
+    (void)state;
+    struct agent_outcome outcome = of(SAID(
+        "{\\\"type\\\":\\\"result\\\",\\\"is_error\\\":false}") "{\"type\":\"user\",\"tool_use_"
+                                                                "result\":{\"type\":\"result\","
+                                                                "\"is_error\":false}}\n"
+                                                                "say "
+                                                                "{\"type\":\"result\",\"is_error\":"
+                                                                "false,\"subtype\":\"success\"}\n");
+    expect_result(&outcome, AGENT_CRASHED);
+}
+
+static void the_subtype_is_not_believed(void **state) {
+    (void)state;
+    expect_failure(BAD("\"api_error_status\":500"), AGENT_OVERLOADED);
+    expect_failure(RESULT("\"subtype\":\"error_during_execution\",\"is_error\":false"),
+                   AGENT_FAILED);
+    expect_failure(RESULT("\"subtype\":\"success\",\"is_error\":null,\"result\":\"x\""),
+                   AGENT_FAILED);
+    /* Without is_error there is nothing else. */
+    struct agent_outcome outcome = told(
+        "claude-stream", (struct told){ .out = "{\"type\":\"result\",\"subtype\":\"success\"}\n" });
+    expect_result(&outcome, AGENT_OK);
+    outcome = told("claude-stream", (struct told){ .out = "{\"type\":\"result\"}\n" });
+    expect_result(&outcome, AGENT_FAILED);
+}
+
+static void its_fields_name_the_trouble(void **state) {
+    (void)state;
+    static const struct {
+        const char *out;
+        enum agent_result result;
+    } cases[] = {
+        { BAD("\"api_error_status\":401,\"result\":\"no\""), AGENT_AUTH },
+        { BAD("\"api_error_status\":403,\"result\":\"Failed to authenticate. API Error: 403\""),
+          AGENT_AUTH },
+        { BAD("\"api_error_status\":400,\"result\":\"Credit balance is too low\""), AGENT_BILLING },
+        { BAD("\"api_error_status\":429,\"result\":\"API Error: Request rejected (429)\""),
+          AGENT_LIMITED },
+        { BAD("\"api_error\":\"usage_limit_reached\""), AGENT_LIMITED },
+        { BAD("\"api_error_status\":529"), AGENT_OVERLOADED },
+        { BAD("\"api_error_status\":null,\"result\":\"API Error: Server error mid-response.\""),
+          AGENT_OVERLOADED },
+        { BAD("\"api_error_status\":400,\"terminal_reason\":\"prompt_too_long\""),
+          AGENT_CONTEXT_FULL },
+        { BAD("\"stop_reason\":\"refusal\",\"terminal_reason\":\"api_error\""), AGENT_REFUSED },
+        { RESULT("\"subtype\":\"error_max_turns\",\"is_error\":true"), AGENT_MAX_TURNS },
+        { RESULT("\"subtype\":\"error_max_turns\",\"is_error\":false"), AGENT_MAX_TURNS },
+        { RESULT("\"subtype\":\"error_max_budget_usd\",\"is_error\":true"), AGENT_BUDGET },
+        { RESULT("\"subtype\":\"error_during_execution\",\"is_error\":true,\"terminal_reason\":"
+                 "\"aborted_tools\""),
+          AGENT_CANCELLED },
+        { BAD("\"api_error\":\"max_output_tokens\",\"result\":\"API Error: … 128000 output token "
+              "maximum.\""),
+          AGENT_FAILED },
+        { BAD("\"result\":\"Invalid API key · Please run /login\""), AGENT_AUTH },
+        { BAD("\"result\":\"API Error: Connection error.\""), AGENT_OVERLOADED },
+        { BAD("\"result\":\"something else\""), AGENT_FAILED },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        expect_failure(cases[i].out, cases[i].result);
+    expect_failure(
+        "{\"type\":\"assistant\",\"error\":\"authentication_failed\",\"message\":{}}\n" BAD(
+            "\"result\":\"x\""),
+        AGENT_AUTH);
+}
+
+/* What the model writes about limits is no limit. */
+static void an_answer_is_no_error(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        of(RESULT("\"is_error\":false,\"subtype\":\"success\",\"result\":\"You've hit your limit · "
+                  "resets 4am; 429, "
+                  "please run /login\""));
+    expect_result(&outcome, AGENT_OK);
+    assert_int_equal(outcome.reset_at, 0);
+}
+
+static void the_end_of_a_limit_comes_from_the_event(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("claude",
+             (struct told){ .out = LIMIT("rejected") BAD(
+                                "\"api_error_status\":429,\"result\":\"limit · resets 5am (UTC)\""),
+                            .code = 1 });
+    expect_result(&outcome, AGENT_LIMITED);
+    assert_int_equal(outcome.reset_at, INT64_C(1794716932000));
+    assert_int_equal(outcome.reset_source, AGENT_SOURCE_EVENT);
+    assert_int_equal(told_live("claude", LIMIT("rejected"), "").reset_at, INT64_C(1794716932000));
+}
+
+static void a_warning_and_a_limit_that_was_overcome_tell_no_end(void **state) {
+    (void)state;
+    assert_int_equal(told_live("claude", LIMIT("allowed_warning"), "").reset_at, 0);
+    assert_int_equal(told_live("claude", LIMIT("rejected") LIMIT("allowed"), "").reset_at, 0);
+    assert_int_equal(told_live("claude", LIMIT("rejected") SAID("on"), "").reset_at, 0);
+    struct agent_outcome outcome = of(LIMIT("rejected") GOOD);
+    expect_result(&outcome, AGENT_OK);
+    assert_int_equal(outcome.reset_at, 0);
+}
+
+static void without_the_event_the_sentence_tells_it(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("claude", (struct told){ .out = BAD("\"api_error\":\"usage_limit_reached\",\"result\":"
+                                                 "\"You've hit your 5-hour limit · resets "
+                                                 "4:28am (UTC)\""),
+                                      .code = 1 });
+    expect_result(&outcome, AGENT_LIMITED);
+    assert_int_equal(outcome.reset_at, TOLD_NOW + HOURS(1) + MINUTES(28));
+    assert_int_equal(outcome.reset_source, AGENT_SOURCE_TEXT);
+    expect_failure(BAD("\"result\":\"Claude AI usage limit reached|1794716932\""), AGENT_LIMITED);
+}
+
+static void it_waits_while_it_retries(void **state) {
+    (void)state;
+    assert_true(told_live("claude", RETRY("429", "rate_limit"), "").is_waiting);
+    assert_true(told_live("claude", RETRY("529", "overloaded"), "").is_waiting);
+    assert_false(told_live("claude", RETRY("401", "authentication_failed"), "").is_waiting);
+    assert_false(told_live("claude", RETRY("429", "rate_limit") SAID("on"), "").is_waiting);
+    assert_false(told_live("claude", RETRY("429", "rate_limit") GOOD, "").is_waiting);
+}
+
+static void a_denied_tool_makes_its_word_worth_little(void **state) {
+    (void)state;
+    struct agent_outcome outcome = of(RESULT("\"subtype\":\"success\",\"is_error\":false,"
+                                             "\"permission_denials\":[{\"tool_name\":\"Bash\"}]"));
+    expect_result(&outcome, AGENT_DENIED);
+    outcome = of(RESULT("\"subtype\":\"success\",\"is_error\":false,\"permission_denials\":[]"));
+    expect_result(&outcome, AGENT_OK);
+    expect_failure(BAD("\"api_error_status\":429,\"permission_denials\":[{}]"), AGENT_LIMITED);
+}
+
+static void tokens_are_counted_once_and_per_run(void **state) {
+    (void)state;
+    struct agent_outcome outcome = of(INIT("2.1.325") SAID("a") SAID("b") GOOD);
+    expect_tokens(&outcome, 4312, 25, 4000);
+    assert_false(outcome.is_cumulative);
+    /* Two turns of one process. */
+    outcome = of(INIT("2.1.325") GOOD INIT("2.1.325") GOOD);
+    expect_tokens(&outcome, 8624, 50, 8000);
+    /* Nothing told is not zero. */
+    outcome =
+        of(INIT("2.1.325") "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false}\n");
+    expect_tokens(&outcome, -1, -1, -1);
+    assert_int_equal(outcome.usage.cost_micro_usd, -1);
+}
+
+static void the_cost_is_of_the_session_since_2_1_300(void **state) {
+    (void)state;
+    struct agent_outcome outcome = of(INIT("2.1.325") GOOD);
+    assert_int_equal(outcome.usage.cost_micro_usd, 1424);
+    assert_true(outcome.cost_is_cumulative);
+    assert_true(of(INIT("2.2.0") GOOD).cost_is_cumulative);
+    assert_true(of(INIT("3.0.1-beta") GOOD).cost_is_cumulative);
+    assert_false(of(INIT("2.1.197") GOOD).cost_is_cumulative);
+    assert_false(of(INIT("1.0.400") GOOD).cost_is_cumulative);
+    /* The mode json tells no version. */
+    assert_false(of(GOOD).cost_is_cumulative);
+    assert_true(of(RESULT("\"subtype\":\"success\",\"is_error\":false,\"result_index\":0"))
+                    .cost_is_cumulative);
+    assert_false(
+        of(INIT("2.1.197") RESULT("\"subtype\":\"success\",\"is_error\":false,\"result_index\":0"))
+            .cost_is_cumulative);
+}
+
+static void how_it_was_ended_counts_when_it_had_not_finished(void **state) {
+    (void)state;
+    const char *half = INIT("2.1.325") SAID("Half.");
+    const char *aborted =
+        INIT("2.1.325") RESULT("\"subtype\":\"error_during_execution\",\"is_error\":true,"
+                               "\"terminal_reason\":\"aborted_streaming\"");
+    struct agent_outcome outcome =
+        told("claude", (struct told){ .out = half, .signal = 15, .by = AGENT_BY_STOP });
+    expect_result(&outcome, AGENT_CANCELLED);
+    outcome = told("claude", (struct told){ .out = half, .signal = 15, .by = AGENT_BY_TIMEOUT });
+    expect_result(&outcome, AGENT_TIMEOUT);
+    outcome = told("claude", (struct told){ .out = half, .code = 143 });
+    expect_result(&outcome, AGENT_CRASHED);
+    outcome = told("claude", (struct told){ .out = aborted });
+    expect_result(&outcome, AGENT_CANCELLED);
+    expect_tokens(&outcome, 4312, 25, 4000);
+    outcome = told("claude", (struct told){ .out = aborted, .by = AGENT_BY_TIMEOUT });
+    expect_result(&outcome, AGENT_TIMEOUT);
+    /* Finished, and reaped because it stayed. */
+    outcome = told("claude", (struct told){ .out = GOOD, .signal = 9, .by = AGENT_BY_STOP });
+    expect_result(&outcome, AGENT_OK);
+}
+
+static void a_good_word_with_a_bad_exit_code_is_a_failure(void **state) {
+    (void)state;
+    expect_failure(GOOD, AGENT_FAILED);
+}
+
+static void a_session_that_cannot_be_used_is_told(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("claude",
+             (struct told){ .err = "No conversation found with session ID: 0-0\n", .code = 1 });
+    expect_result(&outcome, AGENT_CRASHED);
+    assert_true(outcome.session_is_lost);
+    assert_string_equal(outcome.message, "No conversation found with session ID: 0-0");
+    outcome = told("claude",
+                   (struct told){ .err = "Error: Session ID 1-1 is already in use.\n", .code = 1 });
+    assert_true(outcome.session_is_lost);
+    assert_false(of(GOOD).session_is_lost);
+}
+
+/* The mode text has no last word: an answer that was broken off looks like one that was not. */
+static void text_alone_is_never_ok(void **state) {
+    (void)state;
+    struct agent_outcome outcome = of("All done.\n");
+    expect_result(&outcome, AGENT_CRASHED);
+    assert_string_equal(outcome.message, "All done.");
+    expect_failure("API Error: Request rejected (429) · … rate limit of 50,000 tokens\n",
+                   AGENT_LIMITED);
+    expect_failure("API Error: 500 oh\n", AGENT_OVERLOADED);
+    expect_failure("oh\n", AGENT_FAILED);
+}
+
+static void nothing_hostile_gets_through(void **state) {
+    (void)state;
+    struct agent_outcome outcome = of(
+        "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"session_id\":\"--help\","
+        "\"result\":\"a\\u001b[31mred\\u001b[0m\\r\\n\\u0007b \\u202ec \\u001b]0;title\\u0007d "
+        "\xff\"}\n");
+    assert_string_equal(outcome.session, "");
+    assert_string_equal(outcome.message, "ared b c d \xef\xbf\xbd");
+    outcome = of("{\"type\":\"result\",\"is_error\":false,\"session_id\":\"a b;$(c)\"}\n");
+    assert_string_equal(outcome.session, "");
+    outcome = of("{\"type\":\"result\",\"is_error\":false,\"usage\":{\"input_tokens\":-5,\"output_"
+                 "tokens\":1e300}}\n");
+    assert_int_equal(outcome.usage.in, -1);
+    assert_true(outcome.usage.out > 0);
+}
+
+static void it_is_started_unattended(void **state) {
+    (void)state;
+#define START "-p --output-format stream-json --verbose --permission-mode acceptEdits"
+    expect_command("claude", &(struct agent_launch){ 0 }, "claude " START);
+    expect_command(
+        "claude",
+        &(struct agent_launch){ .program = "/opt/claude",
+                                .model = "opus",
+                                .session = "s-1",
+                                .more = (const char *const[]){ "--max-turns", "9", NULL } },
+        "/opt/claude " START " --model opus --session-id s-1 --max-turns 9");
+    expect_command("claude", &(struct agent_launch){ .resume = "s-1", .session = "s-2" },
+                   "claude " START " --resume s-1");
+    expect_command(
+        "claude",
+        &(struct agent_launch){
+            .more = (const char *const[]){ "--dangerously-skip-permissions", NULL } },
+        "claude -p --output-format stream-json --verbose --dangerously-skip-permissions");
+    expect_command("claude-stream", &(struct agent_launch){ .resume = "s-1" }, "");
+    const struct agent_adapter *claude = agent_adapter_find("claude");
+    assert_true(agent_adapter_can_resume(claude) && agent_adapter_names_session(claude));
+    assert_false(agent_prompt_is_word(claude));
+    assert_false(agent_adapter_can_resume(agent_adapter_find("plain")));
+}
+
+static void of_a_plain_program_the_exit_code_is_the_word(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("plain", (struct told){ .out = "one\n{\"type\":\"two\"}\n", .err = "warning\n" });
+    expect_result(&outcome, AGENT_OK);
+    assert_string_equal(outcome.message, "{\"type\":\"two\"}");
+    outcome = told("plain", (struct told){ .out = "one\n", .err = "no such file\n", .code = 3 });
+    expect_result(&outcome, AGENT_FAILED);
+    assert_string_equal(outcome.message, "no such file");
+    outcome = told("plain", (struct told){ .signal = 11 });
+    expect_result(&outcome, AGENT_CRASHED);
+    outcome = told("plain", (struct told){ .code = 1, .by = AGENT_BY_TIMEOUT });
+    expect_result(&outcome, AGENT_TIMEOUT);
+    outcome = told("plain", (struct told){ .code = 0, .by = AGENT_BY_STOP });
+    expect_result(&outcome, AGENT_CANCELLED);
+}
+
+static void every_adapter_can_be_found_and_every_result_has_a_name(void **state) {
+    (void)state;
+    assert_int_equal(agent_adapter_count(), 7);
+    for (size_t i = 0; i < agent_adapter_count(); i++) {
+        const struct agent_adapter *adapter = agent_adapter_at(i);
+        const char *name = agent_adapter_name(adapter), *stop = agent_adapter_stop_signal(adapter);
+        assert_ptr_equal(agent_adapter_find(name), adapter);
+        assert_true(strcmp(stop, "INT") == 0 || strcmp(stop, "TERM") == 0);
+        if (i > 0 && strcmp(agent_adapter_name(agent_adapter_at(i - 1)), name) >= 0)
+            fail_msg("adapters are listed by name: '%s' stands behind a later one", name);
+    }
+    assert_null(agent_adapter_find("cladue"));
+    assert_null(agent_adapter_at(agent_adapter_count()));
+    for (enum agent_result result = 0; result < AGENT_RESULT_MAX; result++)
+        if (!agent_result_name(result))
+            fail_msg("result %d has no name", (int)result);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_the_result_is_its_last_word),
+        cmocka_unit_test(a_result_inside_of_something_is_not_its_word),
+        cmocka_unit_test(the_subtype_is_not_believed),
+        cmocka_unit_test(its_fields_name_the_trouble),
+        cmocka_unit_test(an_answer_is_no_error),
+        cmocka_unit_test(the_end_of_a_limit_comes_from_the_event),
+        cmocka_unit_test(a_warning_and_a_limit_that_was_overcome_tell_no_end),
+        cmocka_unit_test(without_the_event_the_sentence_tells_it),
+        cmocka_unit_test(it_waits_while_it_retries),
+        cmocka_unit_test(a_denied_tool_makes_its_word_worth_little),
+        cmocka_unit_test(tokens_are_counted_once_and_per_run),
+        cmocka_unit_test(the_cost_is_of_the_session_since_2_1_300),
+        cmocka_unit_test(how_it_was_ended_counts_when_it_had_not_finished),
+        cmocka_unit_test(a_good_word_with_a_bad_exit_code_is_a_failure),
+        cmocka_unit_test(a_session_that_cannot_be_used_is_told),
+        cmocka_unit_test(text_alone_is_never_ok),
+        cmocka_unit_test(nothing_hostile_gets_through),
+        cmocka_unit_test(it_is_started_unattended),
+        cmocka_unit_test(of_a_plain_program_the_exit_code_is_the_word),
+        cmocka_unit_test(every_adapter_can_be_found_and_every_result_has_a_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,201 @@
+/* test_codex.c: what Codex prints beyond the recorded runs. */
+#include "told.h"
+
+#define STARTED                                                                                    \
+    "{\"type\":\"thread.started\",\"thread_id\":\"01a1-t\"}\n{\"type\":\"turn.started\"}\n"
+#define SAID(text_)                                                                                \
+    "{\"type\":\"item.completed\",\"item\":{\"id\":\"1\",\"type\":\"agent_message\",\"text\":"     \
+    "\"" text_ "\"}}\n"
+#define ERROR(text_)  "{\"type\":\"error\",\"message\":\"" text_ "\"}\n"
+#define FAILED(text_) "{\"type\":\"turn.failed\",\"error\":{\"message\":\"" text_ "\"}}\n"
+#define COMPLETED                                                                                  \
+    "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":12,\"cached_input_tokens\":4,"       \
+    "\"output_tokens\":3,\"reasoning_output_tokens\":2}}\n"
+#define TRY "Reconnecting... 1/5 (exceeded retry limit, last status: 429 Too Many Requests)"
+
+static void expect_failure(const char *lines, enum agent_result result) {
+    struct agent_outcome outcome = told("codex", (struct told){ .out = lines, .code = 1 });
+    expect_result(&outcome, result);
+}
+
+static void only_a_finished_turn_is_its_last_word(void **state) {
+    (void)state;
+    struct agent_outcome outcome = told("codex", (struct told){ .out = STARTED SAID("Done.") });
+    expect_result(&outcome, AGENT_CRASHED);
+    outcome = told("codex", (struct told){ .out = STARTED SAID("Done.") COMPLETED });
+    expect_result(&outcome, AGENT_OK);
+    assert_string_equal(outcome.session, "01a1-t");
+    assert_string_equal(outcome.message, "Done.");
+    /* A second turn begins, and is not ended. */
+    outcome = told("codex", (struct told){ .out = STARTED SAID("Done.") COMPLETED STARTED });
+    expect_result(&outcome, AGENT_CRASHED);
+}
+
+static void an_error_that_was_overcome_is_forgotten(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("codex", (struct told){ .out = STARTED ERROR(TRY) COMPLETED });
+    expect_result(&outcome, AGENT_OK);
+    assert_string_equal(outcome.message, "");
+    assert_int_equal(outcome.reset_at, 0);
+}
+
+static void it_waits_only_where_waiting_helps(void **state) {
+    (void)state;
+    assert_true(told_live("codex", STARTED ERROR(TRY), "").is_waiting);
+    assert_false(told_live("codex", STARTED ERROR(TRY) SAID("on"), "").is_waiting);
+    assert_false(told_live("codex", STARTED ERROR(TRY) FAILED("x"), "").is_waiting);
+    assert_false(
+        told_live("codex",
+                  STARTED ERROR("Reconnecting... 1/5 (unexpected status 401 Unauthorized)"), "")
+            .is_waiting);
+    assert_true(told_live("codex", STARTED COMPLETED, "").has_ended);
+}
+
+static void tokens_are_of_the_whole_thread_and_have_their_parts_in_them(void **state) {
+    (void)state;
+    struct agent_outcome outcome = told("codex", (struct told){ .out = STARTED COMPLETED });
+    expect_tokens(&outcome, 12, 3, 4);
+    assert_true(outcome.is_cumulative);
+    assert_int_equal(outcome.usage.cost_micro_usd, -1);
+    outcome = told(
+        "codex", (struct told){ .out = STARTED "{\"type\":\"turn.completed\",\"usage\":null}\n" });
+    expect_tokens(&outcome, -1, -1, -1);
+}
+
+static void each_sentence_has_its_meaning(void **state) {
+    (void)state;
+    static const struct {
+        const char *lines;
+        enum agent_result result;
+    } rows[] = {
+        { FAILED("You've hit your usage limit. Try again later."), AGENT_LIMITED },
+        { FAILED("You’ve hit your usage limit for gpt-x. Switch to another model now, or try again "
+                 "later."),
+          AGENT_LIMITED },
+        { FAILED("unexpected status 429 Too Many Requests: slow down"), AGENT_LIMITED },
+        { FAILED("Your workspace is out of credits. Add credits to continue."), AGENT_BILLING },
+        { FAILED("You hit your spend cap set in your workspace."), AGENT_BILLING },
+        { FAILED("To use Codex with your ChatGPT plan, upgrade to Plus: x"), AGENT_BILLING },
+        { FAILED("unexpected status 402 Payment Required: x"), AGENT_BILLING },
+        { FAILED("unexpected status 403 Forbidden: x"), AGENT_AUTH },
+        { FAILED("Missing environment variable: `OPENAI_API_KEY`."), AGENT_AUTH },
+        { FAILED(
+              "Your access token could not be refreshed because your refresh token was revoked."),
+          AGENT_AUTH },
+        { FAILED("exceeded retry limit, last status: 500 Internal Server Error"),
+          AGENT_OVERLOADED },
+        { FAILED("Selected model is at capacity. Please try a different model."),
+          AGENT_OVERLOADED },
+        { FAILED("stream disconnected before completion: error sending request"),
+          AGENT_OVERLOADED },
+        { FAILED("unexpected status 400 Bad Request: context_length_exceeded"),
+          AGENT_CONTEXT_FULL },
+        { FAILED("This content was flagged for possible cybersecurity risk."), AGENT_REFUSED },
+        { FAILED("turn aborted. Something went wrong?"), AGENT_CANCELLED },
+        { FAILED("Incomplete response returned, reason: max_output_tokens"), AGENT_FAILED },
+        { FAILED("something nobody has seen before"), AGENT_FAILED },
+        { "{\"type\":\"turn.failed\"}\n", AGENT_FAILED },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        expect_failure(rows[i].lines, rows[i].result);
+}
+
+static void what_the_model_says_about_limits_is_no_limit(void **state) {
+    (void)state;
+    struct agent_outcome outcome = told(
+        "codex", (struct told){ .out = STARTED SAID("You've hit your usage limit, says the test.")
+                                    COMPLETED });
+    expect_result(&outcome, AGENT_OK);
+}
+
+static void the_time_of_a_limit_is_local_and_may_have_a_date(void **state) {
+    (void)state;
+    struct agent_outcome outcome = told(
+        "codex", (struct told){ .out = FAILED("You’ve hit your usage limit. Try again at 4:31 AM."),
+                                .code = 1 });
+    assert_int_equal(outcome.reset_at, TOLD_NOW + MINUTES(91));
+    assert_int_equal(outcome.reset_source, AGENT_SOURCE_TEXT);
+    outcome =
+        told("codex",
+             (struct told){ .out = FAILED("You’ve hit your usage limit. Visit x to purchase more "
+                                          "credits or try again at Nov 18th, 2026 4:31 AM."),
+                            .code = 1 });
+    assert_int_equal(outcome.reset_at, TOLD_NOW + DAYS(3) + MINUTES(91));
+    outcome = told("codex", (struct told){ .out = FAILED("Rate limit reached. Please try again in "
+                                                         "1.5s."),
+                                           .code = 1 });
+    expect_result(&outcome, AGENT_LIMITED);
+    assert_int_equal(outcome.reset_at, TOLD_NOW + 1500);
+}
+
+static void a_warning_item_is_no_message(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("codex",
+             (struct told){ .out = STARTED SAID("Done.") "{\"type\":\"item.completed\",\"item\":"
+                                                         "{\"type\":\"error\",\"message\":\"no "
+                                                         "metadata\"}}\n" COMPLETED });
+    assert_string_equal(outcome.message, "Done.");
+}
+
+static void a_lost_thread_is_told_apart(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("codex", (struct told){ .err = "Error: thread/resume failed: no rollout found for "
+                                            "thread id 1\n",
+                                     .code = 1 });
+    expect_result(&outcome, AGENT_CRASHED);
+    assert_true(outcome.session_is_lost);
+}
+
+static void a_failure_in_prose_is_one_too_a_success_is_not(void **state) {
+    (void)state;
+    struct agent_outcome outcome = told(
+        "codex", (struct told){ .err = "OpenAI Codex v0.166.0\n--------\nuser\nhi\nERROR: You've "
+                                       "hit your usage limit. Try again at 4:31 AM.\n",
+                                .code = 1 });
+    expect_result(&outcome, AGENT_LIMITED);
+    assert_int_equal(outcome.reset_at, TOLD_NOW + MINUTES(91));
+    outcome = told("codex", (struct told){ .out = "Done.\n", .err = "OpenAI Codex v0.166.0\n" });
+    expect_result(&outcome, AGENT_CRASHED);
+    assert_string_equal(outcome.message, "Done.");
+}
+
+static void the_prompt_goes_to_its_standard_input(void **state) {
+    (void)state;
+    expect_command("codex", &(struct agent_launch){ 0 },
+                   "codex exec --json --skip-git-repo-check --sandbox workspace-write -");
+    expect_command(
+        "codex",
+        &(struct agent_launch){ .program = "/opt/codex",
+                                .resume = "01a1",
+                                .model = "m",
+                                .more = (const char *const[]){ "-c", "x=1", NULL } },
+        "/opt/codex exec --json --skip-git-repo-check --sandbox workspace-write --model m "
+        "-c x=1 resume 01a1 -");
+    expect_command(
+        "codex", &(struct agent_launch){ .more = (const char *const[]){ "-s", "read-only", NULL } },
+        "codex exec --json --skip-git-repo-check -s read-only -");
+    const struct agent_adapter *codex = agent_adapter_find("codex");
+    assert_false(agent_prompt_is_word(codex));
+    assert_false(agent_adapter_names_session(codex));
+    assert_string_equal(agent_adapter_stop_signal(codex), "INT");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_a_finished_turn_is_its_last_word),
+        cmocka_unit_test(an_error_that_was_overcome_is_forgotten),
+        cmocka_unit_test(it_waits_only_where_waiting_helps),
+        cmocka_unit_test(tokens_are_of_the_whole_thread_and_have_their_parts_in_them),
+        cmocka_unit_test(each_sentence_has_its_meaning),
+        cmocka_unit_test(what_the_model_says_about_limits_is_no_limit),
+        cmocka_unit_test(the_time_of_a_limit_is_local_and_may_have_a_date),
+        cmocka_unit_test(a_warning_item_is_no_message),
+        cmocka_unit_test(a_lost_thread_is_told_apart),
+        cmocka_unit_test(a_failure_in_prose_is_one_too_a_success_is_not),
+        cmocka_unit_test(the_prompt_goes_to_its_standard_input),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

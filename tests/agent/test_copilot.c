@@ -1,0 +1,201 @@
+/* test_copilot.c: what Copilot prints beyond the recorded runs, and the file with its tokens. */
+#include "told.h"
+
+#define TURN "{\"type\":\"assistant.turn_start\",\"data\":{\"turnId\":\"0\"}}\n"
+#define SAID(text_)                                                                                \
+    "{\"type\":\"assistant.message\",\"data\":{\"model\":\"m\",\"content\":\"" text_ "\"}}\n"
+#define CALL_FAILED(status_)                                                                       \
+    "{\"type\":\"model.call_failure\",\"data\":{\"statusCode\":" status_                           \
+    ",\"errorMessage\":\"{\\\"message\\\":\\\"Slow down\\\"}\"}}\n"
+#define CALL_DONE    "{\"type\":\"model.call_finished\",\"data\":{\"outcome\":\"success\"}}\n"
+#define ERROR(data_) "{\"type\":\"session.error\",\"data\":{" data_ "}}\n"
+#define RESULT(code_)                                                                              \
+    "{\"type\":\"result\",\"sessionId\":\"c-1\",\"exitCode\":" code_                               \
+    ",\"usage\":{\"premiumRequests\":1}}\n"
+#define USAGE                                                                                      \
+    "{\n  \"totalPremiumRequestCost\": 1,\n  \"modelMetrics\": {\n"                                \
+    "    \"a\": {\"usage\": {\"inputTokens\": 100, \"outputTokens\": 25, \"cacheReadTokens\": "    \
+    "40, \"cacheWriteTokens\": 0}},\n"                                                             \
+    "    \"b\": {\"usage\": {\"inputTokens\": 10, \"outputTokens\": 5, \"cacheReadTokens\": 1}}\n" \
+    "  }\n}\n"
+
+static void expect_error(const char *data, enum agent_result result) {
+    struct agent_outcome outcome = told("copilot", (struct told){ .out = data, .code = 1 });
+    expect_result(&outcome, result);
+}
+
+static void only_a_result_is_its_last_word(void **state) {
+    (void)state;
+    struct agent_outcome outcome = told("copilot", (struct told){ .out = TURN SAID("Done.") });
+    expect_result(&outcome, AGENT_CRASHED);
+    outcome = told("copilot", (struct told){ .out = TURN SAID("Done.") RESULT("0") });
+    expect_result(&outcome, AGENT_OK);
+    assert_string_equal(outcome.message, "Done.");
+    assert_string_equal(outcome.session, "c-1");
+    assert_string_equal(outcome.model, "m");
+    outcome = told("copilot", (struct told){ .out = TURN SAID("Done.") RESULT("1") });
+    expect_result(&outcome, AGENT_FAILED); /* its own word, whatever the process says */
+    outcome = told("copilot", (struct told){ .out = TURN SAID("Done.") RESULT("0"), .code = 1 });
+    expect_result(&outcome, AGENT_FAILED);
+    outcome =
+        told("copilot", (struct told){ .out = "{\"type\":\"result\",\"sessionId\":\"c-1\"}\n" });
+    expect_result(&outcome, AGENT_FAILED);
+}
+
+static void a_message_without_text_keeps_the_one_before(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("copilot", (struct told){ .out = TURN SAID("I look.") SAID("") RESULT("0") });
+    assert_string_equal(outcome.message, "I look.");
+}
+
+static void agents_below_it_do_not_speak_for_it(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("copilot",
+             (struct told){
+                 .out = TURN SAID("Mine.") "{\"type\":\"assistant.message\",\"agentId\":\"x\","
+                                           "\"data\":{\"content\":\"Not mine.\"}}\n"
+                                           "{\"type\":\"session.error\",\"agentId\":\"x\","
+                                           "\"data\":{\"errorType\":\"quota\"}}\n" RESULT("0") });
+    expect_result(&outcome, AGENT_OK);
+    assert_string_equal(outcome.message, "Mine.");
+}
+
+static void tokens_come_from_its_file(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("copilot", (struct told){ .out = TURN SAID("Done.") RESULT("0"), .usage = USAGE });
+    expect_result(&outcome, AGENT_OK);
+    expect_tokens(&outcome, 110, 30, 41);
+    assert_true(outcome.is_cumulative);
+    assert_int_equal(outcome.usage.cost_micro_usd, -1); /* credits are no money */
+    outcome = told("copilot", (struct told){ .out = TURN RESULT("0") });
+    expect_tokens(&outcome, -1, -1, -1);
+    outcome =
+        told("copilot", (struct told){ .out = TURN RESULT("0"), .usage = "{\"modelMetrics\":{" });
+    expect_tokens(&outcome, -1, -1, -1);
+    outcome = told("copilot", (struct told){ .out = TURN USAGE RESULT("0") });
+    expect_tokens(&outcome, -1, -1, -1); /* in its output it would be somebody else's */
+}
+
+static void the_file_is_no_last_word(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("copilot", (struct told){ .out = TURN SAID("Done."), .usage = USAGE RESULT("0") });
+    expect_result(&outcome, AGENT_CRASHED);
+    expect_tokens(&outcome, 110, 30, 41);
+}
+
+static void each_error_has_its_meaning(void **state) {
+    (void)state;
+    expect_error(ERROR("\"errorType\":\"authorization\",\"message\":\"x\"") RESULT("1"),
+                 AGENT_AUTH);
+    expect_error(ERROR("\"errorType\":\"quota\",\"statusCode\":402,\"message\":\"x\"") RESULT("1"),
+                 AGENT_BILLING);
+    expect_error(ERROR("\"errorType\":\"rate_limit\",\"statusCode\":429,\"message\":\"x\"")
+                     RESULT("1"),
+                 AGENT_LIMITED);
+    expect_error(ERROR("\"errorType\":\"context_limit\",\"message\":\"x\"") RESULT("1"),
+                 AGENT_CONTEXT_FULL);
+    expect_error(ERROR("\"errorType\":\"query\",\"statusCode\":503,\"message\":\"x\"") RESULT("1"),
+                 AGENT_OVERLOADED);
+    expect_error(ERROR("\"errorType\":\"query\",\"message\":\"fetch failed\"") RESULT("1"),
+                 AGENT_OVERLOADED);
+    expect_error(ERROR("\"errorType\":\"query\",\"message\":\"x\"") RESULT("1"), AGENT_FAILED);
+    expect_error(ERROR("") RESULT("1"), AGENT_FAILED);
+    /* Its error stays when it calls the run good. */
+    struct agent_outcome outcome =
+        told("copilot", (struct told){ .out = TURN SAID("I look.")
+                                           ERROR("\"errorType\":\"rate_limit\",\"message\":\"x\"")
+                                               RESULT("0") });
+    expect_result(&outcome, AGENT_LIMITED);
+}
+
+static void a_limit_may_tell_its_time(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("copilot",
+             (struct told){
+                 .out = ERROR("\"errorType\":\"rate_limit\",\"message\":\"Sorry, you've hit a "
+                              "rate limit. Please try again in 2 hours.\"") RESULT("1"),
+                 .code = 1 });
+    expect_result(&outcome, AGENT_LIMITED);
+    assert_int_equal(outcome.reset_at, TOLD_NOW + HOURS(2));
+    outcome =
+        told("copilot",
+             (struct told){
+                 .out = ERROR("\"errorType\":\"rate_limit\",\"message\":\"Sorry, you've exceeded "
+                              "your 5 hour session limits. Please retry after 2733 seconds.\"")
+                     RESULT("1"),
+                 .code = 1 });
+    assert_int_equal(outcome.reset_at, TOLD_NOW + SECONDS(2733));
+}
+
+static void it_waits_after_a_failed_call(void **state) {
+    (void)state;
+    assert_true(told_live("copilot", TURN CALL_FAILED("429"), "").is_waiting);
+    assert_true(told_live("copilot", TURN CALL_FAILED("503"), "").is_waiting);
+    assert_false(told_live("copilot", TURN CALL_FAILED("401"), "").is_waiting);
+    assert_false(told_live("copilot", TURN CALL_FAILED("429") CALL_DONE, "").is_waiting);
+    struct agent_outcome outcome =
+        told("copilot", (struct told){ .out = TURN CALL_FAILED("429"), .signal = 9 });
+    expect_result(&outcome, AGENT_CRASHED);
+    assert_string_equal(outcome.message, "Slow down");
+    outcome = told("copilot", (struct told){ .out = TURN CALL_FAILED("429") SAID("") RESULT("0") });
+    expect_result(&outcome, AGENT_OK);
+    assert_string_equal(outcome.message, "");
+}
+
+static void being_interrupted_is_a_last_word(void **state) {
+    (void)state;
+    static const char lines[] = TURN "{\"type\":\"abort\",\"data\":{\"reason\":\"user_abort\"}}\n";
+    struct agent_outcome outcome = told("copilot", (struct told){ .out = lines, .code = 130 });
+    expect_result(&outcome, AGENT_CANCELLED);
+    outcome = told("copilot", (struct told){ .out = lines, .code = 130, .by = AGENT_BY_TIMEOUT });
+    expect_result(&outcome, AGENT_TIMEOUT);
+}
+
+static void what_was_not_permitted_is_remembered(void **state) {
+    (void)state;
+    struct agent_outcome outcome = told(
+        "copilot", (struct told){ .out = TURN
+                                  "{\"type\":\"permission.completed\",\"data\":{\"result\":"
+                                  "{\"kind\":\"denied-by-rules\"}}}\n" SAID("Done.") RESULT("0") });
+    expect_result(&outcome, AGENT_DENIED);
+}
+
+static void its_session_and_its_file_can_be_chosen(void **state) {
+    (void)state;
+    expect_command(
+        "copilot",
+        &(struct agent_launch){ .session = "u-1", .model = "m", .usage_file = "/r/usage.json" },
+        "copilot --output-format json --allow-all-tools --no-ask-user --no-auto-update "
+        "--model m --usage-output-file /r/usage.json --session-id u-1");
+    expect_command("copilot", &(struct agent_launch){ .resume = "u-1" },
+                   "copilot --output-format json --allow-all-tools --no-ask-user --no-auto-update "
+                   "--resume=u-1");
+    expect_command(
+        "copilot",
+        &(struct agent_launch){ .more = (const char *const[]){ "--allow-tool=write", NULL } },
+        "copilot --output-format json --no-ask-user --no-auto-update --allow-tool=write");
+    assert_string_equal(agent_usage_file_name(agent_adapter_find("copilot")), "usage.json");
+    assert_null(agent_usage_file_name(agent_adapter_find("codex")));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_a_result_is_its_last_word),
+        cmocka_unit_test(a_message_without_text_keeps_the_one_before),
+        cmocka_unit_test(agents_below_it_do_not_speak_for_it),
+        cmocka_unit_test(tokens_come_from_its_file),
+        cmocka_unit_test(the_file_is_no_last_word),
+        cmocka_unit_test(each_error_has_its_meaning),
+        cmocka_unit_test(a_limit_may_tell_its_time),
+        cmocka_unit_test(it_waits_after_a_failed_call),
+        cmocka_unit_test(being_interrupted_is_a_last_word),
+        cmocka_unit_test(what_was_not_permitted_is_remembered),
+        cmocka_unit_test(its_session_and_its_file_can_be_chosen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,233 @@
+/* test_gemini.c: what Gemini prints beyond the recorded runs. */
+#include "told.h"
+
+#define INIT "{\"type\":\"init\",\"session_id\":\"g-1\",\"model\":\"gemini-3\"}\n"
+#define SAID(text_)                                                                                \
+    "{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"" text_ "\",\"delta\":true}\n"
+#define TOOL                                                                                       \
+    "{\"type\":\"tool_use\",\"tool_name\":\"x\"}\n{\"type\":\"tool_result\",\"status\":\"error\"}" \
+    "\n"
+#define STATS                                                                                      \
+    "\"stats\":{\"total_tokens\":120,\"input_tokens\":100,\"output_tokens\":13,\"cached\":40}"
+#define SUCCESS "{\"type\":\"result\",\"status\":\"success\"," STATS "}\n"
+#define FAILURE(type_, text_)                                                                      \
+    "{\"type\":\"result\",\"status\":\"error\",\"error\":{\"type\":\"" type_                       \
+    "\",\"message\":\"" text_ "\"}," STATS "}\n"
+#define ATTEMPT "Attempt 1 failed: You exceeded your current quota. Please retry in 1s.\n"
+
+static void expect_code(int code, enum agent_result result) {
+    struct agent_outcome outcome = told("gemini", (struct told){ .err = "why\n", .code = code });
+    if (outcome.result != result)
+        fail_msg("exit code %d is '%s', expected '%s'", code, agent_result_name(outcome.result),
+                 agent_result_name(result));
+}
+
+static void only_a_result_is_its_last_word(void **state) {
+    (void)state;
+    struct agent_outcome outcome = told("gemini", (struct told){ .out = INIT SAID("Done.") });
+    expect_result(&outcome, AGENT_CRASHED); /* it exits with 0 when it is stopped */
+    outcome = told("gemini", (struct told){ .out = INIT SAID("Done."), .by = AGENT_BY_TIMEOUT });
+    expect_result(&outcome, AGENT_TIMEOUT);
+    outcome = told("gemini", (struct told){ .out = INIT SAID("Done.") SUCCESS });
+    expect_result(&outcome, AGENT_OK);
+    assert_string_equal(outcome.session, "g-1");
+    assert_string_equal(outcome.model, "gemini-3");
+    outcome = told("gemini", (struct told){ .out = INIT SUCCESS, .code = 1 });
+    expect_result(&outcome, AGENT_FAILED);
+}
+
+static void its_message_comes_in_pieces(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("gemini", (struct told){ .out = INIT SAID("I look. ") TOOL SAID("All ") SAID("is do")
+                                          SAID("ne.") SUCCESS });
+    assert_string_equal(outcome.message, "All is done.");
+}
+
+static void what_it_thinks_counts_as_out(void **state) {
+    (void)state;
+    struct agent_outcome outcome = told("gemini", (struct told){ .out = INIT SUCCESS });
+    expect_tokens(&outcome, 100, 20, 40);
+    assert_false(outcome.is_cumulative);
+    assert_int_equal(outcome.usage.cost_micro_usd, -1);
+    outcome =
+        told("gemini",
+             (struct told){ .out = "{\n  \"session_id\": \"g-2\",\n  \"response\": \"ok\",\n"
+                                   "  \"stats\": {\n    \"models\": {\n"
+                                   "      \"a\": {\"tokens\": {\"prompt\": 10, \"candidates\": 3, "
+                                   "\"cached\": 5, \"thoughts\": 2, \"tool\": 1}},\n"
+                                   "      \"b\": {\"tokens\": {\"prompt\": 7, \"candidates\": 1, "
+                                   "\"cached\": 0, \"thoughts\": 0, \"tool\": 0}}\n"
+                                   "    }\n  }\n}\n" });
+    expect_result(&outcome, AGENT_OK);
+    expect_tokens(&outcome, 18, 6, 5);
+}
+
+static void it_waits_between_attempts(void **state) {
+    (void)state;
+    assert_true(told_live("gemini", INIT, ATTEMPT).is_waiting);
+    assert_false(told_live("gemini", INIT, "Ripgrep is not available.\n").is_waiting);
+    struct agent_reader *reader = agent_reader_new(agent_adapter_find("gemini"));
+    struct agent_live live;
+    agent_reader_err(reader, ATTEMPT, strlen(ATTEMPT));
+    agent_reader_out(reader, SAID("on"), strlen(SAID("on")));
+    agent_reader_look(reader, &live);
+    agent_reader_free(reader);
+    assert_false(live.is_waiting);
+}
+
+static void an_attempt_that_was_overcome_is_forgotten(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("gemini", (struct told){ .out = INIT SUCCESS, .err = ATTEMPT });
+    expect_result(&outcome, AGENT_OK);
+    assert_string_equal(outcome.message, "");
+}
+
+static void its_exit_codes_are_words(void **state) {
+    (void)state;
+    expect_code(41, AGENT_AUTH);
+    expect_code(42, AGENT_FAILED);
+    expect_code(44, AGENT_FAILED);
+    expect_code(52, AGENT_FAILED);
+    expect_code(53, AGENT_MAX_TURNS);
+    expect_code(54, AGENT_FAILED);
+    expect_code(55, AGENT_FAILED);
+    expect_code(130, AGENT_CANCELLED);
+    expect_code(400 & 0xff, AGENT_FAILED);
+    expect_code(401 & 0xff, AGENT_AUTH);
+    expect_code(403 & 0xff, AGENT_AUTH);
+    expect_code(429 & 0xff, AGENT_LIMITED);
+    expect_code(500 & 0xff, AGENT_OVERLOADED);
+    expect_code(503 & 0xff, AGENT_OVERLOADED);
+    expect_code(1, AGENT_CRASHED);
+    expect_code(0, AGENT_CRASHED);
+    /* 173, by one who takes it for a signal; and real signals. */
+    struct agent_outcome outcome = told("gemini", (struct told){ .signal = 173 - 128 });
+    expect_result(&outcome, AGENT_LIMITED);
+    outcome = told("gemini", (struct told){ .signal = 2 });
+    expect_result(&outcome, AGENT_CRASHED);
+    outcome = told("gemini", (struct told){ .signal = 9 });
+    expect_result(&outcome, AGENT_CRASHED);
+}
+
+static void each_error_has_its_meaning(void **state) {
+    (void)state;
+    static const struct {
+        const char *lines;
+        int code;
+        enum agent_result result;
+    } rows[] = {
+        { FAILURE("Error", "[API Error: You have exhausted your capacity on this model.]"), 1,
+          AGENT_LIMITED },
+        { FAILURE("Error", "[API Error: quota]"), 429 & 0xff, AGENT_LIMITED },
+        { FAILURE("FatalAuthenticationError", "x"), 41, AGENT_AUTH },
+        { FAILURE("Error", "API key not valid. Please pass a valid API key."), 400 & 0xff,
+          AGENT_AUTH },
+        { FAILURE("FatalTurnLimitedError", "Reached max session turns"), 53, AGENT_MAX_TURNS },
+        { FAILURE("Error", "The input token count (2000000) exceeds the maximum number of tokens "
+                           "allowed (1048576)."),
+          400 & 0xff, AGENT_CONTEXT_FULL },
+        { FAILURE("Error", "The model is overloaded. Please try again later."), 503 & 0xff,
+          AGENT_OVERLOADED },
+        { FAILURE("Error", "exception TypeError: fetch failed sending request"), 1,
+          AGENT_OVERLOADED },
+        { FAILURE("FatalCancellationError", "Operation cancelled."), 130, AGENT_CANCELLED },
+        { FAILURE("Error", "INSUFFICIENT_G1_CREDITS_BALANCE"), 429 & 0xff, AGENT_BILLING },
+        { FAILURE("Error", "something nobody has seen before"), 1, AGENT_FAILED },
+        { "{\"type\":\"result\",\"status\":\"error\"}\n", 1, AGENT_FAILED },
+        /* It calls this a success. */
+        { "{\"type\":\"error\",\"severity\":\"error\",\"message\":\"Maximum session turns "
+          "exceeded\"}\n" SUCCESS,
+          0, AGENT_MAX_TURNS },
+        { "{\"type\":\"error\",\"severity\":\"warning\",\"message\":\"Loop detected, stopping "
+          "execution\"}\n" SUCCESS,
+          0, AGENT_FAILED },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct agent_outcome outcome =
+            told("gemini", (struct told){ .out = rows[i].lines, .code = rows[i].code });
+        expect_result(&outcome, rows[i].result);
+    }
+}
+
+static void a_failed_run_has_its_tokens(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("gemini", (struct told){ .out = INIT FAILURE("Error", "x"), .code = 1 });
+    expect_tokens(&outcome, 100, 20, 40);
+}
+
+static void a_quota_may_tell_its_time(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("gemini",
+             (struct told){ .out = INIT FAILURE(
+                                "Error", "You have exhausted your capacity on this model. Your "
+                                         "quota will reset after 1h12m20s."),
+                            .code = 1 });
+    expect_result(&outcome, AGENT_LIMITED);
+    assert_int_equal(outcome.reset_at, TOLD_NOW + HOURS(1) + MINUTES(12) + SECONDS(20));
+}
+
+static void an_error_object_of_a_tool_is_not_its_own(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        told("gemini", (struct told){ .out = INIT SAID("Done.") SUCCESS,
+                                      .err = "{\"error\":{\"message\":\"429\",\"code\":429}}\n"
+                                             "{\"session_id\":\"other\",\"x\":1}\n" });
+    expect_result(&outcome, AGENT_OK);
+    assert_string_equal(outcome.session, "g-1");
+}
+
+#define COMMAND "gemini --output-format stream-json --skip-trust "
+
+static void its_session_can_be_chosen(void **state) {
+    (void)state;
+    expect_command("gemini", &(struct agent_launch){ .session = "u-1", .model = "m" },
+                   COMMAND "--approval-mode auto_edit --model m --session-id u-1");
+    expect_command("gemini", &(struct agent_launch){ .resume = "u-1" },
+                   COMMAND "--approval-mode auto_edit --resume u-1");
+}
+
+/* Two of them are an error of its command line. */
+static void what_it_may_do_is_said_once(void **state) {
+    (void)state;
+    static const char *const yolo[] = { "--yolo", NULL };
+    static const char *const plan[] = { "--approval-mode=plan", NULL };
+    static const char *const other[] = { "--approval-modes", NULL };
+    expect_command("gemini", &(struct agent_launch){ .more = yolo }, COMMAND "--yolo");
+    expect_command("gemini", &(struct agent_launch){ .more = plan },
+                   COMMAND "--approval-mode=plan");
+    expect_command("gemini", &(struct agent_launch){ .more = other },
+                   COMMAND "--approval-mode auto_edit --approval-modes");
+}
+
+static void a_lost_session_is_told_apart(void **state) {
+    (void)state;
+    struct agent_outcome outcome = told(
+        "gemini", (struct told){ .err = "Error resuming session: No previous sessions found for "
+                                        "this project.\n",
+                                 .code = 42 });
+    expect_result(&outcome, AGENT_FAILED);
+    assert_true(outcome.session_is_lost);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_a_result_is_its_last_word),
+        cmocka_unit_test(its_message_comes_in_pieces),
+        cmocka_unit_test(what_it_thinks_counts_as_out),
+        cmocka_unit_test(it_waits_between_attempts),
+        cmocka_unit_test(an_attempt_that_was_overcome_is_forgotten),
+        cmocka_unit_test(its_exit_codes_are_words),
+        cmocka_unit_test(each_error_has_its_meaning),
+        cmocka_unit_test(a_failed_run_has_its_tokens),
+        cmocka_unit_test(a_quota_may_tell_its_time),
+        cmocka_unit_test(an_error_object_of_a_tool_is_not_its_own),
+        cmocka_unit_test(its_session_can_be_chosen),
+        cmocka_unit_test(what_it_may_do_is_said_once),
+        cmocka_unit_test(a_lost_session_is_told_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,99 @@
+/* fuzz_agent.h: any bytes as the output of an agent. A target defines AGENT and includes this.
+ *
+ * The first three bytes say how the process ended and how its output was cut into pieces; 0x1e stands between
+ * the output, the error output and the file with its tokens.
+ *
+ * Besides not crashing: pieces of any size give the same outcome as all at once; what goes on to people and
+ * command lines is clean; a number is told or not told; without any output nothing was good. */
+#pragma once
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "base/utf8.h"
+
+#ifndef AGENT
+#define AGENT "plain"
+#endif
+
+#define FUZZ_STREAMS 3
+#define FUZZ_NOW     INT64_C(1794711600000)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct fuzz_input {
+    const char *bytes[FUZZ_STREAMS];
+    size_t size[FUZZ_STREAMS];
+    struct agent_end end;
+};
+
+static void fuzz_run(const struct fuzz_input *input, size_t piece, struct agent_outcome *ret) {
+    struct agent_reader *reader = agent_reader_new(agent_adapter_find(AGENT));
+    struct agent_live live;
+    for (size_t i = 0; i + 1 < FUZZ_STREAMS; i++) {
+        for (size_t at = 0; at < input->size[i]; at += piece) {
+            size_t left = input->size[i] - at, take = left < piece ? left : piece;
+            (i == 0 ? agent_reader_out : agent_reader_err)(reader, input->bytes[i] + at, take);
+        }
+        agent_reader_look(reader, &live);
+    }
+    agent_reader_usage(reader, input->bytes[2], input->size[2]);
+    agent_reader_end(reader, &input->end, ret);
+    agent_reader_free(reader);
+}
+
+static void expect_clean(const char *text) {
+    for (size_t left = strlen(text), n; left > 0; left -= n, text += n) {
+        n = utf8_length(text, left);
+        assert(n > 0 && (unsigned char)*text >= 0x20 && *text != 0x7f);
+    }
+}
+
+static void expect_outcome(const struct fuzz_input *input, const struct agent_outcome *outcome) {
+    const struct agent_usage *usage = &outcome->usage;
+    assert(outcome->result < AGENT_RESULT_MAX);
+    assert(usage->in >= -1 && usage->out >= -1 && usage->cached >= -1
+           && usage->cost_micro_usd >= -1);
+    assert((outcome->reset_at == 0) == (outcome->reset_source == AGENT_SOURCE_NONE));
+    assert(outcome->reset_at == 0 || outcome->result == AGENT_LIMITED);
+    expect_clean(outcome->message);
+    expect_clean(outcome->model);
+    assert(outcome->session[0] != '-' && !strpbrk(outcome->session, " '\"$`\\/\n"));
+    if (input->size[0] == 0 && strcmp(AGENT, "plain") != 0)
+        assert(outcome->result != AGENT_OK && outcome->result != AGENT_DENIED);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size < 3)
+        return 0;
+    struct fuzz_input input = {
+        .end = { .code = data[0],
+                 .by = (enum agent_ended_by)(data[1] % 3),
+                 .now = FUZZ_NOW,
+                 .utc_offset_s = ((int)(data[1] >> 2) - 32) * 900 },
+    };
+    if (data[0] > 192)
+        input.end = (struct agent_end){ .code = -1, .signal = data[0] - 192, .now = FUZZ_NOW };
+    const char *at = (const char *)data + 3;
+    size_t left = size - 3;
+    for (size_t i = 0; i < FUZZ_STREAMS; i++) {
+        const char *end = left > 0 && i + 1 < FUZZ_STREAMS ? memchr(at, 0x1e, left) : NULL;
+        input.bytes[i] = at;
+        input.size[i] = end ? (size_t)(end - at) : left;
+        at += input.size[i] + (end != NULL);
+        left -= input.size[i] + (end != NULL);
+    }
+    struct agent_outcome whole, pieces;
+    fuzz_run(&input, SIZE_MAX / 2, &whole);
+    fuzz_run(&input, 1 + data[2] % 64u, &pieces);
+    expect_outcome(&input, &whole);
+    assert(whole.result == pieces.result && whole.reset_at == pieces.reset_at);
+    assert(memcmp(&whole.usage, &pieces.usage, sizeof(whole.usage)) == 0);
+    assert(strcmp(whole.message, pieces.message) == 0);
+    assert(strcmp(whole.session, pieces.session) == 0);
+    return 0;
+}
