@@ -122,8 +122,9 @@ static int connect_tcp(struct exchange *x) {
         r = connect_to(x, at->ai_addr, at->ai_addrlen, now + (x->deadline - now) / count--);
     }
     freeaddrinfo(list);
-    return r < 0 ? fail(x, r, r == -ETIMEDOUT ? "did not take a connection" : "could not be reached")
-                 : 0;
+    return r < 0
+               ? fail(x, r, r == -ETIMEDOUT ? "did not take a connection" : "could not be reached")
+               : 0;
 }
 
 /* --- the request ----------------------------------------------------------------------------- */

@@ -32,7 +32,8 @@ int http_url_parse(const char *text, struct http_url *ret, struct error *err);
 void http_url_finish(struct http_url *url); /* safe on a zeroed one; usable with _cleanup_ */
 
 struct http_post {
-    const char *const *headers; /* "Name: value"; ends with NULL. Host, Content-Length and Connection
+    const char *const
+        *headers; /* "Name: value"; ends with NULL. Host, Content-Length and Connection
                                    come by themselves */
     const char *body;
     size_t size;

@@ -2,6 +2,7 @@
 #include "http_client/http_client.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

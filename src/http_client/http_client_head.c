@@ -1,11 +1,10 @@
-/* http_head.c: is this the head of an answer, and what does it say?
+/* http_client_head.c: is this the head of an answer, and what does it say?
  *
  * Pure. Of the head only the status counts; its other lines must be there, and be text, so that bytes of
  * another protocol are not taken for an acknowledgement. */
 #include "http_client/http_client.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <string.h>
 
 static bool is_digit(char c) {

@@ -1,0 +1,31 @@
+/* sha256.h: SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), for signatures.
+ *
+ * Small and plain: what is signed here is a kilobyte now and then. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHA256_SIZE     32u
+#define SHA256_HEX_SIZE (2 * SHA256_SIZE + 1) /* with the NUL */
+
+struct sha256 {
+    uint32_t state[8];
+    uint64_t size; /* bytes so far */
+    uint8_t block[64];
+};
+
+void sha256_init(struct sha256 *hash);
+void sha256_add(struct sha256 *hash, const void *bytes, size_t size);
+void sha256_end(struct sha256 *hash, uint8_t ret[SHA256_SIZE]);
+
+/* The parts of a message one after the other, so that nobody must join them. */
+struct hmac_sha256 {
+    struct sha256 inner, outer;
+};
+void hmac_sha256_init(struct hmac_sha256 *hmac, const void *key, size_t size);
+void hmac_sha256_add(struct hmac_sha256 *hmac, const void *bytes, size_t size);
+void hmac_sha256_end(struct hmac_sha256 *hmac, uint8_t ret[SHA256_SIZE]);
+
+/* In lower case. */
+void sha256_hex(const uint8_t digest[SHA256_SIZE], char ret[SHA256_HEX_SIZE]);

@@ -1,0 +1,326 @@
+/* test_http_client.c: a POST has an answer, or a reason why it has none, in time.
+ *
+ * The server is a thread that takes one connection and does what the test says. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/macros.h"
+#include "base/strbuf.h"
+#include "http_client/http_client.h"
+
+/* --- URLs ------------------------------------------------------------------------------------ */
+
+static void expect_url(const char *text, const char *host, const char *port, const char *path) {
+    struct http_url url = { 0 };
+    struct error err = { 0 };
+    if (http_url_parse(text, &url, &err) < 0)
+        fail_msg("'%s': %s", text, err.text);
+    assert_string_equal(url.host, host);
+    assert_string_equal(url.port, port);
+    assert_string_equal(url.path, path);
+    http_url_finish(&url);
+}
+
+static void urls_are_taken_apart(void **state) {
+    (void)state;
+    expect_url("http://example.org", "example.org", "80", "/");
+    expect_url("http://example.org:8080/a/b?c=d", "example.org", "8080", "/a/b?c=d");
+    expect_url("http://example.org?c=d", "example.org", "80", "/?c=d");
+    expect_url("https://example.org/hook", "example.org", "443", "/hook");
+    expect_url("http://[::1]:9/x", "::1", "9", "/x");
+    expect_url("http://[::1]", "::1", "80", "/");
+}
+
+static void a_unix_url_has_a_socket_and_perhaps_a_path(void **state) {
+    (void)state;
+    struct http_url url = { 0 };
+    assert_int_equal(http_url_parse("unix:/run/hook.sock:/v1/x", &url, NULL), 0);
+    assert_string_equal(url.socket, "/run/hook.sock");
+    assert_string_equal(url.path, "/v1/x");
+    http_url_finish(&url);
+    assert_int_equal(http_url_parse("unix:/run/hook.sock", &url, NULL), 0);
+    assert_string_equal(url.path, "/");
+    http_url_finish(&url);
+}
+
+static void what_cannot_be_sent_as_it_is_is_refused_with_a_sentence(void **state) {
+    static const char *const bad[] = { "",
+                                       "example.org",
+                                       "ftp://example.org",
+                                       "http://",
+                                       "http:///x",
+                                       "http://user:secret@example.org/",
+                                       "http://example.org/a b",
+                                       "http://example.org/\r\nX: y",
+                                       "http://example.org/#part",
+                                       "http://example.org:0/",
+                                       "http://example.org:65536/",
+                                       "http://example.org:x/",
+                                       "http://[::1",
+                                       "http://[::1]x",
+                                       "unix:hook.sock",
+                                       "unix:/",
+                                       "unix:/run/x:y" };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        struct http_url url = { 0 };
+        struct error err = { 0 };
+        if (http_url_parse(bad[i], &url, &err) != -EINVAL)
+            fail_msg("'%s' was taken for a URL", bad[i]);
+        assert_true(strlen(err.text) > 20);
+        assert_null(url.authority);
+    }
+}
+
+/* --- heads ----------------------------------------------------------------------------------- */
+
+static int head(const char *text, int *ret_status) {
+    size_t size = 0;
+    return http_client_read_head(text, strlen(text), ret_status, &size);
+}
+
+static void only_a_whole_head_is_an_answer(void **state) {
+    static const char text[] = "HTTP/1.1 204 No Content\r\nServer: x\r\n\r\nbody";
+    const size_t whole = strlen(text) - strlen("body");
+    (void)state;
+    for (size_t size = 0; size <= strlen(text); size++) {
+        int status = -1;
+        size_t body = 0;
+        int r = http_client_read_head(text, size, &status, &body);
+        assert_int_equal(r, size >= whole);
+        if (r == 1)
+            assert_int_equal(body, whole);
+        assert_int_equal(status, r == 1 ? 204 : -1);
+    }
+}
+
+static void what_is_no_http_is_no_answer(void **state) {
+    static const char *const bad[] = { "SSH-2.0-OpenSSH\r\n",
+                                       "HTTP/2 200 OK\r\n\r\n",
+                                       "HTTP/1.1 20 OK\r\n\r\n",
+                                       "HTTP/1.1 2000 OK\r\n\r\n",
+                                       "HTTP/1.1 999 OK\r\n\r\n",
+                                       "HTTP/1.1 200 OK\nA: b\n\n",
+                                       "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+                                       "HTTP/1.1 200 \x01\r\n\r\n",
+                                       "\r\n\r\n" };
+    int status = 0;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+        if (head(bad[i], &status) != -EPROTO)
+            fail_msg("taken for an answer: '%s'", bad[i]);
+    assert_int_equal(head("HTTP/1.0 500\r\n\r\n", &status), 1);
+    assert_int_equal(status, 500);
+}
+
+/* --- a server -------------------------------------------------------------------------------- */
+
+enum act { ACT_ANSWER, ACT_HANG, ACT_CLOSE };
+
+struct server {
+    enum act act;
+    const char *answer;
+    int listener;
+    char url[128];
+    char path[64]; /* of its socket; "" for TCP */
+    struct strbuf got;
+    pthread_t thread;
+};
+
+static bool is_whole(const struct strbuf *got) {
+    const char *body = strstr(strbuf_text(got), "\r\n\r\n");
+    const char *length = strstr(strbuf_text(got), "Content-Length: ");
+    return body && length
+           && strlen(body + 4) >= (size_t)strtoul(length + strlen("Content-Length: "), NULL, 10);
+}
+
+static void *serve(void *ctx) {
+    struct server *s = ctx;
+    char bytes[4096];
+    int fd = accept(s->listener, NULL, NULL);
+    while (!is_whole(&s->got)) {
+        ssize_t n = read(fd, bytes, sizeof(bytes));
+        if (n <= 0)
+            break;
+        strbuf_add(&s->got, bytes, (size_t)n);
+    }
+    if (s->act == ACT_ANSWER)
+        (void)!write(fd, s->answer, strlen(s->answer));
+    while (s->act == ACT_HANG && read(fd, bytes, sizeof(bytes)) > 0)
+        continue;
+    close(fd);
+    return NULL;
+}
+
+static void server_open(struct server *s, bool tcp) {
+    struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_un un = { .sun_family = AF_UNIX };
+    socklen_t size = sizeof(in);
+    s->listener = socket(tcp ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (tcp) {
+        assert_int_equal(bind(s->listener, (struct sockaddr *)&in, sizeof(in)), 0);
+        assert_int_equal(getsockname(s->listener, (struct sockaddr *)&in, &size), 0);
+        snprintf(s->url, sizeof(s->url), "http://127.0.0.1:%d/hook?a=b", ntohs(in.sin_port));
+    } else {
+        snprintf(s->path, sizeof(s->path), "/tmp/sluice-hook-%d.sock", (int)getpid());
+        (void)unlink(s->path);
+        memcpy(un.sun_path, s->path, sizeof(s->path));
+        assert_int_equal(bind(s->listener, (struct sockaddr *)&un, sizeof(un)), 0);
+        snprintf(s->url, sizeof(s->url), "unix:%s:/hook?a=b", s->path);
+    }
+    assert_int_equal(listen(s->listener, 4), 0);
+    assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
+}
+
+static void server_close(struct server *s) {
+    assert_int_equal(pthread_join(s->thread, NULL), 0);
+    close(s->listener);
+    if (*s->path)
+        (void)unlink(s->path);
+    strbuf_finish(&s->got);
+}
+
+static int post(const char *text, time_ms timeout, int cancel, struct http_answer *ret,
+                struct error *err) {
+    static const char *const headers[] = { "Content-Type: application/json", "X-One: 1", NULL };
+    static const char body[] = "{\"a\":1}";
+    _cleanup_(http_url_finish) struct http_url url = { 0 };
+    struct http_post request = {
+        .headers = headers, .body = body, .size = strlen(body), .timeout = timeout, .cancel = cancel
+    };
+    assert_int_equal(http_url_parse(text, &url, err), 0);
+    return http_client_post(&url, &request, ret, err);
+}
+
+/* --- exchanges ------------------------------------------------------------------------------- */
+
+static void a_post_goes_out_whole_and_its_answer_comes_back(void **state) {
+    (void)state;
+    for (int tcp = 0; tcp < 2; tcp++) {
+        struct server s = { .act = ACT_ANSWER,
+                            .answer = "HTTP/1.1 100 Continue\r\n\r\n"
+                                      "HTTP/1.1 500 Oops\r\nA: b\r\n\r\nno\x1b[31m such\nhook" };
+        struct http_answer answer = { 0 };
+        struct error err = { 0 };
+        server_open(&s, tcp);
+        if (post(s.url, SECONDS(30), -1, &answer, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(answer.status, 500);
+        assert_string_equal(answer.text, "no [31m such hook");
+        assert_int_equal(pthread_join(s.thread, NULL), 0);
+        const char *got = strbuf_text(&s.got);
+        assert_int_equal(strncmp(got, "POST /hook?a=b HTTP/1.1\r\nHost: ", 31), 0);
+        assert_non_null(strstr(got, "\r\nX-One: 1\r\n"));
+        assert_non_null(strstr(got, "\r\nContent-Length: 7\r\n"));
+        assert_string_equal(strstr(got, "\r\n\r\n") + 4, "{\"a\":1}");
+        close(s.listener);
+        (void)unlink(s.path);
+        strbuf_finish(&s.got);
+    }
+}
+
+static void expect_failure(struct server *s, time_ms timeout, int code, const char *part) {
+    struct http_answer answer = { .status = -7 };
+    struct error err = { 0 };
+    server_open(s, true);
+    assert_int_equal(post(s->url, timeout, -1, &answer, &err), code);
+    if (!strstr(err.text, part))
+        fail_msg("'%s' does not say '%s'", err.text, part);
+    assert_int_equal(answer.status, -7);
+    server_close(s);
+}
+
+static void who_does_not_answer_is_given_up_in_time(void **state) {
+    (void)state;
+    expect_failure(&(struct server){ .act = ACT_HANG }, 100, -ETIMEDOUT,
+                   "did not answer within 100 ms");
+}
+
+static void who_closes_early_has_not_answered(void **state) {
+    (void)state;
+    expect_failure(&(struct server){ .act = ACT_CLOSE }, SECONDS(30), -ECONNRESET,
+                   "closed the connection without an answer");
+    expect_failure(&(struct server){ .act = ACT_ANSWER, .answer = "HTTP/1.1 200 OK\r\nConte" },
+                   SECONDS(30), -ECONNRESET, "closed the connection without an answer");
+}
+
+static void another_protocol_is_no_acknowledgement(void **state) {
+    (void)state;
+    expect_failure(&(struct server){ .act = ACT_ANSWER, .answer = "SSH-2.0-x\r\n" }, SECONDS(30),
+                   -EPROTO, "no HTTP");
+}
+
+static void an_endless_head_is_given_up(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_puts(&text, "HTTP/1.1 200 OK\r\nA: ");
+    strbuf_repeat(&text, "x", 40000);
+    expect_failure(&(struct server){ .act = ACT_ANSWER, .answer = strbuf_text(&text) }, SECONDS(30),
+                   -EPROTO, "no HTTP");
+}
+
+static void nobody_there_is_said(void **state) {
+    struct http_answer answer = { 0 };
+    struct error err = { 0 };
+    (void)state;
+    assert_int_equal(post("unix:/nowhere/hook.sock", SECONDS(30), -1, &answer, &err), -ENOENT);
+    assert_non_null(strstr(err.text, "could not be reached"));
+    assert_true(post("http://127.0.0.1:1/", SECONDS(30), -1, &answer, &err) < 0);
+    assert_non_null(strstr(err.text, "could not be reached"));
+}
+
+static void who_cancels_does_not_wait(void **state) {
+    struct server s = { .act = ACT_HANG };
+    struct http_answer answer = { 0 };
+    struct error err = { 0 };
+    uint64_t one = 1;
+    int cancel = eventfd(0, EFD_CLOEXEC);
+    (void)state;
+    assert_int_equal(write(cancel, &one, sizeof(one)), sizeof(one));
+    server_open(&s, true);
+    assert_int_equal(post(s.url, TIME_NEVER, cancel, &answer, &err), -ECANCELED);
+    server_close(&s);
+    close(cancel);
+}
+
+static void tls_is_not_spoken(void **state) {
+    struct http_answer answer = { 0 };
+    (void)state;
+    assert_int_equal(post("https://127.0.0.1:1/", SECONDS(1), -1, &answer, &(struct error){ 0 }),
+                     -ENOTSUP);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(urls_are_taken_apart),
+        cmocka_unit_test(a_unix_url_has_a_socket_and_perhaps_a_path),
+        cmocka_unit_test(what_cannot_be_sent_as_it_is_is_refused_with_a_sentence),
+        cmocka_unit_test(only_a_whole_head_is_an_answer),
+        cmocka_unit_test(what_is_no_http_is_no_answer),
+        cmocka_unit_test(a_post_goes_out_whole_and_its_answer_comes_back),
+        cmocka_unit_test(who_does_not_answer_is_given_up_in_time),
+        cmocka_unit_test(who_closes_early_has_not_answered),
+        cmocka_unit_test(another_protocol_is_no_acknowledgement),
+        cmocka_unit_test(an_endless_head_is_given_up),
+        cmocka_unit_test(nobody_there_is_said),
+        cmocka_unit_test(who_cancels_does_not_wait),
+        cmocka_unit_test(tls_is_not_spoken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
