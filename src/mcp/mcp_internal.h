@@ -1,0 +1,193 @@
+/* mcp_internal.h: one client, its open requests, and how they are answered. Private to mcp/.
+ *
+ * mcp.c           life, messages in, events, time
+ * message.c       JSON-RPC: what is a message, answers and errors out
+ * request.c       open requests and the questions they wait for
+ * method.c        the table of methods; eras; initialize and discover
+ * http_headers.c  do the headers say what the body says?
+ * tools.c         calling; tool_list.c: which there are, and their schemas
+ * resources.c     listing and reading
+ * wait.c          task_wait; subscription.c: subscriptions/listen
+ *
+ * A function that answers a request frees it: it is the last thing done with it. */
+#pragma once
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "mcp/mcp.h"
+
+#define MCP_MODERN   "2026-07-28"
+#define MCP_LATEST   "2025-11-25" /* with initialize */
+#define MCP_BATCHING "2025-03-26" /* the last version with batches; HTTP without a version header */
+#define MCP_OPEN_MAX 64           /* requests of one client at once */
+
+enum {
+    RPC_PARSE = -32700,
+    RPC_REQUEST = -32600,
+    RPC_METHOD = -32601,
+    RPC_PARAMS = -32602,
+    RPC_INTERNAL = -32603,
+    RPC_NO_RESOURCE = -32002, /* until 2025-11-25 */
+    RPC_HEADERS = -32020,
+    RPC_CAPABILITY = -32021, /* no tool here needs one of the client's; see docs/mcp.md */
+    RPC_VERSION = -32022,
+};
+
+struct mcp_batch {
+    json_t *answers;
+    size_t open; /* requests of it, and one while it is read */
+};
+
+struct mcp {
+    struct mcp_backend backend;
+    char *task; /* of the run that asks, "web-17"; or NULL */
+    int64_t attempt;
+    bool http;
+    char *header_version, *header_method, *header_name;
+    const char *version; /* agreed on by initialize; NULL: not yet */
+    struct mcp_request *requests;
+    size_t open;
+    uint64_t ended; /* requests, ever */
+    bool watching;
+    int status;
+    time_ms now;
+};
+
+struct mcp_request {
+    struct mcp_request *next, *previous;
+    struct mcp *mcp;
+    struct mcp_batch *batch; /* or NULL */
+    json_t *id, *params;     /* params: never NULL */
+    const char *method;      /* of the message; valid while it is begun */
+    bool modern, begun;
+    const char *version;
+    struct mcp_ask *asks;
+    const struct mcp_tool *tool;           /* tools/call */
+    struct mcp_wait *wait;                 /* task_wait */
+    struct mcp_subscription *subscription; /* subscriptions/listen */
+};
+
+/* --- request.c ------------------------------------------------------------------------------- */
+
+struct mcp_request *request_new(struct mcp *mcp, const json_t *id, json_t *params,
+                                struct mcp_batch *batch);
+/* Without an answer. */
+void request_free(struct mcp_request *request);
+struct mcp_request *request_find(const struct mcp *mcp, const json_t *id);
+/* `params` is taken. `answered` is called once, perhaps before this returns: leave the request alone
+ * afterwards. */
+void request_ask(struct mcp_request *request, const char *op, json_t *params, size_t index,
+                 void (*answered)(struct mcp_request *, size_t, const struct mcp_reply *));
+/* Each answers and frees the request. `result`, `data` are taken. */
+void request_result(struct mcp_request *request, json_t *result);
+/* A list or something that was read: tells a modern client how long it holds. */
+void request_cacheable(struct mcp_request *request, json_t *result, json_int_t ttl_ms,
+                       const char *scope);
+void request_fail(struct mcp_request *request, int code, json_t *data, const char *format, ...)
+    _printf_(4, 5);
+/* One of a batch is answered, or it was read to its end: the last of them sends all answers. */
+void request_leave_batch(struct mcp *mcp, struct mcp_batch *batch);
+/* Does anybody need events? Tells the backend when that has changed. */
+void request_watch(struct mcp *mcp);
+
+/* --- message.c ------------------------------------------------------------------------------- */
+
+json_t *message_error(const json_t *id, int code, const char *text, json_t *data /* taken */);
+json_t *message_result(const json_t *id, json_t *result /* taken */);
+/* `message` and `params` are taken. */
+void message_send(struct mcp *mcp, enum mcp_kind kind, json_t *message);
+void message_notify(struct mcp *mcp, const char *method, json_t *params);
+/* A text of any bytes: what is no UTF-8 or steers a terminal becomes U+FFFD. */
+json_t *message_text(const char *bytes, size_t size);
+/* JSON as the text of an answer. */
+json_t *message_dump(const json_t *value);
+/* A sentence: what a client wrote, safe to be shown. */
+struct message_quoted {
+    char text[80];
+};
+struct message_quoted message_quote(const char *text);
+
+/* --- method.c -------------------------------------------------------------------------------- */
+
+/* The era, its checks, and the method; answers now or later. */
+void method_begin(struct mcp_request *request);
+bool method_is_modern_only(const char *name);
+/* The version of `text` that is known here, or NULL. */
+const char *method_version(const char *text);
+json_t *method_versions(void); /* all of them, newest first */
+
+/* --- http_headers.c -------------------------------------------------------------------------- */
+
+/* Of a modern request over HTTP. False: it was answered. */
+bool headers_hold(struct mcp_request *request);
+
+/* --- tools ----------------------------------------------------------------------------------- */
+
+enum { HINT_READS = 1u << 0, HINT_DESTROYS = 1u << 1, HINT_REPEATS = 1u << 2 };
+
+struct mcp_tool {
+    const char *name, *title;
+    const char *op;   /* the operation it is derived from */
+    const char *text; /* NULL: what the operation says */
+    const char
+        *hidden; /* parameters of the operation, or members of a task, that are not offered */
+    unsigned hints;
+    /* NULL: the parameters of the operation. */
+    void (*describe)(const struct mcp_tool *tool, json_t *properties, json_t *required);
+    /* From arguments to the parameters of `*op`, which may be changed. NULL: they are the same. */
+    int (*prepare)(const struct mcp *mcp, const struct mcp_tool *tool, json_t *params,
+                   const char **op, struct error *err);
+    /* Instead of one question. */
+    void (*begin)(struct mcp_request *request, json_t *arguments);
+};
+
+extern const struct mcp_tool mcp_tools[]; /* by name; ends with name NULL */
+
+void tools_list(struct mcp_request *request);
+void tools_call(struct mcp_request *request);
+/* A result that tells what went wrong; answers the request. */
+void tools_fail(struct mcp_request *request, const char *format, ...) _printf_(2, 3);
+/* A result; `value` is taken. */
+void tools_done(struct mcp_request *request, json_t *value);
+bool tool_hides(const struct mcp_tool *tool, const char *name);
+/* What a tool takes: schemas by name, and the names that must be there. */
+void tool_describe(const struct mcp_tool *tool, json_t *properties, json_t *required);
+/* The schema of one parameter, read; NULL cannot be: the catalog is tested. */
+json_t *tool_schema(const char *text);
+
+/* wait.c */
+void wait_describe(const struct mcp_tool *tool, json_t *properties, json_t *required);
+void wait_begin(struct mcp_request *request, json_t *arguments);
+void wait_event(struct mcp_request *request, const char *task);
+void wait_tick(struct mcp_request *request);
+time_ms wait_next(const struct mcp_request *request);
+void wait_stop(struct mcp_request *request);
+void wait_free(struct mcp_wait *wait);
+
+/* --- resources ------------------------------------------------------------------------------- */
+
+enum resource_kind { RESOURCE_STATUS, RESOURCE_TASKS, RESOURCE_TASK, RESOURCE_WHY, RESOURCE_LOG };
+
+struct resource {
+    enum resource_kind kind;
+    struct strbuf task; /* of the last three */
+    int64_t attempt;    /* RESOURCE_LOG; 0: the last */
+};
+
+/* -EINVAL: nothing here has this address. */
+int resource_parse(const char *uri, struct resource *ret);
+void resource_finish(struct resource *resource);
+/* Two ids of tasks; their number alone decides. */
+bool resource_same_task(const char *a, const char *b);
+
+void resources_list(struct mcp_request *request);
+void resources_templates(struct mcp_request *request);
+void resources_read(struct mcp_request *request);
+
+/* subscription.c */
+void subscription_begin(struct mcp_request *request);
+void subscription_event(struct mcp_request *request, const char *task);
+void subscription_tick(struct mcp_request *request);
+time_ms subscription_next(const struct mcp_request *request);
+void subscription_stop(struct mcp_request *request);
+void subscription_free(struct mcp_subscription *subscription);

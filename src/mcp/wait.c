@@ -1,0 +1,317 @@
+/* wait.c: task_wait: until tasks have ended, or the time is over.
+ *
+ * Nothing is looked at from time to time: each task is asked for once, and again when an event says that
+ * something happened to it. One question per task is under way at most; what happens meanwhile makes it
+ * ask once more. A daemon that is away is asked again every second, because the work goes on without it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/macros.h"
+#include "mcp/mcp_internal.h"
+
+#define TASKS_MAX      64
+#define TIMEOUT        50.0 /* s; many clients give up after a minute */
+#define TIMEOUT_MAX    3600.0
+#define PROGRESS_EVERY SECONDS(10) /* a sign of life for clients that count the silence */
+#define ASK_AGAIN      SECONDS(1)
+
+struct waited {
+    char *task;
+    json_t *shown; /* what task.show answered last; NULL: nothing yet */
+    bool asking;
+    bool again; /* something happened since the question */
+    bool ended;
+    time_ms retry; /* nobody answered: ask then; TIME_NEVER: no need */
+};
+
+struct mcp_wait {
+    struct waited *items;
+    size_t count;
+    bool any;
+    bool owed; /* the time is over, but a task was never seen: its answer ends it */
+    time_ms began, deadline, progress_at;
+    double progress; /* the last one told */
+};
+
+void wait_free(struct mcp_wait *wait) {
+    if (!wait)
+        return;
+    for (size_t i = 0; i < wait->count; i++) {
+        free(wait->items[i].task);
+        json_decref(wait->items[i].shown);
+    }
+    free(wait->items);
+    free(wait);
+}
+
+void wait_describe(const struct mcp_tool *tool, json_t *properties, json_t *required) {
+    (void)tool;
+    json_t *tasks = json_pack("{s:s, s:{s:s}, s:i, s:i, s:s}", "type", "array", "items", "type",
+                              "string", "minItems", 1, "maxItems", TASKS_MAX, "description",
+                              "the tasks to wait for, by id");
+    json_t *timeout = json_pack("{s:s, s:i, s:f, s:f, s:s}", "type", "number", "minimum", 0,
+                                "maximum", TIMEOUT_MAX, "default", TIMEOUT, "description",
+                                "most seconds to wait; 0 only looks");
+    json_t *until =
+        json_pack("{s:s, s:[s, s], s:s, s:s}", "type", "string", "enum", "all", "any", "default",
+                  "all", "description", "wait until all of them have ended, or any");
+    (void)json_object_set_new(properties, "tasks", tasks);
+    (void)json_object_set_new(properties, "timeout_s", timeout);
+    (void)json_object_set_new(properties, "until", until);
+    (void)json_array_append_new(required, json_string("tasks"));
+}
+
+/* --- the result ------------------------------------------------------------------------------ */
+
+static bool is_final(const char *state) {
+    static const char *const finals[] = { "done", "failed", "canceled", "invalidated" };
+    for (size_t i = 0; state && i < ARRAY_SIZE(finals); i++)
+        if (strcmp(finals[i], state) == 0)
+            return true;
+    return false;
+}
+
+static const char *state_of(const struct waited *item) {
+    return json_string_value(json_object_get(item->shown, "state"));
+}
+
+static void copy_members(const json_t *from, const char *const *names, json_t *to) {
+    for (; *names; names++) {
+        json_t *value = json_object_get(from, *names);
+        (void)json_object_set_new(to, *names, value ? json_incref(value) : json_null());
+    }
+}
+
+/* The run with the highest attempt. */
+static json_t *last_run(const json_t *shown) {
+    static const char *const members[] = { "attempt", "outcome",   "how",        "exit_code",
+                                           "signal",  "tokens_in", "tokens_out", "cost_usd",
+                                           "message", NULL };
+    const json_t *last = NULL;
+    size_t i;
+    json_t *run;
+    json_array_foreach(json_object_get(shown, "runs"), i, run) {
+        if (!last
+            || json_integer_value(json_object_get(run, "attempt"))
+                   > json_integer_value(json_object_get(last, "attempt")))
+            last = run;
+    }
+    if (!last)
+        return json_null();
+    json_t *copy = json_object();
+    copy_members(last, members, copy);
+    return copy;
+}
+
+static json_t *describe(const struct waited *item) {
+    static const char *const members[] = { "id", "title", "state", "reason", "why", NULL };
+    json_t *task = json_object();
+    copy_members(item->shown, members, task);
+    if (!item->shown)
+        (void)json_object_set_new(task, "id", json_string(item->task));
+    (void)json_object_set_new(task, "ended", json_boolean(item->ended));
+    (void)json_object_set_new(task, "run", last_run(item->shown));
+    return task;
+}
+
+static bool has_ended(const struct mcp_wait *wait) {
+    size_t ended = 0;
+    for (size_t i = 0; i < wait->count; i++)
+        ended += wait->items[i].ended;
+    return wait->any ? ended > 0 : ended == wait->count;
+}
+
+static void finish(struct mcp_request *request) {
+    const struct mcp_wait *wait = request->wait;
+    json_t *tasks = json_array();
+    for (size_t i = 0; i < wait->count; i++)
+        (void)json_array_append_new(tasks, describe(&wait->items[i]));
+    json_t *value = json_pack("{s:b, s:f, s:o}", "ended", has_ended(wait), "waited_s",
+                              (double)(request->mcp->now - wait->began) / 1000.0, "tasks", tasks);
+    tools_done(request, value);
+}
+
+/* --- progress -------------------------------------------------------------------------------- */
+
+static void print_states(const struct mcp_wait *wait, struct strbuf *out) {
+    for (size_t i = 0; i < wait->count; i++) {
+        const struct waited *item = &wait->items[i];
+        const char *state = state_of(item);
+        const char *why = json_string_value(json_object_get(item->shown, "why"));
+        strbuf_printf(out, "%s%s is %s", i > 0 ? "; " : "", item->task,
+                      state ? state : "not known yet");
+        if (why && !item->ended)
+            strbuf_printf(out, " (%s)", why);
+    }
+}
+
+/* Numbers must rise, whatever the clock says. */
+static void tell_progress(struct mcp_request *request) {
+    struct mcp_wait *wait = request->wait;
+    const json_t *meta = json_object_get(request->params, "_meta");
+    json_t *token = json_object_get(meta, "progressToken");
+    wait->progress_at = time_add(request->mcp->now, PROGRESS_EVERY);
+    if (!json_is_string(token) && !json_is_integer(token))
+        return;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    double progress = (double)(request->mcp->now - wait->began) / 1000.0;
+    wait->progress = progress > wait->progress ? progress : wait->progress + 0.001;
+    print_states(wait, &text);
+    message_notify(request->mcp, "notifications/progress",
+                   json_pack("{s:O, s:f, s:f, s:o}", "progressToken", token, "progress",
+                             wait->progress, "total", (double)(wait->deadline - wait->began) / 1000,
+                             "message", message_text(strbuf_text(&text), text.length)));
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+static void answered(struct mcp_request *request, size_t index, const struct mcp_reply *reply);
+
+static void look(struct mcp_request *request, size_t index) {
+    struct waited *item = &request->wait->items[index];
+    if (item->asking) {
+        item->again = true;
+        return;
+    }
+    item->asking = true;
+    item->again = false;
+    item->retry = TIME_NEVER;
+    request_ask(request, "task.show", json_pack("{s:s}", "id", item->task), index, answered);
+}
+
+/* Every task was looked at once. */
+static bool is_known(const struct mcp_wait *wait) {
+    for (size_t i = 0; i < wait->count; i++)
+        if (!wait->items[i].shown)
+            return false;
+    return true;
+}
+
+/* It may be over. True: it is, and the request is gone. */
+static bool settle(struct mcp_request *request) {
+    struct mcp_wait *wait = request->wait;
+    bool late = request->mcp->now >= wait->deadline;
+    /* A wait of 0 s is a look: it needs its answers, unless there is nobody to give them. */
+    wait->owed = false;
+    for (size_t i = 0; late && i < wait->count; i++)
+        wait->owed |= !wait->items[i].shown && wait->items[i].asking;
+    if (!has_ended(wait) && (!late || wait->owed))
+        return false;
+    finish(request);
+    return true;
+}
+
+static void answered(struct mcp_request *request, size_t index, const struct mcp_reply *reply) {
+    struct waited *item = &request->wait->items[index];
+    item->asking = false;
+    if (reply->code < 0 && !reply->absent) {
+        tools_fail(request, "%s", reply->message);
+        return;
+    }
+    if (reply->code < 0) {
+        item->retry = time_add(request->mcp->now, ASK_AGAIN);
+        (void)settle(request);
+        return;
+    }
+    const char *before = state_of(item);
+    const char *now = json_string_value(json_object_get(reply->value, "state"));
+    bool changed = !before || !now || strcmp(before, now) != 0;
+    json_decref(item->shown);
+    item->shown = json_incref(reply->value);
+    item->ended = is_final(now);
+    if (settle(request))
+        return;
+    if (changed && is_known(request->wait))
+        tell_progress(request);
+    if (item->again)
+        look(request, index);
+}
+
+/* Each look may be answered at once and end the request, which is then not touched any more. */
+void wait_event(struct mcp_request *request, const char *task) {
+    const struct mcp *mcp = request->mcp;
+    uint64_t ended = mcp->ended;
+    for (size_t i = 0; mcp->ended == ended && i < request->wait->count; i++) {
+        const struct waited *item = &request->wait->items[i];
+        if (!item->ended && (!task || resource_same_task(item->task, task)))
+            look(request, i);
+    }
+}
+
+void wait_tick(struct mcp_request *request) {
+    const struct mcp_wait *wait = request->wait;
+    time_ms now = request->mcp->now;
+    if (settle(request))
+        return;
+    if (now >= wait->progress_at)
+        tell_progress(request);
+    for (size_t i = 0; i < wait->count; i++)
+        if (wait->items[i].retry <= now) {
+            look(request, i);
+            return; /* it may be gone; the others are due at once */
+        }
+}
+
+time_ms wait_next(const struct mcp_request *request) {
+    const struct mcp_wait *wait = request->wait;
+    time_ms next = time_min(wait->owed ? TIME_NEVER : wait->deadline, wait->progress_at);
+    for (size_t i = 0; i < wait->count; i++)
+        next = time_min(next, wait->items[i].retry);
+    return next;
+}
+
+void wait_stop(struct mcp_request *request) {
+    finish(request);
+}
+
+/* --- beginning ------------------------------------------------------------------------------- */
+
+static int read_arguments(const json_t *arguments, struct mcp_wait *wait, double *ret_seconds,
+                          struct error *err) {
+    const json_t *tasks = json_object_get(arguments, "tasks");
+    const json_t *timeout = json_object_get(arguments, "timeout_s");
+    const json_t *until = json_object_get(arguments, "until");
+    const char *word = json_string_value(until);
+    double seconds = timeout ? json_number_value(timeout) : TIMEOUT;
+    size_t count = json_array_size(tasks);
+    if (!json_is_array(tasks) || count == 0 || count > TASKS_MAX)
+        return error_set(err, -EINVAL, "'tasks' must be a list of 1 to %d ids", TASKS_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (json_string_length(json_array_get(tasks, i)) == 0)
+            return error_set(err, -EINVAL, "an entry of 'tasks' is no id");
+    if ((timeout && !json_is_number(timeout)) || seconds < 0 || seconds > TIMEOUT_MAX)
+        return error_set(err, -ERANGE, "'timeout_s' must be from 0 to %.0f seconds", TIMEOUT_MAX);
+    if (until && (!word || (strcmp(word, "all") != 0 && strcmp(word, "any") != 0)))
+        return error_set(err, -EINVAL, "'until' must be all or any");
+    wait->any = word && strcmp(word, "any") == 0;
+    wait->count = count;
+    wait->items = xcalloc(count, sizeof(*wait->items));
+    for (size_t i = 0; i < count; i++) {
+        wait->items[i].task = xstrdup(json_string_value(json_array_get(tasks, i)));
+        wait->items[i].retry = TIME_NEVER;
+    }
+    *ret_seconds = seconds;
+    return 0;
+}
+
+/* Watches before it looks: what happens between the two is told. */
+void wait_begin(struct mcp_request *request, json_t *arguments) {
+    struct mcp_wait *wait = xcalloc(1, sizeof(*wait));
+    struct mcp *mcp = request->mcp;
+    struct error err = { 0 };
+    double seconds = 0;
+    int r = read_arguments(arguments, wait, &seconds, &err);
+    json_decref(arguments);
+    request->wait = wait;
+    if (r < 0) {
+        tools_fail(request, "%s", err.text);
+        return;
+    }
+    wait->began = mcp->now;
+    wait->deadline = time_add(mcp->now, (time_ms)(seconds * 1000));
+    wait->progress_at = time_add(mcp->now, PROGRESS_EVERY);
+    request_watch(mcp);
+    wait_event(request, NULL);
+}

@@ -1,0 +1,254 @@
+/* test_older.c: the versions with initialize, 2024-11-05 to 2025-11-25, and JSON-RPC itself. */
+#include "kit.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define INITIALIZE(version)                                                                        \
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"     \
+    "\"" version "\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}"
+
+static void initialize_agrees_on_a_version(void **state) {
+    (void)state;
+    static const char *const pairs[][2] = {
+        { "2024-11-05", "2024-11-05" }, { "2025-03-26", "2025-03-26" },
+        { "2025-06-18", "2025-06-18" }, { "2025-11-25", "2025-11-25" },
+        { "1999-01-01", "2025-11-25" }, { "2026-07-28", "2025-11-25" },
+    };
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        char text[256];
+        KIT(k);
+        (void)snprintf(text, sizeof(text),
+                       "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"initialize\",\"params\":{"
+                       "\"protocolVersion\":\"%s\",\"capabilities\":{}}}",
+                       pairs[i][0]);
+        kit_say(&k, text);
+        const json_t *m = kit_answer_of(&k);
+        ASSERT_TEXT(m, "id", "a");
+        ASSERT_TEXT(m, "result|protocolVersion", pairs[i][1]);
+        ASSERT_TEXT(m, "result|serverInfo|name", "sluice");
+        assert_true(json_is_object(kit_at(m, "result|capabilities|tools")));
+        assert_true(json_is_object(kit_at(m, "result|capabilities|resources")));
+        assert_null(kit_at(m, "result|resultType"));
+        kit_say(&k, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+        kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
+        assert_int_equal(json_object_size(kit_at(kit_answer_of(&k), "result")), 0);
+        kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}");
+        m = kit_answer_of(&k);
+        assert_true(json_array_size(kit_at(m, "result|tools")) > 8);
+        assert_null(kit_at(m, "result|ttlMs"));
+    }
+    KIT(k);
+    kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{}}");
+    ASSERT_INT(kit_answer_of(&k), "error|code", -32602);
+}
+
+static void both_eras_on_one_line(void **state) {
+    (void)state;
+    KIT(k);
+    kit_say(&k, INITIALIZE("2025-06-18"));
+    (void)kit_answer_of(&k);
+    kit_modern(&k, 1, "tools/list", "");
+    ASSERT_TEXT(kit_answer_of(&k), "result|resultType", "complete");
+    kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{}}");
+    assert_null(kit_at(kit_answer_of(&k), "result|resultType"));
+}
+
+static void what_only_the_modern_way_has_needs_it(void **state) {
+    (void)state;
+    KIT(k);
+    kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{}}");
+    ASSERT_INT(kit_answer_of(&k), "error|code", -32602);
+    kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"prompts/list\",\"params\":{}}");
+    ASSERT_INT(kit_answer_of(&k), "error|code", -32601);
+}
+
+static void an_older_client_is_told_what_is_not_there_its_way(void **state) {
+    (void)state;
+    KIT(k);
+    kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":"
+                "\"sluice://nothing\"}}");
+    ASSERT_INT(kit_answer_of(&k), "error|code", -32002);
+}
+
+/* Results as an object are there since 2025-06-18. */
+static void structured_content_comes_with_its_version(void **state) {
+    (void)state;
+    static const char call[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+        "\"name\":\"status\"}}";
+    KIT(old);
+    kit_say(&old, INITIALIZE("2025-03-26"));
+    (void)kit_answer_of(&old);
+    kit_say(&old, call);
+    kit_answer(&old, "daemon.status", "{\"paused\":false}");
+    const json_t *m = kit_answer_of(&old);
+    ASSERT_TEXT(m, "result|content|0|text", "{\"paused\":false}");
+    assert_null(kit_at(m, "result|structuredContent"));
+    KIT(young);
+    kit_say(&young, INITIALIZE("2025-06-18"));
+    (void)kit_answer_of(&young);
+    kit_say(&young, call);
+    kit_answer(&young, "daemon.status", "{\"paused\":false}");
+    assert_true(kit_false(kit_answer_of(&young), "result|structuredContent|paused"));
+}
+
+/* --- JSON-RPC -------------------------------------------------------------------------------- */
+
+static void what_is_no_message_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int code;
+    } bad[] = {
+        { "", -32700 },
+        { "{", -32700 },
+        { "{} {}", -32700 },
+        { "nonsense", -32700 },
+        { "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ping\"}", -32700 },
+        { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"pi\\u0000ng\"}", -32700 },
+        { "\xff", -32700 },
+        { "42", -32600 },
+        { "\"ping\"", -32600 },
+        { "{}", -32600 },
+        { "{\"id\":1,\"method\":\"ping\"}", -32600 },
+        { "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", -32600 },
+        { "{\"jsonrpc\":\"2.0\",\"id\":1}", -32600 },
+        { "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", -32600 },
+        { "{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", -32600 },
+        { "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", -32600 },
+        { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", -32600 },
+        { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[]}", -32602 },
+        { "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", -32600 },
+    };
+    KIT(k);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        kit_say(&k, bad[i].text);
+        ASSERT_INT(kit_answer_of(&k), "error|code", bad[i].code);
+    }
+    kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
+    assert_non_null(kit_at(kit_answer_of(&k), "result"));
+}
+
+static void notifications_and_answers_get_none(void **state) {
+    (void)state;
+    KIT(k);
+    kit_say(&k, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    kit_say(&k, "{\"jsonrpc\":\"2.0\",\"method\":\"no/such\",\"params\":[1]}");
+    kit_say(&k, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                "\"requestId\":77}}");
+    kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{}}");
+    kit_silent(&k);
+}
+
+static void a_canceled_request_is_not_answered(void **state) {
+    (void)state;
+    KIT(k);
+    kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":\"c\",\"method\":\"tools/call\",\"params\":{\"name\":"
+                "\"status\"}}");
+    assert_int_equal(k.ask_count, 1);
+    kit_say(&k, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                "\"requestId\":\"c\"}}");
+    assert_int_equal(k.dropped, 1);
+    assert_int_equal(mcp_open(k.mcp), 0);
+    kit_silent(&k);
+}
+
+static void an_id_counts_once_and_requests_are_bounded(void **state) {
+    (void)state;
+    KIT(k);
+    for (int i = 0; i < 65; i++) {
+        char text[128];
+        (void)snprintf(text, sizeof(text),
+                       "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{"
+                       "\"name\":\"status\"}}",
+                       i);
+        kit_say(&k, text);
+    }
+    assert_int_equal(mcp_open(k.mcp), 64);
+    ASSERT_INT(kit_answer_of(&k), "error|code", -32603);
+    kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}");
+    ASSERT_INT(kit_answer_of(&k), "error|code", -32600);
+}
+
+static void a_long_message_is_refused(void **state) {
+    (void)state;
+    KIT(k);
+    char *text = test_malloc(MCP_MESSAGE_MAX + 1);
+    memset(text, ' ', MCP_MESSAGE_MAX + 1);
+    mcp_take(k.mcp, text, MCP_MESSAGE_MAX + 1, k.now);
+    test_free(text);
+    ASSERT_INT(kit_answer_of(&k), "error|code", -32600);
+}
+
+/* 2025-03-26 has batches; over HTTP that is who names no version. */
+static void a_batch_is_answered_as_one(void **state) {
+    (void)state;
+    static const char batch[] =
+        "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},"
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"status\"}},"
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"},"
+        "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"no/such\"},7]";
+    const struct mcp_headers headers = { 0 };
+    KIT(k, .headers = &headers);
+    kit_say(&k, batch);
+    kit_silent(&k);
+    kit_answer(&k, "daemon.status", "{}");
+    const json_t *m = kit_answer_of(&k);
+    assert_int_equal(json_array_size(m), 4);
+    ASSERT_INT(m, "0|id", 1);
+    ASSERT_INT(m, "1|error|code", -32601);
+    ASSERT_INT(m, "2|error|code", -32600);
+    ASSERT_INT(m, "3|id", 2);
+    KIT(stdio);
+    kit_say(&stdio, INITIALIZE("2025-03-26"));
+    (void)kit_answer_of(&stdio);
+    kit_say(&stdio, "[{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}]");
+    kit_silent(&stdio);
+    kit_say(&stdio, "[]");
+    ASSERT_INT(kit_answer_of(&stdio), "error|code", -32600);
+    kit_say(&stdio, "[{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":"
+                    "\"status\"}}]");
+    /* freed with the question open: nothing is sent, nothing leaks */
+}
+
+static void statuses_of_the_older_way(void **state) {
+    (void)state;
+    static const struct {
+        const char *version, *text;
+        int status;
+    } rows[] = {
+        { NULL, INITIALIZE("2025-11-25"), 200 },
+        { NULL, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", 202 },
+        { "2025-06-18", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", 202 },
+        { "2025-06-18", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"no/such\"}", 200 },
+        { "2025-06-18", "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", 400 },
+        { "2025-06-18", "{", 400 },
+        { "1999-01-01", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", 400 },
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct mcp_headers headers = { .version = rows[i].version };
+        KIT(k, .headers = &headers);
+        kit_say(&k, rows[i].text);
+        k.seen = json_array_size(k.sent);
+        assert_int_equal(mcp_status(k.mcp), rows[i].status);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(initialize_agrees_on_a_version),
+        cmocka_unit_test(both_eras_on_one_line),
+        cmocka_unit_test(what_only_the_modern_way_has_needs_it),
+        cmocka_unit_test(an_older_client_is_told_what_is_not_there_its_way),
+        cmocka_unit_test(structured_content_comes_with_its_version),
+        cmocka_unit_test(what_is_no_message_is_refused),
+        cmocka_unit_test(notifications_and_answers_get_none),
+        cmocka_unit_test(a_canceled_request_is_not_answered),
+        cmocka_unit_test(an_id_counts_once_and_requests_are_bounded),
+        cmocka_unit_test(a_long_message_is_refused),
+        cmocka_unit_test(a_batch_is_answered_as_one),
+        cmocka_unit_test(statuses_of_the_older_way),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

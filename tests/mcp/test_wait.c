@@ -1,0 +1,219 @@
+/* test_wait.c: task_wait answers at the end of a task, or of its time, and never looks without a reason. */
+#include "kit.h"
+
+#include <errno.h>
+
+#include "base/macros.h"
+#include "base/strbuf.h"
+
+static void wait_for(struct kit *k, const char *arguments, const char *meta) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text,
+                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+                  "\"task_wait\",\"arguments\":%s%s}}",
+                  arguments, meta);
+    kit_say(k, strbuf_text(&text));
+}
+
+#define TOKEN ",\"_meta\":{\"progressToken\":\"p\"}"
+#define WAITING                                                                                    \
+    "{\"id\":\"web-1\",\"state\":\"waiting\",\"why\":\"all places are taken\",\"runs\":[]}"
+#define RUNNING "{\"id\":\"web-1\",\"state\":\"running\",\"why\":null,\"runs\":[{\"attempt\":1}]}"
+#define DONE(id)                                                                                   \
+    "{\"id\":\"" id "\",\"state\":\"done\",\"runs\":[{\"attempt\":1,\"exit_code\":1},"             \
+    "{\"attempt\":2,\"exit_code\":0}]}"
+
+static void what_has_ended_is_answered_at_once(void **state) {
+    (void)state;
+    KIT(k);
+    wait_for(&k, "{\"tasks\":[\"web-1\"]}", "");
+    assert_true(k.watching); /* before the look: nothing can be missed */
+    kit_answer(&k, "task.show", DONE("web-1"));
+    const json_t *m = kit_answer_of(&k);
+    assert_true(kit_true(m, "result|structuredContent|ended"));
+    ASSERT_TEXT(m, "result|structuredContent|tasks|0|state", "done");
+    ASSERT_INT(m, "result|structuredContent|tasks|0|run|exit_code", 0);
+    assert_false(k.watching);
+}
+
+static void it_looks_again_when_something_happened(void **state) {
+    (void)state;
+    KIT(k);
+    wait_for(&k, "{\"tasks\":[\"web-1\"]}", "");
+    kit_answer(&k, "task.show", WAITING);
+    kit_silent(&k); /* nobody asked for progress */
+    mcp_event(k.mcp, "web-2", k.now);
+    mcp_event(k.mcp, "", k.now);
+    assert_int_equal(k.ask_count, 0);
+    mcp_event(k.mcp, "web-1", k.now);
+    mcp_event(k.mcp, "web-1", k.now);
+    assert_int_equal(k.ask_count, 1); /* one at a time */
+    kit_answer(&k, "task.show", RUNNING);
+    assert_int_equal(k.ask_count, 1); /* and once more for what came meanwhile */
+    kit_answer(&k, "task.show", DONE("web-1"));
+    assert_true(kit_true(kit_answer_of(&k), "result|structuredContent|ended"));
+}
+
+static void the_time_ends_it(void **state) {
+    (void)state;
+    KIT(k);
+    wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":5}", "");
+    kit_answer(&k, "task.show", RUNNING);
+    assert_int_equal(mcp_next(k.mcp), k.now + 5000);
+    mcp_tick(k.mcp, k.now + 4999);
+    kit_silent(&k);
+    mcp_tick(k.mcp, k.now + 5000);
+    const json_t *m = kit_answer_of(&k);
+    assert_true(kit_false(m, "result|structuredContent|ended"));
+    assert_true(kit_false(m, "result|isError"));
+    ASSERT_TEXT(m, "result|structuredContent|tasks|0|state", "running");
+}
+
+static void no_time_is_a_look(void **state) {
+    (void)state;
+    KIT(k);
+    wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":0}", "");
+    mcp_tick(k.mcp, k.now);
+    kit_silent(&k);
+    assert_true(mcp_next(k.mcp) > k.now); /* and nobody spins until the answer is there */
+    kit_answer(&k, "task.show", RUNNING);
+    assert_true(kit_false(kit_answer_of(&k), "result|structuredContent|ended"));
+}
+
+static void all_or_any(void **state) {
+    (void)state;
+    KIT(k);
+    wait_for(&k, "{\"tasks\":[\"web-1\",\"web-2\"]}", "");
+    kit_answer(&k, "task.show", DONE("web-1"));
+    kit_silent(&k);
+    kit_answer(&k, "task.show", DONE("web-2"));
+    assert_true(kit_true(kit_answer_of(&k), "result|structuredContent|ended"));
+    wait_for(&k, "{\"tasks\":[\"web-1\",\"web-2\"],\"until\":\"any\"}", "");
+    kit_answer(&k, "task.show", DONE("web-1"));
+    const json_t *m = kit_answer_of(&k);
+    assert_true(kit_true(m, "result|structuredContent|ended"));
+    ASSERT_TEXT(m, "result|structuredContent|tasks|1|id", "web-2");
+    assert_true(kit_false(m, "result|structuredContent|tasks|1|ended"));
+    assert_int_equal(k.dropped, 1); /* the look at the other one */
+}
+
+static void progress_rises(void **state) {
+    (void)state;
+    KIT(k);
+    wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":60}", TOKEN);
+    kit_answer(&k, "task.show", WAITING);
+    const json_t *m = kit_notice_of(&k, "notifications/progress");
+    ASSERT_TEXT(m, "params|progressToken", "p");
+    ASSERT_TEXT(m, "params|message", "web-1 is waiting (all places are taken)");
+    double first = json_number_value(kit_at(m, "params|progress"));
+    mcp_event(k.mcp, "web-1", k.now);
+    kit_answer(&k, "task.show", RUNNING); /* in the same millisecond */
+    m = kit_notice_of(&k, "notifications/progress");
+    double second = json_number_value(kit_at(m, "params|progress"));
+    assert_true(second > first);
+    mcp_event(k.mcp, "web-1", k.now);
+    kit_answer(&k, "task.show", RUNNING);
+    kit_silent(&k); /* nothing has changed */
+    assert_int_equal(mcp_next(k.mcp), k.now + 10000);
+    mcp_tick(k.mcp, k.now + 10000);
+    m = kit_notice_of(&k, "notifications/progress");
+    assert_true(json_number_value(kit_at(m, "params|progress")) > second);
+    k.now += 10000;
+    mcp_event(k.mcp, "web-1", k.now);
+    kit_answer(&k, "task.show", DONE("web-1"));
+    (void)kit_answer_of(&k); /* the answer is the last message */
+}
+
+static void without_a_token_silence_costs_nothing(void **state) {
+    (void)state;
+    KIT(k);
+    wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":60}", "");
+    kit_answer(&k, "task.show", RUNNING);
+    mcp_tick(k.mcp, k.now + 10000);
+    assert_true(mcp_next(k.mcp) > k.now + 10000);
+    kit_silent(&k);
+}
+
+static void a_daemon_that_is_away_is_waited_for(void **state) {
+    (void)state;
+    KIT(k);
+    wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":60}", "");
+    kit_refuse(&k, "task.show", -ECONNREFUSED, "no daemon runs", true);
+    kit_silent(&k);
+    assert_int_equal(mcp_next(k.mcp), k.now + 1000);
+    mcp_tick(k.mcp, k.now + 1000);
+    kit_answer(&k, "task.show", RUNNING);
+    mcp_event(k.mcp, NULL, k.now); /* events may have been missed */
+    kit_answer(&k, "task.show", DONE("web-1"));
+    assert_true(kit_true(kit_answer_of(&k), "result|structuredContent|ended"));
+}
+
+static void a_task_that_is_not_there_ends_it(void **state) {
+    (void)state;
+    KIT(k);
+    wait_for(&k, "{\"tasks\":[\"web-1\",\"web-9\"]}", "");
+    kit_answer(&k, "task.show", RUNNING);
+    kit_refuse(&k, "task.show", -ENOENT, "there is no task 'web-9'", false);
+    const json_t *m = kit_answer_of(&k);
+    assert_true(kit_true(m, "result|isError"));
+    ASSERT_TEXT(m, "result|content|0|text", "there is no task 'web-9'");
+}
+
+static void a_canceled_wait_is_gone(void **state) {
+    (void)state;
+    KIT(k);
+    wait_for(&k, "{\"tasks\":[\"web-1\"]}", "");
+    kit_say(&k, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                "\"requestId\":1}}");
+    assert_int_equal(k.dropped, 1);
+    assert_false(k.watching);
+    assert_int_equal(mcp_next(k.mcp), TIME_NEVER);
+}
+
+static void the_end_of_the_server_ends_a_wait(void **state) {
+    (void)state;
+    KIT(k);
+    wait_for(&k, "{\"tasks\":[\"web-1\"]}", "");
+    kit_answer(&k, "task.show", RUNNING);
+    mcp_stop(k.mcp, k.now);
+    assert_true(kit_false(kit_answer_of(&k), "result|structuredContent|ended"));
+}
+
+static void bad_arguments_are_told(void **state) {
+    (void)state;
+    static const char *const bad[] = {
+        "{}",
+        "{\"tasks\":\"web-1\"}",
+        "{\"tasks\":[]}",
+        "{\"tasks\":[7]}",
+        "{\"tasks\":[\"\"]}",
+        "{\"tasks\":[\"a\"],\"timeout_s\":-1}",
+        "{\"tasks\":[\"a\"],\"timeout_s\":3601}",
+        "{\"tasks\":[\"a\"],\"timeout_s\":\"5\"}",
+        "{\"tasks\":[\"a\"],\"until\":\"some\"}",
+        "{\"tasks\":[\"a\"],\"other\":1}",
+    };
+    KIT(k);
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        wait_for(&k, bad[i], "");
+        assert_true(kit_true(kit_answer_of(&k), "result|isError"));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_has_ended_is_answered_at_once),
+        cmocka_unit_test(it_looks_again_when_something_happened),
+        cmocka_unit_test(the_time_ends_it),
+        cmocka_unit_test(no_time_is_a_look),
+        cmocka_unit_test(all_or_any),
+        cmocka_unit_test(progress_rises),
+        cmocka_unit_test(without_a_token_silence_costs_nothing),
+        cmocka_unit_test(a_daemon_that_is_away_is_waited_for),
+        cmocka_unit_test(a_task_that_is_not_there_ends_it),
+        cmocka_unit_test(a_canceled_wait_is_gone),
+        cmocka_unit_test(the_end_of_the_server_ends_a_wait),
+        cmocka_unit_test(bad_arguments_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
