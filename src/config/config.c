@@ -249,11 +249,10 @@ static int check_twice(const struct config *config, const struct assignment *a,
                      config_quote(a->key).text, (unsigned)entry->line);
 }
 
-/* An account that an agent names needs no section of its own: it is known with all its defaults. */
-static void know_limiter(struct config *config, const char *name) {
-    struct section *limiters = &config->sections[SECTION_LIMITERS];
-    if (limiters->count < CONFIG_NAMES_MAX)
-        (void)section_item(limiters, name, strlen(name));
+void config_add_name(struct config *config, enum setting_section which, const char *name) {
+    struct section *section = &config->sections[which];
+    if (section->count < CONFIG_NAMES_MAX)
+        (void)section_item(section, name, strlen(name));
 }
 
 /* Only after everything was checked: names that were refused leave no trace. */
@@ -275,8 +274,9 @@ static int store_value(struct config *config, const struct assignment *a,
     entry->reading = a->line ? config->reading : 0;
     if (key->section == SECTION_ROOT)
         policy_follow(config);
+    /* An account that an agent names needs no section of its own: it is known with all its defaults. */
     if (strcmp(key->setting->key, "agents.A.limiter") == 0)
-        know_limiter(config, a->value);
+        config_add_name(config, SECTION_LIMITERS, a->value);
     return 0;
 }
 

@@ -53,13 +53,20 @@ const char *config_text(const struct config *config, const char *pattern, const 
 size_t config_words(const struct config *config, const char *pattern, const char *name,
                     const char *const **ret_words);
 
+/* Is it written somewhere, and not only a default? */
+bool config_is_set(const struct config *config, const char *pattern, const char *name);
+
 /* --- names ----------------------------------------------------------------------------------- */
 
-/* Is there anything in the configuration (preset included) of this name? */
+/* Is there anything in the configuration (preset included) of this name? An agent may also be one that needs no
+ * configuration: claude, codex, gemini, opencode, copilot. */
 bool config_has_agent(const struct config *config, const char *name);
 bool config_has_kind(const struct config *config, const char *name);
 bool config_has_limiter(const struct config *config, const char *name);
 bool config_has_project(const struct config *config, const char *name);
+
+/* Such an agent and its account are among the names from now on; of others nothing happens. */
+void config_know_agent(struct config *config, const char *name);
 
 /* In the order in which they were first named. */
 size_t config_agent_count(const struct config *config);

@@ -94,7 +94,18 @@ void config_print(const struct config *config, const struct setting *setting, in
 /* The words that a value of SETTING_WORDS stands for. Borrowed. */
 const struct words *config_value_words(const struct config *config, int64_t value);
 
+/* --- agents that need no configuration (builtin.c) ------------------------------------------- */
+
+bool builtin_is_agent(const char *name);
+/* The default of a row for an agent of this name, where it is another than that of the row; else false. */
+bool builtin_value(const struct config *config, const struct setting *setting, const char *name,
+                   int64_t *ret_value);
+void builtin_init(struct config *config);
+
 /* --- keys and names -------------------------------------------------------------------------- */
+
+/* The item of this name, made when it is new. */
+void config_add_name(struct config *config, enum setting_section section, const char *name);
 
 /* The item's place in its section; its count: none of this name. */
 size_t config_item(const struct config *config, enum setting_section section, const char *name);

@@ -91,6 +91,7 @@ static void describe(const struct config *config, struct core *core, enum settin
         config_project_spec(config, core, name, &ret->project);
         break;
     case SECTION_ROOT:
+    case SECTION_PRICES: /* the core does not know money */
     case SECTION_MAX:
         break;
     }
@@ -118,7 +119,7 @@ int config_tell(const struct config *config, struct core *core, struct error *er
         r = core_apply(core, &budget, err);
     if (r >= 0)
         r = tell_named_limiters(config, core, err);
-    for (int section = SECTION_RESOURCES; r >= 0 && section < SECTION_MAX; section++)
+    for (int section = SECTION_RESOURCES; r >= 0 && section < SECTION_PRICES; section++)
         for (size_t i = 0; r >= 0 && i < config->sections[section].count; i++) {
             struct fact fact = { 0 };
             const char *name = config_name(config, (enum setting_section)section, i);

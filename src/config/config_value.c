@@ -106,6 +106,7 @@ void config_values_init(struct config *config) {
     config->standards = xcalloc(settings_count, sizeof(*config->standards));
     for (size_t i = 0; i < settings_count; i++)
         config->standards[i] = parse_standard(config, &settings[i]);
+    builtin_init(config);
 }
 
 void config_values_finish(struct config *config) {
@@ -131,7 +132,7 @@ int64_t config_effective(const struct config *config, const struct setting *sett
     } else if (setting->inherits) {
         value = config_effective(config, settings_row(setting->inherits), NULL, NULL);
         origin = setting->inherits;
-    } else {
+    } else if (!builtin_value(config, setting, name, &value)) {
         value = config->standards[setting - settings];
     }
     if (ret_origin)
@@ -173,6 +174,13 @@ size_t config_words(const struct config *config, const char *pattern, const char
     return words->count;
 }
 
+bool config_is_set(const struct config *config, const char *pattern, const char *name) {
+    const struct setting *setting = row_of(pattern, name);
+    size_t item = config_item(config, setting->section, name);
+    return item < config->sections[setting->section].count
+           && config_entry(config, setting, item)->origin != 0;
+}
+
 /* --- names ----------------------------------------------------------------------------------- */
 
 static bool has(const struct config *config, enum setting_section section, const char *name) {
@@ -180,7 +188,7 @@ static bool has(const struct config *config, enum setting_section section, const
 }
 
 bool config_has_agent(const struct config *config, const char *name) {
-    return has(config, SECTION_AGENTS, name);
+    return has(config, SECTION_AGENTS, name) || builtin_is_agent(name);
 }
 
 bool config_has_kind(const struct config *config, const char *name) {

@@ -10,6 +10,7 @@
 #include "base/macros.h"
 #include "base/time_ms.h"
 #include "config/presets.h"
+#include "config/settings_form.h"
 #include "core/fact.h"
 #include "core/policy.h"
 
@@ -36,55 +37,9 @@ static const char *const prompt_modes[] = { "stdin", "argument", "file", NULL };
 static const char *const stop_signals[] = { "TERM", "INT", NULL };
 static const char *const bus_modes[] = { "off", "project", "all", NULL };
 static const char *const loop_feedback[] = { "prompt", "file", NULL };
+static const char *const resume_modes[] = { "auto", "never", NULL };
 static const char *const cgroup_modes[] = { "auto", "off", NULL };
 static const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
-
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-#define DIGITS  "0123456789"
-
-/* How much of the text is the name of a variable. */
-static size_t variable_length(const char *text) {
-    return strspn(text, DIGITS) > 0 ? 0 : strspn(text, LETTERS DIGITS "_");
-}
-
-static bool is_variable(const char *text) {
-    return *text && variable_length(text) == strlen(text);
-}
-
-static bool is_pair(const char *text) {
-    size_t length = variable_length(text);
-    return length > 0 && text[length] == '=';
-}
-
-static bool is_path(const char *text) {
-    return *text == '/';
-}
-
-/* What git refuses is told by git; this keeps options and revisions out. */
-static bool is_branch(const char *text) {
-    return *text != '-' && strlen(text) <= 200 && !strpbrk(text, " ~^:?*[\\")
-           && !strstr(text, "..");
-}
-
-static bool is_word(const char *text) {
-    return *text && strlen(text) <= 64 && strspn(text, LETTERS DIGITS "_-") == strlen(text);
-}
-
-static bool is_prefix(const char *text) {
-    size_t length = strlen(text);
-    return strspn(text, LETTERS) > 0 && length <= 16 && strspn(text, LETTERS DIGITS) == length;
-}
-
-static const struct setting_form variable_form = { is_variable, "names of variables" };
-static const struct setting_form pair_form = { is_pair, "words KEY=VALUE" };
-static const struct setting_form path_form = { is_path, "an absolute path" };
-static const struct setting_form paths_form = { is_path, "absolute paths" };
-static const struct setting_form branch_form = { is_branch, "the name of a branch" };
-static const struct setting_form word_form = { is_word,
-                                               "1 to 64 letters, digits, hyphens and underscores" };
-static const struct setting_form prefix_form = {
-    is_prefix, "1 to 16 letters and digits that begin with a letter"
-};
 
 #define CAP(least, most)     .type = SETTING_CAP, .min = (least), .max = (most)
 #define WHOLE(least, most)   .type = SETTING_WHOLE, .min = (least), .max = (most)
@@ -154,6 +109,16 @@ const struct setting settings[] = {
     { .key = "limiter.any_success", BOOLEAN, .standard = "false", POLICY(limiter.any_success),
       .text = "Whether any success ends the pause and any limit prolongs it, even of a run that "
               "started before." },
+    { .key = "limiter.margin_s", SPAN_S(0), .standard = "30",
+      .text = "Added to the time at which a provider says that an account can be used again; they are "
+              "often early." },
+    { .key = "limiter.jitter_s", SPAN_S(0), .standard = "30",
+      .text = "Up to so much more, another for each task." },
+    { .key = "limiter.max_wait_s", SPAN_S(SECONDS(1)), .flags = SETTING_OR_NEVER,
+      .standard = "never",
+      .text = "An account that would be limited for longer than this, counted from the first limit "
+              "after its last success, is closed until a person clears it; never: it is waited for, "
+              "however long it takes." },
 
     { .key = "score.base", WHOLE(-SCORE_MAX, SCORE_MAX), .standard = "100", POLICY(score.base),
       .text = "Score of a task whose kind has no `base`; higher starts first." },
@@ -226,6 +191,10 @@ const struct setting settings[] = {
       POLICY(retry[RETRY_LOST].jitter_milli),
       .text = "The pause varies by this part of itself in both directions." },
 
+    { .key = "retry.same_text", WHOLE(0, RETRIES_MAX), .standard = "0",
+      .text = "A task whose runs fail so many times in a row with the same message is given up; 0: "
+              "the message does not matter." },
+
     { .key = "loop.count", CHOICE(loop_counts), .standard = "restarts", POLICY(count_launches),
       .text = "What `retry.unfinished.max` counts: restarts after the first run, or launches in "
               "all." },
@@ -238,11 +207,27 @@ const struct setting settings[] = {
     { .key = "loop.feedback", CHOICE(loop_feedback), .standard = "prompt",
       .text = "How an iteration is told what was wrong with the one before: behind its prompt, or "
               "only in the file that SLUICE_FEEDBACK names." },
+    { .key = "loop.stuck_iterations", WHOLE(0, RETRIES_MAX), .standard = "0",
+      .text = "A task whose iterations leave its git work tree as it was so many times in a row is "
+              "given up; 0: never." },
 
     { .key = "spawn.tasks", WHOLE(0, 10000), .standard = "1000",
       .text = "Most tasks in one `spawn` file." },
     { .key = "spawn.depth", WHOLE(0, 1000), .standard = "16",
       .text = "How deep below a task without a parent others may be spawned." },
+
+    { .key = "capability.depth", WHOLE(0, 1000), .standard = "2",
+      .text = "How many levels of tasks runs may add below one that a person has added; 0: none." },
+    { .key = "capability.children", WHOLE(0, 10000), .standard = "20",
+      .text = "Most tasks that runs may add below one that a person has added, all levels together." },
+    { .key = "capability.running", WHOLE(1, 10000), .standard = "5",
+      .text = "Most children of one task that run at once, of those that its runs have added; a change "
+              "holds from the next child on." },
+    { .key = "capability.tokens", CAP(0, TOKENS_MAX), .standard = "unlimited",
+      .text = "Tokens that the children of a task which a person has added may be given, when they are "
+              "added by its runs; each takes its `tokens`, or `fair.run_tokens`, from its parent's." },
+    { .key = "capability.commands", BOOLEAN, .standard = "false",
+      .text = "Whether tasks that runs add may name a command, and not only an agent." },
 
     { .key = "breaker.max", CAP(1, RETRIES_MAX), .standard = "3", POLICY(retry[RETRY_LAUNCH].max),
       .text = "The launch failure in a row that opens a task's breaker." },
@@ -369,6 +354,46 @@ const struct setting settings[] = {
     { .key = "groups.notify_timeout_s", SPAN_S(SECONDS(1)), .standard = "60",
       .text = "How long that command may take; then it is killed." },
 
+    { .key = "notify.events", WORDS(&news_form),
+      .standard = "done failed limited needs-person group-finished",
+      .text = "What people are told by `notify.webhook`, `notify.command` and `notify.desktop`." },
+    { .key = "notify.webhook", TEXT(&webhook_form), .standard = "",
+      .text = "Where it is posted to, as JSON, until that is acknowledged; nothing: nowhere. A "
+              "password does not belong here: `config show` prints it." },
+    { .key = "notify.secret_file", TEXT(&secret_file_form), .standard = "",
+      .text = "The file with the secret that posts are signed with; it is read for each." },
+    { .key = "notify.secret_env", TEXT(&secret_env_form), .standard = "",
+      .text = "The variable of the daemon's environment with that secret, without such a file; "
+              "nothing: posts are not signed." },
+    { .key = "notify.timeout_s", SPAN_S(100), .standard = "10",
+      .text = "How long one try to post may take." },
+    { .key = "notify.retry_s", SPAN_S(100), .standard = "1",
+      .text = "Pause before a post is tried again; it doubles with each further try." },
+    { .key = "notify.retry_max_s", SPAN_S(100), .standard = "300", .text = "Longest pause." },
+    { .key = "notify.give_up_s", SPAN_S(SECONDS(1)), .standard = "86400",
+      .text = "How old what was not acknowledged becomes; then it is given up, with an alert." },
+    { .key = "notify.https_command", WORDS(NULL), .standard = "curl",
+      .text = "The program that posts to https, with options; it must understand those of curl." },
+    { .key = "notify.limited_s", SPAN_S(0), .standard = "60",
+      .text = "How long the pause of an account must be for people to be told of it." },
+    { .key = "notify.command", WORDS(NULL), .standard = "",
+      .text = "The command that is run for each of them, with SLUICE_NOTIFY_KIND, "
+              "SLUICE_NOTIFY_TEXT, SLUICE_TASK and others in its environment; nothing: none." },
+    { .key = "notify.desktop", BOOLEAN, .standard = "false",
+      .text = "Whether they are shown on the desktop, by notify-send." },
+
+    { .key = "otel.listen", TEXT(&listen_form), .standard = "",
+      .text = "Where agents that speak OpenTelemetry are heard, which tells what a run has cost "
+              "while it goes on; nothing: nowhere. With port 0 any that is free." },
+    { .key = "otel.endpoint", TEXT(&collector_form), .standard = "",
+      .text = "The collector that gets metrics and a span for each run, by OTLP/HTTP; nothing: "
+              "none does." },
+    { .key = "otel.interval_s", SPAN_S(100), .standard = "30",
+      .text = "How often it gets them, while there is anything new." },
+    { .key = "otel.headers_file", TEXT(&secret_file_form), .standard = "",
+      .text = "A file with headers for the collector, one `Name: value` on each line; it is read "
+              "for each sending." },
+
     { .key = "cards.mirror", BOOLEAN, .standard = "false",
       .text = "Whether the state of a task that was imported from a card is written back to the "
               "card; an import may say it for its own cards." },
@@ -407,6 +432,9 @@ const struct setting settings[] = {
       .text = "Time from one place to all of them after a pause; 0: all at once." },
     { .key = "limiters.L.probe", BOOLEAN, .inherits = "limiter.probe", LIMITER(probe),
       .text = "Whether one run goes alone after a pause until it succeeds." },
+    { .key = "limiters.L.max_wait_s", .section = SECTION_LIMITERS, SPAN_S(SECONDS(1)),
+      .flags = SETTING_OR_NEVER, .inherits = "limiter.max_wait_s",
+      .text = "How long account L may be limited before it is closed until a person clears it." },
     { .key = "limiters.L.any_success", BOOLEAN, .inherits = "limiter.any_success",
       LIMITER(any_success),
       .text = "Whether any success ends the pause and any limit prolongs it." },
@@ -428,9 +456,26 @@ const struct setting settings[] = {
               "`{prompt}`." },
     { .key = "agents.A.adapter", .section = SECTION_AGENTS, TEXT(&word_form),
       .standard = "plain",
-      .text = "Who reads what agent A prints for tokens, cost and rate limits; plain: nobody." },
+      .text = "Who reads what agent A prints for tokens, cost, rate limits and its result: claude, "
+              "codex, gemini, opencode, copilot, claude-stream; plain: nobody. An agent that is called "
+              "like one of the first five and has no command of its own has the adapter and the account "
+              "of its name." },
+    { .key = "agents.A.model", .section = SECTION_AGENTS, TEXT(NULL), .standard = "",
+      .text = "The model that agent A is told to use, when its adapter makes its command; nothing: "
+              "its own choice." },
+    { .key = "agents.A.args", .section = SECTION_AGENTS, WORDS(NULL), .standard = "",
+      .text = "Further words of the command of agent A, when its adapter makes it." },
+    { .key = "agents.A.resume", .section = SECTION_AGENTS, CHOICE(resume_modes),
+      .standard = "auto",
+      .text = "Whether the next attempt goes on with the session of the last one after a limit, a crash "
+              "or a restart, where agent A can; never: each attempt starts afresh." },
+    { .key = "agents.A.linger_s", .section = SECTION_AGENTS, SPAN_S(0), .flags = SETTING_OR_NEVER,
+      .standard = "30",
+      .text = "How long a run of agent A may stay after it has printed its result; then it is asked to "
+              "stop, and counts as its result says." },
     { .key = "agents.A.stop_signal", .section = SECTION_AGENTS, CHOICE(stop_signals),
-      .standard = "TERM", .text = "The signal that asks a run of agent A to stop." },
+      .standard = "TERM",
+      .text = "The signal that asks a run of agent A to stop; not set: as its adapter knows it." },
     { .key = "agents.A.env", .section = SECTION_AGENTS, WORDS(&pair_form), .standard = "",
       .text = "Variables that runs of agent A get besides those of `tasks.env`." },
     { .key = "agents.A.timeout_s", .section = SECTION_AGENTS, SPAN_S(100),
@@ -479,6 +524,14 @@ const struct setting settings[] = {
       .standard = "",
       .text = "What the ids of the tasks of project P begin with: web in web-17; nothing: made "
               "from the project's name." },
+
+    { .key = "prices.M.in", .section = SECTION_PRICES, DECIMAL(0, COUNT_MAX), .standard = "0",
+      .text = "US dollars for a million tokens sent to the model M, for agents that report no money; "
+              "without this and `out` the cost stays unknown." },
+    { .key = "prices.M.out", .section = SECTION_PRICES, DECIMAL(0, COUNT_MAX), .standard = "0",
+      .text = "The same for tokens that the model M has written." },
+    { .key = "prices.M.cached", .section = SECTION_PRICES, DECIMAL(0, COUNT_MAX), .standard = "0",
+      .text = "The same for sent tokens that came from a cache; not set: as `in`." },
 };
 /* clang-format on */
 

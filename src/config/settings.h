@@ -49,6 +49,7 @@ enum setting_section {
     SECTION_LIMITERS,
     SECTION_AGENTS,
     SECTION_PROJECTS,
+    SECTION_PRICES, /* of models */
     SECTION_MAX,
 };
 

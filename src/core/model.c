@@ -76,6 +76,8 @@ static const char *const outcomes[] = {
     [OUTCOME_CANCELED] = "canceled",
     [OUTCOME_CONFLICT] = "conflict",
     [OUTCOME_UNMERGED] = "unmerged",
+    [OUTCOME_AFRESH] = "afresh",
+    [OUTCOME_STUCK] = "stuck",
 };
 DEFINE_NAMES(outcome, outcome_name, outcomes, OUTCOME_MAX)
 
@@ -153,6 +155,8 @@ static const char *const reasons[] = {
     [REASON_REFUSED] = "refused",
     [REASON_MARKED] = "marked",
     [REASON_UNMERGED] = "merge-failed",
+    [REASON_AFRESH] = "afresh",
+    [REASON_STUCK] = "stuck",
 };
 DEFINE_NAMES(reason, reason_name, reasons, REASON_MAX)
 

@@ -87,6 +87,8 @@ enum outcome {
     OUTCOME_CANCELED,
     OUTCOME_CONFLICT, /* merge conflict */
     OUTCOME_UNMERGED, /* good work that could not be merged, and not because of a conflict */
+    OUTCOME_AFRESH,   /* the session it should go on with is gone: once more without, not counted */
+    OUTCOME_STUCK,    /* it changes nothing any more, or fails in the same way again and again */
     OUTCOME_MAX,
 };
 
@@ -177,6 +179,8 @@ enum reason {
     REASON_REFUSED,  /* waiting: the order could not be committed; all was restored */
     REASON_MARKED,   /* done: its DONE marker appeared while it waited */
     REASON_UNMERGED, /* failed: its work is good, and could not be merged */
+    REASON_AFRESH,   /* waiting: begins a new session; nothing counted */
+    REASON_STUCK,    /* failed: more of the same would change nothing */
     REASON_MAX,
 };
 

@@ -354,6 +354,12 @@ static void end_by_outcome(struct core *c, uint32_t task, const struct fact *fac
     case OUTCOME_UNMERGED:
         fail(c, task, REASON_UNMERGED);
         break;
+    case OUTCOME_AFRESH:
+        task_become(c, task, (struct change){ .to = TASK_WAITING, .reason = REASON_AFRESH });
+        break;
+    case OUTCOME_STUCK:
+        fail(c, task, REASON_STUCK);
+        break;
     }
 }
 

@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/macros.h"
 
-#define TEXTS_MAX 9
+#define TEXTS_MAX 13
 #define NO_TEXT   UINT16_MAX
 
 struct row_shape {
@@ -30,13 +30,14 @@ static const struct row_shape shapes[] = {
     [ROW_TASK] = { sizeof(struct task_row), true,
         { AT(task_row, project), AT(task_row, kind), AT(task_row, agent), AT(task_row, limiter),
           AT(task_row, workspace), AT(task_row, serial), AT(task_row, resources),
-          AT(task_row, run_agent), AT(task_row, run_limiter) } },
+          AT(task_row, run_agent), AT(task_row, run_limiter), NO_TEXT } },
     [ROW_SPEC] = { sizeof(struct spec_row), false,
         { AT(spec_row, title), AT(spec_row, external_id), AT(spec_row, context),
           NO_TEXT } }, /* and json */
     [ROW_RUN] = { sizeof(struct run_row), true,
         { AT(run_row, agent), AT(run_row, executor), AT(run_row, host), AT(run_row, boot_id),
           AT(run_row, folder), AT(run_row, how), AT(run_row, applied), AT(run_row, message),
+          AT(run_row, token_hash), AT(run_row, session), AT(run_row, model), AT(run_row, said),
           NO_TEXT } },
     [ROW_EVENT] = { sizeof(struct event_row), false,
         { AT(event_row, kind), AT(event_row, data), NO_TEXT } },

@@ -52,9 +52,15 @@ struct run_row {
     int32_t exit_code;             /* -1: none */
     int32_t exit_signal;           /* 0: none */
     int64_t tokens_in, tokens_out; /* -1: not reported */
+    int64_t tokens_cached;         /* of tokens_in, what came from a cache; -1: not reported */
     int64_t cost_micro_usd;        /* -1: not reported */
-    const char *applied;           /* JSON: which limits were really in force */
-    const char *message;           /* one sentence: why it failed */
+    const char *session;           /* of its agent */
+    bool resumed;                  /* it went on with a session that was there before */
+    const char *model;             /* that the agent has used, with ended */
+    const char *said; /* what the agent itself calls its result, with ended: "ok" "limited" … */
+    const char *applied;    /* JSON: which limits were really in force */
+    const char *message;    /* one sentence: why it failed */
+    const char *token_hash; /* SHA-256 of its token, in hex; NULL: it has none (any more) */
 };
 
 /* Something that happened. `seq` is dense. */

@@ -51,6 +51,12 @@ bool sqlite_read_run(const struct sqlite_store *store, sqlite3_stmt *stmt,
         .message = text(stmt, 21),
         .limited_until = sqlite3_column_int64(stmt, 22),
         .stop_now = sqlite3_column_int64(stmt, 23) != 0,
+        .token_hash = text(stmt, 24),
+        .tokens_cached = sqlite3_column_int64(stmt, 25),
+        .session = text(stmt, 26),
+        .resumed = sqlite3_column_int64(stmt, 27) != 0,
+        .model = sqlite_name_text(store, sqlite3_column_int64(stmt, 28), &damaged),
+        .said = sqlite_name_text(store, sqlite3_column_int64(stmt, 29), &damaged),
     };
     return !damaged;
 }

@@ -90,6 +90,13 @@ static const char *const steps[] = {
     ("ALTER TABLE run ADD COLUMN limited_until INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE run ADD COLUMN stop_now INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE limiter ADD COLUMN last_success INTEGER NOT NULL DEFAULT 0;"),
+    /* 5 → 6: by what a run is known to the daemon, and what its agent has said of it */
+    ("ALTER TABLE run ADD COLUMN token_hash TEXT;"
+     "ALTER TABLE run ADD COLUMN tokens_cached INTEGER NOT NULL DEFAULT -1;"
+     "ALTER TABLE run ADD COLUMN session TEXT;"
+     "ALTER TABLE run ADD COLUMN resumed INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE run ADD COLUMN model INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE run ADD COLUMN said INTEGER NOT NULL DEFAULT 0;"),
 };
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(steps) == STORE_VERSION, "a version has no step");

@@ -272,6 +272,12 @@ static int put_run(struct sqlite_store *store, const struct store_write *write, 
     put_text(&b, row->message);
     put_int(&b, row->limited_until);
     put_int(&b, row->stop_now);
+    put_text(&b, row->token_hash);
+    put_int(&b, row->tokens_cached);
+    put_text(&b, row->session);
+    put_int(&b, row->resumed);
+    put_int(&b, sqlite_name(store, row->model));
+    put_int(&b, sqlite_name(store, row->said));
     return finish(&b);
 }
 

@@ -96,6 +96,9 @@ static void tell_limiter(struct world *w, const char *name) {
 static void tell_agent(struct world *w, const char *name) {
     struct fact fact = { .kind = FACT_AGENT };
     config_agent_spec(w->config, w->core, name, &fact.agent);
+    sym account = fact.agent.limiter; /* some have one without being configured */
+    if (account && !knows(w, LEASE_LIMITER, account))
+        tell_limiter(w, symbol_name(core_symbols(w->core), account));
     tell(w, fact);
 }
 

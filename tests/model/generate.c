@@ -276,7 +276,8 @@ static void draw_ended(struct generator *g, const struct model *m) {
         OUTCOME_OK,       OUTCOME_OK,       OUTCOME_OK,         OUTCOME_UNFINISHED, OUTCOME_INVALID,
         OUTCOME_FAILED,   OUTCOME_FAILED,   OUTCOME_LAUNCH,     OUTCOME_LAUNCH,     OUTCOME_TIMEOUT,
         OUTCOME_LIMITED,  OUTCOME_LIMITED,  OUTCOME_CLOSED,     OUTCOME_BUDGET,     OUTCOME_LOST,
-        OUTCOME_CANCELED, OUTCOME_CONFLICT, OUTCOME_UNFINISHED, OUTCOME_UNMERGED,
+        OUTCOME_CANCELED, OUTCOME_CONFLICT, OUTCOME_UNFINISHED, OUTCOME_UNMERGED,   OUTCOME_AFRESH,
+        OUTCOME_STUCK,
     };
     struct fact fact = { .kind = FACT_RUN_ENDED };
     fact.ended.outcome = outcomes[rng_below(&g->rng, ARRAY_SIZE(outcomes))];

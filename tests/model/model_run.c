@@ -141,6 +141,12 @@ static void ended_by_outcome(struct model *m, struct model_task *t, const struct
     case OUTCOME_UNMERGED:
         model_change(m, t, TASK_FAILED, REASON_UNMERGED);
         break;
+    case OUTCOME_AFRESH:
+        model_change(m, t, TASK_WAITING, REASON_AFRESH);
+        break;
+    case OUTCOME_STUCK:
+        model_change(m, t, TASK_FAILED, REASON_STUCK);
+        break;
     case OUTCOME_MAX:
         break;
     }

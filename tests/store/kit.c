@@ -245,6 +245,12 @@ struct run_row kit_run(task_id task, uint32_t attempt) {
         .message = ended ? "it ended with code 1" : NULL,
         .limited_until = attempt % 3 == 1 ? 1700000004500 + attempt : 0,
         .stop_now = attempt % 5 == 2,
+        .token_hash = ended ? NULL : "5eed",
+        .tokens_cached = ended ? 700 + (int64_t)attempt : -1,
+        .session = attempt % 2 ? "1d66c3a0-5b1e" : NULL,
+        .resumed = attempt % 3 == 2,
+        .model = ended ? "sonnet-5" : NULL,
+        .said = ended ? "max-turns" : NULL,
     };
 }
 

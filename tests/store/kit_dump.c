@@ -62,8 +62,14 @@ void kit_print_run(const struct run_row *row, struct strbuf *out) {
                   row->tokens_in, row->tokens_out, row->cost_micro_usd);
     strbuf_printf(out, " applied=%s message=%s%s", or_none(row->applied), or_none(row->message),
                   row->stop_now ? " stop_now" : "");
+    if (row->token_hash) /* older versions have none */
+        strbuf_printf(out, " token=%s", row->token_hash);
     if (row->limited_until) /* older versions have none */
         strbuf_printf(out, " limited=%" PRId64, row->limited_until);
+    if (row->tokens_cached >= 0 || row->session) /* the same */
+        strbuf_printf(out, " cached=%" PRId64 " session=%s%s model=%s said=%s", row->tokens_cached,
+                      or_none(row->session), row->resumed ? " resumed" : "", or_none(row->model),
+                      or_none(row->said));
     strbuf_putc(out, '\n');
 }
 

@@ -498,7 +498,7 @@ static void every_field_of_every_row_is_known(struct suite *suite) {
         { "task_spec", sizeof(struct task_spec), 208 },
         { "task_row", sizeof(struct task_row), 320 },
         { "spec_row", sizeof(struct spec_row), 56 },
-        { "run_row", sizeof(struct run_row), 160 },
+        { "run_row", sizeof(struct run_row), 208 },
         { "event_row", sizeof(struct event_row), 48 },
         { "project_row", sizeof(struct project_row), 48 },
         { "group_row", sizeof(struct group_row), 40 },

@@ -283,6 +283,35 @@ static void every_row_is_looked_up_by_its_pattern(void **state) {
     assert_string_equal(config_text(config, "executor.cgroup", NULL), "auto");
 }
 
+static void known_agents_have_the_adapter_and_the_account_of_their_name(void **state) {
+    (void)state;
+    assert_true(config_has_agent(config, "claude"));
+    assert_int_equal(config_agent_count(config), 0); /* nobody speaks of it */
+    assert_string_equal(config_text(config, "agents.A.adapter", "codex"), "codex");
+    assert_string_equal(config_text(config, "agents.A.limiter", "codex"), "codex");
+    set("agents.codex.slots", "2");
+    assert_string_equal(config_text(config, "agents.A.adapter", "codex"), "codex");
+    set("agents.codex.limiter", "work");
+    assert_string_equal(config_text(config, "agents.A.limiter", "codex"), "work");
+    set("agents.gemini.command", "mine"); /* what that prints nobody knows */
+    assert_string_equal(config_text(config, "agents.A.adapter", "gemini"), "plain");
+    assert_string_equal(config_text(config, "agents.A.limiter", "gemini"), "");
+    config_know_agent(config, "claude");
+    config_know_agent(config, "nobody");
+    assert_int_equal(config_agent_count(config), 3);
+    assert_true(config_has_limiter(config, "claude"));
+    assert_false(config_has_agent(config, "nobody"));
+}
+
+static void what_is_written_is_told_from_defaults(void **state) {
+    (void)state;
+    assert_false(config_is_set(config, "prices.M.in", "gpt-5.1"));
+    set("prices.gpt-5.1.in", "1.25");
+    assert_true(config_is_set(config, "prices.M.in", "gpt-5.1"));
+    assert_int_equal(config_number(config, "prices.M.in", "gpt-5.1"), 1250);
+    assert_false(config_is_set(config, "prices.M.out", "gpt-5.1"));
+}
+
 static void names_are_known_once_they_were_named(void **state) {
     (void)state;
     assert_false(config_has_agent(config, "a"));
@@ -357,6 +386,8 @@ int main(void) {
         TEST(a_refused_list_changes_nothing),
         TEST(texts_are_checked_for_their_form),
         TEST(every_row_is_looked_up_by_its_pattern),
+        TEST(known_agents_have_the_adapter_and_the_account_of_their_name),
+        TEST(what_is_written_is_told_from_defaults),
         TEST(names_are_known_once_they_were_named),
         TEST(gastown_gives_a_launch_five_minutes),
         TEST(texts_and_words_are_shown),

@@ -161,6 +161,12 @@ static void ended_by_outcome(const struct books *b, struct row *row, const struc
     case OUTCOME_UNMERGED:
         expect(row, TASK_FAILED, REASON_UNMERGED);
         break;
+    case OUTCOME_AFRESH:
+        expect(row, TASK_WAITING, REASON_AFRESH);
+        break;
+    case OUTCOME_STUCK:
+        expect(row, TASK_FAILED, REASON_STUCK);
+        break;
     }
 }
 

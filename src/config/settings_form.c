@@ -1,0 +1,105 @@
+/* settings_form.c: what may a text or a word of a setting look like?
+ *
+ * Only what a typing error breaks is refused here; whoever uses a value says what else is wrong with it. */
+#include "config/settings_form.h"
+
+#include <string.h>
+
+#include "base/macros.h"
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS  "0123456789"
+
+/* How much of the text is the name of a variable. */
+static size_t variable_length(const char *text) {
+    return strspn(text, DIGITS) > 0 ? 0 : strspn(text, LETTERS DIGITS "_");
+}
+
+static bool is_variable(const char *text) {
+    return *text && variable_length(text) == strlen(text);
+}
+
+static bool is_pair(const char *text) {
+    size_t length = variable_length(text);
+    return length > 0 && text[length] == '=';
+}
+
+static bool is_path(const char *text) {
+    return *text == '/';
+}
+
+/* What git refuses is told by git; this keeps options and revisions out. */
+static bool is_branch(const char *text) {
+    return *text != '-' && strlen(text) <= 200 && !strpbrk(text, " ~^:?*[\\")
+           && !strstr(text, "..");
+}
+
+static bool is_word(const char *text) {
+    return *text && strlen(text) <= 64 && strspn(text, LETTERS DIGITS "_-") == strlen(text);
+}
+
+static bool is_prefix(const char *text) {
+    size_t length = strlen(text);
+    return strspn(text, LETTERS) > 0 && length <= 16 && strspn(text, LETTERS DIGITS) == length;
+}
+
+/* What else is wrong with it is said when it is used. */
+static bool is_webhook(const char *text) {
+    return !*text
+           || ((strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0
+                || strncmp(text, "unix:/", 6) == 0)
+               && !strpbrk(text, " @#"));
+}
+
+/* Of this machine alone: it is a door that anybody who can reach it may knock at. */
+static bool is_listen(const char *text) {
+    const char *port = strncmp(text, "127.0.0.1:", 10) == 0 ? text + 10
+                       : strncmp(text, "[::1]:", 6) == 0    ? text + 6
+                                                            : "";
+    size_t length = strspn(port, DIGITS);
+    return !*text || (length > 0 && length <= 5 && port[length] == '\0');
+}
+
+static bool is_collector(const char *text) {
+    return !*text
+           || ((strncmp(text, "http://", 7) == 0 || strncmp(text, "unix:/", 6) == 0)
+               && !strpbrk(text, " @#?"));
+}
+
+static bool is_path_or_nothing(const char *text) {
+    return !*text || is_path(text);
+}
+
+static bool is_variable_or_nothing(const char *text) {
+    return !*text || is_variable(text);
+}
+
+static bool is_news(const char *text) {
+    static const char *const kinds[] = { "done", "failed", "limited", "needs-person",
+                                         "group-finished" };
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (strcmp(text, kinds[i]) == 0)
+            return true;
+    return false;
+}
+
+const struct setting_form webhook_form = { is_webhook,
+                                           "http://…, https://… or unix:/…, without a user name" };
+const struct setting_form listen_form = { is_listen, "127.0.0.1:PORT or [::1]:PORT" };
+const struct setting_form collector_form = {
+    is_collector, "http://… or unix:/…, without a user name, as OTEL_EXPORTER_OTLP_ENDPOINT has it"
+};
+const struct setting_form secret_file_form = { is_path_or_nothing, "an absolute path" };
+const struct setting_form secret_env_form = { is_variable_or_nothing, "the name of a variable" };
+const struct setting_form news_form = {
+    is_news, "words of: done failed limited needs-person group-finished"
+};
+const struct setting_form variable_form = { is_variable, "names of variables" };
+const struct setting_form pair_form = { is_pair, "words KEY=VALUE" };
+const struct setting_form path_form = { is_path, "an absolute path" };
+const struct setting_form paths_form = { is_path, "absolute paths" };
+const struct setting_form branch_form = { is_branch, "the name of a branch" };
+const struct setting_form word_form = { is_word,
+                                        "1 to 64 letters, digits, hyphens and underscores" };
+const struct setting_form prefix_form = { is_prefix,
+                                          "1 to 16 letters and digits that begin with a letter" };

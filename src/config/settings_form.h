@@ -1,0 +1,8 @@
+/* settings_form.h: the forms of texts and words, for the table of settings. */
+#pragma once
+
+#include "config/settings.h"
+
+extern const struct setting_form webhook_form, secret_file_form, secret_env_form, news_form,
+    listen_form, collector_form, variable_form, pair_form, path_form, paths_form, branch_form,
+    word_form, prefix_form;
