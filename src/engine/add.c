@@ -21,6 +21,9 @@ static int add_one(struct engine *e, const struct engine_draft *draft, task_id i
                    struct error *err) {
     sym resources[16];
     struct task_spec spec = draft->told;
+    int r = draft->agent ? engine_know_agent(e, draft->agent, err) : 0;
+    if (r < 0)
+        return r;
     if (draft->resource_count > ARRAY_SIZE(resources))
         return error_set(err, -E2BIG, "more than %zu resources", ARRAY_SIZE(resources));
     for (size_t i = 0; i < draft->resource_count; i++)

@@ -186,6 +186,18 @@ void alert_clear(struct engine *e, const char *key) {
     free((char *)gone.view.text);
 }
 
+bool engine_alert_is_open(const struct engine *e, const char *key) {
+    return alert_is_open(e, key);
+}
+
+void engine_alert_raise(struct engine *e, const char *key, const char *text) {
+    (void)alert_raise(e, key, 0, 0, "%s", text);
+}
+
+void engine_alert_clear(struct engine *e, const char *key) {
+    alert_clear(e, key);
+}
+
 /* --- the causes ------------------------------------------------------------------------------ */
 
 static bool ended_badly(enum task_state state) {
@@ -407,6 +419,12 @@ static bool store_is_over(const struct engine *e, const struct alert *alert) {
     return !e->full;
 }
 
+/* Who delivers to it clears them, while there is one. */
+static bool webhook_is_over(const struct engine *e, const struct alert *alert) {
+    (void)alert;
+    return !*config_text(e->config, "notify.webhook", NULL);
+}
+
 /* The look for what is stuck clears those of its own. */
 static bool stuck_is_over(const struct engine *e, const struct alert *alert) {
     (void)alert;
@@ -426,6 +444,7 @@ static const struct {
     { "chain", chain_is_over },     { "disk", disk_is_over },   { "group", group_is_over },
     { "load", load_is_over },       { "many", many_is_over },   { "memory", memory_is_over },
     { "run", run_is_over },         { "store", store_is_over }, { "stuck", stuck_is_over },
+    { "webhook", webhook_is_over },
 };
 
 /* A kind that nobody knows any more is over. */

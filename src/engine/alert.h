@@ -12,6 +12,11 @@ struct engine_alert {
 };
 size_t engine_alert_count(const struct engine *engine);
 const struct engine_alert *engine_alert_at(const struct engine *engine, size_t index);
+bool engine_alert_is_open(const struct engine *engine, const char *key);
+/* Inside a turn, by who knows a cause that the engine does not see: the webhook. Raising what is open and
+ * clearing what is not changes nothing. */
+void engine_alert_raise(struct engine *engine, const char *key, const char *text);
+void engine_alert_clear(struct engine *engine, const char *key);
 
 /* Living runs that are not ours, by the ids of their tasks: they hold places. NULL behind the last. */
 const char *engine_external_at(const struct engine *engine, size_t index);

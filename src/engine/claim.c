@@ -7,6 +7,7 @@
  * watched if it lives, its end is recorded if it has one, else it is lost. Attempts before it are put on
  * record only. How often the task has failed is what the rows say. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/json_write.h"
@@ -85,6 +86,18 @@ void claim_task(struct engine *e, struct task_spec *spec) {
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
+/* The rows do not know its token; its folder does, with the rest of its environment. */
+static void take_token(const struct engine *e, struct live_run *run) {
+    static const char name[] = "SLUICE_TOKEN=";
+    struct run_spec_read *spec = NULL;
+    if (run_read_spec(e, run->view.folder, &spec, NULL) < 0)
+        return;
+    for (const char *const *env = spec->spec.env; env && *env; env++)
+        if (strncmp(*env, name, strlen(name)) == 0)
+            run_token_adopt(&run->token, *env + strlen(name));
+    run_spec_read_free(&spec);
+}
+
 /* With no more than its folder says. */
 static struct live_run *add_run(struct engine *e, const struct claim *claim) {
     struct task_spec told;
@@ -92,6 +105,7 @@ static struct live_run *add_run(struct engine *e, const struct claim *claim) {
     run->view.folder = folder_of(e, claim->task, claim->attempt);
     run->view.ordered_at = claim->who.at ? claim->who.at : e->now;
     run->boot_id = xstrdup(claim->who.boot_id);
+    take_token(e, run);
     if (core_task_spec(e->core, claim->task, &told)) {
         run->iteration = told.iteration;
         run->agent =

@@ -54,6 +54,7 @@ static int tell_all(struct engine *e, const struct config *old, struct error *er
 int engine_set_config(struct engine *e, struct config *config, struct error *err) {
     struct config *old = e->config;
     e->config = config;
+    agents_stay_known(e, old);
     int r = projects_check(e, err);
     if (r == 0)
         r = tell_all(e, old, err);

@@ -7,7 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
+#include "engine/agent_end.h"
 #include "engine/alert_internal.h"
+#include "engine/allowance.h"
 #include "engine/care_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/follow_internal.h"
@@ -15,7 +17,10 @@
 #include "engine/gone_internal.h"
 #include "engine/iteration.h"
 #include "engine/journal_internal.h"
+#include "engine/listen.h"
 #include "engine/recover_internal.h"
+#include "engine/session.h"
+#include "engine/stuck.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
 
@@ -45,6 +50,8 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     e->home = xstrdup(options->home);
     e->config_file = xstrdup(options->config_file ? options->config_file : "");
     e->socket_path = xstrdup(options->socket_path ? options->socket_path : "");
+    e->run_socket_path =
+        xstrdup(options->run_socket_path ? options->run_socket_path : e->socket_path);
     e->shim_path = xstrdup(options->shim_path);
     e->version = xstrdup(options->version ? options->version : "");
     e->names = (struct task_names){ .name = name_of_task, .ctx = e };
@@ -63,6 +70,8 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     e->watch = watch_new(e);
     alerts_init(e);
     journal_init(e);
+    sessions_init(e);
+    listen_init(e);
 
     struct strbuf runs = STRBUF_INIT;
     strbuf_printf(&runs, "%s/runs", e->home);
@@ -89,6 +98,8 @@ struct engine *engine_free(struct engine *e) {
         return NULL;
     loop_set_round(e->loop, NULL, NULL);
     executor_free(e->executor);
+    listen_free(e);
+    stuck_free(e);
     watch_free(e->loop, e->watch);
     loop_timer_free(e->loop, e->timer);
     loop_timer_free(e->loop, e->care_timer);
@@ -101,12 +112,15 @@ struct engine *engine_free(struct engine *e) {
     stopping_finish(e);
     turn_finish(e);
     runs_free(e);
+    allowance_free(e);
     projects_free(e);
     groups_free(e);
     core_free(e->core);
     config_free(e->config);
     follow_free(e);
     gone_free(e);
+    sessions_free(e);
+    limits_free(e);
     free(e->happened.items);
     free(e->late_ends.items);
     for (size_t i = 0; i < e->externals.count; i++)
@@ -119,6 +133,7 @@ struct engine *engine_free(struct engine *e) {
     free(e->home);
     free(e->config_file);
     free(e->socket_path);
+    free(e->run_socket_path);
     free(e->shim_path);
     free(e->version);
     free(e);
@@ -187,6 +202,10 @@ const char *engine_version(const struct engine *e) {
 
 const char *engine_socket_path(const struct engine *e) {
     return e->socket_path;
+}
+
+const char *engine_run_socket_path(const struct engine *e) {
+    return e->run_socket_path;
 }
 
 const char *engine_shim_path(const struct engine *e) {

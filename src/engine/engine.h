@@ -32,7 +32,7 @@ struct engine_options {
     struct store *store;
     const char *home;        /* data folder */
     const char *config_file; /* where a changed setting is written; may not exist */
-    const char *socket_path; /* for SLUICE_SOCKET */
+    const char *socket_path, *run_socket_path; /* the owner's; SLUICE_SOCKET, NULL: the same */
     const char *shim_path;
     const char *version;
     int64_t open_files;       /* how many files a run may have open; 0: as many as the daemon */

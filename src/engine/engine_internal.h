@@ -8,7 +8,11 @@
 #include "base/id_map.h"
 #include "base/slab.h"
 #include "engine/engine.h"
+#include "engine/live_run.h"
 #include "engine/loops.h"
+#include "engine/notifier.h"
+#include "engine/run_token.h"
+#include "engine/telemetry.h"
 #include "executor/executor.h"
 #include "os/loop.h"
 
@@ -16,40 +20,15 @@ struct project {
     struct engine_project view;
 };
 
+/* Of a task: allowance.h. */
+struct allowance {
+    task_id task;
+    int64_t left;
+    bool is_own; /* its own runs count, and not only what it hands to its children */
+};
+
 struct group {
     struct engine_group view;
-};
-
-/* A run that has not ended. */
-struct live_run {
-    task_id task;
-    struct engine_run view; /* its folder is owned */
-    uint32_t iteration;
-    char *agent;
-    char *boot_id;           /* of the boot in which it was ordered */
-    time_ms launch_deadline; /* until its command was seen; TIME_NEVER: seen */
-    enum run_phase phase;
-    int64_t cost_micro_usd;
-    time_ms limited_until; /* it has said that its provider wants it to wait; 0: it has not */
-    char *spawner;         /* its task as it was submitted, if that spawns others; owned */
-    bool spawner_known;    /* else the store must be asked for it */
-    bool stop_now;         /* a stop order kills at once */
-    bool is_alive;         /* the start of the daemon has found it so */
-    bool is_heard;         /* its shim has said that its command runs, or that it has ended */
-    bool is_unheard;       /* it was told to stop before: stopping.c */
-    size_t position;       /* in engine.live */
-};
-
-/* What the executor told since the last turn. Kept until a commit has it. */
-enum happening_kind { HAPPENED_STARTED, HAPPENED_VALIDATING, HAPPENED_ENDED };
-struct happening {
-    enum happening_kind kind;
-    struct run_key run;
-    time_ms at;
-    struct run_end end;
-    bool is_forced; /* `outcome` counts, and not what the end says: its work could not be merged */
-    bool is_fresh;  /* nobody has looked at its work yet */
-    enum outcome outcome;
 };
 
 /* Growing lists. */
@@ -62,6 +41,12 @@ struct happening {
     ((list)->items =                                                                               \
          xgrow((list)->items, &(list)->capacity, (list)->count + 1, sizeof(*(list)->items)),       \
      &(list)->items[(list)->count++])
+
+/* An account that is limited, and since when: agent_end.c. */
+struct limited_since {
+    char *limiter;
+    time_ms at; /* 0: nobody knows */
+};
 
 /* Answers that wait: stopping.c. */
 struct stopping {
@@ -112,7 +97,7 @@ struct engine {
     struct loop *loop;
     struct core *core;
     struct task_names names;
-    char *home, *config_file, *socket_path, *shim_path, *version;
+    char *home, *config_file, *socket_path, *run_socket_path, *shim_path, *version;
     char id_buffer[ENGINE_ID_MAX];
 
     /* the clock: the wall when the daemon started, moved on by the steady one */
@@ -132,45 +117,54 @@ struct engine {
     LIST(task_id) launches;          /* start orders that are on disk; */
     size_t launched;                 /* so many of them are carried out */
     time_ms launch_look;             /* no launch is late before */
-    uint32_t spare_iterations;       /* bit N: HOME/tasks/.spare/N is there */
     LIST(struct external) externals; /* living runs that are not ours */
-    LIST(struct claim) claims;       /* runs that the rows do not know: recover_internal.h */
-    task_id last_folder;             /* the highest number that a run folder has */
+    LIST(struct allowance) allowances;
+    LIST(struct claim) claims; /* runs that the rows do not know: recover_internal.h */
+    task_id last_folder;       /* the highest number that a run folder has */
 
     LIST(struct happening) happened;
     LIST(struct happening) late_ends; /* the store is asked what their tasks spawn */
     engine_spawn_tasks spawn;
     void *spawn_ctx;
+    engine_notify_test notify_test; /* notifier.h; NULL: there is none */
+    void *notifier;
+    engine_run_variables run_variables; /* telemetry.h; NULL: nobody adds any */
+    void *run_variables_ctx;
     char *gone_before; /* ids that the daemon before had to forget: gone_internal.h */
-    bool gone_is_noted, gone_is_noting;
     engine_forgotten forgotten;
     void *forgotten_ctx;
     struct watch *watch; /* files that somebody waits for: watch.h */
     struct engine_request *queue, **queue_end;
     struct stopping stopping;
-    bool committing, started, ending;
     LIST(struct follower *) followers;
-    struct error broken; /* code 0: it is not */
-    bool start_pending;  /* the first turn, whatever there is to do */
-    time_ms retry_at;    /* after a failed commit: not before; 0: now */
-    unsigned retries;    /* commits that failed since the last good one */
+    struct error broken;       /* code 0: it is not */
+    time_ms retry_at;          /* after a failed commit: not before; 0: now */
+    unsigned retries;          /* commits that failed since the last good one */
+    uint32_t spare_iterations; /* bit N: HOME/tasks/.spare/N is there */
+    bool committing, started, ending;
+    bool start_pending; /* the first turn, whatever there is to do */
+    bool gone_is_noted, gone_is_noting;
+    bool paused, full;
+    bool disk_low; /* below host.disk_free_gb */
     struct loop_timer *timer;
     struct turn turn;
 
     task_id last_task;
     uint64_t first_event, last_event, committed_event;
     struct engine_pause pause; /* with paused; its text is owned */
-    bool paused, full;
     time_ms host_read_at;
     int64_t memory_free_mb, load_milli;
     time_ms disk_read_at;
     int64_t disk_free_mb; /* -1: unknown */
-    bool disk_low;        /* below host.disk_free_gb */
     struct pruning prune;
     struct engine_forecast_state *forecast;
     struct workspaces *workspaces; /* workspace_internal.h */
     struct alerts *alerts;
     struct journal *journal;
+    struct listening *listening;
+    struct sessions *sessions;
+    LIST(struct limited_since) limited;
+    LIST(struct stuck *) stuck; /* whose work tree is looked at: stuck.c */
     struct engine_report report;
     struct engine_stats stats;
     engine_published publish;

@@ -14,10 +14,14 @@
 
 #include "base/alloc.h"
 #include "base/json_write.h"
+#include "engine/agent_end.h"
+#include "engine/allowance.h"
 #include "engine/engine_internal.h"
 #include "engine/forecast_internal.h"
 #include "engine/iteration.h"
+#include "engine/listen.h"
 #include "engine/spawning.h"
+#include "engine/stuck.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
 
@@ -61,9 +65,16 @@ void finish_take_end(struct engine *e, struct run_key key, const struct run_end 
         note(e, HAPPENED_ENDED, key)->end = *end;
 }
 
+void finish_hear_end(struct engine *e, struct run_key run, const struct run_end *end) {
+    if (!stuck_look(e, run, end))
+        finish_take_end(e, run, end);
+}
+
+/* Its last word may still be unread. */
 static void on_ended(void *ctx, struct run_key run, const struct run_end *end) {
     hear(ctx, run);
-    finish_take_end(ctx, run, end);
+    if (!listen_end(ctx, run, end))
+        finish_hear_end(ctx, run, end);
 }
 
 void finish_note_outcome(struct engine *e, struct run_key run, const struct run_end *end,
@@ -99,13 +110,20 @@ static bool showed_life(const struct run_end *end) {
            || (end->started_at > 0 && end->ended_at - end->started_at >= SIGN_OF_LIFE);
 }
 
+static const struct agent_outcome *said_by(const struct engine *e, const struct live_run *run) {
+    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
+    return listen_said(e, key);
+}
+
 /* An agent that ends at once and silently was not launched, whatever its exit code. A plain command
  * may well have nothing to say. */
 static bool died_at_once(const struct engine *e, const struct live_run *run,
                          const struct run_end *end) {
-    return run->agent
-           && strcmp(config_text(e->config, "agents.A.adapter", run->agent), "plain") != 0
-           && !showed_life(end);
+    if (!run->agent || showed_life(end))
+        return false;
+    return said_by(e, run)
+           || (config_is_set(e->config, "agents.A.adapter", run->agent)
+               && strcmp(config_text(e->config, "agents.A.adapter", run->agent), "plain") != 0);
 }
 
 /* It was stopped. If the core wished it, it knows what follows. A stop that nobody on record wished for
@@ -181,6 +199,9 @@ static bool gave_up_for_limit(const struct engine *e, const struct live_run *run
 static enum outcome outcome_of(const struct engine *e, const struct live_run *run,
                                const struct run_end *end) {
     enum outcome outcome = outcome_of_end(e, run, end);
+    const struct agent_outcome *said = said_by(e, run);
+    if (said)
+        outcome = agent_end_outcome(e, run, end, said, outcome);
     bool gave_up = outcome == OUTCOME_FAILED || outcome == OUTCOME_LAUNCH;
     return gave_up && gave_up_for_limit(e, run, end) ? OUTCOME_LIMITED : outcome;
 }
@@ -202,6 +223,13 @@ static int64_t tokens_of(const struct engine_run *run) {
     return (run->tokens_in > 0 ? run->tokens_in : 0) + (run->tokens_out > 0 ? run->tokens_out : 0);
 }
 
+static void put_text(struct json_writer *w, const char *key, const char *text) {
+    if (!text)
+        return;
+    json_write_key(w, key);
+    json_write_string(w, text);
+}
+
 static void write_end_event(struct engine *e, const struct live_run *run, const struct run_end *end,
                             enum outcome outcome) {
     struct strbuf data = STRBUF_INIT;
@@ -220,10 +248,9 @@ static void write_end_event(struct engine *e, const struct live_run *run, const 
         json_write_key(&w, "signal");
         json_write_int(&w, end->signal);
     }
-    if (end->message[0]) {
-        json_write_key(&w, "message");
-        json_write_string(&w, end->message);
-    }
+    put_text(&w, "message", end->message[0] ? end->message : NULL);
+    put_text(&w, "said", run->said);
+    put_text(&w, "session", run->session);
     json_write_object_end(&w);
     engine_event(e, "run.ended", run->task, run->view.attempt, strbuf_text(&data));
     strbuf_finish(&data);
@@ -256,7 +283,8 @@ static void tell_validating(struct engine *e, struct live_run *run) {
 
 /* Nobody said it while it happened. */
 static void explain_stop(struct run_end *end, enum outcome outcome) {
-    if (end->kind != RUN_END_STOPPED || end->message[0] || outcome == OUTCOME_CANCELED)
+    if (end->kind != RUN_END_STOPPED || end->message[0]
+        || (outcome != OUTCOME_LOST && outcome != OUTCOME_LAUNCH))
         return;
     snprintf(end->message, sizeof(end->message), "%s",
              outcome == OUTCOME_LOST ? "it was stopped from outside"
@@ -282,6 +310,34 @@ static void tidy_if_final(struct engine *e, const struct live_run *run) {
         iteration_tidy(e, run->task, run->iteration);
 }
 
+/* What its agent has said goes with the end. */
+static void book_agent(struct engine *e, struct live_run *run, struct happening *h,
+                       struct fact *ended) {
+    const struct agent_outcome *said = said_by(e, run);
+    if (said) {
+        agent_end_book(e, run, &h->end, said);
+        if (!h->is_forced)
+            agent_end_explain(said, &h->end);
+    }
+    ended->ended.outcome = stuck_judge(e, run, &h->end, ended->ended.outcome);
+    ended->ended.outcome = agent_end_repeated(e, run, &h->end, ended->ended.outcome);
+    if (said)
+        agent_end_limit(e, run, said, ended, &h->end);
+    ended->ended.tokens = tokens_of(&run->view);
+}
+
+static enum outcome tell_end(struct engine *e, struct live_run *run, struct happening *h,
+                             enum outcome outcome) {
+    struct fact fact = { .kind = FACT_RUN_ENDED, .task = run->task, .attempt = run->view.attempt };
+    fact.ended.outcome = outcome;
+    fact.ended.limit_told = run->limited_until > 0;
+    fact.ended.output = showed_life(&h->end);
+    fact.ended.workspace = h->end.started_at ? pool_left_in(e, run) : 0;
+    book_agent(e, run, h, &fact);
+    (void)engine_tell(e, &fact, NULL);
+    return fact.ended.outcome;
+}
+
 static void tell_ended(struct engine *e, struct live_run *run, struct happening *h) {
     enum outcome outcome = h->is_forced ? h->outcome : outcome_of(e, run, &h->end);
     if (outcome == OUTCOME_OK && spawning_must_wait(e, run, h))
@@ -292,18 +348,13 @@ static void tell_ended(struct engine *e, struct live_run *run, struct happening 
     explain_marker(e, run, &h->end, outcome);
     if (h->end.started_at && h->end.kind != RUN_END_LAUNCH)
         tell_started(e, run, h->end.started_at); /* it ended before its start was told */
-    struct fact fact = { .kind = FACT_RUN_ENDED, .task = run->task, .attempt = run->view.attempt };
-    fact.ended.outcome = outcome;
-    fact.ended.limit_told = run->limited_until > 0;
-    fact.ended.tokens = tokens_of(&run->view);
-    fact.ended.output = showed_life(&h->end);
-    fact.ended.workspace = h->end.started_at ? pool_left_in(e, run) : 0;
-    (void)engine_tell(e, &fact, NULL);
+    outcome = tell_end(e, run, h, outcome);
     feedback_write(e, run, &h->end, outcome);
     tidy_if_final(e, run);
     if (outcome != OUTCOME_OK)
         watch_note_marker(e, run->task);
     forecast_learn(e, run->task, &h->end, tokens_of(&run->view));
+    allowance_used(e, run->task, tokens_of(&run->view));
     write_end_event(e, run, &h->end, outcome);
     rows_write_ended(e, run, &h->end, outcome);
     e->turn.ends++;
@@ -379,5 +430,6 @@ int engine_report_usage(struct engine *e, task_id task, const struct engine_usag
     if (r < 0)
         return r;
     rows_write_run(e, run);
+    allowance_reported(e, run, fact.tokens);
     return 0;
 }

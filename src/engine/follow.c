@@ -41,6 +41,9 @@ struct follower {
     bool asking;
     bool gap; /* the next ones are pruned: what was handed out must be done first */
     bool warned;
+    bool rests;
+    follower_saved saved; /* to be called when `save` is written; or NULL */
+    uint64_t save;
     bool done[FOLLOW_AHEAD]; /* by seq: those between cursor and next */
 };
 
@@ -139,6 +142,19 @@ static bool is_idle(const struct follower *f) {
     return f->cursor + 1 == f->next;
 }
 
+bool follower_save(struct follower *f, follower_saved saved) {
+    if (f->cursor == f->written)
+        return true;
+    f->saved = saved;
+    f->save = f->cursor;
+    turn_wake(f->engine);
+    return false;
+}
+
+void follower_rest(struct follower *f, bool rests) {
+    f->rests = rests;
+}
+
 /* What was pruned needs nobody any more. Those before it must be done first: the window has no place
  * for a gap. False: not yet. */
 static bool skip_to(struct follower *f, uint64_t seq) {
@@ -205,7 +221,7 @@ void follow_some(struct engine *e) {
 bool follow_must_write(const struct engine *e) {
     for (size_t i = 0; i < e->followers.count; i++) {
         const struct follower *f = e->followers.items[i];
-        if (f->cursor - f->written >= MANY || (e->ending && f->cursor != f->written))
+        if (f->cursor - f->written >= MANY || ((e->ending || f->saved) && f->cursor != f->written))
             return true;
     }
     return false;
@@ -242,6 +258,8 @@ void follow_stored(struct engine *e) {
         f->written = f->writing;
         f->is_writing = false;
         f->known = true;
+        if (f->saved && f->written >= f->save && !e->ending)
+            TAKE_PTR(f->saved)(f->ctx);
     }
 }
 
@@ -255,10 +273,14 @@ void follow_end(struct engine *e) {
     turn_wake(e);
 }
 
+bool follow_is_ending(const struct engine *e) {
+    return e->ending;
+}
+
 bool follow_is_busy(const struct engine *e) {
     for (size_t i = 0; i < e->followers.count; i++) {
         const struct follower *f = e->followers.items[i];
-        if (!is_idle(f) || f->cursor != f->written)
+        if ((!is_idle(f) && !f->rests) || f->cursor != f->written)
             return true;
     }
     return false;

@@ -25,8 +25,16 @@ struct follower *follower_new(struct engine *engine, const char *name, follower_
                               void *ctx);
 void follower_done(struct follower *follower, uint64_t seq);
 
+/* For whoever must not do a thing twice: what is done by now is written with a commit of its own, soon. `saved` is
+ * called once, from the loop, when it is on disk; not after follow_end. True: it is already. */
+typedef void (*follower_saved)(void *ctx);
+bool follower_save(struct follower *follower, follower_saved saved);
+/* While it rests, an ending daemon does not wait for what it has not done: that may take days. */
+void follower_rest(struct follower *follower, bool rests);
+
 /* The daemon is about to end: nothing more is handed out, and the cursors are written with one last commit,
  * as far as the followers have come. */
 void follow_end(struct engine *engine);
+bool follow_is_ending(const struct engine *engine);
 /* After follow_end: a follower has an event that it has not done, or a cursor is not written yet. */
 bool follow_is_busy(const struct engine *engine);

@@ -15,21 +15,31 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "base/alloc.h"
+#include "engine/agents.h"
 #include "engine/context.h"
 #include "engine/engine_internal.h"
 #include "engine/iteration.h"
+#include "engine/listen.h"
+#include "engine/session.h"
 #include "engine/spawning.h"
+#include "engine/telemetry_internal.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
 
 #define LAUNCHES_EACH 8 /* in one round of the loop */
+
+/* Before the whole prompt: whether the session had got it before it was cut off, nobody knows. */
+#define RESUME_PROMPT                                                                              \
+    "You were interrupted. Go on where you stopped: what is done stays done. The task was:\n\n"
 
 /* One command while it is put together. Texts live in the arena. */
 struct launch {
     struct engine *e;
     struct live_run *run;
     const struct project *project;
+    const struct agent_adapter *adapter; /* that has made the command; NULL: none has */
     json_t *json;
     struct arena arena;
     struct run_spec spec;
@@ -122,6 +132,15 @@ static void put_workspace_env(struct launch *l) {
     }
 }
 
+/* What is known of the run is with its shim, so that a daemon that is started later knows it too. */
+static void put_agent_env(struct launch *l) {
+    put_env(l, format(l, "SLUICE_ADAPTER=%s", agent_adapter_name(l->adapter)));
+    if (l->run->session)
+        put_env(l, format(l, "SLUICE_SESSION=%s", l->run->session));
+    if (l->run->resumes)
+        put_env(l, "SLUICE_RESUMES=1");
+}
+
 static void put_own_env(struct launch *l) {
     const struct engine *e = l->e;
     struct strbuf marker = STRBUF_INIT;
@@ -132,11 +151,14 @@ static void put_own_env(struct launch *l) {
     put_env(l, format(l, "SLUICE_ITERATION=%" PRIu32, l->run->iteration));
     put_env(l, format(l, "SLUICE_ATTEMPT=%" PRIu32, l->run->view.attempt));
     put_env(l, format(l, "SLUICE_DONE=%s", strbuf_text(&marker)));
-    put_env(l, format(l, "SLUICE_SOCKET=%s", e->socket_path));
+    put_env(l, format(l, "SLUICE_SOCKET=%s", e->run_socket_path));
+    put_env(l, format(l, "SLUICE_TOKEN=%s", l->run->token.text));
     put_env(l, format(l, "SLUICE_BUS=%s/bus", e->home));
     put_env(l, format(l, "TMPDIR=%s/runs/%s/tmp", e->home, l->run->view.folder));
     put_iteration_env(l);
     put_workspace_env(l);
+    if (l->adapter)
+        put_agent_env(l);
     strbuf_finish(&marker);
 }
 
@@ -148,11 +170,24 @@ static void pass_variable(struct launch *l, const char *name) {
             put_env(l, *pair);
 }
 
+/* Weaker than all others. */
+static void put_telemetry_env(struct launch *l) {
+    _cleanup_(strbuf_finish) struct strbuf pairs = STRBUF_INIT;
+    telemetry_variables(l->e, l->run, l->spec.run,
+                        l->adapter ? agent_adapter_name(l->adapter) : NULL, &pairs);
+    for (size_t at = 0; at < pairs.length; at += strlen(pairs.text + at) + 1)
+        put_env(l, arena_strdup(&l->arena, pairs.text + at));
+}
+
 static void build_env(struct launch *l) {
     const char *const *words = NULL;
+    put_telemetry_env(l);
     size_t count = config_words(l->e->config, "tasks.env", NULL, &words);
     for (size_t i = 0; i < count; i++)
         pass_variable(l, words[i]);
+    for (const char *const *pair = l->adapter ? agent_environment(l->adapter) : NULL; pair && *pair;
+         pair++)
+        put_env(l, *pair);
     count = l->run->agent ? config_words(l->e->config, "agents.A.env", l->run->agent, &words) : 0;
     for (size_t i = 0; i < count; i++)
         if (strchr(words[i], '='))
@@ -184,16 +219,58 @@ static int take_words(struct launch *l, const json_t *words, const char *what, s
     return 0;
 }
 
+/* Does this attempt go on with the session of the last one, if there is any? */
+static bool may_resume(const struct launch *l) {
+    const char *task = text_of(l, "resume");
+    const char *way = task ? task : config_text(l->e->config, "agents.A.resume", l->run->agent);
+    return strcmp(way, "never") != 0;
+}
+
+/* The words that its adapter knows: unattended, its output as events, the prompt where it wants it. */
+static int take_adapter_command(struct launch *l, const char *prompt, struct error *err) {
+    struct engine *e = l->e;
+    const char *model = config_text(e->config, "agents.A.model", l->run->agent);
+    const char *usage = agent_usage_file_name(l->adapter);
+    struct agent_launch launch = { .model = *model ? model : NULL };
+    _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
+    session_prepare(e, l->run, l->adapter, may_resume(l));
+    if (l->run->resumes)
+        launch.resume = l->run->session;
+    else
+        launch.session = l->run->session;
+    (void)config_words(e->config, "agents.A.args", l->run->agent, &launch.more);
+    if (usage)
+        launch.usage_file = format(l, "%s/runs/%s/%s", e->home, l->run->view.folder, usage);
+    size_t count = agent_command(l->adapter, &launch, &words);
+    const char *word = strbuf_text(&words);
+    for (size_t i = 0; i < count; i++, word += strlen(word) + 1)
+        *LIST_ADD(&l->argv) = arena_strdup(&l->arena, word);
+    if (l->run->resumes)
+        prompt = format(l, "%s%s", RESUME_PROMPT, prompt);
+    if (agent_prompt_is_word(l->adapter)) {
+        *LIST_ADD(&l->argv) = prompt;
+    } else {
+        l->spec.prompt = prompt;
+        l->spec.prompt_size = strlen(prompt);
+    }
+    *LIST_ADD(&l->argv) = NULL;
+    if (l->argv.count > RUN_ARGS_MAX + 1)
+        return error_set(err, -E2BIG, "agents.%.60s.args has more than %d words", l->run->agent,
+                         RUN_ARGS_MAX);
+    return 0;
+}
+
 /* The agent's own command, with the prompt where it wants it. */
 static int take_agent_command(struct launch *l, const char *prompt, struct error *err) {
     const char *agent = l->run->agent ? l->run->agent : "";
     const char *const *words = NULL;
-    size_t count = *agent ? config_words(l->e->config, "agents.A.command", agent, &words) : 0;
+    int r = engine_check_agent(l->e, agent, err);
+    if (r < 0)
+        return r;
+    size_t count = config_words(l->e->config, "agents.A.command", agent, &words);
+    l->adapter = listen_adapter(l->e, agent);
     if (count == 0)
-        return error_set(
-            err, -ENOENT,
-            "agent '%s' has no command: sluice config set agents.%s.command 'PROGRAM …'", agent,
-            *agent ? agent : "NAME");
+        return take_adapter_command(l, prompt, err);
     const char *way = config_text(l->e->config, "agents.A.prompt", agent);
     const char *inserted = prompt;
     if (strcmp(way, "file") == 0)
@@ -276,6 +353,8 @@ static void build_limits(struct launch *l) {
         seconds_of(l, "idle_timeout_s", config_number(config, "tasks.idle_timeout_s", NULL));
     l->spec.grace = seconds_of(l, "grace_s", config_number(config, "tasks.grace_s", NULL));
     const char *signal_name = text_of(l, "stop_signal");
+    if (!signal_name && l->adapter && !config_is_set(config, "agents.A.stop_signal", l->run->agent))
+        signal_name = agent_adapter_stop_signal(l->adapter);
     if (!signal_name)
         signal_name = config_text(config, "agents.A.stop_signal", l->run->agent);
     l->spec.stop_signal = strcmp(signal_name, "INT") == 0 ? SIGINT : SIGTERM;
@@ -312,10 +391,17 @@ static int launch_one(struct launch *l, struct error *err) {
         r = build_checks(l, err);
     if (r < 0)
         return r;
+    if (!l->run->token.text[0]) /* forgotten with a turn that could not be stored */
+        run_token_make(&l->run->token);
     build_env(l);
     build_limits(l);
     struct run_key key = { .task = l->run->task, .attempt = l->run->view.attempt };
-    return executor_start(l->e->executor, key, l->run->view.folder, &l->spec, err);
+    r = executor_start(l->e->executor, key, l->run->view.folder, &l->spec, err);
+    run_token_forget(&l->run->token);
+    l->run->adapter_known = true;
+    if (r == 0)
+        listen_begin(l->e, l->run, l->adapter);
+    return r;
 }
 
 /* --- orders ---------------------------------------------------------------------------------- */

@@ -9,13 +9,16 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "engine/agent_end.h"
 #include "engine/alert_internal.h"
+#include "engine/allowance.h"
 #include "engine/engine_internal.h"
 #include "engine/follow_internal.h"
 #include "engine/forecast_internal.h"
 #include "engine/gone_internal.h"
 #include "engine/pace_internal.h"
 #include "engine/recover_internal.h"
+#include "engine/session.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
 
@@ -52,6 +55,9 @@ static int load_limiter(void *ctx, const struct limiter_row *row, struct error *
 static int load_agent(void *ctx, const struct agent_row *row, struct error *err) {
     struct engine *e = ctx;
     struct fact fact = { .kind = FACT_AGENT };
+    int r = engine_know_agent(e, row->name, err);
+    if (r < 0)
+        return r;
     config_agent_spec(e->config, e->core, row->name, &fact.agent);
     fact.agent.launch_failures = row->told.launch_failures;
     fact.agent.openings = row->told.openings;
@@ -96,6 +102,9 @@ static int load_note(void *ctx, const struct note_row *row, struct error *err) {
     gone_load(ctx, row);
     groups_load_note(ctx, row);
     alerts_load_note(ctx, row);
+    sessions_load(ctx, row);
+    allowance_load(ctx, row);
+    limits_load(ctx, row);
     return 0;
 }
 
@@ -115,6 +124,8 @@ static int know_names(struct engine *e, const struct task_row *row, struct error
         config_limiter_spec(e->config, e->core, row->limiter, &fact.limiter);
         r = tell(e, &fact, err);
     }
+    if (r == 0 && row->agent)
+        r = engine_know_agent(e, row->agent, err);
     if (r == 0 && row->agent && !config_has_agent(e->config, row->agent)
         && !core_agent_spec(e->core, symbol_of(e, row->agent), &(struct agent_spec){ 0 })) {
         struct fact fact = { .kind = FACT_AGENT };
@@ -130,6 +141,8 @@ static size_t split_resources(struct engine *e, const char *text, sym ret[RESOUR
         size_t length = strcspn(text, ",");
         if (length > 0)
             ret[count++] = symbol_intern(core_symbols(e->core), text, length);
+        if (strncmp(text, CHILDREN_KEY, strlen(CHILDREN_KEY)) == 0)
+            engine_limit_children(e, symbol_name(core_symbols(e->core), ret[count - 1]));
         text += length + (text[length] == ',');
     }
     return count;
@@ -181,6 +194,10 @@ static int load_run(void *ctx, const struct run_row *row, struct error *err) {
     run->phase = row->phase;
     run->limited_until = row->limited_until;
     run->stop_now = row->stop_now;
+    run_token_read(&run->token, row->token_hash);
+    run->session = row->session ? xstrdup(row->session) : NULL;
+    run->resumes = row->resumed;
+    run->tokens_cached = row->tokens_cached;
     run->agent = row->agent ? xstrdup(row->agent) : NULL;
     run->boot_id = xstrdup(row->boot_id ? row->boot_id : "");
     if (row->started_at == 0)
@@ -206,6 +223,9 @@ static int begin(struct engine *e, struct error *err) {
     forecast_forget(e);
     watch_loading(e);
     alerts_forget(e);
+    allowance_free(e);
+    sessions_forget(e);
+    limits_free(e);
     e->launch_look = TIME_NEVER;
     e->report.tasks = e->report.unfinished = 0;
     struct fact loading = { .kind = FACT_LOADING };
@@ -213,6 +233,7 @@ static int begin(struct engine *e, struct error *err) {
     int r = tell(e, &loading, err);
     if (r == 0)
         r = tell(e, &clock, err);
+    agents_know_all(e);
     return r == 0 ? config_tell(e->config, e->core, err) : r;
 }
 

@@ -17,6 +17,7 @@
 #include "engine/alert.h"
 #include "engine/gone_internal.h"
 #include "engine/iteration.h"
+#include "engine/listen.h"
 #include "engine/recover_internal.h"
 #include "engine/workspace.h"
 #include "os/clock.h"
@@ -271,6 +272,8 @@ int engine_start(struct engine *e, struct engine_report *ret_report, struct erro
     r = look_at_folders(e, err);
     if (r < 0)
         return r;
+    for (size_t i = 0; i < e->live.count; i++)
+        listen_again(e, run_live_at(e, i));
     workspaces_start(e);
     iterations_start(e);
     gone_start(e);

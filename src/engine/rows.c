@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/json_write.h"
 #include "engine/alert_internal.h"
+#include "engine/allowance.h"
 #include "engine/engine_internal.h"
 #include "engine/journal_internal.h"
 #include "engine/pace_internal.h"
@@ -67,6 +69,7 @@ static void write_task(void *ctx, task_id task) {
     if (!fill_task(e, task, &row)) {
         if (!is_new)
             store_delete_task(e->turn.batch, task);
+        allowance_forget(e, task);
         return;
     }
     alerts_see_task(e, &row.told);
@@ -100,6 +103,24 @@ static void write_agent(void *ctx, sym agent) {
     alerts_see_agent(e, &row);
 }
 
+/* Only a hit that begins a pause counts; what comes later prolongs it. */
+static void tell_limited(struct engine *e, const struct limiter_row *row) {
+    if (!row->told.in_backoff || row->told.backoff_since != e->now || row->told.hits == 0)
+        return;
+    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "limiter");
+    json_write_string(&w, row->name);
+    json_write_key(&w, "until");
+    json_write_int(&w, row->told.backoff_until);
+    json_write_key(&w, "hits");
+    json_write_int(&w, row->told.hits);
+    json_write_object_end(&w);
+    engine_event(e, "limiter.limited", 0, 0, strbuf_text(&data));
+}
+
 static void write_limiter(void *ctx, sym limiter) {
     struct engine *e = ctx;
     struct limiter_row row = { .name = name_of(e, limiter) };
@@ -108,6 +129,7 @@ static void write_limiter(void *ctx, sym limiter) {
     store_put_limiter(e->turn.batch, &row);
     alerts_see_limiter(e, &row);
     journal_see_limiter(e, &row);
+    tell_limited(e, &row);
 }
 
 static void write_usage(void *ctx, const struct usage_spec *bucket) {
@@ -171,12 +193,19 @@ static struct run_row run_row_of(const struct engine *e, const struct live_run *
         .exit_code = -1,
         .tokens_in = run->view.tokens_in,
         .tokens_out = run->view.tokens_out,
+        .tokens_cached = run->tokens_cached,
         .cost_micro_usd = run->cost_micro_usd,
+        .session = run->session,
+        .resumed = run->resumes,
+        .model = run->model,
+        .said = run->said,
     };
 }
 
 void rows_write_run(struct engine *e, const struct live_run *run) {
     struct run_row row = run_row_of(e, run);
+    char hash[SHA256_HEX_SIZE];
+    row.token_hash = run_token_print(&run->token, hash); /* none once it has ended */
     store_put_run(e->turn.batch, &row);
     turn_wrote(e);
 }

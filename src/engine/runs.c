@@ -31,7 +31,7 @@ struct live_run *run_add(struct engine *e, task_id task, uint32_t attempt) {
         run_remove(e, task);
     uint32_t handle = slab_alloc(&e->runs);
     run = run_at(e, handle);
-    *run = (struct live_run){ .task = task, .cost_micro_usd = -1 };
+    *run = (struct live_run){ .task = task, .cost_micro_usd = -1, .tokens_cached = -1 };
     run->view.attempt = attempt;
     run->view.tokens_in = run->view.tokens_out = -1;
     run->launch_deadline = TIME_NEVER;
@@ -46,6 +46,8 @@ static void run_free_texts(struct live_run *run) {
     free(run->agent);
     free(run->boot_id);
     free(run->spawner);
+    free(run->session);
+    free(run->model);
 }
 
 void run_remove(struct engine *e, task_id task) {

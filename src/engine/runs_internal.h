@@ -3,6 +3,7 @@
  * Part of engine_internal.h, which includes it. */
 #pragma once
 
+#include "engine/agents.h"
 #include "engine/engine_internal.h"
 
 /* --- runs.c: live runs ----------------------------------------------------------------------- */
@@ -55,9 +56,17 @@ void finish_note_outcome(struct engine *e, struct run_key run, const struct run_
 void finish_note_validating(struct engine *e, struct run_key run);
 /* The executor has told it, or would have told it now if the store had not been asked something first. */
 void finish_take_end(struct engine *e, struct run_key run, const struct run_end *end);
+/* The same, when everything that its agent has printed was read. */
+void finish_hear_end(struct engine *e, struct run_key run, const struct run_end *end);
 /* What the end of a run means for its task. `ret_bad_file`: all was well but its spawn file; `end` says what
  * is wrong with that. */
 enum outcome finish_outcome(struct engine *e, const struct live_run *run, struct run_end *end,
                             bool *ret_bad_file);
 /* The end of an attempt that others have followed: on record, and nothing comes of it. */
 void finish_record_end(struct engine *e, const struct live_run *run, struct run_end *end);
+
+/* --- agents.c -------------------------------------------------------------------------------- */
+
+void agents_know_all(struct engine *e); /* those that the configuration names */
+/* A new configuration: those that the old one knew. */
+void agents_stay_known(struct engine *e, const struct config *old);

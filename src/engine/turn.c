@@ -21,7 +21,9 @@
 #include "engine/follow_internal.h"
 #include "engine/gone_internal.h"
 #include "engine/journal_internal.h"
+#include "engine/listen.h"
 #include "engine/recover_internal.h"
+#include "engine/session.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
 #include "os/clock.h"
@@ -174,6 +176,7 @@ int engine_tell(struct engine *e, const struct fact *fact, struct error *err) {
     if (fact->kind == FACT_DEPENDENCIES)
         blocked_rewired(e, fact->task, blockers);
     if (goes) {
+        session_drop(e, fact->task);
         gone_note(e, id);
         group_left(e, told.group);
         artifact_forget(e, fact->task);
@@ -253,6 +256,7 @@ static void take_start(struct engine *e, const struct order *o) {
     run->iteration = o->iteration;
     run->agent = o->agent ? xstrdup(symbol_name(core_symbols(e->core), o->agent)) : NULL;
     run->boot_id = xstrdup(executor_boot_id(e->executor));
+    run_token_make(&run->token);
     launch_set_deadline(e, run);
     rows_write_run(e, run);
     *LIST_ADD(&e->turn.starts) = *o;
@@ -294,8 +298,10 @@ static void take_orders(struct engine *e) {
             break;
         case ORDER_CHANGE:
             turn_write_state(e, o);
-            if (task_state_is_final(o->to))
+            if (task_state_is_final(o->to)) {
                 *LIST_ADD(&e->turn.finals) = o->task;
+                session_drop(e, o->task);
+            }
             watch_state_changed(e, o);
             warn_of_drain(e, o);
             blocked = blocked_on_order(e, o, count - i, blocked) || blocked;
@@ -445,7 +451,7 @@ static bool has_work(const struct engine *e) {
     if (e->retry_at > e->now)
         return false;
     return e->start_pending || e->happened.count > 0 || watch_has_work(e)
-           || next_wakeup(e) <= e->now || follow_must_write(e);
+           || next_wakeup(e) <= e->now || follow_must_write(e) || listen_has_news(e);
 }
 
 static void committed(void *ctx, enum store_outcome outcome, const struct error *err) {
@@ -497,6 +503,7 @@ static void make_turn(struct engine *e) {
         finish_tell_happened(e);
         launch_check_deadlines(e); /* behind it: who was seen to start is not late */
         watch_tell(e);
+        listen_tell(e);
     }
     run_requests(e);
     prune_some(e);
@@ -514,4 +521,5 @@ void engine_turn(struct engine *e) {
     make_turn(e);
     launch_some(e);
     follow_some(e);
+    listen_some(e);
 }

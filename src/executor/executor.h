@@ -87,6 +87,14 @@ int executor_sweep(struct executor *ex, struct executor_sweep *sweep, struct err
 void executor_forget(struct executor *ex, const char *task);
 
 uint32_t executor_live(const struct executor *ex); /* how many it watches */
+
+/* Is this process one of a run that lives here? */
+enum executor_kin {
+    KIN_NONE,
+    KIN_RUN,
+    KIN_UNKNOWN, /* it is gone, so nobody can say */
+};
+enum executor_kin executor_kin(const struct executor *ex, pid_t pid);
 const char *executor_boot_id(const struct executor *ex);
 const char *executor_host(const struct executor *ex);
 

@@ -9,8 +9,8 @@
 struct fake_start {
     struct run_key run;
     char folder[160];
-    char command[256]; /* words joined by blanks */
-    char env[4096];    /* KEY=VALUE lines */
+    char command[1024]; /* words joined by blanks */
+    char env[4096];     /* KEY=VALUE lines */
     char cwd[256];
     char prompt[256];
     time_ms timeout;

@@ -88,6 +88,27 @@ static void f070_a_closed_account_is_told_once_until_it_is_cleared(void **state)
     assert_int_equal(kit_events(&kit, "alert.cleared", 0), 1);
 }
 
+static int limit_account(struct engine *engine, struct kit_ask *ask) {
+    struct fact fact = { .kind = FACT_RUN_LIMITED, .task = 1, .attempt = 1 };
+    fact.limited.retry_after = HOURS(1);
+    return engine_tell(engine, &fact, &ask->err);
+}
+
+static void an_account_that_begins_to_wait_is_an_event_and_its_later_hits_are_none(void **state) {
+    (void)state;
+    task_id task = 0;
+    assert_int_equal(kit_add_for(&kit, "bot", "{\"prompt\":\"hello\"}", &task), 0);
+    kit_wait_starts(&kit, 1);
+    assert_int_equal(kit_run(&kit, limit_account, NULL), 0);
+    assert_int_equal(kit_events(&kit, "limiter.limited", 0), 1);
+    time_ms before = engine_now(kit.engine);
+    while (engine_now(kit.engine) == before) /* in a turn of another time */
+        (void)kit_pause(&kit, !engine_is_paused(kit.engine));
+    assert_true(kit_run(&kit, limit_account, NULL) >= 0);
+    kit_restart(&kit);
+    assert_int_equal(kit_events(&kit, "limiter.limited", 0), 1);
+}
+
 static void f022_what_waits_too_long_is_found_by_a_store_that_answers_late(void **state) {
     (void)state;
     task_id first = kit_web(&kit, "{\"argv\":[\"true\"]}"), second = 0;
@@ -131,6 +152,7 @@ static void f022_who_is_stuck_is_found_behind_any_number_of_classes(void **state
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(f070_a_closed_account_is_told_once_until_it_is_cleared, open_it),
+        TEST(an_account_that_begins_to_wait_is_an_event_and_its_later_hits_are_none, open_it),
         TEST(f022_what_waits_too_long_is_found_by_a_store_that_answers_late, open_late),
         TEST(f022_who_is_stuck_is_found_behind_any_number_of_classes, open_crowded),
     };

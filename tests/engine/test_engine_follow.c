@@ -211,6 +211,60 @@ static void an_idle_daemon_is_not_woken_for_a_cursor(void **state) {
     assert_int_equal(kit_stats(&kit).commits, before.commits);
 }
 
+/* --- those who must not do it twice ----------------------------------------------------------- */
+
+static unsigned saves;
+
+static void count_save(void *ctx) {
+    (void)ctx;
+    saves++;
+}
+
+static bool is_saved(struct kit *k, void *ctx) {
+    (void)k;
+    (void)ctx;
+    return saves > 0;
+}
+
+static void what_was_saved_is_not_handled_again_after_a_crash(void **state) {
+    (void)state;
+    make_events(3); /* too few to be written by themselves */
+    wait_heard(&quick);
+    uint64_t last = engine_last_event(kit.engine);
+    saves = 0;
+    assert_false(follower_save(quick.follower, count_save));
+    kit_wait(&kit, is_saved, NULL, "the cursor is on disk");
+    assert_true(follower_save(quick.follower, count_save));
+    forget();
+    kit_restart(&kit);
+    wait_heard(&quick);
+    expect_dense(&quick, last + 1);
+    assert_int_equal(saves, 1);
+}
+
+static void what_could_not_be_saved_is_not_said_to_be(void **state) {
+    (void)state;
+    make_events(3);
+    wait_heard(&quick);
+    saves = 0;
+    late_fail_commit(1);
+    assert_false(follower_save(quick.follower, count_save));
+    kit_wait_failures(&kit, 1);
+    assert_int_equal(saves, 0);
+    kit_wait(&kit, is_saved, NULL, "the cursor is written with the next commit");
+}
+
+static void nobody_waits_for_the_end_of_one_that_rests(void **state) {
+    (void)state;
+    make_events(3);
+    follow_end(kit.engine);
+    assert_true(follow_is_ending(kit.engine));
+    kit_settle(&kit);
+    assert_true(follow_is_busy(kit.engine)); /* the slow one */
+    follower_rest(slow.follower, true);
+    kit_wait(&kit, is_quiet, NULL, "only the cursors count");
+}
+
 /* --- a slow one ------------------------------------------------------------------------------ */
 
 static void a_slow_follower_holds_back_nobody_else(void **state) {
@@ -416,6 +470,9 @@ int main(void) {
         FOLLOW_TEST(after_the_end_was_announced_nothing_is_handed_out),
         LATE_TEST(a_commit_that_failed_was_never_heard_of),
         FOLLOW_TEST(an_idle_daemon_is_not_woken_for_a_cursor),
+        FOLLOW_TEST(what_was_saved_is_not_handled_again_after_a_crash),
+        LATE_TEST(what_could_not_be_saved_is_not_said_to_be),
+        FOLLOW_TEST(nobody_waits_for_the_end_of_one_that_rests),
         FOLLOW_TEST(a_slow_follower_holds_back_nobody_else),
         FOLLOW_TEST(one_that_is_far_behind_reads_page_by_page),
         LATE_TEST(answers_that_come_late_change_no_order),

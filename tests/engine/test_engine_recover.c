@@ -167,8 +167,10 @@ static void an_agent_that_ends_at_once_without_a_word_was_not_launched(void **st
     kit_wait_starts(&kit, 2);
     assert_int_equal(kit_view(&kit, task).launch_failures, 1);
     struct run_end spoke = fake_exit(0);
-    end_last(spoke);
-    kit_wait_state(&kit, task, TASK_DONE);
+    end_last(spoke); /* launched, but not with the last word that its adapter waits for */
+    kit_wait_state(&kit, task, TASK_HELD);
+    assert_int_equal(kit_view(&kit, task).launch_failures, 0);
+    assert_int_equal(kit_view(&kit, task).failures, 1);
     task = kit_web(&kit, "{\"argv\":[\"true\"]}"); /* a plain command may be silent */
     kit_wait_starts(&kit, 3);
     end_last(silent);

@@ -1,0 +1,319 @@
+/* agent_end.c: from the last word of an agent to the outcome of its run.
+ *
+ * The exit code alone never decides: real agents end with 0 when they were interrupted, and with 1 when
+ * their account must only wait. What does not come from the agent itself is left as it was: who was
+ * stopped on purpose is canceled, whose end nobody recorded is lost, and a DONE marker counts.
+ *
+ * An account is told the time that its provider has named, and a little more: providers are early by up to a
+ * minute, and the tasks of one account should not all come back in the same second. */
+#include "engine/agent_end.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/number.h"
+#include "config/settings.h"
+#include "engine/session.h"
+#include "engine/telemetry_internal.h"
+#include "engine/watch.h"
+
+#define NOTE "limited."
+
+/* --- what it means --------------------------------------------------------------------------- */
+
+static enum until until_of(const struct engine *e, task_id task) {
+    struct task_view view = { .until = UNTIL_EXIT };
+    (void)core_task(e->core, task, &view);
+    return view.until;
+}
+
+/* Nothing holds a task back whose agent has no account: it would start again at once. */
+static bool has_account(const struct engine *e, task_id task) {
+    struct task_spec told = { 0 };
+    return core_task_spec(e->core, task, &told) && told.run_limiter != 0;
+}
+
+/* It is content: now its task says what more there must be. Checks are run after exit code 0 only. */
+static enum outcome outcome_of_ok(const struct engine *e, const struct live_run *run,
+                                  const struct run_end *end, enum outcome plain) {
+    if (end->kind == RUN_END_CHECK)
+        return OUTCOME_INVALID;
+    switch (until_of(e, run->task)) {
+    case UNTIL_DONE:
+        return plain == OUTCOME_FAILED && marker_look(e, run->task) == MARKER_NO_FILE
+                   ? OUTCOME_FAILED
+                   : OUTCOME_UNFINISHED;
+    case UNTIL_VALIDATE:
+        return end->kind == RUN_END_EXIT && end->code == 0 ? OUTCOME_OK : OUTCOME_UNFINISHED;
+    case UNTIL_EXIT:
+    case UNTIL_EXTERNAL:
+    case UNTIL_MAX:
+        break;
+    }
+    return OUTCOME_OK;
+}
+
+static enum outcome outcome_of_result(const struct engine *e, const struct live_run *run,
+                                      const struct run_end *end, const struct agent_outcome *said,
+                                      enum outcome plain) {
+    switch (said->result) {
+    case AGENT_OK:
+        return outcome_of_ok(e, run, end, plain);
+    case AGENT_LIMITED:
+    case AGENT_OVERLOADED:
+        return has_account(e, run->task) ? OUTCOME_LIMITED : OUTCOME_BUDGET;
+    case AGENT_AUTH:
+    case AGENT_BILLING:
+        return has_account(e, run->task) ? OUTCOME_CLOSED : OUTCOME_FAILED;
+    case AGENT_BUDGET:
+        return OUTCOME_BUDGET;
+    case AGENT_CANCELLED: /* by whom? A machine that goes down cancels no task. */
+        return end->kind == RUN_END_STOPPED ? OUTCOME_LOST : OUTCOME_CANCELED;
+    case AGENT_TIMEOUT:
+        return OUTCOME_TIMEOUT;
+    case AGENT_DENIED:
+    case AGENT_CONTEXT_FULL:
+    case AGENT_REFUSED:
+    case AGENT_MAX_TURNS:
+    case AGENT_CRASHED:
+    case AGENT_FAILED:
+    case AGENT_RESULT_MAX:
+        break;
+    }
+    return OUTCOME_FAILED;
+}
+
+/* Is there anything that the agent cannot know better? */
+static bool is_settled(const struct engine *e, const struct live_run *run,
+                       const struct run_end *end, enum outcome plain) {
+    if (plain == OUTCOME_CANCELED || plain == OUTCOME_LAUNCH || end->kind == RUN_END_LOST
+        || end->kind == RUN_END_OUTPUT)
+        return true;
+    return plain == OUTCOME_OK && until_of(e, run->task) == UNTIL_DONE; /* its marker is there */
+}
+
+enum outcome agent_end_outcome(const struct engine *e, const struct live_run *run,
+                               const struct run_end *end, const struct agent_outcome *said,
+                               enum outcome plain) {
+    if (said->session_is_lost && run->resumes)
+        return OUTCOME_AFRESH;
+    if (is_settled(e, run, end, plain))
+        return plain;
+    /* Without a last word of its own, who has ended it knows more than the adapter. */
+    bool has_word = said->result != AGENT_CRASHED && said->result != AGENT_CANCELLED
+                    && said->result != AGENT_TIMEOUT;
+    if (!has_word && (end->kind == RUN_END_STOPPED || end->kind == RUN_END_TIMEOUT))
+        return plain;
+    return outcome_of_result(e, run, end, said, plain);
+}
+
+/* Not inside a character. */
+static void copy_cut(char *to, size_t size, const char *text) {
+    size_t length = strlen(text);
+    if (length >= size) {
+        length = size - 1;
+        while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80)
+            length--;
+    }
+    memcpy(to, text, length);
+    to[length] = '\0';
+}
+
+void agent_end_explain(const struct agent_outcome *said, struct run_end *end) {
+    if (!end->message[0])
+        copy_cut(end->message, sizeof(end->message), said->message);
+}
+
+/* --- money ----------------------------------------------------------------------------------- */
+
+/* Thousandths of a dollar for a million tokens; -1: nobody has said. */
+static int64_t price_of(const struct engine *e, const char *pattern, const char *model) {
+    return config_is_set(e->config, pattern, model) ? config_number(e->config, pattern, model) : -1;
+}
+
+/* In millionths of a dollar; -1: nobody knows. */
+static int64_t cost_of(const struct engine *e, const char *model, const struct agent_usage *used) {
+    int64_t in = price_of(e, "prices.M.in", model), out = price_of(e, "prices.M.out", model);
+    int64_t cached = price_of(e, "prices.M.cached", model);
+    if (in < 0 || out < 0 || used->in < 0 || used->out < 0)
+        return -1;
+    int64_t hits = used->cached > 0 && used->cached <= used->in ? used->cached : 0;
+    double sum = (double)(used->in - hits) * (double)in
+                 + (double)hits * (double)(cached >= 0 ? cached : in)
+                 + (double)used->out * (double)out;
+    return (int64_t)(sum / 1000.0 + 0.5);
+}
+
+static const char *model_of(const struct engine *e, const struct live_run *run,
+                            const struct agent_outcome *said) {
+    return said->model[0] ? said->model : config_text(e->config, "agents.A.model", run->agent);
+}
+
+/* The conversation may be what made it fail: then another one begins. */
+static bool is_resumable(const struct agent_outcome *said) {
+    switch (said->result) {
+    case AGENT_LIMITED:
+    case AGENT_OVERLOADED:
+    case AGENT_AUTH:
+    case AGENT_BILLING:
+    case AGENT_MAX_TURNS:
+    case AGENT_BUDGET:
+    case AGENT_CANCELLED:
+    case AGENT_TIMEOUT:
+    case AGENT_CRASHED:
+        return true;
+    case AGENT_OK:
+    case AGENT_DENIED:
+    case AGENT_CONTEXT_FULL:
+    case AGENT_REFUSED:
+    case AGENT_FAILED:
+    case AGENT_RESULT_MAX:
+        break;
+    }
+    return false;
+}
+
+static void set_text(char **field, const char *text) {
+    if (!*text)
+        return;
+    free(*field);
+    *field = xstrdup(text);
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* A session that the agent has not spoken of may never have begun; only of a lost run the log may be gone. */
+static bool can_go_on(const struct run_end *end, const struct agent_outcome *said) {
+    return is_resumable(said) && (said->session[0] || end->kind == RUN_END_LOST);
+}
+
+void agent_end_book(struct engine *e, struct live_run *run, const struct run_end *end,
+                    const struct agent_outcome *said) {
+    struct agent_usage own = session_booked(e, run, said);
+    const char *model = model_of(e, run, said);
+    telemetry_yield(run, &own);
+    if (own.cost_micro_usd < 0 && *model)
+        own.cost_micro_usd = cost_of(e, model, &own);
+    run->view.tokens_in = larger(run->view.tokens_in, own.in);
+    run->view.tokens_out = larger(run->view.tokens_out, own.out);
+    run->tokens_cached = larger(run->tokens_cached, own.cached);
+    run->cost_micro_usd = larger(run->cost_micro_usd, own.cost_micro_usd);
+    session_ended(e, run, said, can_go_on(end, said));
+    set_text(&run->session, said->session);
+    set_text(&run->model, model);
+    run->said = agent_result_name(said->result);
+}
+
+/* --- limits ---------------------------------------------------------------------------------- */
+
+static struct limited_since *find_since(struct engine *e, const char *limiter) {
+    for (size_t i = 0; i < e->limited.count; i++)
+        if (strcmp(e->limited.items[i].limiter, limiter) == 0)
+            return &e->limited.items[i];
+    struct limited_since *since = LIST_ADD(&e->limited);
+    *since = (struct limited_since){ .limiter = xstrdup(limiter) };
+    return since;
+}
+
+void limits_free(struct engine *e) {
+    for (size_t i = 0; i < e->limited.count; i++)
+        free(e->limited.items[i].limiter);
+    free(e->limited.items);
+    memset(&e->limited, 0, sizeof(e->limited));
+}
+
+void limits_load(struct engine *e, const struct note_row *row) {
+    int64_t at = 0;
+    if (strncmp(row->name, NOTE, strlen(NOTE)) == 0 && number_parse_int(row->text, &at, NULL) == 0)
+        find_since(e, row->name + strlen(NOTE))->at = at;
+}
+
+/* When the account was limited first, of all the times since it last worked. */
+static time_ms limited_since(struct engine *e, const char *limiter, bool is_first) {
+    struct limited_since *since = find_since(e, limiter);
+    if (since->at && !is_first)
+        return since->at;
+    char name[SETTING_NAME_MAX + sizeof(NOTE)], text[24];
+    since->at = e->now;
+    snprintf(name, sizeof(name), NOTE "%s", limiter);
+    snprintf(text, sizeof(text), "%" PRId64, since->at);
+    store_put_note(e->turn.batch, &(struct note_row){ .name = name, .text = text });
+    turn_wrote(e);
+    return since->at;
+}
+
+/* The time that the provider has named, on the engine's clock, and a little more; 0: none. */
+static time_ms reset_of(const struct engine *e, task_id task, const struct agent_outcome *said) {
+    time_ms left = said->reset_at - loop_now(e->loop);
+    if (said->reset_at == 0 || left <= 0)
+        return 0;
+    time_ms jitter = config_number(e->config, "limiter.jitter_s", NULL);
+    time_ms more = jitter > 0 ? (time_ms)(hash_u64(task) % ((uint64_t)jitter + 1)) : 0;
+    time_ms at = time_add(e->now, left);
+    return time_add(at, config_number(e->config, "limiter.margin_s", NULL) + more);
+}
+
+static void close_for_wait(struct fact *ended, struct run_end *end, const char *limiter) {
+    ended->ended.outcome = OUTCOME_CLOSED;
+    snprintf(end->message, sizeof(end->message),
+             "account '%.60s' is limited for longer than limiter.max_wait_s allows; when it works "
+             "again: sluice limiter clear %.60s",
+             limiter, limiter);
+}
+
+static void bound_wait(struct engine *e, sym limiter, struct fact *ended, struct run_end *end) {
+    struct limiter_view account = { 0 };
+    const char *name = symbol_name(core_symbols(e->core), limiter);
+    (void)core_limiter(e->core, limiter, &account);
+    time_ms most = config_number(e->config, "limiters.L.max_wait_s", name);
+    time_ms since = limited_since(e, name, account.hits == 0);
+    time_ms until = time_max(e->now, ended->ended.reset_at);
+    if (most != TIME_NEVER && until - since > most)
+        close_for_wait(ended, end, name);
+}
+
+void agent_end_limit(struct engine *e, const struct live_run *run, const struct agent_outcome *said,
+                     struct fact *ended, struct run_end *end) {
+    struct task_spec told = { 0 };
+    enum outcome outcome = ended->ended.outcome;
+    if (outcome != OUTCOME_LIMITED && outcome != OUTCOME_BUDGET)
+        return;
+    ended->ended.reset_at = reset_of(e, run->task, said);
+    if (outcome == OUTCOME_LIMITED && ended->ended.reset_at > 0)
+        ended->ended.limit_told = false;
+    if (outcome == OUTCOME_BUDGET && said->result != AGENT_BUDGET && !ended->ended.reset_at)
+        ended->ended.reset_at = time_add(e->now, config_number(e->config, "limiter.max_s", NULL));
+    if (outcome == OUTCOME_LIMITED && core_task_spec(e->core, run->task, &told) && told.run_limiter)
+        bound_wait(e, told.run_limiter, ended, end);
+}
+
+/* --- again and again ------------------------------------------------------------------------- */
+
+enum outcome agent_end_repeated(struct engine *e, const struct live_run *run, struct run_end *end,
+                                enum outcome outcome) {
+    int64_t most = config_number(e->config, "retry.same_text", NULL);
+    bool counts = outcome == OUTCOME_FAILED || outcome == OUTCOME_INVALID;
+    char text[sizeof(end->message) + 64];
+    if (most == 0 || !counts)
+        return outcome;
+    if (end->message[0])
+        copy_cut(text, sizeof(text), end->message);
+    else if (end->kind == RUN_END_CHECK)
+        snprintf(text, sizeof(text), "check %d: exit code %d", end->check + 1, end->code);
+    else
+        snprintf(text, sizeof(text), "exit code %d, signal %d", end->code, end->signal);
+    uint32_t same = session_same_text(e, run->task, text);
+    if ((int64_t)same < most)
+        return outcome;
+    char sentence[sizeof(text) + 96];
+    snprintf(sentence, sizeof(sentence), "the same failure %" PRIu32 " times (retry.same_text): %s",
+             same, text);
+    copy_cut(end->message, sizeof(end->message), sentence);
+    return OUTCOME_STUCK;
+}

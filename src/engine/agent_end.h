@@ -1,0 +1,28 @@
+/* agent_end.h: what the last word of an agent means for its task and its account. Private to engine/. */
+#pragma once
+
+#include "agent/agent.h"
+#include "engine/engine_internal.h"
+
+/* How the run has ended, when its agent has said this. `plain`: what it would be without. */
+enum outcome agent_end_outcome(const struct engine *e, const struct live_run *run,
+                               const struct run_end *end, const struct agent_outcome *said,
+                               enum outcome plain);
+/* Its message, where nobody else has said anything. */
+void agent_end_explain(const struct agent_outcome *said, struct run_end *end);
+
+/* --- inside a turn --------------------------------------------------------------------------- */
+
+/* Tokens and money of the run, and what its task remembers of it. Before its end is told. */
+void agent_end_book(struct engine *e, struct live_run *run, const struct run_end *end,
+                    const struct agent_outcome *said);
+/* What the account is told of it. May close it: then the outcome is another, and `end` says why. */
+void agent_end_limit(struct engine *e, const struct live_run *run, const struct agent_outcome *said,
+                     struct fact *ended, struct run_end *end);
+/* The same failure too often in a row: OUTCOME_STUCK, and `end` says so. */
+enum outcome agent_end_repeated(struct engine *e, const struct live_run *run, struct run_end *end,
+                                enum outcome outcome);
+
+/* Since when accounts are limited; over restarts. */
+void limits_free(struct engine *e);
+void limits_load(struct engine *e, const struct note_row *row);

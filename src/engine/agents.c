@@ -1,0 +1,72 @@
+/* agents.c: which agents are there, and what is known of those at work.
+ *
+ * Agents that need no configuration become known when a task first names one. From then on they are among the
+ * names of the configuration with their account, so lists, gates and `limiter clear` know them; a restart
+ * finds them in the rows of their tasks. */
+#include "engine/agents.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "engine/engine_internal.h"
+
+static sym symbol_of(struct engine *e, const char *name) {
+    return symbol_intern(core_symbols(e->core), name, strlen(name));
+}
+
+static int tell(struct engine *e, const struct fact *fact, struct error *err) {
+    int r = core_apply(e->core, fact, err);
+    return r < 0 ? r : 0;
+}
+
+int engine_know_agent(struct engine *e, const char *name, struct error *err) {
+    int r = 0;
+    struct agent_spec known;
+    if (core_agent_spec(e->core, symbol_of(e, name), &known) || !config_has_agent(e->config, name))
+        return 0;
+    config_know_agent(e->config, name);
+    const char *limiter = config_text(e->config, "agents.A.limiter", name);
+    if (*limiter && !core_limiter(e->core, symbol_of(e, limiter), &(struct limiter_view){ 0 })) {
+        struct fact fact = { .kind = FACT_LIMITER };
+        config_limiter_spec(e->config, e->core, limiter, &fact.limiter);
+        r = tell(e, &fact, err);
+    }
+    struct fact fact = { .kind = FACT_AGENT };
+    config_agent_spec(e->config, e->core, name, &fact.agent);
+    return r == 0 ? tell(e, &fact, err) : r;
+}
+
+void agents_know_all(struct engine *e) {
+    for (size_t i = 0; i < config_agent_count(e->config); i++)
+        config_know_agent(e->config, config_agent_name(e->config, i));
+}
+
+void agents_stay_known(struct engine *e, const struct config *old) {
+    for (size_t i = 0; i < config_agent_count(old); i++)
+        config_know_agent(e->config, config_agent_name(old, i));
+    agents_know_all(e);
+}
+
+int engine_check_agent(const struct engine *e, const char *agent, struct error *err) {
+    const char *const *words = NULL;
+    if (!agent)
+        agent = "";
+    const char *name = config_text(e->config, "agents.A.adapter", agent);
+    const struct agent_adapter *adapter = agent_adapter_find(name);
+    if (!adapter)
+        return error_set(err, -EINVAL,
+                         "agent '%.60s' has the adapter '%.60s', and there is none of that name: "
+                         "sluice config set agents.%.60s.adapter=plain, or claude, codex …",
+                         agent, name, agent);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct agent_launch launch = { .program = NULL };
+    if (config_words(e->config, "agents.A.command", agent, &words) > 0
+        || agent_command(adapter, &launch, &out) > 0)
+        return 0;
+    return error_set(
+        err, -EINVAL,
+        "agent '%.60s' has no command to be told a prompt: set agents.%.60s.command, or "
+        "give an 'argv'",
+        agent, agent);
+}

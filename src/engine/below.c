@@ -1,0 +1,68 @@
+/* below.c: see below.h. In the turn that cancels the parent: so one that was added just before never starts. */
+#include "engine/below.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "engine/engine.h"
+
+bool below_is_handed(const struct core *core, task_id task, task_id *ret_parent) {
+    struct task_spec told;
+    if (!core_task_spec(core, task, &told) || !told.parent || told.parent_gate != PARENT_NONE)
+        return false;
+    *ret_parent = told.parent;
+    return true;
+}
+
+struct tasks {
+    task_id *items;
+    size_t count, capacity;
+};
+
+static void take_children(const struct core *core, task_id task, struct tasks *list) {
+    size_t most = 16;
+    do {
+        most *= 4;
+        list->items = xgrow(list->items, &list->capacity, most, sizeof(*list->items));
+        list->count = core_task_children(core, task, list->items, most);
+    } while (list->count == most);
+}
+
+void below_walk(const struct core *core, task_id top, bool (*each)(void *ctx, task_id task),
+                void *ctx) {
+    struct tasks open = { 0 }, children = { 0 };
+    task_id task = top, parent;
+    bool goes_on = true;
+    do {
+        take_children(core, task, &children);
+        for (size_t i = 0; goes_on && i < children.count; i++) {
+            if (!below_is_handed(core, children.items[i], &parent))
+                continue;
+            goes_on = each(ctx, children.items[i]);
+            open.items = xgrow(open.items, &open.capacity, open.count + 1, sizeof(*open.items));
+            open.items[open.count++] = children.items[i];
+        }
+        task = goes_on && open.count > 0 ? open.items[--open.count] : 0;
+    } while (task);
+    free(open.items);
+    free(children.items);
+}
+
+struct canceling {
+    struct engine *engine;
+    bool now;
+};
+
+static bool cancel_one(void *ctx, task_id task) {
+    const struct canceling *c = ctx;
+    struct fact fact = { .kind = FACT_CANCEL, .task = task };
+    if (c->now)
+        engine_stop_at_once(c->engine, task);
+    (void)engine_tell(c->engine, &fact, NULL);
+    return true;
+}
+
+void engine_cancel_below(struct engine *engine, task_id task, bool now) {
+    struct canceling c = { .engine = engine, .now = now };
+    below_walk(engine_core(engine), task, cancel_one, &c);
+}

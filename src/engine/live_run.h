@@ -1,0 +1,45 @@
+/* live_run.h: a run that has not ended, and what was told of it. Private to engine/. */
+#pragma once
+
+#include "engine/engine.h"
+#include "engine/run_token.h"
+#include "executor/executor.h"
+
+/* A run that has not ended. */
+struct live_run {
+    task_id task;
+    struct engine_run view; /* its folder is owned */
+    uint32_t iteration;
+    char *agent;
+    char *boot_id;           /* of the boot in which it was ordered */
+    time_ms launch_deadline; /* until its command was seen; TIME_NEVER: seen */
+    enum run_phase phase;
+    struct run_token token;
+    int64_t tokens_cached, cost_micro_usd; /* -1: not reported */
+    char *session;                         /* of its agent; NULL: not known */
+    char *model;                           /* told at its end */
+    const char *said;                      /* the agent's own result, at its end; or NULL */
+    bool resumes;                          /* it goes on with a session that was there before */
+    bool adapter_known;                    /* who listens to it is decided */
+    bool is_metered;                       /* its numbers come from its telemetry: telemetry.h */
+    time_ms limited_until; /* it has said that its provider wants it to wait; 0: it has not */
+    char *spawner;         /* its task as it was submitted, if that spawns others; owned */
+    bool spawner_known;    /* else the store must be asked for it */
+    bool stop_now;         /* a stop order kills at once */
+    bool is_alive;         /* the start of the daemon has found it so */
+    bool is_heard;         /* its shim has said that its command runs, or that it has ended */
+    bool is_unheard;       /* it was told to stop before: stopping.c */
+    size_t position;       /* in engine.live */
+};
+
+/* What the executor told since the last turn. Kept until a commit has it. */
+enum happening_kind { HAPPENED_STARTED, HAPPENED_VALIDATING, HAPPENED_ENDED };
+struct happening {
+    enum happening_kind kind;
+    struct run_key run;
+    time_ms at;
+    struct run_end end;
+    bool is_forced; /* `outcome` counts, and not what the end says: its work could not be merged */
+    bool is_fresh;  /* nobody has looked at its work yet */
+    enum outcome outcome;
+};

@@ -1,0 +1,108 @@
+/* run_token.c: see run_token.h.
+ *
+ * Hashes are compared in a time that does not depend on where they differ; a token that is no token is
+ * refused before. Live runs are few, so nothing is looked up but by comparing. */
+#include "engine/run_token.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/engine_internal.h"
+#include "os/random.h"
+
+static const char digits[] = "0123456789abcdef";
+
+static void hash_text(const char *text, uint8_t ret[SHA256_SIZE]) {
+    struct sha256 hash;
+    sha256_init(&hash);
+    sha256_add(&hash, text, strlen(text));
+    sha256_end(&hash, ret);
+}
+
+bool run_token_is_valid(const char *text) {
+    return strlen(text) == RUN_TOKEN_SIZE - 1 && strspn(text, digits) == RUN_TOKEN_SIZE - 1;
+}
+
+void run_token_make(struct run_token *token) {
+    uint8_t bytes[(RUN_TOKEN_SIZE - 1) / 2];
+    random_bytes(bytes, sizeof(bytes));
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        token->text[2 * i] = digits[bytes[i] >> 4];
+        token->text[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    token->text[RUN_TOKEN_SIZE - 1] = '\0';
+    hash_text(token->text, token->hash);
+    token->is_made = true;
+    explicit_bzero(bytes, sizeof(bytes));
+}
+
+void run_token_adopt(struct run_token *token, const char *text) {
+    token->is_made = run_token_is_valid(text);
+    hash_text(text, token->hash);
+}
+
+void run_token_forget(struct run_token *token) {
+    explicit_bzero(token->text, sizeof(token->text));
+}
+
+const char *run_token_print(const struct run_token *token, char buf[SHA256_HEX_SIZE]) {
+    if (!token->is_made)
+        return NULL;
+    sha256_hex(token->hash, buf);
+    return buf;
+}
+
+static int digit_of(char c) {
+    const char *at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+void run_token_read(struct run_token *token, const char *hash) {
+    *token = (struct run_token){ .is_made = hash && strlen(hash) == SHA256_HEX_SIZE - 1 };
+    for (size_t i = 0; token->is_made && i < SHA256_SIZE; i++) {
+        int high = digit_of(hash[2 * i]), low = digit_of(hash[2 * i + 1]);
+        token->is_made = high >= 0 && low >= 0;
+        token->hash[i] = (uint8_t)(high << 4 | low);
+    }
+}
+
+static bool is_same(const uint8_t a[SHA256_SIZE], const uint8_t b[SHA256_SIZE]) {
+    uint8_t differs = 0;
+    for (size_t i = 0; i < SHA256_SIZE; i++)
+        differs |= a[i] ^ b[i];
+    return differs == 0;
+}
+
+task_id engine_find_token(const struct engine *e, const char *token, uint32_t *ret_attempt) {
+    uint8_t hash[SHA256_SIZE];
+    if (!run_token_is_valid(token))
+        return 0;
+    hash_text(token, hash);
+    for (size_t i = 0; i < e->live.count; i++) {
+        const struct live_run *run = run_live_at(e, i);
+        if (!run->token.is_made || !is_same(run->token.hash, hash))
+            continue;
+        *ret_attempt = run->view.attempt;
+        return run->task;
+    }
+    return 0;
+}
+
+bool engine_run_folder_of(const struct engine *e, task_id task, struct strbuf *ret_folder) {
+    const struct live_run *run = run_find(e, task);
+    struct run_spec_read *spec = NULL;
+    if (!run || run_read_spec(e, run->view.folder, &spec, NULL) < 0)
+        return false;
+    bool told = spec->spec.cwd != NULL;
+    if (told)
+        strbuf_puts(ret_folder, spec->spec.cwd);
+    run_spec_read_free(&spec);
+    return told;
+}
+
+void engine_limit_children(struct engine *e, const char *key) {
+    struct fact fact = { .kind = FACT_RESOURCE };
+    fact.resource.id = symbol_intern(core_symbols(e->core), key, strlen(key));
+    fact.resource.cap = config_number(e->config, "capability.running", NULL);
+    (void)core_apply(e->core, &fact, NULL);
+}

@@ -1,0 +1,327 @@
+/* session.c: which conversation an attempt goes on with, and what it had cost before.
+ *
+ * Some agents count for the whole conversation, over all the runs that went on with it. What a run reports
+ * is then not what it has used: the difference to the end of the run before is. That number must be as
+ * durable as the end itself, or a crash between the two books the same tokens twice.
+ *
+ * The id of a new session is made from the run itself, so that it need not be stored before the launch: a
+ * machine that dies with its logs in memory leaves a session that the next attempt can still name. */
+#include "engine/session.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/json_write.h"
+#include "base/number.h"
+
+#define NOTE "session."
+
+struct memory {
+    task_id task;
+    char *agent, *session; /* NULL: none */
+    bool resumable;
+    struct agent_usage had; /* of that session in all; -1: not told */
+    char *text;             /* of the last failure */
+    uint32_t same;          /* how often in a row */
+    char *tree;             /* its work tree after the last iteration */
+    uint32_t still;         /* how often in a row that was so */
+    size_t position;        /* in sessions.all */
+};
+
+struct sessions {
+    struct slab slab;
+    struct id_map of_task;
+    LIST(uint32_t) all; /* handles */
+};
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+static struct memory *memory_at(const struct sessions *s, uint32_t handle) {
+    return slab_at(&s->slab, handle);
+}
+
+static bool same_task(const void *ctx, uint32_t handle, const void *key) {
+    return memory_at(ctx, handle)->task == *(const task_id *)key;
+}
+
+void sessions_init(struct engine *e) {
+    e->sessions = xcalloc(1, sizeof(*e->sessions));
+    slab_init(&e->sessions->slab, sizeof(struct memory));
+    id_map_init(&e->sessions->of_task, same_task, e->sessions);
+}
+
+static void free_texts(struct memory *m) {
+    free(m->agent);
+    free(m->session);
+    free(m->text);
+    free(m->tree);
+}
+
+void sessions_free(struct engine *e) {
+    struct sessions *s = e->sessions;
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->all.count; i++)
+        free_texts(memory_at(s, s->all.items[i]));
+    free(s->all.items);
+    slab_finish(&s->slab);
+    id_map_finish(&s->of_task);
+    free(s);
+    e->sessions = NULL;
+}
+
+void sessions_forget(struct engine *e) {
+    sessions_free(e);
+    sessions_init(e);
+}
+
+static struct memory *find(const struct engine *e, task_id task) {
+    uint32_t handle = id_map_find(&e->sessions->of_task, hash_u64(task), &task);
+    return handle ? memory_at(e->sessions, handle) : NULL;
+}
+
+static struct memory *find_or_make(struct engine *e, task_id task) {
+    struct sessions *s = e->sessions;
+    struct memory *m = find(e, task);
+    if (m)
+        return m;
+    uint32_t handle = slab_alloc(&s->slab);
+    m = memory_at(s, handle);
+    *m = (struct memory){ .task = task, .had = { -1, -1, -1, -1 } };
+    id_map_add(&s->of_task, hash_u64(task), handle);
+    m->position = s->all.count;
+    *LIST_ADD(&s->all) = handle;
+    return m;
+}
+
+/* --- notes ----------------------------------------------------------------------------------- */
+
+static void put_text(struct json_writer *w, const char *key, const char *text) {
+    if (!text)
+        return;
+    json_write_key(w, key);
+    json_write_string(w, text);
+}
+
+static void put_number(struct json_writer *w, const char *key, int64_t number) {
+    if (number < 0)
+        return;
+    json_write_key(w, key);
+    json_write_int(w, number);
+}
+
+static const char *note_name(task_id task, char buf[48]) {
+    snprintf(buf, 48, NOTE "%" PRIu64, task);
+    return buf;
+}
+
+static void write_note(struct engine *e, const struct memory *m) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    struct json_writer w;
+    char name[48];
+    json_write_init(&w, &text, false);
+    json_write_object_begin(&w);
+    put_text(&w, "agent", m->agent);
+    put_text(&w, "session", m->session);
+    put_number(&w, "resumable", m->resumable ? 1 : -1);
+    put_number(&w, "in", m->had.in);
+    put_number(&w, "out", m->had.out);
+    put_number(&w, "cached", m->had.cached);
+    put_number(&w, "cost", m->had.cost_micro_usd);
+    put_text(&w, "text", m->text);
+    put_number(&w, "same", m->text ? (int64_t)m->same : -1);
+    put_text(&w, "tree", m->tree);
+    put_number(&w, "still", m->tree ? (int64_t)m->still : -1);
+    json_write_object_end(&w);
+    struct note_row row = { .name = note_name(m->task, name), .text = strbuf_text(&text) };
+    store_put_note(e->turn.batch, &row);
+    turn_wrote(e);
+}
+
+static char *text_of(const json_t *note, const char *key) {
+    const char *text = json_string_value(json_object_get(note, key));
+    return text ? xstrdup(text) : NULL;
+}
+
+static int64_t number_of(const json_t *note, const char *key) {
+    const json_t *number = json_object_get(note, key);
+    return json_is_integer(number) ? json_integer_value(number) : -1;
+}
+
+/* One that cannot be read was not written by us: the next attempt starts afresh. */
+void sessions_load(struct engine *e, const struct note_row *row) {
+    int64_t task = 0;
+    if (strncmp(row->name, NOTE, strlen(NOTE)) != 0
+        || number_parse_int(row->name + strlen(NOTE), &task, NULL) < 0 || task < 1)
+        return;
+    json_t *note = json_loads(row->text, 0, NULL);
+    if (!json_is_object(note)) {
+        json_decref(note);
+        return;
+    }
+    struct memory *m = find_or_make(e, (task_id)task);
+    free_texts(m);
+    m->agent = text_of(note, "agent");
+    m->session = text_of(note, "session");
+    m->resumable = number_of(note, "resumable") == 1;
+    m->had = (struct agent_usage){ .in = number_of(note, "in"),
+                                   .out = number_of(note, "out"),
+                                   .cached = number_of(note, "cached"),
+                                   .cost_micro_usd = number_of(note, "cost") };
+    m->text = text_of(note, "text");
+    m->same = m->text ? (uint32_t)number_of(note, "same") : 0;
+    m->tree = text_of(note, "tree");
+    m->still = m->tree ? (uint32_t)number_of(note, "still") : 0;
+    json_decref(note);
+}
+
+/* --- before the launch ----------------------------------------------------------------------- */
+
+static void set_text(char **field, const char *text) {
+    char *copy = text ? xstrdup(text) : NULL;
+    free(*field);
+    *field = copy;
+}
+
+/* Of no other run of any home. In the form of a random UUID: some agents look at that. */
+static void make_id(const struct engine *e, const struct live_run *run, char ret[40]) {
+    const char *host = executor_host(e->executor);
+    uint64_t seed = hash_mix(hash_bytes(e->home, strlen(e->home)), hash_bytes(host, strlen(host)));
+    seed = hash_mix(seed, run->task);
+    seed = hash_mix(seed, run->view.attempt);
+    uint64_t high = hash_mix(seed, (uint64_t)run->view.ordered_at);
+    uint64_t low = hash_mix(high, seed);
+    high = (high & ~UINT64_C(0xf000)) | UINT64_C(0x4000);
+    low = (low & ~(UINT64_C(3) << 62)) | UINT64_C(2) << 62;
+    snprintf(ret, 40, "%08" PRIx32 "-%04" PRIx32 "-%04" PRIx32 "-%04" PRIx32 "-%012" PRIx64,
+             (uint32_t)(high >> 32), (uint32_t)(high >> 16 & 0xffff), (uint32_t)(high & 0xffff),
+             (uint32_t)(low >> 48), low & UINT64_C(0xffffffffffff));
+}
+
+void session_prepare(struct engine *e, struct live_run *run, const struct agent_adapter *adapter,
+                     bool may_resume) {
+    const struct memory *m = find(e, run->task);
+    char id[40];
+    run->resumes = may_resume && m && m->session && m->resumable && run->agent && m->agent
+                   && strcmp(m->agent, run->agent) == 0 && agent_adapter_can_resume(adapter);
+    if (run->resumes) {
+        set_text(&run->session, m->session);
+    } else if (agent_adapter_names_session(adapter)) {
+        make_id(e, run, id);
+        set_text(&run->session, id);
+    } else {
+        set_text(&run->session, NULL);
+    }
+}
+
+/* --- booking --------------------------------------------------------------------------------- */
+
+static const char *session_told(const struct live_run *run, const struct agent_outcome *said) {
+    return said->session[0] ? said->session : run->session;
+}
+
+static int64_t difference(int64_t now, int64_t before) {
+    if (now < 0)
+        return -1;
+    if (before < 0)
+        return now;
+    return now > before ? now - before : 0;
+}
+
+struct agent_usage session_booked(const struct engine *e, const struct live_run *run,
+                                  const struct agent_outcome *said) {
+    const struct memory *m = find(e, run->task);
+    const char *session = session_told(run, said);
+    struct agent_usage own = said->usage;
+    if (!m || !m->session || !session || strcmp(m->session, session) != 0)
+        return own;
+    if (said->is_cumulative) {
+        own.in = difference(own.in, m->had.in);
+        own.out = difference(own.out, m->had.out);
+        own.cached = difference(own.cached, m->had.cached);
+    }
+    if (said->cost_is_cumulative)
+        own.cost_micro_usd = difference(own.cost_micro_usd, m->had.cost_micro_usd);
+    return own;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* What the session has used in all by now: never less than before. */
+static void add_up(struct agent_usage *had, const struct agent_outcome *said) {
+    if (said->is_cumulative) {
+        had->in = larger(had->in, said->usage.in);
+        had->out = larger(had->out, said->usage.out);
+        had->cached = larger(had->cached, said->usage.cached);
+    }
+    if (said->cost_is_cumulative)
+        had->cost_micro_usd = larger(had->cost_micro_usd, said->usage.cost_micro_usd);
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+void session_ended(struct engine *e, const struct live_run *run, const struct agent_outcome *said,
+                   bool resumable) {
+    const char *session = session_told(run, said);
+    if (!session && !find(e, run->task))
+        return;
+    struct memory *m = find_or_make(e, run->task);
+    bool same = session && m->session && strcmp(m->session, session) == 0;
+    if (!same) {
+        set_text(&m->session, session);
+        m->had = (struct agent_usage){ -1, -1, -1, -1 };
+    }
+    set_text(&m->agent, run->agent);
+    m->resumable = resumable && session && !said->session_is_lost;
+    add_up(&m->had, said);
+    write_note(e, m);
+}
+
+uint32_t session_same_text(struct engine *e, task_id task, const char *text) {
+    struct memory *m = find_or_make(e, task);
+    if (m->text && strcmp(m->text, text) == 0) {
+        m->same++;
+    } else {
+        set_text(&m->text, text);
+        m->same = 1;
+    }
+    write_note(e, m);
+    return m->same;
+}
+
+uint32_t session_same_tree(struct engine *e, task_id task, const char *tree) {
+    struct memory *m = find_or_make(e, task);
+    if (m->tree && strcmp(m->tree, tree) == 0) {
+        m->still++;
+    } else {
+        set_text(&m->tree, tree);
+        m->still = 0;
+    }
+    write_note(e, m);
+    return m->still;
+}
+
+void session_drop(struct engine *e, task_id task) {
+    struct sessions *s = e->sessions;
+    uint32_t handle = id_map_find(&s->of_task, hash_u64(task), &task);
+    char name[48];
+    if (!handle)
+        return;
+    struct memory *m = memory_at(s, handle);
+    uint32_t last = s->all.items[--s->all.count];
+    s->all.items[m->position] = last;
+    memory_at(s, last)->position = m->position;
+    id_map_remove(&s->of_task, hash_u64(task), &task);
+    free_texts(m);
+    slab_free(&s->slab, handle);
+    struct note_row gone = { .name = note_name(task, name) };
+    store_put_note(e->turn.batch, &gone);
+    turn_wrote(e);
+}

@@ -1,0 +1,35 @@
+/* session.h: what is remembered of a task's agent from one attempt to the next. Private to engine/.
+ *
+ * The session that can be gone on with, what it had used so far, and the last text of a failure. One note in
+ * the store for each task that has any, written in the commit that holds the end of the run: neither of them
+ * without the other. It goes when the task is final. */
+#pragma once
+
+#include "agent/agent.h"
+#include "engine/engine_internal.h"
+
+void sessions_init(struct engine *e);
+void sessions_free(struct engine *e);
+void sessions_forget(struct engine *e); /* rows follow */
+void sessions_load(struct engine *e,
+                   const struct note_row *row); /* those of others are left alone */
+
+/* Before the launch: which session the run goes on with, or the id of its new one; into run->session and
+ * run->resumes. */
+void session_prepare(struct engine *e, struct live_run *run, const struct agent_adapter *adapter,
+                     bool may_resume);
+
+/* What of these numbers is this run's own. -1 stays -1. */
+struct agent_usage session_booked(const struct engine *e, const struct live_run *run,
+                                  const struct agent_outcome *said);
+
+/* --- inside a turn --------------------------------------------------------------------------- */
+
+/* The run has ended. `resumable`: the next attempt may go on with its session. */
+void session_ended(struct engine *e, const struct live_run *run, const struct agent_outcome *said,
+                   bool resumable);
+/* How often in a row this has been the text of a failure, this time included. */
+uint32_t session_same_text(struct engine *e, task_id task, const char *text);
+/* How many iterations in a row have left the work tree as it was before them. */
+uint32_t session_same_tree(struct engine *e, task_id task, const char *tree);
+void session_drop(struct engine *e, task_id task); /* the task is final, or is no more */

@@ -1,0 +1,143 @@
+/* stuck.c: has this iteration changed anything?
+ *
+ * A loop whose agent does nothing any more can go on all night. With `loop.stuck_iterations` the end of
+ * each iteration is withheld while git says what its whole work tree is, as the hash of a tree: what is
+ * not committed and what is new count, what is ignored does not, and neither do commits of nothing. Nothing
+ * of the repository is touched: the index and the objects are put aside and thrown away. Where there is
+ * no git, nobody can say, and the loop goes on. */
+#include "engine/stuck.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "engine/session.h"
+#include "executor/aside.h"
+#include "workspace/git.h"
+
+struct stuck {
+    struct engine *e;
+    struct run_key key;
+    struct run_end end;
+    struct aside *aside;
+    bool is_done;
+    char tree[GIT_HASH_MAX]; /* "": nobody knows */
+};
+
+static const char script[] =
+    "exec 2>/dev/null; top=$(git rev-parse --show-toplevel) && cd \"$top\" || exit 1\n"
+    "objects=$(git rev-parse --path-format=absolute --git-path objects) || exit 1\n"
+    "index=$(git rev-parse --path-format=absolute --git-path index) || exit 1\n"
+    "aside=$(mktemp -d) || exit 1\n"
+    "trap 'rm -rf \"$aside\"' EXIT\n"
+    "[ ! -f \"$index\" ] || cp \"$index\" \"$aside/index\" || exit 1\n"
+    "export GIT_INDEX_FILE=\"$aside/index\" GIT_OBJECT_DIRECTORY=\"$aside\"\n"
+    "export GIT_ALTERNATE_OBJECT_DIRECTORIES=\"$objects\"\n"
+    "git -c core.fsmonitor=false add -A && git write-tree\n";
+
+static struct stuck *find(const struct engine *e, struct run_key key) {
+    for (size_t i = 0; i < e->stuck.count; i++)
+        if (e->stuck.items[i]->key.task == key.task
+            && e->stuck.items[i]->key.attempt == key.attempt)
+            return e->stuck.items[i];
+    return NULL;
+}
+
+static void looked(void *ctx, const struct aside_end *end) {
+    struct stuck *one = ctx;
+    one->aside = NULL;
+    one->is_done = true;
+    if (end->code != 0 || !git_hash(end->output, one->tree))
+        one->tree[0] = '\0';
+    finish_take_end(one->e, one->key, &one->end);
+}
+
+static bool start(struct stuck *one, const char *folder) {
+    struct engine *e = one->e;
+    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
+    const char *const argv[] = { "sh", "-c", script, NULL };
+    const char *env[8] = { "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0" };
+    size_t n = 3;
+    for (char *const *pair = e->options.environment; pair && *pair && n < 6; pair++)
+        if (strncmp(*pair, "PATH=", 5) == 0 || strncmp(*pair, "HOME=", 5) == 0
+            || strncmp(*pair, "TMPDIR=", 7) == 0)
+            env[n++] = *pair;
+    aside_mark(e->home, &mark);
+    env[n] = strbuf_text(&mark);
+    struct aside_spec spec = { .argv = argv,
+                               .cwd = folder,
+                               .env = env,
+                               .timeout = config_number(e->config, "git.timeout_s", NULL) };
+    return aside_start(e->loop, &spec, looked, one, &one->aside, NULL) == 0;
+}
+
+/* Only what may be followed by another iteration. */
+static bool is_asked_for(const struct engine *e, struct run_key key, const struct run_end *end) {
+    struct task_view view;
+    if (config_number(e->config, "loop.stuck_iterations", NULL) == 0
+        || !core_task(e->core, key.task, &view))
+        return false;
+    return (view.until == UNTIL_DONE || view.until == UNTIL_VALIDATE)
+           && (end->kind == RUN_END_EXIT || end->kind == RUN_END_CHECK);
+}
+
+bool stuck_look(struct engine *e, struct run_key key, const struct run_end *end) {
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    const struct live_run *run = run_find(e, key.task);
+    if (!run || run->view.attempt != key.attempt || !is_asked_for(e, key, end) || find(e, key)
+        || run_read_spec(e, run->view.folder, &read, NULL) < 0)
+        return false;
+    struct stuck *one = xcalloc(1, sizeof(*one));
+    *one = (struct stuck){ .e = e, .key = key, .end = *end };
+    if (!start(one, read->spec.cwd)) {
+        free(one);
+        return false;
+    }
+    *LIST_ADD(&e->stuck) = one;
+    return true;
+}
+
+enum outcome stuck_judge(struct engine *e, const struct live_run *run, struct run_end *end,
+                         enum outcome outcome) {
+    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
+    const struct stuck *one = find(e, key);
+    int64_t most = config_number(e->config, "loop.stuck_iterations", NULL);
+    bool iterates = outcome == OUTCOME_UNFINISHED || outcome == OUTCOME_INVALID;
+    if (!one || !one->is_done || !one->tree[0] || !iterates || most == 0)
+        return outcome;
+    uint32_t same = session_same_tree(e, run->task, one->tree);
+    if ((int64_t)same < most)
+        return outcome;
+    snprintf(end->message, sizeof(end->message),
+             "%" PRIu32 " iterations have changed nothing in its work tree (loop.stuck_iterations)",
+             same);
+    return OUTCOME_STUCK;
+}
+
+static bool is_over(const struct engine *e, const struct stuck *one) {
+    const struct live_run *run = run_find(e, one->key.task);
+    bool lives = run && run->view.attempt == one->key.attempt;
+    return !lives && !e->committing && !one->aside && e->turn.told == 0;
+}
+
+void stuck_drop_over(struct engine *e) {
+    for (size_t i = 0; i < e->stuck.count;) {
+        if (!is_over(e, e->stuck.items[i])) {
+            i++;
+            continue;
+        }
+        free(e->stuck.items[i]);
+        e->stuck.items[i] = e->stuck.items[--e->stuck.count];
+    }
+}
+
+void stuck_free(struct engine *e) {
+    for (size_t i = 0; i < e->stuck.count; i++) {
+        aside_kill(e->stuck.items[i]->aside);
+        free(e->stuck.items[i]);
+    }
+    free(e->stuck.items);
+    memset(&e->stuck, 0, sizeof(e->stuck));
+}
