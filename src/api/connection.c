@@ -54,6 +54,7 @@ void connection_free(struct connection *c) {
     strbuf_finish(&c->out);
     server->body_bytes -= c->body_counted;
     server->stats.connections--;
+    server->run_connections -= c->of_run;
     if (c->previous)
         c->previous->next = c->next;
     else
@@ -365,10 +366,11 @@ void connection_stop(struct connection *c) {
     connection_pump(c);
 }
 
-void connection_new(struct server *server, int fd, const char *user) {
+void connection_new(struct server *server, int fd, const char *user, bool of_run) {
     struct connection *c = xcalloc(1, sizeof(*c));
     c->server = server;
     c->user = user;
+    c->of_run = of_run;
     c->fd = fd;
     c->deadline = TIME_NEVER;
     c->phase = PHASE_BUSY; /* the first look begins its own */
@@ -384,5 +386,6 @@ void connection_new(struct server *server, int fd, const char *user) {
         c->next->previous = c;
     server->connections = c;
     server->stats.connections++;
+    server->run_connections += of_run;
     wait_for_more(c);
 }

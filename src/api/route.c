@@ -6,9 +6,12 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "api/mcp_door.h"
 #include "api/response.h"
 #include "api/server_internal.h"
 #include "base/alloc.h"
@@ -16,6 +19,7 @@
 #define JSON_TYPE  "application/json"
 #define TEXT_TYPE  "text/plain; version=0.0.4; charset=utf-8" /* what Prometheus asks for */
 #define CALLER_MAX 200
+#define BEARER     "Bearer "
 
 /* --- answers --------------------------------------------------------------------------------- */
 
@@ -35,6 +39,7 @@ void exchange_free(struct exchange *exchange) {
         op_abandon(exchange->call);
     if (exchange->stream)
         exchange->stream->free(exchange->stream);
+    mcp_exchange_free(exchange->mcp);
     strbuf_finish(&exchange->bytes);
     free(exchange);
 }
@@ -57,6 +62,12 @@ static void answer_json(struct exchange *exchange, int status, const struct strb
                                          .headers = headers,
                                          .body = strbuf_text(body),
                                          .size = body->length });
+}
+
+void exchange_answer(struct exchange *exchange, int status, const char *type, const char *body,
+                     size_t size) {
+    answer(exchange,
+           &(struct response){ .status = status, .type = type, .body = body, .size = size });
 }
 
 void exchange_fail(struct exchange *exchange, int status, const char *word, const char *message) {
@@ -163,14 +174,41 @@ static void refuse_head(struct connection *c, const struct door_verdict *verdict
     refuse(c, verdict->status, verdict->word, verdict->message, allow);
 }
 
+/* A door for each: the owner's takes no token, that of the runs nothing without. */
+static struct door_verdict check_token(const struct connection *c,
+                                       const struct http_request *request) {
+    const char *header = http_request_header(request, "authorization");
+    if (!c->of_run && header)
+        return (struct door_verdict){ 403, "refused", OWNERS_DOOR };
+    if (c->of_run
+        && (!header || strncasecmp(header, BEARER, strlen(BEARER)) != 0
+            || strlen(header) - strlen(BEARER) >= sizeof(((struct op_run *)NULL)->token)
+            || header[strlen(BEARER)] == '\0'))
+        return (struct door_verdict){ 403, "refused",
+                                      "this socket is for runs: the header Authorization: Bearer "
+                                      "with a SLUICE_TOKEN is missing" };
+    return (struct door_verdict){ 0 };
+}
+
 void route_head(struct connection *c) {
     struct http_request *request = &c->parser.request;
     const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
     const char *allowed = NULL;
     c->op = NULL;
-    struct door_verdict verdict = door_check(&c->server->door, request);
+    c->mcp = strcmp(request->path, MCP_PATH) == 0;
+    struct door_verdict verdict =
+        c->mcp ? mcp_door_check(&c->server->door, request) : door_check(&c->server->door, request);
+    if (verdict.status == 0)
+        verdict = check_token(c, request);
     if (verdict.status != 0) {
-        refuse_head(c, &verdict, verdict.status == 405 ? "GET, HEAD, POST" : NULL);
+        const char *methods = c->mcp ? "POST" : "GET, HEAD, POST";
+        refuse_head(c, &verdict, verdict.status == 405 ? methods : NULL);
+        c->mcp = false;
+        return;
+    }
+    if (c->mcp) {
+        http_parser_take_body(&c->parser, c->server->options.body_max);
+        c->owes_continue = request->expects_continue && c->parser.step == HTTP_BODY;
         return;
     }
     c->op = op_route(method, request->path, &c->params, &allowed);
@@ -181,7 +219,8 @@ void route_head(struct connection *c) {
         verdict = (struct door_verdict){ 404, "not_found", "there is nothing at this path" };
         refuse_head(c, &verdict, NULL);
     } else {
-        http_parser_take_body(&c->parser, body_max(c->server, c->op));
+        http_parser_take_body(&c->parser,
+                              c->of_run ? c->server->options.body_max : body_max(c->server, c->op));
         c->owes_continue = request->expects_continue && c->parser.step == HTTP_BODY;
     }
 }
@@ -211,6 +250,28 @@ static int take_params(const struct op *op, const struct http_request *request, 
     return r;
 }
 
+/* --- who asks -------------------------------------------------------------------------------- */
+
+void exchange_take_caller(const struct exchange *exchange, const struct http_request *request,
+                          struct exchange_caller *ret) {
+    const char *run = http_request_header(request, "x-sluice-run");
+    *ret = (struct exchange_caller){ .run = run ? xstrdup(run) : NULL };
+    if (exchange->connection->of_run)
+        (void)snprintf(ret->token.token, sizeof(ret->token.token), "%s",
+                       http_request_header(request, "authorization") + strlen(BEARER));
+}
+
+void exchange_caller_finish(struct exchange_caller *caller) {
+    free(caller->run);
+}
+
+void exchange_set_caller(struct op_call *call, const struct exchange *exchange,
+                         const struct exchange_caller *caller) {
+    call->caller = caller->run ? xstrdup(caller->run) : NULL;
+    call->user = xstrdup(exchange->connection->user);
+    call->run = caller->token;
+}
+
 static enum exchange_kind kind_of(const struct op *op, const struct http_request *request) {
     const char *accept = http_request_header(request, "accept");
     if (op->answer == OP_ANSWER_LOG)
@@ -230,20 +291,43 @@ static void refuse_params(struct exchange *exchange, const struct error *err) {
 static void submit(struct connection *c, struct exchange *exchange, json_t *params) {
     const struct http_request *request = &c->parser.request;
     const char *key = http_request_header(request, "idempotency-key");
-    const char *caller = http_request_header(request, "x-sluice-run");
+    struct exchange_caller caller;
     struct op_call *call = op_call_new(c->op, c->server->engine, params, key);
     call->answered = call_answered;
     call->ctx = exchange;
-    call->caller = caller ? xstrdup(caller) : NULL;
-    call->user = xstrdup(c->user);
+    exchange_take_caller(exchange, request, &caller);
+    exchange_set_caller(call, exchange, &caller);
+    exchange_caller_finish(&caller);
     exchange->call = call;
     c->streaming = exchange->kind != EXCHANGE_PLAIN;
     op_submit(call);
 }
 
+/* One message of the protocol. What is behind it waits, as behind a stream. */
+static void begin_mcp(struct connection *c) {
+    const struct http_request *request = &c->parser.request;
+    const char *caller = http_request_header(request, "x-sluice-run");
+    struct exchange *exchange = exchange_new(c);
+    c->closing |= exchange->close;
+    connection_queue(c, exchange);
+    if (caller && !is_plain_word(caller, CALLER_MAX)) {
+        exchange_fail(exchange, 400, "bad_request",
+                      "the header X-Sluice-Run is not the name of a run");
+        return;
+    }
+    exchange->kind = EXCHANGE_MCP;
+    c->streaming = true;
+    mcp_exchange_begin(exchange, request);
+}
+
 void route_request(struct connection *c) {
     const struct http_request *request = &c->parser.request;
     json_t *params = TAKE_PTR(c->params);
+    if (c->mcp) {
+        c->mcp = false;
+        begin_mcp(c);
+        return;
+    }
     if (!c->op) /* refused at its head */
         return;
     assert(params);

@@ -2,7 +2,8 @@
  *
  * Life:     server_new → server_listen_unix → the loop runs → server_stop_accepting → server_free
  *           Free it before the engine and before the loop.
- * Who:      the owner of the daemon and root; anybody else gets 403 and is gone.
+ * Who:      the owner of the daemon and root; anybody else gets 403 and is gone. Runs have a door of
+ *           their own (server_listen_runs), and rights of their own (op.h: reach).
  * A request is read, checked (door.h), routed (op_route), its parameters are checked (op_check), and it
  *           is queued for the engine's next turn. Answers go out in the order of the requests, after
  *           the commit. A client that goes away meanwhile is forgotten; what it asked for is done.
@@ -15,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/time_ms.h"
@@ -43,6 +45,8 @@ struct server_options {
     /* A client asked the daemon to end, and its answer is on the way. Inside the loop; may call
      * server_stop_accepting, not server_free. NULL: nobody is told. */
     void (*stop_asked)(void *ctx);
+    /* Is this process one of a run? Then it is turned away from the owner's door. NULL: none is. */
+    bool (*is_run)(void *ctx, pid_t pid);
     void *ctx;
 };
 
@@ -56,6 +60,8 @@ struct server *server_free(struct server *server); /* accepts NULL, returns NULL
  * path of more than 107 bytes (-ENAMETOOLONG), a folder that others may write to (-EPERM), anything
  * at the path that is not a socket (-EEXIST). */
 int server_listen_unix(struct server *server, const char *path, struct error *err);
+/* The same for runs: only requests with the token of one are looked at. */
+int server_listen_runs(struct server *server, const char *path, struct error *err);
 
 /* No new connections; the socket is removed, idle connections and endless streams are closed, and
  * the others end with their answer. Wait for server_is_idle, but not for ever. */

@@ -16,10 +16,14 @@
 
 #include "api/door.h"
 #include "api/http_parser.h"
+#include "api/listener.h"
 #include "api/server.h"
 #include "base/strbuf.h"
 #include "ops/op.h"
 #include "os/loop.h"
+
+/* What a run is told at the door of the owner. */
+#define OWNERS_DOOR "this is the owner's socket: a run asks at SLUICE_SOCKET, with its SLUICE_TOKEN"
 
 #define READ_SIZE     ((size_t)64 * 1024)
 #define IN_FLIGHT_MAX 32                   /* requests of one connection without an answer */
@@ -32,11 +36,8 @@ struct server {
     struct server_options options;
     struct door door; /* of the Unix socket */
     char *owner;      /* the user whose daemon this is */
-    int listen_fd;
-    struct loop_watch *listen_watch;
-    struct loop_timer *accept_timer; /* set while accepting pauses */
-    char *path;
-    uint64_t path_device, path_inode; /* what we bound: somebody else's is not removed */
+    struct listener owners, runs;
+    size_t run_connections;
     bool stopping;
     struct connection *connections;
     size_t body_bytes; /* of all requests that are being read */
@@ -44,6 +45,9 @@ struct server {
     struct event_stream *event_streams;
     struct loop_timer *comment_timer; /* set while there is a stream */
     uint64_t published;               /* the newest event we were told; 0: none yet */
+
+    struct mcp_exchange *mcp_exchanges;
+    size_t mcp_streams;
 
     struct log_stream *log_streams;
     int inotify; /* -1: nobody follows */
@@ -75,16 +79,17 @@ struct stream {
 
 /* --- exchanges ------------------------------------------------------------------------------- */
 
-enum exchange_kind { EXCHANGE_PLAIN, EXCHANGE_EVENTS, EXCHANGE_LOG };
+enum exchange_kind { EXCHANGE_PLAIN, EXCHANGE_EVENTS, EXCHANGE_LOG, EXCHANGE_MCP };
 
 struct exchange {
     struct exchange *next;
     struct connection *connection;
     enum exchange_kind kind;
-    struct op_call *call;  /* until it is answered */
-    struct strbuf bytes;   /* the answer, or the head of a stream */
-    struct stream *stream; /* what follows `bytes`; or NULL */
-    bool ready;            /* `bytes` is complete */
+    struct op_call *call;     /* until it is answered */
+    struct strbuf bytes;      /* the answer, or the head of a stream */
+    struct stream *stream;    /* what follows `bytes`; or NULL */
+    struct mcp_exchange *mcp; /* EXCHANGE_MCP; or NULL */
+    bool ready;               /* `bytes` is complete */
     bool head_only, old, close;
     bool hurry;         /* a stream that is at its end: the client must take it in time */
     uint64_t after;     /* EXCHANGE_EVENTS: where to begin; EVENTS_NEW: with the next one */
@@ -108,6 +113,20 @@ void exchange_fail(struct exchange *exchange, int status, const char *word, cons
 /* The head of a stream; the stream is owned by the exchange from now on. */
 void exchange_begin_stream(struct exchange *exchange, const char *type, const char *headers,
                            struct stream *stream);
+/* Any other answer. Before it is ready. */
+void exchange_answer(struct exchange *exchange, int status, const char *type, const char *body,
+                     size_t size);
+
+/* Who asks, as it was said at the door. */
+struct exchange_caller {
+    char *run; /* X-Sluice-Run; or NULL */
+    struct op_run token;
+};
+void exchange_take_caller(const struct exchange *exchange, const struct http_request *request,
+                          struct exchange_caller *ret);
+void exchange_caller_finish(struct exchange_caller *caller);
+void exchange_set_caller(struct op_call *call, const struct exchange *exchange,
+                         const struct exchange_caller *caller);
 /* One piece of a stream, from its fill function. */
 void exchange_send(struct exchange *exchange, const char *bytes, size_t size);
 
@@ -119,6 +138,7 @@ struct connection {
     struct connection *next, *previous;
     struct server *server;
     const char *user; /* at the other end */
+    bool of_run;      /* it came through the door of the runs */
     int fd;
     struct loop_watch *watch;
     struct loop_timer *timer;
@@ -128,7 +148,8 @@ struct connection {
     time_ms since;       /* when the phase began */
 
     struct http_parser parser;
-    const struct op *op; /* of the request that is being read; NULL: refused */
+    const struct op *op; /* of the request that is being read; NULL: refused, or `mcp` */
+    bool mcp;            /* it is a message to /mcp */
     json_t *params;
     struct strbuf in; /* read and not parsed yet */
     size_t in_taken;
@@ -153,7 +174,7 @@ struct connection {
 };
 
 /* Takes the descriptor. `user` lives as long as the server. */
-void connection_new(struct server *server, int fd, const char *user);
+void connection_new(struct server *server, int fd, const char *user, bool of_run);
 void connection_free(struct connection *connection);
 /* Does everything that can be done now: sends, parses, fills, and sets watch and timer. May free it. */
 void connection_pump(struct connection *connection);
@@ -172,6 +193,12 @@ int events_prepare(struct exchange *exchange, const struct http_request *request
 /* The first page is there. */
 void events_begin(struct exchange *exchange, struct op_call *call);
 void events_stop(struct server *server);
+
+/* mcp_exchange.c: POST /mcp. */
+void mcp_exchange_begin(struct exchange *exchange, const struct http_request *request);
+void mcp_exchange_free(struct mcp_exchange *m); /* accepts NULL */
+void mcp_exchange_stop(struct server *server);
+void mcp_publish(struct server *server, const struct event_row *event);
 
 /* stream_log.c */
 void log_begin(struct exchange *exchange, struct op_call *call);

@@ -30,6 +30,7 @@ struct event_stream {
     const struct op *op;
     json_t *params;    /* of the request */
     task_id task;      /* only of this one; 0: all */
+    struct op_run run; /* only what this one sees */
     uint64_t position; /* everything up to here was sent, or is not for it */
     uint64_t asked_at; /* what was published when the page was asked for */
     struct op_call *page;
@@ -101,6 +102,7 @@ static struct event_stream *events_new(struct exchange *exchange, struct op_call
     s->op = call->op;
     s->params = json_incref(call->params);
     s->task = task ? engine_find_task(server->engine, task, NULL) : 0;
+    s->run = call->run;
     s->asked_at = exchange->published;
     s->next = server->event_streams;
     if (s->next)
@@ -142,13 +144,20 @@ static size_t send_page(struct event_stream *s, const char *answer) {
         uint64_t seq = seq_of(item);
         if (seq <= s->position)
             continue;
-        if (s->task == 0 && s->position != 0 && seq != s->position + 1) {
+        if (s->task == 0 && !s->run.token[0] && s->position != 0 && seq != s->position + 1) {
             reset(s, seq - 1); /* removed between asking and reading */
             if (seq <= s->position)
                 continue;
         }
         print_item(item, seq, &s->text);
         s->position = seq;
+    }
+    const json_t *looked =
+        json_object_get(page, "looked"); /* what a run may not see is not there */
+    if (looked) {
+        uint64_t to = (uint64_t)json_integer_value(json_object_get(page, "to"));
+        s->position = to > s->position ? to : s->position;
+        count = (size_t)json_integer_value(looked);
     }
     json_decref(page);
     return count;
@@ -179,6 +188,7 @@ static void ask_page(struct event_stream *s) {
     json_object_set_new(params, "limit", json_integer(PAGE_ITEMS));
     s->asked_at = s->server->published;
     s->page = op_call_new(s->op, s->server->engine, params, NULL);
+    s->page->run = s->run;
     s->page->answered = page_answered;
     s->page->ctx = s;
     op_submit(s->page);
@@ -239,7 +249,8 @@ int events_prepare(struct exchange *exchange, const struct http_request *request
 
 void events_begin(struct exchange *exchange, struct op_call *call) {
     struct server *server = exchange->connection->server;
-    if (server->stats.event_streams >= server->options.streams_max) {
+    size_t most = server->options.streams_max / (exchange->connection->of_run ? 2 : 1);
+    if (server->stats.event_streams >= most) {
         exchange_fail(exchange, 503, "busy", "too many streams of events are open");
         return;
     }
@@ -276,7 +287,8 @@ void server_publish(struct server *server, const struct event_row *event) {
         if (!s->live || event->seq <= s->position)
             continue;
         struct connection *c = s->exchange->connection;
-        if (s->task == 0 || s->task == event->task) {
+        if ((s->task == 0 || s->task == event->task)
+            && op_run_sees(server->engine, &s->run, event->task)) {
             if (text.length == 0) {
                 _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
                 op_print_event(server->engine, event, &data);
@@ -291,6 +303,7 @@ void server_publish(struct server *server, const struct event_row *event) {
         if (s->live)
             s->position = event->seq;
     }
+    mcp_publish(server, event);
 }
 
 void events_stop(struct server *server) {

@@ -17,13 +17,16 @@
 #include "base/alloc.h"
 #include "bus/poster.h"
 #include "config/config.h"
+#include "daemon/collector.h"
 #include "daemon/home_lock.h"
 #include "daemon/lifecycle.h"
 #include "daemon/mirror.h"
 #include "daemon/notify.h"
 #include "daemon/shim_path.h"
+#include "daemon/telemetry.h"
 #include "engine/engine.h"
 #include "engine/follow.h"
+#include "executor/executor.h"
 #include "ops/spawn.h"
 #include "os/log.h"
 #include "os/loop.h"
@@ -40,6 +43,8 @@ struct daemon {
     struct bus_poster *bus;
     struct lifecycle *lifecycle;
     struct notify *notify;
+    struct telemetry *telemetry;
+    struct collector *collector;
     struct bus_keep *bus_keep;
     struct mirror *mirror;
     struct server *server;
@@ -151,11 +156,16 @@ static void on_reload_signal(void *ctx, int signal) {
     engine_request(d->engine, &reload->request);
 }
 
+static void run_ended(struct daemon *d, const struct event_row *event) {
+    server_run_ended(d->server, event->task, event->attempt);
+    telemetry_run_ended(d->telemetry, event->task, event->attempt);
+}
+
 static void on_event(void *ctx, const struct event_row *event) {
     struct daemon *d = ctx;
     server_publish(d->server, event);
     if (event->task && strcmp(event->kind, "run.ended") == 0)
-        server_run_ended(d->server, event->task, event->attempt);
+        run_ended(d, event);
 }
 
 /* A server that is told to stop ends the loop as soon as its last answer is out, what was ordered to start
@@ -163,10 +173,17 @@ static void on_event(void *ctx, const struct event_row *event) {
  * for however long it takes. */
 static void check_stopped(void *ctx) {
     struct daemon *d = ctx;
+    telemetry_look(d->telemetry);
     bool settled =
         server_is_idle(d->server) && !engine_is_launching(d->engine) && !follow_is_busy(d->engine);
     if (d->stopping && (settled || d->impatient) && !engine_is_committing(d->engine))
         loop_stop(d->loop);
+}
+
+/* At the owner's door. A run that hides who it is gets in as little as one that says so. */
+static bool is_run(void *ctx, pid_t pid) {
+    struct daemon *d = ctx;
+    return executor_kin(engine_executor(d->engine), pid) != KIN_NONE;
 }
 
 /* --- start ----------------------------------------------------------------------------------- */
@@ -209,6 +226,7 @@ static int start_engine(struct daemon *d, struct config *config, struct error *e
         .home = d->home->data,
         .config_file = d->home->config_file,
         .socket_path = d->home->socket,
+        .run_socket_path = d->home->run_socket,
         .shim_path = shim,
         .version = SLUICE_VERSION,
         .open_files = d->options->open_files,
@@ -219,6 +237,8 @@ static int start_engine(struct daemon *d, struct config *config, struct error *e
         return r;
     engine_set_spawner(d->engine, spawn_tasks, NULL);
     d->notify = notify_new(d->engine, d->loop, environ);
+    d->telemetry = telemetry_new(d->engine, d->loop);
+    d->collector = collector_new(d->engine, d->loop);
     d->mirror = mirror_new(d->engine, d->loop);
     d->lifecycle = lifecycle_new(d->engine, d->bus);
     d->bus_keep = bus_keep_new(d->engine, d->loop, d->bus);
@@ -259,7 +279,7 @@ static int start(struct daemon *d, struct error *err) {
     r = start_engine(d, config, err);
     if (r < 0)
         return r;
-    struct server_options options = { .stop_asked = begin_stop, .ctx = d };
+    struct server_options options = { .stop_asked = begin_stop, .is_run = is_run, .ctx = d };
     d->server = server_new(d->loop, d->engine, &options);
     engine_set_publisher(d->engine, on_event, d);
     engine_set_after_turn(d->engine, check_stopped, d);
@@ -268,6 +288,8 @@ static int start(struct daemon *d, struct error *err) {
         r = loop_signal(d->loop, SIGINT, on_stop_signal, d, err);
     if (r == 0)
         r = loop_signal(d->loop, SIGHUP, on_reload_signal, d, err);
+    if (r == 0) /* first: who finds the owner's socket may rely on both */
+        r = server_listen_runs(d->server, d->home->run_socket, err);
     return r == 0 ? server_listen_unix(d->server, d->home->socket, err) : r;
 }
 
@@ -277,6 +299,8 @@ static int finish(struct daemon *d) {
         log_error("%s", engine_why_broken(d->engine));
     server_free(d->server);
     notify_free(d->notify);
+    telemetry_free(d->telemetry);
+    collector_free(d->collector);
     mirror_free(d->mirror);
     bus_keep_free(d->bus_keep);
     bus_poster_free(d->bus); /* what it still tells needs an engine */

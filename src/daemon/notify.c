@@ -1,29 +1,31 @@
-/* notify.c: see notify.h. A follower of the events: its cursor says what was told. */
+/* notify.c: see notify.h. A follower of the events: its cursor says what was told.
+ *
+ * A popup that comes hours late, after a night without a daemon, helps nobody: what is old is not shown on
+ * the desktop. Commands get everything. */
 #include "daemon/notify.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/arena.h"
+#include "daemon/notify_command.h"
+#include "daemon/notify_test.h"
+#include "daemon/webhook.h"
 #include "engine/follow.h"
-#include "executor/aside.h"
 #include "os/log.h"
+#include "os/loop.h"
 
-#define TIME_OUT   MINUTES(1) /* of alerts.notify */
-#define OUTPUT_MAX 2000u
-#define VARIABLES  256u
+#define STALE MINUTES(10) /* nothing so old is shown on a desktop */
 
-/* One alert that is still to be told. */
-struct notice {
-    struct notice *next;
-    uint64_t seq;
-    const char *setting; /* whose command is run */
-    char *state, *key, *text, *task;
-    char *group; /* of one that closed; NULL: it is about an alert */
-    int64_t total, open, failed;
+/* An event that is still to be told. */
+struct entry {
+    struct entry *next;
+    struct notify *notify;
+    struct notice notice;
+    unsigned ways; /* bits: those that are still to be used */
+    bool ready;    /* the store has said what it knows */
+    bool told;     /* a command has run, which must not run again */
 };
 
 struct notify {
@@ -31,177 +33,176 @@ struct notify {
     struct loop *loop;
     char *const *environment;
     struct follower *follower;
-    struct notice *first, **end;
-    struct aside *aside; /* of the first; */
-    time_ms timeout;     /* how long it may take */
+    struct news_reader reader;
+    struct entry *first, **end;
+    struct aside *aside;     /* of the first; */
+    enum notify_way way;     /* and which of its ways it is */
+    bool tells_news, looked; /* asked once per configuration, not for each event */
+    bool saving;             /* what was told is on its way to the disk */
+    bool warned_desktop;
+    struct webhook *webhook;
+    struct notify_test *test;
 };
 
-static void notice_free(struct notice *n) {
-    free(n->state);
-    free(n->key);
-    free(n->text);
-    free(n->task);
-    free(n->group);
-    free(n);
+static void go_on(struct notify *n);
+
+static void entry_free(struct entry *entry) {
+    notice_finish(&entry->notice);
+    free(entry);
 }
 
-static void tell_next(struct notify *n);
+static void saved(void *ctx) {
+    struct notify *n = ctx;
+    n->saving = false;
+    go_on(n);
+}
 
 static void drop_first(struct notify *n) {
-    struct notice *first = n->first;
+    struct entry *first = n->first;
     n->first = first->next;
     if (!n->first)
         n->end = &n->first;
-    follower_done(n->follower, first->seq);
-    notice_free(first);
+    follower_done(n->follower, first->notice.seq);
+    if (first->told)
+        n->saving = !follower_save(n->follower, saved);
+    entry_free(first);
 }
 
-static void told(void *ctx, const struct aside_end *end) {
+static void ended(void *ctx, const struct aside_end *end) {
     struct notify *n = ctx;
-    const char *what = n->first->setting;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     n->aside = NULL;
-    if (end->error)
-        log_warning("%s: %s", what, strerror(end->error));
-    else if (end->timed_out)
-        log_warning("%s took longer than %" PRId64 " ms and was stopped", what, n->timeout);
-    else if (end->code != 0)
-        log_warning("%s ended with exit code %d, signal %d: %.200s", what, end->code, end->signal,
-                    end->output);
-    drop_first(n);
-    tell_next(n);
+    follower_rest(n->follower, true);
+    if (!notify_command_describe(n->engine, n->way, end, &text))
+        log_warning("%s", strbuf_text(&text));
+    go_on(n);
 }
 
-/* --- the environment ------------------------------------------------------------------------- */
-
-struct env {
-    struct arena arena;
-    const char *pairs[VARIABLES + 1];
-    size_t count;
-};
-
-static void put(struct env *env, const char *name, const char *value) {
-    _cleanup_(strbuf_finish) struct strbuf pair = STRBUF_INIT;
-    strbuf_printf(&pair, "%s=%s", name, value ? value : "");
-    if (env->count < VARIABLES)
-        env->pairs[env->count++] = arena_strdup(&env->arena, strbuf_text(&pair));
+/* A popup needs somebody who sits there now, and a bus. */
+static bool is_pointless(struct notify *n, const struct notify_command *command) {
+    _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
+    if (command->way != WAY_DESKTOP)
+        return false;
+    if (loop_now(n->loop) - command->notice->news->at > STALE)
+        return true;
+    bool on = notify_way_is_on(command, &why);
+    if (!on && why.length > 0 && !n->warned_desktop)
+        log_info("%s", strbuf_text(&why));
+    n->warned_desktop = n->warned_desktop || why.length > 0;
+    return !on;
 }
 
-static void pass(const struct notify *n, struct env *env, const char *name) {
-    size_t length = strlen(name);
-    for (char *const *pair = n->environment; pair && *pair; pair++)
-        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=' && env->count < VARIABLES)
-            env->pairs[env->count++] = *pair;
-}
-
-static void put_number(struct env *env, const char *name, int64_t number) {
-    char text[24];
-    (void)snprintf(text, sizeof(text), "%" PRId64, number);
-    put(env, name, text);
-}
-
-static void put_group(struct env *env, const struct notice *notice, const char *seq) {
-    put(env, "SLUICE_GROUP", notice->group);
-    put(env, "SLUICE_GROUP_SEQ", seq);
-    put_number(env, "SLUICE_GROUP_TOTAL", notice->total);
-    put_number(env, "SLUICE_GROUP_DONE", notice->total - notice->open - notice->failed);
-    put_number(env, "SLUICE_GROUP_FAILED", notice->failed);
-    put_number(env, "SLUICE_GROUP_OPEN", notice->open);
-}
-
-static void fill_env(const struct notify *n, const struct notice *notice, struct env *env) {
-    char seq[24];
-    (void)snprintf(seq, sizeof(seq), "%" PRIu64, notice->seq);
-    if (notice->group) {
-        put_group(env, notice, seq);
-    } else {
-        put(env, "SLUICE_ALERT", notice->state);
-        put(env, "SLUICE_ALERT_KEY", notice->key);
-        put(env, "SLUICE_ALERT_TEXT", notice->text);
-        put(env, "SLUICE_ALERT_SEQ", seq);
-        put(env, "SLUICE_TASK", notice->task);
+/* True: it runs. */
+static bool start(struct notify *n, enum notify_way way) {
+    struct error err = { 0 };
+    struct notify_command command = { .engine = n->engine,
+                                      .loop = n->loop,
+                                      .environment = n->environment,
+                                      .way = way,
+                                      .notice = &n->first->notice,
+                                      .ended = ended,
+                                      .ctx = n };
+    n->way = way;
+    int r = is_pointless(n, &command) ? 1 : notify_command_start(&command, &n->aside, &err);
+    if (r < 0)
+        log_warning("%s: %s", notify_way_name(way), err.text);
+    if (r == 0) {
+        n->first->told = true;
+        follower_rest(n->follower, false);
     }
-    put(env, "SLUICE_SOCKET", engine_socket_path(n->engine));
-    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
-    aside_mark(engine_home(n->engine), &mark);
-    if (env->count < VARIABLES)
-        env->pairs[env->count++] = arena_strdup(&env->arena, strbuf_text(&mark));
-    /* Behind ours: if there are too many, these are left out. */
-    const char *const *words = NULL;
-    size_t count = config_words(engine_config(n->engine), "tasks.env", NULL, &words);
-    for (size_t i = 0; i < count; i++)
-        pass(n, env, words[i]);
+    return r == 0;
 }
 
-/* --- one after the other --------------------------------------------------------------------- */
-
-static int begin(struct notify *n, struct error *err) {
-    const char *const *words = NULL;
-    size_t count = config_words(engine_config(n->engine), n->first->setting, NULL, &words);
-    if (count == 0)
-        return 1;
-    struct env env = { 0 };
-    fill_env(n, n->first, &env);
-    const char **argv = xcalloc(count + 1, sizeof(*argv));
-    memcpy(argv, words, count * sizeof(*argv));
-    n->timeout = n->first->group
-                     ? config_number(engine_config(n->engine), "groups.notify_timeout_s", NULL)
-                     : TIME_OUT;
-    struct aside_spec spec = { .argv = argv,
-                               .cwd = engine_home(n->engine),
-                               .env = env.pairs,
-                               .timeout = n->timeout,
-                               .output_max = OUTPUT_MAX };
-    int r = aside_start(n->loop, &spec, told, n, &n->aside, err);
-    free(argv);
-    arena_finish(&env.arena);
-    return r;
-}
-
-static void tell_next(struct notify *n) {
-    while (n->first && !n->aside) {
-        struct error err = { 0 };
-        int r = begin(n, &err);
-        if (r == 0)
+static void go_on(struct notify *n) {
+    while (n->first && n->first->ready && !n->aside && !n->saving && !follow_is_ending(n->engine)) {
+        if (n->first->ways == 0) {
+            drop_first(n);
+            continue;
+        }
+        enum notify_way way = (enum notify_way)__builtin_ctz(n->first->ways);
+        n->first->ways &= n->first->ways - 1;
+        if (start(n, way))
             return;
-        if (r < 0)
-            log_warning("%s: %s", n->first->setting, err.text);
-        drop_first(n); /* nobody is to be told, or nobody can be */
     }
 }
+
+/* --- events ---------------------------------------------------------------------------------- */
 
 static char *member(const json_t *data, const char *name) {
     const char *text = json_string_value(json_object_get(data, name));
     return xstrdup(text ? text : "");
 }
 
+static int64_t number(const json_t *data, const char *name) {
+    return json_integer_value(json_object_get(data, name));
+}
+
+static void read_alert(struct notify *n, const struct event_row *event, struct entry *entry) {
+    char id[ENGINE_ID_MAX];
+    json_t *data = event->data ? json_loads(event->data, 0, NULL) : NULL;
+    bool raised = strcmp(event->kind, "alert") == 0;
+    entry->ways |= 1u << WAY_ALERTS;
+    entry->notice.state = xstrdup(raised ? "raised" : "cleared");
+    entry->notice.key = member(data, "key");
+    entry->notice.text = member(data, "text");
+    entry->notice.task = xstrdup(event->task ? engine_task_id(n->engine, event->task, id) : "");
+    json_decref(data);
+}
+
+static void read_group(const struct event_row *event, struct entry *entry) {
+    json_t *data = event->data ? json_loads(event->data, 0, NULL) : NULL;
+    entry->ways |= 1u << WAY_GROUPS;
+    entry->notice.group = member(data, "group");
+    entry->notice.total = number(data, "total");
+    entry->notice.open = number(data, "open");
+    entry->notice.failed = number(data, "failed");
+    json_decref(data);
+}
+
+static bool tells_news(const struct notify *n) {
+    const struct config *config = engine_config(n->engine);
+    const char *const *words = NULL;
+    return config_words(config, "notify.command", NULL, &words) > 0
+           || config_number(config, "notify.desktop", NULL);
+}
+
+static void completed(void *ctx) {
+    struct entry *entry = ctx;
+    entry->ready = true;
+    go_on(entry->notify);
+}
+
 static void handle(void *ctx, const struct event_row *event) {
     struct notify *n = ctx;
-    bool raised = strcmp(event->kind, "alert") == 0;
-    bool closed = strcmp(event->kind, "group.closed") == 0;
-    if (!raised && !closed && strcmp(event->kind, "alert.cleared") != 0) {
+    if (!n->looked || strcmp(event->kind, "config.changed") == 0)
+        n->tells_news = tells_news(n);
+    n->looked = true;
+    struct news *news = n->tells_news ? news_read(&n->reader, n->engine, event) : NULL;
+    bool alert = strcmp(event->kind, "alert") == 0 || strcmp(event->kind, "alert.cleared") == 0;
+    bool group = strcmp(event->kind, "group.closed") == 0;
+    if (!news && !alert && !group) {
         follower_done(n->follower, event->seq);
         return;
     }
-    char id[ENGINE_ID_MAX];
-    json_t *data = event->data ? json_loads(event->data, 0, NULL) : NULL;
-    struct notice *notice = xcalloc(1, sizeof(*notice));
-    notice->seq = event->seq;
-    notice->setting = closed ? "groups.notify" : "alerts.notify";
-    notice->state = xstrdup(raised ? "raised" : "cleared");
-    notice->key = member(data, "key");
-    notice->text = member(data, "text");
-    notice->task = xstrdup(event->task ? engine_task_id(n->engine, event->task, id) : "");
-    if (closed) {
-        notice->group = member(data, "group");
-        notice->total = json_integer_value(json_object_get(data, "total"));
-        notice->open = json_integer_value(json_object_get(data, "open"));
-        notice->failed = json_integer_value(json_object_get(data, "failed"));
+    struct entry *entry = xcalloc(1, sizeof(*entry));
+    entry->notify = n;
+    entry->notice.seq = event->seq;
+    if (alert)
+        read_alert(n, event, entry);
+    if (group)
+        read_group(event, entry);
+    *n->end = entry;
+    n->end = &entry->next;
+    if (news) {
+        entry->ways |= 1u << WAY_COMMAND | 1u << WAY_DESKTOP;
+        entry->notice.news = news;
+        news_complete(n->engine, news, completed, entry);
+    } else {
+        completed(entry);
     }
-    json_decref(data);
-    *n->end = notice;
-    n->end = &notice->next;
-    tell_next(n);
 }
+
+/* --- life ------------------------------------------------------------------------------------ */
 
 struct notify *notify_new(struct engine *engine, struct loop *loop, char *const *environment) {
     struct notify *n = xcalloc(1, sizeof(*n));
@@ -210,18 +211,24 @@ struct notify *notify_new(struct engine *engine, struct loop *loop, char *const 
     n->environment = environment;
     n->end = &n->first;
     n->follower = follower_new(engine, "notify", handle, n);
+    follower_rest(n->follower, true);
+    n->webhook = webhook_new(engine, loop, environment);
+    n->test = notify_test_new(engine, loop, environment, n->webhook);
     return n;
 }
 
 struct notify *notify_free(struct notify *n) {
     if (!n)
         return NULL;
+    webhook_free(n->webhook);
+    notify_test_free(n->test);
     aside_kill(n->aside);
     while (n->first) {
-        struct notice *first = n->first;
+        struct entry *first = n->first;
         n->first = first->next;
-        notice_free(first);
+        entry_free(first);
     }
+    news_reader_finish(&n->reader);
     free(n);
     return NULL;
 }

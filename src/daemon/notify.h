@@ -1,9 +1,10 @@
-/* notify.h: tells people of alerts and of groups that close by commands of theirs (alerts.notify,
- * groups.notify).
+/* notify.h: tells people what they want to know: by commands of theirs (alerts.notify, groups.notify,
+ * notify.command), on their desktop (notify.desktop) and by a webhook (daemon/webhook.h).
  *
  * Life:   notify_new before engine_start → notify_free before engine_free
- * One at a time, in the order of the events. An alert is told at least once: after a crash in the middle
- * perhaps twice, with the same SLUICE_ALERT_SEQ or SLUICE_GROUP_SEQ. A command that fails is logged and not repeated. */
+ * Once:   one at a time, in the order of the events. The next is told when it is on disk that the one before
+ *         was; so a daemon that is killed repeats one at the most, with the same number (SLUICE_ALERT_SEQ,
+ *         SLUICE_GROUP_SEQ, SLUICE_NOTIFY_ID). A command that fails is logged and not repeated. */
 #pragma once
 
 struct engine;

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "core/cycle.h"
+#include "engine/allowance.h"
 #include "ops/op_internal.h"
 
 static bool same_name(const void *ctx, uint32_t handle, const void *key) {
@@ -178,6 +179,14 @@ static int make_drafts(struct batch *batch, struct error *err) {
             return r;
     }
     return 0;
+}
+
+void batch_give_tokens(const struct batch *batch) {
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct batch_entry *entry = &batch->entries[i];
+        if (!entry->already && entry->s.tokens != SUBMISSION_NOT_GIVEN)
+            engine_give_tokens(batch->engine, entry->id, entry->s.tokens);
+    }
 }
 
 int batch_check(struct batch *batch, struct error *err) {

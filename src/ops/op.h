@@ -33,6 +33,18 @@ enum op_type {
 };
 enum op_place { OP_IN_PATH, OP_IN_QUERY, OP_IN_BODY, OP_PLACE_MAX };
 enum op_right { OP_READ, OP_SUBMIT, OP_ADMIN, OP_RUN /* a run, about itself */, OP_RIGHT_MAX };
+/* How far the token of a run reaches (capability.h); nothing is given by accident. */
+enum op_reach {
+    OP_REACH_NONE,     /* the owner's alone */
+    OP_REACH_SELF,     /* `task` is its own */
+    OP_REACH_SUBTREE,  /* `id` is its own or below it */
+    OP_REACH_LIST,     /* shows no more than that; `parent` and `task`, too */
+    OP_REACH_BELOW,    /* `tasks` are below it */
+    OP_REACH_CHILDREN, /* adds tasks below it */
+    OP_REACH_PROJECT,  /* `name` is its project */
+    OP_REACH_ALL,      /* harmless */
+    OP_REACH_MAX,
+};
 
 struct op_param {
     const char *name; /* NULL ends a list */
@@ -65,6 +77,7 @@ struct op {
     const struct op_param *params;
     const char *result; /* an example of the answer, JSON */
     enum op_right right;
+    enum op_reach reach;
     bool writes; /* takes an idempotency key */
     enum op_answer_kind answer;
     /* Inside a turn. 0, or <0 with a sentence in call->err; the errno becomes the status. What needs the
@@ -81,6 +94,13 @@ struct op {
     int (*replay)(struct op_call *call, const char *memo);
 };
 
+/* The run that asks, by its token. */
+struct op_run {
+    char token[40]; /* "": no run does; the front end's */
+    task_id task;   /* found when the call begins */
+    uint32_t attempt;
+};
+
 /* One call, from the front end to the answer. */
 struct op_call {
     const struct op *op;
@@ -95,8 +115,9 @@ struct op_call {
     bool replayed;        /* the key was used before, and this is the answer it had */
     bool stops_daemon;    /* the daemon shall end once this is answered */
     /* The front end's, or NULL; freed with the call. */
-    char *caller; /* which run asks, "web-17.2" */
+    char *caller; /* which run asks, "web-17.2"; with a token not believed, but found out */
     char *user;   /* which user, "ann" */
+    struct op_run run;
     /* OP_ANSWER_LOG: what to send. */
     struct {
         char *path;
@@ -132,6 +153,8 @@ bool op_key_is_valid(const char *key);
 void op_call_free(struct op_call *call);
 /* Queues it for the next turn. */
 void op_submit(struct op_call *call);
+/* May whoever has this token be told of the task, 0 of none? Always, without a token. */
+bool op_run_sees(const struct engine *engine, const struct op_run *run, task_id task);
 /* The client has gone: `answered` is not called; the call frees itself. What it asked for is done; what it
  * only wanted to see is not looked up. */
 void op_abandon(struct op_call *call);
@@ -152,3 +175,5 @@ void op_print_kernel(const char *folder, struct strbuf *out);
 /* docs/api.md and docs/openapi.json. */
 void op_print_markdown(struct strbuf *out);
 void op_print_openapi(struct strbuf *out, const char *version);
+/* The table as C text (src/mcp/catalog.h), for programs that do not have the operations. */
+void op_print_catalog(struct strbuf *out);

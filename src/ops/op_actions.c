@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "engine/alert.h"
+#include "engine/below.h"
 #include "engine/loops.h"
 #include "ops/print.h"
 
@@ -139,6 +140,8 @@ static void tell(struct op_call *call, const struct action *a, struct acting *s,
         fact.kind = FACT_SLING;
     }
     s->already[i] = engine_tell(call->engine, &fact, NULL) != 0;
+    if (a->fact == FACT_CANCEL)
+        engine_cancel_below(call->engine, fact.task, op_flag(call, "now"));
     if (!s->already[i] && (a->fact == FACT_APPROVE || a->fact == FACT_REJECT))
         tell_verdict(call, a, s->tasks[i]);
 }
@@ -200,7 +203,7 @@ static const struct op_param verdict_params[] = {
     { .name = NULL },
 };
 
-#define ACTION(verb, params_, summary_, text_, state_)                                             \
+#define ACTION_OF(verb, params_, summary_, text_, state_, reach_)                                  \
     const struct op op_task_##verb = {                                                             \
         .name = "task." #verb,                                                                     \
         .method = "POST",                                                                          \
@@ -210,18 +213,22 @@ static const struct op_param verdict_params[] = {
         .params = (params_),                                                                       \
         .result = "{\"tasks\":[{\"id\":\"web-17\",\"state\":" state_ ",\"already\":false}]}",      \
         .right = OP_SUBMIT,                                                                        \
+        .reach = (reach_),                                                                         \
         .writes = true,                                                                            \
         .run = run,                                                                                \
     }
+#define ACTION(verb, params_, summary_, text_, state_)                                             \
+    ACTION_OF(verb, params_, summary_, text_, state_, OP_REACH_NONE)
 
 ACTION(again, tasks_only, "do finished tasks once more",
        "A new iteration: what came from the last one is invalidated.", "\"waiting\"");
 ACTION(approve, verdict_params, "approve what waits for review",
        "The event is `task.approved`, with who did it and why.", "\"done\"");
-ACTION(cancel, cancel_params, "cancel tasks",
-       "A task that runs is told to stop and is canceled when it has ended; a success that comes "
-       "first wins.",
-       "\"canceled\"");
+ACTION_OF(
+    cancel, cancel_params, "cancel tasks",
+    "A task that runs is told to stop and is canceled when it has ended; a success that comes "
+    "first wins. What its runs have added below it (`parent_gate: none`) is canceled with it.",
+    "\"canceled\"", OP_REACH_BELOW);
 ACTION(clear, tasks_only, "make drafts of waiting tasks", "Their counters begin again.",
        "\"draft\"");
 ACTION(close, verdict_params, "close what is finished from outside",

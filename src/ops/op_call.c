@@ -11,7 +11,9 @@
 
 #include "base/alloc.h"
 #include "bus/poster.h"
+#include "engine/notifier.h"
 #include "ops/call_internal.h"
+#include "ops/capability.h"
 
 static int turn_runs(struct engine *engine, struct engine_request *request);
 static void turn_done(struct engine *engine, struct engine_request *request,
@@ -231,6 +233,29 @@ const char *op_posted(const struct op_call *call) {
     return call->own->posted;
 }
 
+static void notify_is_tested(void *ctx, const char *json) {
+    struct op_call *call = ctx;
+    struct op_private *p = call->own;
+    p->asking = false;
+    if (json) {
+        p->posted = arena_strdup(&p->arena, json);
+    } else {
+        p->over = true;
+        (void)op_fail(call, -ESHUTDOWN, "the daemon is ending");
+    }
+    resume(call);
+}
+
+int op_wait_notify(struct op_call *call, op_step then) {
+    struct op_private *p = call->own;
+    p->step = then;
+    p->asking = true;
+    int r = engine_test_notify(call->engine, notify_is_tested, call, &call->err);
+    if (r < 0)
+        p->asking = false;
+    return r < 0 ? r : CALL_GO_ON;
+}
+
 static void forecast_is_ready(void *ctx) {
     struct op_call *call = ctx;
     call->own->asking = false;
@@ -294,7 +319,7 @@ static void turn_done(struct engine *engine, struct engine_request *request,
 void op_submit(struct op_call *call) {
     struct op_private *p = call->own;
     assert(p->place == CALL_NOWHERE && !p->over);
-    p->step = call->key ? keys_begin : call->op->run;
+    p->step = call->run.token[0] ? capability_begin : call->key ? keys_begin : call->op->run;
     p->place = CALL_QUEUED;
     engine_request(call->engine, &p->request);
 }

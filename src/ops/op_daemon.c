@@ -43,6 +43,7 @@ const struct op op_daemon_health = {
     .result = "{\"ok\":true,\"version\":\"0.1.0\",\"pid\":4711,\"uptime_s\":60,\"paused\":false,"
               "\"store\":\"sqlite\",\"degraded\":[]}",
     .right = OP_READ,
+    .reach = OP_REACH_ALL,
     .run = run_health,
 };
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/run_token.h"
 #include "executor/executor.h"
 #include "ops/print.h"
 
@@ -96,6 +97,21 @@ static void check_socket(struct op_call *call, struct check *c) {
         c->ok ? NULL : "others may command the daemon: chmod 600 the socket, and its folder 700";
 }
 
+/* Where runs ask, and what the kernel tells of who does. */
+static void check_doors(struct op_call *call, struct check *c) {
+    const char *path = engine_run_socket_path(call->engine);
+    c->name = "runs";
+    check_mode(path, "the socket of the runs", c);
+    c->fix = c->ok ? NULL : "others may act as a run: chmod 600 the socket, and its folder 700";
+    if (c->ok && access("/proc/self/stat", R_OK) < 0) {
+        c->ok = false;
+        (void)snprintf(
+            c->text, sizeof(c->text),
+            "/proc is not there: a run that goes to the owner's socket is not recognised");
+        c->fix = "mount /proc";
+    }
+}
+
 static void check_home(struct op_call *call, struct check *c) {
     c->name = "home";
     check_mode(engine_home(call->engine), "the home", c);
@@ -130,13 +146,17 @@ static void check_isolation(struct op_call *call, struct check *c) {
     c->name = "isolation";
     c->ok = !root;
     c->mild = true;
-    (void)snprintf(
-        c->text, sizeof(c->text),
-        "runs have the daemon's user (uid %u)%s: they can read each other's environment, the "
-        "database and the socket",
-        (unsigned)geteuid(), root ? ", which is root" : "");
-    c->fix = root ? "run the daemon as a user of its own, without rights it does not need"
-                  : "give work that you do not trust a daemon under another user";
+    (void)snprintf(c->text, sizeof(c->text),
+                   "runs have the daemon's user (uid %u)%s: one can read the environment of other "
+                   "runs in /proc, "
+                   "tokens included, and the database; the owner's socket refuses its processes, "
+                   "but not a program "
+                   "of the same user that it gets to ask for it",
+                   (unsigned)geteuid(), root ? ", which is root" : "");
+    c->fix = root
+                 ? "run the daemon as another user, one of its own without rights it does not need"
+                 : "give work that you do not trust a daemon under another user, with hidepid=2 on "
+                   "/proc, or a namespace without this home";
 }
 
 /* Whoever deletes a task keeps the work that is in no other place. */
@@ -170,7 +190,7 @@ static void check_settings(struct op_call *call, struct check *c) {
 }
 
 static const check_function checks[] = {
-    check_disk, check_store, check_fsync,     check_home,      check_socket,
+    check_disk, check_store, check_fsync,     check_home,      check_socket,   check_doors,
     check_shim, check_files, check_isolation, check_worktrees, check_settings,
 };
 

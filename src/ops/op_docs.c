@@ -36,6 +36,11 @@ static const char introduction[] =
     "parameters is "
     "refused (409). Only what went well is kept: a refusal may be tried again.\n"
     "- **On disk.** What is answered is on disk, and what is shown too.\n"
+    "- **Runs** ask at a socket of their own, `run.sock`, with `Authorization: Bearer` and their "
+    "`SLUICE_TOKEN`: the operations marked *run*, about themselves and what is below them "
+    "([capabilities.md](capabilities.md)). Everything else is refused (403). The owner's socket "
+    "takes "
+    "no token, and no process of a run.\n"
     "\n"
     "## Errors\n"
     "\n"
@@ -116,7 +121,8 @@ static void print_params(const struct op *op, struct strbuf *out) {
 
 static void print_op(const struct op *op, struct strbuf *out) {
     strbuf_printf(out, "### %s\n\n`%s %s`: ", op->name, op->method, op->path);
-    strbuf_printf(out, "%s%s\n\n", op->summary, op->writes ? " · *key*" : "");
+    strbuf_printf(out, "%s%s%s\n\n", op->summary, op->writes ? " · *key*" : "",
+                  op->reach == OP_REACH_NONE ? "" : " · *run*");
     if (op->text)
         strbuf_printf(out, "%s\n\n", op->text);
     print_params(op, out);

@@ -4,6 +4,7 @@
  * same with a filter. */
 #include <errno.h>
 
+#include "ops/capability.h"
 #include "ops/print.h"
 
 struct reading {
@@ -30,10 +31,17 @@ static void take(struct op_call *call, const struct store_answer *answer) {
     json_write_object_begin(&w);
     json_write_key(&w, "items");
     json_write_array_begin(&w);
-    for (size_t i = 0; i < count; i++)
-        print_event(&w, call->engine, &answer->events[s->back ? count - 1 - i : i]);
+    for (size_t i = 0; i < count; i++) {
+        const struct event_row *event = &answer->events[s->back ? count - 1 - i : i];
+        if (capability_sees(call, event->task))
+            print_event(&w, call->engine, event);
+    }
     json_write_array_end(&w);
     op_print_next(&w, 'e', next_of(s, answer, count));
+    if (call->run.token[0] && answer->count > 0) { /* for the stream: what was left out counts */
+        print_int(&w, "looked", (int64_t)count);
+        print_int(&w, "to", (int64_t)answer->events[s->back ? 0 : count - 1].seq);
+    }
     if (!s->cursor) {
         print_int(&w, "first_seq", (int64_t)engine_first_event(call->engine));
         print_int(&w, "last_seq", (int64_t)engine_last_event(call->engine));
@@ -99,6 +107,7 @@ const struct op op_task_events = {
     .params = task_params,
     .result = "{\"items\":[" EVENT_EXAMPLE "],\"next\":\"e41\"}",
     .right = OP_READ,
+    .reach = OP_REACH_SUBTREE,
     .run = run_of_task,
 };
 
@@ -135,6 +144,7 @@ const struct op op_event_list = {
     .params = all_params,
     .result = "{\"items\":[" EVENT_EXAMPLE "],\"next\":null,\"first_seq\":1,\"last_seq\":41}",
     .right = OP_READ,
+    .reach = OP_REACH_LIST,
     .answer = OP_ANSWER_EVENTS,
     .run = run_all,
 };

@@ -59,6 +59,9 @@ struct bus_message;
 /* Goes on with `then` when the message is in its file; op_posted is its id. It was checked. */
 int op_wait_post(struct op_call *call, const struct bus_message *message, op_step then);
 const char *op_posted(const struct op_call *call);
+/* Goes on with `then` when a sample went through every way of notification; op_posted is what became of them,
+ * a JSON array. */
+int op_wait_notify(struct op_call *call, op_step then);
 /* Goes on with `then` when the engine's forecast is there, or there will be none. */
 int op_wait_forecast(struct op_call *call, op_step then);
 

@@ -232,6 +232,7 @@ const struct op op_project_messages = {
     .params = project_read_params,
     .result = PAGE_EXAMPLE,
     .right = OP_READ,
+    .reach = OP_REACH_PROJECT,
     .run = run_read,
 };
 
@@ -244,6 +245,7 @@ const struct op op_project_post = {
     .params = project_post_params,
     .result = POSTED_EXAMPLE,
     .right = OP_SUBMIT,
+    .reach = OP_REACH_PROJECT,
     .run = run_post,
 };
 
@@ -256,6 +258,7 @@ const struct op op_task_messages = {
     .params = task_read_params,
     .result = PAGE_EXAMPLE,
     .right = OP_READ,
+    .reach = OP_REACH_SUBTREE,
     .run = run_read,
 };
 
@@ -268,5 +271,6 @@ const struct op op_task_post = {
     .params = task_post_params,
     .result = POSTED_EXAMPLE,
     .right = OP_SUBMIT,
+    .reach = OP_REACH_SUBTREE,
     .run = run_post,
 };

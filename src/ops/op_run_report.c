@@ -134,6 +134,7 @@ const struct op op_run_report = {
     .params = params,
     .result = "{\"ok\":true}",
     .right = OP_RUN,
+    .reach = OP_REACH_SELF,
     .writes = true,
     .run = run,
 };

@@ -24,6 +24,7 @@ extern const struct op op_group_list;
 extern const struct op op_group_show;
 extern const struct op op_limiter_clear;
 extern const struct op op_limiter_list;
+extern const struct op op_notify_test;
 extern const struct op op_project_add;
 extern const struct op op_project_list;
 extern const struct op op_project_messages;
@@ -55,21 +56,17 @@ extern const struct op op_task_sling;
 extern const struct op op_task_why;
 
 const struct op *const op_table[] = {
-    &op_agent_list,    &op_config_get,    &op_config_list,
-    &op_config_reload, &op_config_set,    &op_daemon_backup,
-    &op_daemon_doctor, &op_daemon_health, &op_daemon_metrics,
-    &op_daemon_pause,  &op_daemon_resume, &op_daemon_status,
-    &op_daemon_stop,   &op_daemon_tick,   &op_event_list,
-    &op_group_add,     &op_group_close,   &op_group_list,
-    &op_group_show,    &op_limiter_clear, &op_limiter_list,
-    &op_project_add,   &op_project_list,  &op_project_messages,
-    &op_project_post,  &op_project_set,   &op_project_show,
-    &op_run_report,    &op_task_add,      &op_task_again,
-    &op_task_approve,  &op_task_cancel,   &op_task_clear,
-    &op_task_close,    &op_task_delete,   &op_task_depends,
-    &op_task_events,   &op_task_hold,     &op_task_list,
-    &op_task_log,      &op_task_messages, &op_task_post,
-    &op_task_priority, &op_task_reject,   &op_task_release,
-    &op_task_retry,    &op_task_runs,     &op_task_show,
-    &op_task_sling,    &op_task_why,      NULL,
+    &op_agent_list,       &op_config_get,    &op_config_list,   &op_config_reload,
+    &op_config_set,       &op_daemon_backup, &op_daemon_doctor, &op_daemon_health,
+    &op_daemon_metrics,   &op_daemon_pause,  &op_daemon_resume, &op_daemon_status,
+    &op_daemon_stop,      &op_daemon_tick,   &op_event_list,    &op_group_add,
+    &op_group_close,      &op_group_list,    &op_group_show,    &op_limiter_clear,
+    &op_limiter_list,     &op_notify_test,   &op_project_add,   &op_project_list,
+    &op_project_messages, &op_project_post,  &op_project_set,   &op_project_show,
+    &op_run_report,       &op_task_add,      &op_task_again,    &op_task_approve,
+    &op_task_cancel,      &op_task_clear,    &op_task_close,    &op_task_delete,
+    &op_task_depends,     &op_task_events,   &op_task_hold,     &op_task_list,
+    &op_task_log,         &op_task_messages, &op_task_post,     &op_task_priority,
+    &op_task_reject,      &op_task_release,  &op_task_retry,    &op_task_runs,
+    &op_task_show,        &op_task_sling,    &op_task_why,      NULL,
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ops/batch.h"
+#include "ops/capability.h"
 #include "ops/queue_room.h"
 
 /* Positions are told for small batches: each costs a look at the queue. */
@@ -85,6 +86,9 @@ static int add(struct op_call *call) {
         return r;
     }
     assert(batch->added == 0 || first == batch->first);
+    if (call->run.token[0])
+        capability_added(call, batch);
+    batch_give_tokens(batch);
     write_memo(call);
     return 0;
 }
@@ -92,6 +96,8 @@ static int add(struct op_call *call) {
 static int check_and_add(struct op_call *call) {
     struct batch *batch = &adding_of(call)->batch;
     int r = batch_check(batch, &call->err);
+    if (r == 0 && call->run.token[0])
+        r = capability_admit(call, batch);
     if (r < 0)
         return refuse(call, r);
     if (batch->added > 0 && engine_is_full(call->engine))
@@ -137,7 +143,10 @@ static int run(struct op_call *call) {
     a->batch.arena = op_arena(call);
     a->batch.force = op_flag(call, "force");
     a->batch.draft = op_flag(call, "draft");
-    int r = batch_read(&a->batch, op_json(call, "tasks"), op_text(call, OP_BODY), &call->err);
+    int r = call->run.token[0] ? capability_complete(call) : 0;
+    if (r < 0)
+        return r;
+    r = batch_read(&a->batch, op_json(call, "tasks"), op_text(call, OP_BODY), &call->err);
     return r < 0 ? refuse(call, r) : ask_external(call);
 }
 
@@ -270,12 +279,13 @@ const struct op op_task_add = {
         "A batch is added whole or not at all; an error says which one it is about (`index`). A "
         "task whose `external_id` is there already in its project is not added again: its answer "
         "has that one's id and `already`. `queue_position` is told for batches of up to 100 "
-        "tasks.",
+        "tasks. A run adds children of its own task: see [capabilities.md](capabilities.md).",
     .params = params,
     .result = "{\"tasks\":[{\"id\":\"web-17\",\"name\":\"build\",\"result\":\"queued\","
               "\"already\":false,\"queue_position\":3,\"state\":\"ready\"}],\"group\":\"night\","
               "\"warning\":null}",
     .right = OP_SUBMIT,
+    .reach = OP_REACH_CHILDREN,
     .writes = true,
     .run = run,
     .finish = finish,

@@ -10,6 +10,7 @@
 
 #include "base/nearest.h"
 #include "core/waiting.h"
+#include "ops/capability.h"
 #include "ops/print.h"
 
 #define LOOKED_MAX 20000u
@@ -106,7 +107,7 @@ static int take_filter(struct op_call *call, struct listing *l) {
 static bool fits(const struct op_call *call, const struct listing *l, const struct task_view *t) {
     if (!((l->states >> t->state) & 1u) || (l->project && t->project != l->project)
         || (l->kind && t->kind != l->kind) || (l->agent && t->agent != l->agent)
-        || (l->parent && t->parent != l->parent))
+        || (l->parent && t->parent != l->parent) || !capability_sees(call, t->id))
         return false;
     struct task_spec spec;
     return !l->group
@@ -204,7 +205,8 @@ static int print(struct op_call *call) {
     json_write_key(&w, "items");
     print_tasks(&w, call->engine, &l->rows);
     op_print_next(&w, l->kind_of_cursor, l->next);
-    print_external(&w, call->engine);
+    if (!call->run.token[0]) /* they are nobody's children */
+        print_external(&w, call->engine);
     json_write_object_end(&w);
     return 0;
 }
@@ -280,5 +282,6 @@ const struct op op_task_list = {
         "\"not_before\":null,\"gate\":\"lease:runs\",\"why\":\"all 8 places for runs are taken\","
         "\"score\":100,\"run\":null}],\"next\":\"n16\",\"external\":[]}",
     .right = OP_READ,
+    .reach = OP_REACH_LIST,
     .run = run,
 };

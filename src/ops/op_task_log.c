@@ -83,6 +83,7 @@ const struct op op_task_log = {
             "on. The middle of a long log may be gone; a line says how many bytes were cut there.",
     .params = params,
     .right = OP_READ,
+    .reach = OP_REACH_SUBTREE,
     .answer = OP_ANSWER_LOG,
     .run = run,
 };

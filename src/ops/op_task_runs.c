@@ -59,8 +59,11 @@ const struct op op_task_runs = {
         "\"agent\":\"claude\",\"executor\":\"local\",\"host\":\"box\",\"folder\":\"web-17/1\","
         "\"ordered_at\":1760000000000,\"started_at\":1760000000100,\"ended_at\":1760000060000,"
         "\"outcome\":\"ok\",\"how\":\"exit\",\"exit_code\":0,\"signal\":null,\"tokens_in\":1200,"
-        "\"tokens_out\":300,\"cost_usd\":0.012000,\"applied\":null,\"message\":null}],"
+        "\"tokens_out\":300,\"tokens_cached\":1000,\"cost_usd\":0.012000,\"applied\":null,"
+        "\"message\":\"All tests pass.\",\"said\":\"ok\",\"session\":\"1d66c3a0-5b1e\","
+        "\"resumed\":false,\"model\":\"sonnet-5\"}],"
         "\"next\":null}",
     .right = OP_READ,
+    .reach = OP_REACH_SUBTREE,
     .run = run,
 };

@@ -139,5 +139,6 @@ const struct op op_task_show = {
               "\"/home/me/.local/share/sluice/tasks/web-17/iterations/001\",\"feedback\":false,"
               "\"artifacts\":[\"plan.md\"]}],\"external_id\":null}",
     .right = OP_READ,
+    .reach = OP_REACH_SUBTREE,
     .run = run,
 };

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/id_map.h"
+#include "engine/agents.h"
 #include "ops/batch.h"
 #include "ops/queue_room.h"
 
@@ -364,6 +365,8 @@ static void sling_one(struct op_call *call, struct slinging *s, struct sling_ite
     if (!own_steps) { /* who runs nothing needs nobody */
         const char *agent = said_or(call, "agent", item->agent);
         const char *limiter = said_or(call, "limiter", item->limiter);
+        if (agent)
+            (void)engine_know_agent(call->engine, agent, NULL);
         fact.sling.agent = agent ? op_symbol(call->engine, agent) : 0;
         fact.sling.limiter = limiter ? op_symbol(call->engine, limiter) : 0;
     }
@@ -476,10 +479,9 @@ static int check_submitted(struct op_call *call, const struct sling_item *item) 
 
 static int check_agent(struct op_call *call, const struct sling_item *item) {
     const char *agent = op_text(call, "agent");
-    const char *const *words;
     char id[ENGINE_ID_MAX];
     if (!agent || item->already || item->skipped || !item->prompted
-        || config_words(engine_config(call->engine), "agents.A.command", agent, &words) > 0)
+        || engine_check_agent(call->engine, agent, NULL) == 0)
         return 0;
     return op_fail(call, -EINVAL,
                    "task '%s' is a prompt, and agent '%s' has no command to be told it",

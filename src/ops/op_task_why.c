@@ -194,5 +194,6 @@ const struct op op_task_why = {
               "taken\",\"opens_at\":null,\"since\":null}],\"queue_position\":3,"
               "\"forecast\":{\"starts_at\":null,\"ahead\":2,\"text\":\"after about 2 others\"}}",
     .right = OP_READ,
+    .reach = OP_REACH_SUBTREE,
     .run = run,
 };

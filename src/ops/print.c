@@ -233,6 +233,7 @@ void print_run(struct json_writer *w, const struct engine *engine, const struct 
     int_or_null(w, "signal", run->exit_signal, run->exit_signal > 0);
     print_count(w, "tokens_in", run->tokens_in);
     print_count(w, "tokens_out", run->tokens_out);
+    print_count(w, "tokens_cached", run->tokens_cached);
     json_write_key(w, "cost_usd");
     if (run->cost_micro_usd >= 0)
         json_write_double(w, (double)run->cost_micro_usd / 1e6, 6);
@@ -243,6 +244,10 @@ void print_run(struct json_writer *w, const struct engine *engine, const struct 
     else
         print_text(w, "applied", run->applied);
     print_text(w, "message", run->message);
+    print_text(w, "said", run->said);
+    print_text(w, "session", run->session);
+    print_bool(w, "resumed", run->resumed);
+    print_text(w, "model", run->model);
     json_write_object_end(w);
 }
 

@@ -188,6 +188,8 @@ static int add(struct spawning *s, struct error *err) {
         s->batch.drafts[i].told.group = group;
     if (r >= 0)
         r = engine_add_tasks(s->engine, s->batch.drafts, s->batch.added, &first, err);
+    if (r >= 0)
+        batch_give_tokens(&s->batch);
     return r < 0 ? r : (int)s->batch.added;
 }
 

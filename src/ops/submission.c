@@ -45,6 +45,7 @@ static const char *const untils[] = { "exit", "done", "validate", "external", NU
 static const char *const parent_gates[] = { "done", "none", NULL };
 static const char *const merges[] = { "none", "local", "direct", "mr", NULL };
 static const char *const stop_signals[] = { "TERM", "INT", NULL };
+static const char *const resumes[] = { "auto", "never", NULL };
 
 /* --- members with a form of their own -------------------------------------------------------- */
 
@@ -225,6 +226,9 @@ static const struct member members[] = { /* by name */
     { "prompt", MEMBER_BODY, AT(prompt), .written = "text", .text = "what its agent is told; this or `argv`" },
     { "resources", MEMBER_OTHER, AT(resources_json), .check = check_list, .written = "[name, …]",
       .text = "limited things of which it needs one each" },
+    { "resume", MEMBER_CHOICE, AT(resume), .choices = resumes, .written = "auto, never",
+      .text = "whether its next attempt goes on with the session of its agent after a limit, a crash or "
+              "a restart; else as its agent says" },
     { "retries", MEMBER_NUMBER, AT(retries), .min = -1, .max = 60000, .written = "number",
       .text = "attempts after a failed first one; -1: as the configuration says" },
     { "review", MEMBER_BOOLEAN, AT(review), .written = "boolean",
@@ -242,6 +246,10 @@ static const struct member members[] = { /* by name */
       .text = "stopped, and failed, after so long" },
     { "title", MEMBER_LINE, AT(title), .max = TITLE_MAX, .written = "text",
       .text = "what lists show" },
+    { "tokens", MEMBER_NUMBER, AT(tokens), .min = 0, .max = INT64_C(100000000000000),
+      .written = "number",
+      .text = "how many its runs, and the children that they add, may use; one that reports more is "
+              "canceled" },
     { "until", MEMBER_CHOICE, AT(until), .choices = untils,
       .written = "exit, done, validate, external", .text = "when it is finished" },
     { "workspace", MEMBER_NAME, AT(workspace), .written = "text",
@@ -519,6 +527,7 @@ int submission_read(const json_t *json, struct arena *arena, struct submission *
         .memory_mb = SUBMISSION_NOT_GIVEN,
         .processes = SUBMISSION_NOT_GIVEN,
         .nice = SUBMISSION_NOT_GIVEN,
+        .tokens = SUBMISSION_NOT_GIVEN,
         .timeout_ms = SUBMISSION_NOT_GIVEN,
         .idle_timeout_ms = SUBMISSION_NOT_GIVEN,
         .grace_ms = SUBMISSION_NOT_GIVEN,

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/number.h"
+#include "engine/agents.h"
 #include "ops/batch.h"
 #include "ops/op_internal.h"
 
@@ -67,13 +68,7 @@ static int check_names(const struct batch *batch, const struct submission *s, st
         if (!op_knows(engine, op_resource_at, s->resources[i]))
             return unknown(engine, "resource", s->resources[i], op_resource_at,
                            "config set limits.resource.%s=1", err);
-    const char *const *words;
-    if (s->prompt && config_words(config, "agents.A.command", s->agent, &words) == 0)
-        return error_set(err, -EINVAL,
-                         "agent '%s' has no command to be told a prompt: set agents.%s.command, or "
-                         "give an 'argv'",
-                         op_quote(s->agent).text, op_quote(s->agent).text);
-    return 0;
+    return s->prompt ? engine_check_agent(engine, s->agent, err) : 0;
 }
 
 /* "gt-17" looks like a task of the project with the prefix gt. */

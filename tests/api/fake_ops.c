@@ -34,6 +34,7 @@ static int add_piece(const char *bytes, size_t size, void *out) {
 }
 
 static int run_echo(struct op_call *call) {
+    memcpy(fake.token, call->run.token, sizeof(fake.token));
     strbuf_printf(&call->answer,
                   "{\"op\":\"%s\",\"key\":\"%s\",\"caller\":\"%s\",\"params\":", call->op->name,
                   call->key ? call->key : "", call->caller ? call->caller : "");
@@ -142,6 +143,14 @@ static int run_events(struct op_call *call) {
     return 0;
 }
 
+static int run_show(struct op_call *call) {
+    if (!fake.task_state)
+        return run_wait(call);
+    strbuf_printf(&call->answer, "{\"id\":\"web-1\",\"state\":\"%s\",\"runs\":[]}",
+                  fake.task_state);
+    return 0;
+}
+
 static const struct op_param no_params[] = { { .name = NULL } };
 #define OP(name_, method_, path_, run_, ...)                                                       \
     static const struct op op_##name_ = { .name = #name_,                                          \
@@ -165,6 +174,16 @@ OP(shutdown, "POST", "/v1/shutdown", run_shutdown, .writes = false);
 const struct op *const op_table[] = { &op_big,      &op_echo,  &op_echo_post, &op_events,
                                       &op_fail,     &op_log,   &op_metrics,   &op_once,
                                       &op_shutdown, &op_tasks, &op_wait,      NULL };
+
+/* What the protocol of /mcp asks for by name. */
+const struct op *op_find(const char *name) {
+    static const struct op status = { .name = "daemon.status", .run = run_echo },
+                           show = { .name = "task.show", .run = run_show };
+    return strcmp(name, status.name) == 0  ? &status
+           : strcmp(name, show.name) == 0  ? &show
+           : strcmp(name, "task.log") == 0 ? &op_log
+                                           : NULL;
+}
 
 /* --- routing and parameters ---------------------------------------------------------------------- */
 
@@ -379,4 +398,15 @@ bool engine_live_run(const struct engine *engine, task_id task, struct engine_ru
     (void)engine;
     *ret = (struct engine_run){ .attempt = 2 };
     return task == 1 && fake.run_lives;
+}
+
+bool op_run_sees(const struct engine *engine, const struct op_run *run, task_id task) {
+    (void)engine;
+    return !run->token[0] || task == 1;
+}
+
+const char *engine_task_id(const struct engine *engine, task_id task, char buf[ENGINE_ID_MAX]) {
+    (void)engine;
+    (void)snprintf(buf, ENGINE_ID_MAX, "web-%" PRIu64, (uint64_t)task);
+    return buf;
 }

@@ -26,11 +26,13 @@ struct fake_world {
     uint64_t first_event, last_event;
     size_t events_in_turn; /* to be added by the next page, and published after it */
     void (*publish)(uint64_t seq);
+    char token[40]; /* of the last echo */
     char log_path[192];
     uint64_t log_offset;
     bool log_follow;
-    bool run_lives;    /* attempt 2 of task 1 */
-    bool ends_in_turn; /* it ends in the turn in which its log is asked for */
+    const char *task_state; /* what task.show answers; NULL: it waits */
+    bool run_lives;         /* attempt 2 of task 1 */
+    bool ends_in_turn;      /* it ends in the turn in which its log is asked for */
     void (*run_ended)(void);
 };
 extern struct fake_world fake;

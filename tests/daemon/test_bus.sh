@@ -16,6 +16,7 @@ count() {
 
 config 'preset: conductor
 drain_s: 0.3
+capability: {commands: true}
 retry: {unfinished: {delay_s: 0}}'
 start
 run sluice project add web

@@ -6,6 +6,7 @@ PATH=$(dirname "$SLUICE"):$PATH
 export PATH
 config 'preset: conductor
 limits: {runs: 1}
+capability: {commands: true}
 projects: {web: , api: }'
 start
 
@@ -139,6 +140,7 @@ rule 't15 really' [ -e child ]
 
 "$SLUICE" down >/dev/null 2>&1
 config 'limits: {runs: 1}
+capability: {commands: true}
 projects: {web: , api: }'
 start
 add --project web -- sh -c 'sluice add --project web --parent "$SLUICE_TASK" --parent-gate none -- sh -c "mkfifo held; read -r _ <held; :"'

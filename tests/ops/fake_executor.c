@@ -38,11 +38,14 @@ struct executor *executor_free(struct executor *ex) {
 
 int executor_start(struct executor *ex, struct run_key run, const char *folder,
                    const struct run_spec *spec, struct error *err) {
-    (void)spec, (void)err;
+    (void)err;
     ex->runs = xgrow(ex->runs, &ex->capacity, ex->count + 1, sizeof(*ex->runs));
     struct fake_run *r = &ex->runs[ex->count++];
     *r = (struct fake_run){ .key = run, .live = true };
     (void)snprintf(r->folder, sizeof(r->folder), "%s", folder);
+    for (const char *const *env = spec->env; env && *env; env++)
+        if (strncmp(*env, "SLUICE_TOKEN=", strlen("SLUICE_TOKEN=")) == 0)
+            (void)snprintf(r->token, sizeof(r->token), "%s", *env + strlen("SLUICE_TOKEN="));
     return 0;
 }
 

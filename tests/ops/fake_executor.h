@@ -10,6 +10,7 @@
 struct fake_run {
     struct run_key key;
     char folder[200];
+    char token[40]; /* SLUICE_TOKEN of its environment; "": it has none */
     bool live, stopped, killed;
 };
 const struct fake_run *fake_run_find(task_id task); /* the last one of that task, or NULL */

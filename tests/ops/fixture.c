@@ -179,6 +179,8 @@ static void begin(struct ops *o, const struct question *q, struct reply *r) {
         return;
     r->call = op_call_new(op, o->engine, params, q->key);
     r->call->user = xstrdup("ann");
+    if (q->token)
+        (void)snprintf(r->call->run.token, sizeof(r->call->run.token), "%s", q->token);
     r->call->answered = answered;
     r->call->ctx = r;
     op_submit(r->call);
@@ -218,17 +220,41 @@ void ops_wait(struct ops *o, struct reply *r) {
         fail_msg("there was no answer within %d s", PATIENCE_S);
 }
 
-struct reply ops_ask_bytes(struct ops *o, const char *method, const char *path, const char *body,
-                           size_t size, const char *key) {
-    struct question q = { .method = method, .path = path, .body = body, .key = key, .size = size };
+static struct reply ask_question(struct ops *o, const struct question *q) {
     struct reply *r = xcalloc(1, sizeof(*r)); /* stays where it is until it is answered */
-    begin(o, &q, r);
+    begin(o, q, r);
     for (int turns = 0; !r->answered && turns < 4; turns++)
         ops_turn(o);
     ops_wait(o, r);
     struct reply copy = *r;
     free(r);
     return copy;
+}
+
+struct reply ops_ask_bytes(struct ops *o, const char *method, const char *path, const char *body,
+                           size_t size, const char *key) {
+    struct question q = { .method = method, .path = path, .body = body, .key = key, .size = size };
+    return ask_question(o, &q);
+}
+
+struct reply ops_ask_as(struct ops *o, const char *token, const char *method, const char *path,
+                        const char *body) {
+    struct question q = { .method = method, .path = path, .body = body, .token = token };
+    return ask_question(o, &q);
+}
+
+struct reply ops_ask_as_key(struct ops *o, const char *token, const char *path, const char *body,
+                            const char *key) {
+    struct question q = {
+        .method = "POST", .path = path, .body = body, .key = key, .token = token
+    };
+    return ask_question(o, &q);
+}
+
+void ops_begin_as(struct ops *o, const char *token, const char *path, const char *body,
+                  struct reply *reply) {
+    struct question q = { .method = "POST", .path = path, .body = body, .token = token };
+    begin(o, &q, reply);
 }
 
 struct reply ops_ask(struct ops *o, const char *method, const char *path, const char *body,

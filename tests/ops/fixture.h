@@ -48,6 +48,13 @@ struct reply ops_ask(struct ops *o, const char *method, const char *path, const 
 /* The same with a body that may contain anything. */
 struct reply ops_ask_bytes(struct ops *o, const char *method, const char *path, const char *body,
                            size_t size, const char *key);
+/* The same of a run, by its token. */
+struct reply ops_ask_as(struct ops *o, const char *token, const char *method, const char *path,
+                        const char *body);
+struct reply ops_ask_as_key(struct ops *o, const char *token, const char *path, const char *body,
+                            const char *key);
+void ops_begin_as(struct ops *o, const char *token, const char *path, const char *body,
+                  struct reply *reply);
 /* Without the turn: several of these are answered by one. */
 void ops_begin(struct ops *o, const char *path, const char *body, const char *key,
                struct reply *reply);
@@ -67,7 +74,8 @@ size_t reply_count(const struct reply *r, const char *path);
 /* What is asked; POST when it has a body, else GET. */
 struct question {
     const char *method, *path, *body, *key;
-    size_t size; /* of the body; 0: a text */
+    const char *token; /* of the run that asks; NULL: nobody's */
+    size_t size;       /* of the body; 0: a text */
     const char *file;
     int line; /* of the test */
 };

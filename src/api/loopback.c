@@ -1,0 +1,380 @@
+/* loopback.c: see loopback.h.
+ *
+ * Requests of one connection are answered one after the other, each before the next is read: an answer is
+ * short, so it fits into the kernel's buffer of a client that reads. One that does not read is not worth a
+ * buffer of ours. */
+#include "api/loopback.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "api/door.h"
+#include "api/http_parser.h"
+#include "api/response.h"
+#include "base/alloc.h"
+#include "base/number.h"
+#include "os/loop.h"
+
+#define BACKLOG      64
+#define READ_SIZE    16384
+#define READS_EACH   16 /* of one client in one round: others are waiting */
+#define ADDRESS_MAX  64
+#define ACCEPT_PAUSE SECONDS(1) /* when there are no more file descriptors */
+
+struct client {
+    struct client *next;
+    struct loopback *loopback;
+    int fd;
+    struct loop_watch *watch;
+    struct loop_timer *timer;
+    time_ms since; /* when it last had nothing to do */
+    struct http_parser parser;
+    bool known;  /* the path of the request that is being read is one */
+    bool closes; /* after the next answer */
+};
+
+struct loopback {
+    struct loop *loop;
+    struct loopback_options options;
+    char address[ADDRESS_MAX];
+    int fd;
+    struct loop_watch *watch;
+    struct loop_timer *accept_timer;
+    struct client *clients;
+    unsigned count;
+};
+
+/* --- addresses ------------------------------------------------------------------------------- */
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static int parse_address(const char *text, union address *ret, socklen_t *ret_size,
+                         struct error *err) {
+    const char *colon = strrchr(text, ':');
+    size_t length = colon ? (size_t)(colon - text) : 0;
+    int64_t port = -1;
+    bool v4 = length == strlen("127.0.0.1") && strncmp(text, "127.0.0.1", length) == 0;
+    bool v6 = length == strlen("[::1]") && strncmp(text, "[::1]", length) == 0;
+    if ((!v4 && !v6) || number_parse_int(colon + 1, &port, NULL) < 0 || port < 0 || port > 65535)
+        return error_set(err, -EINVAL,
+                         "'%s' is no address of this machine alone (example: 127.0.0.1:4318)",
+                         text);
+    memset(ret, 0, sizeof(*ret));
+    if (v4) {
+        ret->v4.sin_family = AF_INET;
+        ret->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        ret->v4.sin_port = htons((uint16_t)port);
+    } else {
+        ret->v6.sin6_family = AF_INET6;
+        ret->v6.sin6_addr = in6addr_loopback;
+        ret->v6.sin6_port = htons((uint16_t)port);
+    }
+    *ret_size = v4 ? sizeof(ret->v4) : sizeof(ret->v6);
+    return 0;
+}
+
+/* What the kernel has made of it. */
+static void name_address(struct loopback *lb) {
+    union address address = { 0 };
+    socklen_t size = sizeof(address);
+    if (getsockname(lb->fd, &address.any, &size) < 0)
+        return;
+    bool v4 = address.any.sa_family == AF_INET;
+    (void)snprintf(lb->address, sizeof(lb->address), "%s:%u", v4 ? "127.0.0.1" : "[::1]",
+                   ntohs(v4 ? address.v4.sin_port : address.v6.sin6_port));
+}
+
+/* --- clients --------------------------------------------------------------------------------- */
+
+static void client_free(struct loopback *lb, struct client *c) {
+    loop_unwatch(lb->loop, c->watch);
+    loop_timer_free(lb->loop, c->timer);
+    http_parser_finish(&c->parser);
+    close(c->fd);
+    struct client **at = &lb->clients;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    lb->count--;
+    free(c);
+}
+
+static void client_late(void *ctx) {
+    struct client *c = ctx;
+    client_free(c->loopback, c);
+}
+
+static void set_deadline(struct client *c, time_ms span) {
+    struct loop *loop = c->loopback->loop;
+    loop_timer_set(loop, c->timer, time_add(loop_now_steady(loop), span));
+}
+
+/* It has nothing to do. */
+static void rest(struct client *c) {
+    c->since = loop_now_steady(c->loopback->loop);
+    set_deadline(c, c->loopback->options.idle_timeout);
+}
+
+/* False: it is gone. */
+static bool send_all(struct client *c, const struct strbuf *bytes) {
+    ssize_t n = send(c->fd, strbuf_text(bytes), bytes->length, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return n >= 0 && (size_t)n == bytes->length;
+}
+
+static bool answer(struct client *c, int status, const char *word, const char *message) {
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT, out = STRBUF_INIT;
+    if (status == 200)
+        strbuf_puts(&body, "{}");
+    else
+        response_print_error(word, message, &body);
+    struct response response = { .status = status,
+                                 .type = "application/json",
+                                 .body = strbuf_text(&body),
+                                 .size = body.length,
+                                 .close = c->closes };
+    response_print(&response, &out);
+    return send_all(c, &out) && !c->closes;
+}
+
+/* The same whatever was wrong: nobody learns what there is. The connection ends, because its body is not
+ * read. */
+static bool refuse(struct client *c) {
+    c->closes = true;
+    return answer(c, 404, "not_found", "nothing is served here");
+}
+
+static bool is_welcome(const struct client *c) {
+    const struct http_request *request = &c->parser.request;
+    const char *const hosts[] = { c->loopback->address, NULL };
+    struct door door = { .hosts = hosts };
+    struct door_verdict verdict = door_check(&door, request);
+    return (verdict.status == 0 || verdict.status == 415) && strcmp(request->method, "POST") == 0
+           && !request->query
+           && c->loopback->options.knows(c->loopback->options.ctx, request->path);
+}
+
+/* At GOT_HEAD. False: it is gone. */
+static bool take_head(struct client *c) {
+    const struct http_request *request = &c->parser.request;
+    const char *type = http_request_header(request, "content-type");
+    const char *coding = http_request_header(request, "content-encoding");
+    if (!is_welcome(c))
+        return refuse(c);
+    c->known = true;
+    c->closes = !request->keep_alive || request->old;
+    if (!http_value_has(type ? type : "", "application/json")
+        || (coding && strcasecmp(coding, "identity") != 0)) {
+        c->closes = true;
+        return answer(c, 415, "bad_type",
+                      "only JSON is taken, not compressed: OTEL_EXPORTER_OTLP_PROTOCOL=http/json");
+    }
+    if (request->expects_continue) {
+        _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
+        strbuf_puts(&line, "HTTP/1.1 100 Continue\r\n\r\n");
+        if (!send_all(c, &line))
+            return false;
+    }
+    http_parser_take_body(&c->parser, c->loopback->options.body_max);
+    return true;
+}
+
+/* At COMPLETE. False: it is gone. */
+static bool take_request(struct client *c) {
+    const struct loopback_options *options = &c->loopback->options;
+    const struct http_request *request = &c->parser.request;
+    struct error err = { 0 };
+    int r = options->take(options->ctx, request->path, strbuf_text(&request->body),
+                          request->body.length, &err);
+    bool stays = r == -ENOENT   ? refuse(c)
+                 : r == -EAGAIN ? answer(c, 429, "too_often", "send less often")
+                 : r < 0        ? answer(c, 400, "bad_request", err.text)
+                                : answer(c, 200, NULL, NULL);
+    if (!stays)
+        return false;
+    http_parser_next(&c->parser);
+    c->known = false;
+    rest(c);
+    return true;
+}
+
+static bool take_broken(struct client *c) {
+    if (!c->known)
+        return refuse(c);
+    c->closes = true;
+    return answer(c, c->parser.status, c->parser.status == 413 ? "too_large" : "bad_request",
+                  c->parser.problem);
+}
+
+/* False: it is gone. */
+static bool feed(struct client *c, const char *bytes, size_t size) {
+    if (http_parser_is_fresh(&c->parser))
+        set_deadline(c, c->loopback->options.request_timeout);
+    for (;;) {
+        size_t taken = http_parser_feed(&c->parser, bytes, size);
+        bool stays = true;
+        bytes += taken;
+        size -= taken;
+        switch (c->parser.step) {
+        case HTTP_GOT_HEAD:
+            stays = take_head(c);
+            break;
+        case HTTP_COMPLETE:
+            stays = take_request(c);
+            break;
+        case HTTP_BROKEN:
+            stays = take_broken(c);
+            break;
+        case HTTP_HEAD:
+        case HTTP_BODY:
+            break;
+        }
+        if (!stays)
+            return false;
+        bool waits = c->parser.step == HTTP_HEAD || c->parser.step == HTTP_BODY;
+        if (waits && size == 0)
+            return true;
+        if (http_parser_is_fresh(&c->parser) && size > 0)
+            set_deadline(c, c->loopback->options.request_timeout);
+    }
+}
+
+static void client_ready(void *ctx, int fd, unsigned events) {
+    struct client *c = ctx;
+    char bytes[READ_SIZE];
+    (void)events;
+    for (int i = 0; i < READS_EACH; i++) {
+        ssize_t n = read(fd, bytes, sizeof(bytes));
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n <= 0 || !feed(c, bytes, (size_t)n)) {
+            client_free(c->loopback, c);
+            return;
+        }
+    }
+}
+
+/* --- the listener ---------------------------------------------------------------------------- */
+
+/* Whoever has had nothing to do for the longest time goes; one in the middle of a request stays, unless all are:
+ * then the deadline of requests makes room. */
+static bool make_room(struct loopback *lb) {
+    struct client *idlest = NULL;
+    if (lb->count < lb->options.connections_max)
+        return true;
+    for (struct client *c = lb->clients; c; c = c->next)
+        if (http_parser_is_fresh(&c->parser) && (!idlest || c->since <= idlest->since))
+            idlest = c;
+    if (!idlest)
+        return false;
+    client_free(lb, idlest);
+    return true;
+}
+
+static void client_new(struct loopback *lb, int fd) {
+    struct client *c = xcalloc(1, sizeof(*c));
+    c->loopback = lb;
+    c->fd = fd;
+    c->next = lb->clients;
+    lb->clients = c;
+    lb->count++;
+    http_parser_init(&c->parser);
+    c->timer = loop_timer_new(lb->loop, client_late, c);
+    rest(c);
+    if (loop_watch(lb->loop, fd, LOOP_READ, client_ready, c, &c->watch) < 0)
+        client_free(lb, c);
+}
+
+static void accept_due(void *ctx) {
+    struct loopback *lb = ctx;
+    loop_watch_change(lb->loop, lb->watch, LOOP_READ);
+}
+
+static void accept_ready(void *ctx, int fd, unsigned events) {
+    struct loopback *lb = ctx;
+    (void)events;
+    int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (client < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+        loop_watch_change(lb->loop, lb->watch, 0);
+        loop_timer_set(lb->loop, lb->accept_timer,
+                       time_add(loop_now_steady(lb->loop), ACCEPT_PAUSE));
+    }
+    if (client < 0)
+        return;
+    if (make_room(lb))
+        client_new(lb, client);
+    else
+        close(client);
+}
+
+static int open_socket(struct loopback *lb, const char *text, struct error *err) {
+    union address address = { 0 };
+    socklen_t size = 0;
+    int one = 1;
+    int r = parse_address(text, &address, &size, err);
+    if (r < 0)
+        return r;
+    lb->fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    /* A daemon that was started again must get the port of the one before. */
+    if (lb->fd < 0 || setsockopt(lb->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0
+        || bind(lb->fd, &address.any, size) < 0 || listen(lb->fd, BACKLOG) < 0)
+        return error_set(err, -errno, "cannot listen on '%s': %s", text, strerror(errno));
+    name_address(lb);
+    r = loop_watch(lb->loop, lb->fd, LOOP_READ, accept_ready, lb, &lb->watch);
+    return r < 0 ? error_set(err, r, "cannot watch '%s': %s", text, strerror(-r)) : 0;
+}
+
+int loopback_new(struct loop *loop, const struct loopback_options *options,
+                 struct loopback **ret_loopback, struct error *err) {
+    struct loopback *lb = xcalloc(1, sizeof(*lb));
+    lb->loop = loop;
+    lb->options = *options;
+    lb->options.address = NULL;
+    if (!lb->options.connections_max)
+        lb->options.connections_max = 128;
+    if (!lb->options.body_max)
+        lb->options.body_max = (size_t)1024 * 1024;
+    if (!lb->options.request_timeout)
+        lb->options.request_timeout = SECONDS(10);
+    if (!lb->options.idle_timeout)
+        lb->options.idle_timeout = SECONDS(120);
+    lb->fd = -1;
+    lb->accept_timer = loop_timer_new(loop, accept_due, lb);
+    int r = open_socket(lb, options->address, err);
+    if (r < 0) {
+        loopback_free(lb);
+        return r;
+    }
+    *ret_loopback = lb;
+    return 0;
+}
+
+struct loopback *loopback_free(struct loopback *lb) {
+    if (!lb)
+        return NULL;
+    for (struct client *c = lb->clients, *next; c; c = next) {
+        next = c->next;
+        client_free(lb, c);
+    }
+    loop_unwatch(lb->loop, lb->watch);
+    loop_timer_free(lb->loop, lb->accept_timer);
+    if (lb->fd >= 0)
+        close(lb->fd);
+    free(lb);
+    return NULL;
+}
+
+const char *loopback_address(const struct loopback *lb) {
+    return lb->address;
+}

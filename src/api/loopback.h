@@ -1,0 +1,42 @@
+/* loopback.h: takes JSON that programs of this machine POST by TCP, and does nothing else.
+ *
+ * Some clients know no Unix socket. Anybody on the machine can connect to a port, and so can any web page that
+ * somebody looks at, so everything is refused alike, with 404 and before a body is read, unless its path is
+ * one that the owner knows: a path has a secret in it. Only then are other mistakes told: 400, 413, 415, 429.
+ *
+ * Life:   loopback_new → the loop runs → loopback_free before the loop
+ * Bounds: connections, the size of a body, and the time for a request; a client that does not read its answer is
+ *         dropped. Without connections there is no timer. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/time_ms.h"
+
+struct loop;
+struct loopback;
+
+struct loopback_options {
+    const char *address; /* "127.0.0.1:4318" or "[::1]:4318"; port 0: any that is free */
+    /* Of numbers, 0 takes what is said behind it. */
+    unsigned connections_max; /* 128; the idlest one makes room for another */
+    size_t body_max;          /* 1 MiB */
+    time_ms request_timeout;  /* 10 s from the first byte of a request to its last */
+    time_ms idle_timeout;     /* 120 s between requests */
+    /* Is something taken at this path? Called before a body is read. */
+    bool (*knows)(void *ctx, const char *path);
+    /* A whole body for such a path. 0: answered with 200 and {}; -ENOENT: 404 after all; -EAGAIN: 429; else
+     * 400 with the sentence. */
+    int (*take)(void *ctx, const char *path, const char *body, size_t size, struct error *err);
+    void *ctx;
+};
+
+/* Refused: an address that is not of this machine alone (-EINVAL), and what the kernel refuses. */
+int loopback_new(struct loop *loop, const struct loopback_options *options,
+                 struct loopback **ret_loopback, struct error *err);
+struct loopback *loopback_free(struct loopback *loopback); /* accepts NULL, returns NULL */
+
+/* With the port that it has got: "127.0.0.1:40123". */
+const char *loopback_address(const struct loopback *loopback);

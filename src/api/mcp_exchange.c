@@ -1,0 +1,311 @@
+/* mcp_exchange.c: POST /mcp: one message of the protocol, answered by the operations of this daemon.
+ *
+ * The protocol is in mcp/, which knows nothing of HTTP but three headers. Here it gets what it asks for:
+ * operations by name, the events of the engine, the time. An answer alone is one JSON object; as soon as a
+ * notification comes before it, the answer is a stream of events. A client that goes away ends what it
+ * waited for, because the exchange is freed with its connection. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/server_internal.h"
+#include "base/alloc.h"
+#include "mcp/mcp.h"
+
+#define STREAM_TYPE "text/event-stream"
+#define JSON_TYPE   "application/json"
+
+/* One operation under way for a question of the protocol. */
+struct mcp_call {
+    struct mcp_call *next;
+    struct mcp_exchange *owner;
+    struct mcp_ask *ask;
+    struct op_call *call;
+};
+
+struct mcp_exchange {
+    struct stream stream; /* first: fill gets it back */
+    struct exchange *exchange;
+    struct mcp_exchange *next, *previous;
+    struct mcp *mcp;
+    struct mcp_call *calls;
+    struct exchange_caller caller;
+    struct strbuf out; /* of the stream, not sent yet */
+    struct loop_timer *timer;
+    time_ms said; /* when something was last sent */
+    bool watching;
+    bool begun; /* the answer is a stream */
+    bool over;  /* nothing more comes */
+    bool slow;  /* the client does not take what it asked for */
+};
+
+static struct server *server_of(const struct mcp_exchange *m) {
+    return m->exchange->connection->server;
+}
+
+static time_ms now_of(const struct mcp_exchange *m) {
+    return loop_now_steady(server_of(m)->loop);
+}
+
+/* --- out ------------------------------------------------------------------------------------- */
+
+static enum stream_state stream_fill(struct stream *stream) {
+    struct mcp_exchange *m = (struct mcp_exchange *)stream;
+    if (m->slow)
+        return STREAM_DROPPED;
+    if (m->out.length > 0) {
+        exchange_send(m->exchange, m->out.text, m->out.length);
+        strbuf_finish(&m->out);
+        return STREAM_GOES_ON;
+    }
+    if (!m->over)
+        return STREAM_WAITS;
+    exchange_send(m->exchange, "", 0);
+    return STREAM_ENDED;
+}
+
+/* The exchange frees it, stream or not. */
+static void stream_free(struct stream *stream) {
+    (void)stream;
+}
+
+static void begin_stream(struct mcp_exchange *m) {
+    struct server *server = server_of(m);
+    /* Whatever runs do, there is room for the owner. */
+    size_t most = server->options.streams_max / (m->exchange->connection->of_run ? 2 : 1);
+    if (server->mcp_streams >= most) {
+        exchange_fail(m->exchange, 503, "busy", "too many streams: close one of them");
+        m->over = true;
+        return;
+    }
+    server->mcp_streams++;
+    m->begun = true;
+    exchange_begin_stream(m->exchange, STREAM_TYPE, "X-Accel-Buffering: no\r\n", &m->stream);
+}
+
+static void on_send(void *ctx, enum mcp_kind kind, const char *text, size_t size) {
+    struct mcp_exchange *m = ctx;
+    struct connection *c = m->exchange->connection;
+    if (m->over)
+        return;
+    if (kind == MCP_NOTICE && !m->begun)
+        begin_stream(m);
+    if (m->begun) {
+        m->slow |= m->out.length > server_of(m)->options.queue_max;
+        strbuf_puts(&m->out, "event: message\ndata: ");
+        strbuf_add(&m->out, text, size);
+        strbuf_puts(&m->out, "\n\n");
+        m->said = now_of(m);
+    } else if (!m->over) {
+        exchange_answer(m->exchange, mcp_status(m->mcp), JSON_TYPE, text, size);
+        m->over = true;
+    }
+    connection_wake(c);
+}
+
+/* After everything that may have answered: is it complete, and when is it looked at again? */
+static void settle(struct mcp_exchange *m) {
+    struct server *server = server_of(m);
+    if (mcp_open(m->mcp) == 0 && !m->over) {
+        m->over = true;
+        if (!m->begun)
+            exchange_answer(m->exchange, mcp_status(m->mcp), JSON_TYPE, "", 0);
+        connection_wake(m->exchange->connection);
+    }
+    time_ms next = m->over ? TIME_NEVER : mcp_next(m->mcp);
+    if (m->begun && !m->over)
+        next = time_min(next, time_add(m->said, server->options.comment_every));
+    if (next == TIME_NEVER)
+        loop_timer_clear(server->loop, m->timer);
+    else
+        loop_timer_set(server->loop, m->timer, next);
+}
+
+static void on_due(void *ctx) {
+    struct mcp_exchange *m = ctx;
+    time_ms now = now_of(m);
+    mcp_tick(m->mcp, now);
+    if (m->begun && !m->over && now >= time_add(m->said, server_of(m)->options.comment_every)) {
+        strbuf_puts(&m->out, ":\n\n"); /* keeps the connection from being taken for dead */
+        m->said = now;
+        connection_wake(m->exchange->connection);
+    }
+    settle(m);
+}
+
+/* --- operations ------------------------------------------------------------------------------ */
+
+static void on_watch(void *ctx, bool wanted) {
+    struct mcp_exchange *m = ctx;
+    m->watching = wanted;
+}
+
+static void forget_call(struct mcp_call *mine) {
+    struct mcp_call **link = &mine->owner->calls;
+    while (*link != mine)
+        link = &(*link)->next;
+    *link = mine->next;
+    free(mine);
+}
+
+static void on_drop(void *ctx, struct mcp_ask *ask) {
+    struct mcp_call *mine = ask->own;
+    (void)ctx;
+    if (!mine)
+        return;
+    op_abandon(mine->call);
+    forget_call(mine);
+}
+
+/* The end of a log, as it is. No file: nothing was printed. */
+static void read_log(const struct op_call *call, struct strbuf *out) {
+    struct stat st;
+    char *buffer = xmalloc(MCP_LOG_MAX);
+    int fd = open(call->log.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    ssize_t n = -1;
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        n = pread(fd, buffer, MCP_LOG_MAX, (off_t)call->log.offset);
+    if (fd >= 0)
+        close(fd);
+    strbuf_add(out, buffer, n > 0 ? (size_t)n : 0);
+    free(buffer);
+}
+
+static void on_answered(struct op_call *call, void *ctx) {
+    struct mcp_call *mine = ctx;
+    struct mcp_exchange *m = mine->owner;
+    struct mcp_ask *ask = mine->ask;
+    _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
+    struct mcp_reply reply = { .code = call->err.code, .message = call->err.text, .index = -1 };
+    forget_call(mine);
+    ask->own = NULL;
+    m->caller.token = call->run; /* whose token it is was found out */
+    if (reply.code < 0) {
+        reply.index = call->index;
+    } else if (call->op->answer == OP_ANSWER_LOG) {
+        read_log(call, &bytes);
+        reply.bytes = strbuf_text(&bytes);
+        reply.size = bytes.length;
+    } else {
+        reply.value = json_loadb(strbuf_text(&call->answer), call->answer.length, 0, NULL);
+    }
+    if (reply.code == 0 && !reply.bytes && !reply.value) {
+        reply.code = -EIO;
+        reply.message = "the answer of the operation is no JSON";
+    }
+    mcp_answer(ask, &reply, now_of(m));
+    json_decref(reply.value);
+    op_call_free(call);
+    settle(m);
+}
+
+/* As if they had come over HTTP: what belongs into the body goes through its reader. */
+static int take_params(const struct mcp_ask *ask, const struct op *op, json_t *params,
+                       struct error *err) {
+    json_t *body = json_object(), *value;
+    const char *name;
+    json_object_foreach(ask->params, name, value) {
+        const struct mcp_param *param = mcp_param_find(ask->op->params, name);
+        bool in_body = !param || strcmp(param->place, "body") == 0;
+        (void)json_object_set(in_body ? body : params, name, value);
+    }
+    char *text = json_object_size(body) > 0 ? json_dumps(body, JSON_COMPACT) : NULL;
+    int r = text ? op_take_body(op, text, strlen(text), params, err) : 0;
+    free(text);
+    json_decref(body);
+    return r < 0 ? r : op_check(op, params, err);
+}
+
+static void on_ask(void *ctx, struct mcp_ask *ask) {
+    struct mcp_exchange *m = ctx;
+    const struct op *op = op_find(ask->op->name);
+    json_t *params = json_object();
+    struct error err = { 0 };
+    int r = op ? take_params(ask, op, params, &err)
+               : error_set(&err, -ENOTSUP, "there is no operation '%s' here", ask->op->name);
+    if (r < 0) {
+        json_decref(params);
+        mcp_answer(ask, &(struct mcp_reply){ .code = r, .message = err.text, .index = -1 },
+                   now_of(m));
+        return;
+    }
+    struct mcp_call *mine = xcalloc(1, sizeof(*mine));
+    *mine = (struct mcp_call){ .next = m->calls, .owner = m, .ask = ask };
+    m->calls = mine;
+    ask->own = mine;
+    mine->call = op_call_new(op, server_of(m)->engine, params, NULL);
+    exchange_set_caller(mine->call, m->exchange, &m->caller);
+    mine->call->answered = on_answered;
+    mine->call->ctx = mine;
+    op_submit(mine->call);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+void mcp_exchange_begin(struct exchange *exchange, const struct http_request *request) {
+    struct server *server = exchange->connection->server;
+    struct mcp_exchange *m = xcalloc(1, sizeof(*m));
+    const struct mcp_headers headers = {
+        .version = http_request_header(request, "mcp-protocol-version"),
+        .method = http_request_header(request, "mcp-method"),
+        .name = http_request_header(request, "mcp-name"),
+    };
+    m->stream = (struct stream){ stream_fill, stream_free };
+    m->exchange = exchange;
+    exchange->mcp = m;
+    m->next = server->mcp_exchanges;
+    if (m->next)
+        m->next->previous = m;
+    server->mcp_exchanges = m;
+    m->timer = loop_timer_new(server->loop, on_due, m);
+    exchange_take_caller(exchange, request, &m->caller);
+    const struct mcp_backend backend = { on_ask, on_drop, on_watch, on_send, m };
+    const struct mcp_options options = { .run = m->caller.run, .headers = &headers };
+    m->mcp = mcp_new(&backend, &options);
+    mcp_take(m->mcp, strbuf_text(&request->body), request->body.length, now_of(m));
+    if (server->stopping)
+        mcp_stop(m->mcp, now_of(m));
+    settle(m);
+}
+
+void mcp_exchange_free(struct mcp_exchange *m) {
+    if (!m)
+        return;
+    struct server *server = server_of(m);
+    m->over = true;
+    mcp_free(m->mcp);
+    loop_timer_free(server->loop, m->timer);
+    server->mcp_streams -= m->begun;
+    if (m->previous)
+        m->previous->next = m->next;
+    else
+        server->mcp_exchanges = m->next;
+    if (m->next)
+        m->next->previous = m->previous;
+    exchange_caller_finish(&m->caller);
+    strbuf_finish(&m->out);
+    free(m);
+}
+
+void mcp_publish(struct server *server, const struct event_row *event) {
+    char buffer[ENGINE_ID_MAX];
+    const char *id = NULL;
+    for (struct mcp_exchange *m = server->mcp_exchanges; m; m = m->next) {
+        if (!m->watching || !op_run_sees(server->engine, &m->caller.token, event->task))
+            continue;
+        if (!id)
+            id = event->task ? engine_task_id(server->engine, event->task, buffer) : "";
+        mcp_event(m->mcp, id, now_of(m));
+        settle(m);
+    }
+}
+
+void mcp_exchange_stop(struct server *server) {
+    for (struct mcp_exchange *m = server->mcp_exchanges; m; m = m->next) {
+        mcp_stop(m->mcp, now_of(m));
+        settle(m);
+    }
+}

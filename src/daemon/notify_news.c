@@ -1,0 +1,407 @@
+/* notify_news.c: which events does a person want to hear of?
+ *
+ * Each cause is told once. A breaker that fails its task is told as failed, a closed account as something
+ * for a person and not as a limit, too; what waits for a task that has failed says nothing new.
+ * Short pauses of an account are its daily bread: a limit is told when the pause is long, and again when it
+ * has become much longer. */
+#include "daemon/notify_news.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "base/utf8.h"
+
+#define TEXT_MAX 500u /* bytes of one text from outside */
+#define LONGER   4    /* times as long as the pause that was told */
+
+static const char *const kind_names[] = {
+    [NEWS_DONE] = "done",           [NEWS_FAILED] = "failed",        [NEWS_LIMITED] = "limited",
+    [NEWS_PERSON] = "needs-person", [NEWS_GROUP] = "group-finished", [NEWS_TEST] = "test",
+};
+_Static_assert(ARRAY_SIZE(kind_names) == NEWS_KIND_MAX, "a kind of news has no name");
+
+const char *news_kind_name(enum news_kind kind) {
+    return kind_names[kind];
+}
+
+struct news *news_free(struct news *n) {
+    if (!n)
+        return NULL;
+    free(n->id);
+    free(n->task);
+    free(n->project);
+    free(n->title);
+    free(n->reason);
+    free(n->message);
+    free(n->text);
+    free(n->account);
+    free(n->alert);
+    free(n->group);
+    free(n);
+    return NULL;
+}
+
+void news_reader_finish(struct news_reader *reader) {
+    for (size_t i = 0; i < reader->count; i++)
+        free(reader->told[i].account);
+    reader->count = 0;
+}
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+/* What moves a cursor or turns the direction of writing: C0, DEL, C1, bidirectional controls. */
+static bool is_control(const unsigned char *c, size_t length) {
+    if (length == 1)
+        return c[0] < 0x20 || c[0] == 0x7f;
+    if (length == 2)
+        return c[0] == 0xc2 && c[1] < 0xa0;
+    if (length != 3 || c[0] != 0xe2)
+        return false;
+    return (c[1] == 0x80 && c[2] >= 0xaa && c[2] <= 0xae)
+           || (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9);
+}
+
+/* On one line, at most TEXT_MAX bytes; NULL for nothing. */
+static char *clean(const char *text) {
+    struct strbuf out = STRBUF_INIT;
+    if (!text || !*text)
+        return NULL;
+    for (size_t left = strlen(text); left > 0;) {
+        size_t length = utf8_length(text, left);
+        size_t step = length ? length : 1;
+        if (out.length + step > TEXT_MAX) {
+            strbuf_puts(&out, "…");
+            break;
+        }
+        if (length == 0)
+            strbuf_putc(&out, '?');
+        else if (is_control((const unsigned char *)text, length))
+            strbuf_putc(&out, ' ');
+        else
+            strbuf_add(&out, text, length);
+        text += step;
+        left -= step;
+    }
+    return strbuf_take(&out);
+}
+
+_printf_(1, 2) static char *sentence(const char *format, ...) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    va_list args;
+    va_start(args, format);
+    strbuf_vprintf(&text, format, args);
+    va_end(args);
+    return strbuf_take(&text);
+}
+
+static const char *member(const json_t *data, const char *name) {
+    const char *text = json_string_value(json_object_get(data, name));
+    return text ? text : "";
+}
+
+static int64_t number(const json_t *data, const char *name) {
+    return json_integer_value(json_object_get(data, name));
+}
+
+/* --- which events ---------------------------------------------------------------------------- */
+
+static struct news *news_new(enum news_kind kind, const char *reason) {
+    struct news *n = xcalloc(1, sizeof(*n));
+    n->kind = kind;
+    n->reason = clean(reason);
+    return n;
+}
+
+static struct news *read_state(const json_t *data) {
+    const char *to = member(data, "to"), *reason = member(data, "reason");
+    const char *hold = member(data, "hold");
+    if (strcmp(to, "done") == 0)
+        return news_new(NEWS_DONE, reason);
+    if (strcmp(to, "failed") == 0) /* the cause of these two was told, or was somebody's wish */
+        return strcmp(reason, "dependency") == 0 || strcmp(reason, "orphaned") == 0
+                   ? NULL
+                   : news_new(NEWS_FAILED, reason);
+    if (strcmp(to, "held") == 0 && (strcmp(hold, "review") == 0 || strcmp(hold, "external") == 0))
+        return news_new(NEWS_PERSON, hold);
+    return NULL;
+}
+
+static bool has_failed(const struct engine *engine, task_id task) {
+    struct task_view view;
+    return task && core_task(engine_core(engine), task, &view) && view.state == TASK_FAILED;
+}
+
+static bool is_kind(const char *key, size_t size, const char *kind) {
+    return strlen(kind) == size && strncmp(key, kind, size) == 0;
+}
+
+/* Of `chain` and `group` the failure itself was told; memory and load pass by themselves. */
+static struct news *read_alert(const struct engine *engine, const struct event_row *event,
+                               const json_t *data) {
+    static const char *const left_out[] = { "chain", "group", "load", "memory" };
+    const char *key = member(data, "key");
+    size_t size = strcspn(key, ":");
+    for (size_t i = 0; i < ARRAY_SIZE(left_out); i++)
+        if (is_kind(key, size, left_out[i]))
+            return NULL;
+    if (is_kind(key, size, "breaker") && has_failed(engine, event->task))
+        return NULL;
+    _cleanup_(freep) char *kind = xstrndup(key, size);
+    struct news *n = news_new(NEWS_PERSON, kind);
+    n->alert = clean(key);
+    n->text = clean(*member(data, "text") ? member(data, "text") : key);
+    if (is_kind(key, size, "account") && key[size] == ':')
+        n->account = clean(key + size + 1);
+    return n;
+}
+
+/* A pause that nobody was told of, or one that is much longer than the one they were. */
+static bool is_worth_telling(struct news_reader *reader, const char *account, int64_t hits,
+                             time_ms pause) {
+    size_t i = 0;
+    while (i < reader->count && strcmp(reader->told[i].account, account) != 0)
+        i++;
+    if (i == reader->count) {
+        if (i == NEWS_ACCOUNTS_MAX)
+            return true;
+        reader->told[reader->count++].account = xstrdup(account);
+    } else if (hits > reader->told[i].hits && pause < LONGER * reader->told[i].pause) {
+        reader->told[i].hits = hits;
+        return false;
+    }
+    reader->told[i].hits = hits;
+    reader->told[i].pause = pause;
+    return true;
+}
+
+static struct news *read_limit(struct news_reader *reader, const struct engine *engine,
+                               const struct event_row *event, const json_t *data) {
+    const char *account = member(data, "limiter");
+    time_ms until = number(data, "until"), pause = until - event->at;
+    if (pause < config_number(engine_config(engine), "notify.limited_s", NULL)
+        || !is_worth_telling(reader, account, number(data, "hits"), pause))
+        return NULL;
+    struct news *n = news_new(NEWS_LIMITED, "rate-limit");
+    n->account = clean(account);
+    n->until = until;
+    return n;
+}
+
+static struct news *read_group(const json_t *data) {
+    struct news *n = news_new(NEWS_GROUP, "closed");
+    n->group = clean(member(data, "group"));
+    n->total = number(data, "total");
+    n->open = number(data, "open");
+    n->failed = number(data, "failed");
+    return n;
+}
+
+static bool is_listed(const struct engine *engine, enum news_kind kind) {
+    const char *const *words = NULL;
+    size_t count = config_words(engine_config(engine), "notify.events", NULL, &words);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(words[i], kind_names[kind]) == 0)
+            return true;
+    return false;
+}
+
+/* A closed account limits as well, for those who asked for limits only. */
+static bool is_wanted(const struct engine *engine, const struct news *n) {
+    return is_listed(engine, n->kind)
+           || (n->kind == NEWS_PERSON && n->account && is_listed(engine, NEWS_LIMITED));
+}
+
+static void add_task(const struct engine *engine, const struct event_row *event, struct news *n) {
+    char id[ENGINE_ID_MAX];
+    struct task_view view;
+    if (!event->task)
+        return;
+    n->number = event->task;
+    n->attempt = event->attempt;
+    n->task = clean(engine_task_id(engine, event->task, id));
+    if (core_task(engine_core(engine), event->task, &view) && view.project)
+        n->project =
+            clean(symbol_name(core_symbols((struct core *)engine_core(engine)), view.project));
+}
+
+struct news *news_read(struct news_reader *reader, const struct engine *engine,
+                       const struct event_row *event) {
+    bool state = strcmp(event->kind, "task.state") == 0, alert = strcmp(event->kind, "alert") == 0;
+    bool group = strcmp(event->kind, "group.closed") == 0;
+    if (!event->data || (!state && !alert && !group && strcmp(event->kind, "limiter.limited") != 0))
+        return NULL;
+    json_t *data = json_loads(event->data, 0, NULL);
+    struct news *n = state   ? read_state(data)
+                     : alert ? read_alert(engine, event, data)
+                     : group ? read_group(data)
+                             : read_limit(reader, engine, event, data);
+    json_decref(data);
+    if (!n || !is_wanted(engine, n))
+        return news_free(n);
+    n->seq = event->seq;
+    n->at = event->at;
+    n->id = sentence("%" PRIu64 "-%" PRId64, event->seq, event->at);
+    add_task(engine, event, n);
+    return n;
+}
+
+struct news *news_sample(time_ms now) {
+    struct news *n = news_new(NEWS_TEST, "test");
+    n->at = now;
+    n->id = sentence("test-%" PRId64, now);
+    n->text = xstrdup("this is a test: somebody said 'sluice notify test'");
+    return n;
+}
+
+/* --- the sentence ---------------------------------------------------------------------------- */
+
+static char *limit_text(const struct news *n) {
+    char when[32] = "?";
+    time_t seconds = (time_t)(n->until / 1000);
+    struct tm day;
+    if (gmtime_r(&seconds, &day))
+        (void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M UTC", &day);
+    return sentence("account '%s' is limited until %s: what uses it waits, and goes on by itself",
+                    n->account ? n->account : "?", when);
+}
+
+static char *person_text(const struct news *n, const char *title) {
+    if (strcmp(n->reason, "review") == 0)
+        return sentence("'%s' waits for review: 'sluice approve %s', or 'sluice reject %s'%s",
+                        n->task, n->task, n->task, title);
+    return sentence("'%s' waits for somebody to close it: 'sluice close %s'%s", n->task, n->task,
+                    title);
+}
+
+static char *make_text(const struct news *n) {
+    _cleanup_(freep) char *title = n->title ? sentence(": %s", n->title) : xstrdup("");
+    switch (n->kind) {
+    case NEWS_DONE:
+        return sentence("'%s' is done%s", n->task, title);
+    case NEWS_FAILED:
+        return sentence("'%s' has failed (%s%s%s)%s", n->task, n->reason ? n->reason : "failed",
+                        n->message ? ": " : "", n->message ? n->message : "", title);
+    case NEWS_LIMITED:
+        return limit_text(n);
+    case NEWS_PERSON:
+        return person_text(n, title);
+    case NEWS_GROUP:
+        return sentence(
+            "group '%s' is finished: %" PRId64 " done, %" PRId64 " failed, %" PRId64 " open",
+            n->group ? n->group : "", n->total - n->open - n->failed, n->failed, n->open);
+    case NEWS_TEST:
+    case NEWS_KIND_MAX:
+        break;
+    }
+    return xstrdup("");
+}
+
+/* --- what the store knows -------------------------------------------------------------------- */
+
+struct completion {
+    struct engine *engine;
+    struct news *news;
+    news_completed done;
+    void *ctx;
+};
+
+static void complete(struct completion *c) {
+    struct completion own = *c;
+    free(c);
+    if (!own.news->text)
+        own.news->text = make_text(own.news);
+    own.done(own.ctx);
+}
+
+static void runs_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
+    struct completion *c = ctx;
+    const struct run_row *run = !err && answer->count > 0 ? &answer->runs[0] : NULL;
+    char how[32] = "";
+    if (run && run->exit_signal)
+        (void)snprintf(how, sizeof(how), "signal %d", (int)run->exit_signal);
+    else if (run && run->exit_code >= 0)
+        (void)snprintf(how, sizeof(how), "exit code %d", (int)run->exit_code);
+    if (run)
+        c->news->message = clean(run->message && *run->message ? run->message : how);
+    complete(c);
+}
+
+static void spec_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
+    struct completion *c = ctx;
+    struct store_question runs = { .kind = ASK_RUNS, .task = c->news->number, .limit = 1 };
+    if (!err && answer->count > 0)
+        c->news->title = clean(answer->specs[0].title);
+    if (c->news->kind == NEWS_FAILED)
+        store_ask(engine_store(c->engine), &runs, runs_answered, c);
+    else
+        complete(c);
+}
+
+void news_complete(struct engine *engine, struct news *n, news_completed done, void *ctx) {
+    struct completion *c = xcalloc(1, sizeof(*c));
+    *c = (struct completion){ engine, n, done, ctx };
+    struct store_question question = { .kind = ASK_SPECS, .tasks = &n->number, .task_count = 1 };
+    if (n->number)
+        store_ask(engine_store(engine), &question, spec_answered, c);
+    else
+        complete(c);
+}
+
+/* --- the body -------------------------------------------------------------------------------- */
+
+static void put_text(struct json_writer *w, const char *key, const char *text) {
+    json_write_key(w, key);
+    json_write_string(w, text);
+}
+
+static void put_number(struct json_writer *w, const char *key, int64_t value, bool there) {
+    json_write_key(w, key);
+    if (there)
+        json_write_int(w, value);
+    else
+        json_write_null(w);
+}
+
+static void put_group(struct json_writer *w, const struct news *n) {
+    json_write_key(w, "group");
+    if (!n->group) {
+        json_write_null(w);
+        return;
+    }
+    json_write_object_begin(w);
+    put_text(w, "name", n->group);
+    put_number(w, "total", n->total, true);
+    put_number(w, "done", n->total - n->open - n->failed, true);
+    put_number(w, "failed", n->failed, true);
+    put_number(w, "open", n->open, true);
+    json_write_object_end(w);
+}
+
+void news_print(const struct news *n, struct strbuf *out) {
+    struct json_writer w;
+    json_write_init(&w, out, false);
+    json_write_object_begin(&w);
+    put_number(&w, "schema_version", NEWS_SCHEMA_VERSION, true);
+    put_text(&w, "id", n->id);
+    put_number(&w, "seq", (int64_t)n->seq, true);
+    put_number(&w, "at", n->at, true);
+    put_text(&w, "kind", kind_names[n->kind]);
+    put_text(&w, "text", n->text);
+    put_text(&w, "task", n->task);
+    put_text(&w, "project", n->project);
+    put_text(&w, "title", n->title);
+    put_number(&w, "attempt", n->attempt, n->attempt > 0);
+    put_text(&w, "reason", n->reason);
+    put_text(&w, "message", n->message);
+    put_text(&w, "account", n->account);
+    put_number(&w, "until", n->until, n->until > 0);
+    put_text(&w, "alert", n->alert);
+    put_group(&w, n);
+    json_write_object_end(&w);
+}

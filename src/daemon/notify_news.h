@@ -1,0 +1,73 @@
+/* notify_news.h: what is worth telling a person, and in which words. Private to daemon/.
+ *
+ * Most events are coordination: starts, ends of runs, iterations, retries, waits, cancellations. They are
+ * no news. News are (the words of `notify.events`):
+ *   done            a task is done
+ *   failed          a task has failed for good; not one that only follows another's failure or deletion
+ *   limited         an account must wait for longer than notify.limited_s
+ *   needs-person    a task waits for review or to be closed; an alert that no other news tells
+ *   group-finished  a group has closed
+ *
+ * Life:  news_read → news_complete (asks the store for its title) → … → news_free */
+#pragma once
+
+#include "engine/engine.h"
+
+#define NEWS_SCHEMA_VERSION 1
+
+enum news_kind {
+    NEWS_DONE,
+    NEWS_FAILED,
+    NEWS_LIMITED,
+    NEWS_PERSON,
+    NEWS_GROUP,
+    NEWS_TEST,
+    NEWS_KIND_MAX,
+};
+
+/* Texts are on one line, without control characters, and owned; NULL: nothing. */
+struct news {
+    enum news_kind kind;
+    uint64_t seq; /* of its event; 0: a test */
+    time_ms at;
+    char *id; /* the same for every try: seq and time, so that it is unique even when numbers come
+                 again after a backup was restored */
+    task_id number;
+    uint32_t attempt;
+    char *task, *project, *title;
+    char *reason;  /* one word */
+    char *message; /* of the last run of a task that has failed */
+    char *text;    /* one sentence, from news_complete on */
+    char *account; /* of a limit, or of an alert about one */
+    time_ms until; /* of a limit; 0: none */
+    char *alert;   /* its key */
+    char *group;
+    int64_t total, open, failed; /* of the group */
+};
+
+/* Which pauses of accounts were told; a zeroed one is empty. One that is told twice after a restart does
+ * no harm. */
+#define NEWS_ACCOUNTS_MAX 64u
+struct news_reader {
+    struct {
+        char *account;
+        int64_t hits;
+        time_ms pause;
+    } told[NEWS_ACCOUNTS_MAX];
+    size_t count;
+};
+void news_reader_finish(struct news_reader *reader);
+
+/* NULL: the event is no news, or nobody wants it. */
+struct news *news_read(struct news_reader *reader, const struct engine *engine,
+                       const struct event_row *event);
+struct news *news_sample(time_ms now);
+struct news *news_free(struct news *news); /* accepts NULL, returns NULL */
+
+/* Fills in what the store knows, then calls `done`, perhaps from inside. */
+typedef void (*news_completed)(void *ctx);
+void news_complete(struct engine *engine, struct news *news, news_completed done, void *ctx);
+
+const char *news_kind_name(enum news_kind kind);
+/* The body of a webhook: docs/notifications.md has the schema. */
+void news_print(const struct news *news, struct strbuf *out);

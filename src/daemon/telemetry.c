@@ -1,0 +1,286 @@
+/* telemetry.c: see telemetry.h.
+ *
+ * What was posted is read at once, and told in the next turn, all runs in one request: many posts share a
+ * commit. Whoever posts is answered before: telemetry that gets lost with a failed commit comes again with the
+ * next post, because numbers are of all so far. */
+#include "daemon/telemetry.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/loopback.h"
+#include "base/alloc.h"
+#include "base/number.h"
+#include "engine/telemetry.h"
+#include "os/log.h"
+#include "os/loop.h"
+#include "otel/otlp_read.h"
+#include "otel/otlp_write.h"
+
+#define PREFIX      "/otlp/"
+#define TRY_AGAIN   SECONDS(30)
+#define POSTS_MAX   20u     /* of one run in a second: reading them is work for the loop */
+#define AHEAD_TEXT  "10000" /* ms between two sendings of counters by an agent, and */
+#define EVENTS_TEXT "2000"  /* of events: a run may be killed at any time */
+
+/* Of one run that has posted. */
+struct meter {
+    task_id task;
+    uint32_t attempt;
+    struct otlp_meter *otlp;
+    bool has_news;
+    time_ms second; /* which one it is, and */
+    unsigned posts; /* how many bodies came in it */
+};
+
+struct telemetry {
+    struct engine_request request; /* first: it is found by that */
+    struct engine *engine;
+    struct loop *loop;
+    struct loopback *loopback; /* NULL: nobody listens */
+    char *wanted;              /* otel.listen as it was last seen */
+    struct loop_timer *timer;  /* set while it cannot listen */
+    struct meter *meters;
+    size_t count, capacity;
+    bool asked; /* the request is on its way */
+};
+
+/* --- who posts ------------------------------------------------------------------------------- */
+
+struct target {
+    task_id task;
+    uint32_t attempt;
+    enum otlp_signal signal;
+};
+
+static bool same_secret(const char *a, const char *b) {
+    unsigned char differs = 0;
+    for (size_t i = 0; i + 1 < ENGINE_SECRET_SIZE; i++)
+        differs |= (unsigned char)(a[i] ^ b[i]);
+    return differs == 0;
+}
+
+/* Digits up to `end`, which is skipped. */
+static bool take_number(const char **at, char end, int64_t max, int64_t *ret) {
+    char text[24];
+    size_t length = strspn(*at, "0123456789");
+    if (length == 0 || length >= sizeof(text) || (*at)[length] != end)
+        return false;
+    memcpy(text, *at, length);
+    text[length] = '\0';
+    *at += length + 1;
+    return number_parse_int(text, ret, NULL) == 0 && *ret <= max;
+}
+
+/* /otlp/17.2/SECRET/v1/metrics, of a run that lives. */
+static bool find_target(const struct telemetry *t, const char *path, struct target *ret) {
+    char secret[ENGINE_SECRET_SIZE];
+    int64_t task = 0, attempt = 0;
+    if (strncmp(path, PREFIX, strlen(PREFIX)) != 0)
+        return false;
+    path += strlen(PREFIX);
+    if (!take_number(&path, '.', INT64_MAX, &task) || !take_number(&path, '/', UINT32_MAX, &attempt)
+        || strlen(path) < ENGINE_SECRET_SIZE)
+        return false;
+    const char *signal = path + ENGINE_SECRET_SIZE - 1;
+    *ret = (struct target){ .task = (task_id)task, .attempt = (uint32_t)attempt };
+    if (strcmp(signal, "/v1/metrics") == 0)
+        ret->signal = OTLP_METRICS;
+    else if (strcmp(signal, "/v1/logs") == 0)
+        ret->signal = OTLP_LOGS;
+    else
+        return false;
+    return engine_telemetry_secret(t->engine, ret->task, ret->attempt, secret)
+           && same_secret(path, secret);
+}
+
+static bool knows(void *ctx, const char *path) {
+    struct target target;
+    return find_target(ctx, path, &target);
+}
+
+/* --- what it says ---------------------------------------------------------------------------- */
+
+/* A run that is older than this daemon may have told something to the one before. */
+static struct otlp_meter *otlp_meter_of(const struct telemetry *t, const struct target *target) {
+    struct engine_usage known;
+    if (!engine_usage_before(t->engine, target->task, target->attempt, &known))
+        return otlp_meter_new(NULL);
+    struct otlp_usage before = { .in = known.tokens_in,
+                                 .out = known.tokens_out,
+                                 .cached = -1,
+                                 .cost_micro_usd = known.cost_micro_usd };
+    return otlp_meter_new(&before);
+}
+
+static struct meter *meter_of(struct telemetry *t, const struct target *target) {
+    for (size_t i = 0; i < t->count; i++)
+        if (t->meters[i].task == target->task && t->meters[i].attempt == target->attempt)
+            return &t->meters[i];
+    t->meters = xgrow(t->meters, &t->capacity, t->count + 1, sizeof(*t->meters));
+    struct meter *m = &t->meters[t->count++];
+    *m = (struct meter){ .task = target->task,
+                         .attempt = target->attempt,
+                         .otlp = otlp_meter_of(t, target) };
+    return m;
+}
+
+static void ask(struct telemetry *t) {
+    if (t->asked)
+        return;
+    t->asked = true;
+    t->request.next = NULL;
+    t->request.wrote = t->request.cancels = false;
+    engine_request(t->engine, &t->request);
+}
+
+/* A run that hammers must not keep the others waiting. */
+static bool is_too_often(const struct telemetry *t, struct meter *m) {
+    time_ms second = loop_now_steady(t->loop) / SECONDS(1);
+    m->posts = m->second == second ? m->posts + 1 : 1;
+    m->second = second;
+    return m->posts > POSTS_MAX;
+}
+
+static int take(void *ctx, const char *path, const char *body, size_t size, struct error *err) {
+    struct telemetry *t = ctx;
+    struct target target;
+    if (!find_target(t, path, &target))
+        return -ENOENT; /* it has ended meanwhile */
+    struct meter *m = meter_of(t, &target);
+    if (is_too_often(t, m))
+        return -EAGAIN;
+    int r = otlp_meter_read(m->otlp, target.signal, body, size, err);
+    if (r < 0)
+        return r;
+    m->has_news = true;
+    ask(t);
+    return 0;
+}
+
+static int tell_run(struct engine *engine, struct engine_request *request) {
+    struct telemetry *t = (struct telemetry *)request;
+    for (size_t i = 0; i < t->count; i++) {
+        struct meter *m = &t->meters[i];
+        struct otlp_usage used;
+        if (!m->has_news)
+            continue;
+        m->has_news = false;
+        otlp_meter_look(m->otlp, &used);
+        struct engine_usage usage = { .tokens_in = used.in,
+                                      .tokens_out = used.out,
+                                      .cost_micro_usd = used.cost_micro_usd };
+        if (usage.tokens_in >= 0 || usage.tokens_out >= 0 || usage.cost_micro_usd >= 0)
+            (void)engine_hear_usage(engine, m->task, m->attempt, &usage, NULL);
+    }
+    return 0;
+}
+
+static void told(struct engine *engine, struct engine_request *request, enum store_outcome outcome,
+                 const struct error *err) {
+    struct telemetry *t = (struct telemetry *)request;
+    (void)engine;
+    (void)outcome;
+    (void)err;
+    t->asked = false;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->meters[i].has_news) /* came while the others were being stored */
+            ask(t);
+}
+
+void telemetry_run_ended(struct telemetry *t, task_id task, uint32_t attempt) {
+    for (size_t i = 0; i < t->count; i++)
+        if (t->meters[i].task == task && t->meters[i].attempt <= attempt) {
+            otlp_meter_free(t->meters[i].otlp);
+            t->meters[i--] = t->meters[--t->count];
+        }
+}
+
+/* --- what runs are given --------------------------------------------------------------------- */
+
+static void put(struct strbuf *out, const char *name, const char *value) {
+    strbuf_printf(out, "%s=%s", name, value);
+    strbuf_putc(out, '\0');
+}
+
+static void variables(void *ctx, const struct engine_launch *launch, struct strbuf *out) {
+    const struct telemetry *t = ctx;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (*config_text(engine_config(t->engine), "otel.endpoint", NULL)) {
+        struct otlp_ids ids = otlp_ids_of(engine_home(t->engine), launch->run, launch->ordered_at);
+        otlp_print_parent(&ids, &text);
+        put(out, "TRACEPARENT", strbuf_text(&text));
+        strbuf_clear(&text);
+    }
+    if (!t->loopback || !launch->adapter || strcmp(launch->adapter, "claude") != 0)
+        return;
+    strbuf_printf(&text, "http://%s" PREFIX "%" PRIu64 ".%" PRIu32 "/%s",
+                  loopback_address(t->loopback), (uint64_t)launch->task, launch->attempt,
+                  launch->secret);
+    put(out, "OTEL_EXPORTER_OTLP_ENDPOINT", strbuf_text(&text));
+    put(out, "OTEL_EXPORTER_OTLP_PROTOCOL", "http/json");
+    put(out, "OTEL_METRICS_EXPORTER", "otlp");
+    put(out, "OTEL_LOGS_EXPORTER", "otlp");
+    put(out, "OTEL_METRIC_EXPORT_INTERVAL", AHEAD_TEXT);
+    put(out, "OTEL_LOGS_EXPORT_INTERVAL", EVENTS_TEXT);
+    put(out, "CLAUDE_CODE_ENABLE_TELEMETRY", "1");
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static void listen_now(void *ctx) {
+    struct telemetry *t = ctx;
+    struct error err = { 0 };
+    struct loopback_options options = {
+        .address = t->wanted, .knows = knows, .take = take, .ctx = t
+    };
+    if (loopback_new(t->loop, &options, &t->loopback, &err) == 0) {
+        log_info("telemetry of agents is heard at %s", loopback_address(t->loopback));
+        return;
+    }
+    log_warning("otel.listen: %s; it is tried again every %d s", err.text, (int)(TRY_AGAIN / 1000));
+    loop_timer_set(t->loop, t->timer, time_add(loop_now_steady(t->loop), TRY_AGAIN));
+}
+
+void telemetry_look(struct telemetry *t) {
+    const char *wanted = config_text(engine_config(t->engine), "otel.listen", NULL);
+    if (strcmp(wanted, t->wanted) == 0)
+        return;
+    free(t->wanted);
+    t->wanted = xstrdup(wanted);
+    t->loopback = loopback_free(t->loopback);
+    loop_timer_clear(t->loop, t->timer);
+    if (*wanted)
+        listen_now(t);
+}
+
+struct telemetry *telemetry_new(struct engine *engine, struct loop *loop) {
+    struct telemetry *t = xcalloc(1, sizeof(*t));
+    t->request.run = tell_run;
+    t->request.done = told;
+    t->engine = engine;
+    t->loop = loop;
+    t->wanted = xstrdup("");
+    t->timer = loop_timer_new(loop, listen_now, t);
+    engine_set_run_variables(engine, variables, t);
+    telemetry_look(t);
+    return t;
+}
+
+struct telemetry *telemetry_free(struct telemetry *t) {
+    if (!t)
+        return NULL;
+    if (t->asked)
+        engine_request_abandon(t->engine, &t->request);
+    engine_set_run_variables(t->engine, NULL, NULL);
+    loopback_free(t->loopback);
+    loop_timer_free(t->loop, t->timer);
+    for (size_t i = 0; i < t->count; i++)
+        otlp_meter_free(t->meters[i].otlp);
+    free(t->meters);
+    free(t->wanted);
+    free(t);
+    return NULL;
+}

@@ -1,0 +1,413 @@
+/* capability_children.c: what a run may add below itself.
+ *
+ * An allow-list: a member that is not in it is refused, so that one that is invented later does not become a
+ * right by accident. Everything that a run does not choose comes from its own task. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "engine/allowance.h"
+#include "engine/below.h"
+#include "engine/run_token.h"
+#include "ops/capability.h"
+
+/* What a run chooses freely: nothing of it reaches beyond its own children. */
+static const char *const free_members[] = {
+    "agent",   "depends_on", "draft",          "hold",      "idle_timeout_s", "kind",      "meta",
+    "name",    "not_before", "parallelizable", "parent",    "prompt",         "resources", "resume",
+    "retries", "review",     "serial",         "timeout_s", "title",          "tokens",
+};
+
+static const struct {
+    const char *member, *why;
+} reasons[] = {
+    { "base_branch", "where its children work is not for a run to choose" },
+    { "checks", "a run names an agent, no commands" },
+    { "env", "the environment of its children is not for a run to set" },
+    { "limiter", "which account its children use is not for a run to choose" },
+    { "merge", "what becomes of its children's work is not for a run to choose" },
+    { "spawn", "its children add others by their own tokens" },
+    { "stdin", "where its children read is not for a run to choose" },
+    { "workspace", "where its children work is not for a run to choose" },
+};
+
+static bool is_free(const char *member) {
+    for (size_t i = 0; i < ARRAY_SIZE(free_members); i++)
+        if (strcmp(free_members[i], member) == 0)
+            return true;
+    return false;
+}
+
+static int refuse_member(struct op_call *call, const char *member) {
+    const char *why = "a run may not set this of a child";
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+        if (strcmp(reasons[i].member, member) == 0)
+            why = reasons[i].why;
+    return op_fail(call, -EACCES, "'%s': %s", op_quote(member).text, why);
+}
+
+/* --- one child as it was written ------------------------------------------------------------- */
+
+/* What all children of one call get from the task of the run. */
+struct parent {
+    struct task_view view;
+    struct task_spec told;
+    const char *id, *project, *kind, *agent;
+    struct strbuf folder; /* where it works; "": in a workspace, or nobody knows */
+};
+
+static void parent_finish(struct parent *p) {
+    strbuf_finish(&p->folder);
+}
+
+static void parent_find(struct op_call *call, struct parent *ret) {
+    const struct core *core = engine_core(call->engine);
+    struct engine_workspace workspace = { 0 };
+    char id[ENGINE_ID_MAX];
+    *ret = (struct parent){ .folder = STRBUF_INIT };
+    (void)core_task(core, call->run.task, &ret->view);
+    (void)core_task_spec(core, call->run.task, &ret->told);
+    ret->id = arena_strdup(op_arena(call), engine_task_id(call->engine, call->run.task, id));
+    ret->project = op_name_of(call->engine, ret->view.project);
+    ret->kind = op_name_of(call->engine, ret->view.kind);
+    ret->agent =
+        op_name_of(call->engine, ret->told.run_agent ? ret->told.run_agent : ret->view.agent);
+    engine_workspace(call->engine, call->run.task, &workspace);
+    if (!workspace.path)
+        (void)engine_run_folder_of(call->engine, call->run.task, &ret->folder);
+    engine_workspace_finish(&workspace);
+}
+
+/* null is the same as nothing. */
+static bool is_given(const json_t *task, const char *member) {
+    const json_t *value = json_object_get(task, member);
+    return value && !json_is_null(value);
+}
+
+static bool goes_up(const char *path) {
+    for (const char *at = path; (at = strstr(at, "..")); at += 2)
+        if ((at == path || at[-1] == '/') && (at[2] == '/' || at[2] == '\0'))
+            return true;
+    return false;
+}
+
+static bool is_inside(const char *folder, const char *path) {
+    size_t length = strlen(folder);
+    while (length > 0 && folder[length - 1] == '/')
+        length--;
+    return strncmp(folder, path, length) == 0 && (path[length] == '/' || path[length] == '\0')
+           && !goes_up(path);
+}
+
+static int complete_folder(struct op_call *call, const struct parent *p, json_t *task) {
+    const char *given = json_string_value(json_object_get(task, "cwd"));
+    const char *own = strbuf_text(&p->folder);
+    if (given && (!*own || !is_inside(own, given)))
+        return op_fail(call, -EACCES, "'cwd': '%s' is not in the folder of run '%s'",
+                       op_quote(given).text, call->caller);
+    if (!given && *own)
+        json_object_set_new(task, "cwd", json_string(own));
+    return 0;
+}
+
+static int complete_project(struct op_call *call, const struct parent *p, json_t *task) {
+    const char *given = json_string_value(json_object_get(task, "project"));
+    if (given && strcmp(given, p->project) != 0)
+        return op_fail(call, -EACCES, "'project': '%s' belongs to '%s', and so do its children",
+                       p->id, p->project);
+    json_object_set_new(task, "project", json_string(p->project));
+    return 0;
+}
+
+/* Lower goes first. */
+static int complete_priority(struct op_call *call, const struct parent *p, json_t *task) {
+    const json_t *given = json_object_get(task, "priority");
+    if (json_is_integer(given) && json_integer_value(given) < p->view.priority)
+        return op_fail(call, -EACCES, "'priority': %" PRId64 " would go before '%s', which has %d",
+                       (int64_t)json_integer_value(given), p->id, p->view.priority);
+    if (!is_given(task, "priority"))
+        json_object_set_new(task, "priority", json_integer(p->view.priority));
+    return 0;
+}
+
+static int64_t base_of(struct op_call *call, const char *kind) {
+    const struct config *config = engine_config(call->engine);
+    return kind ? config_number(config, "kinds.K.base", kind)
+                : config_number(config, "score.base", NULL);
+}
+
+/* A kind has a score, which is a way to go first, too. */
+static int check_kind(struct op_call *call, const struct parent *p, const json_t *task) {
+    const char *kind = json_string_value(json_object_get(task, "kind"));
+    if (!kind || !config_has_kind(engine_config(call->engine), kind)
+        || base_of(call, kind) <= base_of(call, p->kind))
+        return 0;
+    return op_fail(call, -EACCES, "'kind': '%s' would go before '%s'", op_quote(kind).text, p->id);
+}
+
+/* Some agents need no configuration; for a run they are there when the owner has named them, or uses them. */
+static int check_agent(struct op_call *call, const struct parent *p, const json_t *task) {
+    const char *agent = json_string_value(json_object_get(task, "agent"));
+    if (!agent || op_knows(call->engine, op_agent_at, agent)
+        || (p->agent && strcmp(p->agent, agent) == 0))
+        return 0;
+    return op_fail(call, -EACCES, "'agent': '%s' is none of those that are configured",
+                   op_quote(agent).text);
+}
+
+static int check_until(struct op_call *call, const json_t *task) {
+    const char *until = json_string_value(json_object_get(task, "until"));
+    if (!until || strcmp(until, "exit") == 0 || strcmp(until, "done") == 0)
+        return 0;
+    return op_fail(call, -EACCES, "'until': children of a run end by themselves: exit or done");
+}
+
+static int complete_gate(struct op_call *call, json_t *task) {
+    const char *gate = json_string_value(json_object_get(task, "parent_gate"));
+    if (gate && strcmp(gate, "none") != 0)
+        return op_fail(call, -EACCES, "'parent_gate': children of a run may start beside it: none");
+    json_object_set_new(task, "parent_gate", json_string("none"));
+    return 0;
+}
+
+static int check_members(struct op_call *call, json_t *task) {
+    static const char *const checked[] = { "cwd", "parent_gate", "priority", "project", "until" };
+    bool commands = config_number(engine_config(call->engine), "capability.commands", NULL) != 0;
+    const char *member;
+    json_t *value;
+    json_object_foreach(task, member, value) {
+        bool known = is_free(member);
+        for (size_t i = 0; i < ARRAY_SIZE(checked); i++)
+            known = known || strcmp(checked[i], member) == 0;
+        if (strcmp(member, "argv") == 0 && !commands && !json_is_null(value))
+            return op_fail(call, -EACCES,
+                           "'argv': a run names an agent that is configured, no command "
+                           "(capability.commands)");
+        if (!known && strcmp(member, "argv") != 0 && !json_is_null(value))
+            return refuse_member(call, member);
+    }
+    return 0;
+}
+
+static int complete(struct op_call *call, const struct parent *p, json_t *task) {
+    int r = check_members(call, task);
+    if (r == 0)
+        r = complete_project(call, p, task);
+    if (r == 0)
+        r = complete_priority(call, p, task);
+    if (r == 0)
+        r = complete_folder(call, p, task);
+    if (r == 0)
+        r = complete_gate(call, task);
+    if (r == 0)
+        r = check_kind(call, p, task);
+    if (r == 0)
+        r = check_agent(call, p, task);
+    if (r == 0)
+        r = check_until(call, task);
+    if (r < 0)
+        return r;
+    if (!is_given(task, "parent"))
+        json_object_set_new(task, "parent", json_string(p->id));
+    if (is_given(task, "prompt") && !is_given(task, "agent") && p->agent)
+        json_object_set_new(task, "agent", json_string(p->agent));
+    return 0;
+}
+
+int capability_complete(struct op_call *call) {
+    json_t *tasks = json_object_get(call->params, "tasks"), *task;
+    _cleanup_(parent_finish) struct parent p = { .folder = STRBUF_INIT };
+    size_t index;
+    parent_find(call, &p);
+    const char *own = op_group_name(call->engine, p.told.group), *group = op_text(call, "group");
+    if (op_flag(call, "force"))
+        return op_fail(call, -EACCES, "'force': a run does not override what guards others");
+    if (group && (!own || strcmp(own, group) != 0))
+        return op_fail(call, -EACCES, "'group': children of a run are in its own group");
+    json_object_del(call->params, OP_BODY); /* what is kept is what it has become */
+    json_array_foreach(tasks, index, task) {
+        call->index = (int64_t)index;
+        int r = json_is_object(task) ? complete(call, &p, task) : 0;
+        if (r < 0)
+            return r;
+    }
+    call->index = -1;
+    return 0;
+}
+
+/* --- how many and how deep ------------------------------------------------------------------- */
+
+/* How many of its ancestors have handed work down to it, and the first of them. */
+static uint32_t level_of(const struct core *core, task_id task, task_id *ret_top) {
+    uint32_t level = 0;
+    while (below_is_handed(core, task, &task))
+        level++;
+    *ret_top = task;
+    return level;
+}
+
+static bool count_one(void *ctx, task_id task) {
+    (void)task;
+    int64_t *left = ctx;
+    return --*left > 0;
+}
+
+static int check_number(struct op_call *call, task_id top, size_t added) {
+    int64_t most = config_number(engine_config(call->engine), "capability.children", NULL);
+    int64_t left = most;
+    char id[ENGINE_ID_MAX];
+    if (left > 0)
+        below_walk(engine_core(call->engine), top, count_one, &left);
+    if ((int64_t)added <= left)
+        return 0;
+    return op_fail(call, -EACCES,
+                   "runs may add %" PRId64 " tasks below '%s' in all, and %" PRId64
+                   " are left (capability.children)",
+                   most, engine_task_id(call->engine, top, id), left > 0 ? left : 0);
+}
+
+static bool is_of_batch(const struct batch *batch, task_id task) {
+    return task >= batch->first && task - batch->first < batch->added;
+}
+
+static const struct batch_entry *entry_of(const struct batch *batch, task_id task) {
+    const struct batch_entry *entry = batch->entries;
+    while (entry->already || entry->id != task)
+        entry++;
+    return entry;
+}
+
+static int check_entry(struct op_call *call, const struct batch *batch,
+                       const struct batch_entry *entry, uint32_t level) {
+    int64_t most = config_number(engine_config(call->engine), "capability.depth", NULL);
+    const char *name = entry->s.parent;
+    for (size_t up = 0; is_of_batch(batch, entry->parent); up++, level++) {
+        if (up == batch->count)
+            return op_fail(call, -ELOOP, "'parent': tasks would be below each other");
+        entry = entry_of(batch, entry->parent);
+    }
+    if (entry->parent != call->run.task)
+        return op_fail(call, -EACCES, "'parent': run '%s' adds below itself, not below '%s'",
+                       call->caller, op_quote(name ? name : "").text);
+    if (level + 1 > most)
+        return op_fail(call, -EACCES,
+                       "it would be %u levels below the task that a person has added; the most are "
+                       "%" PRId64 " (capability.depth)",
+                       level + 1, most);
+    return 0;
+}
+
+static int check_depends(struct op_call *call, const struct batch *batch,
+                         const struct batch_entry *entry) {
+    char id[ENGINE_ID_MAX];
+    for (size_t i = 0; i < entry->depends_on_count; i++) {
+        task_id task = entry->depends_on[i];
+        if (!is_of_batch(batch, task) && !capability_sees(call, task))
+            return op_fail(call, -EACCES,
+                           "'depends_on': '%s' is not below '%s': a run knows of nothing else",
+                           engine_task_id(call->engine, task, id), call->caller);
+    }
+    return 0;
+}
+
+/* --- at the moment of adding ----------------------------------------------------------------- */
+
+/* Whoever canceled one above meant everything below it, whether it was there already or not. */
+static int check_alive(struct op_call *call) {
+    const struct core *core = engine_core(call->engine);
+    uint32_t attempt;
+    char id[ENGINE_ID_MAX];
+    struct task_spec told;
+    if (engine_find_token(call->engine, call->run.token, &attempt) != call->run.task)
+        return op_fail(call, -EACCES, "run '%s' has ended, and its rights with it", call->caller);
+    for (task_id at = call->run.task; core_task_spec(core, at, &told); at = told.parent)
+        if (told.stop != STOP_NONE || told.state == TASK_CANCELED || told.state == TASK_INVALIDATED)
+            return op_fail(call, -EACCES, "task '%s' is canceled: nothing more is added below it",
+                           engine_task_id(call->engine, at, id));
+    return 0;
+}
+
+/* Its brothers and it share so many places: a key that only they have. */
+static int limit_running(struct op_call *call, const struct batch_entry *entry,
+                         struct engine_draft *draft) {
+    const char **resources =
+        arena_alloc(op_arena(call), (draft->resource_count + 1) * sizeof(*resources));
+    struct strbuf key = STRBUF_INIT;
+    if (draft->resource_count >= SUBMISSION_RESOURCES_MAX)
+        return op_fail(call, -EACCES, "'resources': a child of a run may name %u at the most",
+                       SUBMISSION_RESOURCES_MAX - 1);
+    strbuf_printf(&key, CHILDREN_KEY "%s-%" PRIu64, entry->project->prefix, entry->parent);
+    if (draft->resource_count > 0)
+        memcpy(resources, draft->resources, draft->resource_count * sizeof(*resources));
+    resources[draft->resource_count++] = arena_strdup(op_arena(call), strbuf_text(&key));
+    draft->resources = resources;
+    strbuf_finish(&key);
+    return 0;
+}
+
+/* --- tokens ---------------------------------------------------------------------------------- */
+
+/* What a child may use is no more the parent's. Nothing is said: an estimate of a run. */
+static int check_tokens(struct op_call *call, struct batch *batch, task_id top) {
+    const struct config *config = engine_config(call->engine);
+    int64_t all = config_number(config, "capability.tokens", NULL);
+    int64_t left = engine_tokens_left(call->engine, call->run.task), wanted = 0;
+    char id[ENGINE_ID_MAX];
+    if (left == ALLOWANCE_NONE && call->run.task == top && all != UNLIMITED)
+        left = all;
+    if (left == ALLOWANCE_NONE)
+        return 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        struct submission *s = &batch->entries[i].s;
+        if (s->tokens == SUBMISSION_NOT_GIVEN)
+            s->tokens = config_number(config, "fair.run_tokens", NULL);
+        wanted += s->tokens;
+    }
+    if (wanted > left)
+        return op_fail(call, -EACCES,
+                       "'tokens': %" PRId64 " are asked for, and '%s' has %" PRId64 " left", wanted,
+                       engine_task_id(call->engine, call->run.task, id), left);
+    return 0;
+}
+
+static void take_tokens(struct op_call *call, const struct batch *batch) {
+    int64_t all = config_number(engine_config(call->engine), "capability.tokens", NULL);
+    task_id task = call->run.task, top = 0;
+    (void)level_of(engine_core(call->engine), task, &top);
+    if (engine_tokens_left(call->engine, task) == ALLOWANCE_NONE && task == top && all != UNLIMITED)
+        engine_lend_tokens(call->engine, task, all);
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->entries[i].s.tokens != SUBMISSION_NOT_GIVEN)
+            engine_take_tokens(call->engine, task, batch->entries[i].s.tokens);
+}
+
+int capability_admit(struct op_call *call, struct batch *batch) {
+    struct task_spec told = { 0 };
+    task_id top = call->run.task;
+    uint32_t level = level_of(engine_core(call->engine), call->run.task, &top);
+    (void)core_task_spec(engine_core(call->engine), call->run.task, &told);
+    int r = check_alive(call);
+    for (size_t i = 0; r == 0 && i < batch->count; i++) {
+        batch->index = i;
+        r = check_entry(call, batch, &batch->entries[i], level);
+        if (r == 0)
+            r = check_depends(call, batch, &batch->entries[i]);
+    }
+    if (r == 0)
+        r = check_number(call, top, batch->added);
+    if (r == 0)
+        r = check_tokens(call, batch, top);
+    for (size_t i = 0; r == 0 && i < batch->added; i++) {
+        batch->drafts[i].told.group = told.group;
+        r = limit_running(call, &batch->entries[i], &batch->drafts[i]);
+    }
+    return r;
+}
+
+void capability_added(struct op_call *call, const struct batch *batch) {
+    for (size_t i = 0; i < batch->added; i++) {
+        const struct engine_draft *draft = &batch->drafts[i];
+        engine_limit_children(call->engine, draft->resources[draft->resource_count - 1]);
+    }
+    take_tokens(call, batch);
+}

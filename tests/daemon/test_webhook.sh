@@ -1,0 +1,234 @@
+#!/bin/sh
+# The webhook: what people want to know arrives, signed, once after it was acknowledged, whatever the
+# receiver and the daemon do meanwhile.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
+. "$(dirname "$0")/kit.sh"
+. "$here/hook.sh"
+
+hook_start 'a secret of the test'
+echo 'a secret of the test' >secret && chmod 600 secret
+config "limits: {runs: 4}
+projects: {web: }
+limiters: {anthropic: {initial_s: 600, max_s: 600}}
+breaker: {max: 1, reset_s: 3600}
+retry: {failed: {delay_s: 0}}
+notify: {webhook: '$url', secret_file: '$tmp/secret', retry_s: 0.1, retry_max_s: 0.2, timeout_s: 60}"
+start
+
+set_to() { # KEY=VALUE...
+    "$SLUICE" config set "$@" >/dev/null || echo "# config set $* failed"
+}
+id_of() { # TEXT: the id of the first request that had it
+    grep -F -e "$1" "$hook/log" | head -n 1 | sed 's/.* id=\([^ ]*\) .*/\1/'
+}
+alert_is() { # KEY: it is open
+    "$SLUICE" status --json | sed -e 's/.*"alerts":\[//' -e 's/\],"external":.*//' | grep -qF -e "{\"key\":\"$1\",\"text\""
+}
+no_alert() {
+    ! alert_is "$1"
+}
+
+# --- what is sent ---------------------------------------------------------------------------------------
+
+add --project web --title 'paint the "door"' -- true
+posted '"kind":"done"'
+report $? 'a task that is done is posted'
+rule 'as the schema says' grep -qF -e "\"schema_version\":1,\"id\":\"$(id_of '"kind":"done"')\",\"seq\":" "$hook/log"
+rule 'with task, project and title' grep -qF -e "\"task\":\"$id\",\"project\":\"web\",\"title\":\"paint the \\\"door\\\"\"" "$hook/log"
+rule 'to the path of the URL, signed with the secret' grep -q '^204 POST /hook HTTP/1.1 good id=' "$hook/log"
+
+add --project web --retries 1 --title broken -- sh -c 'exit 7'
+posted '"kind":"failed"'
+report $? 'one that has failed, too'
+rule 'with its reason and the end of its last run' grep -q '"kind":"failed".*"attempt":2,"reason":"retries","message":"[^"]*7' "$hook/log"
+
+add --project web --hold -- true
+"$SLUICE" cancel "$id" >/dev/null
+add --project web --review -- true
+posted '"kind":"needs-person"'
+report $? 'one that waits for review needs a person'
+rule 'and it says what to do' grep -qF -e "'sluice approve $id'" "$hook/log"
+"$SLUICE" approve "$id" >/dev/null
+posted "\"kind\":\"done\",\"text\":\"'$id' is done"
+
+add --project web -- /nowhere/at/all
+posted '"alert":"breaker:'
+report $? 'an open breaker needs a person'
+"$SLUICE" cancel "$id" >/dev/null
+
+add --project web --group release -- true
+posted '"kind":"group-finished"'
+report $? 'a group that is finished is posted'
+rule 'with its counts' grep -qF -e '"group":{"name":"release","total":1,"done":1,"failed":0,"open":0}' "$hook/log"
+
+mkfifo go told
+add --project web --limiter anthropic -- sh -c "'$SLUICE' report --rate-limited 900 && echo told >'$tmp/told'; read -r word <'$tmp/go'"
+cat told >/dev/null
+posted '"kind":"limited"'
+report $? 'an account in a long backoff is posted'
+rule 'with its name and the time' grep -q '"kind":"limited".*"account":"anthropic","until":[0-9]' "$hook/log"
+"$SLUICE" limiter clear anthropic >/dev/null
+tell go
+ends "$id"
+becomes "$id" 'done'
+posted "'$id' is done"
+
+rule 'nothing else was: no start, no retry, no cancel, no end of a run' \
+    [ "$(grep -oE '"kind":"[a-z-]*"' "$hook/log" | sort | uniq -c | tr -d ' \n')" = \
+    '4"kind":"done"1"kind":"failed"1"kind":"group-finished"1"kind":"limited"2"kind":"needs-person"' ]
+rule 'each once' [ -z "$(ids '[0-9a-z]*' | sort | uniq -d)" ]
+"$SLUICE" config show >shown 2>&1
+rule 'the secret is not in the configuration that is shown' [ "$(grep -c 'a secret of the test' shown)" = 0 ]
+
+# --- receivers that do not take it ----------------------------------------------------------------------
+
+for bad in 500 302 404 close half junk; do
+    mode $bad
+    add --project web --title "meets $bad" -- true
+    soon tried 2 $bad "meets $bad"
+    report $? "$bad is no acknowledgement: it is tried again"
+    mode 204
+    soon grep -qF -e "204 POST /hook HTTP/1.1 good id=$(id_of "meets $bad") " "$hook/log"
+    report $? "$bad: it arrives when the receiver is well again, with the same id"
+done
+rule 'and each was acknowledged once' [ -z "$(ids 204 | sort | uniq -d)" ]
+
+set_to notify.timeout_s=0.3
+mode hang
+add --project web --title 'meets hang' -- true
+soon tried 2 hang 'meets hang'
+report $? 'a receiver that hangs is given up in time, and tried again'
+add --project web --title 'behind it' -- true
+becomes "$id" 'done'
+report $? 'and nothing waits for it: tasks go on'
+rule 'what is behind it waits for its turn' [ "$(posts 'behind it')" = 0 ]
+mode 204
+posted '"title":"behind it"'
+report $? 'until the first one was taken'
+soon grep -q '^204 .*"title":"behind it"' "$hook/log"
+
+# --- kill -9 --------------------------------------------------------------------------------------------
+
+set_to notify.timeout_s=60
+mode hang
+before=$(ids 204 | wc -l)
+add --project web --title 'killed in between' -- true
+posted '"title":"killed in between"'
+kill -9 "$(pid_of_daemon)"
+mode 204
+"$SLUICE" up >/dev/null 2>&1
+soon grep -q '^204 .*"title":"killed in between"' "$hook/log"
+report $? 'killed between the post and its acknowledgement, the next daemon posts it again'
+rule 'with the same id' [ "$(grep -F 'killed in between' "$hook/log" | sed 's/.* id=\([^ ]*\) .*/\1/' | sort -u | wc -l)" = 1 ]
+rule 'and what was acknowledged before is not posted again' [ -z "$(ids 204 | sort | uniq -d)" ]
+rule 'nothing else came' [ "$(ids 204 | wc -l)" = $((before + 1)) ]
+
+# The second one goes out when it is on disk that the first was taken.
+mode 204
+add --project web --title 'first of two' -- true
+soon grep -q '^204 .*"title":"first of two"' "$hook/log"
+mode hang
+add --project web --title 'second of two' -- true
+posted '"title":"second of two"'
+kill -9 "$(pid_of_daemon)"
+mode 204
+"$SLUICE" up >/dev/null 2>&1
+soon grep -q '^204 .*"title":"second of two"' "$hook/log"
+rule 'killed while the second is on its way, the first is not repeated' [ "$(posts 'first of two')" = 1 ]
+
+mode 500
+add --project web --title 'over a restart' -- true
+soon tried 2 500 'over a restart'
+"$SLUICE" down --wait >/dev/null 2>&1
+mode 204
+start
+soon grep -q '^204 .*"title":"over a restart"' "$hook/log"
+report $? 'what was not acknowledged when the daemon ended is posted by the next one'
+rule 'still nothing twice' [ -z "$(ids 204 | sort | uniq -d)" ]
+
+# --- the end of patience --------------------------------------------------------------------------------
+
+mode 410
+add --project web --title 'gone' -- true
+soon alert_is webhook
+report $? '410: a person is told at once'
+mode 204
+set_to "notify.webhook=$url/new"
+soon grep -q '^204 POST /hook/new .*"title":"gone"' "$hook/log"
+report $? 'a new URL is tried at once'
+soon no_alert webhook
+report $? 'and the alert is over'
+
+mode 500
+set_to notify.give_up_s=1
+add --project web --title 'too late' -- true
+soon alert_is webhook:given-up
+report $? 'what nobody takes for notify.give_up_s is given up, with an alert'
+set_to notify.give_up_s=3600
+mode 204
+add --project web --title 'in time' -- true
+soon grep -q '^204 .*"title":"in time"' "$hook/log"
+report $? 'what comes later is posted'
+rule 'what was given up is not' [ "$(ids 204 | grep -cxF -e "$(id_of 'too late')")" = 0 ]
+soon no_alert webhook:given-up
+report $? 'and that alert is over, too'
+soon grep -q '^204 .*"alert":"webhook:given-up"' "$hook/log"
+report $? 'the receiver learns that it has missed something'
+
+mode 422
+add --project web --title 'bad one' -- true
+soon tried 8 422 'bad one'
+soon alert_is webhook:given-up
+report $? 'a message that is refused as such is given up after some tries'
+mode 204
+add --project web --title 'good one' -- true
+soon grep -q '^204 .*"title":"good one"' "$hook/log"
+report $? 'and holds up nobody for longer'
+
+# --- secrets and other ways to reach it -----------------------------------------------------------------
+
+rm secret
+add --project web --title 'unsigned' -- true
+appears 'cannot read the secret' "$home/sluice.log"
+report $? 'a secret that cannot be read is said'
+rule 'and nothing goes out without a signature' [ "$(posts unsigned)" = 0 ]
+set_to notify.secret_file=
+posted '"title":"unsigned"'
+report $? 'without a secret it goes out unsigned'
+rule 'which the receiver sees' grep -q '^204 POST .* none id=.*"title":"unsigned"' "$hook/log"
+
+set_to "notify.webhook=unix:$hook/hook.sock:/by/socket"
+add --project web --title 'by a socket' -- true
+soon grep -q '^204 POST /by/socket .*"title":"by a socket"' "$hook/log"
+report $? 'unix: posts to a socket'
+
+cat >fake-curl <<END
+#!/bin/sh
+echo "\$*" >>'$tmp/curl.args'
+for file; do :; done
+ls -l "\$file" >>'$tmp/curl.ls'
+cat "\$file" >>'$tmp/curl.config'
+printf '\\n201'
+END
+chmod +x fake-curl
+set_to 'notify.webhook=https://hooks.example.org/secret-path' "notify.https_command=$tmp/fake-curl --cacert x"
+add --project web --title 'by https' -- true
+appears 'by https' curl.config
+report $? 'https goes through a program that speaks it'
+rule 'the URL is in its file' grep -qxF -e 'url = "https://hooks.example.org/secret-path"' curl.config
+rule 'which nobody else can read' grep -q '^-rw------- ' curl.ls
+rule 'and not in its arguments, where everybody would' [ "$(grep -c secret-path curl.args)" = 0 ]
+rule 'its own options come behind -q' grep -q '^-q --cacert x --config ' curl.args
+add --project web --title 'by https again' -- true
+appears 'by https again' curl.config
+report $? 'its status is the acknowledgement'
+set_to notify.https_command=/nowhere/curl
+add --project web --title 'no program' -- true
+appears "https needs the program '/nowhere/curl'" "$home/sluice.log"
+report $? 'without the program that is said'
+
+set_to notify.webhook=
+add --project web --title 'to nobody' -- true
+becomes "$id" 'done'
+rule 'without a URL nothing is posted' [ "$(posts 'to nobody') $(grep -c 'to nobody' curl.config)" = '0 0' ]
+finish

@@ -1,0 +1,53 @@
+/* fuzz_webhook.c: any bytes as the answer of a webhook, and as its URL.
+ *
+ * Besides not crashing: what is an answer with all of its bytes was never refused with fewer of them, and became
+ * one exactly where its head ends. A URL that is taken can be put into a request as it is. */
+#include <assert.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "http_client/http_client.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void try_head(const char *bytes, size_t size) {
+    int status = 0, part = 0;
+    size_t head = 0, none = 0;
+    if (http_client_read_head(bytes, size, &status, &head) != 1)
+        return;
+    assert(status >= 100 && status <= 599 && head <= size
+           && head >= strlen("HTTP/1.1 200\r\n\r\n"));
+    assert(http_client_read_head(bytes, head, &part, &none) == 1 && part == status && none == head);
+    assert(http_client_read_head(bytes, head - 1, &part, &none) == 0);
+    assert(http_client_read_head(bytes, head / 2, &part, &none) == 0);
+}
+
+static void check_part(const char *text) {
+    for (; text && *text; text++)
+        assert(*text > 0x20 && *text < 0x7f);
+}
+
+static void try_url(const char *bytes, size_t size) {
+    _cleanup_(freep) char *text = xstrndup(bytes, size);
+    struct http_url url = { 0 };
+    struct error err = { 0 };
+    if (http_url_parse(text, &url, &err) < 0) {
+        assert(err.code == -EINVAL && !url.path && !url.host);
+        return;
+    }
+    assert(url.path && url.path[0] == '/' && url.authority
+           && (url.socket || (url.host && url.port)));
+    check_part(url.path);
+    check_part(url.authority);
+    assert(!strchr(url.authority, '@'));
+    http_url_finish(&url);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    try_head((const char *)data, size);
+    try_url((const char *)data, size);
+    return 0;
+}

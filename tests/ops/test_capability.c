@@ -1,0 +1,516 @@
+/* What a run may do with its token, and what it may not: it is played here as one that tries everything. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/macros.h"
+#include "engine/allowance.h"
+#include "engine/run_token.h"
+#include "fake_executor.h"
+#include "fixture.h"
+
+/* Room for children, so that nothing of the owner's stands in the way. */
+static void open_roomy(struct ops *o, enum ops_store store, const char *config) {
+    ops_open(o, store, config);
+    ops_expect(o, 200, "POST", "/v1/config",
+               "{\"set\":{\"limits.runs\":50,\"limiters.anthropic.max_running\":50,"
+               "\"agents.claude.slots\":50}}");
+}
+
+/* A task of the project `web` whose run lives. */
+static task_id given_run(struct ops *o, const char *members) {
+    task_id task = ops_add(o, members);
+    ops_turn(o);
+    assert_non_null(fake_run_find(task));
+    fake_run_starts(task);
+    ops_turn(o);
+    return task;
+}
+
+static const char *token_of(task_id task) {
+    const struct fake_run *run = fake_run_find(task);
+    assert_non_null(run);
+    if (!run_token_is_valid(run->token))
+        fail_msg("the run of task %u has no SLUICE_TOKEN", (unsigned)task);
+    return run->token;
+}
+
+static void expect(struct ops *o, task_id run, int status, const char *path, const char *body,
+                   const char *part) {
+    struct reply r = ops_ask_as(o, token_of(run), body ? "POST" : "GET", path, body);
+    if (r.status != status)
+        fail_msg("%s %s: status %d, expected %d: %s", path, body ? body : "", r.status, status,
+                 r.text);
+    if (part && !strstr(r.text, part))
+        fail_msg("%s %s does not say '%s': %s", path, body ? body : "", part, r.text);
+    reply_finish(&r);
+}
+
+static void refused(struct ops *o, task_id run, const char *path, const char *body,
+                    const char *part) {
+    struct ops_trace before, after;
+    ops_trace(o, &before);
+    expect(o, run, 403, path, body, part);
+    ops_trace(o, &after);
+    if (memcmp(&before, &after, sizeof(before)) != 0)
+        fail_msg("%s %s was refused and has left something", path, body ? body : "");
+}
+
+/* Adds one child with these members, with a comma at their end. */
+static task_id child_of(struct ops *o, task_id run, const char *members) {
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+    strbuf_printf(&body, "{\"tasks\":[{%s\"agent\":\"claude\",\"prompt\":\"go\"}]}", members);
+    struct reply r = ops_ask_as(o, token_of(run), "POST", "/v1/tasks", strbuf_text(&body));
+    if (r.status != 200)
+        fail_msg("a child is refused: %s", r.text);
+    task_id task = engine_find_task(o->engine, reply_text(&r, "tasks.0.id"), NULL);
+    reply_finish(&r);
+    return task;
+}
+
+/* --- the token ------------------------------------------------------------------------------- */
+
+static void a_token_is_of_one_run_and_ends_with_it(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, OPS_MEMORY, NULL);
+    task_id first = given_run(&o, "\"project\":\"web\","), second = given_run(&o, "");
+    char kept[RUN_TOKEN_SIZE];
+    (void)snprintf(kept, sizeof(kept), "%s", token_of(first));
+    assert_string_not_equal(kept, token_of(second));
+    expect(&o, first, 200, "/v1/tasks/web-1", NULL, "\"id\":\"web-1\"");
+    fake_run_ends(first, 0);
+    ops_turn(&o);
+    struct reply r = ops_ask_as(&o, kept, "GET", "/v1/tasks/web-1", NULL);
+    assert_int_equal(r.status, 403);
+    assert_non_null(strstr(reply_text(&r, "error.message"), "ended with its run"));
+    reply_finish(&r);
+    r = ops_ask_as(&o, "00000000000000000000000000000000", "GET", "/v1/tasks/web-1", NULL);
+    assert_int_equal(r.status, 403);
+    reply_finish(&r);
+}
+
+static void a_token_outlives_the_daemon_and_is_not_on_disk(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    char kept[RUN_TOKEN_SIZE], command[200];
+    open_roomy(&o, OPS_SQLITE, NULL);
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    (void)snprintf(kept, sizeof(kept), "%s", token_of(task));
+    ops_restart(&o);
+    struct reply r = ops_ask_as(&o, kept, "GET", "/v1/tasks/web-1", NULL);
+    assert_int_equal(r.status, 200);
+    reply_finish(&r);
+    (void)snprintf(command, sizeof(command), "grep -rqF -e %s %s", kept, o.home);
+    assert_int_not_equal(system(command), 0);
+}
+
+/* --- what it reaches ------------------------------------------------------------------------- */
+
+static void answered(struct op_call *call, void *ctx) {
+    *(int *)ctx = call->status;
+    op_call_free(call);
+}
+
+static void what_is_not_given_to_runs_is_refused_to_them(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, OPS_MEMORY, NULL);
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    struct ops_trace before, after;
+    size_t closed = 0;
+    ops_trace(&o, &before);
+    for (size_t i = 0; op_table[i]; i++) {
+        int status = 0;
+        if (op_table[i]->reach != OP_REACH_NONE)
+            continue;
+        /* whatever its parameters are: nobody comes so far as to read them */
+        struct op_call *call = op_call_new(op_table[i], o.engine, json_object(), "key-12345678");
+        (void)snprintf(call->run.token, sizeof(call->run.token), "%s", token_of(task));
+        call->answered = answered;
+        call->ctx = &status;
+        op_submit(call);
+        ops_turn(&o);
+        if (status != 403)
+            fail_msg("%s answers a run with %d", op_table[i]->name, status);
+        closed++;
+    }
+    ops_trace(&o, &after);
+    assert_memory_equal(&before, &after, sizeof(before));
+    static const char *const never[] = { "config.set",    "daemon.pause",  "daemon.stop",
+                                         "daemon.backup", "limiter.clear", "project.add",
+                                         "project.set",   "task.priority", "task.approve",
+                                         "task.delete",   "task.sling",    "group.close" };
+    for (size_t i = 0; i < ARRAY_SIZE(never); i++)
+        if (op_find(never[i])->reach != OP_REACH_NONE)
+            fail_msg("%s is open to runs", never[i]);
+    assert_true(closed >= ARRAY_SIZE(never));
+}
+
+static void a_run_sees_itself_and_what_is_below(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, OPS_MEMORY, NULL);
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    task_id stranger = ops_add(&o, "\"project\":\"web\",");
+    task_id child = child_of(&o, task, "");
+    char path[64];
+    static const char *const views[] = { "", "/why", "/runs", "/events", "/messages" };
+    for (size_t i = 0; i < ARRAY_SIZE(views); i++) {
+        (void)snprintf(path, sizeof(path), "/v1/tasks/web-%u%s", (unsigned)child, views[i]);
+        expect(&o, task, 200, path, NULL, NULL);
+        (void)snprintf(path, sizeof(path), "/v1/tasks/web-%u%s", (unsigned)stranger, views[i]);
+        refused(&o, task, path, NULL, "is not below 'web-1'");
+        (void)snprintf(path, sizeof(path), "/v1/tasks/web-99%s", views[i]);
+        refused(&o, task, path, NULL, "is not below 'web-1'"); /* nor whether it is there */
+    }
+    refused(&o, child, "/v1/tasks/web-1", NULL, "is not below"); /* nor what is above */
+    refused(&o, task, "/v1/tasks?parent=web-2", NULL, "is not below");
+    struct reply r = ops_ask_as(&o, token_of(task), "GET", "/v1/tasks?state=all", NULL);
+    assert_int_equal(reply_count(&r, "items"), 2);
+    assert_string_equal(reply_text(&r, "items.0.id"), "web-3");
+    assert_string_equal(reply_text(&r, "items.1.id"), "web-1");
+    reply_finish(&r);
+    r = ops_ask_as(&o, token_of(task), "GET", "/v1/events?after=0&limit=1000", NULL);
+    for (size_t i = 0; i < reply_count(&r, "items"); i++) {
+        const char *id =
+            json_string_value(json_object_get(json_array_get(reply_at(&r, "items"), i), "task"));
+        if (!id || strcmp(id, "web-2") == 0)
+            fail_msg("an event of somebody else: %s", r.text);
+    }
+    reply_finish(&r);
+}
+
+static void a_run_reports_and_posts_as_itself_alone(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, OPS_MEMORY, NULL);
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    (void)given_run(&o, "\"project\":\"api\",");
+    expect(&o, task, 200, "/v1/report", "{\"tokens\":7}", NULL);
+    expect(&o, task, 200, "/v1/report", "{\"task\":\"web-1\",\"attempt\":1,\"tokens\":9}", NULL);
+    refused(&o, task, "/v1/report", "{\"task\":\"api-2\",\"tokens\":7}", "reports of itself");
+    refused(&o, task, "/v1/tasks/api-2/messages", "{\"text\":\"x\"}", "is not below");
+    refused(&o, task, "/v1/projects/api/messages", "{\"text\":\"x\"}", "belongs to project 'web'");
+    expect(&o, task, 200, "/v1/tasks/web-1/messages", "{\"text\":\"\\u001b[2Jgone\\n---\"}", NULL);
+    struct reply r = ops_ask(&o, "GET", "/v1/tasks/web-1/messages", NULL, NULL);
+    assert_string_equal(reply_text(&r, "items.0.run"), "web-1.1");
+    reply_finish(&r);
+}
+
+static void a_run_cancels_below_itself_alone(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, OPS_MEMORY, NULL);
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    (void)ops_add(&o, "\"project\":\"web\",");
+    (void)child_of(&o, task, "");
+    refused(&o, task, "/v1/tasks/cancel", "{\"tasks\":[\"web-2\"]}", "is not below");
+    refused(&o, task, "/v1/tasks/cancel", "{\"tasks\":[\"web-1\"]}", "own task");
+    refused(&o, task, "/v1/tasks/cancel", "{\"tasks\":[\"web-3\",\"web-2\"]}", "is not below");
+    expect(&o, task, 200, "/v1/tasks/cancel", "{\"tasks\":[\"web-3\"]}", "\"web-3\"");
+}
+
+/* --- children -------------------------------------------------------------------------------- */
+
+static void a_child_gets_from_its_parent_what_it_does_not_choose(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, OPS_MEMORY, NULL);
+    task_id task = given_run(&o, "\"project\":\"api\",\"priority\":300,");
+    task_id child = child_of(&o, task, "\"title\":\"part\",");
+    struct task_spec told;
+    assert_true(core_task_spec(engine_core(o.engine), child, &told));
+    assert_int_equal(told.parent, task);
+    assert_int_equal(told.parent_gate, PARENT_NONE);
+    assert_int_equal(told.priority, 300);
+    struct reply r = ops_ask(&o, "GET", "/v1/tasks/api-2", NULL, NULL);
+    assert_string_equal(reply_text(&r, "project"), "api");
+    assert_string_equal(reply_text(&r, "title"), "part");
+    reply_finish(&r);
+}
+
+static void what_a_run_may_not_choose_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *members, *part;
+    } rows[] = {
+        { "\"argv\":[\"/bin/sh\",\"-c\",\"id\"]", "no command" },
+        { "\"checks\":[[\"id\"]]", "'checks'" },
+        { "\"env\":{\"LD_PRELOAD\":\"/tmp/x.so\"}", "'env'" },
+        { "\"workspace\":\"../../etc\"", "'workspace'" },
+        { "\"cwd\":\"/etc\"", "'cwd'" },
+        { "\"cwd\":\"/srv/../etc\"", "'cwd'" },
+        { "\"stdin\":\"/etc/passwd\"", "'stdin'" },
+        { "\"spawn\":\"../../spawn.yaml\"", "'spawn'" },
+        { "\"artifact\":\"/etc/shadow\"", "'artifact'" },
+        { "\"merge\":\"direct\"", "'merge'" },
+        { "\"base_branch\":\"main\"", "'base_branch'" },
+        { "\"limiter\":\"anthropic\"", "'limiter'" },
+        { "\"external_id\":\"x\"", "'external_id'" },
+        { "\"memory_mb\":1", "'memory_mb'" },
+        { "\"nice\":-5", "'nice'" },
+        { "\"iteration\":7", "'iteration'" },
+        { "\"priority\":99", "'priority'" },
+        { "\"kind\":\"urgent\"", "'kind'" },
+        { "\"project\":\"api\"", "'project'" },
+        { "\"parent\":\"web-2\"", "'parent'" },
+        { "\"parent\":\"web-1/../web-2\"", "no task" },
+        { "\"parent_gate\":\"done\"", "'parent_gate'" },
+        { "\"until\":\"external\"", "'until'" },
+        { "\"depends_on\":[\"web-2\"]", "'depends_on'" },
+        { "\"no_such_thing\":1", "'no_such_thing'" },
+    };
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, OPS_MEMORY, "kinds: {urgent: {base: 101}}\n");
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    (void)ops_add(&o, "\"project\":\"web\",");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+        strbuf_printf(&body, "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\",%s}]}",
+                      rows[i].members);
+        struct reply r = ops_ask_as(&o, token_of(task), "POST", "/v1/tasks", strbuf_text(&body));
+        if (r.status < 400 || !strstr(r.text, rows[i].part))
+            fail_msg("%s: %d %s", rows[i].members, r.status, r.text);
+        if (r.status != 403 && !strstr(rows[i].members, "/../"))
+            fail_msg("%s is refused with %d, not 403: %s", rows[i].members, r.status, r.text);
+        reply_finish(&r);
+    }
+    static const char one[] = "[{\"agent\":\"claude\",\"prompt\":\"go\"}]";
+    char body[200];
+    (void)snprintf(body, sizeof(body), "{\"force\":true,\"tasks\":%s}", one);
+    refused(&o, task, "/v1/tasks", body, "'force'");
+    (void)snprintf(body, sizeof(body), "{\"group\":\"night\",\"tasks\":%s}", one);
+    refused(&o, task, "/v1/tasks", body, "'group'");
+    assert_int_equal(engine_last_task(o.engine), 2);
+}
+
+static void commands_of_runs_are_a_setting(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, OPS_MEMORY, "capability: {commands: true}\n");
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    expect(&o, task, 200, "/v1/tasks", "{\"tasks\":[{\"argv\":[\"true\"]}]}", "web-2");
+    refused(&o, task, "/v1/tasks", "{\"tasks\":[{\"argv\":[\"true\"],\"env\":{\"A\":\"b\"}}]}",
+            "'env'");
+}
+
+static void escape_codes_in_titles_are_refused_or_harmless(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, OPS_MEMORY, NULL);
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    expect(&o, task, 400, "/v1/tasks",
+           "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"x\",\"title\":\"\\u001b[2J\"}]}",
+           "title");
+    refused(&o, task, "/v1/tasks", "{\"tasks\":[{\"agent\":\"../../bin/sh\",\"prompt\":\"x\"}]}",
+            "'agent'");
+    refused(&o, task, "/v1/tasks", "{\"tasks\":[{\"agent\":\"codex\",\"prompt\":\"x\"}]}",
+            "none of those that are configured"); /* nobody has named it */
+}
+
+static void depth_number_and_places_of_children_have_limits(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, OPS_MEMORY, "capability: {depth: 2, children: 4, running: 2}\n");
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    task_id child = child_of(&o, task, "");
+    ops_turn(&o);
+    task_id grandchild = child_of(&o, child, "");
+    ops_turn(&o);
+    static const char one[] = "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\"}]}";
+    refused(&o, grandchild, "/v1/tasks", one, "capability.depth");
+    refused(&o, child, "/v1/tasks",
+            "{\"tasks\":[{\"name\":\"a\",\"prompt\":\"x\"},{\"parent\":\"a\",\"prompt\":\"x\"}]}",
+            "capability.depth"); /* nor in one step */
+    refused(&o, task, "/v1/tasks",
+            "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"x\"},{\"agent\":\"claude\",\"prompt\":"
+            "\"x\"},{\"agent\":\"claude\",\"prompt\":\"x\"}]}",
+            "2 are left (capability.children)"); /* all or none */
+    (void)child_of(&o, task, "");
+    task_id last = child_of(&o, task, "");
+    refused(&o, task, "/v1/tasks", one, "0 are left (capability.children)");
+    refused(&o, child, "/v1/tasks", one, "capability.children"); /* of all levels together */
+    ops_turn(&o);
+    struct reply r = ops_ask(&o, "GET", "/v1/tasks/web-5/why", NULL, NULL);
+    assert_int_equal(last, 5);
+    if (!strstr(r.text, "below:web-1")) /* two of its brothers run */
+        fail_msg("the third child does not wait for a place: %s", r.text);
+    reply_finish(&r);
+    fake_run_ends(child, 0);
+    ops_turn(&o);
+    ops_turn(&o);
+    assert_non_null(fake_run_find(last));
+}
+
+static int64_t left_of(struct ops *o, task_id task) {
+    return engine_tokens_left(o->engine, task);
+}
+
+static void tokens_of_children_are_taken_from_their_parent(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, OPS_SQLITE, "fair: {run_tokens: 100}\ncapability: {depth: 3, tokens: 1000}\n");
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    task_id child = child_of(&o, task, "\"tokens\":600,");
+    assert_int_equal(left_of(&o, task), 400);
+    assert_int_equal(left_of(&o, child), 600);
+    refused(&o, task, "/v1/tasks",
+            "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"x\","
+            "\"tokens\":401}]}",
+            "'web-1' has 400 left");
+    (void)child_of(&o, task, ""); /* nothing said: the estimate of a run */
+    assert_int_equal(left_of(&o, task), 300);
+    ops_turn(&o);
+    task_id grandchild = child_of(&o, child, "\"tokens\":500,");
+    assert_int_equal(left_of(&o, child), 100);
+    ops_restart(&o);
+    assert_int_equal(left_of(&o, task), 300);
+    assert_int_equal(left_of(&o, child), 100);
+    assert_int_equal(left_of(&o, grandchild), 500);
+}
+
+static void who_uses_more_than_it_was_given_is_canceled(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, OPS_MEMORY, "capability: {tokens: 1000}\n");
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    task_id child = child_of(&o, task, "\"tokens\":600,");
+    ops_turn(&o);
+    fake_run_starts(child);
+    ops_turn(&o);
+    expect(&o, child, 200, "/v1/report", "{\"tokens\":600}", NULL);
+    assert_false(fake_run_find(child)->stopped);
+    struct reply r = { 0 };
+    ops_begin_as(&o, token_of(child), "/v1/report", "{\"tokens\":601}", &r);
+    ops_turn(&o);
+    assert_true(fake_run_find(child)->stopped);
+    assert_false(fake_run_find(task)->stopped);
+    fake_run_ends(child, 0);
+    ops_turn(&o);
+    ops_wait(&o, &r);
+    reply_finish(&r);
+}
+
+/* --- races ----------------------------------------------------------------------------------- */
+
+/* Both requests in one turn. */
+static void race(struct ops *o, task_id run, bool cancel_first, struct reply *add) {
+    struct reply cancel = { 0 };
+    static const char child[] = "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\"}]}";
+    if (cancel_first)
+        ops_begin(o, "/v1/tasks/cancel", "{\"tasks\":[\"web-1\"]}", NULL, &cancel);
+    ops_begin_as(o, token_of(run), "/v1/tasks", child, add);
+    if (!cancel_first)
+        ops_begin(o, "/v1/tasks/cancel", "{\"tasks\":[\"web-1\"]}", NULL, &cancel);
+    ops_turn(o);
+    ops_wait(o, add);
+    for (int i = 0; i < 3; i++)
+        ops_turn(o);
+    if (cancel.answered)
+        reply_finish(&cancel);
+    else if (cancel.call)
+        op_abandon(cancel.call);
+}
+
+static void a_child_added_before_its_ancestor_is_canceled_never_starts(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    struct reply add = { 0 };
+    open_roomy(&o, OPS_MEMORY, NULL);
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    race(&o, task, false, &add);
+    assert_int_equal(add.status, 200);
+    struct task_view view;
+    assert_true(core_task(engine_core(o.engine), 2, &view));
+    assert_int_equal(view.state, TASK_CANCELED);
+    assert_null(fake_run_find(2));
+    reply_finish(&add);
+}
+
+static void a_child_added_after_its_ancestor_is_canceled_is_refused(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    struct reply add = { 0 };
+    open_roomy(&o, OPS_MEMORY, NULL);
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    race(&o, task, true, &add);
+    assert_int_equal(add.status, 403);
+    assert_non_null(strstr(add.text, "is canceled"));
+    assert_int_equal(engine_last_task(o.engine), 1);
+    reply_finish(&add);
+}
+
+static void cancel_takes_along_what_runs_have_added(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, OPS_MEMORY, NULL);
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    task_id child = child_of(&o, task, "");
+    ops_turn(&o);
+    task_id grandchild = child_of(&o, child, "\"hold\":true,");
+    task_id own = ops_add(&o, "\"project\":\"web\",\"parent\":\"web-1\","); /* of a person */
+    struct reply cancel = { 0 };
+    ops_begin(&o, "/v1/tasks/cancel", "{\"tasks\":[\"web-1\"]}", NULL, &cancel);
+    ops_turn(&o);
+    struct task_view view;
+    assert_true(core_task(engine_core(o.engine), grandchild, &view));
+    assert_int_equal(view.state, TASK_CANCELED);
+    assert_true(fake_run_find(child)->stopped);
+    assert_true(core_task(engine_core(o.engine), own, &view));
+    assert_int_equal(view.state, TASK_WAITING);
+    refused(&o, child, "/v1/tasks", "{\"tasks\":[{\"prompt\":\"go\"}]}", "is canceled");
+    if (cancel.answered)
+        reply_finish(&cancel);
+    else if (cancel.call)
+        op_abandon(cancel.call);
+}
+
+static void a_key_of_a_run_is_its_own(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, OPS_MEMORY, NULL);
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    static const char body[] = "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\"}]}";
+    struct reply r = ops_ask(&o, "POST", "/v1/tasks", body, "the-same-key");
+    assert_int_equal(r.status, 200);
+    reply_finish(&r);
+    r = ops_ask_as_key(&o, token_of(task), "/v1/tasks", body, "the-same-key");
+    assert_int_equal(r.status, 200);
+    assert_false(r.replayed);
+    reply_finish(&r);
+    r = ops_ask_as_key(&o, token_of(task), "/v1/tasks", body, "the-same-key");
+    assert_true(r.replayed);
+    reply_finish(&r);
+    assert_int_equal(engine_last_task(o.engine), 3);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_token_is_of_one_run_and_ends_with_it),
+        cmocka_unit_test(a_token_outlives_the_daemon_and_is_not_on_disk),
+        cmocka_unit_test(what_is_not_given_to_runs_is_refused_to_them),
+        cmocka_unit_test(a_run_sees_itself_and_what_is_below),
+        cmocka_unit_test(a_run_reports_and_posts_as_itself_alone),
+        cmocka_unit_test(a_run_cancels_below_itself_alone),
+        cmocka_unit_test(a_child_gets_from_its_parent_what_it_does_not_choose),
+        cmocka_unit_test(what_a_run_may_not_choose_is_refused),
+        cmocka_unit_test(commands_of_runs_are_a_setting),
+        cmocka_unit_test(escape_codes_in_titles_are_refused_or_harmless),
+        cmocka_unit_test(depth_number_and_places_of_children_have_limits),
+        cmocka_unit_test(tokens_of_children_are_taken_from_their_parent),
+        cmocka_unit_test(who_uses_more_than_it_was_given_is_canceled),
+        cmocka_unit_test(a_child_added_before_its_ancestor_is_canceled_never_starts),
+        cmocka_unit_test(a_child_added_after_its_ancestor_is_canceled_is_refused),
+        cmocka_unit_test(cancel_takes_along_what_runs_have_added),
+        cmocka_unit_test(a_key_of_a_run_is_its_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
