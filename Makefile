@@ -16,12 +16,12 @@ MAKEFLAGS += --no-print-directory
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
+.PHONY: all build test test-mcp test-agents conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
 
 all: build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 build: ## compile into build/ (BUILD=folder for another place)
 	@scripts/setup --test
@@ -29,6 +29,15 @@ build: ## compile into build/ (BUILD=folder for another place)
 
 test: build ## build and run every test; T=name for one
 	@scripts/run-tests --again "$(again)" $(BUILD) $(T)
+
+test-agents: ## the real Claude Code and Codex, fetched once from npm, through the daemon; T=name for one
+	@scripts/setup --agents
+	@scripts/build $(BUILD)
+	@scripts/test-agents $(BUILD) $(T)
+
+test-mcp: build ## the MCP server against the conformance suite and the Inspector, from npm; T=scenario@version for one
+	@scripts/setup --agents
+	@scripts/test-mcp $(BUILD) $(T)
 
 conformance: build ## run the tests of every promise of the five documents, write docs/conformance.md
 	@scripts/conformance $(BUILD)

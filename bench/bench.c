@@ -32,15 +32,29 @@ void bench_goal(bool met, const char *format, ...) {
     missed += !met;
 }
 
+/* Is the part in the list? An empty one has them all. */
+static bool is_asked(char **parts, const char *part) {
+    if (!parts[0])
+        return true;
+    for (; *parts; parts++)
+        if (strcmp(*parts, part) == 0)
+            return true;
+    return false;
+}
+
 int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (argc != 2) {
-        fprintf(stderr, "usage: bench PATH-OF-SLUICE\n");
+    if (argc < 2) {
+        fprintf(stderr, "usage: bench PATH-OF-SLUICE [core] [adapter]\n");
         return 2;
     }
-    bench_decisions();
-    bench_simulation();
-    bench_snapshot(argv[1]);
+    if (is_asked(argv + 2, "core")) {
+        bench_decisions();
+        bench_simulation();
+        bench_snapshot(argv[1]);
+    }
+    if (is_asked(argv + 2, "adapter"))
+        bench_adapter();
     printf("\n%s\n", missed ? "some goals were missed" : "all goals met");
     return missed ? 1 : 0;
 }

@@ -47,12 +47,27 @@ static int connect_or_start(struct client *client, time_ms deadline, bool *may_s
     return r < 0 ? r : wire_connect(client, deadline, err);
 }
 
+bool client_is_in_run(void) {
+    const char *socket = getenv("SLUICE_SOCKET"), *token = getenv("SLUICE_TOKEN");
+    return socket && *socket && token && *token && !getenv("SLUICE_HOME");
+}
+
+/* Inside a run its token goes with every request to the daemon of the run, and nowhere else. What is no
+ * plain word is not sent: it would end the header. */
+static void take_token(struct client *client) {
+    const char *socket = getenv("SLUICE_SOCKET"), *token = getenv("SLUICE_TOKEN");
+    if (socket && token && *token && strcmp(socket, client->path) == 0
+        && strspn(token, "0123456789abcdef") == strlen(token))
+        client->token = xstrdup(token);
+}
+
 int client_open(const char *socket_path, const struct client_options *options,
                 struct client **ret_client, struct error *err) {
     bool may_start = true;
     struct client *client = xcalloc(1, sizeof(*client));
     client->path = xstrdup(socket_path);
     client->fd = client->reader = -1;
+    take_token(client);
     if (options)
         client->options = *options;
     int r = connect_or_start(client, deadline_of(client), &may_start, err);
@@ -70,6 +85,7 @@ struct client *client_close(struct client *client) {
     wire_close(client);
     free(client->path);
     free(client->run);
+    free(client->token);
     strbuf_finish(&client->in);
     strbuf_finish(&client->head);
     strbuf_finish(&client->text);
@@ -162,6 +178,8 @@ static void print_request(const struct client *client, const struct client_reque
                   request->path, request->accept);
     if (client->run)
         strbuf_printf(out, "X-Sluice-Run: %s\r\n", client->run);
+    if (client->token)
+        strbuf_printf(out, "Authorization: Bearer %s\r\n", client->token);
     if (request->key)
         strbuf_printf(out, "Idempotency-Key: %s\r\n", request->key);
     if (request->body)

@@ -21,6 +21,7 @@
  *          sends the same request with the same key: it is done once, whatever happened.
  * Streams: bytes of a log, or events; a callback gets them as they come. Blocking with
  *          client_stream_*, or beside other descriptors with client_begin_*, client_fd, client_pump.
+ * Runs:    what goes to SLUICE_SOCKET carries SLUICE_TOKEN, by which the daemon knows the run.
  * Paths:   user text in a path or query goes through client_escape; client_get does it for %s. */
 #pragma once
 
@@ -48,6 +49,9 @@ int client_open(const char *socket_path, const struct client_options *options,
                 struct client **ret_client, struct error *err);
 struct client *client_close(struct client *client); /* accepts NULL, returns NULL */
 DEFINE_FREEP(struct client, client_close);
+
+/* This process belongs to a run, and asks as that (SLUICE_TOKEN). */
+bool client_is_in_run(void);
 
 /* No daemon behind the socket: the two errors above. */
 bool client_is_absent(int result);

@@ -26,6 +26,7 @@ struct client {
     char *path;
     struct client_options options;
     char *run;
+    char *token;      /* of the run that this process belongs to; NULL: of none */
     int fd;           /* -1: not connected */
     int reader;       /* see client_set_reader */
     bool fresh;       /* no answer came over this connection yet */

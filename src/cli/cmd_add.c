@@ -206,7 +206,9 @@ const struct cmd cmd_add = {
     .summary = "add tasks: a command, a prompt for an agent, a file of tasks, a formula",
     .text = "Prints what became of each task: started, queued with its position, draft,\n"
             "held, or already there. The tasks are on disk when it returns. The words of a\n"
-            "command are passed on as they are; a shell runs only where you name one.\n",
+            "command are passed on as they are; a shell runs only where you name one.\n"
+            "Inside a run it adds a child of that run's task (SLUICE_TASK), which names an\n"
+            "agent, no command, and works in the same project and folder.\n",
     .examples = "sluice add -- make test\n"
                 "sluice add --project web --after web-3 --timeout 30m -- ./deploy.sh\n"
                 "sluice add --agent claude \"fix the failing test in src/login\"\n"

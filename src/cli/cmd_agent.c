@@ -34,14 +34,15 @@ static int list_run(const struct cmd_call *call) {
         { "NAME" },    { "USED", true },   { "SLOTS", true }, { "ADAPTER" },
         { "LIMITER" }, { "CLOSED UNTIL" }, { "COMMAND" },
     };
-    return name_list_run(call, &(struct name_list){
-                                   .path = "/v1/agents",
-                                   .none = "no agent is configured; 'sluice config explain "
-                                           "agents.A.command' tells how\n",
-                                   .columns = columns,
-                                   .column_count = ARRAY_SIZE(columns),
-                                   .add = add_row,
-                               });
+    return name_list_run(call,
+                         &(struct name_list){
+                             .path = "/v1/agents",
+                             .none = "no agent is configured or in use; claude, codex, gemini, "
+                                     "opencode and copilot need no configuration\n",
+                             .columns = columns,
+                             .column_count = ARRAY_SIZE(columns),
+                             .add = add_row,
+                         });
 }
 
 static const struct cmd agent_list = {

@@ -1,5 +1,6 @@
 /* cmd_debug.c: looks inside. `debug scheduler` lists the candidates the way document 000 does, of a
- * snapshot or of the daemon's queue; `debug events` prints what happened as data. */
+ * snapshot or of the daemon's queue; `debug events` prints what happened as data; `debug outcome` reads an
+ * agent's output (debug_outcome.c). */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -8,6 +9,7 @@
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/debug_live.h"
+#include "cli/debug_outcome.h"
 #include "cli/event_list.h"
 #include "cli/output.h"
 #include "cli/snapshot_file.h"
@@ -232,14 +234,16 @@ static const struct cmd debug_events = {
     .run = events_run,
 };
 
-static const struct cmd *const debug_subs[] = { &debug_events, &debug_scheduler, NULL };
+static const struct cmd *const debug_subs[] = { &debug_events, &debug_outcome, &debug_scheduler,
+                                                NULL };
 
 const struct cmd cmd_debug = {
     .name = "debug",
-    .usage = "debug events|scheduler ...",
+    .usage = "debug events|outcome|scheduler ...",
     .summary = "look inside the scheduler",
     .examples = "sluice debug scheduler\n"
                 "sluice debug scheduler --snapshot examples/loopr.json\n"
-                "sluice debug events > events.jsonl\n",
+                "sluice debug events > events.jsonl\n"
+                "sluice debug outcome --agent claude --exit 0 out.log\n",
     .subs = debug_subs,
 };

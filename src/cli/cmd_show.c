@@ -224,7 +224,10 @@ static void put_result(struct strbuf *out, const json_t *run) {
         strbuf_puts(out, ask_text(run, "phase", "working"));
         return;
     }
+    const char *said = ask_text(run, "said", NULL);
     strbuf_puts(out, strcmp(outcome, "launch") == 0 ? "not launched" : outcome);
+    if (said && strcmp(said, outcome) != 0)
+        strbuf_printf(out, " (%s)", said);
     if (signal > 0)
         strbuf_printf(out, ", signal %lld", (long long)signal);
     else if (code > 0)
@@ -233,6 +236,24 @@ static void put_result(struct strbuf *out, const json_t *run) {
         strbuf_printf(out, ", %s", how);
     if (message && *message)
         strbuf_printf(out, ": %s", message);
+}
+
+/* Of the newest run that has one: with it a person can go on by hand. */
+static void put_session(struct sheet *s, const json_t *task) {
+    const json_t *runs = json_object_get(task, "runs");
+    size_t i;
+    json_t *run;
+    json_array_foreach(runs, i, run) {
+        const char *session = ask_text(run, "session", NULL), *model = ask_text(run, "model", NULL);
+        if (!session)
+            continue;
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        strbuf_printf(&text, "%s%s", session, ask_true(run, "resumed") ? ", resumed" : "");
+        if (model)
+            strbuf_printf(&text, ", model %s", model);
+        put_field(s, "session", strbuf_text(&text));
+        return;
+    }
 }
 
 static void put_runs(struct sheet *s, const json_t *task) {
@@ -307,6 +328,7 @@ static void print_sheet(const json_t *task) {
     put_workspace(&s, task);
     put_counters(&s, task);
     put_spec(&s, task);
+    put_session(&s, task);
     put_iterations(&s, task);
     put_runs(&s, task);
     output_rest(&s.out);

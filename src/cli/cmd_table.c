@@ -31,6 +31,8 @@ extern const struct cmd cmd_init;
 extern const struct cmd cmd_limiter;
 extern const struct cmd cmd_list;
 extern const struct cmd cmd_logs;
+extern const struct cmd cmd_mcp;
+extern const struct cmd cmd_notify;
 extern const struct cmd cmd_pause;
 extern const struct cmd cmd_plan;
 extern const struct cmd cmd_project;
@@ -79,6 +81,8 @@ const struct cmd *const cmd_table[] = {
     &cmd_limiter,
     &cmd_list,
     &cmd_logs,
+    &cmd_mcp,
+    &cmd_notify,
     &cmd_pause,
     &cmd_plan,
     &cmd_project,

@@ -64,6 +64,7 @@ static const struct row rows[] = {
     { "limiter",      "limiter",        AS_TEXT },
     { "until",        "until",          AS_TEXT },
     { "check",        "checks",         AS_CHECKS },
+    { "resume",       "resume",         AS_TEXT },
     { "retries",      "retries",        AS_NUMBER },
     { "timeout",      "timeout_s",      AS_SECONDS },
     { "idle-timeout", "idle_timeout_s", AS_SECONDS },
@@ -305,14 +306,14 @@ static int put_command(const struct cmd_call *call, json_t *task, struct error *
     return r;
 }
 
-/* A workspace is a folder already. */
+/* A workspace is a folder already. The child of a run works where the run does. */
 static int put_folder(const struct cmd_call *call, json_t *task, struct error *err) {
     const char *folder = cmd_value(call, "cwd");
     if (folder && strcmp(folder, "-") == 0)
         return 0;
     if (folder)
         return put_path(task, "cwd", folder, err);
-    if (cmd_has(call, "workspace"))
+    if (cmd_has(call, "workspace") || client_is_in_run())
         return 0;
     _cleanup_(freep) char *here = getcwd(NULL, 0);
     if (!here)

@@ -30,6 +30,7 @@
         { "limiter", 0, "NAME", "the provider account that it uses" },                             \
         { "until", 'u', "HOW", "finished by: exit, done, validate, external" },                    \
         { "check", 'c', "COMMAND", "must succeed after it (sh -c); repeatable" },                  \
+        { "resume", 0, "auto|never", "go on with the agent's session after a limit or crash" },    \
         { "retries", 'r', "N", "how often a failed run is repeated" },                             \
         { "timeout", 0, "SPAN", "stop a run after this long: 90s, 30m, 2h" },                      \
         { "idle-timeout", 0, "SPAN", "stop a run that writes nothing for so long" },               \

@@ -124,6 +124,16 @@ static int shorten(char **socket, struct error *err) {
     return r < 0 ? r : 0;
 }
 
+/* Beside the owner's; never longer than it, but in the short folder. */
+static char *run_socket_of(const char *socket) {
+    struct strbuf path = STRBUF_INIT;
+    size_t folder = (size_t)(strrchr(socket, '/') + 1 - socket);
+    bool is_usual = strcmp(socket + folder, SOCKET_NAME) == 0;
+    strbuf_add(&path, socket, folder);
+    strbuf_printf(&path, "run%s%s", is_usual ? "" : "-", is_usual ? ".sock" : socket + folder);
+    return strbuf_take(&path);
+}
+
 static int find_own(const char *value, struct home *home, struct error *err) {
     home->data = absolute(value, err);
     if (!home->data)
@@ -155,6 +165,7 @@ int home_find(struct home *ret_home, struct error *err) {
         r = shorten(&home.socket, err);
     if (r < 0)
         return r;
+    home.run_socket = run_socket_of(home.socket);
     home.runs = join(home.data, "runs");
     home.database = join(home.data, "sluice.db");
     home.log = join(home.data, "sluice.log");
@@ -168,6 +179,7 @@ void home_finish(struct home *home) {
     free(home->config_file);
     free(home->data);
     free(home->socket);
+    free(home->run_socket);
     free(home->runs);
     free(home->database);
     free(home->log);

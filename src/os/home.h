@@ -3,7 +3,8 @@
  * $SLUICE_HOME, when it is set, holds everything. Otherwise:
  *   config_file   $XDG_CONFIG_HOME/sluice/sluice.yaml   (~/.config)
  *   data          $XDG_DATA_HOME/sluice/                (~/.local/share): all the rest, but
- *   socket        $XDG_RUNTIME_DIR/sluice/sluice.sock, in `data` when there is no such variable
+ *   socket        $XDG_RUNTIME_DIR/sluice/sluice.sock, in `data` when there is no such variable;
+ *   run_socket    run.sock beside it
  * A relative SLUICE_HOME counts from the current folder; a relative XDG variable is ignored, as its
  * specification says.
  *
@@ -23,10 +24,11 @@ struct home {
     char *config_file; /* need not exist */
     char *data;
     char *socket;
-    char *runs;     /* folder of all run folders */
-    char *database; /* file of the SQLite store */
-    char *log;      /* the daemon's */
-    char *pid_lock; /* held by the one daemon of this home */
+    char *run_socket; /* of the runs: run.sock beside it */
+    char *runs;       /* folder of all run folders */
+    char *database;   /* file of the SQLite store */
+    char *log;        /* the daemon's */
+    char *pid_lock;   /* held by the one daemon of this home */
 };
 
 /* Looks at the environment only; makes nothing. -ENOENT: neither SLUICE_HOME nor a home folder. */

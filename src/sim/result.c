@@ -20,12 +20,14 @@ bool sim_outcome_failed(enum outcome outcome) {
     case OUTCOME_LOST:
     case OUTCOME_CONFLICT:
     case OUTCOME_UNMERGED:
+    case OUTCOME_STUCK:
         return true;
     case OUTCOME_OK:
     case OUTCOME_LIMITED:
     case OUTCOME_CLOSED:
     case OUTCOME_BUDGET:
     case OUTCOME_CANCELED:
+    case OUTCOME_AFRESH:
     case OUTCOME_MAX:
         break;
     }

@@ -69,6 +69,7 @@ static const struct member members[] = {
     { "project",        "project",        MEMBER_TEXT,    false },
     { "prompt",         "prompt",         MEMBER_TEXT,    false },
     { "resources",      "resources",      MEMBER_NAMES,   false },
+    { "resume",         "resume",         MEMBER_TEXT,    false },
     { "retries",        "retries",        MEMBER_WHOLE,   false },
     { "review",         "review",         MEMBER_SWITCH,  false },
     { "run",            "argv",           MEMBER_SHELL,   false },
@@ -79,6 +80,7 @@ static const struct member members[] = {
     { "timeout",        "timeout_s",      MEMBER_SPAN,    false },
     { "timeout_s",      "timeout_s",      MEMBER_SECONDS, false },
     { "title",          "title",          MEMBER_TEXT,    false },
+    { "tokens",         "tokens",         MEMBER_WHOLE,   false },
     { "until",          "until",          MEMBER_TEXT,    false },
     { "workspace",      "workspace",      MEMBER_TEXT,    false },
 };

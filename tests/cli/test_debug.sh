@@ -28,11 +28,42 @@ exits 2 'no subcommand: exit code'
 run sluice debug schedule
 exits 2 'unknown subcommand: exit code'
 says "sluice: unknown command 'debug schedule'; did you mean 'scheduler'?
-usage: sluice debug events|scheduler ..." 'unknown subcommand'
+usage: sluice debug events|outcome|scheduler ..." 'unknown subcommand'
 run sluice debug scheduler --set limits.runs=1
 exits 2 '--set without a snapshot: exit code'
 says "sluice: option '--set' needs --snapshot
 usage: sluice debug scheduler [--snapshot FILE [--set KEY=VALUE]...]" '--set without a snapshot'
+
+# What an agent's output means; needs no daemon.
+recorded=$root/tests/fixtures/agents
+run sluice debug outcome --agent claude --exit 0 "$recorded/claude/tool-ok/stdout"
+exits 0 'outcome: exit code'
+prints '{"outcome":"ok","reset_at":null,"tokens":{"in":8624,"out":50,"cached":8000},"cost_usd":0.002848,"session":"f7a065e5-879c-4187-9f9c-ec2b23c1a6c6","message":"All work is finished. <promise>DONE</promise>"}' \
+    'outcome: a good run'
+run sluice debug outcome --json --agent claude --exit 143 - <"$recorded/claude/sigterm/stdout"
+prints '{"outcome":"crashed","reset_at":null,"tokens":{"in":null,"out":null,"cached":null},"cost_usd":null,"session":"cc4d6679-e914-4aa7-a8c2-44648a61f60b","message":"I will run a command."}' \
+    'outcome: unknown is null, and no last word is not ok'
+run sluice debug outcome --agent claude --exit 1 --stderr "$recorded/claude/resume-missing/stderr" /dev/null
+prints '{"outcome":"crashed","reset_at":null,"tokens":{"in":null,"out":null,"cached":null},"cost_usd":null,"session":null,"message":"No conversation found with session ID: 00000000-0000-4000-8000-000000000000"}' \
+    'outcome: the error output tells why'
+echo finished >plain
+run sluice debug outcome --agent plain --exit 0 plain
+has '"outcome":"ok"' 'outcome: of a plain program the exit code is the word'
+run sluice debug outcome --agent cladue --exit 0 /dev/null
+exits 2 'outcome: unknown adapter: exit code'
+says "sluice: unknown adapter 'cladue': expected one of claude, claude-stream, codex, copilot, gemini, opencode, plain" \
+    'outcome: unknown adapter'
+run sluice debug outcome --agent claude /dev/null
+exits 2 'outcome without --exit: exit code'
+says "sluice: option '--exit' is missing
+usage: sluice debug outcome --agent NAME --exit CODE [--stderr FILE] [--usage FILE] FILE|-" 'outcome without --exit'
+run sluice debug outcome --agent claude --exit 256 /dev/null
+exits 2 'outcome --exit 256: exit code'
+run sluice debug outcome --agent claude --exit 0 "$tmp/none"
+exits 2 'outcome of a missing file: exit code'
+says "sluice: cannot open '$tmp/none': No such file or directory" 'outcome of a missing file'
+run sluice debug outcome --agent claude --exit 0 --stderr - -
+exits 2 'outcome: both from the standard input: exit code'
 
 # The daemon's own queue.
 run sluice debug scheduler
@@ -70,4 +101,5 @@ exits 2 'events --after x: exit code'
 says "sluice: option '--after': expected a whole number from 0 on, got 'x'
 usage: sluice debug events [--after N]" 'events --after x'
 shown docs/cli/debug.md debug scheduler --snapshot examples/loopr.json
+shown docs/cli/debug.md debug outcome --agent claude --exit 1 tests/fixtures/agents/claude/limit-oauth/stdout
 finish

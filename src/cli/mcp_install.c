@@ -1,0 +1,308 @@
+/* mcp_install.c: where does each agent look for its MCP servers, and what is written there?
+ *
+ * JSON files are read, changed in one member, and written again, indented by two: order and everything else
+ * stay. The TOML file of Codex gets a table at its end, where a table may always stand; one that has the
+ * name already in another form is left to its owner. Files are replaced whole or not at all. */
+#include "cli/mcp_install.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/ask.h"
+#include "cli/daemon.h"
+#include "cli/full_path.h"
+#include "cli/output.h"
+#include "os/files.h"
+
+#define FILE_MAX   ((size_t)64 * 1024 * 1024)
+#define TOML_TABLE "[mcp_servers.sluice]"
+
+struct agent {
+    const char *name;
+    const char *variable, *folder, *file; /* of the user: $variable, else ~/folder; NULL: only ~ */
+    const char *project;                  /* of a project; NULL: it has none */
+    const char *member;                   /* of the JSON file; NULL: TOML */
+};
+
+static const struct agent agents[] = {
+    { "claude", "CLAUDE_CONFIG_DIR", "", ".claude.json", ".mcp.json", "mcpServers" },
+    { "codex", "CODEX_HOME", ".codex", "config.toml", NULL, NULL },
+    { "gemini", NULL, ".gemini", "settings.json", ".gemini/settings.json", "mcpServers" },
+    { "opencode", NULL, ".config/opencode", "opencode.json", "opencode.json", "mcp" },
+};
+
+const char *mcp_install_agents(void) {
+    return "claude, codex, gemini, opencode";
+}
+
+static const char *environment(const char *name) {
+    const char *value = name ? getenv(name) : NULL;
+    return value && *value ? value : NULL;
+}
+
+/* --- where ----------------------------------------------------------------------------------- */
+
+static int find_file(const struct agent *agent, bool project, struct strbuf *out,
+                     struct error *err) {
+    if (project && !agent->project)
+        return error_set(err, -EINVAL, "'%s' has no file for a project: leave out --project",
+                         agent->name);
+    if (project)
+        return full_path(agent->project, out, err);
+    const char *own = environment(agent->variable), *home = environment("HOME");
+    if (own) {
+        strbuf_printf(out, "%s/%s", own, agent->file);
+        return 0;
+    }
+    const char *config = environment("XDG_CONFIG_HOME");
+    if (config && strcmp(agent->name, "opencode") == 0) {
+        strbuf_printf(out, "%s/opencode/%s", config, agent->file);
+        return 0;
+    }
+    if (!home)
+        return error_set(err, -ENOENT, "HOME is not set: nobody knows where '%s' looks",
+                         agent->name);
+    strbuf_printf(out, "%s/%s%s%s", home, agent->folder, *agent->folder ? "/" : "", agent->file);
+    return 0;
+}
+
+/* "": there is no file yet. */
+static int read_file(const char *path, struct strbuf *out, struct error *err) {
+    struct stat st;
+    if (stat(path, &st) < 0 && errno == ENOENT)
+        return 0;
+    return file_read(path, FILE_MAX, out, err);
+}
+
+/* Every folder above the file that is missing. */
+static int make_folder(const char *path, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    const char *slash = strrchr(path, '/');
+    for (const char *at = path; at && at < slash;) {
+        at = strchr(at + 1, '/');
+        strbuf_clear(&folder);
+        strbuf_add(&folder, path, (size_t)(at - path));
+        if (mkdir(strbuf_text(&folder), 0755) < 0 && errno != EEXIST)
+            return error_set_errno(err, "make", strbuf_text(&folder));
+    }
+    return 0;
+}
+
+/* --- what ------------------------------------------------------------------------------------ */
+
+/* What the server needs to find the same daemon, if that is not the usual one. */
+static json_t *make_environment(void) {
+    const char *home = environment("SLUICE_HOME");
+    struct error err = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (!home || full_path(home, &path, &err) < 0)
+        return NULL;
+    return json_pack("{s:o}", "SLUICE_HOME", ask_string(strbuf_text(&path)));
+}
+
+static json_t *make_entry(const struct agent *agent, const char *program) {
+    json_t *variables = make_environment(), *entry;
+    bool opencode = strcmp(agent->name, "opencode") == 0;
+    if (opencode)
+        entry = json_pack("{s:s, s:[o, s], s:b}", "type", "local", "command", ask_string(program),
+                          "mcp", "enabled", 1);
+    else
+        entry = json_pack("{s:o, s:[s]}", "command", ask_string(program), "args", "mcp");
+    if (strcmp(agent->name, "claude") == 0)
+        (void)json_object_set_new(entry, "type", json_string("stdio"));
+    if (variables)
+        (void)json_object_set_new(entry, opencode ? "environment" : "env", variables);
+    return entry;
+}
+
+static void print_toml_text(struct strbuf *out, const char *text) {
+    strbuf_putc(out, '"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            strbuf_putc(out, '\\');
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            strbuf_printf(out, "\\u%04X", (unsigned char)*text);
+        else
+            strbuf_putc(out, *text);
+    }
+    strbuf_putc(out, '"');
+}
+
+/* Codex gives a server only what is named here. */
+static void print_toml(struct strbuf *out, const char *program) {
+    json_t *variables = make_environment();
+    strbuf_puts(out, TOML_TABLE "\ncommand = ");
+    print_toml_text(out, program);
+    strbuf_puts(out, "\nargs = [\"mcp\"]\n"
+                     "env_vars = [\"XDG_RUNTIME_DIR\", \"SLUICE_SOCKET\", \"SLUICE_TASK\", "
+                     "\"SLUICE_RUN\", \"SLUICE_TOKEN\", \"SLUICE_DONE\"]\n");
+    if (variables) {
+        strbuf_puts(out, "env = { SLUICE_HOME = ");
+        print_toml_text(out, json_string_value(json_object_get(variables, "SLUICE_HOME")));
+        strbuf_puts(out, " }\n");
+    }
+    json_decref(variables);
+}
+
+/* --- the change ------------------------------------------------------------------------------ */
+
+struct change {
+    struct strbuf file;       /* its path */
+    struct strbuf old, added; /* what goes and what comes, for people; old "": nothing */
+    struct strbuf text;       /* the whole file afterwards; "": it stays as it is */
+    bool already;
+};
+
+static void change_finish(struct change *change) {
+    strbuf_finish(&change->file);
+    strbuf_finish(&change->old);
+    strbuf_finish(&change->added);
+    strbuf_finish(&change->text);
+}
+
+static void dump(const json_t *value, struct strbuf *out) {
+    char *text = json_dumps(value, JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+    strbuf_puts(out, text ? text : "");
+    strbuf_putc(out, '\n');
+    free(text);
+}
+
+static int change_object(const struct agent *agent, json_t *root, json_t *entry,
+                         struct change *change, struct error *err) {
+    json_t *servers = json_object_get(root, agent->member);
+    if (!json_is_object(root) || (servers && !json_is_object(servers)))
+        return error_set(err, -EINVAL, "'%s' in '%s' is no object", agent->member,
+                         strbuf_text(&change->file));
+    if (!servers) {
+        servers = json_object();
+        (void)json_object_set_new(root, agent->member, servers);
+    }
+    const json_t *old = json_object_get(servers, "sluice");
+    change->already = old && json_equal(old, entry);
+    if (old && !change->already)
+        dump(old, &change->old);
+    (void)json_object_set(servers, "sluice", entry);
+    dump(root, &change->text);
+    return 0;
+}
+
+static int change_json(const struct agent *agent, const char *program, const struct strbuf *before,
+                       struct change *change, struct error *err) {
+    json_t *entry = make_entry(agent, program);
+    json_t *member = json_pack("{s:{s:O}}", agent->member, "sluice", entry);
+    json_error_t why;
+    dump(member, &change->added);
+    json_decref(member);
+    bool empty = strspn(strbuf_text(before), " \t\r\n") == before->length;
+    json_t *root =
+        empty ? json_object()
+              : json_loadb(strbuf_text(before), before->length, JSON_REJECT_DUPLICATES, &why);
+    int r = root ? change_object(agent, root, entry, change, err)
+                 : error_set(err, -EINVAL, "'%s' is no plain JSON (line %d)",
+                             strbuf_text(&change->file), why.line);
+    json_decref(root);
+    json_decref(entry);
+    return r;
+}
+
+/* Does a line say it, in whatever form? */
+static bool has_toml_entry(const char *text) {
+    for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+        line += strspn(line, " \t");
+        if (strncmp(line, "[mcp_servers.sluice", strlen("[mcp_servers.sluice")) == 0
+            || strncmp(line, "[mcp_servers.\"sluice", strlen("[mcp_servers.\"sluice")) == 0
+            || strncmp(line, "mcp_servers", strlen("mcp_servers")) == 0
+            || strncmp(line, "[mcp_servers]", strlen("[mcp_servers]")) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int change_toml(const char *program, const struct strbuf *before, struct change *change,
+                       struct error *err) {
+    print_toml(&change->added, program);
+    change->already = strstr(strbuf_text(before), strbuf_text(&change->added)) != NULL;
+    if (!change->already && has_toml_entry(strbuf_text(before)))
+        return error_set(err, -EEXIST, "'%s' has an entry that is not this one",
+                         strbuf_text(&change->file));
+    strbuf_add(&change->text, before->text, before->length);
+    if (before->length > 0 && before->text[before->length - 1] != '\n')
+        strbuf_putc(&change->text, '\n');
+    strbuf_printf(&change->text, "%s%s", before->length > 0 ? "\n" : "",
+                  strbuf_text(&change->added));
+    return 0;
+}
+
+/* --- telling --------------------------------------------------------------------------------- */
+
+static void print_lines(struct strbuf *out, char mark, const char *text) {
+    while (*text) {
+        size_t size = strcspn(text, "\n");
+        strbuf_putc(out, mark);
+        strbuf_putc(out, ' ');
+        strbuf_add(out, text, size);
+        strbuf_putc(out, '\n');
+        text += size + (text[size] == '\n');
+    }
+}
+
+static void tell(const struct mcp_install *what, const struct change *change, bool written) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    if (what->json) {
+        json_t *value = json_pack(
+            "{s:o, s:b, s:b, s:o}", "file", ask_string(strbuf_text(&change->file)), "already",
+            change->already, "written", written, "adds", ask_string(strbuf_text(&change->added)));
+        ask_dump(value, &out);
+        json_decref(value);
+    } else if (change->already) {
+        strbuf_printf(&out, "%s has it already\n", strbuf_text(&change->file));
+    } else {
+        strbuf_printf(&out, "%s:\n", strbuf_text(&change->file));
+        print_lines(&out, '-', strbuf_text(&change->old));
+        print_lines(&out, '+', strbuf_text(&change->added));
+        strbuf_puts(&out, written ? "written\n" : "nothing is written yet; --yes does it\n");
+    }
+    output_rest(&out);
+}
+
+static int by_hand(const struct change *change, const struct error *err) {
+    cmd_warn("%s: nothing was changed; add this by hand:\n%s", err->text,
+             strbuf_text(&change->added));
+    return CMD_FAILED;
+}
+
+static int install(const struct agent *agent, const struct mcp_install *what,
+                   struct change *change) {
+    _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, program = STRBUF_INIT;
+    struct error err = { 0 };
+    int r = find_file(agent, what->project, &change->file, &err);
+    if (r >= 0)
+        r = daemon_find_program("sluice", &program, &err);
+    if (r >= 0)
+        r = read_file(strbuf_text(&change->file), &before, &err);
+    if (r < 0)
+        return cmd_error(&err);
+    r = agent->member ? change_json(agent, strbuf_text(&program), &before, change, &err)
+                      : change_toml(strbuf_text(&program), &before, change, &err);
+    if (r < 0)
+        return by_hand(change, &err);
+    bool write = what->write && !change->already;
+    if (write)
+        r = make_folder(strbuf_text(&change->file), &err);
+    if (r >= 0 && write)
+        r = file_write(strbuf_text(&change->file), change->text.text, change->text.length, &err);
+    if (r < 0)
+        return cmd_error(&err);
+    tell(what, change, write);
+    return CMD_OK;
+}
+
+int mcp_install_run(const struct mcp_install *what) {
+    _cleanup_(change_finish) struct change change = { 0 };
+    for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
+        if (strcmp(agents[i].name, what->agent) == 0)
+            return install(&agents[i], what, &change);
+    return -1;
+}

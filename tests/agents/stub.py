@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+"""stub.py: stands for the services that the real agents talk to, on loopback.
+
+usage: stub.py FOLDER
+
+Speaks as much of two protocols as the clients need: POST /v1/messages (Claude Code) and POST /v1/responses
+(Codex). The files of FOLDER:
+
+  port      written when it listens
+  script    read at each request: one scene per line; a request takes the first one, the last one stays
+  requests  one JSON line per request: time, scene, prompt, the tokens that it was charged
+
+Scenes:
+
+  ok [TEXT]        an answer, and the turn is over
+  tool COMMAND     the agent is asked to run a command of the shell
+  429 SECONDS      refused, with retry-after
+  limit SECONDS    the plan is used up: every request is refused from now on for that long; then the line is over
+  minute           the same until the clock shows the next minute: one of the agents tells no seconds
+  hang             begins an answer and never ends it
+
+Each answer is charged the same: 4312 tokens in, of which 4000 came from a cache, and 25 out. It ends by itself
+after ten minutes.
+"""
+import json
+import os
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+IN, CACHED, OUT = 4312, 4000, 25
+MOST_SECONDS = 600
+
+
+class Scenes:
+    """What is said next. One for all connections: the account is the same."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.lock = threading.Lock()
+        self.limit = None  # which line of which script, and until when
+
+    def take(self):
+        """The scene of this request as [name, argument], and when a limit ends."""
+        with self.lock:
+            path = os.path.join(self.folder, "script")
+            with open(path, encoding="utf-8") as script:
+                lines = [line for line in script.read().splitlines() if line]
+            name, _, rest = lines[0].partition(" ")
+            if name in ("limit", "minute"):
+                now = time.time()
+                line = (os.stat(path).st_ino, lines[0])
+                if not self.limit or self.limit[0] != line:
+                    self.limit = (line, int(now + float(rest)) if name == "limit" else next_minute(now))
+                if now < self.limit[1]:
+                    return "limit", rest, self.limit[1]
+                lines = lines[1:] or ["ok"]
+                name, _, rest = lines[0].partition(" ")
+            if len(lines) > 1:
+                lines = lines[1:]
+            with open(path + ".new", "w", encoding="utf-8") as script:
+                script.write("\n".join(lines) + "\n")
+            os.rename(path + ".new", path)
+            return name, rest, 0
+
+    def note(self, **what):
+        with self.lock, open(os.path.join(self.folder, "requests"), "a", encoding="utf-8") as log:
+            log.write(json.dumps({"at": time.time(), **what}) + "\n")
+
+
+def next_minute(now):
+    """At least two seconds ahead, so that nobody sees it pass."""
+    return (int(now + 2) // 60 + 1) * 60
+
+
+def texts(content):
+    """The words of one message, whatever its form."""
+    if isinstance(content, str):
+        return content
+    return " ".join(part.get("text", "") for part in content or [] if isinstance(part, dict))
+
+
+class Handler(BaseHTTPRequestHandler):
+    scenes = None
+    number = 0
+
+    def log_message(self, *_):
+        pass
+
+    def do_HEAD(self):
+        self.send_response(200)
+        self.end_headers()
+
+    def do_GET(self):
+        if self.path.split("?")[0].endswith("/models"):
+            return self.answer(200, {"object": "list", "data": [{"id": "stub-model", "object": "model"}], "models": []})
+        return self.refuse_path()
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        try:
+            asked = json.loads(body or b"{}")
+        except ValueError:
+            asked = {}
+        path = self.path.split("?")[0]
+        if path.endswith("/v1/messages"):
+            return Messages(self, asked).serve()
+        if path.endswith("/count_tokens"):
+            return self.answer(200, {"input_tokens": 10})
+        if path.endswith("/v1/responses"):
+            return Responses(self, asked).serve()
+        return self.refuse_path()
+
+    def refuse_path(self):
+        self.scenes.note(scene="other", path=self.path)
+        self.answer(404, {"type": "error", "error": {"type": "not_found_error", "message": "no " + self.path}})
+
+    def answer(self, code, value, headers=None):
+        text = json.dumps(value).encode()
+        self.send_response(code)
+        for name, told in {"content-type": "application/json", "content-length": str(len(text)), **(headers or {})}.items():
+            self.send_header(name, told)
+        self.end_headers()
+        self.wfile.write(text)
+
+    def begin_stream(self):
+        """Its end is the end of the connection."""
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        self.close_connection = True
+
+    def event(self, name, **data):
+        self.wfile.write(f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode())
+        self.wfile.flush()
+
+    def hang(self):
+        """Until the other side goes."""
+        try:
+            self.rfile.read(1)
+        except OSError:
+            pass
+
+
+class Turn:
+    """One request of an agent's conversation; Messages and Responses know its form."""
+
+    def __init__(self, http, asked):
+        self.http = http
+        self.asked = asked
+        with Handler.scenes.lock:
+            Handler.number += 1
+            self.number = Handler.number
+
+    def serve(self):
+        if not self.is_main():
+            Handler.scenes.note(scene="aside", model=self.asked.get("model"))
+            return self.say("aside")
+        name, rest, reset_at = Handler.scenes.take()
+        charged = name in ("ok", "tool", "hang")
+        Handler.scenes.note(scene=name, rest=rest, turns=self.turns(), prompt=self.prompt()[-2000:],
+                            reset_at=reset_at or None, tokens_in=IN if charged else 0,
+                            tokens_out=OUT if charged else 0)
+        if name == "ok":
+            return self.say(rest or "Hello from the stub.")
+        if name == "tool":
+            return self.call(rest)
+        if name == "429":
+            return self.refuse(rest)
+        if name == "limit":
+            return self.refuse_plan(reset_at)
+        if name == "hang":
+            self.begin()
+            return self.http.hang()
+        return self.http.answer(500, {"error": {"type": "api_error", "message": "unknown scene " + name}})
+
+
+class Messages(Turn):
+    """POST /v1/messages, as Claude Code uses it."""
+
+    def is_main(self):
+        return bool(self.asked.get("tools"))
+
+    def turns(self):
+        return sum(one.get("role") == "assistant" for one in self.asked.get("messages", []))
+
+    def prompt(self):
+        return " | ".join(texts(one.get("content")) for one in self.asked.get("messages", []) if one.get("role") == "user")
+
+    def begin(self):
+        usage = {"input_tokens": 12, "cache_creation_input_tokens": IN - CACHED - 12,
+                 "cache_read_input_tokens": CACHED, "output_tokens": 1}
+        message = {"id": f"msg_{self.number}", "type": "message", "role": "assistant",
+                   "model": self.asked.get("model"), "content": [], "stop_reason": None,
+                   "stop_sequence": None, "usage": usage}
+        self.http.begin_stream()
+        self.http.event("message_start", message=message)
+
+    def block(self, block, delta):
+        self.http.event("content_block_start", index=0, content_block=block)
+        self.http.event("content_block_delta", index=0, delta=delta)
+        self.http.event("content_block_stop", index=0)
+
+    def end(self, reason):
+        self.http.event("message_delta", delta={"stop_reason": reason, "stop_sequence": None},
+                        usage={"output_tokens": OUT})
+        self.http.event("message_stop")
+
+    def say(self, text):
+        self.begin()
+        self.block({"type": "text", "text": ""}, {"type": "text_delta", "text": text})
+        self.end("end_turn")
+
+    def call(self, command):
+        asked = json.dumps({"command": command, "description": "a step of the work"})
+        self.begin()
+        self.block({"type": "tool_use", "id": f"toolu_{self.number}", "name": "Bash", "input": {}},
+                   {"type": "input_json_delta", "partial_json": asked})
+        self.end("tool_use")
+
+    def error(self, code, kind, message, headers):
+        self.http.answer(code, {"type": "error", "error": {"type": kind, "message": message}}, headers)
+
+    def refuse(self, seconds):
+        self.error(429, "rate_limit_error", "This request would exceed your rate limit.", {"retry-after": seconds})
+
+    def refuse_plan(self, reset_at):
+        unified = {"status": "rejected", "reset": str(reset_at), "representative-claim": "five_hour",
+                   "5h-status": "rejected", "5h-reset": str(reset_at), "5h-utilization": "1.0",
+                   "7d-status": "allowed", "7d-reset": str(reset_at + 300000), "7d-utilization": "0.41"}
+        headers = {"anthropic-ratelimit-unified-" + name: value for name, value in unified.items()}
+        headers["retry-after"] = str(max(1, int(reset_at - time.time())))
+        headers["x-should-retry"] = "false"
+        self.error(429, "rate_limit_error", "You have reached your usage limit.", headers)
+
+
+class Responses(Turn):
+    """POST /v1/responses, as Codex uses it."""
+
+    def __init__(self, http, asked):
+        super().__init__(http, asked)
+        self.id = f"resp_{self.number}"
+
+    def is_main(self):
+        return True
+
+    def items(self, role):
+        return [one for one in self.asked.get("input", []) if isinstance(one, dict) and one.get("role") == role]
+
+    def turns(self):
+        calls = [one for one in self.asked.get("input", []) if isinstance(one, dict) and one.get("type") == "function_call"]
+        return len(self.items("assistant")) + len(calls)
+
+    def prompt(self):
+        return " | ".join(texts(one.get("content")) for one in self.items("user"))
+
+    def response(self, status, output=(), **more):
+        return {"id": self.id, "object": "response", "created_at": int(time.time()), "status": status,
+                "model": self.asked.get("model"), "output": list(output), "tools": [], **more}
+
+    def begin(self):
+        self.http.begin_stream()
+        self.http.event("response.created", response=self.response("in_progress"))
+
+    def end(self, item):
+        usage = {"input_tokens": IN, "input_tokens_details": {"cached_tokens": CACHED}, "output_tokens": OUT,
+                 "output_tokens_details": {"reasoning_tokens": 7}, "total_tokens": IN + OUT}
+        self.http.event("response.output_item.done", output_index=0, item=item)
+        self.http.event("response.completed", response=self.response("completed", [item], usage=usage))
+
+    def say(self, text):
+        item = {"type": "message", "id": f"msg_{self.number}", "role": "assistant", "status": "completed",
+                "content": [{"type": "output_text", "text": text, "annotations": []}]}
+        self.begin()
+        self.http.event("response.output_item.added", output_index=0, item={**item, "content": []})
+        self.http.event("response.output_text.delta", item_id=item["id"], output_index=0, content_index=0, delta=text)
+        self.end(item)
+
+    def call(self, command):
+        item = {"type": "function_call", "id": f"fc_{self.number}", "call_id": f"call_{self.number}",
+                "name": "exec_command", "status": "completed",
+                "arguments": json.dumps({"cmd": command, "yield_time_ms": 30000})}
+        self.begin()
+        self.http.event("response.output_item.added", output_index=0, item={**item, "arguments": ""})
+        self.end(item)
+
+    def refuse(self, seconds):
+        error = {"message": f"Rate limit reached. Please try again in {seconds}s.", "type": "tokens",
+                 "code": "rate_limit_exceeded"}
+        self.http.answer(429, {"error": error}, {"retry-after": seconds})
+
+    def refuse_plan(self, reset_at):
+        left = max(1, int(reset_at - time.time()))
+        error = {"type": "usage_limit_reached", "message": "The usage limit has been reached", "plan_type": "plus",
+                 "resets_at": reset_at, "resets_in_seconds": left}
+        headers = {"x-codex-primary-used-percent": "100", "x-codex-primary-window-minutes": "300",
+                   "x-codex-primary-reset-at": str(reset_at), "x-codex-primary-reset-after-seconds": str(left)}
+        self.http.answer(429, {"error": error}, headers)
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        """An agent that is killed in the middle of an answer is what some tests are about."""
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        print(__doc__.split("\n\n")[1], file=sys.stderr)
+        return 2
+    folder = sys.argv[1]
+    Handler.scenes = Scenes(folder)
+    server = Server(("127.0.0.1", 0), Handler)
+    with open(os.path.join(folder, "port.new"), "w", encoding="utf-8") as port:
+        port.write(f"{server.server_address[1]}\n")
+    os.rename(os.path.join(folder, "port.new"), os.path.join(folder, "port"))
+    timer = threading.Timer(MOST_SECONDS, server.shutdown)
+    timer.daemon = True
+    timer.start()
+    server.serve_forever()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

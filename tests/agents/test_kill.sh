@@ -1,0 +1,39 @@
+#!/bin/sh
+# A cancel in the middle of a turn: nothing of the agent lives on, not even what its tools have started in
+# sessions of their own.
+# shellcheck disable=SC1091,SC2154 # kit.sh sets id, work, accounts
+. "$(dirname "$0")/kit.sh"
+service ok
+config "$accounts"
+start
+
+begun() { [ -n "$(tools)" ]; }
+: >"$work/$wait_for"
+hanging() { [ "$(answered hang)" -gt "$1" ]; }
+
+for agent in claude codex; do
+    for how in '' --now; do
+        scenes "tool tail -f $wait_for" ok
+        add --agent $agent --retries 0 --cwd "$work" 'Wait for something.'
+        soon begun
+        report $? "$agent: its tool works"
+        rule "$agent: and belongs to the task" [ -n "$(left_of "$id")" ]
+        # shellcheck disable=SC2086 # a word or none
+        "$SLUICE" cancel $how "$id" >/dev/null
+        becomes "$id" canceled
+        report $? "$agent: canceled $how"
+        rule "$agent: its tool is gone $how" no_tools
+        rule "$agent: nothing of it is left $how" [ -z "$(left_of "$id")" ]
+    done
+
+    before=$(answered hang)
+    scenes hang
+    add --agent $agent --retries 0 --cwd "$work" 'Begin to answer.'
+    soon hanging "$before"
+    "$SLUICE" cancel "$id" >/dev/null
+    becomes "$id" canceled
+    report $? "$agent: canceled in the middle of an answer"
+    rule "$agent: nothing of it is left" [ -z "$(left_of "$id")" ]
+done
+rule 'what is canceled is not tried again' [ "$(of 1 "len(t['runs'])")" = 1 ]
+finish

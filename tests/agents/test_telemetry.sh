@@ -1,0 +1,31 @@
+#!/bin/sh
+# What a run has cost is known while it works, and when it is killed in the middle: its agent says so by
+# OpenTelemetry, to an address of its own.
+# shellcheck disable=SC1091,SC2154 # kit.sh sets id, work, accounts
+. "$(dirname "$0")/kit.sh"
+service ok
+config "$accounts
+otel: {listen: '127.0.0.1:0'}"
+start
+
+heard() { [ "$(booked "$id" in)" -gt 0 ]; }
+: >"$work/tool.wait"
+scenes 'tool tail -f tool.wait' ok
+add --agent claude --retries 0 --cwd "$work" 'Wait for something.'
+soon heard
+report $? 'claude: while its tool works, its tokens are known'
+rule 'claude: as many as were charged' [ "$(booked "$id" in) $(booked "$id" out)" = "$(charged in) $(charged out)" ]
+rule 'claude: and money' [ "$(of "$id" "t['runs'][0]['cost_usd'] > 0")" = True ]
+"$SLUICE" cancel --now "$id" >/dev/null
+becomes "$id" canceled
+report $? 'claude: killed'
+rule 'claude: they stay known' [ "$(booked "$id" in) $(booked "$id" out)" = "$(charged in) $(charged out)" ]
+
+in=$(charged in) out=$(charged out)
+scenes ok
+add --agent claude --retries 0 --cwd "$work" 'Say something.'
+becomes "$id" 'done'
+report $? 'claude: a run that ends by itself'
+rule 'claude: is not counted twice' \
+    [ "$(booked "$id" in) $(booked "$id" out)" = "$(($(charged in) - in)) $(($(charged out) - out))" ]
+finish

@@ -1,0 +1,97 @@
+#!/bin/sh
+# sluice mcp: how it is called, and how agents are told of it. tests/mcp has what it speaks.
+# shellcheck disable=SC2154 # lib.sh sets tmp
+. "$(dirname "$0")/lib.sh"
+
+HOME=$tmp/home
+export HOME
+unset SLUICE_HOME XDG_CONFIG_HOME CODEX_HOME CLAUDE_CONFIG_DIR
+mkdir -p "$HOME"
+usage='usage: sluice mcp [install --agent NAME [--project] [--yes]]'
+
+run sluice mcp </dev/null
+exits 0 'no input: exit code'
+[ ! -s out ]
+report $? 'no input, no output'
+run sluice mcp serve
+exits 2 'another argument'
+run sluice mcp --yes
+exits 2 'an option of install alone'
+run sluice mcp install
+exits 2 'no agent: exit code'
+says "sluice: 'install' needs --agent: claude, codex, gemini, opencode
+$usage" 'no agent'
+run sluice mcp install --agent emacs
+exits 2 'an unknown agent: exit code'
+
+# Shown first, written with --yes, once.
+run sluice mcp install --agent codex
+exits 0 'shown: exit code'
+has '+ [mcp_servers.sluice]' 'shows the change'
+has 'nothing is written yet; --yes does it' 'and says that it was not made'
+[ ! -e "$HOME/.codex" ]
+report $? 'nothing was written'
+run sluice mcp install --agent codex --yes
+exits 0 'written: exit code'
+grep -q "^command = \"$SLUICE\"$" "$HOME/.codex/config.toml"
+report $? 'the table is there'
+run sluice mcp install --agent codex --yes
+prints "$HOME/.codex/config.toml has it already" 'a second time'
+[ "$(grep -c mcp_servers.sluice "$HOME/.codex/config.toml")" -eq 1 ]
+report $? 'changes nothing'
+
+# What was there stays.
+mkdir -p "$HOME/.gemini"
+printf '{\n  "theme": "dark",\n  "mcpServers": {"other": {"command": "x"}}\n}\n' >"$HOME/.gemini/settings.json"
+chmod 600 "$HOME/.gemini/settings.json"
+run sluice mcp install --agent gemini --yes
+exits 0 'gemini: exit code'
+cat >want <<END
+{
+  "theme": "dark",
+  "mcpServers": {
+    "other": {
+      "command": "x"
+    },
+    "sluice": {
+      "command": "$SLUICE",
+      "args": [
+        "mcp"
+      ]
+    }
+  }
+}
+END
+compare want "$HOME/.gemini/settings.json" 'the others stay'
+[ "$(stat -c %a "$HOME/.gemini/settings.json")" = 600 ]
+report $? 'and so do the rights of the file'
+SLUICE_HOME=$tmp/elsewhere
+export SLUICE_HOME
+run sluice mcp install --agent gemini
+has '-   "command"' 'an entry that was there is shown as it was'
+has '"SLUICE_HOME": "'"$tmp/elsewhere"'"' 'another home goes with it'
+unset SLUICE_HOME
+
+run sluice mcp install --agent claude --project --yes
+exits 0 'claude, of a project: exit code'
+grep -q '"type": "stdio"' .mcp.json
+report $? 'its file is here'
+run sluice mcp install --agent opencode --yes --json
+has '"written":true' 'as JSON'
+grep -q '"type": "local"' "$HOME/.config/opencode/opencode.json"
+report $? 'opencode'
+run sluice mcp install --agent codex --project
+exits 2 'codex has no file for a project'
+
+# What cannot be read is left alone.
+printf '{\n  // my comment\n}\n' >opencode.json
+cp opencode.json before
+run sluice mcp install --agent opencode --project --yes
+exits 1 'a file with comments: exit code'
+grep -q 'add this by hand' err
+report $? 'says what to add by hand'
+compare before opencode.json 'and changes nothing'
+printf '[mcp_servers.sluice]\ncommand = "mine"\n' >"$HOME/.codex/config.toml"
+run sluice mcp install --agent codex --yes
+exits 1 'an entry of the same name: exit code'
+finish
