@@ -61,8 +61,8 @@ static void nobody_comes_in_at_the_door_of_the_runs_without_one(void **state) {
         WITH("/v1/echo", "Bearer"),
         WITH("/v1/echo", "Bearer " TOKEN TOKEN),
         WITH("/v1/shutdown", "bearer:" TOKEN),
-        "POST /v1/shutdown HTTP/1.1\r\nHost: sluice\r\nX-Sluice-Run: web-1.1\r\n"
-        "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+        ("POST /v1/shutdown HTTP/1.1\r\nHost: sluice\r\nX-Sluice-Run: web-1.1\r\n"
+         "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"),
     };
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         ANSWER(answer);
