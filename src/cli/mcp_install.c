@@ -79,9 +79,7 @@ static int read_file(const char *path, struct strbuf *out, struct error *err) {
 /* Every folder above the file that is missing. */
 static int make_folder(const char *path, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-    const char *slash = strrchr(path, '/');
-    for (const char *at = path; at && at < slash;) {
-        at = strchr(at + 1, '/');
+    for (const char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
         strbuf_clear(&folder);
         strbuf_add(&folder, path, (size_t)(at - path));
         if (mkdir(strbuf_text(&folder), 0755) < 0 && errno != EEXIST)

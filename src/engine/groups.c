@@ -66,11 +66,11 @@ static void write_row(struct engine *e, const struct group *group) {
 
 /* Ids are positions, and rows come in their order; a group that is gone leaves an empty place. */
 void group_from_row(struct engine *e, const struct group_row *row) {
-    assert(row->id > 0);
     while (e->groups.count < row->id) {
         struct group *group = LIST_ADD(&e->groups);
         *group = (struct group){ .view = { .id = (uint32_t)e->groups.count, .name = xstrdup("") } };
     }
+    assert(row->id > 0 && e->groups.items);
     struct engine_group *view = &e->groups.items[row->id - 1].view;
     free((char *)view->name);
     *view = (struct engine_group){

@@ -141,7 +141,7 @@ static size_t split_resources(struct engine *e, const char *text, sym ret[RESOUR
         size_t length = strcspn(text, ",");
         if (length > 0)
             ret[count++] = symbol_intern(core_symbols(e->core), text, length);
-        if (strncmp(text, CHILDREN_KEY, strlen(CHILDREN_KEY)) == 0)
+        if (length > 0 && strncmp(text, CHILDREN_KEY, strlen(CHILDREN_KEY)) == 0)
             engine_limit_children(e, symbol_name(core_symbols(e->core), ret[count - 1]));
         text += length + (text[length] == ',');
     }

@@ -59,10 +59,10 @@ static int digit_of(char c) {
 
 void run_token_read(struct run_token *token, const char *hash) {
     *token = (struct run_token){ .is_made = hash && strlen(hash) == SHA256_HEX_SIZE - 1 };
-    for (size_t i = 0; token->is_made && i < SHA256_SIZE; i++) {
+    for (size_t i = 0; hash && token->is_made && i < SHA256_SIZE; i++) {
         int high = digit_of(hash[2 * i]), low = digit_of(hash[2 * i + 1]);
         token->is_made = high >= 0 && low >= 0;
-        token->hash[i] = (uint8_t)(high << 4 | low);
+        token->hash[i] = (uint8_t)((unsigned)high << 4 | (unsigned)low);
     }
 }
 

@@ -151,7 +151,7 @@ static void a_log_is_read_from_its_file(void **state) {
     API(api);
     ANSWER(answer);
     api_log_path(api, "out.log", path);
-    FILE *file = fopen(path, "w");
+    FILE *file = fopen(path, "we");
     assert_non_null(file);
     assert_true(fputs("0123456789", file) >= 0 && fclose(file) == 0);
     api_log(api, "out.log", 4, false);

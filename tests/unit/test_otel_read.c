@@ -29,7 +29,7 @@ static void feed(struct otlp_meter *meter, enum otlp_signal signal, const char *
     struct error err = { 0 };
     size_t n;
     strbuf_printf(&path, FIXTURES "%s", name);
-    FILE *file = fopen(strbuf_text(&path), "r");
+    FILE *file = fopen(strbuf_text(&path), "re");
     if (!file)
         fail_msg("cannot read %s", strbuf_text(&path));
     while ((n = fread(bytes, 1, sizeof(bytes), file)) > 0)
