@@ -83,7 +83,7 @@ static void a_token_is_of_one_run_and_ends_with_it(void **state) {
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id first = given_run(&o, "\"project\":\"web\","), second = given_run(&o, "");
     char kept[RUN_TOKEN_SIZE];
-    (void)snprintf(kept, sizeof(kept), "%s", token_of(first));
+    (void)snprintf(kept, sizeof(kept), "%.32s", token_of(first));
     assert_string_not_equal(kept, token_of(second));
     expect(&o, first, 200, "/v1/tasks/web-1", NULL, "\"id\":\"web-1\"");
     fake_run_ends(first, 0);
@@ -103,7 +103,7 @@ static void a_token_outlives_the_daemon_and_is_not_on_disk(void **state) {
     char kept[RUN_TOKEN_SIZE], command[200];
     open_roomy(&o, OPS_SQLITE, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
-    (void)snprintf(kept, sizeof(kept), "%s", token_of(task));
+    (void)snprintf(kept, sizeof(kept), "%.32s", token_of(task));
     ops_restart(&o);
     struct reply r = ops_ask_as(&o, kept, "GET", "/v1/tasks/web-1", NULL);
     assert_int_equal(r.status, 200);
