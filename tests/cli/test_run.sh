@@ -102,7 +102,7 @@ exits 143 'Ctrl-C: the run was stopped'
 id=$(sed -n 's/^sluice: canceling \([^;]*\); Ctrl-C again leaves it to the daemon$/\1/p' err)
 [ -n "$id" ] && becomes "$id" canceled
 report $? 'Ctrl-C: says so, and the task is canceled'
-"$SLUICE" run --grace 60s -- sh -c 'trap "" TERM; echo here; while :; do sleep 1000; done' >out 2>err &
+"$SLUICE" run --grace 60s -- sh -c 'trap "" TERM; echo here; while :; do tail -f /dev/null; done' >out 2>err &
 runner=$!
 appears here out
 kill -INT $runner

@@ -40,12 +40,12 @@ exits 2 'a dependency that does not exist is refused'
 # --- cancel ------------------------------------------------------------------------------------------
 
 cat >tree.sh <<'END'
-sleep 1000 &
+tail -f /dev/null &
 echo $! >>pids
-setsid sleep 1000 &
+setsid tail -f /dev/null &
 echo $! >>pids
 mkfifo grown
-(trap '' TERM HUP INT; sleep 1000 & echo $! >>pids; echo >grown; wait) &
+(trap '' TERM HUP INT; tail -f /dev/null & echo $! >>pids; echo >grown; wait) &
 echo $! >>pids
 echo $$ >>pids
 read -r _ <grown
@@ -75,7 +75,7 @@ run sluice cancel "$second"
 prints "$second is done already" 'what is done stays done'
 run sluice cancel "$second" t-999
 exits 1 'one that does not exist: nothing is done to any'
-add -- sh -c 'trap "" TERM; echo ready; while :; do sleep 1000; done'
+add -- sh -c 'trap "" TERM; echo ready; while :; do tail -f /dev/null; done'
 appears ready "$home/runs/$id/1/out.log"
 run sluice cancel --now "$id"
 becomes "$id" canceled
