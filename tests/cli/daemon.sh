@@ -5,8 +5,8 @@
 #   start                     starts the daemon
 #   add ARGS...               adds a task; sets $id
 #   ends ID                   until the run of the task has ended
-#   becomes ID STATE          until the task is in this state; a minute at the most
-#   appears TEXT FILE         until the file has a line with this text; a minute at the most
+#   becomes ID STATE          until the task is in this state; $patience seconds at the most
+#   appears TEXT FILE         until the file has a line with this text; the same
 #   value ID MEMBER           prints a member of a task: value web-1 state
 #   pid_of_daemon             prints it
 #
@@ -24,7 +24,7 @@ stop_daemon() {
     ids=$("$SLUICE" list --ids --state starting,running --limit 1000 2>/dev/null)
     # shellcheck disable=SC2086 # a list
     [ -z "$ids" ] || timeout 20 "$SLUICE" cancel --now $ids >/dev/null 2>&1
-    timeout 60 "$SLUICE" down --wait >/dev/null 2>&1
+    timeout "$patience" "$SLUICE" down --wait >/dev/null 2>&1
 }
 trap 'stop_daemon; rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM HUP
@@ -50,7 +50,7 @@ add() {
 }
 
 ends() {
-    timeout 60 "$SLUICE" logs --follow "$1" >/dev/null 2>"$tmp/err"
+    timeout "$patience" "$SLUICE" logs --follow "$1" >/dev/null 2>"$tmp/err"
 }
 
 value() {
@@ -59,7 +59,7 @@ value() {
 }
 
 becomes() {
-    deadline=$(($(date +%s) + 60))
+    deadline=$(($(date +%s) + patience))
     while [ "$(value "$1" state)" != "$2" ]; do
         [ "$(date +%s)" -lt $deadline ] ||
             { echo "# $1 is $(value "$1" state), not $2" && return 1; }
@@ -67,7 +67,7 @@ becomes() {
 }
 
 appears() {
-    deadline=$(($(date +%s) + 60))
+    deadline=$(($(date +%s) + patience))
     until grep -qF -e "$1" "$2" 2>/dev/null; do
         [ "$(date +%s)" -lt $deadline ] || { echo "# '$1' did not appear in $2" && return 1; }
     done

@@ -7,7 +7,7 @@
 #   tell FIFO                     lets a command go on that reads a line from the fifo
 #   gone PID, is_gone PID         that process does not live any more; until it does not
 #   shim_of ID ATTEMPT            prints the pid of the shim of a live run
-#   soon COMMAND...               until the command succeeds; a minute at the most
+#   soon COMMAND...               until the command succeeds; $patience seconds at the most
 #   field MEMBER                  a member of the JSON value in out: field queue_position
 #   last_event                    the number of the last event: it rises with every change
 # shellcheck shell=sh disable=SC1091,SC2034,SC2153,SC2154 # lib.sh sets tmp, root, code; the tests use the others
@@ -31,7 +31,7 @@ complains() {
 
 tell() {
     # shellcheck disable=SC2016 # for the inner shell
-    timeout 60 sh -c 'echo >"$1"' - "$1" || echo "# nobody reads from $1"
+    timeout "$patience" sh -c 'echo >"$1"' - "$1" || echo "# nobody reads from $1"
 }
 
 # A process that nobody has waited for yet is dead all the same.
@@ -41,16 +41,16 @@ gone() {
 
 # No pid comes back so soon.
 is_gone() {
-    deadline=$(($(date +%s) + 60))
+    deadline=$(($(date +%s) + patience))
     until gone "$1"; do
         [ "$(date +%s)" -lt $deadline ] || { echo "# process $1 lives" && return 1; }
     done
 }
 
 soon() {
-    deadline=$(($(date +%s) + 60))
+    deadline=$(($(date +%s) + patience))
     until "$@"; do
-        [ "$(date +%s)" -lt $deadline ] || { echo "# not within a minute: $*" && return 1; }
+        [ "$(date +%s)" -lt $deadline ] || { echo "# not within $patience s: $*" && return 1; }
     done
 }
 

@@ -33,7 +33,7 @@ becomes "$talker" running
 limit() { # SECONDS
     : >told
     before=$(now_ms)
-    timeout 60 sh -c 'echo "$1" >limited' - "$1"
+    timeout "$patience" sh -c 'echo "$1" >limited' - "$1"
     appears "$1" told
     after=$(now_ms)
 }

@@ -61,6 +61,8 @@ void stage_stop(struct stage *stage, task_id task, enum stop_how how);
 /* Runs the loop until it is true. */
 void stage_await(struct stage *stage, bool (*condition)(struct stage *stage, void *ctx), void *ctx,
                  const char *what);
+/* From inside `condition`: something has moved, so the time that is given begins again. */
+void stage_be_patient(struct stage *stage);
 /* Until a file of the run has this text in it. */
 void stage_await_text(struct stage *stage, task_id task, const char *file, const char *text);
 void stage_await_started(struct stage *stage, task_id task);
