@@ -373,7 +373,8 @@ const struct setting settings[] = {
     { .key = "notify.give_up_s", SPAN_S(SECONDS(1)), .standard = "86400",
       .text = "How old what was not acknowledged becomes; then it is given up, with an alert." },
     { .key = "notify.https_command", WORDS(NULL), .standard = "curl",
-      .text = "The program that posts to https, with options; it must understand those of curl." },
+      .text = "The program that posts to https, for the webhook and for otel.endpoint, with options; it "
+              "must understand those of curl." },
     { .key = "notify.limited_s", SPAN_S(0), .standard = "60",
       .text = "How long the pause of an account must be for people to be told of it." },
     { .key = "notify.command", WORDS(NULL), .standard = "",

@@ -61,9 +61,7 @@ static bool is_listen(const char *text) {
 }
 
 static bool is_collector(const char *text) {
-    return !*text
-           || ((strncmp(text, "http://", 7) == 0 || strncmp(text, "unix:/", 6) == 0)
-               && !strpbrk(text, " @#?"));
+    return is_webhook(text) && !strchr(text, '?');
 }
 
 static bool is_path_or_nothing(const char *text) {
@@ -87,7 +85,8 @@ const struct setting_form webhook_form = { is_webhook,
                                            "http://…, https://… or unix:/…, without a user name" };
 const struct setting_form listen_form = { is_listen, "127.0.0.1:PORT or [::1]:PORT" };
 const struct setting_form collector_form = {
-    is_collector, "http://… or unix:/…, without a user name, as OTEL_EXPORTER_OTLP_ENDPOINT has it"
+    is_collector,
+    "http://…, https://… or unix:/…, without a user name, as OTEL_EXPORTER_OTLP_ENDPOINT has it"
 };
 const struct setting_form secret_file_form = { is_path_or_nothing, "an absolute path" };
 const struct setting_form secret_env_form = { is_variable_or_nothing, "the name of a variable" };

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "daemon/webhook_curl.h"
 #include "engine/follow.h"
 #include "os/log.h"
 #include "os/loop.h"
@@ -36,6 +37,7 @@ struct collector {
     struct loop *loop;
     struct follower *follower;
     struct webhook_line *line; /* the thread; NULL until it is needed */
+    struct webhook_curl *curl; /* the program, for https */
     struct loop_timer *timer;  /* set while there is something to send */
     bool timer_is_set;
     char *instance;
@@ -51,10 +53,12 @@ static bool is_on(const struct collector *c) {
     return *config_text(engine_config(c->engine), "otel.endpoint", NULL) != '\0';
 }
 
-static void set_timer(struct collector *c) {
+/* `least`: the collector asks for so much time, or 0. */
+static void set_timer(struct collector *c, time_ms least) {
     if (c->timer_is_set || c->sending != SENDING_NOTHING)
         return;
     time_ms span = config_number(engine_config(c->engine), "otel.interval_s", NULL);
+    span = time_max(span, least);
     c->timer_is_set = true;
     loop_timer_set(c->loop, c->timer, time_add(loop_now_steady(c->loop), span));
 }
@@ -143,8 +147,8 @@ static void run_answered(void *ctx, const struct store_answer *answer, const str
     *c->end = e;
     c->end = &e->next;
     otlp_totals_add(c->totals, &e->run);
-    c->totals_changed = true;
-    set_timer(c);
+    c->totals_changed = c->totals_changed || e->agent; /* a plain command is in no sum */
+    set_timer(c, 0);
 }
 
 static void handle(void *ctx, const struct event_row *event) {
@@ -179,15 +183,15 @@ static void give_up_old(struct collector *c) {
                     dropped);
 }
 
-/* It is tried again after the interval. */
-static void fail(struct collector *c, const char *why) {
+/* It is tried again after the interval, or when the collector wants it. */
+static void fail(struct collector *c, const char *why, time_ms retry_after) {
     if (!c->failing)
         log_warning("otel.endpoint: %s; it is tried again every otel.interval_s", why);
     c->failing = true;
     c->sending = SENDING_NOTHING;
     give_up_old(c);
     if (c->first || c->totals_changed)
-        set_timer(c);
+        set_timer(c, retry_after);
 }
 
 /* As OTLP has it: these mean later; other refusals mean never. */
@@ -203,7 +207,7 @@ static void came_back(void *ctx, const struct webhook_result *result) {
         return;
     if (!taken && is_for_later(result->status)) {
         c->totals_changed = c->totals_changed || c->sending == SENDING_SUMS;
-        fail(c, result->text);
+        fail(c, result->text, result->retry_after);
         return;
     }
     if (!taken)
@@ -217,25 +221,33 @@ static void came_back(void *ctx, const struct webhook_result *result) {
     send_next(c);
 }
 
+static int start(struct collector *c, struct webhook_message *m, struct error *err) {
+    if (m->url.tls)
+        return webhook_curl_post(c->curl, m, err);
+    int r = c->line ? 0 : webhook_line_new(c->loop, came_back, c, &c->line, err);
+    if (r == 0)
+        webhook_line_post(c->line, m);
+    return r;
+}
+
 /* Takes the body. */
 static void send_body(struct collector *c, enum sending what, struct strbuf *body) {
     struct error err = { 0 };
     struct webhook_message *m = xcalloc(1, sizeof(*m));
     int r = collector_address(c->engine, what == SENDING_SPANS ? "traces" : "metrics", m, &err);
-    if (r == 0 && !c->line)
-        r = webhook_line_new(c->loop, came_back, c, &c->line, &err);
-    if (r < 0) {
-        webhook_message_free(m);
-        fail(c, err.text);
-        return;
-    }
     m->timeout = TIMEOUT;
     m->size = body->length;
     m->body = strbuf_take(body);
+    if (r == 0)
+        r = start(c, m, &err); /* it is theirs, if that went well */
+    if (r < 0) {
+        webhook_message_free(m);
+        fail(c, err.text, 0);
+        return;
+    }
     c->sending = what;
     if (what == SENDING_SUMS)
         c->totals_changed = false;
-    webhook_line_post(c->line, m);
 }
 
 static void send_next(struct collector *c) {
@@ -269,7 +281,8 @@ static void is_due(void *ctx) {
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-struct collector *collector_new(struct engine *engine, struct loop *loop) {
+struct collector *collector_new(struct engine *engine, struct loop *loop,
+                                char *const *environment) {
     struct collector *c = xcalloc(1, sizeof(*c));
     struct strbuf instance = STRBUF_INIT;
     char host[256] = "";
@@ -278,6 +291,7 @@ struct collector *collector_new(struct engine *engine, struct loop *loop) {
     c->end = &c->first;
     c->totals = otlp_totals_new(loop_now(loop));
     c->timer = loop_timer_new(loop, is_due, c);
+    c->curl = webhook_curl_new(engine, loop, environment, "collector", came_back, c);
     (void)gethostname(host, sizeof(host) - 1);
     strbuf_printf(&instance, "%s:%s", host, engine_home(engine));
     c->instance = strbuf_take(&instance);
@@ -290,6 +304,7 @@ struct collector *collector_free(struct collector *c) {
     if (!c)
         return NULL;
     webhook_line_free(c->line);
+    webhook_curl_free(c->curl);
     loop_timer_free(c->loop, c->timer);
     while (c->first) {
         struct entry *first = c->first;

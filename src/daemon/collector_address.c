@@ -86,8 +86,7 @@ int collector_address(const struct engine *engine, const char *signal, struct we
     const struct config *config = engine_config(engine);
     const char *file = config_text(config, "otel.headers_file", NULL);
     struct strbuf path = STRBUF_INIT;
-    m->text = xstrdup(config_text(config, "otel.endpoint", NULL));
-    int r = http_url_parse(m->text, &m->url, err);
+    int r = http_url_parse(config_text(config, "otel.endpoint", NULL), &m->url, err);
     if (r < 0)
         return error_prefix(err, "otel.endpoint");
     size_t length = strlen(m->url.path);

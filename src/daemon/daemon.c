@@ -238,7 +238,7 @@ static int start_engine(struct daemon *d, struct config *config, struct error *e
     engine_set_spawner(d->engine, spawn_tasks, NULL);
     d->notify = notify_new(d->engine, d->loop, environ);
     d->telemetry = telemetry_new(d->engine, d->loop);
-    d->collector = collector_new(d->engine, d->loop);
+    d->collector = collector_new(d->engine, d->loop, environ);
     d->mirror = mirror_new(d->engine, d->loop);
     d->lifecycle = lifecycle_new(d->engine, d->bus);
     d->bus_keep = bus_keep_new(d->engine, d->loop, d->bus);

@@ -174,12 +174,16 @@ static time_ms with_jitter(time_ms pause, uint64_t seed) {
     return pause - pause / 10 + (time_ms)(hash_u64(seed) % (uint64_t)(pause / 5 + 1));
 }
 
-static void begin_pause(struct webhook *w, int status) {
+/* A receiver that says how long knows better than we do; it is never asked before that. */
+static void begin_pause(struct webhook *w, const struct webhook_result *result) {
     time_ms most = span(w, "notify.retry_max_s"), now = loop_now_steady(w->loop);
     w->pause = w->pause ? time_min(2 * w->pause, most) : span(w, "notify.retry_s");
-    time_ms pause = status == STATUS_GONE ? GONE_PAUSE : w->pause;
+    bool gone = result->status == STATUS_GONE, asks = !gone && result->retry_after > 0;
+    time_ms pause = with_jitter(gone ? GONE_PAUSE : w->pause, (uint64_t)now);
+    if (asks)
+        pause = time_max(result->retry_after, span(w, "notify.retry_s")) + pause / 10;
     w->pausing = true;
-    loop_timer_set(w->loop, w->timer, time_add(now, with_jitter(pause, (uint64_t)now)));
+    loop_timer_set(w->loop, w->timer, time_add(now, pause));
 }
 
 static bool is_refusal(int status) {
@@ -195,7 +199,7 @@ static void failed(struct webhook *w, const struct webhook_result *result) {
     }
     w->first->refusals += is_refusal(result->status);
     give_up_some(w, result);
-    begin_pause(w, result->status);
+    begin_pause(w, result);
     if (result->status == STATUS_GONE || now - w->failing_since >= TELL_AFTER)
         set_alert(w, ALERT_FAILING, true,
                   "the webhook takes nothing: %.200s; look at 'notify.webhook', 'sluice notify "
@@ -224,12 +228,23 @@ static void posted(void *ctx, const struct webhook_result *result) {
 
 /* --- a try ----------------------------------------------------------------------------------- */
 
+/* Somebody has put it right: nobody waits for the end of a long pause. */
+static void end_pause(struct webhook *w) {
+    if (!w->pausing)
+        return;
+    loop_timer_clear(w->loop, w->timer);
+    w->pausing = false;
+    w->pause = 0;
+}
+
 static void tested(void *ctx, const struct webhook_result *result) {
     struct webhook *w = ctx;
     webhook_posted tell = w->test.posted;
     w->busy = false;
     w->test.posted = NULL;
     w->test.news = news_free(w->test.news);
+    if (result->ok)
+        end_pause(w);
     tell(w->test.ctx, result);
     go_on(w);
 }
@@ -267,13 +282,10 @@ static void completed(void *ctx) {
     go_on(item->webhook);
 }
 
-/* Somebody has put it right: nobody waits for the end of a long pause. */
 static void look_at_url(struct webhook *w) {
     if (!w->pausing || strcmp(w->tried, url_of(w)) == 0)
         return;
-    loop_timer_clear(w->loop, w->timer);
-    w->pausing = false;
-    w->pause = 0;
+    end_pause(w);
     go_on(w);
 }
 

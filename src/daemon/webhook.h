@@ -4,8 +4,9 @@
  *          order of the events, one at a time; the next one is sent when the cursor is on disk. A daemon
  *          that is killed therefore repeats one at the most, with the same id: receivers know it by that.
  * Failed:  anything but 2xx is tried again, after notify.retry_s, then twice as long each time, up to
- *          notify.retry_max_s; after 410 (gone) once an hour. What is older than notify.give_up_s, or was refused
- *          as such (400, 413, 415, 422) eight times, is given up.
+ *          notify.retry_max_s; after 410 (gone) once an hour; when the receiver says how long (Retry-After), after
+ *          that, up to an hour. What is older than notify.give_up_s, or was refused as such (400, 413, 415, 422)
+ *          eight times, is given up.
  * Alerts:  `webhook` after ten minutes of failures, and at once after 410; `webhook:given-up`. Both are over
  *          with the next acknowledgement.
  * Bounded: at most FOLLOW_AHEAD events are in memory, the others wait in the log.

@@ -1,7 +1,8 @@
 /* webhook_curl.c: see webhook_curl.h.
  *
- * The daemon itself links no TLS library: docs/decisions says why. What curl prints behind everything else is
- * the status, 000 if there was none; before it stands its own sentence. */
+ * The daemon itself links no TLS library: docs/decisions says why. The body is a file of its own, because curl
+ * reads no line of its options that is longer than 100 kB. Both files are gone with the program; those of a
+ * daemon that was killed go with the start of the next one. */
 #include "daemon/webhook_curl.h"
 
 #include <errno.h>
@@ -17,7 +18,6 @@
 #include "os/files.h"
 #include "os/loop.h"
 
-#define FILE_NAME  "webhook.curl"
 #define OUTPUT_MAX 2000u
 #define SPARE      SECONDS(2) /* behind curl's own time-out, which says more */
 
@@ -30,92 +30,40 @@ struct webhook_curl {
     struct aside *aside;
     time_ms began;
     char *program; /* of the one that runs */
-    char *path;    /* of its file */
+    char *options; /* paths: of its options, with headers that may be secret, */
+    char *body;    /* and of what it sends */
 };
 
-/* --- its file -------------------------------------------------------------------------------- */
-
-/* A value in quotes, as curl reads it. */
-static void print_option(struct strbuf *out, const char *option, const char *value) {
-    strbuf_printf(out, "%s = \"", option);
-    for (; *value; value++) {
-        if (*value == '"' || *value == '\\')
-            strbuf_putc(out, '\\');
-        strbuf_putc(out, *value);
-    }
-    strbuf_puts(out, "\"\n");
-}
-
-void webhook_curl_print(const struct webhook_message *m, struct strbuf *out) {
-    print_option(out, "url", m->text);
-    for (size_t i = 0; i < m->header_count; i++)
-        print_option(out, "header", m->headers[i]);
-    print_option(out, "header", "Expect:"); /* no pause before the body */
-    print_option(out, "data-binary", m->body);
-    strbuf_printf(out, "max-time = %" PRId64 ".%03" PRId64 "\n", m->timeout / 1000,
-                  m->timeout % 1000);
-    strbuf_puts(out, "proto = \"=https\"\n"
-                     "silent\n"
-                     "show-error\n"
-                     "output = \"/dev/null\"\n"
-                     "write-out = \"\\n%{http_code}\"\n");
-}
+/* --- its files ------------------------------------------------------------------------------- */
 
 /* Needs no fsync: after a crash nobody reads it, and the next one takes its place. */
-static int write_file(const char *path, const struct strbuf *text, struct error *err) {
+static int write_file(const char *path, const char *text, size_t size, struct error *err) {
     (void)unlink(path);
     _cleanup_(fd_closep) int fd =
         open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_set_errno(err, "write", path);
-    ssize_t n = write(fd, text->text, text->length);
-    if (n == (ssize_t)text->length)
+    ssize_t n = write(fd, text, size);
+    if (n == (ssize_t)size)
         return 0;
     if (n >= 0)
         errno = ENOSPC;
     return error_set_errno(err, "write", path);
 }
 
-/* --- what it said ---------------------------------------------------------------------------- */
-
-static void copy_sentence(const char *text, size_t size, char *ret, size_t room) {
-    size_t at = 0;
-    for (size_t i = 0; i < size && at + 1 < room; i++)
-        ret[at++] = (unsigned char)text[i] >= 0x20 && text[i] != 0x7f ? text[i] : ' ';
-    while (at > 0 && ret[at - 1] == ' ')
-        at--;
-    ret[at] = '\0';
+static void remove_files(const struct webhook_curl *c) {
+    (void)unlink(c->options);
+    (void)unlink(c->body);
 }
 
-void webhook_curl_read(const char *program, const struct aside_end *end,
-                       struct webhook_result *ret) {
-    char said[300];
-    const char *last = strrchr(end->output, '\n');
-    const char *digits = last ? last + 1 : end->output;
-    bool is_status = strlen(digits) == 3 && strspn(digits, "0123456789") == 3;
-    copy_sentence(end->output, last && is_status ? (size_t)(last - end->output) : end->size, said,
-                  sizeof(said));
-    *ret = (struct webhook_result){ 0 };
-    if (end->error)
-        (void)snprintf(ret->text, sizeof(ret->text),
-                       "https needs the program '%.100s' (notify.https_command), which cannot be "
-                       "run: %s",
-                       program, strerror(end->error));
-    else if (end->timed_out)
-        (void)snprintf(ret->text, sizeof(ret->text), "'%.100s' did not end in time", program);
-    else if (is_status && strcmp(digits, "000") != 0)
-        ret->status = 100 * (digits[0] - '0') + 10 * (digits[1] - '0') + (digits[2] - '0');
-    else
-        (void)snprintf(ret->text, sizeof(ret->text), "'%.60s' ended with exit code %d: %.250s",
-                       program, end->code, said);
-}
+/* --- its end --------------------------------------------------------------------------------- */
 
 static void ended(void *ctx, const struct aside_end *end) {
     struct webhook_curl *c = ctx;
     struct webhook_result result;
     c->aside = NULL;
-    (void)unlink(c->path);
-    webhook_curl_read(c->program, end, &result);
+    remove_files(c);
+    webhook_curl_read(c->program, end, loop_now(c->loop), &result);
     if (result.status)
         (void)snprintf(result.text, sizeof(result.text), "answered %d in %" PRId64 " ms",
                        result.status, loop_now_steady(c->loop) - c->began);
@@ -147,7 +95,7 @@ static int start(struct webhook_curl *c, time_ms timeout, struct error *err) {
     argv[1] = "-q";
     memcpy(argv + 2, words + 1, (count - 1) * sizeof(*argv));
     argv[count + 1] = "--config";
-    argv[count + 2] = c->path;
+    argv[count + 2] = c->options;
     free(c->program);
     c->program = xstrdup(words[0]);
     struct aside_spec spec = { .argv = argv,
@@ -162,29 +110,37 @@ static int start(struct webhook_curl *c, time_ms timeout, struct error *err) {
 
 int webhook_curl_post(struct webhook_curl *c, struct webhook_message *m, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    webhook_curl_print(m, &text);
-    int r = write_file(c->path, &text, err);
+    webhook_curl_print(m, c->body, &text);
+    int r = write_file(c->options, text.text, text.length, err);
+    if (r == 0)
+        r = write_file(c->body, m->body, m->size, err);
     if (r == 0)
         r = start(c, m->timeout, err);
     if (r < 0)
-        (void)unlink(c->path);
+        remove_files(c);
     else
         webhook_message_free(m);
     return r;
 }
 
-struct webhook_curl *webhook_curl_new(struct engine *engine, struct loop *loop,
-                                      char *const *environment, webhook_posted came_back,
-                                      void *ctx) {
-    struct webhook_curl *c = xcalloc(1, sizeof(*c));
+static char *path_of(const struct engine *engine, const char *name, const char *end) {
     struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/%s.%s", engine_home(engine), name, end);
+    return strbuf_take(&path);
+}
+
+struct webhook_curl *webhook_curl_new(struct engine *engine, struct loop *loop,
+                                      char *const *environment, const char *name,
+                                      webhook_posted came_back, void *ctx) {
+    struct webhook_curl *c = xcalloc(1, sizeof(*c));
     *c = (struct webhook_curl){ .engine = engine,
                                 .loop = loop,
                                 .environment = environment,
                                 .came_back = came_back,
-                                .ctx = ctx };
-    strbuf_printf(&path, "%s/" FILE_NAME, engine_home(engine));
-    c->path = strbuf_take(&path);
+                                .ctx = ctx,
+                                .options = path_of(engine, name, "curl"),
+                                .body = path_of(engine, name, "body") };
+    remove_files(c);
     return c;
 }
 
@@ -192,10 +148,11 @@ struct webhook_curl *webhook_curl_free(struct webhook_curl *c) {
     if (!c)
         return NULL;
     if (c->aside)
-        (void)unlink(c->path);
+        remove_files(c);
     aside_kill(c->aside);
     free(c->program);
-    free(c->path);
+    free(c->options);
+    free(c->body);
     free(c);
     return NULL;
 }

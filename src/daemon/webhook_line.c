@@ -72,6 +72,7 @@ static void speak(const struct webhook_message *m, int cancel, struct webhook_re
         return;
     }
     ret->status = answer.status;
+    ret->retry_after = answer.retry_after;
     bool good = answer.status < 300;
     (void)snprintf(ret->text, sizeof(ret->text), "answered %d in %" PRId64 " ms%s%s", answer.status,
                    clock_read_steady() - began, good || !*answer.text ? "" : ": ",

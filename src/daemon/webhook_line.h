@@ -11,7 +11,6 @@
 
 /* What is sent. */
 struct webhook_message {
-    char *text; /* the URL as it was written; */
     struct http_url url;
     char *headers[WEBHOOK_HEADERS_MAX + 1]; /* ends with NULL */
     size_t header_count;

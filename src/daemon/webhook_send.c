@@ -28,7 +28,7 @@ struct webhook_sender {
     struct loop *loop;
     char *const *environment;
     struct webhook_line *line; /* the thread; NULL until it is needed */
-    struct webhook_curl *curl; /* the program; the same */
+    struct webhook_curl *curl; /* the program */
     struct loop_timer *soon;   /* tells `result` from the loop */
     struct webhook_result result;
     webhook_posted posted; /* with a try on its way */
@@ -127,12 +127,11 @@ static int make_message(const struct webhook_sender *s, const struct news *news,
     m->size = body.length;
     m->body = strbuf_take(&body);
     m->timeout = config_number(config, "notify.timeout_s", NULL);
-    m->text = xstrdup(config_text(config, "notify.webhook", NULL));
     add_header(m, "Content-Type: application/json");
     add_header(m, "User-Agent: sluice/%s", engine_version(s->engine));
     add_header(m, "Sluice-Id: %s", news->id);
     add_header(m, "Sluice-Kind: %s", news_kind_name(news->kind));
-    int r = http_url_parse(m->text, &m->url, err);
+    int r = http_url_parse(config_text(config, "notify.webhook", NULL), &m->url, err);
     if (r < 0)
         return error_prefix(err, "notify.webhook");
     return sign(s, m, err);
@@ -144,7 +143,6 @@ void webhook_message_free(struct webhook_message *m) {
     for (size_t i = 0; i < m->header_count; i++)
         free(m->headers[i]);
     http_url_finish(&m->url);
-    free(m->text);
     free(m->body);
     free(m);
 }
@@ -171,11 +169,8 @@ static void is_due(void *ctx) {
 
 static int start(struct webhook_sender *s, struct webhook_message *m, struct error *err) {
     int r = 0;
-    if (m->url.tls) {
-        if (!s->curl)
-            s->curl = webhook_curl_new(s->engine, s->loop, s->environment, came_back, s);
+    if (m->url.tls)
         return webhook_curl_post(s->curl, m, err);
-    }
     if (!s->line)
         r = webhook_line_new(s->loop, came_back, s, &s->line, err);
     if (r == 0)
@@ -206,6 +201,7 @@ struct webhook_sender *webhook_sender_new(struct engine *engine, struct loop *lo
     s->engine = engine;
     s->loop = loop;
     s->environment = environment;
+    s->curl = webhook_curl_new(engine, loop, environment, "webhook", came_back, s);
     s->soon = loop_timer_new(loop, is_due, s);
     return s;
 }

@@ -13,10 +13,11 @@
 struct webhook_sender;
 
 struct webhook_result {
-    bool ok;        /* acknowledged: 2xx */
-    bool canceled;  /* the daemon ends */
-    int status;     /* 0: there was no answer */
-    char text[400]; /* one sentence about it */
+    bool ok;             /* acknowledged: 2xx */
+    bool canceled;       /* the daemon ends */
+    int status;          /* 0: there was no answer */
+    time_ms retry_after; /* span that the receiver asks for; 0: it does not */
+    char text[400];      /* one sentence about it */
 };
 
 /* Called once, from the loop, never from inside webhook_sender_post. */

@@ -241,6 +241,7 @@ int http_client_post(const struct http_url *url, const struct http_post *post,
     if (r == 0) {
         drain(&x);
         ret->status = status;
+        ret->retry_after = http_head_retry_after(strbuf_text(&x.in), body, clock_read());
         keep_text(&x, body, ret);
     }
     fd_closep(&x.fd);

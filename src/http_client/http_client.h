@@ -16,6 +16,7 @@
 
 #define HTTP_CLIENT_URL_MAX    2048u
 #define HTTP_CLIENT_ANSWER_MAX 160u /* bytes of a body that are kept, for the log */
+#define HTTP_RETRY_AFTER_MAX   HOURS(1)
 
 /* http://HOST[:PORT][/PATH]   https://…   unix:/SOCKET[:/PATH] */
 struct http_url {
@@ -43,6 +44,7 @@ struct http_post {
 
 struct http_answer {
     int status;                            /* 200 to 599 */
+    time_ms retry_after;                   /* span that the server asks for; 0: it does not */
     char text[HTTP_CLIENT_ANSWER_MAX + 1]; /* how its body begins; printable, on one line */
 };
 
@@ -56,3 +58,8 @@ int http_client_post(const struct http_url *url, const struct http_post *post,
 /* The head of an answer at the beginning of `bytes`. 1: whole, and *ret_size is where the body begins;
  * 0: more must come; -EPROTO: it is none. */
 int http_client_read_head(const char *bytes, size_t size, int *ret_status, size_t *ret_size);
+
+/* What Retry-After says, seconds or a date, as a span of at most HTTP_RETRY_AFTER_MAX; 0: nothing, or now. */
+time_ms http_retry_after(const char *value, size_t size, time_ms now);
+/* The same for a whole head. */
+time_ms http_head_retry_after(const char *head, size_t size, time_ms now);

@@ -5,6 +5,7 @@
  * Listens on a port of 127.0.0.1, written to FOLDER/port, and on FOLDER/hook.sock. What it does with a request
  * is the word in FOLDER/mode when the request has come:
  *   NNN     answers with this status (204 when there is no such file)
+ *   NNN+S   the same, and asks to be left alone for S seconds (Retry-After)
  *   hang    answers nothing until the other side goes
  *   close   closes the connection
  *   half    closes it in the middle of its answer, which begins well
@@ -111,7 +112,10 @@ static void answer(int fd, const char *mode) {
     } else if (strcmp(mode, "junk") == 0) {
         say(fd, "220 mail.example.org ESMTP\r\n\r\n");
     } else if (strcmp(mode, "close") != 0) {
-        (void)snprintf(text, sizeof(text), "HTTP/1.1 %s X\r\nContent-Length: 5\r\n\r\nhello", mode);
+        const char *wait = strchr(mode, '+');
+        (void)snprintf(text, sizeof(text),
+                       "HTTP/1.1 %.3s X\r\nContent-Length: 5\r\n%s%.9s\r\n\r\nhello", mode,
+                       wait ? "Retry-After: " : "X: ", wait ? wait + 1 : "-");
         say(fd, text);
     }
 }

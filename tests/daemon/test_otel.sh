@@ -64,8 +64,8 @@ says "$(result 1 2 0.0001)"
 becomes "$id" 'done'
 run sluice config set otel.listen=0.0.0.0:4318
 complains '127.0.0.1:PORT' 'only addresses of this machine can be listened on'
-run sluice config set otel.endpoint=https://collector.example
-complains 'http://' 'and a collector is spoken with by http'
+run sluice config set otel.endpoint=https://collector.example/x?y
+complains 'https://' 'and a collector has an address without a query'
 
 # --- what is heard --------------------------------------------------------------------------------------
 
@@ -199,11 +199,52 @@ mode 400
 add --project web -- true
 refused=$id
 becomes "$refused" 'done'
-soon grep -q "^400 POST /base/v1/metrics" "$hook/log"
+soon grep -q "^400 POST /base/v1/traces.*$refused\"" "$hook/log"
 mode 204
 add --project web -- true
 soon grep -q "^204 .*$id\"" "$hook/log"
 rule 'what is refused for good is not' [ "$(grep -c "v1/traces.*$refused\"" "$hook/log")" = 1 ]
+mode 503+3
+began=$(date +%s%3N)
+add --project web -- true
+soon grep -q "^503+3 .*$id\"" "$hook/log"
+mode 204
+soon grep -q "^204 .*$id\"" "$hook/log"
+rule 'one that asks for time (Retry-After) gets it' [ $(($(date +%s%3N) - began)) -ge 3000 ]
+
+# --- https ------------------------------------------------------------------------------------------------
+
+if command -v openssl >/dev/null && command -v curl >/dev/null; then
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem \
+        -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 2>/dev/null
+    mkfifo answers
+    openssl s_server -accept 127.0.0.1:0 -cert cert.pem -key key.pem <answers >served 2>&1 &
+    tls_pid=$!
+    trap 'stop_daemon; kill "$hook_pid" "$tls_pid" 2>/dev/null; rm -rf "$tmp"' EXIT
+    exec 9>answers
+    soon grep -q '^ACCEPT' served
+    tls=$(sed -n 's/^ACCEPT \(.*:[0-9]*\).*/\1/p' served | head -n 1)
+    set_to "otel.endpoint=https://$tls/base" notify.https_command=curl
+    add --project web -- true
+    https=$id
+    appears 'the certificate of the server is not trusted' "$home/sluice.log"
+    report $? 'a collector that nobody vouches for gets nothing, and the log says why'
+    rule 'really nothing' [ "$(grep -c 'POST /base' served)" = 0 ]
+    set_to "notify.https_command=curl --cacert $tmp/cert.pem"
+    appears "$https\"" served
+    report $? 'one with a certificate that is trusted gets its spans by https'
+    rule 'at its path' grep -qF -e 'POST /base/v1/traces HTTP/' served
+    rule 'with the headers of the file' grep -qF -e 'Sluice-Id: from-the-file' served
+    printf 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n' >&9
+    appears 'otel.endpoint: it is back' "$home/sluice.log"
+    report $? 'and its answer is the acknowledgement'
+    exec 9>&-
+    kill "$tls_pid"
+    set_to "otel.endpoint=${url%/hook}/base/"
+else
+    echo '# no openssl or no curl: https is not tried'
+fi
+
 mode hang
 add --project web -- true
 soon grep -q "^hang .*$id\"" "$hook/log"

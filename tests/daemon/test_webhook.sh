@@ -93,6 +93,25 @@ for bad in 500 302 404 close half junk; do
 done
 rule 'and each was acknowledged once' [ -z "$(ids 204 | sort | uniq -d)" ]
 
+mode 503+3
+began=$(date +%s%3N)
+add --project web --title 'not now' -- true
+posted '"title":"not now"'
+mode 204
+soon grep -q '^204 .*"title":"not now"' "$hook/log"
+report $? 'a receiver that asks for time (Retry-After) gets it: it arrives then'
+rule 'and not before' [ $(($(date +%s%3N) - began)) -ge 3000 ]
+rule 'nor is it tried in between' [ "$(posts '"title":"not now"')" = 2 ]
+
+mode 503+3600
+add --project web --title 'put right' -- true
+posted '"title":"put right"'
+mode 204
+run sluice notify test
+exits 0 'while that lasts a test goes through'
+soon grep -q '^204 .*"title":"put right"' "$hook/log"
+report $? 'and when it has worked nobody waits any longer'
+
 set_to notify.timeout_s=0.3
 mode hang
 add --project web --title 'meets hang' -- true
@@ -208,7 +227,10 @@ echo "\$*" >>'$tmp/curl.args'
 for file; do :; done
 ls -l "\$file" >>'$tmp/curl.ls'
 cat "\$file" >>'$tmp/curl.config'
-printf '\\n201'
+body=\$(sed -n 's/^data-binary = "@\(.*\)"\$/\1/p' "\$file")
+ls -l "\$body" >>'$tmp/curl.ls'
+cat "\$body" >>'$tmp/curl.config'
+printf '\\nretry-after:\\n201'
 END
 chmod +x fake-curl
 set_to 'notify.webhook=https://hooks.example.org/secret-path' "notify.https_command=$tmp/fake-curl --cacert x"
@@ -216,12 +238,13 @@ add --project web --title 'by https' -- true
 appears 'by https' curl.config
 report $? 'https goes through a program that speaks it'
 rule 'the URL is in its file' grep -qxF -e 'url = "https://hooks.example.org/secret-path"' curl.config
-rule 'which nobody else can read' grep -q '^-rw------- ' curl.ls
+rule 'which nobody else can read, nor the body' [ "$(grep -vc '^-rw------- ' curl.ls)" = 0 ]
 rule 'and not in its arguments, where everybody would' [ "$(grep -c secret-path curl.args)" = 0 ]
 rule 'its own options come behind -q' grep -q '^-q --cacert x --config ' curl.args
 add --project web --title 'by https again' -- true
 appears 'by https again' curl.config
 report $? 'its status is the acknowledgement'
+rule 'both files are gone with it' sh -c '! ls "$1"/webhook.curl "$1"/webhook.body 2>/dev/null' - "$home"
 set_to notify.https_command=/nowhere/curl
 add --project web --title 'no program' -- true
 appears "https needs the program '/nowhere/curl'" "$home/sluice.log"

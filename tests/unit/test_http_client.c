@@ -110,6 +110,45 @@ static void only_a_whole_head_is_an_answer(void **state) {
     }
 }
 
+static time_ms retry_after(const char *value) {
+    return http_retry_after(value, strlen(value), /* now= */ SECONDS(784111777)); /* as below */
+}
+
+static void retry_after_is_seconds_or_a_date_up_to_an_hour(void **state) {
+    static const char *const nothing[] = { "",
+                                           " ",
+                                           "-1",
+                                           "1.5",
+                                           "soon",
+                                           "7 s",
+                                           "Sun, 06 Nov 1994 08:49:37 GMT", /* now */
+                                           "Sun, 06 Nov 1994 08:49:36 GMT", /* over */
+                                           "Sun, 06 Nov 1994 08:49:47 CET",
+                                           "Sun, 06 Xxx 1994 08:49:47 GMT",
+                                           "Sun, 06 Nov 1994 08:4a:47 GMT",
+                                           "Sunday, 06-Nov-94 08:49:47 GMT", /* an older form */
+                                           "%header{retry-after}" };
+    (void)state;
+    assert_int_equal(retry_after("7"), SECONDS(7));
+    assert_int_equal(retry_after(" 120\t"), SECONDS(120));
+    assert_int_equal(retry_after("Sun, 06 Nov 1994 08:49:47 GMT"), SECONDS(10));
+    assert_int_equal(retry_after("Sun, 06 Nov 2094 08:49:47 GMT"), HOURS(1));
+    assert_int_equal(retry_after("3601"), HOURS(1));
+    assert_int_equal(retry_after("999999999999999999999999"), HOURS(1));
+    for (size_t i = 0; i < ARRAY_SIZE(nothing); i++)
+        if (retry_after(nothing[i]) != 0)
+            fail_msg("taken for a time: '%s'", nothing[i]);
+}
+
+static void retry_after_is_found_in_any_line_of_a_head(void **state) {
+    static const char text[] =
+        "HTTP/1.1 503 X\r\nX-Retry-After: 1\r\nrETRY-aFTER:  9 \r\nA: b\r\n\r\n";
+    (void)state;
+    assert_int_equal(http_head_retry_after(text, strlen(text), 0), SECONDS(9));
+    assert_int_equal(http_head_retry_after(text, 40, 0), 0); /* where its name is cut */
+    assert_int_equal(http_head_retry_after("", 0, 0), 0);
+}
+
 static void what_is_no_http_is_no_answer(void **state) {
     static const char *const bad[] = { "SSH-2.0-OpenSSH\r\n",
                                        "HTTP/2 200 OK\r\n\r\n",
@@ -312,6 +351,8 @@ int main(void) {
         cmocka_unit_test(a_unix_url_has_a_socket_and_perhaps_a_path),
         cmocka_unit_test(what_cannot_be_sent_as_it_is_is_refused_with_a_sentence),
         cmocka_unit_test(only_a_whole_head_is_an_answer),
+        cmocka_unit_test(retry_after_is_seconds_or_a_date_up_to_an_hour),
+        cmocka_unit_test(retry_after_is_found_in_any_line_of_a_head),
         cmocka_unit_test(what_is_no_http_is_no_answer),
         cmocka_unit_test(a_post_goes_out_whole_and_its_answer_comes_back),
         cmocka_unit_test(who_does_not_answer_is_given_up_in_time),
