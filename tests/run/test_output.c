@@ -216,7 +216,7 @@ static bool is_silent(struct stage *stage, void *ctx) {
     struct silence *silence = ctx;
     time_ms now = loop_now_steady(stage->loop);
     uint64_t switches = switches_of(silence->shim);
-    if (switches != silence->switches)
+    if (switches != silence->switches || switches == 0) /* 0: it has never come to rest yet */
         silence->until = now + SILENCE;
     silence->switches = switches;
     return now >= silence->until;
@@ -233,7 +233,6 @@ static void a_silent_run_wakes_nobody(void **state) {
     stage_await_text(stage, 1, "out.log", "ready");
     struct silence silence = { .shim = stage_who(stage, 1).shim };
     stage_await(stage, is_silent, &silence, "silence: nothing may wake a shim whose run is silent");
-    assert_true(silence.switches > 0); /* it was really looked at */
     stage_stop(stage, 1, STOP_AT_ONCE);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
     stage_free(stage);
