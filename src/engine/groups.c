@@ -15,6 +15,7 @@
 #include "base/json_write.h"
 #include "base/number.h"
 #include "engine/engine_internal.h"
+#include "engine/groups.h"
 
 size_t engine_group_count(const struct engine *e) {
     return e->groups.count;
@@ -171,6 +172,11 @@ int engine_open_group(struct engine *e, const char *name, bool owned, uint32_t *
     }
     *ret_id = group->view.id;
     return 0;
+}
+
+void engine_take_back_group(struct engine *e, uint32_t id) {
+    if (id > 0 && with_counts(e, &e->groups.items[id - 1])->total == 0)
+        drop(e, id);
 }
 
 static void set_closed(struct engine *e, struct group *group, bool closed) {

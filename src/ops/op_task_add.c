@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/groups.h"
 #include "ops/batch.h"
 #include "ops/capability.h"
 #include "ops/queue_room.h"
@@ -20,6 +21,7 @@ struct adding {
     struct batch batch;
     size_t asked; /* entries whose external id was looked for */
     uint32_t group;
+    bool made_group; /* nobody else knows it yet */
     struct queue_room room;
     const task_id *ids; /* of all entries */
     const bool *already;
@@ -66,6 +68,7 @@ static int open_group(struct op_call *call) {
     const char *name = op_text(call, "group");
     if (!name)
         return 0;
+    a->made_group = !engine_find_group(call->engine, name);
     int r = engine_open_group(call->engine, name, false, &a->group, &call->err);
     for (size_t i = 0; r == 0 && i < a->batch.added; i++)
         a->batch.drafts[i].told.group = a->group;
@@ -74,6 +77,7 @@ static int open_group(struct op_call *call) {
 
 /* From here on things are told; what could be refused has been. */
 static int add(struct op_call *call) {
+    const struct adding *a = adding_of(call);
     struct batch *batch = &adding_of(call)->batch;
     task_id first = 0;
     int r = open_group(call);
@@ -82,6 +86,8 @@ static int add(struct op_call *call) {
     if (r == 0 && batch->added > 0)
         r = engine_add_tasks(call->engine, batch->drafts, batch->added, &first, &call->err);
     if (r < 0) {
+        if (a->made_group)
+            engine_take_back_group(call->engine, a->group);
         externals_drop(&batch->externals);
         return r;
     }

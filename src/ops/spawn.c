@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "engine/groups.h"
 #include "ops/batch.h"
 #include "ops/op_internal.h"
 #include "os/files.h"
@@ -170,18 +171,22 @@ static int check(struct spawning *s, struct error *err) {
 
 /* --- adding ---------------------------------------------------------------------------------- */
 
-static int choose_group(const struct spawning *s, uint32_t *ret_group, struct error *err) {
+/* *ret_made: it is a new one, which nobody else knows yet. */
+static int choose_group(const struct spawning *s, uint32_t *ret_group, bool *ret_made,
+                        struct error *err) {
     const char *name = json_string_value(json_object_get(s->body, "group"));
     struct task_spec told = { 0 };
     (void)core_task_spec(engine_core(s->engine), s->order->task, &told);
     *ret_group = told.group;
+    *ret_made = name && !engine_find_group(s->engine, name);
     return name ? engine_open_group(s->engine, name, false, ret_group, err) : 0;
 }
 
 static int add(struct spawning *s, struct error *err) {
     uint32_t group = 0;
+    bool made = false;
     task_id first;
-    int r = choose_group(s, &group, err);
+    int r = choose_group(s, &group, &made, err);
     if (r >= 0 && s->batch.makes_default)
         r = engine_add_project(s->engine, DEFAULT_PROJECT, NULL, err);
     for (size_t i = 0; i < s->batch.added; i++)
@@ -190,6 +195,8 @@ static int add(struct spawning *s, struct error *err) {
         r = engine_add_tasks(s->engine, s->batch.drafts, s->batch.added, &first, err);
     if (r >= 0)
         batch_give_tokens(&s->batch);
+    else if (made)
+        engine_take_back_group(s->engine, group);
     return r < 0 ? r : (int)s->batch.added;
 }
 

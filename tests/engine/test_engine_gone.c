@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "engine/groups.h"
 #include "engine/loops.h"
 #include "engine_kit.h"
 #include "fault_vfs.h"
@@ -266,6 +267,42 @@ static void a_place_is_not_taken_in_the_turn_in_which_it_became_free(void **stat
     assert_false(engine_find_group(kit.engine, "new")->closed);
 }
 
+/* As task.add does it: the second of two is more than the core takes. */
+static int open_and_be_refused(struct engine *engine, struct kit_ask *ask) {
+    struct engine_draft drafts[2] = { ask->draft, ask->draft };
+    uint32_t group = 0;
+    task_id first = 0;
+    bool made = !engine_find_group(engine, ask->text);
+    assert_int_equal(engine_open_group(engine, ask->text, false, &group, &ask->err), 0);
+    drafts[0].told.group = drafts[1].told.group = group;
+    drafts[1].told.keeps = UINT8_MAX;
+    int r = engine_add_tasks(engine, drafts, 2, &first, &ask->err);
+    if (r < 0 && made)
+        engine_take_back_group(engine, group);
+    return r;
+}
+
+static void a_group_goes_again_when_its_tasks_are_refused(void **state) {
+    (void)state;
+    struct kit_ask ask = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
+    assert_int_equal(kit_do(&kit, &ask), 0);
+    ask = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
+    ask.run = open_and_be_refused;
+    ask.text = "night";
+    assert_int_equal(kit_do(&kit, &ask), -EINVAL);
+    assert_false(has_group("night"));
+    kit_restart(&kit);
+    assert_false(has_group("night"));
+    /* One that was there before stays, with what is in it. */
+    (void)member_of(group_of("day"));
+    ask = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
+    ask.run = open_and_be_refused;
+    ask.text = "day";
+    assert_int_equal(kit_do(&kit, &ask), -EINVAL);
+    assert_true(has_group("day"));
+    assert_int_equal(engine_find_group(kit.engine, "day")->total, 1);
+}
+
 #define GONE_TEST(name) cmocka_unit_test_setup_teardown(name, open_calm, close_it)
 
 int main(void) {
@@ -273,6 +310,7 @@ int main(void) {
         GONE_TEST(folders_go_when_the_commit_is_there_and_not_before),
         GONE_TEST(what_the_daemon_before_did_not_come_to_is_done_at_the_start),
         GONE_TEST(it_is_done_once),
+        GONE_TEST(a_group_goes_again_when_its_tasks_are_refused),
         GONE_TEST(a_crash_behind_the_commit_is_made_good),
         GONE_TEST(f148_a_group_goes_with_the_last_of_its_tasks),
         GONE_TEST(its_place_is_taken_again_and_its_name_is_not),
