@@ -11,24 +11,26 @@
 #include "executor/executor_internal.h"
 #include "executor/local.h"
 
-#define GENERATIONS_MAX 256 /* nobody can make the daemon look for long */
+#define GENERATIONS_MAX 256 /* nobody can make the daemon look for long, */
+#define LOOKS_MAX       8   /* nor again and again */
+#define GONE            (-1)
 
-/* 0: it has none, or is gone. */
-static pid_t parent_of(pid_t pid) {
-    char path[64], text[1024];
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+/* 0: it lives in another pid namespace, as that of `docker exec` does. */
+static pid_t parent_of(const char *proc, pid_t pid) {
+    char path[256], text[1024];
+    (void)snprintf(path, sizeof(path), "%.200s/%d/stat", proc, (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return 0;
+        return GONE;
     ssize_t size = read(fd, text, sizeof(text) - 1);
     close(fd);
     if (size <= 0)
-        return 0;
+        return GONE;
     text[size] = '\0';
     /* The name is in parentheses and may hold anything. */
     const char *rest = strrchr(text, ')');
-    int parent = 0;
-    return rest && sscanf(rest + 1, " %*c %d", &parent) == 1 ? parent : 0;
+    int parent = GONE;
+    return rest && sscanf(rest + 1, " %*c %d", &parent) == 1 ? parent : GONE;
 }
 
 static bool is_shim(const struct local *ex, pid_t pid) {
@@ -38,17 +40,31 @@ static bool is_shim(const struct local *ex, pid_t pid) {
     return false;
 }
 
-enum executor_kin executor_kin(const struct executor *ex, pid_t pid) {
-    const struct local *local = (const struct local *)ex;
-    if (ex->live == 0 || pid <= 1) /* 0: it lives outside of our own pid namespace; no run does */
-        return KIN_NONE;
+/* One look from the process to the top. */
+static enum executor_kin look_up(const struct local *ex, const char *proc, pid_t pid) {
     for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
-        if (is_shim(local, pid))
+        if (is_shim(ex, pid))
             return KIN_RUN;
-        pid_t parent = parent_of(pid);
-        if (parent <= 1)
-            return parent == 1 || i > 0 ? KIN_NONE : KIN_UNKNOWN;
-        pid = parent;
+        pid = parent_of(proc, pid);
+        if (pid == 0 || pid == 1)
+            return KIN_NONE;
+        if (pid < 0)
+            return KIN_UNKNOWN;
     }
     return KIN_UNKNOWN;
+}
+
+/* An ancestor that ends while we look leaves a hole, and its children have another parent by now: whoever
+ * lives is looked at again. Who is gone, or ends one ancestor after the other, stays unknown. */
+enum executor_kin kin_in(const struct executor *ex, const char *proc, pid_t pid) {
+    enum executor_kin kin = KIN_UNKNOWN;
+    if (ex->live == 0 || pid <= 1) /* 0: it lives outside of our own pid namespace; no run does */
+        return KIN_NONE;
+    for (unsigned i = 0; i < LOOKS_MAX && kin == KIN_UNKNOWN; i++)
+        kin = look_up((const struct local *)ex, proc, pid);
+    return kin;
+}
+
+enum executor_kin executor_kin(const struct executor *ex, pid_t pid) {
+    return kin_in(ex, "/proc", pid);
 }

@@ -92,7 +92,7 @@ uint32_t executor_live(const struct executor *ex); /* how many it watches */
 enum executor_kin {
     KIN_NONE,
     KIN_RUN,
-    KIN_UNKNOWN, /* it is gone, so nobody can say */
+    KIN_UNKNOWN, /* it is gone, or ever more of its ancestors: nobody can say */
 };
 enum executor_kin executor_kin(const struct executor *ex, pid_t pid);
 const char *executor_boot_id(const struct executor *ex);

@@ -31,3 +31,6 @@ struct executor {
     struct executor_feature features[EXECUTOR_FEATURES_MAX];
     size_t feature_count;
 };
+
+/* ancestry.c: executor_kin with another folder than /proc, for its tests. */
+enum executor_kin kin_in(const struct executor *ex, const char *proc, pid_t pid);
