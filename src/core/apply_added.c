@@ -72,7 +72,7 @@ static int check_spec(struct core *c, const struct task_spec *spec, uint32_t kno
         || (unsigned)spec->phase >= PHASE_MAX || (unsigned)spec->until >= UNTIL_MAX
         || (unsigned)spec->parent_gate >= PARENT_GATE_MAX || (unsigned)spec->hold >= HOLD_MAX
         || (unsigned)spec->stop >= STOP_WISH_MAX || (unsigned)spec->reason >= REASON_MAX
-        || spec->keeps > KEEP_ALL)
+        || spec->keeps > KEEP_ALL || spec->borrowed > LEND_ALL)
         return error_set(err, -EINVAL, "task %" PRIu64 ": a state it cannot have", spec->id);
     if (spec->resource_count > RESOURCES_MAX)
         return error_set(err, -E2BIG, "task %" PRIu64 ": more than %d resources", spec->id,

@@ -50,17 +50,26 @@ int apply_run_started(struct core *c, const struct fact *fact, struct error *err
     return 0;
 }
 
+/* A run works and waits by turns; after that only forwards. One that was told to stop keeps everything
+ * until its end. */
+static bool phase_may_follow(enum run_phase is, enum run_phase next) {
+    bool alive = is == PHASE_WORKING || is == PHASE_WAITING;
+    return alive && next != is
+           && (next == PHASE_WORKING || next == PHASE_WAITING || next == PHASE_VALIDATING);
+}
+
 int apply_run_phase(struct core *c, const struct fact *fact, struct error *err) {
     uint32_t task = 0;
     int r = find_live(c, fact, LIVE, &task, err);
     if (r != 0)
         return r;
-    struct run *run = run_at(c, task_at(c, task)->run);
-    if (fact->phase != PHASE_VALIDATING || run->phase != PHASE_WORKING)
-        return 1; /* only forwards; a stopping run keeps everything until its end */
-    run->phase = PHASE_VALIDATING;
+    uint32_t run = task_at(c, task)->run;
+    if (!phase_may_follow(run_at(c, run)->phase, fact->phase))
+        return 1;
+    run_set_phase(c, run, fact->phase);
     change_task(c, task);
-    lease_give_limiter(c, task_at(c, task)->run);
+    if (fact->phase == PHASE_VALIDATING)
+        lease_give_limiter(c, run);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
+#include "core/lend.h"
 #include "core/limiter.h"
 #include "core/queue.h"
 #include "core/score.h"
@@ -235,6 +236,8 @@ bool core_task(const struct core *c, task_id id, struct task_view *ret) {
         ret->agent = c->agents[run_at(c, t->run)->agent].spec.id;
         if (ret->phase != PHASE_DRAINING)
             ret->tokens = run_at(c, t->run)->reported;
+        ret->lender = lend_task(c, run_at(c, t->run)->lender);
+        ret->borrower = lend_task(c, run_at(c, t->run)->borrower);
     }
     return true;
 }

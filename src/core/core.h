@@ -156,6 +156,8 @@ struct task_view {
     bool overdue;
     time_ms started_at; /* of the live run */
     int64_t tokens;     /* reported by the live run so far; -1: none, or it does not run */
+    task_id lender;     /* whose places its run uses; or 0 */
+    task_id borrower;   /* who uses the places of its run; or 0 */
 };
 
 bool core_task(const struct core *core, task_id task, struct task_view *ret);

@@ -11,6 +11,7 @@
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
+#include "core/lend.h"
 #include "core/limiter.h"
 #include "core/queue.h"
 #include "core/run.h"
@@ -167,10 +168,10 @@ static uint32_t first_in_order(struct core *c, struct taker taker) {
     }
 }
 
-static void start(struct core *c, uint32_t task, uint32_t agent) {
+static void start(struct core *c, uint32_t task, uint32_t agent, uint32_t lender) {
     const struct task *t = task_at(c, task);
     int32_t score = score_of(c, t);
-    run_start(c, task, agent);
+    run_start(c, task, agent, lender);
     pace_count_start(c);
     struct run *r = run_at(c, t->run);
     r->tick = c->tick_number;
@@ -202,7 +203,7 @@ static void starts_by_roster(struct core *c) {
             continue;
         uint32_t task = first_in_order(c, taker);
         if (task)
-            start(c, task, taker.agent);
+            start(c, task, taker.agent, 0);
     }
 }
 
@@ -217,19 +218,38 @@ static void start_all_in_order(struct core *c) {
             break;
         if (task == claimer)
             claim_drop(c); /* its places are its own now, and nobody else's are reserved */
-        start(c, task, 0);
+        start(c, task, 0, 0);
     }
+}
+
+static void starts_in_order(struct core *c) {
+    (void)claim_update(c);
+    do
+        start_all_in_order(c);
+    while (claim_update(c)); /* what it gave up is free for others now */
+}
+
+/* Who waits for its descendants lends its places to one of them, when nothing else starts. */
+static bool start_lent(struct core *c) {
+    uint32_t lender = 0, agent = 0;
+    uint32_t task = c->waiting_runs > 0 && anything_may_start(c)
+                        ? lend_find(c, decide_before, &lender, &agent)
+                        : 0;
+    if (!task)
+        return false;
+    if (task == c->claim.task)
+        claim_drop(c);
+    start(c, task, agent, lender);
+    return true;
 }
 
 void decide_starts(struct core *c) {
     fair_begin_decision(c);
     pace_begin_decision(c);
-    if (c->roster_count > 0) {
-        starts_by_roster(c);
-        return;
-    }
-    (void)claim_update(c);
-    do
-        start_all_in_order(c);
-    while (claim_update(c)); /* what it gave up is free for others now */
+    if (c->roster_count > 0)
+        starts_by_roster(c); /* each agent is asked once */
+    do {
+        if (c->roster_count == 0)
+            starts_in_order(c);
+    } while (start_lent(c));
 }

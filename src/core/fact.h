@@ -57,7 +57,7 @@ enum fact_kind {
     FACT_MARKED,        /* the DONE marker of a task that is not live appeared */
     FACT_ORDER_REFUSED, /* a start order could not be committed: as if never given */
     FACT_RUN_STARTED,   /* the command was seen to start */
-    FACT_RUN_PHASE,     /* working → validating */
+    FACT_RUN_PHASE,     /* working ↔ waiting; working or waiting → validating */
     FACT_RUN_TOKENS,    /* tokens reported so far */
     FACT_RUN_LIMITED,   /* a live run was told to wait by its provider */
     FACT_RUN_ENDED,
@@ -71,6 +71,16 @@ enum keep {
     KEEP_REVIEW = 4,
     KEEP_PLACE = 8, /* a workspace of its project */
     KEEP_ALL = 15,
+};
+
+/* Places that a run which waits for its descendants lends to one of them. */
+enum lend {
+    LEND_RUNS = 1,
+    LEND_PROJECT = 2,
+    LEND_KIND = 4,
+    LEND_AGENT = 8,
+    LEND_LIMITER = 16,
+    LEND_ALL = 31,
 };
 
 /* What the core needs of a task. What it does not compare (title, prompt, command) stays outside. */
@@ -112,6 +122,8 @@ struct task_spec {
     enum stop_wish stop;
     sym run_agent, run_limiter; /* of a live run; 0, or not known any more: those of its task */
     bool run_unlimited;         /* of a live run: it has no limiter */
+    task_id lender;             /* of a live run: whose places it uses; 0: it has its own */
+    unsigned borrowed;          /* enum lend: which of them */
     time_ms ready_clock;        /* ready_since, on the clock that FACT_WAIT tells of */
 };
 

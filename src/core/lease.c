@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "base/hash.h"
+#include "core/lend.h"
 #include "core/queue.h"
 #include "core/task.h"
 
@@ -259,7 +260,8 @@ void lease_take_all(struct core *c, uint32_t run) {
     r->kept_new = TASK_KEEPS_LEASE & (uint16_t)~t->flags;
     for (size_t i = 0; i < count; i++) {
         uint16_t kept = kept_bit(c, t, key_at(c, needs[i]));
-        key_take(c, needs[i]);
+        if (!r->lender || !lend_pass(c, run, needs[i]))
+            key_take(c, needs[i]);
         if (kept)
             r->kept_new |= kept;
         else
@@ -268,8 +270,22 @@ void lease_take_all(struct core *c, uint32_t run) {
     t->flags |= r->kept_new;
 }
 
+void lease_remove_key(struct run *r, unsigned at) {
+    for (unsigned i = at; i + 1 < r->key_count; i++)
+        r->keys[i] = r->keys[i + 1];
+    r->key_count--;
+}
+
+void lease_add_key(const struct core *c, struct run *r, uint32_t key) {
+    unsigned at = r->key_count++;
+    for (; at > 0 && key_at(c, r->keys[at - 1])->kind > key_at(c, key)->kind; at--)
+        r->keys[at] = r->keys[at - 1];
+    r->keys[at] = key;
+}
+
 void lease_give_run(struct core *c, uint32_t run) {
     struct run *r = run_at(c, run);
+    lend_finish(c, run);
     for (unsigned i = 0; i < r->key_count; i++)
         key_give(c, r->keys[i]);
     r->key_count = 0;
@@ -277,13 +293,13 @@ void lease_give_run(struct core *c, uint32_t run) {
 
 void lease_give_limiter(struct core *c, uint32_t run) {
     struct run *r = run_at(c, run);
+    r->no_api = true;
+    lend_finish_limiter(c, run);
     for (unsigned i = 0; i < r->key_count; i++) {
         if (key_at(c, r->keys[i])->kind != LEASE_LIMITER)
             continue;
         key_give(c, r->keys[i]);
-        for (unsigned j = i; j + 1 < r->key_count; j++)
-            r->keys[j] = r->keys[j + 1];
-        r->key_count--;
+        lease_remove_key(r, i);
         return;
     }
 }

@@ -22,6 +22,13 @@ static inline bool key_has_place(const struct core *c, uint32_t key, uint32_t ta
     return used < k->cap;
 }
 
+/* The same for somebody who looks at no reservation. */
+static inline bool key_is_free(const struct core *c, uint32_t key, uint32_t task) {
+    const struct key *k = key_at(c, key);
+    bool own = k->outside_task && k->outside_task == task_at(c, task)->id;
+    return k->cap == UNLIMITED || k->held + (own ? 0 : k->outside) < k->cap;
+}
+
 void key_take(struct core *c, uint32_t key);
 void key_give(struct core *c, uint32_t key);
 void key_set_cap(struct core *c, uint32_t key, amount cap);
@@ -49,11 +56,15 @@ void lease_keep(struct core *c, uint32_t task, unsigned keeps);
 size_t lease_needs(const struct core *c, const struct task *t, uint32_t agent, uint32_t limiter,
                    uint32_t ret[NEEDS_MAX]);
 
-/* Takes them all for a run; task-long ones are noted on the task. */
+/* Takes them all for a run, from its lender what that one can lend; task-long ones are noted on the
+ * task. */
 void lease_take_all(struct core *c, uint32_t run);
 void lease_give_run(struct core *c, uint32_t run);                   /* the run's own places */
 void lease_give_kept(struct core *c, uint32_t task, uint16_t which); /* the task's */
-void lease_give_limiter(struct core *c, uint32_t run);               /* validating needs no API */
+/* A place that was taken already comes into the list of a run, or leaves it. */
+void lease_add_key(const struct core *c, struct run *r, uint32_t key);
+void lease_remove_key(struct run *r, unsigned at);
+void lease_give_limiter(struct core *c, uint32_t run); /* validating needs no API */
 
 /* For the map of serial keys. */
 bool lease_serial_same(const void *ctx, uint32_t handle, const void *wanted);

@@ -7,6 +7,7 @@
 
 #include "core/apply.h"
 #include "core/gates.h"
+#include "core/lend.h"
 #include "core/queue.h"
 #include "core/task.h"
 
@@ -115,6 +116,8 @@ int apply_loaded(struct core *c, const struct fact *fact, struct error *err) {
     if (!c->loading)
         return error_set(err, -EINVAL, "no rows were being told");
     c->loading = false;
+    lend_loaded(
+        c); /* before anybody is in the queue: who waits there sees the places that are free */
     for (uint32_t h = 1; h < c->tasks.next; h++) {
         if (task_at(c, h)->state == TASK_WAITING)
             find_out_state(c, h);

@@ -33,10 +33,8 @@ static const char *const holds[] = {
 DEFINE_NAMES(hold, hold_name, holds, HOLD_MAX)
 
 static const char *const run_phases[] = {
-    [PHASE_WORKING] = "working",
-    [PHASE_VALIDATING] = "validating",
-    [PHASE_DRAINING] = "draining",
-    [PHASE_STOPPING] = "stopping",
+    [PHASE_WORKING] = "working",   [PHASE_WAITING] = "waiting",   [PHASE_VALIDATING] = "validating",
+    [PHASE_DRAINING] = "draining", [PHASE_STOPPING] = "stopping",
 };
 DEFINE_NAMES(run_phase, run_phase_name, run_phases, PHASE_MAX)
 

@@ -48,6 +48,7 @@ enum hold {
 
 enum run_phase {
     PHASE_WORKING,
+    PHASE_WAITING,    /* for its own descendants: it may lend them its places */
     PHASE_VALIDATING, /* check commands run; needs no API */
     PHASE_DRAINING,   /* the run has ended, its children have not */
     PHASE_STOPPING,   /* a stop was ordered; every lease stays */

@@ -81,7 +81,12 @@ struct run {
     bool adopted;  /* it was live when its task was added: how long it had waited nobody knows */
     bool unasked;  /* draining, added so: its children may not be there yet */
     uint32_t tick; /* the tick its start was counted in; 0: none */
-    uint16_t kept_new; /* TASK_KEEPS bits that this start has set */
+    uint16_t kept_new;   /* TASK_KEEPS bits that this start has set */
+    uint32_t lender;     /* the run whose places it uses, or 0 */
+    uint32_t borrower;   /* the run that uses its places, or 0 */
+    bool no_api;         /* it validates, or did when it was told to stop: its limiter is free */
+    uint8_t borrowed;    /* LEND bits: places of its lender; that one holds them again afterwards */
+    task_id told_lender; /* while loading: whom the row names */
     time_ms started_at;
     int64_t reported;         /* tokens so far; -1: none yet */
     uint32_t keys[NEEDS_MAX]; /* places it holds until its end */

@@ -10,6 +10,7 @@
 #include "core/changes.h"
 #include "core/fair.h"
 #include "core/lease.h"
+#include "core/lend.h"
 #include "core/limiter.h"
 #include "core/queue.h"
 #include "core/retry.h"
@@ -53,18 +54,27 @@ static void adopt_draining(struct core *c, uint32_t task, const struct task_spec
     c->adopted[c->adopted_count++] = task;
 }
 
+void run_set_phase(struct core *c, uint32_t run, enum run_phase phase) {
+    struct run *r = run_at(c, run);
+    c->waiting_runs += (uint32_t)(phase == PHASE_WAITING) - (uint32_t)(r->phase == PHASE_WAITING);
+    r->phase = (uint8_t)phase;
+}
+
 static void run_drop(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
+    run_set_phase(c, t->run, PHASE_WORKING); /* it is none any more that may lend */
     c->projects[t->project].live--;
     c->live_roots -= !(t->flags & TASK_HAS_PARENT);
     slab_free(&c->runs, t->run);
     t->run = 0;
 }
 
-void run_start(struct core *c, uint32_t task, uint32_t agent) {
+void run_start(struct core *c, uint32_t task, uint32_t agent, uint32_t lender) {
     struct task *t = task_at(c, task);
     t->attempt++;
     uint32_t run = run_new(c, task, agent);
+    if (lender)
+        lend_link(c, lender, run);
     lease_take_all(c, run); /* before it leaves the queue: no other is woken for its place */
     task_become(c, task, (struct change){ .to = TASK_STARTING, .reason = REASON_FIRST_IN_ORDER });
     fair_reserve(c, run);
@@ -81,17 +91,18 @@ void run_adopt(struct core *c, uint32_t task, const struct task_spec *spec) {
         fair_record(c, t->project, r->started_at, &(struct bucket){ .starts = 1 });
     lease_keep(c, task, spec->keeps);
     lease_take_all(c, run);
-    r->phase = (uint8_t)spec->phase;
     if (spec->phase == PHASE_VALIDATING)
         lease_give_limiter(c, run);
+    run_set_phase(c, run, spec->phase);
     if (spec->phase == PHASE_DRAINING) {
         adopt_draining(c, task, spec);
         return;
     }
     if (spec->phase == PHASE_STOPPING || spec->stop != STOP_NONE) {
-        r->phase = PHASE_STOPPING;
+        run_set_phase(c, run, PHASE_STOPPING);
         r->wish = (uint8_t)(spec->stop ? spec->stop : STOP_CANCEL);
     }
+    lend_told(c, run, spec);
     fair_reserve(c, run);
 }
 
@@ -153,7 +164,7 @@ bool run_order_stop(struct core *c, uint32_t task, enum stop_wish wish, enum rea
     if (wish > (enum stop_wish)r->wish)
         r->wish = (uint8_t)wish;
     change_task(c, task);
-    r->phase = PHASE_STOPPING;
+    run_set_phase(c, t->run, PHASE_STOPPING);
     return true;
 }
 
@@ -234,7 +245,7 @@ static void end_ok(struct core *c, uint32_t task) {
             c, task,
             (struct change){ .to = TASK_HELD, .reason = REASON_REVIEW, .hold = HOLD_REVIEW });
     } else if (c->policy.drain > 0 && tree_keeps_draining(c, task)) {
-        run_at(c, t->run)->phase = PHASE_DRAINING;
+        run_set_phase(c, t->run, PHASE_DRAINING);
         run_at(c, t->run)->wish = STOP_NONE; /* its success was first */
         task_become(c, task, (struct change){ .to = TASK_RUNNING, .reason = REASON_DRAIN });
         task_set_timer(c, task, time_add(c->now, c->policy.drain));

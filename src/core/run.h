@@ -3,8 +3,8 @@
 
 #include "core/state.h"
 
-/* Begins an attempt: attempt + 1, leases, charge. */
-void run_start(struct core *c, uint32_t task, uint32_t agent);
+/* Begins an attempt: attempt + 1, leases, charge. `lender`: a run that lends it what it can, or 0. */
+void run_start(struct core *c, uint32_t task, uint32_t agent, uint32_t lender);
 /* A live task that was added: it holds what its phase holds. */
 void run_adopt(struct core *c, uint32_t task, const struct task_spec *spec);
 /* As if it had never been ordered. */
@@ -14,6 +14,8 @@ void run_undo(struct core *c, uint32_t task);
  * stronger (orphan over invalidate over cancel). False: nothing runs, it was draining, and the draining is over: the
  * caller sets the state. */
 bool run_order_stop(struct core *c, uint32_t task, enum stop_wish wish, enum reason reason);
+
+void run_set_phase(struct core *c, uint32_t run, enum run_phase phase);
 
 /* The run is over: `fact` is a FACT_RUN_ENDED that fits. */
 void run_end(struct core *c, uint32_t task, const struct fact *fact);

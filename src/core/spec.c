@@ -7,19 +7,12 @@
 
 #include "core/core.h"
 #include "core/fair.h"
+#include "core/lend.h"
 #include "core/queue.h"
 #include "core/state.h"
 #include "core/task.h"
 
 #define DEPENDANTS_LOOKED 1000u
-
-static bool holds_limiter(const struct core *c, const struct run *r) {
-    for (unsigned i = 0; i < r->key_count; i++) {
-        if (key_at(c, r->keys[i])->kind == LEASE_LIMITER)
-            return true;
-    }
-    return false;
-}
 
 /* What of the spec belongs to the live run. */
 static void fill_run(const struct core *c, const struct task *t, struct task_spec *ret) {
@@ -27,7 +20,9 @@ static void fill_run(const struct core *c, const struct task *t, struct task_spe
     ret->phase = r->phase;
     ret->started_at = r->started_at;
     ret->stop = r->wish;
-    if (r->phase == PHASE_STOPPING && r->limiter && !holds_limiter(c, r))
+    ret->lender = lend_task(c, r->lender);
+    ret->borrowed = r->borrowed;
+    if (r->phase == PHASE_STOPPING && r->limiter && r->no_api)
         ret->phase = PHASE_VALIDATING;
     ret->keeps = (t->flags & TASK_KEEPS & (unsigned)~r->kept_new) >> TASK_KEEPS_SHIFT;
     ret->run_agent = c->agents[r->agent].spec.id;

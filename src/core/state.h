@@ -33,6 +33,7 @@ struct core {
 
     uint32_t key_runs, key_roots;
     uint32_t live_roots;      /* live tasks without a parent */
+    uint32_t waiting_runs;    /* runs in PHASE_WAITING: those that may lend */
     uint32_t full_keys;       /* keys without a place, `runs` apart */
     uint32_t full_workspaces; /* first of those without a place */
     struct timer_heap timers;

@@ -35,8 +35,7 @@ void tree_remove_child(struct core *c, uint32_t child) {
     t->parent = t->prev_sibling = t->next_sibling = 0;
 }
 
-/* The next task below `top`, each before its own children; 0 when all were seen. */
-static uint32_t next_below(const struct core *c, uint32_t top, uint32_t task) {
+uint32_t tree_next_below(const struct core *c, uint32_t top, uint32_t task) {
     if (task_at(c, task)->first_child)
         return task_at(c, task)->first_child;
     while (task != top && !task_at(c, task)->next_sibling)
@@ -66,7 +65,7 @@ static void set_depth(struct core *c, uint32_t task) {
 }
 
 void tree_set_depth(struct core *c, uint32_t task) {
-    for (uint32_t t = task; t; t = next_below(c, task, t))
+    for (uint32_t t = task; t; t = tree_next_below(c, task, t))
         set_depth(c, t);
 }
 
@@ -136,7 +135,7 @@ void tree_orphan_below(struct core *c, uint32_t parent) {
     uint32_t task = task_at(c, parent)->first_child;
     while (task) {
         orphan_one(c, task);
-        task = next_below(c, parent, task);
+        task = tree_next_below(c, parent, task);
     }
 }
 

@@ -15,6 +15,9 @@ void tree_invalidate_older(struct core *c, uint32_t parent);
 void tree_invalidate(struct core *c, uint32_t task); /* this one and all below it */
 /* It was deleted: everything below it fails. */
 void tree_orphan_below(struct core *c, uint32_t parent);
+/* The next task below `top` after `task` (first: `top` itself), each before its own children; 0 when all
+ * were seen. */
+uint32_t tree_next_below(const struct core *c, uint32_t top, uint32_t task);
 bool tree_has_unfinished_child(const struct core *c, uint32_t task);
 
 /* Is there a child a finished task waits for? */

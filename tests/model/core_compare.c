@@ -73,6 +73,8 @@ static void compare_spec(struct comparison *x, const struct task_spec *a,
     CHECK(x, a, b, run_agent);
     CHECK(x, a, b, run_limiter);
     CHECK(x, a, b, run_unlimited);
+    CHECK(x, a, b, lender);
+    CHECK(x, a, b, borrowed);
     CHECK(x, a, b, depends_on_count);
     CHECK(x, a, b, resource_count);
 }
@@ -80,6 +82,7 @@ static void compare_spec(struct comparison *x, const struct task_spec *a,
 static void compare_run(struct comparison *x, const struct run *a, const struct run *b) {
     CHECK(x, a, b, phase);
     CHECK(x, a, b, wish);
+    CHECK(x, a, b, borrowed);
     CHECK(x, a, b, key_count);
     CHECK(x, a, b, unasked);
     CHECK(x, a, b, started_at);
@@ -314,6 +317,7 @@ static void compare_others(struct comparison *x, bool all) {
     CHECK(x, x->a, x->b, paused);
     CHECK(x, x->a, x->b, ready);
     CHECK(x, x->a, x->b, roster_count);
+    CHECK(x, x->a, x->b, waiting_runs);
     check(x, "timers", x->a->timers.count, x->b->timers.count);
     check(x, "next timer", timer_heap_next(&x->a->timers), timer_heap_next(&x->b->timers));
     check(x, "waiting", x->a->waiting.count, x->b->waiting.count);

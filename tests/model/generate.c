@@ -107,6 +107,8 @@ static enum task_state some_state(struct generator *g) {
 static void fill_live(struct generator *g, struct task_spec *s, time_ms now) {
     s->attempt = (uint32_t)between(g, 1, 3);
     s->phase = generate_chance(g, 70) ? PHASE_WORKING : PHASE_VALIDATING;
+    if (generate_chance(g, 20))
+        s->phase = PHASE_WAITING;
     s->started_at = generate_chance(g, 50) ? 0 : s->created_at;
     if (s->state == TASK_RUNNING && generate_chance(g, 20))
         s->phase = generate_chance(g, 50) ? PHASE_DRAINING : PHASE_STOPPING;
@@ -170,7 +172,9 @@ void generate_told_task(struct generator *g, const struct model *m) {
         s->project = g->names.projects[WORLD_PROJECTS - 1]; /* perhaps never told */
 
     struct model_view parent;
-    if (generate_chance(g, 30) && some_task(g, m, ANY, &parent)) {
+    if (generate_chance(g, 30)
+        && (some_task(g, m, generate_chance(g, 40) ? LIVE : ANY, &parent)
+            || some_task(g, m, ANY, &parent))) {
         s->parent = parent.id;
         s->parent_iteration = generate_chance(g, 60) ? 0 : parent.iteration;
         if (generate_chance(g, 10))
@@ -246,7 +250,14 @@ static void draw_refused(struct generator *g, const struct model *m) {
 
 static void draw_phase(struct generator *g, const struct model *m) {
     struct fact fact = { .kind = FACT_RUN_PHASE };
-    fact.phase = generate_chance(g, 70) ? PHASE_VALIDATING : PHASE_WORKING;
+    fact.phase = generate_chance(g, 60) ? PHASE_VALIDATING : PHASE_WORKING;
+    if (some_run(g, m, LIVE, &fact))
+        generate_told(g, fact);
+}
+
+/* Mostly the ones that wait lend: so there must be more of them than of other phases. */
+static void draw_wait(struct generator *g, const struct model *m) {
+    struct fact fact = { .kind = FACT_RUN_PHASE, .phase = PHASE_WAITING };
     if (some_run(g, m, LIVE, &fact))
         generate_told(g, fact);
 }
@@ -511,6 +522,8 @@ bool generate_next(struct generator *g, const struct model *m) {
             draw_world(g, m);
         else if (drawn < 94)
             draw_open(g, m);
+        else if (drawn < 97)
+            draw_wait(g, m);
     }
     return true;
 }

@@ -122,6 +122,20 @@ static void start_roster(struct model *m) {
     }
 }
 
+/* Who waits for its descendants lends its places to one of them, when nothing else starts. */
+static bool start_lent(struct model *m) {
+    struct model_task *lender, *t;
+    sym agent;
+    t = model_lend_find(m, &lender, &agent);
+    if (!t)
+        return false;
+    unsigned bits = model_lend_bits(m, lender, t, agent);
+    start(m, t, agent);
+    t->run.lender = lender->s.id;
+    t->run.borrowed = bits;
+    return true;
+}
+
 const struct order *model_decide(struct model *m, size_t *ret_count) {
     for (size_t i = 0; i < m->tasks_count; i++)
         m->tasks[i].drain_unasked = false;
@@ -131,8 +145,10 @@ const struct order *model_decide(struct model *m, size_t *ret_count) {
     m->frozen = model_totals(m);
     if (model_has_roster(m))
         start_roster(m);
-    else
-        start_without_roster(m);
+    do {
+        if (!model_has_roster(m))
+            start_without_roster(m);
+    } while (start_lent(m));
     *ret_count = m->orders_read ? 0 : m->orders_count;
     m->orders_read = true;
     return m->orders;

@@ -132,8 +132,8 @@ static bool has_resource(const struct model_task *t, sym name) {
 }
 
 /* Does this task hold a place on the key? The table of rules, 2. */
-static bool holds(const struct model_task *t, const struct model_key *key) {
-    bool has_run = model_has_run(t);
+bool model_holds(const struct model *m, const struct model_task *t, const struct model_key *key) {
+    bool has_run = model_has_run(t) && !model_has_lent(m, t, model_lend_bit(key->kind));
     switch (key->kind) {
     case LEASE_RUNS:
         return has_run;
@@ -176,11 +176,11 @@ bool model_locked_outside(const struct model *m, sym name, const struct model_ta
     return false;
 }
 
-static amount key_used(const struct model *m, const struct model_key *key,
-                       const struct model_task *asking) {
+amount model_key_used(const struct model *m, const struct model_key *key,
+                      const struct model_task *asking) {
     amount used = 0;
     for (size_t i = 0; i < m->tasks_count; i++)
-        used += holds(&m->tasks[i], key);
+        used += model_holds(m, &m->tasks[i], key);
     if (key->kind == LEASE_WORKSPACE)
         used += model_locked_outside(m, key->name, asking);
     if (key->kind == LEASE_PROJECT)
@@ -214,7 +214,7 @@ static bool some_agent_can_take(const struct model *m, const struct model_task *
 
 bool model_lacks(const struct model *m, const struct model_key *key,
                  const struct model_task *asking) {
-    return key_used(m, key, asking) >= model_key_cap(m, key);
+    return model_key_used(m, key, asking) >= model_key_cap(m, key);
 }
 
 /* --- gates ----------------------------------------------------------------------------------- */
@@ -280,7 +280,7 @@ bool model_stopped_before_leases(const struct model *m, const struct model_task 
     return true;
 }
 
-static bool pace_open(const struct model *m) {
+bool model_pace_open(const struct model *m) {
     if (m->policy.runs == UNLIMITED)
         return true;
     amount in_tick = 0;
@@ -299,7 +299,7 @@ bool model_stopped(const struct model *m, const struct model_task *t, sym agent,
     struct model_key keys[MODEL_KEYS_MAX];
     size_t count = model_keys(m, t, agent, keys);
     for (size_t i = 0; i < count; i++) {
-        amount used = key_used(m, &keys[i], t);
+        amount used = model_key_used(m, &keys[i], t);
         if (model_reserved_for_another(m, &keys[i], t))
             used++;
         if (keys[i].kind == LEASE_AGENTS ? some_agent_can_take(m, t)
@@ -310,7 +310,7 @@ bool model_stopped(const struct model *m, const struct model_task *t, sym agent,
         return true;
     }
     *ret = (struct model_block){ .gate = GATE_PACE };
-    return !pace_open(m);
+    return !model_pace_open(m);
 }
 
 bool model_blocked(const struct model *m, task_id task, struct model_block *ret) {

@@ -221,6 +221,7 @@ static bool tell_agent(struct model *m, sym agent, enum outcome outcome) {
 static void run_ended(struct model *m, struct model_task *t, const struct fact *fact) {
     enum outcome outcome = fact->ended.outcome;
     settle_tokens(m, t, fact->ended.tokens);
+    model_lend_end(m, t);
     if (fact->ended.workspace)
         t->s.workspace = fact->ended.workspace;
     tell_limiter(m, t, fact);
@@ -253,6 +254,7 @@ static void order_refused(struct model *m, struct model_task *t) {
     bool adopted = t->run.adopted;
     enum stop_wish stop = t->run.stop;
     take_back_start(m, t);
+    model_lend_end(m, t);
     t->keeps_roots = t->run.had_roots;
     t->keeps_review = t->run.had_review;
     t->s.attempt--;
@@ -274,10 +276,15 @@ static void run_tokens(struct model_task *t, int64_t tokens) {
     t->run.has_reported = true;
 }
 
-static int run_phase(struct model_task *t, enum run_phase phase) {
-    if (t->run.stop != STOP_NONE || t->s.phase != PHASE_WORKING || phase != PHASE_VALIDATING)
+static int run_phase(struct model *m, struct model_task *t, enum run_phase phase) {
+    if (t->run.stop != STOP_NONE || phase == t->s.phase)
         return 1; /* while it is stopped, every lease stays as it is */
+    if (t->s.phase != PHASE_WORKING && t->s.phase != PHASE_WAITING)
+        return 1;
+    if (phase != PHASE_WORKING && phase != PHASE_WAITING && phase != PHASE_VALIDATING)
+        return 1;
     t->s.phase = phase;
+    model_lend_settle(m);
     return 0;
 }
 
@@ -298,7 +305,7 @@ int model_apply_run(struct model *m, const struct fact *fact, struct error *err)
     if (fact->kind == FACT_RUN_ENDED)
         run_ended(m, t, fact);
     else if (fact->kind == FACT_RUN_PHASE)
-        return run_phase(t, fact->phase);
+        return run_phase(m, t, fact->phase);
     else if (fact->kind == FACT_RUN_TOKENS)
         run_tokens(t, fact->tokens);
     else if (fact->kind == FACT_RUN_LIMITED)
