@@ -80,7 +80,9 @@ static sym some_name(struct generator *g, const sym *names, unsigned count, unsi
 /* Numbers of tasks that are there, or will come. */
 static size_t some_tasks(struct generator *g, const struct model *m, task_id self, task_id *ret,
                          size_t most) {
-    size_t wanted = generate_chance(g, 70) ? 0 : (size_t)between(g, 1, (int64_t)most), n = 0;
+    size_t wanted =
+               generate_chance(g, g->families ? 97 : 70) ? 0 : (size_t)between(g, 1, (int64_t)most),
+           n = 0;
     for (size_t i = 0; i < wanted; i++) {
         struct model_view view = { .id = g->next_task + (task_id)between(g, 1, 3) };
         if (generate_chance(g, 94))
@@ -99,7 +101,7 @@ static enum task_state some_state(struct generator *g) {
                                             TASK_HELD,     TASK_DONE,       TASK_RUNNING,
                                             TASK_RUNNING,  TASK_STARTING,   TASK_FAILED,
                                             TASK_CANCELED, TASK_INVALIDATED };
-    if (generate_chance(g, 80))
+    if (generate_chance(g, g->families ? 95 : 80))
         return generate_chance(g, 50) ? TASK_WAITING : TASK_READY;
     return rare[rng_below(&g->rng, ARRAY_SIZE(rare))];
 }
@@ -172,16 +174,15 @@ void generate_told_task(struct generator *g, const struct model *m) {
         s->project = g->names.projects[WORLD_PROJECTS - 1]; /* perhaps never told */
 
     struct model_view parent;
-    if (generate_chance(g, 30)
-        && (some_task(g, m, generate_chance(g, 40) ? LIVE : ANY, &parent)
-            || some_task(g, m, ANY, &parent))) {
+    if (generate_chance(g, g->families ? 90 : 30)
+        && some_task(g, m, g->families ? LIVE : ANY, &parent)) {
         s->parent = parent.id;
         s->parent_iteration = generate_chance(g, 60) ? 0 : parent.iteration;
         if (generate_chance(g, 10))
             s->parent_iteration = (uint32_t)between(g, 0, parent.iteration + 1);
     } else if (generate_chance(g, 4))
         s->parent = g->next_task + (task_id)between(g, 0, 2);
-    s->parent_gate = generate_chance(g, 50) ? PARENT_DONE : PARENT_NONE;
+    s->parent_gate = generate_chance(g, g->families ? 10 : 50) ? PARENT_DONE : PARENT_NONE;
 
     task_id *dependencies = arena_alloc(&g->history->arena, 3 * sizeof(task_id));
     s->depends_on_count = some_tasks(g, m, s->id, dependencies, 3);
@@ -255,7 +256,6 @@ static void draw_phase(struct generator *g, const struct model *m) {
         generate_told(g, fact);
 }
 
-/* Mostly the ones that wait lend: so there must be more of them than of other phases. */
 static void draw_wait(struct generator *g, const struct model *m) {
     struct fact fact = { .kind = FACT_RUN_PHASE, .phase = PHASE_WAITING };
     if (some_run(g, m, LIVE, &fact))
@@ -522,7 +522,7 @@ bool generate_next(struct generator *g, const struct model *m) {
             draw_world(g, m);
         else if (drawn < 94)
             draw_open(g, m);
-        else if (drawn < 97)
+        else if (drawn < (g->families ? 100 : 95))
             draw_wait(g, m);
     }
     return true;

@@ -56,6 +56,7 @@ struct generator {
     struct names names;
     unsigned projects, kinds, agents, limiters, resources, workspaces;
     bool roster;
+    bool families; /* most tasks are children of live ones, which wait for them: places are lent */
     bool kept[WORLD_PROJECTS]; /* workspaces stay with their tasks */
     struct policy policy;
     task_id next_task;

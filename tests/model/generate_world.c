@@ -185,6 +185,10 @@ void generate_policy(struct generator *g) {
     vary_order(g);
     vary_limits(g);
     vary_endings(g);
+    if (g->families) {
+        g->policy.runs = between(g, 1, 3);
+        g->policy.host = (__typeof__(g->policy.host)){ 0 };
+    }
     g->policy.fair_window = ONE_OF(g, 86400000, 86400000, 3600000, 28800, 600000);
 }
 
@@ -301,6 +305,7 @@ void generate_world(struct generator *g, uint64_t seed, struct history *history)
     g->resources = (unsigned)between(g, 0, WORLD_RESOURCES);
     g->workspaces = generate_chance(g, 40) ? (unsigned)between(g, 1, WORLD_WORKSPACES) : 0;
     g->roster = g->agents > 0 && generate_chance(g, 30);
+    g->families = generate_chance(g, 30);
     for (unsigned i = 0; i < g->projects; i++)
         g->kept[i] = generate_chance(g, 40);
     g->next_task = (task_id)between(g, 1, 5);
