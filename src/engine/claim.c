@@ -82,6 +82,8 @@ void claim_task(struct engine *e, struct task_spec *spec) {
     spec->not_before = spec->ready_since = spec->ready_clock = 0;
     spec->run_agent = spec->run_limiter = 0; /* nobody knows: those of its task */
     spec->run_unlimited = false;
+    spec->lender = 0;
+    spec->borrowed = 0;
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */

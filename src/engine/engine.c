@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
+#include "engine/await.h"
 #include "engine/agent_end.h"
 #include "engine/alert_internal.h"
 #include "engine/allowance.h"
@@ -106,6 +107,7 @@ struct engine *engine_free(struct engine *e) {
     if (e->store)
         engine_backup_cancel(e);
     forecast_free(e);
+    await_free(e);
     workspaces_free(e);
     alerts_free(e);
     journal_free(e);

@@ -163,6 +163,8 @@ struct engine {
     struct journal *journal;
     struct listening *listening;
     struct sessions *sessions;
+    LIST(struct engine_await *) awaits; /* who waits for tasks: await.h */
+    bool await_news;                    /* which runs wait may have changed */
     LIST(struct limited_since) limited;
     LIST(struct stuck *) stuck; /* whose work tree is looked at: stuck.c */
     struct engine_report report;

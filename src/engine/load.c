@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "engine/await.h"
 #include "engine/agent_end.h"
 #include "engine/alert_internal.h"
 #include "engine/allowance.h"
@@ -279,5 +280,6 @@ int load_core(struct engine *e, struct error *err) {
     int r = begin(e, err);
     if (r == 0)
         r = store_load(e->store, &reader, &totals, err);
+    await_loaded(e);
     return r == 0 ? finish(e, &totals, err) : r;
 }

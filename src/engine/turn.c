@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/json_write.h"
 #include "engine/alert_internal.h"
+#include "engine/await.h"
 #include "engine/blocked_internal.h"
 #include "engine/care_internal.h"
 #include "engine/engine_internal.h"
@@ -451,7 +452,8 @@ static bool has_work(const struct engine *e) {
     if (e->retry_at > e->now)
         return false;
     return e->start_pending || e->happened.count > 0 || watch_has_work(e)
-           || next_wakeup(e) <= e->now || follow_must_write(e) || listen_has_news(e);
+           || next_wakeup(e) <= e->now || follow_must_write(e) || listen_has_news(e)
+           || await_has_news(e);
 }
 
 static void committed(void *ctx, enum store_outcome outcome, const struct error *err) {
@@ -506,6 +508,8 @@ static void make_turn(struct engine *e) {
         listen_tell(e);
     }
     run_requests(e);
+    if (e->retry_at <= e->now)
+        await_tell(e);
     prune_some(e);
     take_orders(e);
     rows_write_all(e);
@@ -522,4 +526,5 @@ void engine_turn(struct engine *e) {
     launch_some(e);
     follow_some(e);
     listen_some(e);
+    await_some(e);
 }

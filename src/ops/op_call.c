@@ -269,6 +269,21 @@ int op_wait_forecast(struct op_call *call, op_step then) {
     return CALL_GO_ON;
 }
 
+static void tasks_are_settled(void *ctx) {
+    struct op_call *call = ctx;
+    call->own->await = NULL;
+    call->own->asking = false;
+    resume(call);
+}
+
+int op_wait_tasks(struct op_call *call, const struct engine_await_spec *spec, op_step then) {
+    struct op_private *p = call->own;
+    p->step = then;
+    p->asking = true;
+    p->await = engine_await_begin(call->engine, spec, tasks_are_settled, call);
+    return CALL_GO_ON;
+}
+
 /* --- the turn -------------------------------------------------------------------------------- */
 
 static int turn_runs(struct engine *engine, struct engine_request *request) {
@@ -327,6 +342,10 @@ void op_submit(struct op_call *call) {
 void op_abandon(struct op_call *call) {
     struct op_private *p = call->own;
     p->abandoned = true;
-    if (p->place == CALL_NOWHERE)
+    if (p->await) { /* nobody else would end it before its time is over */
+        engine_await_end(call->engine, p->await);
+        tasks_are_settled(call);
+    } else if (p->place == CALL_NOWHERE) {
         op_call_free(call);
+    }
 }

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/json_write.h"
+#include "engine/await.h"
 #include "ops/op.h"
 
 /* --- parameters ------------------------------------------------------------------------------ */
@@ -62,6 +63,8 @@ const char *op_posted(const struct op_call *call);
 /* Goes on with `then` when a sample went through every way of notification; op_posted is what became of them,
  * a JSON array. */
 int op_wait_notify(struct op_call *call, op_step then);
+/* Goes on with `then` when the tasks are settled, or the time is over; ends when the client goes. */
+int op_wait_tasks(struct op_call *call, const struct engine_await_spec *spec, op_step then);
 /* Goes on with `then` when the engine's forecast is there, or there will be none. */
 int op_wait_forecast(struct op_call *call, op_step then);
 

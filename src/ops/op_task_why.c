@@ -63,6 +63,7 @@ static const char *sentence_of(const struct task_view *t) {
         return t->phase == PHASE_STOPPING     ? "it runs and was told to stop"
                : t->phase == PHASE_DRAINING   ? "its run has ended; it waits for its children"
                : t->phase == PHASE_VALIDATING ? "its command has ended; its checks run"
+               : t->phase == PHASE_WAITING    ? "it runs and waits for tasks below it"
                                               : "it runs";
     case TASK_DONE:
         return "done";

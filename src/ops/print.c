@@ -107,6 +107,8 @@ static void print_live(struct json_writer *w, const struct engine *engine,
     json_write_object_begin(w);
     print_int(w, "attempt", run.attempt);
     print_text(w, "phase", t->state == TASK_STARTING ? "starting" : run_phase_name(t->phase));
+    print_id(w, "lends_to", engine, t->borrower);
+    print_id(w, "borrows_from", engine, t->lender);
     print_time(w, "started_at", run.started_at);
     print_count(w, "tokens_in", run.tokens_in);
     print_count(w, "tokens_out", run.tokens_out);

@@ -200,8 +200,8 @@ static int beside_reach(struct loader *loader, struct beside *beside, task_id ta
     " until, parent_gate, flags, retry_max, grp FROM task ORDER BY number"
 #define PROGRESS_SQL                                                                               \
     "SELECT task, iteration, attempt, hold, not_before, phase, started_at, stop, run_agent,"       \
-    " run_limiter, failures, launch_failures, losses, restarts, breaker_openings FROM progress"    \
-    " ORDER BY task"
+    " run_limiter, failures, launch_failures, losses, restarts, breaker_openings, lender,"         \
+    " borrowed FROM progress ORDER BY task"
 #define NEEDS_SQL "SELECT task, needs FROM depend ORDER BY task, position"
 
 static void read_task(struct loader *loader, sqlite3_stmt *stmt, struct task_row *row) {
@@ -257,6 +257,8 @@ static void read_progress(struct loader *loader, sqlite3_stmt *stmt, struct task
     told->losses = (uint16_t)sqlite3_column_int(stmt, 12);
     told->restarts = (uint16_t)sqlite3_column_int(stmt, 13);
     told->breaker_openings = (uint16_t)sqlite3_column_int(stmt, 14);
+    told->lender = (task_id)sqlite3_column_int64(stmt, 15);
+    told->borrowed = (unsigned)sqlite3_column_int(stmt, 16);
 }
 
 struct task_scan {

@@ -97,6 +97,9 @@ static const char *const steps[] = {
      "ALTER TABLE run ADD COLUMN resumed INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE run ADD COLUMN model INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE run ADD COLUMN said INTEGER NOT NULL DEFAULT 0;"),
+    /* 6 → 7: whose places a live run uses, and which of them */
+    ("ALTER TABLE progress ADD COLUMN lender INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE progress ADD COLUMN borrowed INTEGER NOT NULL DEFAULT 0;"),
 };
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(steps) == STORE_VERSION, "a version has no step");

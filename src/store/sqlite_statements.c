@@ -42,8 +42,8 @@ const char *const sqlite_texts[] = {
     [STATEMENT_PUT_PROGRESS] =
         "INSERT OR REPLACE INTO progress (task, iteration, attempt, hold, not_before, phase,"
         " started_at, stop, run_agent, run_limiter, failures, launch_failures, losses, restarts,"
-        " breaker_openings) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
-        " ?15)",
+        " breaker_openings, lender, borrowed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+        " ?12, ?13, ?14, ?15, ?16, ?17)",
     [STATEMENT_DELETE_PROGRESS] = "DELETE FROM progress WHERE task = ?1",
     [STATEMENT_ADD_NEED] = "INSERT INTO depend (task, position, needs) VALUES (?1, ?2, ?3)",
     [STATEMENT_ADD_SPEC] =

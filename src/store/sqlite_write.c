@@ -125,7 +125,7 @@ static bool has_progress(const struct task_row *row) {
            || told->not_before != 0 || told->phase != PHASE_WORKING || told->started_at != 0
            || told->stop != STOP_NONE || row->run_agent || row->run_limiter || told->failures != 0
            || told->launch_failures != 0 || told->losses != 0 || told->restarts != 0
-           || told->breaker_openings != 0;
+           || told->breaker_openings != 0 || told->lender != 0 || told->borrowed != 0;
 }
 
 static int put_progress(struct sqlite_store *store, const struct task_row *row) {
@@ -146,6 +146,8 @@ static int put_progress(struct sqlite_store *store, const struct task_row *row) 
     put_int(&b, told->losses);
     put_int(&b, told->restarts);
     put_int(&b, told->breaker_openings);
+    put_int(&b, (int64_t)told->lender);
+    put_int(&b, told->borrowed);
     return finish(&b);
 }
 

@@ -25,7 +25,7 @@
 #include "store/rows.h"
 
 #define STORE_ANSWER_MAX 1000u
-#define STORE_VERSION    6u /* of the schema */
+#define STORE_VERSION    7u /* of the schema */
 #define STORE_RESERVE    ((int64_t)64 << 20)
 
 struct store;

@@ -205,7 +205,9 @@ struct task_row kit_task(task_id id) {
                   .restarts = (uint16_t)(n + 7),
                   .breaker_openings = (uint16_t)(n + 8),
                   .stop = n % STOP_WISH_MAX,
-                  .group = n % 3 },
+                  .group = n % 3,
+                  .lender = n % 4 ? 0 : id / 2,
+                  .borrowed = n % 4 ? 0 : n % (LEND_ALL + 1) },
         .reason = n % REASON_MAX,
         .changed_at = 1700000002000 + n,
     };

@@ -269,7 +269,7 @@ static void progress_can_be_taken_back(struct suite *suite) {
 /* Each value alone makes a difference. */
 static void every_part_of_the_progress_counts(struct suite *suite) {
     _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
-    for (task_id id = 1; id <= 14; id++) {
+    for (task_id id = 1; id <= 16; id++) {
         struct task_row row = { .id = id,
                                 .project = "web",
                                 .run_agent = id == 1 ? "codex" : NULL,
@@ -287,7 +287,9 @@ static void every_part_of_the_progress_counts(struct suite *suite) {
                                           .launch_failures = id == 11,
                                           .losses = id == 12,
                                           .restarts = id == 13,
-                                          .breaker_openings = id == 14 } };
+                                          .breaker_openings = id == 14,
+                                          .lender = id == 15,
+                                          .borrowed = id == 16 } };
         store_add_task(suite->batch, &row);
         kit_print_task(&row, &expected);
     }
@@ -495,8 +497,8 @@ static void every_field_of_every_row_is_known(struct suite *suite) {
         const char *name;
         size_t size, known;
     } rows[] = {
-        { "task_spec", sizeof(struct task_spec), 208 },
-        { "task_row", sizeof(struct task_row), 320 },
+        { "task_spec", sizeof(struct task_spec), 224 },
+        { "task_row", sizeof(struct task_row), 336 },
         { "spec_row", sizeof(struct spec_row), 56 },
         { "run_row", sizeof(struct run_row), 208 },
         { "event_row", sizeof(struct event_row), 48 },

@@ -1,0 +1,194 @@
+/* await.c: who waits for which tasks, and which runs are waiting because of that. See await.h.
+ *
+ * A wait is compared with the core in every turn, before it decides: a run whose wait has come to its
+ * end works again from then on, so its places are not lent once more in the same breath. The answer goes
+ * out after the commit, as every answer does. */
+#include "engine/await.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "engine/engine_internal.h"
+
+struct engine_await {
+    struct engine *engine;
+    task_id *tasks;
+    size_t count, next; /* next: those before it were settled when they were looked at */
+    bool any;
+    bool settled; /* as the last turn has found it */
+    bool late;    /* its time is over */
+    task_id run;
+    uint32_t attempt;
+    struct loop_timer *timer;
+    engine_await_over over;
+    void *ctx;
+    size_t position; /* in the engine's list */
+};
+
+/* --- one task -------------------------------------------------------------------------------- */
+
+bool engine_await_needs_person(const struct task_view *view) {
+    return view->state == TASK_DRAFT || (view->state == TASK_HELD && view->not_before == 0);
+}
+
+bool engine_await_settled(const struct engine *e, task_id task) {
+    struct task_view view;
+    return !core_task(e->core, task, &view) || task_state_is_final(view.state)
+           || engine_await_needs_person(&view);
+}
+
+/* --- one wait -------------------------------------------------------------------------------- */
+
+/* One that was settled may have been taken up again: before all are believed, all are looked at. */
+static bool look(struct engine_await *a) {
+    size_t settled = 0;
+    if (!a->any && a->next < a->count && !engine_await_settled(a->engine, a->tasks[a->next]))
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        if (engine_await_settled(a->engine, a->tasks[i]))
+            settled++;
+        else if (!a->any) {
+            a->next = i;
+            return false;
+        }
+    }
+    return settled > 0;
+}
+
+static void timer_due(void *ctx) {
+    struct engine_await *a = ctx;
+    a->late = true; /* the end of this round tells it */
+}
+
+struct engine_await *engine_await_begin(struct engine *e, const struct engine_await_spec *spec,
+                                        engine_await_over over, void *ctx) {
+    struct engine_await *a = xcalloc(1, sizeof(*a));
+    *a = (struct engine_await){ .engine = e,
+                                .count = spec->count,
+                                .any = spec->any,
+                                .run = spec->run,
+                                .attempt = spec->attempt,
+                                .over = over,
+                                .ctx = ctx,
+                                .position = e->awaits.count };
+    a->tasks = xmalloc(spec->count * sizeof(*a->tasks));
+    memcpy(a->tasks, spec->tasks, spec->count * sizeof(*a->tasks));
+    a->timer = loop_timer_new(e->loop, timer_due, a);
+    loop_timer_set(e->loop, a->timer, time_add(loop_now_steady(e->loop), spec->timeout));
+    *LIST_ADD(&e->awaits) = a;
+    e->await_news = true;
+    turn_wake(e);
+    return a;
+}
+
+void engine_await_end(struct engine *e, struct engine_await *a) {
+    if (!a)
+        return;
+    struct engine_await *last = e->awaits.items[--e->awaits.count];
+    e->awaits.items[a->position] = last;
+    last->position = a->position;
+    loop_timer_free(e->loop, a->timer);
+    free(a->tasks);
+    free(a);
+    e->await_news = true;
+    turn_wake(e);
+}
+
+void await_free(struct engine *e) {
+    while (e->awaits.count > 0) { /* nobody is left who would read it, but their memory is */
+        struct engine_await *a = e->awaits.items[0];
+        engine_await_over over = a->over;
+        void *ctx = a->ctx;
+        engine_await_end(e, a);
+        over(ctx);
+    }
+    free(e->awaits.items);
+    e->awaits.items = NULL;
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+void await_loaded(struct engine *e) {
+    e->await_news = true;
+}
+
+bool await_has_news(const struct engine *e) {
+    return e->await_news;
+}
+
+static void tell_phase(struct engine *e, task_id task, uint32_t attempt, enum run_phase phase) {
+    struct fact fact = { .kind = FACT_RUN_PHASE, .task = task, .attempt = attempt, .phase = phase };
+    if (engine_tell(e, &fact, NULL) == 0)
+        engine_event(e, phase == PHASE_WAITING ? "run.waiting" : "run.working", task, attempt,
+                     NULL);
+}
+
+/* Does a run still wait for anything? */
+static bool still_waits(const struct engine *e, task_id task, uint32_t attempt) {
+    for (size_t i = 0; i < e->awaits.count; i++) {
+        const struct engine_await *a = e->awaits.items[i];
+        if (a->run == task && a->attempt == attempt && !a->settled)
+            return true;
+    }
+    return false;
+}
+
+static void tell_working(struct engine *e) {
+    struct task_view view;
+    for (size_t i = 0; i < e->live.count; i++) {
+        const struct live_run *run = slab_at(&e->runs, e->live.items[i]);
+        if (core_task(e->core, run->task, &view) && view.phase == PHASE_WAITING
+            && !still_waits(e, run->task, view.attempt))
+            tell_phase(e, run->task, view.attempt, PHASE_WORKING);
+    }
+}
+
+void await_tell(struct engine *e) {
+    bool news = e->await_news;
+    e->await_news = false;
+    for (size_t i = 0; i < e->awaits.count; i++) {
+        struct engine_await *a = e->awaits.items[i];
+        bool settled = look(a);
+        news |= settled != a->settled;
+        a->settled = settled;
+        if (a->run && !settled)
+            tell_phase(e, a->run, a->attempt, PHASE_WAITING);
+    }
+    if (news)
+        tell_working(e);
+}
+
+/* Has it what it waits for? Of a run: and its own places, unless it goes on waiting for others. */
+static bool is_over(const struct engine_await *a) {
+    const struct engine *e = a->engine;
+    struct task_view view;
+    if (!a->settled)
+        return false;
+    return !a->run || !core_task(e->core, a->run, &view) || view.attempt != a->attempt
+           || view.borrower == 0 || still_waits(e, a->run, a->attempt);
+}
+
+void await_some(struct engine *e) {
+    if (e->committing || e->broken.code)
+        return;
+    for (size_t i = 0; i < e->awaits.count; i++) {
+        struct engine_await *a = e->awaits.items[i];
+        if (!a->settled && look(a)) { /* the decision of the turn has settled it */
+            e->await_news = true;
+            turn_wake(e);
+        }
+    }
+    for (size_t i = 0; i < e->awaits.count;) {
+        struct engine_await *a = e->awaits.items[i];
+        if (!a->late && !is_over(a)) {
+            i++;
+            continue;
+        }
+        engine_await_over over = a->over;
+        void *ctx = a->ctx;
+        engine_await_end(e, a);
+        over(ctx);
+        i = 0; /* whoever was told may have ended others */
+    }
+}

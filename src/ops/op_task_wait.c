@@ -1,0 +1,173 @@
+/* op_task_wait.c: until tasks have ended, or the time is over.
+ *
+ * The answer comes later, outside the turn (engine/await.h). A run that asks for tasks below it lends them
+ * its places meanwhile: else, where there are as few places as runs that wait, all would wait for ever. */
+#include <inttypes.h>
+
+#include "ops/print.h"
+
+#define TIMEOUT_S     60
+#define TIMEOUT_MAX_S 3600
+
+struct last_run {
+    bool there; /* it has had one that ended */
+    enum outcome outcome;
+    int32_t exit_code, exit_signal;
+    const char *message;
+};
+
+struct waiting {
+    task_id *tasks;
+    const char *const *ids; /* a task may be gone in the end */
+    size_t count, asked;
+    struct last_run *runs; /* one per task */
+    time_ms began;
+};
+
+static struct waiting *waiting_of(struct op_call *call) {
+    return op_state(call, sizeof(struct waiting), NULL);
+}
+
+/* --- the answer ------------------------------------------------------------------------------ */
+
+static void print_last_run(struct json_writer *w, const struct last_run *run) {
+    json_write_key(w, "run");
+    if (!run->there) {
+        json_write_null(w);
+        return;
+    }
+    json_write_object_begin(w);
+    print_text(w, "outcome", outcome_name(run->outcome));
+    print_count(w, "exit_code", run->exit_code);
+    print_count(w, "signal", run->exit_signal > 0 ? run->exit_signal : -1);
+    print_text(w, "message", run->message);
+    json_write_object_end(w);
+}
+
+/* True: it is settled, one way or the other. */
+static bool print_one(struct json_writer *w, struct op_call *call, size_t index) {
+    const struct waiting *s = waiting_of(call);
+    struct task_view t = { 0 };
+    bool there = core_task(engine_core(call->engine), s->tasks[index], &t);
+    bool person = there && engine_await_needs_person(&t);
+    bool finished = !there || task_state_is_final(t.state);
+    json_write_object_begin(w);
+    print_text(w, "id", s->ids[index]);
+    print_text(w, "state", there ? task_state_name(t.state) : "deleted");
+    print_text(w, "reason", there && t.reason != REASON_NONE ? reason_name(t.reason) : NULL);
+    print_bool(w, "finished", finished);
+    print_bool(w, "needs_person", person);
+    print_last_run(w, &s->runs[index]);
+    json_write_object_end(w);
+    return finished || person;
+}
+
+static int print_all(struct op_call *call) {
+    const struct waiting *s = waiting_of(call);
+    size_t settled = 0;
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "tasks");
+    json_write_array_begin(&w);
+    for (size_t i = 0; i < s->count; i++)
+        settled += print_one(&w, call, i);
+    json_write_array_end(&w);
+    print_bool(&w, "timed_out", op_flag(call, "any") ? settled == 0 : settled < s->count);
+    print_int(&w, "waited_ms", engine_now(call->engine) - s->began);
+    json_write_object_end(&w);
+    return 0;
+}
+
+/* --- how their last runs ended --------------------------------------------------------------- */
+
+static void take_run(struct op_call *call, const struct store_answer *answer) {
+    struct waiting *s = waiting_of(call);
+    const struct run_row *row = answer->count > 0 ? &answer->runs[0] : NULL;
+    struct last_run *run = &s->runs[s->asked++];
+    if (!row || !row->ended)
+        return;
+    *run = (struct last_run){ .there = true,
+                              .outcome = row->outcome,
+                              .exit_code = row->exit_code,
+                              .exit_signal = row->exit_signal };
+    run->message = row->message ? arena_strdup(op_arena(call), row->message) : NULL;
+}
+
+static int ask_runs(struct op_call *call) {
+    const struct waiting *s = waiting_of(call);
+    if (s->asked == s->count)
+        return print_all(call);
+    struct store_question question = { .kind = ASK_RUNS, .task = s->tasks[s->asked], .limit = 1 };
+    return op_ask(call, &question, take_run, ask_runs);
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+static bool is_settled(const struct op_call *call, const struct waiting *s, bool any) {
+    size_t settled = 0;
+    for (size_t i = 0; i < s->count; i++)
+        settled += engine_await_settled(call->engine, s->tasks[i]);
+    return any ? settled > 0 : settled == s->count;
+}
+
+static int run(struct op_call *call) {
+    struct waiting *s = waiting_of(call);
+    int r = op_tasks(call, "tasks", &s->tasks, &s->count);
+    if (r < 0)
+        return r;
+    s->ids = op_ids(call, s->tasks, s->count);
+    s->runs = arena_alloc(op_arena(call), s->count * sizeof(*s->runs));
+    s->began = engine_now(call->engine);
+    struct engine_await_spec spec = {
+        .tasks = s->tasks,
+        .count = s->count,
+        .any = op_flag(call, "any"),
+        .timeout = SECONDS(op_number(call, "timeout_s", TIMEOUT_S)),
+        .run = call->run.task,
+        .attempt = call->run.attempt,
+    };
+    if (spec.timeout == 0 || is_settled(call, s, spec.any))
+        return ask_runs(call);
+    return op_wait_tasks(call, &spec, ask_runs);
+}
+
+static const struct op_param params[] = {
+    { .name = "tasks",
+      .type = OP_LIST,
+      .place = OP_IN_BODY,
+      .required = true,
+      .min = 1,
+      .max = ENGINE_AWAIT_MAX,
+      .text = "task ids" },
+    { .name = "any",
+      .type = OP_BOOLEAN,
+      .place = OP_IN_BODY,
+      .text = "until one of them has ended, instead of all" },
+    { .name = "timeout_s",
+      .type = OP_NUMBER,
+      .place = OP_IN_BODY,
+      .max = TIMEOUT_MAX_S,
+      .text = "most seconds to wait; 0 only looks; 60 when not given" },
+    { .name = NULL },
+};
+
+const struct op op_task_wait = {
+    .name = "task.wait",
+    .method = "POST",
+    .path = "/v1/wait",
+    .summary = "wait until tasks have ended",
+    .text = "Answers when all of them (`any`: one) are final, or stay as they are until a person "
+            "does something (`needs_person`: held without a time, or a draft), or the time is "
+            "over (`timed_out`). `run` is how the last run that ended has ended. A run that waits "
+            "for tasks below it lends them its places meanwhile, one at a time, and is answered "
+            "when they are its own again. Who closes the connection waits no more.",
+    .params = params,
+    .result = "{\"tasks\":[{\"id\":\"web-19\",\"state\":\"done\",\"reason\":\"succeeded\","
+              "\"finished\":true,\"needs_person\":false,\"run\":{\"outcome\":\"ok\","
+              "\"exit_code\":0,\"signal\":null,\"message\":null}}],\"timed_out\":false,"
+              "\"waited_ms\":5120}",
+    .right = OP_READ,
+    .reach = OP_REACH_BELOW,
+    .run = run,
+};
