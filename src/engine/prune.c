@@ -17,6 +17,8 @@
 #define LOOK_WHILE_LOW MINUTES(1)
 #define TASKS_EACH     200u
 #define EVENTS_EACH    5000u
+#define HOURS_KEPT     DAYS(40)  /* sums of what was used, by the hour */
+#define DAYS_KEPT      DAYS(800) /* by the day */
 
 void prune_now(struct engine *e) {
     e->prune.at = e->now;
@@ -150,6 +152,8 @@ static void prune_rest(struct engine *e) {
     time_ms window = config_policy(e->config)->fair_window;
     store_prune_keys(e->turn.batch, e->now - keys);
     store_prune_usage(e->turn.batch, e->now - 2 * window);
+    store_prune_spent(e->turn.batch, false, e->now - HOURS_KEPT);
+    store_prune_spent(e->turn.batch, true, e->now - DAYS_KEPT);
 }
 
 void prune_some(struct engine *e) {

@@ -210,6 +210,31 @@ void rows_write_run(struct engine *e, const struct live_run *run) {
     turn_wrote(e);
 }
 
+static int64_t known(int64_t value) {
+    return value > 0 ? value : 0;
+}
+
+/* What it has used stays in the sums when it is forgotten. */
+static void write_spent(struct engine *e, const struct run_row *run) {
+    struct task_view view = { 0 };
+    (void)core_task(e->core, run->task, &view);
+    struct spent_row row = {
+        .project = name_of(e, view.project),
+        .agent = run->agent,
+        .at = run->ended_at,
+        .runs = 1,
+        .ok = run->outcome == OUTCOME_OK,
+        .busy_ms = run->started_at > 0 ? known(run->ended_at - run->started_at) : 0,
+        .tokens_in = known(run->tokens_in),
+        .tokens_out = known(run->tokens_out),
+        .tokens_cached = known(run->tokens_cached),
+        .cost_micro_usd = known(run->cost_micro_usd),
+        .unknown_tokens = run->tokens_in < 0 && run->tokens_out < 0,
+        .unknown_cost = run->cost_micro_usd < 0,
+    };
+    store_add_spent(e->turn.batch, &row);
+}
+
 void rows_write_ended(struct engine *e, const struct live_run *run, const struct run_end *end,
                       enum outcome outcome) {
     struct run_row row = run_row_of(e, run);
@@ -222,4 +247,5 @@ void rows_write_ended(struct engine *e, const struct live_run *run, const struct
     row.applied = end->applied[0] ? end->applied : NULL;
     row.message = end->message[0] ? end->message : NULL;
     store_put_run(e->turn.batch, &row);
+    write_spent(e, &row);
 }

@@ -162,3 +162,14 @@ void store_put_note(struct store_batch *batch, const struct note_row *row) {
     assert(row->name && *row->name);
     add_row(batch, WRITE_PUT_NOTE, ROW_NOTE, row);
 }
+
+void store_add_spent(struct store_batch *batch, const struct spent_row *row) {
+    assert(row->runs >= 0 && row->unknown_cost <= row->runs && row->unknown_tokens <= row->runs);
+    add_row(batch, WRITE_ADD_SPENT, ROW_SPENT, row);
+}
+
+void store_prune_spent(struct store_batch *batch, bool days, time_ms before) {
+    struct store_write *write = add(batch, WRITE_PRUNE_SPENT);
+    write->time = before;
+    write->flag = days;
+}

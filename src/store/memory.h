@@ -19,6 +19,8 @@ enum memory_table_id {
     TABLE_WAITS,    /* project, limiter */
     TABLE_KEYS,     /* key */
     TABLE_NOTES,    /* name */
+    TABLE_HOURS,    /* span, project and agent */
+    TABLE_DAYS,     /* the same */
     MEMORY_TABLES,
 };
 
@@ -50,6 +52,8 @@ static inline uint64_t memory_time_key(time_ms time) {
     return (uint64_t)time ^ ((uint64_t)1 << 63);
 }
 
+/* Adds what `more` counts; its names and its time do not matter. */
+void memory_sum_spent(struct spent_row *row, const struct spent_row *more);
 /* 0, or <0 with a sentence and a journal that is to be undone. */
 int memory_write(struct memory_store *store, const struct store_write *write, struct error *err);
 void memory_ask(struct store *base, const struct store_question *question, store_answered done,

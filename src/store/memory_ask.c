@@ -152,6 +152,106 @@ static void ask_expired(struct asked *asked) {
     asked->answer.tasks = numbers;
 }
 
+static void ask_titles(struct asked *asked) {
+    struct spec_row *rows = room(asked, sizeof(*rows));
+    for (size_t i = 0; i < asked->question->task_count && !is_full(asked); i++) {
+        struct memory_key key = { .low = asked->question->tasks[i] };
+        const struct spec_row *row = memory_table_find(table_of(asked, TABLE_SPECS), key);
+        if (row)
+            rows[asked->answer.count++] = (struct spec_row){
+                .id = row->id,
+                .title = row->title ? arena_strdup(&asked->arena, row->title) : NULL,
+            };
+    }
+    asked->answer.specs = rows;
+}
+
+/* --- what has ended ------------------------------------------------------------------------------ */
+
+/* Latest first. */
+static int by_end(const void *a, const void *b) {
+    const struct run_row *x = *(const struct run_row *const *)a;
+    const struct run_row *y = *(const struct run_row *const *)b;
+    if (x->ended_at != y->ended_at)
+        return x->ended_at > y->ended_at ? -1 : 1;
+    if (x->task != y->task)
+        return x->task > y->task ? -1 : 1;
+    return x->attempt > y->attempt ? -1 : x->attempt < y->attempt;
+}
+
+static void ask_ended(struct asked *asked) {
+    const struct store_place *place = &asked->question->place;
+    const struct run_row end = { .ended_at = place->ended_at,
+                                 .task = place->task,
+                                 .attempt = place->attempt };
+    const struct run_row *last = &end;
+    const struct memory_table *runs = table_of(asked, TABLE_RUNS);
+    const struct run_row **found = arena_alloc(&asked->arena, (runs->count + 1) * sizeof(*found));
+    size_t count = 0;
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct run_row *row = memory_table_at(runs, i)->row;
+        if (row->ended && row->ended_at >= asked->question->since && by_end(&row, &last) > 0)
+            found[count++] = row;
+    }
+    qsort(found, count, sizeof(*found), by_end);
+    struct run_row *rows = room(asked, sizeof(*rows));
+    for (size_t i = 0; i < count && !is_full(asked); i++)
+        rows[asked->answer.count++] = *(struct run_row *)row_copy(ROW_RUN, found[i], &asked->arena);
+    asked->answer.runs = rows;
+}
+
+/* --- what was used ------------------------------------------------------------------------------- */
+
+void memory_sum_spent(struct spent_row *row, const struct spent_row *more) {
+    row->runs += more->runs;
+    row->ok += more->ok;
+    row->busy_ms += more->busy_ms;
+    row->tokens_in += more->tokens_in;
+    row->tokens_out += more->tokens_out;
+    row->tokens_cached += more->tokens_cached;
+    row->cost_micro_usd += more->cost_micro_usd;
+    row->unknown_tokens += more->unknown_tokens;
+    row->unknown_cost += more->unknown_cost;
+}
+
+static sym spent_name(const struct asked *asked, const struct spent_row *row) {
+    return find_symbol(asked, asked->question->by_agent ? row->agent : row->project);
+}
+
+static int by_span(const void *a, const void *b, void *ctx) {
+    const struct spent_row *x = a, *y = b;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    sym left = spent_name(ctx, x), right = spent_name(ctx, y);
+    return left < right ? -1 : left > right;
+}
+
+static void ask_spent(struct asked *asked) {
+    const struct store_question *question = asked->question;
+    const struct memory_table *table = table_of(asked, question->days ? TABLE_DAYS : TABLE_HOURS);
+    struct spent_row *all = arena_alloc(&asked->arena, (table->count + 1) * sizeof(*all));
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct spent_row *row = memory_table_at(table, i)->row;
+        if (row->at >= question->since && row->at < question->before_time)
+            all[count++] = *row;
+    }
+    qsort_r(all, count, sizeof(*all), by_span, asked);
+    for (size_t i = 0; i < count; i++) {
+        if (kept > 0 && by_span(&all[kept - 1], &all[i], asked) == 0)
+            memory_sum_spent(&all[kept - 1], &all[i]);
+        else
+            all[kept++] = all[i];
+    }
+    struct spent_row *rows = room(asked, sizeof(*rows));
+    for (size_t i = question->after; i < kept && !is_full(asked); i++) {
+        struct spent_row *row = row_copy(ROW_SPENT, &all[i], &asked->arena);
+        *(question->by_agent ? &row->project : &row->agent) = NULL;
+        rows[asked->answer.count++] = *row;
+    }
+    asked->answer.spent = rows;
+}
+
 void memory_ask(struct store *base, const struct store_question *question, store_answered done,
                 void *ctx) {
     static void (*const functions[])(struct asked * asked) = {
@@ -159,6 +259,8 @@ void memory_ask(struct store *base, const struct store_question *question, store
         [ASK_EVENTS] = ask_events,   [ASK_EVENTS_BACK] = ask_events_back,
         [ASK_KEY] = ask_key,         [ASK_EXTERNAL] = ask_external,
         [ASK_EXPIRED] = ask_expired, [ASK_CHANGED] = ask_changed,
+        [ASK_TITLES] = ask_titles,   [ASK_ENDED] = ask_ended,
+        [ASK_SPENT] = ask_spent,
     };
     _Static_assert(ARRAY_SIZE(functions) == STORE_QUESTION_MAX, "a question has no function");
     struct asked asked = { .data = ((struct memory_store *)base)->data, .question = question };

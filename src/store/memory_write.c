@@ -319,6 +319,38 @@ static int put_note(struct memory_store *store, const struct store_write *write,
     return 0;
 }
 
+static void add_spent_to(struct memory_store *store, const struct spent_row *spent, bool days) {
+    struct spent_row row = *spent;
+    row.at = store_span_of(row.at, days);
+    struct memory_key key = { .high = memory_time_key(row.at),
+                              .low = (uint64_t)memory_symbol(store->data, row.project) << 32
+                                     | memory_symbol(store->data, row.agent) };
+    enum memory_table_id table = days ? TABLE_DAYS : TABLE_HOURS;
+    const struct spent_row *old = memory_table_find(table_of(store, table), key);
+    if (old)
+        memory_sum_spent(&row, old);
+    set(store, table, key, row_clone(ROW_SPENT, &row));
+}
+
+static int add_spent(struct memory_store *store, const struct store_write *write,
+                     struct error *err) {
+    (void)err;
+    add_spent_to(store, write->spent, false);
+    add_spent_to(store, write->spent, true);
+    return 0;
+}
+
+static int prune_spent(struct memory_store *store, const struct store_write *write,
+                       struct error *err) {
+    (void)err;
+    enum memory_table_id id = write->flag ? TABLE_DAYS : TABLE_HOURS;
+    struct memory_table *table = table_of(store, id);
+    uint64_t first_kept = memory_time_key(write->time);
+    while (table->count > 0 && memory_table_at(table, 0)->key.high < first_kept)
+        set(store, id, memory_table_at(table, 0)->key, NULL);
+    return 0;
+}
+
 typedef int (*write_function)(struct memory_store *store, const struct store_write *write,
                               struct error *err);
 
@@ -333,7 +365,8 @@ static const write_function functions[] = {
     [WRITE_PUT_WAIT] = put_wait,         [WRITE_ADD_KEY] = add_key,
     [WRITE_PRUNE_KEYS] = prune_keys,     [WRITE_PUT_PAUSE] = put_pause,
     [WRITE_TAKE_NUMBERS] = take_numbers, [WRITE_PUT_NOTE] = put_note,
-    [WRITE_PUT_CONTEXT] = put_context,
+    [WRITE_PUT_CONTEXT] = put_context,   [WRITE_ADD_SPENT] = add_spent,
+    [WRITE_PRUNE_SPENT] = prune_spent,
 };
 _Static_assert(ARRAY_SIZE(functions) == WRITE_KIND_MAX, "a write has no function");
 

@@ -52,6 +52,8 @@ static const struct row_shape shapes[] = {
     [ROW_KEY] = { sizeof(struct key_row), false, { AT(key_row, key), AT(key_row, answer), NO_TEXT } },
     [ROW_PAUSE] = { sizeof(struct pause_row), true, { AT(pause_row, by), NO_TEXT } },
     [ROW_NOTE] = { sizeof(struct note_row), false, { AT(note_row, name), AT(note_row, text), NO_TEXT } },
+    [ROW_SPENT] = { sizeof(struct spent_row), true,
+        { AT(spent_row, project), AT(spent_row, agent), NO_TEXT } },
 };
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(shapes) == ROW_KIND_MAX, "a row has no shape");

@@ -20,6 +20,7 @@ enum row_kind {
     ROW_KEY,
     ROW_PAUSE,
     ROW_NOTE,
+    ROW_SPENT,
     ROW_KIND_MAX,
 };
 

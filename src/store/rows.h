@@ -115,6 +115,16 @@ struct usage_row {
     int32_t reports, starts, completions; /* negative: a start was taken back */
 };
 
+/* What ended runs of a project and an agent have used; added to what is there of the same span. */
+struct spent_row {
+    const char *project, *agent; /* NULL: none; in answers also: all of them */
+    time_ms at;                  /* an end of a run; in answers the beginning of its hour or day */
+    int64_t runs, ok;            /* ok: those that ended well */
+    int64_t busy_ms;
+    int64_t tokens_in, tokens_out, tokens_cached, cost_micro_usd; /* of those that said so */
+    int64_t unknown_tokens, unknown_cost;                         /* runs that did not */
+};
+
 /* How much of the time did not count as waiting (FACT_WAIT). */
 struct wait_row {
     const char *project, *limiter; /* limiter NULL: none */

@@ -78,6 +78,30 @@ static void read_changed(struct asked *asked, sqlite3_stmt *stmt, struct spec_ro
                                   .changed_at = sqlite3_column_int64(stmt, 1) };
 }
 
+static void read_title(struct asked *asked, sqlite3_stmt *stmt, struct spec_row *ret_row) {
+    const char *title = text(stmt, 1);
+    *ret_row = (struct spec_row){ .id = (task_id)sqlite3_column_int64(stmt, 0),
+                                  .title = title ? arena_strdup(&asked->arena, title) : NULL };
+}
+
+static void read_spent(struct asked *asked, sqlite3_stmt *stmt, struct spent_row *ret_row) {
+    struct spent_row row = {
+        .at = sqlite3_column_int64(stmt, 0),
+        .project = sqlite_name_text(asked->store, sqlite3_column_int64(stmt, 1), &asked->damaged),
+        .agent = sqlite_name_text(asked->store, sqlite3_column_int64(stmt, 2), &asked->damaged),
+        .runs = sqlite3_column_int64(stmt, 3),
+        .ok = sqlite3_column_int64(stmt, 4),
+        .busy_ms = sqlite3_column_int64(stmt, 5),
+        .tokens_in = sqlite3_column_int64(stmt, 6),
+        .tokens_out = sqlite3_column_int64(stmt, 7),
+        .tokens_cached = sqlite3_column_int64(stmt, 8),
+        .cost_micro_usd = sqlite3_column_int64(stmt, 9),
+        .unknown_tokens = sqlite3_column_int64(stmt, 10),
+        .unknown_cost = sqlite3_column_int64(stmt, 11),
+    };
+    *ret_row = *(struct spent_row *)row_copy(ROW_SPENT, &row, &asked->arena);
+}
+
 static void read_event(struct asked *asked, sqlite3_stmt *stmt, struct event_row *ret_row) {
     struct event_row row = { .seq = (uint64_t)sqlite3_column_int64(stmt, 0),
                              .at = sqlite3_column_int64(stmt, 1),
@@ -127,13 +151,13 @@ static int ask_changed(struct asked *asked, sqlite3_stmt *stmt) {
     return ask_each(asked, stmt, read_changed);
 }
 
-static int ask_runs(struct asked *asked, sqlite3_stmt *stmt) {
-    const struct store_question *question = asked->question;
+static int ask_titles(struct asked *asked, sqlite3_stmt *stmt) {
+    return ask_each(asked, stmt, read_title);
+}
+
+static int read_runs(struct asked *asked, sqlite3_stmt *stmt) {
     struct run_row *rows = room(asked, sizeof(*rows));
     asked->answer.runs = rows;
-    sqlite3_bind_int64(stmt, 1, clamp(question->task));
-    sqlite3_bind_int64(stmt, 2, question->before ? clamp(question->before) : INT64_MAX);
-    sqlite3_bind_int64(stmt, 3, (int64_t)question->limit);
     int rc;
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         struct run_row row;
@@ -141,6 +165,39 @@ static int ask_runs(struct asked *asked, sqlite3_stmt *stmt) {
             asked->damaged = true;
         rows[asked->answer.count++] = *(struct run_row *)row_copy(ROW_RUN, &row, &asked->arena);
     }
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int ask_runs(struct asked *asked, sqlite3_stmt *stmt) {
+    const struct store_question *question = asked->question;
+    sqlite3_bind_int64(stmt, 1, clamp(question->task));
+    sqlite3_bind_int64(stmt, 2, question->before ? clamp(question->before) : INT64_MAX);
+    sqlite3_bind_int64(stmt, 3, (int64_t)question->limit);
+    return read_runs(asked, stmt);
+}
+
+static int ask_ended(struct asked *asked, sqlite3_stmt *stmt) {
+    const struct store_question *question = asked->question;
+    sqlite3_bind_int64(stmt, 1, question->since);
+    sqlite3_bind_int64(stmt, 2, question->place.ended_at);
+    sqlite3_bind_int64(stmt, 3, clamp(question->place.task));
+    sqlite3_bind_int64(stmt, 4, question->place.attempt);
+    sqlite3_bind_int64(stmt, 5, (int64_t)question->limit);
+    return read_runs(asked, stmt);
+}
+
+static int ask_spent(struct asked *asked, sqlite3_stmt *stmt) {
+    const struct store_question *question = asked->question;
+    struct spent_row *rows = room(asked, sizeof(*rows));
+    asked->answer.spent = rows;
+    sqlite3_bind_int64(stmt, 1, question->days);
+    sqlite3_bind_int64(stmt, 2, question->since);
+    sqlite3_bind_int64(stmt, 3, question->before_time);
+    sqlite3_bind_int64(stmt, 4, (int64_t)question->limit);
+    sqlite3_bind_int64(stmt, 5, clamp(question->after));
+    int rc;
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        read_spent(asked, stmt, &rows[asked->answer.count++]);
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
@@ -211,7 +268,7 @@ static int ask_expired(struct asked *asked, sqlite3_stmt *stmt) {
 
 static const struct {
     enum statement statement;
-    enum statement of_task; /* when the question names a task */
+    enum statement of_task; /* when the question names a task, or is by agent */
     int (*ask)(struct asked *asked, sqlite3_stmt *stmt);
 } questions[] = {
     [ASK_SPECS] = { STATEMENT_GET_SPEC, STATEMENT_GET_SPEC, ask_specs },
@@ -222,6 +279,9 @@ static const struct {
     [ASK_KEY] = { STATEMENT_GET_KEY, STATEMENT_GET_KEY, ask_key },
     [ASK_EXTERNAL] = { STATEMENT_GET_EXTERNAL, STATEMENT_GET_EXTERNAL, ask_external },
     [ASK_EXPIRED] = { STATEMENT_GET_EXPIRED, STATEMENT_GET_EXPIRED, ask_expired },
+    [ASK_TITLES] = { STATEMENT_GET_TITLE, STATEMENT_GET_TITLE, ask_titles },
+    [ASK_ENDED] = { STATEMENT_GET_ENDED, STATEMENT_GET_ENDED, ask_ended },
+    [ASK_SPENT] = { STATEMENT_GET_SPENT_BY_PROJECT, STATEMENT_GET_SPENT_BY_AGENT, ask_spent },
 };
 _Static_assert(ARRAY_SIZE(questions) == STORE_QUESTION_MAX, "a question has no function");
 
@@ -230,9 +290,9 @@ void sqlite_ask(struct store *base, const struct store_question *question, store
     struct sqlite_store *store = (struct sqlite_store *)base;
     struct asked asked = { .store = store, .question = question };
     struct error err = { 0 };
-    sqlite3_stmt *stmt =
-        sqlite_statement(store, question->task ? questions[question->kind].of_task
-                                               : questions[question->kind].statement);
+    sqlite3_stmt *stmt = sqlite_statement(store, question->task || question->by_agent
+                                                     ? questions[question->kind].of_task
+                                                     : questions[question->kind].statement);
     int rc =
         stmt ? questions[question->kind].ask(&asked, stmt) : sqlite3_extended_errcode(store->db);
     if (rc != SQLITE_OK)

@@ -7,7 +7,7 @@
  * Names and the words of enums are numbers of the table `name`; 0 is "none". Times are
  * milliseconds. A task has a row in `progress` only when it has any: a million tasks that wait are
  * read quicker without. An index is there because a question needs it: the unended runs at the start, the
- * final tasks that retention looks for, the events of one task, keys by age.
+ * final tasks that retention looks for, the events of one task, keys by age, runs by their end.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,6 +19,17 @@
 #include "store/sqlite_internal.h"
 
 /* clang-format off */
+
+/* 6 → 7: the sums of the runs that are still there. Part of that step, and as little to be changed. */
+#define SPENT_SO_FAR(days, span)                                                                   \
+    "INSERT INTO spent SELECT " days ", ended_at - ended_at % " span ", t.project, r.agent,"       \
+    " count(*), sum(outcome = (SELECT id FROM name WHERE text = 'ok')),"                           \
+    " sum(CASE WHEN r.started_at > 0 AND ended_at > r.started_at"                                  \
+    " THEN ended_at - r.started_at ELSE 0 END), sum(max(tokens_in, 0)),"                           \
+    " sum(max(tokens_out, 0)), sum(max(tokens_cached, 0)), sum(max(cost_micro_usd, 0)),"           \
+    " sum(tokens_in < 0 AND tokens_out < 0), sum(cost_micro_usd < 0)"                              \
+    " FROM run r JOIN task t ON t.number = r.task WHERE ended = 1 GROUP BY 2, 3, 4;"
+
 static const char *const steps[] = {
     /* 0 → 1 */
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
@@ -97,9 +108,18 @@ static const char *const steps[] = {
      "ALTER TABLE run ADD COLUMN resumed INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE run ADD COLUMN model INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE run ADD COLUMN said INTEGER NOT NULL DEFAULT 0;"),
-    /* 6 → 7: whose places a live run uses, and which of them */
+    /* 6 → 7: whose places a live run uses, and which of them; runs by their end; what was used, by hour (days = 0) and by
+     * day: it outlives the runs */
     ("ALTER TABLE progress ADD COLUMN lender INTEGER NOT NULL DEFAULT 0;"
-     "ALTER TABLE progress ADD COLUMN borrowed INTEGER NOT NULL DEFAULT 0;"),
+     "ALTER TABLE progress ADD COLUMN borrowed INTEGER NOT NULL DEFAULT 0;"
+     "CREATE INDEX run_ended ON run (ended_at) WHERE ended = 1;"
+     "CREATE TABLE spent (days INTEGER NOT NULL, at INTEGER NOT NULL, project INTEGER NOT NULL,"
+     " agent INTEGER NOT NULL, runs INTEGER NOT NULL, ok INTEGER NOT NULL,"
+     " busy_ms INTEGER NOT NULL, tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL,"
+     " tokens_cached INTEGER NOT NULL, cost_micro_usd INTEGER NOT NULL,"
+     " unknown_tokens INTEGER NOT NULL, unknown_cost INTEGER NOT NULL,"
+     " PRIMARY KEY (days, at, project, agent)) STRICT, WITHOUT ROWID;"
+     SPENT_SO_FAR("0", "3600000") SPENT_SO_FAR("1", "86400000")),
 };
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(steps) == STORE_VERSION, "a version has no step");

@@ -16,6 +16,13 @@
     " AND NOT EXISTS (SELECT 1 FROM progress WHERE task = ?1 AND (hold <> ?25"                     \
     " OR not_before <> ?26 OR iteration <> ?27 OR attempt <> ?28))"
 
+/* Summed over what is not grouped by (`name`): that is "0", no name. */
+#define GET_SPENT(name, project, agent)                                                                  \
+    "SELECT at, " project ", " agent ", sum(runs), sum(ok), sum(busy_ms), sum(tokens_in),"         \
+    " sum(tokens_out), sum(tokens_cached), sum(cost_micro_usd), sum(unknown_tokens),"              \
+    " sum(unknown_cost) FROM spent WHERE days = ?1 AND at >= ?2 AND at < ?3"                       \
+    " GROUP BY at, " name " ORDER BY at, " name " LIMIT ?4 OFFSET ?5"
+
 const char *const sqlite_texts[] = {
     [STATEMENT_BEGIN] = "BEGIN IMMEDIATE",
     [STATEMENT_COMMIT] = "COMMIT",
@@ -119,6 +126,26 @@ const char *const sqlite_texts[] = {
     [STATEMENT_GET_EXPIRED] =
         "SELECT number FROM task WHERE final_at < ?1 ORDER BY final_at, number"
         " LIMIT ?2 OFFSET ?3",
+    [STATEMENT_GET_TITLE] = "SELECT number, title FROM spec WHERE number = ?1",
+    [STATEMENT_GET_ENDED] =
+        "SELECT " RUN_COLUMNS " FROM run WHERE ended = 1 AND ended_at >= ?1"
+        " AND (ended_at, task, attempt) < (?2, ?3, ?4)"
+        " ORDER BY ended_at DESC, task DESC, attempt DESC LIMIT ?5",
+    [STATEMENT_GET_SPENT_BY_PROJECT] = GET_SPENT("project", "project", "0"),
+    [STATEMENT_GET_SPENT_BY_AGENT] = GET_SPENT("agent", "0", "agent"),
+    [STATEMENT_ADD_SPENT] =
+        "INSERT INTO spent (days, at, project, agent, runs, ok, busy_ms, tokens_in, tokens_out,"
+        " tokens_cached, cost_micro_usd, unknown_tokens, unknown_cost)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+        " ON CONFLICT (days, at, project, agent) DO UPDATE SET"
+        " runs = runs + excluded.runs, ok = ok + excluded.ok,"
+        " busy_ms = busy_ms + excluded.busy_ms, tokens_in = tokens_in + excluded.tokens_in,"
+        " tokens_out = tokens_out + excluded.tokens_out,"
+        " tokens_cached = tokens_cached + excluded.tokens_cached,"
+        " cost_micro_usd = cost_micro_usd + excluded.cost_micro_usd,"
+        " unknown_tokens = unknown_tokens + excluded.unknown_tokens,"
+        " unknown_cost = unknown_cost + excluded.unknown_cost",
+    [STATEMENT_PRUNE_SPENT] = "DELETE FROM spent WHERE days = ?1 AND at < ?2",
 };
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(sqlite_texts) == STATEMENT_MAX, "a statement has no text");

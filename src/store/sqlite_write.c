@@ -444,6 +444,40 @@ static int put_note(struct sqlite_store *store, const struct store_write *write,
     return finish(&b);
 }
 
+static int put_spent(struct sqlite_store *store, const struct spent_row *row, bool days) {
+    struct binder b = bind(store, STATEMENT_ADD_SPENT);
+    put_int(&b, days);
+    put_int(&b, store_span_of(row->at, days));
+    put_int(&b, sqlite_name(store, row->project));
+    put_int(&b, sqlite_name(store, row->agent));
+    put_int(&b, row->runs);
+    put_int(&b, row->ok);
+    put_int(&b, row->busy_ms);
+    put_int(&b, row->tokens_in);
+    put_int(&b, row->tokens_out);
+    put_int(&b, row->tokens_cached);
+    put_int(&b, row->cost_micro_usd);
+    put_int(&b, row->unknown_tokens);
+    put_int(&b, row->unknown_cost);
+    return finish(&b);
+}
+
+static int add_spent(struct sqlite_store *store, const struct store_write *write,
+                     struct error *err) {
+    (void)err;
+    int rc = put_spent(store, write->spent, false);
+    return rc == SQLITE_OK ? put_spent(store, write->spent, true) : rc;
+}
+
+static int prune_spent(struct sqlite_store *store, const struct store_write *write,
+                       struct error *err) {
+    (void)err;
+    struct binder b = bind(store, STATEMENT_PRUNE_SPENT);
+    put_int(&b, write->flag);
+    put_int(&b, write->time);
+    return finish(&b);
+}
+
 typedef int (*write_function)(struct sqlite_store *store, const struct store_write *write,
                               struct error *err);
 
@@ -458,7 +492,8 @@ static const write_function functions[] = {
     [WRITE_PUT_WAIT] = put_wait,         [WRITE_ADD_KEY] = add_key,
     [WRITE_PRUNE_KEYS] = prune_keys,     [WRITE_PUT_PAUSE] = put_pause,
     [WRITE_TAKE_NUMBERS] = take_numbers, [WRITE_PUT_NOTE] = put_note,
-    [WRITE_PUT_CONTEXT] = put_context,
+    [WRITE_PUT_CONTEXT] = put_context,   [WRITE_ADD_SPENT] = add_spent,
+    [WRITE_PRUNE_SPENT] = prune_spent,
 };
 _Static_assert(ARRAY_SIZE(functions) == WRITE_KIND_MAX, "a write has no function");
 

@@ -137,6 +137,10 @@ void store_put_agent(struct store_batch *batch, const struct agent_row *row);
 void store_add_usage(struct store_batch *batch, const struct usage_row *row);
 void store_put_wait(struct store_batch *batch, const struct wait_row *row);
 void store_prune_usage(struct store_batch *batch, time_ms before);
+/* Added to the sums of its hour and of its day (of UTC), which stay when tasks and runs are gone. */
+void store_add_spent(struct store_batch *batch, const struct spent_row *row);
+/* Sums of hours, or of days, that began before. */
+void store_prune_spent(struct store_batch *batch, bool days, time_ms before);
 void store_add_key(struct store_batch *batch, const struct key_row *row);
 void store_prune_keys(struct store_batch *batch, time_ms before);
 void store_put_pause(struct store_batch *batch, const struct pause_row *row);
@@ -151,6 +155,7 @@ void store_commit(struct store *store, struct store_batch *batch, store_committe
 enum store_question_kind {
     ASK_SPECS,       /* spec rows of `tasks`, in their order; those not there are left out */
     ASK_CHANGED,     /* the same with nothing in them but `id` and `changed_at`: quicker */
+    ASK_TITLES,      /* the same with nothing in them but `id` and `title`: quicker */
     ASK_RUNS,        /* of `task`, attempts below `before` (0: all), newest first */
     ASK_EVENTS,      /* after `after`, oldest first; of `task` if not 0 */
     ASK_EVENTS_BACK, /* the newest before `before` (0: all), newest first; of `task` if not 0 */
@@ -158,7 +163,17 @@ enum store_question_kind {
     ASK_EXTERNAL,    /* `key` in `project`: the spec row that has this external id, or none */
     ASK_EXPIRED, /* final tasks that changed before `before_time`, oldest first, without the first
                     `after` of them: task ids only */
+    ASK_ENDED,   /* runs that ended at `since` or later, latest end first; those behind `place` */
+    ASK_SPENT,   /* sums of spans that began from `since` to before `before_time`, oldest first, by
+                    name (in no order that means anything), without the first `after` of them */
     STORE_QUESTION_MAX,
+};
+
+/* A run among those that have ended: by time, then task, then attempt. */
+struct store_place {
+    time_ms ended_at;
+    task_id task;
+    uint32_t attempt;
 };
 
 struct store_question {
@@ -167,7 +182,9 @@ struct store_question {
     size_t task_count;
     task_id task;
     uint64_t after, before;
-    time_ms before_time;
+    time_ms since, before_time;
+    struct store_place place; /* ended_at TIME_NEVER: from the beginning */
+    bool days, by_agent;      /* with ASK_SPENT; else hours, by project */
     const char *key, *project;
     size_t limit; /* 0: STORE_ANSWER_MAX */
 };
@@ -179,6 +196,7 @@ struct store_answer {
     const struct event_row *events;
     const struct key_row *key; /* NULL: none */
     const task_id *tasks;
+    const struct spent_row *spent;
 };
 
 /* `err` not NULL: it could not be read, and the answer is empty. */

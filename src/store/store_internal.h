@@ -29,6 +29,8 @@ enum write_kind {
     WRITE_TAKE_NUMBERS, /* number: the last of them */
     WRITE_PUT_NOTE,
     WRITE_PUT_CONTEXT, /* spec: its id and context */
+    WRITE_ADD_SPENT,
+    WRITE_PRUNE_SPENT, /* time; flag: of days */
     WRITE_KIND_MAX,
 };
 
@@ -50,6 +52,7 @@ struct store_write {
         const struct key_row *key;
         const struct pause_row *pause;
         const struct note_row *note;
+        const struct spent_row *spent;
         uint64_t number;
         time_ms time;
     };
@@ -60,6 +63,12 @@ struct store_write {
 #define STORE_ROUNDS 3u
 static inline unsigned store_write_round(const struct store_write *write) {
     return write->kind == WRITE_PUT_CONTEXT ? 2 : write->kind == WRITE_ADD_SPEC;
+}
+
+/* The beginning of the hour or the day that a point in time lies in. */
+static inline time_ms store_span_of(time_ms at, bool days) {
+    time_ms span = days ? DAYS(1) : HOURS(1);
+    return at - (at % span + span) % span;
 }
 
 struct store_batch {

@@ -96,6 +96,147 @@ static void when_tasks_changed_comes_without_what_they_are(struct suite *suite) 
     assert_string_equal(strbuf_text(&out), " 5=105 2=102");
 }
 
+static void take_titles(void *ctx, const struct store_answer *answer, const struct error *err) {
+    assert_null(err);
+    for (size_t i = 0; i < answer->count; i++) {
+        assert_null(answer->specs[i].json);
+        strbuf_printf(ctx, " %u=%s", (unsigned)answer->specs[i].id, answer->specs[i].title);
+    }
+}
+
+static void titles_come_without_the_rest(struct suite *suite) {
+    static const task_id wanted[] = { 5, 99, 2, UINT64_MAX };
+    struct store_question question = { .kind = ASK_TITLES, .tasks = wanted, .task_count = 4 };
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    for (task_id id = 1; id <= 5; id++) {
+        struct task_row row = kit_task(id);
+        struct spec_row spec = kit_spec(id);
+        spec.title = id == 5 ? "five" : "other";
+        store_add_task(suite->batch, &row);
+        store_add_spec(suite->batch, &spec);
+    }
+    kit_commit(suite->store, suite->batch);
+    store_ask(suite->store, &question, take_titles, &out);
+    assert_string_equal(strbuf_text(&out), " 5=five 2=other");
+}
+
+/* --- what has ended, and what it used -------------------------------------------------------- */
+
+static void put_end(struct suite *suite, task_id task, uint32_t attempt, time_ms ended_at) {
+    struct run_row run = kit_run(task, attempt);
+    run.ended = ended_at > 0;
+    run.ended_at = ended_at;
+    store_put_run(suite->batch, &run);
+}
+
+static void take_places(void *ctx, const struct store_answer *answer, const struct error *err) {
+    assert_null(err);
+    for (size_t i = 0; i < answer->count; i++)
+        strbuf_printf(ctx, " %u.%u", (unsigned)answer->runs[i].task, answer->runs[i].attempt);
+}
+
+static void expect_ended(struct suite *suite, struct store_question question, const char *runs) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    question.kind = ASK_ENDED;
+    store_ask(suite->store, &question, take_places, &out);
+    assert_string_equal(strbuf_text(&out), runs);
+}
+
+static void runs_that_ended_come_latest_first(struct suite *suite) {
+    put_end(suite, 1, 1, 100);
+    put_end(suite, 1, 2, 300);
+    put_end(suite, 2, 1, 300);
+    put_end(suite, 2, 2, 300);
+    put_end(suite, 3, 1, 200);
+    put_end(suite, 4, 1, 0); /* lives */
+    kit_commit(suite->store, suite->batch);
+    const struct store_place begin = { .ended_at = TIME_NEVER };
+    expect_ended(suite, (struct store_question){ .place = begin }, " 2.2 2.1 1.2 3.1 1.1");
+    expect_ended(suite, (struct store_question){ .place = begin, .since = 200, .limit = 2 },
+                 " 2.2 2.1");
+    struct store_question rest = { .place = { 300, 2, 1 }, .since = 200 };
+    expect_ended(suite, rest, " 1.2 3.1");
+    rest.place = (struct store_place){ 200, 3, 1 };
+    expect_ended(suite, rest, "");
+}
+
+static void take_spent(void *ctx, const struct store_answer *answer, const struct error *err) {
+    assert_null(err);
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct spent_row *s = &answer->spent[i];
+        strbuf_printf(ctx, "%lld %s/%s %lld,%lld,%lld %lld,%lld,%lld %lld %lld,%lld\n",
+                      (long long)(s->at / HOURS(1)), s->project ? s->project : "-",
+                      s->agent ? s->agent : "-", (long long)s->runs, (long long)s->ok,
+                      (long long)s->busy_ms, (long long)s->tokens_in, (long long)s->tokens_out,
+                      (long long)s->tokens_cached, (long long)s->cost_micro_usd,
+                      (long long)s->unknown_tokens, (long long)s->unknown_cost);
+    }
+}
+
+static void expect_spent(struct suite *suite, struct store_question question, const char *sums) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    question.kind = ASK_SPENT;
+    if (question.before_time == 0)
+        question.before_time = TIME_NEVER;
+    store_ask(suite->store, &question, take_spent, &out);
+    assert_string_equal(strbuf_text(&out), sums);
+}
+
+static void spend(struct suite *suite, const char *project, const char *agent, time_ms at) {
+    struct spent_row row = { .project = project,
+                             .agent = agent,
+                             .at = at,
+                             .runs = 1,
+                             .ok = agent != NULL,
+                             .busy_ms = 10,
+                             .tokens_in = 3,
+                             .tokens_out = 2,
+                             .tokens_cached = 1,
+                             .cost_micro_usd = 7,
+                             .unknown_cost = agent == NULL };
+    store_add_spent(suite->batch, &row);
+}
+
+static void what_was_used_is_summed_by_hour_and_by_day(struct suite *suite) {
+    spend(suite, "web", "claude", HOURS(30));
+    spend(suite, "web", "claude", HOURS(30) + 1);
+    spend(suite, "web", NULL, HOURS(31) - 1);
+    spend(suite, "api", "claude", HOURS(31));
+    spend(suite, "api", "claude", HOURS(48));
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    expect_spent(suite, (struct store_question){ .by_agent = false },
+                 "30 web/- 3,2,30 9,6,3 21 0,1\n31 api/- 1,1,10 3,2,1 7 0,0\n"
+                 "48 api/- 1,1,10 3,2,1 7 0,0\n");
+    expect_spent(suite, (struct store_question){ .by_agent = true, .before_time = HOURS(31) },
+                 "30 -/- 1,0,10 3,2,1 7 0,1\n30 -/claude 2,2,20 6,4,2 14 0,0\n");
+    expect_spent(suite, (struct store_question){ .days = true, .since = HOURS(25) },
+                 "48 api/- 1,1,10 3,2,1 7 0,0\n");
+    expect_spent(suite, (struct store_question){ .days = true, .by_agent = true, .after = 1 },
+                 "24 -/claude 3,3,30 9,6,3 21 0,0\n48 -/claude 1,1,10 3,2,1 7 0,0\n");
+    expect_spent(suite, (struct store_question){ .days = true, .by_agent = true, .limit = 1 },
+                 "24 -/- 1,0,10 3,2,1 7 0,1\n");
+}
+
+static void sums_outlive_their_tasks_and_are_pruned_by_themselves(struct suite *suite) {
+    struct task_row task = kit_task(1);
+    store_add_task(suite->batch, &task);
+    put_end(suite, 1, 1, HOURS(1));
+    spend(suite, "web", "claude", HOURS(1));
+    spend(suite, "web", "claude", HOURS(25));
+    kit_commit(suite->store, suite->batch);
+    store_delete_task(suite->batch, 1);
+    store_prune_spent(suite->batch, false, HOURS(25));
+    kit_commit(suite->store, suite->batch);
+    expect_ended(suite, (struct store_question){ .place = { .ended_at = TIME_NEVER } }, "");
+    expect_spent(suite, (struct store_question){ .days = false }, "25 web/- 1,1,10 3,2,1 7 0,0\n");
+    expect_spent(suite, (struct store_question){ .days = true },
+                 "0 web/- 1,1,10 3,2,1 7 0,0\n24 web/- 1,1,10 3,2,1 7 0,0\n");
+    store_prune_spent(suite->batch, true, DAYS(1));
+    kit_commit(suite->store, suite->batch);
+    expect_spent(suite, (struct store_question){ .days = true }, "24 web/- 1,1,10 3,2,1 7 0,0\n");
+}
+
 static void changed_at(void *ctx, const struct store_answer *answer, const struct error *err) {
     assert_null(err);
     assert_int_equal(answer->count, 1);
@@ -242,6 +383,10 @@ static void an_answer_outlives_a_commit_in_its_callback(struct suite *suite) {
 const struct suite_rule suite_questions[] = {
     SUITE_RULE(specs_come_in_the_order_asked_for),
     SUITE_RULE(when_tasks_changed_comes_without_what_they_are),
+    SUITE_RULE(titles_come_without_the_rest),
+    SUITE_RULE(runs_that_ended_come_latest_first),
+    SUITE_RULE(what_was_used_is_summed_by_hour_and_by_day),
+    SUITE_RULE(sums_outlive_their_tasks_and_are_pruned_by_themselves),
     SUITE_RULE(a_spec_says_when_its_task_changed),
     SUITE_RULE(the_newest_runs_come_first),
     SUITE_RULE(events_come_forward_and_back),

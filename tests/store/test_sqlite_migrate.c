@@ -83,6 +83,43 @@ static void every_version_holds_what_it_held(void **state) {
     }
 }
 
+/* For reading only; "fault" has no shared memory, so it must be alone. */
+static sqlite3 *open_alone(const char *path) {
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL),
+                     SQLITE_OK);
+    return db;
+}
+
+static int64_t number_in(const char *path, const char *sql) {
+    int64_t number = -1;
+    sqlite3 *db = open_alone(path);
+    assert_int_equal(sqlite_number(db, sql, -1, &number), SQLITE_OK);
+    sqlite3_close(db);
+    return number;
+}
+
+/* Version 7 brought the sums: those of a file that had none are made from its runs. */
+static void an_older_file_gets_the_sums_of_its_runs(void **state) {
+    struct fixture *f = *state;
+    build_fixture(f->path, 6);
+    store_close(kit_open(f->path, NULL));
+    static const char *const runs =
+        "SELECT count(*) FROM run JOIN task ON number = run.task WHERE ended = 1";
+    int64_t wanted = number_in(f->path, runs);
+    assert_true(wanted > 1);
+    assert_int_equal(number_in(f->path, "SELECT sum(runs) FROM spent WHERE days = 0"), wanted);
+    assert_int_equal(number_in(f->path, "SELECT sum(runs) FROM spent WHERE days = 1"), wanted);
+    assert_int_equal(number_in(f->path, "SELECT sum(tokens_in) FROM spent WHERE days = 1"),
+                     number_in(f->path, "SELECT sum(tokens_in) FROM run JOIN task"
+                                        " ON number = run.task WHERE ended = 1"
+                                        " AND tokens_in > 0"));
+    assert_int_equal(number_in(f->path, "SELECT count(*) FROM spent WHERE days = 1"
+                                        " AND at % 86400000 <> 0"),
+                     0);
+}
+
 /* A doctor looks at a store without being the one who migrates it. */
 static void a_look_migrates_nothing(void **state) {
     struct fixture *f = *state;
@@ -108,15 +145,6 @@ static void a_look_migrates_nothing(void **state) {
         assert_int_equal(store_look(f->path, &look, &f->err), -EBUSY);
         store_close(store);
     }
-}
-
-/* For reading only; "fault" has no shared memory, so it must be alone. */
-static sqlite3 *open_alone(const char *path) {
-    sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL),
-                     SQLITE_OK);
-    return db;
 }
 
 static void schema_of(const char *path, struct strbuf *out) {
@@ -354,6 +382,7 @@ int main(int argc, char **argv) {
         TEST(every_version_holds_what_it_held),
         TEST(a_released_step_is_never_changed),
         TEST(a_look_migrates_nothing),
+        TEST(an_older_file_gets_the_sums_of_its_runs),
         TEST(a_migration_keeps_everything_and_a_copy),
         TEST(a_new_file_needs_no_copy),
         TEST(a_failed_migration_changes_nothing),
