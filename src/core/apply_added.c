@@ -156,7 +156,7 @@ static void begin_loaded(struct core *c, uint32_t task, const struct task_spec *
     if (spec->state == TASK_READY || (spec->state == TASK_STARTING && spec->ready_since))
         set_ready_clock(c, t, spec);
     c->kinds[t->kind].queued += t->state == TASK_WAITING;
-    c->by_state[t->state]++;
+    task_count(c, t, t->state, 1);
 }
 
 /* Waiting or ready is found out here, without an announcement. */
@@ -169,7 +169,7 @@ static void begin_now(struct core *c, uint32_t task, const struct task_spec *spe
     }
     if (queued || spec->state == TASK_HELD)
         task_look_again(c, task); /* it may have to fail at once */
-    c->by_state[t->state]++;
+    task_count(c, t, t->state, 1);
     if (t->state == TASK_READY)
         queue_enter(c, task, c->now - time_min(spec->ready_since, c->now));
 }

@@ -262,7 +262,7 @@ static void remove_task(struct core *c, uint32_t task) {
         task_drop_if_unnamed(c, parent);
     }
     leave_keys(c, t);
-    c->by_state[t->state]--;
+    task_count(c, t, t->state, -1);
     struct task name = { .id = t->id,
                          .first_child = t->first_child,
                          .last_child = t->last_child,

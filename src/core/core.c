@@ -2,6 +2,7 @@
 #include "core/core.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "core/crowd.h"
@@ -351,6 +352,7 @@ bool core_share(const struct core *c, sym project, struct share_view *ret) {
         .weight_milli = p->spec.weight_milli,
         .open = p->spec.active && !p->spec.paused,
     };
+    memcpy(ret->by_state, p->by_state, sizeof(ret->by_state));
     return true;
 }
 

@@ -185,6 +185,7 @@ struct share_view {
     int64_t reserved; /* charged to live runs */
     uint32_t starts, completions;
     uint32_t ready, live;
+    uint32_t by_state[TASK_STATE_MAX];
     int64_t weight_milli;
     bool open; /* active and not paused */
 };

@@ -104,8 +104,8 @@ static void find_out_state(struct core *c, uint32_t task) {
     t->flags &= (uint16_t)~TASK_TOLD_READY;
     if (told ? !task_has_prerequisites(c, t) : !task_may_be_ready(c, t))
         return;
-    c->by_state[TASK_WAITING]--;
-    c->by_state[TASK_READY]++;
+    task_count(c, t, TASK_WAITING, -1);
+    task_count(c, t, TASK_READY, 1);
     t->state = TASK_READY;
     time_ms waited = told ? queue_clock(c, t->project, t->limiter) - t->ready_clock : 0;
     queue_enter(c, task, waited);

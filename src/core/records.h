@@ -182,6 +182,7 @@ struct project {
     int64_t estimate;           /* of each of them */
     bool counted;               /* in the sums W and T */
     int64_t counted_weight, counted_tokens;
+    uint32_t by_state[TASK_STATE_MAX];
 };
 
 struct kind {

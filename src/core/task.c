@@ -98,6 +98,11 @@ static void tell_neighbours(struct core *c, uint32_t task, enum task_state from,
         task_look_again(c, t->parent); /* it may be draining */
 }
 
+void task_count(struct core *c, const struct task *t, enum task_state state, int more) {
+    c->by_state[state] += (uint32_t)more;
+    c->projects[t->project].by_state[state] += (uint32_t)more;
+}
+
 void task_become(struct core *c, uint32_t task, struct change change) {
     struct task *t = task_at(c, task);
     enum task_state from = t->state, to = change.to;
@@ -113,8 +118,8 @@ void task_become(struct core *c, uint32_t task, struct change change) {
     t->state = (uint8_t)to;
     t->hold = (uint8_t)(to == TASK_HELD ? change.hold : HOLD_NONE);
     t->reason = (uint8_t)change.reason;
-    c->by_state[from]--;
-    c->by_state[to]++;
+    task_count(c, t, from, -1);
+    task_count(c, t, to, 1);
     c->kinds[t->kind].queued += (uint32_t)is_queued(to) - (uint32_t)is_queued(from);
     if (to == TASK_HELD)
         task_set_timer(c, task, change.until);

@@ -21,6 +21,8 @@ struct change {
     time_ms until;
 };
 
+/* One more, or one less, is in this state. */
+void task_count(struct core *c, const struct task *t, enum task_state state, int more);
 void task_become(struct core *c, uint32_t task, struct change change);
 /* The same, as a new iteration: what came from the last one is invalidated. */
 void task_iterate(struct core *c, uint32_t task, struct change change);

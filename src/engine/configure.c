@@ -10,45 +10,69 @@
 #include "engine/alert_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/journal_internal.h"
+#include "engine/outlook_internal.h"
 
-static int tell(struct engine *e, const struct fact *fact, struct error *err) {
-    int r = core_apply(e->core, fact, err);
+/* Who is told what, and what the configuration was before. */
+struct telling {
+    struct core *core;
+    const struct config *config, *old;
+    struct error *err;
+};
+
+static int tell(const struct telling *t, const struct fact *fact) {
+    int r = core_apply(t->core, fact, t->err);
     return r < 0 ? r : 0;
 }
 
-static int tell_removed(struct engine *e, const struct config *old, struct error *err) {
+static int tell_removed(const struct telling *t) {
     int r = 0;
-    for (size_t i = 0; i < config_kind_count(old) && r == 0; i++) {
+    for (size_t i = 0; i < config_kind_count(t->old) && r == 0; i++) {
         struct fact fact = { .kind = FACT_KIND };
-        config_kind_spec(e->config, e->core, config_kind_name(old, i), &fact.kind_spec);
-        r = tell(e, &fact, err);
+        config_kind_spec(t->config, t->core, config_kind_name(t->old, i), &fact.kind_spec);
+        r = tell(t, &fact);
     }
-    for (size_t i = 0; i < config_limiter_count(old) && r == 0; i++) {
+    for (size_t i = 0; i < config_limiter_count(t->old) && r == 0; i++) {
         struct fact fact = { .kind = FACT_LIMITER };
-        config_limiter_spec(e->config, e->core, config_limiter_name(old, i), &fact.limiter);
-        r = tell(e, &fact, err);
+        config_limiter_spec(t->config, t->core, config_limiter_name(t->old, i), &fact.limiter);
+        r = tell(t, &fact);
     }
-    for (size_t i = 0; i < config_agent_count(old) && r == 0; i++) {
+    for (size_t i = 0; i < config_agent_count(t->old) && r == 0; i++) {
         struct fact fact = { .kind = FACT_AGENT };
-        config_agent_spec(e->config, e->core, config_agent_name(old, i), &fact.agent);
-        r = tell(e, &fact, err);
+        config_agent_spec(t->config, t->core, config_agent_name(t->old, i), &fact.agent);
+        r = tell(t, &fact);
     }
-    for (size_t i = 0; i < config_resource_count(old) && r == 0; i++) {
-        const char *name = config_resource_name(old, i);
+    for (size_t i = 0; i < config_resource_count(t->old) && r == 0; i++) {
+        const char *name = config_resource_name(t->old, i);
         struct fact fact = { .kind = FACT_RESOURCE };
-        fact.resource.id = symbol_intern(core_symbols(e->core), name, strlen(name));
-        fact.resource.cap = config_number(e->config, "limits.resource.N", name);
-        r = tell(e, &fact, err);
+        fact.resource.id = symbol_intern(core_symbols(t->core), name, strlen(name));
+        fact.resource.cap = config_number(t->config, "limits.resource.N", name);
+        r = tell(t, &fact);
     }
     return r;
 }
 
 /* The new names first: an agent that was there before may have got a limiter that is new. */
+static int tell_names(const struct telling *t) {
+    int r = config_tell(t->config, t->core, t->err);
+    return r == 0 ? tell_removed(t) : r;
+}
+
 static int tell_all(struct engine *e, const struct config *old, struct error *err) {
-    int r = config_tell(e->config, e->core, err);
-    if (r == 0)
-        r = tell_removed(e, old, err);
+    struct telling t = { e->core, e->config, old, err };
+    int r = tell_names(&t);
     return r == 0 ? projects_tell_all(e, err) : r;
+}
+
+int configure_copy(const struct engine *e, const struct config *config, struct core *copy,
+                   struct error *err) {
+    struct telling t = { copy, config, e->config, err };
+    int r = tell_names(&t);
+    for (size_t i = 0; i < e->projects.count && r == 0; i++) {
+        struct fact fact = { .kind = FACT_PROJECT };
+        project_fact(config, copy, &e->projects.items[i], &fact);
+        r = tell(&t, &fact);
+    }
+    return r;
 }
 
 int engine_set_config(struct engine *e, struct config *config, struct error *err) {

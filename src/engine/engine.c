@@ -19,6 +19,7 @@
 #include "engine/iteration.h"
 #include "engine/journal_internal.h"
 #include "engine/listen.h"
+#include "engine/outlook_internal.h"
 #include "engine/recover_internal.h"
 #include "engine/session.h"
 #include "engine/stuck.h"
@@ -67,6 +68,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     e->turn.batch = store_batch_new();
     runs_init(e);
     forecast_init(e);
+    outlook_init(e);
     workspaces_init(e);
     e->watch = watch_new(e);
     alerts_init(e);
@@ -108,6 +110,7 @@ struct engine *engine_free(struct engine *e) {
         engine_backup_cancel(e);
     forecast_free(e);
     await_free(e);
+    outlook_free(e);
     workspaces_free(e);
     alerts_free(e);
     journal_free(e);

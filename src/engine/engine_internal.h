@@ -158,6 +158,7 @@ struct engine {
     int64_t disk_free_mb; /* -1: unknown */
     struct pruning prune;
     struct engine_forecast_state *forecast;
+    struct engine_outlook_state *outlook;
     struct workspaces *workspaces; /* workspace_internal.h */
     struct alerts *alerts;
     struct journal *journal;
@@ -192,7 +193,7 @@ void turn_write_state(struct engine *e, const struct order *order); /* its event
 /* Owns a copy of the name. */
 void pause_set(struct engine_pause *pause, const char *by, time_ms at);
 /* As the present core is told it. */
-struct pause pause_told(struct engine *e, const struct engine_pause *pause);
+struct pause pause_told(struct core *core, const struct engine_pause *pause);
 int pause_load(struct engine *e, const struct pause_row *row, struct error *err);
 
 /* --- load.c: rows → core --------------------------------------------------------------------- */

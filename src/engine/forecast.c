@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "engine/engine_internal.h"
 #include "engine/forecast_internal.h"
+#include "engine/outlook.h"
 #include "os/thread.h"
 
 #define KEPT_FOR         SECONDS(10)
@@ -43,7 +44,6 @@ struct engine_forecast_state {
     struct loop_watch *watch;
     struct core *copy;
     struct forecast_options options;
-    struct forecast_mean *means_copy;
     struct forecast made;
     int result;
 };
@@ -58,9 +58,9 @@ static void collect(struct engine_forecast_state *f) {
     pthread_join(f->thread, NULL);
     f->running = false;
     core_free(f->copy);
-    free(f->means_copy);
+    free((void *)(uintptr_t)f->options.means);
+    f->options.means = NULL;
     f->copy = NULL;
-    f->means_copy = NULL;
 }
 
 static void tell_waiters(struct engine_forecast_state *f) {
@@ -160,6 +160,33 @@ static int open_done(struct engine *e) {
     return loop_watch(e->loop, f->done, LOOP_READ, computed, e, &f->watch);
 }
 
+void forecast_expect(const struct engine *e, struct forecast_options *ret) {
+    const struct engine_forecast_state *f = e->forecast;
+    struct forecast_mean *means = xcalloc(f->means.count + 1, sizeof(*means));
+    if (f->means.count > 0)
+        memcpy(means, f->means.items, f->means.count * sizeof(*means));
+    *ret = (struct forecast_options){
+        .now = e->now,
+        .means = means,
+        .mean_count = f->means.count,
+        .default_duration = f->mean_of_all ? f->mean_of_all : DEFAULT_DURATION,
+    };
+}
+
+/* Of its own kind; else of any of its project; else of all. */
+time_ms engine_expected_run(const struct engine *e, sym project, sym kind) {
+    const struct engine_forecast_state *f = e->forecast;
+    time_ms found = 0;
+    for (size_t i = 0; i < f->means.count; i++) {
+        const struct forecast_mean *mean = &f->means.items[i];
+        if (mean->project == project && mean->kind == kind)
+            return mean->duration;
+        if (mean->project == project && !found)
+            found = mean->duration;
+    }
+    return found ? found : f->mean_of_all ? f->mean_of_all : DEFAULT_DURATION;
+}
+
 static bool begin(struct engine *e) {
     struct engine_forecast_state *f = e->forecast;
     struct core_counts counts;
@@ -167,23 +194,14 @@ static bool begin(struct engine *e) {
     if (counts.bytes > COPY_MAX || open_done(e) < 0)
         return false;
     f->copy = core_copy(e->core);
-    f->means_copy = xcalloc(f->means.count + 1, sizeof(*f->means_copy));
-    if (f->means.count > 0)
-        memcpy(f->means_copy, f->means.items, f->means.count * sizeof(*f->means_copy));
-    f->options = (struct forecast_options){
-        .now = e->now,
-        .means = f->means_copy,
-        .mean_count = f->means.count,
-        .default_duration = f->mean_of_all ? f->mean_of_all : DEFAULT_DURATION,
-        .horizon = HORIZON,
-        .max_steps = STEPS_MAX,
-    };
+    forecast_expect(e, &f->options);
+    f->options.horizon = HORIZON;
+    f->options.max_steps = STEPS_MAX;
     f->running = thread_start(&f->thread, compute, f) == 0;
     if (!f->running) {
         core_free(f->copy);
-        free(f->means_copy);
+        free((void *)(uintptr_t)f->options.means);
         f->copy = NULL;
-        f->means_copy = NULL;
     }
     return f->running;
 }

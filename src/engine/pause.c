@@ -24,10 +24,10 @@ void pause_set(struct engine_pause *pause, const char *by, time_ms at) {
     *pause = (struct engine_pause){ .by = copy, .at = at };
 }
 
-struct pause pause_told(struct engine *e, const struct engine_pause *pause) {
+struct pause pause_told(struct core *core, const struct engine_pause *pause) {
     return (struct pause){
         .asked = true,
-        .by = pause->by ? symbol_intern(core_symbols(e->core), pause->by, strlen(pause->by)) : 0,
+        .by = pause->by ? symbol_intern(core_symbols(core), pause->by, strlen(pause->by)) : 0,
         .at = pause->at,
     };
 }
@@ -37,7 +37,7 @@ int pause_load(struct engine *e, const struct pause_row *row, struct error *err)
     pause_set(&e->pause, row->paused ? row->by : NULL, row->paused ? row->at : 0);
     if (!row->paused)
         return 0;
-    struct fact fact = { .kind = FACT_PAUSE, .pause = pause_told(e, &e->pause) };
+    struct fact fact = { .kind = FACT_PAUSE, .pause = pause_told(e->core, &e->pause) };
     int r = core_apply(e->core, &fact, err);
     return r < 0 ? r : 0;
 }
@@ -63,7 +63,7 @@ int engine_pause(struct engine *e, bool paused, const char *by, struct error *er
     struct engine_pause pause = { .by = by, .at = e->now };
     struct fact fact = { .kind = paused ? FACT_PAUSE : FACT_RESUME };
     if (paused)
-        fact.pause = pause_told(e, &pause);
+        fact.pause = pause_told(e->core, &pause);
     int r = engine_tell(e, &fact, err);
     if (r < 0)
         return r;

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "engine/engine_internal.h"
+#include "engine/outlook_internal.h"
 
 #define PREFIX_MAX     16
 #define PREFIX_USUAL   8
@@ -62,15 +63,20 @@ static void remember_symbol(struct engine *e, sym symbol, uint32_t index) {
     e->project_of[symbol] = index + 1;
 }
 
+void project_fact(const struct config *config, struct core *core, const struct project *project,
+                  struct fact *ret) {
+    config_project_spec(config, core, project->view.name, &ret->project);
+    if (project->view.paused) {
+        ret->project.paused = true;
+        ret->project.pause = pause_told(core, &project->view.pause);
+    }
+}
+
 /* The symbol is that of the present core, which may be another than the last time. */
 int project_tell(struct engine *e, struct project *project, struct error *err) {
     struct engine_project *view = &project->view;
     struct fact fact = { .kind = FACT_PROJECT };
-    config_project_spec(e->config, e->core, view->name, &fact.project);
-    if (view->paused) {
-        fact.project.paused = true;
-        fact.project.pause = pause_told(e, &view->pause);
-    }
+    project_fact(e->config, e->core, project, &fact);
     view->symbol = fact.project.id;
     const char *path = config_text(e->config, "projects.P.path", view->name);
     free((char *)view->path);

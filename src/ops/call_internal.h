@@ -18,10 +18,12 @@ struct op_private {
     enum call_place place;
     op_step step; /* what comes next, inside a turn */
     bool asking;  /* the store has a question of ours */
+    bool rests;   /* it goes on in the next turn */
     bool over;    /* it has its result; what is left is to answer */
     bool abandoned;
     struct store_question question;
     op_taken take;
+    op_outlook_taken take_outlook;
     void *state;
     void (*state_finish)(void *state);
     struct arena arena;

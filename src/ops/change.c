@@ -78,3 +78,26 @@ const char *change_value(struct op_call *call, const json_t *value) {
         (void)snprintf(text, sizeof(text), "%.15g", json_real_value(value));
     return arena_strdup(op_arena(call), text);
 }
+
+int change_collect(struct op_call *call, struct config_change **ret_items, size_t *ret_count) {
+    const json_t *set = op_json(call, "set"), *unset = op_json(call, "unset");
+    size_t count = 0, most = json_object_size(set) + json_array_size(unset);
+    if (most == 0)
+        return op_fail(call, -EINVAL, "nothing to change: give 'set' or 'unset'");
+    struct config_change *items = arena_alloc(op_arena(call), most * sizeof(*items));
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)set, key, value) {
+        if (!json_is_string(value) && !json_is_number(value) && !json_is_boolean(value))
+            return op_fail(call, -EINVAL,
+                           "the value of '%s' must be a text, a number, or true or false",
+                           op_quote(key).text);
+        items[count++] = (struct config_change){ .key = key, .value = change_value(call, value) };
+    }
+    for (size_t i = 0; i < json_array_size(unset); i++)
+        items[count++] =
+            (struct config_change){ .key = json_string_value(json_array_get(unset, i)) };
+    *ret_items = items;
+    *ret_count = count;
+    return 0;
+}

@@ -18,5 +18,8 @@ int change_prepare(struct op_call *call, const struct config_change *items, size
                    struct change *ret);
 int change_apply(struct op_call *call, struct change *change);
 
+/* What the parameters `set` and `unset` say; in the arena. */
+int change_collect(struct op_call *call, struct config_change **ret_items, size_t *ret_count);
+
 /* A parameter of type OP_VALUE as the configuration writes it; in the arena. NULL: not given. */
 const char *change_value(struct op_call *call, const json_t *value);

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "bus/poster.h"
 #include "engine/notifier.h"
+#include "engine/outlook.h"
 #include "ops/call_internal.h"
 #include "ops/capability.h"
 
@@ -132,7 +133,8 @@ static void fail_with(struct op_call *call, int code, const struct error *why) {
 static void go_on(struct op_call *call) {
     struct op_private *p = call->own;
     int r = CALL_GO_ON;
-    while (r == CALL_GO_ON && !p->asking && !p->followed && !p->over)
+    p->rests = false;
+    while (r == CALL_GO_ON && !p->asking && !p->rests && !p->followed && !p->over)
         r = p->step(call);
     if (p->over || r == CALL_GO_ON)
         return;
@@ -281,6 +283,38 @@ int op_wait_tasks(struct op_call *call, const struct engine_await_spec *spec, op
     p->step = then;
     p->asking = true;
     p->await = engine_await_begin(call->engine, spec, tasks_are_settled, call);
+    return CALL_GO_ON;
+}
+
+static void outlook_is_ready(void *ctx, const struct outlook *now, const struct outlook *then) {
+    struct op_call *call = ctx;
+    struct op_private *p = call->own;
+    p->asking = false;
+    if (now) {
+        p->take_outlook(call, now, then);
+    } else {
+        p->over = true;
+        (void)op_fail(call, -ESHUTDOWN, "the daemon is ending");
+    }
+    resume(call);
+}
+
+int op_wait_outlook(struct op_call *call, struct config *config, op_outlook_taken take,
+                    op_step then) {
+    struct op_private *p = call->own;
+    int r = engine_whatif(call->engine, config, outlook_is_ready, call, &call->err);
+    if (r < 0)
+        return r;
+    p->take_outlook = take;
+    p->step = then;
+    p->asking = true;
+    return CALL_GO_ON;
+}
+
+int op_rest(struct op_call *call, op_step then) {
+    struct op_private *p = call->own;
+    p->step = then;
+    p->rests = true;
     return CALL_GO_ON;
 }
 

@@ -71,34 +71,11 @@ static int run_get(struct op_call *call) {
 
 /* --- changing -------------------------------------------------------------------------------- */
 
-static int collect(struct op_call *call, struct config_change **ret_items, size_t *ret_count) {
-    const json_t *set = op_json(call, "set"), *unset = op_json(call, "unset");
-    size_t count = 0, most = json_object_size(set) + json_array_size(unset);
-    if (most == 0)
-        return op_fail(call, -EINVAL, "nothing to change: give 'set' or 'unset'");
-    struct config_change *items = arena_alloc(op_arena(call), most * sizeof(*items));
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)set, key, value) {
-        if (!json_is_string(value) && !json_is_number(value) && !json_is_boolean(value))
-            return op_fail(call, -EINVAL,
-                           "the value of '%s' must be a text, a number, or true or false",
-                           op_quote(key).text);
-        items[count++] = (struct config_change){ .key = key, .value = change_value(call, value) };
-    }
-    for (size_t i = 0; i < json_array_size(unset); i++)
-        items[count++] =
-            (struct config_change){ .key = json_string_value(json_array_get(unset, i)) };
-    *ret_items = items;
-    *ret_count = count;
-    return 0;
-}
-
 static int run_set(struct op_call *call) {
     _cleanup_(change_finish) struct change change = { 0 };
     struct config_change *items = NULL;
     size_t count = 0;
-    int r = collect(call, &items, &count);
+    int r = change_collect(call, &items, &count);
     if (r == 0)
         r = change_prepare(call, items, count, &change);
     if (r == 0)

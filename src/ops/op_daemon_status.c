@@ -9,6 +9,7 @@
 #include "base/id_map.h"
 #include "core/waiting.h"
 #include "engine/alert.h"
+#include "engine/live.h"
 #include "ops/print.h"
 #include "ops/world.h"
 
@@ -217,6 +218,25 @@ static void print_host(struct op_call *call, struct json_writer *w) {
     json_write_object_end(w);
 }
 
+/* As lists show them, and what each has said last. */
+static void print_running(struct op_call *call, struct json_writer *w, const struct op_rows *rows) {
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
+    json_write_array_begin(w);
+    for (size_t i = 0; i < rows->count; i++) {
+        struct task_view view;
+        if (!core_task(engine_core(call->engine), rows->tasks[i], &view))
+            continue;
+        strbuf_clear(&line);
+        bool said = engine_last_line(call->engine, rows->tasks[i], &line);
+        json_write_object_begin(w);
+        (void)print_task_members(w, call->engine, rows->tasks[i], rows->titles[i],
+                                 rows->changed[i]);
+        print_text(w, "last_line", said ? strbuf_text(&line) : NULL);
+        json_write_object_end(w);
+    }
+    json_write_array_end(w);
+}
+
 static int print(struct op_call *call) {
     struct status *s = status_of(call);
     struct json_writer w;
@@ -232,7 +252,7 @@ static int print(struct op_call *call) {
     print_counts(call, &w);
     print_waiting(call, &w);
     json_write_key(&w, "running");
-    print_tasks(&w, call->engine, &s->running);
+    print_running(call, &w, &s->running);
     print_alerts(call, &w);
     print_names(call, &w);
     print_host(call, &w);
@@ -272,7 +292,10 @@ const struct op op_daemon_status = {
         "`waiting_by_gate` counts all that wait, by the first gate that stops them, with up to "
         "three examples from the front of the queue. It takes up to 10,000 kinds of tasks "
         "(project, kind, agent, limiter, priority, depth, and the locks and resources they name); "
-        "`partial` says that there are more. `running` has up to 50 tasks, `events` the last 10. "
+        "`partial` says that there are more. `running` has up to 50 tasks, each with the "
+        "`last_line` that it has printed (of an agent that prints events the text in the last of "
+        "them), "
+        "`events` the last 10. `counts` of a project: its tasks by state. "
         "`alerts`: what a person should look at, up to 50, oldest first; `external`: living runs "
         "that "
         "are not this daemon's and hold places, by the ids of their tasks. "

@@ -68,6 +68,17 @@ int op_wait_tasks(struct op_call *call, const struct engine_await_spec *spec, op
 /* Goes on with `then` when the engine's forecast is there, or there will be none. */
 int op_wait_forecast(struct op_call *call, op_step then);
 
+struct outlook;
+typedef void (*op_outlook_taken)(struct op_call *call, const struct outlook *now,
+                                 const struct outlook *then);
+/* Goes on with `then` when the queue was played with this configuration, and `take` was told what came of
+ * it. */
+int op_wait_outlook(struct op_call *call, struct config *config, op_outlook_taken take,
+                    op_step then);
+/* Goes on with `then` in the next turn: what is long is done in pieces, and others come between. What was
+ * looked at may have changed. */
+int op_rest(struct op_call *call, op_step then);
+
 /* Memory of this call; the first time it is asked for, `size` zeroed bytes. `finish` (or NULL) is called
  * before they are freed. */
 void *op_state(struct op_call *call, size_t size, void (*finish)(void *state));

@@ -131,7 +131,8 @@ static int run_set(struct op_call *call) {
     "{\"name\":\"web\",\"prefix\":\"web\",\"path\":\"/home/me/web\",\"weight\":1.000,"             \
     "\"max_running\":2,\"budget\":null,\"paused\":false,\"paused_by\":null,"                       \
     "\"paused_at\":null,\"active\":true,\"coordination\":false,\"tokens\":1500,"                   \
-    "\"share\":0.3000,\"target\":0.5000,\"ready\":3,\"running\":1,\"external\":0}"
+    "\"share\":0.3000,\"target\":0.5000,\"ready\":3,\"running\":1,\"counts\":{\"ready\":3,"        \
+    "\"running\":1},\"external\":0}"
 
 static const struct op_param list_params[] = { OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL } };
 

@@ -25,12 +25,14 @@ extern const struct op op_group_show;
 extern const struct op op_limiter_clear;
 extern const struct op op_limiter_list;
 extern const struct op op_notify_test;
+extern const struct op op_plan_whatif;
 extern const struct op op_project_add;
 extern const struct op op_project_list;
 extern const struct op op_project_messages;
 extern const struct op op_project_post;
 extern const struct op op_project_set;
 extern const struct op op_project_show;
+extern const struct op op_run_list;
 extern const struct op op_run_report;
 extern const struct op op_task_add;
 extern const struct op op_task_again;
@@ -41,6 +43,7 @@ extern const struct op op_task_close;
 extern const struct op op_task_delete;
 extern const struct op op_task_depends;
 extern const struct op op_task_events;
+extern const struct op op_task_graph;
 extern const struct op op_task_hold;
 extern const struct op op_task_list;
 extern const struct op op_task_log;
@@ -55,7 +58,9 @@ extern const struct op op_task_show;
 extern const struct op op_task_sling;
 extern const struct op op_task_wait;
 extern const struct op op_task_why;
+extern const struct op op_usage_list;
 
+/* clang-format off: one line each, so that two who add one do not meet */
 const struct op *const op_table[] = {
     &op_agent_list,
     &op_config_get,
@@ -79,12 +84,14 @@ const struct op *const op_table[] = {
     &op_limiter_clear,
     &op_limiter_list,
     &op_notify_test,
+    &op_plan_whatif,
     &op_project_add,
     &op_project_list,
     &op_project_messages,
     &op_project_post,
     &op_project_set,
     &op_project_show,
+    &op_run_list,
     &op_run_report,
     &op_task_add,
     &op_task_again,
@@ -95,6 +102,7 @@ const struct op *const op_table[] = {
     &op_task_delete,
     &op_task_depends,
     &op_task_events,
+    &op_task_graph,
     &op_task_hold,
     &op_task_list,
     &op_task_log,
@@ -109,5 +117,7 @@ const struct op *const op_table[] = {
     &op_task_sling,
     &op_task_wait,
     &op_task_why,
+    &op_usage_list,
     NULL,
 };
+/* clang-format on */

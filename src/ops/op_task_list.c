@@ -14,7 +14,8 @@
 #include "ops/print.h"
 
 #define LOOKED_MAX 20000u
-#define SORTED_MAX 5000u /* in the order of the queue: each costs a look at it */
+#define TITLES_MAX 10000u /* of which a text is looked for in one call */
+#define SORTED_MAX 5000u  /* in the order of the queue: each costs a look at it */
 
 #define OPEN_STATES                                                                                \
     (1u << TASK_DRAFT | 1u << TASK_WAITING | 1u << TASK_READY | 1u << TASK_STARTING                \
@@ -31,7 +32,13 @@ struct listing {
     task_id parent;
     bool nothing; /* a name that no task ever had */
     char kind_of_cursor;
+    uint64_t from; /* where this page begins */
     uint64_t next; /* where the next page begins; 0: there is none */
+    size_t room;   /* for so many tasks */
+    /* With a text: rows are those that may have it in their titles, found are those that have. */
+    const char *text;
+    task_id *found;
+    size_t found_count, titles;
 };
 
 /* --- what is asked for ----------------------------------------------------------------------- */
@@ -122,11 +129,15 @@ static void take_if_fits(struct op_call *call, struct listing *l, task_id task) 
 
 /* --- by number ------------------------------------------------------------------------------- */
 
-static void walk(struct op_call *call, struct listing *l, uint64_t from, bool up) {
-    task_id last = engine_last_task(call->engine), task = from;
-    size_t limit = op_limit(call);
+static bool goes_up(const struct listing *l) {
+    return l->kind_of_cursor == 'o';
+}
+
+static void walk(struct op_call *call, struct listing *l) {
+    task_id last = engine_last_task(call->engine), task = l->from;
+    bool up = goes_up(l);
     for (unsigned looked = 0; task >= 1 && task <= last; looked++) {
-        if (looked == LOOKED_MAX || l->rows.count == limit) {
+        if (looked == LOOKED_MAX || l->rows.count == l->room) {
             l->next = task;
             return;
         }
@@ -136,17 +147,17 @@ static void walk(struct op_call *call, struct listing *l, uint64_t from, bool up
 }
 
 /* Those that run are few, and the engine knows them. */
-static void walk_live(struct op_call *call, struct listing *l, uint64_t from, bool up) {
-    size_t limit = op_limit(call);
+static void walk_live(struct op_call *call, struct listing *l) {
+    bool up = goes_up(l);
     size_t count = engine_live_tasks(call->engine, NULL, 0);
     count = count < LOOKED_MAX ? count : LOOKED_MAX;
     task_id *live = arena_alloc(op_arena(call), (count + 1) * sizeof(*live));
     (void)engine_live_tasks(call->engine, live, count);
     for (size_t i = 0; i < count; i++) {
         task_id task = live[up ? i : count - 1 - i];
-        if (up ? task < from : task > from)
+        if (up ? task < l->from : task > l->from)
             continue;
-        if (l->rows.count == limit) {
+        if (l->rows.count == l->room) {
             l->next = task;
             return;
         }
@@ -175,11 +186,11 @@ static int compare_places(const void *a, const void *b) {
     return x->task < y->task ? -1 : x->task > y->task;
 }
 
-static void walk_queue(struct op_call *call, struct listing *l, uint64_t skip) {
+static void walk_queue(struct op_call *call, struct listing *l) {
     const struct core *core = engine_core(call->engine);
     task_id *waiting = arena_alloc(op_arena(call), SORTED_MAX * sizeof(*waiting));
     struct place *places = arena_alloc(op_arena(call), SORTED_MAX * sizeof(*places));
-    size_t all = core_waiting(core, waiting, SORTED_MAX), count = 0, limit = op_limit(call);
+    size_t all = core_waiting(core, waiting, SORTED_MAX), count = 0;
     for (size_t i = 0; i < all; i++) {
         struct task_view t;
         if (core_task(core, waiting[i], &t) && fits(call, l, &t))
@@ -189,10 +200,21 @@ static void walk_queue(struct op_call *call, struct listing *l, uint64_t skip) {
                                               .position = core_queue_position(core, waiting[i]) };
     }
     qsort(places, count, sizeof(*places), compare_places);
-    for (size_t i = skip; i < count && l->rows.count < limit; i++)
+    for (size_t i = l->from; i < count && l->rows.count < l->room; i++)
         l->rows.tasks[l->rows.count++] = places[i].task;
-    if (skip + l->rows.count < count)
-        l->next = skip + l->rows.count;
+    if (l->from + l->rows.count < count)
+        l->next = l->from + l->rows.count;
+}
+
+static void take_page(struct op_call *call, struct listing *l) {
+    l->rows.count = 0;
+    l->next = 0;
+    if (l->kind_of_cursor == 'q')
+        walk_queue(call, l);
+    else if ((l->states & ~(unsigned)LIVE_STATES) == 0)
+        walk_live(call, l);
+    else
+        walk(call, l);
 }
 
 /* --- the operation --------------------------------------------------------------------------- */
@@ -211,30 +233,83 @@ static int print(struct op_call *call) {
     return 0;
 }
 
+/* --- with a text ----------------------------------------------------------------------------- */
+
+/* The page ends with the row at this position: the next one begins behind it. */
+static uint64_t behind(const struct listing *l, size_t at) {
+    if (at + 1 == l->rows.count)
+        return l->next;
+    return l->kind_of_cursor == 'q' ? l->from + at + 1 : l->rows.tasks[at + 1];
+}
+
+static bool has_text(const struct op_call *call, const struct listing *l,
+                     const struct spec_row *row) {
+    char id[ENGINE_ID_MAX];
+    return (row->title && strcasestr(row->title, l->text))
+           || strcasestr(engine_task_id(call->engine, row->id, id), l->text);
+}
+
+static void take_if_text(struct op_call *call, const struct store_answer *answer) {
+    struct listing *l = op_state(call, sizeof(*l), NULL);
+    for (size_t i = 0, k = 0; i < l->rows.count && k < answer->count; i++) {
+        if (answer->specs[k].id != l->rows.tasks[i] || !has_text(call, l, &answer->specs[k++]))
+            continue;
+        l->found[l->found_count++] = l->rows.tasks[i];
+        if (l->found_count == op_limit(call)) {
+            l->next = behind(l, i);
+            break;
+        }
+    }
+    l->titles += l->rows.count;
+}
+
+static int search(struct op_call *call);
+
+static int search_on(struct op_call *call) {
+    struct listing *l = op_state(call, sizeof(*l), NULL);
+    bool walked_far = l->rows.count < l->room; /* as far as one call may */
+    if (l->next && !walked_far && l->found_count < op_limit(call) && l->titles < TITLES_MAX) {
+        l->from = l->next;
+        return search(call);
+    }
+    l->rows.tasks = l->found;
+    l->rows.count = l->found_count;
+    return op_ask_titles(call, &l->rows, print);
+}
+
+static int search(struct op_call *call) {
+    struct listing *l = op_state(call, sizeof(*l), NULL);
+    take_page(call, l);
+    struct store_question question = { .kind = ASK_TITLES,
+                                       .tasks = l->rows.tasks,
+                                       .task_count = l->rows.count,
+                                       .limit = l->rows.count };
+    return l->rows.count > 0 ? op_ask(call, &question, take_if_text, search_on) : search_on(call);
+}
+
 static int run(struct op_call *call) {
     struct listing *l = op_state(call, sizeof(*l), NULL);
     const char *order = op_text(call, "order");
     l->kind_of_cursor = order ? order[0] : 'n';
-    uint64_t from = 0;
-    bool given = false, up = l->kind_of_cursor == 'o';
+    bool given = false;
     int r = take_filter(call, l);
     if (r == 0)
-        r = op_cursor(call, l->kind_of_cursor, &from, &given);
+        r = op_cursor(call, l->kind_of_cursor, &l->from, &given);
     if (r < 0)
         return r;
-    l->rows.tasks = arena_alloc(op_arena(call), op_limit(call) * sizeof(*l->rows.tasks));
+    l->text = op_text(call, "text");
+    l->room = l->text ? STORE_ANSWER_MAX : op_limit(call);
+    l->rows.tasks = arena_alloc(op_arena(call), l->room * sizeof(*l->rows.tasks));
+    l->found = arena_alloc(op_arena(call), op_limit(call) * sizeof(*l->found));
     if (!given && l->kind_of_cursor != 'q')
-        from = up ? 1 : engine_last_task(call->engine);
+        l->from = goes_up(l) ? 1 : engine_last_task(call->engine);
     if (l->nothing)
         return print(call);
-    if (l->kind_of_cursor == 'q') {
+    if (l->kind_of_cursor == 'q')
         l->states &= QUEUED;
-        walk_queue(call, l, from);
-    } else if ((l->states & ~(unsigned)LIVE_STATES) == 0) {
-        walk_live(call, l, from, up);
-    } else {
-        walk(call, l, from, up);
-    }
+    if (l->text)
+        return search(call);
+    take_page(call, l);
     return op_ask_titles(call, &l->rows, print);
 }
 
@@ -254,6 +329,7 @@ static const struct op_param params[] = {
     FILTER("group", "only of this group"),
     FILTER("parent", "only children of this task"),
     FILTER("agent", "only for this agent"),
+    FILTER("text", "only those with this text in their title or id, in capitals or not"),
     { .name = "order",
       .type = OP_TEXT,
       .place = OP_IN_QUERY,
@@ -269,10 +345,10 @@ const struct op op_task_list = {
     .method = "GET",
     .path = "/v1/tasks",
     .summary = "list tasks",
-    .text =
-        "One call looks at up to 20,000 tasks: a page may have fewer items than asked for, or "
-        "none, and still a `next`. In the order of the queue there are up to 5,000 of those that "
-        "wait, the first of every class among them.",
+    .text = "One call looks at up to 20,000 tasks: a page may have fewer items than asked for, or "
+            "none, and still a `next`; with a `text` it reads up to 10,000 titles. In the order of "
+            "the queue there are up to 5,000 of those that "
+            "wait, the first of every class among them.",
     .params = params,
     .result =
         "{\"items\":[{\"id\":\"web-17\",\"project\":\"web\",\"kind\":null,\"title\":\"write the "

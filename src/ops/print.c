@@ -48,6 +48,14 @@ void print_count(struct json_writer *w, const char *key, int64_t value) {
     int_or_null(w, key, value, value >= 0);
 }
 
+void print_cost(struct json_writer *w, const char *key, int64_t micro_usd) {
+    json_write_key(w, key);
+    if (micro_usd >= 0)
+        json_write_double(w, (double)micro_usd / 1e6, 6);
+    else
+        json_write_null(w);
+}
+
 void print_pause(struct json_writer *w, const struct engine_pause *pause) {
     print_text(w, "paused_by", pause ? pause->by : NULL);
     print_time(w, "paused_at", pause ? pause->at : 0);
@@ -236,11 +244,7 @@ void print_run(struct json_writer *w, const struct engine *engine, const struct 
     print_count(w, "tokens_in", run->tokens_in);
     print_count(w, "tokens_out", run->tokens_out);
     print_count(w, "tokens_cached", run->tokens_cached);
-    json_write_key(w, "cost_usd");
-    if (run->cost_micro_usd >= 0)
-        json_write_double(w, (double)run->cost_micro_usd / 1e6, 6);
-    else
-        json_write_null(w);
+    print_cost(w, "cost_usd", run->cost_micro_usd);
     if (looks_like_json(run->applied))
         print_json(w, "applied", run->applied);
     else

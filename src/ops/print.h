@@ -7,9 +7,10 @@
 void print_text(struct json_writer *w, const char *key, const char *text); /* NULL: null */
 void print_int(struct json_writer *w, const char *key, int64_t value);
 void print_bool(struct json_writer *w, const char *key, bool value);
-void print_time(struct json_writer *w, const char *key, time_ms at);     /* 0, NEVER: null */
-void print_amount(struct json_writer *w, const char *key, amount cap);   /* UNLIMITED: null */
-void print_count(struct json_writer *w, const char *key, int64_t value); /* below 0: null */
+void print_time(struct json_writer *w, const char *key, time_ms at);        /* 0, NEVER: null */
+void print_amount(struct json_writer *w, const char *key, amount cap);      /* UNLIMITED: null */
+void print_count(struct json_writer *w, const char *key, int64_t value);    /* below 0: null */
+void print_cost(struct json_writer *w, const char *key, int64_t micro_usd); /* below 0: null */
 /* "paused_by" and "paused_at": both null when `pause` is NULL. */
 void print_pause(struct json_writer *w, const struct engine_pause *pause);
 void print_id(struct json_writer *w, const char *key, const struct engine *engine,

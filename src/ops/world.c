@@ -92,6 +92,11 @@ void world_print_project(struct json_writer *w, const struct engine *engine,
     print_part(w, "target", share.open ? share.weight_milli : 0, sums->weight_milli);
     print_int(w, "ready", share.ready);
     print_int(w, "running", share.live);
+    json_write_key(w, "counts");
+    json_write_object_begin(w);
+    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
+        print_int(w, task_state_name((enum task_state)s), share.by_state[s]);
+    json_write_object_end(w);
     print_int(w, "external", p->external);
     print_text(w, "workspace_mode", config_text(config, "projects.P.workspace_mode", p->name));
     print_text(w, "merge", config_text(config, "projects.P.merge", p->name));

@@ -19,6 +19,7 @@ struct live {
     uint32_t attempt;
     uint32_t heap_position;
     int64_t tokens;
+    sym project;
     enum outcome outcome;
 };
 
@@ -26,7 +27,7 @@ struct forecaster {
     struct core *core;
     const struct forecast_options *options;
     struct forecast *result;
-    size_t entry_capacity;
+    size_t entry_capacity, end_capacity;
     time_ms now;
     struct live *runs; /* handles of the heap: index + 1 */
     size_t run_count, run_capacity;
@@ -91,6 +92,7 @@ static void add_run(struct forecaster *f, const struct task_view *view) {
         .task = view->id,
         .attempt = view->attempt,
         .tokens = tokens >= 0 && tokens < view->tokens ? view->tokens : tokens,
+        .project = view->project,
         .outcome = stopping ? OUTCOME_CANCELED : OUTCOME_OK,
     };
     timer_heap_add(&f->ends, end, view->id, handle);
@@ -106,9 +108,19 @@ static void add_running(void *ctx, task_id task) {
         tell(f, &(struct fact){ .kind = FACT_RUN_STARTED, .task = task, .attempt = view.attempt });
 }
 
+static void note_end(struct forecaster *f, const struct live *run) {
+    struct forecast *result = f->result;
+    if (!f->options->wants_ends || run->outcome != OUTCOME_OK)
+        return;
+    result->ends =
+        xgrow(result->ends, &f->end_capacity, result->end_count + 1, sizeof(*result->ends));
+    result->ends[result->end_count++] = (struct forecast_end){ f->now, run->project };
+}
+
 static void end_run(struct forecaster *f, uint32_t handle) {
     const struct live run = f->runs[handle - 1];
     free_handle(f, handle);
+    note_end(f, &run);
     tell(f, &(struct fact){
                 .kind = FACT_RUN_ENDED,
                 .task = run.task,
@@ -255,5 +267,6 @@ time_ms forecast_start(const struct forecast *forecast, task_id task) {
 
 void forecast_finish(struct forecast *forecast) {
     free(forecast->entries);
+    free(forecast->ends);
     *forecast = (struct forecast){ 0 };
 }

@@ -29,6 +29,7 @@ struct forecast_options {
     time_ms default_duration; /* of a project that has no mean */
     time_ms horizon;          /* span; 0: as far as it goes */
     uint64_t max_steps;       /* facts told + orders given; 0: FORECAST_STEPS */
+    bool wants_ends;
 };
 
 #define FORECAST_STEPS 1000000u
@@ -38,9 +39,17 @@ struct forecast_entry {
     time_ms start;
 };
 
+/* A run that ended well. */
+struct forecast_end {
+    time_ms at;
+    sym project;
+};
+
 struct forecast {
     struct forecast_entry *entries; /* by task */
     size_t count;
+    struct forecast_end *ends; /* in their order; only if the options want them */
+    size_t end_count;
     uint64_t steps;
     time_ms end; /* how far it went */
     bool

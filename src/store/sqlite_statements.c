@@ -17,7 +17,7 @@
     " OR not_before <> ?26 OR iteration <> ?27 OR attempt <> ?28))"
 
 /* Summed over what is not grouped by (`name`): that is "0", no name. */
-#define GET_SPENT(name, project, agent)                                                                  \
+#define GET_SPENT(name, project, agent)                                                            \
     "SELECT at, " project ", " agent ", sum(runs), sum(ok), sum(busy_ms), sum(tokens_in),"         \
     " sum(tokens_out), sum(tokens_cached), sum(cost_micro_usd), sum(unknown_tokens),"              \
     " sum(unknown_cost) FROM spent WHERE days = ?1 AND at >= ?2 AND at < ?3"                       \

@@ -235,6 +235,8 @@ static void compare_projects(struct comparison *x) {
         check(x, "name", a->spec.id, b->spec.id);
         CHECK(x, a, b, ready);
         CHECK(x, a, b, live);
+        for (int s = 0; s < TASK_STATE_MAX; s++)
+            check(x, task_state_name((enum task_state)s), a->by_state[s], b->by_state[s]);
         CHECK(x, a, b, external);
         CHECK(x, a, b, reserved);
         CHECK(x, a, b, counted);

@@ -1,0 +1,144 @@
+/* live.c: what does a run do right now, as one line?
+ *
+ * The end of its log is read when somebody asks; nothing is kept and nothing follows the file. An agent that
+ * prints events as JSON has said something in one of the last of them: the text in it is the line. The
+ * line is what the run has printed: whoever shows it must make it harmless. */
+#include "engine/live.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/engine_internal.h"
+#include "os/files.h"
+
+#define TAIL_MAX  16384
+#define LINE_MAX_ 500 /* bytes shown */
+#define DEPTH_MAX 6
+
+bool engine_live(const struct engine *e, task_id task, struct engine_live *ret) {
+    const struct live_run *run = run_find(e, task);
+    if (!run)
+        return false;
+    *ret = (struct engine_live){ .agent = run->agent,
+                                 .iteration = run->iteration,
+                                 .tokens_cached = run->tokens_cached,
+                                 .cost_micro_usd = run->cost_micro_usd };
+    return true;
+}
+
+/* --- an event in JSON ------------------------------------------------------------------------ */
+
+static const char *text_in(const json_t *value, unsigned depth);
+
+/* What people would read, before what programs would. */
+static const char *text_of_object(const json_t *object, unsigned depth) {
+    static const char *const told[] = { "text", "command", "result", "content", "message" };
+    for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
+        const char *text = text_in(json_object_get(object, told[i]), depth + 1);
+        if (text)
+            return text;
+    }
+    static const char *const around[] = { "item", "part", "data", "input" };
+    for (size_t i = 0; i < ARRAY_SIZE(around); i++) {
+        const json_t *inner = json_object_get(object, around[i]);
+        const char *text = json_is_object(inner) ? text_in(inner, depth + 1) : NULL;
+        if (text)
+            return text;
+    }
+    return json_object_get(object, "input")
+               ? json_string_value(json_object_get(object, "name")) /* a tool that is used */
+               : NULL;
+}
+
+static const char *text_in(const json_t *value, unsigned depth) {
+    if (depth > DEPTH_MAX)
+        return NULL;
+    if (json_is_string(value))
+        return json_string_length(value) > 0 ? json_string_value(value) : NULL;
+    if (json_is_object(value))
+        return text_of_object(value, depth);
+    for (size_t i = json_array_size(value); i-- > 0;) {
+        const json_t *item = json_array_get(value, i);
+        const char *text = json_is_object(item) ? text_in(item, depth + 1) : NULL;
+        if (text)
+            return text;
+    }
+    return NULL;
+}
+
+/* --- the last line --------------------------------------------------------------------------- */
+
+/* The last line of a text that says anything, and no more of it than people read. */
+static bool put_last(const char *text, size_t size, struct strbuf *out) {
+    while (size > 0 && (unsigned char)text[size - 1] <= ' ')
+        size--;
+    size_t begin = size;
+    while (begin > 0 && text[begin - 1] != '\n' && text[begin - 1] != '\r')
+        begin--;
+    while (begin < size && (unsigned char)text[begin] <= ' ')
+        begin++;
+    size -= begin;
+    for (size_t i = 0; i < size && i < LINE_MAX_; i++)
+        strbuf_putc(out, text[begin + i] ? text[begin + i] : ' ');
+    return size > 0;
+}
+
+static bool put_event(const char *line, size_t size, struct strbuf *out) {
+    json_t *event = json_loadb(line, size, JSON_REJECT_DUPLICATES, NULL);
+    const char *text = event ? text_in(event, 0) : NULL;
+    bool found = text && put_last(text, strlen(text), out);
+    json_decref(event);
+    return found;
+}
+
+/* Upwards through events that say nothing; any other line is told as it is. */
+static bool put_line(const char *tail, size_t size, struct strbuf *out) {
+    size_t end = size;
+    while (end > 0) {
+        size_t begin = end;
+        while (begin > 0 && tail[begin - 1] != '\n')
+            begin--;
+        if (tail[begin] != '{') {
+            if (put_last(tail + begin, end - begin, out))
+                return true;
+        } else if (put_event(tail + begin, end - begin, out)) {
+            return true;
+        }
+        end = begin > 0 ? begin - 1 : 0;
+    }
+    return false;
+}
+
+static bool read_end(const char *path, struct strbuf *out) {
+    _cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat st;
+    char tail[TAIL_MAX];
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return false;
+    off_t from = st.st_size > TAIL_MAX ? st.st_size - TAIL_MAX : 0;
+    ssize_t n = pread(fd, tail, sizeof(tail), from);
+    if (n <= 0)
+        return false;
+    size_t begin = 0; /* behind the line that was cut, if another follows */
+    const char *newline = from > 0 ? memchr(tail, '\n', (size_t)n - 1) : NULL;
+    if (newline)
+        begin = (size_t)(newline - tail) + 1;
+    return put_line(tail + begin, (size_t)n - begin, out);
+}
+
+bool engine_last_line(const struct engine *e, task_id task, struct strbuf *out) {
+    static const char *const names[] = { "/out.log", "/err.log" };
+    const struct live_run *run = run_find(e, task);
+    for (size_t i = 0; run && i < ARRAY_SIZE(names); i++) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        engine_run_folder(e, task, run->view.attempt, &path);
+        strbuf_puts(&path, names[i]);
+        if (read_end(strbuf_text(&path), out))
+            return true;
+    }
+    return false;
+}

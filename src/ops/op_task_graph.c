@@ -1,0 +1,383 @@
+/* op_task_graph.c: what waits for what, as nodes and edges?
+ *
+ * Without a root the open tasks, newest first, and the finished ones that they directly stand on; with one,
+ * all that it waits for and all that waits for it. A large graph is made in pieces, a turn each, so that
+ * nobody waits behind it: what goes away meanwhile is left out, what comes is not seen. */
+#include <errno.h>
+#include <string.h>
+
+#include "engine/outlook.h"
+#include "ops/graph.h"
+#include "ops/print.h"
+
+#define NODES_STANDARD 2000
+#define NODES_MAX      20000
+#define EDGES_EACH     5u      /* of each node, on average */
+#define WALKED_EACH    20000u  /* numbers, in one turn */
+#define WALKED_MAX     400000u /* in all */
+#define PRINTED_EACH   2000u   /* nodes, in one turn */
+#define NEIGHBOURS_MAX 10000u  /* of one task */
+
+enum { LOOK_UP = 1, LOOK_DOWN = 2 };
+
+struct drawing {
+    struct graph graph;
+    const char **titles; /* of the nodes, in the arena */
+    struct json_writer w;
+    sym project;
+    uint32_t group;
+    task_id root;
+    task_id walk; /* the next number to look at */
+    unsigned walked;
+    bool finished_too; /* those that are final are wanted as well */
+    task_id *buffer;   /* NEIGHBOURS_MAX */
+    size_t at;         /* the next node to be titled or printed */
+};
+
+static void drawing_finish(void *state) {
+    graph_finish(&((struct drawing *)state)->graph);
+}
+
+static struct drawing *drawing_of(struct op_call *call) {
+    return op_state(call, sizeof(struct drawing), drawing_finish);
+}
+
+/* --- which tasks ----------------------------------------------------------------------------- */
+
+static size_t most(size_t count) {
+    return count < NEIGHBOURS_MAX ? count : NEIGHBOURS_MAX;
+}
+
+/* Tasks that were found, each to be looked around from once. */
+struct spreading {
+    struct drawing *drawing;
+    unsigned mark; /* of this direction */
+    task_id *queue;
+    size_t head, tail;
+};
+
+static void find(void *ctx, task_id task) {
+    struct spreading *s = ctx;
+    struct graph_node *node = task ? graph_add(&s->drawing->graph, task) : NULL;
+    if (!node || (node->marks & s->mark))
+        return;
+    node->marks |= s->mark;
+    s->queue[s->tail++] = task;
+}
+
+static void find_each(struct spreading *s, size_t count) {
+    for (size_t i = 0; i < most(count); i++)
+        find(s, s->drawing->buffer[i]);
+}
+
+static void look_around(const struct core *core, struct spreading *s, task_id task) {
+    struct task_view t;
+    task_id *buffer = s->drawing->buffer;
+    if (!core_task(core, task, &t))
+        return;
+    if (s->mark == LOOK_UP) {
+        find_each(s, core_task_depends(core, task, buffer, NEIGHBOURS_MAX));
+        find(s, t.parent);
+    } else {
+        find_each(s, core_task_children(core, task, buffer, NEIGHBOURS_MAX));
+        core_each_dependant(core, task, find, s);
+    }
+}
+
+/* Everything before the root, or everything behind it. */
+static void spread(struct op_call *call, struct drawing *d, unsigned direction) {
+    struct spreading s = { .drawing = d, .mark = direction };
+    s.queue = arena_alloc(op_arena(call), (d->graph.max + 1) * sizeof(*s.queue));
+    find(&s, d->root);
+    while (s.head < s.tail)
+        look_around(engine_core(call->engine), &s, s.queue[s.head++]);
+}
+
+static void take_members(struct op_call *call, struct drawing *d, bool drafts) {
+    size_t max = d->graph.max + 1;
+    task_id *members = arena_alloc(op_arena(call), max * sizeof(*members));
+    size_t count = core_group_members(engine_core(call->engine), d->group, drafts, members, max);
+    for (size_t i = 0; i < count && i < max; i++)
+        (void)graph_add(&d->graph, members[i]);
+}
+
+/* Those that are final and that an open one stands on: without them it would not be seen why. */
+static void add_bases(struct op_call *call, struct drawing *d) {
+    const struct core *core = engine_core(call->engine);
+    bool truncated = d->graph.truncated;
+    size_t open = d->graph.count;
+    for (size_t i = 0; i < open; i++) {
+        struct task_view t;
+        if (!core_task(core, d->graph.nodes[i].task, &t))
+            continue;
+        size_t count = core_task_depends(core, t.id, d->buffer, NEIGHBOURS_MAX);
+        for (size_t k = 0; k < most(count); k++)
+            (void)graph_add(&d->graph, d->buffer[k]);
+        if (t.parent)
+            (void)graph_add(&d->graph, t.parent);
+    }
+    d->graph.truncated = d->graph.truncated || truncated;
+}
+
+static int connect(struct op_call *call);
+
+/* From the newest on. */
+static int walk(struct op_call *call) {
+    struct drawing *d = drawing_of(call);
+    const struct core *core = engine_core(call->engine);
+    for (unsigned i = 0; i < WALKED_EACH && d->walk > 0 && !d->graph.truncated; i++, d->walk--) {
+        struct task_view t;
+        if (core_task(core, d->walk, &t) && (!d->project || t.project == d->project)
+            && (d->finished_too || !task_state_is_final(t.state)))
+            (void)graph_add(&d->graph, d->walk);
+    }
+    d->walked += WALKED_EACH;
+    if (d->walk > 0 && !d->graph.truncated && d->walked < WALKED_MAX)
+        return op_rest(call, walk);
+    d->graph.truncated = d->graph.truncated || d->walk > 0;
+    if (!d->finished_too)
+        add_bases(call, d);
+    return op_rest(call, connect);
+}
+
+/* --- what goes before what ------------------------------------------------------------------- */
+
+static time_ms left_of(const struct engine *engine, const struct task_view *t) {
+    if (task_state_is_final(t->state))
+        return 0;
+    time_ms whole = engine_expected_run(engine, t->project, t->kind);
+    time_ms gone = t->started_at > 0 ? engine_now(engine) - t->started_at : 0;
+    return time_max(whole - gone, whole / 10 + 1);
+}
+
+static void connect_one(struct op_call *call, struct drawing *d, struct graph_node *node) {
+    const struct core *core = engine_core(call->engine);
+    struct task_spec spec;
+    struct task_view t;
+    if (!core_task(core, node->task, &t) || !core_task_spec(core, node->task, &spec))
+        return;
+    node->left = left_of(call->engine, &t);
+    size_t count = core_task_depends(core, t.id, d->buffer, NEIGHBOURS_MAX);
+    for (size_t i = 0; i < most(count); i++)
+        graph_connect(&d->graph, d->buffer[i], t.id, false, true);
+    if (t.parent)
+        graph_connect(&d->graph, t.parent, t.id, true, spec.parent_gate == PARENT_DONE);
+}
+
+static int ask_titles(struct op_call *call);
+
+static int connect(struct op_call *call) {
+    struct drawing *d = drawing_of(call);
+    graph_sort(&d->graph);
+    for (size_t i = 0; i < d->graph.count; i++)
+        connect_one(call, d, &d->graph.nodes[i]);
+    graph_solve(&d->graph);
+    d->titles = arena_alloc(op_arena(call), (d->graph.count + 1) * sizeof(*d->titles));
+    d->buffer = arena_alloc(op_arena(call), (d->graph.count + 1) * sizeof(*d->buffer));
+    for (size_t i = 0; i < d->graph.count; i++)
+        d->buffer[i] = d->graph.nodes[i].task;
+    return op_wait_forecast(call, ask_titles);
+}
+
+/* --- the answer ------------------------------------------------------------------------------ */
+
+static void take_titles(struct op_call *call, const struct store_answer *answer) {
+    struct drawing *d = drawing_of(call);
+    for (size_t k = 0; k < answer->count; k++) {
+        const struct graph_node *node = graph_find(&d->graph, answer->specs[k].id);
+        const char *title = answer->specs[k].title;
+        if (node && title)
+            d->titles[node - d->graph.nodes] = arena_strdup(op_arena(call), title);
+    }
+}
+
+static int begin_print(struct op_call *call);
+
+static int rest_for_titles(struct op_call *call) {
+    return op_rest(call, ask_titles);
+}
+
+static int ask_titles(struct op_call *call) {
+    struct drawing *d = drawing_of(call);
+    size_t from = d->at, left = d->graph.count - from;
+    if (left == 0)
+        return begin_print(call);
+    size_t count = left < STORE_ANSWER_MAX ? left : STORE_ANSWER_MAX;
+    d->at += count;
+    struct store_question question = {
+        .kind = ASK_TITLES, .tasks = d->buffer + from, .task_count = count, .limit = count
+    };
+    return op_ask(call, &question, take_titles, rest_for_titles);
+}
+
+static void print_node(struct op_call *call, struct json_writer *w, size_t i) {
+    const struct drawing *d = drawing_of(call);
+    const struct graph_node *node = &d->graph.nodes[i];
+    const struct engine *engine = call->engine;
+    struct task_view t;
+    struct verdict first;
+    if (!core_task(engine_core(engine), node->task, &t))
+        return;
+    json_write_object_begin(w);
+    print_id(w, "id", engine, node->task);
+    print_text(w, "title", d->titles[i]);
+    print_text(w, "project", op_name_of(engine, t.project));
+    print_text(w, "kind", op_name_of(engine, t.kind));
+    print_text(w, "agent", op_name_of(engine, t.agent));
+    print_text(w, "state", task_state_name(t.state));
+    print_text(w, "hold", t.state == TASK_HELD ? hold_name(t.hold) : NULL);
+    _cleanup_(strbuf_finish) struct strbuf gate = STRBUF_INIT;
+    bool blocked = core_blocked(engine_core(engine), node->task, &first);
+    if (blocked)
+        verdict_code(&first, op_symbols(engine), &gate);
+    print_text(w, "gate", blocked ? strbuf_text(&gate) : NULL);
+    print_id(w, "parent", engine, t.parent);
+    print_time(w, "started_at", t.started_at);
+    print_time(w, "forecast", engine_forecast_start(engine, node->task));
+    print_int(w, "left_ms", node->left);
+    print_int(w, "level", node->level);
+    print_bool(w, "critical", node->critical);
+    json_write_object_end(w);
+}
+
+static void print_edges(struct op_call *call, struct json_writer *w) {
+    const struct drawing *d = drawing_of(call);
+    json_write_key(w, "edges");
+    json_write_array_begin(w);
+    for (size_t i = 0; i < d->graph.edge_count; i++) {
+        const struct graph_edge *edge = &d->graph.edges[i];
+        json_write_object_begin(w);
+        print_id(w, "from", call->engine, d->graph.nodes[edge->from].task);
+        print_id(w, "to", call->engine, d->graph.nodes[edge->to].task);
+        print_text(w, "type", edge->is_parent ? "parent" : "dependency");
+        print_bool(w, "critical", edge->critical);
+        json_write_object_end(w);
+    }
+    json_write_array_end(w);
+}
+
+static void print_critical(struct op_call *call, struct json_writer *w) {
+    const struct drawing *d = drawing_of(call);
+    time_ms left = 0;
+    for (size_t i = 0; i < d->graph.count; i++)
+        left += d->graph.nodes[i].critical ? d->graph.nodes[i].left : 0;
+    print_int(w, "critical_ms", left);
+    print_bool(w, "truncated", d->graph.truncated);
+}
+
+static int print_some(struct op_call *call) {
+    struct drawing *d = drawing_of(call);
+    for (size_t i = 0; i < PRINTED_EACH && d->at < d->graph.count; i++)
+        print_node(call, &d->w, d->at++);
+    if (d->at < d->graph.count)
+        return op_rest(call, print_some);
+    json_write_array_end(&d->w);
+    print_edges(call, &d->w);
+    print_critical(call, &d->w);
+    json_write_object_end(&d->w);
+    return 0;
+}
+
+static int begin_print(struct op_call *call) {
+    struct drawing *d = drawing_of(call);
+    d->at = 0;
+    json_write_init(&d->w, &call->answer, false);
+    json_write_object_begin(&d->w);
+    json_write_key(&d->w, "nodes");
+    json_write_array_begin(&d->w);
+    return print_some(call);
+}
+
+/* --- the operation --------------------------------------------------------------------------- */
+
+static int take_names(struct op_call *call, struct drawing *d) {
+    const char *project = op_text(call, "project"), *group = op_text(call, "group");
+    const char *root = op_text(call, "root"), *state = op_text(call, "state");
+    if ((project != NULL) + (group != NULL) + (root != NULL) > 1)
+        return op_fail(call, -EINVAL, "give one of 'project', 'group' and 'root', not several");
+    d->finished_too = state && strcmp(state, "all") == 0;
+    if (project) {
+        const struct engine_project *p = op_project(call, project);
+        d->project = p ? p->symbol : 0;
+    }
+    if (group) {
+        const struct engine_group *g = op_group(call, group);
+        d->group = g ? g->id : 0;
+    }
+    if (root)
+        d->root = engine_find_task(call->engine, root, &call->err);
+    return call->err.code;
+}
+
+static int run(struct op_call *call) {
+    struct drawing *d = drawing_of(call);
+    size_t limit = (size_t)op_number(call, "limit", NODES_STANDARD);
+    graph_init(&d->graph, limit, EDGES_EACH * limit);
+    int r = take_names(call, d);
+    if (r < 0)
+        return r;
+    d->buffer = arena_alloc(op_arena(call), NEIGHBOURS_MAX * sizeof(*d->buffer));
+    d->walk = engine_last_task(call->engine);
+    if (d->root) {
+        spread(call, d, LOOK_UP);
+        spread(call, d, LOOK_DOWN);
+    } else if (d->group) {
+        take_members(call, d, false);
+        take_members(call, d, true);
+    } else {
+        return walk(call);
+    }
+    return op_rest(call, connect);
+}
+
+static const char *const states[] = { "open", "all", NULL };
+
+#define NAME(name_, text_)                                                                         \
+    {                                                                                              \
+        .name = (name_), .type = OP_TEXT, .place = OP_IN_QUERY, .min = 1, .max = 160,              \
+        .text = (text_)                                                                            \
+    }
+
+static const struct op_param params[] = {
+    NAME("project", "tasks of this project"),
+    NAME("group", "the tasks of this group, finished or not"),
+    NAME("root", "this task, all that it waits for and all that waits for it, finished or not"),
+    { .name = "state",
+      .type = OP_TEXT,
+      .place = OP_IN_QUERY,
+      .choices = states,
+      .text =
+          "of a project, or of everything: tasks that are not final (when not given), with those "
+          "that they directly wait for, or `all`" },
+    { .name = "limit",
+      .type = OP_NUMBER,
+      .place = OP_IN_QUERY,
+      .min = 1,
+      .max = NODES_MAX,
+      .text = "most nodes in the answer; 2,000 when not given" },
+    { .name = NULL },
+};
+
+const struct op op_task_graph = {
+    .name = "task.graph",
+    .method = "GET",
+    .path = "/v1/graph",
+    .summary = "show what waits for what, as nodes and edges",
+    .text =
+        "Nodes by number; of a project, or of everything, the newest. `gate`: the first that stops "
+        "it; `forecast`: when it would start if runs take as long as usual; `left_ms`: what is "
+        "expected to be left of it. An edge leads from what comes first to what comes after; "
+        "`parent` is from a task to its child. `level`: how many steps stand before it. "
+        "`critical`: on the chain that takes longest, by `left_ms`, or by its length when all are "
+        "final; `critical_ms` is how long. `truncated`: there are more tasks, or more than five "
+        "edges for each of the nodes that were asked for.",
+    .params = params,
+    .result = "{\"nodes\":[{\"id\":\"web-17\",\"title\":\"write the parser\",\"project\":\"web\","
+              "\"kind\":null,\"agent\":\"claude\",\"state\":\"waiting\",\"hold\":null,"
+              "\"gate\":\"dependency\",\"parent\":null,\"started_at\":null,"
+              "\"forecast\":1760000300000,\"left_ms\":300000,\"level\":1,\"critical\":true}],"
+              "\"edges\":[{\"from\":\"web-16\",\"to\":\"web-17\",\"type\":\"dependency\","
+              "\"critical\":true}],\"critical_ms\":600000,\"truncated\":false}",
+    .right = OP_READ,
+    .run = run,
+};
