@@ -47,6 +47,7 @@ void connection_free(struct connection *c) {
     }
     loop_unwatch(server->loop, c->watch);
     loop_timer_free(server->loop, c->timer);
+    c->tls = tls_free(c->tls);
     close(c->fd);
     json_decref(c->params);
     http_parser_finish(&c->parser);
@@ -55,6 +56,7 @@ void connection_free(struct connection *c) {
     server->body_bytes -= c->body_counted;
     server->stats.connections--;
     server->run_connections -= c->of_run;
+    server->tcp_connections -= c->tcp != NULL;
     if (c->previous)
         c->previous->next = c->next;
     else
@@ -75,10 +77,14 @@ void connection_queue(struct connection *c, struct exchange *exchange) {
 
 /* --- out ------------------------------------------------------------------------------------- */
 
+static ssize_t send_bytes(struct connection *c, const char *bytes, size_t size) {
+    return c->tls ? tls_write(c->tls, bytes, size)
+                  : send(c->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static void send_out(struct connection *c) {
     while (connection_unsent(c) > 0 && !c->dead) {
-        ssize_t n = send(c->fd, c->out.text + c->out_sent, connection_unsent(c),
-                         MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n = send_bytes(c, c->out.text + c->out_sent, connection_unsent(c));
         if (n > 0) {
             c->out_sent += (size_t)n;
             c->sent += (uint64_t)n;
@@ -216,7 +222,9 @@ static bool is_hung_up(const struct connection *c) {
 
 static void read_in(struct connection *c) {
     char *buffer = c->server->buffer;
-    ssize_t n = recv(c->fd, buffer, READ_SIZE, MSG_DONTWAIT);
+    /* A record of TLS is smaller than the buffer: nothing is left behind in it. */
+    ssize_t n =
+        c->tls ? tls_read(c->tls, buffer, READ_SIZE) : recv(c->fd, buffer, READ_SIZE, MSG_DONTWAIT);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n > 0 && !c->lingering)
@@ -224,7 +232,8 @@ static void read_in(struct connection *c) {
     if (n > 0)
         return;
     c->eof = true;
-    if (n < 0 || c->lingering || is_hung_up(c))
+    /* By TCP the kernel cannot tell; nobody stops sending and goes on to follow. */
+    if (n < 0 || c->lingering || is_hung_up(c) || (c->tcp && c->streaming))
         c->dead = true;
 }
 
@@ -239,8 +248,14 @@ static bool wants_read(const struct connection *c) {
     return unparsed(c) == 0 && (may_parse(c) || c->streaming);
 }
 
+static bool is_greeting(const struct connection *c) {
+    return c->tls && !tls_is_up(c->tls);
+}
+
 static enum connection_phase phase_of(const struct connection *c) {
     const struct exchange *exchange = c->first;
+    if (is_greeting(c))
+        return PHASE_HEAD;
     if (c->lingering)
         return PHASE_LINGER;
     if (exchange && exchange->hurry)
@@ -271,7 +286,7 @@ static time_ms deadline_of(const struct connection *c) {
     case PHASE_BUSY:
         break;
     }
-    return TIME_NEVER;
+    return c->access_until; /* a stream does not outlive the token it was asked with */
 }
 
 /* A phase lasts as long as nothing comes to its end: a request, or bytes that the client took. */
@@ -291,7 +306,8 @@ static void set_timer(struct connection *c) {
 }
 
 static void wait_for_more(struct connection *c) {
-    bool wants_write = connection_unsent(c) > 0 || c->stalled || c->woken;
+    bool wants_write =
+        connection_unsent(c) > 0 || c->stalled || c->woken || (c->tls && tls_wants_write(c->tls));
     loop_watch_change(c->server->loop, c->watch,
                       (wants_read(c) ? LOOP_READ : 0u) | (wants_write ? LOOP_WRITE : 0u));
     set_timer(c);
@@ -343,7 +359,7 @@ void connection_wake(struct connection *c) {
 static void connection_ready(void *ctx, int fd, unsigned events) {
     struct connection *c = ctx;
     (void)fd;
-    if ((events & LOOP_READ) && wants_read(c))
+    if ((events & LOOP_READ || is_greeting(c)) && wants_read(c))
         read_in(c);
     else if (is_hung_up(c))
         c->dead = true;
@@ -354,7 +370,7 @@ static void connection_due(void *ctx) {
     struct connection *c = ctx;
     c->deadline = TIME_NEVER;
     c->server->stats.timeouts += c->phase != PHASE_IDLE && c->phase != PHASE_LINGER;
-    if (c->phase == PHASE_HEAD || c->phase == PHASE_BODY)
+    if ((c->phase == PHASE_HEAD || c->phase == PHASE_BODY) && !is_greeting(c))
         route_refuse(c, 408, "timeout", "the request did not come in time", true);
     else
         c->dead = true;
@@ -366,13 +382,15 @@ void connection_stop(struct connection *c) {
     connection_pump(c);
 }
 
-void connection_new(struct server *server, int fd, const char *user, bool of_run) {
+void connection_new(struct listener *listener, int fd, const char *user) {
+    struct server *server = listener->server;
     struct connection *c = xcalloc(1, sizeof(*c));
     c->server = server;
     c->user = user;
-    c->of_run = of_run;
+    c->of_run = listener->of_runs;
+    c->tcp = listener->tcp;
     c->fd = fd;
-    c->deadline = TIME_NEVER;
+    c->deadline = c->access_until = TIME_NEVER;
     c->phase = PHASE_BUSY; /* the first look begins its own */
     http_parser_init(&c->parser);
     if (loop_watch(server->loop, fd, LOOP_READ, connection_ready, c, &c->watch) < 0) {
@@ -380,12 +398,17 @@ void connection_new(struct server *server, int fd, const char *user, bool of_run
         free(c);
         return;
     }
+    if (c->tcp)
+        (void)tcp_peer(fd, &c->peer);
+    if (c->tcp && tcp_door_tls(c->tcp))
+        c->tls = tls_new(tcp_door_tls(c->tcp), fd);
     c->timer = loop_timer_new(server->loop, connection_due, c);
     c->next = server->connections;
     if (c->next)
         c->next->previous = c;
     server->connections = c;
     server->stats.connections++;
-    server->run_connections += of_run;
+    server->run_connections += c->of_run;
+    server->tcp_connections += c->tcp != NULL;
     wait_for_more(c);
 }

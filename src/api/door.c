@@ -19,13 +19,17 @@ static bool is_simple_host(const char *host) {
     return length <= HOST_MAX;
 }
 
+static bool is_listed(const char *const *list, const char *value) {
+    for (; list && *list; list++)
+        if (strcasecmp(*list, value) == 0)
+            return true;
+    return false;
+}
+
 static bool is_known_host(const struct door *door, const char *host) {
     if (!door->hosts)
         return is_simple_host(host);
-    for (const char *const *known = door->hosts; *known; known++)
-        if (strcasecmp(*known, host) == 0)
-            return true;
-    return false;
+    return is_listed(door->hosts, host);
 }
 
 static bool is_json(const char *type) {
@@ -48,7 +52,8 @@ struct door_verdict door_check(const struct door *door, const struct http_reques
     bool is_post = strcmp(request->method, "POST") == 0;
     if (!is_known_host(door, host ? host : ""))
         return (struct door_verdict){ 403, "refused", "this Host is not served here" };
-    if (http_request_header(request, "origin"))
+    const char *origin = http_request_header(request, "origin");
+    if (origin && !is_listed(door->origins, origin))
         return (struct door_verdict){ 403, "refused", "requests of web pages are not served here" };
     if (site && strcasecmp(site, "none") != 0 && strcasecmp(site, "same-origin") != 0)
         return (struct door_verdict){ 403, "refused",

@@ -13,6 +13,8 @@ struct door {
     /* Host values that are let in, compared whole, port included ("127.0.0.1:7700"); ends with NULL.
      * NULL: any simple one (a Unix socket has no name). There is no wildcard. */
     const char *const *hosts;
+    /* Pages that are let in, by their whole Origin ("http://127.0.0.1:7700"); ends with NULL. NULL: none is. */
+    const char *const *origins;
 };
 
 struct door_verdict {

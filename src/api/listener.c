@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "api/tcp_door.h"
 #include "base/alloc.h"
 #include "base/strbuf.h"
 
@@ -114,6 +115,22 @@ int listener_open(struct listener *listener, const char *path, loop_ready ready,
     return 0;
 }
 
+int listener_take(struct listener *listener, int fd, struct tcp_door *door, loop_ready ready,
+                  struct error *err) {
+    assert(listener->fd < 0);
+    int r = loop_watch(listener->loop, fd, LOOP_READ, ready, listener, &listener->watch);
+    if (r < 0) {
+        (void)error_set(err, r, "cannot watch '%s': %s", tcp_door_url(door), strerror(-r));
+        close(fd);
+        tcp_door_free(door);
+        return r;
+    }
+    listener->fd = fd;
+    listener->tcp = door;
+    listener->timer = loop_timer_new(listener->loop, accept_due, listener);
+    return 0;
+}
+
 void listener_pause(struct listener *listener, time_ms span) {
     loop_watch_change(listener->loop, listener->watch, 0);
     loop_timer_set(listener->loop, listener->timer,
@@ -128,7 +145,7 @@ void listener_stop(struct listener *listener) {
     listener->watch = NULL;
     close(listener->fd);
     listener->fd = -1;
-    if (lstat(listener->path, &st) == 0 && st.st_dev == listener->device
+    if (listener->path && lstat(listener->path, &st) == 0 && st.st_dev == listener->device
         && st.st_ino == listener->inode)
         (void)unlink(listener->path);
 }
@@ -137,4 +154,7 @@ void listener_finish(struct listener *listener) {
     listener_stop(listener);
     loop_timer_free(listener->loop, listener->timer);
     free(listener->path);
+    listener->tcp = tcp_door_free(listener->tcp);
+    listener->timer = NULL;
+    listener->path = NULL;
 }

@@ -1,6 +1,6 @@
-/* listener.h: a Unix socket that clients come in through. Private to api/.
+/* listener.h: a socket that clients come in through. Private to api/.
  *
- * The socket is made with a umask, not changed afterwards: between bind and chmod anybody could connect. */
+ * That of Unix is made with a umask, not changed afterwards: between bind and chmod anybody could connect. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,12 +19,16 @@ struct listener {
     int fd;       /* -1: it does not listen */
     struct loop_watch *watch;
     struct loop_timer *timer; /* set while accepting pauses */
-    char *path;
-    uint64_t device, inode; /* what we bound: somebody else's is not removed */
+    struct tcp_door *tcp;     /* by TCP; else NULL */
+    char *path;               /* NULL: by TCP */
+    uint64_t device, inode;   /* what we bound: somebody else's is not removed */
 };
 
 /* As server_listen_unix says. `ready` is called, with the listener, when somebody waits. */
 int listener_open(struct listener *listener, const char *path, loop_ready ready, struct error *err);
+/* By TCP: takes the descriptor, which listens, and the door. */
+int listener_take(struct listener *listener, int fd, struct tcp_door *door, loop_ready ready,
+                  struct error *err);
 /* Nobody is let in for this time. */
 void listener_pause(struct listener *listener, time_ms span);
 /* Lets nobody in any more, and removes the socket. */

@@ -5,11 +5,7 @@
  * buffer of ours. */
 #include "api/loopback.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -20,13 +16,12 @@
 #include "api/http_parser.h"
 #include "api/response.h"
 #include "base/alloc.h"
-#include "base/number.h"
 #include "os/loop.h"
+#include "os/tcp.h"
 
 #define BACKLOG      64
 #define READ_SIZE    16384
-#define READS_EACH   16 /* of one client in one round: others are waiting */
-#define ADDRESS_MAX  64
+#define READS_EACH   16         /* of one client in one round: others are waiting */
 #define ACCEPT_PAUSE SECONDS(1) /* when there are no more file descriptors */
 
 struct client {
@@ -44,57 +39,13 @@ struct client {
 struct loopback {
     struct loop *loop;
     struct loopback_options options;
-    char address[ADDRESS_MAX];
+    char address[TCP_TEXT_MAX];
     int fd;
     struct loop_watch *watch;
     struct loop_timer *accept_timer;
     struct client *clients;
     unsigned count;
 };
-
-/* --- addresses ------------------------------------------------------------------------------- */
-
-union address {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-};
-
-static int parse_address(const char *text, union address *ret, socklen_t *ret_size,
-                         struct error *err) {
-    const char *colon = strrchr(text, ':');
-    size_t length = colon ? (size_t)(colon - text) : 0;
-    int64_t port = -1;
-    bool v4 = length == strlen("127.0.0.1") && strncmp(text, "127.0.0.1", length) == 0;
-    bool v6 = length == strlen("[::1]") && strncmp(text, "[::1]", length) == 0;
-    if ((!v4 && !v6) || number_parse_int(colon + 1, &port, NULL) < 0 || port < 0 || port > 65535)
-        return error_set(err, -EINVAL,
-                         "'%s' is no address of this machine alone (example: 127.0.0.1:4318)",
-                         text);
-    memset(ret, 0, sizeof(*ret));
-    if (v4) {
-        ret->v4.sin_family = AF_INET;
-        ret->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        ret->v4.sin_port = htons((uint16_t)port);
-    } else {
-        ret->v6.sin6_family = AF_INET6;
-        ret->v6.sin6_addr = in6addr_loopback;
-        ret->v6.sin6_port = htons((uint16_t)port);
-    }
-    *ret_size = v4 ? sizeof(ret->v4) : sizeof(ret->v6);
-    return 0;
-}
-
-/* What the kernel has made of it. */
-static void name_address(struct loopback *lb) {
-    union address address = { 0 };
-    socklen_t size = sizeof(address);
-    if (getsockname(lb->fd, &address.any, &size) < 0)
-        return;
-    bool v4 = address.any.sa_family == AF_INET;
-    (void)snprintf(lb->address, sizeof(lb->address), "%s:%u", v4 ? "127.0.0.1" : "[::1]",
-                   ntohs(v4 ? address.v4.sin_port : address.v6.sin6_port));
-}
 
 /* --- clients --------------------------------------------------------------------------------- */
 
@@ -320,18 +271,16 @@ static void accept_ready(void *ctx, int fd, unsigned events) {
 }
 
 static int open_socket(struct loopback *lb, const char *text, struct error *err) {
-    union address address = { 0 };
-    socklen_t size = 0;
-    int one = 1;
-    int r = parse_address(text, &address, &size, err);
+    struct tcp_address address;
+    if (tcp_parse(text, &address, NULL) < 0 || !tcp_is_loopback(&address))
+        return error_set(err, -EINVAL,
+                         "'%s' is no address of this machine alone (example: 127.0.0.1:4318)",
+                         text);
+    int r = tcp_listen(&address, BACKLOG, &lb->fd, err);
     if (r < 0)
         return r;
-    lb->fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* A daemon that was started again must get the port of the one before. */
-    if (lb->fd < 0 || setsockopt(lb->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0
-        || bind(lb->fd, &address.any, size) < 0 || listen(lb->fd, BACKLOG) < 0)
-        return error_set(err, -errno, "cannot listen on '%s': %s", text, strerror(errno));
-    name_address(lb);
+    if (tcp_local(lb->fd, &address) == 0) /* what the kernel has made of it */
+        (void)tcp_print(&address, lb->address);
     r = loop_watch(lb->loop, lb->fd, LOOP_READ, accept_ready, lb, &lb->watch);
     return r < 0 ? error_set(err, r, "cannot watch '%s': %s", text, strerror(-r)) : 0;
 }

@@ -27,26 +27,16 @@ static bool is_loopback(const char *host) {
     return false;
 }
 
-static bool is_listed(const struct door *door, const char *host) {
-    for (const char *const *known = door->hosts; *known; known++)
-        if (strcasecmp(*known, host) == 0)
-            return true;
-    return false;
-}
-
 /* "sluice" is what the command line writes: a Unix socket has no name. */
-static bool is_known_host(const struct door *door, const char *host) {
-    if (door->hosts)
-        return is_listed(door, host);
+static bool is_known_host(const char *host) {
     return is_loopback(host) || strcmp(host, "sluice") == 0;
 }
 
-static bool is_known_origin(const struct door *door, const char *origin) {
+static bool is_known_origin(const char *origin) {
     static const char scheme[] = "http://";
     if (strncmp(origin, scheme, strlen(scheme)) != 0)
         return false;
-    origin += strlen(scheme);
-    return door->hosts ? is_listed(door, origin) : is_loopback(origin);
+    return is_loopback(origin + strlen(scheme));
 }
 
 static bool is_json(const char *type) {
@@ -58,17 +48,25 @@ static bool is_json(const char *type) {
     return *type == '\0' || *type == ';';
 }
 
-struct door_verdict mcp_door_check(const struct door *door, const struct http_request *request) {
+/* On a Unix socket, which has no name: that of this machine, at any port. */
+static struct door_verdict check_names(const struct http_request *request) {
     const char *host = http_request_header(request, "host");
     const char *origin = http_request_header(request, "origin");
     const char *site = http_request_header(request, "sec-fetch-site");
-    if (!is_known_host(door, host ? host : ""))
+    if (!is_known_host(host ? host : ""))
         return (struct door_verdict){ 403, "refused", "this Host is not served here" };
-    if (origin && !is_known_origin(door, origin))
+    if (origin && !is_known_origin(origin))
         return (struct door_verdict){ 403, "refused", "this Origin is not served here" };
     if (site && strcasecmp(site, "cross-site") == 0)
         return (struct door_verdict){ 403, "refused",
                                       "requests of other web sites are not served" };
+    return (struct door_verdict){ 0 };
+}
+
+struct door_verdict mcp_door_check(const struct door *door, const struct http_request *request) {
+    struct door_verdict verdict = door->hosts ? door_check(door, request) : check_names(request);
+    if (verdict.status != 0)
+        return verdict;
     if (strcmp(request->method, "POST") != 0)
         return (struct door_verdict){ 405, "bad_method", "this path takes POST alone" };
     if (!is_json(http_request_header(request, "content-type")))

@@ -11,6 +11,7 @@ static const char *status_text(int status) {
         { 200, "OK" },
         { 201, "Created" },
         { 202, "Accepted" },
+        { 304, "Not Modified" },
         { 400, "Bad Request" },
         { 401, "Unauthorized" },
         { 403, "Forbidden" },
@@ -38,20 +39,23 @@ static const char *status_text(int status) {
 
 void response_print(const struct response *response, struct strbuf *out) {
     strbuf_printf(out, "HTTP/1.1 %d %s\r\n", response->status, status_text(response->status));
-    strbuf_printf(out, "Content-Type: %s\r\n", response->type);
-    if (!response->stream)
+    bool nothing = response->status == 304; /* what the client has is described already */
+    if (!nothing)
+        strbuf_printf(out, "Content-Type: %s\r\n", response->type);
+    if (!response->stream && !nothing)
         strbuf_printf(out, "Content-Length: %zu\r\n", response->size);
-    else if (!response->old)
+    else if (response->stream && !response->old)
         strbuf_puts(out, "Transfer-Encoding: chunked\r\n");
     if (response->allow)
         strbuf_printf(out, "Allow: %s\r\n", response->allow);
-    strbuf_puts(out, "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n");
+    strbuf_printf(out, "Cache-Control: %s\r\nX-Content-Type-Options: nosniff\r\n",
+                  response->cache ? response->cache : "no-store");
     if (response->headers)
         strbuf_puts(out, response->headers);
     if (response->close)
         strbuf_puts(out, "Connection: close\r\n");
     strbuf_puts(out, "\r\n");
-    if (!response->stream && !response->head_only)
+    if (!response->stream && !response->head_only && !nothing)
         strbuf_add(out, response->body, response->size);
 }
 

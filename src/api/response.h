@@ -1,7 +1,7 @@
 /* response.h: the bytes of an answer. Pure. Private to api/.
  *
- * Every answer says Cache-Control: no-store and X-Content-Type-Options: nosniff, and either its length
- * or that it comes in chunks. */
+ * Every answer says Cache-Control (no-store, unless it is a file that anybody may have) and X-Content-Type-Options:
+ * nosniff, and either its length or that it comes in chunks. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,6 +14,7 @@ struct response {
     int status;
     const char *type;    /* Content-Type */
     const char *allow;   /* Allow: of a 405; or NULL */
+    const char *cache;   /* Cache-Control; NULL: no-store */
     const char *headers; /* more of them, each line with its CR LF; or NULL */
     const char *body;    /* of `size` bytes */
     size_t size;

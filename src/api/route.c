@@ -40,6 +40,7 @@ void exchange_free(struct exchange *exchange) {
     if (exchange->stream)
         exchange->stream->free(exchange->stream);
     mcp_exchange_free(exchange->mcp);
+    loop_timer_free(exchange->connection->server->loop, exchange->delay);
     strbuf_finish(&exchange->bytes);
     free(exchange);
 }
@@ -68,6 +69,26 @@ void exchange_answer(struct exchange *exchange, int status, const char *type, co
                      size_t size) {
     answer(exchange,
            &(struct response){ .status = status, .type = type, .body = body, .size = size });
+}
+
+static void delay_over(void *ctx) {
+    struct exchange *exchange = ctx;
+    exchange->ready = true;
+    connection_pump(exchange->connection);
+}
+
+void exchange_delay(struct exchange *exchange, time_ms span) {
+    struct loop *loop = exchange->connection->server->loop;
+    exchange->ready = false;
+    exchange->delay = loop_timer_new(loop, delay_over, exchange);
+    loop_timer_set(loop, exchange->delay, time_add(loop_now_steady(loop), span));
+}
+
+/* Who shows wrong tokens again and again gets his answers late; nobody else does. */
+static void refuse_guess(struct exchange *exchange) {
+    struct connection *c = exchange->connection;
+    if (tcp_door_failed(c->tcp, &c->peer, loop_now_steady(c->server->loop)))
+        exchange_delay(exchange, c->server->options.refusal_delay);
 }
 
 void exchange_fail(struct exchange *exchange, int status, const char *word, const char *message) {
@@ -110,6 +131,8 @@ static void answer_call(struct exchange *exchange, struct op_call *call) {
     strbuf_putc(&call->answer, '\n');
     answer_json(exchange, status, &call->answer,
                 call->replayed ? "Idempotent-Replay: true\r\n" : NULL);
+    if (status == 401 && exchange->connection->tcp)
+        refuse_guess(exchange);
 }
 
 static void call_answered(struct op_call *call, void *ctx) {
@@ -133,19 +156,33 @@ static void call_answered(struct op_call *call, void *ctx) {
 
 /* --- refusals -------------------------------------------------------------------------------- */
 
-static void refuse(struct connection *c, int status, const char *word, const char *message,
-                   const char *allow) {
-    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+static struct exchange *queue_answer(struct connection *c, struct response *response) {
     struct exchange *exchange = exchange_new(c);
     c->closing |= exchange->close;
     exchange->close = c->closing;
-    response_print_error(word, message, &body);
-    answer(exchange, &(struct response){ .status = status,
-                                         .type = JSON_TYPE,
-                                         .allow = allow,
-                                         .body = strbuf_text(&body),
-                                         .size = body.length });
+    answer(exchange, response);
     connection_queue(c, exchange);
+    return exchange;
+}
+
+static void refuse(struct connection *c, int status, const char *word, const char *message,
+                   const char *allow) {
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+    response_print_error(word, message, &body);
+    struct exchange *exchange = queue_answer(
+        c, &(struct response){ .status = status,
+                               .type = JSON_TYPE,
+                               .allow = allow,
+                               .headers = status == 401 ? "WWW-Authenticate: Bearer\r\n" : NULL,
+                               .body = strbuf_text(&body),
+                               .size = body.length });
+    if (status == 401)
+        refuse_guess(exchange);
+}
+
+void route_answer(struct connection *c, struct response *response) {
+    http_parser_take_body(&c->parser, 0);
+    (void)queue_answer(c, response);
 }
 
 void route_refuse(struct connection *c, int status, const char *word, const char *message,
@@ -159,8 +196,11 @@ void route_refuse(struct connection *c, int status, const char *word, const char
 
 /* --- the head -------------------------------------------------------------------------------- */
 
-static size_t body_max(const struct server *server, const struct op *op) {
-    bool bulk = strcmp(op->method, "POST") == 0 && strcmp(op->path, "/v1/tasks") == 0;
+/* Many tasks at once are taken from those who may add tasks. */
+static size_t body_max(const struct connection *c, const struct op *op) {
+    const struct server *server = c->server;
+    bool trusted = c->tcp ? c->access.access.scope >= ACCESS_SUBMIT : !c->of_run;
+    bool bulk = trusted && strcmp(op->method, "POST") == 0 && strcmp(op->path, "/v1/tasks") == 0;
     return bulk ? server->options.bulk_body_max : server->options.body_max;
 }
 
@@ -190,38 +230,86 @@ static struct door_verdict check_token(const struct connection *c,
     return (struct door_verdict){ 0 };
 }
 
+/* It is refused: nothing is left of what it asked for. */
+static void forget_route(struct connection *c) {
+    json_decref(c->params);
+    c->params = NULL;
+    c->op = NULL;
+    c->mcp = false;
+}
+
+/* By TCP: whose token is it? What needs none is asked by nobody. */
+static struct door_verdict check_access(struct connection *c, const struct http_request *request) {
+    const char *header = http_request_header(request, "authorization");
+    const struct engine_access *found = NULL;
+    struct engine *engine = c->server->engine;
+    c->access = (struct exchange_caller){ .access = { .remote = true } };
+    c->access_until = TIME_NEVER;
+    if (header && strncasecmp(header, BEARER, strlen(BEARER)) == 0)
+        found = engine_find_access(engine, header + strlen(BEARER));
+    if (!found && !header && c->op && c->op->open)
+        return (struct door_verdict){ 0 };
+    if (!found)
+        return (struct door_verdict){
+            401, "unauthorized",
+            header ? "this token is none, or has ended: run 'sluice dash' again, or make one with "
+                     "'sluice token add'"
+                   : "the header Authorization: Bearer with a token is missing: 'sluice token add' "
+                     "makes one"
+        };
+    time_ms left = engine_access_left(engine, found);
+    c->access.access.scope = found->scope;
+    memcpy(c->access.access.id, found->id, sizeof(found->id));
+    (void)snprintf(c->access.name, sizeof(c->access.name), "token %s", found->name);
+    if (left != TIME_NEVER)
+        c->access_until = time_add(loop_now_steady(c->server->loop), left);
+    engine_use_access(engine, found->id);
+    return (struct door_verdict){ 0 };
+}
+
+static void take_body(struct connection *c, size_t max) {
+    http_parser_take_body(&c->parser, max);
+    c->owes_continue = c->parser.request.expects_continue && c->parser.step == HTTP_BODY;
+}
+
+/* Host, Origin and the like, before anybody asks what it wants. */
+static struct door_verdict check_door(const struct connection *c,
+                                      const struct http_request *request) {
+    const struct door *door = c->tcp ? tcp_door_door(c->tcp) : &c->server->door;
+    struct door_verdict verdict =
+        c->mcp ? mcp_door_check(door, request) : door_check(door, request);
+    if (verdict.status == 0 && !c->tcp)
+        verdict = check_token(c, request);
+    return verdict;
+}
+
 void route_head(struct connection *c) {
     struct http_request *request = &c->parser.request;
     const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
     const char *allowed = NULL;
     c->op = NULL;
     c->mcp = strcmp(request->path, MCP_PATH) == 0;
-    struct door_verdict verdict =
-        c->mcp ? mcp_door_check(&c->server->door, request) : door_check(&c->server->door, request);
-    if (verdict.status == 0)
-        verdict = check_token(c, request);
+    struct door_verdict verdict = check_door(c, request);
+    if (verdict.status == 0 && page_answer(c))
+        return;
+    if (verdict.status == 0 && !c->mcp)
+        c->op = op_route(method, request->path, &c->params, &allowed);
+    if (verdict.status == 0 && c->tcp)
+        verdict = check_access(c, request);
     if (verdict.status != 0) {
         const char *methods = c->mcp ? "POST" : "GET, HEAD, POST";
+        forget_route(c);
         refuse_head(c, &verdict, verdict.status == 405 ? methods : NULL);
-        c->mcp = false;
-        return;
-    }
-    if (c->mcp) {
-        http_parser_take_body(&c->parser, c->server->options.body_max);
-        c->owes_continue = request->expects_continue && c->parser.step == HTTP_BODY;
-        return;
-    }
-    c->op = op_route(method, request->path, &c->params, &allowed);
-    if (!c->op && allowed) {
+    } else if (c->mcp) {
+        take_body(c, c->server->options.body_max);
+    } else if (!c->op && allowed) {
         verdict = (struct door_verdict){ 405, "bad_method", "this path takes another method" };
         refuse_head(c, &verdict, strcmp(allowed, "GET") == 0 ? "GET, HEAD" : allowed);
     } else if (!c->op) {
         verdict = (struct door_verdict){ 404, "not_found", "there is nothing at this path" };
         refuse_head(c, &verdict, NULL);
     } else {
-        http_parser_take_body(&c->parser,
-                              c->of_run ? c->server->options.body_max : body_max(c->server, c->op));
-        c->owes_continue = request->expects_continue && c->parser.step == HTTP_BODY;
+        take_body(c, body_max(c, c->op));
     }
 }
 
@@ -255,7 +343,8 @@ static int take_params(const struct op *op, const struct http_request *request, 
 void exchange_take_caller(const struct exchange *exchange, const struct http_request *request,
                           struct exchange_caller *ret) {
     const char *run = http_request_header(request, "x-sluice-run");
-    *ret = (struct exchange_caller){ .run = run ? xstrdup(run) : NULL };
+    *ret = exchange->connection->access; /* empty but by TCP */
+    ret->run = run ? xstrdup(run) : NULL;
     if (exchange->connection->of_run)
         (void)snprintf(ret->token.token, sizeof(ret->token.token), "%s",
                        http_request_header(request, "authorization") + strlen(BEARER));
@@ -268,8 +357,11 @@ void exchange_caller_finish(struct exchange_caller *caller) {
 void exchange_set_caller(struct op_call *call, const struct exchange *exchange,
                          const struct exchange_caller *caller) {
     call->caller = caller->run ? xstrdup(caller->run) : NULL;
-    call->user = xstrdup(exchange->connection->user);
+    call->user = xstrdup(caller->name[0]              ? caller->name
+                         : exchange->connection->user ? exchange->connection->user
+                                                      : "by TCP");
     call->run = caller->token;
+    call->access = caller->access;
 }
 
 static enum exchange_kind kind_of(const struct op *op, const struct http_request *request) {

@@ -6,6 +6,7 @@
 #include "api/server.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -29,12 +30,16 @@ static void set_defaults(struct server_options *o) {
     o->write_timeout = o->write_timeout ? o->write_timeout : 60 * second;
     o->linger_timeout = o->linger_timeout ? o->linger_timeout : 2 * second;
     o->comment_every = o->comment_every ? o->comment_every : 15 * second;
+    o->refusal_delay = o->refusal_delay ? o->refusal_delay : second;
+    o->peer_max = o->peer_max ? o->peer_max : 64;
     o->accept_pause = o->accept_pause ? o->accept_pause : second;
     o->body_max = o->body_max ? o->body_max : mib;
     o->bulk_body_max = o->bulk_body_max ? o->bulk_body_max : 16 * mib;
     o->bodies_max = o->bodies_max ? o->bodies_max : 256 * mib;
     o->queue_max = o->queue_max ? o->queue_max : mib;
 }
+
+static void listener_ready(void *ctx, int fd, unsigned events);
 
 struct server *server_new(struct loop *loop, struct engine *engine,
                           const struct server_options *options) {
@@ -47,6 +52,8 @@ struct server *server_new(struct loop *loop, struct engine *engine,
     server->inotify = -1;
     server->owners = (struct listener){ .server = server, .loop = loop, .fd = -1 };
     server->runs = (struct listener){ .server = server, .loop = loop, .fd = -1, .of_runs = true };
+    server->web = (struct listener){ .server = server, .loop = loop, .fd = -1 };
+    server->accept_ready = listener_ready;
     server->owner = home_user_name(geteuid());
     return server;
 }
@@ -80,27 +87,59 @@ static const char *user_of(const struct server *server, int fd, pid_t *ret_pid) 
     return peer.uid == geteuid() ? server->owner : peer.uid == 0 ? "root" : NULL;
 }
 
-static bool is_full(const struct server *server, bool of_runs) {
+/* Whatever runs and clients by TCP do, there is room for the owner. */
+static bool is_full(const struct server *server, const struct listener *listener) {
     unsigned most = server->options.connections_max;
-    /* Whatever runs do, there is room for the owner. */
-    return server->stats.connections >= most || (of_runs && server->run_connections >= most / 2);
+    size_t others = server->run_connections + server->tcp_connections;
+    return server->stats.connections >= most
+           || (listener->of_runs && server->run_connections >= most / 2)
+           || (listener->tcp && server->tcp_connections >= most / 2)
+           || ((listener->of_runs || listener->tcp) && others >= most - most / 8);
+}
+
+/* Who may ask is found out later, by the token. */
+static void take_tcp_client(struct listener *listener, int fd) {
+    struct server *server = listener->server;
+    int one = 1;
+    struct tcp_address peer, other;
+    unsigned count = 0;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+    if (tcp_peer(fd, &peer) < 0) { /* gone already */
+        close(fd);
+        return;
+    }
+    char text[TCP_TEXT_MAX], others[TCP_TEXT_MAX];
+    (void)tcp_print_host(&peer, text);
+    for (const struct connection *c = server->connections; c; c = c->next) {
+        other = c->peer;
+        count += c->tcp && strcmp(tcp_print_host(&other, others), text) == 0;
+    }
+    if (is_full(server, listener) || count >= server->options.peer_max)
+        turn_away(server, fd, 503, "busy", "too many connections: try again in a moment");
+    else
+        connection_new(listener, fd, NULL);
 }
 
 static void take_client(struct listener *listener, int fd) {
     struct server *server = listener->server;
     const struct server_options *options = &server->options;
     pid_t pid = 0;
-    const char *user = user_of(server, fd, &pid);
     server->stats.accepted++;
+    if (listener->tcp) {
+        take_tcp_client(listener, fd);
+        return;
+    }
+    const char *user = user_of(server, fd, &pid);
     if (!user)
         turn_away(server, fd, 403, "refused", "only the owner of this daemon may ask it");
-    else if (is_full(server, listener->of_runs))
+    else if (is_full(server, listener))
         turn_away(server, fd, 503, "busy", "too many connections: try again in a moment");
     else if (!listener->of_runs && user == server->owner && options->is_run
              && options->is_run(options->ctx, pid))
         turn_away(server, fd, 403, "refused", OWNERS_DOOR);
     else
-        connection_new(server, fd, user, listener->of_runs);
+        connection_new(listener, fd, user);
 }
 
 static void listener_ready(void *ctx, int fd, unsigned events) {
@@ -135,6 +174,7 @@ void server_stop_accepting(struct server *server) {
     server->stopping = true;
     listener_stop(&server->owners);
     listener_stop(&server->runs);
+    listener_stop(&server->web);
     events_stop(server);
     mcp_exchange_stop(server);
     log_stop(server);
@@ -155,6 +195,7 @@ struct server *server_free(struct server *server) {
         connection_free(server->connections);
     listener_finish(&server->owners);
     listener_finish(&server->runs);
+    listener_finish(&server->web);
     loop_timer_free(server->loop, server->comment_timer);
     loop_timer_free(server->loop, server->look_timer);
     free(server->owner);

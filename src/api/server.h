@@ -1,9 +1,10 @@
-/* server.h: the daemon's front door: HTTP/1.1 on a Unix socket, answered by the operations table.
+/* server.h: the daemon's front door: HTTP/1.1 on a Unix socket, and by TCP, answered by the operations table.
  *
- * Life:     server_new → server_listen_unix → the loop runs → server_stop_accepting → server_free
+ * Life:     server_new → server_listen_unix, server_listen_tcp → the loop runs → server_stop_accepting → server_free
  *           Free it before the engine and before the loop.
  * Who:      the owner of the daemon and root; anybody else gets 403 and is gone. Runs have a door of
- *           their own (server_listen_runs), and rights of their own (op.h: reach).
+ *           their own (server_listen_runs), and rights of their own (op.h: reach). By TCP whoever has a
+ *           token (tcp_door.h), with the rights of its scope.
  * A request is read, checked (door.h), routed (op_route), its parameters are checked (op_check), and it
  *           is queued for the engine's next turn. Answers go out in the order of the requests, after
  *           the commit. A client that goes away meanwhile is forgotten; what it asked for is done.
@@ -37,11 +38,15 @@ struct server_options {
     time_ms write_timeout;    /* 60 s without the client taking a byte of an answer */
     time_ms linger_timeout;   /* 2 s to let a refused client read why */
     time_ms comment_every;    /* 15 s of silence in a stream of events */
-    time_ms accept_pause;     /* 1 s, when there are no more file descriptors */
-    size_t body_max;          /* 1 MiB; POST /v1/tasks: bulk_body_max */
-    size_t bulk_body_max;     /* 16 MiB */
-    size_t bodies_max;        /* 256 MiB of bodies at once, over all connections; then 503 */
-    size_t queue_max;         /* 1 MiB of unsent events, then the stream is dropped */
+    time_ms
+        refusal_delay; /* 1 s, for who shows a wrong token by TCP, from the 11th in a minute on */
+    unsigned peer_max; /* 64 connections of one address by TCP; one more gets 503 */
+    time_ms accept_pause; /* 1 s, when there are no more file descriptors */
+    size_t body_max;      /* 1 MiB; POST /v1/tasks: bulk_body_max */
+    size_t bulk_body_max; /* 16 MiB */
+    size_t bodies_max;    /* 256 MiB of bodies at once, over all connections; then 503 */
+    size_t queue_max;     /* 1 MiB of unsent events, then the stream is dropped */
+    const char *web_dir;  /* the dashboard's files, from there; NULL: as built in. Not copied */
     /* A client asked the daemon to end, and its answer is on the way. Inside the loop; may call
      * server_stop_accepting, not server_free. NULL: nobody is told. */
     void (*stop_asked)(void *ctx);
@@ -62,6 +67,23 @@ struct server *server_free(struct server *server); /* accepts NULL, returns NULL
 int server_listen_unix(struct server *server, const char *path, struct error *err);
 /* The same for runs: only requests with the token of one are looked at. */
 int server_listen_runs(struct server *server, const char *path, struct error *err);
+
+/* By TCP, for clients with a token (engine/access.h) and for the dashboard. One address at a time: the one before, and its
+ * connections, end when the new one is open. Refused with a sentence, and everything stays as it was: what is no address,
+ * one that is not of this machine alone without TLS (-EPERM), and what the kernel or TLS refuses. */
+struct server_tcp {
+    const char *address;      /* "127.0.0.1:7878"; port 0: any that is free */
+    const char *const *hosts; /* further names of it, ends with NULL; or NULL */
+    const char *certificate,
+        *key; /* files in PEM; "": no TLS; and in the file of the certificate */
+};
+int server_listen_tcp(struct server *server, const struct server_tcp *tcp, struct error *err);
+void server_close_tcp(
+    struct server *server); /* and its connections; nobody listens: nothing happens */
+/* "http://127.0.0.1:7878"; NULL: nobody listens. */
+const char *server_url(const struct server *server);
+/* This token is no more (token.ended): its connections end. */
+void server_access_ended(struct server *server, const char *id);
 
 /* No new connections; the socket is removed, idle connections and endless streams are closed, and
  * the others end with their answer. Wait for server_is_idle, but not for ever. */

@@ -18,6 +18,7 @@
 #include "api/http_parser.h"
 #include "api/listener.h"
 #include "api/server.h"
+#include "api/tcp_door.h"
 #include "base/strbuf.h"
 #include "ops/op.h"
 #include "os/loop.h"
@@ -30,14 +31,17 @@
 #define OUT_HIGH      ((size_t)256 * 1024) /* no new request while so much is unsent */
 #define OUT_LOW       ((size_t)64 * 1024)  /* a stream adds until so much is unsent */
 
+struct response;
+
 struct server {
     struct loop *loop;
     struct engine *engine;
     struct server_options options;
     struct door door; /* of the Unix socket */
     char *owner;      /* the user whose daemon this is */
-    struct listener owners, runs;
-    size_t run_connections;
+    struct listener owners, runs, web;
+    size_t run_connections, tcp_connections;
+    loop_ready accept_ready; /* of every listener */
     bool stopping;
     struct connection *connections;
     size_t body_bytes; /* of all requests that are being read */
@@ -91,10 +95,11 @@ struct exchange {
     struct mcp_exchange *mcp; /* EXCHANGE_MCP; or NULL */
     bool ready;               /* `bytes` is complete */
     bool head_only, old, close;
-    bool hurry;         /* a stream that is at its end: the client must take it in time */
-    uint64_t after;     /* EXCHANGE_EVENTS: where to begin; EVENTS_NEW: with the next one */
-    uint64_t newest;    /* EXCHANGE_EVENTS: what there was when it was asked */
-    uint64_t published; /* EXCHANGE_EVENTS: what was published then */
+    struct loop_timer *delay; /* its answer waits for that; or NULL */
+    bool hurry;               /* a stream that is at its end: the client must take it in time */
+    uint64_t after;           /* EXCHANGE_EVENTS: where to begin; EVENTS_NEW: with the next one */
+    uint64_t newest;          /* EXCHANGE_EVENTS: what there was when it was asked */
+    uint64_t published;       /* EXCHANGE_EVENTS: what was published then */
 };
 
 #define EVENTS_NEW UINT64_MAX
@@ -121,12 +126,20 @@ void exchange_answer(struct exchange *exchange, int status, const char *type, co
 struct exchange_caller {
     char *run; /* X-Sluice-Run; or NULL */
     struct op_run token;
+    struct op_access access;
+    char name[ACCESS_NAME_MAX + sizeof("token ")]; /* of what it came in by; "": the user says it */
 };
 void exchange_take_caller(const struct exchange *exchange, const struct http_request *request,
                           struct exchange_caller *ret);
 void exchange_caller_finish(struct exchange_caller *caller);
 void exchange_set_caller(struct op_call *call, const struct exchange *exchange,
                          const struct exchange_caller *caller);
+/* Its answer is complete, and goes out later. */
+void exchange_delay(struct exchange *exchange, time_ms span);
+/* page.c: is this a file of the dashboard? Then it is answered. At HTTP_GOT_HEAD. */
+bool page_answer(struct connection *connection);
+/* route.c: as refuse, for any answer. */
+void route_answer(struct connection *connection, struct response *response);
 /* One piece of a stream, from its fill function. */
 void exchange_send(struct exchange *exchange, const char *bytes, size_t size);
 
@@ -137,8 +150,13 @@ enum connection_phase { PHASE_IDLE, PHASE_HEAD, PHASE_BODY, PHASE_BUSY, PHASE_WR
 struct connection {
     struct connection *next, *previous;
     struct server *server;
-    const char *user; /* at the other end */
-    bool of_run;      /* it came through the door of the runs */
+    const char *user;     /* at the other end */
+    bool of_run;          /* it came through the door of the runs */
+    struct tcp_door *tcp; /* by TCP; else NULL: then what follows is nothing */
+    struct tls *tls;      /* or NULL */
+    struct tcp_address peer;
+    struct exchange_caller access; /* of the request that is being read */
+    time_ms access_until;          /* steady: when its token expires; TIME_NEVER */
     int fd;
     struct loop_watch *watch;
     struct loop_timer *timer;
@@ -173,8 +191,8 @@ struct connection {
     bool pumping, woken;
 };
 
-/* Takes the descriptor. `user` lives as long as the server. */
-void connection_new(struct server *server, int fd, const char *user, bool of_run);
+/* Takes the descriptor. `user` lives as long as the server; NULL: by TCP. */
+void connection_new(struct listener *listener, int fd, const char *user);
 void connection_free(struct connection *connection);
 /* Does everything that can be done now: sends, parses, fills, and sets watch and timer. May free it. */
 void connection_pump(struct connection *connection);

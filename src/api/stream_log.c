@@ -170,7 +170,7 @@ static struct log_stream *log_new(struct exchange *exchange, struct op_call *cal
 }
 
 void log_begin(struct exchange *exchange, struct op_call *call) {
-    char headers[96];
+    char headers[256];
     struct log_stream *log = log_new(exchange, call);
     int r = open_file(log);
     /* A run that is about to start has no file yet; one that has ended without any has an empty log. */
@@ -182,7 +182,10 @@ void log_begin(struct exchange *exchange, struct op_call *call) {
     if (log->follow)
         log_watch_add(exchange->connection->server, log);
     (void)snprintf(headers, sizeof(headers),
-                   "X-Sluice-Attempt: %" PRIu32 "\r\nX-Sluice-Offset: %" PRIu64 "\r\n",
+                   "X-Sluice-Attempt: %" PRIu32 "\r\nX-Sluice-Offset: %" PRIu64 "\r\n"
+                   /* Whatever an agent has printed, no browser takes it for a page of ours. */
+                   "Content-Disposition: attachment\r\n"
+                   "Content-Security-Policy: sandbox; default-src 'none'\r\n",
                    log->attempt, log->offset);
     exchange_begin_stream(exchange, "application/octet-stream", headers, &log->stream);
 }

@@ -96,6 +96,13 @@ void sha256_end(struct sha256 *h, uint8_t ret[SHA256_SIZE]) {
         write_word(h->state[i], ret + (size_t)4 * i);
 }
 
+bool sha256_same(const uint8_t a[SHA256_SIZE], const uint8_t b[SHA256_SIZE]) {
+    volatile uint8_t differs = 0; /* no compiler ends the loop early */
+    for (size_t i = 0; i < SHA256_SIZE; i++)
+        differs |= a[i] ^ b[i];
+    return differs == 0;
+}
+
 void sha256_hex(const uint8_t digest[SHA256_SIZE], char ret[SHA256_HEX_SIZE]) {
     static const char digits[] = "0123456789abcdef";
     for (unsigned i = 0; i < SHA256_SIZE; i++) {

@@ -3,6 +3,7 @@
  * Small and plain: what is signed here is a kilobyte now and then. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,9 @@ struct hmac_sha256 {
 void hmac_sha256_init(struct hmac_sha256 *hmac, const void *key, size_t size);
 void hmac_sha256_add(struct hmac_sha256 *hmac, const void *bytes, size_t size);
 void hmac_sha256_end(struct hmac_sha256 *hmac, uint8_t ret[SHA256_SIZE]);
+
+/* In a time that does not depend on where they differ. */
+bool sha256_same(const uint8_t a[SHA256_SIZE], const uint8_t b[SHA256_SIZE]);
 
 /* In lower case. */
 void sha256_hex(const uint8_t digest[SHA256_SIZE], char ret[SHA256_HEX_SIZE]);

@@ -226,7 +226,7 @@ const struct setting settings[] = {
     { .key = "capability.tokens", CAP(0, TOKENS_MAX), .standard = "unlimited",
       .text = "Tokens that the children of a task which a person has added may be given, when they are "
               "added by its runs; each takes its `tokens`, or `fair.run_tokens`, from its parent's." },
-    { .key = "capability.commands", BOOLEAN, .standard = "false",
+    { .key = "capability.commands", BOOLEAN, .flags = SETTING_LOCAL, .standard = "false",
       .text = "Whether tasks that runs add may name a command, and not only an agent." },
 
     { .key = "breaker.max", CAP(1, RETRIES_MAX), .standard = "3", POLICY(retry[RETRY_LAUNCH].max),
@@ -394,6 +394,21 @@ const struct setting settings[] = {
     { .key = "otel.headers_file", TEXT(&secret_file_form), .standard = "",
       .text = "A file with headers for the collector, one `Name: value` on each line; it is read "
               "for each sending." },
+
+    { .key = "http.listen", TEXT(&http_listen_form), .standard = "",
+      .text = "Where clients with a token, and the dashboard, come in by TCP; nothing: nowhere. With "
+              "port 0 any that is free. Other addresses than those of this machine alone need "
+              "`http.tls_cert`." },
+    { .key = "http.hosts", WORDS(&host_form), .standard = "",
+      .text = "Further names by which clients may ask for this daemon, exactly as they write them, "
+              "besides `localhost` and the address itself; there is no wildcard." },
+    { .key = "http.tls_cert", TEXT(&secret_file_form), .standard = "",
+      .text = "The file with the certificate, and those above it, in PEM; with it all of `http.listen` is "
+              "TLS. It is read when listening begins." },
+    { .key = "http.tls_key", TEXT(&secret_file_form), .standard = "",
+      .text = "The file with its private key, in PEM; nothing: it is in the same file." },
+    { .key = "http.session_h", SPAN_H(MINUTES(6)), .flags = SETTING_LOCAL, .standard = "24",
+      .text = "How long a page that was opened by `sluice dash` stays signed in." },
 
     { .key = "cards.mirror", BOOLEAN, .standard = "false",
       .text = "Whether the state of a task that was imported from a card is written back to the "

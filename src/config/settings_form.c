@@ -60,6 +60,20 @@ static bool is_listen(const char *text) {
     return !*text || (length > 0 && length <= 5 && port[length] == '\0');
 }
 
+/* What the address is, is told when it is listened at. */
+static bool is_http_listen(const char *text) {
+    const char *colon = strrchr(text, ':');
+    size_t address = colon ? strspn(text, "0123456789abcdefABCDEF.:[]") : 0;
+    size_t digits = colon ? strspn(colon + 1, DIGITS) : 0;
+    return !*text
+           || (colon && address > (size_t)(colon - text) && colon > text && digits > 0
+               && digits <= 5 && colon[1 + digits] == '\0');
+}
+
+static bool is_host(const char *text) {
+    return *text && strlen(text) <= 253 && strspn(text, LETTERS DIGITS ".-:[]") == strlen(text);
+}
+
 static bool is_collector(const char *text) {
     return is_webhook(text) && !strchr(text, '?');
 }
@@ -84,6 +98,10 @@ static bool is_news(const char *text) {
 const struct setting_form webhook_form = { is_webhook,
                                            "http://…, https://… or unix:/…, without a user name" };
 const struct setting_form listen_form = { is_listen, "127.0.0.1:PORT or [::1]:PORT" };
+const struct setting_form http_listen_form = {
+    is_http_listen, "an IP address and a port: 127.0.0.1:7878 or [::1]:7878"
+};
+const struct setting_form host_form = { is_host, "names of hosts, with a port or without" };
 const struct setting_form collector_form = {
     is_collector,
     "http://…, https://… or unix:/…, without a user name, as OTEL_EXPORTER_OTLP_ENDPOINT has it"

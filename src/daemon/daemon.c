@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/server.h"
@@ -18,6 +19,7 @@
 #include "bus/poster.h"
 #include "config/config.h"
 #include "daemon/collector.h"
+#include "daemon/entry.h"
 #include "daemon/home_lock.h"
 #include "daemon/lifecycle.h"
 #include "daemon/mirror.h"
@@ -48,6 +50,7 @@ struct daemon {
     struct bus_keep *bus_keep;
     struct mirror *mirror;
     struct server *server;
+    struct entry *entry;
     struct loop_timer *stop_timer;
     int lock; /* of the home; -1: not yet */
     bool stopping, impatient;
@@ -143,6 +146,7 @@ static void reload_done(struct engine *engine, struct engine_request *request,
         log_warning("configuration read again; that could not be stored: %s", err->text);
     else
         log_info("configuration read again");
+    entry_reload(reload->daemon->entry);
     free(reload);
 }
 
@@ -164,6 +168,7 @@ static void run_ended(struct daemon *d, const struct event_row *event) {
 static void on_event(void *ctx, const struct event_row *event) {
     struct daemon *d = ctx;
     server_publish(d->server, event);
+    entry_heard(d->entry, event);
     if (event->task && strcmp(event->kind, "run.ended") == 0)
         run_ended(d, event);
 }
@@ -174,6 +179,8 @@ static void on_event(void *ctx, const struct event_row *event) {
 static void check_stopped(void *ctx) {
     struct daemon *d = ctx;
     telemetry_look(d->telemetry);
+    if (!d->stopping)
+        entry_look(d->entry);
     bool settled =
         server_is_idle(d->server) && !engine_is_launching(d->engine) && !follow_is_busy(d->engine);
     if (d->stopping && (settled || d->impatient) && !engine_is_committing(d->engine))
@@ -258,9 +265,19 @@ static int start_engine(struct daemon *d, struct config *config, struct error *e
     return 0;
 }
 
+static int check_web_dir(const char *folder, struct error *err) {
+    struct stat st;
+    if (!folder || (stat(folder, &st) == 0 && S_ISDIR(st.st_mode)))
+        return 0;
+    return error_set(err, -ENOENT, "'%s' is no folder: --web-dir wants that of the built dashboard",
+                     folder);
+}
+
 static int start(struct daemon *d, struct error *err) {
     struct config *config = NULL;
-    int r = loop_new(&d->loop, err);
+    int r = check_web_dir(d->options->web_dir, err);
+    if (r == 0)
+        r = loop_new(&d->loop, err);
     if (r == 0)
         r = home_make(d->home, err);
     if (r == 0)
@@ -279,8 +296,11 @@ static int start(struct daemon *d, struct error *err) {
     r = start_engine(d, config, err);
     if (r < 0)
         return r;
-    struct server_options options = { .stop_asked = begin_stop, .is_run = is_run, .ctx = d };
+    struct server_options options = {
+        .stop_asked = begin_stop, .is_run = is_run, .ctx = d, .web_dir = d->options->web_dir
+    };
     d->server = server_new(d->loop, d->engine, &options);
+    d->entry = entry_new(d->engine, d->loop, d->server);
     engine_set_publisher(d->engine, on_event, d);
     engine_set_after_turn(d->engine, check_stopped, d);
     r = loop_signal(d->loop, SIGTERM, on_stop_signal, d, err);
@@ -297,6 +317,7 @@ static int finish(struct daemon *d) {
     bool broken = d->engine && engine_is_broken(d->engine);
     if (broken)
         log_error("%s", engine_why_broken(d->engine));
+    entry_free(d->entry);
     server_free(d->server);
     notify_free(d->notify);
     telemetry_free(d->telemetry);

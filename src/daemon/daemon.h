@@ -18,8 +18,9 @@ enum {
 
 struct daemon_options {
     const struct home *home;
-    int ready_fd;       /* gets "ready\n", or a sentence; -1: nobody waits */
-    int64_t open_files; /* how many files a run may have open; 0: as many as the daemon */
+    int ready_fd;        /* gets "ready\n", or a sentence; -1: nobody waits */
+    const char *web_dir; /* the dashboard's files; NULL: as built in */
+    int64_t open_files;  /* how many files a run may have open; 0: as many as the daemon */
 };
 
 /* Writes the one line that whoever started us waits for, and closes it; -1: nobody waits. */

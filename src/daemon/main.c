@@ -14,7 +14,7 @@
 #include "daemon/daemon.h"
 
 static const char usage[] =
-    "usage: sluiced [--home DIR] [--ready-fd N]\n"
+    "usage: sluiced [--home DIR] [--ready-fd N] [--web-dir DIR]\n"
     "       sluiced [--home DIR] --check | --doctor | --restore FILE\n"
     "       sluiced --api markdown|openapi | --version\n"
     "\n"
@@ -24,6 +24,7 @@ static const char usage[] =
     "\n"
     "  --home DIR       as SLUICE_HOME=DIR: configuration, store, runs and socket are there\n"
     "  --ready-fd N     writes `ready`, or why not, to this descriptor\n"
+    "  --web-dir DIR    serves the dashboard's files from there, and not those built in\n"
     "  --check          looks at the store, says what is in it, and ends; changes nothing\n"
     "  --doctor         the same and what the kernel can do, as JSON\n"
     "  --restore FILE   puts a backup in the place of the store, and ends\n"
@@ -35,7 +36,7 @@ static const char usage[] =
     "again (the store did not say whether the last commit is on disk).\n";
 
 struct arguments {
-    const char *restore, *api;
+    const char *restore, *api, *web_dir;
     int ready_fd;
     bool check, doctor, version, help;
 };
@@ -63,6 +64,8 @@ static int take_value(const char *word, const char *value, struct arguments *a) 
         a->restore = value;
     else if (strcmp(word, "--api") == 0)
         a->api = value;
+    else if (strcmp(word, "--web-dir") == 0)
+        a->web_dir = value;
     else if (strcmp(word, "--ready-fd") != 0 || number_parse_int(value, &number, NULL) < 0
              || number < 0 || number >= 1024)
         return -EINVAL;
@@ -140,6 +143,7 @@ int main(int argc, char **argv) {
     prepare_process(a.ready_fd);
     struct daemon_options options = { .home = &home,
                                       .ready_fd = a.ready_fd,
+                                      .web_dir = a.web_dir,
                                       .open_files = raise_open_files() };
     return daemon_run(&options);
 }

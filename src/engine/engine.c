@@ -7,10 +7,11 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
-#include "engine/await.h"
+#include "engine/access.h"
 #include "engine/agent_end.h"
 #include "engine/alert_internal.h"
 #include "engine/allowance.h"
+#include "engine/await.h"
 #include "engine/care_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/follow_internal.h"
@@ -118,6 +119,7 @@ struct engine *engine_free(struct engine *e) {
     turn_finish(e);
     runs_free(e);
     allowance_free(e);
+    access_free(e);
     projects_free(e);
     groups_free(e);
     core_free(e->core);

@@ -166,6 +166,7 @@ struct engine {
     struct sessions *sessions;
     LIST(struct engine_await *) awaits; /* who waits for tasks: await.h */
     bool await_news;                    /* which runs wait may have changed */
+    struct accesses *access;            /* NULL: nobody ever had one */
     LIST(struct limited_since) limited;
     LIST(struct stuck *) stuck; /* whose work tree is looked at: stuck.c */
     struct engine_report report;

@@ -9,10 +9,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "engine/await.h"
+#include "engine/access.h"
 #include "engine/agent_end.h"
 #include "engine/alert_internal.h"
 #include "engine/allowance.h"
+#include "engine/await.h"
 #include "engine/engine_internal.h"
 #include "engine/follow_internal.h"
 #include "engine/forecast_internal.h"
@@ -106,6 +107,7 @@ static int load_note(void *ctx, const struct note_row *row, struct error *err) {
     sessions_load(ctx, row);
     allowance_load(ctx, row);
     limits_load(ctx, row);
+    access_load(ctx, row);
     return 0;
 }
 
@@ -227,6 +229,7 @@ static int begin(struct engine *e, struct error *err) {
     allowance_free(e);
     sessions_forget(e);
     limits_free(e);
+    access_forget(e);
     e->launch_look = TIME_NEVER;
     e->report.tasks = e->report.unfinished = 0;
     struct fact loading = { .kind = FACT_LOADING };

@@ -66,13 +66,6 @@ void run_token_read(struct run_token *token, const char *hash) {
     }
 }
 
-static bool is_same(const uint8_t a[SHA256_SIZE], const uint8_t b[SHA256_SIZE]) {
-    uint8_t differs = 0;
-    for (size_t i = 0; i < SHA256_SIZE; i++)
-        differs |= a[i] ^ b[i];
-    return differs == 0;
-}
-
 task_id engine_find_token(const struct engine *e, const char *token, uint32_t *ret_attempt) {
     uint8_t hash[SHA256_SIZE];
     if (!run_token_is_valid(token))
@@ -80,7 +73,7 @@ task_id engine_find_token(const struct engine *e, const char *token, uint32_t *r
     hash_text(token, hash);
     for (size_t i = 0; i < e->live.count; i++) {
         const struct live_run *run = run_live_at(e, i);
-        if (!run->token.is_made || !is_same(run->token.hash, hash))
+        if (!run->token.is_made || !sha256_same(run->token.hash, hash))
             continue;
         *ret_attempt = run->view.attempt;
         return run->task;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "ops/access.h"
 #include "os/files.h"
 
 #define FILE_MAX (4u << 20)
@@ -34,13 +35,18 @@ int change_prepare(struct op_call *call, const struct config_change *items, size
     const char *path = engine_config_file(call->engine);
     if (!path || !*path)
         return op_fail(call, -ENOTSUP, "the daemon was started without a configuration file");
-    int r = file_read(path, FILE_MAX, &ret->before, &call->err);
+    int r = access_check_changes(call, items, count);
+    if (r < 0)
+        return r;
+    r = file_read(path, FILE_MAX, &ret->before, &call->err);
     ret->existed = r == 0;
     if (r < 0 && r != -ENOENT)
         return r;
     call->err.code = 0;
     r = config_edit_text(path, &ret->before, items, count, &ret->after, &call->err);
-    return r < 0 ? r : read_text(call, &ret->after, &ret->config);
+    if (r == 0)
+        r = read_text(call, &ret->after, &ret->config);
+    return r < 0 ? r : access_check_listen(call, ret->config);
 }
 
 static void go_back(struct op_call *call, const struct change *change) {

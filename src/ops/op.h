@@ -17,6 +17,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "engine/access.h"
 #include "engine/engine.h"
 
 enum op_type {
@@ -79,6 +80,8 @@ struct op {
     enum op_right right;
     enum op_reach reach;
     bool writes; /* takes an idempotency key */
+    bool local;  /* not by TCP, whatever the token */
+    bool open;   /* by TCP without a token */
     enum op_answer_kind answer;
     /* Inside a turn. 0, or <0 with a sentence in call->err; the errno becomes the status. What needs the
      * store returns op_ask (op_internal.h), which goes on with the answer in this turn or a later one.
@@ -101,6 +104,13 @@ struct op_run {
     uint32_t attempt;
 };
 
+/* Who asks by TCP, found out by the front end (engine_find_access). */
+struct op_access {
+    bool remote; /* it came by TCP; else the rest does not matter */
+    char id[ACCESS_ID_SIZE];
+    enum access_scope scope; /* ACCESS_NONE: it has shown no token */
+};
+
 /* One call, from the front end to the answer. */
 struct op_call {
     const struct op *op;
@@ -118,6 +128,7 @@ struct op_call {
     char *caller; /* which run asks, "web-17.2"; with a token not believed, but found out */
     char *user;   /* which user, "ann" */
     struct op_run run;
+    struct op_access access;
     /* OP_ANSWER_LOG: what to send. */
     struct {
         char *path;

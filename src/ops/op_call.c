@@ -13,6 +13,7 @@
 #include "bus/poster.h"
 #include "engine/notifier.h"
 #include "engine/outlook.h"
+#include "ops/access.h"
 #include "ops/call_internal.h"
 #include "ops/capability.h"
 
@@ -368,7 +369,10 @@ static void turn_done(struct engine *engine, struct engine_request *request,
 void op_submit(struct op_call *call) {
     struct op_private *p = call->own;
     assert(p->place == CALL_NOWHERE && !p->over);
-    p->step = call->run.token[0] ? capability_begin : call->key ? keys_begin : call->op->run;
+    p->step = call->run.token[0]    ? capability_begin
+              : call->access.remote ? access_begin
+              : call->key           ? keys_begin
+                                    : call->op->run;
     p->place = CALL_QUEUED;
     engine_request(call->engine, &p->request);
 }

@@ -8,9 +8,12 @@
 
 #include "config/config_show.h"
 #include "config/settings.h"
+#include "ops/access.h"
 #include "ops/change.h"
 #include "ops/print.h"
 #include "os/files.h"
+
+#define HIDDEN "***"
 
 /* --- looking --------------------------------------------------------------------------------- */
 
@@ -27,8 +30,11 @@ static int run_list(struct op_call *call) {
     json_t *items = json_array(), *all = json_object_get(shown, "settings"), *item;
     size_t i;
     json_array_foreach(all, i, item) {
-        if (op_flag(call, "all") || is_chosen(json_string_value(json_object_get(item, "origin"))))
-            (void)json_array_append(items, item);
+        if (!op_flag(call, "all") && !is_chosen(json_string_value(json_object_get(item, "origin"))))
+            continue;
+        if (access_hides(call, json_string_value(json_object_get(item, "key"))))
+            (void)json_object_set_new(item, "value", json_string(HIDDEN));
+        (void)json_array_append(items, item);
     }
     char *printed = json_dumps(items, JSON_COMPACT);
     struct json_writer w;
@@ -56,6 +62,8 @@ static int run_get(struct op_call *call) {
     if (config_explain(engine_config(call->engine), key, true, &text, &call->err) < 0)
         return call->err.code = -ENOENT;
     json_t *shown = json_loadb(text.text, text.length, 0, NULL);
+    if (access_hides(call, key))
+        (void)json_object_set_new(shown, "value", json_string(HIDDEN));
     struct json_writer w;
     json_write_init(&w, &call->answer, false);
     json_write_object_begin(&w);

@@ -6,27 +6,34 @@
 
 /* --- health ---------------------------------------------------------------------------------- */
 
-static int run_health(struct op_call *call) {
+static void print_more_health(struct op_call *call, struct json_writer *w) {
     struct engine *e = call->engine;
     struct store_info store;
     store_info(engine_store(e), &store);
     const struct executor_feature *features = NULL;
     size_t count = executor_features(engine_executor(e), &features);
+    print_text(w, "version", engine_version(e));
+    print_int(w, "pid", getpid());
+    print_int(w, "uptime_s", (engine_now(e) - engine_started_at(e)) / 1000);
+    print_bool(w, "paused", engine_is_paused(e));
+    print_text(w, "store", store.backend);
+    json_write_key(w, "degraded");
+    json_write_array_begin(w);
+    for (size_t i = 0; i < count; i++)
+        if (!features[i].there)
+            json_write_string(w, features[i].name);
+    json_write_array_end(w);
+}
+
+static int run_health(struct op_call *call) {
+    struct store_info store;
     struct json_writer w;
+    store_info(engine_store(call->engine), &store);
     json_write_init(&w, &call->answer, false);
     json_write_object_begin(&w);
     print_bool(&w, "ok", !store.broken);
-    print_text(&w, "version", engine_version(e));
-    print_int(&w, "pid", getpid());
-    print_int(&w, "uptime_s", (engine_now(e) - engine_started_at(e)) / 1000);
-    print_bool(&w, "paused", engine_is_paused(e));
-    print_text(&w, "store", store.backend);
-    json_write_key(&w, "degraded");
-    json_write_array_begin(&w);
-    for (size_t i = 0; i < count; i++)
-        if (!features[i].there)
-            json_write_string(&w, features[i].name);
-    json_write_array_end(&w);
+    if (!call->access.remote || call->access.scope != ACCESS_NONE) /* not for anybody */
+        print_more_health(call, &w);
     json_write_object_end(&w);
     if (store.broken)
         call->status = 503;
@@ -39,10 +46,11 @@ const struct op op_daemon_health = {
     .path = "/healthz",
     .summary = "say whether the daemon works",
     .text = "Status 503 when it does not. `degraded` names what the kernel does not let it do; see "
-            "`GET /v1/doctor`.",
+            "`GET /v1/doctor`. By TCP without a token only `ok` is told.",
     .result = "{\"ok\":true,\"version\":\"0.1.0\",\"pid\":4711,\"uptime_s\":60,\"paused\":false,"
               "\"store\":\"sqlite\",\"degraded\":[]}",
     .right = OP_READ,
+    .open = true,
     .reach = OP_REACH_ALL,
     .run = run_health,
 };

@@ -55,5 +55,6 @@ const struct op op_daemon_backup = {
     .params = params,
     .result = "{\"path\":\"/backup/sluice.db\",\"bytes\":65536,\"took_ms\":12}",
     .right = OP_ADMIN,
+    .local = true, /* it writes a file, where the client says */
     .run = run,
 };

@@ -237,6 +237,14 @@ static void print_running(struct op_call *call, struct json_writer *w, const str
     json_write_array_end(w);
 }
 
+static void print_entry(const struct op_call *call, struct json_writer *w) {
+    json_write_key(w, "http");
+    json_write_object_begin(w);
+    print_text(w, "url", engine_entry_url(call->engine));
+    print_text(w, "problem", engine_entry_problem(call->engine));
+    json_write_object_end(w);
+}
+
 static int print(struct op_call *call) {
     struct status *s = status_of(call);
     struct json_writer w;
@@ -256,6 +264,7 @@ static int print(struct op_call *call) {
     print_alerts(call, &w);
     print_names(call, &w);
     print_host(call, &w);
+    print_entry(call, &w);
     print_json(&w, "events", strbuf_text(&s->events));
     json_write_object_end(&w);
     return 0;
@@ -300,7 +309,7 @@ const struct op op_daemon_status = {
         "that "
         "are not this daemon's and hold places, by the ids of their tasks. "
         "`blocked_dependencies`: how many wait for one that has failed, was canceled or "
-        "invalidated, whatever else stops them.",
+        "invalidated, whatever else stops them. `http`: where clients come in by TCP, and why not.",
     .result =
         "{\"version\":\"0.1.0\",\"pid\":4711,\"started_at\":1760000000000,"
         "\"home\":\"/home/me/.local/share/sluice\",\"preset\":\"sluice\",\"paused\":true,"
@@ -311,7 +320,8 @@ const struct op op_daemon_status = {
         "\"limits\":[{\"key\":\"runs\",\"used\":1,\"cap\":8}],\"limiters\":[],"
         "\"budgets\":[{\"key\":\"global\",\"used\":0,\"reserved\":10000,\"cap\":null}],"
         "\"projects\":[],\"host\":{\"disk_free_mb\":90000,\"memory_free_mb\":8000,\"load\":0.5},"
-        "\"store\":{\"bytes\":65536,\"log_bytes\":0,\"full\":false},\"events\":[]}",
+        "\"store\":{\"bytes\":65536,\"log_bytes\":0,\"full\":false},"
+        "\"http\":{\"url\":\"http://127.0.0.1:7878\",\"problem\":null},\"events\":[]}",
     .right = OP_READ,
     .run = run,
 };

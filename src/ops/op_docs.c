@@ -41,6 +41,11 @@ static const char introduction[] =
     "([capabilities.md](capabilities.md)). Everything else is refused (403). The owner's socket "
     "takes "
     "no token, and no process of a run.\n"
+    "- **By TCP**, where `http.listen` says, with `Authorization: Bearer` and a token of `sluice "
+    "token add`, or of a page that `sluice dash` has opened: what its scope allows, `read`, "
+    "`submit` or `admin`, each with those before it. Operations marked *socket* are not done by "
+    "TCP. Without a token there are `/healthz`, `POST /v1/session` and the files of the dashboard "
+    "([security.md](security.md)).\n"
     "\n"
     "## Errors\n"
     "\n"
@@ -51,6 +56,7 @@ static const char introduction[] =
     "|---|---|---|\n"
     "| 400 | `bad_request` | a parameter is wrong |\n"
     "| 400 | `cycle` | tasks would wait for each other |\n"
+    "| 401 | `unauthorized` | by TCP: no token, or one that has ended |\n"
     "| 403 | `refused` | a guard says no; `force` overrides it where there is one |\n"
     "| 404 | `not_found` | there is no such thing |\n"
     "| 409 | `exists` | the name is taken |\n"
@@ -121,8 +127,13 @@ static void print_params(const struct op *op, struct strbuf *out) {
 
 static void print_op(const struct op *op, struct strbuf *out) {
     strbuf_printf(out, "### %s\n\n`%s %s`: ", op->name, op->method, op->path);
-    strbuf_printf(out, "%s%s%s\n\n", op->summary, op->writes ? " · *key*" : "",
-                  op->reach == OP_REACH_NONE ? "" : " · *run*");
+    strbuf_printf(out, "%s · *%s*%s%s\n\n", op->summary,
+                  op->local               ? "socket"
+                  : op->open              ? "anybody"
+                  : op->right == OP_READ  ? "read"
+                  : op->right == OP_ADMIN ? "admin"
+                                          : "submit",
+                  op->writes ? " · *key*" : "", op->reach == OP_REACH_NONE ? "" : " · *run*");
     if (op->text)
         strbuf_printf(out, "%s\n\n", op->text);
     print_params(op, out);

@@ -14,13 +14,21 @@ static const struct {
     int code, status;
     const char *word;
 } rows[] = {
-    { EINVAL, 400, "bad_request" },  { ERANGE, 400, "bad_request" },
-    { E2BIG, 400, "bad_request" },   { ELOOP, 400, "cycle" },
-    { EPERM, 403, "refused" },       { EACCES, 403, "refused" },
-    { ENOENT, 404, "not_found" },    { EEXIST, 409, "exists" },
-    { EBUSY, 409, "conflict" },      { EFBIG, 413, "too_large" },
-    { EAGAIN, 429, "deferred" },     { ENOTSUP, 501, "not_supported" },
-    { EIO, 503, "outcome_unknown" }, { ESHUTDOWN, 503, "stopping" },
+    { EINVAL, 400, "bad_request" },
+    { ERANGE, 400, "bad_request" },
+    { E2BIG, 400, "bad_request" },
+    { ELOOP, 400, "cycle" },
+    { EPERM, 403, "refused" },
+    { EACCES, 403, "refused" },
+    { EKEYREJECTED, 401, "unauthorized" },
+    { ENOENT, 404, "not_found" },
+    { EEXIST, 409, "exists" },
+    { EBUSY, 409, "conflict" },
+    { EFBIG, 413, "too_large" },
+    { EAGAIN, 429, "deferred" },
+    { ENOTSUP, 501, "not_supported" },
+    { EIO, 503, "outcome_unknown" },
+    { ESHUTDOWN, 503, "stopping" },
     { ENOSPC, 507, "disk_full" },
 };
 

@@ -34,6 +34,8 @@ extern const struct op op_project_set;
 extern const struct op op_project_show;
 extern const struct op op_run_list;
 extern const struct op op_run_report;
+extern const struct op op_session_code;
+extern const struct op op_session_open;
 extern const struct op op_task_add;
 extern const struct op op_task_again;
 extern const struct op op_task_approve;
@@ -58,6 +60,9 @@ extern const struct op op_task_show;
 extern const struct op op_task_sling;
 extern const struct op op_task_wait;
 extern const struct op op_task_why;
+extern const struct op op_token_add;
+extern const struct op op_token_list;
+extern const struct op op_token_revoke;
 extern const struct op op_usage_list;
 
 /* clang-format off: one line each, so that two who add one do not meet */
@@ -93,6 +98,8 @@ const struct op *const op_table[] = {
     &op_project_show,
     &op_run_list,
     &op_run_report,
+    &op_session_code,
+    &op_session_open,
     &op_task_add,
     &op_task_again,
     &op_task_approve,
@@ -117,6 +124,9 @@ const struct op *const op_table[] = {
     &op_task_sling,
     &op_task_wait,
     &op_task_why,
+    &op_token_add,
+    &op_token_list,
+    &op_token_revoke,
     &op_usage_list,
     NULL,
 };

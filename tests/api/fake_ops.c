@@ -35,6 +35,7 @@ static int add_piece(const char *bytes, size_t size, void *out) {
 
 static int run_echo(struct op_call *call) {
     memcpy(fake.token, call->run.token, sizeof(fake.token));
+    fake.access = call->access;
     strbuf_printf(&call->answer,
                   "{\"op\":\"%s\",\"key\":\"%s\",\"caller\":\"%s\",\"params\":", call->op->name,
                   call->key ? call->key : "", call->caller ? call->caller : "");
@@ -79,6 +80,15 @@ static int run_once(struct op_call *call) {
     (void)snprintf(last_key, sizeof(last_key), "%s", call->key ? call->key : "");
     fake.done_once += !call->replayed;
     strbuf_printf(&call->answer, "{\"count\":%zu}", fake.done_once);
+    return 0;
+}
+
+/* The code is 1234. */
+static int run_open(struct op_call *call) {
+    const char *code = json_string_value(json_object_get(call->params, "code"));
+    if (!code || strcmp(code, "1234") != 0)
+        return error_set(&call->err, -EKEYREJECTED, "this link was used already");
+    strbuf_puts(&call->answer, "{\"token\":\"" FAKE_TOKEN "\"}");
     return 0;
 }
 
@@ -170,9 +180,11 @@ OP(metrics, "GET", "/metrics", run_metrics, .answer = OP_ANSWER_TEXT);
 OP(events, "GET", "/v1/events", run_events, .answer = OP_ANSWER_EVENTS);
 OP(log, "GET", "/v1/tasks/{id}/log", run_log, .answer = OP_ANSWER_LOG);
 OP(shutdown, "POST", "/v1/shutdown", run_shutdown, .writes = false);
+OP(open, "POST", "/v1/session", run_open, .open = true);
+OP(health, "GET", "/healthz", run_echo, .open = true);
 
-const struct op *const op_table[] = { &op_big,      &op_echo,  &op_echo_post, &op_events,
-                                      &op_fail,     &op_log,   &op_metrics,   &op_once,
+const struct op *const op_table[] = { &op_big,      &op_echo,  &op_echo_post, &op_events, &op_fail,
+                                      &op_health,   &op_log,   &op_metrics,   &op_once,   &op_open,
                                       &op_shutdown, &op_tasks, &op_wait,      NULL };
 
 /* What the protocol of /mcp asks for by name. */
@@ -344,7 +356,11 @@ void fake_release(void) {
 }
 
 int op_error_status(int code) {
-    return code == -EINVAL ? 400 : code == -ENOENT ? 404 : code == -EAGAIN ? 429 : 503;
+    return code == -EINVAL         ? 400
+           : code == -EKEYREJECTED ? 401
+           : code == -ENOENT       ? 404
+           : code == -EAGAIN       ? 429
+                                   : 503;
 }
 
 const char *op_error_word(int code) {
@@ -409,4 +425,25 @@ const char *engine_task_id(const struct engine *engine, task_id task, char buf[E
     (void)engine;
     (void)snprintf(buf, ENGINE_ID_MAX, "web-%" PRIu64, (uint64_t)task);
     return buf;
+}
+
+/* --- tokens ---------------------------------------------------------------------------------------- */
+
+const struct engine_access *engine_find_access(const struct engine *engine, const char *token) {
+    static char name[] = "phone";
+    static struct engine_access access = { .id = "abcdefghij", .name = name, .scope = ACCESS_READ };
+    (void)engine;
+    access.expires_at = fake.access_left ? fake.access_left : TIME_NEVER;
+    return fake.access_ended || strcmp(token, FAKE_TOKEN) != 0 ? NULL : &access;
+}
+
+time_ms engine_access_left(const struct engine *engine, const struct engine_access *access) {
+    (void)engine;
+    return access->expires_at;
+}
+
+void engine_use_access(struct engine *engine, const char *id) {
+    (void)engine;
+    assert(strcmp(id, "abcdefghij") == 0);
+    fake.access_uses++;
 }

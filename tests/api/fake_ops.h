@@ -11,6 +11,7 @@
 #include "ops/op.h"
 
 #define FAKE_EVENTS_MAX 20000
+#define FAKE_TOKEN      "sl_abcdefghij_0123456789012345678901234567890123456789012"
 
 struct fake_event {
     task_id task;
@@ -26,7 +27,11 @@ struct fake_world {
     uint64_t first_event, last_event;
     size_t events_in_turn; /* to be added by the next page, and published after it */
     void (*publish)(uint64_t seq);
-    char token[40]; /* of the last echo */
+    char token[40];          /* of the last echo */
+    struct op_access access; /* the same, by TCP */
+    bool access_ended;       /* FAKE_TOKEN is none any more */
+    time_ms access_left;     /* how long it is good for; 0: for ever */
+    size_t access_uses;
     char log_path[192];
     uint64_t log_offset;
     bool log_follow;

@@ -1,0 +1,97 @@
+/* page.c: the files of the dashboard, which anybody may have.
+ *
+ * No token: they are the same in every daemon, and the page has none yet when it is loaded. Everything that it shows comes
+ * through the operations. What it may do is bound by its Content-Security-Policy: scripts and styles of our own alone, no
+ * frame around it, and no address but ours to talk to, so that what an agent has written cannot act even if the page
+ * showed it as it is. */
+#include <string.h>
+
+#include "api/response.h"
+#include "api/server_internal.h"
+#include "web/web.h"
+
+#define PAGE_HEADERS                                                                               \
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "           \
+    "img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; "               \
+    "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"         \
+    "Referrer-Policy: no-referrer\r\n"                                                             \
+    "Cross-Origin-Opener-Policy: same-origin\r\n"                                                  \
+    "Cross-Origin-Resource-Policy: same-origin\r\n"                                                \
+    "X-Frame-Options: DENY\r\n"
+
+static const char without[] =
+    "<!doctype html>\n"
+    "<html lang=\"en\">\n"
+    "<meta charset=\"utf-8\">\n"
+    "<title>Sluice</title>\n"
+    "<h1>Sluice runs, without its dashboard</h1>\n"
+    "<p>This program was built without the page that belongs here. Build it with npm at hand, "
+    "<code>meson setup build -Dweb=enabled &amp;&amp; ninja -C build</code>, or start the daemon "
+    "with <code>sluiced --web-dir web/dist</code>.</p>\n"
+    "<p>The command line shows the same: <code>sluice status</code>, <code>sluice top</code>.</p>\n"
+    "</html>\n";
+
+static bool accepts_gzip(const struct http_request *request) {
+    const char *accepted = http_request_header(request, "accept-encoding");
+    return accepted && http_value_has(accepted, "gzip");
+}
+
+/* True: the client has it. */
+static bool is_same(const struct http_request *request, const char *tag) {
+    const char *known = http_request_header(request, "if-none-match");
+    return known && strcmp(known, tag) == 0;
+}
+
+static void answer_file(struct connection *c, const struct web_file *file, const char *path) {
+    const struct http_request *request = &c->parser.request;
+    _cleanup_(strbuf_finish) struct strbuf headers = STRBUF_INIT, tag = STRBUF_INIT;
+    strbuf_printf(&tag, "\"%s\"", file->hash);
+    strbuf_printf(&headers, PAGE_HEADERS "Vary: Accept-Encoding\r\nETag: %s\r\n",
+                  strbuf_text(&tag));
+    if (file->encoding)
+        strbuf_printf(&headers, "Content-Encoding: %s\r\n", file->encoding);
+    route_answer(c, &(struct response){ .status = is_same(request, strbuf_text(&tag)) ? 304 : 200,
+                                        .type = web_type(path),
+                                        .cache = web_is_immutable(path)
+                                                     ? "public, max-age=31536000, immutable"
+                                                     : "no-cache",
+                                        .headers = strbuf_text(&headers),
+                                        .body = (const char *)file->bytes,
+                                        .size = file->size });
+}
+
+static void answer_bytes(struct connection *c, const char *type, const char *bytes, size_t size) {
+    route_answer(c, &(struct response){ .status = 200,
+                                        .type = type,
+                                        .cache = "no-cache",
+                                        .headers = PAGE_HEADERS,
+                                        .body = bytes,
+                                        .size = size });
+}
+
+static bool answer_from_folder(struct connection *c, const char *path) {
+    _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
+    if (web_read(c->server->options.web_dir, path, &bytes, NULL) < 0)
+        return false;
+    answer_bytes(c, web_type(path), strbuf_text(&bytes), bytes.length);
+    return true;
+}
+
+bool page_answer(struct connection *c) {
+    const struct http_request *request = &c->parser.request;
+    const char *path = request->path;
+    bool is_get = strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0;
+    if (!c->tcp || !is_get)
+        return false;
+    if (c->server->options.web_dir)
+        return answer_from_folder(c, path);
+    const struct web_file *file = web_find(path, accepts_gzip(request));
+    if (file) {
+        answer_file(c, file, path);
+        return true;
+    }
+    if (strcmp(path, "/") != 0)
+        return false;
+    answer_bytes(c, "text/html; charset=utf-8", without, strlen(without));
+    return true;
+}

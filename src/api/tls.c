@@ -1,0 +1,173 @@
+/* tls.c: see tls.h. */
+#include "api/tls.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+
+struct tls_server {
+    SSL_CTX *context;
+};
+
+struct tls {
+    SSL *ssl;
+    bool wants_write, broken;
+};
+
+static int fail(const char *what, const char *path, struct error *err) {
+    const char *why = ERR_reason_error_string(ERR_peek_last_error());
+    ERR_clear_error();
+    return error_set(err, -EINVAL, "%s '%s' cannot be used: %s", what, path,
+                     why ? why : "it is no PEM");
+}
+
+static int check_key_file(const char *path, struct error *err) {
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return error_set(err, -errno, "the key '%s' cannot be read: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode)) /* a fifo in its place would stop the daemon */
+        return error_set(err, -EINVAL, "the key '%s' is no file", path);
+    if (st.st_mode & S_IRWXO)
+        return error_set(err, -EPERM, "others can read the key '%s': chmod o-rwx '%s'", path, path);
+    return 0;
+}
+
+static int check_certificate_file(const char *path, struct error *err) {
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return error_set(err, -errno, "the certificate '%s' cannot be read: %s", path,
+                         strerror(errno));
+    return S_ISREG(st.st_mode) ? 0
+                               : error_set(err, -EINVAL, "the certificate '%s' is no file", path);
+}
+
+static int no_password(char *buffer, int size, int writing, void *ctx) {
+    (void)buffer;
+    (void)size;
+    (void)writing;
+    (void)ctx;
+    return 0; /* a key with a password: nobody is there to type it */
+}
+
+static int load(SSL_CTX *context, const char *certificate, const char *key, struct error *err) {
+    int r = check_certificate_file(certificate, err);
+    if (r == 0)
+        r = check_key_file(key, err);
+    if (r < 0)
+        return r;
+    SSL_CTX_set_default_passwd_cb(context, no_password);
+    if (SSL_CTX_use_certificate_chain_file(context, certificate) != 1)
+        return fail("the certificate", certificate, err);
+    if (SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1)
+        return fail("the key", key, err);
+    if (SSL_CTX_check_private_key(context) != 1)
+        return fail("the key", key, err);
+    return 0;
+}
+
+int tls_server_new(const char *certificate, const char *key, struct tls_server **ret_server,
+                   struct error *err) {
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    if (!context)
+        return fail("TLS for", certificate, err);
+    (void)SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    (void)SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION
+                                           | SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE);
+    (void)SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    (void)SSL_CTX_set_num_tickets(context, 0);
+    (void)SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE
+                                        | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
+                                        | SSL_MODE_RELEASE_BUFFERS);
+    int r = load(context, certificate, *key ? key : certificate, err);
+    if (r < 0) {
+        SSL_CTX_free(context);
+        return r;
+    }
+    struct tls_server *server = xcalloc(1, sizeof(*server));
+    server->context = context;
+    *ret_server = server;
+    return 0;
+}
+
+struct tls_server *tls_server_free(struct tls_server *server) {
+    if (server)
+        SSL_CTX_free(server->context);
+    free(server);
+    return NULL;
+}
+
+struct tls *tls_new(struct tls_server *server, int fd) {
+    struct tls *tls = xcalloc(1, sizeof(*tls));
+    tls->ssl = SSL_new(server->context);
+    if (!tls->ssl || SSL_set_fd(tls->ssl, fd) != 1)
+        tls->broken = true; /* the first read says so */
+    else
+        SSL_set_accept_state(tls->ssl);
+    return tls;
+}
+
+struct tls *tls_free(struct tls *tls) {
+    if (!tls)
+        return NULL;
+    ERR_clear_error();
+    if (tls->ssl && !tls->broken && tls_is_up(tls))
+        (void)SSL_shutdown(tls->ssl);
+    ERR_clear_error();
+    SSL_free(tls->ssl);
+    free(tls);
+    return NULL;
+}
+
+/* What a call of OpenSSL that gave no bytes means for whoever asked. */
+static ssize_t take_result(struct tls *tls, int result) {
+    int why = SSL_get_error(tls->ssl, result);
+    ERR_clear_error();
+    tls->wants_write = why == SSL_ERROR_WANT_WRITE;
+    if (why == SSL_ERROR_ZERO_RETURN)
+        return 0;
+    tls->broken = why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE;
+    errno = tls->broken ? ECONNRESET : EAGAIN;
+    return -1;
+}
+
+ssize_t tls_read(struct tls *tls, void *bytes, size_t size) {
+    size_t count = 0;
+    errno = ECONNRESET;
+    if (tls->broken)
+        return -1;
+    ERR_clear_error();
+    int r = SSL_read_ex(tls->ssl, bytes, size, &count);
+    if (r != 1)
+        return take_result(tls, r);
+    tls->wants_write = false;
+    return (ssize_t)count;
+}
+
+ssize_t tls_write(struct tls *tls, const void *bytes, size_t size) {
+    size_t count = 0;
+    errno = ECONNRESET;
+    if (tls->broken)
+        return -1;
+    ERR_clear_error();
+    int r = SSL_write_ex(tls->ssl, bytes, size, &count);
+    if (r != 1) {
+        ssize_t n = take_result(tls, r);
+        errno = n == 0 ? EPIPE : errno; /* the other side has said good-bye */
+        return -1;
+    }
+    tls->wants_write = false;
+    return (ssize_t)count;
+}
+
+bool tls_is_up(const struct tls *tls) {
+    return tls->ssl && SSL_is_init_finished(tls->ssl);
+}
+
+bool tls_wants_write(const struct tls *tls) {
+    return tls->wants_write;
+}

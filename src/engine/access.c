@@ -1,0 +1,430 @@
+/* access.c: see access.h.
+ *
+ * There are few tokens: they are looked up by comparing. Each is one note, `access:ID`, whose text is a line of
+ * words: scope, what it is, hash, three times, name. That a token was used is written at most once in a minute for each,
+ * so that a page that asks every second costs no commits. */
+#include "engine/access.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "base/sha256.h"
+#include "engine/engine_internal.h"
+#include "os/random.h"
+
+#define NOTE         "access:"
+#define PREFIX       "sl_"
+#define SECRET_BYTES 32u
+#define SECRET_SIZE  44u /* 43 characters of base64url, NUL */
+#define USED_EVERY   MINUTES(1)
+#define CODES_MAX    16u
+
+struct token {
+    struct engine_access view;
+    uint8_t hash[SHA256_SIZE];
+    time_ms used_stored; /* what the store has */
+};
+
+struct code {
+    uint8_t hash[SHA256_SIZE];
+    enum access_scope scope; /* ACCESS_NONE: nobody's */
+    time_ms until;
+};
+
+struct accesses {
+    struct engine_request request; /* first: it is found by that */
+    struct engine *engine;
+    LIST(struct token) tokens;
+    struct code codes[CODES_MAX];
+    struct engine_entry entry;
+    bool asked; /* the request is on its way */
+};
+
+static const char *const scope_names[ACCESS_SCOPE_MAX] = {
+    [ACCESS_NONE] = "none",
+    [ACCESS_READ] = "read",
+    [ACCESS_SUBMIT] = "submit",
+    [ACCESS_ADMIN] = "admin",
+};
+
+const char *access_scope_name(enum access_scope scope) {
+    return scope_names[scope];
+}
+
+enum access_scope access_scope_find(const char *name) {
+    for (enum access_scope scope = ACCESS_READ; scope < ACCESS_SCOPE_MAX; scope++)
+        if (strcmp(scope_names[scope], name) == 0)
+            return scope;
+    return ACCESS_NONE;
+}
+
+bool access_name_is_valid(const char *name) {
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t length = strlen(name);
+    return length > 0 && length <= ACCESS_NAME_MAX && strspn(name, letters) == length;
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static int write_used(struct engine *engine, struct engine_request *request);
+static void used_is_written(struct engine *engine, struct engine_request *request,
+                            enum store_outcome outcome, const struct error *err);
+
+static struct accesses *all_of(struct engine *e) {
+    if (!e->access) {
+        e->access = xcalloc(1, sizeof(*e->access));
+        e->access->engine = e;
+        e->access->request.run = write_used;
+        e->access->request.done = used_is_written;
+    }
+    return e->access;
+}
+
+void access_forget(struct engine *e) {
+    for (size_t i = 0; e->access && i < e->access->tokens.count; i++)
+        free(e->access->tokens.items[i].view.name);
+    if (e->access)
+        e->access->tokens.count = 0;
+}
+
+void access_free(struct engine *e) {
+    access_forget(e);
+    if (!e->access)
+        return;
+    free(e->access->tokens.items);
+    explicit_bzero(e->access->codes, sizeof(e->access->codes));
+    free(e->access);
+    e->access = NULL;
+}
+
+/* The clock of the engine, now and not when its last turn was. */
+static time_ms now_of(const struct engine *e) {
+    return e->wall_at_start + (loop_now_steady(e->loop) - e->steady_at_start);
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static void write_note(struct engine *e, struct token *token) {
+    const struct engine_access *view = &token->view;
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT, text = STRBUF_INIT;
+    char hash[SHA256_HEX_SIZE];
+    sha256_hex(token->hash, hash);
+    strbuf_printf(&name, NOTE "%s", view->id);
+    strbuf_printf(&text, "%s %s %s %" PRId64 " %" PRId64 " %" PRId64 " %s",
+                  access_scope_name(view->scope), view->session ? "session" : "token", hash,
+                  view->created_at, view->expires_at, view->used_at, view->name);
+    store_put_note(e->turn.batch,
+                   &(struct note_row){ .name = strbuf_text(&name), .text = strbuf_text(&text) });
+    token->used_stored = view->used_at;
+    turn_wrote(e);
+}
+
+static bool read_hash(const char *text, uint8_t ret[SHA256_SIZE]) {
+    static const char digits[] = "0123456789abcdef";
+    if (strlen(text) != SHA256_HEX_SIZE - 1)
+        return false;
+    for (size_t i = 0; i < SHA256_SIZE; i++) {
+        const char *high = strchr(digits, text[2 * i]), *low = strchr(digits, text[2 * i + 1]);
+        if (!high || !low)
+            return false;
+        ret[i] = (uint8_t)((unsigned)(high - digits) << 4 | (unsigned)(low - digits));
+    }
+    return true;
+}
+
+/* A row that cannot be read is no token: nobody gets in by it. */
+void access_load(struct engine *e, const struct note_row *row) {
+    char scope[16], what[16], hash[SHA256_HEX_SIZE], name[ACCESS_NAME_MAX + 1];
+    const char *id = row->name + strlen(NOTE);
+    struct token token = { 0 };
+    struct engine_access *view = &token.view;
+    if (strncmp(row->name, NOTE, strlen(NOTE)) != 0 || !row->text || strlen(id) >= ACCESS_ID_SIZE
+        || sscanf(row->text, "%15s %15s %64s %" SCNd64 " %" SCNd64 " %" SCNd64 " %64s", scope, what,
+                  hash, &view->created_at, &view->expires_at, &view->used_at, name)
+               != 7)
+        return;
+    view->scope = access_scope_find(scope);
+    if (view->scope == ACCESS_NONE || !read_hash(hash, token.hash))
+        return;
+    memcpy(view->id, id, strlen(id) + 1);
+    view->session = strcmp(what, "session") == 0;
+    view->name = xstrdup(name);
+    token.used_stored = view->used_at;
+    *LIST_ADD(&all_of(e)->tokens) = token;
+}
+
+static void remove_token(struct engine *e, size_t at) {
+    struct accesses *a = e->access;
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+    struct token *token = &a->tokens.items[at];
+    strbuf_printf(&name, NOTE "%s", token->view.id);
+    store_put_note(e->turn.batch, &(struct note_row){ .name = strbuf_text(&name), .text = NULL });
+    turn_wrote(e);
+    free(token->view.name);
+    memmove(token, token + 1, (a->tokens.count - at - 1) * sizeof(*token));
+    a->tokens.count--;
+}
+
+/* --- that it was used -------------------------------------------------------------------------- */
+
+static int write_used(struct engine *engine, struct engine_request *request) {
+    struct accesses *a = (struct accesses *)request;
+    for (size_t i = 0; i < a->tokens.count; i++)
+        if (a->tokens.items[i].view.used_at >= a->tokens.items[i].used_stored + USED_EVERY)
+            write_note(engine, &a->tokens.items[i]);
+    return 0;
+}
+
+static void used_is_written(struct engine *engine, struct engine_request *request,
+                            enum store_outcome outcome, const struct error *err) {
+    (void)engine;
+    (void)outcome; /* after a failed commit it is what the store has */
+    (void)err;
+    ((struct accesses *)request)->asked = false;
+}
+
+void engine_use_access(struct engine *e, const char *id) {
+    struct accesses *a = all_of(e);
+    for (size_t i = 0; i < a->tokens.count; i++) {
+        struct token *token = &a->tokens.items[i];
+        if (strcmp(token->view.id, id) != 0)
+            continue;
+        token->view.used_at = now_of(e);
+        if (a->asked || token->view.used_at < token->used_stored + USED_EVERY)
+            continue;
+        a->asked = true;
+        a->request.next = NULL;
+        a->request.wrote = a->request.cancels = false;
+        engine_request(e, &a->request);
+    }
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+size_t engine_access_count(const struct engine *e) {
+    return e->access ? e->access->tokens.count : 0;
+}
+
+const struct engine_access *engine_access_at(const struct engine *e, size_t index) {
+    return &e->access->tokens.items[index].view;
+}
+
+time_ms engine_access_left(const struct engine *e, const struct engine_access *access) {
+    return access->expires_at == TIME_NEVER ? TIME_NEVER
+                                            : time_max(0, access->expires_at - now_of(e));
+}
+
+const struct engine_access *engine_access_named(const struct engine *e, const char *name) {
+    for (size_t i = 0; i < engine_access_count(e); i++) {
+        const struct engine_access *view = engine_access_at(e, i);
+        if ((strcmp(view->id, name) == 0 || (!view->session && strcmp(view->name, name) == 0))
+            && engine_access_left(e, view) > 0)
+            return view;
+    }
+    return NULL;
+}
+
+static void hash_text(const char *text, uint8_t ret[SHA256_SIZE]) {
+    struct sha256 hash;
+    sha256_init(&hash);
+    sha256_add(&hash, text, strlen(text));
+    sha256_end(&hash, ret);
+}
+
+const struct engine_access *engine_find_access(const struct engine *e, const char *token) {
+    uint8_t hash[SHA256_SIZE];
+    const struct engine_access *found = NULL;
+    if (strlen(token) != ACCESS_TOKEN_SIZE - 1 || strncmp(token, PREFIX, strlen(PREFIX)) != 0)
+        return NULL;
+    const char *id = token + strlen(PREFIX), *secret = id + ACCESS_ID_SIZE;
+    if (secret[-1] != '_')
+        return NULL;
+    hash_text(secret, hash);
+    for (size_t i = 0; i < engine_access_count(e); i++) {
+        const struct token *known = &e->access->tokens.items[i];
+        if (strncmp(known->view.id, id, ACCESS_ID_SIZE - 1) == 0 && sha256_same(known->hash, hash)
+            && engine_access_left(e, &known->view) > 0)
+            found = &known->view;
+    }
+    return found;
+}
+
+/* --- making ---------------------------------------------------------------------------------- */
+
+/* 32 random bytes as 43 characters. */
+static void make_secret(char ret[SECRET_SIZE]) {
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    uint8_t bytes[SECRET_BYTES + 1] = { 0 };
+    random_bytes(bytes, SECRET_BYTES);
+    for (size_t i = 0, out = 0; i < SECRET_BYTES; i += 3) {
+        uint32_t part = (uint32_t)bytes[i] << 16 | (uint32_t)bytes[i + 1] << 8
+                        | (i + 2 < SECRET_BYTES ? bytes[i + 2] : 0u);
+        for (unsigned shift = 18; out < SECRET_SIZE - 1; shift -= 6) {
+            ret[out++] = letters[part >> shift & 63];
+            if (shift == 0)
+                break;
+        }
+    }
+    ret[SECRET_SIZE - 1] = '\0';
+    explicit_bzero(bytes, sizeof(bytes));
+}
+
+static void make_id(char ret[ACCESS_ID_SIZE]) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
+    uint8_t bytes[ACCESS_ID_SIZE - 1];
+    random_bytes(bytes, sizeof(bytes));
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        ret[i] = letters[bytes[i] & 31];
+    ret[ACCESS_ID_SIZE - 1] = '\0';
+}
+
+static void tell_event(struct engine *e, const char *kind, const struct engine_access *view,
+                       const char *by) {
+    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "id");
+    json_write_string(&w, view->id);
+    json_write_key(&w, "name");
+    json_write_string(&w, view->name);
+    json_write_key(&w, "scope");
+    json_write_string(&w, access_scope_name(view->scope));
+    json_write_key(&w, "session");
+    json_write_bool(&w, view->session);
+    if (by) {
+        json_write_key(&w, "by");
+        json_write_string(&w, by);
+    }
+    json_write_object_end(&w);
+    engine_event(e, kind, 0, 0, strbuf_text(&data));
+}
+
+/* Those that have expired go; of sessions also the one that was not used for the longest time. */
+static void make_room(struct engine *e) {
+    struct accesses *a = all_of(e);
+    size_t sessions = 0;
+    for (size_t i = a->tokens.count; i-- > 0;)
+        if (engine_access_left(e, &a->tokens.items[i].view) == 0)
+            remove_token(e, i);
+    const struct engine_access *oldest = NULL;
+    for (size_t i = 0; i < a->tokens.count; i++) {
+        const struct engine_access *view = &a->tokens.items[i].view;
+        if (!view->session)
+            continue;
+        sessions++;
+        if (!oldest
+            || time_max(view->used_at, view->created_at)
+                   < time_max(oldest->used_at, oldest->created_at))
+            oldest = view;
+    }
+    if (sessions >= ACCESS_SESSIONS_MAX)
+        engine_end_access(e, oldest->id, NULL);
+}
+
+static size_t count_tokens(const struct engine *e) {
+    size_t count = 0;
+    for (size_t i = 0; i < engine_access_count(e); i++)
+        count += !engine_access_at(e, i)->session;
+    return count;
+}
+
+int engine_add_access(struct engine *e, const struct engine_access *draft,
+                      char ret_token[ACCESS_TOKEN_SIZE], char ret_id[ACCESS_ID_SIZE],
+                      struct error *err) {
+    char secret[SECRET_SIZE];
+    struct token token = { .view = *draft };
+    if (!draft->session && engine_access_named(e, draft->name))
+        return error_set(err, -EEXIST,
+                         "there is a token '%s' already: choose another name, or revoke it",
+                         draft->name);
+    if (!draft->session && count_tokens(e) >= ACCESS_MAX)
+        return error_set(err, -ENOSPC, "there are %u tokens already: revoke some", ACCESS_MAX);
+    make_room(e);
+    do
+        make_id(token.view.id);
+    while (engine_access_named(e, token.view.id));
+    make_secret(secret);
+    hash_text(secret, token.hash);
+    token.view.name = xstrdup(draft->name);
+    token.view.created_at = now_of(e);
+    token.view.used_at = 0;
+    (void)snprintf(ret_token, ACCESS_TOKEN_SIZE, PREFIX "%s_%s", token.view.id, secret);
+    memcpy(ret_id, token.view.id, ACCESS_ID_SIZE);
+    explicit_bzero(secret, sizeof(secret));
+    struct token *added = LIST_ADD(&all_of(e)->tokens);
+    *added = token;
+    write_note(e, added);
+    tell_event(e, "token.added", &added->view, NULL);
+    return 0;
+}
+
+void engine_end_access(struct engine *e, const char *id, const char *by) {
+    struct accesses *a = all_of(e);
+    for (size_t i = 0; i < a->tokens.count; i++) {
+        if (strcmp(a->tokens.items[i].view.id, id) != 0)
+            continue;
+        tell_event(e, "token.ended", &a->tokens.items[i].view, by);
+        remove_token(e, i);
+        return;
+    }
+}
+
+/* --- codes ----------------------------------------------------------------------------------- */
+
+time_ms engine_make_code(struct engine *e, enum access_scope scope,
+                         char ret_code[ACCESS_CODE_SIZE]) {
+    struct accesses *a = all_of(e);
+    struct code *code = a->codes;
+    for (struct code *other = a->codes; other < a->codes + CODES_MAX; other++)
+        if (other->until < code->until) /* one that is over, or else the oldest */
+            code = other;
+    make_secret(ret_code);
+    hash_text(ret_code, code->hash);
+    code->scope = scope;
+    code->until = time_add(now_of(e), ACCESS_CODE_LIFE);
+    return code->until;
+}
+
+enum access_scope engine_take_code(struct engine *e, const char *text) {
+    uint8_t hash[SHA256_SIZE];
+    struct accesses *a = all_of(e);
+    hash_text(text, hash);
+    for (struct code *code = a->codes; code < a->codes + CODES_MAX; code++) {
+        if (code->scope == ACCESS_NONE || !sha256_same(code->hash, hash))
+            continue;
+        enum access_scope scope = code->until > now_of(e) ? code->scope : ACCESS_NONE;
+        *code = (struct code){ 0 };
+        return scope;
+    }
+    return ACCESS_NONE;
+}
+
+/* --- where they come in ------------------------------------------------------------------------ */
+
+void engine_set_entry(struct engine *e, const struct engine_entry *entry) {
+    all_of(e)->entry = *entry;
+}
+
+const char *engine_entry_url(const struct engine *e) {
+    return e->access && e->access->entry.url ? e->access->entry.url(e->access->entry.ctx) : NULL;
+}
+
+const char *engine_entry_problem(const struct engine *e) {
+    return e->access && e->access->entry.problem ? e->access->entry.problem(e->access->entry.ctx)
+                                                 : NULL;
+}
+
+int engine_open_entry(struct engine *e, unsigned port, struct error *err) {
+    const struct engine_entry *entry = &all_of(e)->entry;
+    if (!entry->open)
+        return error_set(err, -ENOTSUP, "this daemon lets nobody in by TCP");
+    return entry->open(entry->ctx, port, err);
+}

@@ -1,0 +1,154 @@
+/* op_session.c: how a page in the owner's browser gets a token, without anybody typing one.
+ *
+ * The command line asks, at the owner's socket, for a code that is good once and for a minute, and opens a link with it in the
+ * fragment, which browsers send to nobody. The page swaps it for a token of its own. What is left in a history or a
+ * terminal is worth nothing. */
+#include <errno.h>
+#include <string.h>
+
+#include "engine/access.h"
+#include "ops/print.h"
+
+#define PAGE_NAME "dashboard"
+
+static const char *const scopes[] = { "read", "submit", "admin", NULL };
+
+static int run_code(struct op_call *call) {
+    char code[ACCESS_CODE_SIZE];
+    const char *scope = op_text(call, "scope");
+    const char *url = engine_entry_url(call->engine);
+    bool opened = !url;
+    int r =
+        url ? 0 : engine_open_entry(call->engine, (unsigned)op_number(call, "port", 0), &call->err);
+    if (r < 0)
+        return r;
+    if (opened)
+        url = engine_entry_url(call->engine);
+    time_ms until =
+        engine_make_code(call->engine, scope ? access_scope_find(scope) : ACCESS_ADMIN, code);
+    _cleanup_(strbuf_finish) struct strbuf link = STRBUF_INIT;
+    strbuf_printf(&link, "%s/#t=%s", url ? url : "", code);
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_text(&w, "link", strbuf_text(&link));
+    print_text(&w, "url", url);
+    print_text(&w, "code", code);
+    print_text(&w, "scope", scope ? scope : "admin");
+    print_time(&w, "expires_at", until);
+    print_bool(&w, "opened", opened);
+    json_write_object_end(&w);
+    explicit_bzero(code, sizeof(code));
+    if (link.text)
+        explicit_bzero(link.text, link.length);
+    return 0;
+}
+
+struct made {
+    char token[ACCESS_TOKEN_SIZE];
+    char id[ACCESS_ID_SIZE];
+    enum access_scope scope;
+    time_ms until;
+};
+
+static void wipe(void *state) {
+    explicit_bzero(state, sizeof(struct made));
+}
+
+static int run_open(struct op_call *call) {
+    struct made *made = op_state(call, sizeof(*made), wipe);
+    made->scope = engine_take_code(call->engine, op_text(call, "code"));
+    if (made->scope == ACCESS_NONE)
+        return op_fail(call, -EKEYREJECTED,
+                       "this link was used already, or is older than a minute: run 'sluice dash' "
+                       "again");
+    made->until = time_add(engine_now(call->engine),
+                           config_number(engine_config(call->engine), "http.session_h", NULL));
+    char name[] = PAGE_NAME;
+    struct engine_access draft = {
+        .name = name, .scope = made->scope, .session = true, .expires_at = made->until
+    };
+    int r = engine_add_access(call->engine, &draft, made->token, made->id, &call->err);
+    if (r == 0)
+        strbuf_puts(&call->memo, made->id);
+    return r;
+}
+
+static void finish_open(struct op_call *call) {
+    const struct made *made = op_state(call, sizeof(*made), wipe);
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_text(&w, "token", made->token);
+    print_text(&w, "scope", access_scope_name(made->scope));
+    print_time(&w, "expires_at", made->until);
+    json_write_object_end(&w);
+}
+
+static int replay_open(struct op_call *call, const char *memo) {
+    (void)memo;
+    return op_fail(call, -EKEYREJECTED, "this link was used already: run 'sluice dash' again");
+}
+
+/* --- the operations -------------------------------------------------------------------------- */
+
+static const struct op_param code_params[] = {
+    { .name = "scope",
+      .type = OP_TEXT,
+      .place = OP_IN_BODY,
+      .choices = scopes,
+      .text = "what the page may do; `admin` when not given" },
+    { .name = "port",
+      .type = OP_NUMBER,
+      .place = OP_IN_BODY,
+      .min = 0,
+      .max = 65535,
+      .text = "where to listen, if the daemon does not yet; 0, or not given: any that is free" },
+    { .name = NULL },
+};
+
+const struct op op_session_code = {
+    .name = "session.code",
+    .method = "POST",
+    .path = "/v1/session/code",
+    .summary = "make a link that opens the dashboard once",
+    .text = "Good for one use within a minute. When nobody is let in by TCP (`http.listen`), the "
+            "daemon listens on a port of this machine alone from now on, until it ends: `opened`. "
+            "Only at the owner's socket.",
+    .params = code_params,
+    .result = "{\"link\":\"http://127.0.0.1:7878/#t=…\",\"url\":\"http://127.0.0.1:7878\","
+              "\"code\":\"…\",\"scope\":\"admin\",\"expires_at\":1760000060000,\"opened\":true}",
+    .right = OP_ADMIN,
+    .local = true,
+    .run = run_code,
+};
+
+static const struct op_param open_params[] = {
+    { .name = "code",
+      .type = OP_TEXT,
+      .place = OP_IN_BODY,
+      .required = true,
+      .min = 1,
+      .max = 128,
+      .text = "what stands behind `#t=` in the link" },
+    { .name = NULL },
+};
+
+const struct op op_session_open = {
+    .name = "session.open",
+    .method = "POST",
+    .path = "/v1/session",
+    .summary = "swap the code of a link for a token",
+    .text = "The one operation besides /healthz that needs no token by TCP. A code that was used, "
+            "or is "
+            "older than a minute, is refused (401).",
+    .params = open_params,
+    .result = "{\"token\":\"sl_k3f9x2m7aq_…\",\"scope\":\"admin\","
+              "\"expires_at\":1760086400000}",
+    .right = OP_READ,
+    .writes = true,
+    .open = true,
+    .run = run_open,
+    .finish = finish_open,
+    .replay = replay_open,
+};

@@ -1,0 +1,189 @@
+/* op_tokens.c: who has a token for the door by TCP: made, listed, revoked.
+ *
+ * None of it is done by TCP: whoever has stolen a token cannot make another one that outlives it. A secret is shown in
+ * one answer and kept nowhere, so that answer is not remembered for its key: who asks again is told that it is gone. */
+#include <errno.h>
+#include <string.h>
+
+#include "engine/access.h"
+#include "ops/print.h"
+
+static const char *const scopes[] = { "read", "submit", "admin", NULL };
+
+struct made {
+    char token[ACCESS_TOKEN_SIZE];
+    char id[ACCESS_ID_SIZE];
+};
+
+static void wipe(void *state) {
+    explicit_bzero(state, sizeof(struct made));
+}
+
+static time_ms end_of(const struct op_call *call) {
+    int64_t span = op_number(call, "expires_s", 0);
+    return span ? time_add(engine_now(call->engine), SECONDS(span)) : TIME_NEVER;
+}
+
+static int run_add(struct op_call *call) {
+    struct made *made = op_state(call, sizeof(*made), wipe);
+    const char *name = op_text(call, "name"), *scope = op_text(call, "scope");
+    if (!access_name_is_valid(name))
+        return op_fail(call, -EINVAL,
+                       "'%s' is no name of a token: use 1 to %u letters, digits, dots, hyphens and "
+                       "underscores",
+                       op_quote(name).text, ACCESS_NAME_MAX);
+    struct engine_access draft = { .name = (char *)name,
+                                   .scope = scope ? access_scope_find(scope) : ACCESS_READ,
+                                   .expires_at = end_of(call) };
+    int r = engine_add_access(call->engine, &draft, made->token, made->id, &call->err);
+    if (r == 0)
+        strbuf_puts(&call->memo, name);
+    return r;
+}
+
+static void print_access(struct json_writer *w, const struct engine_access *access) {
+    print_text(w, "id", access->id);
+    print_text(w, "name", access->name);
+    print_text(w, "scope", access_scope_name(access->scope));
+    print_bool(w, "session", access->session);
+    print_time(w, "created_at", access->created_at);
+    print_time(w, "expires_at", access->expires_at);
+    print_time(w, "used_at", access->used_at);
+}
+
+static void finish_add(struct op_call *call) {
+    const struct made *made = op_state(call, sizeof(*made), wipe);
+    const struct engine_access *access = engine_access_named(call->engine, made->id);
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_text(&w, "token", made->token);
+    if (access)
+        print_access(&w, access);
+    json_write_object_end(&w);
+}
+
+static int replay_add(struct op_call *call, const char *memo) {
+    return op_fail(call, -EBUSY,
+                   "token '%s' was made, and its answer, which had the secret, is gone: revoke it "
+                   "and make another",
+                   memo);
+}
+
+static int run_list(struct op_call *call) {
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "items");
+    json_write_array_begin(&w);
+    for (size_t i = 0; i < engine_access_count(call->engine); i++) {
+        const struct engine_access *access = engine_access_at(call->engine, i);
+        if (engine_access_left(call->engine, access) == 0)
+            continue;
+        json_write_object_begin(&w);
+        print_access(&w, access);
+        json_write_object_end(&w);
+    }
+    json_write_array_end(&w);
+    json_write_object_end(&w);
+    return 0;
+}
+
+static int run_revoke(struct op_call *call) {
+    const char *name = op_text(call, "name");
+    const struct engine_access *access = engine_access_named(call->engine, name);
+    if (!access)
+        return op_fail(call, -ENOENT,
+                       "there is no token '%s': 'sluice token list' shows those that there are",
+                       op_quote(name).text);
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_text(&w, "id", access->id);
+    print_text(&w, "name", access->name);
+    json_write_object_end(&w);
+    engine_end_access(call->engine, arena_strdup(op_arena(call), access->id), op_actor(call));
+    return 0;
+}
+
+/* --- the operations -------------------------------------------------------------------------- */
+
+static const struct op_param add_params[] = {
+    { .name = "name",
+      .type = OP_TEXT,
+      .place = OP_IN_BODY,
+      .required = true,
+      .min = 1,
+      .max = ACCESS_NAME_MAX,
+      .text = "what it is called: letters, digits, dots, hyphens and underscores" },
+    { .name = "scope",
+      .type = OP_TEXT,
+      .place = OP_IN_BODY,
+      .choices = scopes,
+      .text = "what it may do; `read` when not given" },
+    { .name = "expires_s",
+      .type = OP_NUMBER,
+      .place = OP_IN_BODY,
+      .min = 1,
+      .max = 315360000,
+      .text = "how long it is good for, in seconds; for ever when not given" },
+    { .name = NULL },
+};
+
+const struct op op_token_add = {
+    .name = "token.add",
+    .method = "POST",
+    .path = "/v1/tokens",
+    .summary = "make a token for clients that come by TCP",
+    .text = "`token` is shown here and never again. Only at the owner's socket.",
+    .params = add_params,
+    .result = "{\"token\":\"sl_k3f9x2m7aq_…\",\"id\":\"k3f9x2m7aq\",\"name\":\"phone\","
+              "\"scope\":\"read\",\"session\":false,\"created_at\":1760000000000,"
+              "\"expires_at\":null,\"used_at\":null}",
+    .right = OP_ADMIN,
+    .writes = true,
+    .local = true,
+    .run = run_add,
+    .finish = finish_add,
+    .replay = replay_add,
+};
+
+const struct op op_token_list = {
+    .name = "token.list",
+    .method = "GET",
+    .path = "/v1/tokens",
+    .summary = "list the tokens, and the pages that are signed in",
+    .text = "Never their secrets. `session`: of a page. Only at the owner's socket.",
+    .result = "{\"items\":[{\"id\":\"k3f9x2m7aq\",\"name\":\"phone\",\"scope\":\"read\","
+              "\"session\":false,\"created_at\":1760000000000,\"expires_at\":null,"
+              "\"used_at\":1760000000000}]}",
+    .right = OP_ADMIN,
+    .local = true,
+    .run = run_list,
+};
+
+static const struct op_param revoke_params[] = {
+    { .name = "name",
+      .type = OP_TEXT,
+      .place = OP_IN_PATH,
+      .required = true,
+      .min = 1,
+      .max = ACCESS_NAME_MAX,
+      .text = "its name, or its id" },
+    { .name = NULL },
+};
+
+const struct op op_token_revoke = {
+    .name = "token.revoke",
+    .method = "POST",
+    .path = "/v1/tokens/{name}/revoke",
+    .summary = "end a token at once",
+    .text = "Its connections end, streams too. A page is revoked by its id. Only at the owner's "
+            "socket.",
+    .params = revoke_params,
+    .result = "{\"id\":\"k3f9x2m7aq\",\"name\":\"phone\"}",
+    .right = OP_ADMIN,
+    .writes = true,
+    .local = true,
+    .run = run_revoke,
+};

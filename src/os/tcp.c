@@ -1,0 +1,112 @@
+/* tcp.c: see tcp.h. */
+#include "os/tcp.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/number.h"
+
+static int parse_host(const char *text, size_t length, struct tcp_address *ret) {
+    char host[INET6_ADDRSTRLEN];
+    bool v6 = length > 2 && text[0] == '[' && text[length - 1] == ']';
+    if (v6) {
+        text++;
+        length -= 2;
+    }
+    if (length >= sizeof(host))
+        return -EINVAL;
+    memcpy(host, text, length);
+    host[length] = '\0';
+    memset(ret, 0, sizeof(*ret));
+    if (v6) {
+        ret->v6.sin6_family = AF_INET6;
+        ret->size = sizeof(ret->v6);
+        return inet_pton(AF_INET6, host, &ret->v6.sin6_addr) == 1 ? 0 : -EINVAL;
+    }
+    ret->v4.sin_family = AF_INET;
+    ret->size = sizeof(ret->v4);
+    return inet_pton(AF_INET, host, &ret->v4.sin_addr) == 1 ? 0 : -EINVAL;
+}
+
+int tcp_parse(const char *text, struct tcp_address *ret, struct error *err) {
+    struct tcp_address address;
+    const char *colon = strrchr(text, ':');
+    int64_t port = -1;
+    if (!colon || parse_host(text, (size_t)(colon - text), &address) < 0
+        || strspn(colon + 1, "0123456789") != strlen(colon + 1)
+        || number_parse_int(colon + 1, &port, NULL) < 0 || port < 0 || port > 65535)
+        return error_set(err, -EINVAL, "'%s' is no address and port (example: 127.0.0.1:7878)",
+                         text);
+    if (address.any.sa_family == AF_INET)
+        address.v4.sin_port = htons((uint16_t)port);
+    else
+        address.v6.sin6_port = htons((uint16_t)port);
+    *ret = address;
+    return 0;
+}
+
+bool tcp_is_loopback(const struct tcp_address *address) {
+    if (address->any.sa_family == AF_INET)
+        return address->v4.sin_addr.s_addr == htonl(INADDR_LOOPBACK);
+    return IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
+}
+
+bool tcp_is_any(const struct tcp_address *address) {
+    if (address->any.sa_family == AF_INET)
+        return address->v4.sin_addr.s_addr == htonl(INADDR_ANY);
+    return IN6_IS_ADDR_UNSPECIFIED(&address->v6.sin6_addr);
+}
+
+uint16_t tcp_port(const struct tcp_address *address) {
+    return ntohs(address->any.sa_family == AF_INET ? address->v4.sin_port : address->v6.sin6_port);
+}
+
+const char *tcp_print_host(const struct tcp_address *address, char buf[TCP_TEXT_MAX]) {
+    char host[INET6_ADDRSTRLEN] = "?";
+    bool v4 = address->any.sa_family == AF_INET;
+    const void *bytes = v4 ? (const void *)&address->v4.sin_addr : &address->v6.sin6_addr;
+    (void)inet_ntop(address->any.sa_family, bytes, host, sizeof(host));
+    (void)snprintf(buf, TCP_TEXT_MAX, v4 ? "%s" : "[%s]", host);
+    return buf;
+}
+
+const char *tcp_print(const struct tcp_address *address, char buf[TCP_TEXT_MAX]) {
+    size_t length = strlen(tcp_print_host(address, buf));
+    (void)snprintf(buf + length, TCP_TEXT_MAX - length, ":%u", tcp_port(address));
+    return buf;
+}
+
+int tcp_listen(const struct tcp_address *address, int backlog, int *ret_fd, struct error *err) {
+    char text[TCP_TEXT_MAX];
+    int one = 1;
+    int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0
+        && bind(fd, &address->any, address->size) == 0 && listen(fd, backlog) == 0) {
+        *ret_fd = fd;
+        return 0;
+    }
+    int code = errno;
+    if (fd >= 0)
+        close(fd);
+    return error_set(err, -code, "cannot listen on '%s': %s", tcp_print(address, text),
+                     strerror(code));
+}
+
+int tcp_local(int fd, struct tcp_address *ret) {
+    struct tcp_address address = { .size = sizeof(address.v6) };
+    if (getsockname(fd, &address.any, &address.size) < 0)
+        return -errno;
+    *ret = address;
+    return 0;
+}
+
+int tcp_peer(int fd, struct tcp_address *ret) {
+    struct tcp_address address = { .size = sizeof(address.v6) };
+    if (getpeername(fd, &address.any, &address.size) < 0)
+        return -errno;
+    *ret = address;
+    return 0;
+}

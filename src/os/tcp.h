@@ -1,0 +1,41 @@
+/* tcp.h: addresses of TCP as people write them, and a socket that listens there.
+ *
+ * Numbers only, no names: 127.0.0.1:7878, [::1]:7878. A name would be looked up, which may take any time and give any
+ * answer. */
+#pragma once
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/error.h"
+
+#define TCP_TEXT_MAX 64u /* of an address in words, with its port and a NUL */
+
+struct tcp_address {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    };
+    socklen_t size;
+};
+
+/* Port 0: any that is free. -EINVAL with a sentence: it is no address and port. */
+int tcp_parse(const char *text, struct tcp_address *ret, struct error *err);
+/* 127.0.0.1 or ::1: of this machine alone, and what browsers call localhost. */
+bool tcp_is_loopback(const struct tcp_address *address);
+/* Every address of this machine: 0.0.0.0 or ::. */
+bool tcp_is_any(const struct tcp_address *address);
+uint16_t tcp_port(const struct tcp_address *address);
+/* The address alone, with brackets around IPv6. */
+const char *tcp_print_host(const struct tcp_address *address, char buf[TCP_TEXT_MAX]);
+/* With its port. */
+const char *tcp_print(const struct tcp_address *address, char buf[TCP_TEXT_MAX]);
+
+/* A socket that does not block and is not inherited. A daemon that was started again gets the port of the one before. */
+int tcp_listen(const struct tcp_address *address, int backlog, int *ret_fd, struct error *err);
+/* Where a socket is bound, the port that it was given too; or who is at its other end. */
+int tcp_local(int fd, struct tcp_address *ret);
+int tcp_peer(int fd, struct tcp_address *ret);

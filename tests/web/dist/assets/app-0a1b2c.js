@@ -1,0 +1,8 @@
+console.log('the same line, so that packing it pays off');
+console.log('the same line, so that packing it pays off');
+console.log('the same line, so that packing it pays off');
+console.log('the same line, so that packing it pays off');
+console.log('the same line, so that packing it pays off');
+console.log('the same line, so that packing it pays off');
+console.log('the same line, so that packing it pays off');
+console.log('the same line, so that packing it pays off');
