@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "api/mcp_door.h"
 #include "api/response.h"
@@ -238,6 +239,12 @@ static void forget_route(struct connection *c) {
     c->mcp = false;
 }
 
+/* Who asks for a token with a code: the code was an argument of the browser, and every user of the machine can list those. */
+static bool is_owners_program(const struct connection *c) {
+    uid_t user = geteuid();
+    return tcp_peer_user(c->fd, &user) < 0 || user == geteuid() || user == 0;
+}
+
 /* By TCP: whose token is it? What needs none is asked by nobody. */
 static struct door_verdict check_access(struct connection *c, const struct http_request *request) {
     const char *header = http_request_header(request, "authorization");
@@ -247,6 +254,9 @@ static struct door_verdict check_access(struct connection *c, const struct http_
     c->access_until = TIME_NEVER;
     if (header && strncasecmp(header, BEARER, strlen(BEARER)) == 0)
         found = engine_find_access(engine, header + strlen(BEARER));
+    if (!found && !header && c->op && c->op->open && c->op->writes && !is_owners_program(c))
+        return (struct door_verdict){ 403, "refused",
+                                      "this link is for programs of the user that asked for it" };
     if (!found && !header && c->op && c->op->open)
         return (struct door_verdict){ 0 };
     if (!found)

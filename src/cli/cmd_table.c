@@ -16,6 +16,7 @@ extern const struct cmd cmd_clear;
 extern const struct cmd cmd_close;
 extern const struct cmd cmd_completion;
 extern const struct cmd cmd_config;
+extern const struct cmd cmd_dash;
 extern const struct cmd cmd_debug;
 extern const struct cmd cmd_delete;
 extern const struct cmd cmd_demote;
@@ -49,6 +50,7 @@ extern const struct cmd cmd_sim;
 extern const struct cmd cmd_sling;
 extern const struct cmd cmd_status;
 extern const struct cmd cmd_tick;
+extern const struct cmd cmd_token;
 extern const struct cmd cmd_up;
 extern const struct cmd cmd_version;
 extern const struct cmd cmd_why;
@@ -66,6 +68,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_close,
     &cmd_completion,
     &cmd_config,
+    &cmd_dash,
     &cmd_debug,
     &cmd_delete,
     &cmd_demote,
@@ -99,6 +102,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_sling,
     &cmd_status,
     &cmd_tick,
+    &cmd_token,
     &cmd_up,
     &cmd_version,
     &cmd_why,

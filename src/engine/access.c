@@ -223,8 +223,7 @@ time_ms engine_access_left(const struct engine *e, const struct engine_access *a
 const struct engine_access *engine_access_named(const struct engine *e, const char *name) {
     for (size_t i = 0; i < engine_access_count(e); i++) {
         const struct engine_access *view = engine_access_at(e, i);
-        if ((strcmp(view->id, name) == 0 || (!view->session && strcmp(view->name, name) == 0))
-            && engine_access_left(e, view) > 0)
+        if (strcmp(view->id, name) == 0 || (!view->session && strcmp(view->name, name) == 0))
             return view;
     }
     return NULL;
@@ -341,7 +340,8 @@ int engine_add_access(struct engine *e, const struct engine_access *draft,
                       struct error *err) {
     char secret[SECRET_SIZE];
     struct token token = { .view = *draft };
-    if (!draft->session && engine_access_named(e, draft->name))
+    const struct engine_access *other = engine_access_named(e, draft->name);
+    if (!draft->session && other && engine_access_left(e, other) > 0)
         return error_set(err, -EEXIST,
                          "there is a token '%s' already: choose another name, or revoke it",
                          draft->name);

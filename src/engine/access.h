@@ -53,7 +53,7 @@ struct engine_access {
 
 size_t engine_access_count(const struct engine *engine);
 const struct engine_access *engine_access_at(const struct engine *engine, size_t index);
-/* By its id or its name; NULL: there is none. Expired ones are none. */
+/* By its id or, unless it is a session, its name; expired or not. NULL: there is none. */
 const struct engine_access *engine_access_named(const struct engine *engine, const char *name);
 /* Whose token this is; NULL: nobody's, any more. Takes as long for a wrong secret as for the right one. */
 const struct engine_access *engine_find_access(const struct engine *engine, const char *token);

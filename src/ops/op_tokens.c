@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/access.h"
+#include "ops/names.h"
 #include "ops/print.h"
 
 static const char *const scopes[] = { "read", "submit", "admin", NULL };
@@ -70,23 +71,14 @@ static int replay_add(struct op_call *call, const char *memo) {
                    memo);
 }
 
+static void print_at(struct json_writer *w, struct op_call *call, size_t index) {
+    json_write_object_begin(w);
+    print_access(w, engine_access_at(call->engine, index));
+    json_write_object_end(w);
+}
+
 static int run_list(struct op_call *call) {
-    struct json_writer w;
-    json_write_init(&w, &call->answer, false);
-    json_write_object_begin(&w);
-    json_write_key(&w, "items");
-    json_write_array_begin(&w);
-    for (size_t i = 0; i < engine_access_count(call->engine); i++) {
-        const struct engine_access *access = engine_access_at(call->engine, i);
-        if (engine_access_left(call->engine, access) == 0)
-            continue;
-        json_write_object_begin(&w);
-        print_access(&w, access);
-        json_write_object_end(&w);
-    }
-    json_write_array_end(&w);
-    json_write_object_end(&w);
-    return 0;
+    return names_list(call, engine_access_count(call->engine), print_at);
 }
 
 static int run_revoke(struct op_call *call) {
@@ -148,15 +140,20 @@ const struct op op_token_add = {
     .replay = replay_add,
 };
 
+static const struct op_param list_params[] = { OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL } };
+
 const struct op op_token_list = {
     .name = "token.list",
     .method = "GET",
     .path = "/v1/tokens",
     .summary = "list the tokens, and the pages that are signed in",
-    .text = "Never their secrets. `session`: of a page. Only at the owner's socket.",
+    .text = "Never their secrets. `session`: of a page. Those that have expired are shown until "
+            "the next "
+            "one is made. Only at the owner's socket.",
+    .params = list_params,
     .result = "{\"items\":[{\"id\":\"k3f9x2m7aq\",\"name\":\"phone\",\"scope\":\"read\","
               "\"session\":false,\"created_at\":1760000000000,\"expires_at\":null,"
-              "\"used_at\":1760000000000}]}",
+              "\"used_at\":1760000000000}],\"next\":null}",
     .right = OP_ADMIN,
     .local = true,
     .run = run_list,

@@ -110,3 +110,43 @@ int tcp_peer(int fd, struct tcp_address *ret) {
     *ret = address;
     return 0;
 }
+
+/* As the table writes it: words in the byte order of the machine. */
+static void print_row(const struct tcp_address *address, char buf[48]) {
+    uint32_t words[4] = { 0 };
+    bool v4 = address->any.sa_family == AF_INET;
+    size_t count = v4 ? 1 : 4, length = 0;
+    if (v4)
+        memcpy(words, &address->v4.sin_addr, 4);
+    else
+        memcpy(words, &address->v6.sin6_addr, 16);
+    for (size_t i = 0; i < count; i++)
+        length += (size_t)snprintf(buf + length, 48 - length, "%08X", words[i]);
+    (void)snprintf(buf + length, 48 - length, ":%04X", tcp_port(address));
+}
+
+int tcp_peer_user(int fd, uid_t *ret_uid) {
+    struct tcp_address here, there;
+    char wanted[100], from[48], to[48], line[512];
+    int r = -ENOENT;
+    if (tcp_local(fd, &here) < 0 || tcp_peer(fd, &there) < 0)
+        return -ENOENT;
+    print_row(&there, from); /* seen from the other end */
+    print_row(&here, to);
+    (void)snprintf(wanted, sizeof(wanted), " %s %s ", from, to);
+    FILE *table = fopen(there.any.sa_family == AF_INET ? "/proc/thread-self/net/tcp"
+                                                       : "/proc/thread-self/net/tcp6",
+                        "re");
+    while (table && r < 0 && fgets(line, sizeof(line), table)) {
+        const char *at = strstr(line, wanted);
+        unsigned uid = 0;
+        /* state, queues, timer, retransmits, user */
+        if (at && sscanf(at + strlen(wanted), "%*s %*s %*s %*s %u", &uid) == 1) {
+            *ret_uid = uid;
+            r = 0;
+        }
+    }
+    if (table)
+        (void)fclose(table);
+    return r;
+}

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -39,3 +40,6 @@ int tcp_listen(const struct tcp_address *address, int backlog, int *ret_fd, stru
 /* Where a socket is bound, the port that it was given too; or who is at its other end. */
 int tcp_local(int fd, struct tcp_address *ret);
 int tcp_peer(int fd, struct tcp_address *ret);
+/* Which user the other end of a connection inside this machine belongs to, by the kernel's table of sockets. -ENOENT: it is not
+ * of this machine, or nobody can say. */
+int tcp_peer_user(int fd, uid_t *ret_uid);
