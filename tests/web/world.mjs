@@ -1,0 +1,215 @@
+// world.mjs: a daemon in a home of its own, with real processes, for the tests of the page and for pictures.
+//
+//   const world = await World.start()      a daemon, and the page in front of it: world.url
+//   await world.api('POST', '/v1/pause')   asks the daemon; throws what it says when it refuses
+//   await world.night()                    a small night of work: something of everything the page shows
+//   world.kill() · await world.up()        kill -9, and start again
+//   await world.stop()                     ends every run and the daemon, removes the home
+//
+// Alone it keeps a world for the eye:  node tests/web/world.mjs BUILD
+import { execFileSync, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import http from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bridge } from '../../web/dev/bridge.mjs';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+
+const AGENT = String.raw`
+prompt=$(cat)
+echo "> $prompt"
+[ -z "$LIMITED" ] || { echo "429: slow down" && "$BIN" report --rate-limited "$LIMITED"; exit 1; }
+n=0
+for step in "reading src/parser.c" "3 edits in src/parser.c" "running the tests" "42 passed, 1 failed" "looking at the failure" "all green"; do
+    n=$((n + 1))
+    echo "$step"
+    "$BIN" report --tokens-in $((n * 9100)) --tokens-out $((n * 640)) --cost 0.0$((n * 3)) >/dev/null 2>&1
+    sleep "$STEP"
+done
+tail -f /dev/null &
+[ -n "$STAY" ] && wait
+exit 0
+`;
+
+const CONFIG = `
+limits: {runs: 6, resource.gpu: 1}
+host: {disk_free_gb: 0, memory_free_mb: 0}
+budget: 40000000
+projects:
+  web: {weight: 2, max_running: 3}
+  api: {weight: 1, max_running: 2}
+  docs: {weight: 1, budget: 900000}
+kinds:
+  plan: {base: 40, max_running: 1}
+  fix: {base: 80}
+agents:
+  claude: {command: [sh, -c, 'exec sh "$AGENT_SCRIPT"'], limiter: anthropic, slots: 4}
+  codex: {command: [sh, -c, 'exec sh "$AGENT_SCRIPT"'], limiter: openai, slots: 2}
+limiters:
+  anthropic: {max_running: 4}
+  openai: {max_running: 2, initial_s: 600, max_s: 900}
+`;
+
+export class World {
+    static async start({ build = process.env.BUILD ?? 'build', config = CONFIG, port = 0, dist } = {}) {
+        const world = new World();
+        world.bin = path.resolve(root, build, 'sluice');
+        world.home = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-web-'));
+        fs.writeFileSync(path.join(world.home, 'agent.sh'), AGENT);
+        fs.writeFileSync(path.join(world.home, 'sluice.yaml'), config.trimStart());
+        world.up();
+        world.server = await bridge({
+            socket: path.join(world.home, 'sluice.sock'),
+            dist: dist ?? path.join(root, 'web/dist'),
+            port,
+        });
+        world.url = `http://127.0.0.1:${world.server.address().port}/`;
+        return world;
+    }
+
+    sluice(...words) {
+        const env = { ...process.env, SLUICE_HOME: this.home };
+        delete env.XDG_RUNTIME_DIR;
+        return execFileSync(this.bin, words, { env, encoding: 'utf8', timeout: 60000 });
+    }
+
+    up() {
+        this.pid = JSON.parse(this.sluice('up', '--json')).pid;
+    }
+
+    kill() {
+        process.kill(this.pid, 'SIGKILL');
+    }
+
+    api(method, address, body) {
+        return new Promise((done, fail) => {
+            const request = http.request(
+                {
+                    socketPath: path.join(this.home, 'sluice.sock'),
+                    method,
+                    path: address,
+                    headers: body ? { 'Content-Type': 'application/json' } : {},
+                },
+                (answer) => {
+                    const parts = [];
+                    answer.on('data', (part) => parts.push(part));
+                    answer.on('end', () => {
+                        const text = Buffer.concat(parts).toString();
+                        const value = text.startsWith('{') ? JSON.parse(text) : text;
+                        if (answer.statusCode < 300) done(value);
+                        else fail(new Error(`${method} ${address}: ${answer.statusCode} ${text}`));
+                    });
+                },
+            );
+            request.on('error', fail);
+            request.end(body ? JSON.stringify(body) : undefined);
+        });
+    }
+
+    async add(...tasks) {
+        return (await this.api('POST', '/v1/tasks', { tasks })).tasks.map((task) => task.id);
+    }
+
+    /** Until the condition holds; a minute at the most. */
+    async until(what, condition) {
+        const deadline = Date.now() + 60000;
+        for (;;) {
+            const value = await condition();
+            if (value) return value;
+            if (Date.now() > deadline) throw new Error(`not within a minute: ${what}`);
+            await new Promise((go) => setImmediate(go));
+        }
+    }
+
+    state(id, wanted) {
+        return this.until(`${id} is ${wanted}`, async () => (await this.api('GET', `/v1/tasks/${id}`)).state === wanted);
+    }
+
+    /** A prompt for an agent that reports tokens and money while it works. */
+    agentTask(title, more = {}) {
+        const { step = '0.02', stay = '', limited = '', ...rest } = more;
+        return {
+            title,
+            agent: 'claude',
+            prompt: title,
+            env: { AGENT_SCRIPT: path.join(this.home, 'agent.sh'), BIN: this.bin, STEP: step, STAY: stay, LIMITED: limited },
+            ...rest,
+        };
+    }
+
+    async night() {
+        const a = (title, more) => this.agentTask(title, more);
+        const past = await this.add(
+            a('read the old parser and write down what it accepts', { project: 'web', kind: 'plan' }),
+            a('list every caller of session_open()', { project: 'api' }),
+            a('outline the operator guide', { project: 'docs' }),
+            a('fix: time-outs are lost after a restart', { project: 'web', kind: 'fix' }),
+            a('rename flags to options in the public headers', { project: 'api', kind: 'fix' }),
+        );
+        for (const id of past) await this.state(id, 'done');
+        const [broken] = await this.add({
+            project: 'api', title: 'migrate the schema of the test database', retries: 0,
+            argv: ['sh', '-c', 'echo applying 0012_add_index.sql; echo "no such table: runs" >&2; exit 3'],
+        });
+        await this.state(broken, 'failed');
+        const [review] = await this.add({
+            ...a('rewrite the introduction for people who never saw a queue', { project: 'docs' }), review: true,
+        });
+        await this.state(review, 'held');
+        const stay = { stay: '1' };
+        const batch = await this.api('POST', '/v1/tasks', {
+            group: 'parser',
+            tasks: [
+                { ...a('a tokenizer that keeps positions', { project: 'web', ...stay }), name: 'tokens' },
+                { ...a('property tests for the tokenizer', { project: 'web', step: '1', stay: '1' }), name: 'props' },
+                { ...a('recursive descent on top of the tokens', { project: 'web' }), name: 'descent', depends_on: ['tokens'] },
+                { ...a('error messages with line and caret', { project: 'web' }), name: 'errors', depends_on: ['descent'] },
+                { ...a('benchmark against the old parser', { project: 'web', kind: 'fix' }), name: 'bench', depends_on: ['descent', 'props'] },
+                { ...a('switch the command line over', { project: 'web' }), name: 'switch', depends_on: ['errors', 'bench'], priority: 20 },
+            ],
+        });
+        const ids = batch.tasks.map((task) => task.id);
+        await this.add(
+            a('split session.c where one question ends', { project: 'api', ...stay }),
+            a('page through /v1/users by cursor', { project: 'api', step: '2', stay: '1' }),
+            a('document the cursor', { project: 'api' }),
+            a('collect the questions of the last month', { project: 'docs', ...stay }),
+            a('translate the quick start', { project: 'docs', hold: true }),
+            a('train the ranking model', { project: 'web', resources: ['gpu'], ...stay }),
+            a('evaluate the ranking model', { project: 'web', resources: ['gpu'] }),
+            { ...a('remove the code behind the old flag', { project: 'api' }), depends_on: [broken] },
+            a('tomorrow: tag the release', { project: 'web', not_before: Date.now() + 9 * 3600 * 1000 }),
+            a('an idea: stream diffs instead of files', { project: 'web', draft: true }),
+        );
+        await this.add(a('check every link of the guide', { project: 'docs', agent: 'codex', priority: 5, limited: '840' }));
+        await this.api('POST', '/v1/tasks', {
+            tasks: Array.from({ length: 14 }, (_, n) => a(`port test ${n + 1} of 14 to the new harness`, { project: n % 3 ? 'web' : 'api', kind: 'fix' })),
+        });
+        return { past, broken, review, parser: ids };
+    }
+
+    async stop() {
+        if (!this.server) return;
+        this.server.closeAllConnections();
+        this.server.close();
+        this.server = null;
+        const env = { ...process.env, SLUICE_HOME: this.home };
+        const quiet = { env, timeout: 60000, stdio: 'ignore' };
+        spawnSync(this.bin, ['up'], quiet);
+        spawnSync(this.bin, ['pause'], quiet);
+        spawnSync(this.bin, ['cancel', '--all', '--now'], quiet);
+        spawnSync(this.bin, ['down', '--wait'], quiet);
+        fs.rmSync(this.home, { recursive: true, force: true });
+    }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+    const world = await World.start({ build: process.argv[2] ?? 'build', port: Number(process.argv[3] ?? 7879) });
+    process.on('SIGINT', () => world.stop().then(() => process.exit(0)));
+    process.on('SIGTERM', () => world.stop().then(() => process.exit(0)));
+    console.log(`${world.url}  home ${world.home}`);
+    await world.night();
+    console.log('the night has begun; Ctrl-C ends it');
+}

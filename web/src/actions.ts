@@ -1,0 +1,96 @@
+// actions.ts: what a person can do to tasks, when it is possible, and what it is called. Front ends hold no
+// rules: the daemon decides, and says why not. The lists here only keep buttons away that cannot work.
+import { post, scope, words } from './api';
+import { readStatus, wantStatus } from './live';
+import { ask } from './parts/dialog';
+import { say } from './parts/toast';
+import type { State, Task } from './types';
+
+export interface Action {
+    name: string;
+    label: string;
+    path: string;
+    body?: Record<string, unknown>;
+    states: State[];
+    hold?: string[];
+    confirm?: string;
+    reason?: string;
+    done: string;
+}
+
+const OPEN: State[] = ['waiting', 'ready', 'held'];
+
+export const ACTIONS: Action[] = [
+    { name: 'approve', label: 'Approve', path: 'approve', states: ['held'], hold: ['review'], done: 'approved' },
+    { name: 'reject', label: 'Reject', path: 'reject', states: ['held'], hold: ['review'], done: 'rejected',
+        confirm: 'It is done again, as a new iteration.', reason: 'What is wrong? The next iteration reads it.' },
+    { name: 'close', label: 'Close', path: 'close', states: ['held'], hold: ['external'], done: 'closed' },
+    { name: 'sling', label: 'Schedule', path: 'sling', states: ['draft'], done: 'scheduled' },
+    { name: 'release', label: 'Release', path: 'release', states: ['held'], hold: ['person', 'backoff', 'restart', 'breaker', 'budget'], done: 'released' },
+    { name: 'retry', label: 'Retry', path: 'retry', states: ['failed', 'canceled'], done: 'queued again' },
+    { name: 'again', label: 'Do again', path: 'again', states: ['done'], done: 'queued again',
+        confirm: 'A new iteration begins; what came from the last one is invalidated.' },
+    { name: 'promote', label: 'To the front', path: 'priority', body: { to: 'front' }, states: ['waiting', 'ready'], done: 'moved to the front' },
+    { name: 'hold', label: 'Hold', path: 'hold', states: ['waiting', 'ready'], done: 'held' },
+    { name: 'cancel', label: 'Cancel', path: 'cancel', states: [...OPEN, 'draft', 'starting', 'running'], done: 'canceled',
+        confirm: 'What runs is told to stop; what its runs have added below it is canceled with it.' },
+    { name: 'delete', label: 'Delete', path: 'delete', states: ['draft', 'done', 'failed', 'canceled', 'invalidated'], done: 'deleted',
+        confirm: 'It is gone for good, with its history. Its children fail as orphans.' },
+];
+
+export function possible(task: Task): Action[] {
+    if (scope.value !== 'admin') return [];
+    return ACTIONS.filter((action) => action.states.includes(task.state) && (!action.hold || action.hold.includes(task.hold ?? '')));
+}
+
+type Changed = { id: string; state: State | null; already: boolean };
+const heard = new Set<(changes: Changed[]) => void>();
+
+/** Who shows tasks hears at once what an action made of them, before the events come. */
+export function changes(fn: (changes: Changed[]) => void): () => void {
+    heard.add(fn);
+    return () => heard.delete(fn);
+}
+
+export async function act(action: Action, ids: string[]): Promise<boolean> {
+    if (ids.length === 0) return false;
+    const what = ids.length === 1 ? ids[0] : `${ids.length} tasks`;
+    const body: Record<string, unknown> = { tasks: ids, ...action.body };
+    if (action.confirm) {
+        const answer = await ask(`${action.label} ${what}?`, action.confirm, action.label, action.reason ?? null);
+        if (answer === null) return false;
+        if (action.reason && answer) body.reason = answer;
+    }
+    try {
+        const got = await post<{ tasks: Changed[] }>(`/v1/tasks/${action.path}`, body);
+        for (const fn of heard) fn(got.tasks);
+        wantStatus();
+        const already = got.tasks.every((task) => task.already);
+        const running = action.name === 'cancel' && got.tasks.some((task) => task.state === 'running' || task.state === 'starting');
+        say(running ? `${what}: told to stop` : `${what}: ${action.done}${already ? ' already' : ''}`);
+        return true;
+    } catch (error) {
+        say(words(error), true);
+        return false;
+    }
+}
+
+export async function pause(on: boolean, project?: string): Promise<void> {
+    try {
+        await post(on ? '/v1/pause' : '/v1/resume', project ? { project } : {});
+        await readStatus();
+        say(`${project ?? 'everything'}: ${on ? 'paused; what runs goes on' : 'goes on'}`);
+    } catch (error) {
+        say(words(error), true);
+    }
+}
+
+export async function clearLimiter(name: string): Promise<void> {
+    try {
+        await post(`/v1/limiters/${encodeURIComponent(name)}/clear`);
+        await readStatus();
+        say(`account ${name}: open again`);
+    } catch (error) {
+        say(words(error), true);
+    }
+}

@@ -1,0 +1,191 @@
+// live.ts: what the daemon does, as it happens. One stream of events tells that something has changed; the
+// page then reads what it shows. Views hear the events in batches, at most one per frame, so that a thousand
+// events cost one drawing.
+//
+// A lost stream is opened again, later and later up to 5 s, and goes on behind the last number. `epoch` rises
+// when that is not possible (another daemon, events too old): then everything is read again.
+import { effect, signal } from '@preact/signals';
+import { access, ApiError, get, open } from './api';
+import type { Event, Status } from './types';
+
+export type Connection = 'connecting' | 'live' | 'lost';
+
+export const connection = signal<Connection>('connecting');
+export const status = signal<Status | null>(null);
+export const epoch = signal(0);
+/** Now, in whole seconds; what counts up or down reads it. */
+export const now = signal(Date.now());
+
+const STATUS_EVERY_MS = 300; // at most, while much happens
+const STATUS_RUNNING_MS = 2000; // while something runs: its last lines are no events
+const STATUS_QUIET_MS = 15000;
+const HIDDEN_MS = 30000; // then a hidden page lets go of its connection: a browser has six of them
+const BACKOFF_MAX_MS = 5000;
+
+type Hear = (events: Event[]) => void;
+const listeners = new Set<Hear>();
+let pending: Event[] = [];
+let framed = false;
+let lastSeq: number | null = null;
+let stop: AbortController | null = null;
+let statusTimer: number | undefined;
+let statusAt = 0;
+let statusBusy = false;
+let statusWanted = false;
+
+export function hear(fn: Hear): () => void {
+    listeners.add(fn);
+    return () => listeners.delete(fn);
+}
+
+function deliver(event: Event): void {
+    pending.push(event);
+    if (framed) return;
+    framed = true;
+    // A hidden page has no frames.
+    if (document.hidden) setTimeout(flush, 100);
+    else requestAnimationFrame(flush);
+}
+
+function flush(): void {
+    framed = false;
+    const batch = pending;
+    pending = [];
+    for (const fn of listeners) fn(batch);
+    wantStatus();
+}
+
+/* --- the state at a glance ---------------------------------------------------------------------- */
+
+export function wantStatus(): void {
+    if (statusBusy) {
+        statusWanted = true;
+        return;
+    }
+    const wait = Math.max(0, statusAt + STATUS_EVERY_MS - Date.now());
+    clearTimeout(statusTimer);
+    statusTimer = window.setTimeout(readStatus, wait);
+}
+
+export async function readStatus(): Promise<void> {
+    clearTimeout(statusTimer);
+    statusBusy = true;
+    statusWanted = false;
+    try {
+        const next = await get<Status>('/v1/status');
+        const before = status.value;
+        status.value = next;
+        if (before && before.pid !== next.pid) epoch.value++;
+    } catch {
+        // The stream says that the connection is lost; the last state stays on the page.
+    }
+    statusBusy = false;
+    statusAt = Date.now();
+    if (statusWanted) return wantStatus();
+    const busy = (status.value?.running.length ?? 0) > 0;
+    if (!document.hidden && access.value === 'open')
+        statusTimer = window.setTimeout(readStatus, busy ? STATUS_RUNNING_MS : STATUS_QUIET_MS);
+}
+
+/* --- the stream --------------------------------------------------------------------------------- */
+
+/** Cuts a stream of server-sent events into events; what is cut in the middle waits for the rest. */
+export async function readEvents(body: ReadableStream<Uint8Array>, each: (kind: string, data: string) => void): Promise<void> {
+    const reader = body.getReader();
+    const decoder = new TextDecoder();
+    let rest = '';
+    for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        rest += decoder.decode(value, { stream: true });
+        let end: number;
+        while ((end = rest.indexOf('\n\n')) >= 0) {
+            let kind = 'message';
+            let data = '';
+            for (const line of rest.slice(0, end).split('\n')) {
+                if (line.startsWith('event:')) kind = line.slice(6).trim();
+                else if (line.startsWith('data:')) data += line.slice(5).trimStart();
+            }
+            rest = rest.slice(end + 2);
+            if (data || kind === 'reset') each(kind, data);
+        }
+    }
+}
+
+async function once(signal: AbortSignal): Promise<void> {
+    if (lastSeq === null) {
+        const page = await get<{ last_seq: number }>('/v1/events', { limit: 1 }, signal);
+        lastSeq = page.last_seq ?? 0;
+    }
+    const answer = await open('/v1/events', { after: lastSeq }, signal, { Accept: 'text/event-stream' });
+    connection.value = 'live';
+    void readStatus();
+    if (!answer.body) return;
+    await readEvents(answer.body, (kind, data) => {
+        if (kind === 'reset') {
+            lastSeq = null;
+            epoch.value++;
+            return;
+        }
+        const event = JSON.parse(data) as Event;
+        lastSeq = event.seq;
+        deliver(event);
+    });
+}
+
+async function follow(signal: AbortSignal): Promise<void> {
+    let wait = 0;
+    while (!signal.aborted) {
+        const began = Date.now();
+        try {
+            await once(signal);
+        } catch (error) {
+            if (signal.aborted || access.value !== 'open') return;
+            // The daemon has fewer events than this page has seen: it is another one.
+            if (error instanceof ApiError && error.status === 400) {
+                lastSeq = null;
+                epoch.value++;
+            }
+        }
+        if (signal.aborted) return;
+        connection.value = 'lost';
+        wait = Date.now() - began > 10000 ? 0 : Math.min(BACKOFF_MAX_MS, wait ? wait * 1.7 : 250);
+        await new Promise((go) => setTimeout(go, wait * (0.8 + 0.4 * Math.random())));
+    }
+}
+
+function start(): void {
+    if (stop) return;
+    stop = new AbortController();
+    if (connection.value === 'lost') connection.value = 'connecting';
+    void readStatus();
+    void follow(stop.signal);
+}
+
+function end(): void {
+    stop?.abort();
+    stop = null;
+    clearTimeout(statusTimer);
+}
+
+let hidden: number | undefined;
+
+export function live(): void {
+    effect(() => {
+        if (access.value === 'open') start();
+        else end();
+    });
+    document.addEventListener('visibilitychange', () => {
+        clearTimeout(hidden);
+        if (document.hidden) {
+            hidden = window.setTimeout(end, HIDDEN_MS);
+        } else if (access.value === 'open') {
+            now.value = Date.now();
+            if (stop) void readStatus();
+            else start();
+        }
+    });
+    setInterval(() => {
+        if (!document.hidden) now.value = Date.now();
+    }, 1000);
+}

@@ -1,0 +1,66 @@
+// dialog.tsx: a question that must be answered before anything happens. The browser keeps the focus inside.
+import type { ComponentChildren } from 'preact';
+import { signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+
+export function Dialog({ title, onClose, children, wide = false }: {
+    title: string; onClose: () => void; children: ComponentChildren; wide?: boolean;
+}) {
+    const ref = useRef<HTMLDialogElement>(null);
+    useEffect(() => {
+        const before = document.activeElement;
+        ref.current?.showModal();
+        return () => {
+            if (before instanceof HTMLElement) before.focus();
+        };
+    }, []);
+    return (
+        <dialog ref={ref} class={wide ? 'wide' : ''} aria-label={title} onCancel={(event) => { event.preventDefault(); onClose(); }}
+            onClick={(event) => { if (event.target === ref.current) onClose(); }}>
+            <div class="dialog-body">
+                <header><h2>{title}</h2><button class="quiet" onClick={onClose} aria-label="close">✕</button></header>
+                {children}
+            </div>
+        </dialog>
+    );
+}
+
+interface Question {
+    title: string;
+    text: string;
+    yes: string;
+    /** What the answer may be explained with; null when there is nothing to explain. */
+    reason: string | null;
+    answer: (reason: string | null) => void;
+}
+
+const question = signal<Question | null>(null);
+
+/** Asks; the answer is what was written (or ''), or null for no. */
+export function ask(title: string, text: string, yes: string, reason: string | null = null): Promise<string | null> {
+    return new Promise((answer) => {
+        question.value = { title, text, yes, reason, answer };
+    });
+}
+
+export function Questions() {
+    const q = question.value;
+    const input = useRef<HTMLTextAreaElement>(null);
+    if (!q) return null;
+    const end = (answer: string | null) => {
+        question.value = null;
+        q.answer(answer);
+    };
+    return (
+        <Dialog title={q.title} onClose={() => end(null)}>
+            <form onSubmit={(event) => { event.preventDefault(); end(input.current?.value ?? ''); }}>
+                <p>{q.text}</p>
+                {q.reason !== null && <label class="field">{q.reason}<textarea ref={input} rows={3} /></label>}
+                <div class="buttons">
+                    <button type="button" onClick={() => end(null)}>No, leave it</button>
+                    <button type="submit" class="danger">{q.yes}</button>
+                </div>
+            </form>
+        </Dialog>
+    );
+}

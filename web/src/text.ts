@@ -1,0 +1,117 @@
+// text.ts: foreign text and numbers, for eyes. Titles, logs and messages are written by agents: what would
+// steer a terminal, or turn the order of the letters around, becomes a visible sign.
+
+// Controls but tab and newline, C1, marks and overrides of direction, separators, zero width, tags.
+const UNSEEN =
+    // eslint-disable-next-line no-control-regex
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/g;
+
+function sign(char: string): string {
+    const code = char.codePointAt(0) ?? 0;
+    if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+    if (code === 0x7f) return '\u2421';
+    return `\u27e8${code.toString(16).toUpperCase().padStart(4, '0')}\u27e9`;
+}
+
+/** Text that shows everything that is in it, and does nothing. */
+export function visible(text: string): string {
+    return text.replace(UNSEEN, sign);
+}
+
+/** The same on one line. */
+export function line(text: string | null | undefined): string {
+    return text ? visible(text.replace(/[\n\t]+/g, ' ')) : '';
+}
+
+export function count(n: number | null | undefined): string {
+    return n === null || n === undefined ? '–' : n.toLocaleString('en-US');
+}
+
+/** 950, 12.3 k, 4.56 M: three digits that matter. */
+export function short(n: number | null | undefined): string {
+    if (n === null || n === undefined) return '–';
+    for (const [size, unit] of [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']] as const)
+        if (Math.abs(n) >= size) {
+            const value = n / size;
+            return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit}`;
+        }
+    return String(Math.round(n * 100) / 100);
+}
+
+export function money(usd: number | null | undefined): string {
+    if (usd === null || usd === undefined) return '–';
+    return `$${usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: usd < 0.1 ? 4 : 2 })}`;
+}
+
+export function megabytes(mb: number | null | undefined): string {
+    if (mb === null || mb === undefined) return '–';
+    return mb >= 10240 ? `${(mb / 1024).toFixed(0)} GB` : mb >= 1024 ? `${(mb / 1024).toFixed(1)} GB` : `${mb} MB`;
+}
+
+export function percent(part: number | null | undefined): string {
+    return part === null || part === undefined ? '–' : `${(part * 100).toFixed(part < 0.1 ? 1 : 0)} %`;
+}
+
+/** 7 s, 3:07, 2:03:07, 3 d 4 h */
+export function span(ms: number): string {
+    const s = Math.max(0, Math.floor(ms / 1000));
+    if (s < 60) return `${s} s`;
+    const two = (n: number) => String(n).padStart(2, '0');
+    if (s < 3600) return `${Math.floor(s / 60)}:${two(s % 60)}`;
+    if (s < 86400) return `${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
+    return `${Math.floor(s / 86400)} d ${Math.floor(s / 3600) % 24} h`;
+}
+
+const sameDay = (a: Date, b: Date) => a.toDateString() === b.toDateString();
+
+/** 14:03, or with the day when it is another one. */
+export function clock(ms: number | null | undefined, seconds = false): string {
+    if (!ms) return '–';
+    const at = new Date(ms);
+    const time = at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...(seconds ? { second: '2-digit' } : {}) });
+    if (sameDay(at, new Date())) return time;
+    return `${at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })}, ${time}`;
+}
+
+const HOLD: Record<string, string> = {
+    person: 'held by hand', backoff: 'before the next attempt', restart: 'before the next iteration',
+    breaker: 'behind a breaker', budget: 'out of budget', review: 'waits for review', external: 'waits to be closed',
+};
+
+export function holdWords(hold: string | null): string {
+    return hold ? (HOLD[hold] ?? hold) : 'held';
+}
+
+/** The name of a gate, for a heading. */
+export function gateWords(gate: string): string {
+    const [kind, what, key] = [gate.split(':')[0], gate.split(':')[1], gate.split(':').slice(2).join(':')];
+    if (kind === 'lease')
+        switch (what) {
+            case 'runs': return 'Places for runs';
+            case 'roots': return 'Places for root tasks';
+            case 'project': return `Places of project ${key}`;
+            case 'kind': return `Places for kind ${key}`;
+            case 'agent': return `Agent ${key}`;
+            case 'agents': return 'Idle agents';
+            case 'limiter': return `Places of account ${key}`;
+            case 'resource': return `Resource ${key}`;
+            case 'review': return `Reviews of project ${key}`;
+            case 'serial': return `Phase ${key}`;
+            case 'workspace': return `Workspace ${key}`;
+            case 'workspaces': return `Workspaces of project ${key}`;
+            case 'task': return 'Its last run';
+            default: return gate;
+        }
+    const names: Record<string, string> = {
+        paused: 'Everything is paused', project: 'Paused projects', held: 'Held', dependency: 'Unfinished dependencies',
+        parent: 'Unfinished parents', artifact: 'Missing files', breaker: 'Failed launches', limiter: 'Rate limits',
+        host: 'This machine', budget: 'Token budget', 'project-budget': 'Budgets of projects', pace: 'Pace', other: 'Others',
+    };
+    return names[gate] ?? gate;
+}
+
+/** The name of a limit, for a bar. */
+export function limitWords(key: string): string {
+    const at = key.indexOf(':');
+    return at < 0 ? key : `${key.slice(0, at)} ${key.slice(at + 1)}`;
+}

@@ -1,0 +1,35 @@
+// theme.ts: light or dark, as the system says or as the switch does. Colours are in style.css.
+import { effect, signal } from '@preact/signals';
+
+export type Theme = 'system' | 'light' | 'dark';
+
+export const theme = signal<Theme>((localStorage.getItem('sluice.theme') as Theme | null) ?? 'system');
+/** Rises when colours change: what is drawn on a canvas is drawn again. */
+export const paint = signal(0);
+
+export function nextTheme(): void {
+    const order: Theme[] = ['system', 'light', 'dark'];
+    theme.value = order[(order.indexOf(theme.value) + 1) % order.length] ?? 'system';
+}
+
+export function theming(): void {
+    effect(() => {
+        localStorage.setItem('sluice.theme', theme.value);
+        if (theme.value === 'system') delete document.documentElement.dataset.theme;
+        else document.documentElement.dataset.theme = theme.value;
+        paint.value = paint.peek() + 1;
+    });
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => paint.value++);
+}
+
+/** A colour of style.css, for canvases. */
+export function colour(name: string): string {
+    return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+const SERIES = ['series-1', 'series-2', 'series-3', 'series-4', 'series-5', 'series-6'];
+
+/** Projects and agents have no colour of their own: they get one by their place in the list. */
+export function seriesColour(index: number): string {
+    return colour(SERIES[index % SERIES.length] ?? 'ink-2');
+}

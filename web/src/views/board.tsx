@@ -1,0 +1,1 @@
+export function Board() { return <div class="empty"><p>soon</p></div>; }

@@ -1,0 +1,1 @@
+export function Cost() { return <div class="empty"><p>soon</p></div>; }

@@ -1,0 +1,1 @@
+export function Events() { return <div class="empty"><p>soon</p></div>; }

@@ -1,0 +1,1 @@
+export function Graph() { return <div class="empty"><p>soon</p></div>; }

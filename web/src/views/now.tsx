@@ -1,0 +1,309 @@
+// now.tsx: what runs, what comes next, what waits and for what, how full everything is, who is needed.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { act, ACTIONS, clearLimiter, pause } from '../actions';
+import { get, open, scope } from '../api';
+import { useLoad, useThrottle } from '../load';
+import { hear, status } from '../live';
+import { Mark } from '../parts/mark';
+import { Ago, Countdown, Elapsed, Empty, Meter, Problem, Section, Text, Tid } from '../parts/small';
+import { href } from '../route';
+import { clock, count, gateWords, limitWords, line, megabytes, percent, short } from '../text';
+import type { Page, Status, Task, Why } from '../types';
+
+const SHOWN_READY = 12;
+const GATES_ASKED = 12;
+
+/** The sums, each with the way to its tasks. */
+function Headline({ s }: { s: Status }) {
+    const figures: [number, string, string][] = [
+        [s.running.length < 50 ? s.running.length : (s.counts.running ?? 0) + (s.counts.starting ?? 0), 'running', 'running,starting'],
+        [s.counts.ready ?? 0, 'ready', 'ready'],
+        [s.counts.waiting ?? 0, 'waiting', 'waiting'],
+        [s.counts.held ?? 0, 'held', 'held'],
+        [s.counts.failed ?? 0, 'failed', 'failed'],
+        [s.counts.done ?? 0, 'done', 'done'],
+    ];
+    return (
+        <ul class="headline">
+            {figures.map(([n, word, states]) => (
+                <li key={word} class={`h-${word}${n ? '' : ' none'}`}>
+                    <a href={href('board', '', { state: states })}><b class="num">{count(n)}</b><span>{word}</span></a>
+                </li>
+            ))}
+        </ul>
+    );
+}
+
+function Alerts({ s }: { s: Status }) {
+    const paused = s.paused;
+    if (s.alerts.length === 0 && !paused && !s.store.full) return null;
+    return (
+        <div class="alerts">
+            {paused && (
+                <p class="alert paused"><Mark state="held" label={false} />
+                    <span>Everything is paused{s.paused_by ? <> by <Text of={s.paused_by} /></> : null}{s.paused_at ? `, since ${clock(s.paused_at)}` : ''}. What runs goes on; nothing starts.</span>
+                    {scope.value === 'admin' && <button onClick={() => pause(false)}>Resume</button>}
+                </p>
+            )}
+            {s.store.full && <p class="alert bad" role="alert">The disk of the daemon is full: no tasks are taken until there is room.</p>}
+            {s.alerts.map((alert) => (
+                <p class="alert" key={alert.key}><Mark state="failed" label={false} />
+                    <Text of={alert.text} /><span class="faint"><Ago at={alert.since} /></span>
+                    {alert.task && <a class="button" href={href('task', alert.task)}>Look</a>}
+                </p>
+            ))}
+        </div>
+    );
+}
+
+/** The last line of each live run: the daemon's, or, where it does not tell, the end of the log. */
+function useLastLines(tasks: Task[]): Record<string, string> {
+    const [lines, setLines] = useState<Record<string, string>>({});
+    const busy = useRef(false);
+    useEffect(() => {
+        const silent = tasks.filter((task) => task.run && task.run.last_line === undefined && !task.run.doing).slice(0, 12);
+        if (silent.length === 0 || busy.current) return;
+        busy.current = true;
+        void Promise.all(silent.map((task) => lastLine(task.id).then((text) => [task.id, text] as const, () => [task.id, ''] as const)))
+            .then((all) => setLines(Object.fromEntries(all)))
+            .finally(() => { busy.current = false; });
+    }, [tasks]);
+    return lines;
+}
+
+async function lastLine(id: string): Promise<string> {
+    const stop = new AbortController();
+    const answer = await open(`/v1/tasks/${encodeURIComponent(id)}/log`, { tail: 600 }, stop.signal);
+    const all = (await answer.text()).trimEnd().split('\n');
+    return all[all.length - 1] ?? '';
+}
+
+function Running({ s }: { s: Status }) {
+    const lines = useLastLines(s.running);
+    const total = (s.counts.running ?? 0) + (s.counts.starting ?? 0);
+    return (
+        <Section title="Running" note={total > s.running.length ? `${s.running.length} of ${count(total)}` : undefined}>
+            {s.running.length === 0
+                ? <Empty command={s.ready + (s.counts.waiting ?? 0) > 0 ? undefined : 'sluice add -- make test'}>
+                    {s.ready > 0 ? 'Nothing runs. What is ready is stopped by the gates below.' : 'Nothing runs, and nothing is ready.'}
+                </Empty>
+                : <ul class="rows running">
+                    {s.running.map((task) => {
+                        const said = task.run?.doing ?? task.run?.last_line ?? lines[task.id] ?? '';
+                        const tokens = task.run ? (task.run.tokens_in ?? 0) + (task.run.tokens_out ?? 0) : 0;
+                        return (
+                            <li key={task.id}>
+                                <Mark state={task.state} />
+                                <div class="what">
+                                    <p><Tid id={task.id} /> <a class="title" href={href('task', task.id)}><Text of={task.title} /></a></p>
+                                    <p class="said"><Text of={said} class="mono" /></p>
+                                </div>
+                                <dl class="facts">
+                                    <div><dt>agent</dt><dd>{line(task.agent) || 'command'}</dd></div>
+                                    {task.iteration > 1 && <div><dt>iteration</dt><dd class="num">{task.iteration}</dd></div>}
+                                    {task.attempt > 1 && <div><dt>attempt</dt><dd class="num">{task.attempt}</dd></div>}
+                                    <div class="w6"><dt>tokens</dt><dd class="num">{tokens ? short(tokens) : '–'}</dd></div>
+                                    <div class="w6"><dt>{task.run?.phase && task.run.phase !== 'working' ? task.run.phase : 'elapsed'}</dt><dd><Elapsed from={task.run?.started_at ?? null} /></dd></div>
+                                </dl>
+                            </li>
+                        );
+                    })}
+                </ul>}
+        </Section>
+    );
+}
+
+function Next({ s }: { s: Status }) {
+    const page = useLoad('ready', (signal) => get<Page<Task>>('/v1/tasks', { state: 'ready', order: 'queue', limit: SHOWN_READY }, signal));
+    const again = useThrottle(page.reload, 700);
+    useEffect(() => hear(again), []);
+    const promote = ACTIONS.find((action) => action.name === 'promote');
+    const items = page.data?.items ?? [];
+    return (
+        <Section title="Next, in this order" note={s.ready > items.length ? <a href={href('board', '', { state: 'ready' })}>{count(s.ready)} ready</a> : undefined}>
+            <Problem error={page.error} />
+            {items.length === 0 && !page.loading && <Empty>Nothing is ready.</Empty>}
+            <ol class="rows next">
+                {items.map((task, n) => (
+                    <li key={task.id}>
+                        <span class="pos num faint">{n + 1}</span>
+                        <div class="what">
+                            <p><Tid id={task.id} /> <a class="title" href={href('task', task.id)}><Text of={task.title} /></a></p>
+                        </div>
+                        <span class="why"><Text of={task.why ?? 'may start now'} /></span>
+                        {scope.value === 'admin' && promote && n > 0 && (
+                            <button class="quiet" aria-label={`${task.id}: to the front`} title="to the front" onClick={() => act(promote, [task.id])}>↑</button>
+                        )}
+                    </li>
+                ))}
+            </ol>
+        </Section>
+    );
+}
+
+function Waiting({ s }: { s: Status }) {
+    const gates = s.waiting_by_gate;
+    const asked = gates.slice(0, GATES_ASKED).map((gate) => gate.examples[0] ?? '').join(' ');
+    const whys = useLoad(`whys ${asked}`, (signal) =>
+        Promise.all(asked.split(' ').filter(Boolean).map((id) => get<Why>(`/v1/tasks/${encodeURIComponent(id)}/why`, {}, signal).catch(() => null))));
+    const of = (id: string | undefined) => whys.data?.find((why) => why?.id === id);
+    return (
+        <Section title="Waiting, by what stops them" note={s.partial ? 'counted in part' : undefined}>
+            {gates.length === 0 && <Empty>Nothing waits.</Empty>}
+            <ul class="rows gates">
+                {gates.map((gate) => {
+                    const why = of(gate.examples[0]);
+                    const closed = why?.gates.find((one) => one.gate === gate.gate);
+                    const opens = closed?.opens_at ?? null;
+                    return (
+                        <li key={gate.gate}>
+                            <b class="num">{count(gate.count)}</b>
+                            <div class="what">
+                                <p class="title">{line(gateWords(gate.gate))}</p>
+                                <p class="said">
+                                    <Text of={gate.why ?? closed?.reason ?? why?.summary ?? ''} />
+                                    {opens ? <>, opens <Countdown to={opens} /></> : null}
+                                </p>
+                            </div>
+                            <span class="ids">{gate.examples.map((id) => <Tid key={id} id={id} />)}{gate.count > gate.examples.length && gate.examples.length > 0 ? <span class="faint">…</span> : null}</span>
+                        </li>
+                    );
+                })}
+            </ul>
+        </Section>
+    );
+}
+
+function Limits({ s }: { s: Status }) {
+    const shown = s.limits.filter((limit) => limit.cap !== null);
+    return (
+        <Section title="Limits">
+            {shown.length === 0 && <Empty command="sluice config set limits.runs=8">No limit is set.</Empty>}
+            <ul class="bars">
+                {shown.map((limit) => (
+                    <li key={limit.key}>
+                        <span>{line(limitWords(limit.key))}</span>
+                        <Meter used={limit.used} cap={limit.cap} label={`${limitWords(limit.key)}: ${limit.used} of ${limit.cap ?? 'any'}`} />
+                        <span class="num">{count(limit.used)}<span class="faint"> / {count(limit.cap)}</span></span>
+                    </li>
+                ))}
+            </ul>
+        </Section>
+    );
+}
+
+const LIMITER: Record<string, string> = {
+    open: 'open', backoff: 'told to wait', probing: 'one run goes first', ramping: 'coming back', closed: 'closed: a person must act',
+};
+
+function Accounts({ s }: { s: Status }) {
+    if (s.limiters.length === 0) return null;
+    return (
+        <Section title="Accounts">
+            <ul class="bars">
+                {s.limiters.map((limiter) => (
+                    <li key={limiter.name} class={`limiter ${limiter.state}`}>
+                        <span>{line(limiter.name)}</span>
+                        <Meter used={limiter.used} cap={limiter.cap} label={`account ${limiter.name}: ${limiter.used} of ${limiter.cap ?? 'any'}`} />
+                        <span class="num">{count(limiter.used)}<span class="faint"> / {limiter.cap === null ? '∞' : count(limiter.cap)}</span></span>
+                        {limiter.state !== 'open' && (
+                            <p class="under">
+                                <span>{LIMITER[limiter.state] ?? limiter.state}{limiter.opens_at ? <>, opens <Countdown to={limiter.opens_at} /></> : null}</span>
+                                {scope.value === 'admin' && <button class="quiet" onClick={() => clearLimiter(limiter.name)}>open now</button>}
+                            </p>
+                        )}
+                    </li>
+                ))}
+            </ul>
+        </Section>
+    );
+}
+
+function Budgets({ s }: { s: Status }) {
+    const shown = s.budgets.filter((budget) => budget.cap !== null);
+    if (shown.length === 0) return null;
+    return (
+        <Section title="Token budgets">
+            <ul class="bars">
+                {shown.map((budget) => (
+                    <li key={budget.key}>
+                        <span>{line(budget.key === 'global' ? 'all projects' : limitWords(budget.key))}</span>
+                        <Meter used={budget.used} reserved={budget.reserved} cap={budget.cap} label={`budget ${budget.key}: ${budget.used} of ${budget.cap ?? 'any'}`} />
+                        <span class="num">{short(budget.used)}<span class="faint"> / {short(budget.cap)}</span></span>
+                    </li>
+                ))}
+            </ul>
+        </Section>
+    );
+}
+
+function Projects({ s }: { s: Status }) {
+    if (s.projects.length < 1) return null;
+    return (
+        <Section title="Projects" note="share of tokens, against target">
+            <ul class="bars projects">
+                {s.projects.slice(0, 20).map((project) => (
+                    <li key={project.name} class={project.paused ? 'is-paused' : ''}>
+                        <a href={href('board', '', { project: project.name })}>{line(project.name)}</a>
+                        <div class="share" role="img" aria-label={`share ${percent(project.share)}, target ${percent(project.target)}`}>
+                            <div class="used" style={{ width: `${project.share * 100}%` }} />
+                            <i style={{ left: `${project.target * 100}%` }} />
+                        </div>
+                        <span class="num">{percent(project.share)}<span class="faint"> / {percent(project.target)}</span></span>
+                        <p class="under">
+                            <span>{count(project.running)} running, {count(project.ready)} ready{project.paused ? ', paused' : ''}</span>
+                            {scope.value === 'admin' && <button class="quiet" onClick={() => pause(!project.paused, project.name)}>{project.paused ? 'resume' : 'pause'}</button>}
+                        </p>
+                    </li>
+                ))}
+            </ul>
+        </Section>
+    );
+}
+
+function Machine({ s }: { s: Status }) {
+    return (
+        <Section title="Machine">
+            <dl class="pairs">
+                <div><dt>disk free</dt><dd class="num">{megabytes(s.host.disk_free_mb)}</dd></div>
+                <div><dt>memory free</dt><dd class="num">{megabytes(s.host.memory_free_mb)}</dd></div>
+                <div><dt>load</dt><dd class="num">{s.host.load?.toFixed(2) ?? '–'}</dd></div>
+                <div><dt>store</dt><dd class="num">{megabytes(Math.max(1, Math.round((s.store.bytes + s.store.log_bytes) / 1048576)))}</dd></div>
+                <div><dt>daemon</dt><dd>{line(s.version)}, up <Elapsed from={s.started_at} /></dd></div>
+                <div><dt>preset</dt><dd>{line(s.preset)}</dd></div>
+            </dl>
+        </Section>
+    );
+}
+
+function First() {
+    return (
+        <div class="first">
+            <h2>Nothing here yet</h2>
+            <p>Give it something to do; this page follows by itself.</p>
+            <p><code class="command">sluice add -- make test</code></p>
+            <p><code class="command">sluice add --agent claude "fix the flaky test"</code></p>
+        </div>
+    );
+}
+
+export function Now() {
+    const s = status.value;
+    if (!s) return <div class="loading" aria-busy="true"><span class="sr">reading the state</span></div>;
+    const any = Object.values(s.counts).some((n) => (n ?? 0) > 0);
+    return (
+        <div class="view now">
+            <h1 class="sr">Now</h1>
+            <Headline s={s} />
+            <Alerts s={s} />
+            <div class="columns">
+                <div class="main">
+                    {any ? <><Running s={s} /><Next s={s} /><Waiting s={s} /></> : <First />}
+                </div>
+                <div class="side">
+                    <Limits s={s} /><Accounts s={s} /><Budgets s={s} /><Projects s={s} /><Machine s={s} />
+                </div>
+            </div>
+        </div>
+    );
+}

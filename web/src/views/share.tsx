@@ -1,0 +1,1 @@
+export function Share() { return <div class="empty"><p>soon</p></div>; }

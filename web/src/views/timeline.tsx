@@ -1,0 +1,1 @@
+export function Timeline() { return <div class="empty"><p>soon</p></div>; }

@@ -1,0 +1,1 @@
+export function WhatIf() { return <div class="empty"><p>soon</p></div>; }
