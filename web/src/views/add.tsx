@@ -1,1 +1,135 @@
-export function Add(_: { onClose: () => void }) { return null; }
+// add.tsx: a task, or many at once. What is written becomes one request: added whole or not at all.
+import { useRef, useState } from 'preact/hooks';
+import { ApiError, get, post, words } from '../api';
+import { useLoad } from '../load';
+import { status, wantStatus } from '../live';
+import { Dialog } from '../parts/dialog';
+import { say } from '../parts/toast';
+import { go, route } from '../route';
+import { count, line } from '../text';
+import type { Agent, Page } from '../types';
+
+type Mode = 'prompt' | 'command' | 'lines' | 'json';
+const MODES: [Mode, string][] = [['prompt', 'Prompt'], ['command', 'Command'], ['lines', 'One per line'], ['json', 'JSON']];
+type Spec = Record<string, unknown>;
+
+function common(form: FormData): Spec {
+    const spec: Spec = {};
+    const text = (name: string) => String(form.get(name) ?? '').trim();
+    for (const name of ['project', 'title', 'kind', 'cwd'] as const) if (text(name)) spec[name] = text(name);
+    for (const name of ['priority', 'retries', 'timeout_s'] as const) if (text(name)) spec[name] = Number(text(name));
+    if (text('depends_on')) spec.depends_on = text('depends_on').split(/[\s,]+/);
+    for (const name of ['review', 'hold', 'draft'] as const) if (form.get(name)) spec[name] = true;
+    return spec;
+}
+
+/** The tasks that a form describes; throws a sentence. */
+function tasksOf(mode: Mode, form: FormData): { tasks: Spec[]; group?: string } {
+    const text = String(form.get('text') ?? '');
+    const agent = String(form.get('agent') ?? '');
+    const spec = common(form);
+    const group = String(form.get('group') ?? '').trim();
+    const more = group ? { group } : {};
+    if (mode === 'json') {
+        let value: unknown;
+        try {
+            value = JSON.parse(text);
+        } catch (error) {
+            throw new Error(`this is not JSON: ${words(error)}`);
+        }
+        const list = Array.isArray(value) ? value : ((value as { tasks?: unknown[] } | null)?.tasks ?? [value]);
+        return { tasks: list.map((one) => ({ ...spec, ...(one as Spec) })), ...more };
+    }
+    if (mode === 'lines') {
+        const all = text.split('\n').map((one) => one.trim()).filter(Boolean);
+        if (all.length === 0) throw new Error('write one task in each line');
+        return { tasks: all.map((one) => ({ ...spec, title: one.slice(0, 200), ...(agent ? { agent, prompt: one } : { argv: ['sh', '-c', one] }) })), ...more };
+    }
+    if (!text.trim()) throw new Error(mode === 'prompt' ? 'write what the agent should do' : 'write a command');
+    if (!spec.title) spec.title = text.trim().split('\n')[0]?.slice(0, 120);
+    return { tasks: [{ ...spec, ...(mode === 'prompt' ? { agent, prompt: text } : { argv: ['sh', '-c', text] }) }], ...more };
+}
+
+export function Add({ onClose }: { onClose: () => void }) {
+    const agents = useLoad('agents', (signal) => get<Page<Agent>>('/v1/agents', { limit: 200 }, signal));
+    const names = agents.data?.items.map((agent) => agent.name) ?? [];
+    const [mode, setMode] = useState<Mode>('prompt');
+    const [error, setError] = useState<string | null>(null);
+    const [busy, setBusy] = useState(false);
+    const form = useRef<HTMLFormElement>(null);
+    const projects = status.value?.projects ?? [];
+    const here = route.value.query.get('project') ?? '';
+    const shown = mode === 'prompt' && agents.data && names.length === 0 ? 'command' : mode;
+
+    const submit = async (event: SubmitEvent) => {
+        event.preventDefault();
+        if (!form.current || busy) return;
+        setBusy(true);
+        setError(null);
+        try {
+            const body = tasksOf(shown, new FormData(form.current));
+            const got = await post<{ tasks: { id: string; result: string; queue_position: number | null }[]; warning: string | null }>('/v1/tasks', body);
+            wantStatus();
+            const first = got.tasks[0];
+            onClose();
+            say(got.tasks.length === 1 && first ? `${first.id}: ${first.result}${first.queue_position ? `, place ${count(first.queue_position)}` : ''}` : `${count(got.tasks.length)} tasks added`);
+            if (got.warning) say(got.warning, true);
+            if (got.tasks.length === 1 && first) go('task', first.id);
+        } catch (problem) {
+            const at = problem instanceof ApiError && problem.index !== null && shown !== 'prompt' && shown !== 'command' ? ` (entry ${problem.index + 1})` : '';
+            setError(words(problem) + at);
+            setBusy(false);
+        }
+    };
+    return (
+        <Dialog title="Add" onClose={onClose} wide>
+            <div class="tabs" role="group" aria-label="what to add">
+                {MODES.map(([name, label]) => (
+                    <button key={name} class="quiet" aria-pressed={shown === name} disabled={name === 'prompt' && !!agents.data && names.length === 0} onClick={() => { setMode(name); setError(null); }}>{label}</button>
+                ))}
+            </div>
+            <form ref={form} onSubmit={submit}>
+                <label class="field">
+                    {{ prompt: 'What the agent should do', command: 'Command, given to sh -c', lines: 'Each line becomes a task', json: 'A list of tasks, as in POST /v1/tasks' }[shown]}
+                    <textarea name="text" class={shown === 'prompt' ? '' : 'mono'} rows={shown === 'command' ? 3 : 7} autofocus spellcheck={shown === 'prompt'} required
+                        placeholder={{ prompt: 'fix the flaky test in tests/api, and say what it was', command: 'make test', lines: 'port test 1\nport test 2', json: '[{"name": "build", "argv": ["make"]}, {"argv": ["make", "test"], "depends_on": ["build"]}]' }[shown]} />
+                </label>
+                <div class="grid-2">
+                    <label class="field">Project
+                        <select name="project"><option value="">default</option>{projects.map((project) => <option key={project.name} value={project.name} selected={project.name === here}>{line(project.name)}</option>)}</select>
+                    </label>
+                    {(shown === 'prompt' || shown === 'lines') && (
+                        <label class="field">Agent
+                            <select name="agent">{shown === 'lines' && <option value="">none: each line is a command</option>}{names.map((name) => <option key={name} value={name}>{line(name)}</option>)}</select>
+                        </label>
+                    )}
+                    {(shown === 'prompt' || shown === 'command') && <label class="field">Title<input name="title" placeholder="its first line" /></label>}
+                    {shown !== 'json' && <label class="field">After (ids)<input name="depends_on" placeholder="web-17, web-18" /></label>}
+                </div>
+                {shown !== 'json' && (
+                    <div class="choices">
+                        <label class="choice"><input type="checkbox" name="review" /> wait for approval</label>
+                        <label class="choice"><input type="checkbox" name="hold" /> hold</label>
+                        <label class="choice"><input type="checkbox" name="draft" /> only a draft</label>
+                    </div>
+                )}
+                <details>
+                    <summary>more</summary>
+                    <div class="grid-2">
+                        <label class="field">Priority (lower first)<input name="priority" type="number" placeholder="100" /></label>
+                        <label class="field">Retries<input name="retries" type="number" min="0" placeholder="as configured" /></label>
+                        <label class="field">Time-out in seconds<input name="timeout_s" type="number" min="1" placeholder="as configured" /></label>
+                        <label class="field">Kind<input name="kind" /></label>
+                        <label class="field">Folder<input name="cwd" placeholder="that of its project" /></label>
+                        <label class="field">Group<input name="group" /></label>
+                    </div>
+                </details>
+                {error && <p class="problem" role="alert">{line(error)}</p>}
+                <div class="buttons">
+                    <button type="button" onClick={onClose}>Close</button>
+                    <button type="submit" class="primary" disabled={busy}>Add</button>
+                </div>
+            </form>
+        </Dialog>
+    );
+}
