@@ -182,3 +182,67 @@ export interface Agent {
     limiter: string | null;
     closed_until: number | null;
 }
+
+export interface GraphNode {
+    id: string;
+    title: string | null;
+    project: string;
+    kind: string | null;
+    state: State;
+    gate: string | null;
+    parent: string | null;
+    started_at: number | null;
+    forecast: number | null;
+    left_ms?: number;
+    critical?: boolean;
+}
+
+export interface GraphEdge {
+    from: string;
+    to: string;
+    type: 'dependency' | 'parent';
+    critical?: boolean;
+}
+
+export interface GraphAnswer {
+    nodes: GraphNode[];
+    edges: GraphEdge[];
+    critical_ms?: number;
+    truncated: boolean;
+}
+
+export interface UsageSum {
+    at: number;
+    name: string | null;
+    runs: number;
+    ok?: number;
+    busy_ms?: number;
+    tokens_in: number;
+    tokens_out: number;
+    tokens_cached: number;
+    unknown_tokens?: number;
+    cost_usd: number | null;
+    unknown_cost: number;
+}
+
+export interface Usage extends Page<UsageSum> {
+    since: number;
+    until: number;
+    targets?: { name: string; weight: number; target: number }[];
+}
+
+export interface Outlook {
+    finish_at: number;
+    makespan_ms: number;
+    tasks: number;
+    others: number;
+    complete: boolean;
+    projects: { name: string; tasks: number; finish_at: number }[];
+    points: [number, number][];
+}
+
+export interface WhatIfAnswer {
+    at: number;
+    now: Outlook;
+    then: Outlook;
+}
