@@ -119,11 +119,13 @@ export function draw(canvas: HTMLCanvasElement, picture: Picture, camera: Camera
             if (camera.scale < 0.2) ctx.lineTo(x2, y2);
             else ctx.bezierCurveTo(x1 + 28, y1, x2 - 28, y2, x2, y2);
         }
+        ctx.globalAlpha = !critical && graph.edges.length > 800 ? 0.55 : 1;
         ctx.strokeStyle = (critical ? c.accent : c['line-2']) ?? '';
         ctx.lineWidth = (critical ? 2.6 : 1.2) / Math.max(0.5, Math.min(1, camera.scale));
         ctx.setLineDash(type === 'parent' ? [4, 4] : []);
         ctx.stroke();
         ctx.setLineDash([]);
+        ctx.globalAlpha = 1;
     };
     for (const critical of [false, true])
         for (const type of ['parent', 'dependency'])

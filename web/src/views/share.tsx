@@ -1,1 +1,84 @@
-export function Share() { return <div class="empty"><p>soon</p></div>; }
+// share.tsx: does each project get what its weight promises? Tokens per project over time, against the target.
+import { useMemo } from 'preact/hooks';
+import { useLoad } from '../load';
+import { status } from '../live';
+import { Chart } from '../parts/chart';
+import { Empty, Problem, Section } from '../parts/small';
+import { refine, route } from '../route';
+import { clock, line, percent, short } from '../text';
+import { paint, seriesColour } from '../theme';
+import { names, readUsage, spans, tokensOf } from '../usage';
+
+const HOUR = 3600e3;
+const SHOWN = 6;
+
+export function Share() {
+    const name = route.value.query.get('range') ?? '2d';
+    const hours = { '2d': 48, '7d': 168, '30d': 720 }[name] ?? 48;
+    const by = hours > 200 ? 'day' : 'hour';
+    const length = by === 'day' ? 24 * HOUR : HOUR;
+    // Each point is the share of a window that ends there: what fairness looks at is not a single hour.
+    const window = by === 'day' ? 1 : 24;
+    const since = Date.now() - hours * HOUR - (by === 'hour' ? 24 * HOUR : 0);
+    const loaded = useLoad(`share ${name}`, (signal) => readUsage(by, 'project', since, signal));
+    const items = loaded.data?.items ?? [];
+    const projects = status.value?.projects ?? [];
+    const order = useMemo(() => names(items, tokensOf).slice(0, SHOWN), [loaded.data]);
+    const all = spans(items, length, since);
+    const times = all.filter((t) => t >= Date.now() - hours * HOUR - length);
+    const lines = useMemo(() => {
+        const at = new Map(all.map((t, i) => [t, i]));
+        const used = new Map<string, number[]>(order.map((one) => [one, all.map(() => 0)]));
+        const total = all.map(() => 0);
+        for (const item of items) {
+            const i = at.get(item.at);
+            if (i === undefined) continue;
+            total[i] = (total[i] ?? 0) + tokensOf(item);
+            const list = used.get(item.name ?? '');
+            if (list) list[i] = (list[i] ?? 0) + tokensOf(item);
+        }
+        const sum = (list: number[], i: number) => list.slice(Math.max(0, i - window + 1), i + 1).reduce((a, b) => a + b, 0);
+        return order.map((one) => times.map((t) => {
+            const i = at.get(t) ?? 0;
+            const whole = sum(total, i);
+            return whole > 0 ? sum(used.get(one) ?? [], i) / whole : null;
+        }));
+    }, [loaded.data, name, times.length]);
+    const targets = new Map((loaded.data?.targets ?? projects).map((one) => [one.name, one.target]));
+    void paint.value;
+    return (
+        <div class="view share-view">
+            <h1 class="sr">Fair share</h1>
+            <div class="filters">
+                <div class="tabs" role="group" aria-label="time">{[['2d', '2 days'], ['7d', 'a week'], ['30d', '30 days']].map(([key, label]) => <button key={key} class="quiet" aria-pressed={name === key} onClick={() => refine({ range: key ?? '' })}>{label}</button>)}</div>
+            </div>
+            <Section title="Now" note="share of the tokens in the window, live runs included; the mark is the target by weight">
+                {projects.length === 0 && <Empty command="sluice project add web --weight 2">There are no projects yet.</Empty>}
+                <ul class="bars share-now">
+                    {projects.map((project) => {
+                        const off = project.share - project.target;
+                        return (
+                            <li key={project.name}>
+                                <span>{line(project.name)} <span class="faint">weight {project.weight}</span></span>
+                                <div class="share" role="img" aria-label={`${percent(project.share)} of ${percent(project.target)}`}><div class="used" style={{ width: `${project.share * 100}%` }} /><i style={{ left: `${project.target * 100}%` }} /></div>
+                                <span class="num">{percent(project.share)}<span class="faint"> / {percent(project.target)}</span></span>
+                                <p class="under"><span class="num">{short(project.tokens)} tokens</span><span class="num">{Math.abs(off) < 0.005 ? 'as it should be' : off < 0 ? `${percent(-off)} below: it goes first` : `${percent(off)} above: others go first`}</span></p>
+                            </li>
+                        );
+                    })}
+                </ul>
+            </Section>
+            <Section title="Over time" note={by === 'hour' ? 'each point: the 24 hours before it' : 'each point: one day of UTC'}>
+                <Problem error={loaded.error} absent={loaded.absent} />
+                {loaded.data && items.length === 0 && <Empty>No run has ended in this time.</Empty>}
+                {items.length > 0 && <>
+                    <Chart label="share of tokens per project over time, with targets" times={times} height={300} max={1}
+                        tell={(i) => `${clock(times[i])}: ${order.map((one, r) => `${line(one) || 'no project'} ${percent(lines[r]?.[i])}`).join(', ')}`}
+                        values={[...lines, ...order.map((one) => times.map(() => targets.get(one) ?? null))]} format={(n) => `${Math.round(n * 100)} %`}
+                        lines={[...order.map((one, i) => ({ label: one, colour: seriesColour(i) })), ...order.map((one, i) => ({ label: `${one}, target`, colour: seriesColour(i), dash: true, width: 1.2 }))]} />
+                    <div class="chart-key">{order.map((one, i) => <span key={one}><i style={{ background: seriesColour(i) }} />{line(one) || 'no project'}</span>)}<span><i class="dash" />target by weight</span></div>
+                </>}
+            </Section>
+        </div>
+    );
+}

@@ -261,7 +261,7 @@ export function TaskView() {
             </header>
             <div class="columns">
                 <div class="main">
-                    {why.data && (why.data.gates.length > 0 || why.data.summary) && !LIVE.has(t.state) && <WhySection why={why.data} task={t} />}
+                    {why.data && (why.data.gates.length > 0 || (why.data.summary && why.data.summary !== t.state)) && !LIVE.has(t.state) && <WhySection why={why.data} task={t} />}
                     {attempt !== null && (
                         <Section title="Log" note={`attempt ${attempt}${run?.host ? ` on ${line(run.host)}` : ''}`}>
                             <Log key={`${id} ${attempt}`} task={id} attempt={attempt} live={live} streams={checks ? ['out', 'err', 'check'] : ['out', 'err']} />

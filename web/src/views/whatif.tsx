@@ -1,1 +1,167 @@
-export function WhatIf() { return <div class="empty"><p>soon</p></div>; }
+// whatif.tsx: when would everything be finished with other caps and weights? The daemon plays its queue
+// forward twice and changes nothing; a second button makes it so.
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { ApiError, get, post, scope, words } from '../api';
+import { useLoad } from '../load';
+import { wantStatus } from '../live';
+import { Chart } from '../parts/chart';
+import { ask } from '../parts/dialog';
+import { Empty, Problem, Section } from '../parts/small';
+import { say } from '../parts/toast';
+import { clock, count, line, span } from '../text';
+import { colour, paint } from '../theme';
+import type { Outlook, WhatIfAnswer } from '../types';
+
+interface Setting {
+    key: string;
+    value: unknown;
+}
+
+// What can be tried here: places and weights. Everything else by `sluice config`.
+const TRIED = /^(limits\.(runs|roots|resource\..+)|kinds\.[^.]+\.max_running|projects\.[^.]+\.(weight|max_running)|agents\.[^.]+\.slots|limiters\.[^.]+\.max_running)$/;
+const GROUPS: [string, RegExp][] = [['Places', /^limits\./], ['Projects', /^projects\./], ['Agents', /^agents\./], ['Accounts', /^limiters\./], ['Kinds', /^kinds\./]];
+
+function name(key: string): string {
+    const parts = key.split('.');
+    if (parts[0] === 'limits') return parts.length > 2 ? parts.slice(1).join(' ') : (parts[1] ?? key);
+    const what = { max_running: 'at once', slots: 'at once', weight: 'weight' }[parts[parts.length - 1] ?? ''] ?? '';
+    return `${parts.slice(1, -1).join('.')}, ${what}`;
+}
+
+/** Times and how many are left, of both plays, on the times of both. */
+function together(now: Outlook, then: Outlook, at: number): { times: number[]; values: (number | null)[][] } {
+    const total = (one: Outlook): [number, number][] => [[at, one.tasks], ...one.points];
+    const a = total(now);
+    const b = total(then);
+    const times = [...new Set([...a, ...b].map(([t]) => t))].sort((x, y) => x - y);
+    const at_ = (points: [number, number][]) => {
+        let i = 0;
+        const last = points[points.length - 1]?.[0] ?? 0;
+        return times.map((t) => {
+            while (i + 1 < points.length && (points[i + 1]?.[0] ?? 0) <= t) i++;
+            return t > last ? null : (points[i]?.[1] ?? null);
+        });
+    };
+    return { times, values: [at_(a), at_(b)] };
+}
+
+function Result({ answer, changed }: { answer: WhatIfAnswer; changed: boolean }) {
+    const { now, then } = answer;
+    const won = now.makespan_ms - then.makespan_ms;
+    const chart = together(now, then, answer.at);
+    const names = [...new Set([...now.projects, ...then.projects].map((one) => one.name))];
+    const of = (one: Outlook, project: string) => one.projects.find((p) => p.name === project)?.finish_at ?? null;
+    void paint.value;
+    return (
+        <>
+            <div class="sums">
+                <div><b class="num">{span(now.makespan_ms)}</b><span>as it is: finished {clock(now.finish_at)}</span></div>
+                {changed && <div><b class="num">{span(then.makespan_ms)}</b><span>with the change: finished {clock(then.finish_at)}</span></div>}
+                {changed && <div><b class={`num ${won > 0 ? 'better' : won < 0 ? 'worse' : ''}`}>{Math.abs(won) < 1000 ? 'no change' : `${won > 0 ? '−' : '+'}${span(Math.abs(won))}`}</b><span>{Math.abs(won) < 1000 ? 'something else is the bottleneck' : won > 0 ? 'sooner' : 'later'}</span></div>}
+            </div>
+            <p class="faint">{count(then.tasks)} tasks will be finished{then.others > 0 ? `; ${count(then.others)} wait for somebody and are not counted` : ''}. Each run takes as long as such runs took; nobody adds anything.{now.complete && then.complete ? '' : ' The play was ended early: it would take longer than 60 days.'}</p>
+            {chart.times.length > 1 && <>
+                <Chart label="tasks left over time, as it is and with the change" {...chart} height={240} format={(n) => count(Math.round(n))}
+                    lines={[{ label: 'as it is', colour: colour('waiting'), step: true }, { label: 'with the change', colour: colour('accent'), step: true, width: 2.5 }]} />
+                <div class="chart-key"><span><i style={{ background: colour('waiting') }} />as it is</span><span><i style={{ background: colour('accent') }} />with the change</span><span class="faint">tasks left</span></div>
+            </>}
+            {names.length > 0 && (
+                <div class="scroll-x"><table class="table">
+                    <thead><tr><th>project</th><th class="r">finished as it is</th><th class="r">with the change</th><th class="r">difference</th></tr></thead>
+                    <tbody>{names.map((project) => {
+                        const a = of(now, project);
+                        const b = of(then, project);
+                        const d = a && b ? a - b : 0;
+                        return <tr key={project}><td>{line(project)}</td><td class="r num">{clock(a)}</td><td class="r num">{clock(b)}</td><td class={`r num ${d > 1000 ? 'better' : d < -1000 ? 'worse' : ''}`}>{Math.abs(d) <= 1000 ? '–' : `${d > 0 ? '−' : '+'}${span(Math.abs(d))}`}</td></tr>;
+                    })}</tbody>
+                </table></div>
+            )}
+        </>
+    );
+}
+
+export function WhatIf() {
+    const config = useLoad('config', (signal) => get<{ items: Setting[] }>('/v1/config', { all: true }, signal));
+    const [changed, setChanged] = useState<Record<string, string>>({});
+    const [answer, setAnswer] = useState<WhatIfAnswer | null>(null);
+    const [error, setError] = useState<string | null>(null);
+    const [absent, setAbsent] = useState(false);
+    const [busy, setBusy] = useState(false);
+    const [played, setPlayed] = useState(0);
+    const settings = useMemo(() => (config.data?.items ?? []).filter((item) => TRIED.test(item.key)), [config.data]);
+    const text = (value: unknown) => (value === null || value === undefined ? 'unlimited' : String(value));
+    const play = async (event?: SubmitEvent) => {
+        event?.preventDefault();
+        setBusy(true);
+        setError(null);
+        try {
+            setAnswer(await post<WhatIfAnswer>('/v1/whatif', { set: changed }));
+            setPlayed(Object.keys(changed).length);
+            setAbsent(false);
+        } catch (problem) {
+            setAbsent(problem instanceof ApiError && (problem.status === 404 || problem.status === 405 || problem.status === 501));
+            setError(words(problem));
+        }
+        setBusy(false);
+    };
+    useEffect(() => { void play(); }, []);
+    const apply = async () => {
+        const list = Object.entries(changed).map(([key, value]) => `${key} = ${value}`).join(', ');
+        if ((await ask('Make it so?', `The configuration of the daemon changes at once: ${list}. Raising a cap starts work, lowering one stops nothing.`, 'Make it so')) === null) return;
+        try {
+            await post('/v1/config', { set: changed });
+            say('the configuration has changed');
+            setChanged({});
+            setAnswer(null);
+            config.reload();
+            wantStatus();
+        } catch (problem) {
+            say(words(problem), true);
+        }
+    };
+    const n = Object.keys(changed).length;
+    return (
+        <div class="view whatif">
+            <h1 class="sr">What if</h1>
+            <div class="columns flip">
+                <form class="side" onSubmit={play}>
+                    <Problem error={config.error} />
+                    {GROUPS.map(([title, fits]) => {
+                        const list = settings.filter((item) => fits.test(item.key));
+                        if (list.length === 0) return null;
+                        return (
+                            <Section key={title} title={title}>
+                                {list.map((item) => (
+                                    <label key={item.key} class={`setting${changed[item.key] !== undefined ? ' changed' : ''}`} title={item.key}>
+                                        <span>{line(name(item.key))}</span>
+                                        <input inputMode="decimal" value={changed[item.key] ?? text(item.value)} aria-label={item.key}
+                                            onInput={(event) => {
+                                                const value = event.currentTarget.value.trim();
+                                                setChanged((old) => {
+                                                    const next = { ...old };
+                                                    if (value === '' || value === text(item.value)) delete next[item.key];
+                                                    else next[item.key] = value;
+                                                    return next;
+                                                });
+                                            }} />
+                                    </label>
+                                ))}
+                            </Section>
+                        );
+                    })}
+                    <div class="buttons sticky">
+                        {n > 0 && <button type="button" class="quiet" onClick={() => { setChanged({}); }}>as it is</button>}
+                        {played > 0 && n > 0 && answer && scope.value === 'admin' && <button type="button" onClick={apply}>Make it so</button>}
+                        <button type="submit" class="primary" disabled={busy}>{busy ? 'playing …' : 'Play it forward'}</button>
+                    </div>
+                </form>
+                <div class="main">
+                    <Problem error={error} absent={absent} />
+                    {answer ? <Result answer={answer} changed={played > 0} /> : !error && (
+                        <Empty>Change a number, then play the queue forward: both futures are shown side by side. Nothing changes until you say so.</Empty>
+                    )}
+                </div>
+            </div>
+        </div>
+    );
+}

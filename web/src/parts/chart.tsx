@@ -1,0 +1,90 @@
+// chart.tsx: uPlot with the colours of the page. It is drawn again when the colours or the width change.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { colour, paint } from '../theme';
+
+export interface Line {
+    label: string;
+    colour: string;
+    dash?: boolean;
+    /** Bars are drawn one over the other, the first one at the back: give sums. */
+    bars?: boolean;
+    step?: boolean;
+    width?: number;
+}
+
+export function Chart({ times, values, lines, height = 240, label, format, min0 = true, max, tell }: {
+    times: number[]; values: (number | null)[][]; lines: Line[]; height?: number; label: string;
+    format: (n: number) => string; min0?: boolean; max?: number;
+    /** What stands at a place, for whoever points at it. */
+    tell?: (index: number) => string;
+}) {
+    const box = useRef<HTMLDivElement>(null);
+    const [at, setAt] = useState<number | null>(null);
+    const painted = paint.value;
+    const shape = JSON.stringify([lines, height, label, painted, max]);
+    const plot = useRef<uPlot | null>(null);
+    const data = [times.map((t) => t / 1000), ...values] as uPlot.AlignedData;
+
+    useEffect(() => {
+        const el = box.current;
+        if (!el) return;
+        const font = `11px ${getComputedStyle(document.body).fontFamily}`;
+        const axis = (more: Partial<uPlot.Axis>): uPlot.Axis => ({
+            stroke: colour('ink-3'), font, grid: { stroke: colour('line'), width: 1 }, ticks: { show: false }, ...more,
+        });
+        const opts: uPlot.Options = {
+            width: el.clientWidth, height, padding: [10, 8, 0, 0],
+            cursor: { y: false, points: { show: false } }, legend: { show: false },
+            hooks: { setCursor: [(u) => setAt(u.cursor.idx ?? null)] },
+            scales: { x: { time: true }, y: { range: (_, lo, hi) => [min0 ? 0 : lo, max ?? (hi > 0 ? hi * 1.06 : 1)] } },
+            axes: [axis({ grid: { show: false }, size: 30, space: 70, values: stamps }), axis({ size: 62, values: (_, all) => all.map((n) => format(n)) })],
+            series: [{}, ...lines.map((line): uPlot.Series => ({
+                label: line.label, stroke: line.bars ? 'transparent' : line.colour, width: line.bars ? 0 : (line.width ?? 2),
+                ...(line.bars ? { fill: line.colour, paths: bars() } : line.step ? { paths: steps() } : {}),
+                ...(line.dash ? { dash: [5, 5] } : {}), points: { show: false },
+            }))],
+        };
+        const made = new uPlot(opts, data, el);
+        plot.current = made;
+        const observer = new ResizeObserver(() => made.setSize({ width: el.clientWidth, height }));
+        observer.observe(el);
+        return () => {
+            observer.disconnect();
+            made.destroy();
+            plot.current = null;
+        };
+    }, [shape]);
+    useEffect(() => {
+        plot.current?.setData(data);
+    }, [JSON.stringify([times.length, times[0], values.map((one) => one[one.length - 1]), values.map((one) => one.reduce<number>((sum, n) => sum + (n ?? 0), 0))])]);
+    return (
+        <div class="chart-box">
+            <div ref={box} class="chart" role="img" aria-label={label} />
+            {tell && <p class="chart-tell num faint">{at !== null && at < times.length ? tell(at) : '\u00a0'}</p>}
+        </div>
+    );
+}
+
+function bars(): uPlot.Series.PathBuilder {
+    const make = uPlot.paths.bars;
+    if (!make) throw new Error('uPlot has no bars');
+    return make({ size: [0.72, 48], align: 1, radius: 0.12 });
+}
+
+function steps(): uPlot.Series.PathBuilder {
+    const make = uPlot.paths.stepped;
+    if (!make) throw new Error('uPlot has no steps');
+    return make({ align: 1 });
+}
+
+/** Days in words when the axis has days, else the time. */
+function stamps(_: uPlot, all: number[], __: number, ___: number, gap: number): string[] {
+    return all.map((s) => {
+        const at = new Date(s * 1000);
+        const midnight = at.getHours() === 0 && at.getMinutes() === 0;
+        if (gap >= 86400 || midnight) return at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' });
+        return at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+    });
+}

@@ -1,0 +1,34 @@
+// usage.ts: what was used, as the daemon sums it up; the same for money and for shares.
+import { get } from './api';
+import type { Usage, UsageSum } from './types';
+
+const SUMS_MAX = 20_000;
+
+export async function readUsage(by: 'day' | 'hour', group: 'project' | 'agent', since: number, signal: AbortSignal): Promise<Usage> {
+    let all: Usage | null = null;
+    for (let cursor: string | null = ''; cursor !== null;) {
+        const page: Usage = await get<Usage>('/v1/usage', { by, group, since, limit: 1000, cursor }, signal);
+        if (all) all.items.push(...page.items);
+        else all = page;
+        cursor = all.items.length < SUMS_MAX ? page.next : null;
+    }
+    return all as Usage;
+}
+
+export const tokensOf = (sum: UsageSum) => sum.tokens_in + sum.tokens_out;
+
+/** All spans between the first and the last, also those in which nothing was used. */
+export function spans(items: UsageSum[], length: number, since: number): number[] {
+    const first = Math.min(...items.map((item) => item.at), Date.now());
+    const from = Math.max(since - (since % length), first - (first % length));
+    const all: number[] = [];
+    for (let t = from; t <= Date.now(); t += length) all.push(t);
+    return all;
+}
+
+/** Names by how much they used, most first. */
+export function names(items: UsageSum[], value: (sum: UsageSum) => number): string[] {
+    const sums = new Map<string, number>();
+    for (const item of items) sums.set(item.name ?? '', (sums.get(item.name ?? '') ?? 0) + value(item));
+    return [...sums].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+}
