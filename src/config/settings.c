@@ -221,8 +221,7 @@ const struct setting settings[] = {
     { .key = "capability.children", WHOLE(0, 10000), .standard = "20",
       .text = "Most tasks that runs may add below one that a person has added, all levels together." },
     { .key = "capability.running", WHOLE(1, 10000), .standard = "5",
-      .text = "Most children of one task that run at once, of those that its runs have added; a change "
-              "holds from the next child on." },
+      .text = "Most children of one task that run at once, of those that its runs have added." },
     { .key = "capability.tokens", CAP(0, TOKENS_MAX), .standard = "unlimited",
       .text = "Tokens that the children of a task which a person has added may be given, when they are "
               "added by its runs; each takes its `tokens`, or `fair.run_tokens`, from its parent's." },

@@ -60,6 +60,8 @@ static int tell_names(const struct telling *t) {
 static int tell_all(struct engine *e, const struct config *old, struct error *err) {
     struct telling t = { e->core, e->config, old, err };
     int r = tell_names(&t);
+    if (r == 0)
+        run_token_configure(e, old);
     return r == 0 ? projects_tell_all(e, err) : r;
 }
 

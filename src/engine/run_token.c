@@ -99,3 +99,13 @@ void engine_limit_children(struct engine *e, const char *key) {
     fact.resource.cap = config_number(e->config, "capability.running", NULL);
     (void)core_apply(e->core, &fact, NULL);
 }
+
+void run_token_configure(struct engine *e, const struct config *old) {
+    if (config_number(old, "capability.running", NULL)
+        == config_number(e->config, "capability.running", NULL))
+        return;
+    const struct symbol_table *symbols = core_symbols(e->core);
+    for (sym name = 1; name <= symbols->count; name++)
+        if (strncmp(symbol_name(symbols, name), CHILDREN_KEY, strlen(CHILDREN_KEY)) == 0)
+            engine_limit_children(e, symbol_name(symbols, name));
+}

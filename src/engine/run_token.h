@@ -20,6 +20,7 @@ struct run_token {
     bool is_made; /* else nobody has one for this run */
 };
 
+struct config;
 struct engine;
 
 /* Could it be one at all? */
@@ -41,6 +42,8 @@ void engine_limit_children(struct engine *engine, const char *key);
 /* --- inside the engine ----------------------------------------------------------------------- */
 
 void run_token_make(struct run_token *token);
+/* Another capability.running counts at once, for all whose runs have children. */
+void run_token_configure(struct engine *engine, const struct config *old);
 /* Of a run that was found with it. */
 void run_token_adopt(struct run_token *token, const char *text);
 /* Its command has it. */

@@ -132,6 +132,17 @@ third=web-$((${child#web-} + 2))
 becomes "$second" running
 run sluice why "$third"
 has "below:$rogue" 'and not more at once than capability.running'
+"$SLUICE" config set capability.running=3 >/dev/null
+becomes "$third" running
+report $? 'of which a larger one counts at once'
+"$SLUICE" config set capability.running=2 >/dev/null
+rule 'and a smaller one stops nobody' [ "$(value "$second" state) $(value "$third" state)" = 'running running' ]
+tries "sluice cancel $third"
+becomes "$third" canceled
+tries 'sluice add --agent helper hi'
+third=web-$((${third#web-} + 1))
+run sluice why "$third"
+has "below:$rogue" 'but lets nobody else start'
 tries "sluice cancel $second"
 rule 'it cancels a child' [ "$code" = 0 ]
 becomes "$third" running
