@@ -27,6 +27,7 @@ enum {
     CMD_USAGE = 2, /* wrong call or bad input */
     CMD_NO_DAEMON = 3,
     CMD_REFUSED = 4, /* deferred, or refused by a guard */
+    CMD_TIMED_OUT = 5,
 };
 
 #define CMD_ANY_ARGS 0xffffu

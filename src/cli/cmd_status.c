@@ -112,13 +112,18 @@ static void fill_running(struct screen *s) {
         int64_t in = ask_int(run, "tokens_in", -1), written = ask_int(run, "tokens_out", -1);
         int64_t tokens =
             in < 0 && written < 0 ? -1 : (in > 0 ? in : 0) + (written > 0 ? written : 0);
+        _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
+        const char *doing = ask_text(run, "doing", NULL), *text = print_title(task);
+        if (doing)
+            strbuf_printf(&title, "(%s) ", doing);
+        strbuf_puts(&title, text ? text : "");
         section_add(section, (const char *[]){
                                  ask_text(task, "id", NULL),
                                  ask_text(task, "project", NULL),
                                  ask_text(task, "agent", NULL),
                                  since > 0 ? print_span(s->now - since).text : NULL,
                                  print_short(tokens).text,
-                                 print_title(task),
+                                 strbuf_text(&title),
                              });
     }
     add_external(s);

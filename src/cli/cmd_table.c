@@ -53,6 +53,7 @@ extern const struct cmd cmd_tick;
 extern const struct cmd cmd_token;
 extern const struct cmd cmd_up;
 extern const struct cmd cmd_version;
+extern const struct cmd cmd_wait;
 extern const struct cmd cmd_why;
 
 /* clang-format off */
@@ -105,6 +106,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_token,
     &cmd_up,
     &cmd_version,
+    &cmd_wait,
     &cmd_why,
     NULL,
 };

@@ -214,7 +214,11 @@ void print_tasks_add(struct print_tasks *list, const json_t *task, time_ms now) 
     add_cell(list, ask_text(task, "project", NULL));
     add_cell(list, ask_text(task, "agent", NULL));
     add_cell(list, since > 0 ? print_span(now - since).text : NULL);
-    add_cell(list, ask_text(task, "gate", NULL));
+    const char *lends = ask_text(json_object_get(task, "run"), "lends_to", NULL);
+    _cleanup_(strbuf_finish) struct strbuf gate = STRBUF_INIT;
+    if (lends)
+        strbuf_printf(&gate, "lends to %s", lends);
+    add_cell(list, lends ? strbuf_text(&gate) : ask_text(task, "gate", NULL));
     add_cell(list, print_title(task));
 }
 

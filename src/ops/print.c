@@ -104,6 +104,25 @@ static void print_gate(struct json_writer *w, const struct engine *engine, task_
     print_text(w, "why", strbuf_text(&text));
 }
 
+/* What a run does that is not just working: what is done around it, whom it lends to, whose place it has. */
+static void print_doing(struct json_writer *w, const struct engine *engine,
+                        const struct task_view *t) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    const char *doing = engine_run_doing(engine, t->id);
+    char id[ENGINE_ID_MAX];
+    if (doing)
+        strbuf_puts(&text, doing);
+    else if (t->phase == PHASE_WAITING)
+        strbuf_puts(&text, "waits for tasks below it");
+    if (t->borrower)
+        strbuf_printf(&text, "%slends its place to %s", text.length ? ", " : "",
+                      engine_task_id(engine, t->borrower, id));
+    if (t->lender)
+        strbuf_printf(&text, "%sruns in the place of %s", text.length ? ", " : "",
+                      engine_task_id(engine, t->lender, id));
+    print_text(w, "doing", text.length ? strbuf_text(&text) : NULL);
+}
+
 static void print_live(struct json_writer *w, const struct engine *engine,
                        const struct task_view *t) {
     struct engine_run run;
@@ -120,7 +139,7 @@ static void print_live(struct json_writer *w, const struct engine *engine,
     print_time(w, "started_at", run.started_at);
     print_count(w, "tokens_in", run.tokens_in);
     print_count(w, "tokens_out", run.tokens_out);
-    print_text(w, "doing", engine_run_doing(engine, t->id));
+    print_doing(w, engine, t);
     json_write_object_end(w);
 }
 

@@ -1,0 +1,192 @@
+/* cmd_wait.c: waits until tasks have ended, and says how.
+ *
+ * The daemon holds the answer back until then. It takes an hour at the most, so a longer wait is several
+ * questions; and a daemon that goes away is asked again when it is back, because the work goes on
+ * without it. Inside a run this is what lets its children have its place. */
+#include "cli/cmd.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "cli/ask.h"
+#include "cli/output.h"
+#include "cli/print_task.h"
+#include "os/clock.h"
+
+#define TASKS_MAX    256u
+#define QUESTION_MAX MINUTES(60)
+#define ANSWER_GRACE SECONDS(60) /* how much later than promised an answer may come */
+#define LOOK_AGAIN   200         /* ms */
+#define SAY_AFTER    SECONDS(1)
+#define TIMEOUT_MAX  (365 * 24 * 3600)
+
+struct waiting {
+    const struct cmd_call *call;
+    struct ask ask;
+    time_ms deadline; /* steady; TIME_NEVER: none */
+    time_ms lost;     /* since when there is no daemon; 0: there is one */
+    bool said;
+};
+
+static json_t *body_of(const struct waiting *w, time_ms span) {
+    json_t *tasks = json_array();
+    for (size_t i = 0; i < w->call->arg_count; i++)
+        json_array_append_new(tasks, ask_string(w->call->args[i]));
+    return json_pack("{s:o, s:b, s:I}", "tasks", tasks, "any", cmd_has(w->call, "any"), "timeout_s",
+                     (json_int_t)((span + 999) / 1000));
+}
+
+/* How long this question may take. */
+static time_ms next_span(const struct waiting *w) {
+    if (w->deadline == TIME_NEVER)
+        return QUESTION_MAX;
+    return time_min(QUESTION_MAX, time_max(0, w->deadline - clock_read_steady()));
+}
+
+/* No answer because there is no daemon, or not any more? */
+static bool is_lost(const struct ask *ask) {
+    int code = ask->err.code;
+    return !ask_was_answered(ask) ? client_is_absent(code) || code == -ECONNRESET || code == -EPIPE
+                                  : code == -ESHUTDOWN;
+}
+
+/* True: look again. */
+static bool wait_for_daemon(struct waiting *w) {
+    time_ms now = clock_read_steady();
+    if (w->lost == 0)
+        w->lost = now;
+    if (now >= w->deadline)
+        return false;
+    if (!w->said && now - w->lost >= SAY_AFTER) {
+        cmd_warn("the daemon has gone; waiting for it ('sluice up' starts it, the tasks go on)");
+        w->said = true;
+    }
+    (void)poll(NULL, 0, LOOK_AGAIN);
+    return true;
+}
+
+/* One question, whatever happens to the daemon meanwhile. */
+static int ask_once(struct waiting *w) {
+    for (;;) {
+        time_ms span = next_span(w);
+        int code = w->lost ? ask_open(&w->ask, ASK_TRY) : ask_open(&w->ask, ASK_RUNNING);
+        if (code != CMD_OK && code != CMD_NO_DAEMON)
+            return code;
+        if (code == CMD_NO_DAEMON && !w->lost)
+            return code; /* said: none was there from the beginning */
+        if (code == CMD_OK) {
+            client_set_timeout(w->ask.client, span + ANSWER_GRACE);
+            if (ask_try_post(&w->ask, body_of(w, span), "/v1/wait") == 0) {
+                w->lost = 0;
+                return CMD_OK;
+            }
+            if (!is_lost(&w->ask))
+                return ask_failed(&w->ask);
+            w->ask.client = client_close(w->ask.client);
+        }
+        if (!wait_for_daemon(w)) {
+            cmd_warn("the time is over, and no daemon answers");
+            return CMD_NO_DAEMON;
+        }
+    }
+}
+
+/* --- the answer ------------------------------------------------------------------------------ */
+
+static bool is_done(const json_t *task) {
+    return strcmp(ask_text(task, "state", ""), "done") == 0;
+}
+
+static bool is_settled(const json_t *task) {
+    return ask_true(task, "finished") || ask_true(task, "needs_person");
+}
+
+static void print_one(const json_t *task, struct strbuf *out) {
+    const json_t *run = json_object_get(task, "run");
+    const char *state = ask_text(task, "state", "?"), *message = ask_text(run, "message", NULL);
+    int64_t code = ask_int(run, "exit_code", -1), signal = ask_int(run, "signal", 0);
+    print_line(out, ask_text(task, "id", "?"), 0);
+    strbuf_printf(out, " is %s", state);
+    if (ask_true(task, "needs_person"))
+        strbuf_puts(out, ": it needs a person");
+    else if (strcmp(state, "failed") == 0 && signal > 0)
+        strbuf_printf(out, ": signal %lld", (long long)signal);
+    else if (strcmp(state, "failed") == 0 && message)
+        strbuf_printf(out, ": %s", message);
+    else if (strcmp(state, "failed") == 0 && code > 0)
+        strbuf_printf(out, ": exit code %lld", (long long)code);
+    strbuf_putc(out, '\n');
+}
+
+/* Of --any those count that have ended; one good end is enough. */
+static int exit_code(const struct waiting *w) {
+    size_t good = 0, bad = 0, i;
+    json_t *task;
+    if (ask_true(w->ask.answer, "timed_out"))
+        return CMD_TIMED_OUT;
+    json_array_foreach(json_object_get(w->ask.answer, "tasks"), i, task) {
+        good += is_done(task);
+        bad += is_settled(task) && !is_done(task);
+    }
+    return (cmd_has(w->call, "any") ? good > 0 : bad == 0) ? CMD_OK : CMD_FAILED;
+}
+
+static int cmd_wait_run(const struct cmd_call *call) {
+    int64_t seconds = -1;
+    int code = cmd_number(call, "timeout", 0, TIMEOUT_MAX, &seconds);
+    if (code != CMD_OK)
+        return code;
+    if (call->arg_count > TASKS_MAX)
+        return cmd_usage_error(call->cmd, "%u tasks at the most, got %zu", TASKS_MAX,
+                               call->arg_count);
+    for (size_t i = 0; i < call->arg_count; i++)
+        if (!*call->args[i])
+            return cmd_usage_error(call->cmd, "an ID is empty");
+    struct waiting w = { .call = call, .deadline = TIME_NEVER };
+    if (seconds >= 0)
+        w.deadline = time_add(clock_read_steady(), SECONDS(seconds));
+    do
+        code = ask_once(&w);
+    while (code == CMD_OK && ask_true(w.ask.answer, "timed_out")
+           && clock_read_steady() < w.deadline);
+    if (code == CMD_OK) {
+        _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+        size_t i;
+        json_t *task;
+        if (call->json)
+            (void)ask_print(&w.ask);
+        json_array_foreach(json_object_get(w.ask.answer, "tasks"), i, task) {
+            if (!call->json)
+                print_one(task, &out);
+        }
+        output_rest(&out);
+        code = exit_code(&w);
+    }
+    ask_finish(&w.ask);
+    return code;
+}
+
+static const struct cmd_option wait_options[] = {
+    { "any", 0, NULL, "until one of them has ended, instead of all" },
+    { "timeout", 't', "S", "most seconds to wait; 0 only looks; without it: for ever" },
+    { NULL },
+};
+
+const struct cmd cmd_wait = {
+    .name = "wait",
+    .usage = "wait [--any] [--timeout S] ID...",
+    .summary = "wait until tasks have ended",
+    .text = "A task that is held without a time, or a draft, is an answer too: it needs a person. "
+            "Inside a run\n"
+            "it waits for tasks below it; they may use its place meanwhile, one at a time.\n"
+            "Exit codes: 0 all are done (--any: one is), 1 some are not or need a person, 5 the "
+            "time was over first.\n",
+    .examples = "sluice wait web-17 web-18\n"
+                "sluice wait --any --timeout 600 web-17 web-18\n"
+                "sluice wait --json web-17\n",
+    .options = wait_options,
+    .min_args = 1,
+    .max_args = CMD_ANY_ARGS,
+    .run = cmd_wait_run,
+};
