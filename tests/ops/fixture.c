@@ -181,6 +181,8 @@ static void begin(struct ops *o, const struct question *q, struct reply *r) {
     r->call->user = xstrdup("ann");
     if (q->token)
         (void)snprintf(r->call->run.token, sizeof(r->call->run.token), "%s", q->token);
+    if (q->access)
+        r->call->access = *q->access;
     r->call->answered = answered;
     r->call->ctx = r;
     op_submit(r->call);
@@ -248,6 +250,17 @@ struct reply ops_ask_as_key(struct ops *o, const char *token, const char *path, 
     struct question q = {
         .method = "POST", .path = path, .body = body, .key = key, .token = token
     };
+    return ask_question(o, &q);
+}
+
+struct reply ops_ask_by(struct ops *o, enum access_scope scope, const char *path, const char *body,
+                        const char *key) {
+    struct op_access access = { .remote = true, .scope = scope };
+    struct question q = {
+        .method = body ? "POST" : "GET", .path = path, .body = body, .key = key, .access = &access
+    };
+    if (scope != ACCESS_NONE)
+        memcpy(access.id, "scopescope", sizeof("scopescope"));
     return ask_question(o, &q);
 }
 

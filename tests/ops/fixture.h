@@ -55,6 +55,9 @@ struct reply ops_ask_as_key(struct ops *o, const char *token, const char *path, 
                             const char *key);
 void ops_begin_as(struct ops *o, const char *token, const char *path, const char *body,
                   struct reply *reply);
+/* The same by TCP, with a token of this scope, whose id is "scopescope"; ACCESS_NONE: without one. */
+struct reply ops_ask_by(struct ops *o, enum access_scope scope, const char *path, const char *body,
+                        const char *key);
 /* Without the turn: several of these are answered by one. */
 void ops_begin(struct ops *o, const char *path, const char *body, const char *key,
                struct reply *reply);
@@ -74,8 +77,9 @@ size_t reply_count(const struct reply *r, const char *path);
 /* What is asked; POST when it has a body, else GET. */
 struct question {
     const char *method, *path, *body, *key;
-    const char *token; /* of the run that asks; NULL: nobody's */
-    size_t size;       /* of the body; 0: a text */
+    const char *token;              /* of the run that asks; NULL: nobody's */
+    const struct op_access *access; /* of who asks by TCP; NULL: nobody does */
+    size_t size;                    /* of the body; 0: a text */
     const char *file;
     int line; /* of the test */
 };

@@ -1,0 +1,482 @@
+/* test_access.c: what whoever comes by TCP may do, and the life of tokens, pages and their codes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "engine/engine_internal.h"
+#include "fixture.h"
+#include "os/files.h"
+
+#define CONFIG "/v1/config"
+
+/* The clock of the engine goes on by so much; nobody waits for it. */
+static void pass(struct ops *o, time_ms span) {
+    o->engine->steady_at_start -= span;
+}
+
+static void expect(struct reply r, int status, const char *has) {
+    if (r.status != status || (has && !strstr(r.text, has)))
+        fail_msg("expected %d with '%s', got %d: %s", status, has ? has : "", r.status, r.text);
+    reply_finish(&r);
+}
+
+static char *add_token(struct ops *o, const char *body) {
+    struct reply r = ops_ask(o, "POST", "/v1/tokens", body, NULL);
+    assert_int_equal(r.status, 200);
+    char *token = xstrdup(reply_text(&r, "token"));
+    reply_finish(&r);
+    return token;
+}
+
+/* --- rights ------------------------------------------------------------------------------------ */
+
+static enum access_scope needed(const struct op *op) {
+    return op->right == OP_READ    ? ACCESS_READ
+           : op->right == OP_ADMIN ? ACCESS_ADMIN
+                                   : ACCESS_SUBMIT;
+}
+
+static int refused_with;
+
+static void keep_code(struct op_call *call, void *ctx) {
+    (void)ctx;
+    refused_with = call->err.code;
+    op_call_free(call);
+}
+
+/* Those that would be let in are not run: they have no parameters. */
+static void no_scope_reaches_what_needs_more(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    size_t tried = 0;
+    for (const struct op *const *op = op_table; *op; op++)
+        for (enum access_scope scope = ACCESS_NONE; scope < ACCESS_SCOPE_MAX; scope++) {
+            if (!(*op)->local && ((*op)->open || scope >= needed(*op)))
+                continue;
+            struct op_call *call = op_call_new(*op, o.engine, json_object(), NULL);
+            call->access = (struct op_access){ .remote = true, .scope = scope };
+            call->answered = keep_code;
+            refused_with = 0;
+            op_submit(call);
+            ops_turn(&o);
+            if (refused_with != -EACCES)
+                fail_msg("'%s' was let in with the scope '%s'", (*op)->name,
+                         access_scope_name(scope));
+            tried++;
+        }
+    assert_true(tried > 100);
+}
+
+static void each_scope_does_what_it_is_for(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    static const char task[] = "{\"tasks\":[{\"project\":\"web\",\"argv\":[\"true\"]}]}";
+    expect(ops_ask_by(&o, ACCESS_READ, "/v1/status", NULL, NULL), 200, NULL);
+    expect(ops_ask_by(&o, ACCESS_READ, "/v1/tasks", task, NULL), 403,
+           "this token has the scope 'read', and 'task.add' needs 'submit'");
+    expect(ops_ask_by(&o, ACCESS_SUBMIT, "/v1/tasks", task, NULL), 200, NULL);
+    expect(ops_ask_by(&o, ACCESS_SUBMIT, "/v1/pause", "{}", NULL), 403, "needs 'admin'");
+    expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/pause", "{}", NULL), 200, NULL);
+}
+
+static void what_is_the_sockets_alone_is_so_for_every_scope(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    free(add_token(&o, "{\"name\":\"phone\"}"));
+    expect(
+        ops_ask_by(&o, ACCESS_ADMIN, "/v1/tokens", "{\"name\":\"mine\",\"scope\":\"admin\"}", NULL),
+        403, "'token.add' is not done by TCP");
+    expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/tokens", NULL, NULL), 403, NULL);
+    expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/tokens/phone/revoke", "{}", NULL), 403, NULL);
+    expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/session/code", "{}", NULL), 403, NULL);
+    expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/backup", "{\"path\":\"/tmp/x.db\"}", NULL), 403, NULL);
+    assert_int_equal(engine_access_count(o.engine), 1);
+}
+
+/* Row 10 of the break-ins: a setting that names an executable. */
+static void r10_nothing_by_tcp_changes_what_program_runs(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
+    ops_open(&o, OPS_MEMORY, NULL);
+    assert_int_equal(file_read(o.config_file, 1 << 20, &before, NULL), 0);
+    static const char *const bad[] = {
+        "{\"set\":{\"agents.claude.command\":\"sh -c evil\"}}",
+        "{\"set\":{\"agents.claude.args\":\"--evil\"}}",
+        "{\"set\":{\"agents.claude.env\":\"LD_PRELOAD=/evil.so\"}}",
+        "{\"set\":{\"agents.claude.adapter\":\"codex\"}}",
+        "{\"set\":{\"notify.command\":\"evil\"}}",
+        "{\"set\":{\"notify.https_command\":\"evil\"}}",
+        "{\"set\":{\"notify.webhook\":\"http://evil.example\"}}",
+        "{\"set\":{\"alerts.notify\":\"evil\"}}",
+        "{\"set\":{\"groups.notify\":\"evil\"}}",
+        "{\"set\":{\"projects.web.mr_command\":\"evil\"}}",
+        "{\"set\":{\"projects.web.path\":\"/evil\"}}",
+        "{\"set\":{\"otel.endpoint\":\"http://evil.example\"}}",
+        "{\"set\":{\"otel.headers_file\":\"/etc/shadow\"}}",
+        "{\"set\":{\"store.url\":\"/tmp/evil.db\"}}",
+        "{\"set\":{\"tasks.env\":\"PATH SECRET\"}}",
+        "{\"set\":{\"http.listen\":\"127.0.0.1:1\"}}",
+        "{\"set\":{\"http.hosts\":\"evil.example\"}}",
+        "{\"set\":{\"http.session_h\":\"87600\"}}",
+        "{\"set\":{\"capability.commands\":true}}",
+        "{\"set\":{\"limits.runs\":3,\"notify.command\":\"evil\"}}",
+        "{\"unset\":[\"agents.claude.command\"]}",
+        "{\"unset\":[\"agents.claude\"]}",
+        "{\"unset\":[\"agents\"]}",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+        expect(ops_ask_by(&o, ACCESS_ADMIN, CONFIG, bad[i], NULL), 403, "is not changed by TCP");
+    expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/projects/web/set", "{\"path\":\"/tmp\"}", NULL), 403,
+           "is not changed by TCP");
+    assert_int_equal(file_read(o.config_file, 1 << 20, &after, NULL), 0);
+    assert_string_equal(strbuf_text(&before), strbuf_text(&after));
+    expect(ops_ask_by(&o, ACCESS_ADMIN, CONFIG, "{\"set\":{\"limits.runs\":5}}", NULL), 200, NULL);
+    expect(ops_ask_by(&o, ACCESS_ADMIN, CONFIG, "{\"set\":{\"projects.web.weight\":3}}", NULL), 200,
+           NULL);
+    expect(ops_ask(&o, "POST", CONFIG, "{\"set\":{\"notify.command\":\"mine\"}}", NULL), 200, NULL);
+}
+
+static void texts_of_settings_are_shown_to_admins_alone(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, "notify: {webhook: 'https://hooks.example/SECRET'}\n");
+    struct reply r = ops_ask_by(&o, ACCESS_SUBMIT, CONFIG "?all=true", NULL, NULL);
+    assert_int_equal(r.status, 200);
+    assert_null(strstr(r.text, "SECRET"));
+    assert_non_null(strstr(r.text, "\"limits.runs\",\"value\":2"));
+    reply_finish(&r);
+    expect(ops_ask_by(&o, ACCESS_READ, CONFIG "/notify.webhook", NULL, NULL), 200,
+           "\"value\":\"***\"");
+    expect(ops_ask_by(&o, ACCESS_ADMIN, CONFIG "/notify.webhook", NULL, NULL), 200, "SECRET");
+    expect(ops_ask(&o, "GET", CONFIG "/notify.webhook", NULL, NULL), 200, "SECRET");
+}
+
+static void health_without_a_token_says_ok_and_no_more(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    struct reply r = ops_ask_by(&o, ACCESS_NONE, "/healthz", NULL, NULL);
+    assert_string_equal(r.text, "{\"ok\":true}");
+    reply_finish(&r);
+    expect(ops_ask_by(&o, ACCESS_READ, "/healthz", NULL, NULL), 200, "\"version\"");
+}
+
+static void a_key_belongs_to_who_chose_it(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    static const char body[] = "{\"tasks\":[{\"project\":\"web\",\"argv\":[\"true\"]}]}";
+    struct reply mine = ops_ask(&o, "POST", "/v1/tasks", body, "same-key-1");
+    struct reply theirs = ops_ask_by(&o, ACCESS_SUBMIT, "/v1/tasks", body, "same-key-1");
+    struct reply again = ops_ask_by(&o, ACCESS_SUBMIT, "/v1/tasks", body, "same-key-1");
+    assert_false(theirs.replayed);
+    assert_true(again.replayed);
+    assert_string_not_equal(reply_text(&mine, "tasks.0.id"), reply_text(&theirs, "tasks.0.id"));
+    assert_string_equal(reply_text(&theirs, "tasks.0.id"), reply_text(&again, "tasks.0.id"));
+    reply_finish(&mine);
+    reply_finish(&theirs);
+    reply_finish(&again);
+}
+
+/* --- tokens ------------------------------------------------------------------------------------ */
+
+static void a_token_is_known_by_all_of_its_letters(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    char *token = add_token(&o, "{\"name\":\"phone\",\"scope\":\"submit\"}");
+    const struct engine_access *found = engine_find_access(o.engine, token);
+    assert_non_null(found);
+    assert_string_equal(found->name, "phone");
+    assert_int_equal(found->scope, ACCESS_SUBMIT);
+    for (size_t i = 0; token[i]; i++) {
+        char letter = token[i];
+        token[i] = letter == 'a' ? 'b' : 'a';
+        if (engine_find_access(o.engine, token))
+            fail_msg("letter %zu does not matter", i);
+        token[i] = letter;
+    }
+    char longer[ACCESS_TOKEN_SIZE + 1];
+    (void)snprintf(longer, sizeof(longer), "%s0", token);
+    assert_null(engine_find_access(o.engine, longer));
+    assert_null(engine_find_access(o.engine, ""));
+    assert_null(engine_find_access(o.engine, "sl_"));
+    free(token);
+}
+
+static void two_tokens_have_nothing_in_common(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    char *a = add_token(&o, "{\"name\":\"a\"}"), *b = add_token(&o, "{\"name\":\"b\"}");
+    /* The id of one with the secret of the other. */
+    char mixed[ACCESS_TOKEN_SIZE];
+    (void)snprintf(mixed, sizeof(mixed), "%.13s%s", a, b + 13);
+    assert_null(engine_find_access(o.engine, mixed));
+    free(a);
+    free(b);
+}
+
+static void a_token_outlives_the_daemon_and_its_secret_is_nowhere(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    struct reply r = ops_ask(&o, "POST", "/v1/tokens", "{\"name\":\"phone\",\"expires_s\":3600}",
+                             "the-key-of-it");
+    char *token = xstrdup(reply_text(&r, "token"));
+    reply_finish(&r);
+    engine_use_access(o.engine, engine_find_access(o.engine, token)->id);
+    ops_turn(&o);
+    ops_restart(&o);
+    const struct engine_access *found = engine_find_access(o.engine, token);
+    assert_non_null(found);
+    assert_int_equal(found->scope, ACCESS_READ);
+    assert_true(found->used_at > 0 && found->expires_at > found->created_at);
+    /* Asked again with the same key, nobody has the answer. */
+    expect(ops_ask(&o, "POST", "/v1/tokens", "{\"name\":\"phone\",\"expires_s\":3600}",
+                   "the-key-of-it"),
+           409, "its answer, which had the secret, is gone");
+    assert_int_equal(engine_access_count(o.engine), 1);
+    char command[512];
+    (void)snprintf(command, sizeof(command), "grep -rqF -e '%s' '%s'", token + 14, o.home);
+    assert_int_not_equal(system(command), 0); /* NOLINT: a command of the test */
+    free(token);
+}
+
+static void a_token_ends_when_it_expires(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    char *token = add_token(&o, "{\"name\":\"phone\",\"expires_s\":60}");
+    pass(&o, SECONDS(58));
+    assert_non_null(engine_find_access(o.engine, token));
+    pass(&o, SECONDS(3));
+    assert_null(engine_find_access(o.engine, token));
+    free(add_token(&o, "{\"name\":\"phone\"}")); /* its name is free, and its row goes */
+    assert_int_equal(engine_access_count(o.engine), 1);
+    free(token);
+}
+
+static void a_revoked_token_is_none_and_the_events_say_who_did_it(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    char *token = add_token(&o, "{\"name\":\"phone\"}");
+    ops_expect(&o, 200, "POST", "/v1/tokens/phone/revoke", "{}");
+    assert_null(engine_find_access(o.engine, token));
+    ops_refused(&o, 404, "/v1/tokens/phone/revoke", "{}",
+                "there is no token 'phone': 'sluice token list' shows those that there are");
+    expect(ops_ask(&o, "GET", "/v1/events?limit=100", NULL, NULL), 200,
+           "\"kind\":\"token.ended\",\"task\":null");
+    expect(ops_ask(&o, "GET", "/v1/events?limit=100", NULL, NULL), 200, "\"by\":\"ann\"");
+    ops_restart(&o);
+    assert_null(engine_find_access(o.engine, token));
+    free(token);
+}
+
+static void names_are_plain_and_taken_once(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    free(add_token(&o, "{\"name\":\"phone\"}"));
+    ops_refused(&o, 409, "/v1/tokens", "{\"name\":\"phone\"}",
+                "there is a token 'phone' already: choose another name, or revoke it");
+    ops_refused(&o, 400, "/v1/tokens", "{\"name\":\"a b\"}",
+                "'a b' is no name of a token: use 1 to 64 letters, digits, dots, hyphens and "
+                "underscores");
+    ops_expect(&o, 400, "POST", "/v1/tokens", "{\"name\":\"x\",\"scope\":\"owner\"}");
+    ops_expect(&o, 400, "POST", "/v1/tokens", "{\"name\":\"x\",\"expires_s\":0}");
+}
+
+static void there_are_so_many_and_no_more(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    char body[64];
+    ops_open(&o, OPS_MEMORY, NULL);
+    for (unsigned i = 0; i < ACCESS_MAX; i++) {
+        (void)snprintf(body, sizeof(body), "{\"name\":\"t%u\"}", i);
+        free(add_token(&o, body));
+    }
+    ops_expect(&o, 507, "POST", "/v1/tokens", "{\"name\":\"one-more\"}");
+}
+
+static void that_it_was_used_is_written_once_in_a_minute(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    char *token = add_token(&o, "{\"name\":\"phone\"}");
+    char id[ACCESS_ID_SIZE];
+    struct store_info before, after;
+    memcpy(id, engine_find_access(o.engine, token)->id, sizeof(id));
+    engine_use_access(o.engine, id);
+    ops_turn(&o);
+    store_info(engine_store(o.engine), &before);
+    for (int i = 0; i < 10; i++) {
+        engine_use_access(o.engine, id);
+        ops_turn(&o);
+    }
+    store_info(engine_store(o.engine), &after);
+    assert_int_equal(before.rows, after.rows);
+    pass(&o, SECONDS(61));
+    engine_use_access(o.engine, id);
+    ops_turn(&o);
+    store_info(engine_store(o.engine), &after);
+    assert_true(after.rows > before.rows);
+    free(token);
+}
+
+/* --- pages ------------------------------------------------------------------------------------- */
+
+static const char *entry_url(void *ctx) {
+    return *(bool *)ctx ? "http://127.0.0.1:7878" : NULL;
+}
+
+static int entry_open(void *ctx, unsigned port, struct error *err) {
+    if (port == 1)
+        return error_set(err, -EBUSY, "port 1 is taken");
+    *(bool *)ctx = true;
+    return 0;
+}
+
+static bool listening;
+
+static void open_with_entry(struct ops *o) {
+    listening = false;
+    ops_open(o, OPS_MEMORY, NULL);
+    engine_set_entry(o->engine, &(struct engine_entry){
+                                    .url = entry_url, .open = entry_open, .ctx = &listening });
+}
+
+/* Swaps the code of a link that was asked for with this body. */
+static char *code_of(struct ops *o, const char *body) {
+    struct reply r = ops_ask(o, "POST", "/v1/session/code", body, NULL);
+    assert_int_equal(r.status, 200);
+    char *code = xstrdup(reply_text(&r, "code"));
+    reply_finish(&r);
+    return code;
+}
+
+static struct reply swap(struct ops *o, const char *code) {
+    char body[128];
+    (void)snprintf(body, sizeof(body), "{\"code\":\"%s\"}", code);
+    return ops_ask_by(o, ACCESS_NONE, "/v1/session", body, NULL);
+}
+
+static void a_link_opens_a_page_once(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_with_entry(&o);
+    char *code = code_of(&o, "{\"scope\":\"submit\"}");
+    struct reply r = swap(&o, code);
+    assert_int_equal(r.status, 200);
+    assert_string_equal(reply_text(&r, "scope"), "submit");
+    const struct engine_access *found = engine_find_access(o.engine, reply_text(&r, "token"));
+    assert_non_null(found);
+    assert_true(found->session);
+    assert_int_equal(found->expires_at, reply_int(&r, "expires_at"));
+    reply_finish(&r);
+    expect(swap(&o, code), 401, "this link was used already");
+    assert_int_equal(engine_access_count(o.engine), 1);
+    free(code);
+}
+
+static void a_link_is_good_for_a_minute(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_with_entry(&o);
+    char *early = code_of(&o, "{}"), *late = code_of(&o, "{}");
+    pass(&o, SECONDS(58));
+    expect(swap(&o, early), 200, "\"scope\":\"admin\"");
+    pass(&o, SECONDS(3));
+    expect(swap(&o, late), 401, "older than a minute");
+    expect(swap(&o, "guess"), 401, NULL);
+    free(early);
+    free(late);
+}
+
+static void asking_for_a_link_opens_the_door_if_it_is_closed(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_with_entry(&o);
+    expect(ops_ask(&o, "POST", "/v1/session/code", "{\"port\":1}", NULL), 409, "port 1 is taken");
+    assert_false(listening);
+    expect(ops_ask(&o, "POST", "/v1/session/code", "{}", NULL), 200, "\"opened\":true");
+    expect(ops_ask(&o, "POST", "/v1/session/code", "{\"port\":1}", NULL), 200, "\"opened\":false");
+    expect(ops_ask(&o, "GET", "/v1/status", NULL, NULL), 200,
+           "\"http\":{\"url\":\"http://127.0.0.1:7878\",\"problem\":null}");
+    engine_set_entry(o.engine, &(struct engine_entry){ 0 });
+    expect(ops_ask(&o, "POST", "/v1/session/code", "{}", NULL), 501, NULL);
+}
+
+static void pages_are_bounded_by_ending_the_one_that_rests_longest(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_with_entry(&o);
+    char *first = NULL;
+    for (unsigned i = 0; i <= ACCESS_SESSIONS_MAX; i++) {
+        char *code = code_of(&o, "{}");
+        struct reply r = swap(&o, code);
+        assert_int_equal(r.status, 200);
+        if (!first)
+            first = xstrdup(reply_text(&r, "token"));
+        reply_finish(&r);
+        free(code);
+        pass(&o, SECONDS(1));
+    }
+    assert_int_equal(engine_access_count(o.engine), ACCESS_SESSIONS_MAX);
+    assert_null(engine_find_access(o.engine, first));
+    free(first);
+}
+
+static void an_address_for_everybody_needs_tls(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    ops_refused(&o, 400, CONFIG, "{\"set\":{\"http.listen\":\"0.0.0.0:7878\"}}",
+                "http.listen: '0.0.0.0:7878' can be reached from other machines: set "
+                "'http.tls_cert' and 'http.tls_key' too, or use 127.0.0.1");
+    ops_expect(&o, 400, "POST", CONFIG, "{\"set\":{\"http.listen\":\"everywhere:1\"}}");
+    ops_expect(&o, 400, "POST", CONFIG, "{\"set\":{\"http.hosts\":\"*\"}}");
+    ops_expect(&o, 200, "POST", CONFIG, "{\"set\":{\"http.listen\":\"[::1]:7878\"}}");
+    ops_expect(&o, 200, "POST", CONFIG,
+               "{\"set\":{\"http.listen\":\"0.0.0.0:7878\",\"http.tls_cert\":\"/etc/c.pem\"}}");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_scope_reaches_what_needs_more),
+        cmocka_unit_test(each_scope_does_what_it_is_for),
+        cmocka_unit_test(what_is_the_sockets_alone_is_so_for_every_scope),
+        cmocka_unit_test(r10_nothing_by_tcp_changes_what_program_runs),
+        cmocka_unit_test(texts_of_settings_are_shown_to_admins_alone),
+        cmocka_unit_test(health_without_a_token_says_ok_and_no_more),
+        cmocka_unit_test(a_key_belongs_to_who_chose_it),
+        cmocka_unit_test(a_token_is_known_by_all_of_its_letters),
+        cmocka_unit_test(two_tokens_have_nothing_in_common),
+        cmocka_unit_test(a_token_outlives_the_daemon_and_its_secret_is_nowhere),
+        cmocka_unit_test(a_token_ends_when_it_expires),
+        cmocka_unit_test(a_revoked_token_is_none_and_the_events_say_who_did_it),
+        cmocka_unit_test(names_are_plain_and_taken_once),
+        cmocka_unit_test(there_are_so_many_and_no_more),
+        cmocka_unit_test(that_it_was_used_is_written_once_in_a_minute),
+        cmocka_unit_test(a_link_opens_a_page_once),
+        cmocka_unit_test(a_link_is_good_for_a_minute),
+        cmocka_unit_test(asking_for_a_link_opens_the_door_if_it_is_closed),
+        cmocka_unit_test(pages_are_bounded_by_ending_the_one_that_rests_longest),
+        cmocka_unit_test(an_address_for_everybody_needs_tls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
