@@ -5,9 +5,9 @@
 #include "cli/cmd.h"
 
 #include <fcntl.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/ask.h"
@@ -21,30 +21,33 @@ static bool has_display(void) {
     return (x && *x) || (wayland && *wayland);
 }
 
-/* In the grandchild: a browser may stay for days, and is nobody's business. */
-static void become_opener(const char *path, const char *link) {
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; nothing >= 0 && fd <= 2; fd++)
-        (void)dup2(nothing, fd);
-    (void)setsid();
-    (void)execl(path, OPENER, link, (char *)NULL);
-    _exit(127);
+/* A browser may stay for days, and is nobody's business: it gets no terminal, and is not waited for. */
+static bool start_opener(const char *path, const char *link) {
+    char *const argv[] = { (char *)OPENER, (char *)link, NULL };
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    pid_t pid;
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return false;
+    int r = posix_spawnattr_init(&attributes);
+    if (r == 0) {
+        for (int fd = 0; fd <= 2 && r == 0; fd++)
+            r = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+        if (r == 0)
+            r = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+        if (r == 0)
+            r = posix_spawn(&pid, path, &actions, &attributes, argv, environ);
+        (void)posix_spawnattr_destroy(&attributes);
+    }
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return r == 0;
 }
 
 /* False: there is none, or no display. */
 static bool open_browser(const char *link) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    if (!has_display() || daemon_find_program(OPENER, &path, NULL) < 0)
-        return false;
-    pid_t child = fork();
-    if (child == 0) {
-        pid_t opener = fork();
-        if (opener == 0)
-            become_opener(strbuf_text(&path), link);
-        _exit(opener < 0);
-    }
-    int status = 1;
-    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+    return has_display() && daemon_find_program(OPENER, &path, NULL) == 0
+           && start_opener(strbuf_text(&path), link);
 }
 
 static void tell(const struct cmd_call *call, const struct ask *ask) {

@@ -21,6 +21,7 @@ struct entry {
     struct server *server;
     char *wanted;             /* the settings as they were last seen; "": none */
     struct loop_timer *timer; /* set while it cannot listen */
+    bool reload;              /* they are looked at again though they are the same */
     struct error problem;     /* code 0: there is none */
 };
 
@@ -64,23 +65,25 @@ void entry_look(struct entry *entry) {
     if (!*entry->wanted && !*config_text(engine_config(entry->engine), "http.listen", NULL))
         return;
     char *wanted = wanted_now(entry->engine);
-    if (strcmp(wanted, entry->wanted) == 0) {
+    bool same = strcmp(wanted, entry->wanted) == 0;
+    if (same && !entry->reload) {
         free(wanted);
         return;
     }
     free(entry->wanted);
     entry->wanted = wanted;
+    entry->reload = false;
     entry->problem = (struct error){ 0 };
     loop_timer_clear(entry->loop, entry->timer);
     if (*wanted)
         listen_now(entry);
-    else
+    /* Only what is configured is open; but a certificate that was renewed badly does not end the old one. */
+    if (!*wanted || (entry->problem.code && !same))
         server_close_tcp(entry->server);
 }
 
 void entry_reload(struct entry *entry) {
-    if (*config_text(engine_config(entry->engine), "http.tls_cert", NULL))
-        *entry->wanted = '\0';
+    entry->reload = *config_text(engine_config(entry->engine), "http.tls_cert", NULL) != '\0';
 }
 
 void entry_heard(struct entry *entry, const struct event_row *event) {
