@@ -4,6 +4,7 @@
  * the id of a task or a run: the number of series grows with the configuration, never with the work. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/strbuf.h"
@@ -13,7 +14,26 @@ void metric_gauge(struct strbuf *out, const char *name, int64_t value, const cha
 void metric_counter(struct strbuf *out, const char *name, uint64_t value, const char *help);
 void metric_seconds(struct strbuf *out, const char *name, int64_t us, const char *help);
 
-/* Several: the head once, then each; `type`: "gauge" or "counter". */
+/* Several: the head once, then each; `type`: "gauge", "counter" or "histogram". */
 void metric_head(struct strbuf *out, const char *name, const char *type, const char *help);
 void metric_labeled(struct strbuf *out, const char *name, const char *label, const char *value,
                     int64_t number);
+/* The same with several labels, and in millionths: 1500000 is 1.5. */
+struct metric_label {
+    const char *name, *value;
+};
+void metric_series(struct strbuf *out, const char *name, const struct metric_label *labels,
+                   size_t count, int64_t number);
+void metric_series_micro(struct strbuf *out, const char *name, const struct metric_label *labels,
+                         size_t count, int64_t micro);
+
+/* A histogram of seconds, with its head. */
+struct metric_histogram {
+    const int64_t *bounds_us; /* rising */
+    const uint64_t *up_to;    /* how many at most each bound */
+    size_t bounds;
+    uint64_t count;
+    int64_t sum_us;
+};
+void metric_histogram(struct strbuf *out, const char *name, const char *help,
+                      const struct metric_histogram *histogram);

@@ -24,6 +24,7 @@
 #include "engine/recover_internal.h"
 #include "engine/session.h"
 #include "engine/stuck.h"
+#include "engine/tally_internal.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
 
@@ -70,6 +71,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     runs_init(e);
     forecast_init(e);
     outlook_init(e);
+    tally_init(e);
     workspaces_init(e);
     e->watch = watch_new(e);
     alerts_init(e);
@@ -118,6 +120,7 @@ struct engine *engine_free(struct engine *e) {
     stopping_finish(e);
     turn_finish(e);
     runs_free(e);
+    tally_free(e);
     allowance_free(e);
     access_free(e);
     projects_free(e);

@@ -159,6 +159,7 @@ struct engine {
     struct pruning prune;
     struct engine_forecast_state *forecast;
     struct engine_outlook_state *outlook;
+    struct tally *tally;
     struct workspaces *workspaces; /* workspace_internal.h */
     struct alerts *alerts;
     struct journal *journal;

@@ -10,6 +10,7 @@
 #include "engine/engine_internal.h"
 #include "engine/journal_internal.h"
 #include "engine/pace_internal.h"
+#include "engine/tally_internal.h"
 
 #define RESOURCES_MAX 16
 
@@ -233,6 +234,7 @@ static void write_spent(struct engine *e, const struct run_row *run) {
         .unknown_cost = run->cost_micro_usd < 0,
     };
     store_add_spent(e->turn.batch, &row);
+    tally_note(e, &row, run->outcome);
 }
 
 void rows_write_ended(struct engine *e, const struct live_run *run, const struct run_end *end,

@@ -25,6 +25,7 @@
 #include "engine/listen.h"
 #include "engine/recover_internal.h"
 #include "engine/session.h"
+#include "engine/tally_internal.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
 #include "os/clock.h"
@@ -359,6 +360,7 @@ static void carry_out(struct engine *e) {
         count_queued(e, e->turn.starts.items[i].task);
     e->stats.ends += e->turn.ends;
     spans_add_all(&e->stats.ran, &e->turn.ran);
+    tally_settle(e);
     /* Before the answers: who has heard that a task is canceled must not see it begin. */
     for (size_t i = 0; i < e->turn.stops.count; i++)
         launch_stop(e, &e->turn.stops.items[i]);
@@ -389,6 +391,7 @@ static void undo(struct engine *e, const struct error *why) {
     clear_turn(e);
     follow_undone(e);
     gone_undone(e);
+    tally_drop(e);
     e->turn.told = 0;
     if (load_core(e, &err) < 0)
         turn_break(e, &err);
@@ -479,6 +482,7 @@ static void committed(void *ctx, enum store_outcome outcome, const struct error 
     e->stats.last_turn_us = took;
     if (took > e->stats.slowest_turn_us)
         e->stats.slowest_turn_us = took;
+    tally_turn(e, took);
     if (has_work(e))
         turn_wake(e);
     arm_timer(e);

@@ -1,13 +1,37 @@
 /* op_daemon_metrics.c: numbers for Prometheus (base/metric.h has the rules). The front end adds its
  * own behind them. */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/metric.h"
 #include "engine/alert.h"
+#include "engine/tally.h"
+#include "ops/metrics.h"
 #include "ops/world.h"
 
 #define PROJECTS_MAX 100u /* of which numbers are told one by one */
+
+static void print_spans(struct strbuf *out, const char *name, const char *help,
+                        const struct engine_spans *spans) {
+    int64_t bounds[ENGINE_BOUNDS];
+    for (size_t i = 0; i < ENGINE_BOUNDS; i++)
+        bounds[i] = engine_bounds[i] * 1000;
+    metric_histogram(out, name, help,
+                     &(struct metric_histogram){ .bounds_us = bounds,
+                                                 .up_to = spans->up_to,
+                                                 .bounds = ENGINE_BOUNDS,
+                                                 .count = spans->count,
+                                                 .sum_us = spans->sum_ms * 1000 });
+}
+
+static void print_latency(struct strbuf *out, const char *name, const char *help,
+                          const struct latency *latency) {
+    metric_histogram(out, name, help,
+                     &(struct metric_histogram){ .bounds_us = latency_bounds,
+                                                 .up_to = latency->up_to,
+                                                 .bounds = LATENCY_BOUNDS,
+                                                 .count = latency->count,
+                                                 .sum_us = latency->sum_us });
+}
 
 static void print_tasks_by_state(struct op_call *call, struct strbuf *out) {
     struct core_counts counts;
@@ -34,6 +58,16 @@ static void print_engine(struct op_call *call, struct strbuf *out) {
     engine_stats(call->engine, &stats);
     metric_head(out, "info", "gauge", "Always 1; the version is the label.");
     metric_labeled(out, "info", "version", engine_version(call->engine), 1);
+    metric_head(out, "build_info", "gauge",
+                "Always 1; version and schema of the store are labels.");
+    char schema[16];
+    (void)snprintf(schema, sizeof(schema), "%u", STORE_VERSION);
+    struct metric_label build[] = { { "version", engine_version(call->engine) },
+                                    { "schema", schema } };
+    metric_series(out, "build_info", build, ARRAY_SIZE(build), 1);
+    metric_head(out, "start_time_seconds", "gauge",
+                "When this daemon started; another value is a restart.");
+    metric_series_micro(out, "start_time_seconds", NULL, 0, engine_started_at(call->engine) * 1000);
     metric_gauge(out, "uptime_seconds",
                  (engine_now(call->engine) - engine_started_at(call->engine)) / 1000,
                  "Time since the daemon started.");
@@ -46,6 +80,8 @@ static void print_engine(struct op_call *call, struct strbuf *out) {
     metric_counter(out, "failed_commits_total", stats.failed_commits,
                    "Commits that the store refused.");
     metric_counter(out, "events_total", engine_last_event(call->engine), "Events since the first.");
+    print_latency(out, "turn_duration_seconds", "How long turns took, with their commits.",
+                  engine_turn_latency(call->engine));
     metric_seconds(out, "turn_last_seconds", stats.last_turn_us, "How long the last turn took.");
     metric_seconds(out, "turn_slowest_seconds", stats.slowest_turn_us,
                    "How long the slowest turn took.");
@@ -60,6 +96,7 @@ static void print_store(struct op_call *call, struct strbuf *out) {
         metric_gauge(out, "store_bytes", store.bytes, "Size of the database.");
     if (store.log_bytes >= 0)
         metric_gauge(out, "store_log_bytes", store.log_bytes, "Size of the write-ahead log.");
+    print_latency(out, "store_commit_duration_seconds", "How long commits took.", &store.latency);
     metric_seconds(out, "store_commit_last_seconds", store.last_commit_us,
                    "How long the last commit took.");
     metric_seconds(out, "store_commit_slowest_seconds", store.slowest_commit_us,
@@ -75,6 +112,10 @@ static void print_host(struct op_call *call, struct strbuf *out) {
         metric_gauge(out, "host_disk_free_bytes", host.disk_free_mb << 20, "Free disk.");
     if (host.memory_free_mb >= 0)
         metric_gauge(out, "host_memory_free_bytes", host.memory_free_mb << 20, "Free memory.");
+    if (host.load_milli >= 0) {
+        metric_head(out, "host_load", "gauge", "Load of the machine, over a minute.");
+        metric_series_micro(out, "host_load", NULL, 0, host.load_milli * 1000);
+    }
 }
 
 static void print_projects(struct op_call *call, struct strbuf *out) {
@@ -111,38 +152,24 @@ static void print_limiters(struct op_call *call, struct strbuf *out) {
         { "limiter_open", "1 while a provider account takes runs." },
         { "limiter_hits", "Rate limits in a row." },
         { "limiter_used", "Runs on a provider account." },
+        { "limiter_cap", "Most runs on a provider account now; it rises after a rate limit." },
+        { "limiter_backoff_seconds", "How long a provider account still waits." },
     };
     for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
         const char *name;
         metric_head(out, rows[row].name, "gauge", rows[row].help);
         for (size_t i = 0; (name = op_limiter_at(call->engine, i)); i++) {
-            struct limiter_view l = { 0 };
+            struct limiter_view l = { .cap = UNLIMITED };
             sym symbol = op_symbol(call->engine, name);
             if (symbol)
                 (void)core_limiter(engine_core(call->engine), symbol, &l);
-            bool open = !l.closed && !l.backoff_until;
-            metric_labeled(out, rows[row].name, "limiter", name,
-                           row == 0   ? open
-                           : row == 1 ? (int64_t)l.hits
-                                      : l.used);
+            int64_t left = l.backoff_until - engine_now(call->engine);
+            const int64_t numbers[] = { !l.closed && !l.backoff_until, l.hits, l.used, l.cap,
+                                        left > 0 ? left / 1000 : 0 };
+            if (numbers[row] != UNLIMITED)
+                metric_labeled(out, rows[row].name, "limiter", name, numbers[row]);
         }
     }
-}
-
-/* As a histogram: how many took at most so long. */
-static void print_spans(struct strbuf *out, const char *name, const char *help,
-                        const struct engine_spans *spans) {
-    _cleanup_(strbuf_finish) struct strbuf bucket = STRBUF_INIT;
-    metric_head(out, name, "histogram", help);
-    strbuf_printf(&bucket, "%s_bucket", name);
-    for (size_t i = 0; i < ENGINE_BOUNDS; i++) {
-        char bound[32];
-        (void)snprintf(bound, sizeof(bound), "%g", (double)engine_bounds[i] / 1000.0);
-        metric_labeled(out, strbuf_text(&bucket), "le", bound, (int64_t)spans->up_to[i]);
-    }
-    metric_labeled(out, strbuf_text(&bucket), "le", "+Inf", (int64_t)spans->count);
-    strbuf_printf(out, "sluice_%s_sum %.3f\nsluice_%s_count %" PRIu64 "\n", name,
-                  (double)spans->sum_ms / 1000.0, name, spans->count);
 }
 
 static void print_times(struct op_call *call, struct strbuf *out) {
@@ -160,6 +187,10 @@ static int run(struct op_call *call) {
     print_engine(call, &call->answer);
     print_tasks_by_state(call, &call->answer);
     print_times(call, &call->answer);
+    metrics_print_gates(call->engine, &call->answer);
+    metrics_print_limits(call->engine, &call->answer);
+    metrics_print_budgets(call->engine, &call->answer);
+    metrics_print_spent(call->engine, &call->answer);
     print_projects(call, &call->answer);
     print_limiters(call, &call->answer);
     print_store(call, &call->answer);

@@ -145,41 +145,55 @@ void world_print_group(struct json_writer *w, const struct engine_group *group) 
 
 /* --- limits ---------------------------------------------------------------------------------- */
 
-static void print_limit(struct json_writer *w, const struct engine *engine, enum lease_kind kind,
-                        const char *name) {
+struct limits {
+    const struct engine *engine;
+    world_limit each;
+    void *ctx;
+};
+
+static void tell_limit(const struct limits *l, enum lease_kind kind, const char *name) {
     amount used = 0, cap = UNLIMITED;
-    sym symbol = name ? op_symbol(engine, name) : 0;
-    if ((name && !symbol) || !core_lease(engine_core(engine), kind, symbol, &used, &cap)
+    sym symbol = name ? op_symbol(l->engine, name) : 0;
+    if ((name && !symbol) || !core_lease(engine_core(l->engine), kind, symbol, &used, &cap)
         || (used == 0 && cap == UNLIMITED))
         return;
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
     strbuf_puts(&key, lease_kind_name(kind));
     if (name)
         strbuf_printf(&key, ":%s", name);
+    l->each(l->ctx, strbuf_text(&key), used, cap);
+}
+
+static void tell_named(const struct limits *l, enum lease_kind kind, op_name_at at) {
+    const char *name;
+    for (size_t i = 0; (name = at(l->engine, i)); i++)
+        tell_limit(l, kind, name);
+}
+
+void world_each_limit(const struct engine *engine, world_limit each, void *ctx) {
+    struct limits l = { engine, each, ctx };
+    tell_limit(&l, LEASE_RUNS, NULL);
+    tell_limit(&l, LEASE_ROOTS, NULL);
+    tell_named(&l, LEASE_KIND, op_kind_at);
+    tell_named(&l, LEASE_PROJECT, op_project_at);
+    tell_named(&l, LEASE_REVIEW, op_project_at);
+    tell_named(&l, LEASE_WORKSPACES, op_project_at);
+    tell_named(&l, LEASE_AGENT, op_agent_at);
+    tell_named(&l, LEASE_RESOURCE, op_resource_at);
+}
+
+static void print_limit(void *ctx, const char *key, amount used, amount cap) {
+    struct json_writer *w = ctx;
     json_write_object_begin(w);
-    print_text(w, "key", strbuf_text(&key));
+    print_text(w, "key", key);
     print_int(w, "used", used);
     print_amount(w, "cap", cap);
     json_write_object_end(w);
 }
 
-static void print_named(struct json_writer *w, const struct engine *engine, enum lease_kind kind,
-                        op_name_at at) {
-    const char *name;
-    for (size_t i = 0; (name = at(engine, i)); i++)
-        print_limit(w, engine, kind, name);
-}
-
 void world_print_limits(struct json_writer *w, const struct engine *engine) {
     json_write_array_begin(w);
-    print_limit(w, engine, LEASE_RUNS, NULL);
-    print_limit(w, engine, LEASE_ROOTS, NULL);
-    print_named(w, engine, LEASE_KIND, op_kind_at);
-    print_named(w, engine, LEASE_PROJECT, op_project_at);
-    print_named(w, engine, LEASE_REVIEW, op_project_at);
-    print_named(w, engine, LEASE_WORKSPACES, op_project_at);
-    print_named(w, engine, LEASE_AGENT, op_agent_at);
-    print_named(w, engine, LEASE_RESOURCE, op_resource_at);
+    world_each_limit(engine, print_limit, w);
     json_write_array_end(w);
 }
 

@@ -19,6 +19,9 @@ void world_print_group(struct json_writer *w, const struct engine_group *group);
 void world_tokens(const struct engine *engine, const struct engine_project *project,
                   int64_t *ret_used, int64_t *ret_reserved);
 
+/* Every limit that has a cap or is used: "runs", "kind:plan". */
+typedef void (*world_limit)(void *ctx, const char *key, amount used, amount cap);
+void world_each_limit(const struct engine *engine, world_limit each, void *ctx);
 /* [{"key","used","cap"}]: every limit that has a cap or is used. */
 void world_print_limits(struct json_writer *w, const struct engine *engine);
 /* [{"key","used","reserved","cap"}] */

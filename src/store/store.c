@@ -127,6 +127,7 @@ void store_finish_commit(struct store *store, enum store_outcome outcome, const 
     store->last_commit_us = took;
     if (took > store->slowest_commit_us)
         store->slowest_commit_us = took;
+    latency_add(&store->latency, took);
     if (outcome == STORE_OK) {
         store->commits++;
         store->rows += store->in_flight->count;
@@ -228,6 +229,7 @@ void store_info(const struct store *store, struct store_info *ret) {
         .log_bytes = -1,
         .last_commit_us = store->last_commit_us,
         .slowest_commit_us = store->slowest_commit_us,
+        .latency = store->latency,
         .broken = store->broken.code != 0,
     };
     store->backend->info(store, ret);

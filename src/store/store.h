@@ -22,6 +22,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "base/latency.h"
 #include "store/rows.h"
 
 #define STORE_ANSWER_MAX 1000u
@@ -229,7 +230,8 @@ struct store_info {
     uint64_t commits, rows;
     int64_t bytes, log_bytes; /* file and write-ahead log; -1: none */
     int64_t last_commit_us, slowest_commit_us;
-    bool broken;       /* answered UNKNOWN */
-    bool reserve_used; /* the disk was full: what was kept aside is in use */
+    struct latency latency; /* of commits */
+    bool broken;            /* answered UNKNOWN */
+    bool reserve_used;      /* the disk was full: what was kept aside is in use */
 };
 void store_info(const struct store *store, struct store_info *ret);

@@ -112,6 +112,7 @@ struct store {
     void *copied_ctx;
     uint64_t commits, rows;
     int64_t last_commit_us, slowest_commit_us;
+    struct latency latency; /* of commits */
 };
 
 extern const struct store_backend memory_backend, sqlite_backend;

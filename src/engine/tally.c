@@ -1,0 +1,114 @@
+/* tally.c: see tally.h. A turn that cannot be stored tells its ends again: so they are counted when the
+ * commit has them, not when they are told. */
+#include "engine/tally_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "engine/engine_internal.h"
+
+struct noted {
+    struct engine_tally sums; /* its names are owned */
+    enum outcome outcome;
+};
+
+struct tally {
+    LIST(struct engine_tally) pairs; /* their names are owned */
+    LIST(struct noted) noted;
+    uint64_t outcomes[OUTCOME_MAX];
+    struct latency turns;
+};
+
+void tally_init(struct engine *e) {
+    e->tally = xcalloc(1, sizeof(*e->tally));
+}
+
+static void names_free(struct engine_tally *pair) {
+    free((char *)(uintptr_t)pair->project);
+    free((char *)(uintptr_t)pair->agent);
+}
+
+void tally_drop(struct engine *e) {
+    struct tally *t = e->tally;
+    for (size_t i = 0; i < t->noted.count; i++)
+        names_free(&t->noted.items[i].sums);
+    t->noted.count = 0;
+}
+
+void tally_free(struct engine *e) {
+    struct tally *t = e->tally;
+    if (!t)
+        return;
+    tally_drop(e);
+    for (size_t i = 0; i < t->pairs.count; i++)
+        names_free(&t->pairs.items[i]);
+    free(t->pairs.items);
+    free(t->noted.items);
+    free(t);
+    e->tally = NULL;
+}
+
+void tally_note(struct engine *e, const struct spent_row *spent, enum outcome outcome) {
+    *LIST_ADD(&e->tally->noted) = (struct noted){
+        .sums = { .project = xstrdup(spent->project ? spent->project : ""),
+                  .agent = xstrdup(spent->agent ? spent->agent : ""),
+                  .runs = (uint64_t)spent->runs,
+                  .unknown_tokens = (uint64_t)spent->unknown_tokens,
+                  .unknown_cost = (uint64_t)spent->unknown_cost,
+                  .tokens_in = spent->tokens_in,
+                  .tokens_out = spent->tokens_out,
+                  .tokens_cached = spent->tokens_cached,
+                  .cost_micro_usd = spent->cost_micro_usd },
+        .outcome = outcome,
+    };
+}
+
+static struct engine_tally *pair_of(struct tally *t, const char *project, const char *agent) {
+    for (size_t i = 0; i < t->pairs.count; i++)
+        if (strcmp(t->pairs.items[i].project, project) == 0
+            && strcmp(t->pairs.items[i].agent, agent) == 0)
+            return &t->pairs.items[i];
+    if (t->pairs.count >= TALLY_MAX - 1 && strcmp(project, "other") != 0)
+        return pair_of(t, "other", "other");
+    struct engine_tally *pair = LIST_ADD(&t->pairs);
+    *pair = (struct engine_tally){ .project = xstrdup(project), .agent = xstrdup(agent) };
+    return pair;
+}
+
+void tally_settle(struct engine *e) {
+    struct tally *t = e->tally;
+    for (size_t i = 0; i < t->noted.count; i++) {
+        const struct engine_tally *more = &t->noted.items[i].sums;
+        struct engine_tally *pair = pair_of(t, more->project, more->agent);
+        pair->runs += more->runs;
+        pair->unknown_tokens += more->unknown_tokens;
+        pair->unknown_cost += more->unknown_cost;
+        pair->tokens_in += more->tokens_in;
+        pair->tokens_out += more->tokens_out;
+        pair->tokens_cached += more->tokens_cached;
+        pair->cost_micro_usd += more->cost_micro_usd;
+        t->outcomes[t->noted.items[i].outcome]++;
+    }
+    tally_drop(e);
+}
+
+void tally_turn(struct engine *e, int64_t took_us) {
+    latency_add(&e->tally->turns, took_us);
+}
+
+size_t engine_tally_count(const struct engine *e) {
+    return e->tally->pairs.count;
+}
+
+const struct engine_tally *engine_tally_at(const struct engine *e, size_t index) {
+    return &e->tally->pairs.items[index];
+}
+
+uint64_t engine_ended_as(const struct engine *e, enum outcome outcome) {
+    return e->tally->outcomes[outcome];
+}
+
+const struct latency *engine_turn_latency(const struct engine *e) {
+    return &e->tally->turns;
+}

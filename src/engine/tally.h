@@ -1,0 +1,20 @@
+/* tally.h: what runs have used and how they have ended since this daemon began, for its metrics.
+ *
+ * Counted when it is on disk. What is kept for longer is in the store (ASK_SPENT). */
+#pragma once
+
+#include "base/latency.h"
+#include "engine/engine.h"
+
+struct engine_tally {
+    const char *project, *agent; /* "": none */
+    uint64_t runs, unknown_tokens, unknown_cost;
+    int64_t tokens_in, tokens_out, tokens_cached, cost_micro_usd;
+};
+/* One for each pair of them that has had a run. Above TALLY_MAX pairs the rest is one, both "other". */
+#define TALLY_MAX 500u
+size_t engine_tally_count(const struct engine *engine);
+const struct engine_tally *engine_tally_at(const struct engine *engine, size_t index);
+uint64_t engine_ended_as(const struct engine *engine, enum outcome outcome);
+/* How long turns took, commits and all. */
+const struct latency *engine_turn_latency(const struct engine *engine);
