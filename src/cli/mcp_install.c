@@ -1,18 +1,20 @@
 /* mcp_install.c: where does each agent look for its MCP servers, and what is written there?
  *
- * JSON files are read, changed in one member, and written again, indented by two: order and everything else
- * stay. The TOML file of Codex gets a table at its end, where a table may always stand; one that has the
- * name already in another form is left to its owner. Files are replaced whole or not at all. */
+ * JSON files are changed in one member, and stay as they are in every other byte, comments included (jsonc.h).
+ * The TOML file of Codex gets a table at its end, where a table may always stand; one that has the name already
+ * in another form is left to its owner. Files are replaced whole or not at all. */
 #include "cli/mcp_install.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/full_path.h"
+#include "cli/jsonc.h"
 #include "cli/output.h"
 #include "os/files.h"
 
@@ -44,8 +46,8 @@ static const char *environment(const char *name) {
 
 /* --- where ----------------------------------------------------------------------------------- */
 
-static int find_file(const struct agent *agent, bool project, struct strbuf *out,
-                     struct error *err) {
+static int find_usual_file(const struct agent *agent, bool project, struct strbuf *out,
+                           struct error *err) {
     if (project && !agent->project)
         return error_set(err, -EINVAL, "'%s' has no file for a project: leave out --project",
                          agent->name);
@@ -65,6 +67,18 @@ static int find_file(const struct agent *agent, bool project, struct strbuf *out
         return error_set(err, -ENOENT, "HOME is not set: nobody knows where '%s' looks",
                          agent->name);
     strbuf_printf(out, "%s/%s%s%s", home, agent->folder, *agent->folder ? "/" : "", agent->file);
+    return 0;
+}
+
+/* opencode reads FILE.json, and FILE.jsonc where people like comments: the one that is there is changed. */
+static int find_file(const struct agent *agent, bool project, struct strbuf *out,
+                     struct error *err) {
+    int r = find_usual_file(agent, project, out, err);
+    if (r < 0 || strcmp(agent->name, "opencode") != 0 || access(strbuf_text(out), F_OK) == 0)
+        return r;
+    strbuf_putc(out, 'c');
+    if (access(strbuf_text(out), F_OK) < 0)
+        out->text[--out->length] = '\0';
     return 0;
 }
 
@@ -167,53 +181,50 @@ static void dump(const json_t *value, struct strbuf *out) {
     free(text);
 }
 
-static int change_object(const struct agent *agent, json_t *root, json_t *entry,
-                         struct change *change, struct error *err) {
-    json_t *servers = json_object_get(root, agent->member);
-    if (!json_is_object(root) || (servers && !json_is_object(servers)))
-        return error_set(err, -EINVAL, "'%s' in '%s' is no object", agent->member,
-                         strbuf_text(&change->file));
-    if (!servers) {
-        servers = json_object();
-        (void)json_object_set_new(root, agent->member, servers);
-    }
-    const json_t *old = json_object_get(servers, "sluice");
-    change->already = old && json_equal(old, entry);
-    if (old && !change->already)
-        dump(old, &change->old);
-    (void)json_object_set(servers, "sluice", entry);
-    dump(root, &change->text);
-    return 0;
+/* What stands there now, as JSON; NULL: something with comments in it. */
+static json_t *read_span(const struct strbuf *text, struct jsonc_span span) {
+    return json_loadb(strbuf_text(text) + span.from, span.to - span.from, JSON_DECODE_ANY, NULL);
 }
 
 static int change_json(const struct agent *agent, const char *program, const struct strbuf *before,
                        struct change *change, struct error *err) {
     json_t *entry = make_entry(agent, program);
     json_t *member = json_pack("{s:{s:O}}", agent->member, "sluice", entry);
-    json_error_t why;
+    struct jsonc_span span = { 0 };
     dump(member, &change->added);
     json_decref(member);
-    bool empty = strspn(strbuf_text(before), " \t\r\n") == before->length;
-    json_t *root =
-        empty ? json_object()
-              : json_loadb(strbuf_text(before), before->length, JSON_REJECT_DUPLICATES, &why);
-    int r = root ? change_object(agent, root, entry, change, err)
-                 : error_set(err, -EINVAL, "'%s' is no plain JSON (line %d)",
-                             strbuf_text(&change->file), why.line);
-    json_decref(root);
+    int r = jsonc_find(before, agent->member, "sluice", &span, err);
+    json_t *old = r > 0 ? read_span(before, span) : NULL;
+    change->already = old && json_equal(old, entry);
+    if (r > 0 && !change->already)
+        strbuf_add(&change->old, before->text + span.from, span.to - span.from);
+    if (r >= 0)
+        r = jsonc_set(before, agent->member, "sluice", entry, &change->text, err);
+    json_decref(old);
     json_decref(entry);
-    return r;
+    return r < 0 ? error_prefix(err, "'%s'", strbuf_text(&change->file)) : 0;
 }
 
-/* Does a line say it, in whatever form? */
-static bool has_toml_entry(const char *text) {
-    for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
-        line += strspn(line, " \t");
-        if (strncmp(line, "[mcp_servers.sluice", strlen("[mcp_servers.sluice")) == 0
-            || strncmp(line, "[mcp_servers.\"sluice", strlen("[mcp_servers.\"sluice")) == 0
-            || strncmp(line, "mcp_servers", strlen("mcp_servers")) == 0
-            || strncmp(line, "[mcp_servers]", strlen("[mcp_servers]")) == 0)
+/* Does a line say it, in whatever form? Blanks and quotes of a name mean nothing. */
+static bool is_toml_entry(const char *line, size_t size) {
+    static const char *const forms[] = { "[mcp_servers.sluice]", "[mcp_servers.sluice.",
+                                         "[mcp_servers]", "mcp_servers" };
+    _cleanup_(strbuf_finish) struct strbuf plain = STRBUF_INIT;
+    for (size_t i = 0; i < size; i++)
+        if (!strchr(" \t\"'", line[i]))
+            strbuf_putc(&plain, line[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
+        if (strncmp(strbuf_text(&plain), forms[i], strlen(forms[i])) == 0)
             return true;
+    return false;
+}
+
+static bool has_toml_entry(const char *text) {
+    while (*text) {
+        size_t size = strcspn(text, "\n");
+        if (is_toml_entry(text, size))
+            return true;
+        text += size + (text[size] == '\n');
     }
     return false;
 }

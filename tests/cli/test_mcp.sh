@@ -49,26 +49,16 @@ exits 0 'gemini: exit code'
 cat >want <<END
 {
   "theme": "dark",
-  "mcpServers": {
-    "other": {
-      "command": "x"
-    },
-    "sluice": {
-      "command": "$SLUICE",
-      "args": [
-        "mcp"
-      ]
-    }
-  }
+  "mcpServers": {"other": {"command": "x"}, "sluice": {"command": "$SLUICE", "args": ["mcp"]}}
 }
 END
-compare want "$HOME/.gemini/settings.json" 'the others stay'
+compare want "$HOME/.gemini/settings.json" 'the others stay, as they were written'
 [ "$(stat -c %a "$HOME/.gemini/settings.json")" = 600 ]
 report $? 'and so do the rights of the file'
 SLUICE_HOME=$tmp/elsewhere
 export SLUICE_HOME
 run sluice mcp install --agent gemini
-has '-   "command"' 'an entry that was there is shown as it was'
+has '- {"command"' 'an entry that was there is shown as it was'
 has '"SLUICE_HOME": "'"$tmp/elsewhere"'"' 'another home goes with it'
 unset SLUICE_HOME
 
@@ -83,15 +73,29 @@ report $? 'opencode'
 run sluice mcp install --agent codex --project
 exits 2 'codex has no file for a project'
 
+printf '{\r\n\t// my comment\r\n\t"theme": "x", // another\r\n}' >opencode.jsonc
+run sluice mcp install --agent opencode --project --yes
+exits 0 'a file with comments: exit code'
+printf '{\r\n\t// my comment\r\n\t"theme": "x", // another\r\n\t"mcp": {\r\n\t\t"sluice": {\r\n\t\t\t"type": "local",\r\n\t\t\t"command": [\r\n\t\t\t\t"%s",\r\n\t\t\t\t"mcp"\r\n\t\t\t],\r\n\t\t\t"enabled": true\r\n\t\t}\r\n\t}\r\n}' "$SLUICE" >want
+compare want opencode.jsonc 'only the entry is added'
+[ ! -e opencode.json ]
+report $? 'to the file that is there'
+rm opencode.jsonc
+
 # What cannot be read is left alone.
-printf '{\n  // my comment\n}\n' >opencode.json
+printf '{\n  "mcp": [}\n' >opencode.json
 cp opencode.json before
 run sluice mcp install --agent opencode --project --yes
-exits 1 'a file with comments: exit code'
+exits 1 'a file that is no JSON: exit code'
 grep -q 'add this by hand' err
 report $? 'says what to add by hand'
 compare before opencode.json 'and changes nothing'
-printf '[mcp_servers.sluice]\ncommand = "mine"\n' >"$HOME/.codex/config.toml"
+for table in '[mcp_servers.sluice]' '[ mcp_servers . "sluice" ]' "[mcp_servers.'sluice']"; do
+    printf '%s\ncommand = "mine"\n' "$table" >"$HOME/.codex/config.toml"
+    run sluice mcp install --agent codex --yes
+    exits 1 "an entry of the same name, $table: exit code"
+done
+printf '[mcp_servers.sluice_two]\ncommand = "mine"\n' >"$HOME/.codex/config.toml"
 run sluice mcp install --agent codex --yes
-exits 1 'an entry of the same name: exit code'
+exits 0 'one of another name that begins so: exit code'
 finish

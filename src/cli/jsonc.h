@@ -1,0 +1,42 @@
+/* jsonc.h: changes one value in a JSON file of somebody else's, and nothing besides.
+ *
+ * Files of people have an order, an indentation, newlines of their own, and sometimes comments (JSONC): what is
+ * not changed stays as it is, byte for byte. The new value is indented as its neighbours are. Comments and commas
+ * behind the last member are understood, as editors and agents do. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+
+struct jsonc_span {
+    size_t from, to; /* bytes */
+};
+
+/* Where the value is: the member `inner` of the object that is the member `outer` of the whole. 1: there;
+ * 0: not; -EINVAL with a sentence: the text is no JSON, has a name twice on the way there, or something
+ * else than an object. Nothing at all counts as an empty object. */
+int jsonc_find(const struct strbuf *text, const char *outer, const char *inner,
+               struct jsonc_span *ret, struct error *err);
+/* Appends the text with that value. -EINVAL as above, and nothing is appended. */
+int jsonc_set(const struct strbuf *text, const char *outer, const char *inner, const json_t *value,
+              struct strbuf *ret_text, struct error *err);
+
+/* --- private to jsonc.c and jsonc_edit.c -------------------------------------------------------- */
+
+/* An object, and one member of it that was looked for. */
+struct jsonc_object {
+    struct jsonc_span all;   /* with its braces */
+    struct jsonc_span value; /* of that member; empty: it is not there */
+    size_t key;              /* where its name begins, or that of the last one there is; */
+    bool has_members;
+    size_t last_end; /* behind the value of the last one, */
+    bool has_comma;  /* and behind that there is a comma */
+};
+/* The object that begins at `from`, behind blanks and comments. */
+int jsonc_look(const struct strbuf *text, size_t from, const char *name, struct jsonc_object *ret,
+               struct error *err);
+/* Nothing but blanks and comments: where they end. */
+size_t jsonc_skip(const struct strbuf *text, size_t from);
