@@ -62,8 +62,11 @@ struct mcp *mcp_free(struct mcp *mcp) {
     for (struct mcp_request *request = mcp->requests; request; request = request->next)
         if (request->batch) /* half a batch is not sent */
             json_array_clear(request->batch->answers);
+    subscription_free(mcp->subscribed);
+    mcp->subscribed = NULL;
     while (mcp->requests)
         request_free(mcp->requests);
+    request_watch(mcp);
     free(mcp->task);
     free(mcp->header_version);
     free(mcp->header_method);
@@ -211,6 +214,7 @@ void mcp_event(struct mcp *mcp, const char *task, time_ms now) {
         else if (r->subscription)
             subscription_event(r, task);
     }
+    subscribed_event(mcp, task);
 }
 
 void mcp_tick(struct mcp *mcp, time_ms now) {
@@ -222,10 +226,11 @@ void mcp_tick(struct mcp *mcp, time_ms now) {
         else if (r->subscription)
             subscription_tick(r);
     }
+    subscribed_tick(mcp);
 }
 
 time_ms mcp_next(const struct mcp *mcp) {
-    time_ms next = TIME_NEVER;
+    time_ms next = subscribed_next(mcp);
     for (const struct mcp_request *r = mcp->requests; r; r = r->next)
         next = time_min(next, r->wait           ? wait_next(r)
                               : r->subscription ? subscription_next(r)

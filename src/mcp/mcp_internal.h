@@ -7,7 +7,7 @@
  * http_headers.c  do the headers say what the body says?
  * tools.c         calling; tool_list.c: which there are, and their schemas
  * resources.c     listing and reading
- * wait.c          task_wait; subscription.c: subscriptions/listen
+ * wait.c          task_wait; subscription.c: subscriptions/listen, and resources/subscribe of older clients
  *
  * A function that answers a request frees it: it is the last thing done with it. */
 #pragma once
@@ -47,7 +47,8 @@ struct mcp {
     const char *version; /* agreed on by initialize; NULL: not yet */
     struct mcp_request *requests;
     size_t open;
-    uint64_t ended; /* requests, ever */
+    uint64_t ended;                      /* requests, ever */
+    struct mcp_subscription *subscribed; /* by resources/subscribe; or NULL */
     bool watching;
     int status;
     time_ms now;
@@ -183,6 +184,8 @@ bool resource_same_task(const char *a, const char *b);
 void resources_list(struct mcp_request *request);
 void resources_templates(struct mcp_request *request);
 void resources_read(struct mcp_request *request);
+/* The uri of the request is none that is known here; answers it. */
+void resource_refuse(struct mcp_request *request);
 
 /* subscription.c */
 void subscription_begin(struct mcp_request *request);
@@ -191,3 +194,10 @@ void subscription_tick(struct mcp_request *request);
 time_ms subscription_next(const struct mcp_request *request);
 void subscription_stop(struct mcp_request *request);
 void subscription_free(struct mcp_subscription *subscription);
+/* Of older clients: for all that they have subscribed to. */
+void subscribe_begin(struct mcp_request *request);
+void unsubscribe_begin(struct mcp_request *request);
+bool subscribed_any(const struct mcp *mcp);
+void subscribed_event(struct mcp *mcp, const char *task);
+void subscribed_tick(struct mcp *mcp);
+time_ms subscribed_next(const struct mcp *mcp);

@@ -59,8 +59,9 @@ static void initialize(struct mcp_request *request) {
         version = MCP_LATEST; /* the modern one has no initialize */
     request->mcp->version = version;
     json_t *result =
-        json_pack("{s:s, s:{s:{}, s:{}}, s:o, s:s}", "protocolVersion", version, "capabilities",
-                  "tools", "resources", "serverInfo", server_info(), "instructions", instructions);
+        json_pack("{s:s, s:{s:{}, s:{s:b}}, s:o, s:s}", "protocolVersion", version, "capabilities",
+                  "tools", "resources", "subscribe", !request->mcp->http, "serverInfo",
+                  server_info(), "instructions", instructions);
     request_result(request, result);
 }
 
@@ -89,7 +90,9 @@ static const struct method {
     { "ping", OLDER, ping },
     { "resources/list", OLDER | MODERN, resources_list },
     { "resources/read", OLDER | MODERN, resources_read },
+    { "resources/subscribe", OLDER, subscribe_begin },
     { "resources/templates/list", OLDER | MODERN, resources_templates },
+    { "resources/unsubscribe", OLDER, unsubscribe_begin },
     { "server/discover", MODERN, discover },
     { "subscriptions/listen", MODERN, subscription_begin },
     { "tools/call", OLDER | MODERN, tools_call },

@@ -166,7 +166,7 @@ void mcp_answer(struct mcp_ask *ask, const struct mcp_reply *reply, time_ms now)
 }
 
 void request_watch(struct mcp *mcp) {
-    bool wanted = false;
+    bool wanted = subscribed_any(mcp);
     for (const struct mcp_request *r = mcp->requests; r && !wanted; r = r->next)
         wanted = r->wait || r->subscription;
     if (wanted == mcp->watching)

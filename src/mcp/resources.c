@@ -151,6 +151,10 @@ static void not_found(struct mcp_request *request, const char *why) {
                  "resource not found: %s", why);
 }
 
+void resource_refuse(struct mcp_request *request) {
+    not_found(request, "the addresses are in resources/list and resources/templates/list");
+}
+
 static void answered(struct mcp_request *request, size_t index, const struct mcp_reply *reply) {
     (void)index;
     if (reply->code == -ENOENT && !reply->absent) {
@@ -181,7 +185,7 @@ void resources_read(struct mcp_request *request) {
         return;
     }
     if (resource_parse(uri, &resource) < 0) {
-        not_found(request, "the addresses are in resources/list and resources/templates/list");
+        resource_refuse(request);
         return;
     }
     json_t *params = json_object();

@@ -63,6 +63,79 @@ static void what_only_the_modern_way_has_needs_it(void **state) {
     ASSERT_INT(kit_answer_of(&k), "error|code", -32601);
 }
 
+#define SUBSCRIBE(id, method, uri)                                                                 \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"resources/" method                            \
+    "\",\"params\":{\"uri\":\"" uri "\"}}"
+
+static void what_is_subscribed_is_told_until_it_is_not(void **state) {
+    (void)state;
+    KIT(k);
+    kit_say(&k, INITIALIZE("2025-06-18"));
+    assert_true(kit_true(kit_answer_of(&k), "result|capabilities|resources|subscribe"));
+    assert_false(k.watching);
+    kit_say(&k, SUBSCRIBE("1", "subscribe", "sluice://task/web-1"));
+    assert_int_equal(json_object_size(kit_at(kit_answer_of(&k), "result")), 0);
+    kit_say(&k, SUBSCRIBE("2", "subscribe", "sluice://task/web-1")); /* once is enough */
+    assert_int_equal(json_object_size(kit_at(kit_answer_of(&k), "result")), 0);
+    kit_say(&k, SUBSCRIBE("3", "subscribe", "sluice://status"));
+    (void)kit_answer_of(&k);
+    assert_true(k.watching);
+    assert_int_equal(mcp_open(k.mcp), 0);
+    mcp_event(k.mcp, "web-2", k.now);
+    const json_t *m = kit_notice_of(&k, "notifications/resources/updated");
+    ASSERT_TEXT(m, "params|uri", "sluice://status");
+    assert_null(kit_at(m, "params|_meta"));
+    kit_silent(&k);
+    mcp_event(k.mcp, "web-1", k.now);
+    ASSERT_TEXT(kit_notice_of(&k, "notifications/resources/updated"), "params|uri",
+                "sluice://task/web-1");
+    kit_silent(&k); /* the status was told a moment ago */
+    assert_int_equal(mcp_next(k.mcp), k.now + 1000);
+    mcp_tick(k.mcp, k.now + 1000);
+    ASSERT_TEXT(kit_notice_of(&k, "notifications/resources/updated"), "params|uri",
+                "sluice://status");
+    assert_int_equal(mcp_next(k.mcp), TIME_NEVER);
+    kit_say(&k, SUBSCRIBE("4", "unsubscribe", "sluice://status"));
+    assert_int_equal(json_object_size(kit_at(kit_answer_of(&k), "result")), 0);
+    assert_true(k.watching);
+    kit_say(&k, SUBSCRIBE("5", "unsubscribe", "sluice://task/web-1"));
+    (void)kit_answer_of(&k);
+    assert_false(k.watching);
+    mcp_event(k.mcp, "web-1", k.now + 5000);
+    kit_silent(&k);
+    kit_say(&k,
+            SUBSCRIBE("6", "unsubscribe", "sluice://task/web-1")); /* nothing to do is no error */
+    assert_int_equal(json_object_size(kit_at(kit_answer_of(&k), "result")), 0);
+}
+
+static void what_cannot_be_subscribed_to_is_refused(void **state) {
+    (void)state;
+    const struct mcp_headers headers = { .version = "2025-06-18" };
+    char text[256];
+    KIT(k);
+    kit_say(&k, SUBSCRIBE("1", "subscribe", "file:///x"));
+    ASSERT_INT(kit_answer_of(&k), "error|code", -32002);
+    kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\"}");
+    ASSERT_INT(kit_answer_of(&k), "error|code", -32602);
+    assert_false(k.watching);
+    for (int i = 0; i < 65; i++) {
+        (void)snprintf(text, sizeof(text), SUBSCRIBE("%d", "subscribe", "sluice://task/web-%d"), i,
+                       i);
+        kit_say(&k, text);
+        const json_t *m = kit_answer_of(&k);
+        if (i < 64)
+            assert_non_null(kit_at(m, "result"));
+        else
+            ASSERT_INT(m, "error|code", -32602);
+    }
+    KIT(http, .headers = &headers);
+    kit_say(&http, INITIALIZE("2025-06-18"));
+    assert_true(kit_false(kit_answer_of(&http), "result|capabilities|resources|subscribe"));
+    kit_say(&http, SUBSCRIBE("1", "subscribe", "sluice://status"));
+    ASSERT_INT(kit_answer_of(&http), "error|code", -32601);
+    assert_false(http.watching);
+}
+
 static void an_older_client_is_told_what_is_not_there_its_way(void **state) {
     (void)state;
     KIT(k);
@@ -240,6 +313,8 @@ int main(void) {
         cmocka_unit_test(initialize_agrees_on_a_version),
         cmocka_unit_test(both_eras_on_one_line),
         cmocka_unit_test(what_only_the_modern_way_has_needs_it),
+        cmocka_unit_test(what_is_subscribed_is_told_until_it_is_not),
+        cmocka_unit_test(what_cannot_be_subscribed_to_is_refused),
         cmocka_unit_test(an_older_client_is_told_what_is_not_there_its_way),
         cmocka_unit_test(structured_content_comes_with_its_version),
         cmocka_unit_test(what_is_no_message_is_refused),

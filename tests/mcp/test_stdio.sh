@@ -100,6 +100,35 @@ appears '"id":"w","result"' answers
 report $? 'the end of the task is told'
 told '\"ended\":true' 'as such'
 
+# An older client subscribes.
+updates() { # N: so many of the task have come
+    [ "$(grep -c "\"notifications/resources/updated\",\"params\":{\"uri\":\"sluice://task/$id\"}" answers)" -ge "$1" ]
+}
+await() { # COMMAND...
+    deadline=$(($(date +%s) + patience))
+    until "$@"; do
+        [ "$(date +%s)" -lt $deadline ] || return 1
+    done
+}
+add --project web --hold -- true
+printf '{"jsonrpc":"2.0","id":"s","method":"resources/subscribe","params":{"uri":"sluice://task/%s"}}\n' "$id" >&3
+appears '"id":"s","result":{}' answers
+report $? 'resources/subscribe is answered'
+"$SLUICE" release "$id" >/dev/null
+await updates 1
+report $? 'and what happens to the task is told'
+becomes "$id" 'done'
+printf '{"jsonrpc":"2.0","id":"u","method":"resources/unsubscribe","params":{"uri":"sluice://task/%s"}}\n' "$id" >&3
+appears '"id":"u","result":{}' answers
+report $? 'until resources/unsubscribe'
+printf '{"jsonrpc":"2.0","id":"s2","method":"resources/subscribe","params":{"uri":"sluice://task/%s"}}\n' "$id" >&3
+appears '"id":"s2","result":{}' answers
+"$SLUICE" down >/dev/null 2>&1
+before=$(grep -c '"notifications/resources/updated"' answers)
+start
+await updates $((before + 1))
+report $? 'a daemon that comes back makes everything that is subscribed worth a look'
+
 # A daemon that goes away and comes back.
 add --project web -- sh -c "read -r word <'$tmp/go'"
 printf '%s\n' "{\"jsonrpc\":\"2.0\",\"id\":\"r\",\"method\":\"tools/call\",\"params\":{\"name\":\"task_wait\",\"arguments\":{\"tasks\":[\"$id\"],\"timeout_s\":60},\"_meta\":{\"progressToken\":\"u\"}}}" >&3
