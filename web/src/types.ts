@@ -12,7 +12,6 @@ export interface LiveRun {
     tokens_in: number | null;
     tokens_out: number | null;
     doing?: string | null;
-    last_line?: string | null;
 }
 
 export interface Task {
@@ -36,6 +35,8 @@ export interface Task {
     why: string | null;
     score: number | null;
     run: LiveRun | null;
+    /** What its run has printed last; in the state at a glance alone. */
+    last_line?: string | null;
 }
 
 export interface Run {

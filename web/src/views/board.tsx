@@ -90,7 +90,7 @@ function columns(f: Filters, s: Status | null): Column[] {
 
 function reasonOf(task: Task): string {
     if (task.state === 'held') return task.why ?? holdWords(task.hold);
-    if (task.state === 'running' || task.state === 'starting') return task.run?.doing ?? task.run?.last_line ?? task.agent ?? '';
+    if (task.state === 'running' || task.state === 'starting') return task.run?.doing ?? task.agent ?? '';
     if (task.why) return task.why;
     return task.reason && task.reason !== 'none' && task.state !== 'ready' ? task.reason : '';
 }

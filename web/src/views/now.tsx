@@ -61,7 +61,7 @@ function useLastLines(tasks: Task[]): Record<string, string> {
     const [lines, setLines] = useState<Record<string, string>>({});
     const busy = useRef(false);
     useEffect(() => {
-        const silent = tasks.filter((task) => task.run && task.run.last_line === undefined && !task.run.doing).slice(0, 12);
+        const silent = tasks.filter((task) => task.run && task.last_line === undefined && !task.run.doing).slice(0, 12);
         if (silent.length === 0 || busy.current) return;
         busy.current = true;
         void Promise.all(silent.map((task) => lastLine(task.id).then((text) => [task.id, text] as const, () => [task.id, ''] as const)))
@@ -89,7 +89,7 @@ function Running({ s }: { s: Status }) {
                 </Empty>
                 : <ul class="rows running">
                     {s.running.map((task) => {
-                        const said = task.run?.doing ?? task.run?.last_line ?? lines[task.id] ?? '';
+                        const said = task.run?.doing ?? task.last_line ?? lines[task.id] ?? '';
                         const tokens = task.run ? (task.run.tokens_in ?? 0) + (task.run.tokens_out ?? 0) : 0;
                         return (
                             <li key={task.id}>

@@ -48,7 +48,8 @@ function together(now: Outlook, then: Outlook, at: number): { times: number[]; v
 function Result({ answer, changed }: { answer: WhatIfAnswer; changed: boolean }) {
     const { now, then } = answer;
     const won = now.makespan_ms - then.makespan_ms;
-    const chart = together(now, then, answer.at);
+    const both = together(now, then, answer.at);
+    const chart = changed ? both : { times: both.times, values: both.values.slice(0, 1) };
     const names = [...new Set([...now.projects, ...then.projects].map((one) => one.name))];
     const of = (one: Outlook, project: string) => one.projects.find((p) => p.name === project)?.finish_at ?? null;
     void paint.value;
@@ -62,17 +63,17 @@ function Result({ answer, changed }: { answer: WhatIfAnswer; changed: boolean })
             <p class="faint">{count(then.tasks)} tasks will be finished{then.others > 0 ? `; ${count(then.others)} wait for somebody and are not counted` : ''}. Each run takes as long as such runs took; nobody adds anything.{now.complete && then.complete ? '' : ' The play was ended early: it would take longer than 60 days.'}</p>
             {chart.times.length > 1 && <>
                 <Chart label="tasks left over time, as it is and with the change" {...chart} height={240} format={(n) => count(Math.round(n))}
-                    lines={[{ label: 'as it is', colour: colour('waiting'), step: true }, { label: 'with the change', colour: colour('accent'), step: true, width: 2.5 }]} />
-                <div class="chart-key"><span><i style={{ background: colour('waiting') }} />as it is</span><span><i style={{ background: colour('accent') }} />with the change</span><span class="faint">tasks left</span></div>
+                    lines={[{ label: 'as it is', colour: colour('waiting'), step: true }, { label: 'with the change', colour: colour('accent'), step: true, width: 2.5 }].slice(0, changed ? 2 : 1)} />
+                <div class="chart-key"><span><i style={{ background: colour('waiting') }} />as it is</span>{changed && <span><i style={{ background: colour('accent') }} />with the change</span>}<span class="faint">tasks left</span></div>
             </>}
             {names.length > 0 && (
                 <div class="scroll-x"><table class="table">
-                    <thead><tr><th>project</th><th class="r">finished as it is</th><th class="r">with the change</th><th class="r">difference</th></tr></thead>
+                    <thead><tr><th>project</th><th class="r">finished as it is</th>{changed && <><th class="r">with the change</th><th class="r">difference</th></>}</tr></thead>
                     <tbody>{names.map((project) => {
                         const a = of(now, project);
                         const b = of(then, project);
                         const d = a && b ? a - b : 0;
-                        return <tr key={project}><td>{line(project)}</td><td class="r num">{clock(a)}</td><td class="r num">{clock(b)}</td><td class={`r num ${d > 1000 ? 'better' : d < -1000 ? 'worse' : ''}`}>{Math.abs(d) <= 1000 ? '–' : `${d > 0 ? '−' : '+'}${span(Math.abs(d))}`}</td></tr>;
+                        return <tr key={project}><td>{line(project)}</td><td class="r num">{clock(a)}</td>{changed && <><td class="r num">{clock(b)}</td><td class={`r num ${d > 1000 ? 'better' : d < -1000 ? 'worse' : ''}`}>{Math.abs(d) <= 1000 ? '–' : `${d > 0 ? '−' : '+'}${span(Math.abs(d))}`}</td></>}</tr>;
                     })}</tbody>
                 </table></div>
             )}
