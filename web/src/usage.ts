@@ -17,12 +17,13 @@ export async function readUsage(by: 'day' | 'hour', group: 'project' | 'agent', 
 
 export const tokensOf = (sum: UsageSum) => sum.tokens_in + sum.tokens_out;
 
-/** All spans between the first and the last, also those in which nothing was used. */
-export function spans(items: UsageSum[], length: number, since: number): number[] {
-    const first = Math.min(...items.map((item) => item.at), Date.now());
-    const from = Math.max(since - (since % length), first - (first % length));
+/** All spans from the first that is known, and a few before it; also those in which nothing was used. */
+export function spans(items: UsageSum[], length: number, since: number, least: number): number[] {
+    const start = (t: number) => t - (t % length);
+    const now = Date.now();
+    const first = Math.min(...items.map((item) => item.at), now - least * length);
     const all: number[] = [];
-    for (let t = from; t <= Date.now(); t += length) all.push(t);
+    for (let t = start(Math.max(since, first)); t <= now; t += length) all.push(t);
     return all;
 }
 

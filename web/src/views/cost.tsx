@@ -39,7 +39,7 @@ export function Cost() {
     const order = useMemo(() => names(items, value), [loaded.data, what]);
     const title = (name: string) => (name === '' ? (group === 'agent' ? 'commands' : 'no project') : name === '\u0000' ? 'others' : name);
     const shown = order.length > SHOWN ? [...order.slice(0, SHOWN - 1), '\u0000'] : order;
-    const times = spans(items, DAY, since);
+    const times = spans(items, DAY, since, 6);
     // Bars stand on each other: each has the sum of itself and all below.
     const stacked = useMemo(() => {
         const at = new Map(times.map((t, i) => [t, i]));

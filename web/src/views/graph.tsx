@@ -236,7 +236,7 @@ export function Graph() {
                 <input type="search" placeholder="find" aria-label="find in the graph" value={text} onInput={(event) => setText(event.currentTarget.value)} />
                 {root && <button class="quiet" onClick={() => refine({ root: '' })}>around {line(root)} ✕</button>}
                 <button class="quiet" aria-pressed={asList} onClick={() => setAsList(!asList)}>as a list</button>
-                {graph && <span class="faint num">{count(graph.nodes.length)} tasks{graph.truncated ? ', there are more: choose a project' : ''}{graph.critical_ms ? `; longest chain ${span(graph.critical_ms)}` : ''}</span>}
+                {graph && <span class="faint num">{count(graph.nodes.length)} tasks{graph.truncated ? ', there are more: choose a project' : ''}{graph.critical_ms && graph.critical_ms >= 1000 ? `; longest chain ${span(graph.critical_ms)}` : ''}</span>}
             </div>
             <Problem error={loaded.error} absent={loaded.absent && !root} />
             {graph && graph.nodes.length === 0 && <Empty command="sluice add --after web-1 -- make test">No tasks to draw here. Connect some:</Empty>}

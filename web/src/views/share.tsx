@@ -24,7 +24,7 @@ export function Share() {
     const items = loaded.data?.items ?? [];
     const projects = status.value?.projects ?? [];
     const order = useMemo(() => names(items, tokensOf).slice(0, SHOWN), [loaded.data]);
-    const all = spans(items, length, since);
+    const all = spans(items, length, since, by === 'day' ? 7 : 12);
     const times = all.filter((t) => t >= Date.now() - hours * HOUR - length);
     const lines = useMemo(() => {
         const at = new Map(all.map((t, i) => [t, i]));

@@ -11,7 +11,7 @@ import { clock, count, line, money, short, span } from '../text';
 import { colour, paint } from '../theme';
 import type { GraphAnswer, Page, Run } from '../types';
 
-const RANGES: [string, string, number][] = [['1h', 'last hour', 3600e3], ['6h', 'last 6 hours', 6 * 3600e3], ['1d', 'last day', 24 * 3600e3], ['7d', 'last week', 7 * 24 * 3600e3]];
+const RANGES: [string, string, number][] = [['15m', '15 minutes', 900e3], ['1h', 'an hour', 3600e3], ['6h', '6 hours', 6 * 3600e3], ['1d', 'a day', 24 * 3600e3], ['7d', 'a week', 7 * 24 * 3600e3]];
 const RUNS_MAX = 4000;
 const ROW = 16;
 const HEAD = 26;
@@ -60,7 +60,7 @@ function bars(runs: Run[], graph: GraphAnswer | null, at: number): Bar[] {
     }
     for (const node of graph?.nodes ?? [])
         if (node.forecast && (node.state === 'ready' || node.state === 'waiting'))
-            all.push({ task: node.id, title: node.title, project: node.project, from: Math.max(at, node.forecast), to: Math.max(at, node.forecast) + Math.max(node.left_ms ?? 0, 1000), colour: 'ready', guess: true, ordered: null, run: null, row: 0 });
+            all.push({ task: node.id, title: node.title, project: node.project, from: Math.max(at, node.forecast), to: Math.max(at, node.forecast) + Math.max(node.left_ms ?? 0, 1), colour: 'ready', guess: true, ordered: null, run: null, row: 0 });
     return all;
 }
 
@@ -183,18 +183,22 @@ async function readRuns(since: number, signal: AbortSignal): Promise<Run[]> {
 }
 
 export function Timeline() {
-    const name = route.value.query.get('range') ?? '6h';
-    const range = RANGES.find(([key]) => key === name)?.[2] ?? 6 * 3600e3;
+    const asked = route.value.query.get('range') ?? '';
+    const wide = RANGES.find(([key]) => key === asked)?.[2] ?? 24 * 3600e3;
     const project = route.value.query.get('project') ?? '';
     const ahead = route.value.query.get('ahead') !== 'no';
-    const loaded = useLoad(`runs ${name}`, (signal) => readRuns(Date.now() - range, signal));
+    const loaded = useLoad(`runs ${wide}`, (signal) => readRuns(Date.now() - wide, signal));
     const graph = useLoad(`forecast ${ahead}`, (signal) => (ahead ? get<GraphAnswer>('/v1/graph', { limit: 2000 }, signal) : Promise.resolve(null)));
     const again = useThrottle(() => { loaded.reload(); if (ahead) graph.reload(); }, 2000);
-    useEffect(() => hear((events) => { if (events.some((event) => event.kind.startsWith('run.'))) again(); }), [name, ahead]);
+    useEffect(() => hear((events) => { if (events.some((event) => event.kind.startsWith('run.'))) again(); }), [asked, ahead]);
     const canvas = useRef<HTMLCanvasElement>(null);
     const [tip, setTip] = useState<{ bar: Bar; x: number; y: number } | null>(null);
     const order = (status.value?.projects ?? []).map((one) => one.name).join(' ');
-    const at = now.value - (now.value % 5000);
+    const at = now.value - (now.value % 2000);
+    // Nobody has chosen: as much as there is, up to a day.
+    const first = asked ? 0 : Math.min(at, ...(loaded.data ?? []).map((run) => run.started_at ?? at));
+    const range = asked ? wide : (RANGES.find(([, , ms]) => ms >= at - first)?.[2] ?? wide);
+    const name = RANGES.find(([, , ms]) => ms === range)?.[0] ?? '';
     const from = at - range;
     const all = useMemo(() => {
         const list = bars(loaded.data ?? [], graph.data ?? null, at).filter((bar) => (!project || bar.project === project) && bar.to > from);

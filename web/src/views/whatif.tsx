@@ -96,7 +96,10 @@ export function WhatIf() {
         setBusy(true);
         setError(null);
         try {
-            setAnswer(await post<WhatIfAnswer>('/v1/whatif', { set: changed }));
+            // The daemon wants a change: one setting as it is changes nothing.
+            const first = settings.find((item) => item.key === 'limits.runs');
+            const same = { 'limits.runs': first ? text(first.value) : 'unlimited' };
+            setAnswer(await post<WhatIfAnswer>('/v1/whatif', { set: Object.keys(changed).length > 0 ? changed : same }));
             setPlayed(Object.keys(changed).length);
             setAbsent(false);
         } catch (problem) {
@@ -105,7 +108,8 @@ export function WhatIf() {
         }
         setBusy(false);
     };
-    useEffect(() => { void play(); }, []);
+    const known = settings.length > 0;
+    useEffect(() => { if (known) void play(); }, [known]);
     const apply = async () => {
         const list = Object.entries(changed).map(([key, value]) => `${key} = ${value}`).join(', ');
         if ((await ask('Make it so?', `The configuration of the daemon changes at once: ${list}. Raising a cap starts work, lowering one stops nothing.`, 'Make it so')) === null) return;
