@@ -113,7 +113,7 @@ static void fill(struct core *c, uint32_t task, const struct task_spec *spec,
     t->flags = (uint16_t)((spec->parallelizable ? TASK_PARALLELIZABLE : 0)
                           | (spec->review ? TASK_REVIEW : 0)
                           | (spec->artifact_missing ? TASK_ARTIFACT_MISSING : 0)
-                          | (spec->parent ? TASK_HAS_PARENT : 0)
+                          | (spec->parent ? TASK_HAS_PARENT : 0) | (spec->bound ? TASK_BOUND : 0)
                           | (names->limiter ? TASK_OWN_LIMITER : 0));
     if (!spec->parallelizable)
         t->serial_key = key_serial(c, t->project, spec->serial, t->kind);
@@ -139,10 +139,10 @@ static bool is_stale(const struct core *c, const struct task *t) {
 
 /* What it has waited goes on: by its clock if that was told, else by the time. */
 static void set_ready_clock(struct core *c, struct task *t, const struct task_spec *spec) {
-    queue_clock_begin(c, t->project, t->limiter);
-    t->ready_clock =
-        queue_clock(c, t->project, t->limiter) - (c->now - time_min(spec->ready_since, c->now));
-    if (queue_wait_is_told(c, t->project, t->limiter))
+    struct wait_key key = queue_wait_key(c, t);
+    queue_clock_begin(c, key);
+    t->ready_clock = queue_clock(c, key) - (c->now - time_min(spec->ready_since, c->now));
+    if (queue_wait_is_told(c, key))
         t->ready_clock = spec->ready_clock;
 }
 

@@ -5,6 +5,7 @@
 #include "core/apply.h"
 #include "core/changes.h"
 #include "core/claim.h"
+#include "core/failover_internal.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
@@ -131,36 +132,52 @@ int apply_kind(struct core *c, const struct fact *fact, struct error *err) {
     return 0;
 }
 
-/* Tasks that name the agent and no limiter of their own follow it to another one. */
-static void agent_move_tasks(struct core *c, uint32_t agent, uint32_t limiter) {
+/* Tasks that name the agent and no limiter of their own follow it to another one, or to another clock: whether it
+ * names others (`lists`) decides which of the two. */
+static void agent_move_tasks(struct core *c, uint32_t agent, uint32_t limiter, bool lists) {
     queue_empty(c);
     for (uint32_t h = 1; h < c->tasks.next; h++) {
         struct task *t = task_at(c, h);
         if (t->state == TASK_ABSENT || t->agent != agent || (t->flags & TASK_OWN_LIMITER))
             continue;
         if (task_state_is_live(t->state)) { /* its order may be refused: it has waited as long */
-            queue_clock_begin(c, t->project, limiter);
-            t->ready_clock +=
-                queue_clock(c, t->project, limiter) - queue_clock(c, t->project, t->limiter);
+            bool chooses = lists && !failover_is_bound(t);
+            struct wait_key to = { t->project, limiter, chooses ? agent : 0 };
+            queue_clock_begin(c, to);
+            t->ready_clock += queue_clock(c, to) - queue_clock(c, queue_wait_key(c, t));
         }
         t->limiter = limiter;
         if (t->state == TASK_READY || task_state_is_live(t->state))
             change_task(c, h); /* its clock is another; its run stays with the old one */
     }
     c->agents[agent].limiter = limiter;
-    queue_fill(c);
+}
+
+static int check_agent(struct core *c, const struct agent_spec *spec, uint32_t limiter,
+                       struct error *err) {
+    const char *name = symbol_name(&c->symbols, spec->id);
+    if (!spec->id || !cap_is_valid(spec->slots))
+        return error_set(err, -EINVAL, "agent '%s' needs a name and a cap that is not negative",
+                         name);
+    if (spec->limiter && !limiter)
+        return error_set(err, -ENOENT, "agent '%s': limiter '%s' is not known", name,
+                         symbol_name(&c->symbols, spec->limiter));
+    if (spec->failover_count > FAILOVER_MAX)
+        return error_set(err, -E2BIG, "agent '%s' names more than %d others to fail over to", name,
+                         FAILOVER_MAX);
+    for (unsigned i = 0; i < spec->failover_count; i++)
+        if (!spec->failover[i] || spec->failover[i] == spec->id)
+            return error_set(err, -EINVAL, "agent '%s' cannot fail over to itself or to nobody",
+                             name);
+    return 0;
 }
 
 int apply_agent(struct core *c, const struct fact *fact, struct error *err) {
     const struct agent_spec *spec = &fact->agent;
-    if (!spec->id || !cap_is_valid(spec->slots))
-        return error_set(err, -EINVAL, "agent '%s' needs a name and a cap that is not negative",
-                         symbol_name(&c->symbols, spec->id));
     uint32_t limiter = by_symbol_get(&c->limiter_of, spec->limiter);
-    if (spec->limiter && !limiter)
-        return error_set(err, -ENOENT, "agent '%s': limiter '%s' is not known",
-                         symbol_name(&c->symbols, spec->id),
-                         symbol_name(&c->symbols, spec->limiter));
+    int r = check_agent(c, spec, limiter, err);
+    if (r < 0)
+        return r;
     uint32_t index = by_symbol_get(&c->agent_of, spec->id);
     if (!index) {
         index = (uint32_t)c->agent_count++;
@@ -179,12 +196,18 @@ int apply_agent(struct core *c, const struct fact *fact, struct error *err) {
         a->openings = spec->openings;
         a->closed_until = spec->closed_until;
     }
-    if (a->limiter != limiter)
-        agent_move_tasks(c, index, limiter);
+    bool had_list = a->spec.failover_count > 0, has_list = spec->failover_count > 0;
+    bool moves = a->limiter != limiter || had_list != has_list;
+    if (moves)
+        agent_move_tasks(c, index, limiter, has_list);
     c->roster_count += (uint32_t)spec->roster - (uint32_t)a->spec.roster;
+    c->list_count += (uint32_t)has_list - (uint32_t)had_list;
     if (spec->roster)
         claim_drop(c);
     a->spec = *spec;
+    if (moves)
+        queue_fill(c);
+    c->epoch += c->list_count > 0; /* it may be one that others fail over to */
     key_set_cap(c, a->key, spec->roster ? 1 : spec->slots);
     key_set_outside(c, a->key, spec->roster && !spec->idle ? 1 : 0);
     return 0;

@@ -2,6 +2,7 @@
 #include "core/claim.h"
 
 #include "core/decide.h"
+#include "core/failover_internal.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
@@ -34,8 +35,9 @@ struct lacking {
 
 static struct lacking what_it_lacks(const struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
+    struct runner with = failover_runner(c, task, t);
     uint32_t needs[NEEDS_MAX];
-    size_t count = lease_needs(c, t, t->agent, t->limiter, needs);
+    size_t count = lease_needs(c, t, with.agent, with.limiter, needs);
     struct lacking result = { false, false };
     for (size_t i = 0; i < count; i++) {
         if (key_has_place(c, needs[i], task))
@@ -49,8 +51,10 @@ static struct lacking what_it_lacks(const struct core *c, uint32_t task) {
 
 static bool may_claim(const struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
-    return t->state == TASK_READY && queue_overdue(c, t)
-           && gates_before_leases(c, t->project, t->limiter) && gate_agent_open(c, t->agent)
+    if (t->state != TASK_READY || !queue_overdue(c, t))
+        return false;
+    struct runner with = failover_runner(c, task, t);
+    return gates_before_leases(c, t->project, with.limiter) && gate_agent_open(c, with.agent)
            && !what_it_lacks(c, task).hopeless;
 }
 
@@ -90,8 +94,12 @@ static uint32_t first_overdue(struct core *c) {
             continue; /* not in use */
         time_ms from = queue_class_overdue_from(c, k);
         c->overdue_from = time_min(c->overdue_from, from);
-        if (from > c->now || !gates_before_leases(c, k->project, k->limiter)
-            || !gate_agent_open(c, k->agent))
+        if (from > c->now)
+            continue;
+        struct runner with = { k->agent, k->limiter };
+        if (failover_chooser(c, k->agent, k->bound))
+            with = failover_pick(c, k->agent, 0);
+        if (!gates_before_leases(c, k->project, with.limiter) || !gate_agent_open(c, with.agent))
             continue;
         fair_set_deficit(c, &c->projects[k->project]);
         best = better_of_list(c, &k->by_ready, best);
@@ -115,7 +123,8 @@ static int claim_rank(const struct core *c, const struct task *t, const struct k
 /* The keys it needs, in the order in which they are reserved. */
 static size_t needs_by_rank(const struct core *c, uint32_t task, uint32_t ret[NEEDS_MAX]) {
     const struct task *t = task_at(c, task);
-    size_t count = lease_needs(c, t, t->agent, t->limiter, ret);
+    struct runner with = failover_runner(c, task, t);
+    size_t count = lease_needs(c, t, with.agent, with.limiter, ret);
     for (size_t i = 1; i < count; i++) {
         uint32_t key = ret[i];
         size_t at = i;

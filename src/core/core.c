@@ -172,7 +172,7 @@ static time_ms gates_open_at(const struct core *c) {
     time_ms at = TIME_NEVER;
     for (uint32_t l = 1; l < c->limiter_count; l++) {
         const struct limiter *limiter = &c->limiters[l];
-        if (limiter->ready == 0 && c->roster_count == 0)
+        if (limiter->ready == 0 && c->roster_count == 0 && c->list_count == 0)
             continue;
         if (!limiter->spec.closed && limiter->spec.backoff_until > c->now)
             at = time_min(at, limiter->spec.backoff_until);

@@ -47,13 +47,16 @@ struct verdict {
     bool open;
     bool ramping;          /* with LEASE_LIMITER: the cap is below the full one for now */
     bool inactive;         /* with GATE_PROJECT: the project takes no part at all */
+    bool closed;           /* with GATE_LIMITER: until somebody clears it */
     enum lease_kind lease; /* with GATE_LEASE */
     sym key;               /* what the lease, limiter, agent or project is called */
     sym key_project;       /* with LEASE_SERIAL: project/phase/kind */
     sym key_kind;
     enum task_state about_state;
     enum hold hold;
-    uint32_t count;  /* how many dependencies are missing */
+    uint32_t
+        count; /* how many dependencies are missing; with GATE_LIMITER and an agent's GATE_BREAKER: how many
+                        others it could fail over to, none of which is open */
     uint32_t floors; /* with GATE_HOST: those that are undercut; 1 << enum host_floor */
     task_id about;   /* the dependency, the parent, the task a place is reserved for; or 0 */
     /* With leases and budgets; with GATE_HOST those of the first floor that is undercut: MB, and the

@@ -8,6 +8,7 @@
 #include "core/decide.h"
 
 #include "core/claim.h"
+#include "core/failover_internal.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
@@ -37,10 +38,9 @@ void decide_timers(struct core *c) {
 }
 
 /* The first key without a place for it, or 0. */
-static uint32_t lacking_key(const struct core *c, uint32_t task) {
-    const struct task *t = task_at(c, task);
+static uint32_t lacking_key(const struct core *c, uint32_t task, struct runner with) {
     uint32_t needs[NEEDS_MAX];
-    size_t count = lease_needs(c, t, t->agent, t->limiter, needs);
+    size_t count = lease_needs(c, task_at(c, task), with.agent, with.limiter, needs);
     for (size_t i = 0; i < count; i++) {
         if (!key_has_place(c, needs[i], task))
             return needs[i];
@@ -50,8 +50,9 @@ static uint32_t lacking_key(const struct core *c, uint32_t task) {
 
 bool decide_startable(const struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
-    return gates_before_leases(c, t->project, t->limiter) && gate_agent_open(c, t->agent)
-           && !lacking_key(c, task);
+    struct runner with = failover_runner(c, task, t);
+    return gates_before_leases(c, t->project, with.limiter) && gate_agent_open(c, with.agent)
+           && !lacking_key(c, task, with);
 }
 
 /* Places that every task of a class needs, as far as the project does not need them all the same. */
@@ -60,6 +61,11 @@ static bool class_open(const struct core *c, const struct queue_class *k, struct
         return false;
     uint32_t agent = k->agent ? k->agent : taker.agent;
     uint32_t limiter = k->limiter ? k->limiter : c->agents[agent].limiter;
+    if (failover_chooser(c, agent, k->bound)) {
+        struct runner with = failover_pick(c, agent, 0);
+        agent = with.agent;
+        limiter = with.limiter;
+    }
     if (limiter && (!limiter_open(c, limiter) || !key_has_place(c, c->limiters[limiter].key, 0)))
         return false;
     if (agent && (!gate_agent_open(c, agent) || !key_has_place(c, c->agents[agent].key, 0)))
@@ -184,6 +190,10 @@ static void start(struct core *c, uint32_t task, uint32_t agent, uint32_t lender
     o->limiter = c->limiters[r->limiter].spec.id;
     o->workspace = t->workspace_key ? key_at(c, t->workspace_key)->name : 0;
     o->score = score;
+    if (t->agent && r->agent != t->agent) {
+        o->instead_of = c->agents[t->agent].spec.id;
+        o->instead_until = failover_opens_at(c, t->agent);
+    }
     task_settle(c);
 }
 
@@ -218,7 +228,7 @@ static void start_all_in_order(struct core *c) {
             break;
         if (task == claimer)
             claim_drop(c); /* its places are its own now, and nobody else's are reserved */
-        start(c, task, 0, 0);
+        start(c, task, failover_runner(c, task, task_at(c, task)).agent, 0);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "core/core.h"
 #include "core/depend.h"
 #include "core/explain.h"
+#include "core/failover_internal.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
@@ -18,6 +19,7 @@ struct explaining {
     const struct core *c;
     uint32_t handle;
     const struct task *t;
+    struct runner with; /* what it would run with */
     struct verdict *list;
     size_t count;
 };
@@ -70,19 +72,28 @@ static void explain_breaker_and_limiter(struct explaining *x) {
     const struct core *c = x->c;
     const struct task *t = x->t;
     bool own = t->state == TASK_HELD && t->hold == HOLD_BREAKER;
-    bool agent = !gate_agent_open(c, t->agent);
+    bool agent = !gate_agent_open(c, x->with.agent);
+    uint32_t chooser = failover_chooser(c, t->agent, failover_is_bound(t));
+    /* Whoever of the list opens first takes it: if one was open, it would run with that one. */
+    time_ms others_at = chooser ? failover_others_open_at(c, chooser) : TIME_NEVER;
+    uint32_t others = chooser && c->roster_count == 0 ? c->agents[chooser].spec.failover_count : 0;
     struct verdict *v = add(x, GATE_BREAKER, !own && !agent);
     if (own)
         v->opens_at = t->not_before > 0 ? t->not_before : TIME_NEVER;
     if (agent) {
+        time_ms opens_at = time_min(c->agents[t->agent].closed_until, others_at);
         v->key = own ? 0 : c->agents[t->agent].spec.id;
-        v->opens_at = own ? time_max(v->opens_at, c->agents[t->agent].closed_until)
-                          : c->agents[t->agent].closed_until;
+        v->opens_at = own ? time_max(v->opens_at, opens_at) : opens_at;
+        v->count = others;
     }
-    v = add(x, GATE_LIMITER, limiter_open(c, t->limiter));
-    v->key = c->limiters[t->limiter].spec.id;
-    if (!v->open && !c->limiters[t->limiter].spec.closed)
-        v->opens_at = c->limiters[t->limiter].spec.backoff_until;
+    const struct limiter_spec *l = &c->limiters[x->with.limiter].spec;
+    v = add(x, GATE_LIMITER, limiter_open(c, x->with.limiter));
+    v->key = l->id;
+    v->closed = l->closed;
+    if (v->open)
+        return;
+    v->count = others;
+    v->opens_at = time_min(l->closed ? TIME_NEVER : l->backoff_until, others_at);
 }
 
 static void explain_host(struct explaining *x) {
@@ -126,9 +137,9 @@ static void explain_key(struct explaining *x, uint32_t key) {
         v->about = k->outside_task;
     if (k->kind != LEASE_LIMITER)
         return;
-    v->ramping = k->cap < c->limiters[x->t->limiter].spec.policy.max_running;
+    v->ramping = k->cap < c->limiters[x->with.limiter].spec.policy.max_running;
     if (!v->open && v->used <= v->cap)
-        v->opens_at = limiter_rises_at(c, x->t->limiter);
+        v->opens_at = limiter_rises_at(c, x->with.limiter);
 }
 
 /* With a roster, somebody must be idle: the one it names, or anyone. */
@@ -160,7 +171,7 @@ static void explain_roster(struct explaining *x) {
 static void explain_leases(struct explaining *x) {
     const struct core *c = x->c;
     uint32_t needs[NEEDS_MAX];
-    size_t count = lease_needs(c, x->t, x->t->agent, x->t->limiter, needs);
+    size_t count = lease_needs(c, x->t, x->with.agent, x->with.limiter, needs);
     add(x, GATE_LEASE, true)->lease = LEASE_TASK;
     bool roster_done = c->roster_count == 0;
     for (size_t i = 0; i < count; i++) {
@@ -174,7 +185,9 @@ static void explain_leases(struct explaining *x) {
 
 static size_t explain_all(const struct core *c, uint32_t handle, const struct task *t,
                           struct verdict ret[VERDICT_MAX]) {
-    struct explaining x = { .c = c, .handle = handle, .t = t, .list = ret };
+    struct explaining x = {
+        .c = c, .handle = handle, .t = t, .with = failover_runner(c, handle, t), .list = ret
+    };
     explain_state(&x);
     explain_prerequisites(&x);
     explain_breaker_and_limiter(&x);

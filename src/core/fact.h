@@ -108,6 +108,7 @@ struct task_spec {
     enum until until;
     enum parent_gate parent_gate;
     bool parallelizable, review, artifact_missing;
+    bool bound; /* to its agent: others do not take it over (failover.h) */
     /* enum keep: what is its own between two runs. Of a live task: what it had before this run; it
      * holds all it needs anyway. */
     unsigned keeps;

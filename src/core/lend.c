@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "core/changes.h"
+#include "core/failover_internal.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
@@ -185,23 +186,27 @@ void lend_loaded(struct core *c) {
 
 /* --- decisions ------------------------------------------------------------------------------- */
 
-/* Who would run it: the one it names; with a roster, if it names none, the one that waits. */
-static uint32_t agent_for(const struct core *c, const struct task *t, const struct run *lender) {
-    return t->agent || c->roster_count == 0 ? t->agent : lender->agent;
+/* Who would run it: the one it names, or who takes over for that one; with a roster, if it names none, the one
+ * that waits. */
+static struct runner runner_for(const struct core *c, uint32_t task, const struct run *lender) {
+    const struct task *t = task_at(c, task);
+    if (c->roster_count == 0)
+        return failover_runner(c, task, t);
+    uint32_t agent = t->agent ? t->agent : lender->agent;
+    return (struct runner){ agent, t->limiter ? t->limiter : c->agents[agent].limiter };
 }
 
 /* Is there nothing but places of this run between the task and its start? What is reserved for an overdue
  * task is no obstacle: that one may be waiting for the end of the lender. */
 static bool only_lacks(const struct core *c, const struct run *lender, uint32_t task) {
     const struct task *t = task_at(c, task);
-    uint32_t agent = agent_for(c, t, lender);
-    uint32_t limiter = t->limiter ? t->limiter : c->agents[agent].limiter;
-    if (c->roster_count > 0 && !c->agents[agent].spec.roster)
+    struct runner with = runner_for(c, task, lender);
+    if (c->roster_count > 0 && !c->agents[with.agent].spec.roster)
         return false;
-    if (!gates_before_leases(c, t->project, limiter) || !gate_agent_open(c, agent))
+    if (!gates_before_leases(c, t->project, with.limiter) || !gate_agent_open(c, with.agent))
         return false;
     uint32_t needs[NEEDS_MAX];
-    size_t count = lease_needs(c, t, agent, limiter, needs);
+    size_t count = lease_needs(c, t, with.agent, with.limiter, needs);
     for (size_t i = 0; i < count; i++) {
         if (!can_lend(c, lender, needs[i]) && !key_is_free(c, needs[i], task))
             return false;
@@ -251,7 +256,7 @@ uint32_t lend_find(struct core *c, bool (*before)(const struct core *c, uint32_t
         if (!task)
             continue;
         *ret_lender = h;
-        *ret_agent = agent_for(c, task_at(c, task), lender);
+        *ret_agent = runner_for(c, task, lender).agent;
         return task;
     }
     return 0;

@@ -29,7 +29,6 @@ void lend_told(struct core *c, uint32_t run, const struct task_spec *spec);
 void lend_loaded(struct core *c);
 
 /* The oldest waiting run that lends to nobody and has a descendant that only lacks places it could get
- * from it; of its descendants the first in order. Returns that task, or 0. `ret_agent`: who takes it, when there is a
- * roster. */
+ * from it; of its descendants the first in order. Returns that task, or 0. `ret_agent`: who takes it. */
 uint32_t lend_find(struct core *c, bool (*before)(const struct core *c, uint32_t a, uint32_t b),
                    uint32_t *ret_lender, uint32_t *ret_agent);

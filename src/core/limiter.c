@@ -22,6 +22,7 @@ void limiter_hit(struct core *c, uint32_t limiter, time_ms run_started, time_ms 
     time_ms delay = time_max(retry_after, backoff_doubled(p->initial, l->spec.hits, p->max));
     time_ms until = time_max(reset_at, time_add(c->now, delay));
     l->spec.backoff_until = time_max(l->spec.backoff_until, until);
+    c->epoch += c->list_count > 0; /* other agents may take the tasks of this one now */
     l->last_hit = c->now;
     l->changed = true;
     limiter_refresh(c, limiter);
@@ -44,6 +45,7 @@ void limiter_success(struct core *c, uint32_t limiter, time_ms run_started) {
 
 void limiter_close(struct core *c, uint32_t limiter) {
     c->limiters[limiter].spec.closed = true;
+    c->epoch += c->list_count > 0;
     c->limiters[limiter].changed = true;
 }
 

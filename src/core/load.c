@@ -74,11 +74,12 @@ int apply_wait(struct core *c, const struct fact *fact, struct error *err) {
     const struct wait_spec *wait = &fact->wait;
     uint32_t project = by_symbol_get(&c->project_of, wait->project);
     uint32_t limiter = by_symbol_get(&c->limiter_of, wait->limiter);
+    uint32_t agent = by_symbol_get(&c->agent_of, wait->agent);
     if (!c->loading)
         return error_set(err, -EBUSY, "what did not count as waiting is told while loading");
-    if (!project || (wait->limiter && !limiter))
+    if (!project || (wait->limiter && !limiter) || (wait->agent && !agent))
         return 1; /* the configuration has it no more, so nobody waits there */
-    queue_set_wait(c, project, limiter, wait);
+    queue_set_wait(c, (struct wait_key){ project, limiter, agent }, wait);
     return 0;
 }
 
@@ -107,7 +108,7 @@ static void find_out_state(struct core *c, uint32_t task) {
     task_count(c, t, TASK_WAITING, -1);
     task_count(c, t, TASK_READY, 1);
     t->state = TASK_READY;
-    time_ms waited = told ? queue_clock(c, t->project, t->limiter) - t->ready_clock : 0;
+    time_ms waited = told ? queue_clock(c, queue_wait_key(c, t)) - t->ready_clock : 0;
     queue_enter(c, task, waited);
 }
 

@@ -26,8 +26,10 @@ struct order {
     enum reason reason;
     time_ms until;                          /* with to = HELD: leaves then; 0 = not by itself */
     sym project, agent, limiter, workspace; /* START */
-    int32_t score;                          /* START */
-    uint32_t group;                         /* GROUP */
+    sym instead_of; /* START: the agent of the task, which is closed (failover.h); 0: it runs with its own */
+    time_ms instead_until; /* with instead_of: it opens then; TIME_NEVER: nobody knows */
+    int32_t score;         /* START */
+    uint32_t group;        /* GROUP */
 };
 
 /* One line of text, for logs and for comparing two lists. Tasks are shown by number. */

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "core/crowd.h"
+#include "core/failover_internal.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
@@ -63,64 +64,72 @@ static uint64_t hash_of(const struct queue_class *k) {
     uint64_t hash =
         hash_mix(((uint64_t)k->project << 32) | k->kind, ((uint64_t)k->agent << 32) | k->limiter);
     hash = hash_mix(hash, ((uint64_t)(uint32_t)k->priority << 32) | k->depth);
-    return hash_mix(hash, ((uint64_t)k->penalty << 16) | k->needs_kept);
+    return hash_mix(hash, ((uint64_t)k->penalty << 16) | k->needs_kept | k->bound);
 }
 
 bool queue_class_same(const void *ctx, uint32_t handle, const void *wanted) {
     const struct queue_class *k = class_at(ctx, handle), *w = wanted;
     return k->project == w->project && k->kind == w->kind && k->agent == w->agent
            && k->limiter == w->limiter && k->priority == w->priority && k->depth == w->depth
-           && k->penalty == w->penalty && k->needs_kept == w->needs_kept;
+           && k->penalty == w->penalty && k->needs_kept == w->needs_kept && k->bound == w->bound;
 }
 
-/* The clock of a (project, limiter), or 0. */
-static uint32_t find_domain(const struct core *c, uint32_t project, uint32_t limiter) {
-    for (uint32_t d = c->projects[project].domains; d; d = domain_at(c, d)->next) {
-        if (domain_at(c, d)->limiter == limiter)
-            return d;
+/* 0: there is no such clock. */
+static uint32_t find_domain(const struct core *c, struct wait_key key) {
+    for (uint32_t h = c->projects[key.project].domains; h; h = domain_at(c, h)->next) {
+        const struct domain *d = domain_at(c, h);
+        if (d->limiter == key.limiter && d->agent == key.agent)
+            return h;
     }
     return 0;
 }
 
-static uint32_t domain_of(struct core *c, uint32_t project, uint32_t limiter) {
-    struct project *p = &c->projects[project];
-    uint32_t handle = find_domain(c, project, limiter);
+static uint32_t domain_of(struct core *c, struct wait_key key) {
+    struct project *p = &c->projects[key.project];
+    uint32_t handle = find_domain(c, key);
     if (handle)
         return handle;
     handle = slab_alloc(&c->domains);
     struct domain *d = domain_at(c, handle);
-    d->limiter = limiter;
+    d->limiter = key.limiter;
+    d->agent = key.agent;
     d->next = p->domains;
     p->domains = handle;
     return handle;
 }
 
-time_ms queue_clock(const struct core *c, uint32_t project, uint32_t limiter) {
-    uint32_t domain = find_domain(c, project, limiter);
+struct wait_key queue_wait_key(const struct core *c, const struct task *t) {
+    return (struct wait_key){ t->project, t->limiter,
+                              failover_chooser(c, t->agent, failover_is_bound(t)) };
+}
+
+time_ms queue_clock(const struct core *c, struct wait_key key) {
+    uint32_t domain = find_domain(c, key);
     return domain ? domain_clock(c, domain_at(c, domain)) : c->now; /* as a new one would stand */
 }
 
-void queue_clock_begin(struct core *c, uint32_t project, uint32_t limiter) {
-    (void)domain_of(c, project, limiter);
+void queue_clock_begin(struct core *c, struct wait_key key) {
+    (void)domain_of(c, key);
 }
 
 struct wait_spec queue_wait_spec(const struct core *c, uint32_t project, const struct domain *d) {
     return (struct wait_spec){ .project = c->projects[project].spec.id,
                                .limiter = c->limiters[d->limiter].spec.id,
+                               .agent = c->agents[d->agent].spec.id,
                                .lost = d->lost,
                                .closed_since = d->closed ? d->closed_since : 0 };
 }
 
-void queue_set_wait(struct core *c, uint32_t project, uint32_t limiter, const struct wait_spec *w) {
-    struct domain *d = domain_at(c, domain_of(c, project, limiter));
+void queue_set_wait(struct core *c, struct wait_key key, const struct wait_spec *w) {
+    struct domain *d = domain_at(c, domain_of(c, key));
     d->lost = w->lost;
     d->closed = w->closed_since > 0;
     d->closed_since = w->closed_since;
     d->told = true;
 }
 
-bool queue_wait_is_told(const struct core *c, uint32_t project, uint32_t limiter) {
-    uint32_t domain = find_domain(c, project, limiter);
+bool queue_wait_is_told(const struct core *c, struct wait_key key) {
+    uint32_t domain = find_domain(c, key);
     return domain && domain_at(c, domain)->told;
 }
 
@@ -144,7 +153,8 @@ void queue_clocks_look(struct core *c) {
             project->domains && world_open && gate_project_open(project) && gate_budget_open(c, p);
         for (uint32_t h = project->domains; h; h = domain_at(c, h)->next) {
             struct domain *d = domain_at(c, h);
-            domain_goes_on(c, d, open && limiter_open(c, d->limiter));
+            bool limited = !limiter_open(c, d->limiter);
+            domain_goes_on(c, d, open && (!limited || failover_is_covered(c, d->agent)));
         }
     }
 }
@@ -166,6 +176,7 @@ static uint32_t class_of(struct core *c, const struct task *t) {
         .depth = t->depth,
         .penalty = score_penalty(&c->policy, t->iteration),
         .needs_kept = lease_missing_kept(c, t) & (uint16_t)~TASK_KEEPS_LEASE,
+        .bound = failover_is_bound(t),
     };
     uint64_t hash = hash_of(&wanted);
     uint32_t handle = id_map_find(&c->class_map, hash, &wanted);
@@ -173,7 +184,7 @@ static uint32_t class_of(struct core *c, const struct task *t) {
         return handle;
     handle = slab_alloc(&c->classes);
     *class_at(c, handle) = wanted;
-    class_at(c, handle)->domain = domain_of(c, t->project, t->limiter);
+    class_at(c, handle)->domain = domain_of(c, queue_wait_key(c, t));
     id_map_add(&c->class_map, hash, handle);
     return handle;
 }

@@ -9,18 +9,25 @@
 
 #include "core/state.h"
 
+/* What a wait clock belongs to; indexes. */
+struct wait_key {
+    uint32_t project, limiter;
+    uint32_t agent; /* whose failover list counts, or 0 */
+};
+
 /* It became ready, or comes back; `waited` counts for max_wait. */
 void queue_enter(struct core *c, uint32_t task, time_ms waited);
 /* It is ready no more, or its class is about to change; returns what it has waited. */
 time_ms queue_leave(struct core *c, uint32_t task);
 void queue_wake(struct core *c, uint32_t key); /* the key has a place for others */
-/* The clock by which tasks of a project with this limiter wait: it stands while a gate is closed. */
-time_ms queue_clock(const struct core *c, uint32_t project, uint32_t limiter);
-void queue_clock_begin(struct core *c, uint32_t project, uint32_t limiter); /* if it is new */
+/* The clock by which this task waits: it stands while a gate is closed. */
+struct wait_key queue_wait_key(const struct core *c, const struct task *t);
+time_ms queue_clock(const struct core *c, struct wait_key key);
+void queue_clock_begin(struct core *c, struct wait_key key); /* if it is new */
 struct wait_spec queue_wait_spec(const struct core *c, uint32_t project, const struct domain *d);
-void queue_set_wait(struct core *c, uint32_t project, uint32_t limiter, const struct wait_spec *w);
+void queue_set_wait(struct core *c, struct wait_key key, const struct wait_spec *w);
 /* FACT_WAIT has told of that clock. */
-bool queue_wait_is_told(const struct core *c, uint32_t project, uint32_t limiter);
+bool queue_wait_is_told(const struct core *c, struct wait_key key);
 /* Which clocks go on from now, and which stand? Looked at when the time is about to change. */
 void queue_clocks_look(struct core *c);
 void queue_clocks_begin(struct core *c, time_ms at); /* the first time that is told */

@@ -32,6 +32,7 @@ enum task_flag {
     TASK_LISTED = 1u << 11,     /* in the list of those that lack a prerequisite */
     TASK_REWIRED = 1u << 13,    /* with CHANGED: so are its dependencies */
     TASK_CHANGED = 1u << 12,    /* noted for core_take_changes */
+    TASK_BOUND = 1u << 14,      /* no other agent takes it over */
 };
 
 #define TASK_KEEPS (KEEP_ALL << TASK_KEEPS_SHIFT)
@@ -125,6 +126,7 @@ struct queue_class {
     uint32_t depth;
     int64_t penalty;
     uint16_t needs_kept; /* TASK_KEEPS bits its tasks must still take */
+    bool bound;          /* to its agent: by its command, or by a limiter of its own */
     uint32_t position;   /* in its project's list */
     uint32_t domain;
     uint32_t parks;  /* how many parks name it */
@@ -140,9 +142,9 @@ struct crowd {
     uint32_t next, prev; /* of its workspace, else of its class */
 };
 
-/* The wait clock of one (project, limiter): struct wait_spec says how it goes. */
+/* One wait clock (struct wait_key, queue.h): struct wait_spec says how it goes. */
 struct domain {
-    uint32_t limiter;
+    uint32_t limiter, agent;
     uint32_t next; /* in the project's list */
     bool closed, told, changed;
     time_ms lost, closed_since;

@@ -23,7 +23,7 @@ static uint32_t run_new(struct core *c, uint32_t task, uint32_t agent) {
     struct run *r = run_at(c, handle);
     r->task = task;
     r->agent = agent ? agent : t->agent;
-    r->limiter = t->limiter ? t->limiter : c->agents[r->agent].limiter;
+    r->limiter = t->flags & TASK_OWN_LIMITER ? t->limiter : c->agents[r->agent].limiter;
     r->started_at = c->now;
     r->reported = -1;
     t->run = handle;
@@ -205,6 +205,7 @@ static bool count_launch_on_agent(struct core *c, uint32_t agent) {
     a->openings++;
     a->closed_until = time_add(
         c->now, backoff_doubled(c->policy.breaker.reset, a->openings, c->policy.breaker.reset_max));
+    c->epoch += c->list_count > 0; /* others may take its tasks now */
     return false;
 }
 

@@ -121,6 +121,18 @@ static void parent_sentence(const struct verdict *v, const struct task_names *na
                       task_state_name(v->about_state));
 }
 
+static void put_others(const struct verdict *v, struct strbuf *out) {
+    if (v->count > 0)
+        strbuf_printf(out, ", and no agent it fails over to is open (%" PRIu32 " named)", v->count);
+}
+
+static void limiter_sentence(const struct verdict *v, const char *key, struct strbuf *out) {
+    strbuf_printf(out, v->closed ? "account '%s' is closed" : "account '%s' is rate limited", key);
+    put_others(v, out);
+    if (v->closed)
+        strbuf_printf(out, "; clear it with: sluice limiter clear %s", key);
+}
+
 static void lease_sentence(const struct verdict *v, const struct symbol_table *symbols,
                            const struct task_names *names, struct strbuf *out) {
     const char *key = symbol_name(symbols, v->key);
@@ -212,17 +224,14 @@ void verdict_sentence(const struct verdict *v, const struct symbol_table *symbol
         strbuf_puts(out, "the artifact it is made from does not exist yet");
         break;
     case GATE_BREAKER:
-        if (v->key)
+        if (v->key) {
             strbuf_printf(out, "agent '%s' could not be launched several times in a row", key);
-        else
+            put_others(v, out);
+        } else
             strbuf_puts(out, "could not be launched several times in a row");
         break;
     case GATE_LIMITER:
-        strbuf_printf(out,
-                      v->opens_at == TIME_NEVER
-                          ? "account '%s' is closed; clear it with: sluice limiter clear %s"
-                          : "account '%s' is rate limited",
-                      key, key);
+        limiter_sentence(v, key, out);
         break;
     case GATE_HOST:
         host_sentence(v, out);

@@ -30,7 +30,7 @@ static void fill_run(const struct core *c, const struct task *t, struct task_spe
     ret->run_unlimited = !r->limiter;
     if (t->state == TASK_STARTING && !r->adopted) { /* its order may be refused */
         ret->ready_clock = t->ready_clock;
-        ret->ready_since = c->now - (queue_clock(c, t->project, t->limiter) - t->ready_clock);
+        ret->ready_since = c->now - (queue_clock(c, queue_wait_key(c, t)) - t->ready_clock);
     }
 }
 
@@ -61,6 +61,7 @@ bool core_task_spec(const struct core *c, task_id id, struct task_spec *ret) {
         .parallelizable = t->flags & TASK_PARALLELIZABLE,
         .review = t->flags & TASK_REVIEW,
         .artifact_missing = t->flags & TASK_ARTIFACT_MISSING,
+        .bound = t->flags & TASK_BOUND,
         .keeps = (t->flags & (unsigned)TASK_KEEPS) >> TASK_KEEPS_SHIFT,
         .retry_max = t->retry_max,
         .group = t->group,

@@ -30,6 +30,7 @@ struct core {
     uint32_t *active; /* projects with a class in the queue, in no order */
     size_t active_count, active_capacity;
     uint32_t roster_count; /* agents that are workers of a roster */
+    uint32_t list_count;   /* agents that name others to fail over to */
 
     uint32_t key_runs, key_roots;
     uint32_t live_roots;      /* live tasks without a parent */

@@ -139,6 +139,8 @@ static struct task one_of_class(const struct queue_class *k) {
         flags |= TASK_REVIEW;
     if (!(k->needs_kept & TASK_KEEPS_PLACE))
         flags |= TASK_KEEPS_PLACE;
+    if (k->bound)
+        flags |= TASK_BOUND;
     return (struct task){ .state = TASK_READY,
                           .project = k->project,
                           .kind = k->kind,

@@ -32,6 +32,8 @@ struct kind_spec {
     amount max_running;
 };
 
+#define FAILOVER_MAX 8
+
 struct agent_spec {
     sym id;
     amount slots;
@@ -39,6 +41,9 @@ struct agent_spec {
     bool roster; /* one worker that is idle or not (document 004); such agents are given tasks in
                     the order in which they were told */
     bool idle;   /* with roster */
+    /* Who takes its tasks while it is closed, in order (failover.h); may be told later than it. */
+    sym failover[FAILOVER_MAX];
+    uint8_t failover_count;
     /* When it comes from a store: */
     uint32_t launch_failures; /* in a row, of any tasks */
     uint32_t openings;        /* how often it was closed for them */
@@ -69,10 +74,12 @@ struct usage_spec {
     time_ms at;         /* from a store: the beginning of the bucket */
 };
 
-/* Time that does not count for max_wait, of the tasks of one project with one limiter. Their clock
+/* Time that does not count for max_wait, of the tasks of one project with one limiter (and, where others take
+ * over from their agent, one agent). Their clock
  * shows `now − lost` while their gates are open, and `closed_since − lost` while one is closed. */
 struct wait_spec {
     sym project, limiter; /* limiter 0: none */
+    sym agent;            /* that has a failover list; 0: any other */
     time_ms lost;
     time_ms closed_since; /* 0: open */
 };

@@ -68,7 +68,8 @@ static bool same_effect(const struct order *a, const struct order *b) {
     if (a->kind != b->kind || a->task != b->task || a->attempt != b->attempt)
         return false;
     return a->kind == ORDER_STOP
-           || (a->project == b->project && a->agent == b->agent && a->workspace == b->workspace
+           || (a->project == b->project && a->agent == b->agent && a->limiter == b->limiter
+               && a->instead_of == b->instead_of && a->workspace == b->workspace
                && a->score == b->score);
 }
 

@@ -58,6 +58,7 @@ static void compare_spec(struct comparison *x, const struct task_spec *a,
     CHECK(x, a, b, until);
     CHECK(x, a, b, parent_gate);
     CHECK(x, a, b, parallelizable);
+    CHECK(x, a, b, bound);
     CHECK(x, a, b, review);
     CHECK(x, a, b, artifact_missing);
     CHECK(x, a, b, keeps);
@@ -284,6 +285,7 @@ static void compare_agents(struct comparison *x) {
         CHECK(x, a, b, closed_until);
         CHECK(x, a, b, spec.roster);
         CHECK(x, a, b, spec.idle);
+        CHECK(x, a, b, spec.failover_count);
     }
 }
 

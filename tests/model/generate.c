@@ -118,7 +118,7 @@ static void fill_live(struct generator *g, struct task_spec *s, time_ms now) {
         s->stop = (enum stop_wish)rng_below(&g->rng, STOP_WISH_MAX);
     if (s->phase == PHASE_DRAINING && generate_chance(g, 50))
         s->not_before = now + between(g, -1000, 60000);
-    s->run_agent = s->agent ? 0 : some_name(g, g->names.agents, g->agents, 20);
+    s->run_agent = some_name(g, g->names.agents, g->agents, s->agent ? 10 : 20);
     s->run_limiter = some_name(g, g->names.limiters, g->limiters, 10);
     s->run_unlimited = generate_chance(g, 3);
 }
@@ -153,6 +153,7 @@ static void fill_wishes(struct generator *g, struct task_spec *s) {
     s->limiter = some_name(g, g->names.limiters, g->limiters, 40);
     s->workspace = some_name(g, g->names.workspaces, g->workspaces, 40);
     s->serial = some_name(g, g->names.phases, WORLD_PHASES, 50);
+    s->bound = generate_chance(g, 10);
     s->parallelizable = generate_chance(g, g->policy.serial ? 30 : 80);
     s->review = generate_chance(g, 15);
     s->artifact_missing = generate_chance(g, 6);

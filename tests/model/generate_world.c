@@ -233,9 +233,19 @@ struct kind_spec generate_kind(struct generator *g, unsigned index) {
     };
 }
 
+/* Some name themselves, or one that is told later or never. */
+static void fill_failover(struct generator *g, struct agent_spec *spec) {
+    unsigned count = (unsigned)between(g, 1, 3);
+    for (unsigned i = 0; i < count; i++) {
+        sym other = g->names.agents[rng_below(&g->rng, WORLD_AGENTS)];
+        if (other != spec->id || generate_chance(g, 1))
+            spec->failover[spec->failover_count++] = other;
+    }
+}
+
 struct agent_spec generate_agent(struct generator *g, unsigned index) {
     bool limited = g->limiters > 0 && generate_chance(g, 50);
-    return (struct agent_spec){
+    struct agent_spec spec = {
         .id = g->names.agents[index],
         .slots = g->roster ? (generate_chance(g, 90) ? 1 : UNLIMITED) : generate_cap(g, 50),
         .limiter = limited ? g->names.limiters[rng_below(&g->rng, g->limiters)] : 0,
@@ -245,6 +255,9 @@ struct agent_spec generate_agent(struct generator *g, unsigned index) {
         .openings = generate_chance(g, 90) ? 0 : (uint32_t)between(g, 0, 2),
         .closed_until = generate_chance(g, 93) ? 0 : DAYS(101) + between(g, 0, DAYS(1)),
     };
+    if (generate_chance(g, 40))
+        fill_failover(g, &spec);
+    return spec;
 }
 
 static void tell_limiters(struct generator *g, time_ms now) {

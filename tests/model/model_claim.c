@@ -1,7 +1,7 @@
 /* model_claim.c: one overdue task may reserve places (rules, 3 "claim"). */
 #include <stdlib.h>
 
-#include "model_internal.h"
+#include "model_failover.h"
 
 bool model_reserved_for_another(const struct model *m, const struct model_key *key,
                                 const struct model_task *asking) {
@@ -50,10 +50,10 @@ static bool may_come_back(const struct model *m, const struct model_task *t,
 static bool may_hold(const struct model *m, const struct model_task *t) {
     struct model_block block;
     if (!t || t->s.state != TASK_READY || !model_overdue(m, t)
-        || model_stopped_before_leases(m, t, t->s.agent, &block))
+        || model_stopped_before_leases(m, t, model_runner(m, t), &block))
         return false;
     struct model_key keys[MODEL_KEYS_MAX];
-    size_t count = model_keys(m, t, t->s.agent, keys);
+    size_t count = model_keys(m, t, model_runner(m, t), keys);
     for (size_t i = 0; i < count; i++)
         if (model_lacks(m, &keys[i], t) && !may_come_back(m, t, &keys[i]))
             return false;
@@ -62,7 +62,7 @@ static bool may_hold(const struct model *m, const struct model_task *t) {
 
 static bool lacks_more_than_runs(const struct model *m, const struct model_task *t) {
     struct model_key keys[MODEL_KEYS_MAX];
-    size_t count = model_keys(m, t, t->s.agent, keys);
+    size_t count = model_keys(m, t, model_runner(m, t), keys);
     for (size_t i = 0; i < count; i++)
         if (keys[i].kind != LEASE_RUNS && model_lacks(m, &keys[i], t))
             return true;
@@ -101,7 +101,7 @@ static int rank(const struct model *m, const struct model_task *t, enum lease_ki
 static size_t ranked_keys(const struct model *m, const struct model_task *t,
                           struct model_key ret[MODEL_KEYS_MAX]) {
     struct model_key keys[MODEL_KEYS_MAX];
-    size_t count = model_keys(m, t, t->s.agent, keys), n = 0;
+    size_t count = model_keys(m, t, model_runner(m, t), keys), n = 0;
     for (int r = 1; r <= 11; r++)
         for (size_t i = 0; i < count; i++)
             if (rank(m, t, keys[i].kind) == r)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "model_internal.h"
+#include "model_failover.h"
 
 /* --- timers ---------------------------------------------------------------------------------- */
 
@@ -79,6 +79,7 @@ static void start(struct model *m, struct model_task *t, sym agent) {
                       .project = t->s.project,
                       .agent = agent,
                       .limiter = t->run.limiter,
+                      .instead_of = t->s.agent != agent ? t->s.agent : 0,
                       .workspace = t->s.workspace,
                       .score = score,
                   });
@@ -94,7 +95,7 @@ static struct model_task *first_startable(struct model *m, sym roster_agent) {
         if (roster_agent && t->s.agent && t->s.agent != roster_agent)
             continue;
         struct model_block block;
-        if (!model_stopped(m, t, roster_agent ? roster_agent : t->s.agent, &block))
+        if (!model_stopped(m, t, roster_agent ? roster_agent : model_runner(m, t), &block))
             found = t;
     }
     free(sorted);
@@ -106,7 +107,7 @@ static void start_without_roster(struct model *m) {
     model_claim_update(m);
     do
         while ((t = first_startable(m, 0)))
-            start(m, t, t->s.agent);
+            start(m, t, model_runner(m, t));
     while (model_claim_update(m)); /* what was given up is free for others */
 }
 

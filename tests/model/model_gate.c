@@ -3,7 +3,7 @@
  * Who holds a place on a key is counted anew for each question, from the tasks themselves. */
 #include <assert.h>
 
-#include "model_internal.h"
+#include "model_failover.h"
 
 /* --- agents ---------------------------------------------------------------------------------- */
 
@@ -217,6 +217,14 @@ bool model_lacks(const struct model *m, const struct model_key *key,
     return model_key_used(m, key, asking) >= model_key_cap(m, key);
 }
 
+bool model_has_place(const struct model *m, const struct model_key *key,
+                     const struct model_task *t) {
+    amount used = model_key_used(m, key, t);
+    if (model_reserved_for_another(m, key, t))
+        used++;
+    return used < model_key_cap(m, key);
+}
+
 /* --- gates ----------------------------------------------------------------------------------- */
 
 static bool host_open(const struct model *m) {
@@ -231,11 +239,12 @@ static bool host_open(const struct model *m) {
 }
 
 /* The gates behind which waiting does not count. */
-bool model_world_open(const struct model *m, sym project, sym limiter) {
-    const struct model_project *p = model_project(m, project);
+bool model_world_open(const struct model *m, const struct model_clock *clock) {
+    const struct model_project *p = model_project(m, clock->project);
+    bool limited = clock->limiter && !model_limiter_open(m, clock->limiter);
     return !m->paused && p->spec.active && !p->spec.paused
-           && (!limiter || model_limiter_open(m, limiter)) && host_open(m) && model_budget_open(m)
-           && model_project_budget_open(m, p);
+           && (!limited || model_is_covered(m, clock->agent)) && host_open(m)
+           && model_budget_open(m) && model_project_budget_open(m, p);
 }
 
 static bool dependencies_met(const struct model *m, const struct model_task *t) {
@@ -299,11 +308,8 @@ bool model_stopped(const struct model *m, const struct model_task *t, sym agent,
     struct model_key keys[MODEL_KEYS_MAX];
     size_t count = model_keys(m, t, agent, keys);
     for (size_t i = 0; i < count; i++) {
-        amount used = model_key_used(m, &keys[i], t);
-        if (model_reserved_for_another(m, &keys[i], t))
-            used++;
         if (keys[i].kind == LEASE_AGENTS ? some_agent_can_take(m, t)
-                                         : used < model_key_cap(m, &keys[i]))
+                                         : model_has_place(m, &keys[i], t))
             continue;
         *ret = (struct model_block){ GATE_LEASE, keys[i].kind, keys[i].name, keys[i].project,
                                      keys[i].task_kind };
@@ -317,5 +323,5 @@ bool model_blocked(const struct model *m, task_id task, struct model_block *ret)
     const struct model_task *t = model_find(m, task);
     bool waits =
         t && (t->s.state == TASK_WAITING || t->s.state == TASK_READY || t->s.state == TASK_HELD);
-    return waits && model_stopped(m, t, t->s.agent, ret);
+    return waits && model_stopped(m, t, model_runner(m, t), ret);
 }

@@ -73,9 +73,9 @@ struct model_workspace {
     bool locked;
 };
 
-/* How long tasks of a project with this limiter have waited in all. */
+/* How long tasks of a project with this limiter (and this agent) have waited in all. */
 struct model_clock {
-    sym project, limiter;
+    sym project, limiter, agent; /* agent: whose list of others counts, or 0 */
     time_ms reading;
 };
 
@@ -169,8 +169,8 @@ struct model_limiter *model_limiter(const struct model *m, sym id);
 
 /* model_world.c */
 int model_apply_world(struct model *m, const struct fact *fact, struct error *err);
-time_ms model_clock(const struct model *m, sym project, sym limiter);
-void model_clock_begin(struct model *m, sym project, sym limiter);
+time_ms model_clock(const struct model *m, const struct model_task *t); /* by which it waits */
+void model_clock_begin(struct model *m, const struct model_task *t);
 
 /* model_task.c: states, and what follows from one */
 bool model_is_draining(const struct model_task *t);
@@ -219,11 +219,12 @@ sym model_limiter_of(const struct model *m, const struct model_task *t, sym agen
 size_t model_keys(const struct model *m, const struct model_task *t, sym agent,
                   struct model_key ret[MODEL_KEYS_MAX]);
 amount model_key_cap(const struct model *m, const struct model_key *key);
+bool model_has_place(const struct model *m, const struct model_key *k, const struct model_task *t);
 bool model_lacks(const struct model *m, const struct model_key *key,
                  const struct model_task *asking);
 bool model_locked_outside(const struct model *m, sym name, const struct model_task *asking);
 bool model_key_same(const struct model_key *a, const struct model_key *b);
-bool model_world_open(const struct model *m, sym project, sym limiter);
+bool model_world_open(const struct model *m, const struct model_clock *clock);
 bool model_stopped_before_leases(const struct model *m, const struct model_task *t, sym agent,
                                  struct model_block *ret);
 bool model_stopped(const struct model *m, const struct model_task *t, sym agent,

@@ -1,7 +1,7 @@
 /* model_lend.c: who waits for its descendants lends them its places (rules, 3 "lending"). */
 #include <stdlib.h>
 
-#include "model_internal.h"
+#include "model_failover.h"
 
 unsigned model_lend_bit(enum lease_kind kind) {
     static const unsigned bits[LEASE_KIND_MAX] = {
@@ -104,7 +104,9 @@ struct model_task *model_lend_find(const struct model *m, struct model_task **re
     while (!found && (lender = next_lender(m, lender))) {
         for (size_t i = 0; i < count && !found; i++) {
             struct model_task *t = &m->tasks[sorted[i]];
-            *ret_agent = t->s.agent || !model_has_roster(m) ? t->s.agent : lender->run.agent;
+            *ret_agent = !model_has_roster(m) ? model_runner(m, t)
+                         : t->s.agent         ? t->s.agent
+                                              : lender->run.agent;
             if (is_below(m, t, lender->s.id) && only_lacks(m, lender, t, *ret_agent))
                 found = t;
         }

@@ -34,8 +34,7 @@ int32_t model_score(const struct model *m, const struct model_task *t) {
 time_ms model_waited(const struct model *m, const struct model_task *t) {
     if (t->s.state != TASK_READY)
         return 0;
-    sym limiter = model_limiter_of(m, t, t->s.agent);
-    return model_clock(m, t->s.project, limiter) - t->ready_mark;
+    return model_clock(m, t) - t->ready_mark;
 }
 
 bool model_overdue(const struct model *m, const struct model_task *t) {

@@ -27,9 +27,8 @@ static void give_back_what_is_kept(struct model_task *t) {
 }
 
 static void became_ready(struct model *m, struct model_task *t) {
-    sym limiter = model_limiter_of(m, t, t->s.agent);
-    model_clock_begin(m, t->s.project, limiter);
-    t->ready_mark = model_clock(m, t->s.project, limiter);
+    model_clock_begin(m, t);
+    t->ready_mark = model_clock(m, t);
 }
 
 static void became_done(struct model *m, const struct model_task *t) {

@@ -6,31 +6,38 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "model_internal.h"
+#include "model_failover.h"
 
 /* --- clocks (rules, 3: "waited") ------------------------------------------------------------- */
 
-time_ms model_clock(const struct model *m, sym project, sym limiter) {
+static const struct model_clock *find_clock(const struct model *m, const struct model_task *t) {
+    sym limiter = model_limiter_of(m, t, t->s.agent), chooser = model_chooser(m, t);
     for (size_t i = 0; i < m->clocks_count; i++)
-        if (m->clocks[i].project == project && m->clocks[i].limiter == limiter)
-            return m->clocks[i].reading;
-    return 0;
+        if (m->clocks[i].project == t->s.project && m->clocks[i].limiter == limiter
+            && m->clocks[i].agent == chooser)
+            return &m->clocks[i];
+    return NULL;
 }
 
-void model_clock_begin(struct model *m, sym project, sym limiter) {
-    for (size_t i = 0; i < m->clocks_count; i++)
-        if (m->clocks[i].project == project && m->clocks[i].limiter == limiter)
-            return;
+time_ms model_clock(const struct model *m, const struct model_task *t) {
+    const struct model_clock *c = find_clock(m, t);
+    return c ? c->reading : 0;
+}
+
+void model_clock_begin(struct model *m, const struct model_task *t) {
+    if (find_clock(m, t))
+        return;
     struct model_clock *c = MODEL_ADD(m, clocks);
-    c->project = project;
-    c->limiter = limiter;
+    c->project = t->s.project;
+    c->limiter = model_limiter_of(m, t, t->s.agent);
+    c->agent = model_chooser(m, t);
 }
 
 static int apply_clock(struct model *m, time_ms t) {
     if (t < m->now)
         return 1;
     for (size_t i = 0; i < m->clocks_count; i++)
-        if (model_world_open(m, m->clocks[i].project, m->clocks[i].limiter))
+        if (model_world_open(m, &m->clocks[i]))
             m->clocks[i].reading += t - m->now;
     m->now = t;
     return 0;
@@ -71,11 +78,13 @@ static int apply_kind(struct model *m, const struct kind_spec *spec) {
 static int apply_agent(struct model *m, const struct agent_spec *spec, struct error *err) {
     if (spec->limiter && !model_limiter(m, spec->limiter))
         return error_set(err, -ENOENT, "the limiter was never told");
+    for (unsigned i = 0; i < spec->failover_count; i++)
+        if (spec->failover[i] == spec->id)
+            return error_set(err, -EINVAL, "it cannot fail over to itself");
     time_ms *waited = xcalloc(m->tasks_count + 1, sizeof(*waited));
     for (size_t i = 0; i < m->tasks_count; i++) {
         const struct model_task *t = &m->tasks[i];
-        waited[i] =
-            model_clock(m, t->s.project, model_limiter_of(m, t, t->s.agent)) - t->ready_mark;
+        waited[i] = model_clock(m, t) - t->ready_mark;
     }
 
     struct agent_spec *agent = (struct agent_spec *)model_agent(m, spec->id);
@@ -93,9 +102,8 @@ static int apply_agent(struct model *m, const struct agent_spec *spec, struct er
         struct model_task *t = &m->tasks[i];
         if (t->s.state != TASK_READY && !task_state_is_live(t->s.state))
             continue; /* live ones too: their order may still be refused */
-        sym limiter = model_limiter_of(m, t, t->s.agent);
-        model_clock_begin(m, t->s.project, limiter);
-        t->ready_mark = model_clock(m, t->s.project, limiter) - waited[i];
+        model_clock_begin(m, t);
+        t->ready_mark = model_clock(m, t) - waited[i];
     }
     freep(&waited);
     return 0;

@@ -74,6 +74,7 @@ static void put_task(struct strbuf *out, const struct symbol_table *symbols,
     put_name(out, symbols, "kind", s->kind);
     put_name(out, symbols, "agent", s->agent);
     put_name(out, symbols, "limiter", s->limiter);
+    put_flag(out, "bound", s->bound);
     put_name(out, symbols, "workspace", s->workspace);
     put_name(out, symbols, "serial", s->serial);
     put_flag(out, "not-parallelizable", !s->parallelizable);
@@ -138,6 +139,8 @@ static bool put_world(struct strbuf *out, const struct symbol_table *symbols,
         put_name(out, symbols, "id", f->agent.id);
         put_amount(out, "slots", f->agent.slots);
         put_name(out, symbols, "limiter", f->agent.limiter);
+        for (unsigned i = 0; i < f->agent.failover_count; i++)
+            put_name(out, symbols, "failover", f->agent.failover[i]);
         put_flag(out, "roster", f->agent.roster);
         put_flag(out, "idle", f->agent.idle);
         put_amount(out, "launch_failures", f->agent.launch_failures);

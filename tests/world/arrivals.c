@@ -68,6 +68,7 @@ static void draw_kind_of_work(struct world *w, struct task_spec *spec) {
     spec->kind = draw_name(w, SYM_KIND, w->kinds, 80);
     spec->agent = draw_name(w, SYM_AGENT, w->agents, 50);
     spec->limiter = draw_name(w, SYM_LIMITER, w->limiters, 40);
+    spec->bound = world_chance(w, 10);
     spec->workspace = draw_name(w, SYM_WORKSPACE, w->workspaces, 40);
     spec->parallelizable = !swarm_has(s, HAS_SERIAL) || world_chance(w, 60);
     if (!spec->parallelizable)

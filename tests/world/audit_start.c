@@ -56,7 +56,9 @@ static void audit_tree(const struct books *b, const struct row *row) {
 
 static void audit_names(const struct books *b, const struct row *row, const struct order *o) {
     unsigned agent = index_of(SYM_AGENT, o->agent), limiter = index_of(SYM_LIMITER, o->limiter);
-    bool agent_fits = row->agent ? agent == row->agent : (agent != 0) == (b->roster > 0);
+    bool agent_fits = row->agent ? agent == books_runner(b, row) : (agent != 0) == (b->roster > 0);
+    if (row->agent && !agent_fits) /* the place of one before it may be reserved */
+        agent_fits = books_anyone_overdue(b) && books_may_stand_in(b, row, agent);
     unsigned wanted = row->limiter ? row->limiter : b->agent[agent].limiter;
     if (!agent_fits || limiter != wanted || o->project != sym_of(SYM_PROJECT, row->project)
         || o->workspace != sym_of(SYM_WORKSPACE, row->workspace) || o->score != books_score(b, row))
@@ -76,7 +78,7 @@ static void audit_turn(const struct books *b, const struct row *row) {
         const struct row *other = &b->rows[i];
         unsigned key;
         if (other == row || other->state != TASK_READY || !books_before(b, other, row)
-            || books_closed_gate(b, other, other->agent, &key) != GATE_MAX)
+            || books_closed_gate(b, other, books_runner(b, other), &key) != GATE_MAX)
             continue;
         breach_set(b->breach, "I16", "task %" PRIu64 " starts, but it is the turn of task %" PRIu64,
                    row->id, other->id);

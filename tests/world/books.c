@@ -71,7 +71,7 @@ void books_set_state(struct books *b, struct row *row, enum task_state state) {
             group->told_closed = false;
     }
     if (state == TASK_READY)
-        row->ready_clock = b->wait_clock[row->project][books_limiter_of(b, row)];
+        row->ready_clock = books_wait_clock(b, row);
     books_touch(b, row->id);
 }
 

@@ -48,7 +48,7 @@ struct row {
     uint8_t dependency_count;
     uint8_t project, kind, agent, limiter, workspace, phase_name;
     uint8_t resources; /* bit i: resource i */
-    bool parallelizable, review, artifact_missing;
+    bool parallelizable, review, artifact_missing, bound;
     enum until until;
     enum parent_gate parent_gate;
     int32_t priority, retry_max;
@@ -100,6 +100,7 @@ struct project_book {
 
 struct agent_book {
     uint8_t limiter;
+    uint8_t others[FAILOVER_MAX], other_count; /* that it fails over to */
     bool roster, idle;
     uint32_t launch_failures, openings;
     time_ms closed_until;
@@ -134,7 +135,7 @@ struct books {
     struct window unowned;
     struct bucket all; /* of all projects */
     int64_t newest_bucket;
-    time_ms wait_clock[PROJECTS + 1][LIMITERS + 1];
+    time_ms wait_clock[PROJECTS + 1][LIMITERS + 1][AGENTS + 1]; /* agent 0: no list counts */
 
     amount used[KEY_MAX], outside[KEY_MAX], cap[KEY_MAX];
     bool told[KEY_MAX]; /* that key was told to the core */

@@ -32,8 +32,12 @@ bool gate_pace(const struct books *b) {
     return !b->ever_started || b->now >= time_add(b->last_start, b->policy.pace.spawn_delay);
 }
 
+time_ms books_wait_clock(const struct books *b, const struct row *row) {
+    return b->wait_clock[row->project][books_limiter_of(b, row)][books_chooser(b, row)];
+}
+
 time_ms books_waited(const struct books *b, const struct row *row) {
-    return b->wait_clock[row->project][books_limiter_of(b, row)] - row->ready_clock;
+    return books_wait_clock(b, row) - row->ready_clock;
 }
 
 bool books_overdue(const struct books *b, const struct row *row) {

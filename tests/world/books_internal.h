@@ -53,6 +53,7 @@ bool gate_budget(const struct books *b, unsigned project); /* 0: of all */
 bool gate_agent(const struct books *b, unsigned agent);
 bool gate_pace(const struct books *b);
 time_ms books_waited(const struct books *b, const struct row *row);
+time_ms books_wait_clock(const struct books *b, const struct row *row); /* by which it waits */
 bool books_overdue(const struct books *b, const struct row *row);
 bool books_anyone_overdue(const struct books *b);
 int32_t books_score(const struct books *b, const struct row *row);
@@ -65,6 +66,13 @@ enum gate books_closed_gate(const struct books *b, const struct row *row, unsign
                             unsigned *ret_key);
 /* Is a before b in the order of rules.md §3? */
 bool books_before(const struct books *b, const struct row *one, const struct row *other);
+
+/* books_failover.c */
+unsigned books_chooser(const struct books *b, const struct row *row); /* whose list counts, or 0 */
+bool books_agent_open(const struct books *b, unsigned agent); /* its account and its launches are */
+bool books_is_covered(const struct books *b, unsigned agent); /* by one of its list that is open */
+bool books_may_stand_in(const struct books *b, const struct row *row, unsigned agent);
+unsigned books_runner(const struct books *b, const struct row *row); /* who would take it now */
 
 /* audit_change.c: does this order follow from what was told? */
 void audit_change(const struct books *b, const struct row *row, const struct order *order);

@@ -35,6 +35,7 @@ static struct row row_of(const struct task_spec *spec, task_id first_child) {
         .phase_name = (uint8_t)index_of(SYM_PHASE, spec->serial),
         .parallelizable = spec->parallelizable,
         .review = spec->review,
+        .bound = spec->bound,
         .artifact_missing = spec->artifact_missing,
         .until = spec->until,
         .parent_gate = spec->parent_gate,

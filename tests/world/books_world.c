@@ -1,7 +1,8 @@
 /* books_world.c: facts about everything but tasks and runs. */
 #include "books_internal.h"
 
-/* Each pair of project and limiter has a clock that goes while nothing but places can stop a task. */
+/* Each pair of project and limiter has a clock that goes while nothing but places can stop a task; those with an agent
+ * that names others have their own, which also goes while one of these is open. */
 static void advance_wait_clocks(struct books *b, time_ms by) {
     if (b->paused || !gate_host(b) || !gate_budget(b, 0))
         return;
@@ -9,8 +10,9 @@ static void advance_wait_clocks(struct books *b, time_ms by) {
         if (!b->told[KEY_PROJECT + p] || !gate_project(b, p) || !gate_budget(b, p))
             continue;
         for (unsigned l = 0; l <= LIMITERS; l++) {
-            if (limiter_is_open(b, l))
-                b->wait_clock[p][l] += by;
+            for (unsigned a = 0; a <= AGENTS; a++)
+                if (limiter_is_open(b, l) || books_is_covered(b, a))
+                    b->wait_clock[p][l][a] += by;
         }
     }
 }
@@ -44,17 +46,24 @@ static void told_agent(struct books *b, const struct agent_spec *spec) {
     unsigned a = index_of(SYM_AGENT, spec->id);
     struct agent_book *agent = &b->agent[a];
     unsigned limiter = index_of(SYM_LIMITER, spec->limiter);
-    for (size_t i = 1; i < b->count && agent->limiter != limiter; i++) {
+    struct agent_book before = *agent, after = before;
+    after.limiter = (uint8_t)limiter;
+    after.other_count = spec->failover_count;
+    for (unsigned i = 0; i < spec->failover_count; i++)
+        after.others[i] = (uint8_t)index_of(SYM_AGENT, spec->failover[i]);
+    for (size_t i = 1; i < b->count; i++) {
         struct row *row = &b->rows[i];
         if (row->agent != a || row->limiter)
             continue;
-        time_ms apart =
-            b->wait_clock[row->project][limiter] - b->wait_clock[row->project][agent->limiter];
+        *agent = before;
+        time_ms apart = -books_wait_clock(b, row);
+        *agent = after;
+        apart += books_wait_clock(b, row);
         row->ready_clock += apart; /* it has waited as long as before */
         row->ready_clock_before += apart;
     }
+    *agent = after;
     b->roster += (unsigned)spec->roster - (unsigned)agent->roster;
-    agent->limiter = (uint8_t)limiter;
     agent->roster = spec->roster;
     agent->idle = spec->idle;
     b->cap[KEY_AGENT + a] = spec->roster ? 1 : spec->slots;

@@ -315,7 +315,7 @@ static void check_waiter(const struct books *b, const struct core *core, const s
         breach_set(b->breach, "I21", "task %" PRIu64 " is ready, all its gates are open", row->id);
         return;
     }
-    enum gate gate = books_closed_gate(b, row, row->agent, &key);
+    enum gate gate = books_closed_gate(b, row, books_runner(b, row), &key);
     if (reserved && (gate == GATE_MAX || gate == GATE_LEASE || gate == GATE_PACE)
         && (verdict.gate == GATE_LEASE || verdict.gate == GATE_PACE))
         return;

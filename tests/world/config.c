@@ -40,6 +40,8 @@ static void change_agent(struct world *w) {
     spec->idle = world_chance(w, 75);
     if (w->limiters && world_chance(w, 30))
         spec->limiter = world_chance(w, 70) ? sym_of(SYM_LIMITER, draw_index(w, w->limiters)) : 0;
+    if (world_chance(w, 30))
+        setup_failover(w, spec);
     tell(w, (struct fact){ .kind = FACT_AGENT, .agent = *spec });
 }
 

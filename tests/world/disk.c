@@ -73,7 +73,8 @@ static void put_wait(void *ctx, const struct wait_spec *wait) {
     struct disk *disk = ctx;
     size_t i = 0;
     while (i < disk->wait_count
-           && (disk->waits[i].project != wait->project || disk->waits[i].limiter != wait->limiter))
+           && (disk->waits[i].project != wait->project || disk->waits[i].limiter != wait->limiter
+               || disk->waits[i].agent != wait->agent))
         i++;
     disk->wait_count += i == disk->wait_count;
     disk->waits[i] = *wait;

@@ -14,7 +14,7 @@ struct disk {
     struct limiter_spec limiters[LIMITERS + 1];
     struct usage_spec *usage;
     size_t usage_count, usage_capacity;
-    struct wait_spec waits[(PROJECTS + 1) * (LIMITERS + 1)];
+    struct wait_spec waits[(PROJECTS + 1) * (LIMITERS + 1) * (AGENTS + 1)];
     size_t wait_count;
     struct pace_spec pace;
     task_id *reporting; /* since the last commit */

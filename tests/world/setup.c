@@ -95,6 +95,16 @@ struct project_spec setup_project(struct world *w, unsigned index) {
     };
 }
 
+/* Also of agents that come later in the list: nobody asks for an order. */
+void setup_failover(struct world *w, struct agent_spec *spec) {
+    spec->failover_count = 0;
+    for (unsigned i = world_chance(w, 50) ? 0 : w->agents; i < w->agents; i++) {
+        sym other = sym_of(SYM_AGENT, 1 + (unsigned)rng_below(&w->rng, w->agents));
+        if (other != spec->id)
+            spec->failover[spec->failover_count++] = other;
+    }
+}
+
 static void draw_limiters_and_agents(struct world *w) {
     for (unsigned l = 1; l <= w->limiters; l++)
         w->limiter_policies[l] = (struct limiter_policy){
@@ -115,6 +125,8 @@ static void draw_limiters_and_agents(struct world *w) {
             .roster = swarm_has(&w->swarm, HAS_ROSTER),
             .idle = true,
         };
+    for (unsigned a = 1; a <= w->agents; a++)
+        setup_failover(w, &w->agent_specs[a]);
 }
 
 static void draw_faults(struct world *w) {

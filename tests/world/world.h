@@ -82,6 +82,7 @@ void world_trace(const struct world *w, const char *format, ...) _printf_(2, 3);
 void setup_draw(struct world *w);
 void setup_tell(struct world *w);
 struct project_spec setup_project(struct world *w, unsigned index);
+void setup_failover(struct world *w, struct agent_spec *spec); /* draws its list */
 amount setup_cap(struct world *w, amount highest);
 
 /* arrivals.c */
