@@ -91,6 +91,7 @@ static int load_wait(void *ctx, const struct wait_row *row, struct error *err) {
     struct fact fact = { .kind = FACT_WAIT };
     fact.wait.project = symbol_of(e, row->project);
     fact.wait.limiter = symbol_of(e, row->limiter);
+    fact.wait.agent = symbol_of(e, row->agent);
     fact.wait.lost = row->lost;
     fact.wait.closed_since = row->closed_since;
     return tell(e, &fact, err);

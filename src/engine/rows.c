@@ -152,6 +152,7 @@ static void write_wait(void *ctx, const struct wait_spec *wait) {
     struct wait_row row = {
         .project = name_of(e, wait->project),
         .limiter = name_of(e, wait->limiter),
+        .agent = name_of(e, wait->agent),
         .lost = wait->lost,
         .closed_since = wait->closed_since,
     };

@@ -267,6 +267,7 @@ static int put_wait(struct memory_store *store, const struct store_write *write,
     (void)err;
     struct memory_key key = { .high = memory_symbol(store->data, write->wait->project),
                               .low = memory_symbol(store->data, write->wait->limiter) };
+    key.low = key.low << 32 | memory_symbol(store->data, write->wait->agent);
     set(store, TABLE_WAITS, key, row_clone(ROW_WAIT, write->wait));
     return 0;
 }

@@ -48,7 +48,7 @@ static const struct row_shape shapes[] = {
     [ROW_AGENT] = { sizeof(struct agent_row), false, { AT(agent_row, name), NO_TEXT } },
     [ROW_USAGE] = { sizeof(struct usage_row), true, { AT(usage_row, project), NO_TEXT } },
     [ROW_WAIT] = { sizeof(struct wait_row), true,
-        { AT(wait_row, project), AT(wait_row, limiter), NO_TEXT } },
+        { AT(wait_row, project), AT(wait_row, limiter), AT(wait_row, agent), NO_TEXT } },
     [ROW_KEY] = { sizeof(struct key_row), false, { AT(key_row, key), AT(key_row, answer), NO_TEXT } },
     [ROW_PAUSE] = { sizeof(struct pause_row), true, { AT(pause_row, by), NO_TEXT } },
     [ROW_NOTE] = { sizeof(struct note_row), false, { AT(note_row, name), AT(note_row, text), NO_TEXT } },

@@ -128,6 +128,7 @@ struct spent_row {
 /* How much of the time did not count as waiting (FACT_WAIT). */
 struct wait_row {
     const char *project, *limiter; /* limiter NULL: none */
+    const char *agent;             /* whose failover list counts; NULL: none */
     time_ms lost, closed_since;
 };
 

@@ -24,6 +24,7 @@ enum {
     TASK_FLAG_ARTIFACT_MISSING = 4,
     TASK_FLAG_RUN_UNLIMITED = 8,
     TASK_FLAG_KEEPS = 16, /* times enum keep */
+    TASK_FLAG_BOUND = 256,
 };
 
 enum statement {

@@ -125,8 +125,9 @@ static int load_wait(struct loader *loader, sqlite3_stmt *stmt) {
     const struct store_reader *reader = loader->reader;
     struct wait_row row = { .project = name(loader, stmt, 0),
                             .limiter = name(loader, stmt, 1),
-                            .lost = sqlite3_column_int64(stmt, 2),
-                            .closed_since = sqlite3_column_int64(stmt, 3) };
+                            .agent = name(loader, stmt, 2),
+                            .lost = sqlite3_column_int64(stmt, 3),
+                            .closed_since = sqlite3_column_int64(stmt, 4) };
     return reader->wait && row.project ? reader->wait(reader->ctx, &row, loader->err) : 0;
 }
 
@@ -231,7 +232,8 @@ static void read_task(struct loader *loader, sqlite3_stmt *stmt, struct task_row
             .review = (flags & TASK_FLAG_REVIEW) != 0,
             .artifact_missing = (flags & TASK_FLAG_ARTIFACT_MISSING) != 0,
             .run_unlimited = (flags & TASK_FLAG_RUN_UNLIMITED) != 0,
-            .keeps = (unsigned)(flags / TASK_FLAG_KEEPS),
+            .bound = (flags & TASK_FLAG_BOUND) != 0,
+            .keeps = (unsigned)(flags / TASK_FLAG_KEEPS) & KEEP_ALL,
             .retry_max = sqlite3_column_int(stmt, 20),
             .group = (uint32_t)sqlite3_column_int64(stmt, 21),
             .iteration = 1, /* the rest of a task without progress is 0 */
@@ -369,7 +371,9 @@ int sqlite_load(struct store *base, const struct store_reader *reader,
           "SELECT project, bucket, tokens, unreported, reports, starts, completions FROM usage"
           " ORDER BY bucket, project",
           load_usage },
-        { "wait", "SELECT project, limiter, lost, closed_since FROM wait ORDER BY project, limiter",
+        { "wait",
+          "SELECT project, limiter, agent, lost, closed_since FROM wait"
+          " ORDER BY project, limiter, agent",
           load_wait },
         { "note", "SELECT name, text FROM note ORDER BY name", load_note },
     };

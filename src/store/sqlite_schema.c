@@ -109,7 +109,8 @@ static const char *const steps[] = {
      "ALTER TABLE run ADD COLUMN model INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE run ADD COLUMN said INTEGER NOT NULL DEFAULT 0;"),
     /* 6 → 7: whose places a live run uses, and which of them; runs by their end; what was used, by hour (days = 0) and by
-     * day: it outlives the runs */
+     * day: it outlives the runs; clocks of agents that others take over from; who brings a command of its own is bound
+     * to its agent */
     ("ALTER TABLE progress ADD COLUMN lender INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE progress ADD COLUMN borrowed INTEGER NOT NULL DEFAULT 0;"
      "CREATE INDEX run_ended ON run (ended_at) WHERE ended = 1;"
@@ -119,7 +120,16 @@ static const char *const steps[] = {
      " tokens_cached INTEGER NOT NULL, cost_micro_usd INTEGER NOT NULL,"
      " unknown_tokens INTEGER NOT NULL, unknown_cost INTEGER NOT NULL,"
      " PRIMARY KEY (days, at, project, agent)) STRICT, WITHOUT ROWID;"
-     SPENT_SO_FAR("0", "3600000") SPENT_SO_FAR("1", "86400000")),
+     SPENT_SO_FAR("0", "3600000") SPENT_SO_FAR("1", "86400000")
+     "ALTER TABLE wait RENAME TO wait_6;"
+     "CREATE TABLE wait (project INTEGER NOT NULL, limiter INTEGER NOT NULL, agent INTEGER NOT NULL,"
+     " lost INTEGER NOT NULL, closed_since INTEGER NOT NULL,"
+     " PRIMARY KEY (project, limiter, agent)) STRICT, WITHOUT ROWID;"
+     "INSERT INTO wait SELECT project, limiter, 0, lost, closed_since FROM wait_6;"
+     "DROP TABLE wait_6;"
+     "UPDATE task SET flags = flags | 256 WHERE final_at IS NULL AND agent <> 0 AND number IN"
+     " (SELECT number FROM spec WHERE CASE WHEN json_valid(json) THEN"
+     " json_extract(json, '$.argv') IS NOT NULL END);"),
 };
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(steps) == STORE_VERSION, "a version has no step");

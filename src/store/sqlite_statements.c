@@ -94,8 +94,8 @@ const char *const sqlite_texts[] = {
         " completions = completions + excluded.completions",
     [STATEMENT_PRUNE_USAGE] = "DELETE FROM usage WHERE bucket < ?1",
     [STATEMENT_PUT_WAIT] =
-        "INSERT OR REPLACE INTO wait (project, limiter, lost, closed_since)"
-        " VALUES (?1, ?2, ?3, ?4)",
+        "INSERT OR REPLACE INTO wait (project, limiter, agent, lost, closed_since)"
+        " VALUES (?1, ?2, ?3, ?4, ?5)",
     [STATEMENT_ADD_KEY] = "INSERT INTO key (key, at, status, answer) VALUES (?1, ?2, ?3, ?4)",
     [STATEMENT_PRUNE_KEYS] = "DELETE FROM key WHERE at < ?1",
     [STATEMENT_PUT_NOTE] = "INSERT OR REPLACE INTO note (name, text) VALUES (?1, ?2)",

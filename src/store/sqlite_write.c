@@ -75,7 +75,7 @@ static int64_t flags_of(const struct task_spec *told) {
            | (told->review ? TASK_FLAG_REVIEW : 0)
            | (told->artifact_missing ? TASK_FLAG_ARTIFACT_MISSING : 0)
            | (told->run_unlimited ? TASK_FLAG_RUN_UNLIMITED : 0)
-           | (int64_t)told->keeps * TASK_FLAG_KEEPS;
+           | (told->bound ? TASK_FLAG_BOUND : 0) | (int64_t)told->keeps * TASK_FLAG_KEEPS;
 }
 
 static int put_task(struct sqlite_store *store, enum statement statement,
@@ -393,6 +393,7 @@ static int put_wait(struct sqlite_store *store, const struct store_write *write,
     struct binder b = bind(store, STATEMENT_PUT_WAIT);
     put_int(&b, sqlite_name(store, write->wait->project));
     put_int(&b, sqlite_name(store, write->wait->limiter));
+    put_int(&b, sqlite_name(store, write->wait->agent));
     put_int(&b, write->wait->lost);
     put_int(&b, write->wait->closed_since);
     return finish(&b);

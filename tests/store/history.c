@@ -101,6 +101,7 @@ static void put_world(struct history *h, struct store_batch *batch) {
     usage.tokens = n;
     usage.starts = n % 7 ? 1 : -1;
     struct wait_row wait = { .project = name, .limiter = n % 2 ? name : NULL, .lost = n };
+    wait.agent = n % 3 ? NULL : name;
     struct note_row note = { .name = name, .text = n % 3 ? "noted" : NULL };
     switch (n % 8) {
     case 0:

@@ -194,6 +194,7 @@ struct task_row kit_task(task_id id) {
                   .parallelizable = n % 2,
                   .review = n % 3 == 1,
                   .artifact_missing = n % 5 == 1,
+                  .bound = n % 7 == 3,
                   .keeps = n % (KEEP_ALL + 1),
                   .run_unlimited = n % 3 == 2,
                   .ready_clock = 1700000000200 + n,

@@ -38,6 +38,8 @@ void kit_print_task(const struct task_row *row, struct strbuf *out) {
                   stop_wish_name(t->stop), t->group, reason_name(row->reason), row->changed_at);
     if (t->lender || t->borrowed) /* the dumps of older versions know none */
         strbuf_printf(out, " lender=%" PRIu64 "/%u", t->lender, t->borrowed);
+    if (t->bound)
+        strbuf_puts(out, " bound");
     for (size_t i = 0; i < row->depends_on_count; i++)
         strbuf_printf(out, " needs=%" PRIu64, row->depends_on[i]);
     strbuf_putc(out, '\n');
@@ -164,8 +166,9 @@ static int dump_usage(void *ctx, const struct usage_row *row, struct error *err)
 static int dump_wait(void *ctx, const struct wait_row *row, struct error *err) {
     (void)err;
     strbuf_printf(&((struct loaded *)ctx)->loose,
-                  "wait %s/%s lost=%" PRId64 " closed=%" PRId64 "\n", row->project,
-                  or_none(row->limiter), row->lost, row->closed_since);
+                  "wait %s/%s%s%s lost=%" PRId64 " closed=%" PRId64 "\n", row->project,
+                  or_none(row->limiter), row->agent ? "/" : "", row->agent ? row->agent : "",
+                  row->lost, row->closed_since);
     return 0;
 }
 

@@ -211,8 +211,12 @@ static void usage_adds_up_in_its_bucket(struct suite *suite) {
 static void waits_are_put_over_the_old_ones(struct suite *suite) {
     struct wait_row row = { .project = "web", .lost = 10, .closed_since = 20 };
     struct wait_row limited = { .project = "web", .limiter = "anthropic", .lost = 30 };
+    struct wait_row chosen = {
+        .project = "web", .limiter = "anthropic", .agent = "claude", .lost = 40
+    };
     store_put_wait(suite->batch, &row);
     store_put_wait(suite->batch, &limited);
+    store_put_wait(suite->batch, &chosen);
     kit_commit(suite->store, suite->batch);
     row.lost = 11;
     row.closed_since = 0;
@@ -221,7 +225,8 @@ static void waits_are_put_over_the_old_ones(struct suite *suite) {
     suite_reopen(suite);
     expect_part(suite, "wait",
                 "wait web/(none) lost=11 closed=0\n"
-                "wait web/anthropic lost=30 closed=0\n");
+                "wait web/anthropic lost=30 closed=0\n"
+                "wait web/anthropic/claude lost=40 closed=0\n");
 }
 
 static void a_note_is_put_over_the_old_one_and_goes_with_its_text(struct suite *suite) {

@@ -507,7 +507,7 @@ static void every_field_of_every_row_is_known(struct suite *suite) {
         { "limiter_row", sizeof(struct limiter_row), 112 },
         { "agent_row", sizeof(struct agent_row), 48 },
         { "usage_row", sizeof(struct usage_row), 48 },
-        { "wait_row", sizeof(struct wait_row), 32 },
+        { "wait_row", sizeof(struct wait_row), 40 },
         { "key_row", sizeof(struct key_row), 32 },
         { "pause_row", sizeof(struct pause_row), 24 },
         { "note_row", sizeof(struct note_row), 16 },
