@@ -46,6 +46,7 @@ void show_json_value(struct json_writer *w, const struct config *config,
     case SETTING_WHOLE:
     case SETTING_SPAN:
     case SETTING_DECIMAL:
+    case SETTING_MONEY:
         write_number(w, strbuf_text(&text));
         break;
     case SETTING_BOOLEAN:

@@ -20,11 +20,17 @@ static sym intern(struct core *core, const char *name) {
     return symbol_intern(core_symbols(core), name, strlen(name));
 }
 
+static struct money_budget money_of(int64_t micro) {
+    return (struct money_budget){ .is_set = micro != UNLIMITED,
+                                  .micro = micro != UNLIMITED ? micro : 0 };
+}
+
 void config_project_spec(const struct config *config, struct core *core, const char *name,
                          struct project_spec *ret) {
     const char *const *paths;
     *ret = (struct project_spec){ .id = intern(core, name) };
     fill(config, SECTION_PROJECTS, name, ret);
+    ret->money = money_of(config_number(config, "projects.P.budget_usd", name));
     /* A pool has as many places as paths, if it has any. */
     size_t count = config_words(config, "projects.P.workspace_paths", name, &paths);
     if (!ret->workspaces_kept && count > 0 && ret->workspaces > (amount)count)
@@ -91,7 +97,7 @@ static void describe(const struct config *config, struct core *core, enum settin
         config_project_spec(config, core, name, &ret->project);
         break;
     case SECTION_ROOT:
-    case SECTION_PRICES: /* the core does not know money */
+    case SECTION_PRICES: /* of models the core knows nothing */
     case SECTION_MAX:
         break;
     }
@@ -113,7 +119,9 @@ static int tell_named_limiters(const struct config *config, struct core *core, s
 
 int config_tell(const struct config *config, struct core *core, struct error *err) {
     struct fact policy = { .kind = FACT_POLICY, .policy = &config->policy };
-    struct fact budget = { .kind = FACT_BUDGET, .budget = config_budget(config) };
+    struct fact budget = { .kind = FACT_BUDGET,
+                           .budget = config_budget(config),
+                           .money_budget = money_of(config_number(config, "budget_usd", NULL)) };
     int r = core_apply(core, &policy, err);
     if (r >= 0)
         r = core_apply(core, &budget, err);

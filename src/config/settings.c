@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "base/money.h"
 #include "base/time_ms.h"
 #include "config/presets.h"
 #include "config/settings_form.h"
@@ -39,6 +40,7 @@ static const char *const bus_modes[] = { "off", "project", "all", NULL };
 static const char *const loop_feedback[] = { "prompt", "file", NULL };
 static const char *const resume_modes[] = { "auto", "never", NULL };
 static const char *const cgroup_modes[] = { "auto", "off", NULL };
+static const char *const budget_modes[] = { "hold", "stop", NULL };
 static const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
 
 #define CAP(least, most)     .type = SETTING_CAP, .min = (least), .max = (most)
@@ -47,6 +49,7 @@ static const char *const log_levels[] = { "error", "warning", "info", "debug", N
 #define SPAN_H(least)        .type = SETTING_SPAN, .unit = HOURS(1), .min = (least), .max = SPAN_MAX
 #define SPAN_D(least)        .type = SETTING_SPAN, .unit = DAYS(1), .min = (least), .max = SPAN_MAX
 #define DECIMAL(least, most) .type = SETTING_DECIMAL, .unit = 1000, .min = (least), .max = (most)
+#define MONEY                .type = SETTING_MONEY, .max = MONEY_MAX
 #define BOOLEAN              .type = SETTING_BOOLEAN, .max = 1
 #define CHOICE(list)         .type = SETTING_CHOICE, .choices = (list)
 #define TEXT(form_)          .type = SETTING_TEXT, .form = (form_)
@@ -71,8 +74,14 @@ const struct setting settings[] = {
               "arrival, is always the last." },
     { .key = "budget", CAP(0, TOKENS_MAX), .standard = "unlimited",
       .text = "Tokens that all projects together may use in the window of `fair.window_h`." },
+    { .key = "budget_usd", MONEY, .standard = "unlimited",
+      .text = "Dollars that all projects together may spend in the window of `fair.window_h`; the run "
+              "of an agent that tells no cost counts nothing, and is counted as one of unknown cost." },
+    { .key = "budget_stops_runs", BOOLEAN, .standard = "false",
+      .text = "Whether live runs are stopped, too, when what was reported reaches the budget of their "
+              "project, or of all; their tasks go on when the window frees." },
     { .key = "budget_counts_reserved", BOOLEAN, .standard = "true", POLICY(budget_counts_reserved),
-      .text = "Whether tokens reserved for live runs count against the budgets, and not only those "
+      .text = "Whether what is reserved for live runs counts against the budgets, and not only what was "
               "reported." },
     { .key = "max_wait_s", SPAN_S(SECONDS(1)), .flags = SETTING_OR_NEVER, .standard = "3600",
       POLICY(max_wait),
@@ -138,7 +147,7 @@ const struct setting settings[] = {
       .text = "How shares are counted: not at all, with an estimate for each live run, or only by "
               "what runs reported." },
     { .key = "fair.window_h", SPAN_H(MINUTES(6)), .standard = "24", POLICY(fair_window),
-      .text = "The rolling window in which tokens, starts and completions count." },
+      .text = "The rolling window in which tokens, money, starts and completions count." },
     { .key = "fair.guarantee", CHOICE(guarantees), .standard = "start", POLICY(guarantee),
       .text = "Which projects `order: guarantee` puts first: none, those without a start in the "
               "window, or those without a completion." },
@@ -225,6 +234,9 @@ const struct setting settings[] = {
     { .key = "capability.tokens", CAP(0, TOKENS_MAX), .standard = "unlimited",
       .text = "Tokens that the children of a task which a person has added may be given, when they are "
               "added by its runs; each takes its `tokens`, or `fair.run_tokens`, from its parent's." },
+    { .key = "capability.usd", MONEY, .standard = "unlimited",
+      .text = "Dollars that these children may be given; with it each must say its `usd`, which is taken "
+              "from its parent's." },
     { .key = "capability.commands", BOOLEAN, .flags = SETTING_LOCAL, .standard = "false",
       .text = "Whether tasks that runs add may name a command, and not only an agent." },
 
@@ -286,6 +298,17 @@ const struct setting settings[] = {
       .text = "Time between the stop signal and KILL when a run is stopped." },
     { .key = "tasks.launch_s", SPAN_S(SECONDS(1)), .standard = "60",
       .text = "A run whose command was not seen to start within this time is a failed launch." },
+    { .key = "tasks.run_tokens", CAP(0, TOKENS_MAX), .standard = "unlimited",
+      .text = "Tokens that one run may use, whose task says nothing else; see `tasks.on_budget`." },
+    { .key = "tasks.run_usd", MONEY, .standard = "unlimited",
+      .text = "Dollars that one run may cost, whose task says nothing else." },
+    { .key = "tasks.task_tokens", CAP(0, TOKENS_MAX), .standard = "unlimited",
+      .text = "Tokens that all runs of a task may use, which says nothing else; retries count." },
+    { .key = "tasks.task_usd", MONEY, .standard = "unlimited",
+      .text = "Dollars that all runs of a task may cost, which says nothing else." },
+    { .key = "tasks.on_budget", CHOICE(budget_modes), .standard = "hold",
+      .text = "What happens when a run passes its own budget or its task's: it goes on to its end, or it "
+              "is stopped. Either way its task is then held until somebody raises the budget." },
     { .key = "tasks.env", WORDS(&variable_form),
       .standard = "PATH HOME LANG LC_ALL TERM TZ USER LOGNAME SHELL",
       .text = "The variables that runs get from the environment of the daemon; no others." },
@@ -503,6 +526,18 @@ const struct setting settings[] = {
       PROJECT(max_running), .text = "Most runs of project P at once." },
     { .key = "projects.P.budget", CAP(0, TOKENS_MAX), .standard = "unlimited", PROJECT(budget),
       .text = "Tokens that project P may use in the window of `fair.window_h`." },
+    { .key = "projects.P.budget_usd", .section = SECTION_PROJECTS, MONEY, .standard = "unlimited",
+      .text = "Dollars that project P may spend in the window of `fair.window_h`." },
+    { .key = "projects.P.run_tokens", .section = SECTION_PROJECTS, CAP(0, TOKENS_MAX),
+      .inherits = "tasks.run_tokens", .text = "Tokens that one run in project P may use." },
+    { .key = "projects.P.run_usd", .section = SECTION_PROJECTS, MONEY, .inherits = "tasks.run_usd",
+      .text = "Dollars that one run in project P may cost." },
+    { .key = "projects.P.task_tokens", .section = SECTION_PROJECTS, CAP(0, TOKENS_MAX),
+      .inherits = "tasks.task_tokens", .text = "Tokens that all runs of a task in P may use." },
+    { .key = "projects.P.task_usd", .section = SECTION_PROJECTS, MONEY, .inherits = "tasks.task_usd",
+      .text = "Dollars that all runs of a task in project P may cost." },
+    { .key = "projects.P.on_budget", .section = SECTION_PROJECTS, CHOICE(budget_modes),
+      .inherits = "tasks.on_budget", .text = "As `tasks.on_budget`, for project P." },
     { .key = "projects.P.active", BOOLEAN, .standard = "true", PROJECT(active),
       .text = "Whether project P takes part at all." },
     { .key = "projects.P.paused", BOOLEAN, .standard = "false", PROJECT(paused),

@@ -24,6 +24,7 @@ enum setting_type {
     SETTING_WHOLE,   /* whole number */
     SETTING_SPAN,    /* seconds, hours or days; with SETTING_OR_NEVER also `never` */
     SETTING_DECIMAL, /* number with up to three decimals */
+    SETTING_MONEY,   /* dollars with up to six decimals, or `unlimited`; kept in millionths */
     SETTING_BOOLEAN,
     SETTING_CHOICE, /* one of a few words */
     SETTING_ORDER,  /* which parts the order compares */

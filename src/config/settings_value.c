@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "base/money.h"
 #include "base/number.h"
 #include "config/words.h"
 #include "core/policy.h"
@@ -24,7 +25,7 @@ _Static_assert(1u << (ARRAY_SIZE(order_parts) - 1) == ORDER_BY_CREATED,
 #define ORDER_LAST "seq" /* always compared, so it has no bit */
 
 static const char *top_word(const struct setting *setting) {
-    if (setting->type == SETTING_CAP)
+    if (setting->type == SETTING_CAP || setting->type == SETTING_MONEY)
         return "unlimited";
     return setting->flags & SETTING_OR_NEVER ? "never" : NULL;
 }
@@ -113,7 +114,10 @@ static bool parse_number(const struct setting *setting, const char *text, int64_
         *ret_value = SETTING_AUTO;
         return true;
     }
-    if (setting->unit == 0) {
+    if (setting->type == SETTING_MONEY) {
+        if (money_parse(text, &value, NULL) < 0)
+            return false;
+    } else if (setting->unit == 0) {
         if (number_parse_int(text, &value, NULL) < 0)
             return false;
     } else if (number_parse_milli(text, &value, NULL) < 0
@@ -153,6 +157,7 @@ bool setting_parse(const struct setting *setting, const char *text, int64_t *ret
     case SETTING_WHOLE:
     case SETTING_SPAN:
     case SETTING_DECIMAL:
+    case SETTING_MONEY:
         return parse_number(setting, text, ret_value);
     case SETTING_BOOLEAN:
         return parse_boolean(text, ret_value);
@@ -195,6 +200,8 @@ static void print_number(const struct setting *setting, int64_t value, struct st
         strbuf_puts(out, top);
     else if (setting->flags & SETTING_OR_AUTO && value == SETTING_AUTO)
         strbuf_puts(out, "auto");
+    else if (setting->type == SETTING_MONEY)
+        money_put_number(out, value);
     else if (setting->unit == 0)
         strbuf_printf(out, "%" PRId64, value);
     else
@@ -214,6 +221,7 @@ void setting_print(const struct setting *setting, int64_t value, struct strbuf *
     case SETTING_WHOLE:
     case SETTING_SPAN:
     case SETTING_DECIMAL:
+    case SETTING_MONEY:
         print_number(setting, value, out);
         break;
     case SETTING_BOOLEAN:
@@ -238,7 +246,9 @@ static void print_range(const struct setting *setting, const char *what, struct 
     print_number(setting, setting->min, out);
     strbuf_puts(out, " to ");
     print_number(setting, setting->max, out);
-    if (setting->unit != 0)
+    if (setting->type == SETTING_MONEY)
+        strbuf_puts(out, " (up to six decimals)");
+    else if (setting->unit != 0)
         strbuf_puts(out, " (up to three decimals)");
     bool or_auto = setting->flags & SETTING_OR_AUTO;
     if (top_word(setting))
@@ -259,6 +269,9 @@ void setting_expected(const struct setting *setting, struct strbuf *out) {
         break;
     case SETTING_SPAN:
         print_range(setting, unit_name(setting->unit), out);
+        break;
+    case SETTING_MONEY:
+        print_range(setting, "dollars", out);
         break;
     case SETTING_DECIMAL:
         print_range(setting, "a number", out);

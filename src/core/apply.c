@@ -30,6 +30,7 @@ static apply_function *const functions[] = {
     [FACT_SLING] = apply_sling,
     [FACT_HOLD] = apply_hold,
     [FACT_RELEASE] = apply_release,
+    [FACT_SPENT] = apply_spent,
     [FACT_CLEAR] = apply_clear,
     [FACT_CANCEL] = apply_cancel,
     [FACT_RETRY] = apply_retry,

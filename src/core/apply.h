@@ -18,9 +18,9 @@ bool apply_allowed_while_loading(enum fact_kind kind);
 /* apply_added.c */
 apply_function apply_task_added, apply_dependencies;
 /* apply_task.c */
-apply_function apply_sling, apply_hold, apply_release, apply_clear, apply_cancel, apply_retry,
-    apply_again, apply_approve, apply_reject, apply_delete, apply_forget, apply_priority,
-    apply_artifact, apply_marked;
+apply_function apply_sling, apply_hold, apply_release, apply_spent, apply_clear, apply_cancel,
+    apply_retry, apply_again, apply_approve, apply_reject, apply_delete, apply_forget,
+    apply_priority, apply_artifact, apply_marked;
 /* apply_run.c */
 apply_function apply_order_refused, apply_run_started, apply_run_phase, apply_run_tokens,
     apply_run_limited, apply_run_ended;

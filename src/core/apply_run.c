@@ -78,7 +78,7 @@ int apply_run_tokens(struct core *c, const struct fact *fact, struct error *err)
     int r = find_live(c, fact, LIVE, &task, err);
     if (r != 0)
         return r;
-    fair_report(c, task_at(c, task)->run, fact->tokens);
+    fair_report(c, task_at(c, task)->run, fact->tokens, fact->money);
     return 0;
 }
 

@@ -104,6 +104,22 @@ int apply_release(struct core *c, const struct fact *fact, struct error *err) {
     return 0;
 }
 
+/* Who is held by a person, or waits for a verdict, stays so: what it has used is asked again after that. */
+int apply_spent(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t task = 0;
+    int r = find_in(c, fact, FROM(WAITING) | FROM(READY) | FROM(HELD), &task, err);
+    if (r < 0)
+        return r;
+    const struct task *t = task_at(c, task);
+    bool known = t->state == TASK_HELD && t->hold == HOLD_BUDGET && t->not_before == 0;
+    if (known || waits_for_a_verdict(t) || (t->state == TASK_HELD && t->hold == HOLD_PERSON))
+        return 1;
+    struct change change = to(TASK_HELD, REASON_SPENT);
+    change.hold = HOLD_BUDGET;
+    task_become(c, task, change);
+    return 0;
+}
+
 int apply_clear(struct core *c, const struct fact *fact, struct error *err) {
     uint32_t task = 0;
     int r = find_in(c, fact, FROM(WAITING) | FROM(READY) | FROM(HELD), &task, err);

@@ -79,7 +79,8 @@ int apply_project(struct core *c, const struct fact *fact, struct error *err) {
     if (!spec->id)
         return error_set(err, -EINVAL, "a project needs a name");
     if (!cap_is_valid(spec->max_running) || !cap_is_valid(spec->workspaces)
-        || !cap_is_valid(spec->review) || spec->budget < 0 || spec->weight_milli < 0)
+        || !cap_is_valid(spec->review) || spec->budget < 0 || spec->money.micro < 0
+        || spec->weight_milli < 0)
         return error_set(err, -ERANGE, "project '%s': weights, caps and budgets are not negative",
                          symbol_name(&c->symbols, spec->id));
     uint32_t index = by_symbol_get(&c->project_of, spec->id);
@@ -290,15 +291,17 @@ int apply_host(struct core *c, const struct fact *fact, struct error *err) {
 }
 
 int apply_budget(struct core *c, const struct fact *fact, struct error *err) {
-    if (fact->budget < 0)
+    if (fact->budget < 0 || fact->money_budget.micro < 0)
         return error_set(err, -ERANGE, "a budget is not negative");
     c->budget = fact->budget;
+    c->money_budget = fact->money_budget;
     return 0;
 }
 
 static bool usage_is_valid(const struct usage_spec *u, bool owned) {
-    return u->starts >= 0 && u->completions >= 0 && u->reports >= 0
-           && (!owned || (u->tokens >= 0 && u->unreported >= 0));
+    return u->starts >= 0 && u->completions >= 0 && u->reports >= 0 && u->priced >= 0
+           && u->unpriced >= 0
+           && (!owned || (u->tokens >= 0 && u->unreported >= 0 && u->money >= 0));
 }
 
 int apply_usage(struct core *c, const struct fact *fact, struct error *err) {
@@ -319,6 +322,9 @@ int apply_usage(struct core *c, const struct fact *fact, struct error *err) {
         .reports = (uint32_t)reports,
         .starts = (uint32_t)u->starts,
         .completions = (uint32_t)u->completions,
+        .money = u->money,
+        .priced = (uint32_t)u->priced,
+        .unpriced = (uint32_t)u->unpriced,
     };
     fair_record(c, project, time_min(u->at, c->now), &what);
     return 0;

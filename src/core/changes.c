@@ -40,6 +40,9 @@ void change_usage(struct core *c, uint32_t project, time_ms at, const struct buc
     u->starts += sign * (int32_t)what->starts; /* one that is taken back wraps to -1 */
     u->completions += sign * (int32_t)what->completions;
     u->reports += sign * (int32_t)what->reports;
+    u->money += sign * what->money;
+    u->priced += sign * (int32_t)what->priced;
+    u->unpriced += sign * (int32_t)what->unpriced;
 }
 
 void core_watch(struct core *c) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "core/budgets.h"
 #include "core/crowd.h"
 #include "core/decide.h"
 #include "core/fair.h"
@@ -164,7 +165,9 @@ static time_ms budgets_open_at(const struct core *c) {
         closed = true;
     }
     /* What is reserved changes with the estimates, when anything leaves the window. */
-    return closed && c->reserved > 0 ? time_min(at, fair_next_leaving(c)) : at;
+    return closed && (c->reserved > 0 || fair_money_reserved(c, 0) > 0)
+               ? time_min(at, fair_next_leaving(c))
+               : at;
 }
 
 /* Times at which a closed gate opens by itself, for gates behind which somebody waits. */
@@ -226,6 +229,7 @@ bool core_task(const struct core *c, task_id id, struct task_view *ret) {
         .created_at = t->created_at,
         .not_before = t->not_before,
         .tokens = -1,
+        .money = -1,
     };
     if (t->state == TASK_READY) {
         ret->waited = queue_waited(c, t);
@@ -235,8 +239,10 @@ bool core_task(const struct core *c, task_id id, struct task_view *ret) {
         ret->phase = run_at(c, t->run)->phase;
         ret->started_at = run_at(c, t->run)->started_at;
         ret->agent = c->agents[run_at(c, t->run)->agent].spec.id;
-        if (ret->phase != PHASE_DRAINING)
+        if (ret->phase != PHASE_DRAINING) {
             ret->tokens = run_at(c, t->run)->reported;
+            ret->money = run_at(c, t->run)->money;
+        }
         ret->lender = lend_task(c, run_at(c, t->run)->lender);
         ret->borrower = lend_task(c, run_at(c, t->run)->borrower);
     }
@@ -353,6 +359,48 @@ bool core_share(const struct core *c, sym project, struct share_view *ret) {
         .open = p->spec.active && !p->spec.paused,
     };
     memcpy(ret->by_state, p->by_state, sizeof(ret->by_state));
+    return true;
+}
+
+static void add_live(const struct core *c, uint32_t project, struct budgets_view *ret) {
+    for (uint32_t h = c->projects[project].runs; h; h = run_at(c, h)->next) {
+        const struct run *r = run_at(c, h);
+        ret->tokens.live += r->reported > 0 ? r->reported : 0;
+        ret->money.live += r->money > 0 ? r->money : 0;
+    }
+}
+
+static void add_window(const struct bucket *sum, struct budgets_view *ret) {
+    ret->tokens.used += sum->reported;
+    ret->money.used += sum->money;
+    ret->priced += sum->priced;
+    ret->unpriced += sum->unpriced;
+}
+
+bool core_budgets(const struct core *c, sym project, struct budgets_view *ret) {
+    uint32_t index = by_symbol_get(&c->project_of, project);
+    if (project && !index)
+        return false;
+    const struct money_budget *money = index ? &c->projects[index].spec.money : &c->money_budget;
+    *ret = (struct budgets_view){
+        .tokens = { .reserved = index ? c->projects[index].reserved : c->reserved,
+                    .budget = index ? c->projects[index].spec.budget : c->budget },
+        .money = { .reserved = fair_money_reserved(c, index),
+                   .budget = money->is_set ? money->micro : UNLIMITED },
+        .counts_reserved = c->policy.budget_counts_reserved,
+        .open = gate_budget_open(c, index),
+        .span = c->policy.fair_window,
+    };
+    if (!ret->open)
+        ret->opens_at = fair_budget_opens(c, index);
+    add_window(index ? &c->projects[index].window.sum : &c->window_sum, ret);
+    if (index) {
+        add_live(c, index, ret);
+        return true;
+    }
+    add_window(&c->unowned.sum, ret);
+    for (uint32_t p = 1; p < c->project_count; p++)
+        add_live(c, p, ret);
     return true;
 }
 

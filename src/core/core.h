@@ -48,6 +48,7 @@ struct verdict {
     bool ramping;          /* with LEASE_LIMITER: the cap is below the full one for now */
     bool inactive;         /* with GATE_PROJECT: the project takes no part at all */
     bool closed;           /* with GATE_LIMITER: until somebody clears it */
+    bool money;            /* with the budgets: of money; used and cap in millionths of a dollar */
     enum lease_kind lease; /* with GATE_LEASE */
     sym key;               /* what the lease, limiter, agent or project is called */
     sym key_project;       /* with LEASE_SERIAL: project/phase/kind */
@@ -63,6 +64,7 @@ struct verdict {
      * load in thousandths. */
     amount used, cap;
     struct pause pause; /* with GATE_PAUSED and GATE_PROJECT */
+    time_ms span;       /* with the budgets: of their window */
     time_ms opens_at;   /* TIME_NEVER: nobody knows */
 };
 
@@ -159,6 +161,7 @@ struct task_view {
     bool overdue;
     time_ms started_at; /* of the live run */
     int64_t tokens;     /* reported by the live run so far; -1: none, or it does not run */
+    int64_t money;      /* the same, millionths of a dollar */
     task_id lender;     /* whose places its run uses; or 0 */
     task_id borrower;   /* who uses the places of its run; or 0 */
 };

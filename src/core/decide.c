@@ -87,7 +87,7 @@ static bool project_has_places(const struct core *c, uint32_t project) {
     return gate_project_open(p) && (spec->max_running == UNLIMITED || key_has_place(c, p->key, 0))
            && (spec->workspaces == UNLIMITED || spec->workspaces_kept
                || key_has_place(c, p->key_workspaces, 0))
-           && (spec->budget == UNLIMITED || gate_budget_open(c, project));
+           && ((spec->budget == UNLIMITED && !spec->money.is_set) || gate_budget_open(c, project));
 }
 
 /* When the comparison of this head with others could turn out differently. */

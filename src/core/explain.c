@@ -114,8 +114,12 @@ static void explain_host(struct explaining *x) {
 static void explain_budget(struct explaining *x, enum gate gate, uint32_t project) {
     const struct core *c = x->c;
     struct verdict *v = add(x, gate, gate_budget_open(c, project));
-    v->used = fair_budget_used(c, project);
+    v->money = !v->open && gate_tokens_open(c, project);
+    v->used = v->money ? fair_money_used(c, project) : fair_budget_used(c, project);
     v->cap = project ? c->projects[project].spec.budget : c->budget;
+    if (v->money)
+        v->cap = (project ? c->projects[project].spec.money : c->money_budget).micro;
+    v->span = c->policy.fair_window;
     v->key = c->projects[project].spec.id;
     if (!v->open)
         v->opens_at = fair_budget_opens(c, project);

@@ -27,6 +27,7 @@ static const char *const fact_kinds[] = {
     [FACT_SLING] = "sling",
     [FACT_HOLD] = "hold",
     [FACT_RELEASE] = "release",
+    [FACT_SPENT] = "spent",
     [FACT_CLEAR] = "clear",
     [FACT_CANCEL] = "cancel",
     [FACT_RETRY] = "retry",

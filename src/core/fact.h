@@ -26,7 +26,7 @@ enum fact_kind {
     FACT_RESOURCE,
     FACT_WORKSPACE, /* a path exists, or is locked by something outside */
     FACT_HOST,
-    FACT_BUDGET,   /* the global token budget */
+    FACT_BUDGET,   /* the global budget: tokens, money */
     FACT_USAGE,    /* tokens, starts and completions of a project from before */
     FACT_WAIT,     /* how much of the time did not count as waiting, from before */
     FACT_PACE,     /* how far the tick and the spawn delay are, from before */
@@ -41,6 +41,7 @@ enum fact_kind {
     FACT_SLING,
     FACT_HOLD,
     FACT_RELEASE,
+    FACT_SPENT, /* the task has used up its own budget */
     FACT_CLEAR,
     FACT_CANCEL,
     FACT_RETRY,
@@ -58,7 +59,7 @@ enum fact_kind {
     FACT_ORDER_REFUSED, /* a start order could not be committed: as if never given */
     FACT_RUN_STARTED,   /* the command was seen to start */
     FACT_RUN_PHASE,     /* working ↔ waiting; working or waiting → validating */
-    FACT_RUN_TOKENS,    /* tokens reported so far */
+    FACT_RUN_TOKENS,    /* tokens and money reported so far */
     FACT_RUN_LIMITED,   /* a live run was told to wait by its provider */
     FACT_RUN_ENDED,
     FACT_KIND_MAX,
@@ -158,7 +159,10 @@ struct fact {
             int64_t disk_free_mb, memory_free_mb, load_milli; /* -1: unknown */
         } host;
         struct pause pause; /* PAUSE */
-        amount budget;
+        struct {            /* BUDGET */
+            amount budget;
+            struct money_budget money_budget;
+        };
         struct usage_spec usage;
         struct wait_spec wait; /* while loading */
         struct pace_spec pace; /* while loading */
@@ -177,7 +181,10 @@ struct fact {
         sym limiter_clear;
         bool artifact_present;
         enum run_phase phase; /* RUN_PHASE */
-        int64_t tokens;       /* RUN_TOKENS: all so far */
+        struct {              /* RUN_TOKENS: all so far; -1: none was told yet */
+            int64_t tokens;
+            int64_t money; /* millionths of a dollar */
+        };
         struct {
             time_ms retry_after; /* span; 0: unknown */
             time_ms reset_at;    /* point; 0: unknown */
@@ -185,6 +192,7 @@ struct fact {
         struct {
             enum outcome outcome;
             int64_t tokens;                /* in all; -1: the run reported none */
+            int64_t money;                 /* in all, millionths of a dollar; -1: unknown */
             time_ms retry_after, reset_at; /* with LIMITED; reset_at also with BUDGET */
             bool limit_told; /* with LIMITED: the account knows it, by FACT_RUN_LIMITED */
             bool output;     /* the run printed something or lived for 2 s: closes a breaker */

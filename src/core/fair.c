@@ -30,6 +30,9 @@ static void bucket_add(struct bucket *sum, const struct bucket *b) {
     sum->reports += b->reports;
     sum->starts += b->starts;
     sum->completions += b->completions;
+    sum->money += b->money;
+    sum->priced += b->priced;
+    sum->unpriced += b->unpriced;
 }
 
 static void bucket_subtract(struct bucket *sum, const struct bucket *b) {
@@ -38,6 +41,9 @@ static void bucket_subtract(struct bucket *sum, const struct bucket *b) {
     sum->reports -= b->reports;
     sum->starts -= b->starts;
     sum->completions -= b->completions;
+    sum->money -= b->money;
+    sum->priced -= b->priced;
+    sum->unpriced -= b->unpriced;
 }
 
 /* The bucket of that number, made if needed; they are few and mostly the last is wanted. */
@@ -200,11 +206,13 @@ void fair_release(struct core *c, uint32_t run) {
     add_reserved(c, project, -fair_charge(c, r));
 }
 
-void fair_report(struct core *c, uint32_t run, int64_t tokens) {
+void fair_report(struct core *c, uint32_t run, int64_t tokens, int64_t money) {
     struct run *r = run_at(c, run);
     int64_t before = fair_charge(c, r);
     if (tokens > r->reported)
         r->reported = tokens;
+    if (money > r->money)
+        r->money = money;
     add_reserved(c, task_at(c, r->task)->project, fair_charge(c, r) - before);
 }
 
@@ -296,28 +304,68 @@ int64_t fair_budget_used(const struct core *c, uint32_t project) {
     return c->window_sum.reported + c->unowned.sum.reported + (reserved ? c->reserved : 0);
 }
 
-/* Tokens that leave with the buckets up to this number. */
-static int64_t leaving(const struct window *w, int64_t number) {
-    int64_t sum = 0;
-    for (size_t i = 0; i < w->count && w->buckets[w->first + i].number <= number; i++)
-        sum += w->buckets[w->first + i].reported;
+/* --- money ----------------------------------------------------------------------------------- */
+
+int64_t fair_money_estimate(const struct core *c, uint32_t project) {
+    const struct bucket *own = &c->projects[project].window.sum;
+    if (own->priced > 0)
+        return own->money / own->priced;
+    return c->window_sum.priced > 0 ? c->window_sum.money / c->window_sum.priced : 0;
+}
+
+static int64_t money_reserved_in(const struct core *c, uint32_t project) {
+    const struct project *p = &c->projects[project];
+    bool document = c->policy.fair == FAIR_DOCUMENT;
+    int64_t estimate = document ? 0 : fair_money_estimate(c, project);
+    int64_t sum = p->external * estimate;
+    for (uint32_t h = p->runs; h; h = run_at(c, h)->next)
+        sum += run_at(c, h)->money > estimate ? run_at(c, h)->money : estimate;
     return sum;
+}
+
+int64_t fair_money_reserved(const struct core *c, uint32_t project) {
+    if (project)
+        return money_reserved_in(c, project);
+    int64_t sum = 0;
+    for (uint32_t p = 1; p < c->project_count; p++)
+        sum += money_reserved_in(c, p);
+    return sum;
+}
+
+int64_t fair_money_used(const struct core *c, uint32_t project) {
+    int64_t reserved = c->policy.budget_counts_reserved ? fair_money_reserved(c, project) : 0;
+    if (project)
+        return c->projects[project].window.sum.money + reserved;
+    return c->window_sum.money + c->unowned.sum.money + reserved;
+}
+
+/* --- when a budget opens --------------------------------------------------------------------- */
+
+/* What leaves with the buckets up to this number. */
+static void leaving(const struct window *w, int64_t number, struct bucket *sum) {
+    for (size_t i = 0; i < w->count && w->buckets[w->first + i].number <= number; i++) {
+        sum->reported += w->buckets[w->first + i].reported;
+        sum->money += w->buckets[w->first + i].money;
+    }
 }
 
 time_ms fair_budget_opens(const struct core *c, uint32_t project) {
     amount budget = project ? c->projects[project].spec.budget : c->budget;
+    struct money_budget money = project ? c->projects[project].spec.money : c->money_budget;
     int64_t used = fair_budget_used(c, project);
+    int64_t spent = money.is_set ? fair_money_used(c, project) : 0;
     int64_t width = bucket_width(c->policy.fair_window);
     for (int64_t n = c->window_bucket - WINDOW_BUCKETS + 1; n <= c->window_bucket; n++) {
-        int64_t left = 0;
+        struct bucket left = { 0 };
         if (project) {
-            left = leaving(&c->projects[project].window, n);
+            leaving(&c->projects[project].window, n, &left);
         } else {
-            left = leaving(&c->unowned, n);
+            leaving(&c->unowned, n, &left);
             for (uint32_t p = 1; p < c->project_count; p++)
-                left += leaving(&c->projects[p].window, n);
+                leaving(&c->projects[p].window, n, &left);
         }
-        if (used - left < budget)
+        if ((budget == UNLIMITED || used - left.reported < budget)
+            && (!money.is_set || spent - left.money < money.micro))
             return (n + WINDOW_BUCKETS) * width;
     }
     return TIME_NEVER;

@@ -1,7 +1,8 @@
 /* fair.h: who used how much, who is owed how much. Private to core/.
  *
- * Tokens of ended runs are kept per project in the buckets of a rolling window; a live run is
- * charged its estimate, or what it reported if that is more. */
+ * Tokens and money of ended runs are kept per project in the buckets of a rolling window; a live run is
+ * charged its estimate, or what it reported if that is more. Shares know tokens only. What is charged in
+ * money is added up when a budget of money asks for it: most have none, and it costs them nothing. */
 #pragma once
 
 #include "core/state.h"
@@ -20,7 +21,7 @@ int64_t fair_estimate(const struct core *c, uint32_t project);
 int64_t fair_charge(const struct core *c, const struct run *r);
 void fair_reserve(struct core *c, uint32_t run); /* the run begins: charge it */
 void fair_release(struct core *c, uint32_t run); /* the run is over: the charge is gone */
-void fair_report(struct core *c, uint32_t run, int64_t tokens);
+void fair_report(struct core *c, uint32_t run, int64_t tokens, int64_t money);
 void fair_set_external(struct core *c, uint32_t project, uint32_t running);
 void fair_recharge(struct core *c); /* the mode changed */
 
@@ -32,7 +33,11 @@ void fair_set_deficit(struct core *c, struct project *p);
 
 /* Tokens that count against a budget. project 0: all. */
 int64_t fair_budget_used(const struct core *c, uint32_t project);
-/* When so many have left the window that used < budget, if nothing else happens. */
+int64_t fair_money_estimate(const struct core *c, uint32_t project);
+/* Charged to live and external runs, in millionths of a dollar. project 0: to all. */
+int64_t fair_money_reserved(const struct core *c, uint32_t project);
+int64_t fair_money_used(const struct core *c, uint32_t project); /* as fair_budget_used */
+/* When so much has left the window that used < budget in both, if nothing else happens. */
 time_ms fair_budget_opens(const struct core *c, uint32_t project);
 /* When the next bucket leaves: estimates, and so what is reserved, may be others then. */
 time_ms fair_next_leaving(const struct core *c);

@@ -36,9 +36,16 @@ bool gate_host_open(const struct core *c) {
            && gate_floor_open(c, HOST_LOAD, &is, &wanted);
 }
 
-bool gate_budget_open(const struct core *c, uint32_t project) {
+bool gate_tokens_open(const struct core *c, uint32_t project) {
     amount budget = project ? c->projects[project].spec.budget : c->budget;
     return budget == UNLIMITED || fair_budget_used(c, project) < budget;
+}
+
+bool gate_budget_open(const struct core *c, uint32_t project) {
+    const struct money_budget *money =
+        project ? &c->projects[project].spec.money : &c->money_budget;
+    return gate_tokens_open(c, project)
+           && (!money->is_set || fair_money_used(c, project) < money->micro);
 }
 
 bool gate_agent_open(const struct core *c, uint32_t agent) {
@@ -78,7 +85,8 @@ void pace_begin_decision(struct core *c) {
     /* By itself a tick begins only when something waits. */
     if (!c->tick_asked && (!due || c->ready == 0))
         return;
-    c->pace_changed = c->pace_changed || c->policy.pace.tick > 0 || c->tick_starts > 0;
+    c->pace_changed =
+        c->pace_changed || !c->tick_running || c->policy.pace.tick > 0 || c->tick_starts > 0;
     c->tick_running = true;
     c->tick_asked = false;
     c->tick_began = c->now;

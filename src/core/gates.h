@@ -9,7 +9,9 @@ bool gate_host_open(const struct core *c);
 /* One floor of it: what there is, and what there must be. */
 bool gate_floor_open(const struct core *c, enum host_floor floor, amount *ret_is,
                      amount *ret_wanted);
-bool gate_budget_open(const struct core *c, uint32_t project); /* 0: the global one */
+/* Tokens and money; 0: the global one. */
+bool gate_budget_open(const struct core *c, uint32_t project);
+bool gate_tokens_open(const struct core *c, uint32_t project); /* the first of the two */
 bool gate_agent_open(const struct core *c, uint32_t agent);
 static inline bool gate_project_open(const struct project *p) {
     return p->spec.active && !p->spec.paused;

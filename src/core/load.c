@@ -38,6 +38,7 @@ bool apply_allowed_while_loading(enum fact_kind kind) {
     case FACT_SLING:
     case FACT_HOLD:
     case FACT_RELEASE:
+    case FACT_SPENT:
     case FACT_CLEAR:
     case FACT_CANCEL:
     case FACT_RETRY:

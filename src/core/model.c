@@ -155,6 +155,7 @@ static const char *const reasons[] = {
     [REASON_UNMERGED] = "merge-failed",
     [REASON_AFRESH] = "afresh",
     [REASON_STUCK] = "stuck",
+    [REASON_SPENT] = "spent",
 };
 DEFINE_NAMES(reason, reason_name, reasons, REASON_MAX)
 

@@ -18,6 +18,12 @@ typedef uint64_t task_id;
 typedef int64_t amount;
 #define UNLIMITED INT64_MAX
 
+/* A budget of money, in millionths of a dollar. Zeroed: there is none. */
+struct money_budget {
+    bool is_set;
+    int64_t micro;
+};
+
 enum task_state {
     TASK_ABSENT, /* named by another task (parent, dependency) but never added */
     TASK_DRAFT,
@@ -40,7 +46,7 @@ enum hold {
     HOLD_BACKOFF,  /* retry after a failure; has a time */
     HOLD_RESTART,  /* between two iterations of a loop; has a time */
     HOLD_BREAKER,  /* too many launch failures; has a time */
-    HOLD_BUDGET,   /* its agent ran out of budget; has a time */
+    HOLD_BUDGET,   /* its agent ran out of budget; has a time. Its own is used up: has none */
     HOLD_REVIEW,   /* finished, waits for approve or reject */
     HOLD_EXTERNAL, /* finished its run, waits for someone to close it */
     HOLD_MAX,
@@ -182,6 +188,7 @@ enum reason {
     REASON_UNMERGED, /* failed: its work is good, and could not be merged */
     REASON_AFRESH,   /* waiting: begins a new session; nothing counted */
     REASON_STUCK,    /* failed: more of the same would change nothing */
+    REASON_SPENT,    /* held: the task has used up its own budget */
     REASON_MAX,
 };
 

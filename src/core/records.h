@@ -90,6 +90,7 @@ struct run {
     task_id told_lender; /* while loading: whom the row names */
     time_ms started_at;
     int64_t reported;         /* tokens so far; -1: none yet */
+    int64_t money;            /* the same, millionths of a dollar */
     uint32_t keys[NEEDS_MAX]; /* places it holds until its end */
 };
 
@@ -153,7 +154,9 @@ struct domain {
 struct bucket {
     int64_t number;
     int64_t share, reported; /* tokens: for the shares, for the budgets */
+    int64_t money;           /* millionths of a dollar */
     uint32_t reports, starts, completions;
+    uint32_t priced, unpriced; /* ended runs that told their cost, and that did not */
 };
 
 struct window {

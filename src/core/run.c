@@ -25,7 +25,7 @@ static uint32_t run_new(struct core *c, uint32_t task, uint32_t agent) {
     r->agent = agent ? agent : t->agent;
     r->limiter = t->flags & TASK_OWN_LIMITER ? t->limiter : c->agents[r->agent].limiter;
     r->started_at = c->now;
-    r->reported = -1;
+    r->reported = r->money = -1;
     t->run = handle;
     c->projects[t->project].live++;
     c->live_roots += !(t->flags & TASK_HAS_PARENT);
@@ -175,10 +175,21 @@ void run_end_drain(struct core *c, uint32_t task, enum task_state to, enum reaso
 
 /* --- after the end --------------------------------------------------------------------------- */
 
-static void settle_tokens(struct core *c, uint32_t task, int64_t tokens) {
+/* What was never launched has cost nothing; of what was, nobody knows when it told nothing. */
+static void settle_money(const struct fact *fact, int64_t so_far, struct bucket *end) {
+    int64_t money = fact->ended.money >= 0 ? fact->ended.money : so_far;
+    if (money >= 0) {
+        end->money = money;
+        end->priced = 1;
+    } else if (fact->ended.outcome != OUTCOME_LAUNCH) {
+        end->unpriced = 1;
+    }
+}
+
+static void settle_usage(struct core *c, uint32_t task, const struct fact *fact) {
     const struct task *t = task_at(c, task);
     const struct run *r = run_at(c, t->run);
-    int64_t charge = fair_charge(c, r);
+    int64_t charge = fair_charge(c, r), money = r->money, tokens = fact->ended.tokens;
     if (tokens < 0)
         tokens = r->reported;
     fair_release(c, t->run);
@@ -187,6 +198,7 @@ static void settle_tokens(struct core *c, uint32_t task, int64_t tokens) {
         end = (struct bucket){ .share = tokens, .reported = tokens, .reports = 1 };
     else
         end.share = charge;
+    settle_money(fact, money, &end);
     fair_record(c, t->project, c->now, &end);
 }
 
@@ -404,7 +416,7 @@ void run_end(struct core *c, uint32_t task, const struct fact *fact) {
     struct run *r = run_at(c, t->run);
     enum outcome outcome = fact->ended.outcome;
     enum stop_wish wish = r->wish;
-    settle_tokens(c, task, fact->ended.tokens);
+    settle_usage(c, task, fact);
     lease_give_run(c, t->run);
     if (fact->ended.workspace)
         want_workspace(c, t, fact->ended.workspace);

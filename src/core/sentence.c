@@ -2,6 +2,7 @@
  * clears it. */
 #include <inttypes.h>
 
+#include "base/money.h"
 #include "core/core.h"
 
 void verdict_code(const struct verdict *v, const struct symbol_table *symbols, struct strbuf *out) {
@@ -81,7 +82,9 @@ static void held_sentence(const struct verdict *v, struct strbuf *out) {
         strbuf_puts(out, "waits before the next iteration");
         break;
     case HOLD_BUDGET:
-        strbuf_puts(out, "its agent ran out of budget");
+        strbuf_puts(out, v->opens_at == TIME_NEVER
+                             ? "it has used up its own budget; raise that with: sluice budget"
+                             : "its agent ran out of budget");
         break;
     case HOLD_REVIEW:
         strbuf_puts(out, "finished and waits for review; approve or reject it");
@@ -199,6 +202,24 @@ static void lease_sentence(const struct verdict *v, const struct symbol_table *s
         strbuf_printf(out, " (%" PRId64 " of %" PRId64 " in use)", v->used, v->cap);
 }
 
+static void budget_sentence(const struct verdict *v, const char *project, struct strbuf *out) {
+    if (v->money) {
+        if (project)
+            strbuf_printf(out, "project '%s' has used ", project);
+        else
+            strbuf_puts(out, "all projects together have used ");
+        money_put(out, v->used);
+        strbuf_puts(out, " of ");
+        money_put(out, v->cap);
+        strbuf_printf(out, " in %" PRId64 " h", v->span / HOURS(1));
+        return;
+    }
+    strbuf_puts(out, "the token budget");
+    if (project)
+        strbuf_printf(out, " of project '%s'", project);
+    strbuf_printf(out, " is used up (%" PRId64 " of %" PRId64 ")", v->used, v->cap);
+}
+
 void verdict_sentence(const struct verdict *v, const struct symbol_table *symbols,
                       const struct task_names *names, struct strbuf *out) {
     const char *key = symbol_name(symbols, v->key);
@@ -237,13 +258,10 @@ void verdict_sentence(const struct verdict *v, const struct symbol_table *symbol
         host_sentence(v, out);
         break;
     case GATE_BUDGET:
-        strbuf_printf(out, "the token budget is used up (%" PRId64 " of %" PRId64 ")", v->used,
-                      v->cap);
+        budget_sentence(v, NULL, out);
         break;
     case GATE_PROJECT_BUDGET:
-        strbuf_printf(out,
-                      "the token budget of project '%s' is used up (%" PRId64 " of %" PRId64 ")",
-                      key, v->used, v->cap);
+        budget_sentence(v, key, out);
         break;
     case GATE_LEASE:
         lease_sentence(v, symbols, names, out);

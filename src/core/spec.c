@@ -170,9 +170,13 @@ void core_usage(const struct core *c, sym project, core_usage_each each, void *c
             .starts = (int32_t)b->starts,
             .completions = (int32_t)b->completions,
             .reports = (int32_t)b->reports,
+            .money = b->money,
+            .priced = (int32_t)b->priced,
+            .unpriced = (int32_t)b->unpriced,
             .at = fair_bucket_begin(c, b->number),
         };
-        if (usage.tokens || usage.unreported || usage.starts || usage.completions || usage.reports)
+        if (usage.tokens || usage.unreported || usage.starts || usage.completions || usage.reports
+            || usage.money || usage.priced || usage.unpriced)
             each(ctx, &usage);
     }
 }

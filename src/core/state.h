@@ -15,6 +15,7 @@ struct core {
     bool loading;       /* rows are told: nothing follows from them yet */
     struct pause pause; /* with paused */
     amount budget;
+    struct money_budget money_budget;
     int64_t host_disk, host_memory, host_load;
 
     struct slab tasks, runs, keys, parks, classes, crowds, domains, edges, resource_lists;

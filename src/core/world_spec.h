@@ -18,7 +18,8 @@ struct project_spec {
     sym id;
     int64_t weight_milli; /* share, in thousandths */
     amount max_running;
-    amount budget;
+    amount budget; /* tokens */
+    struct money_budget money;
     bool active, paused;
     struct pause pause;   /* with paused */
     amount workspaces;    /* number of places; UNLIMITED = no such gate */
@@ -71,7 +72,9 @@ struct usage_spec {
     int32_t starts, completions;
     int32_t reports;    /* runs that reported `tokens`; 0: as many as completions, unless loading */
     int64_t unreported; /* charged in the shares to runs that reported none */
-    time_ms at;         /* from a store: the beginning of the bucket */
+    int64_t money;      /* millionths of a dollar; of no project: may be negative */
+    int32_t priced, unpriced; /* ended runs that told their cost, and that did not */
+    time_ms at;               /* from a store: the beginning of the bucket */
 };
 
 /* Time that does not count for max_wait, of the tasks of one project with one limiter (and, where others take

@@ -324,6 +324,7 @@ static void book_agent(struct engine *e, struct live_run *run, struct happening 
     if (said)
         agent_end_limit(e, run, said, ended, &h->end);
     ended->ended.tokens = tokens_of(&run->view);
+    ended->ended.money = run->cost_micro_usd;
 }
 
 static enum outcome tell_end(struct engine *e, struct live_run *run, struct happening *h,
@@ -425,8 +426,9 @@ int engine_report_usage(struct engine *e, task_id task, const struct engine_usag
     struct fact fact = { .kind = FACT_RUN_TOKENS,
                          .task = task,
                          .attempt = run->view.attempt,
-                         .tokens = tokens_of(&run->view) };
-    int r = fact.tokens >= 0 ? engine_tell(e, &fact, err) : 0;
+                         .tokens = tokens_of(&run->view),
+                         .money = run->cost_micro_usd };
+    int r = fact.tokens >= 0 || fact.money >= 0 ? engine_tell(e, &fact, err) : 0;
     if (r < 0)
         return r;
     rows_write_run(e, run);

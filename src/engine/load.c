@@ -82,6 +82,9 @@ static int load_usage(void *ctx, const struct usage_row *row, struct error *err)
     fact.usage.reports = row->reports;
     fact.usage.starts = row->starts;
     fact.usage.completions = row->completions;
+    fact.usage.money = row->money;
+    fact.usage.priced = row->priced;
+    fact.usage.unpriced = row->unpriced;
     fact.usage.at = row->bucket;
     return tell(e, &fact, err);
 }
@@ -206,11 +209,15 @@ static int load_run(void *ctx, const struct run_row *row, struct error *err) {
     run->boot_id = xstrdup(row->boot_id ? row->boot_id : "");
     if (row->started_at == 0)
         launch_set_deadline(e, run);
-    if (row->tokens_in < 0 && row->tokens_out < 0)
+    bool has_tokens = row->tokens_in >= 0 || row->tokens_out >= 0;
+    if (!has_tokens && row->cost_micro_usd < 0)
         return 0;
     struct fact fact = { .kind = FACT_RUN_TOKENS, .task = row->task, .attempt = row->attempt };
-    fact.tokens =
-        (row->tokens_in > 0 ? row->tokens_in : 0) + (row->tokens_out > 0 ? row->tokens_out : 0);
+    fact.money = row->cost_micro_usd;
+    fact.tokens = -1;
+    if (has_tokens)
+        fact.tokens =
+            (row->tokens_in > 0 ? row->tokens_in : 0) + (row->tokens_out > 0 ? row->tokens_out : 0);
     (void)core_apply(e->core, &fact, NULL);
     return 0;
 }

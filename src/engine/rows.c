@@ -143,6 +143,9 @@ static void write_usage(void *ctx, const struct usage_spec *bucket) {
         .reports = bucket->reports,
         .starts = bucket->starts,
         .completions = bucket->completions,
+        .money = bucket->money,
+        .priced = bucket->priced,
+        .unpriced = bucket->unpriced,
     };
     store_add_usage(e->turn.batch, &row);
 }

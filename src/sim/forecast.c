@@ -125,7 +125,8 @@ static void end_run(struct forecaster *f, uint32_t handle) {
                 .kind = FACT_RUN_ENDED,
                 .task = run.task,
                 .attempt = run.attempt,
-                .ended = { .outcome = run.outcome, .tokens = run.tokens, .output = true } });
+                .ended = {
+                    .outcome = run.outcome, .tokens = run.tokens, .money = -1, .output = true } });
 }
 
 static void start_run(struct forecaster *f, const struct order *order) {

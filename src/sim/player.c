@@ -218,7 +218,7 @@ static int end_run(struct player *p, uint32_t handle, struct error *err) {
         .kind = FACT_RUN_ENDED,
         .task = run->task,
         .attempt = run->attempt,
-        .ended = { .outcome = run->outcome, .tokens = run->tokens, .output = true },
+        .ended = { .outcome = run->outcome, .tokens = run->tokens, .money = -1, .output = true },
     };
     int r = player_tell(p, &ended, err);
     return r < 0 ? r : unlock_workspace(p, run, err);

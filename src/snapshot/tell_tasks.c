@@ -88,6 +88,7 @@ static int tell_task(struct teller *t, const struct task_record *task, task_id *
     if (r >= 0 && task->tokens != ABSENT && task_state_is_live(spec.state)) {
         struct fact tokens = { .kind = FACT_RUN_TOKENS, .task = spec.id, .attempt = spec.attempt };
         tokens.tokens = task->tokens;
+        tokens.money = -1;
         r = core_apply(t->core, &tokens, t->err);
     }
     return r < 0 ? task_error(t, task) : 0;

@@ -247,6 +247,9 @@ static int add_usage(struct memory_store *store, const struct store_write *write
         row.reports += old->reports;
         row.starts += old->starts;
         row.completions += old->completions;
+        row.money += old->money;
+        row.priced += old->priced;
+        row.unpriced += old->unpriced;
     }
     set(store, TABLE_USAGE, key, row_clone(ROW_USAGE, &row));
     return 0;

@@ -113,6 +113,8 @@ struct usage_row {
     time_ms bucket; /* its beginning */
     int64_t tokens, unreported;
     int32_t reports, starts, completions; /* negative: a start was taken back */
+    int64_t money;                        /* millionths of a dollar */
+    int32_t priced, unpriced;             /* ended runs that told their cost, and that did not */
 };
 
 /* What ended runs of a project and an agent have used; added to what is there of the same span. */

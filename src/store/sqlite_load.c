@@ -117,7 +117,10 @@ static int load_usage(struct loader *loader, sqlite3_stmt *stmt) {
                              .unreported = sqlite3_column_int64(stmt, 3),
                              .reports = (int32_t)sqlite3_column_int64(stmt, 4),
                              .starts = (int32_t)sqlite3_column_int64(stmt, 5),
-                             .completions = (int32_t)sqlite3_column_int64(stmt, 6) };
+                             .completions = (int32_t)sqlite3_column_int64(stmt, 6),
+                             .money = sqlite3_column_int64(stmt, 7),
+                             .priced = (int32_t)sqlite3_column_int64(stmt, 8),
+                             .unpriced = (int32_t)sqlite3_column_int64(stmt, 9) };
     return reader->usage ? reader->usage(reader->ctx, &row, loader->err) : 0;
 }
 
@@ -368,8 +371,8 @@ int sqlite_load(struct store *base, const struct store_reader *reader,
         { "grp", "SELECT id, name, owned, closed, created_at, closed_at FROM grp ORDER BY id",
           load_group },
         { "usage",
-          "SELECT project, bucket, tokens, unreported, reports, starts, completions FROM usage"
-          " ORDER BY bucket, project",
+          "SELECT project, bucket, tokens, unreported, reports, starts, completions, money, priced,"
+          " unpriced FROM usage ORDER BY bucket, project",
           load_usage },
         { "wait",
           "SELECT project, limiter, agent, lost, closed_since FROM wait"

@@ -110,7 +110,7 @@ static const char *const steps[] = {
      "ALTER TABLE run ADD COLUMN said INTEGER NOT NULL DEFAULT 0;"),
     /* 6 → 7: whose places a live run uses, and which of them; runs by their end; what was used, by hour (days = 0) and by
      * day: it outlives the runs; clocks of agents that others take over from; who brings a command of its own is bound
-     * to its agent */
+     * to its agent; money beside tokens, of what was used before nobody knows */
     ("ALTER TABLE progress ADD COLUMN lender INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE progress ADD COLUMN borrowed INTEGER NOT NULL DEFAULT 0;"
      "CREATE INDEX run_ended ON run (ended_at) WHERE ended = 1;"
@@ -129,7 +129,10 @@ static const char *const steps[] = {
      "DROP TABLE wait_6;"
      "UPDATE task SET flags = flags | 256 WHERE final_at IS NULL AND agent <> 0 AND number IN"
      " (SELECT number FROM spec WHERE CASE WHEN json_valid(json) THEN"
-     " json_extract(json, '$.argv') IS NOT NULL END);"),
+     " json_extract(json, '$.argv') IS NOT NULL END);"
+     "ALTER TABLE usage ADD COLUMN money INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE usage ADD COLUMN priced INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE usage ADD COLUMN unpriced INTEGER NOT NULL DEFAULT 0;"),
 };
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(steps) == STORE_VERSION, "a version has no step");

@@ -87,11 +87,13 @@ const char *const sqlite_texts[] = {
         "INSERT OR REPLACE INTO agent (name, idle, launch_failures, openings, closed_until)"
         " VALUES (?1, ?2, ?3, ?4, ?5)",
     [STATEMENT_ADD_USAGE] =
-        "INSERT INTO usage (project, bucket, tokens, unreported, reports, starts, completions)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (project, bucket) DO UPDATE SET"
+        "INSERT INTO usage (project, bucket, tokens, unreported, reports, starts, completions,"
+        " money, priced, unpriced)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (project, bucket) DO UPDATE SET"
         " tokens = tokens + excluded.tokens, unreported = unreported + excluded.unreported,"
         " reports = reports + excluded.reports, starts = starts + excluded.starts,"
-        " completions = completions + excluded.completions",
+        " completions = completions + excluded.completions, money = money + excluded.money,"
+        " priced = priced + excluded.priced, unpriced = unpriced + excluded.unpriced",
     [STATEMENT_PRUNE_USAGE] = "DELETE FROM usage WHERE bucket < ?1",
     [STATEMENT_PUT_WAIT] =
         "INSERT OR REPLACE INTO wait (project, limiter, agent, lost, closed_since)"

@@ -384,6 +384,9 @@ static int add_usage(struct sqlite_store *store, const struct store_write *write
     put_int(&b, write->usage->reports);
     put_int(&b, write->usage->starts);
     put_int(&b, write->usage->completions);
+    put_int(&b, write->usage->money);
+    put_int(&b, write->usage->priced);
+    put_int(&b, write->usage->unpriced);
     return finish(&b);
 }
 

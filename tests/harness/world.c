@@ -348,6 +348,7 @@ void world_end_as(struct world *w, const char *task, struct ending ending) {
     struct fact fact = { .kind = FACT_RUN_ENDED, .task = view.id, .attempt = view.attempt };
     fact.ended.outcome = ending.outcome;
     fact.ended.tokens = ending.tokens;
+    fact.ended.money = -1;
     fact.ended.retry_after = ending.retry_after;
     fact.ended.reset_at = ending.reset_at;
     fact.ended.output = ending.output;
@@ -365,9 +366,11 @@ size_t world_ends(struct world *w, const char *task, enum outcome outcome) {
 
 void world_tokens(struct world *w, const char *task, int64_t so_far) {
     struct task_view view = world_view(w, task);
-    tell(w,
-         (struct fact){
-             .kind = FACT_RUN_TOKENS, .task = view.id, .attempt = view.attempt, .tokens = so_far });
+    tell(w, (struct fact){ .kind = FACT_RUN_TOKENS,
+                           .task = view.id,
+                           .attempt = view.attempt,
+                           .tokens = so_far,
+                           .money = -1 });
 }
 
 void world_validating(struct world *w, const char *task) {

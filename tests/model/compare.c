@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "core/budgets.h"
 #include "gate_count.h"
 #include "rebuild.h"
 
@@ -305,11 +306,22 @@ static bool compare_tasks(struct pair *p) {
 
 /* --- shares ---------------------------------------------------------------------------------- */
 
+static bool compare_money(struct pair *p, sym project, const struct model_share *m) {
+    struct budgets_view c = { 0 };
+    (void)core_budgets(p->core, project, &c);
+    return compare_number(p, 0, "money used", c.money.used, m->money)
+           && compare_number(p, 0, "money reserved", c.money.reserved, m->money_reserved)
+           && compare_number(p, 0, "runs with a cost", c.priced, m->priced)
+           && compare_number(p, 0, "runs without", c.unpriced, m->unpriced);
+}
+
 static bool compare_share(struct pair *p, sym project) {
     struct share_view c;
     if (!core_share(p->core, project, &c) || !model_knows_project(p->model, project))
         return true;
     struct model_share m = model_share(p->model, project);
+    if (!compare_money(p, project, &m))
+        return false;
     if (c.tokens == m.tokens && c.reserved == m.reserved && c.starts == m.starts
         && c.completions == m.completions)
         return true;

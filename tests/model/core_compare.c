@@ -89,6 +89,8 @@ static void compare_run(struct comparison *x, const struct run *a, const struct 
     CHECK(x, a, b, started_at);
     if (a->phase != PHASE_DRAINING) /* then its tokens are settled */
         CHECK(x, a, b, reported);
+    if (a->phase != PHASE_DRAINING)
+        CHECK(x, a, b, money);
     for (unsigned i = 0; i < a->key_count && x->same; i++) {
         const struct key *ka = key_at(x->a, a->keys[i]), *kb = key_at(x->b, b->keys[i]);
         CHECK(x, ka, kb, kind);
@@ -203,12 +205,16 @@ static void compare_bucket(struct comparison *x, const struct bucket *a, const s
     CHECK(x, a, b, reports);
     CHECK(x, a, b, starts);
     CHECK(x, a, b, completions);
+    CHECK(x, a, b, money);
+    CHECK(x, a, b, priced);
+    CHECK(x, a, b, unpriced);
 }
 
 static const struct bucket *next_bucket(const struct window *w, size_t *at) {
     while (*at < w->count) {
         const struct bucket *b = &w->buckets[w->first + (*at)++];
-        if (b->share || b->reported || b->reports || b->starts || b->completions)
+        if (b->share || b->reported || b->reports || b->starts || b->completions || b->money
+            || b->priced || b->unpriced)
             return b;
     }
     return NULL;

@@ -265,7 +265,9 @@ static void draw_wait(struct generator *g, const struct model *m) {
 
 static void draw_tokens(struct generator *g, const struct model *m) {
     struct fact fact = { .kind = FACT_RUN_TOKENS };
-    fact.tokens = between(g, 0, generate_chance(g, 50) ? 3000 : 20000);
+    fact.tokens =
+        generate_chance(g, 90) ? between(g, 0, generate_chance(g, 50) ? 3000 : 20000) : -1;
+    fact.money = generate_chance(g, 60) ? between(g, 0, 3000) : -1;
     if (some_run(g, m, LIVE, &fact))
         generate_told(g, fact);
 }
@@ -294,6 +296,7 @@ static void draw_ended(struct generator *g, const struct model *m) {
     struct fact fact = { .kind = FACT_RUN_ENDED };
     fact.ended.outcome = outcomes[rng_below(&g->rng, ARRAY_SIZE(outcomes))];
     fact.ended.tokens = generate_chance(g, 30) ? -1 : between(g, 0, 5000);
+    fact.ended.money = generate_chance(g, 40) ? -1 : between(g, 0, 2000);
     fact.ended.output = generate_chance(g, 30);
     fact.ended.workspace = some_name(g, g->names.workspaces, g->workspaces, 20);
     if (fact.ended.outcome == OUTCOME_LIMITED)
@@ -314,6 +317,7 @@ static void draw_asked(struct generator *g, const struct model *m) {
         { FACT_SLING, BIT(DRAFT), 6 },
         { FACT_HOLD, WAITS, 4 },
         { FACT_RELEASE, BIT(HELD), 5 },
+        { FACT_SPENT, WAITS, 3 },
         { FACT_CLEAR, WAITS, 3 },
         { FACT_CANCEL, WAITS | LIVE | BIT(DRAFT), 6 },
         { FACT_RETRY, BIT(FAILED) | BIT(CANCELED), 6 },
@@ -371,6 +375,9 @@ static void draw_counts(struct generator *g, const struct model *m) {
             fact.usage.reports = (int32_t)between(g, 0, 3);
             fact.usage.unreported = between(g, 0, 3000);
         }
+        fact.usage.money = generate_chance(g, 40) ? between(g, 0, 4000) : 0;
+        fact.usage.priced = fact.usage.money ? (int32_t)between(g, 0, 3) : 0;
+        fact.usage.unpriced = (int32_t)between(g, 0, 1);
         fact.usage.at = model_now(m) - (generate_chance(g, 70) ? 0 : between(g, 0, HOURS(30)));
     } else if (g->limiters > 0 && generate_chance(g, 40))
         fact.external.limiter = g->names.limiters[rng_below(&g->rng, g->limiters)];
@@ -453,6 +460,8 @@ static void draw_world(struct generator *g, const struct model *m) {
     case 10:
         fact.kind = FACT_BUDGET;
         fact.budget = generate_chance(g, 75) ? UNLIMITED : between(g, 0, 60000);
+        fact.money_budget = (struct money_budget){ .is_set = generate_chance(g, 25),
+                                                   .micro = between(g, 0, 20000) };
         break;
     case 11:
         fact.kind = generate_chance(g, 20) ? FACT_PAUSE : FACT_RESUME;

@@ -217,6 +217,7 @@ struct project_spec generate_project(struct generator *g, unsigned index) {
         .weight_milli = ONE_OF(g, 0, 1000, 1000, 1000, 2000, 3000, 500),
         .max_running = generate_cap(g, 60),
         .budget = generate_chance(g, 85) ? UNLIMITED : ONE_OF(g, 0, 1000, 5000, 20000, 60000),
+        .money = { .is_set = generate_chance(g, 12), .micro = ONE_OF(g, 0, 300, 5000, 20000) },
         .active = generate_chance(g, 96),
         .paused = generate_chance(g, 3),
         .workspaces = generate_cap(g, 75),

@@ -64,6 +64,8 @@ time_ms model_backoff_until(const struct model *m, sym limiter); /* 0: none */
 
 /* Tokens and starts of a project in the window. */
 struct model_share {
+    int64_t money, money_reserved;
+    uint32_t priced, unpriced;
     int64_t tokens;   /* of ended runs */
     int64_t reserved; /* charged to live and external runs */
     uint32_t starts, completions;

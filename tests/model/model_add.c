@@ -73,6 +73,7 @@ static void take_up_kept(struct model *m, struct model_task *t) {
 static void take_up_run(struct model *m, struct model_task *t) {
     sym agent = model_agent(m, t->s.run_agent) ? t->s.run_agent : t->s.agent;
     t->run = (struct model_run){
+        .money = -1,
         .agent = agent,
         .limiter = model_limiter_of(m, t, agent),
         .started_at = t->s.started_at > 0 ? time_min(t->s.started_at, m->now) : m->now,

@@ -44,6 +44,17 @@ static int release(struct model *m, struct model_task *t, struct error *err) {
     return 0;
 }
 
+static int spent(struct model *m, struct model_task *t, struct error *err) {
+    if (!is_waiting_or_ready(t) && t->s.state != TASK_HELD)
+        return refuse(t, err);
+    bool known = t->s.hold == HOLD_BUDGET && t->s.not_before == 0;
+    if (t->s.state == TASK_HELD
+        && (known || t->s.hold == HOLD_PERSON || model_is_held_for_people(t)))
+        return 1;
+    model_hold(m, t, HOLD_BUDGET, 0, REASON_SPENT);
+    return 0;
+}
+
 static int clear(struct model *m, struct model_task *t, struct error *err) {
     if (!is_waiting_or_ready(t) && t->s.state != TASK_HELD)
         return refuse(t, err);
@@ -209,6 +220,8 @@ int model_apply_asked(struct model *m, const struct fact *fact, struct error *er
         return hold(m, t, fact->until, err);
     if (fact->kind == FACT_RELEASE)
         return release(m, t, err);
+    if (fact->kind == FACT_SPENT)
+        return spent(m, t, err);
     if (fact->kind == FACT_CLEAR)
         return clear(m, t, err);
     if (fact->kind == FACT_CANCEL)

@@ -48,6 +48,7 @@ static void begin_tick(struct model *m) {
 static void start(struct model *m, struct model_task *t, sym agent) {
     int32_t score = model_score(m, t);
     t->run = (struct model_run){
+        .money = -1,
         .agent = agent,
         .limiter = model_limiter_of(m, t, agent),
         .started_at = m->now,

@@ -15,7 +15,7 @@ struct model_dependency {
 struct model_run {
     sym agent, limiter;
     time_ms started_at;
-    int64_t reported;
+    int64_t reported, money; /* so far; money -1: unknown */
     bool has_reported;
     enum stop_wish stop;        /* the higher one wins */
     bool had_roots, had_review; /* before the order, for its refusal */
@@ -83,11 +83,12 @@ struct model_clock {
 struct model_event {
     time_ms at;
     sym project;
-    int64_t share, reported; /* tokens: for the shares, for the budgets */
-    uint32_t reports;        /* runs that reported */
-    uint32_t starts, completions;
+    int64_t share, reported;   /* tokens: for the shares, for the budgets */
+    uint32_t reports;          /* runs that reported */
+    int64_t money;             /* millionths of a dollar */
+    uint32_t priced, unpriced; /* runs that told their cost, and that did not */
+    uint32_t starts, completions, attempt;
     task_id task; /* a start: which, so that a refusal can take it back */
-    uint32_t attempt;
 };
 
 /* A start, for the pace. */
@@ -128,6 +129,7 @@ struct model {
     time_ms now;
     bool paused;
     amount budget;
+    struct money_budget money_budget;
     int64_t disk_free_mb, memory_free_mb, load_milli;
     uint32_t external; /* of no project that is known */
     MODEL_LIST(struct model_task, tasks);

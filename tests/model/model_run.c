@@ -155,7 +155,9 @@ static void ended_by_outcome(struct model *m, struct model_task *t, const struct
 /* --- the end of a run, step by step ----------------------------------------------------------- */
 
 /* Step 1: the leases go with the state; tokens count from now. */
-static void settle_tokens(struct model *m, struct model_task *t, int64_t tokens) {
+static void settle_tokens(struct model *m, struct model_task *t, const struct fact *fact) {
+    int64_t tokens = fact->ended.tokens;
+    int64_t money = fact->ended.money >= 0 ? fact->ended.money : t->run.money;
     if (tokens < 0 && t->run.has_reported)
         tokens = t->run.reported;
     int64_t kept = m->policy.fair == FAIR_DOCUMENT ? 0 : model_charge(m, t);
@@ -166,6 +168,9 @@ static void settle_tokens(struct model *m, struct model_task *t, int64_t tokens)
         .share = tokens >= 0 ? tokens : kept,
         .reported = tokens >= 0 ? tokens : 0,
         .reports = tokens >= 0,
+        .money = money >= 0 ? money : 0,
+        .priced = money >= 0,
+        .unpriced = money < 0 && fact->ended.outcome != OUTCOME_LAUNCH,
     };
     t->keeps_workspaces = model_project(m, t->s.project)->spec.workspaces_kept;
 }
@@ -220,7 +225,7 @@ static bool tell_agent(struct model *m, sym agent, enum outcome outcome) {
 
 static void run_ended(struct model *m, struct model_task *t, const struct fact *fact) {
     enum outcome outcome = fact->ended.outcome;
-    settle_tokens(m, t, fact->ended.tokens);
+    settle_tokens(m, t, fact);
     model_lend_end(m, t);
     if (fact->ended.workspace)
         t->s.workspace = fact->ended.workspace;
@@ -269,11 +274,13 @@ static void order_refused(struct model *m, struct model_task *t) {
         t->ready_mark = mark;
 }
 
-/* Tokens only rise: a lower number is an old message. */
-static void run_tokens(struct model_task *t, int64_t tokens) {
+/* Tokens and money only rise: a lower number is an old message. */
+static void run_tokens(struct model_task *t, int64_t tokens, int64_t money) {
     if (tokens > t->run.reported)
         t->run.reported = tokens;
-    t->run.has_reported = true;
+    t->run.has_reported |= tokens >= 0;
+    if (money > t->run.money)
+        t->run.money = money;
 }
 
 static int run_phase(struct model *m, struct model_task *t, enum run_phase phase) {
@@ -307,7 +314,7 @@ int model_apply_run(struct model *m, const struct fact *fact, struct error *err)
     else if (fact->kind == FACT_RUN_PHASE)
         return run_phase(m, t, fact->phase);
     else if (fact->kind == FACT_RUN_TOKENS)
-        run_tokens(t, fact->tokens);
+        run_tokens(t, fact->tokens, fact->money);
     else if (fact->kind == FACT_RUN_LIMITED)
         return run_limited(m, t, fact);
     else if (t->s.state != TASK_STARTING)

@@ -25,6 +25,9 @@ static struct model_event window_of(const struct model *m, sym project) {
         sum.reports += e->reports;
         sum.starts += e->starts;
         sum.completions += e->completions;
+        sum.money += e->money;
+        sum.priced += e->priced;
+        sum.unpriced += e->unpriced;
     }
     return sum;
 }
@@ -62,6 +65,31 @@ static int64_t charge_of_project(const struct model *m, const struct model_proje
     return sum;
 }
 
+static int64_t money_estimate_of(const struct model *m, sym project) {
+    struct model_event own = window_of(m, project);
+    if (own.priced > 0)
+        return own.money / own.priced;
+    int64_t money = 0, priced = 0;
+    for (size_t i = 0; i < m->projects_count; i++) {
+        struct model_event e = window_of(m, m->projects[i].spec.id);
+        money += e.money;
+        priced += e.priced;
+    }
+    return priced > 0 ? money / priced : 0;
+}
+
+static int64_t money_charge_of_project(const struct model *m, const struct model_project *p) {
+    bool document = m->policy.fair == FAIR_DOCUMENT;
+    int64_t estimate = document ? 0 : money_estimate_of(m, p->spec.id);
+    int64_t sum = p->external * estimate;
+    for (size_t i = 0; i < m->tasks_count; i++) {
+        const struct model_task *t = &m->tasks[i];
+        if (t->s.project == p->spec.id && model_has_run(t))
+            sum += t->run.money > estimate ? t->run.money : estimate;
+    }
+    return sum;
+}
+
 int64_t model_tokens(const struct model *m, sym project) {
     return window_of(m, project).share + charge_of_project(m, model_project(m, project));
 }
@@ -73,29 +101,37 @@ struct model_share model_share(const struct model *m, sym project) {
         .reserved = charge_of_project(m, model_project(m, project)),
         .starts = e.starts,
         .completions = e.completions,
+        .money = e.money,
+        .money_reserved = money_charge_of_project(m, model_project(m, project)),
+        .priced = e.priced,
+        .unpriced = e.unpriced,
     };
 }
 
+/* Closed by tokens or by money. */
 bool model_budget_open(const struct model *m) {
-    if (m->budget == UNLIMITED)
-        return true;
-    int64_t used = 0;
-    for (size_t i = 0; i < m->events_count; i++)
-        if (in_window(m, &m->events[i]))
-            used += m->events[i].reported;
-    if (m->policy.budget_counts_reserved)
-        for (size_t i = 0; i < m->projects_count; i++)
-            used += charge_of_project(m, &m->projects[i]);
-    return used < m->budget;
+    int64_t used = 0, spent = 0;
+    for (size_t i = 0; i < m->events_count; i++) {
+        if (!in_window(m, &m->events[i]))
+            continue;
+        used += m->events[i].reported;
+        spent += m->events[i].money;
+    }
+    for (size_t i = 0; i < m->projects_count && m->policy.budget_counts_reserved; i++) {
+        used += charge_of_project(m, &m->projects[i]);
+        spent += money_charge_of_project(m, &m->projects[i]);
+    }
+    return (m->budget == UNLIMITED || used < m->budget)
+           && (!m->money_budget.is_set || spent < m->money_budget.micro);
 }
 
 bool model_project_budget_open(const struct model *m, const struct model_project *p) {
-    if (p->spec.budget == UNLIMITED)
-        return true;
-    int64_t used = window_of(m, p->spec.id).reported;
-    if (m->policy.budget_counts_reserved)
-        used += charge_of_project(m, p);
-    return used < p->spec.budget;
+    struct model_event e = window_of(m, p->spec.id);
+    bool reserved = m->policy.budget_counts_reserved;
+    int64_t used = e.reported + (reserved ? charge_of_project(m, p) : 0);
+    int64_t spent = e.money + (reserved ? money_charge_of_project(m, p) : 0);
+    return (p->spec.budget == UNLIMITED || used < p->spec.budget)
+           && (!p->spec.money.is_set || spent < p->spec.money.micro);
 }
 
 static bool has_ready_task(const struct model *m, sym project) {

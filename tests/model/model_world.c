@@ -160,7 +160,8 @@ static int apply_workspace(struct model *m, const struct fact *fact) {
 static int apply_usage(struct model *m, const struct fact *fact, struct error *err) {
     if (fact->usage.project && !model_project(m, fact->usage.project))
         return error_set(err, -ENOENT, "usage of a project that was never told");
-    if (fact->usage.project && (fact->usage.tokens < 0 || fact->usage.unreported < 0))
+    if (fact->usage.project
+        && (fact->usage.tokens < 0 || fact->usage.unreported < 0 || fact->usage.money < 0))
         return error_set(err, -ERANGE, "used less than nothing");
     struct model_event *e = MODEL_ADD(m, events);
     e->at = time_min(fact->usage.at, m->now);
@@ -172,6 +173,9 @@ static int apply_usage(struct model *m, const struct fact *fact, struct error *e
     if (fact->usage.reports > 0)
         e->reports = (uint32_t)fact->usage.reports;
     e->starts = (uint32_t)fact->usage.starts;
+    e->money = fact->usage.money;
+    e->priced = (uint32_t)fact->usage.priced;
+    e->unpriced = (uint32_t)fact->usage.unpriced;
     return 0;
 }
 
@@ -243,7 +247,9 @@ int model_apply_world(struct model *m, const struct fact *fact, struct error *er
         return apply_flag(&m->tick_wanted, true);
     if (fact->kind == FACT_POLICY)
         m->policy = *fact->policy;
-    else if (fact->kind == FACT_BUDGET)
+    else if (fact->kind == FACT_BUDGET) {
         m->budget = fact->budget;
+        m->money_budget = fact->money_budget;
+    }
     return 0;
 }

@@ -14,6 +14,7 @@ bool stored_task_read(const struct core *core, task_id task, struct stored_task 
     if (!core_task_spec(core, task, &ret->spec) || !core_task(core, task, &view))
         return false;
     ret->tokens = view.tokens;
+    ret->money = view.money;
     ret->spec.depends_on_count =
         core_task_depends(core, task, ret->depends_on, ARRAY_SIZE(ret->depends_on));
     ret->spec.resource_count =
@@ -36,11 +37,12 @@ void rebuild_task(struct rebuilder *rb, const struct stored_task *row) {
     spec.depends_on = row->depends_on;
     spec.resources = row->resources;
     rebuild_tell(rb, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
-    if (row->tokens >= 0)
+    if (row->tokens >= 0 || row->money >= 0)
         rebuild_tell(rb, (struct fact){ .kind = FACT_RUN_TOKENS,
                                         .task = spec.id,
                                         .attempt = spec.attempt,
-                                        .tokens = row->tokens });
+                                        .tokens = row->tokens,
+                                        .money = row->money });
 }
 
 /* --- the world ------------------------------------------------------------------------------- */
@@ -99,7 +101,9 @@ void rebuild_world(struct rebuilder *rb) {
     const struct core *old = rb->old;
     tell_keys(rb);
     rebuild_tell(rb, (struct fact){ .kind = old->paused ? FACT_PAUSE : FACT_RESUME });
-    rebuild_tell(rb, (struct fact){ .kind = FACT_BUDGET, .budget = old->budget });
+    rebuild_tell(rb, (struct fact){ .kind = FACT_BUDGET,
+                                    .budget = old->budget,
+                                    .money_budget = old->money_budget });
     rebuild_tell(rb, (struct fact){ .kind = FACT_HOST,
                                     .host = { .disk_free_mb = old->host_disk,
                                               .memory_free_mb = old->host_memory,

@@ -16,7 +16,7 @@ struct stored_task {
     struct task_spec spec;
     task_id depends_on[8];
     sym resources[8];
-    int64_t tokens; /* reported by its live run; -1: none */
+    int64_t tokens, money; /* reported by its live run; -1: none */
 };
 
 /* False: the core does not know it. */

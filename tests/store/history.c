@@ -99,6 +99,9 @@ static void put_world(struct history *h, struct store_batch *batch) {
     struct agent_row agent = { .name = name, .told = { .openings = n, .closed_until = n } };
     struct usage_row usage = { .project = n % 5 ? name : NULL, .bucket = n % 3 * 300000 };
     usage.tokens = n;
+    usage.money = n * 7;
+    usage.priced = n % 4 ? 1 : 0;
+    usage.unpriced = 1 - usage.priced;
     usage.starts = n % 7 ? 1 : -1;
     struct wait_row wait = { .project = name, .limiter = n % 2 ? name : NULL, .lost = n };
     wait.agent = n % 3 ? NULL : name;

@@ -155,11 +155,15 @@ static int dump_group(void *ctx, const struct group_row *row, struct error *err)
 
 static int dump_usage(void *ctx, const struct usage_row *row, struct error *err) {
     (void)err;
-    strbuf_printf(&((struct loaded *)ctx)->loose,
+    struct strbuf *out = &((struct loaded *)ctx)->loose;
+    strbuf_printf(out,
                   "usage %s bucket=%" PRId64 " tokens=%" PRId64 " unreported=%" PRId64
-                  " counts=%d,%d,%d\n",
+                  " counts=%d,%d,%d",
                   or_none(row->project), row->bucket, row->tokens, row->unreported, row->reports,
                   row->starts, row->completions);
+    if (row->money || row->priced || row->unpriced) /* versions below 7 know nothing of it */
+        strbuf_printf(out, " money=%" PRId64 " of=%d,%d", row->money, row->priced, row->unpriced);
+    strbuf_putc(out, '\n');
     return 0;
 }
 

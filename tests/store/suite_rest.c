@@ -186,7 +186,10 @@ static void usage_adds_up_in_its_bucket(struct suite *suite) {
                              .unreported = 10,
                              .reports = 1,
                              .starts = 2,
-                             .completions = 3 };
+                             .completions = 3,
+                             .money = 1250000,
+                             .priced = 4,
+                             .unpriced = 5 };
     store_add_usage(suite->batch, &row);
     kit_commit(suite->store, suite->batch);
     store_add_usage(suite->batch, &row);
@@ -198,14 +201,16 @@ static void usage_adds_up_in_its_bucket(struct suite *suite) {
     store_add_usage(suite->batch, &row);
     kit_commit(suite->store, suite->batch);
     suite_reopen(suite);
-    expect_part(suite, "usage",
-                "usage (none) bucket=600000 tokens=-50 unreported=10 counts=1,-2,3\n"
-                "usage web bucket=300000 tokens=200 unreported=20 counts=2,4,6\n"
-                "usage web bucket=600000 tokens=100 unreported=10 counts=1,2,3\n");
+    expect_part(
+        suite, "usage",
+        "usage (none) bucket=600000 tokens=-50 unreported=10 counts=1,-2,3 money=1250000 of=4,5\n"
+        "usage web bucket=300000 tokens=200 unreported=20 counts=2,4,6 money=2500000 of=8,10\n"
+        "usage web bucket=600000 tokens=100 unreported=10 counts=1,2,3 money=1250000 of=4,5\n");
     store_prune_usage(suite->batch, 600000);
     kit_commit(suite->store, suite->batch);
-    expect_part(suite, "usage web",
-                "usage web bucket=600000 tokens=100 unreported=10 counts=1,2,3\n");
+    expect_part(
+        suite, "usage web",
+        "usage web bucket=600000 tokens=100 unreported=10 counts=1,2,3 money=1250000 of=4,5\n");
 }
 
 static void waits_are_put_over_the_old_ones(struct suite *suite) {

@@ -79,9 +79,10 @@ static inline amount used(const struct core *core, enum lease_kind kind, sym nam
 }
 
 static inline void end_run(struct core *core, task_id task, enum outcome outcome) {
-    assert_int_equal(tell(core, (struct fact){ .kind = FACT_RUN_ENDED,
-                                               .task = task,
-                                               .attempt = 1,
-                                               .ended = { .outcome = outcome, .tokens = -1 } }),
-                     0);
+    assert_int_equal(
+        tell(core, (struct fact){ .kind = FACT_RUN_ENDED,
+                                  .task = task,
+                                  .attempt = 1,
+                                  .ended = { .outcome = outcome, .tokens = -1, .money = -1 } }),
+        0);
 }

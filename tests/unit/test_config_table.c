@@ -24,7 +24,7 @@
 
 static bool is_number(const struct setting *s) {
     return s->type == SETTING_CAP || s->type == SETTING_WHOLE || s->type == SETTING_SPAN
-           || s->type == SETTING_DECIMAL;
+           || s->type == SETTING_DECIMAL || s->type == SETTING_MONEY;
 }
 
 /* The value as text, whatever the range says. */
@@ -163,7 +163,7 @@ static void every_row_refuses_junk(void **state) {
         "TRUE",
         "99999999999999999999",
         "-99999999999999999999",
-        "1.2345",
+        "1.2345678",
         ".5",
         "5.",
         "\x01",
@@ -180,7 +180,8 @@ static void words_are_taken_where_the_row_says_so(void **state) {
         const struct setting *s = &settings[i];
         if (setting_is_symbol(s))
             continue;
-        assert_int_equal(set(s, "unlimited") == 0, s->type == SETTING_CAP);
+        assert_int_equal(set(s, "unlimited") == 0,
+                         s->type == SETTING_CAP || s->type == SETTING_MONEY);
         if (s->type != SETTING_CHOICE) {
             assert_int_equal(set(s, "never") == 0, (s->flags & SETTING_OR_NEVER) != 0);
             assert_int_equal(set(s, "auto") == 0, (s->flags & SETTING_OR_AUTO) != 0);

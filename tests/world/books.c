@@ -262,7 +262,7 @@ static void ordered_start(struct books *b, struct row *row, const struct order *
     row->limiter_given = false;
     row->wish = WISH_NONE;
     row->started_at = b->now;
-    row->reported = -1;
+    row->reported = row->money = -1;
     row->tick = b->ticks;
     row->ready_clock_before = row->ready_clock;
     books_set_state(b, row, TASK_STARTING);

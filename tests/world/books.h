@@ -74,6 +74,7 @@ struct row {
     time_ms started_at, ready_clock_before;
     uint64_t tick;    /* in which it was started */
     int64_t reported; /* -1: nothing yet */
+    int64_t money;    /* the same */
     bool undone;      /* its order was refused in this turn */
     struct expected_end end;
     /* the tree, in no order */
@@ -82,8 +83,8 @@ struct row {
 };
 
 struct bucket {
-    int64_t share, reported;
-    uint32_t reports, starts, completions;
+    int64_t share, reported, money;
+    uint32_t reports, starts, completions, priced, unpriced;
 };
 
 struct window {
@@ -126,6 +127,7 @@ struct books {
     time_ms now;
     bool clock_told, paused, synced;
     amount budget;
+    struct money_budget money_budget;
     int64_t disk, memory, load;
 
     struct project_book project[PROJECTS + 1];

@@ -44,6 +44,13 @@ static int answer_forget(const struct books *b, const struct row *row) {
     return 0;
 }
 
+static int answer_spent(const struct row *row) {
+    bool known = row->hold == HOLD_BUDGET && row->not_before == 0;
+    if (row->state == TASK_HELD && (known || row->hold == HOLD_PERSON || waits_for_verdict(row)))
+        return 1;
+    return only_in(row, REST);
+}
+
 static int answer_task(struct books *b, const struct row *row, const struct fact *fact) {
     switch ((int)fact->kind) {
     case FACT_SLING:
@@ -53,6 +60,8 @@ static int answer_task(struct books *b, const struct row *row, const struct fact
         return only_in(row, REST);
     case FACT_RELEASE:
         return waits_for_verdict(row) ? -1 : only_in(row, IN(HELD));
+    case FACT_SPENT:
+        return answer_spent(row);
     case FACT_CANCEL:
         return task_state_is_final(row->state) ? 1 : 0;
     case FACT_RETRY:

@@ -16,7 +16,9 @@ bool gate_host(const struct books *b) {
 
 bool gate_budget(const struct books *b, unsigned p) {
     amount budget = p ? b->project[p].spec.budget : b->budget;
-    return budget == UNLIMITED || share_budget_used(b, p) < budget;
+    struct money_budget money = p ? b->project[p].spec.money : b->money_budget;
+    return (budget == UNLIMITED || share_budget_used(b, p) < budget)
+           && (!money.is_set || share_money_used(b, p) < money.micro);
 }
 
 bool gate_agent(const struct books *b, unsigned a) {

@@ -32,8 +32,10 @@ int64_t share_charge(const struct books *b, const struct row *row);
 int64_t share_reserved(const struct books *b, unsigned project);
 void share_start(struct books *b, struct row *row);
 void share_refused(struct books *b, struct row *row);
-void share_end(struct books *b, struct row *row, int64_t tokens);
+void share_end(struct books *b, struct row *row, const struct fact *fact);
 int64_t share_budget_used(const struct books *b, unsigned project); /* 0: of all */
+int64_t share_money_reserved(const struct books *b, unsigned project);
+int64_t share_money_used(const struct books *b, unsigned project); /* 0: of all */
 __int128 share_deficit(const struct books *b, unsigned project);
 void share_begin_decision(struct books *b);
 

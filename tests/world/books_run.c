@@ -207,7 +207,7 @@ static void told_ended(struct books *b, struct row *row, const struct fact *fact
     enum outcome outcome = fact->ended.outcome;
     row->alive = false;
     row->end = (struct expected_end){ .exact = b->synced };
-    share_end(b, row, fact->ended.tokens);
+    share_end(b, row, fact);
     if (row->run_limiter && outcome == OUTCOME_OK)
         limiter_succeeded(b, row->run_limiter, row->started_at);
     if (row->run_limiter && outcome == OUTCOME_LIMITED)
@@ -246,6 +246,7 @@ void books_told_run(struct books *b, const struct fact *fact) {
         books_take_places(b, row);
     } else if (fact->kind == FACT_RUN_TOKENS) {
         row->reported = fact->tokens > row->reported ? fact->tokens : row->reported;
+        row->money = fact->money > row->money ? fact->money : row->money;
     } else if (fact->kind == FACT_RUN_LIMITED) {
         limiter_was_hit(b, row->run_limiter, row->started_at, fact->limited.retry_after,
                         fact->limited.reset_at);

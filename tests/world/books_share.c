@@ -13,6 +13,9 @@ static void add(struct bucket *sum, const struct bucket *what) {
     sum->reports += what->reports;
     sum->starts += what->starts;
     sum->completions += what->completions;
+    sum->money += what->money;
+    sum->priced += what->priced;
+    sum->unpriced += what->unpriced;
 }
 
 static void subtract(struct bucket *sum, const struct bucket *what) {
@@ -21,6 +24,9 @@ static void subtract(struct bucket *sum, const struct bucket *what) {
     sum->reports -= what->reports;
     sum->starts -= what->starts;
     sum->completions -= what->completions;
+    sum->money -= what->money;
+    sum->priced -= what->priced;
+    sum->unpriced -= what->unpriced;
 }
 
 static void leave(struct books *b, unsigned project, int64_t number) {
@@ -103,13 +109,18 @@ void share_refused(struct books *b, struct row *row) {
     share_record(b, row->project, row->started_at, &(struct bucket){ .starts = UINT32_MAX });
 }
 
-void share_end(struct books *b, struct row *row, int64_t tokens) {
+void share_end(struct books *b, struct row *row, const struct fact *fact) {
+    int64_t tokens = fact->ended.tokens;
+    int64_t money = fact->ended.money >= 0 ? fact->ended.money : row->money;
     discharge(b, row);
     if (tokens < 0)
         tokens = row->reported;
     struct bucket end = { .share = share_charge(b, row) };
     if (tokens >= 0)
         end = (struct bucket){ .share = tokens, .reported = tokens, .reports = 1 };
+    end.money = money >= 0 ? money : 0;
+    end.priced = money >= 0;
+    end.unpriced = money < 0 && fact->ended.outcome != OUTCOME_LAUNCH;
     share_record(b, row->project, b->now, &end);
 }
 
@@ -120,6 +131,32 @@ int64_t share_budget_used(const struct books *b, unsigned p) {
     int64_t used = b->all.reported + b->unowned.sum.reported;
     for (unsigned i = 1; i <= PROJECTS && reserved; i++)
         used += share_reserved(b, i);
+    return used;
+}
+
+int64_t share_money_reserved(const struct books *b, unsigned p) {
+    const struct project_book *project = &b->project[p];
+    const struct bucket *own = &project->window.sum;
+    int64_t estimate = 0;
+    if (b->policy.fair != FAIR_DOCUMENT && own->priced > 0)
+        estimate = own->money / own->priced;
+    else if (b->policy.fair != FAIR_DOCUMENT && b->all.priced > 0)
+        estimate = b->all.money / b->all.priced;
+    int64_t sum = project->external * estimate;
+    for (size_t i = 0; i < project->charged_count; i++) {
+        int64_t so_far = b->rows[project->charged[i]].money;
+        sum += so_far > estimate ? so_far : estimate;
+    }
+    return sum;
+}
+
+int64_t share_money_used(const struct books *b, unsigned p) {
+    bool reserved = b->policy.budget_counts_reserved;
+    if (p)
+        return b->project[p].window.sum.money + (reserved ? share_money_reserved(b, p) : 0);
+    int64_t used = b->all.money + b->unowned.sum.money;
+    for (unsigned i = 1; i <= PROJECTS && reserved; i++)
+        used += share_money_reserved(b, i);
     return used;
 }
 

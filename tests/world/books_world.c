@@ -100,7 +100,10 @@ static void told_usage(struct books *b, const struct fact *fact) {
                           .reported = fact->usage.tokens,
                           .reports = fact->usage.tokens ? (uint32_t)fact->usage.completions : 0,
                           .starts = (uint32_t)fact->usage.starts,
-                          .completions = (uint32_t)fact->usage.completions });
+                          .completions = (uint32_t)fact->usage.completions,
+                          .money = fact->usage.money,
+                          .priced = (uint32_t)fact->usage.priced,
+                          .unpriced = (uint32_t)fact->usage.unpriced });
 }
 
 static void told_kind(struct books *b, const struct kind_spec *spec) {
@@ -142,7 +145,7 @@ void books_told_world(struct books *b, const struct fact *fact) {
     else if (fact->kind == FACT_HOST)
         told_host(b, fact);
     else if (fact->kind == FACT_BUDGET)
-        b->budget = fact->budget;
+        b->budget = fact->budget, b->money_budget = fact->money_budget;
     else if (fact->kind == FACT_USAGE)
         told_usage(b, fact);
     else if (fact->kind == FACT_EXTERNAL)

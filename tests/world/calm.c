@@ -40,6 +40,7 @@ static void open_caps(struct world *w) {
         spec.active = true;
         spec.paused = false;
         spec.budget = spec.workspaces = spec.review = UNLIMITED;
+        spec.money.is_set = false;
         spec.max_running = at_least_one(spec.max_running);
         tell(w, (struct fact){ .kind = FACT_PROJECT, .project = spec });
     }

@@ -7,6 +7,7 @@
 #include "../model/gate_count.h"
 #include "base/hash.h"
 #include "books_internal.h"
+#include "core/budgets.h"
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
@@ -194,6 +195,17 @@ static void check_shares(const struct books *b, const struct core *core) {
                        "project %u: %" PRId64 " tokens, %" PRId64 " reserved instead of %" PRId64
                        ", %" PRId64,
                        p, v.tokens, v.reserved, project->window.sum.share, share_reserved(b, p));
+        struct budgets_view money = { 0 };
+        (void)core_budgets(core, sym_of(SYM_PROJECT, p), &money);
+        if (money.money.used != project->window.sum.money
+            || money.money.reserved != share_money_reserved(b, p)
+            || money.unpriced != project->window.sum.unpriced)
+            breach_set(b->breach, "I14",
+                       "project %u: %" PRId64 " spent, %" PRId64 " reserved, %u unknown instead of "
+                       "%" PRId64 ", %" PRId64 ", %u",
+                       p, money.money.used, money.money.reserved, money.unpriced,
+                       project->window.sum.money, share_money_reserved(b, p),
+                       project->window.sum.unpriced);
         if (v.starts != project->window.sum.starts
             || v.completions != project->window.sum.completions || v.ready != project->ready
             || v.live != project->live)

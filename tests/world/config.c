@@ -76,7 +76,8 @@ static void change_cap(struct world *w) {
 static void change_budget(struct world *w) {
     tell(w, (struct fact){ .kind = FACT_BUDGET,
                            .budget = world_chance(w, 30) ? UNLIMITED
-                                                         : rng_between(&w->rng, 0, 1000) * 1000 });
+                                                         : rng_between(&w->rng, 0, 1000) * 1000,
+                           .money_budget = setup_money(w, 0, 3000) });
 }
 
 static void change_host(struct world *w) {
@@ -127,6 +128,8 @@ static void tell_usage(struct world *w) {
     tell(w, (struct fact){ .kind = FACT_USAGE,
                            .usage = { .project = sym_of(SYM_PROJECT, p),
                                       .tokens = rng_between(&w->rng, 0, 20) * 1000,
+                                      .money = rng_between(&w->rng, 0, 20) * 3000,
+                                      .priced = (int32_t)rng_below(&w->rng, 3),
                                       .at = w->now - world_span(w, 0, HOURS(2)) } });
 }
 

@@ -67,6 +67,9 @@ static void add_usage(void *ctx, const struct usage_spec *added) {
     u->starts += added->starts;
     u->completions += added->completions;
     u->reports += added->reports;
+    u->money += added->money;
+    u->priced += added->priced;
+    u->unpriced += added->unpriced;
 }
 
 static void put_wait(void *ctx, const struct wait_spec *wait) {
@@ -94,8 +97,10 @@ void disk_note_tokens(struct disk *disk, task_id task) {
 static void put_tokens(struct disk *disk) {
     for (size_t i = 0; i < disk->reporting_count; i++) {
         struct task_view view;
-        if (core_task(disk->core, disk->reporting[i], &view))
-            disk->tasks[disk->reporting[i]].tokens = view.tokens;
+        if (!core_task(disk->core, disk->reporting[i], &view))
+            continue;
+        disk->tasks[disk->reporting[i]].tokens = view.tokens;
+        disk->tasks[disk->reporting[i]].money = view.money;
     }
     disk->reporting_count = 0;
 }

@@ -24,6 +24,7 @@ static const struct habit habits[] = {
     { FACT_HOLD, REST, PEOPLE_HOLD, false },
     { FACT_RELEASE, IN(HELD), PEOPLE_HOLD, false },
     { FACT_RELEASE, IN(HELD), PEOPLE_HOLD, false },
+    { FACT_SPENT, REST, RUNS_SPEND_BUDGETS, false },
     { FACT_CLEAR, REST, PEOPLE_HOLD, false },
     { FACT_CANCEL, REST | LIVE, PEOPLE_HOLD, false },
     { FACT_RETRY, IN(FAILED) | IN(CANCELED), PEOPLE_JUDGE, false },

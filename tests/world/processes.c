@@ -116,6 +116,11 @@ void process_ordered(struct world *w, const struct order *o) {
 
 /* --- messages -------------------------------------------------------------------------------- */
 
+/* Some agents tell tokens and no money; the last told number counts for both. */
+static int64_t money_of(int64_t tokens) {
+    return tokens < 0 || tokens % 7 == 3 ? -1 : tokens * 3;
+}
+
 static struct fact message(struct world *w, const struct event *e) {
     struct fact fact = { .task = e->task, .attempt = e->attempt };
     if (e->what == HAPPENS_ORDER_REFUSED) {
@@ -125,6 +130,7 @@ static struct fact message(struct world *w, const struct event *e) {
     } else if (e->what == HAPPENS_RUN_TOKENS) {
         fact.kind = FACT_RUN_TOKENS;
         fact.tokens = e->tokens;
+        fact.money = money_of(e->tokens);
     } else if (e->what == HAPPENS_RUN_VALIDATING) {
         fact.kind = FACT_RUN_PHASE;
         fact.phase = PHASE_VALIDATING;
@@ -136,6 +142,7 @@ static struct fact message(struct world *w, const struct event *e) {
         fact.kind = FACT_RUN_ENDED;
         fact.ended.outcome = e->outcome;
         fact.ended.tokens = e->tokens;
+        fact.ended.money = money_of(e->tokens);
         fact.ended.output = e->outcome != OUTCOME_LAUNCH || world_chance(w, 20);
         if (e->outcome == OUTCOME_LIMITED && world_chance(w, 30))
             fact.ended.retry_after = world_span(w, 1, MINUTES(5));
@@ -200,9 +207,10 @@ void process_adopt(struct world *w, task_id task, uint32_t attempt) {
     struct process *process = process_of(w, task);
     if (process->lost && process->attempt == attempt) {
         *process = (struct process){ .attempt = attempt };
-        (void)world_tell(w, &(struct fact){ .kind = FACT_RUN_ENDED,
-                                            .task = task,
-                                            .attempt = attempt,
-                                            .ended = { .outcome = OUTCOME_LOST, .tokens = -1 } });
+        (void)world_tell(
+            w, &(struct fact){ .kind = FACT_RUN_ENDED,
+                               .task = task,
+                               .attempt = attempt,
+                               .ended = { .outcome = OUTCOME_LOST, .tokens = -1, .money = -1 } });
     }
 }

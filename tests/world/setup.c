@@ -77,6 +77,14 @@ static void draw_policy(struct world *w) {
     p->drain = world_chance(w, 15) ? 0 : world_span(w, SECONDS(1), MINUTES(5));
 }
 
+/* About what its tokens would be worth, or none. */
+struct money_budget setup_money(struct world *w, int64_t least, int64_t most) {
+    if (!swarm_has(&w->swarm, HAS_BUDGETS) || !world_chance(w, 40))
+        return (struct money_budget){ 0 };
+    return (struct money_budget){ .is_set = true,
+                                  .micro = rng_between(&w->rng, least, most) * 1000 };
+}
+
 struct project_spec setup_project(struct world *w, unsigned index) {
     bool budget = swarm_has(&w->swarm, HAS_BUDGETS) && world_chance(w, 60);
     bool places = swarm_has(&w->swarm, HAS_KEPT_PLACES);
@@ -88,6 +96,7 @@ struct project_spec setup_project(struct world *w, unsigned index) {
                             : 1000,
         .max_running = setup_cap(w, 4),
         .budget = budget ? rng_between(&w->rng, 20, 400) * 1000 : UNLIMITED,
+        .money = setup_money(w, 60, 1200),
         .active = true,
         .workspaces = places && world_chance(w, 70) ? rng_between(&w->rng, 1, 5) : UNLIMITED,
         .workspaces_kept = places && index % 2 == 0,
@@ -213,8 +222,9 @@ void setup_tell(struct world *w) {
                     .kind = FACT_RESOURCE,
                     .resource = { .id = sym_of(SYM_RESOURCE, r), .cap = setup_cap(w, 3) } });
     if (swarm_has(&w->swarm, HAS_BUDGETS) && world_chance(w, 50))
-        tell(w,
-             (struct fact){ .kind = FACT_BUDGET, .budget = rng_between(&w->rng, 50, 1000) * 1000 });
+        tell(w, (struct fact){ .kind = FACT_BUDGET,
+                               .budget = rng_between(&w->rng, 50, 1000) * 1000,
+                               .money_budget = setup_money(w, 150, 3000) });
     books_end_turn(&w->books);
     plan_everything(w);
 }

@@ -84,6 +84,8 @@ void setup_tell(struct world *w);
 struct project_spec setup_project(struct world *w, unsigned index);
 void setup_failover(struct world *w, struct agent_spec *spec); /* draws its list */
 amount setup_cap(struct world *w, amount highest);
+struct money_budget setup_money(struct world *w, int64_t least,
+                                int64_t most); /* thousandths of a cent */
 
 /* arrivals.c */
 void arrivals_happen(struct world *w);

@@ -1,0 +1,22 @@
+/* budgets.h: what was used of the budgets of the window, and when they open. Part of what core.h shows. */
+#pragma once
+
+#include "core/core.h"
+
+/* What counts against a budget, in the window: tokens and millionths of a dollar. */
+struct budget_view {
+    int64_t used;     /* by ended runs that reported */
+    int64_t live;     /* reported by live runs so far */
+    int64_t reserved; /* charged to live and external runs; what they reported is in it */
+    amount budget;    /* UNLIMITED: none */
+};
+struct budgets_view {
+    struct budget_view tokens, money;
+    uint32_t priced, unpriced; /* ended runs that told their cost, and that did not */
+    bool counts_reserved;      /* the gate looks at used + reserved, else at used */
+    bool open;
+    time_ms span;     /* of the window */
+    time_ms opens_at; /* when closed; TIME_NEVER: nobody knows */
+};
+/* project 0: of all. False: no such project. */
+bool core_budgets(const struct core *core, sym project, struct budgets_view *ret);
