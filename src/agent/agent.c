@@ -131,6 +131,9 @@ static void template_add(struct words *w, const struct agent_adapter *adapter, c
         option_add(w, adapter->model_option, launch->model);
     } else if (strcmp(word, AGENT_WORD_SESSION) == 0) {
         option_add(w, adapter->session_option, launch->session);
+    } else if (strcmp(word, AGENT_WORD_BUDGET) == 0) {
+        if (!has_option(launch->more, adapter->budget_option)) /* given twice it is an error */
+            option_add(w, adapter->budget_option, launch->budget_usd);
     } else if (strcmp(word, AGENT_WORD_USAGE) == 0) {
         option_add(w, adapter->usage_option, launch->usage_file);
     } else if (strcmp(word, AGENT_WORD_USUAL) == 0) {

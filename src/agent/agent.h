@@ -103,6 +103,7 @@ struct agent_launch {
     const char *resume;      /* the session to go on with; NULL: a new one */
     const char *model;       /* NULL: its own */
     const char *const *more; /* further words of the configuration; ends with NULL; or NULL */
+    const char *budget_usd;  /* most that the run may cost, "2.5"; NULL: not said */
     const char *usage_file;  /* where it may write what it used (agent_usage_file_name); or NULL */
 };
 /* Words, each ended by NUL, into `out`; returns how many. 0: this adapter has no command of its own. */

@@ -308,15 +308,25 @@ void claude_judge(struct agent_seen *seen, const struct agent_end *end) {
 }
 
 static const char *const command[] = {
+    "claude",
+    "-p",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    AGENT_WORD_USUAL,
+    AGENT_WORD_MODEL,
+    AGENT_WORD_SESSION,
+    AGENT_WORD_BUDGET,
+    AGENT_WORD_MORE,
+    NULL,
+};
+static const char *const resume[] = {
     "claude",          "-p",
     "--output-format", "stream-json",
     "--verbose",       AGENT_WORD_USUAL,
-    AGENT_WORD_MODEL,  AGENT_WORD_SESSION,
+    AGENT_WORD_MODEL,  "--resume",
+    AGENT_WORD_RESUME, AGENT_WORD_BUDGET,
     AGENT_WORD_MORE,   NULL,
-};
-static const char *const resume[] = {
-    "claude",         "-p",       "--output-format", "stream-json",   "--verbose", AGENT_WORD_USUAL,
-    AGENT_WORD_MODEL, "--resume", AGENT_WORD_RESUME, AGENT_WORD_MORE, NULL,
 };
 /* Edits go through. What else it may do is a matter of its own settings, and refused without asking. */
 static const char *const usual[] = { "--permission-mode", "acceptEdits", NULL };
@@ -332,6 +342,7 @@ const struct agent_adapter agent_claude = {
     .resume = resume,
     .model_option = "--model",
     .session_option = "--session-id",
+    .budget_option = "--max-budget-usd",
     .environment = environment,
     .usual = usual,
     .instead = instead,

@@ -54,6 +54,7 @@ struct agent_seen {
  * and its value, or nothing when there is no value: */
 #define AGENT_WORD_MODEL   "%model"
 #define AGENT_WORD_SESSION "%session" /* the id of a new session */
+#define AGENT_WORD_BUDGET  "%budget"  /* dollars */
 #define AGENT_WORD_USAGE   "%usage"   /* the path of the file */
 #define AGENT_WORD_MORE    "%more"    /* the words of the configuration */
 #define AGENT_WORD_USUAL   "%usual"   /* what it may do, unless the configuration says it */
@@ -70,6 +71,7 @@ struct agent_adapter {
     const char *const *resume;
     const char *model_option;   /* "--model"; "--model=" when both are one word; NULL: has none */
     const char *session_option; /* NULL: the agent chooses the id */
+    const char *budget_option;  /* most dollars of one run; NULL: it knows no such limit */
     const char *usage_option;   /* NULL: everything is in the output */
     const char *usage_file_name;
     const char *const *environment; /* KEY=VALUE, NULL at the end; or NULL */

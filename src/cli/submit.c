@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/money.h"
 #include "base/number.h"
 #include "cli/client.h"
 #include "cli/full_path.h"
@@ -25,6 +26,7 @@ enum how {
     AS_TEXT,
     AS_NUMBER,
     AS_SECONDS,
+    AS_DOLLARS,
     AS_TRUE,
     AS_LIST, /* repeated, or with commas */
     AS_PATH,
@@ -66,6 +68,11 @@ static const struct row rows[] = {
     { "check",        "checks",         AS_CHECKS },
     { "resume",       "resume",         AS_TEXT },
     { "retries",      "retries",        AS_NUMBER },
+    { "tokens",       "tokens",         AS_NUMBER },
+    { "usd",          "usd",            AS_DOLLARS },
+    { "run-tokens",   "run_tokens",     AS_NUMBER },
+    { "run-usd",      "run_usd",        AS_DOLLARS },
+    { "on-budget",    "on_budget",      AS_TEXT },
     { "timeout",      "timeout_s",      AS_SECONDS },
     { "idle-timeout", "idle_timeout_s", AS_SECONDS },
     { "grace",        "grace_s",        AS_SECONDS },
@@ -139,6 +146,15 @@ static int put_seconds(json_t *task, const char *member, const char *text, struc
     json_object_set_new(task, member,
                         span % 1000 == 0 ? json_integer(span / 1000)
                                          : json_real((double)span / 1000));
+    return 0;
+}
+
+static int put_dollars(json_t *task, const char *member, const char *text, struct error *err) {
+    int64_t micro;
+    int r = money_parse(text, &micro, err);
+    if (r < 0)
+        return r;
+    json_object_set_new(task, member, json_real((double)micro / (double)MONEY_DOLLAR));
     return 0;
 }
 
@@ -230,6 +246,8 @@ static int put_value(json_t *task, const struct row *row, const char *text, stru
         return put_number(task, row->member, text, err);
     case AS_SECONDS:
         return put_seconds(task, row->member, text, err);
+    case AS_DOLLARS:
+        return put_dollars(task, row->member, text, err);
     case AS_LIST:
         return add_list(task, row->member, text, err);
     case AS_PATH:

@@ -148,6 +148,12 @@ static int64_t cost_of(const struct engine *e, const char *model, const struct a
     return (int64_t)(sum / 1000.0 + 0.5);
 }
 
+int64_t agent_end_guess(const struct engine *e, const struct live_run *run,
+                        const struct agent_usage *used) {
+    const char *model = config_text(e->config, "agents.A.model", run->agent);
+    return *model ? cost_of(e, model, used) : -1;
+}
+
 static const char *model_of(const struct engine *e, const struct live_run *run,
                             const struct agent_outcome *said) {
     return said->model[0] ? said->model : config_text(e->config, "agents.A.model", run->agent);
@@ -198,6 +204,8 @@ void agent_end_book(struct engine *e, struct live_run *run, const struct run_end
     struct agent_usage own = session_booked(e, run, said);
     const char *model = model_of(e, run, said);
     telemetry_yield(run, &own);
+    if (run->cost_is_guessed && own.cost_micro_usd >= 0)
+        run->cost_micro_usd = -1; /* what it says itself counts */
     if (own.cost_micro_usd < 0 && *model)
         own.cost_micro_usd = cost_of(e, model, &own);
     run->view.tokens_in = larger(run->view.tokens_in, own.in);

@@ -11,6 +11,10 @@ enum outcome agent_end_outcome(const struct engine *e, const struct live_run *ru
 /* Its message, where nobody else has said anything. */
 void agent_end_explain(const struct agent_outcome *said, struct run_end *end);
 
+/* By the prices of its model, in millionths of a dollar; -1: nobody knows. */
+int64_t agent_end_guess(const struct engine *e, const struct live_run *run,
+                        const struct agent_usage *used);
+
 /* --- inside a turn --------------------------------------------------------------------------- */
 
 /* Tokens and money of the run, and what its task remembers of it. Before its end is told. */

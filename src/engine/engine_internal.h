@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/id_map.h"
 #include "base/slab.h"
+#include "engine/allowance.h"
 #include "engine/engine.h"
 #include "engine/live_run.h"
 #include "engine/loops.h"
@@ -18,13 +19,6 @@
 
 struct project {
     struct engine_project view;
-};
-
-/* Of a task: allowance.h. */
-struct allowance {
-    task_id task;
-    int64_t left;
-    bool is_own; /* its own runs count, and not only what it hands to its children */
 };
 
 struct group {
@@ -119,6 +113,8 @@ struct engine {
     time_ms launch_look;             /* no launch is late before */
     LIST(struct external) externals; /* living runs that are not ours */
     LIST(struct allowance) allowances;
+    LIST(task_id) spent;       /* tasks that have used up their own budget: budget.c */
+    LIST(task_id) relook;      /* those whose budget is another since the last decision */
     LIST(struct claim) claims; /* runs that the rows do not know: recover_internal.h */
     task_id last_folder;       /* the highest number that a run folder has */
 

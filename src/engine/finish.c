@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 #include "base/json_write.h"
 #include "engine/agent_end.h"
-#include "engine/allowance.h"
+#include "engine/budget.h"
 #include "engine/engine_internal.h"
 #include "engine/forecast_internal.h"
 #include "engine/iteration.h"
@@ -203,7 +203,9 @@ static enum outcome outcome_of(const struct engine *e, const struct live_run *ru
     if (said)
         outcome = agent_end_outcome(e, run, end, said, outcome);
     bool gave_up = outcome == OUTCOME_FAILED || outcome == OUTCOME_LAUNCH;
-    return gave_up && gave_up_for_limit(e, run, end) ? OUTCOME_LIMITED : outcome;
+    if (gave_up && gave_up_for_limit(e, run, end))
+        outcome = OUTCOME_LIMITED;
+    return budget_outcome(e, run, outcome);
 }
 
 enum outcome finish_outcome(struct engine *e, const struct live_run *run, struct run_end *end,
@@ -215,12 +217,6 @@ enum outcome finish_outcome(struct engine *e, const struct live_run *run, struct
     outcome = spawning_check(e, run, end);
     *ret_bad_file = outcome != OUTCOME_OK;
     return outcome;
-}
-
-static int64_t tokens_of(const struct engine_run *run) {
-    if (run->tokens_in < 0 && run->tokens_out < 0)
-        return -1;
-    return (run->tokens_in > 0 ? run->tokens_in : 0) + (run->tokens_out > 0 ? run->tokens_out : 0);
 }
 
 static void put_text(struct json_writer *w, const char *key, const char *text) {
@@ -323,7 +319,8 @@ static void book_agent(struct engine *e, struct live_run *run, struct happening 
     ended->ended.outcome = agent_end_repeated(e, run, &h->end, ended->ended.outcome);
     if (said)
         agent_end_limit(e, run, said, ended, &h->end);
-    ended->ended.tokens = tokens_of(&run->view);
+    budget_ends(e, run, ended, &h->end);
+    ended->ended.tokens = run_tokens(run);
     ended->ended.money = run->cost_micro_usd;
 }
 
@@ -354,8 +351,8 @@ static void tell_ended(struct engine *e, struct live_run *run, struct happening 
     tidy_if_final(e, run);
     if (outcome != OUTCOME_OK)
         watch_note_marker(e, run->task);
-    forecast_learn(e, run->task, &h->end, tokens_of(&run->view));
-    allowance_used(e, run->task, tokens_of(&run->view));
+    forecast_learn(e, run->task, &h->end, run_tokens(run));
+    budget_ended(e, run, outcome, said_by(e, run));
     write_end_event(e, run, &h->end, outcome);
     rows_write_ended(e, run, &h->end, outcome);
     e->turn.ends++;
@@ -426,12 +423,12 @@ int engine_report_usage(struct engine *e, task_id task, const struct engine_usag
     struct fact fact = { .kind = FACT_RUN_TOKENS,
                          .task = task,
                          .attempt = run->view.attempt,
-                         .tokens = tokens_of(&run->view),
+                         .tokens = run_tokens(run),
                          .money = run->cost_micro_usd };
     int r = fact.tokens >= 0 || fact.money >= 0 ? engine_tell(e, &fact, err) : 0;
     if (r < 0)
         return r;
     rows_write_run(e, run);
-    allowance_reported(e, run, fact.tokens);
+    budget_reported(e, run);
     return 0;
 }

@@ -17,7 +17,9 @@
 
 #include "agent/agent.h"
 #include "base/alloc.h"
+#include "base/money.h"
 #include "engine/agents.h"
+#include "engine/budget.h"
 #include "engine/context.h"
 #include "engine/engine_internal.h"
 #include "engine/iteration.h"
@@ -226,6 +228,16 @@ static bool may_resume(const struct launch *l) {
     return strcmp(way, "never") != 0;
 }
 
+/* Most that this run may cost; NULL: as much as it likes. */
+static const char *budget_text(struct launch *l) {
+    int64_t micro = budget_for_run(l->e, l->run->task);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (micro <= 0)
+        return NULL;
+    money_put_number(&text, micro);
+    return arena_strdup(&l->arena, strbuf_text(&text));
+}
+
 /* The words that its adapter knows: unattended, its output as events, the prompt where it wants it. */
 static int take_adapter_command(struct launch *l, const char *prompt, struct error *err) {
     struct engine *e = l->e;
@@ -239,6 +251,7 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
     else
         launch.session = l->run->session;
     (void)config_words(e->config, "agents.A.args", l->run->agent, &launch.more);
+    launch.budget_usd = budget_text(l);
     if (usage)
         launch.usage_file = format(l, "%s/runs/%s/%s", e->home, l->run->view.folder, usage);
     size_t count = agent_command(l->adapter, &launch, &words);

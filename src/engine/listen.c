@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "engine/agent_end.h"
 #include "engine/session.h"
 #include "engine/stuck.h"
 #include "os/files.h"
@@ -461,13 +462,17 @@ bool listen_has_news(const struct engine *e) {
 }
 
 /* As if it had ended now: the same difference is booked. */
-static void tell_usage(struct engine *e, struct listener *one, const struct live_run *run) {
+static void tell_usage(struct engine *e, struct listener *one, struct live_run *run) {
     struct agent_outcome so_far = { .usage = one->live.usage,
                                     .is_cumulative = one->live.is_cumulative,
                                     .cost_is_cumulative = one->live.cost_is_cumulative };
     snprintf(so_far.session, sizeof(so_far.session), "%s",
              one->live.session ? one->live.session : "");
     struct agent_usage own = session_booked(e, run, &so_far);
+    if (own.cost_micro_usd < 0 && !run->is_metered) {
+        own.cost_micro_usd = agent_end_guess(e, run, &own);
+        run->cost_is_guessed = own.cost_micro_usd >= 0;
+    }
     struct engine_usage usage = { .tokens_in = own.in,
                                   .tokens_out = own.out,
                                   .cost_micro_usd = own.cost_micro_usd };
@@ -477,7 +482,7 @@ static void tell_usage(struct engine *e, struct listener *one, const struct live
 void listen_tell(struct engine *e) {
     for (size_t i = 0; i < e->listening->all.count; i++) {
         struct listener *one = e->listening->all.items[i];
-        const struct live_run *run = run_find(e, one->run.task);
+        struct live_run *run = run_find(e, one->run.task);
         if (!one->has_news)
             continue;
         if (run && run->view.attempt == one->run.attempt)

@@ -21,6 +21,8 @@ struct live_run {
     const char *said;                      /* the agent's own result, at its end; or NULL */
     bool resumes;                          /* it goes on with a session that was there before */
     bool adapter_known;                    /* who listens to it is decided */
+    bool is_over_budget;                   /* that was told */
+    bool cost_is_guessed;                  /* by the prices of its model, while it runs */
     bool is_metered;                       /* its numbers come from its telemetry: telemetry.h */
     time_ms limited_until; /* it has said that its provider wants it to wait; 0: it has not */
     char *spawner;         /* its task as it was submitted, if that spawns others; owned */

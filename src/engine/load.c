@@ -14,6 +14,7 @@
 #include "engine/alert_internal.h"
 #include "engine/allowance.h"
 #include "engine/await.h"
+#include "engine/budget.h"
 #include "engine/engine_internal.h"
 #include "engine/follow_internal.h"
 #include "engine/forecast_internal.h"
@@ -271,6 +272,7 @@ static int finish(struct engine *e, const struct store_totals *totals, struct er
     claims_write(e);
     recover_find_runless(e);
     groups_loaded(e);
+    budgets_loaded(e);
     return 0;
 }
 

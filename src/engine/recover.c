@@ -15,6 +15,7 @@
 #include "base/json_write.h"
 #include "base/number.h"
 #include "engine/alert.h"
+#include "engine/budget.h"
 #include "engine/gone_internal.h"
 #include "engine/iteration.h"
 #include "engine/listen.h"
@@ -46,7 +47,8 @@ void recover_find_runless(struct engine *e) {
  * one does no harm. */
 static void stop_again(struct engine *e, const struct live_run *run, struct run_key key) {
     struct task_spec told;
-    if (core_task_spec(e->core, run->task, &told) && told.stop != STOP_NONE)
+    bool wished = core_task_spec(e->core, run->task, &told) && told.stop != STOP_NONE;
+    if (wished || budget_is_stopping(e, run))
         (void)executor_stop(e->executor, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY);
 }
 

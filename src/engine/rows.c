@@ -74,6 +74,7 @@ static void write_task(void *ctx, task_id task) {
         return;
     }
     alerts_see_task(e, &row.told);
+    allowance_see_state(e, task, row.told.state);
     bool rewired = is_new || e->turn.rewired == task;
     if (rewired) {
         fill_depends(e, &row);

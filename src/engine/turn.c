@@ -17,6 +17,7 @@
 #include "engine/alert_internal.h"
 #include "engine/await.h"
 #include "engine/blocked_internal.h"
+#include "engine/budget.h"
 #include "engine/care_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/follow_internal.h"
@@ -515,6 +516,7 @@ static void make_turn(struct engine *e) {
     if (e->retry_at <= e->now)
         await_tell(e);
     prune_some(e);
+    budget_turn(e);
     take_orders(e);
     rows_write_all(e);
     alerts_turn(e);

@@ -181,11 +181,30 @@ static int make_drafts(struct batch *batch, struct error *err) {
     return 0;
 }
 
-void batch_give_tokens(const struct batch *batch) {
+static int64_t given(int64_t wish) {
+    return wish == SUBMISSION_NOT_GIVEN ? ALLOWANCE_NONE : wish;
+}
+
+static enum engine_on_budget on_budget_of(const struct submission *s) {
+    if (!s->on_budget)
+        return ON_BUDGET_AS_CONFIGURED;
+    return strcmp(s->on_budget, "stop") == 0 ? ON_BUDGET_STOP : ON_BUDGET_HOLD;
+}
+
+void batch_give_budgets(const struct batch *batch) {
     for (size_t i = 0; i < batch->count; i++) {
         const struct batch_entry *entry = &batch->entries[i];
-        if (!entry->already && entry->s.tokens != SUBMISSION_NOT_GIVEN)
-            engine_give_tokens(batch->engine, entry->id, entry->s.tokens);
+        const struct submission *s = &entry->s;
+        struct engine_limits limits = {
+            .task = { given(s->tokens), given(s->usd) },
+            .run = { given(s->run_tokens), given(s->run_usd) },
+            .on_budget = on_budget_of(s),
+        };
+        bool any = limits.task.tokens != ALLOWANCE_NONE || limits.task.usd != ALLOWANCE_NONE
+                   || limits.run.tokens != ALLOWANCE_NONE || limits.run.usd != ALLOWANCE_NONE
+                   || limits.on_budget != ON_BUDGET_AS_CONFIGURED;
+        if (!entry->already && any)
+            engine_set_limits(batch->engine, entry->id, &limits);
     }
 }
 

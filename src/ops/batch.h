@@ -45,8 +45,8 @@ int batch_read(struct batch *batch, const json_t *tasks, const char *body, struc
 
 /* Names, ids, guards, rings; every entry gets its number, and those that are new a draft. */
 int batch_check(struct batch *batch, struct error *err);
-/* After they were added: those with a bound of tokens have it. */
-void batch_give_tokens(const struct batch *batch);
+/* After they were added: those with budgets of their own have them. */
+void batch_give_budgets(const struct batch *batch);
 
 /* --- submission_check.c: one of them against what the daemon knows ---------------------------- */
 

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/money.h"
 #include "engine/allowance.h"
 #include "engine/below.h"
 #include "engine/run_token.h"
@@ -13,9 +14,10 @@
 
 /* What a run chooses freely: nothing of it reaches beyond its own children. */
 static const char *const free_members[] = {
-    "agent",   "depends_on", "draft",          "hold",      "idle_timeout_s", "kind",      "meta",
-    "name",    "not_before", "parallelizable", "parent",    "prompt",         "resources", "resume",
-    "retries", "review",     "serial",         "timeout_s", "title",          "tokens",
+    "agent",     "depends_on", "draft",      "hold",           "idle_timeout_s", "kind",
+    "meta",      "name",       "not_before", "parallelizable", "parent",         "prompt",
+    "resources", "resume",     "retries",    "review",         "serial",         "timeout_s",
+    "title",     "tokens",     "usd",        "run_tokens",     "run_usd",
 };
 
 static const struct {
@@ -25,6 +27,7 @@ static const struct {
     { "checks", "a run names an agent, no commands" },
     { "env", "the environment of its children is not for a run to set" },
     { "limiter", "which account its children use is not for a run to choose" },
+    { "on_budget", "what its children were given is all they have: who passes it is stopped" },
     { "merge", "what becomes of its children's work is not for a run to choose" },
     { "spawn", "its children add others by their own tokens" },
     { "stdin", "where its children read is not for a run to choose" },
@@ -345,22 +348,33 @@ static int limit_running(struct op_call *call, const struct batch_entry *entry,
     return 0;
 }
 
-/* --- tokens ---------------------------------------------------------------------------------- */
+/* --- tokens and money ------------------------------------------------------------------------ */
+
+static int64_t first_of(int64_t left, bool is_top, int64_t lent) {
+    return left == ALLOWANCE_NONE && is_top && lent != UNLIMITED ? lent : left;
+}
+
+/* What the run may still hand out; of a task that a person has added what the configuration lends it. */
+static struct engine_amounts left_for_children(struct op_call *call, task_id top) {
+    const struct config *config = engine_config(call->engine);
+    struct engine_amounts left = engine_left(call->engine, call->run.task);
+    bool is_top = call->run.task == top;
+    return (struct engine_amounts){
+        .tokens = first_of(left.tokens, is_top, config_number(config, "capability.tokens", NULL)),
+        .usd = first_of(left.usd, is_top, config_number(config, "capability.usd", NULL)),
+    };
+}
 
 /* What a child may use is no more the parent's. Nothing is said: an estimate of a run. */
-static int check_tokens(struct op_call *call, struct batch *batch, task_id top) {
-    const struct config *config = engine_config(call->engine);
-    int64_t all = config_number(config, "capability.tokens", NULL);
-    int64_t left = engine_tokens_left(call->engine, call->run.task), wanted = 0;
+static int check_tokens(struct op_call *call, struct batch *batch, int64_t left) {
+    int64_t wanted = 0;
     char id[ENGINE_ID_MAX];
-    if (left == ALLOWANCE_NONE && call->run.task == top && all != UNLIMITED)
-        left = all;
     if (left == ALLOWANCE_NONE)
         return 0;
     for (size_t i = 0; i < batch->count; i++) {
         struct submission *s = &batch->entries[i].s;
         if (s->tokens == SUBMISSION_NOT_GIVEN)
-            s->tokens = config_number(config, "fair.run_tokens", NULL);
+            s->tokens = config_number(engine_config(call->engine), "fair.run_tokens", NULL);
         wanted += s->tokens;
     }
     if (wanted > left)
@@ -370,15 +384,63 @@ static int check_tokens(struct op_call *call, struct batch *batch, task_id top) 
     return 0;
 }
 
-static void take_tokens(struct op_call *call, const struct batch *batch) {
-    int64_t all = config_number(engine_config(call->engine), "capability.tokens", NULL);
+/* What a run costs nobody can guess: it is said, or the configuration says it for every task. */
+static int check_usd(struct op_call *call, struct batch *batch, int64_t left) {
+    int64_t wanted = 0;
+    char id[ENGINE_ID_MAX];
+    if (left == ALLOWANCE_NONE)
+        return 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        struct submission *s = &batch->entries[i].s;
+        int64_t usual = config_number(engine_config(call->engine), "projects.P.task_usd",
+                                      submission_project(s));
+        if (s->usd == SUBMISSION_NOT_GIVEN && usual != UNLIMITED)
+            s->usd = usual;
+        if (s->usd == SUBMISSION_NOT_GIVEN) {
+            batch->index = i;
+            return op_fail(call, -EACCES,
+                           "'usd': say what the child may cost: '%s' has a budget of money",
+                           engine_task_id(call->engine, call->run.task, id));
+        }
+        wanted += s->usd;
+    }
+    if (wanted <= left)
+        return 0;
+    _cleanup_(strbuf_finish) struct strbuf asked = STRBUF_INIT, rest = STRBUF_INIT;
+    money_put(&asked, wanted);
+    money_put(&rest, left);
+    return op_fail(call, -EACCES, "'usd': %s are asked for, and '%s' has %s left",
+                   strbuf_text(&asked), engine_task_id(call->engine, call->run.task, id),
+                   strbuf_text(&rest));
+}
+
+static int check_budgets(struct op_call *call, struct batch *batch, task_id top) {
+    struct engine_amounts left = left_for_children(call, top);
+    int r = check_tokens(call, batch, left.tokens);
+    return r == 0 ? check_usd(call, batch, left.usd) : r;
+}
+
+static int64_t given(int64_t wish) {
+    return wish == SUBMISSION_NOT_GIVEN ? 0 : wish;
+}
+
+static void hand_out(struct op_call *call, const struct batch *batch) {
     task_id task = call->run.task, top = 0;
     (void)level_of(engine_core(call->engine), task, &top);
-    if (engine_tokens_left(call->engine, task) == ALLOWANCE_NONE && task == top && all != UNLIMITED)
-        engine_lend_tokens(call->engine, task, all);
-    for (size_t i = 0; i < batch->count; i++)
-        if (batch->entries[i].s.tokens != SUBMISSION_NOT_GIVEN)
-            engine_take_tokens(call->engine, task, batch->entries[i].s.tokens);
+    struct engine_amounts had = engine_left(call->engine, task);
+    struct engine_amounts left = left_for_children(call, top);
+    struct engine_amounts lent = {
+        .tokens = had.tokens == ALLOWANCE_NONE ? left.tokens : ALLOWANCE_NONE,
+        .usd = had.usd == ALLOWANCE_NONE ? left.usd : ALLOWANCE_NONE,
+    };
+    if (lent.tokens != ALLOWANCE_NONE || lent.usd != ALLOWANCE_NONE)
+        engine_lend(call->engine, task, lent);
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct batch_entry *entry = &batch->entries[i];
+        if (!entry->already)
+            engine_hand(call->engine, task, entry->id,
+                        (struct engine_amounts){ given(entry->s.tokens), given(entry->s.usd) });
+    }
 }
 
 int capability_admit(struct op_call *call, struct batch *batch) {
@@ -396,7 +458,7 @@ int capability_admit(struct op_call *call, struct batch *batch) {
     if (r == 0)
         r = check_number(call, top, batch->added);
     if (r == 0)
-        r = check_tokens(call, batch, top);
+        r = check_budgets(call, batch, top);
     for (size_t i = 0; r == 0 && i < batch->added; i++) {
         batch->drafts[i].told.group = told.group;
         r = limit_running(call, &batch->entries[i], &batch->drafts[i]);
@@ -409,5 +471,5 @@ void capability_added(struct op_call *call, const struct batch *batch) {
         const struct engine_draft *draft = &batch->drafts[i];
         engine_limit_children(call->engine, draft->resources[draft->resource_count - 1]);
     }
-    take_tokens(call, batch);
+    hand_out(call, batch);
 }

@@ -39,6 +39,7 @@ extern const struct op op_session_open;
 extern const struct op op_task_add;
 extern const struct op op_task_again;
 extern const struct op op_task_approve;
+extern const struct op op_task_budget;
 extern const struct op op_task_cancel;
 extern const struct op op_task_clear;
 extern const struct op op_task_close;
@@ -103,6 +104,7 @@ const struct op *const op_table[] = {
     &op_task_add,
     &op_task_again,
     &op_task_approve,
+    &op_task_budget,
     &op_task_cancel,
     &op_task_clear,
     &op_task_close,

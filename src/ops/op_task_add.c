@@ -94,7 +94,7 @@ static int add(struct op_call *call) {
     assert(batch->added == 0 || first == batch->first);
     if (call->run.token[0])
         capability_added(call, batch);
-    batch_give_tokens(batch);
+    batch_give_budgets(batch);
     write_memo(call);
     return 0;
 }

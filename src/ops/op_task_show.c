@@ -1,7 +1,7 @@
 /* op_task_show.c: everything about one task. */
 #include <string.h>
 
-#include "ops/print.h"
+#include "ops/budgets.h"
 
 #define RUNS_SHOWN 10
 
@@ -71,6 +71,7 @@ static int print(struct op_call *call) {
     print_int(&w, "restarts", t.restarts);
     json_write_object_end(&w);
     print_workspace(&w, call->engine, s->task);
+    print_task_budget(&w, call->engine, s->task);
     print_json(&w, "runs", strbuf_text(&s->runs));
     print_iterations(&w, call->engine, &t);
     print_text(&w, "external_id", s->external_id);
@@ -127,14 +128,18 @@ const struct op op_task_show = {
     .summary = "show one task",
     .text = "The members of a list item, what was submitted (`spec`), what was said when "
             "it was slung (`context`), what it depends on, its "
-            "counters, where it works (`works_in`), its last 10 runs, and the folders of its last "
+            "counters, where it works (`works_in`), what it has used of which `budget` (by ended "
+            "runs and the "
+            "live one; null: nobody knows, or there is none), its last 10 runs, and the folders of "
+            "its last "
             "10 iterations with what is in "
             "them.",
     .params = params,
     .result = "{\"id\":\"web-17\",\"project\":\"web\",\"state\":\"running\","
               "\"spec\":{\"argv\":[\"make\"]},\"context\":null,\"depends_on\":[\"web-3\"],"
               "\"counters\":{\"failures\":0,"
-              "\"launch_failures\":0,\"losses\":0,\"restarts\":0},\"runs\":[{\"task\":\"web-17\","
+              "\"launch_failures\":0,\"losses\":0,\"restarts\":0},\"budget\":{\"run\":{},\"task\":{"
+              "}},\"runs\":[{\"task\":\"web-17\","
               "\"attempt\":1,\"phase\":\"working\"}],\"iterations\":[{\"iteration\":1,\"folder\":"
               "\"/home/me/.local/share/sluice/tasks/web-17/iterations/001\",\"feedback\":false,"
               "\"artifacts\":[\"plan.md\"]}],\"external_id\":null}",

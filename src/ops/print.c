@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/alert.h"
+#include "engine/allowance.h"
 #include "engine/loops.h"
 
 #define EXTERNAL_MAX 50u
@@ -85,7 +86,7 @@ void print_verdict(const struct engine *engine, task_id task, const struct verdi
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (v->gate == GATE_ARTIFACT && !v->open && engine_artifact(engine, task, &path))
         strbuf_printf(out, "waits for '%s': it may start when that is there", strbuf_text(&path));
-    else
+    else if (v->gate != GATE_HELD || v->open || !engine_budget_why(engine, task, out))
         verdict_sentence(v, op_symbols(engine), engine_names(engine), out);
 }
 

@@ -194,7 +194,7 @@ static int add(struct spawning *s, struct error *err) {
     if (r >= 0)
         r = engine_add_tasks(s->engine, s->batch.drafts, s->batch.added, &first, err);
     if (r >= 0)
-        batch_give_tokens(&s->batch);
+        batch_give_budgets(&s->batch);
     else if (made)
         engine_take_back_group(s->engine, group);
     return r < 0 ? r : (int)s->batch.added;

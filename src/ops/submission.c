@@ -12,11 +12,13 @@
 
 #include "base/nearest.h"
 #include "config/settings.h"
+#include "ops/budgets.h"
 #include "ops/op_internal.h"
 
-#define TITLE_MAX  500
-#define PATH_BYTES 4096
-#define SPAN_MAX   DAYS(3650)
+#define TITLE_MAX   500
+#define PATH_BYTES  4096
+#define SPAN_MAX    DAYS(3650)
+#define TOKENS_MOST INT64_C(100000000000000)
 
 enum member_type {
     MEMBER_NAME,  /* a name as projects have them */
@@ -26,6 +28,7 @@ enum member_type {
     MEMBER_BODY,  /* any text */
     MEMBER_NUMBER,
     MEMBER_SECONDS, /* kept in ms */
+    MEMBER_MONEY,   /* dollars, kept in millionths */
     MEMBER_BOOLEAN,
     MEMBER_CHOICE,
     MEMBER_OTHER, /* `check` looks at it; kept as JSON */
@@ -45,6 +48,7 @@ static const char *const untils[] = { "exit", "done", "validate", "external", NU
 static const char *const parent_gates[] = { "done", "none", NULL };
 static const char *const merges[] = { "none", "local", "direct", "mr", NULL };
 static const char *const stop_signals[] = { "TERM", "INT", NULL };
+static const char *const budget_modes[] = { "hold", "stop", NULL };
 static const char *const resumes[] = { "auto", "never", NULL };
 
 /* --- members with a form of their own -------------------------------------------------------- */
@@ -212,6 +216,8 @@ static const struct member members[] = { /* by name */
       .text = "how far it stands back for the processor" },
     { "not_before", MEMBER_NUMBER, AT(not_before), .min = 0, .max = INT64_C(253402300799999),
       .written = "ms since the epoch", .text = "held until then" },
+    { "on_budget", MEMBER_CHOICE, AT(on_budget), .choices = budget_modes, .written = "hold, stop",
+      .text = "a run that passes a budget goes on to its end, or is stopped; then the task is held" },
     { "parallelizable", MEMBER_BOOLEAN, AT(parallelizable), .written = "boolean",
       .text = "may run beside others of its project, phase and kind" },
     { "parent", MEMBER_NAME, AT(parent), .written = "id or name",
@@ -233,6 +239,10 @@ static const struct member members[] = { /* by name */
       .text = "attempts after a failed first one; -1: as the configuration says" },
     { "review", MEMBER_BOOLEAN, AT(review), .written = "boolean",
       .text = "waits for approval when it has finished" },
+    { "run_tokens", MEMBER_NUMBER, AT(run_tokens), .min = 0, .max = TOKENS_MOST,
+      .written = "number", .text = "how many one of its runs may use" },
+    { "run_usd", MEMBER_MONEY, AT(run_usd), .written = "dollars",
+      .text = "what one of its runs may cost" },
     { "serial", MEMBER_NAME, AT(serial), .written = "text",
       .text = "its phase, of which one runs at a time unless parallelizable" },
     { "spawn", MEMBER_PLACE, AT(spawn), .written = "path",
@@ -246,12 +256,13 @@ static const struct member members[] = { /* by name */
       .text = "stopped, and failed, after so long" },
     { "title", MEMBER_LINE, AT(title), .max = TITLE_MAX, .written = "text",
       .text = "what lists show" },
-    { "tokens", MEMBER_NUMBER, AT(tokens), .min = 0, .max = INT64_C(100000000000000),
+    { "tokens", MEMBER_NUMBER, AT(tokens), .min = 0, .max = TOKENS_MOST,
       .written = "number",
-      .text = "how many its runs, and the children that they add, may use; one that reports more is "
-              "canceled" },
+      .text = "how many all its runs, and the children that they add, may use" },
     { "until", MEMBER_CHOICE, AT(until), .choices = untils,
       .written = "exit, done, validate, external", .text = "when it is finished" },
+    { "usd", MEMBER_MONEY, AT(usd), .written = "dollars",
+      .text = "what all its runs, and the children that they add, may cost" },
     { "workspace", MEMBER_NAME, AT(workspace), .written = "text",
       .text = "the workspace it wants; it waits while that is taken" },
 };
@@ -371,6 +382,9 @@ static int take_member(const struct member *m, const json_t *value, struct submi
     case MEMBER_SECONDS:
         r = check_seconds(m->name, value, m->min, err);
         *(int64_t *)field = (int64_t)(json_number_value(value) * 1000.0);
+        break;
+    case MEMBER_MONEY:
+        r = op_money(m->name, value, (int64_t *)field, err);
         break;
     case MEMBER_BOOLEAN:
         if (!json_is_boolean(value))
@@ -528,6 +542,9 @@ int submission_read(const json_t *json, struct arena *arena, struct submission *
         .processes = SUBMISSION_NOT_GIVEN,
         .nice = SUBMISSION_NOT_GIVEN,
         .tokens = SUBMISSION_NOT_GIVEN,
+        .usd = SUBMISSION_NOT_GIVEN,
+        .run_tokens = SUBMISSION_NOT_GIVEN,
+        .run_usd = SUBMISSION_NOT_GIVEN,
         .timeout_ms = SUBMISSION_NOT_GIVEN,
         .idle_timeout_ms = SUBMISSION_NOT_GIVEN,
         .grace_ms = SUBMISSION_NOT_GIVEN,
@@ -551,30 +568,4 @@ int submission_read(const json_t *json, struct arena *arena, struct submission *
     }
     int r = take_lists(ret, arena, err);
     return r < 0 ? r : check_together(ret, err);
-}
-
-#define TITLE_MADE 80 /* bytes of a title that nobody wrote */
-
-const char *submission_title(const struct submission *s, struct arena *arena) {
-    if (s->title && *s->title)
-        return s->title;
-    char made[TITLE_MADE + 1] = "";
-    size_t length = 0;
-    const char *text = s->prompt;
-    for (size_t word = 0; text || word < json_array_size(s->argv); word++) {
-        const char *at = text ? text + strspn(text, " \t\r\n")
-                              : json_string_value(json_array_get(s->argv, word));
-        if (word > 0 && length < TITLE_MADE)
-            made[length++] = ' ';
-        for (; *at && length < TITLE_MADE && !(text && *at == '\n'); at++)
-            made[length++] = (unsigned char)*at < 0x20 || *at == 0x7f ? ' ' : *at;
-        if (text || length == TITLE_MADE)
-            break;
-    }
-    if (length == TITLE_MADE) /* not in the middle of a character */
-        while (length > 0 && ((unsigned char)made[length - 1] & 0xC0) == 0x80)
-            length--;
-    if (length > 0 && ((unsigned char)made[length - 1] & 0xC0) == 0xC0)
-        length--;
-    return arena_strndup(arena, made, length);
 }

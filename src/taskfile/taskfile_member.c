@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/money.h"
 #include "base/nearest.h"
 #include "base/strbuf.h"
 #include "taskfile/taskfile_internal.h"
@@ -16,6 +17,7 @@ enum member_type {
     MEMBER_WHOLE,
     MEMBER_SWITCH,
     MEMBER_SECONDS,
+    MEMBER_DOLLARS,
     MEMBER_SPAN,
     MEMBER_WORDS,
     MEMBER_SHELL,
@@ -61,6 +63,7 @@ static const struct member members[] = {
     { "needs",          "depends_on",     MEMBER_NAMES,   true },
     { "nice",           "nice",           MEMBER_WHOLE,   false },
     { "not_before",     "not_before",     MEMBER_WHOLE,   false },
+    { "on_budget",      "on_budget",      MEMBER_TEXT,    false },
     { "parallelizable", "parallelizable", MEMBER_SWITCH,  false },
     { "parent",         "parent",         MEMBER_TEXT,    false },
     { "parent_gate",    "parent_gate",    MEMBER_TEXT,    false },
@@ -73,6 +76,8 @@ static const struct member members[] = {
     { "retries",        "retries",        MEMBER_WHOLE,   false },
     { "review",         "review",         MEMBER_SWITCH,  false },
     { "run",            "argv",           MEMBER_SHELL,   false },
+    { "run_tokens",     "run_tokens",     MEMBER_WHOLE,   false },
+    { "run_usd",        "run_usd",        MEMBER_DOLLARS, false },
     { "serial",         "serial",         MEMBER_TEXT,    false },
     { "spawn",          "spawn",          MEMBER_TEXT,    false },
     { "stdin",          "stdin",          MEMBER_PATH,    false },
@@ -82,6 +87,7 @@ static const struct member members[] = {
     { "title",          "title",          MEMBER_TEXT,    false },
     { "tokens",         "tokens",         MEMBER_WHOLE,   false },
     { "until",          "until",          MEMBER_TEXT,    false },
+    { "usd",            "usd",            MEMBER_DOLLARS, false },
     { "workspace",      "workspace",      MEMBER_TEXT,    false },
 };
 /* clang-format on */
@@ -120,6 +126,15 @@ int taskfile_text(const struct taskfile *file, const struct yaml_node *key, json
     if (key->value->kind != YAML_SCALAR)
         return refuse(file, key, "a text", err);
     *ret_text = json_stringn(key->value->text, key->value->length);
+    return 0;
+}
+
+static int read_dollars(const struct taskfile *file, const struct yaml_node *key,
+                        json_t **ret_dollars, struct error *err) {
+    int64_t micro;
+    if (key->value->kind != YAML_SCALAR || money_parse(key->value->text, &micro, NULL) < 0)
+        return refuse(file, key, "dollars with up to six places, like 2.50", err);
+    *ret_dollars = json_real((double)micro / (double)MONEY_DOLLAR);
     return 0;
 }
 
@@ -204,6 +219,8 @@ static int read_value(const struct taskfile *file, const struct member *m,
         return taskfile_switch(file, key, ret_value, err);
     case MEMBER_SECONDS:
         return taskfile_seconds(file, key, ret_value, err);
+    case MEMBER_DOLLARS:
+        return read_dollars(file, key, ret_value, err);
     case MEMBER_SPAN:
         return taskfile_span(file, key, ret_value, err);
     case MEMBER_WORDS:

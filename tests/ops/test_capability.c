@@ -351,7 +351,7 @@ static void depth_number_and_places_of_children_have_limits(void **state) {
 }
 
 static int64_t left_of(struct ops *o, task_id task) {
-    return engine_tokens_left(o->engine, task);
+    return engine_left(o->engine, task).tokens;
 }
 
 static void tokens_of_children_are_taken_from_their_parent(void **state) {
@@ -377,7 +377,7 @@ static void tokens_of_children_are_taken_from_their_parent(void **state) {
     assert_int_equal(left_of(&o, grandchild), 500);
 }
 
-static void who_uses_more_than_it_was_given_is_canceled(void **state) {
+static void who_uses_more_than_it_was_given_is_stopped_and_held(void **state) {
     (void)state;
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, "capability: {tokens: 1000}\n");
@@ -393,10 +393,14 @@ static void who_uses_more_than_it_was_given_is_canceled(void **state) {
     ops_turn(&o);
     assert_true(fake_run_find(child)->stopped);
     assert_false(fake_run_find(task)->stopped);
-    fake_run_ends(child, 0);
+    fake_run_ends(child, 1);
     ops_turn(&o);
     ops_wait(&o, &r);
     reply_finish(&r);
+    struct task_view view;
+    assert_true(core_task(engine_core(o.engine), child, &view));
+    assert_int_equal(view.state, TASK_HELD);
+    assert_int_equal(view.hold, HOLD_BUDGET);
 }
 
 /* --- races ----------------------------------------------------------------------------------- */
@@ -506,7 +510,7 @@ int main(void) {
         cmocka_unit_test(escape_codes_in_titles_are_refused_or_harmless),
         cmocka_unit_test(depth_number_and_places_of_children_have_limits),
         cmocka_unit_test(tokens_of_children_are_taken_from_their_parent),
-        cmocka_unit_test(who_uses_more_than_it_was_given_is_canceled),
+        cmocka_unit_test(who_uses_more_than_it_was_given_is_stopped_and_held),
         cmocka_unit_test(a_child_added_before_its_ancestor_is_canceled_never_starts),
         cmocka_unit_test(a_child_added_after_its_ancestor_is_canceled_is_refused),
         cmocka_unit_test(cancel_takes_along_what_runs_have_added),

@@ -1,0 +1,44 @@
+/* budget.h: what happens when a budget is used up. Private to engine/.
+ *
+ * A run that passes what it or its task may use goes on to its end, or is stopped (on_budget); then its task is
+ * held without a time, unless it is done, until somebody raises the budget. With `budget_stops_runs` the
+ * budgets of the window stop live runs, too; their tasks wait at the gate, and nothing is counted.
+ * Who was told to stop is written in the same commit: after a crash it is told again, and its end is known
+ * for what it is.
+ *
+ * Inside a turn, apart from the questions. */
+#pragma once
+
+#include "agent/agent.h"
+#include "engine/allowance.h"
+#include "engine/live_run.h"
+
+/* Tokens that the run has reported; -1: none. */
+int64_t run_tokens(const struct live_run *run);
+bool budget_stops(const struct engine *e, task_id task);
+
+/* A live run has reported. */
+void budget_reported(struct engine *e, struct live_run *run);
+/* The attempt was told to stop, and has not ended since. */
+bool budget_is_stopping(const struct engine *e, const struct live_run *run);
+/* What its end is, if it was; `outcome` is what it would be without. */
+enum outcome budget_outcome(const struct engine *e, const struct live_run *run,
+                            enum outcome outcome);
+/* Its end, before it is told: when its task may go on, and why it has ended. */
+void budget_ends(struct engine *e, const struct live_run *run, struct fact *ended,
+                 struct run_end *end);
+/* Its end was told. `said`: NULL without an agent. */
+void budget_ended(struct engine *e, const struct live_run *run, enum outcome outcome,
+                  const struct agent_outcome *said);
+
+/* Its limits or what it has used are others: hold it, or let it go on. */
+void budget_look(struct engine *e, task_id task);
+/* The same in the next turn: after a decision the core is told nothing more. */
+void budget_look_later(struct engine *e, task_id task);
+/* Before the decision of a turn. */
+void budget_turn(struct engine *e);
+void budgets_loaded(struct engine *e);
+void budgets_free(struct engine *e);
+
+/* The smaller of what one run may cost and of what its task has left, in millionths; ALLOWANCE_NONE: as it likes. */
+int64_t budget_for_run(const struct engine *e, task_id task);

@@ -1,0 +1,129 @@
+/* op_task_budget.c: somebody says how much a task may use.
+ *
+ * What is not given stays as it is. A task that was held because nothing was left goes on when now something
+ * is; one that has used more than the new budget already is held, or, while it runs, at its end. */
+#include <errno.h>
+#include <string.h>
+
+#include "ops/budgets.h"
+
+#define TOKENS_MOST INT64_C(100000000000000)
+
+static bool is_unlimited(const json_t *value) {
+    return json_is_string(value) && strcmp(json_string_value(value), "unlimited") == 0;
+}
+
+static int take_tokens(struct op_call *call, const char *name, int64_t *ret) {
+    const json_t *value = op_json(call, name);
+    if (!value)
+        return 0;
+    if (is_unlimited(value)) {
+        *ret = UNLIMITED;
+        return 0;
+    }
+    if (!json_is_integer(value))
+        return op_fail(call, -EINVAL, "parameter '%s' must be a whole number or unlimited", name);
+    if (json_integer_value(value) < 0 || json_integer_value(value) > TOKENS_MOST)
+        return op_fail(call, -ERANGE, "parameter '%s' must be from 0 to 100000000000000", name);
+    *ret = json_integer_value(value);
+    return 0;
+}
+
+static int take_usd(struct op_call *call, const char *name, int64_t *ret) {
+    const json_t *value = op_json(call, name);
+    if (!value)
+        return 0;
+    if (is_unlimited(value)) {
+        *ret = UNLIMITED;
+        return 0;
+    }
+    int r = op_money(name, value, ret, &call->err);
+    return r < 0 ? error_prefix(&call->err, "parameter") : 0;
+}
+
+static int take_limits(struct op_call *call, struct engine_limits *ret) {
+    const char *mode = op_text(call, "on_budget");
+    *ret = ENGINE_LIMITS_NONE;
+    if (mode)
+        ret->on_budget = strcmp(mode, "stop") == 0 ? ON_BUDGET_STOP : ON_BUDGET_HOLD;
+    int r = take_tokens(call, "tokens", &ret->task.tokens);
+    if (r == 0)
+        r = take_tokens(call, "run_tokens", &ret->run.tokens);
+    if (r == 0)
+        r = take_usd(call, "usd", &ret->task.usd);
+    return r == 0 ? take_usd(call, "run_usd", &ret->run.usd) : r;
+}
+
+static bool says_anything(const struct engine_limits *l) {
+    return l->task.tokens != ALLOWANCE_NONE || l->task.usd != ALLOWANCE_NONE
+           || l->run.tokens != ALLOWANCE_NONE || l->run.usd != ALLOWANCE_NONE
+           || l->on_budget != ON_BUDGET_AS_CONFIGURED;
+}
+
+static int run(struct op_call *call) {
+    struct engine_limits limits;
+    task_id task = op_task(call);
+    struct task_view view;
+    if (!task)
+        return call->err.code;
+    int r = take_limits(call, &limits);
+    if (r < 0)
+        return r;
+    if (!says_anything(&limits))
+        return op_fail(call, -EINVAL,
+                       "give at least one of 'tokens', 'usd', 'run_tokens', 'run_usd', "
+                       "'on_budget'");
+    engine_set_limits(call->engine, task, &limits);
+    (void)core_task(engine_core(call->engine), task, &view);
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_id(&w, "id", call->engine, task);
+    print_text(&w, "state", task_state_name(view.state));
+    print_text(&w, "hold", view.state == TASK_HELD ? hold_name(view.hold) : NULL);
+    print_task_budget(&w, call->engine, task);
+    json_write_object_end(&w);
+    return 0;
+}
+
+#define AMOUNT(name_, text_)                                                                       \
+    { .name = (name_), .type = OP_VALUE, .place = OP_IN_BODY, .text = (text_) }
+
+static const char *const modes[] = { "hold", "stop", NULL };
+
+static const struct op_param params[] = {
+    OP_PARAM_ID,
+    AMOUNT("tokens", "how many all its runs may use: a whole number, or `unlimited`"),
+    AMOUNT("usd", "dollars that all its runs may cost, or `unlimited`"),
+    AMOUNT("run_tokens", "how many one of its runs may use, or `unlimited`"),
+    AMOUNT("run_usd", "dollars that one of its runs may cost, or `unlimited`"),
+    { .name = "on_budget",
+      .type = OP_TEXT,
+      .place = OP_IN_BODY,
+      .min = 1,
+      .choices = modes,
+      .text = "a run that passes a budget goes on to its end, or is stopped" },
+    { .name = NULL },
+};
+
+const struct op op_task_budget = {
+    .name = "task.budget",
+    .method = "POST",
+    .path = "/v1/tasks/{id}/budget",
+    .summary = "change how much a task may use",
+    .text =
+        "What is not given stays as it is. A task that is held because it has used up its budget "
+        "goes "
+        "on when it may use more now. What it has used so far is in `budget` of task.show, too.",
+    .params = params,
+    .result =
+        "{\"id\":\"web-17\",\"state\":\"ready\",\"hold\":null,\"budget\":{\"run\":{\"tokens\":{"
+        "\"used\":120000,\"budget\":null},\"usd\":{\"used\":1.20,\"budget\":null}},\"task\":{"
+        "\"tokens\":{\"used\":120000,\"budget\":200000},\"usd\":{\"used\":1.20,\"budget\":"
+        "null}},\"handed\":{\"tokens\":0,\"usd\":0.0},\"unknown_cost_runs\":0,\"on_budget\":"
+        "\"hold\",\"project\":null,\"all\":null}}",
+    .right = OP_SUBMIT,
+    .reach = OP_REACH_NONE,
+    .writes = true,
+    .run = run,
+};
