@@ -194,6 +194,7 @@ static void start(struct core *c, uint32_t task, uint32_t agent, uint32_t lender
         o->instead_of = c->agents[t->agent].spec.id;
         o->instead_until = failover_opens_at(c, t->agent);
     }
+    o->lender = lend_task(c, lender);
     task_settle(c);
 }
 

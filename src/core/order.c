@@ -33,6 +33,8 @@ void order_print(const struct order *o, const struct symbol_table *symbols, stru
         print_name(out, "limiter", symbols, o->limiter);
         print_name(out, "workspace", symbols, o->workspace);
         strbuf_printf(out, " score=%" PRId32, o->score);
+        if (o->lender)
+            strbuf_printf(out, " lender=%" PRIu64, o->lender);
     }
     if (o->kind == ORDER_CHANGE)
         strbuf_printf(out, " %s->%s", task_state_name(o->from), task_state_name(o->to));

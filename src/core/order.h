@@ -29,6 +29,7 @@ struct order {
     sym instead_of; /* START: the agent of the task, which is closed (failover.h); 0: it runs with its own */
     time_ms instead_until; /* with instead_of: it opens then; TIME_NEVER: nobody knows */
     int32_t score;         /* START */
+    task_id lender;        /* START: whose places it uses; 0: nobody's */
     uint32_t group;        /* GROUP */
 };
 

@@ -71,7 +71,7 @@ static bool same_effect(const struct order *a, const struct order *b) {
     return a->kind == ORDER_STOP
            || (a->project == b->project && a->agent == b->agent && a->limiter == b->limiter
                && a->instead_of == b->instead_of && a->workspace == b->workspace
-               && a->score == b->score);
+               && a->score == b->score && a->lender == b->lender);
 }
 
 static bool same_change(const struct order *a, const struct order *b) {

@@ -45,7 +45,7 @@ static void begin_tick(struct model *m) {
 
 /* --- starts ---------------------------------------------------------------------------------- */
 
-static void start(struct model *m, struct model_task *t, sym agent) {
+static void start(struct model *m, struct model_task *t, sym agent, task_id lender) {
     int32_t score = model_score(m, t);
     t->run = (struct model_run){
         .money = -1,
@@ -83,6 +83,7 @@ static void start(struct model *m, struct model_task *t, sym agent) {
                       .instead_of = t->s.agent != agent ? t->s.agent : 0,
                       .workspace = t->s.workspace,
                       .score = score,
+                      .lender = lender,
                   });
 }
 
@@ -108,7 +109,7 @@ static void start_without_roster(struct model *m) {
     model_claim_update(m);
     do
         while ((t = first_startable(m, 0)))
-            start(m, t, model_runner(m, t));
+            start(m, t, model_runner(m, t), 0);
     while (model_claim_update(m)); /* what was given up is free for others */
 }
 
@@ -120,7 +121,7 @@ static void start_roster(struct model *m) {
         sym agent = m->agents[i].id;
         struct model_task *t = first_startable(m, agent);
         if (t)
-            start(m, t, agent);
+            start(m, t, agent, 0);
     }
 }
 
@@ -132,7 +133,7 @@ static bool start_lent(struct model *m) {
     if (!t)
         return false;
     unsigned bits = model_lend_bits(m, lender, t, agent);
-    start(m, t, agent);
+    start(m, t, agent, lender->s.id);
     t->run.lender = lender->s.id;
     t->run.borrowed = bits;
     return true;

@@ -88,10 +88,13 @@ static void add_task(struct world *w) {
     sym resources[RESOURCES];
     struct task_spec spec = { .id = w->next_task, .iteration = 1 };
     draw_kind_of_work(w, &spec);
-    bool free_child = swarm_has(&w->swarm, HAS_FREE_CHILDREN) && world_chance(w, 50);
+    bool waited_for = swarm_has(&w->swarm, RUNS_WAIT);
+    bool free_child = (waited_for || swarm_has(&w->swarm, HAS_FREE_CHILDREN))
+                      && world_chance(w, waited_for ? 90 : 50);
     spec.parent_gate = free_child ? PARENT_NONE : PARENT_DONE;
-    if (swarm_has(&w->swarm, HAS_PARENTS) && world_chance(w, 60))
-        spec.parent = free_child && world_chance(w, 70) ? draw_live(w) : draw_named(w);
+    if ((waited_for || swarm_has(&w->swarm, HAS_PARENTS)) && world_chance(w, waited_for ? 80 : 60))
+        spec.parent =
+            free_child && world_chance(w, waited_for ? 95 : 70) ? draw_live(w) : draw_named(w);
     if (books_waits_for(&w->books, spec.parent, spec.id, true))
         spec.parent = 0;
     spec.depends_on = depends_on;

@@ -69,6 +69,29 @@ static void audit_names(const struct books *b, const struct row *row, const stru
                    (int)books_score(b, row));
 }
 
+/* I28: its lender waits, is above it and lends to nobody else; nobody could start without that. While
+ * somebody is overdue, places may be reserved for him. */
+static void audit_lent(const struct books *b, const struct row *row, const struct order *o,
+                       unsigned agent) {
+    const struct row *lender = books_task(b, o->lender);
+    if (!lender || !books_may_lend(lender) || !books_is_below(b, row, lender->id)
+        || !books_only_lacks(b, lender, row, agent)) {
+        breach_set(b->breach, "I28", "task %" PRIu64 " starts with places of %" PRIu64, row->id,
+                   o->lender);
+        return;
+    }
+    for (size_t i = 1; i < b->count && b->roster == 0 && !books_anyone_overdue(b); i++) {
+        const struct row *other = &b->rows[i];
+        unsigned key;
+        if (other->state == TASK_READY
+            && books_closed_gate(b, other, other->agent, &key) == GATE_MAX)
+            breach_set(b->breach, "I28",
+                       "task %" PRIu64 " starts with places of another, but task %" PRIu64
+                       " needs none",
+                       row->id, other->id);
+    }
+}
+
 /* I16: nobody who could start as well is before it. With a roster an agent chooses among its own;
  * while somebody is overdue, places may be reserved for him. */
 static void audit_turn(const struct books *b, const struct row *row) {
@@ -91,7 +114,11 @@ void audit_start(const struct books *b, const struct row *row, const struct orde
         return;
     unsigned agent = index_of(SYM_AGENT, o->agent);
     audit_names(b, row, o);
-    audit_gates(b, row, agent);
     audit_tree(b, row);
+    if (o->lender) {
+        audit_lent(b, row, o, agent);
+        return;
+    }
+    audit_gates(b, row, agent);
     audit_turn(b, row);
 }

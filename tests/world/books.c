@@ -142,13 +142,15 @@ size_t books_held(const struct books *b, const struct row *row, uint16_t ret[HEL
         ret[n++] = (uint16_t)(KEY_PLACES + row->project);
     if (!task_state_is_live(row->state) || row->phase == PHASE_DRAINING)
         return n;
-    ret[n++] = KEY_RUNS;
-    ret[n++] = (uint16_t)(KEY_PROJECT + row->project);
-    if (row->kind)
+    if (!books_has_lent(b, row, LEND_RUNS))
+        ret[n++] = KEY_RUNS;
+    if (!books_has_lent(b, row, LEND_PROJECT))
+        ret[n++] = (uint16_t)(KEY_PROJECT + row->project);
+    if (row->kind && !books_has_lent(b, row, LEND_KIND))
         ret[n++] = (uint16_t)(KEY_KIND + row->kind);
-    if (row->run_agent)
+    if (row->run_agent && !books_has_lent(b, row, LEND_AGENT))
         ret[n++] = (uint16_t)(KEY_AGENT + row->run_agent);
-    if (row->run_limiter && !row->limiter_given)
+    if (row->run_limiter && !row->limiter_given && !books_has_lent(b, row, LEND_LIMITER))
         ret[n++] = (uint16_t)(KEY_LIMITER + row->run_limiter);
     if (row->workspace)
         ret[n++] = (uint16_t)(KEY_WORKSPACE + row->workspace);
@@ -251,7 +253,12 @@ static void ordered_start(struct books *b, struct row *row, const struct order *
     begin_starts(b);
     if (b->audit)
         audit_start(b, row, order);
+    struct row *lender = books_task(b, order->lender);
     books_leave_places(b, row);
+    if (lender) {
+        books_leave_chain(b, lender);
+        books_lend(b, lender, row, index_of(SYM_AGENT, order->agent));
+    }
     row->attempt++;
     row->run_agent = (uint8_t)index_of(SYM_AGENT, order->agent);
     row->run_limiter = (uint8_t)index_of(SYM_LIMITER, order->limiter);
@@ -266,7 +273,7 @@ static void ordered_start(struct books *b, struct row *row, const struct order *
     row->tick = b->ticks;
     row->ready_clock_before = row->ready_clock;
     books_set_state(b, row, TASK_STARTING);
-    books_take_places(b, row);
+    books_take_chain(b, row);
     share_start(b, row);
     b->tick_starts++;
     b->last_start = b->now;
@@ -328,9 +335,13 @@ static void change_by_reason(struct books *b, struct row *row, const struct orde
 static void ordered_change(struct books *b, struct row *row, const struct order *order) {
     if (b->audit)
         audit_change(b, row, order);
-    books_leave_places(b, row);
+    bool drains = order->to == TASK_RUNNING && order->reason == REASON_DRAIN;
+    bool ends = task_state_is_live(order->from) && row->phase != PHASE_DRAINING
+                && (drains || !task_state_is_live(order->to));
+    struct row *lender = books_task(b, row->lender);
+    books_leave_chain(b, row);
     change_by_reason(b, row, order);
-    if (order->to == TASK_RUNNING && order->reason == REASON_DRAIN) {
+    if (drains) {
         row->phase = PHASE_DRAINING;
         row->not_before = time_add(b->now, b->policy.drain);
     } else {
@@ -344,7 +355,10 @@ static void ordered_change(struct books *b, struct row *row, const struct order 
         row->ready_clock = row->ready_clock_before;
     if (!task_state_is_live(order->to))
         row->alive = false;
+    if (ends)
+        books_lend_ended(b, row);
     books_take_places(b, row);
+    books_take_chain(b, lender);
     if (order->to == TASK_DONE)
         share_record(b, row->project, b->now, &(struct bucket){ .completions = 1 });
     if (order->iteration > row->iteration) {

@@ -72,10 +72,12 @@ struct row {
     enum wish wish;
     uint8_t kept_new, run_agent, run_limiter;
     time_ms started_at, ready_clock_before;
-    uint64_t tick;    /* in which it was started */
-    int64_t reported; /* -1: nothing yet */
-    int64_t money;    /* the same */
-    bool undone;      /* its order was refused in this turn */
+    uint64_t tick;            /* in which it was started */
+    int64_t reported;         /* -1: nothing yet */
+    int64_t money;            /* the same */
+    bool undone;              /* its order was refused in this turn */
+    task_id lender, borrower; /* whose places it uses, and who uses its own; or 0 */
+    uint8_t borrowed;         /* enum lend */
     struct expected_end end;
     /* the tree, in no order */
     task_id first_child, next_sibling;

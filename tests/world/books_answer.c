@@ -93,8 +93,9 @@ static int answer_run(const struct row *row, const struct fact *fact) {
     if (!task_state_is_live(row->state) || row->attempt != fact->attempt
         || row->phase == PHASE_DRAINING || (starts && row->state != TASK_STARTING))
         return 1;
+    bool works = row->phase == PHASE_WORKING || row->phase == PHASE_WAITING;
     if (fact->kind == FACT_RUN_PHASE)
-        return fact->phase == PHASE_VALIDATING && row->phase == PHASE_WORKING ? 0 : 1;
+        return works && fact->phase != row->phase ? 0 : 1;
     if (fact->kind == FACT_RUN_LIMITED)
         return row->run_limiter ? 0 : 1;
     return 0;

@@ -76,6 +76,20 @@ bool books_is_covered(const struct books *b, unsigned agent); /* by one of its l
 bool books_may_stand_in(const struct books *b, const struct row *row, unsigned agent);
 unsigned books_runner(const struct books *b, const struct row *row); /* who would take it now */
 
+/* books_lend.c */
+unsigned books_lend_bit(unsigned key); /* enum lend, or 0 */
+bool books_has_lent(const struct books *b, const struct row *row, unsigned bit);
+bool books_can_lend(const struct books *b, const struct row *lender, unsigned key);
+bool books_may_lend(const struct row *row); /* it waits, and lends to nobody */
+bool books_is_below(const struct books *b, const struct row *row, task_id above);
+/* Is there nothing but places of the lender between it and its start? */
+bool books_only_lacks(const struct books *b, const struct row *lender, const struct row *row,
+                      unsigned agent);
+void books_leave_chain(struct books *b, const struct row *row); /* it, and all who lend to it */
+void books_take_chain(struct books *b, const struct row *row);
+void books_lend(struct books *b, struct row *lender, struct row *row, unsigned agent);
+void books_lend_ended(struct books *b, struct row *row);
+
 /* audit_change.c: does this order follow from what was told? */
 void audit_change(const struct books *b, const struct row *row, const struct order *order);
 void audit_stop(const struct books *b, const struct row *row, const struct order *order);

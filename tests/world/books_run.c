@@ -240,10 +240,10 @@ void books_told_run(struct books *b, const struct fact *fact) {
     }
     row->confirmed_attempt = fact->attempt;
     if (fact->kind == FACT_RUN_PHASE) {
-        books_leave_places(b, row);
+        books_leave_chain(b, row);
         row->phase = fact->phase;
-        row->limiter_given = true;
-        books_take_places(b, row);
+        row->limiter_given |= fact->phase == PHASE_VALIDATING;
+        books_take_chain(b, row);
     } else if (fact->kind == FACT_RUN_TOKENS) {
         row->reported = fact->tokens > row->reported ? fact->tokens : row->reported;
         row->money = fact->money > row->money ? fact->money : row->money;

@@ -26,6 +26,8 @@ static const char *difference(const struct books *b, const struct row *row,
         return "counters";
     if (live && v->phase != row->phase)
         return "phase";
+    if (v->lender != row->lender || v->borrower != row->borrower)
+        return "who lends";
     if (live && v->started_at != row->started_at)
         return "start of the run";
     if ((row->state == TASK_HELD || (live && row->phase == PHASE_DRAINING))
@@ -342,12 +344,29 @@ static void check_waiter(const struct books *b, const struct core *core, const s
                    gate_name(verdict.gate), lease_kind_name(verdict.lease));
 }
 
+/* I28: who waits has nobody left to lend to. */
+static void check_lending(const struct books *b, const struct row *row) {
+    for (size_t i = 1; i < b->count; i++) {
+        const struct row *lender = &b->rows[i];
+        if (lender->state == TASK_ABSENT || !books_may_lend(lender)
+            || !books_is_below(b, row, lender->id))
+            continue;
+        unsigned agent = row->agent || b->roster == 0 ? row->agent : lender->run_agent;
+        if ((b->roster == 0 || b->agent[agent].roster) && books_only_lacks(b, lender, row, agent))
+            breach_set(b->breach, "I28",
+                       "task %" PRIu64 " could start with the places of task %" PRIu64, row->id,
+                       lender->id);
+    }
+}
+
 void check_nobody_waits_in_vain(const struct books *b, const struct core *core) {
     bool reserved = books_anyone_overdue(b);
     for (size_t i = 1; i < b->count; i++) {
         const struct row *row = &b->rows[i];
         if (row->state == TASK_WAITING || row->state == TASK_READY || row->state == TASK_HELD)
             check_waiter(b, core, row, reserved);
+        if (row->state == TASK_READY && row->parent)
+            check_lending(b, row);
     }
 }
 

@@ -74,6 +74,13 @@ static void run_goes(struct world *w, const struct order *o, const struct row *r
     if (row->until == UNTIL_VALIDATE && world_chance(w, 80))
         plan_run(w, o, (struct event){ .what = HAPPENS_RUN_VALIDATING },
                  rng_between(&w->rng, starts, ends));
+    if (swarm_has(&w->swarm, RUNS_WAIT) && world_chance(w, 80)) {
+        time_ms waits = world_chance(w, 70) ? starts : rng_between(&w->rng, starts, ends);
+        plan_run(w, o, (struct event){ .what = HAPPENS_RUN_WAITING }, waits);
+        if (world_chance(w, 40)) /* else it ends while it waits */
+            plan_run(w, o, (struct event){ .what = HAPPENS_RUN_WORKING },
+                     rng_between(&w->rng, waits, ends));
+    }
     if (!w->calm && row->run_limiter && swarm_has(&w->swarm, RUNS_ARE_LIMITED)
         && world_chance(w, 10))
         plan_run(w, o, (struct event){ .what = HAPPENS_RUN_LIMITED },
@@ -134,6 +141,9 @@ static struct fact message(struct world *w, const struct event *e) {
     } else if (e->what == HAPPENS_RUN_VALIDATING) {
         fact.kind = FACT_RUN_PHASE;
         fact.phase = PHASE_VALIDATING;
+    } else if (e->what == HAPPENS_RUN_WAITING || e->what == HAPPENS_RUN_WORKING) {
+        fact.kind = FACT_RUN_PHASE;
+        fact.phase = e->what == HAPPENS_RUN_WAITING ? PHASE_WAITING : PHASE_WORKING;
     } else if (e->what == HAPPENS_RUN_LIMITED) {
         fact.kind = FACT_RUN_LIMITED;
         fact.limited.retry_after = world_chance(w, 30) ? world_span(w, 1, MINUTES(5)) : 0;

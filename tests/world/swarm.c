@@ -49,6 +49,7 @@ static const struct {
     [RUNS_CONFLICT] = { "conflict", 30 },
     [RUNS_REPORT_NOTHING] = { "report-nothing", 40 },
     [RUNS_STOP_LATE] = { "stop-late", 50 },
+    [RUNS_WAIT] = { "wait", 40 },
     [ORDERS_ARE_REFUSED] = { "orders-refused", 40 },
     [FACTS_COME_TWICE] = { "facts-twice", 50 },
     [FACTS_COME_LATE] = { "facts-late", 50 },
@@ -73,6 +74,8 @@ void swarm_draw(struct swarm *swarm, struct rng *rng) {
     }
     if (swarm_has(swarm, HAS_ROSTER))
         swarm->on |= UINT64_C(1) << HAS_AGENTS;
+    if (swarm_has(swarm, RUNS_WAIT)) /* else nobody needs to borrow */
+        swarm->on |= UINT64_C(1) << HAS_CAPS;
 }
 
 void swarm_print(const struct swarm *swarm, struct strbuf *out) {

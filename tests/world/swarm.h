@@ -52,6 +52,7 @@ enum swarm_switch {
     RUNS_CONFLICT,
     RUNS_REPORT_NOTHING,
     RUNS_STOP_LATE,
+    RUNS_WAIT, /* for tasks below them, which then have more parents that live */
     /* what goes wrong between */
     ORDERS_ARE_REFUSED,
     FACTS_COME_TWICE,

@@ -227,6 +227,8 @@ static void happen(struct world *w, const struct event *event) {
     case HAPPENS_RUN_STARTED:
     case HAPPENS_RUN_TOKENS:
     case HAPPENS_RUN_VALIDATING:
+    case HAPPENS_RUN_WAITING:
+    case HAPPENS_RUN_WORKING:
     case HAPPENS_RUN_LIMITED:
     case HAPPENS_RUN_ENDED:
     case HAPPENS_STOP_OBEYED:
