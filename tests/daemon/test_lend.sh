@@ -34,9 +34,9 @@ END
 add --project web -- sh "$tmp/top.sh" child first
 parent=$id
 soon [ -s begun ]
-report $? 'the child starts although the one place is taken'
+report $? 't15 the child starts although the one place is taken'
 child=$(cat first.child)
-rule 'no limit is exceeded: one place is held' [ "$("$SLUICE" status --json | first used)" = 1 ]
+rule 't15 no limit is exceeded: one place is held' [ "$("$SLUICE" status --json | first used)" = 1 ]
 run sluice show --json "$parent"
 has '"phase":"waiting"' 'the parent waits'
 has "\"lends_to\":\"$child\"" 'and says whom it lends to'
@@ -52,7 +52,7 @@ run sluice why "$other"
 has 'lease:runs' 'for others the place is taken'
 tell go
 becomes "$parent" 'done'
-report $? 'both come to their end'
+report $? 't15 both come to their end'
 rule 'the wait was answered with the end of the child' [ "$(cat first.code) $(cat first.out)" = "0 $child is done" ]
 becomes "$other" 'done'
 report $? 'and then the next one has its turn'
@@ -73,14 +73,14 @@ exits 5 'the child lives'
 becomes "$parent" running
 tell go
 becomes "$parent" 'done'
-report $? 'and both come to their end all the same'
+report $? 't15 and both come to their end all the same'
 rule 'the wait has outlived the daemon' [ "$(cat second.code) $(cat second.out)" = "0 $child is done" ]
 
 # --- a chain -------------------------------------------------------------------------------------------
 
 add --project web -- sh "$tmp/top.sh" parent third
 becomes "$id" 'done'
-report $? 'a child that waits for a child of its own lends what it has borrowed'
+report $? 't15 a child that waits for a child of its own lends what it has borrowed'
 rule 'each was answered' [ "$(cat third.code) $(cat middle.code)" = '0 0' ]
 
 # --- who may wait for whom -----------------------------------------------------------------------------

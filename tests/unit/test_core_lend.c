@@ -1,0 +1,253 @@
+/* test_core_lend.c: which places are lent, how they come back, and what a restart knows of it. That it is
+ * right in any history is checked by tests/model and tests/world. */
+#include "core_facts.h"
+
+/* One run at a time; a parent (1) that waits, with a limiter, and below it 2, and 3 below that. */
+static struct core *family(bool loading) {
+    struct core *core = core_with_a_world(loading);
+    struct policy policy;
+    policy_default(&policy);
+    policy.runs = 1;
+    assert_int_equal(tell(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy }), 0);
+    return core;
+}
+
+static struct task_spec below(task_id id, task_id parent, enum task_state state) {
+    struct task_spec spec = row(id, state);
+    spec.parent = parent;
+    spec.parent_gate = PARENT_NONE;
+    spec.limiter = LIMITER;
+    spec.started_at = task_state_is_live(state) ? NOW : 0;
+    return spec;
+}
+
+static int phase(struct core *core, task_id task, enum run_phase to) {
+    return tell(core,
+                (struct fact){ .kind = FACT_RUN_PHASE, .task = task, .attempt = 1, .phase = to });
+}
+
+static size_t decide(struct core *core) {
+    size_t count, starts = 0;
+    const struct order *orders = core_decide(core, &count);
+    for (size_t i = 0; i < count; i++)
+        starts += orders[i].kind == ORDER_START;
+    return starts;
+}
+
+static amount runs_held(const struct core *core) {
+    return used(core, LEASE_RUNS, 0);
+}
+
+/* A chain: 1 lends to 2, which lends to 3. */
+static struct core *chain(void) {
+    struct core *core = family(false);
+    assert_int_equal(add(core, below(1, 0, TASK_RUNNING)), 0);
+    assert_int_equal(add(core, below(2, 1, TASK_WAITING)), 0);
+    assert_int_equal(phase(core, 1, PHASE_WAITING), 0);
+    assert_int_equal(decide(core), 1);
+    assert_int_equal(add(core, below(3, 2, TASK_WAITING)), 0);
+    assert_int_equal(phase(core, 2, PHASE_WAITING), 0);
+    assert_int_equal(decide(core), 1);
+    assert_int_equal(view(core, 3).lender, 2);
+    return core;
+}
+
+static void a_run_works_and_waits_by_turns(void **state) {
+    (void)state;
+    struct core *core = family(false);
+    assert_int_equal(add(core, below(1, 0, TASK_RUNNING)), 0);
+    assert_int_equal(phase(core, 1, PHASE_WORKING), 1); /* it does */
+    assert_int_equal(phase(core, 1, PHASE_WAITING), 0);
+    assert_int_equal(phase(core, 1, PHASE_WAITING), 1);
+    assert_int_equal(phase(core, 1, PHASE_WORKING), 0);
+    assert_int_equal(phase(core, 1, PHASE_WAITING), 0);
+    assert_int_equal(phase(core, 1, PHASE_VALIDATING), 0);
+    assert_int_equal(phase(core, 1, PHASE_WAITING), 1); /* and not any more */
+    assert_int_equal(phase(core, 1, PHASE_DRAINING), 1);
+    core_free(core);
+}
+
+static void a_run_that_was_told_to_stop_lends_no_more(void **state) {
+    (void)state;
+    struct core *core = family(false);
+    assert_int_equal(add(core, below(1, 0, TASK_RUNNING)), 0);
+    assert_int_equal(add(core, below(2, 1, TASK_WAITING)), 0);
+    assert_int_equal(phase(core, 1, PHASE_WAITING), 0);
+    assert_int_equal(tell(core, (struct fact){ .kind = FACT_CANCEL, .task = 1 }), 0);
+    assert_int_equal(decide(core), 0);
+    assert_int_equal(phase(core, 1, PHASE_WAITING), 1);
+    core_free(core);
+}
+
+/* The limiter of 3 is 1's: 2 validates, and needs it no more. */
+static void a_limiter_finds_its_way_past_who_validates(void **state) {
+    (void)state;
+    struct core *core = chain();
+    assert_int_equal(phase(core, 2, PHASE_VALIDATING), 0);
+    assert_int_equal(used(core, LEASE_LIMITER, LIMITER), 1);
+    assert_int_equal(phase(core, 3, PHASE_VALIDATING), 0);
+    assert_int_equal(used(core, LEASE_LIMITER, LIMITER), 1); /* 1 has it again */
+    assert_int_equal(phase(core, 1, PHASE_VALIDATING), 0);
+    assert_int_equal(used(core, LEASE_LIMITER, LIMITER), 0);
+    assert_int_equal(runs_held(core), 1);
+    core_free(core);
+}
+
+static void a_limiter_that_nobody_needs_is_free(void **state) {
+    (void)state;
+    struct core *core = chain();
+    assert_int_equal(phase(core, 1, PHASE_VALIDATING), 0);
+    assert_int_equal(phase(core, 2, PHASE_VALIDATING), 0);
+    assert_int_equal(used(core, LEASE_LIMITER, LIMITER), 1); /* 3 calls a model */
+    end_run(core, 3, OUTCOME_FAILED);
+    assert_int_equal(used(core, LEASE_LIMITER, LIMITER), 0);
+    assert_int_equal(runs_held(core), 1);
+    core_free(core);
+}
+
+static void who_ends_in_the_middle_leaves_no_gap(void **state) {
+    (void)state;
+    struct core *core = chain();
+    end_run(core, 2, OUTCOME_FAILED);
+    assert_int_equal(view(core, 3).lender, 1);
+    assert_int_equal(view(core, 1).borrower, 3);
+    assert_int_equal(runs_held(core), 1);
+    end_run(core, 3, OUTCOME_FAILED);
+    assert_int_equal(runs_held(core), 1); /* 1 has it again, and not nobody */
+    assert_int_equal(view(core, 1).borrower, 0);
+    end_run(core, 1, OUTCOME_FAILED);
+    assert_int_equal(runs_held(core), 0);
+    core_free(core);
+}
+
+static void the_first_that_ends_leaves_its_places_where_they_are(void **state) {
+    (void)state;
+    struct core *core = chain();
+    end_run(core, 1, OUTCOME_FAILED);
+    assert_int_equal(runs_held(core), 1);
+    assert_int_equal(view(core, 2).lender, 0);
+    end_run(core, 3, OUTCOME_FAILED);
+    assert_int_equal(runs_held(core), 1);
+    end_run(core, 2, OUTCOME_FAILED);
+    assert_int_equal(runs_held(core), 0);
+    core_free(core);
+}
+
+/* A person wants nothing to start: that counts for borrowers, too. */
+static void nothing_is_lent_where_nothing_may_start(void **state) {
+    (void)state;
+    struct core *core = family(false);
+    struct policy policy;
+    policy_default(&policy);
+    policy.runs = 0;
+    assert_int_equal(add(core, below(1, 0, TASK_RUNNING)), 0);
+    assert_int_equal(add(core, below(2, 1, TASK_WAITING)), 0);
+    assert_int_equal(tell(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy }), 0);
+    assert_int_equal(phase(core, 1, PHASE_WAITING), 0);
+    assert_int_equal(decide(core), 0);
+    core_free(core);
+}
+
+/* Two that wait hold two places of a cap that is one now: each of them would wait for ever. */
+static void a_lowered_cap_stops_nobody_who_borrows(void **state) {
+    (void)state;
+    struct core *core = family(false);
+    assert_int_equal(add(core, below(1, 0, TASK_RUNNING)), 0);
+    assert_int_equal(add(core, below(2, 0, TASK_RUNNING)), 0);
+    assert_int_equal(add(core, below(3, 1, TASK_WAITING)), 0);
+    assert_int_equal(add(core, below(4, 2, TASK_WAITING)), 0);
+    assert_int_equal(phase(core, 1, PHASE_WAITING), 0);
+    assert_int_equal(phase(core, 2, PHASE_WAITING), 0);
+    assert_int_equal(decide(core), 2);
+    assert_int_equal(view(core, 3).lender, 1);
+    assert_int_equal(view(core, 4).lender, 2);
+    assert_int_equal(runs_held(core), 2);
+    core_free(core);
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static struct core *told(const struct core *old, task_id last) {
+    struct core *core = family(true);
+    for (task_id id = 1; id <= last; id++) {
+        struct task_spec spec;
+        assert_true(core_task_spec(old, id, &spec));
+        assert_int_equal(add(core, spec), 0);
+    }
+    loaded(core);
+    return core;
+}
+
+static void a_restart_finds_every_place_where_it_was(void **state) {
+    (void)state;
+    struct core *old = chain();
+    struct core *core = told(old, 3);
+    core_free(old);
+    assert_int_equal(runs_held(core), 1);
+    assert_int_equal(used(core, LEASE_LIMITER, LIMITER), 1);
+    assert_int_equal(view(core, 1).borrower, 2);
+    assert_int_equal(view(core, 2).borrower, 3);
+    end_run(core, 3, OUTCOME_FAILED);
+    end_run(core, 2, OUTCOME_FAILED);
+    assert_int_equal(runs_held(core), 1);
+    end_run(core, 1, OUTCOME_FAILED);
+    assert_int_equal(runs_held(core), 0);
+    core_free(core);
+}
+
+/* The row names somebody who cannot be its lender: then it has its own places. */
+static void what_cannot_be_is_as_if_not_told(void **state) {
+    (void)state;
+    static const struct {
+        enum task_state state;
+        enum run_phase phase;
+        task_id parent, lender;
+    } rows[] = {
+        { TASK_DONE, PHASE_WORKING, 1, 1 },     /* not live */
+        { TASK_RUNNING, PHASE_DRAINING, 1, 1 }, /* it holds nothing */
+        { TASK_RUNNING, PHASE_WORKING, 0, 1 },  /* not above it */
+        { TASK_RUNNING, PHASE_WORKING, 1, 7 },  /* nobody knows it */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct core *core = family(true);
+        struct task_spec lender = below(1, 0, rows[i].state), borrower;
+        lender.phase = rows[i].phase;
+        lender.not_before = rows[i].phase == PHASE_DRAINING ? NOW + MINUTES(1) : 0;
+        assert_int_equal(add(core, lender), 0);
+        borrower = below(2, rows[i].parent, TASK_RUNNING);
+        borrower.lender = rows[i].lender;
+        borrower.borrowed = LEND_ALL;
+        assert_int_equal(add(core, borrower), 0);
+        loaded(core);
+        assert_int_equal(view(core, 2).lender, 0);
+        bool both = rows[i].state == TASK_RUNNING && rows[i].phase == PHASE_WORKING;
+        assert_int_equal(runs_held(core), both ? 2 : 1);
+        core_free(core);
+    }
+}
+
+static void places_that_there_are_none_of_are_refused(void **state) {
+    (void)state;
+    struct core *core = family(true);
+    struct task_spec spec = below(1, 0, TASK_RUNNING);
+    spec.borrowed = LEND_ALL + 1;
+    assert_true(add(core, spec) < 0);
+    core_free(core);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_works_and_waits_by_turns),
+        cmocka_unit_test(a_run_that_was_told_to_stop_lends_no_more),
+        cmocka_unit_test(a_limiter_finds_its_way_past_who_validates),
+        cmocka_unit_test(a_limiter_that_nobody_needs_is_free),
+        cmocka_unit_test(who_ends_in_the_middle_leaves_no_gap),
+        cmocka_unit_test(the_first_that_ends_leaves_its_places_where_they_are),
+        cmocka_unit_test(nothing_is_lent_where_nothing_may_start),
+        cmocka_unit_test(a_lowered_cap_stops_nobody_who_borrows),
+        cmocka_unit_test(a_restart_finds_every_place_where_it_was),
+        cmocka_unit_test(what_cannot_be_is_as_if_not_told),
+        cmocka_unit_test(places_that_there_are_none_of_are_refused),
+    };
+    return cmocka_run_group_tests_name("core_lend", tests, NULL, NULL);
+}
