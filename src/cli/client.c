@@ -291,6 +291,21 @@ static json_t *parse_answer(const struct client *client, struct error *err) {
     return answer;
 }
 
+/* The status; the answer of a refusal, too. */
+static int take_answer(struct client *client, json_t **ret_answer, struct error *err) {
+    struct error problem = { 0 };
+    json_t *answer = parse_answer(client, &problem);
+    if (client->status >= 400)
+        client_take_error(client, answer, err);
+    else if (problem.code < 0)
+        return error_set(err, problem.code, "%s", problem.text);
+    if (ret_answer)
+        *ret_answer = answer;
+    else
+        json_decref(answer);
+    return client->status;
+}
+
 int client_call(struct client *client, const char *method, const char *path, json_t *body,
                 json_t **ret_answer, struct error *err) {
     bool is_post = strcmp(method, "POST") == 0;
@@ -316,17 +331,37 @@ int client_call(struct client *client, const char *method, const char *path, jso
     free(text);
     if (status < 0)
         return status;
-    struct error problem = { 0 };
-    json_t *answer = parse_answer(client, &problem);
-    if (status >= 400)
-        client_take_error(client, answer, err);
-    else if (problem.code < 0)
-        return error_set(err, problem.code, "%s", problem.text);
-    if (ret_answer)
-        *ret_answer = answer;
-    else
-        json_decref(answer);
-    return status;
+    return take_answer(client, ret_answer, err);
+}
+
+/* --- in two halves --------------------------------------------------------------------------- */
+
+int client_begin_call(struct client *client, const char *path, json_t *body, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
+    char *text = json_dumps(body, JSON_COMPACT);
+    assert(text && !client->streaming);
+    json_decref(body);
+    print_request(client,
+                  &(struct client_request){ .method = "POST",
+                                            .path = path,
+                                            .accept = "application/json",
+                                            .body = text,
+                                            .size = strlen(text) },
+                  &bytes);
+    free(text);
+    int r = wire_send(client, bytes.text, bytes.length, deadline_of(client));
+    return r < 0 ? no_answer(client, r, err) : 0;
+}
+
+int client_end_call(struct client *client, json_t **ret_answer, struct error *err) {
+    time_ms deadline = deadline_of(client);
+    strbuf_clear(&client->text);
+    client->status = 0;
+    client->header_count = 0;
+    int r = wire_read_head(client, deadline);
+    if (r >= 0)
+        r = read_text(client, deadline);
+    return r < 0 ? no_answer(client, r, err) : take_answer(client, ret_answer, err);
 }
 
 /* --- texts ----------------------------------------------------------------------------------- */

@@ -60,6 +60,11 @@ bool client_is_absent(int result);
  * *ret_answer is NULL when the answer is no JSON (client_text has it). `ret_answer` may be NULL. */
 int client_call(struct client *client, const char *method, const char *path, json_t *body,
                 json_t **ret_answer, struct error *err);
+/* client_call in two halves, for an answer that comes later: a POST is sent, 0 or <0; when client_fd is readable
+ * the answer is read, as client_call returns it. Nothing is tried again. In between the client is good for nothing
+ * else; client_close ends it. */
+int client_begin_call(struct client *client, const char *path, json_t *body, struct error *err);
+int client_end_call(struct client *client, json_t **ret_answer, struct error *err);
 /* client_call with GET; each %s in the format is escaped for a URL. Only %s, %d, %u, %lld, %llu, %%. */
 int client_get(struct client *client, json_t **ret_answer, struct error *err, const char *format,
                ...) _printf_(4, 5);

@@ -23,8 +23,17 @@
 #define READ_SIZE  65536
 #define LOOK_AGAIN 500 /* ms, for a daemon that is away */
 
+/* A question whose answer comes later, over a connection of its own. */
+struct later {
+    struct mcp_ask *ask; /* NULL: free */
+    struct client *client;
+};
+
+#define LATER_MAX 16u
+
 struct stdio {
     struct mcp *mcp;
+    struct later laters[LATER_MAX];
     struct client *client; /* for questions; NULL: not connected */
     struct client *events; /* the stream; NULL: none */
     bool fresh;            /* it was just opened: events may have come with its head */
@@ -190,8 +199,59 @@ static int question(struct stdio *s, const struct mcp_ask *ask, struct answer *a
     return a->err.code;
 }
 
+/* --- questions that are answered later ---------------------------------------------------------- */
+
+static void fail_ask(struct mcp_ask *ask, const struct error *err, bool absent) {
+    mcp_answer(ask,
+               &(struct mcp_reply){
+                   .code = err->code, .message = err->text, .index = -1, .absent = absent },
+               clock_read_steady());
+}
+
+/* task.wait: everything else goes on meanwhile. */
+static void ask_later(struct stdio *s, struct mcp_ask *ask) {
+    struct error err = { 0 };
+    struct later *later = s->laters;
+    while (later < s->laters + LATER_MAX && later->ask)
+        later++;
+    if (later == s->laters + LATER_MAX) {
+        error_set(&err, -EAGAIN, "%u waits are open: end one of them", LATER_MAX);
+        fail_ask(ask, &err, false);
+        return;
+    }
+    int r = connect_client(false, &later->client, &err);
+    if (r >= 0)
+        r = client_begin_call(later->client, ask->op->path, json_incref(ask->params), &err);
+    if (r < 0) {
+        later->client = client_close(later->client);
+        fail_ask(ask, &err, true);
+        return;
+    }
+    later->ask = ask;
+    ask->own = later;
+}
+
+static void take_later(struct later *later) {
+    struct error err = { 0 };
+    json_t *value = NULL;
+    struct mcp_ask *ask = later->ask;
+    int status = client_end_call(later->client, &value, &err);
+    later->client = client_close(later->client);
+    later->ask = NULL;
+    ask->own = NULL;
+    if (status >= 200 && status < 300)
+        mcp_answer(ask, &(struct mcp_reply){ .value = value, .index = -1 }, clock_read_steady());
+    else
+        fail_ask(ask, &err, status < 0 || err.code == -ESHUTDOWN);
+    json_decref(value);
+}
+
 static void on_ask(void *ctx, struct mcp_ask *ask) {
     struct stdio *s = ctx;
+    if (strcmp(ask->op->name, "task.wait") == 0) {
+        ask_later(s, ask);
+        return;
+    }
     struct answer a = { .reply.index = -1 };
     struct mcp_reply *reply = &a.reply;
     (void)snprintf(a.key, sizeof(a.key), "mcp-%d-%" PRId64 "-%" PRId64 "-%u", (int)getpid(),
@@ -213,9 +273,14 @@ static void on_ask(void *ctx, struct mcp_ask *ask) {
     strbuf_finish(&a.bytes);
 }
 
-/* Every question is answered before the next thing happens. */
+/* Every other question is answered before the next thing happens. */
 static void on_drop(void *ctx, struct mcp_ask *ask) {
-    (void)ctx, (void)ask;
+    struct later *later = ask->own;
+    (void)ctx;
+    if (!later)
+        return;
+    later->client = client_close(later->client); /* the daemon sees it, and the wait is over */
+    later->ask = NULL;
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
@@ -321,7 +386,10 @@ static int time_left(const struct stdio *s) {
 }
 
 static bool turn(struct stdio *s) {
-    struct pollfd fds[2] = { { .fd = STDIN_FILENO, .events = POLLIN }, { .fd = -1 } };
+    struct pollfd fds[2 + LATER_MAX] = { { .fd = STDIN_FILENO, .events = POLLIN }, { .fd = -1 } };
+    for (size_t i = 0; i < LATER_MAX; i++)
+        fds[2 + i] = (struct pollfd){ .fd = s->laters[i].ask ? client_fd(s->laters[i].client) : -1,
+                                      .events = POLLIN };
     if (s->events && !s->watching)
         close_events(s);
     if (s->events)
@@ -333,6 +401,9 @@ static bool turn(struct stdio *s) {
         pump_events(s);
     else if (s->watching && !s->events && clock_read_steady() >= s->reconnect)
         reopen_events(s);
+    for (size_t i = 0; i < LATER_MAX; i++)
+        if (fds[2 + i].revents && s->laters[i].ask) /* what came before may have dropped it */
+            take_later(&s->laters[i]);
     mcp_tick(s->mcp, clock_read_steady());
     return !fds[0].revents || read_in(s);
 }

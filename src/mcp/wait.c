@@ -2,7 +2,10 @@
  *
  * Nothing is looked at from time to time: each task is asked for once, and again when an event says that
  * something happened to it. One question per task is under way at most; what happens meanwhile makes it
- * ask once more. A daemon that is away is asked again every second, because the work goes on without it. */
+ * ask once more. A daemon that is away is asked again every second, because the work goes on without it.
+ *
+ * Inside a run the operation task.wait is asked beside that: as long as it is open the run lends its
+ * places to what it waits for, and its answer says that they are its own again. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +25,7 @@ struct waited {
     json_t *shown; /* what task.show answered last; NULL: nothing yet */
     bool asking;
     bool again; /* something happened since the question */
-    bool ended;
+    bool ended, needs_person;
     time_ms retry; /* nobody answered: ask then; TIME_NEVER: no need */
 };
 
@@ -30,7 +33,9 @@ struct mcp_wait {
     struct waited *items;
     size_t count;
     bool any;
-    bool owed; /* the time is over, but a task was never seen: its answer ends it */
+    bool lending;    /* task.wait is asked, and its answer has not come */
+    time_ms lend_at; /* ask it then; TIME_NEVER: no need */
+    bool owed;       /* the time is over, but a task was never seen: its answer ends it */
     time_ms began, deadline, progress_at;
     double progress; /* the last one told */
 };
@@ -112,6 +117,7 @@ static json_t *describe(const struct waited *item) {
     if (!item->shown)
         (void)json_object_set_new(task, "id", json_string(item->task));
     (void)json_object_set_new(task, "ended", json_boolean(item->ended));
+    (void)json_object_set_new(task, "needs_person", json_boolean(item->needs_person));
     (void)json_object_set_new(task, "run", last_run(item->shown));
     return task;
 }
@@ -121,6 +127,23 @@ static bool has_ended(const struct mcp_wait *wait) {
     for (size_t i = 0; i < wait->count; i++)
         ended += wait->items[i].ended;
     return wait->any ? ended > 0 : ended == wait->count;
+}
+
+/* Ended, or nothing more happens before a person does something. */
+static bool is_settled(const struct mcp_wait *wait) {
+    size_t settled = 0;
+    for (size_t i = 0; i < wait->count; i++)
+        settled += wait->items[i].ended || wait->items[i].needs_person;
+    return wait->any ? settled > 0 : settled == wait->count;
+}
+
+/* A draft, or held without a time. */
+static bool needs_person(const json_t *shown) {
+    const char *state = json_string_value(json_object_get(shown, "state"));
+    if (state && strcmp(state, "draft") == 0)
+        return true;
+    return state && strcmp(state, "held") == 0
+           && !json_is_integer(json_object_get(shown, "not_before"));
 }
 
 static void finish(struct mcp_request *request) {
@@ -197,7 +220,8 @@ static bool settle(struct mcp_request *request) {
     wait->owed = false;
     for (size_t i = 0; late && i < wait->count; i++)
         wait->owed |= !wait->items[i].shown && wait->items[i].asking;
-    if (!has_ended(wait) && (!late || wait->owed))
+    bool over = is_settled(wait) && !wait->lending;
+    if (!over && (!late || wait->owed))
         return false;
     finish(request);
     return true;
@@ -221,12 +245,41 @@ static void answered(struct mcp_request *request, size_t index, const struct mcp
     json_decref(item->shown);
     item->shown = json_incref(reply->value);
     item->ended = is_final(now);
+    item->needs_person = needs_person(item->shown);
     if (settle(request))
         return;
     if (changed && is_known(request->wait))
         tell_progress(request);
     if (item->again)
         look(request, index);
+}
+
+/* --- lending --------------------------------------------------------------------------------- */
+
+/* The time is over, or it is settled: what the looks say counts. Nobody is there: ask again, the wait goes
+ * on. Refused: it is not for this run to lend. */
+static void lent(struct mcp_request *request, size_t index, const struct mcp_reply *reply) {
+    struct mcp_wait *wait = request->wait;
+    (void)index;
+    wait->lending = false;
+    if (reply->code == 0 || reply->absent)
+        wait->lend_at = time_add(request->mcp->now, ASK_AGAIN);
+    if (!settle(request) && reply->code == 0)
+        wait_event(request, NULL);
+}
+
+static void lend(struct mcp_request *request) {
+    struct mcp_wait *wait = request->wait;
+    json_t *tasks = json_array();
+    for (size_t i = 0; i < wait->count; i++)
+        (void)json_array_append_new(tasks, json_string(wait->items[i].task));
+    time_ms left = wait->deadline - request->mcp->now;
+    wait->lend_at = TIME_NEVER;
+    wait->lending = true;
+    request_ask(request, "task.wait",
+                json_pack("{s:o, s:b, s:I}", "tasks", tasks, "any", wait->any, "timeout_s",
+                          (json_int_t)((left + 999) / 1000)),
+                0, lent);
 }
 
 /* Each look may be answered at once and end the request, which is then not touched any more. */
@@ -247,6 +300,10 @@ void wait_tick(struct mcp_request *request) {
         return;
     if (now >= wait->progress_at)
         tell_progress(request);
+    if (wait->lend_at <= now && now < wait->deadline) {
+        lend(request);
+        return; /* it may be gone */
+    }
     for (size_t i = 0; i < wait->count; i++)
         if (wait->items[i].retry <= now) {
             look(request, i);
@@ -257,6 +314,7 @@ void wait_tick(struct mcp_request *request) {
 time_ms wait_next(const struct mcp_request *request) {
     const struct mcp_wait *wait = request->wait;
     time_ms next = time_min(wait->owed ? TIME_NEVER : wait->deadline, wait->progress_at);
+    next = time_min(next, wait->lend_at);
     for (size_t i = 0; i < wait->count; i++)
         next = time_min(next, wait->items[i].retry);
     return next;
@@ -312,6 +370,10 @@ void wait_begin(struct mcp_request *request, json_t *arguments) {
     wait->began = mcp->now;
     wait->deadline = time_add(mcp->now, (time_ms)(seconds * 1000));
     wait->progress_at = time_add(mcp->now, PROGRESS_EVERY);
+    wait->lend_at = TIME_NEVER;
     request_watch(mcp);
+    uint64_t ended = mcp->ended;
     wait_event(request, NULL);
+    if (mcp->ended == ended && mcp->task && wait->deadline > mcp->now)
+        lend(request);
 }

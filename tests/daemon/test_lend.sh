@@ -83,6 +83,29 @@ becomes "$id" 'done'
 report $? 't15 a child that waits for a child of its own lends what it has borrowed'
 rule 'each was answered' [ "$(cat third.code) $(cat middle.code)" = '0 0' ]
 
+# --- with the tool of the MCP server ---------------------------------------------------------------------
+
+# An agent that speaks MCP: it adds a child and waits for it, and goes on when it is told of its end.
+cat >tool.sh <<'END'
+cd "$(dirname "$0")" || exit 1
+child=$(sluice add --json --agent child hi | sed 's/.*"tasks":\[{"id":"\([^"]*\)".*/\1/')
+mkfifo to-server
+sluice mcp <to-server >tool.out 2>tool.err &
+exec 3>to-server
+printf '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"task_wait","arguments":{"tasks":["%s"],"timeout_s":120}}}\n' "$child" >&3
+until grep -q '"id":1' tool.out; do :; done
+exec 3>&-
+wait
+END
+rm -f begun
+add --project web -- sh "$tmp/tool.sh"
+soon [ -s begun ]
+report $? 't15 task_wait lends the place, too'
+tell go
+becomes "$id" 'done'
+report $? 'and is answered when it is back'
+rule 'with the end of the child' grep -qF '\"ended\":true' tool.out
+
 # --- who may wait for whom -----------------------------------------------------------------------------
 
 add --project web --hold -- true

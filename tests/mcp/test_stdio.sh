@@ -146,7 +146,7 @@ code=$?
 exits 0 'the end of the input'
 
 # Who waits does not keep it alive.
-add --project web --hold -- true
+add --project web -- tail -f /dev/null
 speak "$(call 1 task_wait "{\"tasks\":[\"$id\"],\"timeout_s\":600}")"
 exits 0 'the end of the input does not wait for a wait'
 [ ! -s out ]

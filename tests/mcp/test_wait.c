@@ -179,6 +179,77 @@ static void the_end_of_the_server_ends_a_wait(void **state) {
     assert_true(kit_false(kit_answer_of(&k), "result|structuredContent|ended"));
 }
 
+static void what_needs_a_person_is_an_answer(void **state) {
+    (void)state;
+    KIT(k);
+    wait_for(&k, "{\"tasks\":[\"web-1\"]}", "");
+    kit_answer(&k, "task.show",
+               "{\"id\":\"web-1\",\"state\":\"held\",\"not_before\":1700000000000}");
+    kit_silent(&k); /* it goes on by itself */
+    mcp_event(k.mcp, "web-1", k.now);
+    kit_answer(&k, "task.show", "{\"id\":\"web-1\",\"state\":\"held\",\"not_before\":null}");
+    const json_t *m = kit_answer_of(&k);
+    assert_true(kit_false(m, "result|structuredContent|ended"));
+    assert_true(kit_true(m, "result|structuredContent|tasks|0|needs_person"));
+}
+
+/* --- inside a run ---------------------------------------------------------------------------- */
+
+#define LENT "{\"tasks\":[],\"timed_out\":false,\"waited_ms\":1}"
+
+static void a_run_lends_while_it_waits_and_is_answered_when_its_place_is_back(void **state) {
+    (void)state;
+    KIT(k, .run = "web-7.1");
+    wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":5}", "");
+    kit_asked(&k, "task.wait", "{\"any\":false,\"tasks\":[\"web-1\"],\"timeout_s\":5}");
+    kit_answer(&k, "task.show", RUNNING);
+    mcp_event(k.mcp, "web-1", k.now);
+    kit_answer(&k, "task.show", DONE("web-1"));
+    kit_silent(&k); /* its place is not back yet */
+    kit_answer(&k, "task.wait", LENT);
+    assert_true(kit_true(kit_answer_of(&k), "result|structuredContent|ended"));
+}
+
+static void the_place_is_waited_for_no_longer_than_the_time(void **state) {
+    (void)state;
+    KIT(k, .run = "web-7.1");
+    wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":5}", "");
+    kit_answer(&k, "task.show", DONE("web-1"));
+    kit_silent(&k);
+    k.now += SECONDS(5);
+    mcp_tick(k.mcp, k.now);
+    assert_true(kit_true(kit_answer_of(&k), "result|structuredContent|ended"));
+    assert_int_equal(k.dropped, 1);
+}
+
+static void who_may_not_lend_waits_all_the_same(void **state) {
+    (void)state;
+    KIT(k, .run = "web-7.1");
+    wait_for(&k, "{\"tasks\":[\"web-7\"]}", "");
+    kit_refuse(&k, "task.wait", -EACCES, "its own task", false);
+    kit_answer(&k, "task.show", RUNNING);
+    assert_int_equal(k.ask_count, 0);
+    mcp_event(k.mcp, "web-7", k.now);
+    kit_answer(&k, "task.show", DONE("web-7"));
+    assert_true(kit_true(kit_answer_of(&k), "result|structuredContent|ended"));
+}
+
+static void it_lends_again_when_the_daemon_is_back(void **state) {
+    (void)state;
+    KIT(k, .run = "web-7.1");
+    wait_for(&k, "{\"tasks\":[\"web-1\"]}", "");
+    kit_answer(&k, "task.show", RUNNING);
+    kit_refuse(&k, "task.wait", -ECONNREFUSED, "no daemon", true);
+    assert_int_equal(k.ask_count, 0);
+    assert_int_equal(mcp_next(k.mcp), k.now + SECONDS(1));
+    k.now += SECONDS(1);
+    mcp_tick(k.mcp, k.now);
+    kit_asked(&k, "task.wait", "{\"any\":false,\"tasks\":[\"web-1\"],\"timeout_s\":49}");
+    mcp_stop(k.mcp, k.now);
+    (void)kit_answer_of(&k);
+    assert_int_equal(k.dropped, 1);
+}
+
 static void bad_arguments_are_told(void **state) {
     (void)state;
     static const char *const bad[] = {
@@ -213,6 +284,11 @@ int main(void) {
         cmocka_unit_test(a_task_that_is_not_there_ends_it),
         cmocka_unit_test(a_canceled_wait_is_gone),
         cmocka_unit_test(the_end_of_the_server_ends_a_wait),
+        cmocka_unit_test(what_needs_a_person_is_an_answer),
+        cmocka_unit_test(a_run_lends_while_it_waits_and_is_answered_when_its_place_is_back),
+        cmocka_unit_test(the_place_is_waited_for_no_longer_than_the_time),
+        cmocka_unit_test(who_may_not_lend_waits_all_the_same),
+        cmocka_unit_test(it_lends_again_when_the_daemon_is_back),
         cmocka_unit_test(bad_arguments_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
