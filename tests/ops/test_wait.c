@@ -1,0 +1,321 @@
+/* test_wait.c: task.wait answers when tasks have ended, not before and not without a reason; and what becomes
+ * of the run that asks. Nothing passes time here but what a test says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "fake_executor.h"
+#include "fixture.h"
+
+#define ONE_PLACE "capability: {depth: 4, children: 8, running: 8}\n"
+
+static void open_with_one_place(struct ops *o, enum ops_store store) {
+    ops_open(o, store, ONE_PLACE);
+    ops_expect(o, 200, "POST", "/v1/config", "{\"set\":{\"limits.runs\":1}}");
+}
+
+static void some_turns(struct ops *o) {
+    for (int i = 0; i < 4; i++)
+        ops_turn(o);
+}
+
+static task_id given_run(struct ops *o) {
+    task_id task = ops_add(o, "\"project\":\"web\",");
+    some_turns(o);
+    fake_run_starts(task);
+    some_turns(o);
+    return task;
+}
+
+static task_id child_of(struct ops *o, task_id run) {
+    struct reply r = ops_ask_as(o, fake_run_find(run)->token, "POST", "/v1/tasks",
+                                "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\"}]}");
+    assert_int_equal(r.status, 200);
+    task_id task = engine_find_task(o->engine, reply_text(&r, "tasks.0.id"), NULL);
+    reply_finish(&r);
+    return task;
+}
+
+static void ends(struct ops *o, task_id task) {
+    assert_non_null(fake_run_find(task));
+    fake_run_starts(task);
+    fake_run_ends(task, 0);
+    some_turns(o);
+}
+
+static struct task_view seen(struct ops *o, task_id task) {
+    struct task_view view = { 0 };
+    assert_true(core_task(engine_core(o->engine), task, &view));
+    return view;
+}
+
+static const char *body_for(char buf[128], task_id first, task_id second, const char *more) {
+    if (second)
+        (void)snprintf(buf, 128, "{\"tasks\":[\"web-%u\",\"web-%u\"]%s}", (unsigned)first,
+                       (unsigned)second, more);
+    else
+        (void)snprintf(buf, 128, "{\"tasks\":[\"web-%u\"]%s}", (unsigned)first, more);
+    return buf;
+}
+
+/* --- anybody --------------------------------------------------------------------------------- */
+
+static void it_is_answered_when_all_have_ended(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    char body[128];
+    ops_open(&o, OPS_MEMORY, NULL);
+    task_id first = given_run(&o), second = given_run(&o);
+    struct reply r;
+    ops_begin(&o, "/v1/wait", body_for(body, first, second, ""), NULL, &r);
+    some_turns(&o);
+    assert_false(r.answered);
+    ends(&o, first);
+    assert_false(r.answered);
+    ends(&o, second);
+    assert_true(r.answered);
+    assert_int_equal(r.status, 200);
+    assert_false(reply_bool(&r, "timed_out"));
+    assert_string_equal(reply_text(&r, "tasks.1.state"), "done");
+    assert_true(reply_bool(&r, "tasks.1.finished"));
+    assert_int_equal(reply_int(&r, "tasks.1.run.exit_code"), 0);
+    reply_finish(&r);
+}
+
+static void one_is_enough_for_any(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    char body[128];
+    ops_open(&o, OPS_MEMORY, NULL);
+    task_id first = given_run(&o), second = given_run(&o);
+    struct reply r;
+    ops_begin(&o, "/v1/wait", body_for(body, first, second, ",\"any\":true"), NULL, &r);
+    some_turns(&o);
+    assert_false(r.answered);
+    ends(&o, second);
+    assert_true(r.answered);
+    assert_false(reply_bool(&r, "tasks.0.finished"));
+    assert_true(reply_is_null(&r, "tasks.0.run"));
+    reply_finish(&r);
+}
+
+static void what_needs_a_person_is_an_answer(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    char body[128];
+    ops_open(&o, OPS_MEMORY, NULL);
+    task_id busy = given_run(&o), second = given_run(&o),
+            third = ops_add(&o, "\"project\":\"web\",");
+    (void)busy, (void)second; /* both places are taken: the third waits */
+    struct reply r;
+    ops_begin(&o, "/v1/wait", body_for(body, third, 0, ""), NULL, &r);
+    some_turns(&o);
+    assert_false(r.answered);
+    ops_expect(&o, 200, "POST", "/v1/tasks/hold", "{\"tasks\":[\"web-3\"]}");
+    some_turns(&o);
+    assert_true(r.answered);
+    assert_true(reply_bool(&r, "tasks.0.needs_person"));
+    assert_false(reply_bool(&r, "tasks.0.finished"));
+    assert_false(reply_bool(&r, "timed_out"));
+    reply_finish(&r);
+}
+
+static void a_task_that_is_deleted_is_waited_for_no_more(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    char body[128];
+    ops_open(&o, OPS_MEMORY, NULL);
+    task_id first = given_run(&o), second = given_run(&o);
+    struct reply r;
+    ops_begin(&o, "/v1/wait", body_for(body, first, second, ""), NULL, &r);
+    some_turns(&o);
+    ends(&o, first);
+    ops_expect(&o, 200, "POST", "/v1/tasks/delete", "{\"tasks\":[\"web-1\"]}");
+    ends(&o, second);
+    assert_true(r.answered);
+    assert_string_equal(reply_text(&r, "tasks.0.id"), "web-1");
+    assert_string_equal(reply_text(&r, "tasks.0.state"), "deleted");
+    reply_finish(&r);
+}
+
+static void the_time_ends_it_and_no_time_is_a_look(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    char body[128];
+    ops_open(&o, OPS_MEMORY, NULL);
+    task_id task = given_run(&o);
+    struct reply r;
+    ops_begin(&o, "/v1/wait", body_for(body, task, 0, ",\"timeout_s\":0"), NULL, &r);
+    some_turns(&o);
+    assert_true(r.answered);
+    assert_true(reply_bool(&r, "timed_out"));
+    reply_finish(&r);
+    ops_begin(&o, "/v1/wait", body_for(body, task, 0, ",\"timeout_s\":1"), NULL, &r);
+    some_turns(&o);
+    assert_false(r.answered);
+    ops_wait(&o, &r);
+    assert_true(reply_bool(&r, "timed_out"));
+    assert_string_equal(reply_text(&r, "tasks.0.state"), "running");
+    reply_finish(&r);
+}
+
+static void bad_input_is_told(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    (void)given_run(&o);
+    ops_expect(&o, 400, "POST", "/v1/wait", "{}");
+    ops_expect(&o, 400, "POST", "/v1/wait", "{\"tasks\":[]}");
+    ops_expect(&o, 400, "POST", "/v1/wait", "{\"tasks\":[\"web-1\"],\"timeout_s\":3601}");
+    ops_expect(&o, 400, "POST", "/v1/wait", "{\"tasks\":[\"web-1\"],\"timeout_s\":-1}");
+    ops_expect(&o, 400, "POST", "/v1/wait", "{\"tasks\":[\"web-1\"],\"any\":\"yes\"}");
+    ops_expect(&o, 404, "POST", "/v1/wait", "{\"tasks\":[\"web-1\",\"web-9\"]}");
+    _cleanup_(strbuf_finish) struct strbuf many = STRBUF_INIT;
+    for (int i = 0; i < 257; i++)
+        strbuf_printf(&many, "%s\"web-1\"", i ? "," : "{\"tasks\":[");
+    strbuf_puts(&many, "]}");
+    ops_expect(&o, 400, "POST", "/v1/wait", strbuf_text(&many));
+}
+
+/* --- a run ----------------------------------------------------------------------------------- */
+
+static void a_run_lends_its_place_while_it_waits(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    char body[128];
+    open_with_one_place(&o, OPS_MEMORY);
+    task_id parent = given_run(&o), child = child_of(&o, parent);
+    some_turns(&o);
+    assert_null(fake_run_find(child));
+    struct reply r;
+    ops_begin_as(&o, fake_run_find(parent)->token, "/v1/wait", body_for(body, child, 0, ""), &r);
+    some_turns(&o);
+    assert_int_equal(seen(&o, parent).phase, PHASE_WAITING);
+    assert_int_equal(seen(&o, parent).borrower, child);
+    assert_non_null(fake_run_find(child));
+    assert_false(r.answered);
+    ends(&o, child);
+    assert_true(r.answered);
+    assert_int_equal(seen(&o, parent).phase, PHASE_WORKING);
+    assert_int_equal(seen(&o, parent).borrower, 0);
+    reply_finish(&r);
+}
+
+/* The second child is ready when the first has ended: the place must not go on to it. */
+static void it_works_again_before_it_could_lend_once_more(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    char body[128];
+    open_with_one_place(&o, OPS_MEMORY);
+    task_id parent = given_run(&o), child = child_of(&o, parent), other = child_of(&o, parent);
+    struct reply r;
+    ops_begin_as(&o, fake_run_find(parent)->token, "/v1/wait", body_for(body, child, 0, ""), &r);
+    some_turns(&o);
+    ends(&o, child);
+    assert_true(r.answered);
+    assert_null(fake_run_find(other));
+    assert_int_equal(seen(&o, parent).borrower, 0);
+    reply_finish(&r);
+}
+
+/* It waits for the second; the first one in order has its place then. */
+static void the_answer_is_held_until_the_place_is_back(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    char body[128];
+    open_with_one_place(&o, OPS_MEMORY);
+    task_id parent = given_run(&o), first = child_of(&o, parent), second = child_of(&o, parent);
+    struct reply r;
+    ops_begin_as(&o, fake_run_find(parent)->token, "/v1/wait", body_for(body, second, 0, ""), &r);
+    some_turns(&o);
+    assert_int_equal(seen(&o, parent).borrower, first);
+    ops_expect(&o, 200, "POST", "/v1/tasks/cancel", "{\"tasks\":[\"web-3\"]}");
+    some_turns(&o);
+    assert_int_equal(seen(&o, second).state, TASK_CANCELED);
+    assert_int_equal(seen(&o, parent).phase, PHASE_WORKING);
+    assert_false(r.answered); /* two would work in one place */
+    ends(&o, first);
+    assert_true(r.answered);
+    reply_finish(&r);
+}
+
+static void who_goes_away_waits_no_more(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    char body[128];
+    open_with_one_place(&o, OPS_MEMORY);
+    task_id parent = given_run(&o), child = child_of(&o, parent);
+    struct reply one, two;
+    ops_begin_as(&o, fake_run_find(parent)->token, "/v1/wait", body_for(body, child, 0, ""), &one);
+    ops_begin_as(&o, fake_run_find(parent)->token, "/v1/wait", body_for(body, child, 0, ""), &two);
+    some_turns(&o);
+    op_abandon(one.call);
+    some_turns(&o);
+    assert_int_equal(seen(&o, parent).phase, PHASE_WAITING); /* the other one is there */
+    op_abandon(two.call);
+    some_turns(&o);
+    assert_int_equal(seen(&o, parent).phase, PHASE_WORKING);
+    assert_int_equal(seen(&o, parent).borrower, child); /* what is lent stays lent */
+}
+
+static void strangers_are_not_waited_for(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    task_id run = given_run(&o);
+    (void)given_run(&o);
+    static const char *const bodies[] = {
+        "{\"tasks\":[\"web-2\"]}", /* not below it */
+        "{\"tasks\":[\"web-1\"]}", /* itself */
+        "{\"tasks\":[\"web-9\"]}", /* what is not there is none of its business */
+    };
+    for (size_t i = 0; i < 3; i++) {
+        struct reply r = ops_ask_as(&o, fake_run_find(run)->token, "POST", "/v1/wait", bodies[i]);
+        assert_int_equal(r.status, 403);
+        reply_finish(&r);
+    }
+    assert_int_equal(seen(&o, run).phase, PHASE_WORKING);
+}
+
+static void after_a_restart_it_works_and_what_is_lent_stays_lent(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    char body[128];
+    open_with_one_place(&o, OPS_SQLITE);
+    task_id parent = given_run(&o), child = child_of(&o, parent);
+    struct reply r;
+    ops_begin_as(&o, fake_run_find(parent)->token, "/v1/wait", body_for(body, child, 0, ""), &r);
+    some_turns(&o);
+    assert_int_equal(seen(&o, parent).phase, PHASE_WAITING);
+    op_abandon(r.call); /* its connection is gone with the daemon; nobody hears of it any more */
+    ops_restart(&o);
+    some_turns(&o);
+    assert_int_equal(seen(&o, parent).phase, PHASE_WORKING);
+    assert_int_equal(seen(&o, parent).borrower, child);
+    assert_int_equal(seen(&o, child).lender, parent);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_answered_when_all_have_ended),
+        cmocka_unit_test(one_is_enough_for_any),
+        cmocka_unit_test(what_needs_a_person_is_an_answer),
+        cmocka_unit_test(a_task_that_is_deleted_is_waited_for_no_more),
+        cmocka_unit_test(the_time_ends_it_and_no_time_is_a_look),
+        cmocka_unit_test(bad_input_is_told),
+        cmocka_unit_test(a_run_lends_its_place_while_it_waits),
+        cmocka_unit_test(it_works_again_before_it_could_lend_once_more),
+        cmocka_unit_test(the_answer_is_held_until_the_place_is_back),
+        cmocka_unit_test(who_goes_away_waits_no_more),
+        cmocka_unit_test(strangers_are_not_waited_for),
+        cmocka_unit_test(after_a_restart_it_works_and_what_is_lent_stays_lent),
+    };
+    return cmocka_run_group_tests_name("ops_wait", tests, NULL, NULL);
+}
