@@ -135,7 +135,9 @@ struct engine {
     LIST(struct follower *) followers;
     struct error broken;       /* code 0: it is not */
     time_ms retry_at;          /* after a failed commit: not before; 0: now */
-    unsigned retries;          /* commits that failed since the last good one */
+    unsigned retries;          /* commits that failed since the last good one, */
+    struct error refused;      /* what the last of them was refused for, */
+    time_ms rebuild;           /* and how long it took to build the core again */
     uint32_t spare_iterations; /* bit N: HOME/tasks/.spare/N is there */
     bool committing, started, ending;
     bool start_pending; /* the first turn, whatever there is to do */

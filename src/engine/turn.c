@@ -20,6 +20,7 @@
 #include "engine/budget.h"
 #include "engine/care_internal.h"
 #include "engine/engine_internal.h"
+#include "engine/failing.h"
 #include "engine/follow_internal.h"
 #include "engine/gone_internal.h"
 #include "engine/journal_internal.h"
@@ -32,9 +33,10 @@
 #include "os/clock.h"
 #include "os/log.h"
 
-#define RETRY_AFTER SECONDS(1)
-#define RETRY_MOST  MINUTES(1)
-#define RETRY_PART  10 /* of the time goes into building cores that may be in vain: a tenth */
+#define RETRY_AFTER  SECONDS(1)
+#define RETRY_MOST   MINUTES(1)
+#define REBUILD_LONG 100 /* ms; below it everybody may try */
+#define RETRY_PART   10  /* of the time goes into building cores that may be in vain: a tenth */
 
 /* One commit takes requests until it has so many rows; the others come in the next round, behind the
  * ends and the clients that have come meanwhile. A single request may bring 10,000 tasks. */
@@ -400,8 +402,17 @@ static void undo(struct engine *e, const struct error *why) {
         keep_what_is_true(e, configured);
     time_ms took = clock_read_steady() - began;
     e->start_pending = true;
+    e->refused = *why;
+    e->rebuild = took;
     e->retry_at = time_add(e->now, time_min(time_max(RETRY_AFTER, RETRY_PART * took), RETRY_MOST));
     answer_requests(e, STORE_FAILED, why);
+}
+
+bool engine_is_failing(const struct engine *e, struct error *ret_why) {
+    if (e->retries == 0 || e->retry_at <= e->now || e->rebuild < REBUILD_LONG)
+        return false;
+    *ret_why = e->refused;
+    return true;
 }
 
 static void stored(struct engine *e) {

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "bus/poster.h"
+#include "engine/failing.h"
 #include "engine/notifier.h"
 #include "engine/outlook.h"
 #include "ops/access.h"
@@ -321,14 +322,6 @@ int op_rest(struct op_call *call, op_step then) {
 
 /* --- the turn -------------------------------------------------------------------------------- */
 
-static int turn_runs(struct engine *engine, struct engine_request *request) {
-    (void)engine;
-    struct op_call *call = ((struct op_private *)request)->call;
-    if (call->op->writes)
-        go_on(call);
-    return call->err.code;
-}
-
 /* Nothing of the turn has happened, or nobody knows. */
 static void fail_commit(struct op_call *call, enum store_outcome outcome, const struct error *err) {
     const char *why = err && err->code ? err->text : "the store refused it";
@@ -338,6 +331,19 @@ static void fail_commit(struct op_call *call, enum store_outcome outcome, const 
         (void)op_fail(call, -ENOSPC, "nothing was stored: %s", why);
     else
         (void)op_fail(call, -EPROTO, "nothing was stored: %s", why);
+}
+
+static int turn_runs(struct engine *engine, struct engine_request *request) {
+    struct op_private *p = (struct op_private *)request;
+    struct op_call *call = p->call;
+    struct error why = { 0 };
+    if (call->op->writes && !call->op->counts && engine_is_failing(engine, &why)) {
+        p->over = true;
+        fail_commit(call, STORE_FAILED, &why);
+    } else if (call->op->writes) {
+        go_on(call);
+    }
+    return call->err.code;
 }
 
 static void turn_done(struct engine *engine, struct engine_request *request,

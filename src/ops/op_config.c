@@ -200,6 +200,7 @@ const struct op op_config_set = {
     .result = "{\"changed\":[\"limits.runs\"]}",
     .right = OP_ADMIN,
     .writes = true,
+    .counts = true,
     .run = run_set,
 };
 
@@ -211,5 +212,6 @@ const struct op op_config_reload = {
     .result = "{\"file\":\"/home/me/.config/sluice/sluice.yaml\",\"preset\":\"sluice\"}",
     .right = OP_ADMIN,
     .writes = true,
+    .counts = true,
     .run = run_reload,
 };

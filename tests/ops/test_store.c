@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "engine/engine_internal.h"
 #include "fixture.h"
 
 #define KEY "a-key-of-mine"
@@ -34,6 +35,7 @@ static struct {
     bool late;
     enum store_outcome outcome; /* of every commit that holds something */
     int code;
+    unsigned commits; /* that were refused */
     struct {
         struct store *store;
         struct store_question question;
@@ -62,6 +64,7 @@ void bad_commit(struct store *store, struct store_batch *batch, store_committed 
         return;
     }
     struct error err = { 0 };
+    held.commits++;
     (void)error_set(&err, held.code, "the disk said no");
     done(ctx, held.outcome, &err);
 }
@@ -306,6 +309,40 @@ static void an_unknown_outcome_is_told_as_such(void **state) {
     reply_finish(&a);
 }
 
+static void expect_refused(struct ops *o, unsigned commits) {
+    struct reply r = ops_ask(o, "POST", "/v1/tasks", ONE, NULL);
+    assert_int_equal(r.status, 507);
+    assert_string_equal(reply_text(&r, "error.message"), "nothing was stored: the disk said no");
+    reply_finish(&r);
+    assert_int_equal(held.commits, commits);
+}
+
+static void a_store_that_fails_is_not_tried_for_everybody_when_that_is_dear(void **state) {
+    (void)state;
+    _cleanup_(end) struct ops o = { 0 };
+    begin(&o);
+    held.late = false;
+    held.outcome = STORE_FAILED;
+    held.code = -ENOSPC;
+    expect_refused(&o, 1);
+    expect_refused(&o, 2);          /* a small core is built in no time */
+    o.engine->rebuild = SECONDS(2); /* as with a million tasks */
+    expect_refused(&o, 2);
+    expect_refused(&o, 2);
+    ops_expect(&o, 200, "GET", "/v1/tasks", NULL); /* who looks is served */
+    struct reply r = ops_ask(&o, "POST", "/v1/config/reload", "{}", NULL);
+    reply_finish(&r);
+    assert_int_equal(held.commits, 3); /* the configuration may be what helps */
+    o.engine->rebuild = SECONDS(2);
+    o.engine->retry_at = o.engine->now; /* the time is over */
+    expect_refused(&o, 4);
+    held.outcome = STORE_OK;
+    o.engine->rebuild = SECONDS(2);
+    o.engine->retry_at = o.engine->now;
+    ops_expect(&o, 200, "POST", "/v1/tasks", ONE);
+    ops_expect(&o, 200, "POST", "/v1/tasks", ONE); /* it was not for ever */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_goes_on_in_the_turn_after_its_answer),
@@ -316,6 +353,7 @@ int main(void) {
         cmocka_unit_test(what_nobody_will_read_is_not_looked_up),
         cmocka_unit_test(a_store_that_cannot_be_read_fails_the_call_and_nothing_else),
         cmocka_unit_test(a_full_disk_is_told_and_nothing_has_happened),
+        cmocka_unit_test(a_store_that_fails_is_not_tried_for_everybody_when_that_is_dear),
         cmocka_unit_test(what_failed_can_be_tried_again_with_its_key),
         cmocka_unit_test(an_unknown_outcome_is_told_as_such),
     };
