@@ -375,6 +375,8 @@ static bool read_in(struct stdio *s) {
     if (n < 0)
         return errno == EINTR || errno == EAGAIN;
     take_bytes_in(s, buffer, (size_t)n);
+    if (n == 0 && (s->line.length > 0 || s->skipping)) /* the last line needs no newline */
+        take_line(s);
     return n > 0;
 }
 

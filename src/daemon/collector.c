@@ -45,8 +45,8 @@ struct collector {
     struct otlp_totals *totals;
     bool totals_changed;
     enum sending sending;
-    size_t batch; /* how many of the first are being sent */
-    bool failing;
+    size_t batch;           /* how many of the first are being sent */
+    bool failing, refusing; /* it was said in the log */
 };
 
 static bool is_on(const struct collector *c) {
@@ -138,6 +138,9 @@ static void run_answered(void *ctx, const struct store_answer *answer, const str
     struct entry *e = ctx;
     struct collector *c = e->collector;
     const struct run_row *row = !err && answer->count > 0 ? &answer->runs[0] : NULL;
+    if (err)
+        log_warning("otel.endpoint: a run that has ended cannot be read, and is left out: %s",
+                    err->text);
     if (!row || row->attempt != e->attempt || !row->ended) {
         follower_done(c->follower, e->seq); /* it is forgotten already */
         entry_free(e);
@@ -210,10 +213,11 @@ static void came_back(void *ctx, const struct webhook_result *result) {
         fail(c, result->text, result->retry_after);
         return;
     }
-    if (!taken)
+    if (!taken && !c->refusing)
         log_warning("otel.endpoint: %s; what it refuses is not sent again", result->text);
-    else if (c->failing)
+    else if (taken && (c->failing || c->refusing))
         log_info("otel.endpoint: it is back");
+    c->refusing = !taken;
     c->failing = c->failing && !taken;
     for (; c->sending == SENDING_SPANS && c->batch > 0; c->batch--)
         drop_first(c);
@@ -276,7 +280,7 @@ static void is_due(void *ctx) {
     }
     while (c->first) /* it was switched off meanwhile */
         drop_first(c);
-    c->totals_changed = c->failing = false;
+    c->totals_changed = c->failing = c->refusing = false;
 }
 
 /* --- life ------------------------------------------------------------------------------------ */

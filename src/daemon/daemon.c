@@ -181,6 +181,7 @@ static void check_stopped(void *ctx) {
     telemetry_look(d->telemetry);
     if (!d->stopping)
         entry_look(d->entry);
+    notify_look(d->notify);
     bool settled =
         server_is_idle(d->server) && !engine_is_launching(d->engine) && !follow_is_busy(d->engine);
     if (d->stopping && (settled || d->impatient) && !engine_is_committing(d->engine))

@@ -217,6 +217,10 @@ struct notify *notify_new(struct engine *engine, struct loop *loop, char *const 
     return n;
 }
 
+void notify_look(struct notify *n) {
+    webhook_look(n->webhook);
+}
+
 struct notify *notify_free(struct notify *n) {
     if (!n)
         return NULL;

@@ -282,7 +282,7 @@ static void completed(void *ctx) {
     go_on(item->webhook);
 }
 
-static void look_at_url(struct webhook *w) {
+void webhook_look(struct webhook *w) {
     if (!w->pausing || strcmp(w->tried, url_of(w)) == 0)
         return;
     end_pause(w);
@@ -304,7 +304,6 @@ static void handle(void *ctx, const struct event_row *event) {
     } else {
         follower_done(w->follower, event->seq);
     }
-    look_at_url(w);
 }
 
 bool webhook_test(struct webhook *w, webhook_posted tell, void *ctx) {

@@ -22,6 +22,10 @@ struct webhook;
 struct webhook *webhook_new(struct engine *engine, struct loop *loop, char *const *environment);
 struct webhook *webhook_free(struct webhook *webhook); /* accepts NULL, returns NULL */
 
+/* The configuration may be another one: a new URL is tried at once, also when so many events wait that the one
+ * which tells of the change does not come in. */
+void webhook_look(struct webhook *webhook);
+
 /* Sends a sample as soon as no other try is on its way, whatever waits. `posted` is called once, from the
  * loop or from webhook_free. One at a time. False: there is no webhook. */
 bool webhook_test(struct webhook *webhook, webhook_posted posted, void *ctx);

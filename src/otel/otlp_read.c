@@ -275,8 +275,12 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
+/* However much it is: what came before is not ours, and may be any number. */
 static int64_t plus(int64_t before, int64_t more) {
-    return more < 0 ? before : larger(before, 0) + more;
+    int64_t sum;
+    if (more < 0)
+        return before;
+    return __builtin_add_overflow(larger(before, 0), more, &sum) ? INT64_MAX : sum;
 }
 
 static int64_t total(const struct otlp_meter *m, int64_t before, const enum quantity *which,
@@ -287,7 +291,7 @@ static int64_t total(const struct otlp_meter *m, int64_t before, const enum quan
     int64_t by_events = plus(before, sum_of(&m->events, which, count));
     /* A client changes its way of counting only with its process: then both are parts of the whole. */
     int64_t by_counters =
-        by_deltas > before && by_totals >= 0 ? by_deltas + by_totals : larger(by_deltas, by_totals);
+        by_deltas > before ? plus(by_deltas, by_totals) : larger(by_deltas, by_totals);
     return larger(by_counters, by_events);
 }
 

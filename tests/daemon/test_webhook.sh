@@ -178,6 +178,21 @@ report $? 'a new URL is tried at once'
 soon no_alert webhook
 report $? 'and the alert is over'
 
+mode 410
+i=0
+while [ $((i += 1)) -le 100 ]; do
+    echo "- {argv: ['true'], project: web, title: 'many $i'}"
+done >many.yaml
+"$SLUICE" add -f many.yaml >/dev/null
+posted '"title":"many 1"'
+becomes "web-$((${id#web-} + 100))" 'done'
+mode 204
+set_to "notify.webhook=$url/newer"
+soon grep -q '^204 POST /hook/newer .*"title":"many 1"' "$hook/log"
+report $? 'also when hundreds of events wait'
+soon grep -q '^204 POST /hook/newer .*"title":"many 100"' "$hook/log"
+soon no_alert webhook
+
 mode 500
 set_to notify.give_up_s=1
 add --project web --title 'too late' -- true

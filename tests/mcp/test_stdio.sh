@@ -35,6 +35,9 @@ has '"code":-32700' 'a line that is no JSON'
 [ "$(wc -l <out)" -eq 2 ]
 report $? 'an empty line is nothing'
 
+printf '{"jsonrpc":"2.0","id":7,"method":"ping"}' | timeout 60 "$SLUICE" mcp >out 2>err
+has '"id":7,"result":{}' 'the last line needs no newline'
+
 head -c 1200000 /dev/zero | tr '\0' 'x' >"$tmp/long"
 {
     cat "$tmp/long"

@@ -228,6 +228,22 @@ static void too_many_series_are_left_out(void **state) {
     expect(*state, -1, -1, -1, (int64_t)OTLP_SERIES_MAX * 1000000);
 }
 
+/* A run may say what it likes, again and again. */
+static void sums_end_where_numbers_do(void **state) {
+    struct otlp_usage known = { .in = INT64_MAX - 5, .out = 1, .cached = -1, .cost_micro_usd = -1 };
+    struct otlp_meter *meter = otlp_meter_new(&known);
+    (void)state;
+    feed_point(meter, "claude_code.token.usage", "1",
+               "{\"timeUnixNano\":\"1\",\"asInt\":\"10\",\"attributes\":[{\"key\":\"type\","
+               "\"value\":{\"stringValue\":\"input\"}}]}");
+    expect(meter, INT64_MAX, 1, -1, -1);
+    feed_point(meter, "claude_code.token.usage", "2",
+               "{\"timeUnixNano\":\"1\",\"asInt\":\"10\",\"attributes\":[{\"key\":\"type\","
+               "\"value\":{\"stringValue\":\"input\"}}]}");
+    expect(meter, INT64_MAX, 1, -1, -1);
+    otlp_meter_free(meter);
+}
+
 static void after_a_restart_deltas_are_added_to_what_was_known(void **state) {
     struct otlp_usage known = { .in = 4312, .out = 25, .cached = -1, .cost_micro_usd = 1424 };
     struct otlp_meter *meter = otlp_meter_new(&known);
@@ -262,6 +278,7 @@ int main(void) {
         RULE(bad_bodies_get_one_sentence_and_count_nothing),
         RULE(too_many_series_are_left_out),
         RULE(after_a_restart_deltas_are_added_to_what_was_known),
+        RULE(sums_end_where_numbers_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -351,7 +351,9 @@ static void check_lending(const struct books *b, const struct row *row) {
         if (lender->state == TASK_ABSENT || !books_may_lend(lender)
             || !books_is_below(b, row, lender->id))
             continue;
-        unsigned agent = row->agent || b->roster == 0 ? row->agent : lender->run_agent;
+        unsigned agent = b->roster == 0 ? books_runner(b, row)
+                         : row->agent   ? row->agent
+                                        : lender->run_agent;
         if ((b->roster == 0 || b->agent[agent].roster) && books_only_lacks(b, lender, row, agent))
             breach_set(b->breach, "I28",
                        "task %" PRIu64 " could start with the places of task %" PRIu64, row->id,
