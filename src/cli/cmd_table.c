@@ -24,6 +24,7 @@ extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_down;
 extern const struct cmd cmd_events;
 extern const struct cmd cmd_formula;
+extern const struct cmd cmd_graph;
 extern const struct cmd cmd_group;
 extern const struct cmd cmd_help;
 extern const struct cmd cmd_hold;
@@ -77,6 +78,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_down,
     &cmd_events,
     &cmd_formula,
+    &cmd_graph,
     &cmd_group,
     &cmd_help,
     &cmd_hold,

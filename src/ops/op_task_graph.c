@@ -15,7 +15,7 @@
 #define EDGES_EACH     5u      /* of each node, on average */
 #define WALKED_EACH    20000u  /* numbers, in one turn */
 #define WALKED_MAX     400000u /* in all */
-#define PRINTED_EACH   2000u   /* nodes, in one turn */
+#define PRINTED_EACH   2000u   /* nodes, in one turn; twice as many edges */
 #define NEIGHBOURS_MAX 10000u  /* of one task */
 
 enum { LOOK_UP = 1, LOOK_DOWN = 2 };
@@ -240,20 +240,15 @@ static void print_node(struct op_call *call, struct json_writer *w, size_t i) {
     json_write_object_end(w);
 }
 
-static void print_edges(struct op_call *call, struct json_writer *w) {
+static void print_edge(struct op_call *call, struct json_writer *w, size_t i) {
     const struct drawing *d = drawing_of(call);
-    json_write_key(w, "edges");
-    json_write_array_begin(w);
-    for (size_t i = 0; i < d->graph.edge_count; i++) {
-        const struct graph_edge *edge = &d->graph.edges[i];
-        json_write_object_begin(w);
-        print_id(w, "from", call->engine, d->graph.nodes[edge->from].task);
-        print_id(w, "to", call->engine, d->graph.nodes[edge->to].task);
-        print_text(w, "type", edge->is_parent ? "parent" : "dependency");
-        print_bool(w, "critical", edge->critical);
-        json_write_object_end(w);
-    }
-    json_write_array_end(w);
+    const struct graph_edge *edge = &d->graph.edges[i];
+    json_write_object_begin(w);
+    print_id(w, "from", call->engine, d->graph.nodes[edge->from].task);
+    print_id(w, "to", call->engine, d->graph.nodes[edge->to].task);
+    print_text(w, "type", edge->is_parent ? "parent" : "dependency");
+    print_bool(w, "critical", edge->critical);
+    json_write_object_end(w);
 }
 
 static void print_critical(struct op_call *call, struct json_writer *w) {
@@ -265,17 +260,29 @@ static void print_critical(struct op_call *call, struct json_writer *w) {
     print_bool(w, "truncated", d->graph.truncated);
 }
 
-static int print_some(struct op_call *call) {
+static int print_edges(struct op_call *call) {
+    struct drawing *d = drawing_of(call);
+    for (size_t i = 0; i < 2 * PRINTED_EACH && d->at < d->graph.edge_count; i++)
+        print_edge(call, &d->w, d->at++);
+    if (d->at < d->graph.edge_count)
+        return op_rest(call, print_edges);
+    json_write_array_end(&d->w);
+    print_critical(call, &d->w);
+    json_write_object_end(&d->w);
+    return 0;
+}
+
+static int print_nodes(struct op_call *call) {
     struct drawing *d = drawing_of(call);
     for (size_t i = 0; i < PRINTED_EACH && d->at < d->graph.count; i++)
         print_node(call, &d->w, d->at++);
     if (d->at < d->graph.count)
-        return op_rest(call, print_some);
+        return op_rest(call, print_nodes);
     json_write_array_end(&d->w);
-    print_edges(call, &d->w);
-    print_critical(call, &d->w);
-    json_write_object_end(&d->w);
-    return 0;
+    json_write_key(&d->w, "edges");
+    json_write_array_begin(&d->w);
+    d->at = 0;
+    return op_rest(call, print_edges);
 }
 
 static int begin_print(struct op_call *call) {
@@ -285,7 +292,7 @@ static int begin_print(struct op_call *call) {
     json_write_object_begin(&d->w);
     json_write_key(&d->w, "nodes");
     json_write_array_begin(&d->w);
-    return print_some(call);
+    return print_nodes(call);
 }
 
 /* --- the operation --------------------------------------------------------------------------- */
