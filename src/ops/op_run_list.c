@@ -204,6 +204,7 @@ static void print_one(struct op_call *call, struct json_writer *w, size_t i) {
     print_time(w, "ended_at", run->ended_at);
     print_text(w, "outcome", run->ended ? outcome_name(run->outcome) : NULL);
     print_text(w, "how", run->how);
+    print_count(w, "exit_code", run->ended ? run->exit_code : -1);
     print_text(w, "message", run->message);
     print_text(w, "model", run->model);
     print_count(w, "tokens_in", run->tokens_in);
@@ -332,7 +333,7 @@ const struct op op_run_list = {
     .result = "{\"items\":[{\"task\":\"web-17\",\"title\":\"write the parser\",\"project\":\"web\","
               "\"kind\":null,\"agent\":\"claude\",\"attempt\":1,\"iteration\":1,\"state\":\"done\","
               "\"phase\":null,\"ordered_at\":1760000000000,\"started_at\":1760000000100,"
-              "\"ended_at\":1760000060000,\"outcome\":\"ok\",\"how\":\"exit\","
+              "\"ended_at\":1760000060000,\"outcome\":\"ok\",\"how\":\"exit\",\"exit_code\":0,"
               "\"message\":\"All tests pass.\",\"model\":\"sonnet-5\",\"tokens_in\":1200,"
               "\"tokens_out\":300,\"tokens_cached\":1000,\"cost_usd\":0.012000}],"
               "\"next\":\"e1760000060000.17.1\"}",

@@ -1,0 +1,449 @@
+/* digest_gather.c: see digest.h. What became of tasks is taken from the events, which are exact; what their
+ * runs used and said, from the runs; what is now, from lists and the status. Both are read from the newest
+ * back to `since`, and no further than so many pages. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/digest.h"
+
+#define PAGES_MAX 500u /* of a thousand items */
+#define TASKS_MAX 1000u
+#define WAITS_MAX 10u
+#define LOOKED_UP 50u /* tasks that are asked for one by one: they had no run in this time */
+
+struct gathering {
+    struct ask *ask;
+    time_ms since;
+    json_t *digest, *totals;
+    json_t *tasks;   /* by id: what is known of each */
+    json_t *spent;   /* by project and agent */
+    json_t *limited; /* by account */
+};
+
+static void add_int(json_t *object, const char *key, int64_t more) {
+    json_object_set_new(object, key, json_integer(ask_int(object, key, 0) + more));
+}
+
+/* Unknown stays null until somebody says something. */
+static void add_money(json_t *object, double more) {
+    json_object_set_new(object, "cost_usd", json_real(ask_real(object, "cost_usd", 0) + more));
+}
+
+static json_t *member(json_t *object, const char *key) {
+    json_t *found = json_object_get(object, key);
+    if (!found) {
+        found = json_object();
+        json_object_set_new(object, key, found);
+    }
+    return found;
+}
+
+static void copy_member(json_t *to, const json_t *from, const char *key) {
+    json_t *value = json_object_get(from, key);
+    if (value && !json_is_null(value) && !json_object_get(to, key))
+        json_object_set(to, key, value);
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+static void add_spent(json_t *sums, const json_t *run) {
+    bool known = json_is_number(json_object_get(run, "cost_usd"));
+    bool tokens = json_is_integer(json_object_get(run, "tokens_in"))
+                  || json_is_integer(json_object_get(run, "tokens_out"));
+    int64_t began = ask_int(run, "started_at", 0), ended = ask_int(run, "ended_at", 0);
+    add_int(sums, "runs", 1);
+    add_int(sums, "ok", strcmp(ask_text(run, "outcome", ""), "ok") == 0);
+    add_int(sums, "busy_ms", began > 0 && ended > began ? ended - began : 0);
+    add_int(sums, "tokens_in", ask_int(run, "tokens_in", 0));
+    add_int(sums, "tokens_out", ask_int(run, "tokens_out", 0));
+    add_int(sums, "tokens_cached", ask_int(run, "tokens_cached", 0));
+    add_int(sums, "unknown_cost", !known);
+    add_int(sums, "unknown_tokens", !tokens);
+    if (known)
+        add_money(sums, ask_real(run, "cost_usd", 0));
+}
+
+/* The latest run of a task comes first: what it said is what counts. */
+static void take_run(struct gathering *g, const json_t *run) {
+    const char *id = ask_text(run, "task", NULL);
+    if (!id || ask_int(run, "ended_at", 0) == 0)
+        return;
+    json_t *task = member(g->tasks, id);
+    static const char *const kept[] = { "title", "project", "agent", "message" };
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+        if (ask_int(task, "runs", 0) == 0)
+            copy_member(task, run, kept[i]);
+    char key[512];
+    (void)snprintf(key, sizeof(key), "%s\n%s", ask_text(run, "project", ""),
+                   ask_text(run, "agent", ""));
+    json_t *pair = member(g->spent, key);
+    copy_member(pair, run, "project");
+    copy_member(pair, run, "agent");
+    add_spent(task, run);
+    add_spent(pair, run);
+    add_spent(g->totals, run);
+}
+
+static int gather_runs(struct gathering *g) {
+    _cleanup_(strbuf_finish) struct strbuf after = STRBUF_INIT;
+    for (unsigned page = 0; page < PAGES_MAX; page++) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        strbuf_printf(&path, "/v1/runs?limit=1000&since=%" PRId64, g->since);
+        client_query(&path, "after", after.length > 0 ? strbuf_text(&after) : NULL);
+        int code = ask_get(g->ask, strbuf_text(&path));
+        if (code != CMD_OK)
+            return code;
+        size_t i;
+        json_t *run;
+        json_array_foreach((json_t *)ask_items(g->ask), i, run) take_run(g, run);
+        const char *next = ask_text(g->ask->answer, "next", NULL);
+        if (!next)
+            return CMD_OK;
+        strbuf_clear(&after);
+        strbuf_puts(&after, next);
+    }
+    json_object_set_new(g->digest, "partial", json_true());
+    return CMD_OK;
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static void take_state(struct gathering *g, const json_t *event, const json_t *data) {
+    const char *id = ask_text(event, "task", NULL), *to = ask_text(data, "to", "");
+    if (!id)
+        return;
+    json_t *task = member(g->tasks, id);
+    if (json_object_get(task, "became"))
+        return; /* something later */
+    json_object_set_new(task, "became", json_string(to));
+    json_object_set_new(task, "at", json_integer(ask_int(event, "at", 0)));
+    copy_member(task, data, "reason");
+}
+
+static void take_event(struct gathering *g, const json_t *event) {
+    const char *kind = ask_text(event, "kind", "");
+    const json_t *data = json_object_get(event, "data");
+    if (strcmp(kind, "task.state") == 0)
+        take_state(g, event, data);
+    else if (strcmp(kind, "task.added") == 0)
+        add_int(g->totals, "added", 1);
+    else if (strcmp(kind, "daemon.started") == 0)
+        add_int(g->totals, "restarts", 1);
+    else if (strcmp(kind, "limiter.limited") == 0) {
+        json_t *account = member(g->limited, ask_text(data, "limiter", "?"));
+        add_int(account, "times", 1);
+        copy_member(account, data, "until");
+    }
+}
+
+/* True: that was the last page. */
+static bool take_events(struct gathering *g, int64_t *before) {
+    const json_t *items = ask_items(g->ask);
+    for (size_t i = json_array_size(items); i-- > 0;) {
+        const json_t *event = json_array_get(items, i);
+        if (ask_int(event, "at", 0) < g->since)
+            return true;
+        take_event(g, event);
+        *before = ask_int(event, "seq", 0);
+    }
+    return json_array_size(items) == 0 || *before <= 1;
+}
+
+static int gather_events(struct gathering *g) {
+    int64_t before = 0;
+    for (unsigned page = 0; page < PAGES_MAX; page++) {
+        char path[80];
+        (void)snprintf(path, sizeof(path), "/v1/events?limit=1000");
+        if (before > 0)
+            (void)snprintf(path, sizeof(path), "/v1/events?limit=1000&before=%" PRId64, before);
+        int code = ask_get(g->ask, path);
+        if (code != CMD_OK || take_events(g, &before))
+            return code;
+    }
+    json_object_set_new(g->digest, "partial", json_true());
+    return CMD_OK;
+}
+
+/* --- what became of them --------------------------------------------------------------------- */
+
+/* Latest first. */
+static int by_time(const void *a, const void *b) {
+    int64_t x = ask_int(*(json_t *const *)a, "at", 0), y = ask_int(*(json_t *const *)b, "at", 0);
+    return x > y ? -1 : x < y;
+}
+
+/* The first `most` of a list, which is taken. */
+static json_t *sorted(json_t *list, int (*compare)(const void *, const void *), size_t most) {
+    size_t count = json_array_size(list);
+    json_t **items = xcalloc(count + 1, sizeof(*items));
+    for (size_t i = 0; i < count; i++)
+        items[i] = json_array_get(list, i);
+    qsort(items, count, sizeof(*items), compare);
+    json_t *ret = json_array();
+    for (size_t i = 0; i < count && i < most; i++)
+        json_array_append(ret, items[i]);
+    free(items);
+    json_decref(list);
+    return ret;
+}
+
+/* The last line of what a run has printed; a plain command says there why it failed. */
+static bool take_last_line(struct gathering *g, json_t *task, const char *stream) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, line = STRBUF_INIT;
+    ask_path(&path, "/v1/tasks/", ask_text(task, "id", ""), "/log?tail=2000&stream=");
+    strbuf_puts(&path, stream);
+    if (client_call(g->ask->client, "GET", strbuf_text(&path), NULL, NULL, NULL) != 200)
+        return false;
+    const char *text = client_text(g->ask->client);
+    size_t size = strlen(text);
+    while (size > 0 && (unsigned char)text[size - 1] <= ' ')
+        size--;
+    size_t begin = size;
+    while (begin > 0 && text[begin - 1] != '\n')
+        begin--;
+    strbuf_add(&line, text + begin, size - begin);
+    if (line.length > 0)
+        json_object_set_new(task, "message", ask_string(strbuf_text(&line)));
+    return line.length > 0;
+}
+
+/* Agents say by themselves how it went; of what has said nothing the log is looked at. */
+static void look_why(struct gathering *g, json_t *list) {
+    unsigned asked = 0;
+    size_t i;
+    json_t *task;
+    json_array_foreach(list, i, task) {
+        if (json_object_get(task, "message") || ask_int(task, "runs", 0) == 0
+            || asked++ >= LOOKED_UP)
+            continue;
+        if (!take_last_line(g, task, "err"))
+            (void)take_last_line(g, task, "out");
+    }
+}
+
+/* One that had no run in this time is not known by name yet. One that is gone meanwhile stays without. */
+static void look_up(struct gathering *g, json_t *list) {
+    unsigned asked = 0;
+    size_t i;
+    json_t *task;
+    json_array_foreach(list, i, task) {
+        if (ask_int(task, "runs", 0) > 0 || asked++ >= LOOKED_UP)
+            continue;
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        ask_path(&path, "/v1/tasks/", ask_text(task, "id", ""), "");
+        if (ask_try_get(g->ask, strbuf_text(&path)) != 0)
+            continue;
+        copy_member(task, g->ask->answer, "title");
+        copy_member(task, g->ask->answer, "project");
+        copy_member(task, g->ask->answer, "agent");
+    }
+}
+
+static void sort_tasks(struct gathering *g) {
+    static const char *const states[] = { "done", "failed", "canceled" };
+    json_t *lists[] = { json_array(), json_array(), json_array() };
+    const char *id;
+    json_t *task;
+    json_object_foreach(g->tasks, id, task) {
+        json_object_set_new(task, "id", json_string(id));
+        for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+            if (strcmp(ask_text(task, "became", ""), states[i]) == 0)
+                json_array_append(lists[i], task);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+        json_object_set_new(g->totals, states[i],
+                            json_integer((json_int_t)json_array_size(lists[i])));
+        lists[i] = sorted(lists[i], by_time, TASKS_MAX);
+        look_up(g, lists[i]);
+        if (strcmp(states[i], "failed") == 0)
+            look_why(g, lists[i]);
+        json_object_set_new(g->digest, states[i], lists[i]);
+    }
+    json_object_del(g->digest, "canceled"); /* somebody wished it: the number is enough */
+}
+
+/* --- what is now ----------------------------------------------------------------------------- */
+
+struct wish {
+    const char *key, *name; /* "task" or "account", and which */
+    const char *title, *what, *why;
+    const char *verb; /* what a person would type before the name; NULL: nobody can say */
+};
+
+static void add_person(json_t *people, const struct wish *wish) {
+    json_t *item = json_object();
+    json_object_set_new(item, "what", json_string(wish->what));
+    if (wish->name)
+        json_object_set_new(item, wish->key, ask_string(wish->name));
+    if (wish->title)
+        json_object_set_new(item, "title", ask_string(wish->title));
+    if (wish->why)
+        json_object_set_new(item, "why", ask_string(wish->why));
+    if (wish->verb) {
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        strbuf_printf(&text, "sluice %s %s", wish->verb, wish->name);
+        json_object_set_new(item, "do", ask_string(strbuf_text(&text)));
+    }
+    json_array_append_new(people, item);
+}
+
+static void take_held(json_t *people, const json_t *task) {
+    static const struct {
+        const char *hold, *what, *verb;
+    } rows[] = {
+        { "review", "waits for review", "approve" },
+        { "external", "waits for somebody to close it", "close" },
+        { "person", "held by somebody", "release" },
+        { "breaker", "could not be launched", NULL },
+        { "budget", "has used up its budget", NULL },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (strcmp(rows[i].hold, ask_text(task, "hold", "")) == 0)
+            add_person(people, &(struct wish){ .key = "task",
+                                               .name = ask_text(task, "id", "?"),
+                                               .title = ask_text(task, "title", NULL),
+                                               .what = rows[i].what,
+                                               .why = ask_text(task, "why", NULL),
+                                               .verb = rows[i].verb });
+}
+
+static int gather_held(struct gathering *g, json_t *people) {
+    int code = ask_get(g->ask, "/v1/tasks?state=held&limit=1000");
+    size_t i;
+    json_t *task;
+    if (code != CMD_OK)
+        return code;
+    json_array_foreach((json_t *)ask_items(g->ask), i, task) take_held(people, task);
+    return CMD_OK;
+}
+
+static int gather_status(struct gathering *g, json_t *people) {
+    int code = ask_get(g->ask, "/v1/status");
+    if (code != CMD_OK)
+        return code;
+    const json_t *status = g->ask->answer, *counts = json_object_get(status, "counts");
+    json_object_set_new(
+        g->totals, "running",
+        json_integer(ask_int(counts, "running", 0) + ask_int(counts, "starting", 0)));
+    json_object_set_new(g->totals, "waiting",
+                        json_integer(ask_int(counts, "waiting", 0) + ask_int(counts, "ready", 0)));
+    size_t i;
+    json_t *item;
+    if (ask_true(status, "paused"))
+        add_person(people, &(struct wish){ .what = "nothing is started: the queue is paused",
+                                           .why = "'sluice resume' goes on" });
+    json_array_foreach(json_object_get(status, "limiters"), i, item) {
+        if (strcmp(ask_text(item, "state", ""), "closed") == 0)
+            add_person(people, &(struct wish){ .key = "account",
+                                               .name = ask_text(item, "name", "?"),
+                                               .what = "the account is closed: login or bill",
+                                               .verb = "limiter clear" });
+    }
+    json_array_foreach(json_object_get(status, "alerts"), i, item) {
+        add_person(people, &(struct wish){ .key = "task",
+                                           .name = ask_text(item, "task", NULL),
+                                           .what = "alert",
+                                           .why = ask_text(item, "text", NULL) });
+    }
+    json_t *gates = json_object_get(status, "waiting_by_gate");
+    json_object_set(g->digest, "gates", gates ? gates : json_null());
+    return CMD_OK;
+}
+
+static int by_names(const void *a, const void *b) {
+    const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
+    int order = strcmp(ask_text(x, "project", ""), ask_text(y, "project", ""));
+    return order ? order : strcmp(ask_text(x, "agent", ""), ask_text(y, "agent", ""));
+}
+
+static int by_change(const void *a, const void *b) {
+    int64_t x = ask_int(*(json_t *const *)a, "since", 0);
+    int64_t y = ask_int(*(json_t *const *)b, "since", 0);
+    return x < y ? -1 : x > y;
+}
+
+/* Of the oldest thousand those that have been so for the longest time. */
+static int gather_waits(struct gathering *g) {
+    int code = ask_get(g->ask, "/v1/tasks?state=ready,waiting&order=old&limit=1000");
+    if (code != CMD_OK)
+        return code;
+    json_t *waits = json_array(), *task;
+    size_t i;
+    json_array_foreach((json_t *)ask_items(g->ask), i, task) {
+        static const char *const kept[] = { "id", "title", "state", "gate", "why" };
+        json_t *item = json_object();
+        for (size_t k = 0; k < ARRAY_SIZE(kept); k++)
+            copy_member(item, task, kept[k]);
+        json_object_set_new(item, "since", json_integer(ask_int(task, "changed_at", 0)));
+        json_array_append_new(waits, item);
+    }
+    json_object_set_new(g->digest, "waits", sorted(waits, by_change, WAITS_MAX));
+    return CMD_OK;
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static json_t *values(const json_t *object, const char *name_member) {
+    json_t *ret = json_array(), *value;
+    const char *key;
+    json_object_foreach((json_t *)object, key, value) {
+        if (name_member)
+            json_object_set_new(value, name_member, json_string(key));
+        json_array_append(ret, value);
+    }
+    return ret;
+}
+
+static int gather(struct gathering *g) {
+    json_t *people = json_array();
+    json_object_set_new(g->digest, "people", people);
+    int code = gather_status(g, people);
+    if (code == CMD_OK)
+        code = gather_held(g, people);
+    if (code == CMD_OK)
+        code = gather_runs(g);
+    if (code == CMD_OK)
+        code = gather_events(g);
+    if (code == CMD_OK)
+        code = gather_waits(g);
+    if (code != CMD_OK)
+        return code;
+    sort_tasks(g);
+    json_object_set_new(g->digest, "spent", sorted(values(g->spent, NULL), by_names, SIZE_MAX));
+    json_object_set_new(g->digest, "limited", values(g->limited, "name"));
+    return CMD_OK;
+}
+
+int digest_gather(struct ask *ask, time_ms since, time_ms now, json_t **ret_digest) {
+    struct gathering g = { .ask = ask,
+                           .since = since,
+                           .digest = json_object(),
+                           .totals = json_object(),
+                           .tasks = json_object(),
+                           .spent = json_object(),
+                           .limited = json_object() };
+    json_object_set_new(g.digest, "since", json_integer(since));
+    json_object_set_new(g.digest, "until", json_integer(now));
+    json_object_set_new(g.digest, "partial", json_false());
+    json_object_set(g.digest, "totals", g.totals);
+    static const char *const numbers[] = {
+        "runs",      "ok",         "added",         "restarts",     "busy_ms",
+        "tokens_in", "tokens_out", "tokens_cached", "unknown_cost", "unknown_tokens"
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+        json_object_set_new(g.totals, numbers[i], json_integer(0));
+    json_object_set_new(g.totals, "cost_usd", json_null());
+    int code = gather(&g);
+    json_decref(g.totals);
+    json_decref(g.tasks);
+    json_decref(g.spent);
+    json_decref(g.limited);
+    if (code == CMD_OK)
+        *ret_digest = g.digest;
+    else
+        json_decref(g.digest);
+    return code;
+}

@@ -1,0 +1,30 @@
+/* page.h: a page for people, as Markdown or as HTML: headings, lines, lists, tables.
+ *
+ * Every text is only a text: whatever is in it, it neither becomes markup nor moves a cursor.
+ *
+ *     struct page page = { .html = true, .out = &out };
+ *     page_begin(&page, "title"); page_heading(&page, "Done", 3); page_item(&page, "web-1", "parser"); page_end(&page); */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/strbuf.h"
+
+struct page {
+    bool html;
+    struct strbuf *out;
+    bool in_list, in_table; /* the page's own */
+    size_t columns;
+};
+
+void page_begin(struct page *page, const char *title);
+void page_end(struct page *page);
+/* `count` below 0: none is told. */
+void page_heading(struct page *page, const char *text, long count);
+void page_line(struct page *page, const char *text);
+/* An entry of a list: a name that stands out (or NULL), and a text. `code`: behind it, as to be typed, or NULL. */
+void page_item(struct page *page, const char *name, const char *text, const char *code);
+/* Rows follow; the first `count` cells are the head. */
+void page_table(struct page *page, const char *const *cells, size_t count);
+void page_row(struct page *page, const char *const *cells);
