@@ -198,7 +198,8 @@ static void print_one(struct op_call *call, struct json_writer *w, size_t i) {
     print_int(w, "attempt", run->attempt);
     print_int(w, "iteration", run->iteration);
     print_text(w, "state", there ? task_state_name(t.state) : NULL);
-    print_text(w, "phase", run->ended ? NULL : run_phase_name(t.phase));
+    const char *phase = t.state == TASK_STARTING ? "starting" : run_phase_name(t.phase);
+    print_text(w, "phase", run->ended ? NULL : phase);
     print_time(w, "ordered_at", run->ordered_at);
     print_time(w, "started_at", run->started_at);
     print_time(w, "ended_at", run->ended_at);

@@ -51,6 +51,7 @@ static size_t most(size_t count) {
 /* Tasks that were found, each to be looked around from once. */
 struct spreading {
     struct drawing *drawing;
+    const struct core *core;
     unsigned mark; /* of this direction */
     task_id *queue;
     size_t head, tail;
@@ -58,7 +59,9 @@ struct spreading {
 
 static void find(void *ctx, task_id task) {
     struct spreading *s = ctx;
-    struct graph_node *node = task ? graph_add(&s->drawing->graph, task) : NULL;
+    struct task_view t;
+    struct graph_node *node =
+        core_task(s->core, task, &t) ? graph_add(&s->drawing->graph, task) : NULL;
     if (!node || (node->marks & s->mark))
         return;
     node->marks |= s->mark;
@@ -70,7 +73,8 @@ static void find_each(struct spreading *s, size_t count) {
         find(s, s->drawing->buffer[i]);
 }
 
-static void look_around(const struct core *core, struct spreading *s, task_id task) {
+static void look_around(struct spreading *s, task_id task) {
+    const struct core *core = s->core;
     struct task_view t;
     task_id *buffer = s->drawing->buffer;
     if (!core_task(core, task, &t))
@@ -86,11 +90,11 @@ static void look_around(const struct core *core, struct spreading *s, task_id ta
 
 /* Everything before the root, or everything behind it. */
 static void spread(struct op_call *call, struct drawing *d, unsigned direction) {
-    struct spreading s = { .drawing = d, .mark = direction };
+    struct spreading s = { .drawing = d, .core = engine_core(call->engine), .mark = direction };
     s.queue = arena_alloc(op_arena(call), (d->graph.max + 1) * sizeof(*s.queue));
     find(&s, d->root);
     while (s.head < s.tail)
-        look_around(engine_core(call->engine), &s, s.queue[s.head++]);
+        look_around(&s, s.queue[s.head++]);
 }
 
 static void take_members(struct op_call *call, struct drawing *d, bool drafts) {
@@ -101,22 +105,27 @@ static void take_members(struct op_call *call, struct drawing *d, bool drafts) {
         (void)graph_add(&d->graph, members[i]);
 }
 
+/* One may wait for a task that is not there. */
+static void add_known(const struct core *core, struct drawing *d, task_id task) {
+    struct task_view t;
+    if (core_task(core, task, &t))
+        (void)graph_add(&d->graph, task);
+}
+
 /* Those that are final and that an open one stands on: without them it would not be seen why. */
 static void add_bases(struct op_call *call, struct drawing *d) {
     const struct core *core = engine_core(call->engine);
-    bool truncated = d->graph.truncated;
     size_t open = d->graph.count;
     for (size_t i = 0; i < open; i++) {
         struct task_view t;
         if (!core_task(core, d->graph.nodes[i].task, &t))
             continue;
         size_t count = core_task_depends(core, t.id, d->buffer, NEIGHBOURS_MAX);
+        task_id parent = t.parent;
         for (size_t k = 0; k < most(count); k++)
-            (void)graph_add(&d->graph, d->buffer[k]);
-        if (t.parent)
-            (void)graph_add(&d->graph, t.parent);
+            add_known(core, d, d->buffer[k]);
+        add_known(core, d, parent);
     }
-    d->graph.truncated = d->graph.truncated || truncated;
 }
 
 static int connect(struct op_call *call);
@@ -243,6 +252,10 @@ static void print_node(struct op_call *call, struct json_writer *w, size_t i) {
 static void print_edge(struct op_call *call, struct json_writer *w, size_t i) {
     const struct drawing *d = drawing_of(call);
     const struct graph_edge *edge = &d->graph.edges[i];
+    struct task_view t;
+    if (!core_task(engine_core(call->engine), d->graph.nodes[edge->from].task, &t)
+        || !core_task(engine_core(call->engine), d->graph.nodes[edge->to].task, &t))
+        return; /* gone while the nodes were printed */
     json_write_object_begin(w);
     print_id(w, "from", call->engine, d->graph.nodes[edge->from].task);
     print_id(w, "to", call->engine, d->graph.nodes[edge->to].task);

@@ -68,6 +68,7 @@ static void runs_are_listed_with_what_they_are_about(struct ops *o) {
     assert_string_equal(each(&r, "items", "task"), "web-5 api-4 web-3 api-2 web-1");
     assert_string_equal(reply_text(&r, "items.1.title"), "fourth");
     assert_true(reply_is_null(&r, "items.1.ended_at"));
+    assert_string_equal(reply_text(&r, "items.1.phase"), "starting");
     assert_true(reply_is_null(&r, "items.1.outcome"));
     assert_true(reply_is_null(&r, "items.1.cost_usd"));
     assert_string_equal(reply_text(&r, "items.2.outcome"), "failed");
@@ -357,6 +358,41 @@ static void a_question_that_makes_no_sense_is_refused(void **state) {
     reply_finish(&second);
 }
 
+/* Who waits for it hears of the end, and nothing is left behind. */
+static void a_question_ends_with_the_daemon(void **state) {
+    (void)state;
+    struct ops o = { 0 };
+    struct reply r;
+    begin_queue(&o);
+    ops_begin(&o, "/v1/whatif", "{\"set\":{\"limits.runs\":8}}", NULL, &r);
+    ops_turn(&o);
+    ops_close(&o);
+    assert_true(r.answered);
+    assert_int_equal(r.status, 503);
+    reply_finish(&r);
+}
+
+static void a_queue_that_is_too_large_is_refused_in_words(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    ops_expect(&o, 200, "POST", "/v1/pause", "{}");
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+    strbuf_puts(&body, "{\"tasks\":[{\"argv\":[\"a\"]}");
+    strbuf_repeat(&body, ",{\"argv\":[\"a\"]}", 9999);
+    strbuf_puts(&body, "]}");
+    struct core_counts counts = { 0 };
+    for (int batch = 0; batch < 60 && counts.bytes <= 32u << 20; batch++) {
+        ops_expect(&o, 200, "POST", "/v1/tasks", strbuf_text(&body));
+        core_count(engine_core(o.engine), &counts);
+    }
+    _cleanup_(reply_finish) struct reply r =
+        ops_ask(&o, "POST", "/v1/whatif", "{\"set\":{\"limits.runs\":8}}", NULL);
+    assert_int_equal(r.status, 413);
+    assert_non_null(strstr(reply_text(&r, "error.message"),
+                           "the queue is too large to be played forward here ("));
+}
+
 /* --- what lists and the overview have for a page --------------------------------------------- */
 
 static void a_list_is_searched_by_title_and_id(void **state) {
@@ -468,6 +504,8 @@ int main(void) {
         cmocka_unit_test(more_places_would_be_quicker),
         cmocka_unit_test(a_question_changes_nothing),
         cmocka_unit_test(a_question_that_makes_no_sense_is_refused),
+        cmocka_unit_test(a_question_ends_with_the_daemon),
+        cmocka_unit_test(a_queue_that_is_too_large_is_refused_in_words),
         cmocka_unit_test(a_list_is_searched_by_title_and_id),
         cmocka_unit_test(a_search_among_many_comes_in_short_steps),
         cmocka_unit_test(status_counts_by_project_and_shows_what_runs_say),
