@@ -1,8 +1,7 @@
 /* records.h: what the core keeps of each thing it knows. Private to core/.
  *
- * Everything is reached by 32-bit handles: tasks, runs, classes, keys, parks and edges live in
- * slabs, the few projects, kinds, agents and limiters in arrays. Handle 0 is always "none"; index 0
- * of the arrays is a neutral entry ("no kind", "no agent", "no limiter"), so that no caller asks.
+ * Everything is reached by 32-bit handles: tasks, runs, classes, keys, parks and edges live in slabs,
+ * the few others in arrays. Handle 0 is "none"; index 0 of the arrays is a neutral entry ("no kind").
  *
  * A waiting task costs its record here, about 10 bytes in the lists of its class and 17 in the map
  * from numbers to handles. Its id, title and prompt are nowhere in the core. */
@@ -82,11 +81,10 @@ struct run {
     bool adopted;  /* it was live when its task was added: how long it had waited nobody knows */
     bool unasked;  /* draining, added so: its children may not be there yet */
     uint32_t tick; /* the tick its start was counted in; 0: none */
-    uint16_t kept_new;   /* TASK_KEEPS bits that this start has set */
-    uint32_t lender;     /* the run whose places it uses, or 0 */
-    uint32_t borrower;   /* the run that uses its places, or 0 */
-    bool no_api;         /* it validates, or did when it was told to stop: its limiter is free */
-    uint8_t borrowed;    /* LEND bits: places of its lender; that one holds them again afterwards */
+    uint16_t kept_new;         /* TASK_KEEPS bits that this start has set */
+    uint32_t lender, borrower; /* the run whose places it uses, the one that uses its own; or 0 */
+    uint8_t borrowed;          /* LEND bits: places of its lender, who has them again afterwards */
+    bool no_api;         /* it validates, or did when it was told to stop: it needs no limiter */
     task_id told_lender; /* while loading: whom the row names */
     time_ms started_at;
     int64_t reported;         /* tokens so far; -1: none yet */

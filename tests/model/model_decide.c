@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "model_failover.h"
+#include "model_lend.h"
 
 /* --- timers ---------------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "model_failover.h"
+#include "model_lend.h"
 
 /* --- agents ---------------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "model_failover.h"
+#include "model_lend.h"
 
 unsigned model_lend_bit(enum lease_kind kind) {
     static const unsigned bits[LEASE_KIND_MAX] = {

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "core/retry.h"
-#include "model_internal.h"
+#include "model_lend.h"
 
 /* --- holding for a while --------------------------------------------------------------------- */
 
