@@ -186,9 +186,9 @@ static void unknown_words_are_refused(void **state) {
         { "{\"tasks\": [{\"state\": \"absent\"}]}",
           "q.json:1:22: 'state' of a task must be one of draft, waiting, ready, starting, running, "
           "held, done, failed, canceled, invalidated, not 'absent'" },
-        { "{\"tasks\": [{\"phase\": \"p\"}]}",
-          "q.json:1:22: 'phase' of a task must be one of working, validating, draining, stopping, "
-          "not 'p'" },
+        { "{\"tasks\": [{\"phase\": \"p\"}]}", "q.json:1:22: 'phase' of a task must be one of "
+                                               "working, waiting, validating, draining, stopping, "
+                                               "not 'p'" },
         { "{\"tasks\": [{\"until\": \"\"}]}", "q.json:1:22: 'until' must not be empty" },
         { "{\"tasks\": [{\"parent_gate\": \"maybe\"}]}",
           "q.json:1:28: 'parent_gate' of a task must be one of done, none, not 'maybe'" },
