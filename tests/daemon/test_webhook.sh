@@ -259,7 +259,11 @@ rule 'its own options come behind -q' grep -q '^-q --cacert x --config ' curl.ar
 add --project web --title 'by https again' -- true
 appears 'by https again' curl.config
 report $? 'its status is the acknowledgement'
-rule 'both files are gone with it' sh -c '! ls "$1"/webhook.curl "$1"/webhook.body 2>/dev/null' - "$home"
+files_are_gone() {
+    [ ! -e "$home/webhook.curl" ] && [ ! -e "$home/webhook.body" ]
+}
+soon files_are_gone
+report $? 'both files go with it'
 set_to notify.https_command=/nowhere/curl
 add --project web --title 'no program' -- true
 appears "https needs the program '/nowhere/curl'" "$home/sluice.log"
