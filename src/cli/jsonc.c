@@ -31,13 +31,17 @@ static bool begins(const struct reader *r, const char *word) {
     return r->size - r->at >= length && memcmp(r->text + r->at, word, length) == 0;
 }
 
+bool jsonc_is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 /* Blanks and comments; one that does not end stays. */
 static void skip_blanks(struct reader *r) {
     static const char mark[] = "\xEF\xBB\xBF";
     if (r->at == 0 && begins(r, mark))
         r->at = strlen(mark);
     for (;;) {
-        while (r->at < r->size && memchr(" \t\r\n", r->text[r->at], 4))
+        while (r->at < r->size && jsonc_is_blank(r->text[r->at]))
             r->at++;
         if (begins(r, "//")) {
             const char *end = memchr(r->text + r->at, '\n', r->size - r->at);
@@ -189,7 +193,7 @@ int jsonc_look(const struct strbuf *text, size_t from, const char *name, struct 
 
 int jsonc_find(const struct strbuf *text, const char *outer, const char *inner,
                struct jsonc_span *ret, struct error *err) {
-    struct jsonc_object root, part;
+    struct jsonc_object root = { 0 }, part = { 0 };
     if (jsonc_skip(text, 0) == text->length)
         return 0;
     int code = jsonc_look(text, 0, outer, &root, err);

@@ -38,5 +38,6 @@ struct jsonc_object {
 /* The object that begins at `from`, behind blanks and comments. */
 int jsonc_look(const struct strbuf *text, size_t from, const char *name, struct jsonc_object *ret,
                struct error *err);
+bool jsonc_is_blank(char c); /* newlines too */
 /* Nothing but blanks and comments: where they end. */
 size_t jsonc_skip(const struct strbuf *text, size_t from);

@@ -69,7 +69,8 @@ static void print_value(const json_t *value, const struct style *style, const st
         if (!*at)
             break;
         strbuf_puts(out, style->newline);
-        strbuf_add(out, strbuf_text(indent), indent->length);
+        if (indent)
+            strbuf_add(out, strbuf_text(indent), indent->length);
         for (at++; *at == ' '; at++)
             strbuf_add(out, style->unit.text, style->unit.length);
     }
@@ -115,7 +116,7 @@ static void insert(const struct strbuf *text, const struct jsonc_object *in, con
                                            member = STRBUF_INIT;
     bool lines = !in->has_members || has_newline(text, in->all);
     size_t end = in->all.to - 1;
-    while (end > in->all.from + 1 && memchr(" \t\r\n", text->text[end - 1], 4))
+    while (end > in->all.from + 1 && jsonc_is_blank(text->text[end - 1]))
         end--;
     line_indent(text, in->all.from, &own);
     if (in->has_members && is_first_of_line(text, in->key)) {
