@@ -62,7 +62,7 @@ static void find_style(const struct strbuf *text, const struct jsonc_object *roo
 static void print_value(const json_t *value, const struct style *style, const struct strbuf *indent,
                         struct strbuf *out) {
     char *text = json_dumps(value, (indent ? JSON_INDENT(1) : 0) | JSON_ENCODE_ANY);
-    for (const char *at = text; at && *at;) {
+    for (const char *at = text ? text : ""; *at;) {
         size_t size = strcspn(at, "\n");
         strbuf_add(out, at, size);
         at += size;
