@@ -2,6 +2,7 @@
  *
  * The settings of a project are checked by the daemon against the settings table; here only
  * KEY=VALUE is taken apart. */
+#include "base/money.h"
 #include "cli/cmd.h"
 
 #include <inttypes.h>
@@ -77,6 +78,21 @@ static void show_workspaces(const json_t *p, struct strbuf *out) {
     }
 }
 
+static void show_money(const json_t *p, struct strbuf *out) {
+    _cleanup_(strbuf_finish) struct strbuf used = STRBUF_INIT;
+    int64_t unknown = ask_int(p, "unknown_cost_runs", 0);
+    double spent = ask_real(p, "usd", 0);
+    bool limited = json_is_number(json_object_get(p, "budget_usd"));
+    if (!limited && spent <= 0)
+        return;
+    show_line(out, "budget_usd", cell_cap(p, "budget_usd").text);
+    money_put(&used, (int64_t)(spent * (double)MONEY_DOLLAR + 0.5));
+    if (unknown > 0)
+        strbuf_printf(&used, " (and %lld run%s of unknown cost)", (long long)unknown,
+                      unknown == 1 ? "" : "s");
+    show_line(out, "usd", strbuf_text(&used));
+}
+
 static void show_project(const json_t *p, struct strbuf *out) {
     sanitize_line(ask_text(p, "name", ""), out);
     strbuf_printf(out, " (%s", state_of(p));
@@ -88,6 +104,7 @@ static void show_project(const json_t *p, struct strbuf *out) {
     show_line(out, "max_running", cell_cap(p, "max_running").text);
     show_line(out, "budget", cell_cap(p, "budget").text);
     show_line(out, "tokens", cell_number(p, "tokens").text);
+    show_money(p, out);
     show_line(out, "share", cell_percent(p, "share").text);
     show_line(out, "target", cell_percent(p, "target").text);
     if (ask_true(p, "coordination"))

@@ -188,6 +188,30 @@ static void put_counters(struct sheet *s, const json_t *task) {
 }
 
 /* What is left of the spec when everything that was shown already is taken away. */
+/* Only what has a limit: what was used stands beside each run. */
+static void put_limit(struct strbuf *out, const json_t *part, const char *of) {
+    const json_t *tokens = json_object_get(part, "tokens"), *usd = json_object_get(part, "usd");
+    if (json_is_integer(json_object_get(tokens, "budget")))
+        strbuf_printf(out, "%s%s %s of %s tokens", out->length > 0 ? ", " : "", of,
+                      print_count(ask_int(tokens, "used", 0)).text,
+                      print_count(ask_int(tokens, "budget", 0)).text);
+    if (json_is_number(json_object_get(usd, "budget")))
+        strbuf_printf(out, "%s%s $%.2f of $%.2f", out->length > 0 ? ", " : "", of,
+                      ask_real(usd, "used", 0), ask_real(usd, "budget", 0));
+}
+
+static void put_budget(struct sheet *s, const json_t *task) {
+    const json_t *budget = json_object_get(task, "budget");
+    int64_t unknown = ask_int(budget, "unknown_cost_runs", 0);
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
+    put_limit(&line, json_object_get(budget, "run"), "run");
+    put_limit(&line, json_object_get(budget, "task"), "task");
+    if (line.length > 0 && unknown > 0)
+        strbuf_printf(&line, ", %lld run%s of unknown cost", (long long)unknown,
+                      unknown == 1 ? "" : "s");
+    put_field(s, "budget", line.length > 0 ? strbuf_text(&line) : NULL);
+}
+
 static void put_spec(struct sheet *s, const json_t *task) {
     static const char *const shown[] = {
         "argv",     "title", "project", "kind", "agent",      "group",      "parent",
@@ -327,6 +351,7 @@ static void print_sheet(const json_t *task) {
     put_field(&s, "added", print_when(ask_int(task, "created_at", 0), s.now).text);
     put_workspace(&s, task);
     put_counters(&s, task);
+    put_budget(&s, task);
     put_spec(&s, task);
     put_session(&s, task);
     put_iterations(&s, task);

@@ -11,11 +11,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/money.h"
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/output.h"
 #include "cli/print_task.h"
 #include "cli/rows.h"
+#include "cli/status_budget.h"
 #include "os/clock.h"
 #include "os/terminal.h"
 #include "sim/text.h"
@@ -40,6 +42,7 @@ struct section {
 struct limit {
     char *key, *state;
     int64_t used, cap; /* -1: none */
+    bool is_money;     /* both in millionths of a dollar */
     int urgency;       /* the higher the nearer to the top */
 };
 
@@ -188,13 +191,22 @@ static void sort_limits(struct screen *s) {
     }
 }
 
+static void put_amount(struct strbuf *out, int64_t number, bool is_money) {
+    if (is_money && number >= 0)
+        money_put(out, number);
+    else
+        strbuf_puts(out, print_short(number).text);
+}
+
 static void add_limits(struct screen *s) {
     sort_limits(s);
     for (size_t i = 0; i < s->limit_count; i++) {
         struct limit *limit = &s->limits[i];
-        section_add(&s->sections[LIMITS],
-                    (const char *[]){ limit->key, print_short(limit->used).text,
-                                      print_short(limit->cap).text, limit->state });
+        _cleanup_(strbuf_finish) struct strbuf used = STRBUF_INIT, cap = STRBUF_INIT;
+        put_amount(&used, limit->used, limit->is_money);
+        put_amount(&cap, limit->cap, limit->is_money);
+        section_add(&s->sections[LIMITS], (const char *[]){ limit->key, strbuf_text(&used),
+                                                            strbuf_text(&cap), limit->state });
         free(limit->key);
         free(limit->state);
     }
@@ -219,6 +231,27 @@ static void fill_limiters(struct screen *s) {
     }
 }
 
+static void add_token_budget(struct screen *s, const json_t *item) {
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, state = STRBUF_INIT;
+    strbuf_printf(&key, "budget:%s", ask_text(item, "key", "?"));
+    status_tokens(item, s->now, &state);
+    add_limit(s, strbuf_text(&key), item, strbuf_text(&state));
+}
+
+static void add_money_budget(struct screen *s, const json_t *item) {
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, state = STRBUF_INIT;
+    int64_t used = status_micro(item, "usd_used"), cap = status_micro(item, "usd_cap");
+    if (s->limit_count == LIMITS_MAX || (cap < 0 && (!s->all || used <= 0)))
+        return;
+    strbuf_printf(&key, "budget_usd:%s", ask_text(item, "key", "?"));
+    status_money(item, s->now, &state);
+    struct limit *limit = &s->limits[s->limit_count++];
+    *limit = (struct limit){ .used = used, .cap = cap, .is_money = true };
+    limit->urgency = urgency_of(strbuf_text(&key), limit, false);
+    limit->key = xstrdup(strbuf_text(&key));
+    limit->state = xstrdup(state.length > 0 ? strbuf_text(&state) : EMPTY);
+}
+
 static void fill_limits(struct screen *s) {
     static const struct output_column columns[] = {
         { "LIMIT" },
@@ -237,12 +270,8 @@ static void fill_limits(struct screen *s) {
     }
     fill_limiters(s);
     json_array_foreach(json_object_get(s->status, "budgets"), i, item) {
-        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, state = STRBUF_INIT;
-        int64_t reserved = ask_int(item, "reserved", 0);
-        strbuf_printf(&key, "budget:%s", ask_text(item, "key", "?"));
-        if (reserved > 0)
-            strbuf_printf(&state, "%s reserved", print_short(reserved).text);
-        add_limit(s, strbuf_text(&key), item, strbuf_text(&state));
+        add_token_budget(s, item);
+        add_money_budget(s, item);
     }
     add_limits(s);
 }

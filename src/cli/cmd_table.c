@@ -10,6 +10,7 @@ extern const struct cmd cmd_again;
 extern const struct cmd cmd_agent;
 extern const struct cmd cmd_approve;
 extern const struct cmd cmd_backup;
+extern const struct cmd cmd_budget;
 extern const struct cmd cmd_bus;
 extern const struct cmd cmd_cancel;
 extern const struct cmd cmd_clear;
@@ -65,6 +66,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_agent,
     &cmd_approve,
     &cmd_backup,
+    &cmd_budget,
     &cmd_bus,
     &cmd_cancel,
     &cmd_clear,

@@ -32,6 +32,12 @@
         { "check", 'c', "COMMAND", "must succeed after it (sh -c); repeatable" },                  \
         { "resume", 0, "auto|never", "go on with the agent's session after a limit or crash" },    \
         { "retries", 'r', "N", "how often a failed run is repeated" },                             \
+        { "tokens", 0, "N", "tokens that all its runs may use" },                                  \
+        { "usd", 0, "X", "dollars that all its runs may cost" },                                   \
+        { "run-tokens", 0, "N", "tokens that one of its runs may use" },                           \
+        { "run-usd", 0, "X", "dollars that one of its runs may cost" },                            \
+        { "on-budget", 0, "hold|stop",                                                             \
+          "a run that passes them goes on to its end, or is stopped" },                            \
         { "timeout", 0, "SPAN", "stop a run after this long: 90s, 30m, 2h" },                      \
         { "idle-timeout", 0, "SPAN", "stop a run that writes nothing for so long" },               \
         { "grace", 0, "SPAN", "from the stop signal to KILL" },                                    \

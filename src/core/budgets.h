@@ -20,3 +20,6 @@ struct budgets_view {
 };
 /* project 0: of all. False: no such project. */
 bool core_budgets(const struct core *core, sym project, struct budgets_view *ret);
+/* What ended runs and live ones have reported has reached the budget, in one currency; estimates aside. Costs
+ * nothing without a budget. project 0: of all. */
+bool core_budget_is_reached(const struct core *core, sym project);

@@ -377,6 +377,17 @@ static void add_window(const struct bucket *sum, struct budgets_view *ret) {
     ret->unpriced += sum->unpriced;
 }
 
+static void add_used(const struct core *c, uint32_t project, struct budgets_view *ret) {
+    add_window(project ? &c->projects[project].window.sum : &c->window_sum, ret);
+    if (project) {
+        add_live(c, project, ret);
+        return;
+    }
+    add_window(&c->unowned.sum, ret);
+    for (uint32_t p = 1; p < c->project_count; p++)
+        add_live(c, p, ret);
+}
+
 bool core_budgets(const struct core *c, sym project, struct budgets_view *ret) {
     uint32_t index = by_symbol_get(&c->project_of, project);
     if (project && !index)
@@ -393,15 +404,20 @@ bool core_budgets(const struct core *c, sym project, struct budgets_view *ret) {
     };
     if (!ret->open)
         ret->opens_at = fair_budget_opens(c, index);
-    add_window(index ? &c->projects[index].window.sum : &c->window_sum, ret);
-    if (index) {
-        add_live(c, index, ret);
-        return true;
-    }
-    add_window(&c->unowned.sum, ret);
-    for (uint32_t p = 1; p < c->project_count; p++)
-        add_live(c, p, ret);
+    add_used(c, index, ret);
     return true;
+}
+
+bool core_budget_is_reached(const struct core *c, sym project) {
+    uint32_t index = by_symbol_get(&c->project_of, project);
+    amount tokens = index ? c->projects[index].spec.budget : c->budget;
+    const struct money_budget *money = index ? &c->projects[index].spec.money : &c->money_budget;
+    struct budgets_view v = { 0 };
+    if ((project && !index) || (tokens == UNLIMITED && !money->is_set))
+        return false;
+    add_used(c, index, &v);
+    return (tokens != UNLIMITED && v.tokens.used + v.tokens.live >= tokens)
+           || (money->is_set && v.money.used + v.money.live >= money->micro);
 }
 
 bool core_limiter(const struct core *c, sym limiter, struct limiter_view *ret) {

@@ -211,7 +211,7 @@ static bool breaker_is_open(const struct task_spec *t) {
 }
 
 void alerts_see_task(struct engine *e, const struct task_spec *told) {
-    if (ended_badly(told->state) || breaker_is_open(told))
+    if (ended_badly(told->state) || breaker_is_open(told) || alert_budget_is_held(told))
         *LIST_ADD(&e->alerts->touched) = told->id;
 }
 
@@ -305,6 +305,7 @@ static void see_touched(struct engine *e) {
             see_chain(e, told.id, told.state);
         if (breaker_is_open(&told))
             see_breaker(e, &told);
+        alert_budget_see_task(e, &told);
     }
     e->alerts->touched.count = 0;
 }
@@ -440,10 +441,13 @@ static const struct {
     const char *kind;
     bool (*is_over)(const struct engine *e, const struct alert *alert);
 } kinds[] = {
-    { "account", account_is_over }, { "agent", agent_is_over }, { "breaker", breaker_is_over },
-    { "chain", chain_is_over },     { "disk", disk_is_over },   { "group", group_is_over },
-    { "load", load_is_over },       { "many", many_is_over },   { "memory", memory_is_over },
-    { "run", run_is_over },         { "store", store_is_over }, { "stuck", stuck_is_over },
+    { "account", account_is_over },     { "agent", agent_is_over },
+    { "breaker", breaker_is_over },     { "budget", alert_budget_is_over },
+    { "window", alert_window_is_over }, { "chain", chain_is_over },
+    { "disk", disk_is_over },           { "group", group_is_over },
+    { "load", load_is_over },           { "many", many_is_over },
+    { "memory", memory_is_over },       { "run", run_is_over },
+    { "store", store_is_over },         { "stuck", stuck_is_over },
     { "webhook", webhook_is_over },
 };
 
@@ -483,6 +487,8 @@ void alerts_turn(struct engine *e) {
     see_disk(e);
     see_memory_and_load(e);
     see_touched(e);
+    if (store_batch_count(e->turn.batch) > 0)
+        alert_budget_see_windows(e);
     alert_look_for_stuck(e);
     if (a->open.count > 0 && clear_what_is_over(e))
         see_chains_again(e);

@@ -65,6 +65,16 @@ bool alert_is_open(const struct engine *e, const char *key);
 /* The key is of this kind: "stuck", "run". */
 bool alert_key_is(const char *key, const char *kind);
 
+/* --- alert_budget.c -------------------------------------------------------------------------- */
+
+/* It waits for a larger budget of its own. */
+bool alert_budget_is_held(const struct task_spec *t);
+void alert_budget_see_task(struct engine *e, const struct task_spec *t);
+bool alert_budget_is_over(const struct engine *e, const struct alert *alert);
+/* Costs the projects, and the runs of those that have a budget. */
+void alert_budget_see_windows(struct engine *e);
+bool alert_window_is_over(const struct engine *e, const struct alert *alert);
+
 /* --- alert_stuck.c --------------------------------------------------------------------------- */
 
 /* Looks for those that wait or run for too long, when it is time to. */

@@ -264,7 +264,10 @@ void budget_ended(struct engine *e, const struct live_run *run, enum outcome out
     a->last = (struct engine_amounts){ .tokens = run_tokens(run), .usd = run->cost_micro_usd };
     a->used.tokens += known(a->last.tokens);
     a->used.usd += known(a->last.usd);
-    a->unknown += a->last.usd < 0 && outcome != OUTCOME_LAUNCH;
+    bool is_unknown = a->last.usd < 0 && outcome != OUTCOME_LAUNCH;
+    a->unknown += is_unknown;
+    e->turn.unknown_costs += is_unknown;
+    e->turn.cost_micro_usd += known(a->last.usd);
     a->is_over = passed || by_agent;
     a->by_agent = by_agent;
     a->stopping = 0;
@@ -319,24 +322,25 @@ void budget_look_later(struct engine *e, task_id task) {
 
 /* --- windows --------------------------------------------------------------------------------- */
 
-/* By what was reported, not by what is expected: an estimate stops nobody. */
-static bool is_reached(const struct budget_view *v) {
+bool budget_is_reached(const struct budget_view *v) {
     return v->budget != UNLIMITED && v->used + v->live >= v->budget;
 }
 
-static bool window_is_reached(const struct engine *e, sym project) {
-    struct budgets_view v;
-    return core_budgets(e->core, project, &v) && (is_reached(&v.tokens) || is_reached(&v.money));
-}
-
-static void stop_for_windows(struct engine *e) {
-    bool all = e->live.count > 0 && window_is_reached(e, 0);
+static void stop_runs_of(struct engine *e, sym project) {
     for (size_t i = 0; i < e->live.count; i++) {
         struct live_run *run = run_live_at(e, i);
         struct task_view view;
-        if (all || (core_task(e->core, run->task, &view) && window_is_reached(e, view.project)))
+        if (core_task(e->core, run->task, &view) && (!project || view.project == project))
             stop(e, run, true);
     }
+}
+
+static void stop_for_windows(struct engine *e) {
+    if (core_budget_is_reached(e->core, 0))
+        stop_runs_of(e, 0);
+    for (size_t i = 0; i < e->projects.count; i++)
+        if (core_budget_is_reached(e->core, e->projects.items[i].view.symbol))
+            stop_runs_of(e, e->projects.items[i].view.symbol);
 }
 
 /* Whoever a person has let try again stays free, although its last run used too much. */

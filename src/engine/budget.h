@@ -40,5 +40,9 @@ void budget_turn(struct engine *e);
 void budgets_loaded(struct engine *e);
 void budgets_free(struct engine *e);
 
+struct budget_view;
+/* By what was reported, not by what is expected: an estimate stops nobody. */
+bool budget_is_reached(const struct budget_view *v);
+
 /* The smaller of what one run may cost and of what its task has left, in millionths; ALLOWANCE_NONE: as it likes. */
 int64_t budget_for_run(const struct engine *e, task_id task);

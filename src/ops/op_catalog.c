@@ -98,10 +98,9 @@ static const char *type_of_words(const char *written) {
     static const struct {
         const char *written, *type;
     } types[] = {
-        { "boolean", "boolean" }, { "id or name", "string" },
-        { "name", "string" },     { "number", "integer" },
-        { "object", "object" },   { "path", "string" },
-        { "seconds", "number" },  { "ms since the epoch", "integer" },
+        { "boolean", "boolean" }, { "id or name", "string" }, { "name", "string" },
+        { "number", "integer" },  { "object", "object" },     { "path", "string" },
+        { "dollars", "number" },  { "seconds", "number" },    { "ms since the epoch", "integer" },
         { "text", "string" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(types); i++)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/metric.h"
+#include "core/budgets.h"
 #include "engine/alert.h"
 #include "engine/tally.h"
 #include "ops/metrics.h"
@@ -145,6 +146,31 @@ static void print_projects(struct op_call *call, struct strbuf *out) {
     }
 }
 
+/* Sums of the window, not since the beginning: they fall when it moves on. */
+static void print_costs(struct op_call *call, struct strbuf *out) {
+    static const struct {
+        const char *name, *help;
+    } rows[] = {
+        { "project_cost_usd", "Dollars that ended runs of a project cost in the window." },
+        { "project_unknown_cost_runs", "Ended runs of a project in the window that told no cost." },
+    };
+    size_t count = engine_project_count(call->engine);
+    count = count < PROJECTS_MAX ? count : PROJECTS_MAX;
+    for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
+        metric_head(out, rows[row].name, "gauge", rows[row].help);
+        for (size_t i = 0; i < count; i++) {
+            const struct engine_project *p = engine_project_at(call->engine, i);
+            struct budgets_view v = { 0 };
+            (void)core_budgets(engine_core(call->engine), p->symbol, &v);
+            if (row == 0)
+                metric_series_micro(out, rows[row].name,
+                                    &(struct metric_label){ "project", p->name }, 1, v.money.used);
+            else
+                metric_labeled(out, rows[row].name, "project", p->name, v.unpriced);
+        }
+    }
+}
+
 static void print_limiters(struct op_call *call, struct strbuf *out) {
     static const struct {
         const char *name, *help;
@@ -192,6 +218,7 @@ static int run(struct op_call *call) {
     metrics_print_budgets(call->engine, &call->answer);
     metrics_print_spent(call->engine, &call->answer);
     print_projects(call, &call->answer);
+    print_costs(call, &call->answer);
     print_limiters(call, &call->answer);
     print_store(call, &call->answer);
     print_host(call, &call->answer);

@@ -318,7 +318,10 @@ const struct op op_daemon_status = {
         "\"waiting_by_gate\":[{\"gate\":\"lease:runs\",\"count\":3,\"examples\":[\"web-17\"]}],"
         "\"partial\":false,\"running\":[],\"alerts\":[],\"external\":[],"
         "\"limits\":[{\"key\":\"runs\",\"used\":1,\"cap\":8}],\"limiters\":[],"
-        "\"budgets\":[{\"key\":\"global\",\"used\":0,\"reserved\":10000,\"cap\":null}],"
+        "\"budgets\":[{\"key\":\"global\",\"used\":0,\"reserved\":10000,\"cap\":null,\"usd_used\":"
+        "1.25,"
+        "\"usd_reserved\":0.5,\"usd_cap\":20.0,\"unknown_cost_runs\":0,\"open\":true,"
+        "\"opens_at\":null}],"
         "\"projects\":[],\"host\":{\"disk_free_mb\":90000,\"memory_free_mb\":8000,\"load\":0.5},"
         "\"store\":{\"bytes\":65536,\"log_bytes\":0,\"full\":false},"
         "\"http\":{\"url\":\"http://127.0.0.1:7878\",\"problem\":null},\"events\":[]}",

@@ -130,7 +130,8 @@ static int run_set(struct op_call *call) {
 #define PROJECT_EXAMPLE                                                                            \
     "{\"name\":\"web\",\"prefix\":\"web\",\"path\":\"/home/me/web\",\"weight\":1.000,"             \
     "\"max_running\":2,\"budget\":null,\"paused\":false,\"paused_by\":null,"                       \
-    "\"paused_at\":null,\"active\":true,\"coordination\":false,\"tokens\":1500,"                   \
+    "\"paused_at\":null,\"active\":true,\"coordination\":false,\"tokens\":1500,\"budget_usd\":20." \
+    "0,\"usd\":1.25,\"unknown_cost_runs\":0,"                                                      \
     "\"share\":0.3000,\"target\":0.5000,\"ready\":3,\"running\":1,\"counts\":{\"ready\":3,"        \
     "\"running\":1},\"external\":0}"
 

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "core/budgets.h"
+#include "ops/budgets.h"
+
 static bool is_in_force(const struct engine *engine, const char *name) {
     return config_number(engine_config(engine), "projects.P.active", name) != 0;
 }
@@ -74,7 +77,9 @@ void world_print_project(struct json_writer *w, const struct engine *engine,
     struct share_view share = { 0 };
     (void)core_share(engine_core(engine), p->symbol, &share);
     int64_t tokens, reserved;
+    struct budgets_view money = { 0 };
     world_tokens(engine, p, &tokens, &reserved);
+    (void)core_budgets(engine_core(engine), p->symbol, &money);
     json_write_object_begin(w);
     print_text(w, "name", p->name);
     print_text(w, "prefix", p->prefix);
@@ -88,6 +93,9 @@ void world_print_project(struct json_writer *w, const struct engine *engine,
     print_bool(w, "active", is_in_force(engine, p->name));
     print_bool(w, "coordination", config_number(config, "projects.P.coordination", p->name) != 0);
     print_int(w, "tokens", tokens);
+    print_usd(w, "budget_usd", money.money.budget);
+    print_usd(w, "usd", money.money.used);
+    print_int(w, "unknown_cost_runs", money.unpriced);
     print_part(w, "share", share.tokens + share.reserved, sums->tokens);
     print_part(w, "target", share.open ? share.weight_milli : 0, sums->weight_milli);
     print_int(w, "ready", share.ready);
@@ -197,30 +205,34 @@ void world_print_limits(struct json_writer *w, const struct engine *engine) {
     json_write_array_end(w);
 }
 
-static void print_budget(struct json_writer *w, const struct engine *engine, const char *key,
-                         const struct engine_project *project, amount cap) {
-    int64_t used, reserved;
-    world_tokens(engine, project, &used, &reserved);
+static void print_budget(struct json_writer *w, const char *key, const struct budgets_view *v) {
     json_write_object_begin(w);
     print_text(w, "key", key);
-    print_int(w, "used", used);
-    print_int(w, "reserved", reserved);
-    print_amount(w, "cap", cap);
+    print_int(w, "used", v->tokens.used);
+    print_int(w, "reserved", v->tokens.reserved);
+    print_amount(w, "cap", v->tokens.budget);
+    print_usd(w, "usd_used", v->money.used);
+    print_usd(w, "usd_reserved", v->money.reserved);
+    print_usd(w, "usd_cap", v->money.budget);
+    print_int(w, "unknown_cost_runs", v->unpriced);
+    print_bool(w, "open", v->open);
+    print_time(w, "opens_at", v->open || v->opens_at == TIME_NEVER ? 0 : v->opens_at);
     json_write_object_end(w);
 }
 
 void world_print_budgets(struct json_writer *w, const struct engine *engine) {
-    const struct config *config = engine_config(engine);
+    struct budgets_view v = { 0 };
     json_write_array_begin(w);
-    print_budget(w, engine, "global", NULL, config_budget(config));
+    (void)core_budgets(engine_core(engine), 0, &v);
+    print_budget(w, "global", &v);
     for (size_t i = 0; i < engine_project_count(engine); i++) {
         const struct engine_project *p = engine_project_at(engine, i);
-        amount cap = config_number(config, "projects.P.budget", p->name);
-        if (cap == UNLIMITED)
-            continue;
         _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+        if (!core_budgets(engine_core(engine), p->symbol, &v)
+            || (v.tokens.budget == UNLIMITED && v.money.budget == UNLIMITED))
+            continue;
         strbuf_printf(&key, "project:%s", p->name);
-        print_budget(w, engine, strbuf_text(&key), p, cap);
+        print_budget(w, strbuf_text(&key), &v);
     }
     json_write_array_end(w);
 }

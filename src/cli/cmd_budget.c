@@ -1,0 +1,197 @@
+/* cmd_budget.c: what a task has used of which budget, and how to give it more. */
+#include "cli/cmd.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/money.h"
+#include "base/number.h"
+#include "cli/ask.h"
+#include "cli/output.h"
+#include "cli/print_task.h"
+#include "cli/rows.h"
+#include "cli/sanitize.h"
+#include "os/clock.h"
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+static void put_money(struct strbuf *out, const json_t *value) {
+    if (json_is_number(value))
+        money_put(out, (int64_t)(json_number_value(value) * (double)MONEY_DOLLAR + 0.5));
+    else
+        strbuf_putc(out, '-');
+}
+
+static void put_amount(struct strbuf *out, const json_t *part, const char *member, bool money) {
+    const json_t *value = json_object_get(part, member);
+    if (money)
+        put_money(out, value);
+    else
+        strbuf_puts(out, print_count(json_is_integer(value) ? json_integer_value(value) : -1).text);
+}
+
+static void add_row(struct rows *rows, const char *what, const json_t *part, bool money,
+                    const char *note) {
+    _cleanup_(strbuf_finish) struct strbuf used = STRBUF_INIT, budget = STRBUF_INIT;
+    const json_t *amounts = json_object_get(part, money ? "usd" : "tokens");
+    put_amount(&used, amounts, "used", money);
+    if (json_is_number(json_object_get(amounts, "budget")))
+        put_amount(&budget, amounts, "budget", money);
+    else
+        strbuf_puts(&budget, "unlimited");
+    rows_add(rows, (const char *[]){ what, money ? "usd" : "tokens", strbuf_text(&used),
+                                     strbuf_text(&budget), note });
+}
+
+static void add_both(struct rows *rows, const char *what, const json_t *part, int64_t unknown) {
+    _cleanup_(strbuf_finish) struct strbuf note = STRBUF_INIT;
+    time_ms opens_at = ask_int(part, "opens_at", 0);
+    if (opens_at > 0)
+        strbuf_printf(&note, "closed, opens %s", print_when(opens_at, clock_read()).text);
+    add_row(rows, what, part, false, strbuf_text(&note));
+    if (unknown > 0)
+        strbuf_printf(&note, "%s%lld run%s of unknown cost", note.length > 0 ? "; " : "",
+                      (long long)unknown, unknown == 1 ? "" : "s");
+    add_row(rows, what, part, true, strbuf_text(&note));
+}
+
+static void print_budget(const json_t *task) {
+    struct output_column columns[] = {
+        { "OF" }, { "UNIT" }, { "USED", true }, { "BUDGET", true }, { "NOTE" },
+    };
+    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns), NULL, 0, 0 };
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    const json_t *budget = json_object_get(task, "budget");
+    const json_t *project = json_object_get(budget, "project"),
+                 *all = json_object_get(budget, "all");
+    const char *why = ask_text(task, "why", NULL);
+    sanitize_line(ask_text(task, "id", "?"), &out);
+    strbuf_printf(&out, " %s; a run that passes its budget %s\n", print_state(task).text,
+                  strcmp(ask_text(budget, "on_budget", "hold"), "stop") == 0
+                      ? "is stopped"
+                      : "goes on to its end");
+    add_both(&rows, "run", json_object_get(budget, "run"), 0);
+    add_both(&rows, "task", json_object_get(budget, "task"),
+             ask_int(budget, "unknown_cost_runs", 0));
+    add_both(&rows, "project", project, ask_int(project, "unknown_cost_runs", 0));
+    add_both(&rows, "all projects", all, ask_int(all, "unknown_cost_runs", 0));
+    rows_print(&rows, &out);
+    if (why && strcmp(ask_text(task, "hold", ""), "budget") == 0) {
+        sanitize_line(why, &out);
+        strbuf_putc(&out, '\n');
+    }
+    output_rest(&out);
+}
+
+static int show(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    int code = ask_open_named(&ask, call, "/v1/tasks/", "");
+    if (code != CMD_OK)
+        return code;
+    if (!call->json) {
+        print_budget(ask.answer);
+        return CMD_OK;
+    }
+    json_t *budget = json_incref(json_object_get(ask.answer, "budget"));
+    json_object_set_new(budget, "id", json_incref(json_object_get(ask.answer, "id")));
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    ask_dump(budget, &out);
+    strbuf_putc(&out, '\n');
+    output_rest(&out);
+    json_decref(budget);
+    return CMD_OK;
+}
+
+/* --- changing -------------------------------------------------------------------------------- */
+
+struct option {
+    const char *name, *member;
+    bool money;
+};
+
+static const struct option amounts[] = {
+    { "tokens", "tokens", false },
+    { "usd", "usd", true },
+    { "run-tokens", "run_tokens", false },
+    { "run-usd", "run_usd", true },
+};
+
+static json_t *value_of(const struct option *option, const char *text, struct error *err) {
+    int64_t number;
+    if (strcmp(text, "unlimited") == 0)
+        return json_string(text);
+    if (option->money)
+        return money_parse(text, &number, err) < 0
+                   ? NULL
+                   : json_real((double)number / (double)MONEY_DOLLAR);
+    return number_parse_int(text, &number, err) < 0 ? NULL : json_integer(number);
+}
+
+/* CMD_OK with an empty body: nothing is to be changed. */
+static int take_options(const struct cmd_call *call, json_t *body) {
+    const char *mode = cmd_value(call, "on-budget");
+    for (size_t i = 0; i < ARRAY_SIZE(amounts); i++) {
+        const char *text = cmd_value(call, amounts[i].name);
+        struct error err = { 0 };
+        json_t *value = text ? value_of(&amounts[i], text, &err) : NULL;
+        if (text && !value)
+            return cmd_usage_error(call->cmd, "option '--%s': expected %s or unlimited, got '%s'",
+                                   amounts[i].name,
+                                   amounts[i].money ? "dollars like 2.50" : "a whole number", text);
+        if (value)
+            json_object_set_new(body, amounts[i].member, value);
+    }
+    if (mode)
+        json_object_set_new(body, "on_budget", ask_string(mode));
+    return CMD_OK;
+}
+
+static int change(const struct cmd_call *call, json_t *body) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
+    ask_path(&path, "/v1/tasks/", call->args[0], "/budget");
+    int code = ask_open_post(&ask, body, strbuf_text(&path));
+    if (code != CMD_OK || call->json)
+        return code == CMD_OK ? ask_print(&ask) : code;
+    sanitize_line(ask_text(ask.answer, "id", "?"), &out);
+    strbuf_printf(&out, " budget changed: %s\n", print_state(ask.answer).text);
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static int cmd_budget_run(const struct cmd_call *call) {
+    int code = ask_name(call, call->args[0]);
+    if (code != CMD_OK)
+        return code;
+    json_t *body = json_object();
+    code = take_options(call, body);
+    if (code == CMD_OK && json_object_size(body) > 0)
+        return change(call, body);
+    json_decref(body);
+    return code == CMD_OK ? show(call) : code;
+}
+
+static const struct cmd_option budget_options[] = {
+    { "tokens", 't', "N", "tokens that all its runs may use; unlimited" },
+    { "usd", 'u', "X", "dollars that all its runs may cost; unlimited" },
+    { "run-tokens", 0, "N", "tokens that one of its runs may use; unlimited" },
+    { "run-usd", 0, "X", "dollars that one of its runs may cost; unlimited" },
+    { "on-budget", 0, "HOW", "a run that passes its budget: hold (it goes on to its end) or stop" },
+    { NULL },
+};
+
+const struct cmd cmd_budget = {
+    .name = "budget",
+    .usage = "budget ID [--tokens N] [--usd X] [--run-tokens N] [--run-usd X] [--on-budget HOW]",
+    .summary = "show or change how much a task may use",
+    .text =
+        "Without options: what its run, the task, its project and all projects have used, and\n"
+        "may use. With options: changes that of the task; what is not given stays. A task that\n"
+        "is held because its budget was used up goes on when it may use more now.\n",
+    .examples = "sluice budget web-17\n"
+                "sluice budget web-17 --tokens 200000 --usd 5\n",
+    .options = budget_options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = cmd_budget_run,
+};

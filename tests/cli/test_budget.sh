@@ -1,0 +1,71 @@
+#!/bin/sh
+# sluice budget: what a task may use, shown and changed.
+# shellcheck disable=SC2016,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
+. "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
+
+run sluice pause
+run sluice project add web
+add --project web --tokens 100000 --run-usd 2.5 -- true
+run sluice budget web-1
+exits 0 'show: exit code'
+prints 'web-1 ready; a run that passes its budget goes on to its end
+  OF            UNIT     USED     BUDGET  NOTE
+  run           tokens      -  unlimited  -
+  run           usd         -      $2.50  -
+  task          tokens      0    100,000  -
+  task          usd     $0.00  unlimited  -
+  project       tokens      0  unlimited  -
+  project       usd     $0.00  unlimited  -
+  all projects  tokens      0  unlimited  -
+  all projects  usd     $0.00  unlimited  -' 'show'
+run sluice budget web-1 --usd 5 --run-tokens 2000 --on-budget stop
+exits 0 'change: exit code'
+prints 'web-1 budget changed: ready' 'change'
+run sluice budget web-1
+has 'is stopped' 'the way to stop'
+has '$5.00' 'the money'
+has '2,000' 'the tokens of a run'
+has '100,000' 'what was not given stays'
+run sluice budget --json web-1
+exits 0 'JSON: exit code'
+has '"on_budget":"stop"' 'JSON'
+run sluice budget web-1 --tokens unlimited
+run sluice show web-1
+has 'task $0.00 of $5.00' 'show has the limits'
+run sluice budget web-1 --tokens 0
+prints 'web-1 budget changed: held:budget' 'nothing left: it is held'
+run sluice why web-1
+has 'it has used 0 of 0 tokens; raise it with `sluice budget web-1 --tokens N`' 'and why says what to do'
+
+# Bad input: one sentence, and nothing has changed.
+usage='usage: sluice budget ID [--tokens N] [--usd X] [--run-tokens N] [--run-usd X] [--on-budget HOW]'
+for given in lots '' 1.5 -; do
+    run sluice budget web-1 --tokens "$given"
+    exits 2 "--tokens '$given': exit code"
+    says "sluice: option '--tokens': expected a whole number or unlimited, got '$given'
+$usage" "--tokens '$given'"
+done
+for given in '$5' 1,5 1e3 0.0000001; do
+    run sluice budget web-1 --run-usd "$given"
+    exits 2 "--run-usd '$given': exit code"
+    says "sluice: option '--run-usd': expected dollars like 2.50 or unlimited, got '$given'
+$usage" "--run-usd '$given'"
+done
+run sluice budget web-1 --tokens=-5
+exits 2 'less than nothing: exit code'
+run sluice budget web-1 --on-budget explode
+exits 2 'an unknown way: exit code'
+says "sluice: parameter 'on_budget' is 'explode'; expected hold or stop" 'an unknown way'
+run sluice budget
+exits 2 'no task: exit code'
+says "sluice: 'budget' needs 1 argument
+$usage" 'no task'
+run sluice budget ''
+exits 2 'an empty id: exit code'
+run sluice budget nope-99
+exits 1 'an unknown task: exit code'
+says "sluice: there is no task 'nope-99'" 'an unknown task'
+run sluice add --project web --usd 1.2.3 -- true
+exits 2 'add with a bad amount: exit code'
+finish
