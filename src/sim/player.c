@@ -127,6 +127,7 @@ static void run_draw(const struct player *p, struct sim_run *run, bool has_limit
     bool failed = (int64_t)rng_below(&rng, 1000) < hint.failure_milli;
     run->end = time_max(p->now, time_add(run->start, time_max(duration, 1)));
     run->tokens = tokens;
+    run->money = hint.money;
     if (limited && has_limiter)
         run->outcome = OUTCOME_LIMITED;
     else if (failed)
@@ -218,7 +219,10 @@ static int end_run(struct player *p, uint32_t handle, struct error *err) {
         .kind = FACT_RUN_ENDED,
         .task = run->task,
         .attempt = run->attempt,
-        .ended = { .outcome = run->outcome, .tokens = run->tokens, .money = -1, .output = true },
+        .ended = { .outcome = run->outcome,
+                   .tokens = run->tokens,
+                   .money = run->money,
+                   .output = true },
     };
     int r = player_tell(p, &ended, err);
     return r < 0 ? r : unlock_workspace(p, run, err);

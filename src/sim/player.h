@@ -46,6 +46,7 @@ struct sim_options {
 struct sim_run {
     time_ms start, end; /* points; the end of one that still lives is the end of the play */
     int64_t tokens;     /* -1: it reports none */
+    int64_t money;      /* millionths of a dollar; -1: it tells none */
     uint32_t task;
     uint32_t attempt;
     uint32_t heap_position; /* the player's own */

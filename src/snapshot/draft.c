@@ -36,6 +36,8 @@ int draft_read(struct draft *draft, FILE *in, const char *name, struct error *er
     r->draft.top = (struct top_record){
         .tokens_used = ABSENT,
         .budget = ABSENT,
+        .budget_usd_milli = ABSENT,
+        .usd_used_milli = ABSENT,
         .disk_free_milli_gb = ABSENT,
         .seed = 1,
     };

@@ -22,6 +22,7 @@ struct hint {
     int64_t duration[2]; /* ms */
     int64_t tokens[2];   /* ABSENT_TIME: not given; -1: none reported */
     int64_t failure_milli, limited_milli;
+    int64_t usd_milli; /* thousandths of a dollar; ABSENT: the run tells no cost */
 };
 
 struct task_record {
@@ -34,7 +35,7 @@ struct task_record {
     uint32_t iteration;
     uint32_t attempt_given; /* + 1; 0 = not given */
     time_ms created_at, ready_since, not_before, started_at;
-    int64_t tokens;
+    int64_t tokens, usd_milli;
     int8_t state, phase, until, parent_gate, parallelizable, artifact_present, review;
 };
 
@@ -42,6 +43,7 @@ struct project_record {
     sym id;
     uint32_t completed, running;
     int64_t weight_milli, max_running, budget, free_workspaces, tokens_used;
+    int64_t budget_usd_milli, usd_used_milli;
     int8_t active, paused;
 };
 
@@ -76,6 +78,7 @@ struct kind_hint {
 struct top_record {
     time_ms now;
     int64_t tokens_used, budget, disk_free_milli_gb;
+    int64_t budget_usd_milli, usd_used_milli;
     int64_t seed;
     int8_t paused;
 };

@@ -14,6 +14,8 @@
 #define COUNT_MOST  1000000000
 #define WEIGHT_MOST 1000000000000 /* thousandths */
 
+#define USD_MOST 1000000000000 /* thousandths of a dollar */
+
 #define RESOURCES_MOST 16 /* of one task */
 
 /* --- words ----------------------------------------------------------------------------------- */
@@ -41,6 +43,7 @@ const struct hint hint_absent = {
     .tokens = { ABSENT_TIME, ABSENT_TIME },
     .failure_milli = ABSENT,
     .limited_milli = ABSENT,
+    .usd_milli = ABSENT,
 };
 
 static void hint_begin(struct reader *r) {
@@ -71,6 +74,7 @@ static void task_begin(struct reader *r) {
         .ready_since = ABSENT_TIME,
         .started_at = ABSENT_TIME,
         .tokens = ABSENT,
+        .usd_milli = ABSENT,
         .state = TASK_WAITING,
         .phase = PHASE_WORKING,
         .until = ABSENT,
@@ -117,6 +121,7 @@ static void project_begin(struct reader *r) {
         .weight_milli = ABSENT,
         .max_running = ABSENT,
         .budget = ABSENT,
+        .budget_usd_milli = ABSENT,
         .free_workspaces = ABSENT,
         .active = ABSENT,
         .paused = ABSENT,
@@ -163,6 +168,7 @@ static const struct field hint_fields[] = {
     { KEY("tokens"),       FIELD_RANGE, AT(hint, tokens), -1, NUMBER_MOST },
     { KEY("failure_rate"), FIELD_MILLI, AT(hint, failure_milli), 0, 1000 },
     { KEY("limited_rate"), FIELD_MILLI, AT(hint, limited_milli), 0, 1000 },
+    { KEY("usd"),          FIELD_MILLI, AT(hint, usd_milli), 0, USD_MOST },
 };
 
 static const struct object object_task_hint = {
@@ -207,6 +213,7 @@ static const struct field task_fields[] = {
     { KEY("limiter"),          FIELD_SYMBOL,  AT(task_record, limiter) },
     { KEY("resources"),        FIELD_SYMBOLS },
     { KEY("tokens"),           FIELD_INT64,   AT(task_record, tokens), 0, NUMBER_MOST },
+    { KEY("usd"),              FIELD_MILLI,   AT(task_record, usd_milli), 0, USD_MOST },
     { KEY("sim"),              FIELD_OBJECT,  .object = &object_task_hint },
     { KEY("title"),            FIELD_SKIP },
     { KEY("meta"),             FIELD_SKIP },
@@ -222,6 +229,8 @@ static const struct field project_fields[] = {
     { KEY("weight"),          FIELD_MILLI,  AT(project_record, weight_milli), 0, WEIGHT_MOST },
     { KEY("max_running"),     FIELD_CAP,    AT(project_record, max_running), 0, NUMBER_MOST },
     { KEY("budget"),          FIELD_CAP,    AT(project_record, budget), 0, NUMBER_MOST },
+    { KEY("budget_usd"),      FIELD_MILLI,  AT(project_record, budget_usd_milli), 0, USD_MOST },
+    { KEY("usd_used"),        FIELD_MILLI,  AT(project_record, usd_used_milli), 0, USD_MOST },
     { KEY("active"),          FIELD_BOOL,   AT(project_record, active) },
     { KEY("paused"),          FIELD_BOOL,   AT(project_record, paused) },
     { KEY("tokens_used"),     FIELD_INT64,  AT(project_record, tokens_used), 0, NUMBER_MOST },
@@ -280,6 +289,8 @@ static const struct field snapshot_fields[] = {
     { KEY("paused"),       FIELD_BOOL,    AT(top_record, paused) },
     { KEY("tokens_used"),  FIELD_INT64,   AT(top_record, tokens_used), 0, NUMBER_MOST },
     { KEY("budget"),       FIELD_CAP,     AT(top_record, budget), 0, NUMBER_MOST },
+    { KEY("usd_used"),     FIELD_MILLI,   AT(top_record, usd_used_milli), 0, USD_MOST },
+    { KEY("budget_usd"),   FIELD_MILLI,   AT(top_record, budget_usd_milli), 0, USD_MOST },
     { KEY("disk_free_gb"), FIELD_MILLI,   AT(top_record, disk_free_milli_gb), 0, NUMBER_MOST },
     { KEY("projects"),     FIELD_OBJECTS, .object = &object_project },
     { KEY("agents"),       FIELD_OBJECTS, .object = &object_agent },

@@ -132,6 +132,8 @@ static void add_hint(struct hint *ret, const struct hint *hint) {
         ret->failure_milli = hint->failure_milli;
     if (ret->limited_milli == ABSENT)
         ret->limited_milli = hint->limited_milli;
+    if (ret->usd_milli == ABSENT)
+        ret->usd_milli = hint->usd_milli;
 }
 
 static void add_kind_hint(const struct snapshot *s, sym kind, struct hint *ret) {
@@ -144,6 +146,7 @@ void snapshot_hint(const struct snapshot *snapshot, task_id task, struct sim_hin
     static const struct hint built_in = {
         .duration = { HINT_DURATION, HINT_DURATION },
         .tokens = { HINT_TOKENS, HINT_TOKENS },
+        .usd_milli = ABSENT,
     };
     const struct draft *d = &snapshot->draft;
     struct hint hint = hint_absent;
@@ -161,6 +164,7 @@ void snapshot_hint(const struct snapshot *snapshot, task_id task, struct sim_hin
         .tokens_max = hint.tokens[1],
         .failure_milli = hint.failure_milli,
         .limited_milli = hint.limited_milli,
+        .money = hint.usd_milli == ABSENT ? -1 : hint.usd_milli * 1000,
     };
 }
 

@@ -46,6 +46,7 @@ task_id snapshot_find(const struct snapshot *snapshot, const char *name);
 struct sim_hint {
     time_ms duration_min, duration_max;
     int64_t tokens_min, tokens_max; /* -1: the run reports none */
+    int64_t money;                  /* millionths of a dollar; -1: the run tells no cost */
     int64_t failure_milli;          /* probability of a failed attempt, in thousandths */
     int64_t limited_milli;          /* probability of ending by a rate limit */
 };

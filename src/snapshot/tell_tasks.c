@@ -85,10 +85,11 @@ static int tell_task(struct teller *t, const struct task_record *task, task_id *
         return error_set(t->err, -ELOOP,
                          "%s: task '%s' would wait for itself through its dependencies and parents",
                          t->name, id_table_text(&t->draft->ids, task->id));
-    if (r >= 0 && task->tokens != ABSENT && task_state_is_live(spec.state)) {
+    bool told = task->tokens != ABSENT || task->usd_milli != ABSENT;
+    if (r >= 0 && told && task_state_is_live(spec.state)) {
         struct fact tokens = { .kind = FACT_RUN_TOKENS, .task = spec.id, .attempt = spec.attempt };
         tokens.tokens = task->tokens;
-        tokens.money = -1;
+        tokens.money = task->usd_milli == ABSENT ? -1 : task->usd_milli * 1000;
         r = core_apply(t->core, &tokens, t->err);
     }
     return r < 0 ? task_error(t, task) : 0;

@@ -30,6 +30,10 @@ static const char *name_of(const struct teller *t, sym symbol) {
 
 /* --- projects -------------------------------------------------------------------------------- */
 
+static struct money_budget money_of(int64_t milli) {
+    return (struct money_budget){ .is_set = true, .micro = milli * 1000 };
+}
+
 void teller_project_spec(const struct teller *t, const struct project_record *record,
                          struct project_spec *ret) {
     config_project_spec(t->config, t->core, name_of(t, record->id), ret);
@@ -39,6 +43,8 @@ void teller_project_spec(const struct teller *t, const struct project_record *re
         ret->max_running = record->max_running;
     if (record->budget != ABSENT)
         ret->budget = record->budget;
+    if (record->budget_usd_milli != ABSENT)
+        ret->money = money_of(record->budget_usd_milli);
     if (record->active != ABSENT)
         ret->active = record->active;
     if (record->paused != ABSENT)
@@ -53,6 +59,7 @@ static const struct project_record project_unlisted = {
     .weight_milli = ABSENT,
     .max_running = ABSENT,
     .budget = ABSENT,
+    .budget_usd_milli = ABSENT,
     .free_workspaces = ABSENT,
     .active = ABSENT,
     .paused = ABSENT,
@@ -229,7 +236,7 @@ static int check_tokens(struct teller *t) {
 
 static int tell_usage(struct teller *t) {
     const struct draft *d = t->draft;
-    int64_t sum = 0;
+    int64_t sum = 0, spent = 0;
     int r = check_tokens(t);
     for (size_t i = 0; r == 0 && i < d->projects.count; i++) {
         const struct project_record *p = &d->projects.items[i];
@@ -238,8 +245,11 @@ static int tell_usage(struct teller *t) {
         usage.usage.tokens = p->tokens_used;
         usage.usage.completions = p->completed;
         usage.usage.starts = p->completed + p->running;
+        usage.usage.money = p->usd_used_milli * 1000;
+        usage.usage.priced = p->usd_used_milli > 0 ? (int32_t)p->completed : 0;
         usage.usage.at = d->top.now;
         sum += p->tokens_used;
+        spent += p->usd_used_milli;
         r = teller_apply(t, &usage);
     }
     /* The runs from outside are charged the mean, so all usage comes first. */
@@ -249,11 +259,14 @@ static int tell_usage(struct teller *t) {
         external.external.running = d->projects.items[i].running;
         r = teller_apply(t, &external);
     }
-    if (r < 0 || d->top.tokens_used == ABSENT || d->top.tokens_used == sum)
-        return r;
-    /* The global budget looks at the number at the top, not at the sum of the projects. */
+    /* The global budgets look at the numbers at the top, not at the sums of the projects. */
     struct fact rest = { .kind = FACT_USAGE };
-    rest.usage.tokens = d->top.tokens_used - sum;
+    if (d->top.tokens_used != ABSENT)
+        rest.usage.tokens = d->top.tokens_used - sum;
+    if (d->top.usd_used_milli != ABSENT)
+        rest.usage.money = (d->top.usd_used_milli - spent) * 1000;
+    if (r < 0 || (rest.usage.tokens == 0 && rest.usage.money == 0))
+        return r;
     rest.usage.at = d->top.now;
     return teller_apply(t, &rest);
 }
@@ -285,8 +298,15 @@ static int tell_workspaces(struct teller *t) {
 static int tell_amounts(struct teller *t) {
     const struct top_record *top = &t->draft->top;
     int r = 0;
-    if (top->budget != ABSENT) {
-        struct fact budget = { .kind = FACT_BUDGET, .budget = top->budget };
+    int64_t micro = config_number(t->config, "budget_usd", NULL);
+    if (top->budget != ABSENT || top->budget_usd_milli != ABSENT) {
+        struct fact budget = { .kind = FACT_BUDGET, .budget = config_budget(t->config) };
+        if (top->budget != ABSENT)
+            budget.budget = top->budget;
+        if (top->budget_usd_milli != ABSENT)
+            budget.money_budget = money_of(top->budget_usd_milli);
+        else if (micro != UNLIMITED)
+            budget.money_budget = (struct money_budget){ .is_set = true, .micro = micro };
         r = teller_apply(t, &budget);
     }
     if (r == 0 && top->disk_free_milli_gb != ABSENT) {
