@@ -35,6 +35,16 @@ struct allowance *allowance_find(const struct engine *e, task_id task) {
                : NULL;
 }
 
+static struct allowance allowance_of(task_id task) {
+    return (struct allowance){ .task = task,
+                               .limit = none,
+                               .run_limit = none,
+                               .last = none,
+                               .granted = none,
+                               .lent = none,
+                               .on_budget = ON_BUDGET_AS_CONFIGURED };
+}
+
 struct allowance *allowance_get(struct engine *e, task_id task) {
     struct allowance *a = allowance_find(e, task);
     if (a)
@@ -43,13 +53,7 @@ struct allowance *allowance_get(struct engine *e, task_id task) {
     (void)LIST_ADD(&e->allowances);
     a = &e->allowances.items[at];
     memmove(a + 1, a, (e->allowances.count - 1 - at) * sizeof(*a));
-    *a = (struct allowance){ .task = task,
-                             .limit = none,
-                             .run_limit = none,
-                             .last = none,
-                             .granted = none,
-                             .lent = none,
-                             .on_budget = ON_BUDGET_AS_CONFIGURED };
+    *a = allowance_of(task);
     return a;
 }
 
@@ -87,10 +91,12 @@ static struct engine_amounts read_amounts(char **at) {
     return (struct engine_amounts){ .tokens = tokens, .usd = strtoll(*at, at, 10) };
 }
 
+/* Notes come in the order of their names, which is not that of the numbers: sorted once, behind the last. */
 void allowance_load(struct engine *e, const struct note_row *row) {
     if (strncmp(row->name, NOTE, strlen(NOTE)) != 0 || !row->text)
         return;
-    struct allowance *a = allowance_get(e, strtoull(row->name + strlen(NOTE), NULL, 10));
+    struct allowance *a = LIST_ADD(&e->allowances);
+    *a = allowance_of(strtoull(row->name + strlen(NOTE), NULL, 10));
     char *at = (char *)row->text + strlen(FORMAT);
     if (strncmp(row->text, FORMAT " ", strlen(FORMAT " ")) != 0 || strstr(row->text, "own")
         || strstr(row->text, "lent")) {
@@ -112,6 +118,17 @@ void allowance_load(struct engine *e, const struct note_row *row) {
     a->by_agent = strtol(at, &at, 10) != 0;
     a->stopping = (uint32_t)strtoul(at, &at, 10);
     a->by_window = strtol(at, &at, 10) != 0;
+}
+
+static int compare_tasks(const void *a, const void *b) {
+    task_id left = ((const struct allowance *)a)->task, right = ((const struct allowance *)b)->task;
+    return (left > right) - (left < right);
+}
+
+void allowance_loaded(struct engine *e) {
+    if (e->allowances.count > 1)
+        qsort(e->allowances.items, e->allowances.count, sizeof(*e->allowances.items),
+              compare_tasks);
 }
 
 void allowance_free(struct engine *e) {
@@ -194,6 +211,7 @@ void engine_set_limits(struct engine *e, task_id task, const struct engine_limit
         a->by_agent = false; /* what it was told to stop at is another now */
     allowance_write(e, a);
     budget_look(e, task);
+    budget_changed(e, task);
 }
 
 void engine_budget(const struct engine *e, task_id task, struct engine_budget *ret) {
@@ -330,8 +348,10 @@ void allowance_see_state(struct engine *e, task_id task, enum task_state state) 
     struct allowance *a = allowance_find(e, task);
     if (!a)
         return;
-    if (task_state_is_final(state))
+    if (task_state_is_final(state)) {
+        budget_see_state(e, task, true);
         give_back(e, a);
-    else if (a->back.tokens > 0 || a->back.usd > 0)
+    }
+    if (!task_state_is_final(state) && (a->back.tokens > 0 || a->back.usd > 0))
         take_again(e, a);
 }

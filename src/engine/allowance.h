@@ -97,6 +97,7 @@ struct engine_amounts allowance_run_limit(const struct engine *e, task_id task);
 bool allowance_is_spent(const struct engine *e, task_id task);
 
 void allowance_load(struct engine *e, const struct note_row *row);
+void allowance_loaded(struct engine *e); /* behind the last of them, before anybody asks */
 void allowance_free(struct engine *e);
 void allowance_forget(struct engine *e, task_id task);
 /* It has become final, or has been taken up again: its rest goes to its parent, or comes back. */

@@ -96,8 +96,9 @@ static bool find_spent(const struct engine *e, task_id task, struct passed *ret)
     else if (limit.usd != UNLIMITED && usd >= limit.usd)
         *ret = (struct passed){ BOUND_USD, usd, limit.usd, a->handed.usd > 0 };
     else if (a->is_over && !set_if_above(ret, BOUND_RUN_TOKENS, a->last.tokens, run_limit.tokens)
-             && !set_if_above(ret, BOUND_RUN_USD, a->last.usd, run_limit.usd) && a->by_agent)
-        *ret = (struct passed){ BOUND_RUN_USD, known(a->last.usd), budget_for_run(e, task), false };
+             && !set_if_above(ret, BOUND_RUN_USD, a->last.usd, run_limit.usd) && a->by_agent
+             && run_limit.usd != UNLIMITED && (a->last.usd < 0 || a->last.usd == run_limit.usd))
+        *ret = (struct passed){ BOUND_RUN_USD, known(a->last.usd), run_limit.usd, false };
     return ret->bound != BOUND_NONE;
 }
 
@@ -211,6 +212,14 @@ void budget_reported(struct engine *e, struct live_run *run) {
         stop(e, run, false);
 }
 
+void budget_changed(struct engine *e, task_id task) {
+    struct live_run *run = run_find(e, task);
+    if (!run || budget_is_stopping(e, run))
+        return;
+    run->is_over_budget = false;
+    budget_reported(e, run);
+}
+
 /* --- its end --------------------------------------------------------------------------------- */
 
 enum outcome budget_outcome(const struct engine *e, const struct live_run *run,
@@ -306,12 +315,17 @@ void budget_look(struct engine *e, task_id task) {
     struct task_view view;
     struct passed p;
     bool spent = find_spent(e, task, &p);
-    list_spent(e, task, allowance_is_spent(e, task));
+    bool known_task = core_task(e->core, task, &view);
+    budget_see_state(e, task, !known_task || task_state_is_final(view.state));
     if (spent)
         hold(e, task);
-    else if (core_task(e->core, task, &view) && view.state == TASK_HELD && view.hold == HOLD_BUDGET
+    else if (known_task && view.state == TASK_HELD && view.hold == HOLD_BUDGET
              && view.not_before == 0)
         (void)engine_tell(e, &(struct fact){ .kind = FACT_RELEASE, .task = task }, NULL);
+}
+
+void budget_see_state(struct engine *e, task_id task, bool is_final) {
+    list_spent(e, task, !is_final && allowance_is_spent(e, task));
 }
 
 void budget_look_later(struct engine *e, task_id task) {
@@ -367,9 +381,15 @@ void budget_turn(struct engine *e) {
         stop_for_windows(e);
 }
 
+static bool is_open(const struct engine *e, task_id task) {
+    struct task_view view;
+    return core_task(e->core, task, &view) && !task_state_is_final(view.state);
+}
+
 void budgets_loaded(struct engine *e) {
     for (size_t i = 0; i < e->allowances.count; i++)
-        if (allowance_is_spent(e, e->allowances.items[i].task))
+        if (is_open(e, e->allowances.items[i].task)
+            && allowance_is_spent(e, e->allowances.items[i].task))
             *LIST_ADD(&e->spent) = e->allowances.items[i].task;
         else if (e->allowances.items[i].handed.tokens || e->allowances.items[i].handed.usd)
             *LIST_ADD(&e->relook) = e->allowances.items[i].task; /* somebody may have given back */

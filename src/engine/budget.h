@@ -19,6 +19,8 @@ bool budget_stops(const struct engine *e, task_id task);
 
 /* A live run has reported. */
 void budget_reported(struct engine *e, struct live_run *run);
+/* Its limits are others: a live run may have passed them now, or no longer. */
+void budget_changed(struct engine *e, task_id task);
 /* The attempt was told to stop, and has not ended since. */
 bool budget_is_stopping(const struct engine *e, const struct live_run *run);
 /* What its end is, if it was; `outcome` is what it would be without. */
@@ -33,6 +35,8 @@ void budget_ended(struct engine *e, const struct live_run *run, enum outcome out
 
 /* Its limits or what it has used are others: hold it, or let it go on. */
 void budget_look(struct engine *e, task_id task);
+/* It is final: nobody need hold it. Or it is taken up again: then perhaps somebody must. */
+void budget_see_state(struct engine *e, task_id task, bool is_final);
 /* The same in the next turn: after a decision the core is told nothing more. */
 void budget_look_later(struct engine *e, task_id task);
 /* Before the decision of a turn. */

@@ -471,7 +471,7 @@ static void tell_usage(struct engine *e, struct listener *one, struct live_run *
     struct agent_usage own = session_booked(e, run, &so_far);
     if (own.cost_micro_usd < 0 && !run->is_metered) {
         own.cost_micro_usd = agent_end_guess(e, run, &own);
-        run->cost_is_guessed = own.cost_micro_usd >= 0;
+        run->cost_is_guessed = run->cost_is_guessed || own.cost_micro_usd >= 0;
     }
     struct engine_usage usage = { .tokens_in = own.in,
                                   .tokens_out = own.out,

@@ -255,6 +255,7 @@ static int finish(struct engine *e, const struct store_totals *totals, struct er
     e->first_event = totals->first_event;
     e->last_event = e->committed_event = totals->last_event;
     follow_loaded(e);
+    allowance_loaded(e);
     struct fact loaded = { .kind = FACT_LOADED };
     int r = pause_load(e, &totals->pause, err);
     if (r == 0)

@@ -190,6 +190,10 @@ int engine_tell(struct engine *e, const struct fact *fact, struct error *err) {
      * of a task in these states nobody asks for it. */
     if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY || fact->kind == FACT_REJECT)
         launch_remove_marker(e, engine_task_id(e, fact->task, id));
+    if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY) {
+        allowance_see_state(e, fact->task, TASK_WAITING); /* its rest is its own again */
+        budget_see_state(e, fact->task, false);
+    }
     if (fact->kind == FACT_AGAIN || fact->kind == FACT_REJECT)
         engine_give_feedback(e, fact->task, NULL);
     struct live_run *run = fact->kind == FACT_RUN_LIMITED ? run_find(e, fact->task) : NULL;

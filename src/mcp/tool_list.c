@@ -202,7 +202,7 @@ const struct mcp_tool mcp_tools[] = {
       .text = "Add tasks below a task that runs, such as your own: they are scheduled beside it, within "
               "the limits of the run. All are added or none. Give each a `prompt` and an `agent`; wait for "
               "them with task_wait.",
-      .hidden = TUNING "argv artifact cwd draft env external_id hold workspace",
+      .hidden = TUNING "argv artifact cwd draft env external_id hold on_budget workspace",
       .describe = describe_children, .prepare = prepare_children },
     { .name = "list_tasks", .title = "List tasks", .op = "task.list", .hints = HINT_READS },
     { .name = "post_message", .title = "Post a message", .op = "task.post",

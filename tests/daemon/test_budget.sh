@@ -111,6 +111,18 @@ run sluice budget "$id" --tokens 5000
 becomes "$id" 'done'
 report $? 'with more it goes on'
 
+# --- an agent that keeps its own limit ------------------------------------------------------------------
+
+hold --project web --agent claude --run-usd 2
+result 900 2.000000 true | sed -e s/error_during_execution/error_max_budget_usd/ -e 's/"terminal_reason":"error"/"terminal_reason":"budget_exhausted"/' >"plays/$id.1"
+: >"plays/$id.1.code"
+run sluice release "$id"
+becomes "$id" held
+rule 'an agent that stops at the budget it was told leaves a task that is held without a time' \
+    [ "$(value "$id" hold) $(value "$id" not_before)" = 'budget null' ]
+run sluice why "$id"
+has 'its last run has used $2.00 of $2.00' 'and why says so'
+
 # --- the window of a project ------------------------------------------------------------------------------
 
 hold --project shop --agent opencode

@@ -111,6 +111,8 @@ struct model_share model_share(const struct model *m, sym project) {
 /* Closed by tokens or by money. */
 bool model_budget_open(const struct model *m) {
     int64_t used = 0, spent = 0;
+    if (m->budget == UNLIMITED && !m->money_budget.is_set)
+        return true;
     for (size_t i = 0; i < m->events_count; i++) {
         if (!in_window(m, &m->events[i]))
             continue;
@@ -126,6 +128,8 @@ bool model_budget_open(const struct model *m) {
 }
 
 bool model_project_budget_open(const struct model *m, const struct model_project *p) {
+    if (p->spec.budget == UNLIMITED && !p->spec.money.is_set)
+        return true;
     struct model_event e = window_of(m, p->spec.id);
     bool reserved = m->policy.budget_counts_reserved;
     int64_t used = e.reported + (reserved ? charge_of_project(m, p) : 0);

@@ -163,6 +163,19 @@ static void with_stop_a_live_run_is_stopped_once_and_nothing_is_counted(void **s
     reply_finish(&r);
 }
 
+static void a_budget_that_is_lowered_counts_for_what_runs(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    task_id task = given_run(&o, "\"project\":\"web\",\"on_budget\":\"stop\",");
+    reports(&o, task, 500, NULL);
+    ops_expect(&o, 200, "POST", "/v1/tasks/web-1/budget", "{\"tokens\":500}");
+    assert_false(fake_run_find(task)->stopped);
+    ops_expect(&o, 200, "POST", "/v1/tasks/web-1/budget", "{\"tokens\":499}");
+    turns(&o);
+    assert_true(fake_run_find(task)->stopped);
+}
+
 /* --- all its runs ---------------------------------------------------------------------------- */
 
 static void a_task_may_use_so_much_in_all_its_runs_over_restarts(void **state) {
@@ -387,6 +400,7 @@ int main(void) {
         cmocka_unit_test(a_released_task_tries_again_with_the_same_run_budget),
         cmocka_unit_test(what_has_succeeded_is_done_whatever_it_used),
         cmocka_unit_test(with_stop_a_live_run_is_stopped_once_and_nothing_is_counted),
+        cmocka_unit_test(a_budget_that_is_lowered_counts_for_what_runs),
         cmocka_unit_test(a_task_may_use_so_much_in_all_its_runs_over_restarts),
         cmocka_unit_test(no_way_leads_around_a_budget_that_is_used_up),
         cmocka_unit_test(a_default_of_the_project_counts_and_raising_it_lets_tasks_go_on),
