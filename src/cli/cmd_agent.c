@@ -16,14 +16,16 @@ static void join(const json_t *words, struct strbuf *out) {
 }
 
 static void add_row(struct rows *rows, const json_t *item, time_ms now) {
-    _cleanup_(strbuf_finish) struct strbuf command = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf command = STRBUF_INIT, failover = STRBUF_INIT;
     join(json_object_get(item, "command"), &command);
+    join(json_object_get(item, "failover"), &failover);
     rows_add(rows, (const char *[]){
                        ask_text(item, "name", NULL),
                        cell_number(item, "used").text,
                        cell_cap(item, "slots").text,
                        ask_text(item, "adapter", NULL),
                        ask_text(item, "limiter", NULL),
+                       strbuf_text(&failover),
                        cell_span(item, "closed_until", now).text,
                        strbuf_text(&command),
                    });
@@ -31,8 +33,8 @@ static void add_row(struct rows *rows, const json_t *item, time_ms now) {
 
 static int list_run(const struct cmd_call *call) {
     struct output_column columns[] = {
-        { "NAME" },    { "USED", true },   { "SLOTS", true }, { "ADAPTER" },
-        { "LIMITER" }, { "CLOSED UNTIL" }, { "COMMAND" },
+        { "NAME" },    { "USED", true }, { "SLOTS", true },  { "ADAPTER" },
+        { "LIMITER" }, { "FAILOVER" },   { "CLOSED UNTIL" }, { "COMMAND" },
     };
     return name_list_run(call,
                          &(struct name_list){

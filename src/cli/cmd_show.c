@@ -137,6 +137,19 @@ static void put_why(struct sheet *s, const json_t *task) {
     put_field(s, "why", strbuf_text(&text));
 }
 
+/* "codex, for claude, which is closed and opens in 2 h". */
+static void put_instead(struct sheet *s, const json_t *run) {
+    const char *instead_of = ask_text(run, "instead_of", NULL);
+    time_ms until = ask_int(run, "instead_until", 0);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (!instead_of)
+        return;
+    strbuf_printf(&text, "%s, for %s", ask_text(run, "agent", "-"), instead_of);
+    if (until > 0)
+        strbuf_printf(&text, ", which opens %s", print_when(until, s->now).text);
+    put_field(s, "runs with", strbuf_text(&text));
+}
+
 static void put_place(struct sheet *s, const json_t *task) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_printf(&text, "%s", ask_text(task, "project", "-"));
@@ -148,6 +161,7 @@ static void put_place(struct sheet *s, const json_t *task) {
     }
     strbuf_printf(&text, ", priority %lld", (long long)ask_int(task, "priority", 0));
     put_field(s, "project", strbuf_text(&text));
+    put_instead(s, json_object_get(task, "run"));
 }
 
 /* Where it works, and what is being done around its run. */
@@ -258,6 +272,9 @@ static void put_result(struct strbuf *out, const json_t *run) {
         strbuf_printf(out, ", exit code %lld", (long long)code);
     else if (how && strcmp(how, "exit") != 0 && strcmp(how, outcome) != 0)
         strbuf_printf(out, ", %s", how);
+    const char *instead_of = ask_text(run, "instead_of", NULL);
+    if (instead_of)
+        strbuf_printf(out, ", with %s for %s", ask_text(run, "agent", "-"), instead_of);
     if (message && *message)
         strbuf_printf(out, ": %s", message);
 }

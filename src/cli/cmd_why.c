@@ -79,6 +79,29 @@ static void put_gates(struct answer *a) {
     }
 }
 
+/* "agents  claude: limited, opens in 2 h · codex: closed until cleared", for a task that has a choice. */
+static void put_agents(struct answer *a) {
+    const json_t *agents = json_object_get(a->why, "agents");
+    const char *between = terminal_is_utf8() ? " · " : ", ";
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    size_t i;
+    json_t *agent;
+    json_array_foreach(agents, i, agent) {
+        const char *state = ask_text(agent, "state", "?");
+        time_ms opens_at = ask_int(agent, "opens_at", 0);
+        strbuf_printf(&text, "%s%s: %s", i > 0 ? between : "", ask_text(agent, "name", "?"), state);
+        if (opens_at > 0)
+            strbuf_printf(&text, ", opens %s", print_when(opens_at, a->now).text);
+        else if (strcmp(state, "closed") == 0)
+            strbuf_puts(&text, " until cleared");
+    }
+    if (text.length == 0)
+        return;
+    strbuf_puts(&a->out, "\nagents  ");
+    print_wrapped(&a->out, strbuf_text(&text), strlen("agents  "), UINT_MAX);
+    strbuf_putc(&a->out, '\n');
+}
+
 static void put_forecast(struct answer *a) {
     int64_t position = ask_int(a->why, "queue_position", 0);
     const json_t *forecast = json_object_get(a->why, "forecast");
@@ -105,6 +128,7 @@ static int cmd_why_run(const struct cmd_call *call) {
     struct answer a = { .why = ask.answer, .now = clock_read() };
     put_summary(&a);
     put_gates(&a);
+    put_agents(&a);
     put_forecast(&a);
     output_rest(&a.out);
     strbuf_finish(&a.out);

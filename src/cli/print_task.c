@@ -97,6 +97,14 @@ struct print_text print_state(const json_t *task) {
     return ret;
 }
 
+struct print_text print_agent(const json_t *task) {
+    struct print_text ret;
+    const char *instead_of = ask_text(json_object_get(task, "run"), "instead_of", NULL);
+    (void)snprintf(ret.text, sizeof(ret.text), "%.28s%s%.28s", ask_text(task, "agent", "-"),
+                   instead_of ? " for " : "", instead_of ? instead_of : "");
+    return ret;
+}
+
 const char *print_state_colour(const char *state) {
     const struct output_style *style = output_style();
     const struct {
@@ -212,7 +220,7 @@ void print_tasks_add(struct print_tasks *list, const json_t *task, time_ms now) 
     add_cell(list, ask_text(task, "id", NULL));
     add_cell(list, print_state(task).text);
     add_cell(list, ask_text(task, "project", NULL));
-    add_cell(list, ask_text(task, "agent", NULL));
+    add_cell(list, print_agent(task).text);
     add_cell(list, since > 0 ? print_span(now - since).text : NULL);
     const char *lends = ask_text(json_object_get(task, "run"), "lends_to", NULL);
     _cleanup_(strbuf_finish) struct strbuf gate = STRBUF_INIT;

@@ -31,6 +31,8 @@ struct print_text print_count(int64_t count);
 struct print_text print_short(int64_t count);
 /* "running", "held:review", "running:stopping". */
 struct print_text print_state(const json_t *task);
+/* "claude", or "codex for claude" while another agent works for it; "-": none. */
+struct print_text print_agent(const json_t *task);
 /* Of output_style(); "" where none is needed. */
 const char *print_state_colour(const char *state);
 

@@ -66,6 +66,7 @@ static const struct row rows[] = {
     { "limiter",      "limiter",        AS_TEXT },
     { "until",        "until",          AS_TEXT },
     { "check",        "checks",         AS_CHECKS },
+    { "failover",     "failover",       AS_TEXT },
     { "resume",       "resume",         AS_TEXT },
     { "retries",      "retries",        AS_NUMBER },
     { "tokens",       "tokens",         AS_NUMBER },

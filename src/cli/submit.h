@@ -30,6 +30,7 @@
         { "limiter", 0, "NAME", "the provider account that it uses" },                             \
         { "until", 'u', "HOW", "finished by: exit, done, validate, external" },                    \
         { "check", 'c', "COMMAND", "must succeed after it (sh -c); repeatable" },                  \
+        { "failover", 0, "auto|none", "whether other agents take it while its own is limited" },   \
         { "resume", 0, "auto|never", "go on with the agent's session after a limit or crash" },    \
         { "retries", 'r', "N", "how often a failed run is repeated" },                             \
         { "tokens", 0, "N", "tokens that all its runs may use" },                                  \

@@ -102,6 +102,11 @@ bool builtin_value(const struct config *config, const struct setting *setting, c
                    int64_t *ret_value);
 void builtin_init(struct config *config);
 
+/* --- agents that take over (config_failover.c) ------------------------------------------------ */
+
+/* Those that are named exist, and nobody takes over from himself, at any distance. */
+int config_check_failover(const struct config *config, struct error *err);
+
 /* --- keys and names -------------------------------------------------------------------------- */
 
 /* The item of this name, made when it is new. */

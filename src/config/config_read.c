@@ -211,7 +211,9 @@ int config_read_text(struct config *config, const char *name, const char *text, 
     _cleanup_(config_file_finish) struct config_file file = { .count = 0 };
     struct strbuf borrowed = { .text = (char *)(uintptr_t)text, .length = size };
     int result = config_file_parse(&file, name, &borrowed, err);
-    return result < 0 ? result : config_file_apply(&file, name, config, err);
+    if (result >= 0)
+        result = config_file_apply(&file, name, config, err);
+    return result < 0 ? result : config_check_failover(config, err);
 }
 
 int config_read_file(struct config *config, const char *path, struct error *err) {

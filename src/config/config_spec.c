@@ -60,6 +60,11 @@ void config_agent_spec(const struct config *config, struct core *core, const cha
         *ret = known;
     fill(config, SECTION_AGENTS, name, ret);
     ret->limiter = intern(core, config_text(config, "agents.A.limiter", name));
+    const char *const *others = NULL;
+    size_t count = config_words(config, "agents.A.failover", name, &others);
+    ret->failover_count = 0;
+    for (size_t i = 0; i < count && i < FAILOVER_MAX; i++)
+        ret->failover[ret->failover_count++] = intern(core, others[i]);
 }
 
 enum until config_until(const struct config *config, const char *kind) {
@@ -122,7 +127,9 @@ int config_tell(const struct config *config, struct core *core, struct error *er
     struct fact budget = { .kind = FACT_BUDGET,
                            .budget = config_budget(config),
                            .money_budget = money_of(config_number(config, "budget_usd", NULL)) };
-    int r = core_apply(core, &policy, err);
+    int r = config_check_failover(config, err);
+    if (r >= 0)
+        r = core_apply(core, &policy, err);
     if (r >= 0)
         r = core_apply(core, &budget, err);
     if (r >= 0)

@@ -482,6 +482,10 @@ const struct setting settings[] = {
     { .key = "agents.A.limiter", .section = SECTION_AGENTS, .type = SETTING_NAME, .standard = "",
       .text = "The provider account that agent A uses; without one it uses no API. It needs no "
               "section of its own." },
+    { .key = "agents.A.failover", .section = SECTION_AGENTS, WORDS(NULL), .standard = "",
+      .text = "Agents that take the tasks of agent A, in this order, while it is closed: its account is "
+              "limited or closed, or it cannot be launched. Not those with an `argv` or a limiter of "
+              "their own; never with a roster." },
     { .key = "agents.A.roster", BOOLEAN, .standard = "false", AGENT(roster),
       .text = "Whether agent A is one worker that is idle or not, to which tasks are given." },
     { .key = "agents.A.command", .section = SECTION_AGENTS, WORDS(NULL), .standard = "",

@@ -212,7 +212,7 @@ void agent_end_book(struct engine *e, struct live_run *run, const struct run_end
     run->view.tokens_out = larger(run->view.tokens_out, own.out);
     run->tokens_cached = larger(run->tokens_cached, own.cached);
     run->cost_micro_usd = larger(run->cost_micro_usd, own.cost_micro_usd);
-    session_ended(e, run, said, can_go_on(end, said));
+    session_ended(e, run, said, is_resumable(said), can_go_on(end, said));
     set_text(&run->session, said->session);
     set_text(&run->model, model);
     run->said = agent_result_name(said->result);

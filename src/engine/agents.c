@@ -38,8 +38,28 @@ int engine_know_agent(struct engine *e, const char *name, struct error *err) {
 }
 
 void agents_know_all(struct engine *e) {
-    for (size_t i = 0; i < config_agent_count(e->config); i++)
-        config_know_agent(e->config, config_agent_name(e->config, i));
+    for (size_t i = 0; i < config_agent_count(e->config); i++) {
+        const char *const *others = NULL;
+        const char *name = config_agent_name(e->config, i);
+        size_t count = config_words(e->config, "agents.A.failover", name, &others);
+        config_know_agent(e->config, name);
+        for (size_t k = 0; k < count; k++)
+            config_know_agent(e->config, others[k]); /* one that needs no configuration */
+    }
+}
+
+int agents_check(const struct engine *e, struct error *err) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < config_agent_count(e->config); i++) {
+        const char *const *others = NULL;
+        const char *name = config_agent_name(e->config, i);
+        size_t count = config_words(e->config, "agents.A.failover", name, &others);
+        for (size_t k = 0; r == 0 && k < count; k++)
+            r = engine_check_agent(e, others[k], err);
+        if (r < 0)
+            (void)error_prefix(err, "agents.%.60s.failover", name);
+    }
+    return r;
 }
 
 void agents_stay_known(struct engine *e, const struct config *old) {

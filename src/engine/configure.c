@@ -83,6 +83,8 @@ int engine_set_config(struct engine *e, struct config *config, struct error *err
     agents_stay_known(e, old);
     int r = projects_check(e, err);
     if (r == 0)
+        r = agents_check(e, err);
+    if (r == 0)
         r = tell_all(e, old, err);
     if (r < 0) { /* the old one was told before, so it can be told again */
         e->config = old;

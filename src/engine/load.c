@@ -264,6 +264,8 @@ static int finish(struct engine *e, const struct store_totals *totals, struct er
     if (r == 0)
         r = projects_check(e, err);
     if (r == 0)
+        r = agents_check(e, err);
+    if (r == 0)
         r = projects_from_config(e, err);
     if (r < 0)
         return r;

@@ -68,5 +68,7 @@ void finish_record_end(struct engine *e, const struct live_run *run, struct run_
 /* --- agents.c -------------------------------------------------------------------------------- */
 
 void agents_know_all(struct engine *e); /* those that the configuration names */
+int agents_check(const struct engine *e,
+                 struct error *err); /* those that take over can be told a prompt */
 /* A new configuration: those that the old one knew. */
 void agents_stay_known(struct engine *e, const struct config *old);

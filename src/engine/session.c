@@ -21,16 +21,23 @@
 
 #define NOTE "session."
 
-struct memory {
-    task_id task;
+#define TALKS_MAX (FAILOVER_MAX + 1) /* its agent, and all that may take over */
+
+/* With one agent. */
+struct talk {
     char *agent, *session; /* NULL: none */
     bool resumable;
     struct agent_usage had; /* of that session in all; -1: not told */
-    char *text;             /* of the last failure */
-    uint32_t same;          /* how often in a row */
-    char *tree;             /* its work tree after the last iteration */
-    uint32_t still;         /* how often in a row that was so */
-    size_t position;        /* in sessions.all */
+};
+
+struct memory {
+    task_id task;
+    LIST(struct talk) talks; /* the last one first: others have taken over from one another */
+    char *text;              /* of the last failure */
+    uint32_t same;           /* how often in a row */
+    char *tree;              /* its work tree after the last iteration */
+    uint32_t still;          /* how often in a row that was so */
+    size_t position;         /* in sessions.all */
 };
 
 struct sessions {
@@ -55,9 +62,19 @@ void sessions_init(struct engine *e) {
     id_map_init(&e->sessions->of_task, same_task, e->sessions);
 }
 
+static void drop_talks(struct memory *m, size_t kept) {
+    while (m->talks.count > kept) {
+        struct talk *last = &m->talks.items[--m->talks.count];
+        free(last->agent);
+        free(last->session);
+    }
+}
+
 static void free_texts(struct memory *m) {
-    free(m->agent);
-    free(m->session);
+    drop_talks(m, 0);
+    free(m->talks.items);
+    m->talks.items = NULL;
+    m->talks.capacity = 0;
     free(m->text);
     free(m->tree);
 }
@@ -92,7 +109,7 @@ static struct memory *find_or_make(struct engine *e, task_id task) {
         return m;
     uint32_t handle = slab_alloc(&s->slab);
     m = memory_at(s, handle);
-    *m = (struct memory){ .task = task, .had = { -1, -1, -1, -1 } };
+    *m = (struct memory){ .task = task };
     id_map_add(&s->of_task, hash_u64(task), handle);
     m->position = s->all.count;
     *LIST_ADD(&s->all) = handle;
@@ -115,6 +132,16 @@ static void put_number(struct json_writer *w, const char *key, int64_t number) {
     json_write_int(w, number);
 }
 
+static void write_talk(struct json_writer *w, const struct talk *t) {
+    put_text(w, "agent", t->agent);
+    put_text(w, "session", t->session);
+    put_number(w, "resumable", t->resumable ? 1 : -1);
+    put_number(w, "in", t->had.in);
+    put_number(w, "out", t->had.out);
+    put_number(w, "cached", t->had.cached);
+    put_number(w, "cost", t->had.cost_micro_usd);
+}
+
 static const char *note_name(task_id task, char buf[48]) {
     snprintf(buf, 48, NOTE "%" PRIu64, task);
     return buf;
@@ -126,13 +153,19 @@ static void write_note(struct engine *e, const struct memory *m) {
     char name[48];
     json_write_init(&w, &text, false);
     json_write_object_begin(&w);
-    put_text(&w, "agent", m->agent);
-    put_text(&w, "session", m->session);
-    put_number(&w, "resumable", m->resumable ? 1 : -1);
-    put_number(&w, "in", m->had.in);
-    put_number(&w, "out", m->had.out);
-    put_number(&w, "cached", m->had.cached);
-    put_number(&w, "cost", m->had.cost_micro_usd);
+    for (size_t i = 0; i < m->talks.count; i++) {
+        if (i == 1) {
+            json_write_key(&w, "others");
+            json_write_array_begin(&w);
+        }
+        if (i > 0)
+            json_write_object_begin(&w);
+        write_talk(&w, &m->talks.items[i]);
+        if (i > 0)
+            json_write_object_end(&w);
+    }
+    if (m->talks.count > 1)
+        json_write_array_end(&w);
     put_text(&w, "text", m->text);
     put_number(&w, "same", m->text ? (int64_t)m->same : -1);
     put_text(&w, "tree", m->tree);
@@ -153,6 +186,17 @@ static int64_t number_of(const json_t *note, const char *key) {
     return json_is_integer(number) ? json_integer_value(number) : -1;
 }
 
+static void load_talk(struct memory *m, const json_t *note) {
+    struct talk *t = LIST_ADD(&m->talks);
+    *t = (struct talk){ .agent = text_of(note, "agent"),
+                        .session = text_of(note, "session"),
+                        .resumable = number_of(note, "resumable") == 1,
+                        .had = { .in = number_of(note, "in"),
+                                 .out = number_of(note, "out"),
+                                 .cached = number_of(note, "cached"),
+                                 .cost_micro_usd = number_of(note, "cost") } };
+}
+
 /* One that cannot be read was not written by us: the next attempt starts afresh. */
 void sessions_load(struct engine *e, const struct note_row *row) {
     int64_t task = 0;
@@ -166,13 +210,11 @@ void sessions_load(struct engine *e, const struct note_row *row) {
     }
     struct memory *m = find_or_make(e, (task_id)task);
     free_texts(m);
-    m->agent = text_of(note, "agent");
-    m->session = text_of(note, "session");
-    m->resumable = number_of(note, "resumable") == 1;
-    m->had = (struct agent_usage){ .in = number_of(note, "in"),
-                                   .out = number_of(note, "out"),
-                                   .cached = number_of(note, "cached"),
-                                   .cost_micro_usd = number_of(note, "cost") };
+    size_t index;
+    const json_t *other;
+    if (json_object_get(note, "agent") || json_object_get(note, "session"))
+        load_talk(m, note);
+    json_array_foreach(json_object_get(note, "others"), index, other) load_talk(m, other);
     m->text = text_of(note, "text");
     m->same = m->text ? (uint32_t)number_of(note, "same") : 0;
     m->tree = text_of(note, "tree");
@@ -203,14 +245,22 @@ static void make_id(const struct engine *e, const struct live_run *run, char ret
              (uint32_t)(low >> 48), low & UINT64_C(0xffffffffffff));
 }
 
+/* Each agent has its own: what one was told another cannot go on with. */
+static struct talk *talk_with(const struct memory *m, const char *agent) {
+    for (size_t i = 0; m && agent && i < m->talks.count; i++)
+        if (m->talks.items[i].agent && strcmp(m->talks.items[i].agent, agent) == 0)
+            return &m->talks.items[i];
+    return NULL;
+}
+
 void session_prepare(struct engine *e, struct live_run *run, const struct agent_adapter *adapter,
                      bool may_resume) {
-    const struct memory *m = find(e, run->task);
+    const struct talk *t = talk_with(find(e, run->task), run->agent);
     char id[40];
-    run->resumes = may_resume && m && m->session && m->resumable && run->agent && m->agent
-                   && strcmp(m->agent, run->agent) == 0 && agent_adapter_can_resume(adapter);
+    run->resumes =
+        may_resume && t && t->session && t->resumable && agent_adapter_can_resume(adapter);
     if (run->resumes) {
-        set_text(&run->session, m->session);
+        set_text(&run->session, t->session);
     } else if (agent_adapter_names_session(adapter)) {
         make_id(e, run, id);
         set_text(&run->session, id);
@@ -235,18 +285,18 @@ static int64_t difference(int64_t now, int64_t before) {
 
 struct agent_usage session_booked(const struct engine *e, const struct live_run *run,
                                   const struct agent_outcome *said) {
-    const struct memory *m = find(e, run->task);
+    const struct talk *t = talk_with(find(e, run->task), run->agent);
     const char *session = session_told(run, said);
     struct agent_usage own = said->usage;
-    if (!m || !m->session || !session || strcmp(m->session, session) != 0)
+    if (!t || !t->session || !session || strcmp(t->session, session) != 0)
         return own;
     if (said->is_cumulative) {
-        own.in = difference(own.in, m->had.in);
-        own.out = difference(own.out, m->had.out);
-        own.cached = difference(own.cached, m->had.cached);
+        own.in = difference(own.in, t->had.in);
+        own.out = difference(own.out, t->had.out);
+        own.cached = difference(own.cached, t->had.cached);
     }
     if (said->cost_is_cumulative)
-        own.cost_micro_usd = difference(own.cost_micro_usd, m->had.cost_micro_usd);
+        own.cost_micro_usd = difference(own.cost_micro_usd, t->had.cost_micro_usd);
     return own;
 }
 
@@ -267,20 +317,36 @@ static void add_up(struct agent_usage *had, const struct agent_outcome *said) {
 
 /* --- the end --------------------------------------------------------------------------------- */
 
+/* The talk with the agent of the run becomes the first. */
+static struct talk *talk_goes_on(struct memory *m, const char *agent) {
+    struct talk *old = talk_with(m, agent), talk = { .had = { -1, -1, -1, -1 } };
+    if (old) {
+        talk = *old;
+        m->talks.count--;
+        memmove(old, old + 1, (size_t)(m->talks.items + m->talks.count - old) * sizeof(*old));
+    }
+    set_text(&talk.agent, agent);
+    (void)LIST_ADD(&m->talks);
+    memmove(m->talks.items + 1, m->talks.items, (m->talks.count - 1) * sizeof(talk));
+    m->talks.items[0] = talk;
+    return &m->talks.items[0];
+}
+
 void session_ended(struct engine *e, const struct live_run *run, const struct agent_outcome *said,
-                   bool resumable) {
+                   bool interrupted, bool resumable) {
     const char *session = session_told(run, said);
     if (!session && !find(e, run->task))
         return;
     struct memory *m = find_or_make(e, run->task);
-    bool same = session && m->session && strcmp(m->session, session) == 0;
+    struct talk *t = talk_goes_on(m, run->agent);
+    bool same = session && t->session && strcmp(t->session, session) == 0;
     if (!same) {
-        set_text(&m->session, session);
-        m->had = (struct agent_usage){ -1, -1, -1, -1 };
+        set_text(&t->session, session);
+        t->had = (struct agent_usage){ -1, -1, -1, -1 };
     }
-    set_text(&m->agent, run->agent);
-    m->resumable = resumable && session && !said->session_is_lost;
-    add_up(&m->had, said);
+    t->resumable = resumable && session && !said->session_is_lost;
+    add_up(&t->had, said);
+    drop_talks(m, interrupted && run->agent ? TALKS_MAX : 1);
     write_note(e, m);
 }
 

@@ -25,9 +25,10 @@ struct agent_usage session_booked(const struct engine *e, const struct live_run 
 
 /* --- inside a turn --------------------------------------------------------------------------- */
 
-/* The run has ended. `resumable`: the next attempt may go on with its session. */
+/* The run has ended. `interrupted`: its work goes on, and when another agent does it for a while, this one goes
+ * on later with what it had; else all that was said is over. `resumable`: with this very session. */
 void session_ended(struct engine *e, const struct live_run *run, const struct agent_outcome *said,
-                   bool resumable);
+                   bool interrupted, bool resumable);
 /* How often in a row this has been the text of a failure, this time included. */
 uint32_t session_same_text(struct engine *e, task_id task, const char *text);
 /* How many iterations in a row have left the work tree as it was before them. */

@@ -228,6 +228,20 @@ void engine_remember(struct engine *e, const char *key, int status, const char *
 
 /* --- orders ---------------------------------------------------------------------------------- */
 
+/* Another agent takes it over, and until when. */
+static void put_instead(const struct engine *e, const struct order *o, struct json_writer *w) {
+    const struct symbol_table *symbols = core_symbols(e->core);
+    json_write_key(w, "agent");
+    json_write_string(w, symbol_name(symbols, o->agent));
+    json_write_key(w, "instead_of");
+    json_write_string(w, symbol_name(symbols, o->instead_of));
+    json_write_key(w, "instead_until");
+    if (o->instead_until == TIME_NEVER)
+        json_write_null(w);
+    else
+        json_write_int(w, o->instead_until);
+}
+
 void turn_write_state(struct engine *e, const struct order *o) {
     /* A task that came in this turn says everything in its `task.added`. */
     if (o->task >= e->turn.first_added && o->from == TASK_WAITING && o->to == TASK_READY)
@@ -250,6 +264,8 @@ void turn_write_state(struct engine *e, const struct order *o) {
             json_write_int(&w, o->until);
         }
     }
+    if (o->instead_of)
+        put_instead(e, o, &w);
     json_write_object_end(&w);
     engine_event(e, "task.state", o->task, o->attempt, strbuf_text(&data));
     strbuf_finish(&data);

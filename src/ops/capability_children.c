@@ -17,7 +17,7 @@ static const char *const free_members[] = {
     "agent",     "depends_on", "draft",      "hold",           "idle_timeout_s", "kind",
     "meta",      "name",       "not_before", "parallelizable", "parent",         "prompt",
     "resources", "resume",     "retries",    "review",         "serial",         "timeout_s",
-    "title",     "tokens",     "usd",        "run_tokens",     "run_usd",
+    "title",     "tokens",     "usd",        "run_tokens",     "run_usd",        "failover",
 };
 
 static const struct {
@@ -73,8 +73,8 @@ static void parent_find(struct op_call *call, struct parent *ret) {
     ret->id = arena_strdup(op_arena(call), engine_task_id(call->engine, call->run.task, id));
     ret->project = op_name_of(call->engine, ret->view.project);
     ret->kind = op_name_of(call->engine, ret->view.kind);
-    ret->agent =
-        op_name_of(call->engine, ret->told.run_agent ? ret->told.run_agent : ret->view.agent);
+    /* Who stands in for its agent does so for this run alone. */
+    ret->agent = op_name_of(call->engine, ret->told.agent ? ret->told.agent : ret->told.run_agent);
     engine_workspace(call->engine, call->run.task, &workspace);
     if (!workspace.path)
         (void)engine_run_folder_of(call->engine, call->run.task, &ret->folder);

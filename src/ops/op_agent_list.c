@@ -1,6 +1,17 @@
 /* op_agent_list.c: which agents are configured, and how busy each is. */
 #include "ops/names.h"
 
+static void print_words(struct json_writer *w, const char *key, const struct config *config,
+                        const char *name) {
+    const char *const *words = NULL;
+    size_t count = config_words(config, "agents.A.failover", name, &words);
+    json_write_key(w, key);
+    json_write_array_begin(w);
+    for (size_t i = 0; i < count; i++)
+        json_write_string(w, words[i]);
+    json_write_array_end(w);
+}
+
 static void print_agent(struct json_writer *w, struct op_call *call, size_t index) {
     const struct config *config = engine_config(call->engine);
     const char *name = config_agent_name(config, index);
@@ -21,6 +32,7 @@ static void print_agent(struct json_writer *w, struct op_call *call, size_t inde
     for (size_t i = 0; i < count; i++)
         json_write_string(w, words[i]);
     json_write_array_end(w);
+    print_words(w, "failover", config, name);
     print_text(w, "adapter", config_text(config, "agents.A.adapter", name));
     print_amount(w, "slots", config_number(config, "agents.A.slots", name));
     print_int(w, "used", used);
@@ -46,8 +58,9 @@ const struct op op_agent_list = {
         "before.",
     .params = params,
     .result =
-        "{\"items\":[{\"name\":\"claude\",\"command\":[\"claude\",\"-p\"],\"adapter\":\"claude\","
-        "\"slots\":4,\"used\":1,\"limiter\":\"anthropic\",\"closed_until\":null}],\"next\":null}",
+        "{\"items\":[{\"name\":\"claude\",\"command\":[\"claude\",\"-p\"],\"failover\":[\"codex\"],"
+        "\"adapter\":\"claude\",\"slots\":4,\"used\":1,\"limiter\":\"anthropic\",\"closed_until\":"
+        "null}],\"next\":null}",
     .right = OP_READ,
     .run = run,
 };

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/failover.h"
 #include "ops/forecast.h"
 #include "ops/print.h"
 
@@ -100,6 +101,31 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
     print_text(w, "summary", strbuf_text(&text));
 }
 
+static const char *state_of(const struct agent_state *agent) {
+    return agent->closed    ? "closed"
+           : agent->limited ? "limited"
+           : agent->broken  ? "not launched"
+                            : "open";
+}
+
+/* Its own and those that it may fail over to; none, if it may not. */
+static void print_agents(struct json_writer *w, struct op_call *call, task_id task) {
+    struct agent_state agents[FAILOVER_MAX + 1];
+    size_t count = core_task_agents(engine_core(call->engine), task, agents);
+    json_write_key(w, "agents");
+    json_write_array_begin(w);
+    for (size_t i = 0; count > 1 && i < count; i++) {
+        bool known = !agents[i].open && agents[i].opens_at != TIME_NEVER;
+        json_write_object_begin(w);
+        print_text(w, "name", op_name_of(call->engine, agents[i].agent));
+        print_text(w, "limiter", op_name_of(call->engine, agents[i].limiter));
+        print_text(w, "state", state_of(&agents[i]));
+        print_time(w, "opens_at", known ? agents[i].opens_at : 0);
+        json_write_object_end(w);
+    }
+    json_write_array_end(w);
+}
+
 static int print_why(struct op_call *call) {
     const struct core *core = engine_core(call->engine);
     task_id task = op_task(call);
@@ -120,6 +146,7 @@ static int print_why(struct op_call *call) {
     for (size_t i = 0; i < count; i++)
         print_gate(&w, call, task, &list[i]);
     json_write_array_end(&w);
+    print_agents(&w, call, task);
     print_count(&w, "queue_position", position > 0 ? position : -1);
     json_write_key(&w, "forecast");
     forecast_print(&w, call->engine, task, position);
@@ -185,6 +212,10 @@ const struct op op_task_why = {
         "that is closed, `summary` what it means; an open gate has no `reason`. `since`: when "
         "somebody paused it. Behind a breaker the reason has the error of the last launch, and the "
         "summary of a failed task how its last run ended. "
+        "`agents` has its agent and those it may fail over to, in order, each `open`, `limited`, "
+        "`closed` (until somebody clears its account) or `not launched`; it is empty for a task "
+        "that "
+        "has no choice. "
         "`forecast.text` goes on with \"it should start …\". There are no "
         "gates "
         "for a task that runs or is final.",
@@ -192,7 +223,7 @@ const struct op op_task_why = {
     .result = "{\"id\":\"web-17\",\"state\":\"ready\",\"first\":\"lease:runs\",\"summary\":\"all 8 "
               "places for runs are taken\",\"gates\":[{\"gate\":\"lease:runs\",\"open\":false,"
               "\"reason\":\"all 8 places for runs are "
-              "taken\",\"opens_at\":null,\"since\":null}],\"queue_position\":3,"
+              "taken\",\"opens_at\":null,\"since\":null}],\"agents\":[],\"queue_position\":3,"
               "\"forecast\":{\"starts_at\":null,\"ahead\":2,\"text\":\"after about 2 others\"}}",
     .right = OP_READ,
     .reach = OP_REACH_SUBTREE,

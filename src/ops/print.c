@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "core/failover.h"
 #include "engine/alert.h"
 #include "engine/allowance.h"
 #include "engine/loops.h"
@@ -124,6 +125,17 @@ static void print_doing(struct json_writer *w, const struct engine *engine,
     print_text(w, "doing", text.length ? strbuf_text(&text) : NULL);
 }
 
+/* Another agent works for that of the task: which is closed until then, if anybody knows. */
+static void print_instead(struct json_writer *w, const struct engine *engine,
+                          const struct task_view *t) {
+    struct agent_state agents[FAILOVER_MAX + 1];
+    size_t count = core_task_agents(engine_core(engine), t->id, agents);
+    bool instead = count > 0 && agents[0].agent != t->agent;
+    bool known = instead && !agents[0].open && agents[0].opens_at != TIME_NEVER;
+    print_text(w, "instead_of", instead ? op_name_of(engine, agents[0].agent) : NULL);
+    print_time(w, "instead_until", known ? agents[0].opens_at : 0);
+}
+
 static void print_live(struct json_writer *w, const struct engine *engine,
                        const struct task_view *t) {
     struct engine_run run;
@@ -137,6 +149,8 @@ static void print_live(struct json_writer *w, const struct engine *engine,
     print_text(w, "phase", t->state == TASK_STARTING ? "starting" : run_phase_name(t->phase));
     print_id(w, "lends_to", engine, t->borrower);
     print_id(w, "borrows_from", engine, t->lender);
+    print_text(w, "agent", op_name_of(engine, t->agent));
+    print_instead(w, engine, t);
     print_time(w, "started_at", run.started_at);
     print_count(w, "tokens_in", run.tokens_in);
     print_count(w, "tokens_out", run.tokens_out);
@@ -244,6 +258,15 @@ static bool looks_like_json(const char *text) {
     return text && (*text == '{' || *text == '[');
 }
 
+/* The agent of its task, if another one had the run. */
+static const char *instead_of(const struct engine *engine, const struct run_row *run) {
+    struct task_spec told;
+    const char *own = NULL;
+    if (run->agent && core_task_spec(engine_core(engine), run->task, &told) && told.agent)
+        own = op_name_of(engine, told.agent);
+    return own && strcmp(own, run->agent) != 0 ? own : NULL;
+}
+
 void print_run(struct json_writer *w, const struct engine *engine, const struct run_row *run) {
     json_write_object_begin(w);
     print_id(w, "task", engine, run->task);
@@ -251,6 +274,7 @@ void print_run(struct json_writer *w, const struct engine *engine, const struct 
     print_int(w, "iteration", run->iteration);
     print_text(w, "phase", run->ended ? NULL : run_phase_name(run->phase));
     print_text(w, "agent", run->agent);
+    print_text(w, "instead_of", instead_of(engine, run));
     print_text(w, "executor", run->executor);
     print_text(w, "host", run->host);
     print_text(w, "folder", run->folder);

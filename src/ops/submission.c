@@ -50,6 +50,7 @@ static const char *const merges[] = { "none", "local", "direct", "mr", NULL };
 static const char *const stop_signals[] = { "TERM", "INT", NULL };
 static const char *const budget_modes[] = { "hold", "stop", NULL };
 static const char *const resumes[] = { "auto", "never", NULL };
+static const char *const failovers[] = { "auto", "none", NULL };
 
 /* --- members with a form of their own -------------------------------------------------------- */
 
@@ -194,6 +195,8 @@ static const struct member members[] = { /* by name */
       .text = "variables of its environment" },
     { "external_id", MEMBER_NAME, AT(external_id), .written = "text",
       .text = "its name elsewhere; a second task with the same one in the project is not added" },
+    { "failover", MEMBER_CHOICE, AT(failover), .choices = failovers, .written = "auto, none",
+      .text = "whether other agents take it over while its own is limited: as its agent says, or not" },
     { "grace_s", MEMBER_SECONDS, AT(grace_ms), .min = 0, .written = "seconds",
       .text = "between the stop signal and KILL" },
     { "hold", MEMBER_BOOLEAN, AT(hold), .written = "boolean", .text = "held until it is released" },

@@ -24,7 +24,7 @@ struct submission {
     const json_t *json;
     const char *name, *project, *kind, *title, *prompt, *agent, *parent, *artifact, *serial, *spawn,
         *workspace, *limiter, *external_id, *cwd, *stdin_path, *stop_signal, *until, *parent_gate,
-        *merge, *base_branch, *resume, *on_budget;
+        *merge, *base_branch, *resume, *on_budget, *failover;
     const json_t *argv, *checks, *env, *meta, *depends_json, *resources_json;
     /* SUBMISSION_NOT_GIVEN when not given. Booleans are 0 or 1. */
     int64_t priority, retries, not_before, iteration, memory_mb, processes, nice, tokens, usd,

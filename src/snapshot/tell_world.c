@@ -154,7 +154,12 @@ static int tell_agent(struct teller *t, sym name, const struct agent_record *rec
     known->agent = true;
     known->agent_limiter = fact.agent.limiter;
     int r = tell_named_limiter(t, fact.agent.limiter);
-    return r < 0 ? r : teller_apply(t, &fact);
+    if (r == 0)
+        r = teller_apply(t, &fact);
+    for (unsigned i = 0; r == 0 && i < fact.agent.failover_count; i++)
+        if (!teller_known(t, fact.agent.failover[i])->agent)
+            r = tell_agent(t, fact.agent.failover[i], NULL);
+    return r;
 }
 
 static int tell_roster(struct teller *t) {

@@ -47,6 +47,7 @@ static const struct member members[] = {
     { "draft",          "draft",          MEMBER_SWITCH,  false },
     { "env",            "env",            MEMBER_ENV,     false },
     { "external_id",    "external_id",    MEMBER_TEXT,    true },
+    { "failover",       "failover",       MEMBER_TEXT,    false },
     { "grace",          "grace_s",        MEMBER_SPAN,    false },
     { "grace_s",        "grace_s",        MEMBER_SECONDS, false },
     { "hold",           "hold",           MEMBER_SWITCH,  false },
