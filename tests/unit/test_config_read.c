@@ -235,6 +235,23 @@ static void duplicate_keys_are_refused(void **state) {
             "test.yaml:2: key 'kinds.a.base' is set twice, first in line 1");
 }
 
+static void agents_that_cannot_take_over_are_refused(void **state) {
+    (void)state;
+    refused("agents:\n  a: {failover: [a]}\n",
+            "test.yaml:2: key 'agents.a.failover': an agent cannot take over from itself; name "
+            "others");
+    refused("agents: {a: {failover: [b]}}\n",
+            "test.yaml:1: key 'agents.a.failover': there is no agent 'b'; describe it below "
+            "'agents', or name claude, codex, gemini, opencode or copilot");
+    refused("agents: {a: {failover: [codex, codex]}}\n",
+            "test.yaml:1: key 'agents.a.failover': it names 'codex' twice");
+    refused("agents: {a: {failover: [1, 2, 3, 4, 5, 6, 7, 8, 9]}}\n",
+            "test.yaml:1: key 'agents.a.failover': it names 9 agents, the most are 8");
+    refused("agents:\n  a: {failover: [b]}\n  b: {failover: [codex, c]}\n  c: {failover: [a]}\n",
+            "test.yaml:4: key 'agents.c.failover': 'a' leads back to 'c', which is a circle; give "
+            "one of them a second name without a list, with the same adapter and limiter");
+}
+
 static void keys_that_are_no_text_are_refused(void **state) {
     (void)state;
     refused("? [a]\n: 1\n", "test.yaml:1: expected a key, got a list or a mapping");
@@ -396,6 +413,7 @@ int main(void) {
         TEST(a_second_file_is_set_over_the_first),
         TEST(unknown_keys_name_line_and_nearest),
         TEST(duplicate_keys_are_refused),
+        TEST(agents_that_cannot_take_over_are_refused),
         TEST(keys_that_are_no_text_are_refused),
         TEST(wrong_types_name_what_was_expected),
         TEST(out_of_range_is_refused_with_the_range),

@@ -321,6 +321,17 @@ static void agents_name_their_limiter(void **state) {
     assert_false(spec.roster);
 }
 
+static void agents_name_who_takes_over(void **state) {
+    (void)state;
+    struct agent_spec spec;
+    set("agents.claude.failover", "codex gemini");
+    config_agent_spec(f.config, f.core, "claude", &spec);
+    assert_int_equal(spec.failover_count, 2);
+    assert_string_equal(symbol_name(core_symbols(f.core), spec.failover[1]), "gemini");
+    config_agent_spec(f.config, f.core, "codex", &spec);
+    assert_int_equal(spec.failover_count, 0);
+}
+
 /* As with `limiter.*`, which holds for every account: one that is only named has all its defaults. */
 static void a_limiter_that_an_agent_names_is_known(void **state) {
     (void)state;
@@ -382,6 +393,7 @@ int main(void) {
         TEST(kinds_inherit_what_they_do_not_say),
         TEST(limiters_inherit_what_they_do_not_say),
         TEST(agents_name_their_limiter),
+        TEST(agents_name_who_takes_over),
         TEST(a_limiter_that_an_agent_names_is_known),
         TEST(the_core_is_told_everything_that_has_a_name),
     };
