@@ -25,7 +25,7 @@ static void add_row(struct rows *rows, const json_t *item, time_ms now) {
                        cell_cap(item, "slots").text,
                        ask_text(item, "adapter", NULL),
                        ask_text(item, "limiter", NULL),
-                       strbuf_text(&failover),
+                       failover.length > 0 ? strbuf_text(&failover) : NULL,
                        cell_span(item, "closed_until", now).text,
                        strbuf_text(&command),
                    });

@@ -14,8 +14,8 @@ has 'no agent is configured' 'none'
 run sluice config set agents.echo.command='echo {prompt}' agents.echo.slots=2
 run sluice agent list
 exits 0 'list: exit code'
-prints '  NAME  USED  SLOTS  ADAPTER  LIMITER  CLOSED UNTIL  COMMAND
-  echo     0      2  plain    -        -             echo {prompt}' 'list'
+prints '  NAME  USED  SLOTS  ADAPTER  LIMITER  FAILOVER  CLOSED UNTIL  COMMAND
+  echo     0      2  plain    -        -         -             echo {prompt}' 'list'
 run sluice agent list --json
 has '"name":"echo"' 'as JSON'
 run sluice agent
