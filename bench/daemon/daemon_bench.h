@@ -40,6 +40,7 @@ pid_t bench_child(pid_t parent, const char *name);
 /* The measurements. */
 void bench_submit(void);
 void bench_drain(void);
+void bench_followers(void);
 void bench_latency(const struct bench_programs *programs);
 void bench_idle(void);
 void bench_depth(void);

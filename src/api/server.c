@@ -197,6 +197,7 @@ struct server *server_free(struct server *server) {
     listener_finish(&server->runs);
     listener_finish(&server->web);
     loop_timer_free(server->loop, server->comment_timer);
+    loop_timer_free(server->loop, server->flush_timer);
     loop_timer_free(server->loop, server->look_timer);
     free(server->owner);
     free(server);

@@ -48,7 +48,10 @@ struct server {
 
     struct event_stream *event_streams;
     struct loop_timer *comment_timer; /* set while there is a stream */
-    uint64_t published;               /* the newest event we were told; 0: none yet */
+    struct loop_timer *flush_timer;   /* set while flush_is_due */
+    time_ms flushed_at;               /* when streams were last sent new events */
+    bool flush_is_due;
+    uint64_t published; /* the newest event we were told; 0: none yet */
 
     struct mcp_exchange *mcp_exchanges;
     size_t mcp_streams;

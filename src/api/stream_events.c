@@ -8,6 +8,9 @@
  * gets published events, those behind its position. So there is no gap, no duplicate, and no copy of
  * the past in memory.
  *
+ * What happens alone is sent at once; what happens in a crowd is sent together: with many followers it is the number of
+ * sendings that costs, not of events.
+ *
  * A live client that does not read gets `overflow` and is dropped; it comes back with its position. */
 #include <assert.h>
 #include <errno.h>
@@ -20,6 +23,7 @@
 #include "base/number.h"
 
 #define PAGE_ITEMS 500
+#define PACE       2 /* ms between two sendings of new events, for each stream that there is */
 #define COMMENT    ":\n\n" /* at first, so that the client sees at once that it is connected */
 
 struct event_stream {
@@ -270,6 +274,34 @@ void events_begin(struct exchange *exchange, struct op_call *call) {
     exchange_begin_stream(exchange, "text/event-stream; charset=utf-8", NULL, &s->stream);
 }
 
+/* --- when it is sent -------------------------------------------------------------------------- */
+
+static void flush(void *ctx) {
+    struct server *server = ctx;
+    server->flush_is_due = false;
+    server->flushed_at = loop_now_steady(server->loop);
+    for (struct event_stream *s = server->event_streams, *next; s; s = next) {
+        next = s->next; /* one whose client has gone goes */
+        if (s->text.length > 0)
+            connection_pump(s->exchange->connection);
+    }
+}
+
+/* There is something for some of them. */
+static void flush_soon(struct server *server) {
+    time_ms at = time_add(server->flushed_at, PACE * (time_ms)server->stats.event_streams);
+    if (server->flush_is_due)
+        return;
+    if (at <= loop_now_steady(server->loop)) {
+        flush(server);
+        return;
+    }
+    if (!server->flush_timer)
+        server->flush_timer = loop_timer_new(server->loop, flush, server);
+    server->flush_is_due = true;
+    loop_timer_set(server->loop, server->flush_timer, at);
+}
+
 /* --- from the engine ------------------------------------------------------------------------- */
 
 static void drop_slow(struct event_stream *s) {
@@ -282,6 +314,7 @@ static void drop_slow(struct event_stream *s) {
 
 void server_publish(struct server *server, const struct event_row *event) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    bool any = false;
     server->published = event->seq;
     for (struct event_stream *s = server->event_streams; s; s = s->next) {
         if (!s->live || event->seq <= s->position)
@@ -298,11 +331,13 @@ void server_publish(struct server *server, const struct event_row *event) {
                 drop_slow(s);
             else
                 strbuf_add(&s->text, text.text, text.length);
-            connection_wake(c);
+            any = true;
         }
         if (s->live)
             s->position = event->seq;
     }
+    if (any)
+        flush_soon(server);
     mcp_publish(server, event);
 }
 

@@ -1,0 +1,120 @@
+/* followers.c: do 64 pages that follow the events slow down what is started?
+ *
+ * The same queue is drained with and without them, in turn. A process of its own reads what they are sent, as browsers
+ * would. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon_bench.h"
+
+#define FOLLOWERS 64
+#define TASKS     1000
+#define ROUNDS    5
+
+static const char request[] =
+    "GET /v1/events HTTP/1.1\r\nHost: sluice\r\nAccept: text/event-stream\r\n\r\n";
+
+static int follow(const char *path) {
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char byte;
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0
+        || write(fd, request, strlen(request)) < 0 || read(fd, &byte, 1) != 1)
+        exit(1);
+    return fd;
+}
+
+/* The other process: reads until it is killed. `ready` is told when all of them follow. */
+static void read_all(const char *path, int ready) {
+    static char buffer[256 * 1024];
+    int poller = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event events[FOLLOWERS];
+    /* Browsers are other programs: what they do with the events is not what is measured. */
+    (void)setpriority(PRIO_PROCESS, 0, 10);
+    for (int i = 0; i < FOLLOWERS; i++) {
+        struct epoll_event event = { .events = EPOLLIN, .data.fd = follow(path) };
+        (void)epoll_ctl(poller, EPOLL_CTL_ADD, event.data.fd, &event);
+    }
+    (void)!write(ready, "", 1);
+    for (;;) {
+        int count = epoll_wait(poller, events, FOLLOWERS, -1);
+        for (int i = 0; i < count; i++)
+            if (read(events[i].data.fd, buffer, sizeof(buffer)) <= 0)
+                exit(0); /* the daemon has ended */
+    }
+}
+
+static pid_t start_followers(const char *path) {
+    int ready[2];
+    char byte;
+    if (pipe(ready) < 0)
+        exit(1);
+    pid_t pid = fork();
+    if (pid == 0)
+        read_all(path, ready[1]);
+    close(ready[1]);
+    if (pid < 0 || read(ready[0], &byte, 1) != 1) {
+        fprintf(stderr, "bench: the followers do not get their streams\n");
+        exit(1);
+    }
+    close(ready[0]);
+    return pid;
+}
+
+/* Processor time of a process so far, in seconds. */
+static double used_by(pid_t pid) {
+    char path[64], text[1024] = "";
+    unsigned long user = 0, system = 0;
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (file) {
+        (void)!fgets(text, sizeof(text), file);
+        (void)fclose(file);
+    }
+    const char *behind = strrchr(text, ')');
+    if (behind)
+        (void)sscanf(behind + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+                     &system);
+    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
+static double drain(bool followed, double *ret_used) {
+    struct rig rig;
+    bench_open(&rig, "limits: {runs: 8}\n");
+    (void)bench_bulk(&rig, TASKS);
+    pid_t followers = followed ? start_followers(rig.socket) : 0;
+    double began = bench_now(), used = used_by(rig.daemon);
+    bench_pause(&rig, false);
+    bench_wait_drained(&rig);
+    double rate = TASKS / (bench_now() - began);
+    *ret_used = (used_by(rig.daemon) - used) / TASKS;
+    if (followers) {
+        (void)kill(followers, SIGKILL);
+        (void)waitpid(followers, NULL, 0);
+    }
+    rig_close(&rig);
+    return rate;
+}
+
+void bench_followers(void) {
+    double part[ROUNDS];
+    printf("runs of /bin/true per second, with %d streams of events that are read\n", FOLLOWERS);
+    for (int i = 0; i < ROUNDS; i++) {
+        double own, more;
+        double alone = drain(false, &own), followed = drain(true, &more);
+        bench_say("alone %.0f   followed %.0f   the daemon's own work for a run: %.0f us, %.0f us",
+                  alone, followed, own * 1e6, more * 1e6);
+        part[i] = followed / alone;
+    }
+    double share = bench_median(part, ROUNDS);
+    bench_goal(share >= 0.9, "%.0f %% of the rate without followers (at least 90 %%)", share * 100);
+}
