@@ -4,15 +4,13 @@
  * an argument of the browser; the daemon takes it from programs of the owner alone (docs/security.md). */
 #include "cli/cmd.h"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/output.h"
+#include "cli/program.h"
 
 #define OPENER "xdg-open"
 
@@ -21,33 +19,12 @@ static bool has_display(void) {
     return (x && *x) || (wayland && *wayland);
 }
 
-/* A browser may stay for days, and is nobody's business: it gets no terminal, and is not waited for. */
-static bool start_opener(const char *path, const char *link) {
-    char *const argv[] = { (char *)OPENER, (char *)link, NULL };
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    pid_t pid;
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return false;
-    int r = posix_spawnattr_init(&attributes);
-    if (r == 0) {
-        for (int fd = 0; fd <= 2 && r == 0; fd++)
-            r = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-        if (r == 0)
-            r = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-        if (r == 0)
-            r = posix_spawn(&pid, path, &actions, &attributes, argv, environ);
-        (void)posix_spawnattr_destroy(&attributes);
-    }
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return r == 0;
-}
-
 /* False: there is none, or no display. */
 static bool open_browser(const char *link) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    const char *const argv[] = { OPENER, link, NULL };
     return has_display() && daemon_find_program(OPENER, &path, NULL) == 0
-           && start_opener(strbuf_text(&path), link);
+           && program_leave(strbuf_text(&path), argv, NULL) == 0;
 }
 
 static void tell(const struct cmd_call *call, const struct ask *ask) {

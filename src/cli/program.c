@@ -70,3 +70,23 @@ int program_run(const char *path, const char *const *argv, enum program_take tak
     *ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     return 0;
 }
+
+int program_leave(const char *path, const char *const *argv, struct error *err) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    pid_t pid;
+    int r = posix_spawn_file_actions_init(&actions);
+    if (r == 0)
+        r = posix_spawnattr_init(&attributes);
+    if (r != 0)
+        return cannot_run(path, r, err);
+    for (int fd = 0; fd <= 2 && r == 0; fd++)
+        r = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+    if (r == 0)
+        r = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+    if (r == 0)
+        r = posix_spawn(&pid, path, &actions, &attributes, (char *const *)(uintptr_t)argv, environ);
+    (void)posix_spawnattr_destroy(&attributes);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return r == 0 ? 0 : cannot_run(path, r, err);
+}

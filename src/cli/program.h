@@ -1,4 +1,4 @@
-/* program.h: runs another program of ours and waits for it. */
+/* program.h: runs another program and waits for it, or leaves it alone. */
 #pragma once
 
 #include "base/error.h"
@@ -13,3 +13,6 @@ enum program_take { PROGRAM_TAKE_NOTHING, PROGRAM_TAKE_OUTPUT, PROGRAM_TAKE_BOTH
  * dropped. *ret_status: its exit code, or 128 + the signal. */
 int program_run(const char *path, const char *const *argv, enum program_take take,
                 struct strbuf *out, int *ret_status, struct error *err);
+
+/* Starts it without a terminal and without our outputs, and does not wait for it: a browser may stay for days. */
+int program_leave(const char *path, const char *const *argv, struct error *err);
