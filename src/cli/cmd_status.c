@@ -361,6 +361,9 @@ static void put_head(struct screen *s) {
         put_paused(s);
     if (ask_true(json_object_get(s->status, "store"), "full"))
         put_piece(s, style->red, "DISK FULL: nothing new is taken");
+    const json_t *http = json_object_get(s->status, "http");
+    if (ask_text(http, "problem", NULL))
+        put_piece(s, style->red, "http.listen FAILS: status --json says why");
     if (stuck > 0)
         put_piece(s, style->yellow, "%lld wait%s for what failed", (long long)stuck,
                   stuck == 1 ? "s" : "");
@@ -370,6 +373,8 @@ static void put_head(struct screen *s) {
     put_piece(s, "", "pid %lld", (long long)ask_int(s->status, "pid", 0));
     if (disk >= 0)
         put_piece(s, "", "disk %lld GB free", (long long)(disk / 1024));
+    if (ask_text(http, "url", NULL))
+        put_piece(s, "", "%s", ask_text(http, "url", ""));
     strbuf_putc(&s->out, '\n');
 }
 

@@ -16,6 +16,9 @@ report $? 'no display: the link is printed'
 url=${link%/#*}
 says "sluice: the daemon listens at $url from now on, until it ends; 'sluice config set http.listen=…' makes that lasting" \
     'that it listens now is said'
+run sluice status
+grep -qF "$url" out
+report $? 'and the status says where'
 run sluice dash --print --scope read
 exits 0 'again: exit code'
 [ ! -s err ]
