@@ -16,7 +16,7 @@ MAKEFLAGS += --no-print-directory
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test test-mcp test-agents conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
+.PHONY: all build test test-mcp test-agents test-web conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
 
 all: build
 
@@ -38,6 +38,10 @@ test-agents: ## the real Claude Code and Codex, fetched once from npm, through t
 test-mcp: build ## the MCP server against the conformance suite and the Inspector, from npm; T=scenario@version for one
 	@scripts/setup --agents
 	@scripts/test-mcp $(BUILD) $(T)
+
+test-web: build ## the dashboard in Chromium with a real daemon; T=word for some, UPDATE=1 accepts how it looks
+	@scripts/setup --web
+	@scripts/test-web $(BUILD) $(T)
 
 conformance: build ## run the tests of every promise of the five documents, write docs/conformance.md
 	@scripts/conformance $(BUILD)

@@ -19,15 +19,15 @@ export const VIEWS: { name: string; label: string; key: string }[] = [
 ];
 
 type Handler = (key: string, event: KeyboardEvent) => boolean;
-let own: Handler | null = null;
+const own: Handler[] = []; // a view, and parts of it
 let leader = 0;
 
-/** The keys of a view; the handler says whether it took one. */
+/** The keys of a view or of a part of it; the handler says whether it took one. */
 export function useKeys(handler: Handler): void {
     useEffect(() => {
-        own = handler;
+        own.push(handler);
         return () => {
-            if (own === handler) own = null;
+            own.splice(own.indexOf(handler), 1);
         };
     });
 }
@@ -47,7 +47,7 @@ export function keys(): () => void {
         if (leader && Date.now() - leader < 1500 && view) {
             leader = 0;
             go(view.name);
-        } else if (own?.(event.key, event)) {
+        } else if (own.some((handler) => handler(event.key, event))) {
             leader = 0;
         } else if (event.key === 'g') {
             leader = Date.now();

@@ -35,7 +35,7 @@ export function Chart({ times, values, lines, height = 240, label, format, min0 
             stroke: colour('ink-3'), font, grid: { stroke: colour('line'), width: 1 }, ticks: { show: false }, ...more,
         });
         const opts: uPlot.Options = {
-            width: el.clientWidth, height, padding: [10, 8, 0, 0],
+            width: el.clientWidth, height, padding: [10, 22, 0, 0],
             cursor: { y: false, points: { show: false } }, legend: { show: false },
             hooks: { setCursor: [(u) => setAt(u.cursor.idx ?? null)] },
             scales: { x: { time: true }, y: { range: (_, lo, hi) => [min0 ? 0 : lo, max ?? (hi > 0 ? hi * 1.06 : 1)] } },
@@ -43,7 +43,8 @@ export function Chart({ times, values, lines, height = 240, label, format, min0 
             series: [{}, ...lines.map((line): uPlot.Series => ({
                 label: line.label, stroke: line.bars ? 'transparent' : line.colour, width: line.bars ? 0 : (line.width ?? 2),
                 ...(line.bars ? { fill: line.colour, paths: bars() } : line.step ? { paths: steps() } : {}),
-                ...(line.dash ? { dash: [5, 5] } : {}), points: { show: false },
+                ...(line.dash ? { dash: [5, 5] } : {}), // A single point is no line.
+                points: { show: (u, at) => !line.bars && (u.data[at] ?? []).filter((n) => n !== null && n !== undefined).length < 3, size: 7, fill: line.colour },
             }))],
         };
         const made = new uPlot(opts, data, el);

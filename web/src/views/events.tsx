@@ -16,8 +16,13 @@ const ROW = 28;
 const KINDS: [string, string][] = [['', 'everything'], ['task.', 'tasks'], ['run.', 'runs'], ['bad', 'what went wrong'], ['daemon.', 'the daemon'], ['limiter.', 'rate limits'], ['config.', 'configuration'], ['alert', 'alerts']];
 const BAD = /fail|lost|timeout|limited|invalid|stuck|conflict|unmerged|alert\.raised|blocked/;
 
+function isBad(event: Event): boolean {
+    const d = event.data ?? {};
+    return [event.kind, d.to, d.outcome, d.reason].some((word) => typeof word === 'string' && BAD.test(word));
+}
+
 function fits(event: Event, kind: string, text: string): boolean {
-    if (kind === 'bad' ? !BAD.test(`${event.kind} ${JSON.stringify(event.data)}`) : !event.kind.startsWith(kind)) return false;
+    if (kind === 'bad' ? !isBad(event) : !event.kind.startsWith(kind)) return false;
     if (!text) return true;
     return `${event.task ?? ''} ${event.kind} ${eventWords(event)}`.toLowerCase().includes(text.toLowerCase());
 }

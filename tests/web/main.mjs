@@ -1,0 +1,29 @@
+// main.mjs: all tests of the page, one after the other, with one browser and one daemon. Words choose tests.
+import { browse, done, finish } from './kit.mjs';
+import { hostile } from './test_hostile.mjs';
+import { live } from './test_live.mjs';
+import { looks } from './test_looks.mjs';
+import { many } from './test_many.mjs';
+import { door } from './test_door.mjs';
+import { views } from './test_views.mjs';
+import { World } from './world.mjs';
+
+await browse();
+const world = await World.start();
+let code = 1;
+try {
+    const night = await world.night();
+    await looks(world, night);
+    await views(world, night);
+    await live(world, night);
+    await hostile(world);
+    await door(world);
+    await many(world);
+    code = finish();
+} catch (error) {
+    console.log(`Bail out! ${error.stack}`);
+} finally {
+    await done();
+    await world.stop();
+}
+process.exit(code);

@@ -1,0 +1,33 @@
+// test_door.mjs: the page as the daemon itself serves it: the link of `sluice dash`, its key, its end.
+import { check, equal, ok, open } from './kit.mjs';
+
+export async function door(world) {
+    let link;
+    try {
+        link = /http:\/\/\S+#t=\S+/.exec(world.sluice('dash', '--print'))?.[0];
+    } catch {
+        return; // this daemon has no door of its own
+    }
+    const own = { url: '' };
+    const page = await check('the link of `sluice dash` opens the page, once, and leaves no trace in the address', async () => {
+        const first = await open(own, link);
+        await first.locator('.headline').waitFor();
+        ok(!first.url().includes('#t='), 'the code is out of the address');
+        ok(await first.evaluate(() => sessionStorage.getItem('sluice.token')?.startsWith('sl_')), 'the key is kept in this tab');
+        await first.reload();
+        await first.locator('.headline').waitFor();
+        await first.locator('.connected.live').waitFor();
+        const second = await open(own, link);
+        await second.getByText('was used already').waitFor();
+        await second.context().close();
+        await first.context().close();
+    });
+    await check('a key that may only read has no buttons that change anything', async () => {
+        const read = /http:\/\/\S+#t=\S+/.exec(world.sluice('dash', '--print', '--scope', 'read'))?.[0];
+        const first = await open(own, read);
+        await first.locator('.headline').waitFor();
+        equal(await first.getByRole('button', { name: /Pause|Add task|Resume/ }).count(), 0, 'buttons');
+        await first.context().close();
+    });
+    return page;
+}

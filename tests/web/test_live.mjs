@@ -1,0 +1,154 @@
+// test_live.mjs: the page follows the daemon without a reload, does what it is told, and says why not.
+import { execFileSync } from 'node:child_process';
+import { check, equal, ok, open, report, text, to, until } from './kit.mjs';
+
+export async function live(world, night) {
+    const page = await open(world, '#/board');
+    await page.evaluate(() => { window.mine = 'not reloaded'; });
+
+    await check('a task that is added elsewhere appears at once', async () => {
+        await page.locator('section.column[aria-label=Ready] .card').first().waitFor();
+        const began = Date.now();
+        const [id] = await world.add({ project: 'web', title: 'appears by itself', argv: ['true'], hold: true });
+        await page.locator('section.column[aria-label=Held] .card', { hasText: id }).waitFor();
+        report('a task added elsewhere is on the board', `${Date.now() - began} ms`);
+        await world.api('POST', '/v1/tasks/cancel', { tasks: [id] });
+        await page.locator('section.column[aria-label=Held] .card', { hasText: id }).waitFor({ state: 'detached' });
+    });
+
+    await check('the log of a live run goes on by itself', async () => {
+        execFileSync('mkfifo', [`${world.home}/fifo`]);
+        const [id] = await world.add({ title: 'prints', priority: 1, argv: ['sh', '-c', 'echo one; read line <"$0"; echo two', `${world.home}/fifo`] });
+        await world.state(id, 'running');
+        await to(page, `#/task/${id}`);
+        await page.locator('.log-line', { hasText: 'one' }).waitFor();
+        execFileSync('sh', ['-c', `echo >${world.home}/fifo`], { timeout: 20000 });
+        await page.locator('.log-line', { hasText: 'two' }).waitFor();
+        await page.locator('.state', { hasText: 'done' }).waitFor();
+    });
+
+    await check('hold, release and promote work and are shown', async () => {
+        const status = await world.api('GET', '/v1/tasks?state=ready&order=queue&limit=50');
+        const id = status.items[status.items.length - 1].id;
+        await to(page, `#/task/${id}`);
+        await page.getByRole('button', { name: 'Hold' }).click();
+        await page.locator('.state', { hasText: 'held by hand' }).waitFor();
+        equal((await world.api('GET', `/v1/tasks/${id}`)).state, 'held', 'the task');
+        await page.getByRole('button', { name: 'Release' }).click();
+        await page.locator('.state', { hasText: 'ready' }).waitFor();
+        await page.getByRole('button', { name: 'To the front' }).click();
+        await page.getByText('moved to the front').waitFor();
+        equal((await world.api('GET', '/v1/tasks?state=ready&order=queue&limit=1')).items[0].id, id, 'the first in the queue');
+    });
+
+    await check('cancel asks first, and no means no', async () => {
+        const [id] = await world.add({ title: 'to be canceled', project: 'docs', argv: ['true'], hold: true });
+        await to(page, `#/task/${id}`);
+        await page.getByRole('button', { name: 'Cancel' }).click();
+        await page.getByRole('button', { name: 'No, leave it' }).click();
+        equal((await world.api('GET', `/v1/tasks/${id}`)).state, 'held', 'the task');
+        await page.getByRole('button', { name: 'Cancel' }).click();
+        await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+        await page.locator('.state', { hasText: 'canceled' }).waitFor();
+    });
+
+    await check('what waits for review is rejected with a reason, which the next iteration reads', async () => {
+        await to(page, `#/task/${night.review}`);
+        await page.getByRole('button', { name: 'Reject' }).click();
+        await page.getByRole('dialog').getByRole('textbox').fill('too long by half');
+        await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click();
+        await world.until('the rejection is an event', async () =>
+            (await world.api('GET', `/v1/events?task=${night.review}&limit=50`)).items.some((event) => event.kind === 'task.rejected' && event.data.reason === 'too long by half'));
+    });
+
+    await check('a task is added from the page; a refusal is a sentence and keeps what was written', async () => {
+        await page.keyboard.press('a');
+        const dialog = page.getByRole('dialog');
+        await dialog.getByRole('button', { name: 'Command' }).click();
+        await dialog.getByRole('textbox', { name: 'Command, given to sh -c' }).fill('echo from the page');
+        await dialog.getByLabel('After (ids)').fill('web-99999');
+        await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+        await dialog.getByRole('alert').waitFor();
+        ok((await dialog.getByRole('alert').innerText()).includes('web-99999'), 'the sentence names it');
+        equal(await dialog.getByRole('textbox', { name: 'Command, given to sh -c' }).inputValue(), 'echo from the page', 'what was written');
+        await dialog.getByLabel('After (ids)').fill('');
+        await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+        await page.locator('.log-line', { hasText: 'from the page' }).waitFor();
+    });
+
+    await check('a batch is added whole: one task in each line', async () => {
+        await page.keyboard.press('a');
+        const dialog = page.getByRole('dialog');
+        await dialog.getByRole('button', { name: 'One per line' }).click();
+        await dialog.getByRole('textbox', { name: 'Each line becomes a task' }).fill('first of three\nsecond of three\nthird of three');
+        await dialog.getByLabel('Agent').selectOption('claude');
+        await dialog.getByLabel('hold').check();
+        await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+        await page.getByText('3 tasks added').waitFor();
+        const held = await world.api('GET', '/v1/tasks?state=held&limit=50');
+        equal(held.items.filter((task) => /of three$/.test(task.title)).length, 3, 'tasks that were added');
+        await world.api('POST', '/v1/tasks/cancel', { tasks: held.items.filter((task) => /of three$/.test(task.title)).map((task) => task.id) });
+    });
+
+    await check('everything can be done with keys', async () => {
+        await to(page, '#/now');
+        await page.keyboard.press('g');
+        await page.keyboard.press('b');
+        await page.locator('section.column[aria-label=Ready] .card').first().waitFor();
+        await page.keyboard.press('l');
+        await page.keyboard.press('j');
+        await page.keyboard.press('j');
+        await page.keyboard.press('k');
+        const id = await text(page, '.card.here .id');
+        await page.keyboard.press('x');
+        await page.getByText('1 chosen').waitFor();
+        await page.keyboard.press('Enter');
+        await page.locator('.crumb', { hasText: id }).waitFor();
+        await page.keyboard.press('Escape');
+        await page.locator('section.column').first().waitFor();
+        await page.keyboard.press('/');
+        await until(page, 'the search has the focus', () => document.activeElement?.getAttribute('type') === 'search');
+        await page.keyboard.press('Escape');
+        await page.keyboard.press('?');
+        await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+        await page.keyboard.press('Escape');
+        await page.getByRole('dialog', { name: 'Keys' }).waitFor({ state: 'detached' });
+        await page.keyboard.press('Tab');
+        ok(await page.evaluate(() => document.activeElement?.matches(':focus-visible')), 'the focus is to be seen');
+    });
+
+    await check('the daemon is killed and comes back: the page waits, keeps what it shows, and goes on without a reload', async () => {
+        await to(page, '#/now');
+        await page.locator('.rows.running li').first().waitFor();
+        world.kill();
+        await page.getByText('no daemon; trying again').waitFor();
+        ok((await page.locator('.rows.running li').count()) > 0, 'what was there is still shown');
+        const began = Date.now();
+        world.up();
+        await page.locator('.connected.live').waitFor();
+        report('live again after the daemon came back', `${Date.now() - began} ms`);
+        const [id] = await world.add({ title: 'after the restart', argv: ['true'], hold: true });
+        await to(page, '#/board');
+        await page.locator('section.column[aria-label=Held] .card', { hasText: id }).waitFor();
+        equal(await page.evaluate(() => window.mine), 'not reloaded', 'the page');
+    });
+
+    await check('a key that has ended is said in words, with what to do', async () => {
+        const other = await open(world, '#/now');
+        await other.route('**/v1/**', (route) => route.fulfill({ status: 401, contentType: 'application/json', body: '{"error":{"code":"unauthorized","message":"no token"}}' }));
+        await to(other, '#/events');
+        await other.getByText("This page's key has ended.").waitFor();
+        await other.getByText('sluice dash').waitFor();
+        await other.context().close();
+    });
+
+    await check('colours follow the system, and the switch', async () => {
+        const dark = await open(world, '#/now', { dark: true });
+        const shade = () => dark.evaluate(() => getComputedStyle(document.body).backgroundColor);
+        equal(await shade(), 'rgb(15, 19, 22)', 'dark by the system');
+        await dark.getByRole('button', { name: /colours: system/ }).click();
+        equal(await shade(), 'rgb(246, 245, 241)', 'light by the switch');
+        await dark.context().close();
+    });
+    await page.context().close();
+}

@@ -1,0 +1,73 @@
+// test_many.mjs: 100,000 tasks. Times are reported, not judged: machines differ. What is judged does not depend
+// on the machine: how much of it stands on the page, and that all of it can be reached.
+import { check, equal, ok, open, report, to, until } from './kit.mjs';
+
+const TASKS = 100_000;
+const BATCH = 10_000;
+
+export async function many(world) {
+    await check('100,000 tasks: a few rows on the page, and the last one can be reached', async () => {
+        let began = Date.now();
+        for (let n = 0; n < TASKS; n += BATCH)
+            await world.api('POST', '/v1/tasks', {
+                tasks: Array.from({ length: BATCH }, (_, i) => ({ title: `draft ${n + i + 1}`, argv: ['true'], draft: true, project: (n + i) % 2 ? 'web' : 'docs' })),
+            });
+        report('100,000 tasks added', `${Date.now() - began} ms`);
+        began = Date.now();
+        const page = await open(world, '#/now');
+        await page.locator('.headline').waitFor();
+        report('first view, with 100,000 tasks', `${Date.now() - began} ms`);
+        began = Date.now();
+        await to(page, '#/board?by=list&state=draft');
+        await page.locator('.card:not(.gap)').first().waitFor();
+        report('the board, with 100,000 tasks', `${Date.now() - began} ms`);
+        ok((await page.locator('.card').count()) < 100, 'only what is in sight is on the page');
+
+        began = Date.now();
+        const list = page.locator('.vlist');
+        await list.evaluate((el) => { el.scrollTop = el.scrollHeight; });
+        await page.locator('.card .title', { hasText: /^draft 1$/ }).waitFor({ timeout: 60000 });
+        report('scrolled to the last of 100,000', `${Date.now() - began} ms`);
+        ok((await page.locator('.card').count()) < 100, 'still only what is in sight');
+
+        began = Date.now();
+        await page.getByLabel('search titles and ids').fill('draft 4711');
+        await page.locator('.card .title', { hasText: /^draft 4711$/ }).waitFor({ timeout: 60000 });
+        report('found by text among 100,000', `${Date.now() - began} ms`);
+
+        const late = [];
+        await to(page, '#/events');
+        await page.locator('.event').first().waitFor();
+        for (let n = 0; n < 5; n++) {
+            const at = Date.now();
+            const [id] = await world.add({ title: `late ${n}`, argv: ['true'], hold: true });
+            await page.locator('.event', { hasText: id }).first().waitFor();
+            late.push(Date.now() - at);
+        }
+        late.sort((a, b) => a - b);
+        report('an event is on the page, with 100,000 tasks (median of 5)', `${late[2]} ms`);
+        await page.context().close();
+    });
+
+    await check('a thousand events in a row: the page draws them in few steps and answers meanwhile', async () => {
+        const page = await open(world, '#/now');
+        await page.locator('.headline').waitFor();
+        await page.evaluate(() => {
+            window.worst = 0;
+            let last = performance.now();
+            const tick = () => {
+                const at = performance.now();
+                window.worst = Math.max(window.worst, at - last);
+                last = at;
+                requestAnimationFrame(tick);
+            };
+            requestAnimationFrame(tick);
+        });
+        const ids = await world.add(...Array.from({ length: 1000 }, (_, n) => ({ title: `many ${n}`, argv: ['true'], hold: true })));
+        const held = (await world.api('GET', '/v1/status')).counts.held;
+        await until(page, 'all of them are counted', (n) => document.querySelector('.h-held b')?.textContent === n, held.toLocaleString('en-US'));
+        report('longest frame while 1,000 events come', `${Math.round(await page.evaluate(() => window.worst))} ms`);
+        equal(ids.length, 1000, 'tasks that were added');
+        await page.context().close();
+    });
+}
