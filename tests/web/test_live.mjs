@@ -113,8 +113,14 @@ export async function live(world, night) {
         await page.getByRole('dialog', { name: 'Keys' }).waitFor();
         await page.keyboard.press('Escape');
         await page.getByRole('dialog', { name: 'Keys' }).waitFor({ state: 'detached' });
-        await page.keyboard.press('Tab');
-        ok(await page.evaluate(() => document.activeElement?.matches(':focus-visible')), 'the focus is to be seen');
+        await to(page, '#/now');
+        await page.locator('.rows.running li').first().waitFor();
+        await page.locator('.brand').focus();
+        for (const name of ['Now', 'Board']) {
+            await page.keyboard.press('Tab');
+            const seen = await page.evaluate(() => [document.activeElement.textContent, getComputedStyle(document.activeElement).outlineStyle]);
+            ok(seen[0].startsWith(name) && seen[1] === 'solid', `the focus is to be seen on ${name}: ${seen}`);
+        }
     });
 
     await check('the daemon is killed and comes back: the page waits, keeps what it shows, and goes on without a reload', async () => {

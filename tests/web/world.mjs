@@ -72,7 +72,7 @@ export class World {
     sluice(...words) {
         const env = { ...process.env, SLUICE_HOME: this.home };
         delete env.XDG_RUNTIME_DIR;
-        return execFileSync(this.bin, words, { env, encoding: 'utf8', timeout: 60000 });
+        return execFileSync(this.bin, words, { env, encoding: 'utf8', timeout: 60000, stdio: ['ignore', 'pipe', 'ignore'] });
     }
 
     up() {

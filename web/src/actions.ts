@@ -39,7 +39,7 @@ export const ACTIONS: Action[] = [
 ];
 
 export function possible(task: Task): Action[] {
-    if (scope.value !== 'admin') return [];
+    if (scope.value === 'read') return [];
     return ACTIONS.filter((action) => action.states.includes(task.state) && (!action.hold || action.hold.includes(task.hold ?? '')));
 }
 

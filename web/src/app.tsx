@@ -4,11 +4,11 @@ import { useEffect, useState } from 'preact/hooks';
 import { pause } from './actions';
 import { access, lockedBecause, scope } from './api';
 import { addShown, helpShown, keys, VIEWS } from './keys';
-import { connection, status } from './live';
+import { connection, lostSince, now, status } from './live';
 import { Dialog, Questions } from './parts/dialog';
 import { Toasts } from './parts/toast';
 import { href, route } from './route';
-import { line } from './text';
+import { clock, line } from './text';
 import { nextTheme, theme } from './theme';
 import { Add } from './views/add';
 import { Now } from './views/now';
@@ -83,6 +83,17 @@ function Connected() {
     return <span class={`connected ${state}`} role="status"><i aria-hidden="true" />{text}</span>;
 }
 
+/** A moment without the daemon is nothing; after a while somebody should look. */
+function Lost() {
+    const since = lostSince.value;
+    if (since === null || now.value - since < 8000) return null;
+    return (
+        <p class="alert lost" role="alert">
+            <span>The daemon does not answer since {clock(since, true)}; this is what it said last. Start it with <code>sluice up</code>; if it listens at another port now, <code>sluice dash</code> opens a new page.</span>
+        </p>
+    );
+}
+
 function Top() {
     const s = status.value;
     return (
@@ -142,6 +153,7 @@ export function App() {
             <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById('main')?.focus(); }}>to the content</a>
             <Top />
             <main id="main" tabIndex={-1}>
+                <Lost />
                 {access.value === 'open' ? <View /> : <div class="loading" aria-busy="true" />}
             </main>
             <Toasts />

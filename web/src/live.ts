@@ -11,6 +11,8 @@ import type { Event, Status } from './types';
 export type Connection = 'connecting' | 'live' | 'lost';
 
 export const connection = signal<Connection>('connecting');
+/** Since when nobody answers; null while somebody does. */
+export const lostSince = signal<number | null>(null);
 export const status = signal<Status | null>(null);
 export const epoch = signal(0);
 /** Now, in whole seconds; what counts up or down reads it. */
@@ -119,6 +121,7 @@ async function once(signal: AbortSignal): Promise<void> {
     }
     const answer = await open('/v1/events', { after: lastSeq }, signal, { Accept: 'text/event-stream' });
     connection.value = 'live';
+    lostSince.value = null;
     void readStatus();
     if (!answer.body) return;
     await readEvents(answer.body, (kind, data) => {
@@ -149,6 +152,7 @@ async function follow(signal: AbortSignal): Promise<void> {
         }
         if (signal.aborted) return;
         connection.value = 'lost';
+        lostSince.value ??= Date.now();
         wait = Date.now() - began > 10000 ? 0 : Math.min(BACKOFF_MAX_MS, wait ? wait * 1.7 : 250);
         await new Promise((go) => setTimeout(go, wait * (0.8 + 0.4 * Math.random())));
     }

@@ -131,7 +131,7 @@ function Next({ s }: { s: Status }) {
                             <p><Tid id={task.id} /> <a class="title" href={href('task', task.id)}><Text of={task.title} /></a></p>
                         </div>
                         <span class="why"><Text of={task.why ?? 'may start now'} /></span>
-                        {scope.value === 'admin' && promote && n > 0 && (
+                        {scope.value !== 'read' && promote && n > 0 && (
                             <button class="quiet" aria-label={`${task.id}: to the front`} title="to the front" onClick={() => act(promote, [task.id])}>↑</button>
                         )}
                     </li>

@@ -147,7 +147,7 @@ function Messages({ id }: { id: string }) {
                     <li key={message.msg_id}><p class="faint"><b>{line(message.type)}</b> {line(message.run)} <span class="num">{clock(message.at)}</span></p><p class="foreign pre" dir="auto">{visible(message.body.slice(0, 4000))}</p></li>
                 ))}
             </ul>
-            {scope.value === 'admin' && <form class="inline" onSubmit={send}><input ref={box} placeholder="write to its bus" aria-label="message" /><button>Post</button></form>}
+            {scope.value !== 'read' && <form class="inline" onSubmit={send}><input ref={box} placeholder="write to its bus" aria-label="message" /><button>Post</button></form>}
         </Section>
     );
 }
