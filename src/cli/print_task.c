@@ -257,6 +257,8 @@ static void print_row(const struct print_tasks *list, size_t at, size_t room, st
 }
 
 void print_tasks_flush(struct print_tasks *list, struct strbuf *out) {
+    if (list->count == 0)
+        return; /* the columns have no titles yet */
     for (size_t at = 0; at < list->count; at += PRINT_TASKS_COLUMNS)
         output_measure(list->columns, PRINT_TASKS_COLUMNS, (const char *const *)&list->cells[at]);
     if (list->count > 0 && !list->headed)

@@ -35,6 +35,8 @@ run sluice list --by-project --order old
 grep -n -x -e web -e api out | tr '\n' ' ' >seen
 printf '1:web 6:api ' >want
 compare want seen 'f122: grouped by project'
+run env COLUMNS=80 "$SLUICE" list --ids
+exits 0 'ids where the width of the screen is known'
 run sluice list --project web --ids --order old
 prints "$first
 $third" '--project'
