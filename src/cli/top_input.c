@@ -1,0 +1,508 @@
+/* top_input.c: what does a key mean, here and now?
+ *
+ * Nothing is asked and nothing is drawn: a key changes the state, or leaves a wish that the loop
+ * carries out. What stops work (a pause, a cancel) is asked for once more; the question names the
+ * task, and the answer is about that one, wherever the selection is by then. */
+#include "cli/top.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define TYPED_MOST 200 /* bytes of a filter */
+
+static const char *const pane_names[] = {
+    "running", "ready", "waiting", "ended", "limits", "alerts",
+};
+_Static_assert(ARRAY_SIZE(pane_names) == TOP_PANE_MAX, "a pane has no name");
+
+/* clang-format off */
+/* States of each pane, and the orders the daemon has for them; the first is the one it begins with. */
+static const struct {
+    const char *states, *orders[3];
+} panes[TOP_LISTS] = {
+    [TOP_PANE_RUNNING] = { "starting,running", { "old", "new" } },
+    [TOP_PANE_READY]   = { "ready", { "queue", "old", "new" } },
+    [TOP_PANE_WAITING] = { "waiting,held", { "old", "new" } },
+    [TOP_PANE_ENDED]   = { "done,failed,canceled,invalidated", { "new", "old" } },
+};
+
+static const struct top_verb verbs[] = {
+    { 'c', "/v1/tasks/cancel", NULL, "canceled", "is told to stop", "cancel %s?" },
+    { 'r', "/v1/tasks/retry", NULL, "retried", NULL, NULL },
+    { '+', "/v1/tasks/priority", "front", "goes before all that wait", NULL, NULL },
+    { '-', "/v1/tasks/priority", "back", "goes behind all that wait", NULL, NULL },
+};
+static const struct top_verb verb_hold =
+    { 'h', "/v1/tasks/hold", NULL, "held", NULL, NULL };
+static const struct top_verb verb_release =
+    { 'h', "/v1/tasks/release", NULL, "released", NULL, NULL };
+static const struct top_verb verb_pause =
+    { 'p', "/v1/pause", NULL, "paused; what runs goes on", NULL, "pause %s? what runs goes on" };
+static const struct top_verb verb_resume =
+    { 'p', "/v1/resume", NULL, "resumed", NULL, "resume %s?" };
+/* clang-format on */
+
+const char *top_pane_name(enum top_pane pane) {
+    return pane_names[pane];
+}
+
+int top_pane_find(const char *name) {
+    for (int i = 0; i < TOP_PANE_MAX; i++)
+        if (strcmp(pane_names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+const char *top_pane_states(enum top_pane pane) {
+    return panes[pane].states;
+}
+
+const char *top_order(const struct top *top, enum top_pane pane) {
+    return panes[pane].orders[top->orders[pane]];
+}
+
+void top_finish(struct top *top) {
+    top_model_finish(&top->model);
+    for (size_t i = 0; i < TOP_LISTS; i++)
+        top_list_finish(&top->lists[i]);
+    top_text_finish(&top->text);
+    top_log_finish(&top->log);
+    strbuf_finish(&top->filter);
+    strbuf_finish(&top->search);
+    strbuf_finish(&top->typed);
+    strbuf_finish(&top->question);
+    strbuf_finish(&top->message);
+    free(top->text_id);
+    free(top->wish_id);
+}
+
+void top_say(struct top *top, bool bad, const char *format, ...) {
+    va_list args;
+    strbuf_clear(&top->message);
+    va_start(args, format);
+    strbuf_vprintf(&top->message, format, args);
+    va_end(args);
+    top->message_bad = bad;
+}
+
+static void wish(struct top *top, enum top_wish what, const char *id) {
+    char *copy = id ? xstrdup(id) : NULL;
+    free(top->wish_id);
+    top->wish_id = copy;
+    top->wish = what;
+}
+
+/* --- what it is about ------------------------------------------------------------------------ */
+
+static struct top_list *list_of(struct top *top) {
+    return top->pane < TOP_LISTS ? &top->lists[top->pane] : NULL;
+}
+
+static const struct top_task *selected_task(struct top *top) {
+    const struct top_list *list = list_of(top);
+    return list ? top_list_selected(list) : NULL;
+}
+
+/* The task that a key is about: of the details, of the log, or the selected one. Says so if none. */
+static const char *target(struct top *top) {
+    if (top->mode == TOP_MODE_LOG)
+        return top->log.task;
+    if (top->mode == TOP_MODE_TEXT)
+        return top->text_id;
+    const struct top_task *task = selected_task(top);
+    if (!task)
+        top_say(top, true, "no task is selected");
+    return task ? task->id : NULL;
+}
+
+/* --- changes --------------------------------------------------------------------------------- */
+
+static void change(struct top *top, const struct top_verb *verb, const char *id) {
+    wish(top, TOP_WISH_CHANGE, id);
+    top->verb = verb;
+    if (!verb->ask)
+        return;
+    const struct top_task *task = selected_task(top);
+    strbuf_clear(&top->question);
+    for (const char *c = verb->ask; *c; c++) {
+        if (c[0] == '%' && c[1] == 's') {
+            strbuf_puts(&top->question, id ? id : "everything");
+            c++;
+        } else {
+            strbuf_putc(&top->question, *c);
+        }
+    }
+    if (verb->key == 'c' && task && id && strcmp(task->id, id) == 0 && *task->title)
+        strbuf_printf(&top->question, " %s", task->title);
+    top->prompt = TOP_PROMPT_SURE;
+    top->wish = TOP_WISH_NONE;
+}
+
+static void answer_sure(struct top *top, int key) {
+    top->prompt = TOP_PROMPT_NONE;
+    if (key == 'y' || key == 'Y')
+        top->wish = TOP_WISH_CHANGE;
+    else
+        top_say(top, false, "nothing was changed");
+}
+
+static void pause_or_resume(struct top *top, bool project) {
+    if (!project) {
+        change(top, top->model.paused ? &verb_resume : &verb_pause, NULL);
+        return;
+    }
+    const struct top_task *task = selected_task(top);
+    if (!task || !*task->project) {
+        top_say(top, true, "no task is selected whose project could be paused");
+        return;
+    }
+    bool paused = top_model_is_paused(&top->model, task->project);
+    change(top, paused ? &verb_resume : &verb_pause, task->project);
+}
+
+/* True: the key was one of these. */
+static bool take_verb(struct top *top, int key) {
+    const struct top_task *task = selected_task(top);
+    if (key == 'p' || key == 'P') {
+        pause_or_resume(top, key == 'P');
+        return true;
+    }
+    if (key == 'h') {
+        const char *id = target(top);
+        bool held = top->mode == TOP_MODE_TEXT ? top->text_state == TASK_HELD
+                                               : task && task->state == TASK_HELD;
+        if (id)
+            change(top, held ? &verb_release : &verb_hold, id);
+        return true;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+        if (verbs[i].key != key)
+            continue;
+        const char *id = target(top);
+        if (id)
+            change(top, &verbs[i], id);
+        return true;
+    }
+    return false;
+}
+
+/* --- typing ---------------------------------------------------------------------------------- */
+
+static void search_on(struct top *top, bool backward) {
+    if (top->search.length == 0) {
+        top_say(top, true, "nothing to look for yet: / asks for it");
+        return;
+    }
+    int found = top_log_search(&top->log, strbuf_text(&top->search), backward);
+    if (found == 0)
+        top_say(top, true, "'%s' is not in what is kept of this log", strbuf_text(&top->search));
+    else if (found == 2)
+        top_say(top, false, "went on from the %s", backward ? "end" : "beginning");
+}
+
+static void end_typing(struct top *top) {
+    bool searches = top->prompt == TOP_PROMPT_SEARCH;
+    struct strbuf *to = searches ? &top->search : &top->filter;
+    if (!searches || top->typed.length > 0) { /* an empty search is the last one again */
+        strbuf_clear(to);
+        strbuf_puts(to, strbuf_text(&top->typed));
+    }
+    top->prompt = TOP_PROMPT_NONE;
+    if (searches)
+        search_on(top, false);
+    for (size_t i = 0; !searches && i < TOP_LISTS; i++)
+        top_list_reset(&top->lists[i]);
+}
+
+static void add_typed(struct top *top, unsigned c) {
+    char bytes[4];
+    size_t size = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    if (c < 0x20 || c == 0x7f || c >= 0x110000 || top->typed.length + size > TYPED_MOST)
+        return;
+    static const unsigned char leads[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+    for (size_t i = size; i-- > 1; c >>= 6)
+        bytes[i] = (char)(0x80 | (c & 0x3f));
+    bytes[0] = (char)(leads[size] | c);
+    strbuf_add(&top->typed, bytes, size);
+}
+
+/* The last character, however many bytes it has. */
+static void drop_last(struct strbuf *typed) {
+    while (typed->length > 0 && ((unsigned char)typed->text[typed->length - 1] & 0xc0) == 0x80)
+        typed->length--;
+    if (typed->length > 0)
+        typed->text[--typed->length] = '\0';
+}
+
+static void take_typed(struct top *top, int key) {
+    struct strbuf *typed = &top->typed;
+    switch (key) {
+    case TOP_KEY_ENTER:
+        end_typing(top);
+        break;
+    case TOP_KEY_ESCAPE:
+        top->prompt = TOP_PROMPT_NONE;
+        break;
+    case TOP_KEY_BACKSPACE:
+        drop_last(typed);
+        break;
+    case 'U' - '@': /* Ctrl-U */
+        strbuf_clear(typed);
+        break;
+    default:
+        add_typed(top, (unsigned)key);
+        break;
+    }
+}
+
+static void begin_typing(struct top *top, enum top_prompt prompt, const char *old) {
+    strbuf_clear(&top->typed);
+    strbuf_puts(&top->typed, old);
+    top->prompt = prompt;
+}
+
+/* --- moving ---------------------------------------------------------------------------------- */
+
+/* By how many rows a key moves; 0: it is none of these. */
+static long movement(const struct top *top, int key) {
+    long page = (long)top_view_rows(top);
+    switch (key) {
+    case TOP_KEY_UP:
+    case 'k':
+        return -1;
+    case TOP_KEY_DOWN:
+    case 'j':
+        return 1;
+    case TOP_KEY_PAGE_UP:
+    case 'B' - '@':
+        return -(page > 1 ? page - 1 : 1);
+    case TOP_KEY_PAGE_DOWN:
+    case 'F' - '@':
+    case ' ':
+        return page > 1 ? page - 1 : 1;
+    default:
+        return 0;
+    }
+}
+
+static void move_rows(struct top *top, long by) {
+    size_t count = top->pane == TOP_PANE_LIMITS ? top->model.limit_count : top->model.alert_count;
+    size_t *row = &top->rows[top->pane];
+    if (by < 0)
+        *row -= (size_t)-by < *row ? (size_t)-by : *row;
+    else if (count > 0)
+        *row = *row + (size_t)by < count ? *row + (size_t)by : count - 1;
+}
+
+static void move_text(struct top *top, long by) {
+    if (by < 0)
+        top->text.top -= (size_t)-by < top->text.top ? (size_t)-by : top->text.top;
+    else
+        top->text.top += (size_t)by; /* the drawing keeps it inside */
+}
+
+/* True: the key was a movement. */
+static bool take_movement(struct top *top, int key) {
+    long by = movement(top, key);
+    bool first = key == TOP_KEY_HOME || key == 'g', last = key == TOP_KEY_END || key == 'G';
+    if (by == 0 && !first && !last)
+        return false;
+    struct top_list *list = list_of(top);
+    if (top->mode == TOP_MODE_LOG) {
+        first  ? top_log_first(&top->log)
+        : last ? top_log_last(&top->log)
+               : top_log_move(&top->log, by);
+    } else if (top->mode == TOP_MODE_TEXT) {
+        move_text(top, first ? -(long)top->text.top : last ? (long)top->text.count * 100 : by);
+    } else if (list) {
+        first ? top_list_first(list) : last ? top_list_last(list) : top_list_move(list, by);
+    } else {
+        move_rows(top, first ? -(long)top->rows[top->pane] : last ? (1L << 30) : by);
+    }
+    return true;
+}
+
+/* --- the rest -------------------------------------------------------------------------------- */
+
+static void open_log(struct top *top, const char *stream) {
+    const char *id = target(top);
+    if (!id)
+        return;
+    top_log_open(&top->log, id, stream);
+    top_log_width(&top->log, top->width, top->unicode);
+    top->mode = TOP_MODE_LOG;
+    wish(top, TOP_WISH_LOG, top->log.task);
+}
+
+static const char *next_stream(const char *stream) {
+    return strcmp(stream, "out") == 0 ? "err" : strcmp(stream, "err") == 0 ? "check" : "out";
+}
+
+static void close_mode(struct top *top) {
+    if (top->mode == TOP_MODE_LOG) {
+        wish(top, TOP_WISH_CLOSE_LOG, NULL);
+        top_log_finish(&top->log);
+    }
+    /* From the log of a task whose details were open back to these. */
+    top->mode = top->mode == TOP_MODE_LOG && top->text_id ? TOP_MODE_TEXT : TOP_MODE_LIST;
+    if (top->mode == TOP_MODE_TEXT)
+        return;
+    free(top->text_id);
+    top->text_id = NULL;
+}
+
+static void show_text(struct top *top) {
+    free(top->text_id);
+    top->text_id = NULL;
+    top->text.top = 0;
+    top->mode = TOP_MODE_TEXT;
+}
+
+/* Enter: all there is to say about the selected row. */
+static void open_row(struct top *top) {
+    if (top->pane == TOP_PANE_ALERTS && top->rows[top->pane] < top->model.alert_count) {
+        const struct top_alert *alert = &top->model.alerts[top->rows[top->pane]];
+        show_text(top);
+        top_text_clear(&top->text);
+        top_text_add(&top->text, TOP_BOLD, 0, "%s", alert->key);
+        top_text_add(&top->text, TOP_PLAIN, 0, "%s", alert->text);
+        return;
+    }
+    const struct top_task *task = selected_task(top);
+    if (!task)
+        return;
+    wish(top, TOP_WISH_DETAILS, task->id);
+    show_text(top);
+    top->text_id = xstrdup(task->id);
+}
+
+static void change_order(struct top *top) {
+    if (top->pane >= TOP_LISTS)
+        return;
+    unsigned next = top->orders[top->pane] + 1;
+    bool has = next < ARRAY_SIZE(panes[0].orders) && panes[top->pane].orders[next];
+    top->orders[top->pane] = has ? next : 0;
+    top_list_reset(&top->lists[top->pane]);
+    static const char *const words[][2] = { { "queue", "as they will start" },
+                                            { "old", "oldest first" },
+                                            { "new", "newest first" } };
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcmp(words[i][0], top_order(top, top->pane)) == 0)
+            top_say(top, false, "%s", words[i][1]);
+}
+
+static void take_in_log(struct top *top, int key) {
+    switch (key) {
+    case '/':
+        begin_typing(top, TOP_PROMPT_SEARCH, "");
+        break;
+    case 'n':
+    case 'N':
+        search_on(top, key == 'N');
+        break;
+    case 'f':
+        top_log_last(&top->log);
+        break;
+    case TOP_KEY_TAB:
+    case 'e':
+        open_log(top, next_stream(top->log.stream));
+        break;
+    case 'q':
+    case TOP_KEY_ESCAPE:
+    case TOP_KEY_LEFT:
+        close_mode(top);
+        break;
+    default:
+        (void)(key == 'c' && take_verb(top, key));
+        break;
+    }
+}
+
+static void take_in_text(struct top *top, int key) {
+    switch (key) {
+    case 'q':
+    case TOP_KEY_ESCAPE:
+    case TOP_KEY_LEFT:
+    case TOP_KEY_ENTER:
+        close_mode(top);
+        break;
+    case 'l':
+        if (top->text_id)
+            open_log(top, "out");
+        break;
+    default:
+        if (top->text_id)
+            (void)take_verb(top, key);
+        break;
+    }
+}
+
+static void take_in_list(struct top *top, int key) {
+    switch (key) {
+    case TOP_KEY_TAB:
+    case TOP_KEY_RIGHT:
+        top->pane = (top->pane + 1) % TOP_PANE_MAX;
+        break;
+    case TOP_KEY_BACK_TAB:
+    case TOP_KEY_LEFT:
+        top->pane = (top->pane + TOP_PANE_MAX - 1) % TOP_PANE_MAX;
+        break;
+    case '/':
+        begin_typing(top, TOP_PROMPT_FILTER, strbuf_text(&top->filter));
+        break;
+    case TOP_KEY_ESCAPE: /* without the filter */
+        strbuf_clear(&top->typed);
+        top->prompt = TOP_PROMPT_FILTER;
+        if (top->filter.length > 0)
+            end_typing(top);
+        top->prompt = TOP_PROMPT_NONE;
+        break;
+    case 's':
+        change_order(top);
+        break;
+    case 'l':
+        open_log(top, "out");
+        break;
+    case TOP_KEY_ENTER:
+        open_row(top);
+        break;
+    case 'q':
+        top->wish = TOP_WISH_QUIT;
+        break;
+    default:
+        if (key >= '1' && key < '1' + TOP_PANE_MAX)
+            top->pane = (enum top_pane)(key - '1');
+        else
+            (void)take_verb(top, key);
+        break;
+    }
+}
+
+void top_input(struct top *top, int key) {
+    top->wish = TOP_WISH_NONE;
+    strbuf_clear(&top->message);
+    if (key == TOP_KEY_REDRAW || key == 'L' - '@') {
+        top->wish = TOP_WISH_REDRAW;
+    } else if (top->prompt == TOP_PROMPT_SURE) {
+        answer_sure(top, key);
+    } else if (top->prompt != TOP_PROMPT_NONE) {
+        take_typed(top, key);
+    } else if (key == '?') {
+        if (top->mode == TOP_MODE_LOG)
+            close_mode(top);
+        show_text(top);
+        top_text_clear(&top->text);
+        top_help_fill(&top->text, top->unicode);
+    } else if (take_movement(top, key)) {
+        return;
+    } else if (top->mode == TOP_MODE_LOG) {
+        take_in_log(top, key);
+    } else if (top->mode == TOP_MODE_TEXT) {
+        take_in_text(top, key);
+    } else {
+        take_in_list(top, key);
+    }
+}

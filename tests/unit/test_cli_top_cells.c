@@ -1,0 +1,118 @@
+/* test_cli_top_cells.c: whatever a text has in it, it stays in its room and its columns. */
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/top_cells.h"
+#include "cli/top_text.h"
+
+/* One line of `width` columns that the text was put into, with a '|' behind it. */
+static void check_put(bool unicode, unsigned width, const char *text, const char *seen) {
+    struct top_cells cells = { .unicode = unicode };
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, want = STRBUF_INIT;
+    top_cells_size(&cells, width + 1, 1);
+    (void)top_cells_put(&cells, 0, 0, width, TOP_PLAIN, text);
+    (void)top_cells_put(&cells, 0, width, 1, TOP_PLAIN, "|");
+    top_cells_print(&cells, &out);
+    strbuf_printf(&want, "%s|\n", seen);
+    assert_string_equal(strbuf_text(&out), strbuf_text(&want));
+    top_cells_finish(&cells);
+}
+
+static void a_text_is_cut_with_a_mark(void **state) {
+    (void)state;
+    check_put(true, 8, "short", "short   ");
+    check_put(true, 5, "fives", "fives");
+    check_put(true, 5, "longer", "long…");
+    check_put(false, 5, "longer", "long~");
+    check_put(true, 1, "longer", "…");
+}
+
+static void wide_characters_have_two_columns_or_none(void **state) {
+    (void)state;
+    check_put(true, 6, "日本", "日本  ");
+    check_put(true, 4, "日本", "日本");
+    check_put(true, 4, "日本語", "日… "); /* a half of one would push the line */
+    check_put(true, 3, "日本", "日…");
+    check_put(true, 6, "🚀 go", "🚀 go ");
+}
+
+static void combining_characters_stay_with_their_letter(void **state) {
+    (void)state;
+    check_put(true, 4, "e\u0301a", "e\u0301a  ");
+    check_put(true, 3, "\u0301ab", "ab "); /* nothing before it */
+    check_put(true, 4, "日\u0301x", "日\u0301x ");
+    /* A tower of them is cut to two. */
+    check_put(true, 3, "a\u0300\u0301\u0302\u0303\u0304b", "a\u0300\u0301b ");
+}
+
+static void what_terminals_disagree_about_is_left_out(void **state) {
+    (void)state;
+    check_put(true, 6, "a\u200db\u200fc", "abc   ");  /* a joiner, right to left */
+    check_put(true, 4, "\u2600\ufe0fx", "\u2600x  "); /* a variation */
+    check_put(true, 4, "a\U0001f3fbb", "ab  ");       /* a skin tone */
+    check_put(true, 6, "a\u202eb\u2066c", "abc   ");
+}
+
+static void nothing_is_obeyed(void **state) {
+    (void)state;
+    check_put(true, 8, "\x1b[31mr\x07", "?[31mr? ");
+    check_put(true, 6, "a\tb\nc", "a b c ");
+    check_put(true, 5, "a\xff\xc2\x9b", "a??  "); /* no UTF-8; the C1 control CSI */
+    check_put(false, 6, "caf\u00e9 \u65e5", "caf? ?");
+}
+
+static void a_text_never_leaves_the_grid(void **state) {
+    (void)state;
+    struct top_cells cells = { .unicode = true };
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    top_cells_size(&cells, 3, 2);
+    assert_int_equal(top_cells_put(&cells, 2, 0, 3, TOP_PLAIN, "below"), 0);
+    assert_int_equal(top_cells_put(&cells, 0, 3, 3, TOP_PLAIN, "right"), 0);
+    assert_int_equal(top_cells_put(&cells, 1, 2, 9, TOP_PLAIN, "日"), 1);
+    top_cells_style(&cells, 1, 2, 99, TOP_BOLD);
+    top_cells_style(&cells, 9, 0, 9, TOP_BOLD);
+    top_cells_print(&cells, &out);
+    assert_string_equal(strbuf_text(&out), "\n  …\n");
+    top_cells_size(&cells, 0, 0);
+    top_cells_finish(&cells);
+}
+
+static void long_lines_are_broken_at_blanks(void **state) {
+    (void)state;
+    struct top_cells cells = { .unicode = true };
+    struct top_text text = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    top_text_add(&text, TOP_PLAIN, 4, "why %s", "one two three");
+    top_text_add(&text, TOP_PLAIN, 0, "%s", "abcdefghijklmnopq");
+    top_cells_size(&cells, 13, 5);
+    assert_int_equal(top_text_draw(&text, &cells, 0, 5), 4);
+    top_cells_print(&cells, &out);
+    assert_string_equal(strbuf_text(&out), "why one two\n    three\nabcdefghijklm\nnopq\n\n");
+    /* It cannot be scrolled past its end. */
+    text.top = 99;
+    assert_int_equal(top_text_draw(&text, &cells, 0, 3), 4);
+    assert_int_equal(text.top, 1);
+    top_text_finish(&text);
+    top_cells_finish(&cells);
+}
+
+int main(void) {
+    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+        return 77; /* skipped: the widths are those of the C library */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_text_is_cut_with_a_mark),
+        cmocka_unit_test(wide_characters_have_two_columns_or_none),
+        cmocka_unit_test(combining_characters_stay_with_their_letter),
+        cmocka_unit_test(what_terminals_disagree_about_is_left_out),
+        cmocka_unit_test(nothing_is_obeyed),
+        cmocka_unit_test(a_text_never_leaves_the_grid),
+        cmocka_unit_test(long_lines_are_broken_at_blanks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

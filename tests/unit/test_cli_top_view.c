@@ -1,0 +1,479 @@
+/* test_cli_top_view.c: what the daemon said, as it is drawn; and what the keys do. No terminal. */
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "cli/top.h"
+
+#define NOW INT64_C(1800000000000)
+
+static const char status[] =
+    "{\"version\":\"1.0\",\"preset\":\"sluice\",\"started_at\":1799996400000,\"paused\":false,"
+    "\"counts\":{\"running\":1,\"starting\":1,\"ready\":2,\"held\":1,\"waiting\":3,\"done\":12045},"
+    "\"waiting_by_gate\":[{\"gate\":\"dependency\",\"count\":3},{\"gate\":\"lease:runs\","
+    "\"count\":2}],\"alerts\":[],\"limits\":[{\"key\":\"roots\",\"used\":1,\"cap\":null},"
+    "{\"key\":\"project:web\",\"used\":3,\"cap\":3},{\"key\":\"runs\",\"used\":2,\"cap\":8}],"
+    "\"limiters\":[{\"name\":\"anthropic\",\"used\":0,\"cap\":10,\"state\":\"backoff\","
+    "\"opens_at\":1800000027000,\"hits\":3}],\"budgets\":[{\"key\":\"global\",\"used\":1200000,"
+    "\"reserved\":80000,\"cap\":5000000}],\"projects\":[{\"name\":\"web\",\"paused\":true}],"
+    "\"host\":{\"disk_free_mb\":42000,\"memory_free_mb\":8192,\"load\":0.5},"
+    "\"store\":{\"full\":false}}";
+
+/* --- a world --------------------------------------------------------------------------------- */
+
+struct pages {
+    const char *json;
+};
+
+static int fetch(void *ctx, const char *cursor, struct top_page *page, char **ret_next,
+                 struct error *err) {
+    const struct pages *pages = ctx;
+    (void)cursor;
+    (void)ret_next;
+    (void)err;
+    json_t *answer = json_loads(pages->json, 0, NULL);
+    assert_non_null(answer);
+    (void)top_page_read(page, answer, "", SIZE_MAX);
+    json_decref(answer);
+    return 0;
+}
+
+static void read_status(struct top *top, const char *json) {
+    json_t *answer = json_loads(json, 0, NULL);
+    assert_non_null(answer);
+    top_model_read(&top->model, answer);
+    json_decref(answer);
+}
+
+static void begin(struct top *top, unsigned width, unsigned height) {
+    *top = (struct top){ .unicode = true, .width = width, .height = height, .now = NOW };
+    read_status(top, status);
+}
+
+static void fill(struct top *top, const char *items) {
+    struct pages pages = { items };
+    struct top_list *list = &top->lists[top->pane];
+    top_list_reset(list);
+    while (top_list_wants(list))
+        assert_int_equal(top_list_load(list, fetch, &pages, NULL), 0);
+}
+
+static void draw(struct top *top, struct strbuf *out) {
+    struct top_cells cells = { 0 };
+    top_view(top, &cells);
+    top_cells_print(&cells, out);
+    top_cells_finish(&cells);
+}
+
+static void check_has(struct top *top, const char *text) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    draw(top, &out);
+    if (!strstr(strbuf_text(&out), text))
+        fail_msg("'%s' is not on the screen:\n%s", text, strbuf_text(&out));
+}
+
+static void check_lacks(struct top *top, const char *text) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    draw(top, &out);
+    if (strstr(strbuf_text(&out), text))
+        fail_msg("'%s' is on the screen:\n%s", text, strbuf_text(&out));
+}
+
+#define RUNNING                                                                                    \
+    "{\"items\":[{\"id\":\"web-17\",\"project\":\"web\",\"agent\":\"claude\",\"state\":"           \
+    "\"running\",\"title\":\"fix the login form\",\"run\":{\"phase\":\"working\",\"started_at\":"  \
+    "1799999460000,\"tokens_in\":100000,\"tokens_out\":12345}},{\"id\":\"api-4\",\"project\":"     \
+    "\"api\",\"state\":\"starting\",\"title\":\"日本語 port\",\"changed_at\":1799999999000}],"  \
+    "\"next\":null}"
+
+/* --- drawing --------------------------------------------------------------------------------- */
+
+static void a_screen_tells_what_runs_and_what_is_waited_for(void **state) {
+    (void)state;
+    struct top top;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    begin(&top, 80, 12);
+    fill(&top, RUNNING);
+    draw(&top, &out);
+    assert_string_equal(
+        strbuf_text(&out),
+        "sluice 1.0  load 0.5  memory 8.0 GB free  disk 41 GB free  up 60 m\n"
+        "runs 2/8  limiter:anthropic 0/10 backoff, 3 hits, opens in 27 s\n"
+        "wait for: 3 dependency  2 lease:runs\n"
+        "[running 2] ready 2  waiting 4  ended 12,045  limits  alerts 0\n"
+        "   ID      PROJECT  AGENT   FOR  TOKENS  TITLE\n"
+        "▶  web-17  web      claude  9 m    112k  fix the login form\n"
+        "▷  api-4   api              1 s       -  日本語 port\n"
+        "\n\n\n\n"
+        "q quit  tab panes  enter why  l log  / filter  c cancel  p pause  ? help\n");
+    top_finish(&top);
+}
+
+static void without_utf8_there_are_ascii_marks(void **state) {
+    (void)state;
+    struct top top;
+    begin(&top, 80, 12);
+    top.unicode = false;
+    fill(&top, RUNNING);
+    check_has(&top, ">  web-17  web      claude  9 m    112k  fix the login form\n");
+    check_has(&top, ")  api-4   api              1 s       -  ??? port\n");
+    top_finish(&top);
+}
+
+static void every_state_has_a_mark_of_its_own(void **state) {
+    (void)state;
+    for (int unicode = 0; unicode < 2; unicode++)
+        for (int a = TASK_ABSENT; a < TASK_STATE_MAX; a++) {
+            const char *mark = top_state_mark((enum task_state)a, unicode);
+            assert_non_null(mark);
+            assert_int_equal(top_cells_columns(unicode, mark), 1);
+            for (int b = TASK_ABSENT; b < a; b++)
+                assert_string_not_equal(mark, top_state_mark((enum task_state)b, unicode));
+        }
+}
+
+static void a_wide_screen_has_more_columns(void **state) {
+    (void)state;
+    struct top top;
+    begin(&top, 200, 60);
+    top.pane = TOP_PANE_READY;
+    fill(&top, "{\"items\":[{\"id\":\"web-1\",\"project\":\"web\",\"state\":\"ready\",\"title\":"
+               "\"t\",\"gate\":\"lease:runs\",\"why\":\"all 8 places are taken\"}]}");
+    check_has(&top, "lease:runs  all 8 places are taken  t\n");
+    top.width = 80;
+    check_lacks(&top, "all 8 places");
+    top_finish(&top);
+}
+
+static void limits_come_by_urgency_with_a_bar(void **state) {
+    (void)state;
+    struct top top;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    begin(&top, 80, 14);
+    top.pane = TOP_PANE_LIMITS;
+    draw(&top, &out);
+    const char *table = strstr(strbuf_text(&out), "LIMIT");
+    assert_non_null(table);
+    static const char want[] =
+        "LIMIT              USED       CAP                          STATE\n"
+        "runs                  2         8  [#####---------------]\n"
+        "limiter:anthropic     0        10  [--------------------]  backoff, 3 hits, ope…\n"
+        "project:web           3         3  [####################]  full\n"
+        "budget:global      1.2M      5.0M  [####----------------]  80.0k reserved\n"
+        "roots                 1  no limit\n";
+    assert_memory_equal(table, want, strlen(want));
+    top_finish(&top);
+}
+
+static void any_size_is_drawn(void **state) {
+    (void)state;
+    struct top top;
+    begin(&top, 1, 1);
+    fill(&top, RUNNING);
+    for (unsigned width = 0; width < 90; width += 7)
+        for (unsigned height = 0; height < 30; height++)
+            for (int pane = 0; pane < TOP_PANE_MAX; pane++) {
+                _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+                top.pane = (enum top_pane)pane;
+                top.width = width;
+                top.height = height;
+                draw(&top, &out);
+            }
+    top.pane = TOP_PANE_RUNNING;
+    top.width = 80;
+    top.height = 24;
+    check_has(&top, "fix the login form");
+    top_finish(&top);
+}
+
+static void what_stops_everything_is_told_first(void **state) {
+    (void)state;
+    struct top top;
+    begin(&top, 80, 24);
+    read_status(&top, "{\"version\":\"1.0\",\"paused\":true,\"paused_by\":\"ann\",\"paused_at\":"
+                      "1799999820000,\"store\":{\"full\":true},\"blocked_dependencies\":2,"
+                      "\"alerts\":[{\"key\":\"breaker\",\"text\":\"codex does not start\","
+                      "\"since\":1799999820000},{\"key\":\"b\",\"text\":\"c\",\"since\":1}]}");
+    check_has(&top, "sluice 1.0  PAUSED by ann 3 m ago  DISK FULL: nothing new is taken\n");
+    check_has(&top, "! 2 alerts: codex does not start\n");
+    top.pane = TOP_PANE_ALERTS;
+    check_has(&top, "3 m ago  breaker  codex does not start\n");
+    top_input(&top, TOP_KEY_ENTER);
+    check_has(&top, "breaker\ncodex does not start\n");
+    top_finish(&top);
+}
+
+static void hostile_texts_are_harmless(void **state) {
+    (void)state;
+    struct top top;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    begin(&top, 80, 12);
+    fill(&top, "{\"items\":[{\"id\":\"web-1\",\"project\":\"web\",\"state\":\"running\",\"title\":"
+               "\"\\u001b]0;owned\\u0007a\\u202eb\\u001b[2Jc\\nd\"}]}");
+    draw(&top, &out);
+    assert_null(strchr(strbuf_text(&out), 0x1b));
+    check_has(&top, "▶  web-1");
+    top_finish(&top);
+}
+
+static void times_on_the_screen_move_only_while_there_are_some(void **state) {
+    (void)state;
+    struct top top;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    begin(&top, 80, 12);
+    draw(&top, &out);
+    assert_true(top.moves);
+    read_status(&top, "{\"counts\":{\"ready\":5}}");
+    draw(&top, &out);
+    assert_false(top.moves);
+    top.pane = TOP_PANE_WAITING;
+    fill(&top, "{\"items\":[{\"id\":\"w-1\",\"state\":\"held\",\"not_before\":1800000030000}]}");
+    draw(&top, &out);
+    assert_true(top.moves);
+    check_has(&top, "in 30 s");
+    top_finish(&top);
+}
+
+/* --- keys ------------------------------------------------------------------------------------ */
+
+static void type(struct top *top, const char *keys) {
+    for (; *keys; keys++)
+        top_input(top, *keys == '\n' ? (int)TOP_KEY_ENTER : *keys);
+}
+
+static void canceling_asks_first_and_means_the_task_it_named(void **state) {
+    (void)state;
+    struct top top;
+    begin(&top, 80, 12);
+    fill(&top, RUNNING);
+    top_input(&top, 'c');
+    assert_int_equal(top.wish, TOP_WISH_NONE);
+    check_has(&top, "[y/n] cancel web-17? fix the login form\n");
+    top_input(&top, 'n');
+    assert_int_equal(top.wish, TOP_WISH_NONE);
+    check_has(&top, "nothing was changed\n");
+    top_input(&top, 'c');
+    fill(&top, "{\"items\":[{\"id\":\"api-9\",\"state\":\"running\"}]}"); /* meanwhile */
+    top_input(&top, 'y');
+    assert_int_equal(top.wish, TOP_WISH_CHANGE);
+    assert_string_equal(top.wish_id, "web-17");
+    assert_string_equal(top.verb->path, "/v1/tasks/cancel");
+    top_finish(&top);
+}
+
+static void pausing_asks_and_a_paused_project_is_resumed(void **state) {
+    (void)state;
+    struct top top;
+    begin(&top, 80, 12);
+    fill(&top, RUNNING);
+    top_input(&top, 'p');
+    check_has(&top, "[y/n] pause everything? what runs goes on\n");
+    top_input(&top, 'y');
+    assert_null(top.wish_id);
+    assert_string_equal(top.verb->path, "/v1/pause");
+    top_input(&top, 'P');
+    check_has(&top, "[y/n] resume web?\n");
+    top_input(&top, TOP_KEY_ESCAPE);
+    assert_int_equal(top.wish, TOP_WISH_NONE);
+    top_input(&top, TOP_KEY_DOWN);
+    top_input(&top, 'P');
+    check_has(&top, "[y/n] pause api? what runs goes on\n");
+    top_finish(&top);
+}
+
+static void other_changes_are_made_at_once(void **state) {
+    (void)state;
+    static const struct {
+        char key;
+        const char *path, *to;
+    } rows[] = {
+        { 'r', "/v1/tasks/retry", NULL },
+        { 'h', "/v1/tasks/hold", NULL },
+        { '+', "/v1/tasks/priority", "front" },
+        { '-', "/v1/tasks/priority", "back" },
+    };
+    struct top top;
+    begin(&top, 80, 12);
+    fill(&top, RUNNING);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        top_input(&top, rows[i].key);
+        assert_int_equal(top.wish, TOP_WISH_CHANGE);
+        assert_string_equal(top.verb->path, rows[i].path);
+        assert_true(rows[i].to ? strcmp(rows[i].to, top.verb->to) == 0 : !top.verb->to);
+    }
+    top.pane = TOP_PANE_WAITING;
+    fill(&top, "{\"items\":[{\"id\":\"web-3\",\"state\":\"held\"}]}");
+    top_input(&top, 'h');
+    assert_string_equal(top.verb->path, "/v1/tasks/release");
+    top_finish(&top);
+}
+
+static void without_a_task_nothing_is_wished(void **state) {
+    (void)state;
+    struct top top;
+    begin(&top, 80, 12);
+    for (const char *key = "crh+-lP"; *key; key++) {
+        top_input(&top, *key);
+        assert_int_equal(top.wish, TOP_WISH_NONE);
+        assert_int_equal(top.prompt, TOP_PROMPT_NONE);
+        assert_true(top.message_bad);
+    }
+    top_finish(&top);
+}
+
+static void a_filter_is_typed_shown_and_removed(void **state) {
+    (void)state;
+    struct top top;
+    begin(&top, 100, 12);
+    type(&top, "/weq");
+    check_has(&top, "filter (esc leaves it): weq_\n");
+    top_input(&top, TOP_KEY_BACKSPACE);
+    top_input(&top, 0xe9); /* é: two bytes, one character */
+    top_input(&top, TOP_KEY_BACKSPACE);
+    type(&top, "b\n");
+    check_has(&top, "filter: web\n");
+    top_input(&top, TOP_KEY_ESCAPE);
+    assert_int_equal(top.filter.length, 0);
+    top_finish(&top);
+}
+
+static void every_word_of_a_filter_must_occur(void **state) {
+    (void)state;
+    const struct top_task task = {
+        .id = "web-17",
+        .project = "web",
+        .kind = "",
+        .agent = "claude",
+        .group = "",
+        .title = "Fix the login form",
+        .word = "held:review",
+        .gate = "held",
+        .why = "",
+    };
+    assert_true(top_task_matches(&task, ""));
+    assert_true(top_task_matches(&task, " fix  CLAUDE "));
+    assert_true(top_task_matches(&task, "review"));
+    assert_false(top_task_matches(&task, "fix codex"));
+}
+
+static void panes_change_by_tab_and_number(void **state) {
+    (void)state;
+    struct top top;
+    begin(&top, 80, 12);
+    for (int i = 1; i <= TOP_PANE_MAX; i++) {
+        top_input(&top, TOP_KEY_TAB);
+        assert_int_equal(top.pane, i % TOP_PANE_MAX);
+    }
+    top_input(&top, TOP_KEY_BACK_TAB);
+    assert_int_equal(top.pane, TOP_PANE_ALERTS);
+    top_input(&top, '3');
+    assert_int_equal(top.pane, TOP_PANE_WAITING);
+    for (int i = 0; i < TOP_PANE_MAX; i++)
+        assert_int_equal(top_pane_find(top_pane_name((enum top_pane)i)), i);
+    assert_int_equal(top_pane_find("nothing"), -1);
+    top_finish(&top);
+}
+
+static void details_tell_every_gate(void **state) {
+    (void)state;
+    struct top top;
+    begin(&top, 60, 20);
+    json_t *task = json_loads("{\"id\":\"web-2\",\"state\":\"ready\",\"title\":\"t\",\"project\":"
+                              "\"web\",\"priority\":100,"
+                              "\"depends_on\":[\"web-1\"],\"runs\":[{\"attempt\":1,\"outcome\":"
+                              "\"failed\",\"exit_code\":3,"
+                              "\"started_at\":1799999940000,\"ended_at\":1799999970000,\"message\":"
+                              "\"no \\u001b[1mway\"}]}",
+                              0, NULL);
+    json_t *why = json_loads(
+        "{\"summary\":\"all 8 places are taken\",\"gates\":[{\"gate\":\"paused\",\"open\":true},"
+        "{\"gate\":\"lease:runs\",\"open\":false,\"reason\":\"all 8 places are taken\","
+        "\"opens_at\":1800000009000}],\"queue_position\":3}",
+        0, NULL);
+    assert_true(task && why);
+    top.mode = TOP_MODE_TEXT;
+    top_details_fill(&top.text, task, why, NOW, true);
+    check_has(&top, "○ web-2  ready\nt\n");
+    check_has(&top, "  ✓ paused open\n");
+    check_has(&top, "  ✗ lease:runs closed: all 8 places are taken (opens in 9 s)\n");
+    check_has(&top, "position 3 in the queue\n");
+    check_has(&top, "  run 1  failed  exit 3  30 s  ended 30 s ago\n    no way\n");
+    json_decref(task);
+    json_decref(why);
+    top_finish(&top);
+}
+
+static void a_log_is_opened_searched_and_left(void **state) {
+    (void)state;
+    struct top top;
+    begin(&top, 60, 6);
+    fill(&top, RUNNING);
+    top_input(&top, 'l');
+    assert_int_equal(top.wish, TOP_WISH_LOG);
+    assert_string_equal(top.log.task, "web-17");
+    check_has(&top, "web-17  output  (following)\nnothing was printed yet\n");
+    static const char printed[] = "1\n2\nthe error\n4\n5\n6\n";
+    top_log_feed(&top.log, printed, strlen(printed));
+    type(&top, "/error\n");
+    check_has(&top, "web-17  output  (f follows)  line 3 of 6\nthe error\n4\n");
+    type(&top, "/nowhere\n");
+    check_has(&top, "'nowhere' is not in what is kept of this log\n");
+    type(&top, "f");
+    check_has(&top, "(following)");
+    type(&top, "e");
+    assert_int_equal(top.wish, TOP_WISH_LOG);
+    assert_string_equal(top.log.stream, "err");
+    type(&top, "q");
+    assert_int_equal(top.wish, TOP_WISH_CLOSE_LOG);
+    assert_int_equal(top.mode, TOP_MODE_LIST);
+    type(&top, "q");
+    assert_int_equal(top.wish, TOP_WISH_QUIT);
+    top_finish(&top);
+}
+
+static void help_names_every_key_and_mark(void **state) {
+    (void)state;
+    struct top top;
+    begin(&top, 100, 60);
+    top_input(&top, '?');
+    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
+        check_has(&top, task_state_name((enum task_state)s));
+    check_has(&top, "cancel the task; asks first");
+    type(&top, "q");
+    assert_int_equal(top.mode, TOP_MODE_LIST);
+    top_finish(&top);
+}
+
+int main(void) {
+    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+        return 77; /* skipped: the widths are those of the C library */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_screen_tells_what_runs_and_what_is_waited_for),
+        cmocka_unit_test(without_utf8_there_are_ascii_marks),
+        cmocka_unit_test(every_state_has_a_mark_of_its_own),
+        cmocka_unit_test(a_wide_screen_has_more_columns),
+        cmocka_unit_test(limits_come_by_urgency_with_a_bar),
+        cmocka_unit_test(any_size_is_drawn),
+        cmocka_unit_test(what_stops_everything_is_told_first),
+        cmocka_unit_test(hostile_texts_are_harmless),
+        cmocka_unit_test(times_on_the_screen_move_only_while_there_are_some),
+        cmocka_unit_test(canceling_asks_first_and_means_the_task_it_named),
+        cmocka_unit_test(pausing_asks_and_a_paused_project_is_resumed),
+        cmocka_unit_test(other_changes_are_made_at_once),
+        cmocka_unit_test(without_a_task_nothing_is_wished),
+        cmocka_unit_test(a_filter_is_typed_shown_and_removed),
+        cmocka_unit_test(every_word_of_a_filter_must_occur),
+        cmocka_unit_test(panes_change_by_tab_and_number),
+        cmocka_unit_test(details_tell_every_gate),
+        cmocka_unit_test(a_log_is_opened_searched_and_left),
+        cmocka_unit_test(help_names_every_key_and_mark),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
