@@ -54,6 +54,7 @@ extern const struct cmd cmd_sling;
 extern const struct cmd cmd_status;
 extern const struct cmd cmd_tick;
 extern const struct cmd cmd_token;
+extern const struct cmd cmd_top;
 extern const struct cmd cmd_up;
 extern const struct cmd cmd_version;
 extern const struct cmd cmd_wait;
@@ -110,6 +111,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_status,
     &cmd_tick,
     &cmd_token,
+    &cmd_top,
     &cmd_up,
     &cmd_version,
     &cmd_wait,

@@ -1,0 +1,283 @@
+/* cmd_top.c: the loop of `sluice top`: keys, signals, news, drawing.
+ *
+ * It sleeps until one of them comes. Only while something runs, or a countdown is seen, it wakes once
+ * a second for the times on the screen; nothing is asked then. */
+#include <errno.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+#include "cli/ask.h"
+#include "cli/cmd.h"
+#include "cli/output.h"
+#include "cli/print_task.h"
+#include "cli/top.h"
+#include "cli/top_daemon.h"
+#include "cli/top_screen.h"
+#include "os/clock.h"
+#include "os/terminal.h"
+
+#define TICK       SECONDS(1)
+#define DRAW_GAP   40 /* ms between two drawings while a log pours in */
+#define PIECES     16 /* of a log before the screen and the keys have their turn */
+#define PLAIN_ROWS 24
+
+struct session {
+    struct top top;
+    struct top_daemon daemon;
+    struct top_cells cells;
+    int signals;
+    time_ms drawn; /* steady */
+};
+
+static void session_finish(struct session *s) {
+    top_daemon_close(&s->daemon);
+    top_finish(&s->top);
+    top_cells_finish(&s->cells);
+    if (s->signals >= 0)
+        close(s->signals);
+}
+
+/* The characters that the C library shall know. A system may have the name of a locale in its
+ * environment and not the locale. */
+static bool set_locale(void) {
+    bool wanted = terminal_is_utf8();
+    if (setlocale(LC_CTYPE, "") && wanted && MB_CUR_MAX > 1)
+        return true;
+    return wanted && setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+/* --- signals --------------------------------------------------------------------------------- */
+
+static int watch_signals(void) {
+    static const int wanted[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP };
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+        sigaddset(&set, wanted[i]);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void take_size(struct session *s) {
+    top_screen_resize();
+    top_screen_size(&s->top.width, &s->top.height);
+}
+
+/* 1: the program is to end. */
+static int take_signals(struct session *s) {
+    struct signalfd_siginfo info;
+    while (read(s->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        switch (info.ssi_signo) {
+        case SIGWINCH:
+            take_size(s);
+            break;
+        case SIGTSTP:
+            top_screen_suspend();
+            take_size(s);
+            break;
+        default:
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* --- keys ------------------------------------------------------------------------------------ */
+
+/* Nothing of the list that is seen has been loaded yet. */
+static bool list_is_unknown(const struct top *top) {
+    return top->pane < TOP_LISTS && top_list_known(&top->lists[top->pane]) == 0;
+}
+
+/* 1: the program is to end. */
+static int take_keys(struct session *s) {
+    for (;;) {
+        int key = top_screen_key();
+        if (key < 0)
+            return key == -2;
+        if (key == 0)
+            continue;
+        s->top.now = clock_read();
+        if (list_is_unknown(&s->top))
+            (void)top_daemon_load(&s->daemon, &s->top); /* who types ahead means its first row */
+        top_input(&s->top, key);
+        if (s->top.wish == TOP_WISH_QUIT)
+            return 1;
+        if (s->top.wish == TOP_WISH_REDRAW)
+            top_screen_redraw();
+        top_daemon_do(&s->daemon, &s->top);
+    }
+}
+
+/* --- the loop -------------------------------------------------------------------------------- */
+
+static void draw(struct session *s) {
+    s->drawn = clock_read_steady();
+    s->top.now = clock_read();
+    top_view(&s->top, &s->cells);
+    top_screen_show(&s->cells);
+}
+
+static int time_to_wait(const struct session *s) {
+    time_ms steady = clock_read_steady();
+    time_ms span = top_daemon_pause(&s->daemon, &s->top, steady);
+    if (s->top.moves)
+        span = time_min(span, TICK);
+    return (int)span;
+}
+
+static bool wait_for_anything(struct session *s, int timeout) {
+    struct pollfd fds[] = {
+        { .fd = STDIN_FILENO, .events = POLLIN },
+        { .fd = s->signals, .events = POLLIN },
+        { .fd = top_daemon_events_fd(&s->daemon), .events = POLLIN },
+        { .fd = top_daemon_log_fd(&s->daemon), .events = POLLIN },
+    };
+    (void)poll(fds, ARRAY_SIZE(fds), timeout);
+    if (fds[1].revents && take_signals(s))
+        return false;
+    if (fds[0].revents && take_keys(s))
+        return false;
+    top_daemon_listen(&s->daemon, &s->top, fds[2].revents);
+    return true;
+}
+
+/* Pages while nobody types, and the log. True: there is more of it at once. */
+static bool load_some(struct session *s) {
+    bool more = top_daemon_load(&s->daemon, &s->top);
+    for (unsigned i = 0; i < PIECES && top_daemon_pump_log(&s->daemon, &s->top); i++)
+        more = true;
+    return more;
+}
+
+static int loop(struct session *s) {
+    bool more = true;
+    for (;;) {
+        if (!wait_for_anything(s, more ? 0 : time_to_wait(s)))
+            return CMD_OK;
+        if (!s->top.away && top_daemon_pause(&s->daemon, &s->top, clock_read_steady()) == 0)
+            top_daemon_refresh(&s->daemon, &s->top);
+        more = load_some(s);
+        if (!more || clock_read_steady() - s->drawn >= DRAW_GAP)
+            draw(s);
+    }
+}
+
+static int run_screen(struct session *s) {
+    struct error err = { 0 };
+    s->signals = watch_signals();
+    int r = top_screen_open(&err);
+    if (r < 0) {
+        cmd_warn("%s", err.text);
+        return CMD_USAGE;
+    }
+    take_size(s);
+    draw(s); /* so that the list knows how many rows there are */
+    int code = loop(s);
+    top_screen_close();
+    return code;
+}
+
+/* --- once ------------------------------------------------------------------------------------ */
+
+static int say_message(const struct session *s) {
+    cmd_warn("%s",
+             s->top.message.length > 0 ? strbuf_text(&s->top.message) : "the daemon has gone");
+    return s->top.away ? CMD_NO_DAEMON : CMD_FAILED;
+}
+
+static int run_once(struct session *s) {
+    s->top.plain = true;
+    s->top.width = terminal_width(stdout);
+    s->top.height = terminal_height(stdout);
+    s->top.now = clock_read();
+    top_daemon_refresh(&s->daemon, &s->top);
+    top_view(&s->top, &s->cells); /* so that the list knows how many rows there are */
+    while (top_daemon_load(&s->daemon, &s->top))
+        continue;
+    if (s->top.away || s->top.message.length > 0)
+        return say_message(s);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    top_view(&s->top, &s->cells);
+    top_cells_print(&s->cells, &out);
+    while (out.length > 1 && out.text[out.length - 2] == '\n')
+        out.text[--out.length] = '\0'; /* no empty lines at the end */
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static int run_json(struct session *s) {
+    _cleanup_(client_answer_freep) json_t *all = top_daemon_all(&s->daemon, &s->top);
+    if (!all)
+        return say_message(s);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    ask_dump(all, &out);
+    output_rest(&out);
+    return CMD_OK;
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static int take_options(const struct cmd_call *call, struct top *top) {
+    const char *name = cmd_value(call, "pane"), *filter = cmd_value(call, "filter");
+    int pane = name ? top_pane_find(name) : TOP_PANE_RUNNING;
+    if (pane < 0) {
+        struct nearest nearest = nearest_to(name);
+        for (int i = 0; i < TOP_PANE_MAX; i++)
+            nearest_offer(&nearest, top_pane_name((enum top_pane)i));
+        if (nearest.best)
+            return cmd_usage_error(call->cmd, "there is no pane '%s'; did you mean '%s'?", name,
+                                   nearest.best);
+        return cmd_usage_error(call->cmd,
+                               "there is no pane '%s': running, ready, waiting, ended, limits or "
+                               "alerts",
+                               name);
+    }
+    top->pane = (enum top_pane)pane;
+    strbuf_puts(&top->filter, filter ? filter : "");
+    return CMD_OK;
+}
+
+static int cmd_top_run(const struct cmd_call *call) {
+    _cleanup_(session_finish) struct session s = { .signals = -1 };
+    struct error err = { 0 };
+    int code = take_options(call, &s.top);
+    if (code != CMD_OK)
+        return code;
+    s.top.unicode = set_locale();
+    if (top_daemon_open(&s.daemon, &err) < 0) {
+        cmd_warn("%s", err.text);
+        return CMD_NO_DAEMON;
+    }
+    if (call->json)
+        return run_json(&s);
+    if (cmd_has(call, "once") || !terminal_is(stdout))
+        return run_once(&s);
+    return run_screen(&s);
+}
+
+static const struct cmd_option top_options[] = {
+    { "once", '1', NULL, "print one screen as plain text, and end; so does a pipe" },
+    { "pane", 'p', "NAME", "begin with running, ready, waiting, ended, limits or alerts" },
+    { "filter", 'f', "TEXT", "begin with this filter, as the key / takes it" },
+    { NULL },
+};
+
+const struct cmd cmd_top = {
+    .name = "top",
+    .usage = "top [--once] [--pane NAME] [--filter TEXT]",
+    .summary = "show live what runs, what waits and why; with keys to act",
+    .text = "Tab goes to the next pane, enter tells why a task waits, l opens its log, ? lists\n"
+            "all keys, q ends it. Pausing and canceling ask first.\n",
+    .examples = "sluice top\n"
+                "sluice top --pane waiting --filter project:web\n"
+                "sluice top --once\n"
+                "sluice top --json | jq .status.counts\n",
+    .options = top_options,
+    .run = cmd_top_run,
+};

@@ -1,0 +1,374 @@
+/* top_daemon.c: questions and news.
+ *
+ * News are only a sign that something changed: the state is asked for, at most a few times in a second,
+ * and never so often that asking is what the daemon does most (LEISURE). Answers that take long
+ * are given up soon: a person looks at the screen. */
+#include "cli/top_daemon.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/daemon.h"
+#include "cli/print_task.h"
+#include "cli/sanitize.h"
+#include "os/clock.h"
+
+#define TIMEOUT       SECONDS(5)
+#define REFRESH_LEAST 250        /* ms between two */
+#define REFRESH_MOST  SECONDS(5) /* while something runs: tokens and load have no events */
+#define LEISURE       8          /* so many times as long as the last one took */
+#define TRY_AGAIN     500        /* ms */
+#define SILENCE_MAX   SECONDS(60)
+#define PAGE          200  /* rows of a page */
+#define LOOK          1000 /* rows that are asked for at once with a filter */
+#define LOOKS_MOST    8    /* such answers for one page: then the keys have their turn */
+#define LOG_TAIL      (1024 * 1024)
+
+/* --- connections ----------------------------------------------------------------------------- */
+
+static int event_came(void *ctx, const struct client_event *event) {
+    struct top_daemon *d = ctx;
+    (void)event;
+    d->news = true;
+    return 0;
+}
+
+static void close_events(struct top_daemon *d) {
+    if (d->events)
+        client_end(d->events);
+    d->events = client_close(d->events);
+}
+
+int top_daemon_open(struct top_daemon *d, struct error *err) {
+    if (!d->ask.client) {
+        int r = daemon_connect(false, &d->ask.client, err);
+        if (r < 0)
+            return r;
+        client_set_timeout(d->ask.client, TIMEOUT);
+    }
+    close_events(d);
+    int r = daemon_connect(false, &d->events, err);
+    if (r < 0)
+        return r;
+    client_set_timeout(d->events, TIMEOUT);
+    int status =
+        client_begin_events(d->events, "/v1/events", CLIENT_EVENTS_NEW, event_came, d, err);
+    if (status != 200) {
+        close_events(d);
+        return status < 0 ? status : err->code < 0 ? err->code : -EIO;
+    }
+    d->heard = clock_read_steady();
+    d->news = true;
+    return 0;
+}
+
+void top_daemon_close(struct top_daemon *d) {
+    close_events(d);
+    log_stream_finish(&d->log);
+    ask_finish(&d->ask);
+}
+
+int top_daemon_events_fd(const struct top_daemon *d) {
+    return d->events ? client_fd(d->events) : -1;
+}
+
+int top_daemon_log_fd(const struct top_daemon *d) {
+    return log_stream_fd(&d->log);
+}
+
+static void lose(struct top_daemon *d, struct top *top) {
+    close_events(d);
+    log_stream_close(&d->log);
+    top->away = true;
+    d->tried = clock_read_steady();
+}
+
+/* GET, for what is shown. 0, or <0: the daemon has gone, or the sentence is said. */
+static int get(struct top_daemon *d, struct top *top, const char *path) {
+    if (top->away)
+        return -ECONNREFUSED;
+    if (ask_try_get(&d->ask, path) == 0)
+        return 0;
+    if (ask_was_answered(&d->ask) && d->ask.err.code != -ESHUTDOWN) {
+        top_say(top, true, "%s", d->ask.err.text);
+        return d->ask.err.code < 0 ? d->ask.err.code : -EIO;
+    }
+    lose(d, top);
+    return -ECONNREFUSED;
+}
+
+/* --- logs ------------------------------------------------------------------------------------ */
+
+static void begin_log(struct top_daemon *d, struct top *top) {
+    struct error err = { 0 };
+    int r = log_stream_begin(&d->log, &err);
+    if (r == 0)
+        top->log.cut |= d->log.offset > 0 && d->log.received == 0;
+    else if (r == -ENODATA)
+        top->log.ended = true;
+    else if (client_is_absent(r) || r == -ECONNRESET || r == -ESHUTDOWN)
+        lose(d, top);
+    else
+        top_say(top, true, "%s", err.text);
+    top->log.ended |= r == -EIO;
+}
+
+static void open_log(struct top_daemon *d, struct top *top) {
+    log_stream_finish(&d->log);
+    d->log = (struct log_stream){
+        .task = top->log.task,
+        .name = top->log.stream,
+        .follow = true,
+        .tail = LOG_TAIL,
+    };
+    d->log_open = true;
+    if (!top->away)
+        begin_log(d, top);
+}
+
+static void close_log(struct top_daemon *d) {
+    log_stream_finish(&d->log);
+    d->log = (struct log_stream){ 0 };
+    d->log_open = false;
+}
+
+bool top_daemon_pump_log(struct top_daemon *d, struct top *top) {
+    if (!log_stream_is_open(&d->log))
+        return false;
+    struct error err = { 0 };
+    int r = log_stream_pump(&d->log, &err);
+    bool some = d->log.kept.length > 0;
+    if (some)
+        top_log_feed(&top->log, strbuf_text(&d->log.kept), d->log.kept.length);
+    strbuf_clear(&d->log.kept);
+    if (r == 0)
+        top->log.ended = true;
+    else if (r < 0)
+        lose(d, top);
+    return some || r <= 0;
+}
+
+/* --- listening ------------------------------------------------------------------------------- */
+
+/* Is there one again? Then everything is asked for anew. */
+static void look_again(struct top_daemon *d, struct top *top) {
+    struct error err = { 0 };
+    d->tried = clock_read_steady();
+    if (top_daemon_open(d, &err) < 0)
+        return;
+    top->away = false;
+    if (d->log_open && !top->log.ended)
+        begin_log(d, top);
+}
+
+void top_daemon_listen(struct top_daemon *d, struct top *top, bool ready) {
+    struct error err = { 0 };
+    time_ms now = clock_read_steady();
+    if (top->away) {
+        if (now - d->tried >= TRY_AGAIN)
+            look_again(d, top);
+        return;
+    }
+    if (ready)
+        d->heard = now;
+    if ((ready && client_pump(d->events, &err) <= 0) || now - d->heard > SILENCE_MAX)
+        lose(d, top);
+}
+
+time_ms top_daemon_pause(const struct top_daemon *d, const struct top *top, time_ms steady) {
+    time_ms passed = steady - d->asked;
+    time_ms least = time_max(REFRESH_LEAST, LEISURE * d->lasting);
+    if (top->away)
+        return time_max(TRY_AGAIN - (steady - d->tried), 1);
+    if (d->news)
+        return time_max(least - passed, 0);
+    if (!top_model_moves(&top->model, top->now))
+        return SILENCE_MAX;
+    return time_max(time_max(REFRESH_MOST, least) - passed, 0);
+}
+
+/* --- the state ------------------------------------------------------------------------------- */
+
+static void fill_details(struct top_daemon *d, struct top *top) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    ask_path(&path, "/v1/tasks/", top->text_id, "");
+    int r = get(d, top, strbuf_text(&path));
+    if (r < 0) {
+        if (top->text.count == 0 && r != -ECONNREFUSED)
+            top_text_add(&top->text, TOP_FAILED, 0, "%s", d->ask.err.text);
+        return;
+    }
+    _cleanup_(client_answer_freep) json_t *task = TAKE_PTR(d->ask.answer);
+    strbuf_puts(&path, "/why");
+    bool known = get(d, top, strbuf_text(&path)) == 0;
+    top->text_state = top_state_find(ask_text(task, "state", ""));
+    top_details_fill(&top->text, task, known ? d->ask.answer : NULL, top->now, top->unicode);
+}
+
+void top_daemon_refresh(struct top_daemon *d, struct top *top) {
+    time_ms begin = clock_read_steady();
+    d->news = false;
+    d->asked = begin;
+    if (get(d, top, "/v1/status") < 0)
+        return;
+    top_model_read(&top->model, d->ask.answer);
+    for (size_t i = 0; i < TOP_LISTS; i++)
+        top_list_stale(&top->lists[i]);
+    if (top->mode == TOP_MODE_TEXT && top->text_id)
+        fill_details(d, top);
+    d->lasting = clock_read_steady() - begin;
+}
+
+/* --- lists ----------------------------------------------------------------------------------- */
+
+struct fetch {
+    struct top_daemon *d;
+    struct top *top;
+    enum top_pane pane;
+};
+
+/* "project:web" and the like are questions to the daemon; the other words are looked for here. */
+static void split_filter(const struct top *top, struct strbuf *path, struct strbuf *words) {
+    static const char *const names[] = { "project", "agent", "kind", "group" };
+    const char *word = strbuf_text(&top->filter);
+    for (word += strspn(word, " "); *word; word += strspn(word, " ")) {
+        size_t length = strcspn(word, " ");
+        _cleanup_(freep) char *copy = xstrndup(word, length);
+        char *colon = strchr(copy, ':');
+        const char *name = NULL;
+        for (size_t i = 0; colon && colon[1] && i < ARRAY_SIZE(names); i++)
+            if (strlen(names[i]) == (size_t)(colon - copy)
+                && strncmp(names[i], copy, (size_t)(colon - copy)) == 0)
+                name = names[i];
+        if (name)
+            client_query(path, name, colon + 1);
+        else
+            strbuf_printf(words, "%s%s", words->length > 0 ? " " : "", copy);
+        word += length;
+    }
+}
+
+static int fetch_page(void *ctx, const char *cursor, struct top_page *page, char **ret_next,
+                      struct error *err) {
+    const struct fetch *f = ctx;
+    _cleanup_(freep) char *next = cursor ? xstrdup(cursor) : NULL;
+    for (unsigned looks = 0; looks < LOOKS_MOST; looks++) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, words = STRBUF_INIT;
+        strbuf_printf(&path, "/v1/tasks?state=%s&order=%s", top_pane_states(f->pane),
+                      top_order(f->top, f->pane));
+        split_filter(f->top, &path, &words);
+        /* A page of what matches cannot end inside of an answer: its cursor is behind all of it. */
+        strbuf_printf(&path, "&limit=%d", words.length > 0 ? LOOK : PAGE);
+        client_query(&path, "cursor", next);
+        int r = get(f->d, f->top, strbuf_text(&path));
+        if (r < 0)
+            return error_set(err, r, "%s", f->d->ask.err.text);
+        (void)top_page_read(page, f->d->ask.answer, strbuf_text(&words), SIZE_MAX);
+        const char *answered = ask_text(f->d->ask.answer, "next", NULL);
+        free(next);
+        next = answered ? xstrdup(answered) : NULL;
+        if (!next || page->count >= PAGE)
+            break;
+    }
+    *ret_next = TAKE_PTR(next);
+    return 0;
+}
+
+bool top_daemon_load(struct top_daemon *d, struct top *top) {
+    if (top->away || top->mode != TOP_MODE_LIST || top->pane >= TOP_LISTS)
+        return false;
+    struct top_list *list = &top->lists[top->pane];
+    struct fetch fetch = { d, top, top->pane };
+    struct error err = { 0 };
+    time_ms begin = clock_read_steady();
+    if (!top_list_wants(list))
+        return false;
+    int r = top_list_load(list, fetch_page, &fetch, &err);
+    d->lasting += clock_read_steady() - begin;
+    if (r < 0 && !top->away)
+        top_list_refuse(list); /* a filter that the daemon does not know: the sentence is said */
+    return true;
+}
+
+/* --- wishes ---------------------------------------------------------------------------------- */
+
+static void say_change(struct top *top, const json_t *answer) {
+    const json_t *task = json_array_get(json_object_get(answer, "tasks"), 0);
+    const char *state = ask_text(task, "state", "");
+    const struct top_verb *verb = top->verb;
+    if (ask_true(task, "already"))
+        top_say(top, false, "%s is %s already", top->wish_id, state);
+    else if (verb->pending && strcmp(state, "canceled") != 0)
+        top_say(top, false, "%s %s", top->wish_id, verb->pending);
+    else
+        top_say(top, false, "%s %s", top->wish_id ? top->wish_id : "everything is", verb->did);
+}
+
+static void do_change(struct top_daemon *d, struct top *top) {
+    const struct top_verb *verb = top->verb;
+    json_t *body = json_object();
+    bool of_tasks = strncmp(verb->path, "/v1/tasks/", strlen("/v1/tasks/")) == 0;
+    if (of_tasks)
+        json_object_set_new(body, "tasks", json_pack("[o]", ask_string(top->wish_id)));
+    else if (top->wish_id)
+        json_object_set_new(body, "project", ask_string(top->wish_id));
+    if (verb->to)
+        json_object_set_new(body, "to", json_string(verb->to));
+    if (top->away) {
+        json_decref(body);
+        top_say(top, true, "the daemon is away; nothing was changed");
+        return;
+    }
+    if (ask_try_post(&d->ask, body, verb->path) != 0) {
+        top_say(top, true, "%s", d->ask.err.text);
+        if (!ask_was_answered(&d->ask))
+            lose(d, top);
+        return;
+    }
+    say_change(top, d->ask.answer);
+    d->news = true;
+    d->asked = 0; /* who has changed something wants to see it */
+}
+
+void top_daemon_do(struct top_daemon *d, struct top *top) {
+    enum top_wish wish = top->wish;
+    top->wish = TOP_WISH_NONE;
+    switch (wish) {
+    case TOP_WISH_DETAILS:
+        top_text_clear(&top->text);
+        fill_details(d, top);
+        break;
+    case TOP_WISH_LOG:
+        open_log(d, top);
+        break;
+    case TOP_WISH_CLOSE_LOG:
+        close_log(d);
+        break;
+    case TOP_WISH_CHANGE:
+        do_change(d, top);
+        break;
+    case TOP_WISH_NONE:
+    case TOP_WISH_QUIT:
+    case TOP_WISH_REDRAW:
+        break;
+    }
+}
+
+json_t *top_daemon_all(struct top_daemon *d, struct top *top) {
+    _cleanup_(client_answer_freep) json_t *all = json_object();
+    if (get(d, top, "/v1/status") < 0)
+        return NULL;
+    json_object_set_new(all, "status", TAKE_PTR(d->ask.answer));
+    for (int i = 0; i < TOP_LISTS; i++) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        enum top_pane pane = (enum top_pane)i;
+        strbuf_printf(&path, "/v1/tasks?limit=%d&state=%s&order=%s", PAGE, top_pane_states(pane),
+                      top_order(top, pane));
+        if (get(d, top, strbuf_text(&path)) < 0)
+            return NULL;
+        json_object_set_new(all, top_pane_name(pane), TAKE_PTR(d->ask.answer));
+    }
+    return TAKE_PTR(all);
+}

@@ -1,0 +1,275 @@
+/* top_screen.c: cells and keys, through ncurses.
+ *
+ * ncurses would catch signals by itself; the caller has blocked them and reads them from a
+ * descriptor, so no handler of the library ever runs and nothing is drawn from inside of one.
+ * Colours are chosen for eyes that cannot tell red from green: blue, orange, and weight. Where there
+ * are no colours (NO_COLOR, an old terminal), marks, weight and reverse are left. */
+#include "cli/top_screen.h"
+
+#include "base/macros.h"
+#include "cli/top.h"
+
+/* Behind the own headers: these define words like `lines` and `columns`. */
+#include <curses.h>
+#include <term.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+#include <wchar.h>
+
+static SCREEN *screen;
+static bool has_colours;
+
+/* --- crashes --------------------------------------------------------------------------------- */
+
+/* What puts the terminal back, kept ready: a handler may call little. */
+static struct termios terminal_before;
+static char leave_bytes[128];
+static size_t leave_size;
+
+static void add_leave(const char *capability) {
+    const char *text = tigetstr(capability);
+    if (!text || text == (char *)-1 || strstr(text, "$<"))
+        return; /* it has none, or one that must be waited for */
+    size_t size = strlen(text);
+    if (leave_size + size > sizeof(leave_bytes))
+        return;
+    memcpy(leave_bytes + leave_size, text, size);
+    leave_size += size;
+}
+
+static void on_crash(int signal_number) {
+    (void)!write(STDOUT_FILENO, leave_bytes, leave_size);
+    (void)tcsetattr(STDIN_FILENO, TCSANOW, &terminal_before);
+    (void)raise(signal_number); /* the handler is reset: it ends as it would have */
+}
+
+static void watch_crashes(bool on) {
+    static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
+    struct sigaction action = { .sa_flags = SA_RESETHAND };
+    action.sa_handler = on ? on_crash : SIG_DFL;
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        (void)sigaction(signals[i], &action, NULL);
+}
+
+/* --- colours --------------------------------------------------------------------------------- */
+
+/* clang-format off */
+/* How each style looks: a colour of 256, one of 8, and what is left without any. */
+static const struct {
+    short many, few;
+    attr_t weight;
+} looks[TOP_STYLE_MAX] = {
+    [TOP_PLAIN]   = { -1, -1, A_NORMAL },
+    [TOP_DIM]     = { -1, -1, A_DIM },
+    [TOP_BOLD]    = { -1, -1, A_BOLD },
+    [TOP_BAR]     = { -1, -1, A_UNDERLINE },
+    [TOP_RUNNING] = { 39, COLOR_CYAN, A_BOLD },
+    [TOP_READY]   = { 75, COLOR_BLUE, A_NORMAL },
+    [TOP_HELD]    = { 214, COLOR_YELLOW, A_NORMAL },
+    [TOP_DONE]    = { 36, COLOR_CYAN, A_NORMAL },
+    [TOP_FAILED]  = { 202, COLOR_MAGENTA, A_BOLD },
+    [TOP_ALERT]   = { 214, COLOR_YELLOW, A_BOLD },
+};
+/* clang-format on */
+
+static void open_colours(void) {
+    const char *no_color = getenv("NO_COLOR");
+    has_colours = !(no_color && *no_color) && has_colors() && start_color() != ERR
+                  && use_default_colors() != ERR;
+    for (short i = 1; has_colours && i < TOP_STYLE_MAX; i++)
+        (void)init_pair(i, COLORS >= 256 ? looks[i].many : looks[i].few, -1);
+}
+
+static attr_t attributes_of(unsigned style) {
+    return looks[style & ~(unsigned)TOP_SELECTED].weight
+           | (style & TOP_SELECTED ? A_REVERSE : A_NORMAL);
+}
+
+/* --- opening --------------------------------------------------------------------------------- */
+
+static int check_terminal(struct error *err) {
+    const char *name = getenv("TERM");
+    int found = 0;
+    if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
+        return error_set(err, -ENOTTY,
+                         "keys are read from a terminal, and the standard input is none: use "
+                         "'sluice top --once'");
+    if (!name || !*name)
+        return error_set(err, -EINVAL,
+                         "TERM is not set: set it, or use 'sluice top --once' (example: "
+                         "TERM=xterm sluice top)");
+    if (setupterm(NULL, STDOUT_FILENO, &found) == ERR)
+        return error_set(err, -EINVAL,
+                         "the terminal '%s' is not known here: use 'sluice top --once', or another "
+                         "TERM (example: TERM=xterm sluice top)",
+                         name);
+    const char *place = tigetstr("cup");
+    if (!place || place == (char *)-1)
+        return error_set(err, -EINVAL,
+                         "the terminal '%s' cannot place its cursor: use 'sluice top --once', or "
+                         "another TERM (example: TERM=xterm sluice top)",
+                         name);
+    return 0;
+}
+
+static void set_modes(void) {
+    (void)cbreak();
+    (void)noecho();
+    (void)nonl();
+    (void)intrflush(stdscr, FALSE);
+    (void)keypad(stdscr, TRUE);
+    (void)nodelay(stdscr, TRUE);
+    (void)leaveok(stdscr, TRUE);
+    (void)curs_set(0);
+    (void)set_escdelay(25); /* ms: a key that begins with ESC comes in one piece, over ssh too */
+}
+
+int top_screen_open(struct error *err) {
+    int r = check_terminal(err);
+    if (r < 0)
+        return r;
+    (void)tcgetattr(STDIN_FILENO, &terminal_before);
+    leave_size = 0;
+    add_leave("sgr0");
+    add_leave("cnorm");
+    add_leave("rmkx");
+    add_leave("rmcup");
+    screen = newterm(NULL, stdout, stdin);
+    if (!screen)
+        return error_set(err, -EINVAL, "the terminal '%s' cannot be used: use 'sluice top --once'",
+                         getenv("TERM"));
+    (void)set_term(screen);
+    watch_crashes(true);
+    set_modes();
+    open_colours();
+    return 0;
+}
+
+void top_screen_close(void) {
+    if (!screen)
+        return;
+    (void)endwin();
+    watch_crashes(false);
+    delscreen(screen);
+    screen = NULL;
+}
+
+/* --- showing --------------------------------------------------------------------------------- */
+
+void top_screen_resize(void) {
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0)
+        (void)resize_term(size.ws_row, size.ws_col);
+    top_screen_redraw();
+}
+
+void top_screen_size(unsigned *ret_width, unsigned *ret_height) {
+    *ret_width = COLS > 0 ? (unsigned)COLS : 1;
+    *ret_height = LINES > 0 ? (unsigned)LINES : 1;
+}
+
+void top_screen_redraw(void) {
+    (void)clearok(curscr, TRUE);
+}
+
+static void show_cell(unsigned y, unsigned x, const struct top_cell *cell) {
+    wchar_t text[CCHARW_MAX + 1];
+    cchar_t wide;
+    const char *from = cell->text;
+    mbstate_t state = { 0 };
+    size_t count = mbsrtowcs(text, &from, CCHARW_MAX, &state);
+    if (count == (size_t)-1) {
+        text[0] = L'?';
+        count = 1;
+    }
+    text[count] = L'\0';
+    short pair = has_colours ? (short)(cell->style & ~(unsigned)TOP_SELECTED) : 0;
+    if (setcchar(&wide, text, attributes_of(cell->style), pair, NULL) != ERR)
+        (void)mvadd_wch((int)y, (int)x, &wide);
+}
+
+void top_screen_show(const struct top_cells *cells) {
+    (void)erase();
+    for (unsigned y = 0; y < cells->height; y++)
+        for (unsigned x = 0; x < cells->width; x++) {
+            const struct top_cell *cell = top_cells_at(cells, y, x);
+            if (*cell->text)
+                show_cell(y, x, cell);
+        }
+    (void)refresh();
+}
+
+/* --- keys ------------------------------------------------------------------------------------ */
+
+static int key_of(wint_t c) {
+    static const int keys[][2] = {
+        { KEY_UP, TOP_KEY_UP },
+        { KEY_DOWN, TOP_KEY_DOWN },
+        { KEY_LEFT, TOP_KEY_LEFT },
+        { KEY_RIGHT, TOP_KEY_RIGHT },
+        { KEY_PPAGE, TOP_KEY_PAGE_UP },
+        { KEY_NPAGE, TOP_KEY_PAGE_DOWN },
+        { KEY_HOME, TOP_KEY_HOME },
+        { KEY_END, TOP_KEY_END },
+        { KEY_BTAB, TOP_KEY_BACK_TAB },
+        { KEY_ENTER, TOP_KEY_ENTER },
+        { KEY_BACKSPACE, TOP_KEY_BACKSPACE },
+        { KEY_DC, TOP_KEY_BACKSPACE },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+        if ((wint_t)keys[i][0] == c)
+            return keys[i][1];
+    return 0; /* a key that means nothing here */
+}
+
+static int character_of(wint_t c) {
+    switch (c) {
+    case '\t':
+        return TOP_KEY_TAB;
+    case '\r':
+    case '\n':
+        return TOP_KEY_ENTER;
+    case 0x1b:
+        return TOP_KEY_ESCAPE;
+    case '\b':
+    case 0x7f:
+        return TOP_KEY_BACKSPACE;
+    default:
+        return (int)c;
+    }
+}
+
+int top_screen_key(void) {
+    wint_t c;
+    int r = get_wch(&c);
+    if (r == KEY_CODE_YES)
+        return key_of(c);
+    if (r == OK)
+        return character_of(c);
+    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    bool gone = poll(&input, 1, 0) > 0 && (input.revents & (POLLHUP | POLLERR | POLLNVAL));
+    return gone ? -2 : -1;
+}
+
+void top_screen_suspend(void) {
+    struct sigaction usual = { .sa_handler = SIG_DFL }, before;
+    sigset_t stop, mask;
+    (void)endwin();
+    watch_crashes(false);
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    (void)sigaction(SIGTSTP, &usual, &before);
+    (void)raise(SIGTSTP);
+    (void)sigprocmask(SIG_UNBLOCK, &stop, &mask); /* here it stops */
+    (void)sigprocmask(SIG_SETMASK, &mask, NULL);
+    (void)sigaction(SIGTSTP, &before, NULL);
+    watch_crashes(true);
+    top_screen_resize();
+}

@@ -1,0 +1,89 @@
+#!/bin/sh
+# sluice top without a terminal: one screen as plain text, JSON, and calls that are wrong.
+# shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
+. "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
+
+run sluice top --once
+exits 3 'no daemon: exit code'
+says "sluice: no daemon runs; 'sluice up' starts it" 'no daemon'
+run sluice top --pane nowhere
+exits 2 'an unknown pane: exit code'
+run sluice top --pane runing
+says "sluice: there is no pane 'runing'; did you mean 'running'?
+usage: sluice top [--once] [--pane NAME] [--filter TEXT]" 'an unknown pane: the nearest one is offered'
+run sluice top now
+exits 2 'an argument too many'
+
+config 'limits: {runs: 1}
+projects: {web: {prefix: web}, api: {prefix: api}}'
+start
+add --project web --title 'the first one' -- tail -f /dev/null
+becomes web-1 running
+add --project web -- true "$(printf '\033]0;owned\007red \033[31mtitle')"
+add --project api --title 'another one' -- true
+add --project web --hold -- true
+LC_ALL=C LINES=24 COLUMNS=80
+export LC_ALL LINES COLUMNS
+run sluice top --once
+exits 0 'once: exit code'
+grep -q '^\[running 1\] ready 2  waiting 1  ended 0  limits  alerts 0$' out
+report $? 'how many there are of each'
+grep -q '^>  web-1  *web .* the first one$' out
+report $? 'what runs'
+has 'runs 1/1 full' 'the limit'
+has 'wait for: 2 lease:runs' 'what the others wait for'
+grep -q '^sluice [0-9.]* .*load .*disk .*GB free' out
+report $? 'the host'
+[ "$(wc -l <out)" -le 24 ] && [ "$(awk '{ if (length($0) > n) n = length($0) } END { print n }' out)" -le 80 ]
+report $? '80x24 holds it'
+! grep -q ' $' out
+report $? 'no blanks at the ends of lines'
+run sluice top
+exits 0 'a pipe gets one screen, too'
+run sluice top --once --pane ready
+grep -q '^o  web-2  *web .* lease:runs  true .*red .*title$' out
+report $? 'what is ready, with the gate that stops it; a title is harmless'
+! grep -q "$(printf '\033')" out
+report $? 'no escapes'
+run sluice top --once --pane waiting
+grep -q '^=  web-[0-9]*  *web .* held ' out
+report $? 'what waits'
+run sluice top --once --pane limits
+grep -q '^runs  *1  *1  \[####################\]  full$' out
+report $? 'the limits'
+run sluice top --once --pane ready --filter 'project:api'
+grep -q 'another one' out && ! grep -q web-2 out
+report $? 'a filter that the daemon knows'
+run sluice top --once --pane ready --filter 'ANOTHER lease'
+grep -q 'another one' out && ! grep -q web-2 out
+report $? 'a filter of words'
+run sluice top --once --pane ready --filter 'nothing has this'
+exits 0 'a filter that nothing matches: exit code'
+has 'nothing matches the filter' 'a filter that nothing matches'
+run sluice top --once --filter project:nowhere
+exits 1 'a filter with an unknown project: exit code'
+grep -q "^sluice: .*'nowhere'" err
+report $? 'a filter with an unknown project'
+run sluice top --json
+exits 0 'JSON: exit code'
+grep -q '^{"status":{.*"counts":{.*},"running":{"items":\[{"id":"web-1".*"ready":{"items":\[.*"waiting":{.*"ended":{' out
+report $? 'JSON has the status and the lists'
+[ "$(wc -l <out)" = 1 ]
+report $? 'JSON is one value'
+width=$(LC_ALL=C.UTF-8 COLUMNS=200 LINES=60 "$SLUICE" top --once --pane ready | grep -c 'WHY  .*TITLE')
+[ "$width" = 1 ]
+report $? 'a wide screen has the reasons'
+
+# A terminal that cannot be drawn on gets a sentence, and nothing is changed.
+if command -v script >/dev/null 2>&1 && script -qec true /dev/null >/dev/null 2>&1; then
+    for name in dumb no-such-terminal; do
+        run env -u LINES -u COLUMNS TERM=$name script -qec "'$SLUICE' top" /dev/null
+        exits 2 "TERM=$name: exit code"
+        grep -q "terminal '$name' .*sluice top --once" out
+        report $? "TERM=$name: a sentence"
+        ! grep -q "$(printf '\033')" out
+        report $? "TERM=$name: nothing is sent to the terminal"
+    done
+fi
+finish

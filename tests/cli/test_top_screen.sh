@@ -1,0 +1,197 @@
+#!/bin/sh
+# sluice top on a terminal: driven by keys in tmux, at 80x24 and at 200x60.
+# shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
+. "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
+
+command -v tmux >/dev/null 2>&1 || { echo '1..0 # SKIP tmux is not installed: scripts/setup --test' && exit 0; }
+LC_ALL=C.UTF-8
+PS1='ready> '
+export LC_ALL PS1
+unset TMUX ENV
+
+#   mux ARGS...           tmux of this test alone
+#   keys KEY...           types
+#   shows TEXT 'what'     until the screen has the text; a minute at the most
+#   hides TEXT 'what'     until it has it no more
+mux() {
+    tmux -S "$tmp/mux" -f /dev/null -u "$@"
+}
+trap 'mux kill-server 2>/dev/null; stop_daemon; rm -rf "$tmp"' EXIT
+
+keys() {
+    mux send-keys "$@"
+}
+
+screen() {
+    mux capture-pane -p >"$tmp/out" 2>"$tmp/err"
+}
+
+look() { # yes|no TEXT
+    deadline=$(($(date +%s) + ${PATIENCE-60}))
+    while screen; do
+        seen=no
+        ! grep -qF -e "$2" "$tmp/out" || seen=yes
+        [ $seen != "$1" ] || return 0
+        [ "$(date +%s)" -lt $deadline ] || return 1
+    done
+    return 1
+}
+
+shows() {
+    look yes "$1"
+    report $? "$2"
+}
+
+hides() {
+    look no "$1"
+    report $? "$2"
+}
+
+config 'limits: {runs: 1}
+projects: {web: {prefix: web}}'
+start
+# Its log has everything that a terminal could obey, and a line of ten megabytes.
+cat >noise.sh <<'END'
+printf '\033]0;owned\007\033[2J\033[31mred\033[0m \342\200\256evil\342\200\254 first line\n'
+head -c 10000000 /dev/zero | tr '\0' x
+printf '\nneedle one\nplain\nneedle two\nthe last line\n'
+exec tail -f /dev/null
+END
+add --project web --title "$(printf 'hostile \342\200\256title \346\227\245\346\234\254')" -- sh "$tmp/noise.sh"
+becomes web-1 running
+add --project web --title 'one that is ready' -- true
+add --project web --title 'another' -- true
+add --project web --hold --title 'one that is held' -- true
+
+mux new-session -d -x 80 -y 24 sh -i
+mux set-option -g remain-on-exit on
+shows 'ready>' 'the shell'
+keys "'$SLUICE' top" Enter
+shows '[running 1] ready 2  waiting 1' '80x24: the panes'
+shows 'web-1' '80x24: what runs'
+grep -q '^▶  web-1 .*hostile title 日本$' out
+report $? 'a hostile title is one line of text'
+[ "$(mux display-message -p '#{pane_title}')" != owned ]
+report $? 'it does not change the title of the terminal'
+[ "$(wc -l <out)" = 24 ] && tail -n 1 out | grep -q '^q quit '
+report $? '80x24: the last line has the keys'
+
+keys Tab
+shows '[ready 2]' 'tab: the next pane'
+keys Enter
+shows '✗ lease:runs closed' 'enter: why, with every gate'
+grep -q '✓ paused open' out
+report $? 'open gates are listed, too'
+keys q Down +
+shows 'web-3 goes before all that wait' '+: promoted'
+keys /
+keys -l 'one THAT'
+keys Enter
+shows 'filter: one THAT' 'a filter'
+hides 'another' 'what does not match is gone'
+keys Escape
+shows 'another' 'esc: without the filter'
+
+mux resize-window -x 200 -y 60
+shows 'the limit of runs is reached' '200x60: there is room for the reason'
+screen
+[ "$(wc -l <out)" = 60 ] && tail -n 1 out | grep -q '^q quit '
+report $? '200x60: the last line has the keys'
+
+keys 1 l
+shows 'the last line' 'l: the end of the log'
+grep -q '^web-1  output  (following)' out
+report $? 'the log is followed'
+[ "$(mux display-message -p '#{pane_title}')" != owned ]
+report $? 'a hostile log does not change the title of the terminal'
+keys /
+keys -l needle
+keys Enter
+shows '(f follows)' 'a search stays where it found something'
+keys n
+mux resize-window -x 80 -y 24
+shows 'line' 'the log at 80x24'
+hides '200' 'broken anew'
+keys /
+keys -l 'not in there'
+keys Enter
+shows "'not in there' is not in what is kept of this log" 'a search that finds nothing says so'
+keys q
+shows '[running 1]' 'q: back to the list'
+
+keys c
+shows '[y/n] cancel web-1?' 'c asks first'
+keys n
+shows 'nothing was changed' 'n changes nothing'
+[ "$(value web-1 state)" = running ]
+report $? 'it runs on'
+keys p
+shows '[y/n] pause everything?' 'p asks first'
+keys y
+shows 'PAUSED' 'y pauses everything'
+keys c
+shows '[y/n] cancel web-1?' 'c asks again'
+keys y
+becomes web-1 canceled
+report $? 'y cancels'
+shows 'nothing runs' 'it has gone from the list, by itself'
+keys 4
+shows '[ended 1]' 'the pane of what has ended'
+keys r
+shows 'web-1 retried' 'r: it is queued again'
+keys 3 h
+shows 'web-4 released' 'h releases what is held'
+keys p
+shows '[y/n] resume everything?' 'p asks for the way back'
+keys y
+hides 'PAUSED' 'everything goes on'
+keys 1
+shows 'web-1' 'and is seen without a key'
+
+kill -9 "$(pid_of_daemon)"
+shows 'the daemon is away, trying again' 'a daemon that was killed: a line says so'
+screen
+grep -q 'web-1' out
+report $? 'what was known stays'
+start
+hides 'the daemon is away' 'a daemon that comes back is found'
+add --project web --title 'a new one' -- true
+keys 2
+shows 'a new one' 'and its news come again'
+
+keys C-z
+shows 'Stopped' 'Ctrl-Z: the shell is back'
+keys fg Enter
+shows '[ready' 'fg: so is the screen'
+keys C-c
+shows 'ready>' 'Ctrl-C ends it'
+keys 'echo "code $?"; stty -a >modes; echo "modes" are written' Enter
+shows 'modes are written' 'the shell works again'
+grep -q 'code 0' out
+report $? 'exit code 0'
+grep -q '[ ;]icanon' modes && grep -q ' echo ' modes
+report $? 'the terminal is as it was'
+keys clear Enter
+keys "sh -c 'echo \$\$ >pid; exec $SLUICE top'; stty -a >modes; echo \"modes\" again" Enter
+shows '[running' 'once more'
+kill -TERM "$(cat pid)"
+shows 'modes again' 'SIGTERM ends it, too'
+grep -q '[ ;]icanon' modes && grep -q ' echo ' modes
+report $? 'SIGTERM: the terminal is as it was'
+
+keys clear Enter
+keys "LC_ALL=C '$SLUICE' top" Enter
+shows '>  web-1' 'without UTF-8: marks of ASCII'
+hides '▶' 'and nothing else'
+mux capture-pane -p -e | grep -q "$(printf '\033\\[[0-9;]*3[0-8]')"
+report $? 'states have a colour'
+keys q
+shows 'ready>' 'q ends it'
+keys clear Enter
+keys "NO_COLOR=1 '$SLUICE' top" Enter
+shows '▶  web-1' 'NO_COLOR: the marks are there'
+! mux capture-pane -p -e | grep -q "$(printf '\033\\[[0-9;]*3[0-8]')"
+report $? 'NO_COLOR: there are no colours'
+keys q
+finish
