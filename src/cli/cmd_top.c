@@ -226,6 +226,9 @@ static int run_json(struct session *s) {
 static int take_options(const struct cmd_call *call, struct top *top) {
     const char *name = cmd_value(call, "pane"), *filter = cmd_value(call, "filter");
     int pane = name ? top_pane_find(name) : TOP_PANE_RUNNING;
+    if (call->json && (name || filter))
+        return cmd_usage_error(call->cmd, "'--json' has everything: leave '--%s' out",
+                               name ? "pane" : "filter");
     if (pane < 0) {
         struct nearest nearest = nearest_to(name);
         for (int i = 0; i < TOP_PANE_MAX; i++)

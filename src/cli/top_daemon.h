@@ -2,12 +2,12 @@
  *
  *     struct top_daemon d = { 0 };
  *     if (top_daemon_open(&d, &err) < 0) …        // once: there must be one at the beginning
- *     … poll top_daemon_fds … top_daemon_listen(&d, top) …
+ *     … poll top_daemon_events_fd, top_daemon_log_fd … top_daemon_listen(&d, top, ready) …
  *     top_daemon_refresh(&d, top); top_daemon_load(&d, top); top_daemon_do(&d, top);
  *     top_daemon_close(&d);
  *
  * Nothing here ends the program: when the daemon does not answer, top->away says so and everything
- * stays on the screen until top_daemon_return has found one again. */
+ * stays on the screen until top_daemon_listen has found one again. */
 #pragma once
 
 #include "base/error.h"

@@ -11,7 +11,8 @@
 
 #include "base/alloc.h"
 
-#define TYPED_MOST 200 /* bytes of a filter */
+#define TYPED_MOST 200        /* bytes of a filter */
+#define FAR        (1L << 30) /* rows: to the beginning or the end */
 
 static const char *const pane_names[] = {
     "running", "ready", "waiting", "ended", "limits", "alerts",
@@ -304,23 +305,37 @@ static void move_text(struct top *top, long by) {
         top->text.top += (size_t)by; /* the drawing keeps it inside */
 }
 
+static void move_log(struct top_log *log, long by, bool first, bool last) {
+    if (first)
+        top_log_first(log);
+    else if (last)
+        top_log_last(log);
+    else
+        top_log_move(log, by);
+}
+
+static void move_list(struct top_list *list, long by, bool first, bool last) {
+    if (first)
+        top_list_first(list);
+    else if (last)
+        top_list_last(list);
+    else
+        top_list_move(list, by);
+}
+
 /* True: the key was a movement. */
 static bool take_movement(struct top *top, int key) {
     long by = movement(top, key);
     bool first = key == TOP_KEY_HOME || key == 'g', last = key == TOP_KEY_END || key == 'G';
     if (by == 0 && !first && !last)
         return false;
-    struct top_list *list = list_of(top);
     if (top->mode == TOP_MODE_LOG) {
-        first  ? top_log_first(&top->log)
-        : last ? top_log_last(&top->log)
-               : top_log_move(&top->log, by);
-    } else if (top->mode == TOP_MODE_TEXT) {
-        move_text(top, first ? -(long)top->text.top : last ? (long)top->text.count * 100 : by);
-    } else if (list) {
-        first ? top_list_first(list) : last ? top_list_last(list) : top_list_move(list, by);
+        move_log(&top->log, by, first, last);
+    } else if (top->mode == TOP_MODE_LIST && list_of(top)) {
+        move_list(list_of(top), by, first, last);
     } else {
-        move_rows(top, first ? -(long)top->rows[top->pane] : last ? (1L << 30) : by);
+        by = first ? -FAR : last ? FAR : by;
+        top->mode == TOP_MODE_TEXT ? move_text(top, by) : move_rows(top, by);
     }
     return true;
 }

@@ -38,9 +38,9 @@ static void add_leave(const char *capability) {
     if (!text || text == (char *)-1 || strstr(text, "$<"))
         return; /* it has none, or one that must be waited for */
     size_t size = strlen(text);
-    if (leave_size + size > sizeof(leave_bytes))
+    if (leave_size + size >= sizeof(leave_bytes))
         return;
-    memcpy(leave_bytes + leave_size, text, size);
+    (void)snprintf(leave_bytes + leave_size, sizeof(leave_bytes) - leave_size, "%s", text);
     leave_size += size;
 }
 

@@ -162,11 +162,6 @@ static void draw_tabs(const struct top *top, struct top_cells *cells, unsigned y
         unsigned style = chosen ? (unsigned)TOP_BOLD | TOP_SELECTED : TOP_BAR;
         x += top_cells_put(cells, y, x, cells->width - x, style, tab);
     }
-    if (top->filter.length > 0 && x + 12 < cells->width) {
-        _cleanup_(strbuf_finish) struct strbuf filter = STRBUF_INIT;
-        strbuf_printf(&filter, "filter: %s", strbuf_text(&top->filter));
-        (void)top_cells_put(cells, y, x + 2, cells->width - x - 2, TOP_HELD, strbuf_text(&filter));
-    }
 }
 
 /* --- the last line --------------------------------------------------------------------------- */
@@ -197,6 +192,9 @@ static void draw_last(const struct top *top, struct top_cells *cells) {
     } else if (top->away) {
         strbuf_puts(&line, "the daemon is away, trying again; 'sluice up' starts it");
         style = TOP_ALERT;
+    } else if (top->mode == TOP_MODE_LIST && top->filter.length > 0) {
+        strbuf_printf(&line, "filter: %s  (esc removes it)", strbuf_text(&top->filter));
+        style = TOP_HELD;
     } else if (!top->plain) {
         strbuf_puts(&line, keys_of(top));
     }
@@ -252,7 +250,9 @@ static void draw_list(struct top *top, struct top_cells *cells) {
     draw_first(top, cells);
     if (!is_small(top)) {
         draw_limits(top, cells);
-        if (top->model.alert_count > 0)
+        /* Who looks at what waits wants to know what for; the tab still counts the alerts. */
+        bool waits = top->pane == TOP_PANE_READY || top->pane == TOP_PANE_WAITING;
+        if (top->model.alert_count > 0 && !(waits && top->model.gate_count > 0))
             draw_alert(top, cells);
         else
             draw_gates(top, cells);

@@ -12,6 +12,8 @@ exits 2 'an unknown pane: exit code'
 run sluice top --pane runing
 says "sluice: there is no pane 'runing'; did you mean 'running'?
 usage: sluice top [--once] [--pane NAME] [--filter TEXT]" 'an unknown pane: the nearest one is offered'
+run sluice top --json --filter web
+exits 2 '--json has no filter'
 run sluice top now
 exits 2 'an argument too many'
 

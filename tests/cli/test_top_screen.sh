@@ -56,9 +56,11 @@ cat >noise.sh <<'END'
 printf '\033]0;owned\007\033[2J\033[31mred\033[0m \342\200\256evil\342\200\254 first line\n'
 head -c 10000000 /dev/zero | tr '\0' x
 printf '\nneedle one\nplain\nneedle two\nthe last line\n'
+cat go
 exec tail -f /dev/null
 END
-add --project web --title "$(printf 'hostile \342\200\256title \346\227\245\346\234\254')" -- sh "$tmp/noise.sh"
+mkfifo go
+add --project web --title "$(printf 'hostile \342\200\256title \346\227\245\346\234\254')" --cwd "$tmp" -- sh noise.sh
 becomes web-1 running
 add --project web --title 'one that is ready' -- true
 add --project web --title 'another' -- true
@@ -117,6 +119,13 @@ keys /
 keys -l 'not in there'
 keys Enter
 shows "'not in there' is not in what is kept of this log" 'a search that finds nothing says so'
+keys f
+kill -9 "$(pid_of_daemon)"
+shows 'the daemon is away, trying again' 'a log whose daemon was killed: a line says so'
+start
+hides 'the daemon is away' 'it is found again'
+echo 'after the restart' >go
+shows 'after the restart' 'the log goes on'
 keys q
 shows '[running 1]' 'q: back to the list'
 
@@ -179,6 +188,14 @@ kill -TERM "$(cat pid)"
 shows 'modes again' 'SIGTERM ends it, too'
 grep -q '[ ;]icanon' modes && grep -q ' echo ' modes
 report $? 'SIGTERM: the terminal is as it was'
+
+keys clear Enter
+keys "sh -c 'echo \$\$ >pid; exec $SLUICE top'; stty -a >modes; echo \"modes\" once more" Enter
+shows '[running' 'and again'
+kill -SEGV "$(cat pid)"
+shows 'modes once more' 'a crash ends it'
+grep -q '[ ;]icanon' modes && grep -q ' echo ' modes
+report $? 'a crash: the terminal is as it was'
 
 keys clear Enter
 keys "LC_ALL=C '$SLUICE' top" Enter

@@ -338,7 +338,7 @@ static void a_filter_is_typed_shown_and_removed(void **state) {
     top_input(&top, 0xe9); /* é: two bytes, one character */
     top_input(&top, TOP_KEY_BACKSPACE);
     type(&top, "b\n");
-    check_has(&top, "filter: web\n");
+    check_has(&top, "filter: web  (esc removes it)\n");
     top_input(&top, TOP_KEY_ESCAPE);
     assert_int_equal(top.filter.length, 0);
     top_finish(&top);
