@@ -111,7 +111,14 @@ static int check_terminal(struct error *err) {
                          "TERM (example: TERM=xterm sluice top)",
                          name);
     const char *place = tigetstr("cup");
-    if (!place || place == (char *)-1)
+    bool places = place && place != (char *)-1;
+    leave_size = 0;
+    add_leave("sgr0");
+    add_leave("cnorm");
+    add_leave("rmkx");
+    add_leave("rmcup");
+    (void)del_curterm(cur_term); /* newterm reads it for itself */
+    if (!places)
         return error_set(err, -EINVAL,
                          "the terminal '%s' cannot place its cursor: use 'sluice top --once', or "
                          "another TERM (example: TERM=xterm sluice top)",
@@ -136,11 +143,6 @@ int top_screen_open(struct error *err) {
     if (r < 0)
         return r;
     (void)tcgetattr(STDIN_FILENO, &terminal_before);
-    leave_size = 0;
-    add_leave("sgr0");
-    add_leave("cnorm");
-    add_leave("rmkx");
-    add_leave("rmcup");
     screen = newterm(NULL, stdout, stdin);
     if (!screen)
         return error_set(err, -EINVAL, "the terminal '%s' cannot be used: use 'sluice top --once'",
