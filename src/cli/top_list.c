@@ -160,7 +160,8 @@ int top_list_load(struct top_list *list, top_list_fetch fetch, void *ctx, struct
     }
     if (added) {
         list->pages = xgrow(list->pages, &list->page_capacity, at + 1, sizeof(*list->pages));
-        list->pages[at] = (struct top_list_page){ .cursor = TAKE_PTR(list->next) };
+        char *begins = TAKE_PTR(list->next);
+        list->pages[at] = (struct top_list_page){ .cursor = begins };
         list->page_count++;
     }
     struct top_list_page *page = &list->pages[at];

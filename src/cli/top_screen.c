@@ -182,7 +182,7 @@ void top_screen_redraw(void) {
 }
 
 static void show_cell(unsigned y, unsigned x, const struct top_cell *cell) {
-    wchar_t text[CCHARW_MAX + 1];
+    wchar_t text[CCHARW_MAX + 1] = { 0 };
     cchar_t wide;
     const char *from = cell->text;
     mbstate_t state = { 0 };

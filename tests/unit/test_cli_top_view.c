@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "cli/top.h"
+#include "cli/top_daemon.h"
 
 #define NOW INT64_C(1800000000000)
 
@@ -241,6 +242,28 @@ static void times_on_the_screen_move_only_while_there_are_some(void **state) {
     top_finish(&top);
 }
 
+static void nothing_is_asked_while_nothing_happens(void **state) {
+    (void)state;
+    struct top top;
+    struct top_daemon d = { .asked = SECONDS(100), .lasting = 10 };
+    begin(&top, 80, 24);
+    read_status(&top, "{\"counts\":{\"ready\":5}}");
+    assert_true(top_daemon_pause(&d, &top, SECONDS(130)) >= SECONDS(30));
+    d.news = true; /* at once, but not again and again */
+    assert_int_equal(top_daemon_pause(&d, &top, SECONDS(101)), 0);
+    assert_in_range(top_daemon_pause(&d, &top, SECONDS(100) + 100), 1, 500);
+    d.lasting = SECONDS(1); /* an answer that takes long is not asked for all the time */
+    assert_true(top_daemon_pause(&d, &top, SECONDS(101)) >= SECONDS(5));
+    d.news = false;
+    d.lasting = 10;
+    read_status(&top, status); /* something runs: its tokens have no events */
+    assert_in_range(top_daemon_pause(&d, &top, SECONDS(101)), SECONDS(1), SECONDS(10));
+    top.away = true;
+    d.tried = SECONDS(101);
+    assert_in_range(top_daemon_pause(&d, &top, SECONDS(101)), 1, SECONDS(2));
+    top_finish(&top);
+}
+
 /* --- keys ------------------------------------------------------------------------------------ */
 
 static void type(struct top *top, const char *keys) {
@@ -464,6 +487,7 @@ int main(void) {
         cmocka_unit_test(what_stops_everything_is_told_first),
         cmocka_unit_test(hostile_texts_are_harmless),
         cmocka_unit_test(times_on_the_screen_move_only_while_there_are_some),
+        cmocka_unit_test(nothing_is_asked_while_nothing_happens),
         cmocka_unit_test(canceling_asks_first_and_means_the_task_it_named),
         cmocka_unit_test(pausing_asks_and_a_paused_project_is_resumed),
         cmocka_unit_test(other_changes_are_made_at_once),
