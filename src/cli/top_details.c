@@ -147,7 +147,8 @@ void top_help_fill(struct top_text *text, bool unicode) {
         { "arrows, j k", "up and down; page up, page down, home, end" },
         { "enter", "everything about a task, with all the gates that stop it" },
         { "l", "its log: / searches, n and N go on, e shows the other stream, f follows" },
-        { "/", "only rows with these words: id, title, project, agent, state, gate; project:web, "
+        { "/", "only rows with these words: id, title, project, agent, state, gate; "
+               "gate:dependency is that gate alone; project:web, "
                "agent:, kind: and group: are asked of the daemon; esc removes the filter" },
         { "s", "another order: as they will start, oldest first, newest first" },
         { "c", "cancel the task; asks first" },

@@ -248,12 +248,20 @@ static bool has_word(const char *text, const char *word, size_t length) {
     return false;
 }
 
+/* "gate:dependency" is that gate and no other word with it. */
+static bool is_gate(const struct top_task *task, const char *word, size_t length) {
+    size_t before = strlen("gate:");
+    return length > before && strncmp(word, "gate:", before) == 0
+           && strlen(task->gate) == length - before
+           && strncasecmp(task->gate, word + before, length - before) == 0;
+}
+
 bool top_task_matches(const struct top_task *task, const char *filter) {
     const char *const texts[] = { task->id,    task->project, task->agent, task->kind, task->group,
                                   task->title, task->word,    task->gate,  task->why };
     for (const char *word = filter + strspn(filter, " "); *word; word += strspn(word, " ")) {
         size_t length = strcspn(word, " ");
-        bool found = false;
+        bool found = is_gate(task, word, length);
         for (size_t i = 0; i < ARRAY_SIZE(texts) && !found; i++)
             found = has_word(texts[i], word, length);
         if (!found)

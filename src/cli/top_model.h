@@ -93,7 +93,8 @@ struct top_page {
 size_t top_page_read(struct top_page *page, const json_t *answer, const char *filter, size_t most);
 void top_page_finish(struct top_page *page); /* safe on a zeroed one */
 enum task_state top_state_find(const char *name);
-/* Does every word of the filter occur in one of its texts? Letters of ASCII in any case. */
+/* Does every word of the filter occur in one of its texts? Letters of ASCII in any case. A word
+ * gate:NAME is the gate that stops it, whole. */
 bool top_task_matches(const struct top_task *task, const char *filter);
 
 /* A mark for a state, one column wide: none needs its colour. */

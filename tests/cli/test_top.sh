@@ -60,6 +60,11 @@ report $? 'a filter that the daemon knows'
 run sluice top --once --pane ready --filter 'ANOTHER lease'
 grep -q 'another one' out && ! grep -q web-2 out
 report $? 'a filter of words'
+run sluice top --once --pane ready --filter 'gate:lease:runs project:api'
+grep -q 'another one' out && ! grep -q web-2 out
+report $? 'a filter for a gate'
+run sluice top --once --pane ready --filter 'gate:lease'
+has 'nothing matches the filter' 'the name of a gate is taken whole'
 run sluice top --once --pane ready --filter 'nothing has this'
 exits 0 'a filter that nothing matches: exit code'
 has 'nothing matches the filter' 'a filter that nothing matches'

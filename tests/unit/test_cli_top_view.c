@@ -384,6 +384,9 @@ static void every_word_of_a_filter_must_occur(void **state) {
     assert_true(top_task_matches(&task, " fix  CLAUDE "));
     assert_true(top_task_matches(&task, "review"));
     assert_false(top_task_matches(&task, "fix codex"));
+    assert_true(top_task_matches(&task, "gate:held fix"));
+    assert_false(top_task_matches(&task, "gate:hel"));
+    assert_false(top_task_matches(&task, "gate:"));
 }
 
 static void panes_change_by_tab_and_number(void **state) {
