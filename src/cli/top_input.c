@@ -347,8 +347,8 @@ static void open_log(struct top *top, const char *stream) {
     if (!id)
         return;
     top_log_open(&top->log, id, stream);
-    top_log_width(&top->log, top->width, top->unicode);
     top->mode = TOP_MODE_LOG;
+    top_log_size(&top->log, top->width, top_view_rows(top), top->unicode);
     wish(top, TOP_WISH_LOG, top->log.task);
 }
 

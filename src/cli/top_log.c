@@ -75,16 +75,36 @@ static size_t row_of(const struct top_log *log, size_t at) {
     return low;
 }
 
-void top_log_width(struct top_log *log, unsigned width, bool unicode) {
+static bool is_seen(const struct top_log *log, size_t row) {
+    return row >= log->top && row < log->top + log->height;
+}
+
+/* The row with what was found is seen, in the middle when it was not. */
+static void show_match(struct top_log *log) {
+    size_t row = row_of(log, log->match), most = last_top(log);
+    if (!is_seen(log, row))
+        log->top = row > log->height / 2 ? row - log->height / 2 : 0;
+    log->top = log->top < most ? log->top : most;
+}
+
+void top_log_size(struct top_log *log, unsigned width, size_t height, bool unicode) {
     width = width > 0 ? width : 1;
-    if (log->width == width && log->unicode == unicode)
+    bool found = log->match_size > 0 && !log->follow && is_seen(log, row_of(log, log->match));
+    if (log->width == width && log->height == height && log->unicode == unicode)
         return;
-    size_t seen = log->top < log->count ? log->rows[log->top].at : 0;
-    log->width = width;
-    log->unicode = unicode;
-    log->count = 0;
-    break_from(log, 0);
-    log->top = log->follow ? last_top(log) : row_of(log, seen);
+    log->height = height;
+    if (log->width != width || log->unicode != unicode) {
+        size_t seen = log->top < log->count ? log->rows[log->top].at : 0;
+        log->width = width;
+        log->unicode = unicode;
+        log->count = 0;
+        break_from(log, 0);
+        log->top = row_of(log, seen);
+    }
+    if (log->follow)
+        log->top = last_top(log);
+    if (found)
+        show_match(log);
 }
 
 /* The older half goes. */
@@ -198,10 +218,7 @@ int top_log_search(struct top_log *log, const char *text, bool backward) {
         return 0;
     log->match = at;
     log->match_size = size;
-    size_t row = row_of(log, at), most = last_top(log);
-    if (row < log->top || row >= log->top + log->height)
-        log->top = row > log->height / 2 ? row - log->height / 2 : 0;
-    log->top = log->top < most ? log->top : most;
+    show_match(log);
     log->follow = false;
     return found;
 }

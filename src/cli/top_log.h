@@ -1,8 +1,8 @@
 /* top_log.h: what a run has printed, as rows of the screen that can be scrolled and searched.
  *
  *     top_log_open(&log, "web-17", "out");
- *     top_log_width(&log, 80, unicode);   // breaks everything anew when that is another one
- *     top_log_feed(&log, bytes, size);    // safe for a terminal already (cli/sanitize.h)
+ *     top_log_size(&log, 80, 22, unicode); // breaks everything anew when the width is another one
+ *     top_log_feed(&log, bytes, size);     // safe for a terminal already (cli/sanitize.h)
  *     top_log_draw(&log, &cells, 1, 22);
  *
  * A line that is longer than the screen goes on in the next row. Of a long log the last megabytes are
@@ -29,9 +29,9 @@ struct top_log {
     bool ended; /* the run has, or there is no such log */
     bool cut;   /* the beginning is not here */
     size_t top; /* the first row that is seen */
-    size_t height;
 
     /* Its own. */
+    size_t height;
     struct strbuf text;
     struct top_log_row *rows;
     size_t count, capacity;
@@ -43,7 +43,9 @@ struct top_log {
 
 void top_log_open(struct top_log *log, const char *task, const char *stream);
 void top_log_finish(struct top_log *log); /* safe on a zeroed one */
-void top_log_width(struct top_log *log, unsigned width, bool unicode);
+/* The rows of the screen that it has. What was at the top stays there; what was found and seen stays
+ * in sight. */
+void top_log_size(struct top_log *log, unsigned width, size_t height, bool unicode);
 void top_log_feed(struct top_log *log, const char *bytes, size_t size);
 /* Forgets what it has, to be fed from the beginning of another run. */
 void top_log_clear(struct top_log *log);

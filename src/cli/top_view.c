@@ -212,10 +212,7 @@ size_t top_view_rows(const struct top *top) {
 static void draw_log(struct top *top, struct top_cells *cells) {
     struct top_log *log = &top->log;
     struct pieces p = { cells, 0, 0 };
-    log->height = top_view_rows(top);
-    top_log_width(log, cells->width, cells->unicode);
-    if (log->follow)
-        top_log_last(log);
+    top_log_size(log, cells->width, top_view_rows(top), cells->unicode);
     top_cells_style(cells, 0, 0, cells->width, TOP_BAR);
     (void)put_piece(&p, TOP_BOLD, "%s", log->task ? log->task : "");
     (void)put_piece(&p, TOP_BAR, "%s",

@@ -113,8 +113,10 @@ keys Enter
 shows '(f follows)' 'a search stays where it found something'
 keys n
 mux resize-window -x 80 -y 24
-shows 'line' 'the log at 80x24'
-hides '200' 'broken anew'
+hides 'first line' 'the log at 80x24'
+shows 'needle two' 'what was found stays in sight'
+[ "$(wc -l <out)" = 24 ]
+report $? 'and the lines are broken anew'
 keys /
 keys -l 'not in there'
 keys Enter

@@ -17,9 +17,9 @@ static void feed(struct top_log *log, const char *text) {
 }
 
 static void log_begin(struct top_log *log, unsigned width, size_t height) {
-    *log = (struct top_log){ .height = height };
+    *log = (struct top_log){ 0 };
     top_log_open(log, "web-1", "out");
-    top_log_width(log, width, true);
+    top_log_size(log, width, height, true);
 }
 
 static void check_seen(const struct top_log *log, const char *seen) {
@@ -61,10 +61,20 @@ static void another_width_breaks_anew_and_keeps_the_place(void **state) {
     top_log_first(&log);
     top_log_move(&log, 2);
     check_seen(&log, "second\nthird\n");
-    top_log_width(&log, 4, true);
+    top_log_size(&log, 4, 2, true);
     check_seen(&log, "seco\nnd\n");
-    top_log_width(&log, 80, true);
+    top_log_size(&log, 80, 2, true);
     check_seen(&log, "second\nthird\n");
+    /* What was found stays in sight. */
+    assert_int_equal(top_log_search(&log, "third", false), 1);
+    top_log_first(&log);
+    top_log_size(&log, 40, 2, true);
+    check_seen(&log, "0123456789abcdef\nsecond\n"); /* it was not */
+    top_log_move(&log, 1);
+    top_log_size(&log, 3, 2, true);
+    check_seen(&log, "ond\nthi\n");
+    top_log_size(&log, 3, 1, true); /* also on fewer lines */
+    check_seen(&log, "thi\n");
     top_log_finish(&log);
 }
 
