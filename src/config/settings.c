@@ -5,8 +5,6 @@
  * also keep the core's sums inside their types. */
 #include "config/settings.h"
 
-#include <string.h>
-
 #include "base/macros.h"
 #include "base/money.h"
 #include "base/time_ms.h"
@@ -590,21 +588,3 @@ const struct setting settings[] = {
 /* clang-format on */
 
 const size_t settings_count = ARRAY_SIZE(settings);
-
-size_t settings_of(enum setting_section section, size_t *ret_first) {
-    size_t first = 0;
-    while (first < settings_count && settings[first].section != section)
-        first++;
-    size_t count = 0;
-    while (first + count < settings_count && settings[first + count].section == section)
-        count++;
-    *ret_first = first;
-    return count;
-}
-
-const struct setting *settings_row(const char *pattern) {
-    for (size_t i = 0; i < settings_count; i++)
-        if (strcmp(settings[i].key, pattern) == 0)
-            return &settings[i];
-    return NULL;
-}

@@ -159,3 +159,21 @@ bool settings_suggest(const char *key, struct strbuf *out) {
         strbuf_puts(out, nearest.best);
     return nearest.best != NULL;
 }
+
+size_t settings_of(enum setting_section section, size_t *ret_first) {
+    size_t first = 0;
+    while (first < settings_count && settings[first].section != section)
+        first++;
+    size_t count = 0;
+    while (first + count < settings_count && settings[first + count].section == section)
+        count++;
+    *ret_first = first;
+    return count;
+}
+
+const struct setting *settings_row(const char *pattern) {
+    for (size_t i = 0; i < settings_count; i++)
+        if (strcmp(settings[i].key, pattern) == 0)
+            return &settings[i];
+    return NULL;
+}

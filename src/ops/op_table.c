@@ -66,7 +66,8 @@ extern const struct op op_token_list;
 extern const struct op op_token_revoke;
 extern const struct op op_usage_list;
 
-/* clang-format off: one line each, so that two who add one do not meet */
+/* One line each. */
+/* clang-format off */
 const struct op *const op_table[] = {
     &op_agent_list,
     &op_config_get,

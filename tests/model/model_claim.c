@@ -1,6 +1,7 @@
 /* model_claim.c: one overdue task may reserve places (rules, 3 "claim"). */
 #include <stdlib.h>
 
+#include "model_claim.h"
 #include "model_failover.h"
 
 bool model_reserved_for_another(const struct model *m, const struct model_key *key,

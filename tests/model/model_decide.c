@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "model_claim.h"
 #include "model_failover.h"
 #include "model_lend.h"
 

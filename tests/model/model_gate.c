@@ -3,6 +3,7 @@
  * Who holds a place on a key is counted anew for each question, from the tasks themselves. */
 #include <assert.h>
 
+#include "model_claim.h"
 #include "model_failover.h"
 #include "model_lend.h"
 

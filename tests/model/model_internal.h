@@ -246,8 +246,3 @@ time_ms model_waited(const struct model *m, const struct model_task *t);
 bool model_overdue(const struct model *m, const struct model_task *t);
 /* The ready tasks in order: indices, which the caller frees. */
 size_t *model_sorted(const struct model *m, size_t *ret_count);
-
-/* model_claim.c */
-bool model_claim_update(struct model *m); /* true: something reserved was given up */
-bool model_reserved_for_another(const struct model *m, const struct model_key *key,
-                                const struct model_task *asking);
