@@ -2,6 +2,7 @@
  *
  * The same queue is drained with and without them, in turn. A process of its own reads what they are sent, as browsers
  * would. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ static void read_all(const char *path, int ready) {
 static pid_t start_followers(const char *path) {
     int ready[2];
     char byte;
-    if (pipe(ready) < 0)
+    if (pipe2(ready, O_CLOEXEC) < 0)
         exit(1);
     pid_t pid = fork();
     if (pid == 0)

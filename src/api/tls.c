@@ -46,6 +46,7 @@ static int check_certificate_file(const char *path, struct error *err) {
                                : error_set(err, -EINVAL, "the certificate '%s' is no file", path);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): as OpenSSL calls it */
 static int no_password(char *buffer, int size, int writing, void *ctx) {
     (void)buffer;
     (void)size;

@@ -29,7 +29,6 @@ static bool open_browser(const char *link) {
 
 static void tell(const struct cmd_call *call, const struct ask *ask) {
     const char *url = ask_text(ask->answer, "url", "");
-    _cleanup_(strbuf_finish) struct strbuf wanted = STRBUF_INIT;
     const char *port = cmd_value(call, "port"), *colon = strrchr(url, ':');
     if (ask_true(ask->answer, "opened"))
         cmd_warn("the daemon listens at %s from now on, until it ends; 'sluice config set "

@@ -126,7 +126,7 @@ static void print_row(const struct tcp_address *address, char buf[48]) {
 }
 
 int tcp_peer_user(int fd, uid_t *ret_uid) {
-    struct tcp_address here, there;
+    struct tcp_address here = { .size = 0 }, there = { .size = 0 };
     char wanted[100], from[48], to[48], line[512];
     int r = -ENOENT;
     if (tcp_local(fd, &here) < 0 || tcp_peer(fd, &there) < 0)
