@@ -5,9 +5,11 @@ import { live } from './test_live.mjs';
 import { looks } from './test_looks.mjs';
 import { many } from './test_many.mjs';
 import { door } from './test_door.mjs';
+import { parts } from './test_parts.mjs';
 import { views } from './test_views.mjs';
 import { World } from './world.mjs';
 
+await parts();
 await browse();
 const world = await World.start();
 let code = 1;

@@ -6,6 +6,7 @@
 // when that is not possible (another daemon, events too old): then everything is read again.
 import { effect, signal } from '@preact/signals';
 import { access, ApiError, get, open } from './api';
+import { readEvents } from './events';
 import type { Event, Status } from './types';
 
 export type Connection = 'connecting' | 'live' | 'lost';
@@ -90,29 +91,6 @@ export async function readStatus(): Promise<void> {
 }
 
 /* --- the stream --------------------------------------------------------------------------------- */
-
-/** Cuts a stream of server-sent events into events; what is cut in the middle waits for the rest. */
-export async function readEvents(body: ReadableStream<Uint8Array>, each: (kind: string, data: string) => void): Promise<void> {
-    const reader = body.getReader();
-    const decoder = new TextDecoder();
-    let rest = '';
-    for (;;) {
-        const { done, value } = await reader.read();
-        if (done) return;
-        rest += decoder.decode(value, { stream: true });
-        let end: number;
-        while ((end = rest.indexOf('\n\n')) >= 0) {
-            let kind = 'message';
-            let data = '';
-            for (const line of rest.slice(0, end).split('\n')) {
-                if (line.startsWith('event:')) kind = line.slice(6).trim();
-                else if (line.startsWith('data:')) data += line.slice(5).trimStart();
-            }
-            rest = rest.slice(end + 2);
-            if (data || kind === 'reset') each(kind, data);
-        }
-    }
-}
 
 async function once(signal: AbortSignal): Promise<void> {
     if (lastSeq === null) {

@@ -34,12 +34,16 @@ export function Chart({ times, values, lines, height = 240, label, format, min0 
         const axis = (more: Partial<uPlot.Axis>): uPlot.Axis => ({
             stroke: colour('ink-3'), font, grid: { stroke: colour('line'), width: 1 }, ticks: { show: false }, ...more,
         });
+        // Bars stand for days of UTC: each has its date below, and the first and the last have room.
+        const days = lines.some((line) => line.bars);
+        const room = days ? 0.6 * 86400 : 0;
         const opts: uPlot.Options = {
+            ...(days ? { tzDate: (s: number) => uPlot.tzDate(new Date(s * 1000), 'Etc/UTC') } : {}),
             width: el.clientWidth, height, padding: [10, 22, 0, 0],
             cursor: { y: false, points: { show: false } }, legend: { show: false },
             hooks: { setCursor: [(u) => setAt(u.cursor.idx ?? null)] },
-            scales: { x: { time: true }, y: { range: (_, lo, hi) => [min0 ? 0 : lo, max ?? (hi > 0 ? hi * 1.06 : 1)] } },
-            axes: [axis({ grid: { show: false }, size: 30, space: 70, values: stamps }), axis({ size: 62, values: (_, all) => all.map((n) => format(n)) })],
+            scales: { x: { time: true, range: (_, lo, hi) => [lo - room, hi + room] }, y: { range: (_, lo, hi) => [min0 ? 0 : lo, max ?? (hi > 0 ? hi * 1.06 : 1)] } },
+            axes: [axis({ grid: { show: false }, size: 30, space: 70, values: stamps(days), ...(days ? { incrs: [1, 2, 3, 7, 14, 30, 60, 120].map((n) => n * 86400) } : {}) }), axis({ size: 62, values: (_, all) => all.map((n) => format(n)) })],
             series: [{}, ...lines.map((line): uPlot.Series => ({
                 label: line.label, stroke: line.bars ? 'transparent' : line.colour, width: line.bars ? 0 : (line.width ?? 2),
                 ...(line.bars ? { fill: line.colour, paths: bars() } : line.step ? { paths: steps() } : {}),
@@ -71,7 +75,7 @@ export function Chart({ times, values, lines, height = 240, label, format, min0 
 function bars(): uPlot.Series.PathBuilder {
     const make = uPlot.paths.bars;
     if (!make) throw new Error('uPlot has no bars');
-    return make({ size: [0.72, 48], align: 1, radius: 0.12 });
+    return make({ size: [0.72, 48], align: 0, radius: 0.12 });
 }
 
 function steps(): uPlot.Series.PathBuilder {
@@ -81,11 +85,11 @@ function steps(): uPlot.Series.PathBuilder {
 }
 
 /** Days in words when the axis has days, else the time. */
-function stamps(_: uPlot, all: number[], __: number, ___: number, gap: number): string[] {
-    return all.map((s) => {
+function stamps(days: boolean): (u: uPlot, all: number[], axis: number, space: number, gap: number) => string[] {
+    return (_, all, __, ___, gap) => all.map((s) => {
         const at = new Date(s * 1000);
         const midnight = at.getHours() === 0 && at.getMinutes() === 0;
-        if (gap >= 86400 || midnight) return at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' });
+        if (days || gap >= 86400 || midnight) return at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', ...(days ? { timeZone: 'UTC' } : {}) });
         return at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
     });
 }

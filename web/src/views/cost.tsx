@@ -75,7 +75,7 @@ export function Cost() {
             {items.length > 0 && <>
                 <div class="sums">
                     <div><b class="num">{money(all.cost)}</b><span>{all.unknown > 0 ? `reported; ${count(all.unknown)} of ${count(all.runs)} runs did not say` : 'all runs reported'}</span></div>
-                    <div><b class="num">{short(all.in)}</b><span>tokens in{all.in > 0 ? `, ${percent(all.cached / all.in)} from a cache` : ''}</span></div>
+                    <div><b class="num">{short(all.in)}</b><span>tokens in{all.cached > 0 ? `, ${percent(all.cached / all.in)} from a cache` : ''}</span></div>
                     <div><b class="num">{short(all.out)}</b><span>tokens out</span></div>
                     <div><b class="num">{count(all.runs)}</b><span>runs, {percent(all.runs ? all.ok / all.runs : null)} ok</span></div>
                 </div>

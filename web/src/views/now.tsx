@@ -34,8 +34,12 @@ function Headline({ s }: { s: Status }) {
     );
 }
 
+const SHOWN_ALERTS = 3;
+
 function Alerts({ s }: { s: Status }) {
+    const [all, setAll] = useState(false);
     const paused = s.paused;
+    const shown = all ? s.alerts : s.alerts.slice(0, SHOWN_ALERTS);
     if (s.alerts.length === 0 && !paused && !s.store.full) return null;
     return (
         <div class="alerts">
@@ -46,12 +50,13 @@ function Alerts({ s }: { s: Status }) {
                 </p>
             )}
             {s.store.full && <p class="alert bad" role="alert">The disk of the daemon is full: no tasks are taken until there is room.</p>}
-            {s.alerts.map((alert) => (
+            {shown.map((alert) => (
                 <p class="alert" key={alert.key}><Mark state="failed" label={false} />
                     <Text of={alert.text} /><span class="faint"><Ago at={alert.since} /></span>
                     {alert.task && <a class="button" href={href('task', alert.task)}>Look</a>}
                 </p>
             ))}
+            {s.alerts.length > SHOWN_ALERTS && <button class="quiet more-alerts" onClick={() => setAll(!all)}>{all ? 'only the first' : `${count(s.alerts.length - SHOWN_ALERTS)} more`}</button>}
         </div>
     );
 }

@@ -89,7 +89,7 @@ function lanes(all: Bar[], order: string[]): Lane[] {
 }
 
 function step(range: number, width: number): number {
-    const steps = [60e3, 300e3, 600e3, 1800e3, 3600e3, 2 * 3600e3, 3 * 3600e3, 6 * 3600e3, 12 * 3600e3, 24 * 3600e3, 48 * 3600e3];
+    const steps = [5e3, 15e3, 60e3, 300e3, 600e3, 1800e3, 3600e3, 2 * 3600e3, 3 * 3600e3, 6 * 3600e3, 12 * 3600e3, 24 * 3600e3, 48 * 3600e3];
     return steps.find((one) => (one / range) * width > 70) ?? 48 * 3600e3;
 }
 
@@ -112,7 +112,7 @@ function draw(canvas: HTMLCanvasElement, all: Lane[], from: number, to: number, 
         ctx.fillRect(Math.round(x(t)), AXIS - 4, 1, h);
         ctx.fillStyle = colour('ink-3');
         const date = new Date(t);
-        const text = by >= 24 * 3600e3 ? date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' }) : date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+        const text = by >= 24 * 3600e3 ? date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' }) : date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...(by < 60e3 ? { second: '2-digit' } : {}) });
         ctx.fillText(text, Math.round(x(t)) + 3, 14);
     }
     for (const lane of all) {
@@ -197,8 +197,7 @@ export function Timeline() {
     const at = now.value - (now.value % 2000);
     // Nobody has chosen: as much as there is, up to a day.
     const first = asked ? 0 : Math.min(at, ...(loaded.data ?? []).map((run) => run.started_at ?? at));
-    const range = asked ? wide : (RANGES.find(([, , ms]) => ms >= at - first)?.[2] ?? wide);
-    const name = RANGES.find(([, , ms]) => ms === range)?.[0] ?? '';
+    const range = asked ? wide : Math.min(wide, Math.max(60e3, (at - first) * 1.04));
     const from = at - range;
     const all = useMemo(() => {
         const list = bars(loaded.data ?? [], graph.data ?? null, at).filter((bar) => (!project || bar.project === project) && bar.to > from);
@@ -235,7 +234,7 @@ export function Timeline() {
             <h1 class="sr">Timeline</h1>
             <div class="filters">
                 <div class="tabs" role="group" aria-label="range">
-                    {RANGES.map(([key, label]) => <button key={key} class="quiet" aria-pressed={name === key} onClick={() => refine({ range: key })}>{label}</button>)}
+                    {[['', 'what there is'] as const, ...RANGES].map(([key, label]) => <button key={key} class="quiet" aria-pressed={asked === key} onClick={() => refine({ range: key })}>{label}</button>)}
                 </div>
                 <select aria-label="project" value={project} onChange={(event) => refine({ project: event.currentTarget.value })}>
                     <option value="">all projects</option>{(status.value?.projects ?? []).map((one) => <option key={one.name} value={one.name}>{line(one.name)}</option>)}
