@@ -1,6 +1,7 @@
 // cost.tsx: what was used, per day, by project or by agent. What nobody reported is said, never counted as 0.
-import { useMemo } from 'preact/hooks';
-import { useLoad } from '../load';
+import { useEffect, useMemo } from 'preact/hooks';
+import { useLoad, useThrottle } from '../load';
+import { hear } from '../live';
 import { Chart } from '../parts/chart';
 import { Empty, Problem, Section } from '../parts/small';
 import { refine, route } from '../route';
@@ -34,6 +35,8 @@ export function Cost() {
     const what = query.get('what') === 'tokens' ? 'tokens' : 'money';
     const since = Date.now() - (Date.now() % DAY) - (days - 1) * DAY;
     const loaded = useLoad(`usage ${days} ${group}`, (signal) => readUsage('day', group, since, signal));
+    const again = useThrottle(loaded.reload, 5000);
+    useEffect(() => hear((events) => { if (events.some((event) => event.kind === 'run.ended')) again(); }), []);
     const items = loaded.data?.items ?? [];
     const value = (sum: UsageSum) => (what === 'money' ? (sum.cost_usd ?? 0) : tokensOf(sum));
     const order = useMemo(() => names(items, value), [loaded.data, what]);
@@ -90,7 +93,7 @@ export function Cost() {
                             const sum = add(items.filter((item) => (item.name ?? '') === name));
                             return (
                                 <tr key={name}><td><span class="swatch" style={{ background: seriesColour(Math.min(i, SHOWN - 1)) }} />{line(title(name))}</td>
-                                    <td class="r num">{sum.unknown >= sum.runs ? 'unknown' : money(sum.cost)}</td><td class="r num">{percent(all.cost > 0 ? sum.cost / all.cost : null)}</td>
+                                    <td class="r num">{sum.unknown >= sum.runs ? 'unknown' : money(sum.cost)}</td><td class="r num">{percent(all.cost > 0 && sum.unknown < sum.runs ? sum.cost / all.cost : null)}</td>
                                     <td class="r num">{short(sum.in)}</td><td class="r num">{short(sum.cached)}</td><td class="r num">{short(sum.out)}</td><td class="r num">{count(sum.runs)}</td><td class="r num">{percent(sum.runs ? sum.ok / sum.runs : null)}</td>
                                     <td class="r num">{span(sum.busy)}</td><td class="r num">{sum.unknown ? `${count(sum.unknown)} runs` : '–'}</td></tr>
                             );

@@ -1,7 +1,7 @@
 // share.tsx: does each project get what its weight promises? Tokens per project over time, against the target.
-import { useMemo } from 'preact/hooks';
-import { useLoad } from '../load';
-import { status } from '../live';
+import { useEffect, useMemo } from 'preact/hooks';
+import { useLoad, useThrottle } from '../load';
+import { hear, status } from '../live';
 import { Chart } from '../parts/chart';
 import { Empty, Problem, Section } from '../parts/small';
 import { refine, route } from '../route';
@@ -21,6 +21,8 @@ export function Share() {
     const window = by === 'day' ? 1 : 24;
     const since = Date.now() - hours * HOUR - (by === 'hour' ? 24 * HOUR : 0);
     const loaded = useLoad(`share ${name}`, (signal) => readUsage(by, 'project', since, signal));
+    const again = useThrottle(loaded.reload, 5000);
+    useEffect(() => hear((events) => { if (events.some((event) => event.kind === 'run.ended')) again(); }), []);
     const items = loaded.data?.items ?? [];
     const projects = status.value?.projects ?? [];
     const order = useMemo(() => names(items, tokensOf).slice(0, SHOWN), [loaded.data]);
