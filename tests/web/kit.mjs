@@ -36,6 +36,7 @@ export async function check(name, test) {
     if (only.length > 0 && !only.some((word) => name.includes(word))) return;
     number++;
     problems = [];
+    const began = Date.now();
     try {
         await test();
         if (problems.length > 0) throw new Error(`the page complained: ${problems.slice(0, 5).join(' | ')}`);
@@ -45,6 +46,7 @@ export async function check(name, test) {
         console.log(`not ok ${number} - ${name}`);
         for (const one of String(error.stack ?? error).split('\n').slice(0, 8)) console.log(`# ${one}`);
     }
+    if (Date.now() - began > 2000) console.log(`# took ${((Date.now() - began) / 1000).toFixed(1)} s`);
 }
 
 export function report(what, value) {
