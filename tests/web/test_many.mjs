@@ -1,6 +1,6 @@
 // test_many.mjs: 100,000 tasks. Times are reported, not judged: machines differ. What is judged does not depend
 // on the machine: how much of it stands on the page, and that all of it can be reached.
-import { check, equal, ok, open, report, to, until } from './kit.mjs';
+import { check, equal, has, ok, open, report, to, until } from './kit.mjs';
 
 const TASKS = 100_000;
 const BATCH = 10_000;
@@ -35,6 +35,13 @@ export async function many(world) {
         await page.locator('.card .title', { hasText: /^draft 4711$/ }).waitFor({ timeout: 60000 });
         report('found by text among 100,000', `${Date.now() - began} ms`);
 
+        if (await has(world, '/v1/graph')) {
+            began = Date.now();
+            await to(page, '#/graph');
+            await page.locator('.graph-canvas canvas').waitFor();
+            report('the graph, with 100,000 tasks', `${Date.now() - began} ms`);
+            await page.getByText('there are more: choose a project').waitFor();
+        }
         const late = [];
         await to(page, '#/events');
         await page.locator('.event').first().waitFor();

@@ -5,7 +5,7 @@
 // A lost stream is opened again, later and later up to 5 s, and goes on behind the last number. `epoch` rises
 // when that is not possible (another daemon, events too old): then everything is read again.
 import { effect, signal } from '@preact/signals';
-import { access, ApiError, get, open } from './api';
+import { access, get, open } from './api';
 import { readEvents } from './events';
 import type { Event, Status } from './types';
 
@@ -93,10 +93,10 @@ export async function readStatus(): Promise<void> {
 /* --- the stream --------------------------------------------------------------------------------- */
 
 async function once(signal: AbortSignal): Promise<void> {
-    if (lastSeq === null) {
-        const page = await get<{ last_seq: number }>('/v1/events', { limit: 1 }, signal);
-        lastSeq = page.last_seq ?? 0;
-    }
+    const { last_seq: last } = await get<{ last_seq: number }>('/v1/events', { limit: 1 }, signal);
+    // Fewer events than this page has seen: the store is another one, or was put back.
+    if (lastSeq !== null && last < lastSeq) epoch.value++;
+    if (lastSeq === null || last < lastSeq) lastSeq = last;
     const answer = await open('/v1/events', { after: lastSeq }, signal, { Accept: 'text/event-stream' });
     connection.value = 'live';
     lostSince.value = null;
@@ -120,13 +120,8 @@ async function follow(signal: AbortSignal): Promise<void> {
         const began = Date.now();
         try {
             await once(signal);
-        } catch (error) {
+        } catch {
             if (signal.aborted || access.value !== 'open') return;
-            // The daemon has fewer events than this page has seen: it is another one.
-            if (error instanceof ApiError && error.status === 400) {
-                lastSeq = null;
-                epoch.value++;
-            }
         }
         if (signal.aborted) return;
         connection.value = 'lost';

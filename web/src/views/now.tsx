@@ -151,13 +151,16 @@ function Waiting({ s }: { s: Status }) {
     const asked = gates.slice(0, GATES_ASKED).map((gate) => gate.examples[0] ?? '').join(' ');
     const whys = useLoad(`whys ${asked}`, (signal) =>
         Promise.all(asked.split(' ').filter(Boolean).map((id) => get<Why>(`/v1/tasks/${encodeURIComponent(id)}/why`, {}, signal).catch(() => null))));
-    const of = (id: string | undefined) => whys.data?.find((why) => why?.id === id);
+    // What is known stays until the new answer is there.
+    const kept = useRef<(Why | null)[]>([]);
+    if (whys.data) kept.current = whys.data;
+    const of = (gate: string) => kept.current.find((why) => why?.gates.some((one) => one.gate === gate && !one.open));
     return (
         <Section title="Waiting, by what stops them" note={s.partial ? 'counted in part' : undefined}>
             {gates.length === 0 && <Empty>Nothing waits.</Empty>}
             <ul class="rows gates">
                 {gates.map((gate) => {
-                    const why = of(gate.examples[0]);
+                    const why = of(gate.gate);
                     const closed = why?.gates.find((one) => one.gate === gate.gate);
                     const opens = closed?.opens_at ?? null;
                     return (
