@@ -290,7 +290,7 @@ static void add_person(json_t *people, const struct wish *wish) {
     json_array_append_new(people, item);
 }
 
-static void take_held(json_t *people, const json_t *task) {
+static void take_held(void *ctx, const json_t *task) {
     static const struct {
         const char *hold, *what, *verb;
     } rows[] = {
@@ -302,22 +302,12 @@ static void take_held(json_t *people, const json_t *task) {
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (strcmp(rows[i].hold, ask_text(task, "hold", "")) == 0)
-            add_person(people, &(struct wish){ .key = "task",
-                                               .name = ask_text(task, "id", "?"),
-                                               .title = ask_text(task, "title", NULL),
-                                               .what = rows[i].what,
-                                               .why = ask_text(task, "why", NULL),
-                                               .verb = rows[i].verb });
-}
-
-static int gather_held(struct gathering *g, json_t *people) {
-    int code = ask_get(g->ask, "/v1/tasks?state=held&limit=1000");
-    size_t i;
-    json_t *task;
-    if (code != CMD_OK)
-        return code;
-    json_array_foreach((json_t *)ask_items(g->ask), i, task) take_held(people, task);
-    return CMD_OK;
+            add_person(ctx, &(struct wish){ .key = "task",
+                                            .name = ask_text(task, "id", "?"),
+                                            .title = ask_text(task, "title", NULL),
+                                            .what = rows[i].what,
+                                            .why = ask_text(task, "why", NULL),
+                                            .verb = rows[i].verb });
 }
 
 static int gather_status(struct gathering *g, json_t *people) {
@@ -365,23 +355,22 @@ static int by_change(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+static void take_waiting(void *ctx, const json_t *task) {
+    static const char *const kept[] = { "id", "title", "state", "gate", "why" };
+    json_t *item = json_object();
+    for (size_t k = 0; k < ARRAY_SIZE(kept); k++)
+        copy_member(item, task, kept[k]);
+    json_object_set_new(item, "since", json_integer(ask_int(task, "changed_at", 0)));
+    json_array_append_new(ctx, item);
+}
+
 /* Of the oldest thousand those that have been so for the longest time. */
 static int gather_waits(struct gathering *g) {
-    int code = ask_get(g->ask, "/v1/tasks?state=ready,waiting&order=old&limit=1000");
-    if (code != CMD_OK)
-        return code;
-    json_t *waits = json_array(), *task;
-    size_t i;
-    json_array_foreach((json_t *)ask_items(g->ask), i, task) {
-        static const char *const kept[] = { "id", "title", "state", "gate", "why" };
-        json_t *item = json_object();
-        for (size_t k = 0; k < ARRAY_SIZE(kept); k++)
-            copy_member(item, task, kept[k]);
-        json_object_set_new(item, "since", json_integer(ask_int(task, "changed_at", 0)));
-        json_array_append_new(waits, item);
-    }
+    json_t *waits = json_array();
+    int code = ask_pages(g->ask, "/v1/tasks?state=ready,waiting&order=old&limit=1000", TASKS_MAX,
+                         take_waiting, waits);
     json_object_set_new(g->digest, "waits", sorted(waits, by_change, WAITS_MAX));
-    return CMD_OK;
+    return code;
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
@@ -402,7 +391,7 @@ static int gather(struct gathering *g) {
     json_object_set_new(g->digest, "people", people);
     int code = gather_status(g, people);
     if (code == CMD_OK)
-        code = gather_held(g, people);
+        code = ask_pages(g->ask, "/v1/tasks?state=held&limit=1000", TASKS_MAX, take_held, people);
     if (code == CMD_OK)
         code = gather_runs(g);
     if (code == CMD_OK)

@@ -16,7 +16,7 @@
 #include "os/files.h"
 
 #define TAIL_MAX  16384
-#define LINE_MAX_ 500 /* bytes shown */
+#define SHOWN_MAX 500 /* bytes of the line */
 #define DEPTH_MAX 6
 
 bool engine_live(const struct engine *e, task_id task, struct engine_live *ret) {
@@ -82,7 +82,7 @@ static bool put_last(const char *text, size_t size, struct strbuf *out) {
     while (begin < size && (unsigned char)text[begin] <= ' ')
         begin++;
     size -= begin;
-    for (size_t i = 0; i < size && i < LINE_MAX_; i++)
+    for (size_t i = 0; i < size && i < SHOWN_MAX; i++)
         strbuf_putc(out, text[begin + i] ? text[begin + i] : ' ');
     return size > 0;
 }
@@ -102,12 +102,10 @@ static bool put_line(const char *tail, size_t size, struct strbuf *out) {
         size_t begin = end;
         while (begin > 0 && tail[begin - 1] != '\n')
             begin--;
-        if (tail[begin] != '{') {
-            if (put_last(tail + begin, end - begin, out))
-                return true;
-        } else if (put_event(tail + begin, end - begin, out)) {
+        bool is_event = begin < end && tail[begin] == '{';
+        if (is_event ? put_event(tail + begin, end - begin, out)
+                     : put_last(tail + begin, end - begin, out))
             return true;
-        }
         end = begin > 0 ? begin - 1 : 0;
     }
     return false;

@@ -227,7 +227,7 @@ int op_ask_titles(struct op_call *call, struct op_rows *rows, op_step then) {
     if (rows->count == 0)
         return then(call);
     struct store_question question = {
-        .kind = ASK_SPECS, .tasks = rows->tasks, .task_count = rows->count, .limit = rows->count
+        .kind = ASK_TITLES, .tasks = rows->tasks, .task_count = rows->count, .limit = rows->count
     };
     return op_ask(call, &question, take_titles, then);
 }

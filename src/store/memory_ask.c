@@ -157,10 +157,12 @@ static void ask_titles(struct asked *asked) {
     for (size_t i = 0; i < asked->question->task_count && !is_full(asked); i++) {
         struct memory_key key = { .low = asked->question->tasks[i] };
         const struct spec_row *row = memory_table_find(table_of(asked, TABLE_SPECS), key);
+        const struct task_row *task = memory_table_find(table_of(asked, TABLE_TASKS), key);
         if (row)
             rows[asked->answer.count++] = (struct spec_row){
                 .id = row->id,
                 .title = row->title ? arena_strdup(&asked->arena, row->title) : NULL,
+                .changed_at = task ? task->changed_at : 0,
             };
     }
     asked->answer.specs = rows;

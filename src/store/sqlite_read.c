@@ -81,7 +81,8 @@ static void read_changed(struct asked *asked, sqlite3_stmt *stmt, struct spec_ro
 static void read_title(struct asked *asked, sqlite3_stmt *stmt, struct spec_row *ret_row) {
     const char *title = text(stmt, 1);
     *ret_row = (struct spec_row){ .id = (task_id)sqlite3_column_int64(stmt, 0),
-                                  .title = title ? arena_strdup(&asked->arena, title) : NULL };
+                                  .title = title ? arena_strdup(&asked->arena, title) : NULL,
+                                  .changed_at = sqlite3_column_int64(stmt, 2) };
 }
 
 static void read_spent(struct asked *asked, sqlite3_stmt *stmt, struct spent_row *ret_row) {

@@ -128,7 +128,9 @@ const char *const sqlite_texts[] = {
     [STATEMENT_GET_EXPIRED] =
         "SELECT number FROM task WHERE final_at < ?1 ORDER BY final_at, number"
         " LIMIT ?2 OFFSET ?3",
-    [STATEMENT_GET_TITLE] = "SELECT number, title FROM spec WHERE number = ?1",
+    [STATEMENT_GET_TITLE] =
+        "SELECT s.number, s.title, t.changed_at FROM spec s LEFT JOIN task t USING (number)"
+        " WHERE s.number = ?1",
     [STATEMENT_GET_ENDED] =
         "SELECT " RUN_COLUMNS " FROM run WHERE ended = 1 AND ended_at >= ?1"
         " AND (ended_at, task, attempt) < (?2, ?3, ?4)"

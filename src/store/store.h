@@ -156,7 +156,7 @@ void store_commit(struct store *store, struct store_batch *batch, store_committe
 enum store_question_kind {
     ASK_SPECS,       /* spec rows of `tasks`, in their order; those not there are left out */
     ASK_CHANGED,     /* the same with nothing in them but `id` and `changed_at`: quicker */
-    ASK_TITLES,      /* the same with nothing in them but `id` and `title`: quicker */
+    ASK_TITLES,      /* the same with nothing in them but `id`, `title` and `changed_at`: quicker */
     ASK_RUNS,        /* of `task`, attempts below `before` (0: all), newest first */
     ASK_EVENTS,      /* after `after`, oldest first; of `task` if not 0 */
     ASK_EVENTS_BACK, /* the newest before `before` (0: all), newest first; of `task` if not 0 */

@@ -100,7 +100,8 @@ static void take_titles(void *ctx, const struct store_answer *answer, const stru
     assert_null(err);
     for (size_t i = 0; i < answer->count; i++) {
         assert_null(answer->specs[i].json);
-        strbuf_printf(ctx, " %u=%s", (unsigned)answer->specs[i].id, answer->specs[i].title);
+        strbuf_printf(ctx, " %u=%s@%lld", (unsigned)answer->specs[i].id, answer->specs[i].title,
+                      (long long)answer->specs[i].changed_at);
     }
 }
 
@@ -112,12 +113,13 @@ static void titles_come_without_the_rest(struct suite *suite) {
         struct task_row row = kit_task(id);
         struct spec_row spec = kit_spec(id);
         spec.title = id == 5 ? "five" : "other";
+        row.changed_at = 100 + (time_ms)id;
         store_add_task(suite->batch, &row);
         store_add_spec(suite->batch, &spec);
     }
     kit_commit(suite->store, suite->batch);
     store_ask(suite->store, &question, take_titles, &out);
-    assert_string_equal(strbuf_text(&out), " 5=five 2=other");
+    assert_string_equal(strbuf_text(&out), " 5=five@105 2=other@102");
 }
 
 /* --- what has ended, and what it used -------------------------------------------------------- */

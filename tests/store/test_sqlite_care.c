@@ -252,7 +252,8 @@ static void questions_use_their_index(void **state) {
           "SEARCH s USING INDEX spec_external (project=? AND external_id=?);"
           "SEARCH t USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN;" },
         { STATEMENT_GET_EXPIRED, "SEARCH task USING COVERING INDEX task_final (final_at<?);" },
-        { STATEMENT_GET_TITLE, "SEARCH spec USING INTEGER PRIMARY KEY (rowid=?);" },
+        { STATEMENT_GET_TITLE, "SEARCH s USING INTEGER PRIMARY KEY (rowid=?);"
+                               "SEARCH t USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN;" },
         { STATEMENT_GET_ENDED,
           "SEARCH run USING INDEX run_ended (ended_at>? AND (ended_at,task,attempt)<(?,?,?));" },
         { STATEMENT_GET_SPENT_BY_PROJECT,

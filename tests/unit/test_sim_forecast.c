@@ -116,6 +116,30 @@ static void what_runs_already_ends_a_mean_after_its_start(void **state) {
     core_free(core);
 }
 
+static void ends_are_told_in_their_order_if_they_are_wanted(void **state) {
+    (void)state;
+    struct core *core = core_with(2);
+    struct task_spec early = task(1, FIX);
+    early.state = TASK_RUNNING;
+    early.attempt = 1;
+    early.started_at = NOW - MINUTES(4);
+    add(core, early);
+    add(core, task(2, PLAN));
+    add(core, task(3, FIX));
+    struct forecast f = run_with(core, (struct forecast_options){ .wants_ends = true });
+    static const time_ms ends[] = { MINUTES(3), MINUTES(6), MINUTES(13) };
+    assert_int_equal(f.end_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(f.ends[i].at, NOW + ends[i]);
+        assert_int_equal(f.ends[i].project, WEB);
+    }
+    forecast_finish(&f);
+    f = run_with(core, (struct forecast_options){ 0 });
+    assert_int_equal(f.end_count, 0);
+    forecast_finish(&f);
+    core_free(core);
+}
+
 static void numbers_may_be_in_the_millions(void **state) {
     (void)state;
     struct core *core = core_with(1);
@@ -225,6 +249,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(those_behind_start_when_those_before_are_over),
         cmocka_unit_test(what_runs_already_ends_a_mean_after_its_start),
+        cmocka_unit_test(ends_are_told_in_their_order_if_they_are_wanted),
         cmocka_unit_test(numbers_may_be_in_the_millions),
         cmocka_unit_test(dependencies_start_after_what_they_need),
         cmocka_unit_test(nobody_knows_what_waits_for_a_person),
