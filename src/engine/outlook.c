@@ -126,6 +126,7 @@ static void sum_up(struct play *play, time_ms now) {
     const struct forecast *made = &play->made;
     struct outlook *ret = &play->outlook;
     *ret = (struct outlook){
+        .at = now,
         .finish = made->end_count > 0 ? made->ends[made->end_count - 1].at : now,
         .tasks = (uint32_t)made->end_count,
         .complete = made->complete && play->result == 0,

@@ -18,7 +18,8 @@ struct outlook_project {
 };
 
 struct outlook {
-    time_ms finish;  /* of the last; now when there is nothing to do */
+    time_ms at;      /* when the play begins */
+    time_ms finish;  /* of the last; `at` when there is nothing to do */
     uint32_t tasks;  /* that will be finished */
     uint32_t others; /* not final, and will not: they wait for somebody, or for longer than that */
     bool complete;   /* else the play was ended early, and more would have followed */

@@ -318,6 +318,20 @@ static void more_places_would_be_quicker(void **state) {
     assert_int_equal(reply_int(&r, "now.points.7.0"), reply_int(&r, "now.finish_at"));
 }
 
+static void an_empty_queue_is_finished_at_once(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    (void)ops_add(&o, "\"hold\":true,");
+    _cleanup_(reply_finish) struct reply r =
+        ops_ask(&o, "POST", "/v1/whatif", "{\"set\":{\"limits.runs\":8}}", NULL);
+    assert_int_equal(r.status, 200);
+    assert_int_equal(reply_int(&r, "now.makespan_ms"), 0);
+    assert_int_equal(reply_int(&r, "then.finish_at"), reply_int(&r, "at"));
+    assert_int_equal(reply_count(&r, "now.points"), 0);
+    assert_int_equal(reply_int(&r, "now.others"), 1);
+}
+
 static void a_question_changes_nothing(void **state) {
     (void)state;
     _cleanup_(ops_close) struct ops o = { 0 };
@@ -502,6 +516,7 @@ int main(void) {
         cmocka_unit_test(a_graph_shows_a_part),
         cmocka_unit_test(a_large_graph_holds_nobody_up),
         cmocka_unit_test(more_places_would_be_quicker),
+        cmocka_unit_test(an_empty_queue_is_finished_at_once),
         cmocka_unit_test(a_question_changes_nothing),
         cmocka_unit_test(a_question_that_makes_no_sense_is_refused),
         cmocka_unit_test(a_question_ends_with_the_daemon),
