@@ -90,7 +90,7 @@ wait_for() {
 }
 
 is_idle() {
-    counts=$(sluice status --json | grep -o '"counts":{[^}]*}')
+    counts=$(sluice status --json | grep -o '"counts":{[^}]*}' | head -n 1) # the first: those of all projects
     for name in starting running ready held; do
         case $counts in *"\"$name\":0"*) ;; *) return 1 ;; esac
     done

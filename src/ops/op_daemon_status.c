@@ -110,6 +110,19 @@ static int compare_counts(const void *a, const void *b) {
     return strcmp(x->code, y->code);
 }
 
+/* Of the first example; it may be stopped by another one by now. */
+static void print_why(struct op_call *call, struct json_writer *w, const struct gate_count *gate) {
+    _cleanup_(strbuf_finish) struct strbuf code = STRBUF_INIT, why = STRBUF_INIT;
+    struct verdict first;
+    if (gate->example_count > 0
+        && core_blocked(engine_core(call->engine), gate->examples[0], &first)) {
+        verdict_code(&first, op_symbols(call->engine), &code);
+        if (strcmp(strbuf_text(&code), gate->code) == 0)
+            print_verdict(call->engine, gate->examples[0], &first, &why);
+    }
+    print_text(w, "why", why.length > 0 ? strbuf_text(&why) : NULL);
+}
+
 static void print_gate(struct op_call *call, struct json_writer *w, const struct gate_count *gate) {
     json_write_object_begin(w);
     print_text(w, "gate", gate->code);
@@ -121,6 +134,7 @@ static void print_gate(struct op_call *call, struct json_writer *w, const struct
         json_write_string(w, engine_task_id(call->engine, gate->examples[i], id));
     }
     json_write_array_end(w);
+    print_why(call, w, gate);
     json_write_object_end(w);
 }
 
@@ -299,7 +313,8 @@ const struct op op_daemon_status = {
     .summary = "show everything at a glance",
     .text =
         "`waiting_by_gate` counts all that wait, by the first gate that stops them, with up to "
-        "three examples from the front of the queue. It takes up to 10,000 kinds of tasks "
+        "three examples from the front of the queue, and `why`, the sentence of the first. It "
+        "takes up to 10,000 kinds of tasks "
         "(project, kind, agent, limiter, priority, depth, and the locks and resources they name); "
         "`partial` says that there are more. `running` has up to 50 tasks, each with the "
         "`last_line` that it has printed (of an agent that prints events the text in the last of "
@@ -315,7 +330,8 @@ const struct op op_daemon_status = {
         "\"home\":\"/home/me/.local/share/sluice\",\"preset\":\"sluice\",\"paused\":true,"
         "\"paused_by\":\"ann\",\"paused_at\":1760000000000,"
         "\"counts\":{\"ready\":3,\"running\":1},\"ready\":3,\"blocked_dependencies\":0,"
-        "\"waiting_by_gate\":[{\"gate\":\"lease:runs\",\"count\":3,\"examples\":[\"web-17\"]}],"
+        "\"waiting_by_gate\":[{\"gate\":\"lease:runs\",\"count\":3,\"examples\":[\"web-17\"],"
+        "\"why\":\"all 8 places for runs are taken\"}],"
         "\"partial\":false,\"running\":[],\"alerts\":[],\"external\":[],"
         "\"limits\":[{\"key\":\"runs\",\"used\":1,\"cap\":8}],\"limiters\":[],"
         "\"budgets\":[{\"key\":\"global\",\"used\":0,\"reserved\":10000,\"cap\":null,\"usd_used\":"

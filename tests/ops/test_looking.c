@@ -163,6 +163,7 @@ static void status_counts_at_every_gate_and_shows_who_waits_there(void **state) 
     assert_string_equal(reply_text(&s, "waiting_by_gate.0.gate"), "lease:runs");
     assert_int_equal(reply_int(&s, "waiting_by_gate.0.count"), 300);
     assert_int_equal(reply_count(&s, "waiting_by_gate.0.examples"), 3);
+    assert_non_null(strstr(reply_text(&s, "waiting_by_gate.0.why"), "runs"));
     assert_string_equal(reply_text(&s, "waiting_by_gate.1.gate"), "dependency");
     assert_string_equal(reply_text(&s, "waiting_by_gate.1.examples.0"), "t-304");
     assert_string_equal(reply_text(&s, "waiting_by_gate.2.gate"), "lease:workspace:/tmp");
