@@ -10,6 +10,7 @@ KILLS   = 2000
 TASKS   = 1000
 T       =
 NAME    =
+KEEP    =
 
 MAKEFLAGS += --no-print-directory
 
@@ -83,8 +84,8 @@ soak: ## kill the daemon KILLS=n times under load, while each preset drains TASK
 	@SLUICED=$(abspath $(BUILD)/sluiced) SIDE_AGENT=$(abspath $(BUILD)/tests/torture/side_agent) \
 	 TREE_AGENT=$(abspath $(BUILD)/tests/torture/tree_agent) $(BUILD)/tests/torture/test_workspaces 300 $(SEED)
 
-demo: build ## a daemon, a small night of real processes, a kill in the middle
-	@scripts/demo $(BUILD)
+demo: build ## a daemon, a small night of real processes, a kill in the middle; KEEP=1 leaves the dashboard up
+	@scripts/demo $(if $(KEEP),--keep) $(BUILD)
 
 example: build ## play one of examples/ to its end: NAME=loopr, conductor-loop, gastown, agency, agent-queue
 	@SLUICE=$(BUILD)/sluice examples/run $(or $(NAME),--all)

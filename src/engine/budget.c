@@ -275,8 +275,6 @@ void budget_ended(struct engine *e, const struct live_run *run, enum outcome out
     a->used.usd += known(a->last.usd);
     bool is_unknown = a->last.usd < 0 && outcome != OUTCOME_LAUNCH;
     a->unknown += is_unknown;
-    e->turn.unknown_costs += is_unknown;
-    e->turn.cost_micro_usd += known(a->last.usd);
     a->is_over = passed || by_agent;
     a->by_agent = by_agent;
     a->stopping = 0;

@@ -244,7 +244,7 @@ void engine_set_after_turn(struct engine *engine, void (*after)(void *ctx), void
 
 struct engine_stats {
     struct engine_spans queued, ran; /* ready until ordered to start; begun until ended */
-    uint64_t turns, facts, orders, starts, ends, commits, failed_commits, unknown_costs;
-    int64_t last_turn_us, slowest_turn_us, cost_micro_usd;
+    uint64_t turns, facts, orders, starts, ends, commits, failed_commits;
+    int64_t last_turn_us, slowest_turn_us;
 };
 void engine_stats(const struct engine *engine, struct engine_stats *ret);

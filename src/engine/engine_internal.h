@@ -65,8 +65,7 @@ struct turn {
     struct engine_request *current;
     size_t told;                    /* of what happened, how much this turn has told the core */
     struct engine_spans ran;        /* of them */
-    unsigned ends, unknown_costs;   /* of runs, among them; and those of agents that told none */
-    int64_t cost_micro_usd;         /* of the others */
+    unsigned ends;                  /* of runs, among them */
     bool configured, tells_blocked; /* it is another since this turn; see blocked_internal.h */
     int64_t began_us;
 };

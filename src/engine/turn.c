@@ -348,8 +348,7 @@ static void clear_turn(struct engine *e) {
     store_batch_clear(t->batch);
     t->rewired = 0;
     t->configured = false;
-    t->ends = t->unknown_costs = 0;
-    t->cost_micro_usd = 0;
+    t->ends = 0;
     t->ran = (struct engine_spans){ 0 };
     t->specs.count = t->gone.count = t->starts.count = t->stops.count = t->events.count = 0;
     t->finals.count = 0;
@@ -383,8 +382,6 @@ static void carry_out(struct engine *e) {
     for (size_t i = 0; i < e->turn.starts.count; i++)
         count_queued(e, e->turn.starts.items[i].task);
     e->stats.ends += e->turn.ends;
-    e->stats.cost_micro_usd += e->turn.cost_micro_usd;
-    e->stats.unknown_costs += e->turn.unknown_costs;
     spans_add_all(&e->stats.ran, &e->turn.ran);
     tally_settle(e);
     /* Before the answers: who has heard that a task is canceled must not see it begin. */

@@ -158,7 +158,8 @@ static void with_stop_a_live_run_is_stopped_once_and_nothing_is_counted(void **s
     assert_non_null(strstr(reply_text(&r, "runs.0.message"), "has used $1.250001 of $1.25"));
     reply_finish(&r);
     r = ops_ask(&o, "GET", "/metrics", NULL, NULL);
-    assert_non_null(strstr(r.text, "\nsluice_cost_usd_total 1.250001\n"));
+    assert_non_null(
+        strstr(r.text, "\nsluice_cost_usd_total{project=\"web\",agent=\"\"} 1.250001\n"));
     assert_non_null(strstr(r.text, "\nsluice_project_cost_usd{project=\"web\"} 1.250001\n"));
     reply_finish(&r);
 }

@@ -505,7 +505,7 @@ static void every_field_of_every_row_is_known(struct suite *suite) {
         { "project_row", sizeof(struct project_row), 48 },
         { "group_row", sizeof(struct group_row), 40 },
         { "limiter_row", sizeof(struct limiter_row), 112 },
-        { "agent_row", sizeof(struct agent_row), 48 },
+        { "agent_row", sizeof(struct agent_row), 88 },
         { "usage_row", sizeof(struct usage_row), 64 },
         { "wait_row", sizeof(struct wait_row), 40 },
         { "key_row", sizeof(struct key_row), 32 },
