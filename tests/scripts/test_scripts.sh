@@ -311,6 +311,41 @@ bare 1000 'exit 1'
 printf '#!/bin/sh\nshift 3\nfor p; do printf "%%s/installed " "$p"; done\n' >bin/dpkg-query
 expect 'setup: silent when nothing is missing' 0 '' env PATH="$tree/bin" "$scripts/setup" --lint
 
+# --- embed-web ------------------------------------------------------------------------------------
+
+# A tree whose scripts/build-web does what the case says.
+dashboard() { # COMMANDS
+    mkdir -p scripts web/src web/dist/assets web/node_modules
+    cp "$scripts/embed-web" scripts/
+    echo '{}' >web/package.json
+    echo 'page' >web/dist/index.html
+    printf '#!/bin/sh\n%s\n' "$1" >scripts/build-web
+    chmod +x scripts/build-web
+}
+
+fresh
+expect 'embed-web: no folder is an empty table' 0 '' "$scripts/embed-web" nowhere out.c
+expect 'embed-web: and that compiles' 0 'web_file_count = 0;' cat out.c
+
+fresh
+dashboard 'exit 0'
+expect 'embed-web: what was built is in the table' 0 '' scripts/embed-web --build --depfile out.d web/dist out.c
+expect 'embed-web: by its path' 0 '{ "/index.html", NULL, "' cat out.c
+expect 'embed-web: as often as its sources change' 0 'web/package.json' cat out.d
+expect 'embed-web: not those that are fetched' 1 '' grep node_modules out.d
+
+fresh
+dashboard 'echo "npm cannot be reached"; exit 1'
+expect 'embed-web: what cannot be built is left out, and says why' 0 \
+    'embed-web: the dashboard is left out, because scripts/build-web failed: npm cannot be reached' \
+    scripts/embed-web --build web/dist out.c
+expect 'embed-web: then there is no old one either' 0 'web_file_count = 0;' cat out.c
+expect 'embed-web: unless it is required' 1 '-Dweb=enabled needs it' scripts/embed-web --build --required web/dist out.c
+
+fresh
+mkdir -p dist && echo x >'dist/a b.js'
+expect 'embed-web: a name that no address has' 1 "'/a b.js' is no name for a URL: rename it" "$scripts/embed-web" dist out.c
+
 for script in "$scripts"/*; do
     expect "help: $(basename "$script")" 0 'usage: scripts/' "$script" --help
 done
