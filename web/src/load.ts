@@ -1,7 +1,7 @@
 // load.ts: what a view reads. The old answer stays on the page until the new one is there: nothing flickers.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from './api';
-import { epoch } from './live';
+import { connection, epoch } from './live';
 
 export interface Loaded<T> {
     data: T | null;
@@ -57,6 +57,12 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
         reload();
         return () => stop.current?.abort();
     }, [key, generation]);
+
+    // What failed while nobody answered is asked again when somebody does.
+    const back = connection.value === 'live';
+    useEffect(() => {
+        if (back && state.error !== null && !state.absent) reload();
+    }, [back]);
 
     const fresh = state.key === key;
     return {

@@ -110,6 +110,16 @@ export function gateWords(gate: string): string {
     return names[gate] ?? gate;
 }
 
+const GATES: Record<string, string> = {
+    paused: 'Pause of everything', project: 'Pause of its project', held: 'Hold', dependency: 'What it waits for', parent: 'Its parent',
+    artifact: 'Files it needs', breaker: 'Launches', limiter: 'Rate limit', 'project-budget': 'Budget of its project',
+};
+
+/** The name of a gate that may be open or closed. */
+export function gateName(gate: string): string {
+    return GATES[gate] ?? gateWords(gate);
+}
+
 /** The name of a limit, for a bar. */
 export function limitWords(key: string): string {
     const at = key.indexOf(':');

@@ -55,7 +55,7 @@ export function Questions() {
         <Dialog title={q.title} onClose={() => end(null)}>
             <form onSubmit={(event) => { event.preventDefault(); end(input.current?.value ?? ''); }}>
                 <p>{q.text}</p>
-                {q.reason !== null && <label class="field">{q.reason}<textarea ref={input} rows={3} /></label>}
+                {q.reason !== null && <label class="field">{q.reason}<textarea ref={input} rows={3} autofocus /></label>}
                 <div class="buttons">
                     <button type="button" onClick={() => end(null)}>No, leave it</button>
                     <button type="submit" class="danger">{q.yes}</button>

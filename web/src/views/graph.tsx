@@ -80,7 +80,14 @@ function Canvas({ picture, choose }: { picture: Picture; choose: (id: string | n
         const wanted = [(n: GraphNode) => n.id === shown.current.chosen, (n: GraphNode) => n.state === 'running', (n: GraphNode) => !!n.critical && n.state !== 'done', () => true];
         const at = wanted.map((fits) => nodes.findIndex(fits)).find((n) => n >= 0) ?? 0;
         const { at: places } = shown.current.layout;
-        camera.current = { scale: 0.6, x: el.clientWidth / 3 - (places[at * 2] ?? 0) * 0.6, y: el.clientHeight / 2 - (places[at * 2 + 1] ?? 0) * 0.6 };
+        // Not beyond the edges: there is nothing to see.
+        const inside = (wanted: number, room: number, size: number) => Math.min(20, Math.max(Math.min(20, room - size * 0.6 - 20), wanted));
+        const { width, height } = shown.current.layout;
+        camera.current = {
+            scale: 0.6,
+            x: inside(el.clientWidth / 3 - (places[at * 2] ?? 0) * 0.6, el.clientWidth, width),
+            y: inside(el.clientHeight / 2 - (places[at * 2 + 1] ?? 0) * 0.6, el.clientHeight, height),
+        };
         redraw();
     };
     const zoom = (factor: number, cx?: number, cy?: number) => {

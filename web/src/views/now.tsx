@@ -127,7 +127,7 @@ function Next({ s }: { s: Status }) {
     return (
         <Section title="Next, in this order" note={s.ready > items.length ? <a href={href('board', '', { state: 'ready' })}>{count(s.ready)} ready</a> : undefined}>
             <Problem error={page.error} />
-            {items.length === 0 && !page.loading && <Empty>Nothing is ready.</Empty>}
+            {items.length === 0 && !page.loading && !page.error && <Empty>Nothing is ready.</Empty>}
             <ol class="rows next">
                 {items.map((task, n) => (
                     <li key={task.id}>

@@ -11,7 +11,7 @@ import { Mark } from '../parts/mark';
 import { Ago, Countdown, Elapsed, Empty, Problem, Section, Text, Tid } from '../parts/small';
 import { say } from '../parts/toast';
 import { go, href, route } from '../route';
-import { clock, count, gateWords, holdWords, line, money, short, span, visible } from '../text';
+import { clock, count, gateName, holdWords, line, money, short, span, visible } from '../text';
 import type { Event, Message, Page, Run, Task, TaskFull, Why } from '../types';
 import { eventWords } from '../words';
 
@@ -52,7 +52,7 @@ function WhySection({ why, task }: { why: Why; task: TaskFull }) {
                 {shown.map((gate) => (
                     <li key={gate.gate} class={gate.open ? 'is-open' : 'is-closed'}>
                         <span class="gate-mark" role="img" aria-label={gate.open ? 'open' : 'closed'}>{gate.open ? '○' : '■'}</span>
-                        <span class="gate-name">{line(gateWords(gate.gate))}</span>
+                        <span class="gate-name">{line(gateName(gate.gate))}</span>
                         <span class="gate-why">{gate.open ? 'open' : <Text of={gate.reason} />}{gate.opens_at ? <>, opens <Countdown to={gate.opens_at} /></> : null}{gate.since ? <>, since {clock(gate.since)}</> : null}</span>
                     </li>
                 ))}
