@@ -47,7 +47,7 @@ export async function views(world, night) {
     await check('Now shows what runs with its last line, what comes next, what waits and why', async () => {
         await page.waitForSelector('.rows.running li');
         const running = (await world.api('GET', '/v1/status')).running;
-        equal(await page.locator('.rows.running li').count(), running.length, 'rows of running tasks');
+        await until(page, `${running.length} rows of running tasks`, (n) => document.querySelectorAll('.rows.running li').length === n, running.length);
         await page.getByText('all green').first().waitFor();
         await page.locator('.rows.next li').first().waitFor();
         await page.getByText('Unfinished dependencies').waitFor();
@@ -71,7 +71,7 @@ export async function views(world, night) {
         await page.getByText(`waits for '${tokens}'`).first().waitFor();
         await page.getByRole('button', { name: /all \d+ gates/ }).click();
         const gates = (await world.api('GET', `/v1/tasks/${descent}/why`)).gates;
-        equal(await page.locator('.gate-list li').count(), gates.length, 'gates');
+        await until(page, `${gates.length} gates`, (n) => document.querySelectorAll('.gate-list li').length === n, gates.length);
         await to(page, `#/task/${tokens}`);
         await page.locator('.log-line', { hasText: 'running the tests' }).waitFor();
         equal(await page.locator('.table tbody tr').count(), 1, 'attempts');
@@ -87,7 +87,7 @@ export async function views(world, night) {
         await to(page, '#/board');
         await page.locator('section.column[aria-label=Ready] .card').first().waitFor();
         const counts = (await world.api('GET', '/v1/status')).counts;
-        equal(await page.locator('section.column[aria-label=Held] .card:not(.gap)').count(), counts.held, 'held cards');
+        await until(page, `${counts.held} held cards`, (n) => document.querySelectorAll('section.column[aria-label=Held] .card:not(.gap)').length === n, counts.held);
         await page.getByRole('button', { name: 'By project' }).click();
         await page.locator('section.column[aria-label=docs] .card').first().waitFor();
         await page.getByRole('button', { name: 'List' }).click();

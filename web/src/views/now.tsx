@@ -12,6 +12,7 @@ import type { Page, Status, Task, Why } from '../types';
 
 const SHOWN_READY = 12;
 const GATES_ASKED = 12;
+const TIMED = /^(limiter|held|breaker|pace|budget|project-budget)/;
 
 /** The sums, each with the way to its tasks. */
 function Headline({ s }: { s: Status }) {
@@ -148,7 +149,8 @@ function Next({ s }: { s: Status }) {
 
 function Waiting({ s }: { s: Status }) {
     const gates = s.waiting_by_gate;
-    const asked = gates.slice(0, GATES_ASKED).map((gate) => gate.examples[0] ?? '').join(' ');
+    // Asked for: reasons that an older daemon does not tell, and when gates open that open by themselves.
+    const asked = gates.filter((gate) => gate.why === undefined || TIMED.test(gate.gate)).slice(0, GATES_ASKED).map((gate) => gate.examples[0] ?? '').join(' ').trim();
     const whys = useLoad(`whys ${asked}`, (signal) =>
         Promise.all(asked.split(' ').filter(Boolean).map((id) => get<Why>(`/v1/tasks/${encodeURIComponent(id)}/why`, {}, signal).catch(() => null))));
     // What is known stays until the new answer is there.
