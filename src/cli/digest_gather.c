@@ -98,7 +98,9 @@ static int gather_runs(struct gathering *g) {
             return code;
         size_t i;
         json_t *run;
-        json_array_foreach((json_t *)ask_items(g->ask), i, run) take_run(g, run);
+        json_array_foreach((json_t *)ask_items(g->ask), i, run) {
+            take_run(g, run);
+        }
         const char *next = ask_text(g->ask->answer, "next", NULL);
         if (!next)
             return CMD_OK;
