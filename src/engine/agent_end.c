@@ -256,6 +256,18 @@ static time_ms limited_since(struct engine *e, const char *limiter, bool is_firs
     return since->at;
 }
 
+bool limits_waited_out(const struct engine *e, const char *limiter) {
+    for (size_t i = 0; i < e->limited.count; i++)
+        if (strcmp(e->limited.items[i].limiter, limiter) == 0)
+            return e->limited.items[i].out;
+    return false;
+}
+
+void limits_opened(struct engine *e, const char *limiter) {
+    if (limits_waited_out(e, limiter))
+        find_since(e, limiter)->out = false;
+}
+
 /* The time that the provider has named, on the engine's clock, and a little more; 0: none. */
 static time_ms reset_of(const struct engine *e, task_id task, const struct agent_outcome *said) {
     time_ms left = said->reset_at - loop_now(e->loop);
@@ -282,8 +294,10 @@ static void bound_wait(struct engine *e, sym limiter, struct fact *ended, struct
     time_ms most = config_number(e->config, "limiters.L.max_wait_s", name);
     time_ms since = limited_since(e, name, account.hits == 0);
     time_ms until = time_max(e->now, ended->ended.reset_at);
-    if (most != TIME_NEVER && until - since > most)
-        close_for_wait(ended, end, name);
+    if (most == TIME_NEVER || until - since <= most)
+        return;
+    find_since(e, name)->out = true;
+    close_for_wait(ended, end, name);
 }
 
 void agent_end_limit(struct engine *e, const struct live_run *run, const struct agent_outcome *said,

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/json_write.h"
+#include "engine/agent_end.h"
 #include "engine/alert_internal.h"
 #include "os/log.h"
 
@@ -225,15 +226,25 @@ void alerts_see_depends(struct engine *e, const task_id *tasks, size_t count) {
 }
 
 void alerts_see_limiter(struct engine *e, const struct limiter_row *row) {
-    if (!row->told.closed)
+    if (!row->told.closed) {
+        limits_opened(e, row->name);
         return;
+    }
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
     strbuf_printf(&key, "account:%s", row->name);
-    alert_raise(e, strbuf_text(&key), 0, 0,
-                "account '%s' refuses the key or the plan: nothing that uses it starts; put that "
-                "right, then "
-                "'sluice limiter clear %s'",
-                row->name, row->name);
+    if (limits_waited_out(e, row->name))
+        alert_raise(
+            e, strbuf_text(&key), 0, 0,
+            "account '%s' is limited for longer than limiter.max_wait_s allows: nothing that "
+            "uses it starts; when it works again, 'sluice limiter clear %s'",
+            row->name, row->name);
+    else
+        alert_raise(
+            e, strbuf_text(&key), 0, 0,
+            "account '%s' refuses the key or the plan: nothing that uses it starts; put that "
+            "right, then "
+            "'sluice limiter clear %s'",
+            row->name, row->name);
 }
 
 void alerts_see_agent(struct engine *e, const struct agent_row *row) {

@@ -40,6 +40,7 @@ struct group {
 struct limited_since {
     char *limiter;
     time_ms at; /* 0: nobody knows */
+    bool out;   /* it was closed because it was limited for too long */
 };
 
 /* Answers that wait: stopping.c. */
