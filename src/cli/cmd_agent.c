@@ -1,4 +1,4 @@
-/* cmd_agent.c: which agents are configured, and how busy each is. */
+/* cmd_agent.c: which agents there are, how busy each is, and whether its program is there. */
 #include "cli/cmd.h"
 
 #include "cli/ask.h"
@@ -19,32 +19,32 @@ static void add_row(struct rows *rows, const json_t *item, time_ms now) {
     _cleanup_(strbuf_finish) struct strbuf command = STRBUF_INIT, failover = STRBUF_INIT;
     join(json_object_get(item, "command"), &command);
     join(json_object_get(item, "failover"), &failover);
+    const char *program = ask_text(item, "program", NULL);
     rows_add(rows, (const char *[]){
                        ask_text(item, "name", NULL),
-                       cell_number(item, "used").text,
+                       ask_true(item, "named") ? cell_number(item, "used").text : NULL,
                        cell_cap(item, "slots").text,
                        ask_text(item, "adapter", NULL),
                        ask_text(item, "limiter", NULL),
                        failover.length > 0 ? strbuf_text(&failover) : NULL,
                        cell_span(item, "closed_until", now).text,
-                       strbuf_text(&command),
+                       ask_text(item, "found", program ? "not found" : NULL),
+                       command.length > 0 ? strbuf_text(&command) : program,
                    });
 }
 
 static int list_run(const struct cmd_call *call) {
     struct output_column columns[] = {
-        { "NAME" },    { "USED", true }, { "SLOTS", true },  { "ADAPTER" },
-        { "LIMITER" }, { "FAILOVER" },   { "CLOSED UNTIL" }, { "COMMAND" },
+        { "NAME" },     { "USED", true },   { "SLOTS", true }, { "ADAPTER" }, { "LIMITER" },
+        { "FAILOVER" }, { "CLOSED UNTIL" }, { "FOUND" },       { "COMMAND" },
     };
-    return name_list_run(call,
-                         &(struct name_list){
-                             .path = "/v1/agents",
-                             .none = "no agent is configured or in use; claude, codex, gemini, "
-                                     "opencode and copilot need no configuration\n",
-                             .columns = columns,
-                             .column_count = ARRAY_SIZE(columns),
-                             .add = add_row,
-                         });
+    return name_list_run(call, &(struct name_list){
+                                   .path = "/v1/agents",
+                                   .none = "there is no agent\n",
+                                   .columns = columns,
+                                   .column_count = ARRAY_SIZE(columns),
+                                   .add = add_row,
+                               });
 }
 
 static const struct cmd agent_list = {
@@ -52,6 +52,8 @@ static const struct cmd agent_list = {
     .usage = "agent list",
     .summary = "list the agents and how busy they are",
     .text =
+        "Agents that need no configuration are listed too; USED is - for those that nobody has\n"
+        "named yet. FOUND is where its program is, in the PATH that its runs get.\n"
         "An agent that could not be launched several times in a row is closed for a while; the\n"
         "next launch that works opens it.\n",
     .examples = "sluice agent list\n",

@@ -18,6 +18,10 @@ bool builtin_is_agent(const char *name) {
     return false;
 }
 
+const char *config_builtin_agent(size_t index) {
+    return index < ARRAY_SIZE(names) ? names[index] : NULL;
+}
+
 /* So that a const config knows their symbols. */
 void builtin_init(struct config *config) {
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)

@@ -65,6 +65,9 @@ bool config_has_kind(const struct config *config, const char *name);
 bool config_has_limiter(const struct config *config, const char *name);
 bool config_has_project(const struct config *config, const char *name);
 
+/* The agents that need no configuration, one after the other; NULL: that were all. */
+const char *config_builtin_agent(size_t index);
+
 /* Such an agent and its account are among the names from now on; of others nothing happens. */
 void config_know_agent(struct config *config, const char *name);
 

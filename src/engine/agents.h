@@ -9,6 +9,10 @@
  * 0, or <0 with a sentence that says what to set. */
 int engine_check_agent(const struct engine *engine, const char *agent, struct error *err);
 
+/* The program of an agent as it is written, and where it was found; both empty when nobody knows. */
+void engine_agent_program(const struct engine *engine, const char *agent, struct strbuf *program,
+                          struct strbuf *found);
+
 /* One that needs no configuration is known to the core from now on; nothing happens to others. Before a
  * fact names it. */
 int engine_know_agent(struct engine *engine, const char *agent, struct error *err);

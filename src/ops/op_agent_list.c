@@ -1,10 +1,14 @@
-/* op_agent_list.c: which agents are configured, and how busy each is. */
+/* op_agent_list.c: which agents there are, how busy each is, and whether its program is there.
+ *
+ * Those of the configuration and of the tasks come first; then those that need no configuration and that nobody has
+ * named yet. */
+#include <string.h>
+
+#include "engine/agents.h"
 #include "ops/names.h"
 
-static void print_words(struct json_writer *w, const char *key, const struct config *config,
-                        const char *name) {
-    const char *const *words = NULL;
-    size_t count = config_words(config, "agents.A.failover", name, &words);
+static void print_words(struct json_writer *w, const char *key, const char *const *words,
+                        size_t count) {
     json_write_key(w, key);
     json_write_array_begin(w);
     for (size_t i = 0; i < count; i++)
@@ -12,11 +16,35 @@ static void print_words(struct json_writer *w, const char *key, const struct con
     json_write_array_end(w);
 }
 
+static void print_program(struct json_writer *w, struct op_call *call, const char *name) {
+    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, found = STRBUF_INIT;
+    engine_agent_program(call->engine, name, &program, &found);
+    print_text(w, "program", program.length > 0 ? strbuf_text(&program) : NULL);
+    print_text(w, "found", found.length > 0 ? strbuf_text(&found) : NULL);
+}
+
+static bool is_named(const struct config *config, const char *name) {
+    for (size_t i = 0; i < config_agent_count(config); i++)
+        if (strcmp(config_agent_name(config, i), name) == 0)
+            return true;
+    return false;
+}
+
+/* The one of this number that needs no configuration and is not named; NULL: there are fewer. */
+static const char *unnamed_at(const struct config *config, size_t index) {
+    const char *name;
+    for (size_t i = 0; (name = config_builtin_agent(i)); i++)
+        if (!is_named(config, name) && index-- == 0)
+            return name;
+    return NULL;
+}
+
 static void print_agent(struct json_writer *w, struct op_call *call, size_t index) {
     const struct config *config = engine_config(call->engine);
-    const char *name = config_agent_name(config, index);
+    size_t named = config_agent_count(config);
+    const char *name =
+        index < named ? config_agent_name(config, index) : unnamed_at(config, index - named);
     const char *const *words = NULL;
-    size_t count = config_words(config, "agents.A.command", name, &words);
     const char *limiter = config_text(config, "agents.A.limiter", name);
     sym symbol = op_symbol(call->engine, name);
     struct agent_spec agent = { 0 };
@@ -27,12 +55,12 @@ static void print_agent(struct json_writer *w, struct op_call *call, size_t inde
     }
     json_write_object_begin(w);
     print_text(w, "name", name);
-    json_write_key(w, "command");
-    json_write_array_begin(w);
-    for (size_t i = 0; i < count; i++)
-        json_write_string(w, words[i]);
-    json_write_array_end(w);
-    print_words(w, "failover", config, name);
+    print_bool(w, "named", index < named);
+    size_t count = config_words(config, "agents.A.command", name, &words);
+    print_words(w, "command", words, count);
+    print_program(w, call, name);
+    count = config_words(config, "agents.A.failover", name, &words);
+    print_words(w, "failover", words, count);
     print_text(w, "adapter", config_text(config, "agents.A.adapter", name));
     print_amount(w, "slots", config_number(config, "agents.A.slots", name));
     print_int(w, "used", used);
@@ -43,7 +71,11 @@ static void print_agent(struct json_writer *w, struct op_call *call, size_t inde
 }
 
 static int run(struct op_call *call) {
-    return names_list(call, config_agent_count(engine_config(call->engine)), print_agent);
+    const struct config *config = engine_config(call->engine);
+    size_t unnamed = 0;
+    while (unnamed_at(config, unnamed))
+        unnamed++;
+    return names_list(call, config_agent_count(config) + unnamed, print_agent);
 }
 
 static const struct op_param params[] = { OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL } };
@@ -54,11 +86,17 @@ const struct op op_agent_list = {
     .path = "/v1/agents",
     .summary = "list the agents",
     .text =
+        "Those that are configured or that a task has named, then those that need no configuration "
+        "and that nobody has "
+        "`named` yet. `program` is what a run would start, `found` where it is in the PATH of "
+        "runs. "
         "`closed_until`: launches of it failed several times in a row, and nothing is given to it "
         "before.",
     .params = params,
     .result =
-        "{\"items\":[{\"name\":\"claude\",\"command\":[\"claude\",\"-p\"],\"failover\":[\"codex\"],"
+        "{\"items\":[{\"name\":\"claude\",\"named\":true,\"command\":[\"claude\",\"-p\"],"
+        "\"program\":"
+        "\"claude\",\"found\":\"/usr/bin/claude\",\"failover\":[\"codex\"],"
         "\"adapter\":\"claude\",\"slots\":4,\"used\":1,\"limiter\":\"anthropic\",\"closed_until\":"
         "null}],\"next\":null}",
     .right = OP_READ,

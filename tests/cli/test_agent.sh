@@ -9,15 +9,23 @@ exits 3 'no daemon: exit code'
 says "sluice: no daemon runs; 'sluice up' starts it" 'no daemon'
 start
 run sluice agent list
-exits 0 'none: exit code'
-has 'no agent is configured' 'none'
-run sluice config set agents.echo.command='echo {prompt}' agents.echo.slots=2
-run sluice agent list
 exits 0 'list: exit code'
-prints '  NAME  USED  SLOTS  ADAPTER  LIMITER  FAILOVER  CLOSED UNTIL  COMMAND
-  echo     0      2  plain    -        -         -             echo {prompt}' 'list'
+has '  NAME      USED      SLOTS  ADAPTER   LIMITER   FAILOVER  CLOSED UNTIL  FOUND' 'its columns'
+has '  opencode     -  unlimited  opencode  opencode  -' 'an agent that nobody has named yet is there'
+mkdir bin
+printf '#!/bin/sh\n' >bin/codex
+chmod +x bin/codex
+run sluice config set agents.codex.env="PATH=$tmp/bin" agents.claude.env="PATH=$tmp" \
+    agents.echo.command='echo {prompt}' agents.echo.slots=2 agents.claude.failover=codex
 run sluice agent list --json
-has '"name":"echo"' 'as JSON'
+has "\"name\":\"codex\",\"named\":true,\"command\":[],\"program\":\"codex\",\"found\":\"$tmp/bin/codex\"" \
+    'its program is looked for where its runs look'
+has '"name":"claude","named":true,"command":[],"program":"claude","found":null,"failover":["codex"]' \
+    'one that is not there'
+has '"name":"echo","named":true,"command":["echo","{prompt}"],"program":"echo"' 'one with a command of its own'
+has '"name":"gemini","named":false' 'and who is not named comes last'
+run sluice agent list
+has 'not found' 'text says what is missing'
 run sluice agent
 exits 2 'no subcommand: exit code'
 run sluice agent show

@@ -443,11 +443,17 @@ static void agents_limiters_and_groups_are_listed(void **state) {
     assert_int_equal(reply_int(&a, "items.0.slots"), 4);
     assert_string_equal(reply_text(&a, "items.0.limiter"), "anthropic");
     assert_true(reply_is_null(&a, "items.1.limiter"));
+    assert_true(reply_bool(&a, "items.1.named"));
+    assert_string_equal(reply_text(&a, "items.2.name"), "codex"); /* needs no configuration */
+    assert_false(reply_bool(&a, "items.2.named"));
+    assert_string_equal(reply_text(&a, "items.2.program"), "codex");
+    assert_string_equal(reply_text(&a, "items.5.name"), "copilot");
+    assert_true(reply_is_null(&a, "next"));
     _cleanup_(reply_finish) struct reply page = get(&o, "/v1/agents?limit=1");
     assert_string_equal(reply_text(&page, "next"), "i1");
     _cleanup_(reply_finish) struct reply rest = get(&o, "/v1/agents?limit=1&cursor=i1");
     assert_string_equal(reply_text(&rest, "items.0.name"), "mute");
-    assert_true(reply_is_null(&rest, "next"));
+    assert_string_equal(reply_text(&rest, "next"), "i2");
     _cleanup_(reply_finish) struct reply l = get(&o, "/v1/limiters");
     assert_int_equal(reply_int(&l, "items.0.cap"), 2);
 }
