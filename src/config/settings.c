@@ -488,7 +488,12 @@ const struct setting settings[] = {
       .text = "Whether agent A is one worker that is idle or not, to which tasks are given." },
     { .key = "agents.A.command", .section = SECTION_AGENTS, WORDS(NULL), .standard = "",
       .text = "The command line of agent A; the word `{prompt}` in it stands for the prompt, or "
-              "with `prompt: file` for the path of a file that holds it." },
+              "with `prompt: file` for the path of a file that holds it; `{session}`, also inside a word, for the id "
+              "of a new session." },
+    { .key = "agents.A.resume_command", .section = SECTION_AGENTS, WORDS(NULL), .standard = "",
+      .text = "The command line of agent A when it goes on with an earlier session, if it has a `command` "
+              "of its own; `{session}`, also inside a word, stands for the id of the session. Without it "
+              "such an agent begins afresh." },
     { .key = "agents.A.prompt", .section = SECTION_AGENTS, CHOICE(prompt_modes),
       .standard = "stdin",
       .text = "How agent A gets the prompt: on its standard input; as an argument, in place of "

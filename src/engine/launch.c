@@ -36,6 +36,8 @@
 #define RESUME_PROMPT                                                                              \
     "You were interrupted. Go on where you stopped: what is done stays done. The task was:\n\n"
 
+#define SESSION_WORD "{session}" /* in a command of the configuration: the id of the session */
+
 /* One command while it is put together. Texts live in the arena. */
 struct launch {
     struct engine *e;
@@ -245,7 +247,8 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
     const char *usage = agent_usage_file_name(l->adapter);
     struct agent_launch launch = { .model = *model ? model : NULL };
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
-    session_prepare(e, l->run, l->adapter, may_resume(l));
+    session_prepare(e, l->run, may_resume(l) && agent_adapter_can_resume(l->adapter),
+                    agent_adapter_names_session(l->adapter));
     if (l->run->resumes)
         launch.resume = l->run->session;
     else
@@ -273,6 +276,36 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
     return 0;
 }
 
+/* The word with the id of the session in place of {session}; as it is, when there is no id. */
+static const char *with_session(struct launch *l, const char *word) {
+    const char *at = strstr(word, SESSION_WORD);
+    if (!at || !l->run->session)
+        return word;
+    return format(l, "%.*s%s%s", (int)(at - word), word, l->run->session,
+                  at + strlen(SESSION_WORD));
+}
+
+static bool names_session(const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strstr(words[i], SESSION_WORD))
+            return true;
+    return false;
+}
+
+/* Of an agent with a command of its own: that, or how it goes on with the session it had. 0: it has none. */
+static size_t choose_words(struct launch *l, const char *agent, const char *const **ret_words) {
+    const char *const *again = NULL;
+    size_t count = config_words(l->e->config, "agents.A.command", agent, ret_words);
+    size_t more = config_words(l->e->config, "agents.A.resume_command", agent, &again);
+    if (count == 0 || !l->adapter) /* what nobody reads has no session */
+        return count;
+    session_prepare(l->e, l->run, more > 0 && may_resume(l), names_session(*ret_words, count));
+    if (!l->run->resumes)
+        return count;
+    *ret_words = again;
+    return more;
+}
+
 /* The agent's own command, with the prompt where it wants it. */
 static int take_agent_command(struct launch *l, const char *prompt, struct error *err) {
     const char *agent = l->run->agent ? l->run->agent : "";
@@ -280,10 +313,12 @@ static int take_agent_command(struct launch *l, const char *prompt, struct error
     int r = engine_check_agent(l->e, agent, err);
     if (r < 0)
         return r;
-    size_t count = config_words(l->e->config, "agents.A.command", agent, &words);
     l->adapter = listen_adapter(l->e, agent);
+    size_t count = choose_words(l, agent, &words);
     if (count == 0)
         return take_adapter_command(l, prompt, err);
+    if (l->run->resumes)
+        prompt = format(l, "%s%s", RESUME_PROMPT, prompt);
     const char *way = config_text(l->e->config, "agents.A.prompt", agent);
     const char *inserted = prompt;
     if (strcmp(way, "file") == 0)
@@ -292,7 +327,7 @@ static int take_agent_command(struct launch *l, const char *prompt, struct error
     for (size_t i = 0; i < count; i++) {
         bool here = strcmp(words[i], "{prompt}") == 0;
         placed = placed || here;
-        *LIST_ADD(&l->argv) = here ? inserted : words[i];
+        *LIST_ADD(&l->argv) = here ? inserted : with_session(l, words[i]);
     }
     if (strcmp(way, "argument") == 0 && !placed)
         *LIST_ADD(&l->argv) = prompt;

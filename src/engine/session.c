@@ -253,15 +253,13 @@ static struct talk *talk_with(const struct memory *m, const char *agent) {
     return NULL;
 }
 
-void session_prepare(struct engine *e, struct live_run *run, const struct agent_adapter *adapter,
-                     bool may_resume) {
+void session_prepare(struct engine *e, struct live_run *run, bool can_resume, bool takes_id) {
     const struct talk *t = talk_with(find(e, run->task), run->agent);
     char id[40];
-    run->resumes =
-        may_resume && t && t->session && t->resumable && agent_adapter_can_resume(adapter);
+    run->resumes = can_resume && t && t->session && t->resumable;
     if (run->resumes) {
         set_text(&run->session, t->session);
-    } else if (agent_adapter_names_session(adapter)) {
+    } else if (takes_id) {
         make_id(e, run, id);
         set_text(&run->session, id);
     } else {

@@ -14,10 +14,9 @@ void sessions_forget(struct engine *e); /* rows follow */
 void sessions_load(struct engine *e,
                    const struct note_row *row); /* those of others are left alone */
 
-/* Before the launch: which session the run goes on with, or the id of its new one; into run->session and
- * run->resumes. */
-void session_prepare(struct engine *e, struct live_run *run, const struct agent_adapter *adapter,
-                     bool may_resume);
+/* Before the launch: which session the run goes on with (if it can), or the id of its new one (if it takes one from
+ * us); into run->session and run->resumes. */
+void session_prepare(struct engine *e, struct live_run *run, bool can_resume, bool takes_id);
 
 /* What of these numbers is this run's own. -1 stays -1. */
 struct agent_usage session_booked(const struct engine *e, const struct live_run *run,

@@ -11,6 +11,7 @@
 
 #include "agent/agent.h"
 #include "base/strbuf.h"
+#include "engine/alert.h"
 #include "engine_kit.h"
 #include "os/files.h"
 
@@ -324,6 +325,11 @@ static void who_must_wait_too_long_waits_for_a_person(void **state) {
     assert_int_equal(ended.row.outcome, OUTCOME_CLOSED);
     assert_true(account("claude").closed);
     assert_int_equal(kit_view(&kit, task).failures, 0);
+    assert_int_equal(engine_alert_count(kit.engine), 1);
+    assert_string_equal(engine_alert_at(kit.engine, 0)->text,
+                        "account 'claude' is limited for longer than limiter.max_wait_s allows: "
+                        "nothing that uses it starts; when it works again, 'sluice limiter clear "
+                        "claude'");
 }
 
 static void a_session_that_is_gone_is_begun_afresh_once(void **state) {
@@ -339,6 +345,61 @@ static void a_session_that_is_gone_is_begun_afresh_once(void **state) {
     assert_int_equal(run_of(task, 2).row.outcome, OUTCOME_AFRESH);
     assert_int_equal(kit_view(&kit, task).failures, 0);
     assert_null(strstr(command(2), "--resume"));
+    plays(2, "claude/ok-stream", 0);
+    kit_wait_state(&kit, task, TASK_DONE);
+}
+
+static void a_command_of_its_own_goes_on_as_it_says(void **state) {
+    (void)state;
+    kit_open(&kit, QUICK "agents:\n"
+                         "  mine:\n"
+                         "    command: [./mine, --new, '{session}']\n"
+                         "    resume_command: [./mine, '--again={session}', '{prompt}']\n"
+                         "    prompt: argument\n"
+                         "    adapter: claude\n"
+                         "    limiter: claude\n");
+    task_id task = ask("mine");
+    kit_wait_starts(&kit, 1);
+    if (strncmp(command(0), "./mine --new ", 13) != 0 || strchr(command(0), '{'))
+        fail_msg("expected a new session in: %s", command(0));
+    plays(0, "claude/limit-oauth", SECONDS(1));
+    kit_wait_starts(&kit, 2);
+    char again[256];
+    snprintf(again, sizeof(again), "./mine --again=%s You were interrupted.",
+             run_of(task, 1).session);
+    if (strncmp(command(1), again, strlen(again)) != 0)
+        fail_msg("expected '%s' in: %s", again, command(1));
+    plays(1, "claude/ok-stream", 0);
+    kit_wait_state(&kit, task, TASK_DONE);
+    assert_true(run_of(task, 2).row.resumed);
+}
+
+static void without_one_it_begins_afresh(void **state) {
+    (void)state;
+    kit_open(&kit, QUICK "agents: {mine: {command: [./mine], adapter: claude, limiter: claude}}\n");
+    (void)ask("mine");
+    kit_wait_starts(&kit, 1);
+    plays(0, "claude/limit-oauth", SECONDS(1));
+    kit_wait_starts(&kit, 2);
+    assert_string_equal(command(1), command(0));
+}
+
+static void who_takes_over_has_its_own_command_and_session(void **state) {
+    (void)state;
+    kit_open(&kit, QUICK "agents: {claude: {failover: [codex]}}\n");
+    task_id task = ask("claude");
+    kit_wait_starts(&kit, 1);
+    plays(0, "claude/limit-oauth", SECONDS(2));
+    kit_wait_starts(&kit, 2);
+    assert_non_null(strstr(command(1), "codex exec"));
+    assert_null(strstr(command(1), "resume"));
+    plays(1, "codex/401", 0);
+    kit_wait_starts(&kit, 3); /* both are closed until the first is open again */
+    assert_true(account("codex").closed);
+    char resume[160];
+    snprintf(resume, sizeof(resume), "--resume %s", run_of(task, 1).session);
+    if (!strstr(command(2), resume))
+        fail_msg("expected '%s' in: %s", resume, command(2));
     plays(2, "claude/ok-stream", 0);
     kit_wait_state(&kit, task, TASK_DONE);
 }
@@ -504,6 +565,9 @@ int main(void) {
         TEST(margin_and_jitter_are_added_to_the_time_that_was_told),
         TEST(who_must_wait_too_long_waits_for_a_person),
         TEST(a_session_that_is_gone_is_begun_afresh_once),
+        TEST(a_command_of_its_own_goes_on_as_it_says),
+        TEST(without_one_it_begins_afresh),
+        TEST(who_takes_over_has_its_own_command_and_session),
         TEST(sessions_are_not_gone_on_with_where_nobody_wants_it),
         TEST(tokens_of_a_session_are_booked_once),
         TEST(a_cost_that_nobody_knows_stays_unknown),
