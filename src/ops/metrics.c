@@ -2,7 +2,10 @@
  * may be one of many (a workspace, a phase, a task), only its kind is a label. */
 #include "ops/metrics.h"
 
+#include <string.h>
+
 #include "base/metric.h"
+#include "core/budgets.h"
 #include "core/waiting.h"
 #include "engine/tally.h"
 #include "ops/world.h"
@@ -37,38 +40,44 @@ void metrics_print_limits(const struct engine *engine, struct strbuf *out) {
 
 enum budget_part { BUDGET_USED, BUDGET_RESERVED, BUDGET_CAP };
 
-static void print_budget(const struct engine *engine, struct strbuf *out, enum budget_part part,
-                         const struct engine_project *project) {
-    static const char *const names[] = { "budget_used_tokens", "budget_reserved_tokens",
-                                         "budget_cap_tokens" };
-    const struct config *config = engine_config(engine);
-    amount cap =
-        project ? config_number(config, "projects.P.budget", project->name) : config_budget(config);
-    int64_t used = 0, reserved = 0;
-    if (cap == UNLIMITED && (project || part == BUDGET_CAP))
+/* Of one that has no budget there is nothing to compare with; what all use together is always told. */
+static void print_budget(const struct engine *engine, struct strbuf *out, const char *name,
+                         enum budget_part part, const struct engine_project *project) {
+    struct budgets_view view = { 0 };
+    (void)core_budgets(engine_core(engine), project ? project->symbol : 0, &view);
+    bool money = strstr(name, "_usd") != NULL;
+    const struct budget_view *b = money ? &view.money : &view.tokens;
+    if (b->budget == UNLIMITED && (project || part == BUDGET_CAP))
         return;
-    world_tokens(engine, project, &used, &reserved);
     struct metric_label labels[] = { { "scope", project ? "project" : "global" },
                                      { "project", project ? project->name : "" } };
-    metric_series(out, names[part], labels, ARRAY_SIZE(labels),
-                  part == BUDGET_USED       ? used
-                  : part == BUDGET_RESERVED ? reserved
-                                            : cap);
-}
-
-static void print_budgets(const struct engine *engine, struct strbuf *out, enum budget_part part) {
-    print_budget(engine, out, part, NULL);
-    for (size_t i = 0; i < engine_project_count(engine) && i < PROJECTS_MAX; i++)
-        print_budget(engine, out, part, engine_project_at(engine, i));
+    int64_t number = part == BUDGET_USED       ? b->used
+                     : part == BUDGET_RESERVED ? b->reserved
+                                               : b->budget;
+    if (money)
+        metric_series_micro(out, name, labels, ARRAY_SIZE(labels), number);
+    else
+        metric_series(out, name, labels, ARRAY_SIZE(labels), number);
 }
 
 void metrics_print_budgets(const struct engine *engine, struct strbuf *out) {
-    metric_head(out, "budget_used_tokens", "gauge", "Tokens used in the window of each budget.");
-    print_budgets(engine, out, BUDGET_USED);
-    metric_head(out, "budget_reserved_tokens", "gauge", "Tokens that live runs are charged.");
-    print_budgets(engine, out, BUDGET_RESERVED);
-    metric_head(out, "budget_cap_tokens", "gauge", "Tokens that may be used in the window.");
-    print_budgets(engine, out, BUDGET_CAP);
+    static const struct {
+        const char *name, *help;
+        enum budget_part part;
+    } rows[] = {
+        { "budget_used_tokens", "Tokens used in the window of each budget.", BUDGET_USED },
+        { "budget_reserved_tokens", "Tokens that live runs are charged.", BUDGET_RESERVED },
+        { "budget_cap_tokens", "Tokens that may be used in the window.", BUDGET_CAP },
+        { "budget_used_usd", "Dollars spent in the window of each budget.", BUDGET_USED },
+        { "budget_reserved_usd", "Dollars that live runs are charged.", BUDGET_RESERVED },
+        { "budget_cap_usd", "Dollars that may be spent in the window.", BUDGET_CAP },
+    };
+    for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
+        metric_head(out, rows[row].name, "gauge", rows[row].help);
+        print_budget(engine, out, rows[row].name, rows[row].part, NULL);
+        for (size_t i = 0; i < engine_project_count(engine) && i < PROJECTS_MAX; i++)
+            print_budget(engine, out, rows[row].name, rows[row].part, engine_project_at(engine, i));
+    }
 }
 
 /* --- gates ----------------------------------------------------------------------------------- */
