@@ -19,10 +19,11 @@ cat >rogue.sh <<'END'
 cd "$(dirname "$0")" || exit 1
 n=0
 echo "$SLUICE_TASK" >rogue.id
-while read -r line <ask; do
+exec 3<>ask # open for both: a writer that is slow to close its end is no end of the lines
+while read -r line <&3; do
     [ "$line" != stop ] || exit 0
     n=$((n + 1))
-    sh -c "$line" >"$n.out" 2>"$n.err"
+    sh -c "$line" >"$n.out" 2>"$n.err" 3>&-
     echo $? >"$n.code.part"
     mv "$n.code.part" "$n.code"
 done

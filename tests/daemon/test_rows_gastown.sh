@@ -32,6 +32,7 @@ run sluice tick --dry-run --json
 rule 'f091 a plan says what would go: the least of places, batch and ready work' \
     [ "$(grep -o '"id":' out | wc -l)" = 1 ]
 planned=$(field id)
+soon sh -c '[ "$("$SLUICE" list --ids --state running | wc -l)" = 1 ]' # that it runs is an event, too
 before=$(last_event)
 run sluice tick --dry-run --json
 rule 'f044 f091 the same state, the same plan' [ "$(field id)" = "$planned" ]
