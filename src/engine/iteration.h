@@ -3,6 +3,7 @@
  *   HOME/tasks/<id>/iterations/<NNN>/prompt.md     what the agent was told
  *                                    feedback.md   what it was told about the iteration before; or nothing
  *                                    artifacts/    what it leaves for others
+ *                                    diff.json     what it changed (workspace/diff_record.h); in a worktree
  *
  * Made at the launch; made again, it changes nothing. They go with the task. */
 #pragma once

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "engine/diff_internal.h"
 #include "engine/workspace_internal.h"
 
 #define OUTPUT_MAX (32u << 10)
@@ -96,6 +97,7 @@ void job_free(struct job *job) {
     run_spec_read_free(&job->told);
     strbuf_finish(&job->output);
     strbuf_finish(&job->kept);
+    diff_work_finish(job);
     arena_finish(&job->arena);
     free(job);
 }
@@ -168,6 +170,12 @@ static const char *const *build_env(struct job *job, const char *mark) {
     env[n++] = arena_strdup(&job->arena, mark);
     env[n] = NULL;
     return env;
+}
+
+const char *const *job_env(struct job *job) {
+    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
+    aside_mark(job->e->home, &mark);
+    return build_env(job, strbuf_text(&mark));
 }
 
 static void run_with_mark(struct job *job, const struct aside_spec *what, const char *mark,

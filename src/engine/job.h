@@ -13,7 +13,7 @@
 #include "workspace/git.h"
 #include "workspace/worktree.h"
 
-enum job_kind { JOB_MAKE, JOB_FINISH, JOB_CLEAN };
+enum job_kind { JOB_MAKE, JOB_FINISH, JOB_CLEAN, JOB_DIFF };
 
 struct job;
 typedef void (*job_step)(struct job *job, const struct aside_end *end);
@@ -52,6 +52,8 @@ struct job {
     struct run_spec_read *told; /* what the shim was told; for its checks */
     struct strbuf output;       /* what a person should see of it */
 
+    struct diff_work *diff; /* JOB_DIFF, and what JOB_FINISH notes; or NULL */
+
     /* JOB_CLEAN */
     struct strbuf kept; /* why it stays; "": it has gone */
     const char *count;  /* of commits that the base does not have */
@@ -75,6 +77,8 @@ struct job *job_find(const struct engine *e, enum job_kind kind, task_id task);
 char *job_text(struct job *job, const char *format, ...) _printf_(2, 3);
 /* In the job's worktree when `cwd` is NULL. */
 void job_run(struct job *job, const char *cwd, const char *const *argv, job_step then);
+/* What git is given: no questions, no pager, and our mark. */
+const char *const *job_env(struct job *job);
 /* The same with more to say about it. */
 void job_run_with(struct job *job, const struct aside_spec *spec, job_step then);
 /* For what changes more than the worktree, a work tree or refs that others use too: the next daemon lets it

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "engine/diff_internal.h"
 #include "engine/job.h"
 #include "os/files.h"
 
@@ -129,6 +130,7 @@ static void move_base(struct job *job) {
     struct git_line line;
     job->doing = "moves the base branch";
     job->can_stop = false;
+    diff_keep_merge(job);
     GIT_LINE(&line, "worktree", "list", "--porcelain");
     job_run(job, NULL, line.argv, checkouts_asked);
 }
@@ -163,6 +165,7 @@ static void checked(struct job *job, const struct aside_end *end) {
     job->end.signal = end->signal;
     job->record.rebasing = false; /* the next iteration works on the new base */
     (void)worktree_record_write(job->e->home, job->id, &job->record, NULL);
+    diff_keep_rebase(job);
     worktree_end_note(job, "not merged: on top of '%s' its check %zu fails%s", job->record.base,
                       job->check + 1, end->timed_out ? " (it took too long)" : "");
     worktree_end_finish(job);

@@ -9,7 +9,7 @@
 
 const char *engine_run_doing(const struct engine *e, task_id task) {
     for (const struct job *job = e->workspaces->jobs; job; job = job->next)
-        if (job->key.task == task && job->kind != JOB_CLEAN)
+        if (job->key.task == task && job->kind != JOB_CLEAN && job->kind != JOB_DIFF)
             return job->doing;
     return NULL;
 }

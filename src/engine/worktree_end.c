@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/json_write.h"
 #include "core/retry.h"
+#include "engine/diff_internal.h"
 #include "engine/job.h"
 #include "os/log.h"
 
@@ -283,7 +284,7 @@ static void abandoned(struct job *job, const struct aside_end *end) {
         return;
     }
     job->is_rebased = true; /* or was, before the daemon was killed: its checks have not passed */
-    go_on(job);
+    diff_keep(job, go_on);
 }
 
 void worktree_end_begin(struct job *job) {
@@ -305,5 +306,5 @@ void worktree_end_begin(struct job *job) {
     if (job->record.rebasing)
         worktree_abandon_rebase(job, abandoned);
     else
-        go_on(job);
+        diff_keep(job, go_on);
 }

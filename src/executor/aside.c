@@ -48,7 +48,7 @@ struct aside {
     int pidfd, pipe;
     struct loop_watch *pid_watch, *pipe_watch;
     struct loop_timer *timer;
-    bool timed_out, outlives;
+    bool timed_out, outlives, reads, cut;
     size_t output_max;
     struct strbuf output;
 };
@@ -69,11 +69,22 @@ static struct aside *aside_free(struct aside *a) {
 
 /* Only the end is kept; moved together when twice as much has come. */
 static void keep_end(struct aside *a, size_t most) {
-    if (a->output.length <= most)
+    if (a->output.length <= most || a->reads)
         return;
     size_t over = a->output.length - a->output_max;
     memmove(a->output.text, a->output.text + over, a->output_max + 1);
     a->output.length = a->output_max;
+}
+
+/* Only the beginning is wanted, and it is there. */
+static void cut_rest(struct aside *a) {
+    if (!a->reads || a->cut || a->output.length <= a->output_max)
+        return;
+    a->cut = true;
+    a->output.length = a->output_max;
+    a->output.text[a->output_max] = '\0';
+    if (a->pid > 0)
+        (void)kill(-a->pid, SIGKILL);
 }
 
 /* At most so many pieces: others want to be heard too. */
@@ -81,8 +92,11 @@ static void read_output(struct aside *a, unsigned pieces) {
     char bytes[8192];
     ssize_t got = 1;
     while (pieces-- > 0 && (got = read(a->pipe, bytes, sizeof(bytes))) > 0) {
+        if (a->cut)
+            continue;
         strbuf_add(&a->output, bytes, (size_t)got);
         keep_end(a, 2 * a->output_max);
+        cut_rest(a);
     }
     if (got == 0) {
         loop_unwatch(a->loop, TAKE_PTR(a->pipe_watch));
@@ -100,7 +114,9 @@ static void output_ready(void *ctx, int fd, unsigned events) {
 /* --- the end --------------------------------------------------------------------------------- */
 
 static void tell_end(struct aside *a, const siginfo_t *info) {
-    struct aside_end end = { .code = -1, .error = a->error, .timed_out = a->timed_out };
+    struct aside_end end = {
+        .code = -1, .error = a->error, .timed_out = a->timed_out, .cut = a->cut
+    };
     if (info && info->si_code == CLD_EXITED)
         end.code = info->si_status;
     else if (info)
@@ -124,6 +140,7 @@ static void process_ended(void *ctx, int fd, unsigned events) {
     (void)events;
     (void)kill(-a->pid, SIGKILL); /* before it is reaped: the number is still its own */
     (void)waitid(P_PIDFD, (id_t)fd, &info, WEXITED);
+    a->pid = 0;
     if (a->pipe >= 0)
         read_output(a, PIECES_REST);
     tell_end(a, &info);
@@ -168,7 +185,9 @@ static int set_attributes(posix_spawnattr_t *attributes, bool outlives) {
 static int set_files(posix_spawn_file_actions_t *actions, const struct aside_spec *spec, int out) {
     int error = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
     error = error ? error : posix_spawn_file_actions_adddup2(actions, out, 1);
-    error = error ? error : posix_spawn_file_actions_adddup2(actions, out, 2);
+    error = error         ? error
+            : spec->reads ? posix_spawn_file_actions_addopen(actions, 2, "/dev/null", O_WRONLY, 0)
+                          : posix_spawn_file_actions_adddup2(actions, out, 2);
     error = error ? error : posix_spawn_file_actions_addclosefrom_np(actions, 3);
     return error ? error
                  : posix_spawn_file_actions_addchdir_np(actions, spec->cwd ? spec->cwd : "/");
@@ -231,6 +250,7 @@ int aside_start(struct loop *loop, const struct aside_spec *spec, aside_ended en
     struct aside *a = xcalloc(1, sizeof(*a));
     *a = (struct aside){ .loop = loop, .ended = ended, .ctx = ctx, .pidfd = -1, .pipe = -1 };
     a->outlives = spec->outlives;
+    a->reads = spec->reads;
     a->output_max = spec->output_max ? spec->output_max : OUTPUT_USUAL;
     a->timer = loop_timer_new(loop, timer_due, a);
     int out = -1;

@@ -24,6 +24,8 @@ struct aside_spec {
     time_ms timeout;         /* span */
     size_t output_max;       /* bytes that are kept, of the end; 0: 64 kB */
     bool outlives;           /* aside_kill leaves it alone */
+    bool
+        reads; /* standard output alone counts, and of it the beginning: a command that says more is killed */
 };
 
 struct aside_end {
@@ -31,6 +33,7 @@ struct aside_end {
     int signal; /* 0: none */
     int error;  /* errno of a program that could not be run */
     bool timed_out;
+    bool cut;           /* `reads`: there was more */
     const char *output; /* NUL-terminated; lives as long as the call */
     size_t size;
 };

@@ -24,6 +24,7 @@ struct op_private {
     struct store_question question;
     op_taken take;
     op_outlook_taken take_outlook;
+    op_diff_taken take_diff;
     void *state;
     void (*state_finish)(void *state);
     struct arena arena;

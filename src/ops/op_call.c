@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "bus/poster.h"
+#include "engine/diff.h"
 #include "engine/failing.h"
 #include "engine/notifier.h"
 #include "engine/outlook.h"
@@ -311,6 +312,31 @@ int op_wait_outlook(struct op_call *call, struct config *config, op_outlook_take
     p->step = then;
     p->asking = true;
     return CALL_GO_ON;
+}
+
+static void diff_is_ready(void *ctx, const struct diff *diff, const struct error *err) {
+    struct op_call *call = ctx;
+    struct op_private *p = call->own;
+    p->asking = false;
+    if (diff) {
+        p->take_diff(call, diff);
+    } else {
+        p->over = true;
+        fail_with(call, err->code, err);
+    }
+    resume(call);
+}
+
+int op_wait_diff(struct op_call *call, const struct diff_question *question, op_diff_taken take,
+                 op_step then) {
+    struct op_private *p = call->own;
+    p->take_diff = take;
+    p->step = then;
+    p->asking = true;
+    int r = engine_diff(call->engine, question, diff_is_ready, call, &call->err);
+    if (r < 0)
+        p->asking = false;
+    return r < 0 ? r : CALL_GO_ON;
 }
 
 int op_rest(struct op_call *call, op_step then) {

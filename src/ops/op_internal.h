@@ -75,6 +75,12 @@ typedef void (*op_outlook_taken)(struct op_call *call, const struct outlook *now
  * it. */
 int op_wait_outlook(struct op_call *call, struct config *config, op_outlook_taken take,
                     op_step then);
+struct diff;
+struct diff_question;
+typedef void (*op_diff_taken)(struct op_call *call, const struct diff *diff);
+/* Goes on with `then` when git has compared, and `take` was told what came of it. */
+int op_wait_diff(struct op_call *call, const struct diff_question *question, op_diff_taken take,
+                 op_step then);
 /* Goes on with `then` in the next turn: what is long is done in pieces, and others come between. What was
  * looked at may have changed. */
 int op_rest(struct op_call *call, op_step then);

@@ -45,6 +45,7 @@ extern const struct op op_task_clear;
 extern const struct op op_task_close;
 extern const struct op op_task_delete;
 extern const struct op op_task_depends;
+extern const struct op op_task_diff;
 extern const struct op op_task_events;
 extern const struct op op_task_graph;
 extern const struct op op_task_hold;
@@ -111,6 +112,7 @@ const struct op *const op_table[] = {
     &op_task_close,
     &op_task_delete,
     &op_task_depends,
+    &op_task_diff,
     &op_task_events,
     &op_task_graph,
     &op_task_hold,

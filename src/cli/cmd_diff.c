@@ -1,0 +1,135 @@
+/* cmd_diff.c: what has a task changed? The files with their lines, and the patch.
+ *
+ * What is in the patch was written by an agent, so a terminal gets it without anything that it would obey.
+ * Into a pipe or a file it goes as the daemon sent it: a patch is there to be applied. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/ask.h"
+#include "cli/cmd.h"
+#include "cli/output.h"
+#include "cli/sanitize.h"
+#include "os/terminal.h"
+
+/* Of a hunk every line begins with a mark; of what stands before it none does. */
+static const char *colour_of(const char *line, bool in_hunk) {
+    const struct output_style *style = output_style();
+    if (strncmp(line, "@@", 2) == 0)
+        return style->cyan;
+    if (!in_hunk)
+        return style->bold;
+    return *line == '+' ? style->green : *line == '-' ? style->red : "";
+}
+
+static void put_patch(const char *patch, struct strbuf *out) {
+    const char *reset = output_style()->reset;
+    bool in_hunk = false;
+    while (*patch) {
+        struct sanitizer s = SANITIZER_INIT;
+        size_t length = strcspn(patch, "\n");
+        if (strncmp(patch, "diff --git ", strlen("diff --git ")) == 0)
+            in_hunk = false; /* lines of files have a mark before them */
+        const char *colour = colour_of(patch, in_hunk);
+        in_hunk |= strncmp(patch, "@@", 2) == 0;
+        strbuf_puts(out, colour);
+        sanitizer_feed(&s, patch, length, out);
+        sanitizer_finish(&s, out);
+        strbuf_puts(out, *colour ? reset : "");
+        strbuf_putc(out, '\n');
+        patch += length + (patch[length] == '\n');
+        output_some(out);
+    }
+}
+
+/* "  +12   -3  src/main.c" */
+static void put_file(const json_t *file, struct strbuf *out) {
+    const struct output_style *style = output_style();
+    const char *old_path = ask_text(file, "old_path", "");
+    char added[24], removed[24];
+    (void)snprintf(added, sizeof(added), "+%" PRId64, ask_int(file, "added", 0));
+    (void)snprintf(removed, sizeof(removed), "-%" PRId64, ask_int(file, "removed", 0));
+    if (ask_true(file, "binary"))
+        strbuf_printf(out, "%14s  ", "binary");
+    else
+        strbuf_printf(out, "%s%7s%s%s%7s%s  ", style->green, added, style->reset, style->red,
+                      removed, style->reset);
+    if (*old_path) {
+        sanitize_line(old_path, out);
+        strbuf_puts(out, " => ");
+    }
+    sanitize_line(ask_text(file, "path", "?"), out);
+    strbuf_putc(out, '\n');
+    output_some(out);
+}
+
+static void put_files(const json_t *diff, struct strbuf *out) {
+    const json_t *files = json_object_get(diff, "files");
+    int64_t added = 0, removed = 0;
+    size_t i;
+    json_t *file;
+    json_array_foreach(files, i, file) {
+        put_file(file, out);
+        added += ask_int(file, "added", 0);
+        removed += ask_int(file, "removed", 0);
+    }
+    size_t count = json_array_size(files);
+    strbuf_printf(out, "%zu file%s, +%" PRId64 " -%" PRId64 "\n", count, count == 1 ? "" : "s",
+                  added, removed);
+}
+
+static int open_diff(const struct cmd_call *call, struct ask *ask) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    int64_t iteration = 0;
+    int code = cmd_number(call, "iteration", 1, UINT32_MAX - 1, &iteration);
+    code = code == CMD_OK ? ask_name(call, call->args[0]) : code;
+    if (code != CMD_OK)
+        return code;
+    ask_path(&path, "/v1/tasks/", call->args[0], "/diff");
+    if (iteration > 0)
+        client_query(&path, "iteration", cmd_value(call, "iteration"));
+    if (cmd_has(call, "stat"))
+        client_query(&path, "stat", "true");
+    return ask_open_get(ask, strbuf_text(&path));
+}
+
+static int cmd_diff_run(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    int code = open_diff(call, &ask);
+    if (code != CMD_OK || call->json)
+        return code == CMD_OK ? ask_print(&ask) : code;
+    if (json_array_size(json_object_get(ask.answer, "files")) == 0)
+        cmd_warn("'%s' has changed nothing", call->args[0]);
+    else if (cmd_has(call, "stat"))
+        put_files(ask.answer, &out);
+    else if (terminal_is(stdout))
+        put_patch(ask_text(ask.answer, "patch", ""), &out);
+    else
+        strbuf_puts(&out, ask_text(ask.answer, "patch", ""));
+    output_rest(&out);
+    if (ask_true(ask.answer, "truncated"))
+        cmd_warn("there is more: 1,000 files and 1 MiB are shown; look into its worktree");
+    return CMD_OK;
+}
+
+static const struct cmd_option options[] = {
+    { "iteration", 'i', "N", "what this iteration changed; all of the task if not given" },
+    { "stat", 0, NULL, "the files and their lines, without the patch" },
+    { .name = NULL },
+};
+
+const struct cmd cmd_diff = {
+    .name = "diff",
+    .usage = "diff [--iteration N] [--stat] ID",
+    .summary = "show what a task has changed in its worktree",
+    .text = "Committed or not, new files too, since its branch left the base; when the worktree\n"
+            "has gone, what was merged. An iteration is what was recorded at its end. On a\n"
+            "terminal nothing in it moves the cursor; into a pipe goes the patch as it is.\n",
+    .examples = "sluice diff web-17\n"
+                "sluice diff web-17 --stat\n"
+                "sluice diff web-17 --iteration 2 | git apply --check\n",
+    .options = options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = cmd_diff_run,
+};

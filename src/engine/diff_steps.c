@@ -1,0 +1,168 @@
+/* diff_steps.c: how git is asked for a diff. See diff_internal.h.
+ *
+ * What is compared was written by an agent, which may have configured the repository, too. Hooks, fsmonitor
+ * and programs for diffs are turned off by words of the command line. Filters (`filter.X.clean`) have names
+ * of their own, so they are asked for first, and each is turned off by its name. Objects that a partial
+ * clone lacks are not fetched: no transport is allowed. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "engine/diff_internal.h"
+#include "engine/iteration.h"
+
+#define SPAN        SECONDS(60) /* git.timeout_s, if that is less */
+#define FILTERS_MAX 200u        /* settings of filters; more are not believed */
+#define OUTPUT_MAX  (64u << 10)
+#define INDEX_MARK  "GIT_INDEX_FILE="
+
+struct diff_work *diff_work_new(struct job *job) {
+    struct diff_work *work = arena_alloc(&job->arena, sizeof(*work));
+    *work = (struct diff_work){ .cwd = job->path };
+    job->diff = work;
+    return work;
+}
+
+static void remove_index(const struct diff_work *work) {
+    _cleanup_(strbuf_finish) struct strbuf lock = STRBUF_INIT;
+    if (!work->index)
+        return;
+    strbuf_printf(&lock, "%s.lock", work->index);
+    (void)unlink(work->index);
+    (void)unlink(strbuf_text(&lock));
+}
+
+void diff_work_finish(struct job *job) {
+    struct diff_work *work = job->diff;
+    struct error err = { 0 };
+    if (!work)
+        return;
+    remove_index(work);
+    error_set(&err, -ESHUTDOWN, "the daemon is ending");
+    if (work->ready)
+        work->ready(work->ctx, NULL, &err);
+    diff_record_finish(&work->all);
+    diff_record_finish(&work->one);
+    strbuf_finish(&work->numstat);
+    strbuf_finish(&work->patch);
+    job->diff = NULL;
+}
+
+void diff_record_path(const struct engine *e, const char *id, uint32_t iteration,
+                      struct strbuf *out) {
+    if (iteration > 0)
+        iteration_path(e, id, iteration, "diff.json", out);
+    else
+        strbuf_printf(out, "%s/tasks/%s/diff.json", e->home, id);
+}
+
+/* --- running git ------------------------------------------------------------------------------- */
+
+static size_t count_texts(const char *const *texts) {
+    size_t count = 0;
+    while (texts && texts[count])
+        count++;
+    return count;
+}
+
+static const char *const *build_env(struct job *job) {
+    static const char *const ours[] = { "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1",
+                                        "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1" };
+    const struct diff_work *work = job->diff;
+    const char *const *usual = job_env(job);
+    size_t count = count_texts(usual), filters = count_texts(work->filters), n = 0;
+    const char **env =
+        arena_alloc(&job->arena, (count + filters + ARRAY_SIZE(ours) + 2) * sizeof(*env));
+    for (size_t i = 0; i < count; i++)
+        env[n++] = usual[i];
+    for (size_t i = 0; i < filters; i++)
+        env[n++] = work->filters[i];
+    for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+        env[n++] = ours[i];
+    if (work->index)
+        env[n++] = job_text(job, INDEX_MARK "%s", work->index);
+    env[n] = NULL;
+    return env;
+}
+
+static void run(struct job *job, const char *const *argv, size_t most, job_step then) {
+    time_ms span = config_number(job->e->config, "git.timeout_s", NULL);
+    struct aside_spec spec = {
+        .argv = argv,
+        .cwd = job->diff->cwd,
+        .env = build_env(job),
+        .timeout = span < SPAN ? span : SPAN,
+        .output_max = most > 0 ? most : OUTPUT_MAX,
+        .reads = most > 0,
+    };
+    job_run_with(job, &spec, then);
+}
+
+void diff_run(struct job *job, const char *const *argv, job_step then) {
+    run(job, argv, 0, then);
+}
+
+void diff_read(struct job *job, const char *const *argv, size_t most, job_step then) {
+    run(job, argv, most, then);
+}
+
+/* --- filters, and the index -------------------------------------------------------------------- */
+
+/* An empty command is none, and a filter that is not required may be none. */
+static void turn_off(struct job *job, const struct aside_end *end) {
+    const char **pairs = arena_alloc(&job->arena, (2 * FILTERS_MAX + 2) * sizeof(*pairs));
+    size_t count = 0, n = 0;
+    for (const char *at = end->output; at < end->output + end->size && count < FILTERS_MAX;
+         at += strlen(at) + 1, count++) {
+        const char *dot = strrchr(at, '.');
+        const char *value = dot && strcmp(dot, ".required") == 0 ? "false" : "";
+        pairs[n++] = job_text(job, "GIT_CONFIG_KEY_%zu=%s", count, at);
+        pairs[n++] = job_text(job, "GIT_CONFIG_VALUE_%zu=%s", count, value);
+    }
+    pairs[n++] = job_text(job, "GIT_CONFIG_COUNT=%zu", count);
+    pairs[n] = NULL;
+    job->diff->filters = pairs;
+}
+
+static void filters_told(struct job *job, const struct aside_end *end) {
+    struct diff_work *work = job->diff;
+    size_t names = 0;
+    for (size_t i = 0; i < end->size; i++)
+        names += end->output[i] == '\0';
+    if (end->code != 1 && (end->code != 0 || names >= FILTERS_MAX)) { /* 1: it has none */
+        struct aside_end failed = *end;
+        failed.code = end->code == 0 ? 1 : end->code;
+        failed.output = end->code == 0 ? "fatal: it configures too many filters" : end->output;
+        work->then(job, &failed);
+        return;
+    }
+    turn_off(job, end);
+    const char *from = job_text(job, "%s/index", job->git_dir);
+    const char *const argv[] = { "cp", "--", from, work->index, NULL };
+    remove_index(work);
+    diff_run(job, argv, work->then);
+}
+
+void diff_copy_index(struct job *job, const char *name, job_step then) {
+    struct git_line line;
+    job->diff->then = then;
+    job->diff->index = job_text(job, "%s/%s", job->git_dir, name);
+    GIT_LINE(&line, "config", "--null", "--name-only", "--get-regexp",
+             "^filter\\..*\\.(clean|smudge|process|required)$");
+    diff_read(job, line.argv, OUTPUT_MAX, filters_told);
+}
+
+/* "HEAD", "BASE", "HEAD", "^MERGE-BASE" */
+bool diff_take_base(const char *output, char ret_head[GIT_HASH_MAX], char ret_from[GIT_HASH_MAX]) {
+    _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT, from = STRBUF_INIT;
+    char first[GIT_HASH_MAX], second[GIT_HASH_MAX];
+    if (!git_output_line(output, 0, &head) || !git_output_line(output, 3, &from)
+        || !git_hash(strbuf_text(&head), first) || strbuf_text(&from)[0] != '^'
+        || !git_hash(strbuf_text(&from) + 1, second))
+        return false;
+    memcpy(ret_head, first, GIT_HASH_MAX);
+    memcpy(ret_from, second, GIT_HASH_MAX);
+    return true;
+}
