@@ -89,6 +89,21 @@ run sluice diff "$merged" --json
 has "\"head\":\"$(git -C repo rev-parse main)\"" 'up to the commit that was merged'
 run sluice diff "$merged" --iteration 1
 has '+merged' 'and its iteration'
+
+# The base moves while it works; its check fails on the new base, once.
+add -p web --merge direct --until validate --check 'test ! -e moved.twice || test -e fixed' -- sh -c '
+    echo "work $SLUICE_ITERATION" >"work$SLUICE_ITERATION"; [ "$SLUICE_ITERATION" = 1 ] || echo x >fixed
+    [ "$SLUICE_ITERATION" != 1 ] || { : >"$0/based"; read -r _ <"$0/go"; }' "$tmp"
+moving=$id
+rule 'the task that will be rebased is at work' soon [ -e based ]
+commit repo moved.twice moved
+tell go
+becomes "$moving" 'done'
+run sluice diff "$moving" --stat
+has '3 files, +3 -0' 'a rebased change: what is its own, and not what came with the base'
+run sluice diff "$moving" --iteration 2 --stat
+has '2 files, +2 -0' 'the iteration behind a rebase begins on the new base'
+
 add -p web --merge local -- sh -c 'echo kept >kept'
 becomes "$id" 'done'
 rule 'the worktree of local work goes, too' soon [ ! -e "$home/worktrees/$id.json" ]

@@ -254,6 +254,24 @@ static void those_of_a_killed_daemon_are_found_by_their_mark(void **state) {
     strbuf_finish(&mark);
 }
 
+static void who_reads_gets_the_beginning_of_standard_output_alone(void **state) {
+    struct scene *s = *state;
+    run(s, (struct aside_spec){ .argv = ARGV("sh", "-c", "echo no >&2; echo yes"), .reads = true });
+    assert_int_equal(s->end.code, 0);
+    assert_string_equal(s->output, "yes\n");
+    assert_false(s->end.cut);
+}
+
+static void a_command_that_says_more_than_is_read_is_ended(void **state) {
+    struct scene *s = *state;
+    run(s, (struct aside_spec){
+               .argv = ARGV("sh", "-c", "printf first; yes"), .reads = true, .output_max = 1000 });
+    assert_true(s->end.cut);
+    assert_false(s->end.timed_out);
+    assert_int_equal(s->end.size, 1000);
+    assert_memory_equal(s->output, "firsty\ny\n", 9);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_tells_code_and_output, setup, teardown),
@@ -265,6 +283,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_time_out_kills_the_children_too, setup, teardown),
         cmocka_unit_test_setup_teardown(what_it_leaves_in_its_group_is_killed, setup, teardown),
         cmocka_unit_test_setup_teardown(of_huge_output_the_end_is_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_reads_gets_the_beginning_of_standard_output_alone,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_command_that_says_more_than_is_read_is_ended, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(killed_it_tells_nobody_and_is_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(one_that_outlives_goes_on_without_us, setup, teardown),
         cmocka_unit_test_setup_teardown(those_of_a_killed_daemon_are_found_by_their_mark, setup,

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "os/files.h"
+#include "workspace/diff_record.h"
 #include "workspace/git.h"
 #include "workspace/worktree.h"
 
@@ -245,6 +246,26 @@ static void a_copy_is_not_the_worktree(void **state) {
     assert_int_equal(unlink(text) + rmdir(git) + rmdir(home), 0);
 }
 
+static void files_of_a_diff_are_read_one_by_one(void **state) {
+    (void)state;
+    static const char text[] = "1\t2\ta\nb\0"
+                               "-\t-\tbin\0"
+                               "0\t0\t\0old\0new\0"
+                               "7\t0\tcut";
+    const char *at = text, *end = text + sizeof(text) - 1;
+    struct diff_file file = { 0 };
+    assert_true(diff_next_file(&at, end, &file));
+    assert_string_equal(file.path, "a\nb");
+    assert_null(file.old_path);
+    assert_int_equal(file.added * 10 + file.removed, 12);
+    assert_true(diff_next_file(&at, end, &file));
+    assert_true(file.binary);
+    assert_true(diff_next_file(&at, end, &file));
+    assert_string_equal(file.old_path, "old");
+    assert_string_equal(file.path, "new");
+    assert_false(diff_next_file(&at, end, &file)); /* half of one is none */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(branches_are_checked_as_git_does),
@@ -261,6 +282,7 @@ int main(void) {
         cmocka_unit_test(a_record_comes_back_as_it_was),
         cmocka_unit_test(a_folder_without_git_is_half_made),
         cmocka_unit_test(a_copy_is_not_the_worktree),
+        cmocka_unit_test(files_of_a_diff_are_read_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
