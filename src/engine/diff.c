@@ -302,3 +302,12 @@ int engine_diff(struct engine *e, const struct diff_question *question, diff_rea
     job_begin(job);
     return 0;
 }
+
+bool engine_has_diff(const struct engine *e, task_id task) {
+    _cleanup_(strbuf_finish) struct strbuf record = STRBUF_INIT, path = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    engine_task_id(e, task, id);
+    diff_record_path(e, id, 0, &record);
+    worktree_record_path(e->home, id, &path);
+    return access(strbuf_text(&record), F_OK) == 0 || access(strbuf_text(&path), F_OK) == 0;
+}

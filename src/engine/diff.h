@@ -29,6 +29,8 @@ struct diff_question {
     uint32_t iteration; /* 0: all of the task */
     bool stat;          /* no patch */
 };
+/* Is there a worktree, or what one has left? A question may find nothing all the same. */
+bool engine_has_diff(const struct engine *engine, task_id task);
 /* `ready` is called once, from the loop or when the engine is freed; not after an error. -ENOENT: there is
  * nothing to compare, or it was not recorded. -EAGAIN: too many are being asked for. */
 int engine_diff(struct engine *engine, const struct diff_question *question, diff_ready ready,

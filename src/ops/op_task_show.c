@@ -1,6 +1,7 @@
 /* op_task_show.c: everything about one task. */
 #include <string.h>
 
+#include "engine/diff.h"
 #include "ops/budgets.h"
 
 #define RUNS_SHOWN 10
@@ -49,6 +50,7 @@ static void print_workspace(struct json_writer *w, const struct engine *engine, 
         json_write_null(w);
     }
     engine_workspace_finish(&place);
+    print_bool(w, "has_diff", engine_has_diff(engine, task));
 }
 
 static int print(struct op_call *call) {
@@ -128,7 +130,8 @@ const struct op op_task_show = {
     .summary = "show one task",
     .text = "The members of a list item, what was submitted (`spec`), what was said when "
             "it was slung (`context`), what it depends on, its "
-            "counters, where it works (`works_in`), what it has used of which `budget` (by ended "
+            "counters, where it works (`works_in`), whether task.diff can tell what it changed "
+            "(`has_diff`), what it has used of which `budget` (by ended "
             "runs and the "
             "live one; null: nobody knows, or there is none), its last 10 runs, and the folders of "
             "its last "
@@ -138,7 +141,8 @@ const struct op op_task_show = {
     .result = "{\"id\":\"web-17\",\"project\":\"web\",\"state\":\"running\","
               "\"spec\":{\"argv\":[\"make\"]},\"context\":null,\"depends_on\":[\"web-3\"],"
               "\"counters\":{\"failures\":0,"
-              "\"launch_failures\":0,\"losses\":0,\"restarts\":0},\"budget\":{\"run\":{},\"task\":{"
+              "\"launch_failures\":0,\"losses\":0,\"restarts\":0},\"has_diff\":true,\"budget\":{"
+              "\"run\":{},\"task\":{"
               "}},\"runs\":[{\"task\":\"web-17\","
               "\"attempt\":1,\"phase\":\"working\"}],\"iterations\":[{\"iteration\":1,\"folder\":"
               "\"/home/me/.local/share/sluice/tasks/web-17/iterations/001\",\"feedback\":false,"

@@ -1,5 +1,10 @@
 // test_views.mjs: every view shows what the daemon knows, on a wide screen and on a phone, to eyes and readers.
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { check, drawn, equal, has, ok, open, text, to, until } from './kit.mjs';
+import { World } from './world.mjs';
 
 const VIEWS = ['now', 'board', 'graph', 'timeline', 'share', 'cost', 'whatif', 'events'];
 
@@ -41,7 +46,57 @@ function faint() {
     return [...bad];
 }
 
+/** A daemon whose tasks work in worktrees of a small repository. */
+async function worktrees() {
+    const repo = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-web-repo-'));
+    const git = (...words) => execFileSync('git', ['-C', repo, '-c', 'user.name=t', '-c', 'user.email=t@t', ...words], { stdio: 'ignore' });
+    git('init', '-q', '-b', 'main');
+    fs.writeFileSync(path.join(repo, 'old'), 'one\ntwo\n');
+    git('add', '-A');
+    git('commit', '-qm', 'begin');
+    const world = await World.start({ config: `projects: {tree: {path: ${repo}, workspace_mode: worktree}}\nretry: {unfinished: {max: 3, delay_s: 0.1}}\n` });
+    return { world, repo };
+}
+
+async function changes() {
+    const { world, repo } = await worktrees();
+    try {
+        const script = 'echo "turn $SLUICE_ITERATION" >>turns; echo three >>old; printf "x\\0y" >bin; '
+            + 'printf "<b>\\033[31mred\\n" >"$(printf "a\\033]0;b\\nc")"; [ "$SLUICE_ITERATION" = 1 ] || : >"$SLUICE_DONE"';
+        const [id] = await world.add({ project: 'tree', until: 'done', argv: ['sh', '-c', script] });
+        await world.state(id, 'done');
+        const page = await open(world, `#/task/${id}`);
+        const part = page.locator('section[aria-label=Changes]');
+        const file = (name) => part.getByRole('button', { name });
+        await part.getByText('4 files since main').waitFor();
+        await part.getByText('binary').waitFor();
+        await file(/^old/).click();
+        await part.locator('.diff-line.diff-added', { hasText: '+three' }).first().waitFor();
+        equal(await part.locator('.diff-added.diff-line').count(), 2, 'added lines of the file that is unfolded');
+        await file(/^a/).click();
+        await part.getByText('<b>\u241b[31mred').waitFor();
+        ok((await file(/^a/).innerText()).includes('a\u241b]0;b c'), 'a name is text on one line');
+        await file(/^old/).click();
+        await part.getByText('+three').first().waitFor({ state: 'detached' });
+        await part.getByLabel('iteration').selectOption('2');
+        await file(/^turns/).click();
+        await part.getByText('+turn 2').waitFor();
+        equal(await part.getByText('+turn 1').count(), 0, 'lines of the other iteration');
+        equal((await page.evaluate(nameless)).join(' '), '', 'parts without a name');
+        equal((await page.evaluate(faint)).join(', '), '', 'text that is hard to read');
+        fs.rmSync(path.join(world.home, `tasks/${id}/iterations/001/diff.json`));
+        await part.getByLabel('iteration').selectOption('1');
+        await part.getByText(`what iteration 1 of '${id}' changed was not recorded`).waitFor();
+        await page.context().close();
+    } finally {
+        await world.stop();
+        fs.rmSync(repo, { recursive: true });
+    }
+}
+
 export async function views(world, night) {
+    await check('a task shows what it changed, by file and by iteration, as text', changes);
+
     const page = await open(world);
 
     await check('Now shows what runs with its last line, what comes next, what waits and why', async () => {

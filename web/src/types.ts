@@ -80,9 +80,28 @@ export interface TaskFull extends Task {
     depends_on: string[];
     counters: Record<string, number>;
     works_in: Record<string, unknown> | string | null;
+    has_diff?: boolean;
     runs: Run[];
     iterations: Iteration[];
     external_id: string | null;
+}
+
+export interface DiffFile {
+    path: string;
+    old_path: string | null;
+    added: number;
+    removed: number;
+    binary: boolean;
+}
+
+export interface Diff {
+    iteration: number | null;
+    branch: string | null;
+    base: string;
+    head: string | null;
+    files: DiffFile[];
+    patch: string | null;
+    truncated: boolean;
 }
 
 export interface Gate {

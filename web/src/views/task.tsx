@@ -6,6 +6,7 @@ import { get, post, scope, words } from '../api';
 import { useKeys } from '../keys';
 import { useLoad, useThrottle } from '../load';
 import { hear, status } from '../live';
+import { Changes } from '../parts/diff';
 import { Log } from '../parts/log';
 import { Mark } from '../parts/mark';
 import { Ago, Countdown, Elapsed, Empty, Problem, Section, Text, Tid } from '../parts/small';
@@ -101,7 +102,6 @@ function Attempts({ runs, chosen, choose }: { runs: Run[]; chosen: number; choos
 function Iterations({ task }: { task: TaskFull }) {
     const works = task.works_in && typeof task.works_in === 'object' ? task.works_in : null;
     const path = works ? String(works.path ?? works.worktree ?? '') : typeof task.works_in === 'string' ? task.works_in : '';
-    const base = works ? String(works.base_branch ?? works.base ?? '') : '';
     if (task.iterations.length === 0 && !path) return null;
     return (
         <Section title="Iterations and artifacts">
@@ -114,10 +114,7 @@ function Iterations({ task }: { task: TaskFull }) {
                     </li>
                 ))}
             </ul>
-            {path && <>
-                <p class="faint">It works in <span class="mono break">{line(path)}</span>. Its changes:</p>
-                <p><code class="command break">git -C {line(path)} diff{base ? ` ${line(base)}...` : ''}</code></p>
-            </>}
+            {path && <p class="faint">It works in <span class="mono break">{line(path)}</span>.</p>}
         </Section>
     );
 }
@@ -269,6 +266,7 @@ export function TaskView() {
                     )}
                     <Attempts runs={runs} chosen={attempt ?? -1} choose={choose} />
                     <Spec task={t} />
+                    {t.has_diff && <Changes key={id} task={t} />}
                     <Iterations task={t} />
                 </div>
                 <div class="side">
