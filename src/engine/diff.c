@@ -82,7 +82,7 @@ static void ask(struct job *job, const char *how, size_t most, job_step then) {
     struct git_line line;
     const char *to = work->is_live ? "--" : work->one.to;
     /* Names of a patch are quoted, those of a list end in NUL. */
-    const char *more = strcmp(how, "--patch") == 0 ? "--full-index" : "-z";
+    const char *more = strcmp(how, "--patch") == 0 ? "--abbrev=12" : "-z";
     GIT_LINE(&line, "-c", "core.quotePath=false", "-c", "core.safecrlf=false", "diff",
              "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--no-relative",
              "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short", "--ignore-submodules=dirty",
@@ -161,12 +161,6 @@ static void diff_begin(struct job *job) {
 
 /* --- what is compared -------------------------------------------------------------------------- */
 
-static bool read_record(const struct job *job, uint32_t iteration, struct diff_record *ret) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    diff_record_path(job->e, job->id, iteration, &path);
-    return diff_record_read(strbuf_text(&path), ret) == 0;
-}
-
 static int not_recorded(const struct job *job, struct error *err) {
     const struct diff_work *work = job->diff;
     if (work->question.iteration > 0)
@@ -187,8 +181,8 @@ static int choose_iteration(struct job *job, uint32_t now, struct error *err) {
         return error_set(err, -ENOENT,
                          "'%s' has no iteration %" PRIu32 ": it is in iteration %" PRIu32, job->id,
                          n, now);
-    (void)read_record(job, n, &work->one);
-    if (n > 1 && work->one.from[0] == '\0' && read_record(job, n - 1, &before))
+    (void)diff_find_record(job, n, &work->one);
+    if (n > 1 && work->one.from[0] == '\0' && diff_find_record(job, n - 1, &before))
         memcpy(work->one.from, before.to, sizeof(before.to));
     diff_record_finish(&before);
     bool is_going_on = run && run->iteration == n && job->has_record;
@@ -228,7 +222,7 @@ static bool fall_back(struct job *job) {
     diff_record_finish(&work->one);
     strbuf_clear(&work->numstat);
     work->cut = false;
-    if (!read_record(job, 0, &work->all))
+    if (!diff_find_record(job, 0, &work->all))
         work->all = (struct diff_record){ .base = xstrdup(job->record.base) };
     if (choose(job, UINT32_MAX, &job->err) < 0)
         job_end(job);
@@ -256,7 +250,7 @@ static int prepare(struct job *job, struct error *err) {
     bool has_record = worktree_record_read(e->home, job->id, &job->record, NULL) == 0;
     job->has_record = has_record && job->record.made && worktree_git_dir(job->path, &git_dir) == 0;
     strbuf_finish(&git_dir);
-    bool is_noted = read_record(job, 0, &work->all);
+    bool is_noted = diff_find_record(job, 0, &work->all);
     if (!job->has_record && !is_noted)
         return has_record ? not_recorded(job, err) : no_worktree(e, job, err);
     int r = choose(job, core_task(e->core, job->key.task, &view) ? view.iteration : 0, err);

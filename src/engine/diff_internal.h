@@ -36,6 +36,9 @@ void diff_work_finish(struct job *job); /* who waits for it is told that it will
 void diff_record_path(const struct engine *e, const char *id, uint32_t iteration,
                       struct strbuf *out);
 
+/* What was noted; false: nothing. */
+bool diff_find_record(const struct job *job, uint32_t iteration, struct diff_record *ret);
+
 /* Runs git with our index and without filters. */
 void diff_run(struct job *job, const char *const *argv, job_step then);
 /* The same for what is shown: standard output alone, at most so much of it. */

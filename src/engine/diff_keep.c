@@ -22,12 +22,6 @@ static void go_on(struct job *job) {
     after(job);
 }
 
-static bool read_record(const struct job *job, uint32_t iteration, struct diff_record *ret) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    diff_record_path(job->e, job->id, iteration, &path);
-    return diff_record_read(strbuf_text(&path), ret) == 0;
-}
-
 static void write_record(const struct job *job, uint32_t iteration,
                          const struct diff_record *record) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
@@ -102,9 +96,9 @@ static void find_begin(struct job *job) {
     const char *from = "";
     if (work->iteration == 1)
         from = work->all.from;
-    else if (read_record(job, work->iteration, &own) && own.from[0])
+    else if (diff_find_record(job, work->iteration, &own) && own.from[0])
         from = own.from;
-    else if (read_record(job, work->iteration - 1, &before))
+    else if (diff_find_record(job, work->iteration - 1, &before))
         from = before.to;
     memcpy(work->one.from, from, strlen(from) + 1);
     diff_record_finish(&own);
@@ -119,7 +113,7 @@ static void base_told(struct job *job, const struct aside_end *end) {
         give_up(job, end, "git rev-parse");
         return;
     }
-    bool is_merged = strcmp(head, work->all.from) == 0 && read_record(job, 0, &old)
+    bool is_merged = strcmp(head, work->all.from) == 0 && diff_find_record(job, 0, &old)
                      && strcmp(old.to, head) == 0 && strcmp(old.from, head) != 0;
     diff_record_finish(&old);
     if (is_merged) {

@@ -58,6 +58,12 @@ void diff_record_path(const struct engine *e, const char *id, uint32_t iteration
         strbuf_printf(out, "%s/tasks/%s/diff.json", e->home, id);
 }
 
+bool diff_find_record(const struct job *job, uint32_t iteration, struct diff_record *ret) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    diff_record_path(job->e, job->id, iteration, &path);
+    return diff_record_read(strbuf_text(&path), ret) == 0;
+}
+
 /* --- running git ------------------------------------------------------------------------------- */
 
 static size_t count_texts(const char *const *texts) {

@@ -13,6 +13,7 @@ projects:
   web: {path: $tmp/repo, workspace_mode: worktree}
   bare: {path: $tmp/repo}"
 mkfifo go
+clock_git
 start
 
 # --- everything, while it runs ----------------------------------------------------------------------
@@ -103,6 +104,18 @@ run sluice diff "$moving" --stat
 has '3 files, +3 -0' 'a rebased change: what is its own, and not what came with the base'
 run sluice diff "$moving" --iteration 2 --stat
 has '2 files, +2 -0' 'the iteration behind a rebase begins on the new base'
+
+# Killed when the base has it and nobody knows: what was noted before is not lost.
+echo 'after merge --ff-only' >stop
+add -p web --merge direct -- sh -c 'echo crashed >crashed'
+crashed=$id
+stops 'the merge'
+crash
+start
+becomes "$crashed" 'done'
+rule 'it is merged once' [ "$(in_main repo crashed)" = crashed ]
+run sluice diff "$crashed"
+has '+crashed' 'a daemon that was killed behind the merge still tells what was merged'
 
 add -p web --merge local -- sh -c 'echo kept >kept'
 becomes "$id" 'done'
