@@ -117,11 +117,8 @@ static void names_added(struct job *job, const struct aside_end *end) {
 }
 
 static void copied(struct job *job, const struct aside_end *end) {
-    struct git_line line;
-    if (!worked(job, end, "the index"))
-        return;
-    GIT_LINE(&line, "-c", "core.safecrlf=false", "add", "--intent-to-add", "--all");
-    diff_run(job, line.argv, names_added);
+    if (worked(job, end, "the index"))
+        diff_add_new(job, names_added);
 }
 
 static void base_told(struct job *job, const struct aside_end *end) {

@@ -46,6 +46,9 @@ void diff_read(struct job *job, const char *const *argv, size_t most, job_step t
 /* Finds the filters out, and copies the index of the worktree; `then` gets the end of the copy, or of what
  * failed before. */
 void diff_copy_index(struct job *job, const char *name, job_step then);
+/* Our index learns of the files that git was not told of: by their names, or with all that has changed. */
+void diff_add_new(struct job *job, job_step then);
+void diff_add_all(struct job *job, job_step then);
 /* What `rev-parse HEAD BASE...HEAD` says. False: it does not. */
 bool diff_take_base(const char *output, char ret_head[GIT_HASH_MAX], char ret_from[GIT_HASH_MAX]);
 

@@ -72,7 +72,7 @@ static void tree_written(struct job *job, const struct aside_end *end) {
 static void added(struct job *job, const struct aside_end *end) {
     struct git_line line;
     if (end->code != 0) {
-        give_up(job, end, "git add");
+        give_up(job, end, "git update-index");
         return;
     }
     GIT_LINE(&line, "write-tree");
@@ -80,13 +80,10 @@ static void added(struct job *job, const struct aside_end *end) {
 }
 
 static void copied(struct job *job, const struct aside_end *end) {
-    struct git_line line;
-    if (end->code != 0) {
+    if (end->code != 0)
         give_up(job, end, "the index");
-        return;
-    }
-    GIT_LINE(&line, "-c", "core.safecrlf=false", "add", "-A");
-    diff_run(job, line.argv, added);
+    else
+        diff_add_all(job, added);
 }
 
 /* Where this iteration began. What was noted when its base changed, or by an attempt before, counts first. */

@@ -2,8 +2,9 @@
  *
  * What is compared was written by an agent, which may have configured the repository, too. Hooks, fsmonitor
  * and programs for diffs are turned off by words of the command line. Filters (`filter.X.clean`) have names
- * of their own, so they are asked for first, and each is turned off by its name. Objects that a partial
- * clone lacks are not fetched: no transport is allowed. */
+ * of their own, so they are asked for first, and each is turned off by its name. `git add --all` would look
+ * into repositories below this one, with their filters: names are listed and given one by one instead.
+ * Objects that a partial clone lacks are not fetched: no transport is allowed. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -26,12 +27,13 @@ struct diff_work *diff_work_new(struct job *job) {
 }
 
 static void remove_index(const struct diff_work *work) {
-    _cleanup_(strbuf_finish) struct strbuf lock = STRBUF_INIT;
-    if (!work->index)
-        return;
-    strbuf_printf(&lock, "%s.lock", work->index);
-    (void)unlink(work->index);
-    (void)unlink(strbuf_text(&lock));
+    static const char *const endings[] = { "", ".lock", ".listed", ".names" };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    for (size_t i = 0; work->index && i < ARRAY_SIZE(endings); i++) {
+        strbuf_clear(&path);
+        strbuf_printf(&path, "%s%s", work->index, endings[i]);
+        (void)unlink(strbuf_text(&path));
+    }
 }
 
 void diff_work_finish(struct job *job) {
@@ -158,6 +160,30 @@ void diff_copy_index(struct job *job, const char *name, job_step then) {
     GIT_LINE(&line, "config", "--null", "--name-only", "--get-regexp",
              "^filter\\..*\\.(clean|smudge|process|required)$");
     diff_read(job, line.argv, OUTPUT_MAX, filters_told);
+}
+
+/* `$@` is git. A name that ends with a slash is a repository of its own. */
+static void add_names(struct job *job, const char *script, job_step then) {
+    struct git_line line;
+    const char *argv[GIT_WORDS_MAX + 6] = { "sh", "-c", script, job->diff->index };
+    GIT_LINE(&line, "-c", "core.safecrlf=false");
+    memcpy(argv + 4, line.argv, (line.count + 1) * sizeof(*argv));
+    diff_run(job, argv, then);
+}
+
+void diff_add_new(struct job *job, job_step then) {
+    add_names(job,
+              "\"$@\" ls-files -z --others --exclude-standard >\"$0.listed\" && "
+              "sed -z '/\\/$/d' \"$0.listed\" >\"$0.names\" && exec \"$@\" add --intent-to-add "
+              "--pathspec-from-file=\"$0.names\" --pathspec-file-nul",
+              then);
+}
+
+void diff_add_all(struct job *job, job_step then) {
+    add_names(job,
+              "\"$@\" ls-files -z --others --modified --deleted --exclude-standard "
+              ">\"$0.names\" && exec \"$@\" update-index -z --add --remove --stdin <\"$0.names\"",
+              then);
 }
 
 /* "HEAD", "BASE", "HEAD", "^MERGE-BASE" */

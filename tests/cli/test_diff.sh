@@ -14,7 +14,7 @@ add -p web -- sh -c 'echo more >>file; : >empty'
 becomes "$id" 'done'
 run sluice diff "$id"
 exits 0 'diff: exit code'
-grep -v '^index ' out >patch
+grep -v '^index ' out >plain
 cat >expected <<'END'
 diff --git a/empty b/empty
 new file mode 100644
@@ -25,7 +25,7 @@ diff --git a/file b/file
  begin
 +more
 END
-cmp -s patch expected
+cmp -s plain expected
 report $? 'the patch, plain in a pipe'
 git -C repo apply --check <out
 report $? 'which git can apply'

@@ -139,6 +139,9 @@ name=$(printf 'red\033[31m\nline')
 add -p web --review -- sh -c 'printf "\033]0;title\007 text\n" >"$1"
     echo "* filter=evil diff=evil" >.gitattributes
     yes 0123456789 | head -c 5000000 >large; head -c 5000000 /dev/zero | tr "\0" x >line
+    git init -q nested; cd nested; echo same >s; git add s; git -c user.name=t -c user.email=t@t commit -qm s; cd ..
+    git add nested; cd nested; git config filter.evil.clean "$0/evil.sh"; echo "* filter=evil" >.gitattributes
+    echo SAME >s; touch -d 2001-01-01 s; cd ..; git init -q empty
     : >"$0/hostile"; read -r _ <"$0/go"' "$tmp" "$name"
 hostile=$id
 rule 'the hostile task is ready' soon [ -e hostile ]
@@ -159,7 +162,7 @@ has 'red\u001b[31m\nline' 'a name with escape codes and a newline is a text in J
 rule 'nothing of the repository was run' [ ! -e evil ]
 run sluice diff "$hostile" --stat
 rule 'a list has no escape codes, and a line for each file' \
-    [ "$(tr -d -c '\033' <out | wc -c)" = 0 -a "$(wc -l <out)" = 5 ]
+    [ "$(tr -d -c '\033' <out | wc -c)" = 0 -a "$(wc -l <out)" = 6 ]
 COLUMNS=80 TERM=xterm script -qec "'$SLUICE' diff '$hostile'" /dev/null </dev/null >out 2>err
 rule 'a terminal gets colours' grep -q "$(printf '\033\\[32m')" out
 rule 'and no title' [ "$(grep -c "$(printf '\033]0;')" out)" = 0 ]
