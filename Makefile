@@ -25,11 +25,13 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 build: ## compile into build/ (BUILD=folder for another place)
-	@scripts/setup --test
+	@scripts/setup --test --page
 	@scripts/build $(BUILD)
 
+# Where a browser cannot be had, setup says so, and the test of the dashboard counts as failed.
 test: build ## build and run every test; T=name for one
-	@scripts/run-tests --again "$(again)" $(BUILD) $(T)
+	@$(if $(if $(T),$(filter web,$(T)),web),scripts/setup --web || :)
+	@SLUICE_TEST_WEB=required scripts/run-tests --again "$(again)" $(BUILD) $(T)
 
 test-agents: ## the real Claude Code and Codex, fetched once from npm, through the daemon; T=name for one
 	@scripts/setup --agents
@@ -42,7 +44,7 @@ test-mcp: build ## the MCP server against the conformance suite and the Inspecto
 
 test-web: build ## the dashboard in Chromium with a real daemon; T=word for some, UPDATE=1 accepts how it looks
 	@scripts/setup --web
-	@scripts/test-web $(BUILD) $(T)
+	@SLUICE_TEST_WEB=required scripts/test-web $(BUILD) $(T)
 
 conformance: build ## run the tests of every promise of the five documents, write docs/conformance.md
 	@scripts/conformance $(BUILD)

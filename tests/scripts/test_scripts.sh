@@ -311,6 +311,24 @@ bare 1000 'exit 1'
 printf '#!/bin/sh\nshift 3\nfor p; do printf "%%s/installed " "$p"; done\n' >bin/dpkg-query
 expect 'setup: silent when nothing is missing' 0 '' env PATH="$tree/bin" "$scripts/setup" --lint
 
+fresh
+bare 0 'echo "no network"; exit 100'
+expect 'setup: without npm there is no dashboard, which is no failure' 0 \
+    "setup: warning: without 'npm nodejs' the daemon is built without its dashboard" \
+    env PATH="$tree/bin" "$scripts/setup" --page
+expect 'setup: without a browser its tests cannot run, which is one' 1 'nodejs chromium' \
+    env PATH="$tree/bin" "$scripts/setup" --web
+
+# --- test-web -------------------------------------------------------------------------------------
+
+fresh
+bare 0 'exit 0'
+ln -s "$(command -v dirname)" bin/dirname
+expect 'test-web: no browser is a reason to skip' 0 '1..0 # SKIP there is no node: run scripts/setup --web' \
+    env PATH="$tree/bin" "$scripts/test-web" .
+expect 'test-web: unless it is required' 1 'not ok 1 - the dashboard in a browser' \
+    env PATH="$tree/bin" SLUICE_TEST_WEB=required "$scripts/test-web" .
+
 # --- embed-web ------------------------------------------------------------------------------------
 
 # A tree whose scripts/build-web does what the case says.
@@ -333,12 +351,14 @@ expect 'embed-web: what was built is in the table' 0 '' scripts/embed-web --buil
 expect 'embed-web: by its path' 0 '{ "/index.html", NULL, "' cat out.c
 expect 'embed-web: as often as its sources change' 0 'web/package.json' cat out.d
 expect 'embed-web: not those that are fetched' 1 '' grep node_modules out.d
+expect 'embed-web: and not without a reason' 1 '' grep missing out.d
 
 fresh
 dashboard 'echo "npm cannot be reached"; exit 1'
 expect 'embed-web: what cannot be built is left out, and says why' 0 \
     'embed-web: the dashboard is left out, because scripts/build-web failed: npm cannot be reached' \
-    scripts/embed-web --build web/dist out.c
+    scripts/embed-web --build --depfile out.d web/dist out.c
+expect 'embed-web: and is tried again by the next build' 0 'out.c.missing' cat out.d
 expect 'embed-web: then there is no old one either' 0 'web_file_count = 0;' cat out.c
 expect 'embed-web: unless it is required' 1 '-Dweb=enabled needs it' scripts/embed-web --build --required web/dist out.c
 
