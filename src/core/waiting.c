@@ -50,6 +50,24 @@ size_t core_waiting(const struct core *c, task_id *ret, size_t max) {
     return s.count;
 }
 
+/* Before the others of its class is who is older, or has waited for too long. */
+size_t core_waiting_first(const struct core *c, size_t each, task_id *ret, size_t max) {
+    if (each > max / (4 * (size_t)c->classes.used + 1))
+        return core_waiting(c, ret, max);
+    struct sample s = { .c = c, .max = max };
+    s.tasks = ret;
+    for (uint32_t h = 1; h < c->classes.next; h++) {
+        const struct queue_class *k = class_at(c, h);
+        if (!k->domain)
+            continue;
+        take(&s, &k->by_created, 0, each);
+        take(&s, &k->parked_by_created, 0, each);
+        take(&s, &k->by_ready, 0, each);
+        take(&s, &k->parked_by_ready, 0, each);
+    }
+    return s.count;
+}
+
 /* --- heads ----------------------------------------------------------------------------------- */
 
 #define LOOKED_PER_LACKING 20

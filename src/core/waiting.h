@@ -9,6 +9,11 @@
  * a prerequisite, then the others. Fills at most `max`, all when there are no more; returns how many. */
 size_t core_waiting(const struct core *core, task_id *ret, size_t max);
 
+/* Ready ones, so many of each class that the `each` that come first in the queue are among them, whatever their
+ * classes; one may be told twice. Fills at most `max`; where that is too few for all classes, some as core_waiting
+ * tells them. Costs the classes and not the tasks. Returns how many. */
+size_t core_waiting_first(const struct core *core, size_t each, task_id *ret, size_t max);
+
 /* By these every gate is seen at which somebody waits: of each class, and of those that one rare key has refused,
  * the `each` oldest; and the `lacking` oldest of those that lack a prerequisite, but for those that need a task
  * which has ended badly (looks at no more than twenty times as many). Costs the classes, not the tasks. */

@@ -267,6 +267,7 @@ static int print(struct op_call *call) {
     print_text(&w, "version", engine_version(call->engine));
     print_int(&w, "pid", getpid());
     print_time(&w, "started_at", engine_started_at(call->engine));
+    print_time(&w, "now", engine_now(call->engine));
     print_text(&w, "home", engine_home(call->engine));
     print_text(&w, "preset", config_preset(engine_config(call->engine)));
     print_bool(&w, "paused", engine_is_paused(call->engine));
@@ -324,10 +325,12 @@ const struct op op_daemon_status = {
         "that "
         "are not this daemon's and hold places, by the ids of their tasks. "
         "`blocked_dependencies`: how many wait for one that has failed, was canceled or "
-        "invalidated, whatever else stops them. `http`: where clients come in by TCP, and why not.",
+        "invalidated, whatever else stops them. `now`: the clock of the daemon, by which all times "
+        "are told. `http`: where clients come in by TCP, and why not.",
     .result =
-        "{\"version\":\"0.1.0\",\"pid\":4711,\"started_at\":1760000000000,"
-        "\"home\":\"/home/me/.local/share/sluice\",\"preset\":\"sluice\",\"paused\":true,"
+        "{\"version\":\"0.1.0\",\"pid\":4711,\"started_at\":1760000000000,\"now\":"
+        "1760000000000,\"home\":\"/home/me/.local/share/"
+        "sluice\",\"preset\":\"sluice\",\"paused\":true,"
         "\"paused_by\":\"ann\",\"paused_at\":1760000000000,"
         "\"counts\":{\"ready\":3,\"running\":1},\"ready\":3,\"blocked_dependencies\":0,"
         "\"waiting_by_gate\":[{\"gate\":\"lease:runs\",\"count\":3,\"examples\":[\"web-17\"],"

@@ -186,11 +186,27 @@ static int compare_places(const void *a, const void *b) {
     return x->task < y->task ? -1 : x->task > y->task;
 }
 
+/* Only the first of each class can be the first of all, if all of a class are wanted or none. */
+static bool wants_classes(const struct op_call *call, const struct listing *l) {
+    return l->states == 1u << TASK_READY && !l->group && !l->parent && !call->run.token[0];
+}
+
+static size_t without_doubles(struct place *places, size_t count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || places[kept - 1].task != places[i].task)
+            places[kept++] = places[i];
+    return kept;
+}
+
 static void walk_queue(struct op_call *call, struct listing *l) {
     const struct core *core = engine_core(call->engine);
     task_id *waiting = arena_alloc(op_arena(call), SORTED_MAX * sizeof(*waiting));
     struct place *places = arena_alloc(op_arena(call), SORTED_MAX * sizeof(*places));
-    size_t all = core_waiting(core, waiting, SORTED_MAX), count = 0;
+    size_t all = wants_classes(call, l)
+                     ? core_waiting_first(core, l->from + l->room + 1, waiting, SORTED_MAX)
+                     : core_waiting(core, waiting, SORTED_MAX);
+    size_t count = 0;
     for (size_t i = 0; i < all; i++) {
         struct task_view t;
         if (core_task(core, waiting[i], &t) && fits(call, l, &t))
@@ -200,6 +216,7 @@ static void walk_queue(struct op_call *call, struct listing *l) {
                                               .position = core_queue_position(core, waiting[i]) };
     }
     qsort(places, count, sizeof(*places), compare_places);
+    count = without_doubles(places, count);
     for (size_t i = l->from; i < count && l->rows.count < l->room; i++)
         l->rows.tasks[l->rows.count++] = places[i].task;
     if (l->from + l->rows.count < count)

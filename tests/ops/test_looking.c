@@ -87,12 +87,13 @@ static void pages_follow_each_other_without_a_gap(void **state) {
     (void)state;
     static const char *const lists[] = { "/v1/tasks?state=all&order=new",
                                          "/v1/tasks?state=all&order=old", "/v1/tasks?order=queue",
-                                         "/v1/tasks?state=starting,running" };
+                                         "/v1/tasks?state=starting,running",
+                                         "/v1/tasks?state=ready&order=queue" };
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     for (int i = 0; i < 23; i++)
         (void)ops_add(&o, "");
-    static const size_t wanted[] = { 23, 23, 21, 2 };
+    static const size_t wanted[] = { 23, 23, 21, 2, 21 };
     for (size_t list = 0; list < ARRAY_SIZE(lists); list++) {
         bool seen[24] = { false };
         size_t count = 0, pages = 0;
@@ -120,6 +121,32 @@ static void pages_follow_each_other_without_a_gap(void **state) {
                 "'x7' is no cursor of this list: take `next` of its answer");
     ops_refused(&o, 400, "/v1/tasks?order=old&cursor=n7", NULL,
                 "'n7' is no cursor of this list: take `next` of its answer");
+}
+
+/* The short way looks at the first of each class alone: the order is that of the long one, in which all stand. */
+static void the_first_of_the_queue_are_found_without_the_others(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    ops_expect(&o, 200, "POST", "/v1/pause", "{}");
+    for (int i = 0; i < 60; i++) {
+        char members[80];
+        (void)snprintf(members, sizeof(members), "\"project\":\"%s\",\"priority\":%d,%s",
+                       i % 2 ? "web" : "api", 50 - i * 7 % 5,
+                       i % 3 ? "" : "\"resources\":[\"gpu\"],");
+        (void)ops_add(&o, members);
+    }
+    char whole[1024];
+    (void)snprintf(whole, sizeof(whole), "%s", ids(&o, "/v1/tasks?order=queue&limit=60"));
+    for (int first = 0, at = 0; first < 60; first += 12) {
+        char path[80];
+        (void)snprintf(path, sizeof(path), "/v1/tasks?state=ready&order=queue&limit=12&cursor=q%d",
+                       first);
+        const char *page = ids(&o, path);
+        assert_memory_equal(whole + at, page, strlen(page));
+        at += (int)strlen(page) + 1;
+        assert_true(first == 48 ? whole[at - 1] == '\0' : whole[at - 1] == ' ');
+    }
 }
 
 /* A call may look at so many tasks; then there is a page with nothing on it and a way on. */
@@ -341,6 +368,7 @@ static void f121_status_has_everything_at_a_glance(void **state) {
     _cleanup_(reply_finish) struct reply r = get(&o, "/v1/status");
     assert_string_equal(reply_text(&r, "version"), "0.0-test");
     assert_int_equal(reply_int(&r, "pid"), getpid());
+    assert_true(reply_int(&r, "now") >= reply_int(&r, "started_at"));
     assert_string_equal(reply_text(&r, "home"), o.home);
     assert_string_equal(reply_text(&r, "preset"), "sluice");
     assert_int_equal(reply_int(&r, "counts.starting"), 2);
@@ -484,6 +512,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_shows_what_is_open_newest_first),
         cmocka_unit_test(a_list_is_filtered),
+        cmocka_unit_test(the_first_of_the_queue_are_found_without_the_others),
         cmocka_unit_test(pages_follow_each_other_without_a_gap),
         cmocka_unit_test(a_list_of_a_few_among_many_comes_in_short_steps),
         cmocka_unit_test(status_counts_at_every_gate_and_shows_who_waits_there),

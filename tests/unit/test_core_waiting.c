@@ -204,9 +204,36 @@ static void who_needs_what_has_failed_is_no_head(void **state) {
     core_free(core);
 }
 
+static bool is_among(const task_id *tasks, size_t count, task_id wanted) {
+    for (size_t i = 0; i < count; i++)
+        if (tasks[i] == wanted)
+            return true;
+    return false;
+}
+
+static void the_first_of_each_class_are_told_and_no_more(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    struct task_spec urgent = row(1, TASK_READY);
+    urgent.priority = -1;
+    tell(core, (struct fact){ .kind = FACT_PAUSE });
+    add_many(core, 1, 500, row(1, TASK_READY));
+    add_many(core, 501, 500, urgent);
+    task_id told[100];
+    size_t count = core_waiting_first(core, 3, told, 100);
+    assert_true(count <= 4 * 2 * 3);
+    for (task_id i = 0; i < 3; i++)
+        assert_true(is_among(told, count, 1 + i) && is_among(told, count, 501 + i));
+    assert_false(is_among(told, count, 4));
+    assert_int_equal(core_waiting_first(core, 100, told, 100), 100); /* too many: as core_waiting */
+    assert_true(is_among(told, 100, 1) && is_among(told, 100, 501));
+    core_free(core);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_gate_has_a_head),
+        cmocka_unit_test(the_first_of_each_class_are_told_and_no_more),
         cmocka_unit_test(who_needs_what_has_failed_is_no_head),
         cmocka_unit_test(a_thousand_alike_are_one_difference),
         cmocka_unit_test(whoever_looks_at_too_few_differences_is_told),
