@@ -350,6 +350,7 @@ dashboard 'exit 0'
 expect 'embed-web: what was built is in the table' 0 '' scripts/embed-web --build --depfile out.d web/dist out.c
 expect 'embed-web: by its path' 0 '{ "/index.html", NULL, "' cat out.c
 expect 'embed-web: as often as its sources change' 0 'web/package.json' cat out.d
+expect 'embed-web: all of them, in one rule' 0 ' web/src' sh -c "sed -n '1s,$tree/,,gp' out.d"
 expect 'embed-web: not those that are fetched' 1 '' grep node_modules out.d
 expect 'embed-web: and not without a reason' 1 '' grep missing out.d
 

@@ -16,14 +16,18 @@ export const connection = signal<Connection>('connecting');
 export const lostSince = signal<number | null>(null);
 export const status = signal<Status | null>(null);
 export const epoch = signal(0);
-/** Now, in whole seconds; what counts up or down reads it. */
+/** Now, by the clock of the daemon, in whole seconds; what counts up or down reads it. */
 export const now = signal(Date.now());
+/** How far that clock is ahead of the one of this browser, in ms. */
+let ahead = 0;
+export const daemonNow = (): number => Date.now() + ahead;
 
 const STATUS_EVERY_MS = 300; // at most, while much happens
 const STATUS_RUNNING_MS = 2000; // while something runs: its last lines are no events
 const STATUS_QUIET_MS = 15000;
 const HIDDEN_MS = 30000; // then a hidden page lets go of its connection: a browser has six of them
 const BACKOFF_MAX_MS = 5000;
+const SKEW_MS = 1500; // below this it is the way of the answer, not the clock
 
 type Hear = (events: Event[]) => void;
 const listeners = new Set<Hear>();
@@ -35,6 +39,7 @@ let statusTimer: number | undefined;
 let statusAt = 0;
 let statusBusy = false;
 let statusWanted = false;
+let firstStatus: Promise<void> | null = null;
 
 export function hear(fn: Hear): () => void {
     listeners.add(fn);
@@ -70,6 +75,13 @@ export function wantStatus(): void {
     statusTimer = window.setTimeout(readStatus, wait);
 }
 
+function setClock(next: Status): void {
+    const by = next.now ? next.now - Date.now() : 0;
+    if (Math.abs(by - ahead) < SKEW_MS) return;
+    ahead = by;
+    now.value = daemonNow();
+}
+
 export async function readStatus(): Promise<void> {
     clearTimeout(statusTimer);
     statusBusy = true;
@@ -77,6 +89,7 @@ export async function readStatus(): Promise<void> {
     try {
         const next = await get<Status>('/v1/status');
         const before = status.value;
+        setClock(next);
         status.value = next;
         if (before && before.pid !== next.pid) epoch.value++;
     } catch {
@@ -92,19 +105,34 @@ export async function readStatus(): Promise<void> {
 
 /* --- the stream --------------------------------------------------------------------------------- */
 
-async function once(signal: AbortSignal): Promise<void> {
+/** From which number on to listen; true: the state on the page is the one of that number. */
+async function begin(signal: AbortSignal): Promise<boolean> {
+    if (lastSeq === null) {
+        await firstStatus;
+        const seen = status.value?.events.map((event) => event.seq) ?? [];
+        if (seen.length > 0) {
+            lastSeq = Math.max(...seen);
+            return true;
+        }
+    }
     const { last_seq: last } = await get<{ last_seq: number }>('/v1/events', { limit: 1 }, signal);
     // Fewer events than this page has seen: the store is another one, or was put back.
     if (lastSeq !== null && last < lastSeq) epoch.value++;
     if (lastSeq === null || last < lastSeq) lastSeq = last;
+    return false;
+}
+
+async function once(signal: AbortSignal): Promise<void> {
+    const known = await begin(signal);
     const answer = await open('/v1/events', { after: lastSeq }, signal, { Accept: 'text/event-stream' });
     connection.value = 'live';
     lostSince.value = null;
-    void readStatus();
+    if (!known) void readStatus();
     if (!answer.body) return;
     await readEvents(answer.body, (kind, data) => {
         if (kind === 'reset') {
             lastSeq = null;
+            firstStatus = readStatus();
             epoch.value++;
             return;
         }
@@ -125,7 +153,7 @@ async function follow(signal: AbortSignal): Promise<void> {
         }
         if (signal.aborted) return;
         connection.value = 'lost';
-        lostSince.value ??= Date.now();
+        lostSince.value ??= daemonNow();
         wait = Date.now() - began > 10000 ? 0 : Math.min(BACKOFF_MAX_MS, wait ? wait * 1.7 : 250);
         await new Promise((go) => setTimeout(go, wait * (0.8 + 0.4 * Math.random())));
     }
@@ -135,7 +163,7 @@ function start(): void {
     if (stop) return;
     stop = new AbortController();
     if (connection.value === 'lost') connection.value = 'connecting';
-    void readStatus();
+    firstStatus = readStatus();
     void follow(stop.signal);
 }
 
@@ -157,12 +185,12 @@ export function live(): void {
         if (document.hidden) {
             hidden = window.setTimeout(end, HIDDEN_MS);
         } else if (access.value === 'open') {
-            now.value = Date.now();
+            now.value = daemonNow();
             if (stop) void readStatus();
             else start();
         }
     });
     setInterval(() => {
-        if (!document.hidden) now.value = Date.now();
+        if (!document.hidden) now.value = daemonNow();
     }, 1000);
 }

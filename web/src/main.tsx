@@ -1,10 +1,11 @@
 // main.tsx: the page begins.
 import { render } from 'preact';
-import { enter } from './api';
+import { access, enter } from './api';
 import { App } from './app';
 import { live } from './live';
-import { routing } from './route';
+import { route, routing } from './route';
 import { theming } from './theme';
+import { askEarly } from './views/now';
 
 theming();
 // A new link may be opened in the same tab: then only the part behind # changes.
@@ -15,6 +16,9 @@ addEventListener('hashchange', (event) => {
 });
 routing();
 live();
+// First what has to be waited for, then what is drawn meanwhile.
+void enter().then(() => {
+    if (access.value === 'open' && route.value.view === 'now') askEarly();
+});
 const page = document.getElementById('page');
 if (page) render(<App />, page);
-void enter();

@@ -105,7 +105,7 @@ export function gateWords(gate: string): string {
     const names: Record<string, string> = {
         paused: 'Everything is paused', project: 'Paused projects', held: 'Held', dependency: 'Unfinished dependencies',
         parent: 'Unfinished parents', artifact: 'Missing files', breaker: 'Failed launches', limiter: 'Rate limits',
-        host: 'This machine', budget: 'Token budget', 'project-budget': 'Budgets of projects', pace: 'Pace', other: 'Others',
+        host: 'This machine', budget: 'Budget of everything', 'project-budget': 'Budgets of projects', pace: 'Pace', other: 'Others',
     };
     return names[gate] ?? gate;
 }

@@ -12,6 +12,12 @@ export interface LiveRun {
     tokens_in: number | null;
     tokens_out: number | null;
     doing?: string | null;
+    agent?: string | null;
+    /** The agent of the task, while another one works for it; and until when it is closed, if anybody knows. */
+    instead_of?: string | null;
+    instead_until?: number | null;
+    lends_to?: string | null;
+    borrows_from?: string | null;
 }
 
 export interface Task {
@@ -47,6 +53,7 @@ export interface Run {
     iteration: number;
     phase: string | null;
     agent: string | null;
+    instead_of?: string | null;
     host?: string | null;
     folder?: string | null;
     ordered_at: number | null;
@@ -74,7 +81,32 @@ export interface Iteration {
     artifacts: string[];
 }
 
+export interface Amount {
+    used: number | null;
+    budget: number | null;
+    reserved?: number;
+}
+
+export interface Window {
+    tokens: Amount;
+    usd: Amount;
+    unknown_cost_runs: number;
+    open: boolean;
+    opens_at: number | null;
+}
+
+export interface TaskBudget {
+    run: { tokens: Amount; usd: Amount };
+    task: { tokens: Amount; usd: Amount };
+    handed: { tokens: number; usd: number };
+    unknown_cost_runs: number;
+    on_budget: 'hold' | 'stop';
+    project: Window | null;
+    all: Window | null;
+}
+
 export interface TaskFull extends Task {
+    budget?: TaskBudget;
     spec: Record<string, unknown>;
     context: Record<string, unknown> | null;
     depends_on: string[];
@@ -150,6 +182,7 @@ export interface Status {
     version: string;
     pid: number;
     started_at: number;
+    now?: number;
     home: string;
     preset: string;
     paused: boolean;
@@ -164,7 +197,11 @@ export interface Status {
     alerts: { key: string; text: string; since: number; task: string | null }[];
     limits: { key: string; used: number; cap: number | null }[];
     limiters: Limiter[];
-    budgets: { key: string; used: number; reserved: number; cap: number | null }[];
+    budgets: {
+        key: string; used: number; reserved: number; cap: number | null;
+        usd_used?: number; usd_reserved?: number; usd_cap?: number | null;
+        unknown_cost_runs?: number; open?: boolean; opens_at?: number | null;
+    }[];
     projects: Project[];
     host: { disk_free_mb: number | null; memory_free_mb: number | null; load: number | null };
     store: { bytes: number; log_bytes: number; full: boolean };
@@ -200,6 +237,7 @@ export interface Agent {
     slots: number | null;
     used: number;
     limiter: string | null;
+    failover?: string[];
     closed_until: number | null;
 }
 

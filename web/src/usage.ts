@@ -1,5 +1,6 @@
 // usage.ts: what was used, as the daemon sums it up; the same for money and for shares.
 import { get } from './api';
+import { daemonNow } from './live';
 import type { Usage, UsageSum } from './types';
 
 const SUMS_MAX = 20_000;
@@ -20,7 +21,7 @@ export const tokensOf = (sum: UsageSum) => sum.tokens_in + sum.tokens_out;
 /** All spans from the first that is known, and a few before it; also those in which nothing was used. */
 export function spans(items: UsageSum[], length: number, since: number, least: number): number[] {
     const start = (t: number) => t - (t % length);
-    const now = Date.now();
+    const now = daemonNow();
     const first = Math.min(...items.map((item) => item.at), now - least * length);
     const all: number[] = [];
     for (let t = start(Math.max(since, first)); t <= now; t += length) all.push(t);

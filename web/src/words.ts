@@ -18,7 +18,7 @@ export function eventWords(event: Event): string {
         case 'task.state': return `${text(d.from)} → ${text(d.to)}${d.reason && d.reason !== 'none' ? `, ${REASONS[text(d.reason)] ?? text(d.reason)}` : ''}`;
         case 'run.started': return `${attempt}started`;
         case 'run.ended': return `${attempt}ended: ${text(d.outcome ?? d.how)}${d.exit_code ? `, exit ${text(d.exit_code)}` : ''}`;
-        case 'run.stopping': return `${attempt}is told to stop`;
+        case 'run.stopping': return `${attempt}is told to stop${d.reason ? `: ${text(d.reason)}` : ''}`;
         case 'task.approved': return `approved${d.by ? ` by ${text(d.by)}` : ''}${d.reason ? `: ${text(d.reason)}` : ''}`;
         case 'task.rejected': return `rejected${d.by ? ` by ${text(d.by)}` : ''}${d.reason ? `: ${text(d.reason)}` : ''}`;
         case 'daemon.started': return 'the daemon started';

@@ -1,7 +1,7 @@
 // cost.tsx: what was used, per day, by project or by agent. What nobody reported is said, never counted as 0.
 import { useEffect, useMemo } from 'preact/hooks';
 import { useLoad, useThrottle } from '../load';
-import { hear } from '../live';
+import { daemonNow, hear } from '../live';
 import { Chart } from '../parts/chart';
 import { Empty, Problem, Section } from '../parts/small';
 import { refine, route } from '../route';
@@ -33,7 +33,7 @@ export function Cost() {
     const days = Number(query.get('days') ?? '30');
     const group = query.get('group') === 'agent' ? 'agent' : 'project';
     const what = query.get('what') === 'tokens' ? 'tokens' : 'money';
-    const since = Date.now() - (Date.now() % DAY) - (days - 1) * DAY;
+    const since = daemonNow() - (daemonNow() % DAY) - (days - 1) * DAY;
     const loaded = useLoad(`usage ${days} ${group}`, (signal) => readUsage('day', group, since, signal));
     const again = useThrottle(loaded.reload, 5000);
     useEffect(() => hear((events) => { if (events.some((event) => event.kind === 'run.ended')) again(); }), []);

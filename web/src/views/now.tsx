@@ -2,13 +2,15 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { act, ACTIONS, clearLimiter, pause } from '../actions';
 import { get, open, scope } from '../api';
-import { useLoad, useThrottle } from '../load';
+import { type Loaded, useLoad, useThrottle } from '../load';
 import { hear, status } from '../live';
+import { Instead, Lends } from '../parts/agent';
+import { AmountBar, unknownRuns } from '../parts/amount';
 import { Mark } from '../parts/mark';
 import { Ago, Countdown, Elapsed, Empty, Meter, Problem, Section, Text, Tid } from '../parts/small';
 import { href } from '../route';
-import { clock, count, gateWords, limitWords, line, megabytes, percent, short } from '../text';
-import type { Page, Status, Task, Why } from '../types';
+import { clock, count, gateWords, limitWords, line, megabytes, money, percent, short } from '../text';
+import type { Agent, Page, Status, Task, Why } from '../types';
 
 const SHOWN_READY = 12;
 const GATES_ASKED = 12;
@@ -54,7 +56,7 @@ function Alerts({ s }: { s: Status }) {
             {shown.map((alert) => (
                 <p class="alert" key={alert.key}><Mark state="failed" label={false} />
                     <Text of={alert.text} /><span class="faint"><Ago at={alert.since} /></span>
-                    {alert.task && <a class="button" href={href('task', alert.task)}>Look</a>}
+                    {alert.task && <a class="button" href={href('task', alert.task)}>{alert.key.startsWith('budget:') ? 'Raise its budget' : 'Look'}</a>}
                 </p>
             ))}
             {s.alerts.length > SHOWN_ALERTS && <button class="quiet more-alerts" onClick={() => setAll(!all)}>{all ? 'only the first' : `${count(s.alerts.length - SHOWN_ALERTS)} more`}</button>}
@@ -102,10 +104,11 @@ function Running({ s }: { s: Status }) {
                                 <Mark state={task.state} />
                                 <div class="what">
                                     <p><Tid id={task.id} /> <a class="title" href={href('task', task.id)}><Text of={task.title} /></a></p>
-                                    <p class="said"><Text of={said} class="mono" /></p>
+                                    <p class="said">{task.run?.lends_to ? <Lends to={task.run.lends_to} /> : <Text of={said} class="mono" />}</p>
+                                    {task.run?.instead_of && <p class="said"><Instead of={task.run} /></p>}
                                 </div>
                                 <dl class="facts">
-                                    <div><dt>agent</dt><dd>{line(task.agent) || 'command'}</dd></div>
+                                    <div><dt>agent</dt><dd>{line(task.run?.agent ?? task.agent) || 'command'}</dd></div>
                                     {task.iteration > 1 && <div><dt>iteration</dt><dd class="num">{task.iteration}</dd></div>}
                                     {task.attempt > 1 && <div><dt>attempt</dt><dd class="num">{task.attempt}</dd></div>}
                                     <div class="w6"><dt>tokens</dt><dd class="num">{tokens ? short(tokens) : '–'}</dd></div>
@@ -119,10 +122,30 @@ function Running({ s }: { s: Status }) {
     );
 }
 
-function Next({ s }: { s: Status }) {
-    const page = useLoad('ready', (signal) => get<Page<Task>>('/v1/tasks', { state: 'ready', order: 'queue', limit: SHOWN_READY }, signal));
+let early: Promise<Page<Task>> | null = null;
+
+function readReady(signal?: AbortSignal): Promise<Page<Task>> {
+    return get<Page<Task>>('/v1/tasks', { state: 'ready', order: 'queue', limit: SHOWN_READY }, signal);
+}
+
+/** The queue is asked for beside the state and not behind it: the first view is one way to the daemon and back. */
+export function askEarly(): void {
+    early = readReady();
+    early.catch(() => undefined); // who shows it says what was wrong
+}
+
+function useReady(): Loaded<Page<Task>> {
+    const page = useLoad('ready', (signal) => {
+        const first = early;
+        early = null;
+        return first ?? readReady(signal);
+    });
     const again = useThrottle(page.reload, 700);
     useEffect(() => hear(again), []);
+    return page;
+}
+
+function Next({ s, page }: { s: Status; page: Loaded<Page<Task>> }) {
     const promote = ACTIONS.find((action) => action.name === 'promote');
     const items = page.data?.items ?? [];
     return (
@@ -206,7 +229,15 @@ const LIMITER: Record<string, string> = {
     open: 'open', backoff: 'told to wait', probing: 'one run goes first', ramping: 'coming back', closed: 'closed: a person must act',
 };
 
+/** Who takes the tasks of this account meanwhile; asked for when one is closed. */
+function useStandIns(s: Status): (limiter: string) => Agent[] {
+    const closed = s.limiters.filter((one) => one.state !== 'open').map((one) => one.name).join(' ');
+    const page = useLoad(`agents ${closed}`, (signal) => (closed ? get<Page<Agent>>('/v1/agents', { limit: 200 }, signal) : Promise.resolve({ items: [], next: null })));
+    return (limiter) => (page.data?.items ?? []).filter((agent) => agent.limiter === limiter && (agent.failover?.length ?? 0) > 0);
+}
+
 function Accounts({ s }: { s: Status }) {
+    const standIns = useStandIns(s);
     if (s.limiters.length === 0) return null;
     return (
         <Section title="Accounts">
@@ -222,6 +253,9 @@ function Accounts({ s }: { s: Status }) {
                                 {scope.value === 'admin' && <button class="quiet" onClick={() => clearLimiter(limiter.name)}>open now</button>}
                             </p>
                         )}
+                        {limiter.state !== 'open' && standIns(limiter.name).map((agent) => (
+                            <p class="under plainly" key={agent.name}><span>tasks of {line(agent.name)} go to {agent.failover?.map((name) => line(name)).join(', then ')}</span></p>
+                        ))}
                     </li>
                 ))}
             </ul>
@@ -230,18 +264,26 @@ function Accounts({ s }: { s: Status }) {
 }
 
 function Budgets({ s }: { s: Status }) {
-    const shown = s.budgets.filter((budget) => budget.cap !== null);
+    const shown = s.budgets.filter((budget) => budget.cap !== null || (budget.usd_cap ?? null) !== null);
     if (shown.length === 0) return null;
     return (
-        <Section title="Token budgets">
+        <Section title="Budgets" note="of the window">
             <ul class="bars">
-                {shown.map((budget) => (
-                    <li key={budget.key}>
-                        <span>{line(budget.key === 'global' ? 'all projects' : limitWords(budget.key))}</span>
-                        <Meter used={budget.used} reserved={budget.reserved} cap={budget.cap} label={`budget ${budget.key}: ${budget.used} of ${budget.cap ?? 'any'}`} />
-                        <span class="num">{short(budget.used)}<span class="faint"> / {short(budget.cap)}</span></span>
-                    </li>
-                ))}
+                {shown.map((budget) => {
+                    const name = budget.key === 'global' ? 'all projects' : limitWords(budget.key);
+                    return (
+                        <li key={budget.key} class={budget.open === false ? 'budget closed' : 'budget'}>
+                            <AmountBar name={name} unit="tokens" used={budget.used} reserved={budget.reserved} cap={budget.cap} show={short} />
+                            <AmountBar name={budget.cap === null ? name : ''} label={name} unit="dollars" used={budget.usd_used ?? 0} reserved={budget.usd_reserved ?? 0} cap={budget.usd_cap ?? null} show={money} />
+                            {(budget.open === false || (budget.unknown_cost_runs ?? 0) > 0) && (
+                                <p class="under">
+                                    {budget.open === false && <span>used up{budget.opens_at ? <>, opens <Countdown to={budget.opens_at} /></> : null}</span>}
+                                    {budget.usd_cap !== null && (budget.unknown_cost_runs ?? 0) > 0 && <span class="faint">{unknownRuns(budget.unknown_cost_runs ?? 0)}</span>}
+                                </p>
+                            )}
+                        </li>
+                    );
+                })}
             </ul>
         </Section>
     );
@@ -297,8 +339,20 @@ function First() {
     );
 }
 
+/** For tests and for those who measure: when everything of the first view has been drawn. */
+let marked = false;
+function useMark(there: boolean): void {
+    useEffect(() => {
+        if (!there || marked) return;
+        marked = true;
+        requestAnimationFrame(() => performance.mark('sluice:now'));
+    }, [there]);
+}
+
 export function Now() {
     const s = status.value;
+    const ready = useReady();
+    useMark(s !== null && ready.data !== null);
     if (!s) return <div class="loading" aria-busy="true"><span class="sr">reading the state</span></div>;
     const any = Object.values(s.counts).some((n) => (n ?? 0) > 0);
     return (
@@ -308,7 +362,7 @@ export function Now() {
             <Alerts s={s} />
             <div class="columns">
                 <div class="main">
-                    {any ? <><Running s={s} /><Next s={s} /><Waiting s={s} /></> : <First />}
+                    {any ? <><Running s={s} /><Next s={s} page={ready} /><Waiting s={s} /></> : <First />}
                 </div>
                 <div class="side">
                     <Limits s={s} /><Accounts s={s} /><Budgets s={s} /><Projects s={s} /><Machine s={s} />

@@ -1,7 +1,7 @@
 // share.tsx: does each project get what its weight promises? Tokens per project over time, against the target.
 import { useEffect, useMemo } from 'preact/hooks';
 import { useLoad, useThrottle } from '../load';
-import { hear, status } from '../live';
+import { daemonNow, hear, status } from '../live';
 import { Chart } from '../parts/chart';
 import { Empty, Problem, Section } from '../parts/small';
 import { refine, route } from '../route';
@@ -19,7 +19,7 @@ export function Share() {
     const length = by === 'day' ? 24 * HOUR : HOUR;
     // Each point is the share of a window that ends there: what fairness looks at is not a single hour.
     const window = by === 'day' ? 1 : 24;
-    const since = Date.now() - hours * HOUR - (by === 'hour' ? 24 * HOUR : 0);
+    const since = daemonNow() - hours * HOUR - (by === 'hour' ? 24 * HOUR : 0);
     const loaded = useLoad(`share ${name}`, (signal) => readUsage(by, 'project', since, signal));
     const again = useThrottle(loaded.reload, 5000);
     useEffect(() => hear((events) => { if (events.some((event) => event.kind === 'run.ended')) again(); }), []);
@@ -27,7 +27,7 @@ export function Share() {
     const projects = status.value?.projects ?? [];
     const order = useMemo(() => names(items, tokensOf).slice(0, SHOWN), [loaded.data]);
     const all = spans(items, length, since, by === 'day' ? 7 : 12);
-    const times = all.filter((t) => t >= Date.now() - hours * HOUR - length);
+    const times = all.filter((t) => t >= daemonNow() - hours * HOUR - length);
     const lines = useMemo(() => {
         const at = new Map(all.map((t, i) => [t, i]));
         const used = new Map<string, number[]>(order.map((one) => [one, all.map(() => 0)]));

@@ -6,6 +6,8 @@ import { get, post, scope, words } from '../api';
 import { useKeys } from '../keys';
 import { useLoad, useThrottle } from '../load';
 import { hear, status } from '../live';
+import { Borrows, Instead, Lends } from '../parts/agent';
+import { Budget } from '../parts/budget';
 import { Changes } from '../parts/diff';
 import { Log } from '../parts/log';
 import { Mark } from '../parts/mark';
@@ -87,7 +89,7 @@ function Attempts({ runs, chosen, choose }: { runs: Run[]; chosen: number; choos
                                 {run.exit_code ? <span class="faint"> exit {run.exit_code}</span> : null}{run.signal ? <span class="faint"> signal {run.signal}</span> : null}{run.resumed ? <span class="faint"> resumed</span> : null}</td>
                             <td class="r num">{short(run.tokens_in)}</td><td class="r num">{short(run.tokens_out)}</td><td class="r num">{short(run.tokens_cached)}</td>
                             <td class="r num">{money(run.cost_usd ?? run.cost)}</td>
-                            <td>{line(run.agent) || 'command'}{run.model ? <span class="faint"> {line(run.model)}</span> : null}</td>
+                            <td>{line(run.agent) || 'command'}{run.instead_of ? <span class="faint"> for {line(run.instead_of)}</span> : null}{run.model ? <span class="faint"> {line(run.model)}</span> : null}</td>
                         </tr>
                     ))}
                 </tbody>
@@ -251,7 +253,9 @@ export function TaskView() {
                 <div class="task-sub">
                     <span class={`state s-${t.state}`}>{t.state === 'held' ? holdWords(t.hold) : t.state}</span>
                     {live && <span>for <Elapsed from={run?.started_at ?? null} /></span>}
-                    {fresh?.run?.doing && <Text of={fresh.run.doing} class="faint" />}
+                    {t.run?.lends_to ? <Lends to={t.run.lends_to} /> : t.run?.borrows_from ? <Borrows from={t.run.borrows_from} />
+                        : fresh?.run?.doing && <Text of={fresh.run.doing} class="faint" />}
+                    {t.run && <Instead of={t.run} />}
                     {run && (run.tokens_in || run.tokens_out) ? <span class="num faint">{short((run.tokens_in ?? 0) + (run.tokens_out ?? 0))} tokens</span> : null}
                     <ActionButtons task={t} after={again} />
                 </div>
@@ -259,6 +263,7 @@ export function TaskView() {
             <div class="columns">
                 <div class="main">
                     {why.data && (why.data.gates.length > 0 || (why.data.summary && why.data.summary !== t.state)) && !LIVE.has(t.state) && <WhySection why={why.data} task={t} />}
+                    {t.hold === 'budget' && t.state === 'held' && <Budget task={t} after={again} />}
                     {attempt !== null && (
                         <Section title="Log" note={`attempt ${attempt}${run?.host ? ` on ${line(run.host)}` : ''}`}>
                             <Log key={`${id} ${attempt}`} task={id} attempt={attempt} live={live} streams={checks ? ['out', 'err', 'check'] : ['out', 'err']} />
@@ -271,6 +276,7 @@ export function TaskView() {
                 </div>
                 <div class="side">
                     <Facts task={t} />
+                    {!(t.hold === 'budget' && t.state === 'held') && <Budget task={t} after={again} />}
                     <Depends task={t} />
                     <Messages id={id} />
                     <History id={id} tick={tick} />

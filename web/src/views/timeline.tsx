@@ -4,7 +4,7 @@ import { effect } from '@preact/signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get } from '../api';
 import { useLoad, useThrottle } from '../load';
-import { hear, now, status } from '../live';
+import { daemonNow, hear, now, status } from '../live';
 import { Empty, Problem, Text, Tid } from '../parts/small';
 import { go, refine, route } from '../route';
 import { clock, count, line, money, short, span } from '../text';
@@ -187,7 +187,7 @@ export function Timeline() {
     const wide = RANGES.find(([key]) => key === asked)?.[2] ?? 24 * 3600e3;
     const project = route.value.query.get('project') ?? '';
     const ahead = route.value.query.get('ahead') !== 'no';
-    const loaded = useLoad(`runs ${wide}`, (signal) => readRuns(Date.now() - wide, signal));
+    const loaded = useLoad(`runs ${wide}`, (signal) => readRuns(daemonNow() - wide, signal));
     const graph = useLoad(`forecast ${ahead}`, (signal) => (ahead ? get<GraphAnswer>('/v1/graph', { limit: 2000 }, signal) : Promise.resolve(null)));
     const again = useThrottle(() => { loaded.reload(); if (ahead) graph.reload(); }, 2000);
     useEffect(() => hear((events) => { if (events.some((event) => event.kind.startsWith('run.'))) again(); }), [asked, ahead]);
