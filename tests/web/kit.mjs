@@ -61,10 +61,12 @@ export function finish() {
 }
 
 /** A page that is ready; what it logs as an error, throws or is refused by its policy fails the test. */
-export async function open(world, hash = '#/now', { width = 1280, height = 800, dark = false, quiet = [] } = {}) {
+export async function open(world, hash = '#/now', { width = 1280, height = 800, dark = false, quiet = [], ahead = 0 } = {}) {
     const context = await browser.newContext({
         viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce', timezoneId: 'UTC',
     });
+    // The clock of this browser is so many ms ahead.
+    if (ahead) await context.addInitScript((by) => { const real = Date.now; Date.now = () => real() + by; }, ahead);
     const page = await context.newPage();
     page.setDefaultTimeout(20000);
     const complain = (text) => {

@@ -5,6 +5,7 @@ import { live } from './test_live.mjs';
 import { looks } from './test_looks.mjs';
 import { many } from './test_many.mjs';
 import { door } from './test_door.mjs';
+import { news } from './test_news.mjs';
 import { parts } from './test_parts.mjs';
 import { views } from './test_views.mjs';
 import { World } from './world.mjs';
@@ -20,6 +21,7 @@ try {
     await live(world, night);
     await hostile(world);
     await door(world);
+    await news();
     await many(world);
     code = finish();
 } catch (error) {

@@ -1,9 +1,26 @@
 // test_many.mjs: 100,000 tasks. Times are reported, not judged: machines differ. What is judged does not depend
 // on the machine: how much of it stands on the page, and that all of it can be reached.
+import os from 'node:os';
 import { check, equal, has, ok, open, report, to, until } from './kit.mjs';
 
 const TASKS = 100_000;
 const BATCH = 10_000;
+
+const FIRST_VIEWS = 7;
+
+/** As a person opens it: by a link, from the daemon itself. When its first view stood, and what was asked for, in order. */
+async function firstView(world) {
+    const link = /http:\/\/\S+#t=\S+/.exec(world.sluice('dash', '--print'))?.[0];
+    const page = await open({ url: '' }, link);
+    await until(page, 'the first view is there', () => performance.getEntriesByName('sluice:now').length === 1);
+    const seen = await page.evaluate(() => ({
+        ms: Math.round(performance.getEntriesByName('sluice:now')[0].startTime),
+        asked: performance.getEntriesByType('resource').filter((one) => one.name.includes('/v1/')).sort((a, b) => a.startTime - b.startTime).map((one) => new URL(one.name).pathname),
+        bytes: performance.getEntriesByType('resource').filter((one) => one.startTime < performance.getEntriesByName('sluice:now')[0].startTime).reduce((sum, one) => sum + one.transferSize, 0),
+    }));
+    await page.context().close();
+    return seen;
+}
 
 export async function many(world) {
     await check('100,000 tasks: a few rows on the page, and the last one can be reached', async () => {
@@ -17,6 +34,12 @@ export async function many(world) {
         const page = await open(world, '#/now');
         await page.locator('.headline').waitFor();
         report('first view, with 100,000 tasks', `${Date.now() - began} ms`);
+        const views = [];
+        for (let n = 0; n < FIRST_VIEWS; n++) views.push(await firstView(world));
+        // What it takes on a slow way: one question for the key, then two together.
+        for (const { asked } of views) equal(asked.slice(0, 3).join(' '), '/v1/session /v1/status /v1/tasks', 'what the first view asks for');
+        views.sort((a, b) => a.ms - b.ms);
+        report(`its own mark, by \`sluice dash\` (median of ${FIRST_VIEWS})`, `${views[FIRST_VIEWS >> 1].ms} ms (best ${views[0].ms}), ${Math.round(views[0].bytes / 1024)} KB, load ${os.loadavg()[0].toFixed(1)} on ${os.cpus().length} cores`);
         began = Date.now();
         await to(page, '#/board?by=list&state=draft');
         await page.locator('.card:not(.gap)').first().waitFor();
