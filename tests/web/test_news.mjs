@@ -35,7 +35,7 @@ export async function news() {
             ok((await text(page, '.limiter.backoff')).includes('tasks of claude go to codex'), await text(page, '.limiter.backoff'));
             await to(page, `#/task/${id}`);
             await page.locator('.task-sub .instead').waitFor();
-            ok((await text(page, '.table tbody tr')).includes('codex for claude'), 'the attempt says it, too');
+            ok((await text(page, 'section[aria-label=Attempts] tbody tr')).includes('codex for claude'), 'the attempt says it, too');
             await page.context().close();
         });
 

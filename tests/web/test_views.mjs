@@ -129,7 +129,7 @@ export async function views(world, night) {
         await until(page, `${gates.length} gates`, (n) => document.querySelectorAll('.gate-list li').length === n, gates.length);
         await to(page, `#/task/${tokens}`);
         await page.locator('.log-line', { hasText: 'running the tests' }).waitFor();
-        equal(await page.locator('.table tbody tr').count(), 1, 'attempts');
+        equal(await page.locator('section[aria-label=Attempts] tbody tr').count(), 1, 'attempts');
         await page.getByText('$0.').first().waitFor();
         await page.getByRole('button', { name: 'as JSON' }).click();
         ok((await text(page, 'pre.box')).includes('"prompt"'), 'the spec as JSON');

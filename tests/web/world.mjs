@@ -37,10 +37,11 @@ const CONFIG = `
 limits: {runs: 6, resource.gpu: 1}
 host: {disk_free_gb: 0, memory_free_mb: 0}
 budget: 40000000
+budget_usd: 25
 projects:
   web: {weight: 2, max_running: 3}
   api: {weight: 1, max_running: 2}
-  docs: {weight: 1, budget: 900000}
+  docs: {weight: 1, budget: 900000, budget_usd: 4}
 kinds:
   plan: {base: 40, max_running: 1}
   fix: {base: 80}
