@@ -325,7 +325,7 @@ fresh
 bare 0 'exit 0'
 ln -s "$(command -v dirname)" bin/dirname
 expect 'test-web: no browser is a reason to skip' 0 '1..0 # SKIP there is no node: run scripts/setup --web' \
-    env PATH="$tree/bin" "$scripts/test-web" .
+    env PATH="$tree/bin" SLUICE_TEST_WEB= "$scripts/test-web" .
 expect 'test-web: unless it is required' 1 'not ok 1 - the dashboard in a browser' \
     env PATH="$tree/bin" SLUICE_TEST_WEB=required "$scripts/test-web" .
 
@@ -360,6 +360,9 @@ expect 'embed-web: what cannot be built is left out, and says why' 0 \
     'embed-web: the dashboard is left out, because scripts/build-web failed: npm cannot be reached' \
     scripts/embed-web --build --depfile out.d web/dist out.c
 expect 'embed-web: and is tried again by the next build' 0 'out.c.missing' cat out.d
+touch -d '2001-01-01' out.c
+scripts/embed-web --build web/dist out.c >/dev/null 2>&1
+expect 'embed-web: with no work for the compiler' 0 '2001' sh -c 'ls -l --time-style=+%Y out.c'
 expect 'embed-web: then there is no old one either' 0 'web_file_count = 0;' cat out.c
 expect 'embed-web: unless it is required' 1 '-Dweb=enabled needs it' scripts/embed-web --build --required web/dist out.c
 
