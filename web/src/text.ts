@@ -27,6 +27,11 @@ export function count(n: number | null | undefined): string {
     return n === null || n === undefined ? '–' : n.toLocaleString('en-US');
 }
 
+/** "1 run", "2 runs". */
+export function many(n: number, one: string): string {
+    return `${count(n)} ${one}${n === 1 ? '' : 's'}`;
+}
+
 /** 950, 12.3 k, 4.56 M: three digits that matter. */
 export function short(n: number | null | undefined): string {
     if (n === null || n === undefined) return '–';

@@ -5,7 +5,7 @@ import { open, words } from '../api';
 import { useKeys } from '../keys';
 import { connection } from '../live';
 import { LogText, pieces } from '../logtext';
-import { count, visible } from '../text';
+import { count, many, visible } from '../text';
 import { VList } from './vlist';
 
 const TAIL_BYTES = 256 * 1024;
@@ -134,7 +134,7 @@ export function Log({ task, attempt, live, streams }: { task: string; attempt: n
                             </div>
                         );
                     }} />}
-            <p class="log-foot faint num">{count(lines.length)} lines, {count(log.current.bytes)} bytes{offset.current > 0 && !whole ? `; the first ${count(offset.current)} are not shown` : ''}{live ? ', goes on' : ''}</p>
+            <p class="log-foot faint num">{many(lines.length, 'line')}, {many(log.current.bytes, 'byte')}{offset.current > 0 && !whole ? `; the first ${count(offset.current)} are not shown` : ''}{live ? ', goes on' : ''}</p>
         </div>
     );
 }

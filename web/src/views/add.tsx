@@ -6,7 +6,7 @@ import { status, wantStatus } from '../live';
 import { Dialog } from '../parts/dialog';
 import { say } from '../parts/toast';
 import { go, route } from '../route';
-import { count, line } from '../text';
+import { count, many, line } from '../text';
 import type { Agent, Page } from '../types';
 
 type Mode = 'prompt' | 'command' | 'lines' | 'json';
@@ -72,7 +72,7 @@ export function Add({ onClose }: { onClose: () => void }) {
             wantStatus();
             const first = got.tasks[0];
             onClose();
-            say(got.tasks.length === 1 && first ? `${first.id}: ${first.result}${first.queue_position ? `, place ${count(first.queue_position)}` : ''}` : `${count(got.tasks.length)} tasks added`);
+            say(got.tasks.length === 1 && first ? `${first.id}: ${first.result}${first.queue_position ? `, place ${count(first.queue_position)}` : ''}` : `${many(got.tasks.length, 'task')} added`);
             if (got.warning) say(got.warning, true);
             if (got.tasks.length === 1 && first) go('task', first.id);
         } catch (problem) {

@@ -5,7 +5,7 @@ import { daemonNow, hear } from '../live';
 import { Chart } from '../parts/chart';
 import { Empty, Problem, Section } from '../parts/small';
 import { refine, route } from '../route';
-import { count, line, money, percent, short, span } from '../text';
+import { count, many, line, money, percent, short, span } from '../text';
 import { paint, seriesColour } from '../theme';
 import type { UsageSum } from '../types';
 import { names, readUsage, spans, tokensOf } from '../usage';
@@ -77,7 +77,7 @@ export function Cost() {
             {loaded.data && items.length === 0 && <Empty command="sluice report --tokens-in 12000 --cost 0.12">No run has ended in this time. From inside a run, what it used is told by:</Empty>}
             {items.length > 0 && <>
                 <div class="sums">
-                    <div><b class="num">{money(all.cost)}</b><span>{all.unknown > 0 ? `reported; ${count(all.unknown)} of ${count(all.runs)} runs did not say` : 'all runs reported'}</span></div>
+                    <div><b class="num">{money(all.cost)}</b><span>{all.unknown > 0 ? `reported; ${count(all.unknown)} of ${many(all.runs, 'run')} did not say` : 'all runs reported'}</span></div>
                     <div><b class="num">{short(all.in)}</b><span>tokens in{all.cached > 0 ? `, ${percent(all.cached / all.in)} from a cache` : ''}</span></div>
                     <div><b class="num">{short(all.out)}</b><span>tokens out</span></div>
                     <div><b class="num">{count(all.runs)}</b><span>runs, {percent(all.runs ? all.ok / all.runs : null)} ok</span></div>
@@ -95,7 +95,7 @@ export function Cost() {
                                 <tr key={name}><td><span class="swatch" style={{ background: seriesColour(Math.min(i, SHOWN - 1)) }} />{line(title(name))}</td>
                                     <td class="r num">{sum.unknown >= sum.runs ? 'unknown' : money(sum.cost)}</td><td class="r num">{percent(all.cost > 0 && sum.unknown < sum.runs ? sum.cost / all.cost : null)}</td>
                                     <td class="r num">{short(sum.in)}</td><td class="r num">{short(sum.cached)}</td><td class="r num">{short(sum.out)}</td><td class="r num">{count(sum.runs)}</td><td class="r num">{percent(sum.runs ? sum.ok / sum.runs : null)}</td>
-                                    <td class="r num">{span(sum.busy)}</td><td class="r num">{sum.unknown ? `${count(sum.unknown)} runs` : '–'}</td></tr>
+                                    <td class="r num">{span(sum.busy)}</td><td class="r num">{sum.unknown ? many(sum.unknown, 'run') : '–'}</td></tr>
                             );
                         })}</tbody>
                     </table></div>

@@ -12,7 +12,7 @@ import { Mark } from '../parts/mark';
 import { Countdown, Empty, Problem, Text, Tid } from '../parts/small';
 import { VList } from '../parts/vlist';
 import { go, href, refine, route } from '../route';
-import { count, gateWords, line, span } from '../text';
+import { many, gateWords, line, span } from '../text';
 import { paint } from '../theme';
 import type { GraphAnswer, GraphNode, State } from '../types';
 
@@ -243,7 +243,7 @@ export function Graph() {
                 <input type="search" placeholder="find" aria-label="find in the graph" value={text} onInput={(event) => setText(event.currentTarget.value)} />
                 {root && <button class="quiet" onClick={() => refine({ root: '' })}>around {line(root)} ✕</button>}
                 <button class="quiet" aria-pressed={asList} onClick={() => setAsList(!asList)}>as a list</button>
-                {graph && <span class="faint num">{count(graph.nodes.length)} tasks{graph.truncated ? ', there are more: choose a project' : ''}{graph.critical_ms && graph.critical_ms >= 1000 ? `; longest chain ${span(graph.critical_ms)}` : ''}</span>}
+                {graph && <span class="faint num">{many(graph.nodes.length, 'task')}{graph.truncated ? ', there are more: choose a project' : ''}{graph.critical_ms && graph.critical_ms >= 1000 ? `; longest chain ${span(graph.critical_ms)}` : ''}</span>}
             </div>
             <Problem error={loaded.error} absent={loaded.absent && !root} />
             {graph && graph.nodes.length === 0 && <Empty command="sluice add --after web-1 -- make test">No tasks to draw here. Connect some:</Empty>}

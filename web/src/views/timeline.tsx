@@ -7,7 +7,7 @@ import { useLoad, useThrottle } from '../load';
 import { daemonNow, hear, now, status } from '../live';
 import { Empty, Problem, Text, Tid } from '../parts/small';
 import { go, refine, route } from '../route';
-import { clock, count, line, money, short, span } from '../text';
+import { clock, many, line, money, short, span } from '../text';
 import { colour, paint } from '../theme';
 import type { GraphAnswer, Page, Run } from '../types';
 
@@ -240,7 +240,7 @@ export function Timeline() {
                     <option value="">all projects</option>{(status.value?.projects ?? []).map((one) => <option key={one.name} value={one.name}>{line(one.name)}</option>)}
                 </select>
                 <label class="choice"><input type="checkbox" checked={ahead} onChange={(event) => refine({ ahead: event.currentTarget.checked ? '' : 'no' })} /> forecast</label>
-                <span class="faint num">{count(runs.length)} runs{runs.length >= RUNS_MAX ? ', the latest' : ''}</span>
+                <span class="faint num">{many(runs.length, 'run')}{runs.length >= RUNS_MAX ? ', the latest' : ''}</span>
             </div>
             <Problem error={loaded.error} absent={loaded.absent} />
             {loaded.data && all.length === 0 && <Empty command="sluice add -- make test">Nothing has run in this time.</Empty>}

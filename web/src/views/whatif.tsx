@@ -8,7 +8,7 @@ import { Chart } from '../parts/chart';
 import { ask } from '../parts/dialog';
 import { Empty, Problem, Section } from '../parts/small';
 import { say } from '../parts/toast';
-import { clock, count, line, span } from '../text';
+import { clock, count, many, line, span } from '../text';
 import { colour, paint } from '../theme';
 import type { Outlook, WhatIfAnswer } from '../types';
 
@@ -60,7 +60,7 @@ function Result({ answer, changed }: { answer: WhatIfAnswer; changed: boolean })
                 {changed && <div><b class="num">{span(then.makespan_ms)}</b><span>with the change: finished {clock(then.finish_at)}</span></div>}
                 {changed && <div><b class={`num ${won > 0 ? 'better' : won < 0 ? 'worse' : ''}`}>{Math.abs(won) < 1000 ? 'no change' : `${won > 0 ? '−' : '+'}${span(Math.abs(won))}`}</b><span>{Math.abs(won) < 1000 ? 'something else is the bottleneck' : won > 0 ? 'sooner' : 'later'}</span></div>}
             </div>
-            <p class="faint">{count(then.tasks)} tasks will be finished{then.others > 0 ? `; ${count(then.others)} wait for somebody and are not counted` : ''}. Each run takes as long as such runs took; nobody adds anything.{now.complete && then.complete ? '' : ' The play was ended early: it would take longer than 60 days.'}</p>
+            <p class="faint">{many(then.tasks, 'task')} will be finished{then.others > 0 ? `; ${count(then.others)} wait for somebody and are not counted` : ''}. Each run takes as long as such runs took; nobody adds anything.{now.complete && then.complete ? '' : ' The play was ended early: it would take longer than 60 days.'}</p>
             {chart.times.length > 1 && <>
                 <Chart label="tasks left over time, as it is and with the change" {...chart} height={240} format={(n) => count(Math.round(n))}
                     lines={[{ label: 'as it is', colour: colour('waiting'), step: true }, { label: 'with the change', colour: colour('accent'), step: true, width: 2.5 }].slice(0, changed ? 2 : 1)} />
