@@ -2,6 +2,7 @@
  *
  * A window is told when what was reported reaches its budget, not when the estimates of live runs close its
  * gate for a moment: that comes and goes with every run. Once per closing. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -36,8 +37,8 @@ static void put_amounts(struct strbuf *out, const struct budgets_view *v) {
         strbuf_puts(out, " of ");
         money_put(out, v->money.budget);
     } else {
-        strbuf_printf(out, "%lld of %lld tokens", (long long)(v->tokens.used + v->tokens.live),
-                      (long long)v->tokens.budget);
+        strbuf_printf(out, "%" PRId64 " of %" PRId64 " tokens", v->tokens.used + v->tokens.live,
+                      v->tokens.budget);
     }
     if (v->unpriced > 0 && budget_is_reached(&v->money))
         strbuf_printf(out, ", and %u run%s of unknown cost,", v->unpriced,

@@ -210,11 +210,11 @@ void sessions_load(struct engine *e, const struct note_row *row) {
     }
     struct memory *m = find_or_make(e, (task_id)task);
     free_texts(m);
-    size_t index;
-    const json_t *other;
+    const json_t *others = json_object_get(note, "others");
     if (json_object_get(note, "agent") || json_object_get(note, "session"))
         load_talk(m, note);
-    json_array_foreach(json_object_get(note, "others"), index, other) load_talk(m, other);
+    for (size_t i = 0; i < json_array_size(others); i++)
+        load_talk(m, json_array_get(others, i));
     m->text = text_of(note, "text");
     m->same = m->text ? (uint32_t)number_of(note, "same") : 0;
     m->tree = text_of(note, "tree");

@@ -17,11 +17,11 @@ static void print_file(struct json_writer *w, const struct diff_file *file) {
 /* Bytes of files: what JSON cannot carry, a NUL, becomes what stands for it. */
 static void print_patch(struct json_writer *w, const struct diff *diff) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    for (const char *at = diff->patch, *end = at + diff->patch_size; at && at < end;) {
-        size_t size = strnlen(at, (size_t)(end - at));
-        strbuf_add(&text, at, size);
+    for (size_t at = 0; diff->patch && at < diff->patch_size; at++) {
+        size_t size = strnlen(diff->patch + at, diff->patch_size - at);
+        strbuf_add(&text, diff->patch + at, size);
         at += size;
-        if (at++ < end)
+        if (at < diff->patch_size)
             strbuf_puts(&text, "\xef\xbf\xbd");
     }
     print_text(w, "patch", diff->patch ? strbuf_text(&text) : NULL);

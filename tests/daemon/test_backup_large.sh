@@ -10,6 +10,7 @@ awk 'BEGIN { for (i = 0; i < 8000; i++) p = p "x"; print "tasks:"
 for _ in 1 2 3 4 5; do
     "$SLUICE" add -f many.yaml >/dev/null 2>err || sed 's/^/# /' err
 done
+soon sh -c '[ "$(stat -c %s "$1/sluice.db")" -gt 60000000 ]' - "$home" # what is in the log comes into the file later
 rule 'a store of 60 MB' [ "$(stat -c %s "$home/sluice.db")" -gt 60000000 ]
 
 # While FILE.partial is there it is being made: an answer between two looks at it came meanwhile.

@@ -11,6 +11,15 @@
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
+static const char *run_difference(const struct row *row, const struct task_view *v) {
+    bool live = task_state_is_live(row->state);
+    if (live && v->phase != row->phase)
+        return "phase";
+    if (v->lender != row->lender || v->borrower != row->borrower)
+        return "who lends";
+    return live && v->started_at != row->started_at ? "start of the run" : NULL;
+}
+
 static const char *difference(const struct books *b, const struct row *row,
                               const struct task_view *v) {
     bool live = task_state_is_live(row->state);
@@ -24,12 +33,8 @@ static const char *difference(const struct books *b, const struct row *row,
     if (v->failures != row->failures || v->launch_failures != row->launch_failures
         || v->losses != row->losses || v->restarts != row->restarts)
         return "counters";
-    if (live && v->phase != row->phase)
-        return "phase";
-    if (v->lender != row->lender || v->borrower != row->borrower)
-        return "who lends";
-    if (live && v->started_at != row->started_at)
-        return "start of the run";
+    if (run_difference(row, v))
+        return run_difference(row, v);
     if ((row->state == TASK_HELD || (live && row->phase == PHASE_DRAINING))
         && v->not_before != row->not_before)
         return "time at which it goes on";
