@@ -98,6 +98,7 @@ done
 sed "/agent [a-z]* ($a/d" board/phase-9/backlog/a.md | sed 's/agent_status: succeeded/agent_status: idle/' >a.after
 compare a.before a.after 'f155 and no other byte has changed, CRLF and comments included'
 rule 'f155 the mode is kept' [ "$(stat -c %a board/phase-9/backlog/a.md)" = 640 ]
+soon sh -c '[ "$(find board/phase-9/backlog -type f | wc -l)" = 2 ]' # that of the other card may be just being written
 rule 'f155 nothing is left beside it' [ "$(find board/phase-9/backlog -type f | wc -l)" = 2 ]
 appears 'agent_status: succeeded' board/phase-9/backlog/b.md
 card phase-9/backlog/c.md 'agent_flow: review\r\n' 'Fail.'

@@ -1,4 +1,4 @@
-/* test_cli_graph.c: any graph is drawn, however long, tangled or wrong, and each task once. */
+/* test_cli_graph_text.c: any graph is drawn, however long, tangled or wrong, and each task once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
