@@ -37,7 +37,19 @@ for file in grafana/sluice.json prometheus/alerts.yml; do
     rule "contrib/$file asks for nothing that is not told: $(tr '\n' ' ' <unknown)" [ ! -s unknown ]
 done
 
-# --- promtool says so, too -------------------------------------------------------------------------------
+# --- readers of others say so, too -----------------------------------------------------------------------
+
+# Debian's own python3: the one in the path may be another, which does not have the package.
+cat >families.py <<'END'
+import sys
+from prometheus_client.parser import text_string_to_metric_families
+for family in text_string_to_metric_families(sys.stdin.read()):
+    print(family.name, family.type, len(family.samples))
+END
+/usr/bin/python3 families.py <text >families 2>err
+rule 'the client library of Prometheus reads every family' \
+    [ "$(grep -c . families)" = "$(grep -c '^# TYPE ' text)" ]
+rule 'and knows the type of each' sh -c '! grep -q " unknown " families'
 
 if command -v promtool >/dev/null; then
     rule 'promtool finds nothing to mend' sh -c 'promtool check metrics <text'
