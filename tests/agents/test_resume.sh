@@ -33,14 +33,16 @@ for agent in claude codex; do
     # A crash in the middle of a turn.
     : >"$stub/requests"
     scenes "tool tail -f $wait_for" 'ok I am back.'
-    add --agent $agent --retries 1 --cwd "$work" 'Do not forget this.'
+    add --agent $agent --retries 1 --cwd "$work" "Do not forget this, $agent."
     soon begun
+    # Agents write their conversations down a moment later; one that is nowhere cannot be gone on with.
+    soon grep -rqsF "Do not forget this, $agent." "$HOME/.claude/projects" "$HOME/.codex/sessions"
     kill_agent $agent
     becomes "$id" 'done'
     report $? "$agent: done after a crash"
     rule "$agent: in the second attempt" [ "$(of "$id" "len(t['runs'])")" = 2 ]
     rule "$agent: which goes on with the conversation" \
-        [ "$(asked "r[-1]['turns'] >= 1 and 'Do not forget this.' in r[-1]['prompt']")" = True ]
+        [ "$(asked "r[-1]['turns'] >= 1 and 'Do not forget this, $agent.' in r[-1]['prompt']")" = True ]
     rule "$agent: what the crash has left is gone" no_tools
     rule "$agent: no more tokens are booked than were charged" [ "$(booked "$id" in)" -le "$(charged in)" ]
 done
