@@ -107,7 +107,7 @@ run sluice config unset limits.runs
 
 # --- pain 9: no more processes than were allowed ----------------------------------------------------------------------
 
-run sluice add --project web --processes 20 --retries 0 --timeout 20s -- sh -c ': >forking; i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i + 1)); done; wait'
+run sluice add --project web --processes 20 --retries 0 --timeout 20s -- sh -c ': >forking; i=0; while [ $i -lt 200 ]; do tail -f /dev/null & i=$((i + 1)); done; wait'
 id=$(sed 's/ .*//' out)
 deadline=$(($(date +%s) + 60))
 until [ -e forking ] || [ "$(date +%s)" -ge $deadline ]; do :; done

@@ -32,7 +32,7 @@ complains "there is no project 'nowhere'" 'a task that is refused says why'
 run sluice run --json -- sh -c 'exit 7'
 exits 7 'run --json: the same code'
 rule 'run --json: the task at its end' [ "$(field state)" = failed ]
-run sluice run --timeout 0.2s --grace 5s -- sleep 1000
+run sluice run --timeout 0.2s --grace 5s -- tail -f /dev/null
 exits 143 'a time-out ends with the signal that stopped it'
 
 # --- the daemon dies -----------------------------------------------------------------------------

@@ -35,11 +35,16 @@ run sluice down
 exits 0 'down without a daemon is well'
 
 # A child that a killed daemon was about to start has its locks a moment longer, until its exec.
-mkfifo held told
-flock "$home/sluice.lock" flock "$home/sluice.db-lock" sh -c 'echo >held; sleep 0.3' &
+mkfifo held let_go told
+flock "$home/sluice.lock" flock "$home/sluice.db-lock" sh -c 'echo >held; read -r _ <let_go' &
 read -r _ <held
+exec 8<>told # so that nobody waits for the other to open it
 "$SLUICED" --ready-fd 9 9>told 2>daemon.log &
-read -r said <told
+# It has come to the lock, as far as we may look.
+soon sh -c '! ls /proc/$1/fd >fds 2>&1 || ls -l /proc/$1/fd 2>&1 | grep -q sluice.lock' - $!
+echo >let_go
+read -r said <&8
+exec 8<&-
 rule 'what a killed daemon leaves for a moment is waited for' [ "$said" = ready ]
 run sluice down
 

@@ -159,7 +159,7 @@ static void a_time_out_kills_the_children_too(void **state) {
 
 static void what_it_leaves_in_its_group_is_killed(void **state) {
     struct scene *s = *state;
-    run(s, (struct aside_spec){ .argv = ARGV("sh", "-c", "sleep 1000 & echo $!"),
+    run(s, (struct aside_spec){ .argv = ARGV("sh", "-c", "tail -f /dev/null & echo $!"),
                                 .env = ARGV("PATH=/usr/bin:/bin") });
     assert_int_equal(s->end.code, 0);
     int child = 0;
