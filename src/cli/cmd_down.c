@@ -16,7 +16,6 @@
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/output.h"
-#include "os/home.h"
 
 #define STOP_DEADLINE 30000 /* ms */
 #define RUNS_MAX      1000000
@@ -28,14 +27,16 @@ struct down {
     int pidfd;
     size_t runs; /* that live */
     json_t *ids, *locks;
-    struct home home;
+    size_t elsewhere;         /* of these, those on other hosts: their locks say nothing here */
+    char *runs_folder, *host; /* the daemon's */
 };
 
 static void down_finish(struct down *d) {
     ask_finish(&d->ask);
     json_decref(d->ids);
     json_decref(d->locks);
-    home_finish(&d->home);
+    free(d->runs_folder);
+    free(d->host);
     if (d->pidfd >= 0)
         close(d->pidfd);
 }
@@ -59,6 +60,11 @@ static int find_runs(struct down *d) {
 static int find_locks(struct down *d) {
     size_t i, k;
     json_t *id, *run;
+    int code = ask_get(&d->ask, "/v1/status");
+    if (code != CMD_OK)
+        return code;
+    d->runs_folder = xstrdup(ask_text(d->ask.answer, "runs_folder", ""));
+    d->host = xstrdup(ask_text(d->ask.answer, "host_name", ""));
     d->locks = json_array();
     json_array_foreach(d->ids, i, id) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
@@ -69,8 +75,12 @@ static int find_locks(struct down *d) {
             const char *folder = ask_text(run, "folder", NULL);
             if (!folder || ask_text(run, "outcome", NULL))
                 continue;
+            if (strcmp(ask_text(run, "host", d->host), d->host) != 0) {
+                d->elsewhere++;
+                continue;
+            }
             strbuf_clear(&path);
-            strbuf_printf(&path, "%s/%s/lock", d->home.runs, folder);
+            strbuf_printf(&path, "%s/%s/lock", d->runs_folder, folder);
             json_array_append_new(d->locks, json_string(strbuf_text(&path)));
         }
     }
@@ -154,10 +164,6 @@ static void tell(const struct down *d, bool was_running, bool waited) {
 static int cmd_down_run(const struct cmd_call *call) {
     _cleanup_(down_finish) struct down d = { .call = call, .pidfd = -1 };
     bool waits = cmd_has(call, "wait");
-    if (home_find(&d.home, &d.ask.err) < 0) {
-        cmd_warn("%s", d.ask.err.text);
-        return CMD_FAILED;
-    }
     int code = ask_open(&d.ask, ASK_TRY);
     if (code == CMD_NO_DAEMON) {
         tell(&d, false, false);
@@ -169,6 +175,10 @@ static int cmd_down_run(const struct cmd_call *call) {
         return code;
     size_t i;
     json_t *path;
+    if (d.elsewhere > 0)
+        cmd_warn("%zu run%s on other hosts %s not waited for", d.elsewhere,
+                 d.elsewhere == 1 ? "" : "s", d.elsewhere == 1 ? "is" : "are");
+    d.runs -= d.elsewhere;
     if (waits && d.runs > 0 && !call->json)
         cmd_warn("the daemon has stopped; waiting for %zu run%s", d.runs, d.runs == 1 ? "" : "s");
     json_array_foreach(d.locks, i, path) {

@@ -446,6 +446,8 @@ const struct setting settings[] = {
       .text = "Whether each run gets a control group where the kernel allows it, or never; without "
               "one memory and processes are limited less well." },
 
+#include "config/settings_daemon.inc"
+
     { .key = "limits.resource.N", .section = SECTION_RESOURCES, CAP(0, COUNT_MAX),
       .standard = "unlimited",
       .text = "Most runs at once that need the resource N." },

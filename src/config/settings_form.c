@@ -74,6 +74,12 @@ static bool is_host(const char *text) {
     return *text && strlen(text) <= 253 && strspn(text, LETTERS DIGITS ".-:[]") == strlen(text);
 }
 
+/* It stands in rows, in messages and in commands that people type. */
+static bool is_host_name(const char *text) {
+    return strlen(text) <= 253 && strspn(text, LETTERS DIGITS ".-_") == strlen(text)
+           && *text != '-';
+}
+
 static bool is_collector(const char *text) {
     return is_webhook(text) && !strchr(text, '?');
 }
@@ -102,6 +108,9 @@ const struct setting_form http_listen_form = {
     is_http_listen, "an IP address and a port: 127.0.0.1:7878 or [::1]:7878"
 };
 const struct setting_form host_form = { is_host, "names of hosts, with a port or without" };
+const struct setting_form host_name_form = {
+    is_host_name, "at most 253 letters, digits, dots, hyphens and underscores"
+};
 const struct setting_form collector_form = {
     is_collector,
     "http://…, https://… or unix:/…, without a user name, as OTEL_EXPORTER_OTLP_ENDPOINT has it"

@@ -7,7 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/json_write.h"
+#include "config/config.h"
 #include "daemon/daemon.h"
+#include "engine/runs_folder.h"
 #include "ops/op.h"
 #include "store/store.h"
 
@@ -69,6 +71,15 @@ static void print_store(struct json_writer *w, const struct home *home) {
     json_write_object_end(w);
 }
 
+/* With a configuration that cannot be read, the usual one. */
+static char *runs_folder(const struct home *home) {
+    struct config *config = config_new();
+    (void)config_read_file(config, home->config_file, NULL);
+    char *folder = runs_folder_find(config, home->data);
+    config_free(config);
+    return folder;
+}
+
 int daemon_doctor(const struct home *home) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, list = STRBUF_INIT;
     struct json_writer w;
@@ -76,7 +87,8 @@ int daemon_doctor(const struct home *home) {
     json_write_array_begin(&w);
     print_store(&w, home);
     json_write_array_end(&w);
-    op_print_kernel(home->runs, &list);
+    _cleanup_(freep) char *runs = runs_folder(home);
+    op_print_kernel(runs, &list);
     printf("{\"features\":%s,\"checks\":%s}\n", strbuf_text(&list), strbuf_text(&out));
     return fflush(stdout) == 0 ? DAEMON_OK : DAEMON_FAILED;
 }

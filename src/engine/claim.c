@@ -13,10 +13,6 @@
 #include "base/json_write.h"
 #include "engine/recover_internal.h"
 
-static void put_root(const struct engine *e, struct strbuf *out) {
-    strbuf_printf(out, "%s/runs", e->home);
-}
-
 static char *folder_of(const struct engine *e, task_id task, uint32_t attempt) {
     struct strbuf folder = STRBUF_INIT;
     char id[ENGINE_ID_MAX];
@@ -25,12 +21,10 @@ static char *folder_of(const struct engine *e, task_id task, uint32_t attempt) {
 }
 
 void claim_note(struct engine *e, task_id task, uint32_t attempt) {
-    _cleanup_(strbuf_finish) struct strbuf root = STRBUF_INIT;
     _cleanup_(freep) char *folder = folder_of(e, task, attempt);
     struct claim *claim = LIST_ADD(&e->claims);
-    put_root(e, &root);
     *claim = (struct claim){ .task = task, .attempt = attempt };
-    (void)rundir_read_started(strbuf_text(&root), folder, &claim->who, NULL); /* else nobody */
+    (void)rundir_read_started(e->runs_folder, folder, &claim->who, NULL); /* else nobody */
     struct run_key key = { .task = task, .attempt = attempt };
     claim->what = executor_adopt(e->executor, key, folder, claim->who.boot_id);
 }
@@ -118,10 +112,8 @@ static struct live_run *add_run(struct engine *e, const struct claim *claim) {
 
 /* It is over, since another has followed. */
 static void record_end(struct engine *e, struct live_run *run) {
-    _cleanup_(strbuf_finish) struct strbuf root = STRBUF_INIT;
     struct run_end end = { 0 };
-    put_root(e, &root);
-    if (rundir_read_end(strbuf_text(&root), run->view.folder, &end, NULL) < 0)
+    if (rundir_read_end(e->runs_folder, run->view.folder, &end, NULL) < 0)
         end = (struct run_end){ .kind = RUN_END_LOST, .code = -1 };
     if (run->view.started_at == 0)
         run->view.started_at = end.started_at;

@@ -22,6 +22,7 @@
 #include "engine/listen.h"
 #include "engine/outlook_internal.h"
 #include "engine/recover_internal.h"
+#include "engine/runs_folder.h"
 #include "engine/session.h"
 #include "engine/stuck.h"
 #include "engine/tally_internal.h"
@@ -52,6 +53,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     e->config = options->config;
     e->store = options->store;
     e->home = xstrdup(options->home);
+    e->runs_folder = runs_folder_find(e->config, e->home);
     e->config_file = xstrdup(options->config_file ? options->config_file : "");
     e->socket_path = xstrdup(options->socket_path ? options->socket_path : "");
     e->run_socket_path =
@@ -79,17 +81,18 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     sessions_init(e);
     listen_init(e);
 
-    struct strbuf runs = STRBUF_INIT;
-    strbuf_printf(&runs, "%s/runs", e->home);
+    const char *host = config_text(e->config, "daemon.host", NULL);
     struct executor_options executor = {
-        .root = strbuf_text(&runs),
+        .root = e->runs_folder,
+        .host = *host ? host : NULL,
         .shim_path = e->shim_path,
         .use_cgroup = strcmp(config_text(e->config, "executor.cgroup", NULL), "off") != 0,
     };
     struct executor_events events = finish_events;
     events.ctx = e;
-    int r = executor_local_new(e->loop, &executor, &events, &e->executor, err);
-    strbuf_finish(&runs);
+    int r = runs_folder_check(e->config, e->home, err);
+    if (r == 0)
+        r = executor_local_new(e->loop, &executor, &events, &e->executor, err);
     if (r < 0) {
         engine_free(e);
         return r;
@@ -141,6 +144,7 @@ struct engine *engine_free(struct engine *e) {
     free(e->launches.items);
     pause_set(&e->pause, NULL, 0);
     free(e->home);
+    free(e->runs_folder);
     free(e->config_file);
     free(e->socket_path);
     free(e->run_socket_path);

@@ -92,7 +92,7 @@ struct engine {
     struct loop *loop;
     struct core *core;
     struct task_names names;
-    char *home, *config_file, *socket_path, *run_socket_path, *shim_path, *version;
+    char *home, *runs_folder, *config_file, *socket_path, *run_socket_path, *shim_path, *version;
     char id_buffer[ENGINE_ID_MAX];
 
     /* the clock: the wall when the daemon started, moved on by the steady one */

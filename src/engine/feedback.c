@@ -49,7 +49,7 @@ static void add_log(const struct engine *e, const struct live_run *run, const ch
                     struct strbuf *out) {
     char text[TAIL_MAX];
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/runs/%s/%s", e->home, run->view.folder, log);
+    strbuf_printf(&path, "%s/%s/%s", e->runs_folder, run->view.folder, log);
     _cleanup_(fd_closep) int fd = open(strbuf_text(&path), O_RDONLY | O_CLOEXEC);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0 || st.st_size == 0)

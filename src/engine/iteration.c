@@ -16,8 +16,10 @@
 
 #include "base/alloc.h"
 #include "os/files.h"
+#include "rundir/remove.h"
 
 #define FEEDBACK_MAX (64u * 1024u)
+#define FORGET_MAX   10000u /* entries that are deleted here, where they cannot be moved */
 
 static void task_folder(const struct engine *e, const char *id, struct strbuf *out) {
     strbuf_printf(out, "%s/tasks/%s", e->home, id);
@@ -220,10 +222,13 @@ void iteration_tidy(struct engine *e, task_id task, uint32_t iteration) {
 void iteration_forget(const struct engine *e, const char *id) {
     _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
     task_folder(e, id, &from);
-    strbuf_printf(&to, "%s/runs/%s", e->home, id);
+    strbuf_printf(&to, "%s/%s", e->runs_folder, id);
     if (access(strbuf_text(&from), F_OK) != 0
         || (mkdir(strbuf_text(&to), 0700) < 0 && errno != EEXIST))
         return;
     strbuf_puts(&to, "/tasks");
-    (void)rename(strbuf_text(&from), strbuf_text(&to));
+    if (rename(strbuf_text(&from), strbuf_text(&to)) < 0 && errno == EXDEV) {
+        unsigned budget = FORGET_MAX; /* the runs are on another file system */
+        (void)remove_tree_at(AT_FDCWD, strbuf_text(&from), &budget);
+    }
 }

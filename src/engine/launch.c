@@ -158,7 +158,7 @@ static void put_own_env(struct launch *l) {
     put_env(l, format(l, "SLUICE_SOCKET=%s", e->run_socket_path));
     put_env(l, format(l, "SLUICE_TOKEN=%s", l->run->token.text));
     put_env(l, format(l, "SLUICE_BUS=%s/bus", e->home));
-    put_env(l, format(l, "TMPDIR=%s/runs/%s/tmp", e->home, l->run->view.folder));
+    put_env(l, format(l, "TMPDIR=%s/%s/tmp", e->runs_folder, l->run->view.folder));
     put_iteration_env(l);
     put_workspace_env(l);
     if (l->adapter)
@@ -256,7 +256,7 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
     (void)config_words(e->config, "agents.A.args", l->run->agent, &launch.more);
     launch.budget_usd = budget_text(l);
     if (usage)
-        launch.usage_file = format(l, "%s/runs/%s/%s", e->home, l->run->view.folder, usage);
+        launch.usage_file = format(l, "%s/%s/%s", e->runs_folder, l->run->view.folder, usage);
     size_t count = agent_command(l->adapter, &launch, &words);
     const char *word = strbuf_text(&words);
     for (size_t i = 0; i < count; i++, word += strlen(word) + 1)
@@ -322,7 +322,7 @@ static int take_agent_command(struct launch *l, const char *prompt, struct error
     const char *way = config_text(l->e->config, "agents.A.prompt", agent);
     const char *inserted = prompt;
     if (strcmp(way, "file") == 0)
-        inserted = format(l, "%s/runs/%s/prompt", l->e->home, l->run->view.folder);
+        inserted = format(l, "%s/%s/prompt", l->e->runs_folder, l->run->view.folder);
     bool placed = false;
     for (size_t i = 0; i < count; i++) {
         bool here = strcmp(words[i], "{prompt}") == 0;

@@ -148,7 +148,7 @@ void listen_begin(struct engine *e, const struct live_run *run,
     one->is_changed = true;
     one->go_by = TIME_NEVER;
     one->told = one->live.usage = (struct agent_usage){ -1, -1, -1, -1 };
-    strbuf_printf(&folder, "%s/runs/%s", e->home, run->view.folder);
+    strbuf_printf(&folder, "%s/%s", e->runs_folder, run->view.folder);
     one->folder = strbuf_take(&folder);
     *LIST_ADD(&e->listening->all) = one;
     loop_again(e->loop);
@@ -434,12 +434,10 @@ static void look_at_live(struct engine *e, struct listener *one) {
 /* The agent has ended, and its checks run; or somebody else has asked already. */
 static bool is_going(const struct engine *e, const struct listener *one) {
     const struct live_run *run = run_find(e, one->run.task);
-    _cleanup_(strbuf_finish) struct strbuf root = STRBUF_INIT;
     struct run_started started;
     if (!run || run->phase != PHASE_WORKING)
         return true;
-    strbuf_printf(&root, "%s/runs", e->home);
-    return rundir_read_started(strbuf_text(&root), run->view.folder, &started, NULL) == 0
+    return rundir_read_started(e->runs_folder, run->view.folder, &started, NULL) == 0
            && started.validating;
 }
 

@@ -145,7 +145,7 @@ static void append_log(struct job *job, const struct aside_end *end) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (!run)
         return;
-    strbuf_printf(&path, "%s/runs/%s/check.log", job->e->home, run->view.folder);
+    strbuf_printf(&path, "%s/%s/check.log", job->e->runs_folder, run->view.folder);
     _cleanup_(fd_closep) int fd =
         open(strbuf_text(&path), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (fd >= 0 && end->size > 0 && write(fd, end->output, end->size) < 0)

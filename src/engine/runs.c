@@ -106,13 +106,11 @@ bool engine_live_run(const struct engine *e, task_id task, struct engine_run *re
 
 void engine_run_folder(const struct engine *e, task_id task, uint32_t attempt, struct strbuf *out) {
     char id[ENGINE_ID_MAX];
-    strbuf_printf(out, "%s/runs/", e->home);
+    strbuf_printf(out, "%s/", e->runs_folder);
     rundir_name(out, engine_task_id(e, task, id), attempt);
 }
 
 int run_read_spec(const struct engine *e, const char *folder, struct run_spec_read **ret,
                   struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf root = STRBUF_INIT;
-    strbuf_printf(&root, "%s/runs", e->home);
-    return rundir_read_spec(strbuf_text(&root), folder, ret, err);
+    return rundir_read_spec(e->runs_folder, folder, ret, err);
 }

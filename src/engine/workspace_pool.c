@@ -96,11 +96,10 @@ static bool is_wanted_back(const struct engine *e, const char *path) {
 
 static int claim(struct engine *e, const struct live_run *run, const char *path, int *ret_fd,
                  struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf root = STRBUF_INIT, folder = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     char id[ENGINE_ID_MAX];
-    strbuf_printf(&root, "%s/runs", e->home);
     rundir_name(&folder, engine_task_id(e, run->task, id), run->view.attempt);
-    struct workspace_claim wanted = { path, strbuf_text(&root), strbuf_text(&folder) };
+    struct workspace_claim wanted = { path, e->runs_folder, strbuf_text(&folder) };
     return workspace_claim(&wanted, ret_fd, err);
 }
 

@@ -43,6 +43,7 @@ struct executor_options {
     const char *root;      /* folder of all run folders; made if missing, 0700 */
     const char *shim_path; /* the program sluice-shim */
     bool use_cgroup;       /* where the kernel lets us */
+    const char *host;      /* what this host is called in rows; NULL: as the system calls it */
 };
 
 int executor_local_new(struct loop *loop, const struct executor_options *options,

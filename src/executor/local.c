@@ -232,14 +232,16 @@ static int open_root(struct local *ex, const char *root, struct error *err) {
     return open_high(ex->root_path, O_RDONLY | O_DIRECTORY, &ex->root, err);
 }
 
-static int read_identity(struct local *ex, struct error *err) {
+static int read_identity(struct local *ex, const char *host, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int r = file_read("/proc/sys/kernel/random/boot_id", 256, &text, err);
     if (r < 0)
         return r;
     (void)snprintf(ex->base.boot_id, sizeof(ex->base.boot_id), "%.*s",
                    (int)strcspn(strbuf_text(&text), "\n"), strbuf_text(&text));
-    if (gethostname(ex->base.host, sizeof(ex->base.host) - 1) < 0)
+    if (host)
+        (void)snprintf(ex->base.host, sizeof(ex->base.host), "%s", host);
+    else if (gethostname(ex->base.host, sizeof(ex->base.host) - 1) < 0)
         (void)snprintf(ex->base.host, sizeof(ex->base.host), "localhost");
     return 0;
 }
@@ -273,7 +275,7 @@ int executor_local_new(struct loop *loop, const struct executor_options *options
     if (r >= 0)
         r = open_high("/dev/null", O_WRONLY, &ex->null_out, err);
     if (r >= 0)
-        r = read_identity(ex, err);
+        r = read_identity(ex, options->host, err);
     if (r >= 0)
         r = local_open_pipe(ex, err);
     if (r >= 0) {

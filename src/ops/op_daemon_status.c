@@ -10,6 +10,8 @@
 #include "core/waiting.h"
 #include "engine/alert.h"
 #include "engine/live.h"
+#include "engine/runs_folder.h"
+#include "executor/executor.h"
 #include "ops/print.h"
 #include "ops/world.h"
 
@@ -269,6 +271,8 @@ static int print(struct op_call *call) {
     print_time(&w, "started_at", engine_started_at(call->engine));
     print_time(&w, "now", engine_now(call->engine));
     print_text(&w, "home", engine_home(call->engine));
+    print_text(&w, "runs_folder", engine_runs_folder(call->engine));
+    print_text(&w, "host_name", executor_host(engine_executor(call->engine)));
     print_text(&w, "preset", config_preset(engine_config(call->engine)));
     print_bool(&w, "paused", engine_is_paused(call->engine));
     print_pause(&w, engine_paused(call->engine));
@@ -326,11 +330,13 @@ const struct op op_daemon_status = {
         "are not this daemon's and hold places, by the ids of their tasks. "
         "`blocked_dependencies`: how many wait for one that has failed, was canceled or "
         "invalidated, whatever else stops them. `now`: the clock of the daemon, by which all times "
-        "are told. `http`: where clients come in by TCP, and why not.",
+        "are told. `http`: where clients come in by TCP, and why not. `runs_folder`: where the "
+        "folders of the runs are; `host_name`: what this host is called in the rows of its runs.",
     .result =
         "{\"version\":\"0.1.0\",\"pid\":4711,\"started_at\":1760000000000,\"now\":"
         "1760000000000,\"home\":\"/home/me/.local/share/"
-        "sluice\",\"preset\":\"sluice\",\"paused\":true,"
+        "sluice\",\"runs_folder\":\"/home/me/.local/share/sluice/runs\",\"host_name\":\"box\","
+        "\"preset\":\"sluice\",\"paused\":true,"
         "\"paused_by\":\"ann\",\"paused_at\":1760000000000,"
         "\"counts\":{\"ready\":3,\"running\":1},\"ready\":3,\"blocked_dependencies\":0,"
         "\"waiting_by_gate\":[{\"gate\":\"lease:runs\",\"count\":3,\"examples\":[\"web-17\"],"

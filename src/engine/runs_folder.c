@@ -1,0 +1,143 @@
+/* runs_folder.c: may the runs be in this folder?
+ *
+ * What no row knows is swept out of it, so a folder that is somebody's own would lose what looks like a
+ * run. Therefore one that is named in the configuration must be empty at first; then it is marked, and
+ * the mark is what is asked for later. `runs` in the home is ours by its place. */
+#include "engine/runs_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "engine/engine_internal.h"
+#include "os/files.h"
+
+#define MARK       ".sluice-runs"
+#define LOCK_TRIED ".sluice-lock"
+
+const char *engine_runs_folder(const struct engine *e) {
+    return e->runs_folder;
+}
+
+char *runs_folder_find(const struct config *config, const char *home) {
+    const char *given = config_text(config, "runs.folder", NULL);
+    struct strbuf path = STRBUF_INIT;
+    if (*given != '/')
+        strbuf_printf(&path, "%s/", home);
+    strbuf_puts(&path, *given ? given : "runs");
+    while (path.length > 1 && path.text[path.length - 1] == '/')
+        path.text[--path.length] = '\0';
+    return strbuf_take(&path);
+}
+
+static int make(const char *path, struct error *err) {
+    if (mkdir(path, 0700) == 0 || errno == EEXIST)
+        return 0;
+    return error_set(
+        err, -errno,
+        "cannot make the folder '%s' of 'runs.folder': %s; is its file system mounted?", path,
+        strerror(errno));
+}
+
+static int check_owner(const char *path, int dir, struct error *err) {
+    struct stat st;
+    if (fstat(dir, &st) < 0)
+        return error_set_errno(err, "look at", path);
+    if (st.st_uid != geteuid())
+        return error_set(err, -EPERM,
+                         "the folder '%s' of 'runs.folder' belongs to somebody else; name one of "
+                         "yours",
+                         path);
+    if (st.st_mode & 077)
+        return error_set(err, -EPERM,
+                         "others may look into '%s' of 'runs.folder', where prompts and logs are; "
+                         "run: chmod 700 '%s'",
+                         path, path);
+    return 0;
+}
+
+static int is_empty(const char *path, struct error *err) {
+    DIR *dir = opendir(path);
+    if (!dir)
+        return error_set_errno(err, "read the folder", path);
+    int empty = 1;
+    for (const struct dirent *entry; empty && (entry = readdir(dir));)
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0
+                || strcmp(entry->d_name, LOCK_TRIED) == 0;
+    closedir(dir);
+    return empty;
+}
+
+static int check_mark(const char *path, int dir, struct error *err) {
+    if (faccessat(dir, MARK, F_OK, 0) == 0)
+        return 0;
+    int r = is_empty(path, err);
+    if (r < 0)
+        return r;
+    if (r == 0)
+        return error_set(
+            err, -ENOTEMPTY,
+            "'%s' of 'runs.folder' holds something else; name an empty folder (if these "
+            "are runs of this store, run: touch '%s/" MARK "')",
+            path, path);
+    _cleanup_(fd_closep) int fd = openat(dir, MARK, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    return fd < 0 || fsync(fd) < 0 || fsync(dir) < 0
+               ? error_set_errno(err, "write a file into", path)
+               : 0;
+}
+
+/* Whether a run lives is known by its lock. A second descriptor must be kept out. */
+static int check_locks(const char *path, int dir, struct error *err) {
+    _cleanup_(fd_closep) int first =
+        openat(dir, LOCK_TRIED, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    _cleanup_(fd_closep) int second = openat(dir, LOCK_TRIED, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (first < 0 || second < 0)
+        return error_set_errno(err, "write a file into", path);
+    if (flock(first, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK /* another daemon does the same: it works */
+                   ? 0
+                   : error_set(err, -errno,
+                               "files in '%s' of 'runs.folder' cannot be locked (%s); use a file "
+                               "system that can",
+                               path, strerror(errno));
+    if (flock(second, LOCK_EX | LOCK_NB) == 0)
+        return error_set(
+            err, -ENOLCK,
+            "locks in '%s' of 'runs.folder' keep nobody out; use a file system whose do", path);
+    return 0;
+}
+
+/* The home, or what is above it, would be swept. */
+static int check_place(const char *path, const char *home, struct error *err) {
+    _cleanup_(freep) char *real = realpath(path, NULL), *real_home = realpath(home, NULL);
+    size_t length = real ? strlen(real) : 0;
+    if (real && real_home && strncmp(real, real_home, length) == 0
+        && (real_home[length] == '/' || real_home[length] == '\0' || length == 1))
+        return error_set(err, -EINVAL, "'%s' of 'runs.folder' holds the home '%s'; name another",
+                         path, home);
+    return 0;
+}
+
+int runs_folder_check(const struct config *config, const char *home, struct error *err) {
+    if (!*config_text(config, "runs.folder", NULL))
+        return 0;
+    _cleanup_(freep) char *path = runs_folder_find(config, home);
+    int r = make(path, err);
+    if (r == 0)
+        r = check_place(path, home, err);
+    if (r < 0)
+        return r;
+    _cleanup_(fd_closep) int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return error_set_errno(err, "open the folder", path);
+    r = check_owner(path, dir, err);
+    if (r == 0)
+        r = check_locks(path, dir, err);
+    return r == 0 ? check_mark(path, dir, err) : r;
+}
