@@ -1,0 +1,43 @@
+/* cutter.h: a wire to a PostgreSQL server that breaks where a test wants.
+ *
+ * Life:     cutter_new → cutter_set → connect to cutter_url → cutter_wait → cutter_free
+ * A process of its own carries the bytes of any number of connections, and knows just enough of the protocol to see
+ * COMMIT go by, and its answer. One plan at a time; when it is done, everything passes again. Encryption is declined. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum cut {
+    CUT_NONE,
+    CUT_BEFORE,       /* the n-th COMMIT does not reach the server */
+    CUT_IN_REQUEST,   /* half of its bytes do */
+    CUT_AFTER,        /* the server has done it, and nothing of its answer arrives */
+    CUT_IN_ANSWER,    /* half of it arrives */
+    CUT_BEHIND,       /* all of it, and nothing behind */
+    CUT_STALL,        /* it stays on the way: both sides are up, and wait */
+    CUT_STALL_ANSWER, /* the same, of its answer */
+    CUT_MESSAGE,      /* the n-th message of a client, whatever it is, does not reach the server */
+    CUT_TOLD,         /* the n-th message of the server does not reach its client */
+    CUT_MAX,
+};
+const char *cut_name(enum cut cut);
+bool cut_parse(const char *name, enum cut *ret_cut);
+
+struct cutter;
+
+/* `url`: postgresql://USER:PASSWORD@ADDRESS:PORT/…, the address in numbers. Ends the program on failure. */
+struct cutter *cutter_new(const char *url);
+struct cutter *cutter_free(struct cutter *cutter); /* accepts NULL, returns NULL */
+const char *cutter_url(const struct cutter *cutter);
+
+/* Counts from now on. `reset`: the connection ends with a reset instead of an end of file. */
+void cutter_set(struct cutter *cutter, enum cut cut, uint64_t nth, bool reset);
+/* Until the plan is done; false: it was not within that time. */
+bool cutter_wait(struct cutter *cutter, int milliseconds);
+bool cutter_is_done(const struct cutter *cutter);
+/* Since cutter_set. */
+struct cutter_counts {
+    uint64_t connections, commits, messages, told;
+};
+struct cutter_counts cutter_counts(const struct cutter *cutter);

@@ -1,0 +1,40 @@
+/* cutter_wire.h: one connection through the cutter, message by message. Private to the cutter. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "cutter.h"
+
+/* In memory that the test and the cutter share. */
+struct wire_plan {
+    _Atomic enum cut cut;
+    _Atomic uint64_t nth;
+    atomic_bool reset, done, told_done;
+    _Atomic uint64_t connections, commits, messages, told;
+};
+
+enum wire_side { WIRE_CLIENT, WIRE_SERVER };
+
+#define WIRE_COMMITS 8 /* prepared statements that are a COMMIT */
+
+struct wire {
+    int fd[2];
+    struct strbuf from[2]; /* read, and not yet a whole message */
+    bool begun;            /* the start-up message has passed */
+    bool deaf[2];          /* what comes from here goes nowhere */
+    bool commit_bound;     /* the next Execute is a COMMIT */
+    char *commits[WIRE_COMMITS];
+    uint64_t asked, answered; /* ends of questions (Sync, Query) and of answers (ReadyForQuery) */
+    /* Of the COMMIT that the plan is about. */
+    bool awaited;
+    bool behind;            /* its answer has passed: the next message does not */
+    uint64_t awaited_asked; /* the answer that it is part of */
+};
+
+void wire_init(struct wire *wire, int client, int server);
+void wire_finish(struct wire *wire, bool reset);
+/* Reads what is there from one side, and carries the whole messages to the other. False: it is over. */
+bool wire_carry(struct wire *wire, enum wire_side from, struct wire_plan *plan);
