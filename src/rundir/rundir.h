@@ -53,7 +53,17 @@ struct run_command {
     time_ms timeout;         /* span; 0: none */
 };
 
-/* What a shim is told. */
+/* What a batch system is asked for, beside the memory and the time-out of the run. NULL and 0: its own
+ * default decides. */
+struct run_place {
+    const char *partition, *account, *qos, *gres, *constraint;
+    int64_t cpus;         /* for the one process of the run */
+    int64_t memory_bytes; /* of its node */
+    time_ms time;         /* span after which it may be killed from outside; 0: none is asked for */
+    const char *extra;    /* more words for sbatch, between blanks */
+};
+
+/* What a shim is told, and what the executor must know to get it there. */
 struct run_spec {
     const char *run; /* "web-17.2": task and attempt; shown by ps */
     struct run_command command;
@@ -76,6 +86,10 @@ struct run_spec {
     int oom_score_adj;
     int64_t open_files;  /* how many it may have open (soft limit); 0: as many as the daemon */
     const char *boot_id; /* of this boot, so that not every shim has to look; or NULL */
+    /* For an executor that hands the run over to somebody else; none of it is in the spec of the shim. */
+    struct run_place place;
+    const char *name;  /* the task's id, for people; or NULL */
+    const char *token; /* "sluice:STORE:TASK:ATTEMPT": no other run anywhere has it; or NULL */
 };
 
 /* Who lives in a folder; read from its lock file. */
