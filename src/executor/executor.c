@@ -40,6 +40,11 @@ void executor_forget(struct executor *ex, const char *task) {
     ex->backend->forget(ex, task);
 }
 
+bool executor_doing(const struct executor *ex, struct run_key run, struct strbuf *out) {
+    assert(ex && out);
+    return ex->backend->doing && ex->backend->doing(ex, run, out);
+}
+
 uint32_t executor_live(const struct executor *ex) {
     return ex->live;
 }

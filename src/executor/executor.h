@@ -89,6 +89,10 @@ void executor_forget(struct executor *ex, const char *task);
 
 uint32_t executor_live(const struct executor *ex); /* how many it watches */
 
+/* What a run that lives here waits for or where it is, in a few words for people: "pending in Slurm:
+ * Resources". False: there is nothing to say. */
+bool executor_doing(const struct executor *ex, struct run_key run, struct strbuf *out);
+
 /* Is this process one of a run that lives here? */
 enum executor_kin {
     KIN_NONE,

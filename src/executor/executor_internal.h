@@ -18,6 +18,7 @@ struct executor_backend {
                           const char *boot_id);
     int (*sweep)(struct executor *ex, struct executor_sweep *sweep, struct error *err);
     void (*forget)(struct executor *ex, const char *task);
+    bool (*doing)(const struct executor *ex, struct run_key run, struct strbuf *out); /* or NULL */
     void (*free)(struct executor *ex); /* frees `ex` too */
 };
 
