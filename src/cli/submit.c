@@ -33,6 +33,7 @@ enum how {
     AS_VARIABLES,
     AS_CHECKS,
     AS_META,
+    AS_PAIR, /* KEY=VALUE, a member of an object */
     AS_MOMENT,
     AS_DELAY,
     AS_SERIAL,
@@ -78,6 +79,8 @@ static const struct row rows[] = {
     { "idle-timeout", "idle_timeout_s", AS_SECONDS },
     { "grace",        "grace_s",        AS_SECONDS },
     { "stop-signal",  "stop_signal",    AS_TEXT },
+    { "executor",     "executor",       AS_TEXT },
+    { "slurm",        "slurm",          AS_PAIR },
     { "env",          "env",            AS_VARIABLES },
     { "cwd",          "cwd",            AS_NOTHING },
     { "stdin",        "stdin",          AS_PATH },
@@ -237,6 +240,18 @@ static int add_meta(json_t *task, const char *member, const char *text, struct e
     return 0;
 }
 
+/* What it may be is said by the daemon. */
+static int add_pair(json_t *task, const char *member, const char *text, struct error *err) {
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text || !equals[1])
+        return error_set(err, -EINVAL, "expected KEY=VALUE, got '%.200s'", text);
+    json_t *object = json_object_get(task, member);
+    if (!object)
+        json_object_set_new(task, member, object = json_object());
+    _cleanup_(freep) char *name = xstrndup(text, (size_t)(equals - text));
+    return put_text(object, name, equals + 1, err);
+}
+
 /* --- one option ------------------------------------------------------------------------------ */
 
 static int put_value(json_t *task, const struct row *row, const char *text, struct error *err) {
@@ -259,6 +274,8 @@ static int put_value(json_t *task, const struct row *row, const char *text, stru
         return add_check(task, row->member, text, err);
     case AS_META:
         return add_meta(task, row->member, text, err);
+    case AS_PAIR:
+        return add_pair(task, row->member, text, err);
     case AS_MOMENT:
     case AS_DELAY:
         return put_moment(task, row, text, err);

@@ -10,6 +10,7 @@
 #include "base/time_ms.h"
 #include "config/presets.h"
 #include "config/settings_form.h"
+#include "config/settings_slurm.h"
 #include "core/fact.h"
 #include "core/policy.h"
 
@@ -39,6 +40,8 @@ static const char *const loop_feedback[] = { "prompt", "file", NULL };
 static const char *const resume_modes[] = { "auto", "never", NULL };
 static const char *const cgroup_modes[] = { "auto", "off", NULL };
 static const char *const budget_modes[] = { "hold", "stop", NULL };
+static const char *const executors[] = { "local", "slurm", NULL };
+static const char *const slurm_follow[] = { "off", "cpus", "nodes", NULL };
 static const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
 
 #define CAP(least, most)     .type = SETTING_CAP, .min = (least), .max = (most)
@@ -448,6 +451,7 @@ const struct setting settings[] = {
 
 #include "config/settings_daemon.inc"
 
+    SETTINGS_SLURM
     { .key = "limits.resource.N", .section = SECTION_RESOURCES, CAP(0, COUNT_MAX),
       .standard = "unlimited",
       .text = "Most runs at once that need the resource N." },
@@ -528,7 +532,7 @@ const struct setting settings[] = {
     { .key = "agents.A.timeout_s", .section = SECTION_AGENTS, SPAN_S(100),
       .flags = SETTING_OR_NEVER, .inherits = "tasks.timeout_s",
       .text = "How long a run of agent A may take, whose task says nothing else." },
-
+    SETTINGS_SLURM_AGENT
     { .key = "projects.P.weight", DECIMAL(0, COUNT_MAX), .standard = "1", PROJECT(weight_milli),
       .text = "Share of project P among the projects that have work." },
     { .key = "projects.P.max_running", CAP(0, COUNT_MAX), .standard = "unlimited",
@@ -583,7 +587,7 @@ const struct setting settings[] = {
       .standard = "",
       .text = "What the ids of the tasks of project P begin with: web in web-17; nothing: made "
               "from the project's name." },
-
+    SETTINGS_SLURM_PROJECT
     { .key = "prices.M.in", .section = SECTION_PRICES, DECIMAL(0, COUNT_MAX), .standard = "0",
       .text = "US dollars for a million tokens sent to the model M, for agents that report no money; "
               "without this and `out` the cost stays unknown." },

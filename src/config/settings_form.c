@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "config/place.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS  "0123456789"
@@ -84,6 +85,14 @@ static bool is_collector(const char *text) {
     return is_webhook(text) && !strchr(text, '?');
 }
 
+/* No path behind it: whoever asks there knows the paths. */
+static bool is_address(const char *text) {
+    size_t scheme = strncmp(text, "https://", 8) == 0  ? 8
+                    : strncmp(text, "http://", 7) == 0 ? 7
+                                                       : 0;
+    return !*text || (scheme > 0 && is_host(text + scheme));
+}
+
 static bool is_path_or_nothing(const char *text) {
     return !*text || is_path(text);
 }
@@ -119,6 +128,11 @@ const struct setting_form secret_file_form = { is_path_or_nothing, "an absolute 
 const struct setting_form secret_env_form = { is_variable_or_nothing, "the name of a variable" };
 const struct setting_form news_form = {
     is_news, "words of: done failed limited needs-person group-finished"
+};
+const struct setting_form address_form = { is_address, "https://HOST:PORT or http://HOST:PORT" };
+const struct setting_form place_form = {
+    place_takes_word,
+    "words KEY=VALUE with partition, account, qos, gres, constraint, cpus or options"
 };
 const struct setting_form variable_form = { is_variable, "names of variables" };
 const struct setting_form pair_form = { is_pair, "words KEY=VALUE" };

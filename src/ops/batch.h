@@ -67,6 +67,9 @@ struct submission_merge {
 };
 int submission_check_merge(const struct config *config, const struct submission_merge *wish,
                            struct error *err);
+/* submission_slurm.c: whether it runs in Slurm, and in which partition: a key that it needs. */
+int submission_place(const struct batch *batch, const struct submission *s,
+                     struct engine_draft *draft, struct error *err);
 /* Its parent and its dependencies as numbers; those of the batch have theirs. */
 int submission_link(const struct batch *batch, struct batch_entry *entry, struct error *err);
 int submission_draft(const struct batch *batch, const struct batch_entry *entry,

@@ -9,6 +9,7 @@
 #include "base/money.h"
 #include "engine/allowance.h"
 #include "engine/below.h"
+#include "engine/executors.h"
 #include "engine/run_token.h"
 #include "ops/capability.h"
 
@@ -26,9 +27,11 @@ static const struct {
     { "base_branch", "where its children work is not for a run to choose" },
     { "checks", "a run names an agent, no commands" },
     { "env", "the environment of its children is not for a run to set" },
+    { "executor", "where its children run is not for a run to choose" },
     { "limiter", "which account its children use is not for a run to choose" },
     { "on_budget", "what its children were given is all they have: who passes it is stopped" },
     { "merge", "what becomes of its children's work is not for a run to choose" },
+    { "slurm", "where its children run is not for a run to choose" },
     { "spawn", "its children add others by their own tokens" },
     { "stdin", "where its children read is not for a run to choose" },
     { "workspace", "where its children work is not for a run to choose" },
@@ -192,6 +195,14 @@ static int check_members(struct op_call *call, json_t *task) {
     return 0;
 }
 
+/* What a run in Slurm hands on is done there, too: that is where its files are. */
+static void complete_place(struct op_call *call, json_t *task) {
+    const char *partition = engine_partition(call->engine, call->run.task);
+    json_object_set_new(task, "executor", json_string("slurm"));
+    if (partition)
+        json_object_set_new(task, "slurm", json_pack("{s:s}", "partition", partition));
+}
+
 static int complete(struct op_call *call, const struct parent *p, json_t *task) {
     int r = check_members(call, task);
     if (r == 0)
@@ -210,6 +221,8 @@ static int complete(struct op_call *call, const struct parent *p, json_t *task) 
         r = check_until(call, task);
     if (r < 0)
         return r;
+    if (engine_executor_kind(call->engine, call->run.task) == EXECUTOR_SLURM)
+        complete_place(call, task);
     if (!is_given(task, "parent"))
         json_object_set_new(task, "parent", json_string(p->id));
     if (is_given(task, "prompt") && !is_given(task, "agent") && p->agent)

@@ -51,6 +51,7 @@ static const char *const stop_signals[] = { "TERM", "INT", NULL };
 static const char *const budget_modes[] = { "hold", "stop", NULL };
 static const char *const resumes[] = { "auto", "never", NULL };
 static const char *const failovers[] = { "auto", "none", NULL };
+static const char *const executors[] = { "local", "slurm", NULL };
 
 /* --- members with a form of their own -------------------------------------------------------- */
 
@@ -193,6 +194,9 @@ static const struct member members[] = { /* by name */
       .text = "known, but not scheduled until it is slung; `hold` and `not_before` count from then on" },
     { "env", MEMBER_OTHER, AT(env), .check = check_env, .written = "{NAME: text, …}",
       .text = "variables of its environment" },
+    { "executor", MEMBER_CHOICE, AT(executor), .choices = executors, .written = "local, slurm",
+      .text = "whether its runs are on this machine or jobs of Slurm; else as its project, its agent or "
+              "`tasks.executor` says when it is added" },
     { "external_id", MEMBER_NAME, AT(external_id), .written = "text",
       .text = "its name elsewhere; a second task with the same one in the project is not added" },
     { "failover", MEMBER_CHOICE, AT(failover), .choices = failovers, .written = "auto, none",
@@ -248,6 +252,10 @@ static const struct member members[] = { /* by name */
       .text = "what one of its runs may cost" },
     { "serial", MEMBER_NAME, AT(serial), .written = "text",
       .text = "its phase, of which one runs at a time unless parallelizable" },
+    { "slurm", MEMBER_OTHER, AT(slurm), .check = submission_check_slurm,
+      .written = "{KEY: value, …}",
+      .text = "what Slurm is asked for: `partition`, `account`, `qos`, `gres`, `constraint`, `cpus`, "
+              "`options`; its memory and time are `memory_mb` and `timeout_s`" },
     { "spawn", MEMBER_PLACE, AT(spawn), .written = "path",
       .text = "a file of tasks that it writes, absolute or below its artifacts: they become its "
               "children when it has succeeded" },

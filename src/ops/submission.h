@@ -24,8 +24,8 @@ struct submission {
     const json_t *json;
     const char *name, *project, *kind, *title, *prompt, *agent, *parent, *artifact, *serial, *spawn,
         *workspace, *limiter, *external_id, *cwd, *stdin_path, *stop_signal, *until, *parent_gate,
-        *merge, *base_branch, *resume, *on_budget, *failover;
-    const json_t *argv, *checks, *env, *meta, *depends_json, *resources_json;
+        *merge, *base_branch, *resume, *on_budget, *failover, *executor;
+    const json_t *argv, *checks, *env, *meta, *depends_json, *resources_json, *slurm;
     /* SUBMISSION_NOT_GIVEN when not given. Booleans are 0 or 1. */
     int64_t priority, retries, not_before, iteration, memory_mb, processes, nice, tokens, usd,
         run_tokens, run_usd;
@@ -42,6 +42,9 @@ uint32_t submission_artifact_iteration(const char *artifact);
 /* Lists are made in the arena. */
 int submission_read(const json_t *json, struct arena *arena, struct submission *ret,
                     struct error *err);
+
+/* submission_slurm.c: what Slurm is asked for; an object. */
+int submission_check_slurm(const char *name, const json_t *value, struct error *err);
 
 /* What lists show: the title, or the beginning of the prompt or of the command. */
 const char *submission_title(const struct submission *s, struct arena *arena);

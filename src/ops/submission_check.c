@@ -257,5 +257,6 @@ int submission_draft(const struct batch *batch, const struct batch_entry *entry,
     if (s->artifact && *s->artifact != '/')
         ret->told.parent_iteration = submission_artifact_iteration(s->artifact);
     tell_state(batch, s, &ret->told);
-    return copy_spec(batch, entry, &ret->json, err);
+    int r = submission_place(batch, s, ret, err);
+    return r < 0 ? r : copy_spec(batch, entry, &ret->json, err);
 }

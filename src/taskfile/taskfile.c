@@ -57,7 +57,8 @@ static void add_defaults(json_t *task, json_t *defaults) {
         json_t *own = json_object_get(task, member);
         if (!own && !(is_command && has_command))
             json_object_set(task, member, value);
-        else if (strcmp(member, "env") == 0 && json_is_object(own))
+        else if ((strcmp(member, "env") == 0 || strcmp(member, "slurm") == 0)
+                 && json_is_object(own))
             (void)json_object_update_missing(own, value); /* null: nothing is missing */
     }
 }

@@ -215,8 +215,8 @@ static int check_new(const struct taskfile *file, const struct yaml_node *key, c
 int taskfile_env(const struct taskfile *file, const struct yaml_node *key, json_t **ret_env,
                  struct error *err) {
     if (key->value->kind != YAML_MAPPING)
-        return taskfile_fail(file, key->value, err, "'env': expected names and values, got %s",
-                             yaml_noun(key->value).text);
+        return taskfile_fail(file, key->value, err, "'%s': expected names and values, got %s",
+                             key->text, yaml_noun(key->value).text);
     json_t *env = json_object();
     int r = 0;
     for (const struct yaml_node *name = key->value->first; r >= 0 && name; name = name->next) {

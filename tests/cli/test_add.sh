@@ -38,13 +38,13 @@ has "$known already: " 'already there'
 # Every option finds its member.
 add --project web --kind review --title 'A title' --priority 7 --after "$first,$last" --after "$known" --retries 2 \
     --timeout 1.5m --idle-timeout 90 --grace 5s --stop-signal INT --env 'KEY=a=b' --cwd / --stdin go --until validate \
-    --check 'make test' --check true --resource db --resource 'a, b' --memory 100 --processes 20 --nice 5 --review \
+    --check 'make test' --check true --resource db --resource 'a, b' --executor slurm --slurm partition=gpu --slurm cpus=4 --memory 100 --processes 20 --nice 5 --review \
     --meta n=1 --meta 'text=two words' --serial p1 --workspace /tmp/w --draft -- printf '%s\n' 'a b' "it's"
 run sluice show --json "$id"
 for member in '"kind":"review"' '"title":"A title"' '"priority":7' "\"depends_on\":[\"$first\",\"$last\",\"$known\"]" \
     '"retries":2' '"timeout_s":90' '"idle_timeout_s":90' '"grace_s":5' '"stop_signal":"INT"' '"env":{"KEY":"a=b"}' \
     '"cwd":"/"' "\"stdin\":\"$tmp/go\"" '"until":"validate"' \
-    '"checks":[["sh","-c","make test"],["sh","-c","true"]]' '"resources":["db","a","b"]' '"memory_mb":100' \
+    '"checks":[["sh","-c","make test"],["sh","-c","true"]]' '"resources":["db","a","b"]' '"memory_mb":100' '"executor":"slurm"' '"slurm":{"partition":"gpu","cpus":"4"}' \
     '"processes":20' '"nice":5' '"review":true' '"meta":{"n":1,"text":"two words"}' '"serial":"p1"' \
     '"parallelizable":false' '"workspace":"/tmp/w"' '"argv":["printf","%s\\n","a b","it'"'"'s"]'; do
     has "$member" "the spec has $member"

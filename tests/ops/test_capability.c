@@ -256,6 +256,8 @@ static void what_a_run_may_not_choose_is_refused(void **state) {
         { "\"limiter\":\"anthropic\"", "'limiter'" },
         { "\"external_id\":\"x\"", "'external_id'" },
         { "\"memory_mb\":1", "'memory_mb'" },
+        { "\"executor\":\"slurm\"", "where its children run" },
+        { "\"slurm\":{\"partition\":\"gpu\"}", "where its children run" },
         { "\"nice\":-5", "'nice'" },
         { "\"iteration\":7", "'iteration'" },
         { "\"priority\":99", "'priority'" },

@@ -215,13 +215,15 @@ static void every_other_member_is_passed_on(void **state) {
     task_becomes("run: x, kind: plan, parent: web-1, parent_gate: none, priority: -5, "
                  "parallelizable: false, workspace: w1, until: done, retries: 0, stop_signal: INT, "
                  "limiter: l, review: true, hold: false, not_before: 1700000000000, draft: true, "
-                 "iteration: 2, memory_mb: 512, processes: 64, nice: 5",
+                 "iteration: 2, memory_mb: 512, processes: 64, nice: 5, executor: slurm, "
+                 "slurm: {partition: gpu, cpus: 4}",
                  "{\"argv\": [\"sh\", \"-c\", \"x\"], \"kind\": \"plan\", \"parent\": \"web-1\","
                  "\"parent_gate\": \"none\", \"priority\": -5, \"parallelizable\": false,"
                  "\"workspace\": \"w1\", \"until\": \"done\", \"retries\": 0, \"stop_signal\": "
                  "\"INT\", \"limiter\": \"l\", \"review\": true, \"hold\": false, \"not_before\": "
                  "1700000000000, \"draft\": true, \"iteration\": 2, \"memory_mb\": 512, "
-                 "\"processes\": 64, \"nice\": 5}");
+                 "\"processes\": 64, \"nice\": 5, \"executor\": \"slurm\", \"slurm\": "
+                 "{\"partition\": \"gpu\", \"cpus\": \"4\"}}");
 }
 
 static void a_member_with_nothing_behind_it_is_left_out(void **state) {

@@ -1,0 +1,119 @@
+/* test_slurm.c: who decides where a task runs, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/executors.h"
+#include "fake_executor.h"
+#include "fixture.h"
+
+static const char config[] = "limits: {resource: {db: 4, 'slurm:gpu': 4}}\n"
+                             "agents:\n"
+                             "  farm: {command: [work], executor: slurm, slurm: [partition=farm]}\n"
+                             "projects:\n"
+                             "  cluster: {executor: slurm, slurm: [partition=long, account=c]}\n";
+
+static void expect_place(struct ops *o, const char *members, const char *partition) {
+    task_id task = ops_add(o, members);
+    assert_int_equal(engine_executor_kind(o->engine, task), EXECUTOR_SLURM);
+    const char *given = engine_partition(o->engine, task);
+    if (strcmp(given ? given : "", partition) != 0)
+        fail_msg("{%s} is for the partition '%s', not '%s'", members, given ? given : "",
+                 partition);
+}
+
+static void a_task_says_where_it_runs_before_its_project_and_its_agent(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, config);
+    assert_int_equal(engine_executor_kind(o.engine, ops_add(&o, "\"hold\":true,")), EXECUTOR_LOCAL);
+    expect_place(&o, "\"hold\":true,\"executor\":\"slurm\",", "");
+    expect_place(&o, "\"hold\":true,\"agent\":\"farm\",", "farm");
+    expect_place(&o, "\"hold\":true,\"agent\":\"farm\",\"project\":\"cluster\",", "long");
+    expect_place(&o,
+                 "\"hold\":true,\"agent\":\"farm\",\"project\":\"cluster\","
+                 "\"slurm\":{\"partition\":\"gpu\",\"cpus\":4},",
+                 "gpu");
+    task_id here = ops_add(&o, "\"hold\":true,\"project\":\"cluster\",\"executor\":\"local\",");
+    assert_int_equal(engine_executor_kind(o.engine, here), EXECUTOR_LOCAL);
+}
+
+static void where_a_task_runs_is_decided_when_it_comes(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, config);
+    task_id before = ops_add(&o, "\"hold\":true,\"project\":\"cluster\",");
+    ops_expect(&o, 200, "POST", "/v1/config",
+               "{\"set\":{\"projects.cluster.executor\":\"local\"}}");
+    task_id after = ops_add(&o, "\"hold\":true,\"project\":\"cluster\",");
+    assert_int_equal(engine_executor_kind(o.engine, before), EXECUTOR_SLURM);
+    assert_int_equal(engine_executor_kind(o.engine, after), EXECUTOR_LOCAL);
+    ops_restart(&o);
+    assert_int_equal(engine_executor_kind(o.engine, before), EXECUTOR_SLURM);
+    assert_string_equal(engine_partition(o.engine, before), "long");
+    assert_int_equal(engine_executor_kind(o.engine, after), EXECUTOR_LOCAL);
+}
+
+static void what_slurm_cannot_be_asked_for_is_refused(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, config);
+    static const struct {
+        const char *members, *sentence;
+    } rows[] = {
+        { "\"executor\":\"pbs\"", "'executor' must be one of local, slurm" },
+        { "\"executor\":\"slurm\",\"slurm\":\"gpu\"",
+          "'slurm' must be an object, like {\"partition\": \"gpu\"}" },
+        { "\"executor\":\"slurm\",\"slurm\":{\"partition\":[\"gpu\"]}",
+          "'partition' of 'slurm' must be a text" },
+        { "\"executor\":\"slurm\",\"slurm\":{\"partition\":\"--wrap=x\"}",
+          "'partition' of 'slurm' must be one name: letters, digits, '.', '_' and '-'" },
+        { "\"executor\":\"slurm\",\"slurm\":{\"cpus\":0}",
+          "'cpus' of 'slurm' must be a whole number from 1 to 100000" },
+        { "\"executor\":\"slurm\",\"slurm\":{\"nodes\":2}",
+          "'slurm' has no 'nodes'; it has partition, account, qos, gres, constraint, cpus and "
+          "options" },
+        { "\"slurm\":{\"partition\":\"gpu\"}",
+          "'slurm' is for tasks that run in Slurm, and this one runs on this machine; say "
+          "'executor': slurm" },
+        { "\"resources\":[\"slurm:gpu\"]",
+          "'resources': 'slurm:gpu' is of those that run in that partition; say 'executor': slurm "
+          "and 'slurm': {\"partition\": …}" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+        strbuf_printf(&body, "{\"tasks\":[{\"argv\":[\"true\"],%s}]}", rows[i].members);
+        ops_refused(&o, 400, "/v1/tasks", strbuf_text(&body), rows[i].sentence);
+    }
+}
+
+static void one_resource_less_is_left_for_a_task_in_slurm(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY,
+             "limits: {resource: {a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, k: 1,"
+             " l: 1, m: 1, n: 1, o: 1, p: 1}}\n");
+    expect_place(
+        &o, "\"hold\":true,\"executor\":\"slurm\",\"resources\":\"a,b,c,d,e,f,g,h,i,j,k,l,m,n,o\",",
+        "");
+    ops_refused(&o, 400, "/v1/tasks",
+                "{\"tasks\":[{\"argv\":[\"true\"],\"executor\":\"slurm\","
+                "\"resources\":\"a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p\"}]}",
+                "'resources': a task that runs in Slurm may name 15");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_task_says_where_it_runs_before_its_project_and_its_agent),
+        cmocka_unit_test(where_a_task_runs_is_decided_when_it_comes),
+        cmocka_unit_test(what_slurm_cannot_be_asked_for_is_refused),
+        cmocka_unit_test(one_resource_less_is_left_for_a_task_in_slurm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

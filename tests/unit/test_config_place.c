@@ -1,0 +1,161 @@
+/* test_config_place.c: where runs happen: whose word counts, and what Slurm may be asked for. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/macros.h"
+#include "config/place.h"
+
+static struct config *config;
+
+static int set_up(void **state) {
+    (void)state;
+    config = config_new();
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    config = config_free(config);
+    return 0;
+}
+
+static void set(const char *key, const char *value) {
+    struct error err = { 0 };
+    if (config_set(config, key, value, "test", &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void nobody_says_anything(void **state) {
+    (void)state;
+    assert_string_equal(config_executor(config, "web", "claude"), "local");
+    assert_null(config_place(config, "partition", "web", "claude"));
+    assert_null(config_place(config, "partition", NULL, NULL));
+}
+
+static void project_goes_before_agent_goes_before_all(void **state) {
+    (void)state;
+    set("tasks.executor", "slurm");
+    assert_string_equal(config_executor(config, NULL, NULL), "slurm");
+    set("agents.claude.executor", "local");
+    assert_string_equal(config_executor(config, "web", "claude"), "local");
+    assert_string_equal(config_executor(config, "web", "codex"), "slurm");
+    set("projects.web.executor", "slurm");
+    assert_string_equal(config_executor(config, "web", "claude"), "slurm");
+    assert_string_equal(config_executor(config, "db", "claude"), "local");
+}
+
+static void each_key_is_looked_for_by_itself(void **state) {
+    (void)state;
+    set("tasks.slurm", "partition=all qos=low cpus=2");
+    set("agents.claude.slurm", "qos=agents account=bots");
+    set("projects.web.slurm", "account=web");
+    assert_string_equal(config_place(config, "account", "web", "claude"), "web");
+    assert_string_equal(config_place(config, "account", "db", "claude"), "bots");
+    assert_string_equal(config_place(config, "qos", "web", "claude"), "agents");
+    assert_string_equal(config_place(config, "partition", "web", "claude"), "all");
+    assert_string_equal(config_place(config, "cpus", NULL, NULL), "2");
+    assert_null(config_place(config, "gres", "web", "claude"));
+}
+
+static void the_last_word_of_a_list_counts(void **state) {
+    (void)state;
+    set("tasks.slurm", "partition=a partition=b");
+    assert_string_equal(config_place(config, "partition", NULL, NULL), "b");
+}
+
+static void values_fit(void **state) {
+    (void)state;
+    static const char *const good[][2] = {
+        { "partition", "gpu-long_2.a" },
+        { "account", "web" },
+        { "qos", "normal" },
+        { "gres", "gpu:a100:2,shard:1" },
+        { "constraint", "[rack1*2&rack2]|big" },
+        { "cpus", "1" },
+        { "cpus", "100000" },
+        { "options", "--exclusive" },
+        { "options", "--exclusive  --mail-type=END,FAIL --wait-all-nodes=1 --no-requeue" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+        struct error err = { 0 };
+        if (place_check(good[i][0], good[i][1], &err) < 0)
+            fail_msg("%s=%s: %s", good[i][0], good[i][1], err.text);
+    }
+}
+
+static void values_do_not_fit(void **state) {
+    (void)state;
+    static const char *const bad[][2] = {
+        { "partition", "" },
+        { "partition", "-p" },
+        { "partition", "a,b" }, /* its name is a key with places */
+        { "partition", "a b" },
+        { "gres", "gpu 2" },
+        { "gres", "gpu\n" },
+        { "cpus", "0" },
+        { "cpus", "100001" },
+        { "cpus", "-1" },
+        { "cpus", "2.5" },
+        { "cpus", "99999999999999999999" },
+        { "options", "" },
+        { "options", "-p gpu" },
+        { "options", "run.sh" },
+        { "options", "--exclusive run.sh" }, /* sbatch would take it for the script */
+        { "options", "--" },
+        { "options", "--array=1-5" },
+        { "options", "--comment=mine" },
+        { "options", "--com=mine" }, /* sbatch takes that, too */
+        { "options", "--requeue" },
+        { "options", "--exclusive --wrap=true" },
+        { "options", "--mail-user=a\tb" },
+        { "memory", "4" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        struct error err = { 0 };
+        if (place_check(bad[i][0], bad[i][1], &err) != -EINVAL)
+            fail_msg("%s=%s was taken", bad[i][0], bad[i][1]);
+        if (!strstr(err.text, bad[i][0]))
+            fail_msg("the sentence does not name '%s': %s", bad[i][0], err.text);
+    }
+}
+
+static void settings_take_the_same(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    assert_int_equal(
+        config_set(config, "projects.web.slurm", "partition=gpu nodes=2", "test", &err), -EINVAL);
+    assert_non_null(strstr(err.text, "projects.web.slurm"));
+    assert_non_null(strstr(err.text, "partition, account, qos, gres, constraint, cpus or options"));
+    set("projects.web.slurm", "'options=--exclusive --mem-bind=local' cpus=4");
+    assert_string_equal(config_place(config, "options", "web", NULL),
+                        "--exclusive --mem-bind=local");
+}
+
+static void addresses_have_no_path(void **state) {
+    (void)state;
+    set("slurm.address", "https://sluice.example:7878");
+    set("slurm.address", "");
+    assert_int_equal(config_set(config, "slurm.address", "sluice.example", "test", NULL), -EINVAL);
+    assert_int_equal(config_set(config, "slurm.address", "https://a/b", "test", NULL), -EINVAL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(nobody_says_anything, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(project_goes_before_agent_goes_before_all, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(each_key_is_looked_for_by_itself, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_last_word_of_a_list_counts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(values_fit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(values_do_not_fit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(settings_take_the_same, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(addresses_have_no_path, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
