@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -131,20 +132,62 @@ static int lock_soon(int fd) {
     return r;
 }
 
-int place_lock(struct place *place, struct error *err) {
+static int open_lock(const struct place *place, int *ret_fd, struct error *err) {
     _cleanup_(freep) char *path = place_beside(place, "-lock");
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return error_set_errno(err, "open", path);
-    if (lock_soon(fd) == 0) {
+    *ret_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return *ret_fd < 0 ? error_set_errno(err, "open", path) : 0;
+}
+
+static int lock_with(struct place *place, int (*lock)(int fd), struct error *err) {
+    int fd = -1;
+    int r = open_lock(place, &fd, err);
+    if (r < 0)
+        return r;
+    if (lock(fd) == 0) {
         place->lock = fd;
         return 0;
     }
-    int r = errno == EWOULDBLOCK
-                ? error_set(err, -EBUSY,
-                            "store '%s' is in use by another process: stop that daemon first",
-                            place->path)
-                : error_set_errno(err, "lock", path);
+    r = errno == EWOULDBLOCK ? -EBUSY : error_set_errno(err, "lock", place->path);
     (void)close(fd);
     return r;
+}
+
+int place_lock(struct place *place, struct error *err) {
+    int r = lock_with(place, lock_soon, err);
+    char who[256], by[300] = "";
+    if (r != -EBUSY)
+        return r;
+    place_read_sign(place, who, sizeof(who));
+    if (*who)
+        (void)snprintf(by, sizeof(by), " (%s)", who);
+    return error_set(err, -EBUSY,
+                     "store '%s' is in use by another process%s: stop that daemon first",
+                     place->path, by);
+}
+
+static int lock_now(int fd) {
+    return flock(fd, LOCK_EX | LOCK_NB);
+}
+
+int place_try_lock(struct place *place, struct error *err) {
+    int r = lock_with(place, lock_now, err);
+    return r == -EBUSY ? -EAGAIN : r;
+}
+
+void place_sign(const struct place *place, const char *who) {
+    if (ftruncate(place->lock, 0) < 0 || !who)
+        return; /* it is for people, and for finding the way */
+    ssize_t n = pwrite(place->lock, who, strlen(who), 0);
+    (void)n;
+}
+
+void place_read_sign(const struct place *place, char *ret_who, size_t size) {
+    _cleanup_(freep) char *path = place_beside(place, "-lock");
+    _cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ret_who[0] = '\0';
+    if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0)
+        return; /* nobody holds it; ours ends with the descriptor */
+    ssize_t length = pread(fd, ret_who, size - 1, 0);
+    ret_who[length > 0 ? length : 0] = '\0';
+    ret_who[strcspn(ret_who, "\n")] = '\0';
 }

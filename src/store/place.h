@@ -1,7 +1,7 @@
 /* place.h: where a store lies, and that it lies there alone. Private to store/.
  *
  * Beside the database PATH lie PATH-wal (SQLite's log), PATH-lock (held by whoever has the store
- * open) and PATH-reserve (disk kept aside). A restore that is not finished lies in
+ * open, who may have said there who he is) and PATH-reserve (disk kept aside). A restore that is not finished lies in
  * PATH-restored. */
 #pragma once
 
@@ -22,6 +22,12 @@ void place_finish(struct place *place); /* gives the lock back; safe on PLACE_IN
  * not keep what was synced or not lock what was locked (-ENOTSUP). */
 int place_find(const char *path, struct place *ret_place, struct error *err);
 int place_lock(struct place *place, struct error *err); /* -EBUSY: somebody else */
+/* Says in the lock's file who has it; NULL: does not say. What the file says counts while it is locked. */
+void place_sign(const struct place *place, const char *who);
+/* The same without any patience: -EAGAIN, without a sentence, while it is somebody else's. */
+int place_try_lock(struct place *place, struct error *err);
+/* What the holder of the lock has said; "": nobody has it, or he did not say. */
+void place_read_sign(const struct place *place, char *ret_who, size_t size);
 
 /* What the kernel calls a file system (statfs) that cannot be trusted, or NULL. */
 const char *place_distrusted(unsigned long magic);

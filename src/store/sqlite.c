@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "store/sqlite_await.h"
 #include "store/sqlite_internal.h"
 
 /* --- what went wrong -------------------------------------------------------------------------- */
@@ -365,14 +366,17 @@ int sqlite_open_as(const struct sqlite_schema *schema, const struct store_option
     _cleanup_(store_freep) struct sqlite_store *store = xcalloc(1, sizeof(*store));
     store->place = (struct place)PLACE_INIT;
     store->options = *options;
-    store->options.url = NULL; /* the caller's; `place` has it */
+    store->options.url = store->options.who = NULL; /* the caller's; `place` has it */
     symbol_table_init(&store->names);
     log_listener = store;
     log_thread = pthread_self();
     char kept[512];
-    int r = place_find(options->url, &store->place, err);
-    if (r >= 0)
+    int r = options->awaited ? sqlite_await_take(options->awaited, &store->place)
+                             : place_find(options->url, &store->place, err);
+    if (r >= 0 && store->place.lock < 0)
         r = place_lock(&store->place, err);
+    if (r >= 0)
+        place_sign(&store->place, options->who);
     if (r >= 0)
         r = sqlite_finish_restore(&store->place, kept, err);
     if (r >= 0)
@@ -428,4 +432,7 @@ const struct store_backend sqlite_backend = {
     .backup_cancel = sqlite_backup_cancel,
     .restore = sqlite_restore,
     .info = sqlite_info,
+    .await = sqlite_await,
+    .await_cancel = sqlite_await_cancel,
+    .holder = sqlite_holder,
 };

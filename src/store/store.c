@@ -50,9 +50,40 @@ int store_open_backend(const struct store_backend *backend, const struct store_o
 int store_open(const struct store_options *options, struct store **ret_store,
                struct store_report *ret_report, struct error *err) {
     assert(options && options->url && ret_store);
-    if (!*options->url)
+    if (!*options->url) {
+        store_await_cancel(options->awaited);
         return error_set(err, -EINVAL, "the store has no place: give the path of a file");
+    }
     return store_open_backend(backend_of(options->url), options, ret_store, ret_report, err);
+}
+
+int store_await(struct loop *loop, const char *url, store_is_free free, void *ctx,
+                struct store_await **ret_await, struct error *err) {
+    assert(loop && url && free && ret_await);
+    const struct store_backend *backend = backend_of(url);
+    struct store_await *await = NULL;
+    if (!backend->await)
+        return error_set(err, -ENOTSUP, "a store in %s cannot be waited for", backend->name);
+    int r = backend->await(loop, url, free, ctx, &await, err);
+    if (r < 0)
+        return r;
+    await->backend = backend;
+    *ret_await = await;
+    return 0;
+}
+
+struct store_await *store_await_cancel(struct store_await *await) {
+    if (await)
+        await->backend->await_cancel(await);
+    return NULL;
+}
+
+int store_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err) {
+    assert(url && ret_who);
+    const struct store_backend *backend = backend_of(url);
+    if (!backend->holder)
+        return error_set(err, -ENOTSUP, "a store in %s does not tell who has it", backend->name);
+    return backend->holder(url, ret_who, err);
 }
 
 int store_look(const char *url, struct store_look *ret_look, struct error *err) {
@@ -233,4 +264,8 @@ void store_info(const struct store *store, struct store_info *ret) {
         .broken = store->broken.code != 0,
     };
     store->backend->info(store, ret);
+}
+
+const struct error *store_why_broken(const struct store *store) {
+    return store->broken.code ? &store->broken : NULL;
 }

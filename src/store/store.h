@@ -9,7 +9,7 @@
  *            key or an external id is taken; -ENOENT: a task to be changed is not there.
  *   UNKNOWN  it may be or not; the store answers nothing more. The daemon ends and starts again.
  * Reading:   store_ask; at most STORE_ANSWER_MAX rows. Answers show what was committed.
- * Alone:     one process has a store open; a second open fails with -EBUSY.
+ * Alone:     one process has a store open; a second open fails with -EBUSY, and may wait (await.h).
  *
  * Adding a backend
  *   1. src/store/NAME.c with its `const struct store_backend`, one line in store.c
@@ -30,6 +30,7 @@
 #define STORE_RESERVE    ((int64_t)64 << 20)
 
 struct store;
+struct store_await;
 struct store_batch;
 
 enum store_outcome { STORE_OK, STORE_FAILED, STORE_UNKNOWN, STORE_OUTCOME_MAX };
@@ -45,6 +46,8 @@ struct store_options {
     void *ctx;
     /* Disk kept aside, so that ends can be recorded when it is full; 0: STORE_RESERVE, <0: none. */
     int64_t reserve_bytes;
+    struct store_await *awaited; /* see await.h: taken, whatever store_open returns; or NULL */
+    const char *who; /* "host/pid address", told to whoever finds the store in use; or NULL */
 };
 
 /* What the start found. */
@@ -235,3 +238,5 @@ struct store_info {
     bool reserve_used;      /* the disk was full: what was kept aside is in use */
 };
 void store_info(const struct store *store, struct store_info *ret);
+/* Why it answers nothing more, whether somebody asked or not; NULL: it does. Costs nothing. */
+const struct error *store_why_broken(const struct store *store);

@@ -4,6 +4,7 @@
  * with arguments that were checked; `commit` ends with store_finish_commit, now or later. */
 #pragma once
 
+#include "store/await.h"
 #include "store/row_copy.h"
 #include "store/store.h"
 
@@ -99,6 +100,16 @@ struct store_backend {
     bool (*backup_cancel)(struct store *store);
     int (*restore)(const char *url, const char *path, char ret_kept[512], struct error *err);
     void (*info)(const struct store *store, struct store_info *ret); /* what only it knows */
+    /* All three or none: it cannot be waited for. See await.h; `open` takes options->awaited. */
+    int (*await)(struct loop *loop, const char *url, store_is_free free, void *ctx,
+                 struct store_await **ret_await, struct error *err);
+    void (*await_cancel)(struct store_await *await);
+    int (*holder)(const char *url, char ret_who[STORE_WHO_MAX], struct error *err);
+};
+
+/* A backend's begins with this. */
+struct store_await {
+    const struct store_backend *backend;
 };
 
 struct store {
