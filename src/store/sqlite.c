@@ -251,7 +251,7 @@ static void store_free(struct sqlite_store *store) {
         sqlite3_finalize(store->statements[i]);
     if (store->db)
         (void)sqlite3_close(store->db);
-    sqlite_names_finish(store);
+    names_finish(&store->names);
     place_finish(&store->place); /* the lock last */
     free(store->reserve.path);
     free(store);
@@ -367,7 +367,7 @@ int sqlite_open_as(const struct sqlite_schema *schema, const struct store_option
     store->place = (struct place)PLACE_INIT;
     store->options = *options;
     store->options.url = store->options.who = NULL; /* the caller's; `place` has it */
-    symbol_table_init(&store->names);
+    names_init(&store->names);
     log_listener = store;
     log_thread = pthread_self();
     char kept[512];

@@ -10,7 +10,7 @@
 #include <sqlite3.h>
 #include <stdatomic.h>
 
-#include "base/symbol_table.h"
+#include "store/names.h"
 #include "store/place.h"
 #include "store/store_internal.h"
 
@@ -79,27 +79,6 @@ enum statement {
     STATEMENT_MAX,
 };
 
-/* Enums are stored as the number of their word in the table of names, so that a new value in the
- * middle of an enum does not change the meaning of what older versions wrote. */
-enum word_list {
-    WORDS_STATE,
-    WORDS_HOLD,
-    WORDS_PHASE,
-    WORDS_UNTIL,
-    WORDS_PARENT_GATE,
-    WORDS_OUTCOME,
-    WORDS_REASON,
-    WORDS_STOP,
-    WORD_LISTS,
-};
-#define WORDS_MOST 64 /* values of one enum */
-
-struct sqlite_words {
-    sym of_value[WORD_LISTS][WORDS_MOST];
-    int8_t *value_of[WORD_LISTS]; /* by name number; -1: no word of this list */
-    sym highest;                  /* of all words */
-};
-
 struct sqlite_reserve {
     char *path;
     int64_t size; /* 0: none is kept */
@@ -111,9 +90,7 @@ struct sqlite_store {
     struct place place;
     sqlite3 *db;
     sqlite3_stmt *statements[STATEMENT_MAX]; /* prepared when first needed */
-    struct symbol_table names;
-    uint32_t names_stored; /* names[1 .. names_stored] are on disk */
-    struct sqlite_words words;
+    struct names names;
     struct sqlite_reserve reserve;
     struct sqlite_backup *backup; /* that is being made; or NULL */
     int backup_pages;             /* in one step; 0: the usual number (tests) */
@@ -167,7 +144,6 @@ extern const char *const sqlite_texts[STATEMENT_MAX];
 /* --- sqlite_names.c -------------------------------------------------------------------------- */
 
 int sqlite_names_load(struct sqlite_store *store, struct error *err);
-void sqlite_names_finish(struct sqlite_store *store);
 sym sqlite_name(struct sqlite_store *store, const char *name); /* 0 for NULL and "" */
 /* The name; NULL for 0. Sets *damaged when there is no such name. */
 const char *sqlite_name_text(const struct sqlite_store *store, int64_t number, bool *damaged);

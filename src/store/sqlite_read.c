@@ -238,7 +238,7 @@ static int ask_key(struct asked *asked, sqlite3_stmt *stmt) {
 static int ask_external(struct asked *asked, sqlite3_stmt *stmt) {
     const struct store_question *question = asked->question;
     const char *project = question->project ? question->project : "";
-    sym number = symbol_find(&asked->store->names, project, strlen(project));
+    sym number = symbol_find(&asked->store->names.table, project, strlen(project));
     if (number == 0 || !question->key)
         return SQLITE_OK;
     sqlite3_bind_int64(stmt, 1, number);

@@ -1,0 +1,42 @@
+/* names.h: names that many rows share, and the words of enums, as small numbers. Private to store/.
+ *
+ * Enums are stored as the number of their word among the names, so that a new value in the middle of an
+ * enum does not change the meaning of what older versions wrote. */
+#pragma once
+
+#include "base/symbol_table.h"
+#include "store/rows.h"
+
+enum word_list {
+    WORDS_STATE,
+    WORDS_HOLD,
+    WORDS_PHASE,
+    WORDS_UNTIL,
+    WORDS_PARENT_GATE,
+    WORDS_OUTCOME,
+    WORDS_REASON,
+    WORDS_STOP,
+    WORD_LISTS,
+};
+#define WORDS_MOST 64 /* values of one enum */
+
+struct names {
+    struct symbol_table table;
+    uint32_t stored; /* table[1 .. stored] are in the database */
+    sym of_value[WORD_LISTS][WORDS_MOST];
+    int8_t *value_of[WORD_LISTS]; /* by name number; -1: no word of this list */
+    sym highest;                  /* of all words */
+};
+
+void names_init(struct names *names);
+void names_finish(struct names *names); /* safe on zeroed ones */
+/* The next one of those that are stored; false: the numbers have a gap. */
+bool names_read(struct names *names, int64_t number, const char *text);
+/* All are read: learns the words, those that are new with new numbers. */
+void names_learn(struct names *names);
+
+sym names_number(struct names *names, const char *name); /* 0 for NULL and "" */
+/* The name; NULL for 0. Sets *damaged when there is no such name. */
+const char *names_text(const struct names *names, int64_t number, bool *damaged);
+sym names_word(const struct names *names, enum word_list list, unsigned value);
+unsigned names_value(const struct names *names, enum word_list list, int64_t number, bool *damaged);
