@@ -13,10 +13,10 @@
 #include "base/id_map.h"
 #include "executor/cgroup.h"
 #include "executor/executor_internal.h"
+#include "executor/trash.h"
 #include "os/loop.h"
 
 struct spare;
-struct trash;
 
 enum local_state {
     LOCAL_WATCHED, /* its shim has a pidfd */
@@ -127,12 +127,3 @@ int spawn_shim(struct local *ex, const char *run, const char *handle, const int 
 /* --- features.c ------------------------------------------------------------------------------ */
 
 int features_probe(struct local *ex, struct error *err);
-
-/* --- trash.c --------------------------------------------------------------------------------- */
-
-/* `live`: how many runs there are; while there are some it goes slowly. */
-struct trash *trash_new(struct loop *loop, int root, const uint32_t *live);
-struct trash *
-trash_free(struct trash *trash); /* what is not deleted yet is found by the next one */
-/* Moves it aside at once, so that the name is free; deletes it later. */
-int trash_throw(struct trash *trash, const char *name);

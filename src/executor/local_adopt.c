@@ -152,12 +152,17 @@ enum adopted local_adopt(struct executor *base, struct run_key key, const char *
 
 /* --- all of them ----------------------------------------------------------------------------- */
 
+/* Slurm's runs have no lock that could be asked: their own executor knows about them. */
+static bool is_of_slurm(int dir) {
+    return faccessat(dir, "slurm", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* 1: the folder is not needed any more */
 static int sweep_run(struct local *ex, const char *task, uint32_t attempt) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     rundir_name(&folder, task, attempt);
     _cleanup_(fd_close) int dir = -1;
-    if (rundir_open_at(ex->root, folder.text, &dir, NULL) < 0)
+    if (rundir_open_at(ex->root, folder.text, &dir, NULL) < 0 || is_of_slurm(dir))
         return 0;
     int locked = rundir_is_locked_at(dir);
     if (locked <= 0)

@@ -3,6 +3,8 @@
  * What is thrown away is renamed into a folder of its own at once; that folder is the list of what is
  * left to do, so nothing has to be remembered over a restart. A few entries per round of the loop:
  * deleting is slow on some disks, and a turn of the scheduler must not wait for it. */
+#include "executor/trash.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,7 +16,7 @@
 
 #include "base/alloc.h"
 #include "executor/folder.h"
-#include "executor/local.h"
+#include "os/loop.h"
 #include "rundir/remove.h"
 
 #define TRASH_NAME ".trash"

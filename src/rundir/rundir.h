@@ -13,6 +13,12 @@
  *   end.json  how it ended: durable (file and folder fsynced) before anybody hears of it. The only file
  *             that outlives a reboot for certain. A part of it is no end
  *
+ * and of a run that was handed over to Slurm:
+ *   slurm     what sbatch is told, written before it is; whose folder this is
+ *   job       the number of its job, once it is known
+ *   begin     a symbolic link that is made once: by the shim that begins ("job 17 …"), or by the daemon
+ *             that gives the run up ("closed"). Whoever comes second does nothing
+ *
  * Version 1 had the spec in a file of that name.
  *
  * A shim of an older version lives while a newer daemon starts, so this is a protocol:
@@ -170,6 +176,20 @@ int rundir_is_locked_at(int dir);
 int run_end_parse(const char *text, size_t size, struct run_end *ret, struct error *err);
 /* "web-17/2": where the run of this task and attempt is. */
 void rundir_name(struct strbuf *out, const char *task, uint32_t attempt);
+
+/* --- runs on another host -------------------------------------------------------------------- */
+
+#define RUN_BEGIN_MAX    256
+#define RUN_BEGIN_CLOSED "closed" /* by a daemon: no shim begins here any more */
+/* What a shim on a node ends with when nothing was run. */
+enum {
+    RUN_NODE_NO_FOLDER = 66, /* the folder of the run is not there */
+    RUN_NODE_NO_WRITE = 73,  /* nothing can be written into it */
+    RUN_NODE_BEGUN = 75,     /* it was begun before, or given up */
+};
+/* 0: it is ours, now or from before; -EEXIST: somebody else has it; another error: nobody can say. */
+int rundir_begin_at(int dir, const char *who);
+int rundir_read_begin_at(int dir, char ret_who[RUN_BEGIN_MAX]); /* -ENOENT: nobody has it yet */
 
 /* --- both sides ------------------------------------------------------------------------------ */
 

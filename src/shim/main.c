@@ -21,6 +21,9 @@ static void prepare(struct shim *s, int argc, char **argv) {
     sigset_t all;
     sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    s->hurry_at = TIME_NEVER;
+    if (argc == 4 && strcmp(argv[1], "--in") == 0)
+        node_enter(s, argv[2], argv[3]);
     (void)setsid();           /* the daemon has done it; not so when started by hand */
     (void)!fchdir(FD_FOLDER); /* short names for its files, and no disk is held busy */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -28,7 +31,7 @@ static void prepare(struct shim *s, int argc, char **argv) {
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
     s->command_umask = umask(077);
     s->self = getpid();
-    s->handle = argc > 2 ? argv[2] : NULL;
+    s->handle = argc > 2 && s->kill_wait == 0 ? argv[2] : NULL;
     s->cgroup = -1;
     s->end.code = -1;
 }
@@ -50,6 +53,8 @@ int main(int argc, char **argv) {
     struct error err = { 0 };
     prepare(&shim, argc, argv);
     int r = read_spec(&shim, &err);
+    if (shim.kill_wait > 0)
+        node_add_env(&shim);
     report_self(&shim);
     if (r < 0)
         run_refuse(&shim, -r, err.text);
@@ -59,5 +64,7 @@ int main(int argc, char **argv) {
     /* The daemon takes the empty folder for another run; what cannot be emptied it must not find. */
     if (remove_inside_at(FD_FOLDER, "tmp") < 0)
         (void)renameat(FD_FOLDER, "tmp", FD_FOLDER, "tmp.left");
+    else if (shim.kill_wait > 0) /* no daemon knows when we are gone, so none can take it */
+        (void)unlinkat(FD_FOLDER, "tmp", AT_REMOVEDIR);
     return 0;
 }

@@ -2,7 +2,8 @@
  *
  * One thread, no heap, no stdio. Everything it knows is one struct in static memory, so nothing that
  * fails while a run lives can keep the shim from telling how it ended. All signals are blocked for
- * good; TERM (stop politely), USR1 (kill) and CHLD are fetched. */
+ * good; TERM (stop politely), USR1 (kill) and CHLD are fetched; on a node of Slurm also USR2 (stop
+ * politely), because TERM is Slurm's own word there. */
 #pragma once
 
 #include <signal.h>
@@ -58,8 +59,17 @@ struct shim {
     pid_t leader; /* 0: it has been reaped, `status` is its */
     int status;
     bool stop_wanted, kill_wanted;
-    time_ms deadline; /* of it; steady clock; TIME_NEVER: none */
+    time_ms kill_wait; /* on a node: how long Slurm waits after its TERM; 0: on the daemon's host */
+    time_ms hurry_at;  /* all must be over then; steady clock; TIME_NEVER: no hurry */
+    time_ms deadline;  /* of it; steady clock; TIME_NEVER: none */
 };
+
+/* node.c */
+/* Started by Slurm with the name of a folder: makes it look as if the daemon had started us, and
+ * begins the run. Does not return when it is not ours to run. */
+void node_enter(struct shim *s, const char *folder, const char *kill_wait);
+/* What Slurm has put into our environment belongs to the command, too. */
+void node_add_env(struct shim *s);
 
 /* command.c */
 struct command_files {

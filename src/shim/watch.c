@@ -10,6 +10,7 @@
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #define FIRST_MS   10
 #define KILL_AGAIN 100 /* ms */
 #define ASK_MS     50
+#define TERM_LATE  100
 #define LIMITS_MS                                                                                  \
     500 /* between two looks at memory and processes, where the kernel does not do it */
 
@@ -39,8 +41,19 @@ struct watching {
 
 /* --- signals --------------------------------------------------------------------------------- */
 
+/* Slurm says TERM to everybody in the job, and KILL after a while, whatever the run's own grace is. */
+static void take_term(struct shim *s) {
+    s->stop_wanted = true;
+    if (s->kill_wait == 0)
+        return;
+    s->hurry_at = time_min(s->hurry_at, clock_read_steady() + s->kill_wait);
+    limits_note(s, "slurm.term");
+}
+
 static void take_signal(struct shim *s, int signal) {
     if (signal == SIGTERM)
+        take_term(s);
+    else if (signal == SIGUSR2)
         s->stop_wanted = true;
     else if (signal == SIGUSR1)
         s->kill_wanted = true;
@@ -48,25 +61,27 @@ static void take_signal(struct shim *s, int signal) {
         (void)tree_reap(s);
 }
 
-static sigset_t our_signals(void) {
+static sigset_t our_signals(const struct shim *s) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGUSR1);
     sigaddset(&set, SIGCHLD);
+    if (s->kill_wait > 0)
+        sigaddset(&set, SIGUSR2);
     return set;
 }
 
 /* 0: none came in time */
-static int fetch_signal(time_ms span) {
-    const sigset_t set = our_signals();
+static int fetch_signal(const struct shim *s, time_ms span) {
+    const sigset_t set = our_signals(s);
     const struct timespec wait = { .tv_sec = span / 1000, .tv_nsec = (span % 1000) * 1000000 };
     int signal = sigtimedwait(&set, NULL, &wait);
     return signal > 0 ? signal : 0;
 }
 
 void watch_signals(struct shim *s) {
-    for (int signal; (signal = fetch_signal(0)) != 0;)
+    for (int signal; (signal = fetch_signal(s, 0)) != 0;)
         take_signal(s, signal);
 }
 
@@ -113,6 +128,7 @@ static void act(struct watching *w, time_ms now) {
         end_politely(w, VERDICT_TIMEOUT, now);
     if (now >= idle_at(w))
         end_politely(w, VERDICT_IDLE, now);
+    w->kill_at = time_min(w->kill_at, s->hurry_at);
     if (now >= w->measure_at)
         look_at_limits(w, now);
     if (now >= w->kill_at) {
@@ -146,7 +162,7 @@ static void open_logs(struct watching *w) {
 }
 
 static void open_all(struct watching *w) {
-    const sigset_t set = our_signals();
+    const sigset_t set = our_signals(w->shim);
     w->fds[POLL_SIGNAL] =
         (struct pollfd){ .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .events = POLLIN };
     w->fds[POLL_TIMER] =
@@ -243,9 +259,18 @@ static void wait_first(struct watching *w) {
     for (time_ms now = begin; w->shim->leader != 0 && now < until; now = clock_read_steady()) {
         act(w, now);
         time_ms next = time_min(until, next_act(w));
-        int signal = w->shim->leader != 0 && next > now ? fetch_signal(next - now) : 0;
+        int signal = w->shim->leader != 0 && next > now ? fetch_signal(w->shim, next - now) : 0;
         take_signal(w->shim, signal);
     }
+}
+
+/* Slurm's TERM reaches the command and us in no order: a command that it killed did not end by itself. */
+static enum verdict settle(const struct watching *w) {
+    struct shim *s = w->shim;
+    if (w->verdict != VERDICT_NONE || s->kill_wait == 0 || !WIFSIGNALED(s->status))
+        return w->verdict;
+    take_signal(s, fetch_signal(s, TERM_LATE));
+    return s->stop_wanted ? VERDICT_STOPPED : VERDICT_NONE;
 }
 
 enum verdict watch_leader(struct shim *s, const struct watch *watch) {
@@ -260,7 +285,7 @@ enum verdict watch_leader(struct shim *s, const struct watch *watch) {
     };
     wait_first(&w);
     if (s->leader == 0)
-        return w.verdict;
+        return settle(&w);
     open_all(&w);
     while (s->leader != 0) {
         act(&w, clock_read_steady());
@@ -268,5 +293,5 @@ enum verdict watch_leader(struct shim *s, const struct watch *watch) {
             wait_for_something(&w);
     }
     close_all(&w);
-    return w.verdict;
+    return settle(&w);
 }

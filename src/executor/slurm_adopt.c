@@ -1,0 +1,135 @@
+/* slurm_adopt.c: finds runs again that an earlier daemon, or one on another host, has handed over.
+ *
+ * The folder says everything: what to submit, who has begun, how it ended. A run without a known job may have
+ * one all the same (the answer was lost with the daemon that waited for it), so it is looked for before it
+ * is submitted. Only a run whose folder is not there, or was never whole, can be called lost at once. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+#include "executor/folder.h"
+#include "executor/slurm_internal.h"
+#include "executor/trash.h"
+#include "os/files.h"
+
+static enum adopted end_lost(struct slurm_run *run, const char *why) {
+    return slurm_give_up(run, RUN_END_LOST, 0, why) ? ADOPTED_LOST : ADOPTED_ALIVE;
+}
+
+static void follow(struct slurm_run *run, int dir) {
+    struct slurm *ex = run->ex;
+    run->job = dir >= 0 ? slurm_folder_read_job(dir) : 0;
+    run->state = run->job ? SLURM_FOLLOWED : SLURM_DOUBTFUL;
+    run->heard_after = ex->asks;
+    run->missed_since = loop_now_steady(ex->loop);
+    slurm_folder_watch(run);
+    slurm_ask_soon(ex);
+    loop_timer_set(ex->loop, ex->look_timer, loop_now_steady(ex->loop));
+}
+
+/* Its record is there and says all; one that Slurm has ended is asked about first. */
+static bool has_plain_end(int dir) {
+    struct run_end end;
+    return rundir_read_end_at(dir, &end, NULL) == 0
+           && !(end.kind == RUN_END_STOPPED && strstr(end.applied, "slurm.term"));
+}
+
+enum adopted slurm_adopt(struct executor *base, struct run_key key, const char *folder,
+                         const char *boot_id) {
+    struct slurm *ex = slurm_of(base);
+    struct slurm_order order = { 0 };
+    _cleanup_(fd_closep) int dir = -1;
+    (void)boot_id; /* which host was booted when means nothing to a job */
+    if (slurm_find(ex, key))
+        return ADOPTED_ALIVE;
+    int r = rundir_open_at(ex->root, folder, &dir, NULL);
+    if (r == 0)
+        r = slurm_folder_read_order(dir, &order);
+    struct slurm_run *run = slurm_run_new(ex, key, folder, &order);
+    if (r == -ENOENT || r == -ENOTDIR || r == -EPROTO)
+        return end_lost(run, "its folder is gone, or it was never handed over to Slurm");
+    follow(run, dir);
+    return dir >= 0 && has_plain_end(dir) ? ADOPTED_ENDED : ADOPTED_ALIVE;
+}
+
+/* --- all of them ----------------------------------------------------------------------------- */
+
+static bool is_watched(const struct slurm *ex, const char *folder) {
+    for (size_t i = 1; i < ex->run_count; i++)
+        if (ex->runs[i] && strcmp(ex->runs[i]->folder, folder) == 0)
+            return true;
+    return false;
+}
+
+static bool is_over(int dir) {
+    struct run_end end;
+    uint64_t job;
+    char node[SLURM_NODE_MAX];
+    return rundir_read_end_at(dir, &end, NULL) == 0 || slurm_folder_begun(dir, &job, node) == 2;
+}
+
+/* 1: the folder is not needed any more */
+static int sweep_run(struct slurm *ex, const char *folder, const char *task, uint32_t attempt) {
+    struct slurm_order order = { 0 };
+    struct run_started who = { 0 };
+    _cleanup_(fd_closep) int dir = -1;
+    if (rundir_open_at(ex->root, folder, &dir, NULL) < 0)
+        return 0;
+    int r = slurm_folder_read_order(dir, &order);
+    if (r == -EPROTO)
+        return 1; /* never whole, so never submitted */
+    if (r < 0)
+        return 0; /* none of ours; or nobody can say now */
+    if (is_over(dir)) {
+        slurm_order_finish(&order);
+        return 1;
+    }
+    struct slurm_run *run = slurm_run_new(ex, (struct run_key){ 0 }, folder, &order);
+    run->external_task = xstrdup(task);
+    run->external_attempt = attempt;
+    follow(run, dir);
+    (void)rundir_read_started_at(dir, &who, NULL);
+    if (ex->sweep.external)
+        ex->sweep.external(ex->sweep.ctx, task, attempt, &who);
+    return 0;
+}
+
+static void sweep_task(struct slurm *ex, const char *task, struct executor_sweep *sweep) {
+    struct folder attempts;
+    (void)folder_open(&attempts, ex->root, task);
+    bool thrown = false;
+    for (const char *name; (name = folder_next(&attempts));) {
+        _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+        int64_t attempt = 0;
+        if (strspn(name, "0123456789") != strlen(name) || number_parse_int(name, &attempt, NULL) < 0
+            || attempt > UINT32_MAX || sweep->known(sweep->ctx, task, (uint32_t)attempt))
+            continue;
+        rundir_name(&folder, task, (uint32_t)attempt);
+        if (is_watched(ex, folder.text) || !sweep_run(ex, folder.text, task, (uint32_t)attempt)
+            || trash_throw(ex->trash, folder.text) < 0)
+            continue;
+        sweep->removed++;
+        thrown = true;
+    }
+    folder_close(&attempts);
+    if (thrown)
+        (void)unlinkat(ex->root, task, AT_REMOVEDIR); /* if that was all */
+}
+
+int slurm_sweep(struct executor *base, struct executor_sweep *sweep, struct error *err) {
+    struct slurm *ex = slurm_of(base);
+    ex->sweep = *sweep;
+    struct folder tasks;
+    int r = folder_open(&tasks, AT_FDCWD, ex->root_path);
+    if (r < 0)
+        return error_set(err, r, "cannot read folder '%s': %s", ex->root_path, strerror(-r));
+    for (const char *name; (name = folder_next(&tasks));)
+        if (name[0] != '.')
+            sweep_task(ex, name, sweep);
+    folder_close(&tasks);
+    return 0;
+}

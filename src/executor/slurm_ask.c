@@ -1,0 +1,185 @@
+/* slurm_ask.c: asks Slurm about all runs at once, and no more often than is of use.
+ *
+ * One squeue lists every job of this user with its comment, also those that ended lately, so a job is found by
+ * its token whether its number is known or not. Asked soon after something has changed, ever more seldom
+ * while nothing does, and never while there is nothing to ask about. An answer counts for what was the case
+ * when the question was asked; a question without an answer counts for nothing. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "executor/slurm_internal.h"
+
+#define COST_SHARE 10 /* asking takes at most one part in so many of the time */
+#define LOOKS_EACH 64 /* folders that are looked into without a reason, after each answer */
+
+void slurm_ask_soon(struct slurm *ex) {
+    ex->busy = true;
+    ex->ask_delay = ex->poll_busy;
+    if (!ex->ask_call)
+        loop_timer_set(ex->loop, ex->ask_timer, loop_now_steady(ex->loop) + ex->poll_busy);
+}
+
+/* --- squeue ---------------------------------------------------------------------------------- */
+
+static bool is_asked_about(const struct slurm_run *run) {
+    return run && (run->state == SLURM_DOUBTFUL || run->state == SLURM_FOLLOWED);
+}
+
+/* Something of it can change without anybody telling us. */
+static bool is_restless(const struct slurm_run *run) {
+    return is_asked_about(run)
+           && (run->state == SLURM_DOUBTFUL || run->missed > 0 || run->over_since > 0
+               || run->stop_asked || run->has.state == JOB_ENDING);
+}
+
+/* A second job for the same run, after an answer that was lost: one of them begins, the others are of no
+ * use. As long as none has, the first stays. */
+static void note_job(struct slurm_run *run, const struct slurm_job *job, uint64_t number) {
+    if (run->job && run->job != job->id) {
+        if (!slurm_job_is_over(job->state) && job->state != JOB_ENDING)
+            slurm_cancel(run->ex, job->id);
+        return;
+    }
+    if (run->has.state != job->state || strcmp(run->has.reason, job->reason) != 0)
+        run->ex->busy = true;
+    run->has = *job;
+    run->seen = number;
+    if (!run->job) {
+        run->job = job->id;
+        slurm_folder_write_job(run);
+    }
+}
+
+static void take_list(struct slurm *ex, char *list, uint64_t number) {
+    struct slurm_job job;
+    const char *token;
+    while (slurm_job_read(&list, &job, &token)) {
+        struct slurm_run *run = slurm_find_token(ex, token);
+        if (is_asked_about(run))
+            note_job(run, &job, number);
+    }
+    for (size_t i = 1; i < ex->run_count; i++)
+        if (is_asked_about(ex->runs[i]))
+            slurm_follow(ex->runs[i], number);
+}
+
+/* A shared file system tells nobody of a change on another host. */
+static void look_at_some(struct slurm *ex) {
+    size_t left = ex->run_count < LOOKS_EACH ? ex->run_count : LOOKS_EACH;
+    for (; left > 0; left--) {
+        ex->look_at = ex->look_at + 1 < ex->run_count ? ex->look_at + 1 : 1;
+        struct slurm_run *run = ex->look_at < ex->run_count ? ex->runs[ex->look_at] : NULL;
+        if (is_asked_about(run) && run->begun)
+            slurm_look(run);
+    }
+}
+
+/* --- sacct ----------------------------------------------------------------------------------- */
+
+static void sacct_ended(void *ctx, const struct aside_end *end) {
+    struct slurm *ex = ctx;
+    struct slurm_job job;
+    const char *token;
+    _cleanup_(freep) char *ids = TAKE_PTR(ex->sacct_ids);
+    ex->sacct_call = NULL;
+    if (!slurm_call_went_well(end)) {
+        ex->busy = true;
+        return;
+    }
+    _cleanup_(freep) char *text = xstrndup(end->output, end->size);
+    for (char *list = text; slurm_job_read(&list, &job, &token);)
+        for (size_t i = 1; i < ex->run_count; i++)
+            if (is_asked_about(ex->runs[i]) && ex->runs[i]->job == job.id)
+                slurm_follow_accounting(ex->runs[i], &job);
+    for (size_t i = 1; i < ex->run_count; i++) {
+        char id[32];
+        struct slurm_run *run = ex->runs[i];
+        if (!is_asked_about(run) || !run->gone)
+            continue;
+        (void)snprintf(id, sizeof(id), ",%" PRIu64 ",", run->job);
+        if (strstr(ids, id))
+            slurm_follow_accounting(run, NULL);
+    }
+}
+
+/* Those of whom the controller knows nothing any more. One call for all of them. */
+static void ask_accounting(struct slurm *ex) {
+    struct strbuf ids = STRBUF_INIT;
+    if (ex->sacct_call)
+        return;
+    for (size_t i = 1; i < ex->run_count; i++)
+        if (is_asked_about(ex->runs[i]) && ex->runs[i]->gone && ex->runs[i]->job)
+            strbuf_printf(&ids, "%s%" PRIu64 ",", ids.length ? "" : ",", ex->runs[i]->job);
+    if (ids.length == 0)
+        return;
+    _cleanup_(freep) char *list = xstrndup(ids.text + 1, ids.length - 2);
+    const char *const argv[] = { ex->programs[PROGRAM_SACCT],
+                                 "--allocations",
+                                 "--noheader",
+                                 "--parsable2",
+                                 "--starttime=now-7days",
+                                 "--jobs",
+                                 list,
+                                 "--format=" SLURM_SACCT_COLUMNS,
+                                 NULL };
+    ex->sacct_ids = strbuf_take(&ids);
+    if (slurm_call(ex, argv, true, sacct_ended, ex, &ex->sacct_call) < 0) {
+        free(TAKE_PTR(ex->sacct_ids));
+        ex->busy = true;
+    }
+}
+
+/* --- when ------------------------------------------------------------------------------------ */
+
+static void ask_again(struct slurm *ex) {
+    bool wanted = false, restless = ex->busy;
+    for (size_t i = 1; i < ex->run_count; i++) {
+        wanted = wanted || is_asked_about(ex->runs[i]);
+        restless = restless || is_restless(ex->runs[i]);
+    }
+    if (!wanted)
+        return;
+    time_ms now = loop_now_steady(ex->loop);
+    time_ms least = COST_SHARE * (now - ex->asked_at);
+    ex->ask_delay = restless ? ex->poll_busy : time_min(2 * ex->ask_delay, ex->poll_idle);
+    ex->busy = false;
+    if (ex->away)
+        ex->ask_delay = time_max(ex->ask_delay, ex->away_delay);
+    loop_timer_set(ex->loop, ex->ask_timer,
+                   now + time_max(ex->ask_delay, time_min(least, ex->poll_idle)));
+}
+
+static void ask_ended(void *ctx, const struct aside_end *end) {
+    struct slurm *ex = ctx;
+    uint64_t number = ex->asks;
+    ex->ask_call = NULL;
+    if (slurm_call_went_well(end)) {
+        _cleanup_(freep) char *list = xstrndup(end->output, end->size);
+        slurm_heard(ex);
+        slurm_ask_config(ex);
+        take_list(ex, list, number);
+        look_at_some(ex);
+        if (ex->use_sacct)
+            ask_accounting(ex);
+    } else {
+        slurm_not_heard(ex, NULL);
+    }
+    ask_again(ex);
+}
+
+void slurm_ask_due(void *ctx) {
+    struct slurm *ex = ctx;
+    const char *const argv[] = {
+        ex->programs[PROGRAM_SQUEUE],     "--me", "--noheader", "--states=all",
+        "--Format=" SLURM_SQUEUE_COLUMNS, NULL
+    };
+    if (ex->ask_call)
+        return;
+    ex->asks++;
+    ex->asked_at = loop_now_steady(ex->loop);
+    if (slurm_call(ex, argv, true, ask_ended, ex, &ex->ask_call) < 0)
+        ask_again(ex);
+}

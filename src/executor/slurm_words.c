@@ -1,0 +1,469 @@
+/* slurm_words.c: what Slurm's programs are told, and what their words mean.
+ *
+ * Slurm's programs speak to people: a refusal, a controller that is away and an answer that was lost are
+ * the same exit code and differ in a sentence alone. What is surely "nobody was reached" and what is surely
+ * "refused" is written down here; everything else counts as unclear, and is looked for before it is tried
+ * again. */
+#include "executor/slurm_words.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+#include "rundir/record.h"
+
+#define MINUTE_MS   MINUTES(1)
+#define END_MARGIN  MINUTES(1) /* for what a shim does around its command */
+#define MEGABYTE    (1024 * 1024)
+#define BLANKS      " \t\r\n"
+#define WORD_MAX    4096
+#define WAIT_LONG   SECONDS(10)
+#define WAIT_MARGIN SECONDS(5)
+
+static const char *const program_names[] = {
+    [PROGRAM_SBATCH] = "sbatch",   [PROGRAM_SQUEUE] = "squeue",     [PROGRAM_SACCT] = "sacct",
+    [PROGRAM_SCANCEL] = "scancel", [PROGRAM_SCONTROL] = "scontrol", [PROGRAM_SINFO] = "sinfo",
+};
+_Static_assert(ARRAY_SIZE(program_names) == SLURM_PROGRAM_MAX, "a program has no name");
+
+const char *slurm_program_name(enum slurm_program program) {
+    return program_names[program];
+}
+
+/* --- to submit ------------------------------------------------------------------------------- */
+
+void slurm_order_finish(struct slurm_order *order) {
+    for (char **word = order->words; word && *word; word++)
+        free(*word);
+    free(order->words);
+    free(order->token);
+    *order = (struct slurm_order){ 0 };
+}
+
+struct words {
+    char *list[SLURM_WORDS_MAX + 1];
+    size_t count;
+    bool full;
+};
+
+static void words_finish(struct words *words) {
+    for (size_t i = 0; i < words->count; i++)
+        free(words->list[i]);
+}
+
+static void add(struct words *words, char *word) {
+    if (words->count == SLURM_WORDS_MAX) {
+        words->full = true;
+        free(word);
+        return;
+    }
+    words->list[words->count++] = word;
+}
+
+static void add_option(struct words *words, const char *option, const char *value) {
+    struct strbuf word = STRBUF_INIT;
+    if (!value || !*value)
+        return;
+    strbuf_printf(&word, "--%s=%s", option, value);
+    add(words, strbuf_take(&word));
+}
+
+static void add_number(struct words *words, const char *option, int64_t number, const char *unit) {
+    char text[32];
+    (void)snprintf(text, sizeof(text), "%" PRId64 "%s", number, unit);
+    if (number > 0)
+        add_option(words, option, text);
+}
+
+/* Between blanks; there are no quotes. */
+static void add_extra(struct words *words, const char *extra) {
+    for (const char *at = extra ? extra : ""; *(at += strspn(at, BLANKS));) {
+        size_t length = strcspn(at, BLANKS);
+        add(words, xstrndup(at, length));
+        at += length;
+    }
+}
+
+/* Until when a run may need its job: the shim keeps the time-outs, Slurm is there for a shim that cannot.
+ * 0: as long as it likes. */
+static time_ms longest(const struct run_spec *spec) {
+    if (spec->place.time > 0)
+        return spec->place.time;
+    if (spec->command.timeout == 0)
+        return 0;
+    time_ms sum = time_add(spec->command.timeout, spec->grace);
+    for (size_t i = 0; i < spec->check_count; i++) {
+        if (spec->checks[i].timeout == 0)
+            return 0;
+        sum = time_add(sum, time_add(spec->checks[i].timeout, spec->grace));
+    }
+    sum = time_add(sum, END_MARGIN);
+    return sum == TIME_NEVER ? 0 : sum;
+}
+
+static int check_word(const char *what, const char *word, struct error *err) {
+    if (!word || (strlen(word) < WORD_MAX && word[strcspn(word, "\n\r")] == '\0'))
+        return 0;
+    return error_set(err, -EINVAL,
+                     "the %s '%.60s' is no word for sbatch: it is too long or has a new"
+                     " line in it",
+                     what, word);
+}
+
+static int check_place(const struct run_spec *spec, struct error *err) {
+    const struct run_place *place = &spec->place;
+    const struct {
+        const char *what, *word;
+    } all[] = {
+        { "partition", place->partition },
+        { "account", place->account },
+        { "qos", place->qos },
+        { "gres", place->gres },
+        { "constraint", place->constraint },
+        { "name", spec->name },
+    };
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(all); i++)
+        r = check_word(all[i].what, all[i].word, err);
+    return r;
+}
+
+/* What a task asks for, its own words, and last what must hold whatever those say. */
+int slurm_order_make(const struct run_spec *spec, const char *token, struct slurm_order *ret,
+                     struct error *err) {
+    const struct run_place *place = &spec->place;
+    struct words words = { .count = 0 };
+    int r = check_place(spec, err);
+    if (r < 0)
+        return r;
+    add_option(&words, "partition", place->partition);
+    add_option(&words, "account", place->account);
+    add_option(&words, "qos", place->qos);
+    add_option(&words, "gres", place->gres);
+    add_option(&words, "constraint", place->constraint);
+    add_number(&words, "cpus-per-task", place->cpus, "");
+    add_number(&words, "mem", (place->memory_bytes + MEGABYTE - 1) / MEGABYTE, "M");
+    add_number(&words, "time", (longest(spec) + MINUTE_MS - 1) / MINUTE_MS, "");
+    add_extra(&words, place->extra);
+    add_option(&words, "job-name", spec->name ? spec->name : spec->run);
+    add_option(&words, "comment", token);
+    if (words.full) {
+        words_finish(&words);
+        return error_set(err, -E2BIG,
+                         "run '%s' has more than %d words for sbatch: use fewer options", spec->run,
+                         SLURM_WORDS_MAX);
+    }
+    ret->token = xstrdup(token);
+    ret->grace = spec->grace;
+    ret->words = xcalloc(words.count + 1, sizeof(char *));
+    memcpy(ret->words, words.list, words.count * sizeof(char *));
+    return 0;
+}
+
+static void put(struct strbuf *out, const char *name, const char *value) {
+    strbuf_add(out, name, strlen(name) + 1);
+    strbuf_add(out, value, strlen(value) + 1);
+}
+
+void slurm_order_format(const struct slurm_order *order, struct strbuf *out) {
+    char grace[32];
+    (void)snprintf(grace, sizeof(grace), "%" PRId64, order->grace);
+    put(out, "version", "1");
+    put(out, "token", order->token);
+    put(out, "grace", grace);
+    for (char **word = order->words; *word; word++)
+        put(out, "word", *word);
+    put(out, "done", "");
+}
+
+int slurm_order_parse(const char *text, size_t size, struct slurm_order *ret) {
+    struct record_in in = { .at = text, .end = text + size };
+    const char *name, *value;
+    struct words words = { .count = 0 };
+    struct slurm_order order = { 0 };
+    bool done = false, good = true;
+    while (good && !done && record_next(&in, &name, &value)) {
+        if (strcmp(name, "token") == 0 && !order.token)
+            order.token = xstrdup(value);
+        else if (strcmp(name, "grace") == 0)
+            good = record_number(value, 0, INT64_MAX, &order.grace);
+        else if (strcmp(name, "word") == 0)
+            add(&words, xstrdup(value));
+        done = strcmp(name, "done") == 0;
+    }
+    if (!good || !done || !order.token || words.full) {
+        words_finish(&words);
+        slurm_order_finish(&order);
+        return -EPROTO;
+    }
+    order.words = xcalloc(words.count + 1, sizeof(char *));
+    memcpy(order.words, words.list, words.count * sizeof(char *));
+    *ret = order;
+    return 0;
+}
+
+static void put_quoted(struct strbuf *out, const char *text) {
+    strbuf_putc(out, '\'');
+    for (; *text; text++) {
+        if (*text == '\'')
+            strbuf_puts(out, "'\\''");
+        else
+            strbuf_putc(out, *text);
+    }
+    strbuf_putc(out, '\'');
+}
+
+void slurm_script(struct strbuf *out, const char *shim, const char *folder, time_ms kill_wait) {
+    /* Of the time that Slurm leaves between TERM and KILL, some is for the shim to write down the end. */
+    time_ms wait = kill_wait > WAIT_LONG ? kill_wait - WAIT_MARGIN : kill_wait / 2;
+    strbuf_puts(out, "exec ");
+    put_quoted(out, shim);
+    strbuf_puts(out, " --in ");
+    put_quoted(out, folder);
+    strbuf_printf(out, " %" PRId64, wait > 0 ? wait : 1);
+}
+
+/* --- what sbatch answers --------------------------------------------------------------------- */
+
+/* Said before anything was sent. "Unable to contact" alone is not: it is also said when the connection broke
+ * afterwards. */
+static const char *const not_reached[] = {
+    "(connect failure)",    "Connection refused",
+    "No route to host",     "Network is unreachable",
+    "in standby mode",      "Could not establish a configuration source",
+    "Munge encode failed",  "Failed to access \"",
+    "authentication error", "authentication credential",
+    "If munged is up",
+};
+/* Said when something was sent, or may have been. Many other sentences of this kind end in these words. */
+static const char *const unclear[] = {
+    "Unable to contact slurm controller",
+    "timed out",
+    "Communication connection failure",
+    "Communication shutdown failure",
+    "Zero Bytes were transmitted",
+    "Message send failure",
+    "Message receive failure",
+    "Header lengths are longer",
+    "Transport endpoint",
+    "Connection reset",
+    "Broken pipe",
+    "temporarily unable to accept job",
+    "Resource temporarily unavailable",
+    "I/O error writing script/environment",
+    "Unexpected message received",
+    "Unspecified error",
+};
+
+static bool has_one_of(const char *text, const char *const *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcasestr(text, list[i]))
+            return true;
+    return false;
+}
+
+/* "17" or "17;cluster", alone in its line. */
+static uint64_t find_job(const char *output) {
+    for (const char *at = output; *at;) {
+        size_t length = strcspn(at, "\n"), digits = strspn(at, "0123456789");
+        if (digits > 0 && digits < 19 && (digits == length || at[digits] == ';'))
+            return strtoull(at, NULL, 10);
+        at += length + (at[length] == '\n');
+    }
+    return 0;
+}
+
+/* Its last sentence, without who says it. */
+static void find_why(const char *output, char *ret_why, size_t size) {
+    static const char *const heads[] = { "sbatch: error: ", "sbatch: fatal: ", "sbatch: ",
+                                         "Batch job submission failed: " };
+    const char *why = "";
+    size_t longest_line = 0;
+    for (const char *at = output; *at;) {
+        size_t length = strcspn(at, "\n");
+        if (length > 0 && strncmp(at, "Try \"", 5) != 0) {
+            why = at;
+            longest_line = length;
+        }
+        at += length + (at[length] == '\n');
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+        size_t head = strlen(heads[i]);
+        if (longest_line >= head && strncmp(why, heads[i], head) == 0) {
+            why += head;
+            longest_line -= head;
+        }
+    }
+    (void)snprintf(ret_why, size, "%.*s", (int)longest_line, why);
+}
+
+enum slurm_answer slurm_answer_read(const char *output, bool good, uint64_t *ret_job, char *ret_why,
+                                    size_t why_size) {
+    uint64_t job = find_job(output);
+    find_why(output, ret_why, why_size);
+    if (good && job) {
+        *ret_job = job;
+        return ANSWER_ACCEPTED;
+    }
+    /* A sentence that was cut off before its verb is none. */
+    if (good || !strchr(output, '\n'))
+        return ANSWER_UNCLEAR;
+    if (has_one_of(output, not_reached, ARRAY_SIZE(not_reached)))
+        return ANSWER_AWAY;
+    if (has_one_of(output, unclear, ARRAY_SIZE(unclear)))
+        return ANSWER_UNCLEAR;
+    return ANSWER_REFUSED;
+}
+
+/* --- what is listed -------------------------------------------------------------------------- */
+
+static const char *const state_names[] = {
+    [JOB_UNKNOWN] = "unknown",
+    [JOB_PENDING] = "pending",
+    [JOB_RUNNING] = "running",
+    [JOB_ENDING] = "ending",
+    [JOB_COMPLETED] = "completed",
+    [JOB_FAILED] = "failed",
+    [JOB_CANCELLED] = "cancelled",
+    [JOB_TIMEOUT] = "timeout",
+    [JOB_OUT_OF_MEMORY] = "out of memory",
+    [JOB_NODE_FAIL] = "node failed",
+    [JOB_PREEMPTED] = "preempted",
+};
+_Static_assert(ARRAY_SIZE(state_names) == JOB_STATE_MAX, "a state of a job has no name");
+
+const char *slurm_job_state_name(enum slurm_job_state state) {
+    return state_names[state];
+}
+
+/* What Slurm calls them. */
+static const struct {
+    const char *word;
+    enum slurm_job_state state;
+} state_words[] = {
+    { "PENDING", JOB_PENDING },
+    { "REQUEUED", JOB_PENDING },
+    { "REQUEUE_HOLD", JOB_PENDING },
+    { "REQUEUE_FED", JOB_PENDING },
+    { "SPECIAL_EXIT", JOB_PENDING },
+    { "RESV_DEL_HOLD", JOB_PENDING },
+    { "CONFIGURING", JOB_RUNNING },
+    { "RUNNING", JOB_RUNNING },
+    { "SUSPENDED", JOB_RUNNING },
+    { "STOPPED", JOB_RUNNING },
+    { "SIGNALING", JOB_RUNNING },
+    { "RESIZING", JOB_RUNNING },
+    { "COMPLETING", JOB_ENDING },
+    { "STAGE_OUT", JOB_ENDING },
+    { "COMPLETED", JOB_COMPLETED },
+    { "FAILED", JOB_FAILED },
+    { "CANCELLED", JOB_CANCELLED },
+    { "REVOKED", JOB_CANCELLED },
+    { "TIMEOUT", JOB_TIMEOUT },
+    { "DEADLINE", JOB_TIMEOUT },
+    { "OUT_OF_MEMORY", JOB_OUT_OF_MEMORY },
+    { "NODE_FAIL", JOB_NODE_FAIL },
+    { "BOOT_FAIL", JOB_NODE_FAIL },
+    { "LAUNCH_FAILED", JOB_NODE_FAIL },
+    { "RECONFIG_FAIL", JOB_NODE_FAIL },
+    { "PREEMPTED", JOB_PREEMPTED },
+};
+
+/* A state that this does not know yet is no reason to believe anything: the job is there. */
+enum slurm_job_state slurm_job_state_parse(const char *text) {
+    size_t length = strcspn(text, " +");
+    for (size_t i = 0; i < ARRAY_SIZE(state_words); i++)
+        if (strlen(state_words[i].word) == length
+            && strncmp(text, state_words[i].word, length) == 0)
+            return state_words[i].state;
+    return JOB_UNKNOWN;
+}
+
+/* "66:0" (accounting), or a status as wait() has it (squeue). */
+static void read_code(const char *text, struct slurm_job *job) {
+    int code = 0, signal = 0;
+    if (strchr(text, ':')) {
+        (void)sscanf(text, "%d:%d", &code, &signal);
+    } else {
+        int status = (int)strtol(text, NULL, 10);
+        code = (status >> 8) & 0xff;
+        signal = status & 0x7f;
+    }
+    job->code = code;
+    job->signal = signal;
+}
+
+static void copy(char *to, size_t size, const char *text) {
+    bool nothing = strcmp(text, "(null)") == 0 || strcmp(text, "None") == 0
+                   || strcmp(text, "None assigned") == 0 || strcmp(text, "N/A") == 0;
+    (void)snprintf(to, size, "%.*s", (int)size - 1, nothing ? "" : text);
+}
+
+enum column { AT_ID, AT_STATE, AT_CODE, AT_NODE, AT_REASON, AT_TOKEN, COLUMNS };
+
+static bool read_line(char *line, struct slurm_job *ret, const char **ret_token) {
+    char *columns[COLUMNS];
+    struct slurm_job job = { .cancelled_by = -1 };
+    int64_t id = 0;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        columns[i] = line;
+        char *bar = strchr(line, '|');
+        if (!bar && i + 1 < COLUMNS)
+            return false;
+        if (bar)
+            *bar = '\0';
+        line = bar ? bar + 1 : line;
+    }
+    if (number_parse_int(columns[AT_ID], &id, NULL) < 0 || id <= 0)
+        return false;
+    job.id = (uint64_t)id;
+    job.state = slurm_job_state_parse(columns[AT_STATE]);
+    (void)sscanf(columns[AT_STATE], "CANCELLED by %" SCNd64, &job.cancelled_by);
+    read_code(columns[AT_CODE], &job);
+    copy(job.node, sizeof(job.node), columns[AT_NODE]);
+    copy(job.reason, sizeof(job.reason), columns[AT_REASON]);
+    *ret = job;
+    *ret_token = columns[AT_TOKEN];
+    return true;
+}
+
+bool slurm_job_read(char **list, struct slurm_job *ret, const char **ret_token) {
+    while (**list) {
+        char *line = *list;
+        size_t length = strcspn(line, "\n");
+        *list = line + length + (line[length] == '\n');
+        line[length] = '\0';
+        if (read_line(line, ret, ret_token))
+            return true;
+    }
+    return false;
+}
+
+/* The value in the line "NAME = value …"; NULL: there is none. */
+static const char *find_setting(const char *text, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = text; *at;) {
+        size_t line = strcspn(at, "\n");
+        size_t blanks = strncmp(at, name, length) == 0 ? strspn(at + length, BLANKS) : 0;
+        if (blanks > 0 && at[length + blanks] == '=')
+            return at + length + blanks + 1 + strspn(at + length + blanks + 1, " \t");
+        at += line + (at[line] == '\n');
+    }
+    return NULL;
+}
+
+void slurm_config_read(const char *text, struct slurm_config *config) {
+    const char *cluster = find_setting(text, "ClusterName");
+    const char *wait = find_setting(text, "KillWait");
+    const char *storage = find_setting(text, "AccountingStorageType");
+    if (cluster)
+        (void)snprintf(config->cluster, sizeof(config->cluster), "%.*s",
+                       (int)strcspn(cluster, BLANKS), cluster);
+    if (wait)
+        config->kill_wait = SECONDS(strtol(wait, NULL, 10));
+    config->accounting = storage && !strncmp(storage, "accounting_storage/slurmdbd", 27);
+}
