@@ -51,7 +51,11 @@ static void on_ended(void *ctx, struct run_key key, const struct run_end *end) {
 static void make_executor(struct stage *stage) {
     struct error err = { 0 };
     const struct executor_events events = { on_started, on_validating, on_ended, stage };
-    if (executor_local_new(stage->loop, &stage->options, &events, &stage->ex, &err) < 0)
+    stage->slurm.base = stage->options;
+    int r = stage->on_slurm
+                ? executor_slurm_new(stage->loop, &stage->slurm, &events, &stage->ex, &err)
+                : executor_local_new(stage->loop, &stage->options, &events, &stage->ex, &err);
+    if (r < 0)
         fail_msg("the executor could not be made: %s", err.text);
 }
 
@@ -70,7 +74,8 @@ static void timer_due(void *ctx) {
     loop_timer_set(stage->loop, stage->timer, loop_now_steady(stage->loop) + LOOK_AGAIN);
 }
 
-struct stage *stage_new_in(const char *home, int cgroup, const char *shim) {
+static struct stage *make_stage(const char *home, int cgroup, const char *shim,
+                                const struct executor_slurm_options *slurm) {
     struct error err = { 0 };
     struct stage *stage = calloc(1, sizeof(*stage));
     assert_non_null(stage);
@@ -82,8 +87,21 @@ struct stage *stage_new_in(const char *home, int cgroup, const char *shim) {
     stage->options = (struct executor_options){ .root = stage->root,
                                                 .shim_path = shim,
                                                 .use_cgroup = cgroup == WITH_CGROUP };
+    stage->on_slurm = slurm != NULL;
+    if (slurm)
+        stage->slurm = *slurm;
     make_executor(stage);
     return stage;
+}
+
+struct stage *stage_new_in(const char *home, int cgroup, const char *shim) {
+    return make_stage(home, cgroup, shim, NULL);
+}
+
+struct stage *stage_new_slurm(const struct executor_slurm_options *options) {
+    char home[] = "/tmp/sluice-run-XXXXXX";
+    assert_non_null(mkdtemp(home));
+    return make_stage(home, WITHOUT_CGROUP, SHIM_PATH, options);
 }
 
 struct stage *stage_new(int cgroup) {
@@ -137,6 +155,8 @@ void stage_free(struct stage *stage) {
     stage->ex = executor_free(stage->ex);
     if (stage_cgroups(stage) != 0)
         fail_msg("cgroups are left behind: their slots must be given back");
+    while (stage->on_slurm && waitpid(-1, NULL, 0) > 0)
+        continue; /* calls that go on without their executor; they end by themselves */
     if (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
         fail_msg("a child of the test is left: every shim must be reaped");
     if (stage_survivors(stage) != 0)

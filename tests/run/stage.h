@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "executor/executor.h"
+#include "executor/slurm.h"
 #include "os/loop.h"
 
 #define STAGE_RUNS   64
@@ -30,6 +31,8 @@ struct stage {
     struct loop_timer *timer;
     struct executor *ex;
     struct executor_options options;
+    struct executor_slurm_options slurm; /* when it is `on_slurm` */
+    bool on_slurm;
     struct stage_run runs[STAGE_RUNS]; /* by number of the task; attempt 1 */
     unsigned externals, externals_ended;
     bool done, late;
@@ -42,6 +45,8 @@ enum { WITHOUT_CGROUP, WITH_CGROUP };
 
 struct stage *stage_new(int cgroup);
 struct stage *stage_new_in(const char *home, int cgroup, const char *shim);
+/* With the executor of Slurm, and these programs; `base` is filled in. */
+struct stage *stage_new_slurm(const struct executor_slurm_options *options);
 void stage_free(struct stage *stage);
 /* As if the daemon were killed and started again: nothing of the old one is asked. */
 void stage_restart(struct stage *stage);
