@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/json_write.h"
+#include "engine/executors_internal.h"
 #include "engine/recover_internal.h"
 
 static char *folder_of(const struct engine *e, task_id task, uint32_t attempt) {
@@ -24,9 +25,10 @@ void claim_note(struct engine *e, task_id task, uint32_t attempt) {
     _cleanup_(freep) char *folder = folder_of(e, task, attempt);
     struct claim *claim = LIST_ADD(&e->claims);
     *claim = (struct claim){ .task = task, .attempt = attempt };
+    claim->executor = e->executors->sweeping;
     (void)rundir_read_started(e->runs_folder, folder, &claim->who, NULL); /* else nobody */
     struct run_key key = { .task = task, .attempt = attempt };
-    claim->what = executor_adopt(e->executor, key, folder, claim->who.boot_id);
+    claim->what = executors_adopt(e, claim->executor, key, folder, claim->who.boot_id);
 }
 
 /* The last one of a task is its run: who lives, else who came last. */
@@ -100,6 +102,7 @@ static struct live_run *add_run(struct engine *e, const struct claim *claim) {
     struct live_run *run = run_add(e, claim->task, claim->attempt);
     run->view.folder = folder_of(e, claim->task, claim->attempt);
     run->view.ordered_at = claim->who.at ? claim->who.at : e->now;
+    run->executor = claim->executor;
     run->boot_id = xstrdup(claim->who.boot_id);
     take_token(e, run);
     if (core_task_spec(e->core, claim->task, &told)) {

@@ -14,6 +14,7 @@
 #include "engine/await.h"
 #include "engine/care_internal.h"
 #include "engine/engine_internal.h"
+#include "engine/executors_internal.h"
 #include "engine/follow_internal.h"
 #include "engine/forecast_internal.h"
 #include "engine/gone_internal.h"
@@ -80,6 +81,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     journal_init(e);
     sessions_init(e);
     listen_init(e);
+    executors_init(e);
 
     const char *host = config_text(e->config, "daemon.host", NULL);
     struct executor_options executor = {
@@ -107,6 +109,7 @@ struct engine *engine_free(struct engine *e) {
         return NULL;
     loop_set_round(e->loop, NULL, NULL);
     executor_free(e->executor);
+    executors_free(e);
     listen_free(e);
     stuck_free(e);
     watch_free(e->loop, e->watch);

@@ -88,7 +88,8 @@ struct engine {
     struct engine_options options;
     struct config *config;
     struct store *store;
-    struct executor *executor;
+    struct executor *executor;   /* of this machine */
+    struct executors *executors; /* and the others: executors_internal.h */
     struct loop *loop;
     struct core *core;
     struct task_names names;

@@ -1,12 +1,24 @@
-/* executors.c: see executors.h. */
+/* executors.c: see executors.h.
+ *
+ * Jobs of Slurm outlive the daemon, its host and its store: what tells them from those of others is a token that begins with the
+ * name of this store, random, made with the first of them and kept in the rows. It is written by the commit that orders
+ * the start, so no job has a name that the next daemon does not know. */
 #include "engine/executors.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/macros.h"
-#include "engine/engine_internal.h"
+#include "engine/executors_internal.h"
+#include "executor/slurm.h"
+#include "os/log.h"
+#include "os/random.h"
 
 #define RESOURCES_MAX 16
+#define NOTE          "slurm.store"
 
 static const char *const kind_names[] = {
     [EXECUTOR_LOCAL] = "local",
@@ -18,7 +30,15 @@ const char *executor_kind_name(enum executor_kind kind) {
     return kind_names[kind];
 }
 
+enum executor_kind executor_kind_of(const char *name) {
+    return name && strcmp(name, kind_names[EXECUTOR_SLURM]) == 0 ? EXECUTOR_SLURM : EXECUTOR_LOCAL;
+}
+
 /* --- where a task runs ----------------------------------------------------------------------- */
+
+static bool is_slurm_key(const char *name) {
+    return strncmp(name, SLURM_KEY, strlen(SLURM_KEY)) == 0;
+}
 
 /* What is behind the colon; NULL: it is not in Slurm. */
 static const char *slurm_place(const struct engine *e, task_id task) {
@@ -26,7 +46,7 @@ static const char *slurm_place(const struct engine *e, task_id task) {
     size_t count = core_task_resources(e->core, task, resources, RESOURCES_MAX);
     for (size_t i = 0; i < count && i < RESOURCES_MAX; i++) {
         const char *name = symbol_name(core_symbols(e->core), resources[i]);
-        if (strncmp(name, SLURM_KEY, strlen(SLURM_KEY)) == 0)
+        if (is_slurm_key(name))
             return name + strlen(SLURM_KEY);
     }
     return NULL;
@@ -39,4 +59,173 @@ enum executor_kind engine_executor_kind(const struct engine *e, task_id task) {
 const char *engine_partition(const struct engine *e, task_id task) {
     const char *place = slurm_place(e, task);
     return place && strcmp(place, SLURM_NO_PARTITION) != 0 ? place : NULL;
+}
+
+bool engine_place_doing(const struct engine *e, task_id task, struct strbuf *out) {
+    const struct live_run *run = run_find(e, task);
+    if (!run || run->executor != EXECUTOR_SLURM || !e->executors->slurm)
+        return false;
+    struct run_key key = { .task = task, .attempt = run->view.attempt };
+    return executor_doing(e->executors->slurm, key, out);
+}
+
+struct executor *engine_slurm(struct engine *e) {
+    return e->executors->slurm;
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+void executors_init(struct engine *e) {
+    e->executors = xcalloc(1, sizeof(*e->executors));
+}
+
+void executors_free(struct engine *e) {
+    if (!e->executors)
+        return;
+    executor_free(e->executors->slurm);
+    free(e->executors);
+    e->executors = NULL;
+}
+
+/* A name that was made by a turn which could not be stored is kept: it is as good as any, and is written with the next. */
+void executors_loading(struct engine *e) {
+    e->executors->is_noted = false;
+}
+
+void executors_load(struct engine *e, const struct note_row *row) {
+    if (strcmp(row->name, NOTE) != 0 || !row->text)
+        return;
+    (void)snprintf(e->executors->store, sizeof(e->executors->store), "%s", row->text);
+    e->executors->is_noted = true;
+}
+
+static void note_store(struct engine *e) {
+    struct executors *x = e->executors;
+    uint64_t number = 0;
+    if (!x->store[0]) {
+        random_bytes(&number, sizeof(number));
+        (void)snprintf(x->store, sizeof(x->store), "%016" PRIx64, number);
+    }
+    if (x->is_noted)
+        return;
+    store_put_note(e->turn.batch, &(struct note_row){ .name = NOTE, .text = x->store });
+    x->is_noted = true;
+}
+
+/* Not a whole folder of them: whoever has but one in PATH and the others elsewhere links them. */
+static const char *program(const struct engine *e, const char *name, struct strbuf *out) {
+    const char *folder = config_text(e->config, "slurm.programs", NULL);
+    if (!*folder)
+        return NULL;
+    strbuf_printf(out, "%s/%s", folder, name);
+    return strbuf_text(out);
+}
+
+static int make_slurm(struct engine *e, struct error *err) {
+    enum { PROGRAMS = 6 };
+    static const char *const names[PROGRAMS] = { "sbatch",  "squeue",   "sacct",
+                                                 "scancel", "scontrol", "sinfo" };
+    const struct config *config = e->config;
+    const char *shim = config_text(config, "slurm.shim", NULL);
+    const char *host = config_text(config, "daemon.host", NULL);
+    struct strbuf paths[PROGRAMS] = { 0 };
+    const char *found[PROGRAMS];
+    for (size_t i = 0; i < PROGRAMS; i++)
+        found[i] = program(e, names[i], &paths[i]);
+    struct executor_slurm_options options = {
+        .base = { .root = e->runs_folder,
+                  .host = *host ? host : NULL,
+                  .shim_path = *shim ? shim : e->shim_path },
+        .sbatch = found[0],
+        .squeue = found[1],
+        .sacct = found[2],
+        .scancel = found[3],
+        .scontrol = found[4],
+        .sinfo = found[5],
+        .cluster = e->executors->store,
+        .poll_busy = config_number(config, "slurm.poll_s", NULL),
+        .poll_idle = config_number(config, "slurm.poll_idle_s", NULL),
+        .submits_at_once = (uint32_t)config_number(config, "slurm.submits", NULL),
+        .use_sacct = config_number(config, "slurm.accounting", NULL) != 0,
+    };
+    struct executor_events events = finish_events;
+    events.ctx = e;
+    int r = executor_slurm_new(e->loop, &options, &events, &e->executors->slurm, err);
+    for (size_t i = 0; i < PROGRAMS; i++)
+        strbuf_finish(&paths[i]);
+    return r < 0 ? error_prefix(err, "cannot use Slurm") : 0;
+}
+
+struct executor *executor_of(struct engine *e, enum executor_kind kind, struct error *err) {
+    if (kind == EXECUTOR_LOCAL)
+        return e->executor;
+    if (!e->executors->slurm && make_slurm(e, err) < 0)
+        return NULL;
+    return e->executors->slurm;
+}
+
+const char *executors_host(const struct engine *e, enum executor_kind kind) {
+    const struct executor *slurm = kind == EXECUTOR_SLURM ? e->executors->slurm : NULL;
+    return executor_host(slurm ? slurm : e->executor);
+}
+
+/* --- one run --------------------------------------------------------------------------------- */
+
+void executors_order(struct engine *e, struct live_run *run) {
+    struct error err = { 0 }; /* the launch says what is wrong */
+    run->executor = engine_executor_kind(e, run->task);
+    if (run->executor == EXECUTOR_SLURM)
+        note_store(e);
+    const struct executor *ex = executor_of(e, run->executor, &err);
+    run->boot_id = xstrdup(ex ? executor_boot_id(ex) : "");
+}
+
+int executors_launch(struct engine *e, struct live_run *run, const struct run_spec *spec,
+                     struct error *err) {
+    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
+    struct executor *ex = executor_of(e, run->executor, err);
+    return ex ? executor_start(ex, key, run->view.folder, spec, err) : err->code;
+}
+
+int executors_stop(struct engine *e, struct run_key key, enum stop_how how) {
+    const struct live_run *run = run_find(e, key.task);
+    bool is_its = run && run->view.attempt == key.attempt;
+    struct error err = { 0 };
+    struct executor *ex = executor_of(e, is_its ? run->executor : EXECUTOR_LOCAL, &err);
+    return ex ? executor_stop(ex, key, how) : err.code;
+}
+
+/* --- the start of the daemon ----------------------------------------------------------------- */
+
+/* Is there, or was there, anything in Slurm? A task that was has the key of its partition, whether the rows know its run
+ * or, after a restore, not. */
+static bool has_slurm(const struct engine *e) {
+    const struct symbol_table *symbols = core_symbols(e->core);
+    for (size_t i = 0; i < e->live.count; i++)
+        if (run_live_at(e, i)->executor == EXECUTOR_SLURM)
+            return true;
+    for (sym name = 1; name <= symbols->count; name++)
+        if (is_slurm_key(symbol_name(symbols, name)))
+            return true;
+    return e->executors->is_noted;
+}
+
+int executors_start(struct engine *e, struct error *err) {
+    return !has_slurm(e) || executor_of(e, EXECUTOR_SLURM, err) ? 0 : err->code;
+}
+
+enum adopted executors_adopt(struct engine *e, enum executor_kind kind, struct run_key run,
+                             const char *folder, const char *boot_id) {
+    struct error err = { 0 };
+    return executor_adopt(executor_of(e, kind, &err), run, folder, boot_id);
+}
+
+int executors_sweep(struct engine *e, struct executor_sweep *sweep, struct error *err) {
+    struct executors *x = e->executors;
+    x->sweeping = EXECUTOR_LOCAL;
+    int r = executor_sweep(e->executor, sweep, err);
+    if (r < 0 || !x->slurm)
+        return r;
+    x->sweeping = EXECUTOR_SLURM;
+    return executor_sweep(x->slurm, sweep, err);
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/strbuf.h"
 #include "core/model.h"
 
 #define SLURM_KEY          "slurm:" /* and the partition */
@@ -19,9 +20,16 @@ enum executor_kind {
     EXECUTOR_KIND_MAX,
 };
 const char *executor_kind_name(enum executor_kind kind); /* "local", "slurm" */
+enum executor_kind executor_kind_of(const char *name);   /* what is no other is local */
 
 struct engine;
+struct executor;
 
 enum executor_kind engine_executor_kind(const struct engine *engine, task_id task);
 /* The partition that it was given; NULL: it is not in Slurm, or in the default one. */
 const char *engine_partition(const struct engine *engine, task_id task);
+
+/* Of a live run in Slurm: what it waits for, or where it is. False: there is nothing to say. */
+bool engine_place_doing(const struct engine *engine, task_id task, struct strbuf *out);
+/* NULL: nobody has needed it yet. */
+struct executor *engine_slurm(struct engine *engine);

@@ -21,7 +21,7 @@
 #include "engine/agents.h"
 #include "engine/budget.h"
 #include "engine/context.h"
-#include "engine/engine_internal.h"
+#include "engine/executors_internal.h"
 #include "engine/iteration.h"
 #include "engine/listen.h"
 #include "engine/session.h"
@@ -155,7 +155,7 @@ static void put_own_env(struct launch *l) {
     put_env(l, format(l, "SLUICE_ITERATION=%" PRIu32, l->run->iteration));
     put_env(l, format(l, "SLUICE_ATTEMPT=%" PRIu32, l->run->view.attempt));
     put_env(l, format(l, "SLUICE_DONE=%s", strbuf_text(&marker)));
-    put_env(l, format(l, "SLUICE_SOCKET=%s", e->run_socket_path));
+    put_env(l, format(l, "SLUICE_SOCKET=%s", launch_address(e, l->run)));
     put_env(l, format(l, "SLUICE_TOKEN=%s", l->run->token.text));
     put_env(l, format(l, "SLUICE_BUS=%s/bus", e->home));
     put_env(l, format(l, "TMPDIR=%s/%s/tmp", e->runs_folder, l->run->view.folder));
@@ -443,8 +443,8 @@ static int launch_one(struct launch *l, struct error *err) {
         run_token_make(&l->run->token);
     build_env(l);
     build_limits(l);
-    struct run_key key = { .task = l->run->task, .attempt = l->run->view.attempt };
-    r = executor_start(l->e->executor, key, l->run->view.folder, &l->spec, err);
+    launch_place(l->e, l->run, l->json, &l->arena, &l->spec);
+    r = executors_launch(l->e, l->run, &l->spec, err);
     run_token_forget(&l->run->token);
     l->run->adapter_known = true;
     if (r == 0)
@@ -557,7 +557,7 @@ void launch_stop(struct engine *e, const struct order *order) {
     struct run_key key = { .task = order->task, .attempt = order->attempt };
     if (!run || run->view.attempt != order->attempt)
         return;
-    if (executor_stop(e->executor, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY) == 0)
+    if (executors_stop(e, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY) == 0)
         stopping_told(e, run);
     workspace_stop(e, order->task);
 }
@@ -572,28 +572,5 @@ void engine_stop_at_once(struct engine *e, task_id task) {
         *LIST_ADD(&e->turn.stops) =
             (struct order){ .kind = ORDER_STOP, .task = task, .attempt = run->view.attempt };
         rows_write_run(e, run);
-    }
-}
-
-/* --- deadlines ------------------------------------------------------------------------------- */
-
-void launch_set_deadline(struct engine *e, struct live_run *run) {
-    run->launch_deadline = time_add(e->now, config_number(e->config, "tasks.launch_s", NULL));
-    e->launch_look = time_min(e->launch_look, run->launch_deadline);
-}
-
-/* Looks at the runs only when the earliest of these deadlines has passed, whosever it was. */
-void launch_check_deadlines(struct engine *e) {
-    if (e->launch_look > e->now)
-        return;
-    e->launch_look = TIME_NEVER;
-    for (size_t i = 0; i < e->live.count; i++) {
-        struct live_run *run = run_live_at(e, i);
-        struct run_key key = { .task = run->task, .attempt = run->view.attempt };
-        if (run->launch_deadline <= e->now) {
-            run->launch_deadline = TIME_NEVER;
-            (void)executor_stop(e->executor, key, STOP_AT_ONCE); /* see outcome_of_stop */
-        }
-        e->launch_look = time_min(e->launch_look, run->launch_deadline);
     }
 }

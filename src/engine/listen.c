@@ -24,6 +24,7 @@
 
 #include "base/alloc.h"
 #include "engine/agent_end.h"
+#include "engine/executors_internal.h"
 #include "engine/session.h"
 #include "engine/stuck.h"
 #include "os/files.h"
@@ -45,13 +46,14 @@ struct listener {
     struct agent_reader *reader;
     char *folder; /* absolute */
     char *agent;
-    off_t at[LOGS];   /* read up to here */
-    int watch[LOGS];  /* -1: none is set */
-    bool is_changed;  /* there may be something to read, */
-    time_ms look_at;  /* but not before; steady */
-    bool has_ended;   /* with `end`; */
-    bool is_judged;   /* with `said` */
-    bool is_withheld; /* its end was not told yet */
+    off_t at[LOGS];    /* read up to here */
+    int watch[LOGS];   /* -1: none is set */
+    bool is_changed;   /* there may be something to read, */
+    time_ms look_at;   /* but not before; steady */
+    bool is_elsewhere; /* another host writes the logs: nobody tells us when */
+    bool has_ended;    /* with `end`; */
+    bool is_judged;    /* with `said` */
+    bool is_withheld;  /* its end was not told yet */
     struct run_end end;
     struct agent_outcome said;
     struct agent_live live; /* as it was last seen */
@@ -146,6 +148,7 @@ void listen_begin(struct engine *e, const struct live_run *run,
     one->watch[OUT] = one->watch[ERR] = -1;
     one->agent = run->agent ? xstrdup(run->agent) : NULL;
     one->is_changed = true;
+    one->is_elsewhere = run->executor != EXECUTOR_LOCAL;
     one->go_by = TIME_NEVER;
     one->told = one->live.usage = (struct agent_usage){ -1, -1, -1, -1 };
     strbuf_printf(&folder, "%s/%s", e->runs_folder, run->view.folder);
@@ -263,7 +266,7 @@ static bool set_watch(const struct listening *l, struct listener *one, int log) 
     if (one->watch[log] >= 0)
         return true;
     strbuf_printf(&path, "%s/%s", one->folder, log_names[log]);
-    if (l->fd >= 0)
+    if (l->fd >= 0 && !one->is_elsewhere)
         one->watch[log] =
             inotify_add_watch(l->fd, strbuf_text(&path), IN_MODIFY | IN_ONESHOT | IN_DONT_FOLLOW);
     return one->watch[log] >= 0;
@@ -447,7 +450,7 @@ static void ask_to_go(struct engine *e, struct listener *one) {
     if (one->go_by > loop_now_steady(e->loop) || one->has_ended)
         return;
     one->go_by = INT64_MAX - 1; /* once; never again, but not "not yet" */
-    if (!is_going(e, one) && executor_stop(e->executor, one->run, STOP_POLITELY) == 0)
+    if (!is_going(e, one) && executors_stop(e, one->run, STOP_POLITELY) == 0)
         log_info("task '%s': its agent has said its last word and stays; it is asked to go",
                  engine_task_id(e, one->run.task, id));
 }

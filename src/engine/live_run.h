@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/engine.h"
+#include "engine/executors.h"
 #include "engine/run_token.h"
 #include "executor/executor.h"
 
@@ -11,6 +12,7 @@ struct live_run {
     struct engine_run view; /* its folder is owned */
     uint32_t iteration;
     char *agent;
+    enum executor_kind executor;
     char *boot_id;           /* of the boot in which it was ordered */
     time_ms launch_deadline; /* until its command was seen; TIME_NEVER: seen */
     enum run_phase phase;

@@ -16,6 +16,7 @@
 #include "engine/await.h"
 #include "engine/budget.h"
 #include "engine/engine_internal.h"
+#include "engine/executors_internal.h"
 #include "engine/follow_internal.h"
 #include "engine/forecast_internal.h"
 #include "engine/gone_internal.h"
@@ -113,6 +114,7 @@ static int load_note(void *ctx, const struct note_row *row, struct error *err) {
     allowance_load(ctx, row);
     limits_load(ctx, row);
     access_load(ctx, row);
+    executors_load(ctx, row);
     return 0;
 }
 
@@ -208,6 +210,7 @@ static int load_run(void *ctx, const struct run_row *row, struct error *err) {
     run->tokens_cached = row->tokens_cached;
     run->agent = row->agent ? xstrdup(row->agent) : NULL;
     run->boot_id = xstrdup(row->boot_id ? row->boot_id : "");
+    run->executor = executor_kind_of(row->executor);
     if (row->started_at == 0)
         launch_set_deadline(e, run);
     bool has_tokens = row->tokens_in >= 0 || row->tokens_out >= 0;
@@ -239,6 +242,7 @@ static int begin(struct engine *e, struct error *err) {
     sessions_forget(e);
     limits_free(e);
     access_forget(e);
+    executors_loading(e);
     e->launch_look = TIME_NEVER;
     e->report.tasks = e->report.unfinished = 0;
     struct fact loading = { .kind = FACT_LOADING };

@@ -16,6 +16,7 @@
 #include "base/number.h"
 #include "engine/alert.h"
 #include "engine/budget.h"
+#include "engine/executors_internal.h"
 #include "engine/gone_internal.h"
 #include "engine/iteration.h"
 #include "engine/listen.h"
@@ -37,6 +38,7 @@ static void add_missing_run(void *ctx, task_id task) {
     run->view.ordered_at = e->now;
     run->iteration = view.iteration;
     run->boot_id = xstrdup("");
+    run->executor = engine_executor_kind(e, task);
 }
 
 void recover_find_runless(struct engine *e) {
@@ -49,7 +51,7 @@ static void stop_again(struct engine *e, const struct live_run *run, struct run_
     struct task_spec told;
     bool wished = core_task_spec(e->core, run->task, &told) && told.stop != STOP_NONE;
     if (wished || budget_is_stopping(e, run))
-        (void)executor_stop(e->executor, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY);
+        (void)executors_stop(e, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY);
 }
 
 static void count_adopted(struct engine *e, enum adopted what) {
@@ -71,7 +73,7 @@ static void adopt_all(struct engine *e) {
     for (size_t i = 0; i < e->live.count; i++) {
         struct live_run *run = run_live_at(e, i);
         struct run_key key = { .task = run->task, .attempt = run->view.attempt };
-        enum adopted what = executor_adopt(e->executor, key, run->view.folder, run->boot_id);
+        enum adopted what = executors_adopt(e, run->executor, key, run->view.folder, run->boot_id);
         count_adopted(e, what);
         run->is_alive = what == ADOPTED_ALIVE;
         if (run->is_alive)
@@ -219,7 +221,7 @@ static int look_at_folders(struct engine *e, struct error *err) {
         .external_ended = external_ended,
         .ctx = e,
     };
-    int r = executor_sweep(e->executor, &sweep, err);
+    int r = executors_sweep(e, &sweep, err);
     e->report.swept = sweep.removed;
     if (r == 0 && (e->claims.count > 0 || some_external_is_known(e)))
         r = load_claimed(e, err);
@@ -268,6 +270,8 @@ int engine_start(struct engine *e, struct engine_report *ret_report, struct erro
     int r = make_marker_folder(e, err);
     if (r == 0)
         r = load_core(e, err);
+    if (r == 0)
+        r = executors_start(e, err);
     if (r < 0)
         return r;
     adopt_all(e);

@@ -33,6 +33,7 @@ void recover_raise_numbers(struct engine *e);
 struct claim {
     task_id task;
     uint32_t attempt;
+    enum executor_kind executor;
     enum adopted what;
     struct run_started who;
     bool counts; /* in the present core it is the run of its task; then: */

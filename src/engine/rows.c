@@ -7,7 +7,7 @@
 #include "base/json_write.h"
 #include "engine/alert_internal.h"
 #include "engine/allowance.h"
-#include "engine/engine_internal.h"
+#include "engine/executors_internal.h"
 #include "engine/journal_internal.h"
 #include "engine/pace_internal.h"
 #include "engine/tally_internal.h"
@@ -187,8 +187,8 @@ static struct run_row run_row_of(const struct engine *e, const struct live_run *
         .attempt = run->view.attempt,
         .iteration = run->iteration,
         .agent = run->agent,
-        .executor = "local",
-        .host = executor_host(e->executor),
+        .executor = executor_kind_name(run->executor),
+        .host = executors_host(e, run->executor),
         .boot_id = run->boot_id,
         .folder = run->view.folder,
         .phase = run->phase,

@@ -25,7 +25,7 @@ void launch_later(struct engine *e, task_id task);
 /* Carries out a few of them, oldest first. */
 void launch_some(struct engine *e);
 void launch_stop(struct engine *e, const struct order *order);
-/* From now on its command must be seen to run within the time of the configuration. */
+/* launch_deadline.c: from now on its command must be seen to run within the time of the configuration. */
 void launch_set_deadline(struct engine *e, struct live_run *run);
 /* Ends launches that took too long. */
 void launch_check_deadlines(struct engine *e);

@@ -20,6 +20,7 @@
 #include "engine/budget.h"
 #include "engine/care_internal.h"
 #include "engine/engine_internal.h"
+#include "engine/executors_internal.h"
 #include "engine/failing.h"
 #include "engine/follow_internal.h"
 #include "engine/gone_internal.h"
@@ -280,7 +281,7 @@ static void take_start(struct engine *e, const struct order *o) {
     run->view.ordered_at = e->now;
     run->iteration = o->iteration;
     run->agent = o->agent ? xstrdup(symbol_name(core_symbols(e->core), o->agent)) : NULL;
-    run->boot_id = xstrdup(executor_boot_id(e->executor));
+    executors_order(e, run);
     run_token_make(&run->token);
     launch_set_deadline(e, run);
     rows_write_run(e, run);

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/macros.h"
+#include "executor/slurm.h"
 #include "os/loop.h"
 
 #define MANY 4096
@@ -28,6 +30,7 @@ struct found {
 struct folder {
     char task[64];
     uint32_t attempt;
+    bool in_slurm;
 };
 
 static struct {
@@ -41,9 +44,13 @@ static struct {
     char external[64], forgotten[64];
     size_t start_count, stop_count, told_count, found_count, adopted_count, live;
     int fail, end_with;
+    size_t slurm_made;
+    int refuse_slurm;
+    const char *doing;
 } fake = { .end_with = -1 };
 
 struct executor {
+    bool is_slurm;
     struct loop *loop;
     struct executor_events events;
     struct executor_sweep sweep;
@@ -138,6 +145,23 @@ void fake_has_folder(const char *task, uint32_t attempt) {
     folder->attempt = attempt;
 }
 
+void fake_has_slurm_folder(const char *task, uint32_t attempt) {
+    fake_has_folder(task, attempt);
+    fake.folders[fake.folder_count - 1].in_slurm = true;
+}
+
+size_t fake_slurm_made(void) {
+    return fake.slurm_made;
+}
+
+void fake_refuse_slurm(int code) {
+    fake.refuse_slurm = code;
+}
+
+void fake_slurm_says(const char *doing) {
+    fake.doing = doing;
+}
+
 void fake_has_external(const char *task) {
     snprintf(fake.external, sizeof(fake.external), "%s", task);
 }
@@ -173,9 +197,51 @@ int executor_local_new(struct loop *loop, const struct executor_options *options
 struct executor *executor_free(struct executor *ex) {
     if (ex)
         loop_timer_free(ex->loop, ex->timer);
+    if (ex == only)
+        only = NULL;
     free(ex);
-    only = NULL;
     return NULL;
+}
+
+int executor_slurm_new(struct loop *loop, const struct executor_slurm_options *options,
+                       const struct executor_events *events, struct executor **ret,
+                       struct error *err) {
+    (void)options;
+    if (fake.refuse_slurm)
+        return error_set(err, fake.refuse_slurm, "the test has no Slurm");
+    struct executor *ex = xcalloc(1, sizeof(*ex));
+    ex->is_slurm = true;
+    ex->loop = loop;
+    ex->events = *events;
+    fake.slurm_made++;
+    *ret = ex;
+    return 0;
+}
+
+bool executor_doing(const struct executor *ex, struct run_key run, struct strbuf *out) {
+    (void)run;
+    if (!ex->is_slurm || !fake.doing)
+        return false;
+    strbuf_puts(out, fake.doing);
+    return true;
+}
+
+static void copy_place(struct fake_start *start, const struct run_spec *spec) {
+    const struct run_place *p = &spec->place;
+    const char *const pairs[][2] = {
+        { "partition", p->partition }, { "account", p->account },       { "qos", p->qos },
+        { "gres", p->gres },           { "constraint", p->constraint }, { "extra", p->extra }
+    };
+    size_t used = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
+        if (pairs[i][1])
+            used += (size_t)snprintf(start->place + used, sizeof(start->place) - used, "%s=%s ",
+                                     pairs[i][0], pairs[i][1]);
+    snprintf(start->place + used, sizeof(start->place) - used,
+             "cpus=%" PRId64 " memory=%" PRId64 " time=%" PRId64, p->cpus, p->memory_bytes,
+             p->time);
+    snprintf(start->name, sizeof(start->name), "%s", spec->name ? spec->name : "");
+    snprintf(start->token, sizeof(start->token), "%s", spec->token ? spec->token : "");
 }
 
 static void copy_spec(struct fake_start *start, const struct run_spec *spec) {
@@ -195,13 +261,13 @@ static void copy_spec(struct fake_start *start, const struct run_spec *spec) {
 
 int executor_start(struct executor *ex, struct run_key run, const char *folder,
                    const struct run_spec *spec, struct error *err) {
-    (void)ex;
     if (fake.fail)
         return error_set(err, fake.fail, "the test lets no run start");
     struct fake_start *start = &fake.starts[fake.start_count++];
-    *start = (struct fake_start){ .run = run };
+    *start = (struct fake_start){ .run = run, .in_slurm = ex->is_slurm };
     snprintf(start->folder, sizeof(start->folder), "%s", folder);
     copy_spec(start, spec);
+    copy_place(start, spec);
     fake.live++;
     if (fake.end_with >= 0) {
         struct run_end end = fake_exit(fake.end_with);
@@ -212,8 +278,8 @@ int executor_start(struct executor *ex, struct run_key run, const char *folder,
 }
 
 int executor_stop(struct executor *ex, struct run_key run, enum stop_how how) {
-    (void)ex;
-    fake.stops[fake.stop_count++] = (struct fake_stop){ .run = run, .how = how };
+    fake.stops[fake.stop_count++] =
+        (struct fake_stop){ .run = run, .how = how, .in_slurm = ex->is_slurm };
     for (size_t i = 0; i < fake_start_count(); i++)
         if (fake_start_at(i)->run.task == run.task && fake_start_at(i)->run.attempt == run.attempt)
             return 0;
@@ -223,7 +289,6 @@ int executor_stop(struct executor *ex, struct run_key run, enum stop_how how) {
 enum adopted executor_adopt(struct executor *ex, struct run_key run, const char *folder,
                             const char *boot_id) {
     static const char *const names[] = { "alive", "ended", "lost" };
-    (void)ex;
     (void)folder;
     (void)boot_id;
     enum adopted what = ADOPTED_LOST;
@@ -234,7 +299,8 @@ enum adopted executor_adopt(struct executor *ex, struct run_key run, const char 
             end = fake.found[i].end;
         }
     snprintf(fake.adopted[fake.adopted_count++], sizeof(fake.adopted[0]),
-             "%" PRIu64 ".%" PRIu32 "=%s", run.task, run.attempt, names[what]);
+             "%s%" PRIu64 ".%" PRIu32 "=%s", ex->is_slurm ? "slurm " : "", run.task, run.attempt,
+             names[what]);
     fake.live++;
     if (what != ADOPTED_ALIVE)
         fake_tell_ended(run, &end);
@@ -246,8 +312,10 @@ int executor_sweep(struct executor *ex, struct executor_sweep *sweep, struct err
     (void)err;
     ex->sweep = *sweep;
     for (size_t i = 0; i < fake.folder_count; i++)
-        sweep->removed += !sweep->known(sweep->ctx, fake.folders[i].task, fake.folders[i].attempt);
-    if (fake.external[0] && !sweep->known(sweep->ctx, fake.external, 9))
+        if (fake.folders[i].in_slurm == ex->is_slurm)
+            sweep->removed +=
+                !sweep->known(sweep->ctx, fake.folders[i].task, fake.folders[i].attempt);
+    if (!ex->is_slurm && fake.external[0] && !sweep->known(sweep->ctx, fake.external, 9))
         sweep->external(sweep->ctx, fake.external, 9, &who);
     return 0;
 }
@@ -263,13 +331,11 @@ uint32_t executor_live(const struct executor *ex) {
 }
 
 const char *executor_boot_id(const struct executor *ex) {
-    (void)ex;
-    return "boot-1";
+    return ex->is_slurm ? "slurm:test" : "boot-1";
 }
 
 const char *executor_host(const struct executor *ex) {
-    (void)ex;
-    return "host-1";
+    return ex->is_slurm ? "slurm" : "host-1";
 }
 
 size_t executor_features(const struct executor *ex, const struct executor_feature **ret) {

@@ -15,11 +15,15 @@ struct fake_start {
     char prompt[256];
     time_ms timeout;
     int stop_signal;
+    bool in_slurm; /* then also: */
+    char name[64], token[96];
+    char place[512]; /* "partition=gpu cpus=4 …": what was asked for */
 };
 
 struct fake_stop {
     struct run_key run;
     enum stop_how how;
+    bool in_slurm;
 };
 
 size_t fake_start_count(void);
@@ -41,7 +45,8 @@ struct run_end fake_exit(int code);
 
 /* What executor_adopt finds of a run; ADOPTED_LOST unless it was said. */
 void fake_will_adopt(struct run_key run, enum adopted what, const struct run_end *end);
-const char *fake_adopted(size_t index); /* "task.attempt=alive"; NULL behind the last */
+const char *fake_adopted(
+    size_t index); /* "task.attempt=alive"; NULL behind the last. In Slurm: "slurm 1.1=…" */
 
 /* Every sweep from now on finds the dead folder of a run: unless the engine knows it, it is removed. What
  * lives in a folder that the engine knows is for fake_will_adopt to say. */
@@ -53,3 +58,13 @@ void fake_external_ends(const char *task);
 const char *fake_forgotten(void);
 
 void fake_forget_everything(void);
+
+/* --- Slurm ------------------------------------------------------------------------------------- */
+
+size_t fake_slurm_made(void); /* how often its executor was made */
+/* It cannot be made, with this errno (negative); 0: it can. */
+void fake_refuse_slurm(int code);
+/* What it says of every run; NULL: nothing. */
+void fake_slurm_says(const char *doing);
+/* As fake_has_folder, of a run in Slurm. */
+void fake_has_slurm_folder(const char *task, uint32_t attempt);

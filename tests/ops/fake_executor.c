@@ -7,14 +7,16 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "executor/slurm.h"
 
 struct executor {
+    bool is_slurm;
     struct executor_events events;
     struct fake_run *runs;
     size_t count, capacity;
 };
 
-static struct executor *last;
+static struct executor *last, *slurm;
 
 int executor_local_new(struct loop *loop, const struct executor_options *options,
                        const struct executor_events *events, struct executor **ret,
@@ -31,6 +33,8 @@ struct executor *executor_free(struct executor *ex) {
         return NULL;
     if (last == ex)
         last = NULL;
+    if (slurm == ex)
+        slurm = NULL;
     free(ex->runs);
     free(ex);
     return NULL;
@@ -63,6 +67,24 @@ int executor_stop(struct executor *ex, struct run_key run, enum stop_how how) {
     r->stopped = true;
     r->killed = how == STOP_AT_ONCE;
     return 0;
+}
+
+int executor_slurm_new(struct loop *loop, const struct executor_slurm_options *options,
+                       const struct executor_events *events, struct executor **ret,
+                       struct error *err) {
+    struct executor *local = last;
+    int r = executor_local_new(loop, &options->base, events, ret, err);
+    (*ret)->is_slurm = true;
+    slurm = *ret;
+    last = local;
+    return r;
+}
+
+bool executor_doing(const struct executor *ex, struct run_key run, struct strbuf *out) {
+    (void)run;
+    if (ex->is_slurm)
+        strbuf_puts(out, "pending in Slurm: Resources");
+    return ex->is_slurm;
 }
 
 enum adopted executor_adopt(struct executor *ex, struct run_key run, const char *folder,
@@ -116,8 +138,17 @@ size_t executor_probe(const char *folder, const struct executor_feature **ret) {
 
 /* --- what a test says ------------------------------------------------------------------------ */
 
+/* The executor that has a run of this task. */
+static struct executor *with(task_id task) {
+    return find(slurm, task) ? slurm : last;
+}
+
 const struct fake_run *fake_run_find(task_id task) {
-    return find(last, task);
+    return find(with(task), task);
+}
+
+bool fake_run_is_in_slurm(task_id task) {
+    return find(slurm, task) != NULL;
 }
 
 size_t fake_runs_started(void) {
@@ -125,15 +156,17 @@ size_t fake_runs_started(void) {
 }
 
 void fake_run_starts(task_id task) {
-    struct fake_run *r = find(last, task);
-    last->events.started(last->events.ctx, r->key, 1);
+    struct executor *ex = with(task);
+    struct fake_run *r = find(ex, task);
+    ex->events.started(ex->events.ctx, r->key, 1);
 }
 
 void fake_run_ends(task_id task, int exit_code) {
-    struct fake_run *r = find(last, task);
+    struct executor *ex = with(task);
+    struct fake_run *r = find(ex, task);
     struct run_end end = { .kind = RUN_END_EXIT, .code = exit_code, .durable = true };
     if (r->stopped)
         end.kind = RUN_END_STOPPED;
     r->live = false;
-    last->events.ended(last->events.ctx, r->key, &end);
+    ex->events.ended(ex->events.ctx, r->key, &end);
 }

@@ -14,6 +14,7 @@ struct fake_run {
     bool live, stopped, killed;
 };
 const struct fake_run *fake_run_find(task_id task); /* the last one of that task, or NULL */
+bool fake_run_is_in_slurm(task_id task);
 size_t fake_runs_started(void);
 
 void fake_run_starts(task_id task); /* its command was seen */

@@ -1,0 +1,51 @@
+/* executors_internal.h: the executors of one engine. Private to engine/.
+ *
+ * That of this machine is there from the beginning (engine.executor). That of Slurm is made when the first task needs it, or when the
+ * rows tell of tasks that did: a machine without Slurm pays nothing. */
+#pragma once
+
+#include <jansson.h>
+
+#include "engine/engine_internal.h"
+#include "engine/executors.h"
+
+#define STORE_ID_SIZE 17 /* 16 digits and a NUL */
+
+struct executors {
+    struct executor *slurm;    /* NULL: nobody has needed it yet */
+    char store[STORE_ID_SIZE]; /* begins the tokens of jobs; "": there were none yet */
+    bool is_noted;             /* the rows have it, or this turn writes it */
+    enum executor_kind sweeping;
+};
+
+void executors_init(struct engine *e);
+void executors_free(struct engine *e);
+/* A core is built anew; what its rows say. */
+void executors_loading(struct engine *e);
+void executors_load(struct engine *e, const struct note_row *row);
+
+/* The one that a run has, or will have. NULL: Slurm's cannot be made. */
+struct executor *executor_of(struct engine *e, enum executor_kind kind, struct error *err);
+
+/* What its rows have for the host. */
+const char *executors_host(const struct engine *e, enum executor_kind kind);
+
+/* A start order: which executor, and the boot that its row names. */
+void executors_order(struct engine *e, struct live_run *run);
+int executors_launch(struct engine *e, struct live_run *run, const struct run_spec *spec,
+                     struct error *err);
+/* As executor_stop, of the executor that has the run. */
+int executors_stop(struct engine *e, struct run_key run, enum stop_how how);
+/* The start of the daemon: everything that rows or folders may need is there. */
+int executors_start(struct engine *e, struct error *err);
+enum adopted executors_adopt(struct engine *e, enum executor_kind kind, struct run_key run,
+                             const char *folder, const char *boot_id);
+int executors_sweep(struct engine *e, struct executor_sweep *sweep, struct error *err);
+
+/* --- launch_place.c -------------------------------------------------------------------------- */
+
+/* What Slurm must know of a run that it gets. `task`: as it was submitted. Texts live in the arena. */
+void launch_place(struct engine *e, const struct live_run *run, const json_t *task,
+                  struct arena *arena, struct run_spec *spec);
+/* Where a run reaches the daemon: its SLUICE_SOCKET. */
+const char *launch_address(const struct engine *e, const struct live_run *run);

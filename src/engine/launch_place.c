@@ -1,0 +1,86 @@
+/* launch_place.c: what must Slurm know of a run?
+ *
+ * Where, and how much of it: what the task says, else what its project, its agent or `tasks` says now. The partition alone was
+ * chosen when the task came. The time limit is a backstop: the shim ends a run at its time-out, tells why, and needs
+ * a while for that; so Slurm gets what all of it may take, and a minute. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "config/place.h"
+#include "engine/executors_internal.h"
+
+#define MARGIN MINUTES(1)
+
+/* Of one run while its place is put together. */
+struct placing {
+    const struct config *config;
+    const json_t *said;
+    const char *project, *agent;
+    struct arena *arena;
+};
+
+static const char *place_value(const struct placing *p, const char *key) {
+    const json_t *value = json_object_get(p->said, key);
+    if (json_is_string(value))
+        return json_string_value(value);
+    if (!json_is_integer(value))
+        return config_place(p->config, key, p->project, p->agent);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "%" PRId64, (int64_t)json_integer_value(value));
+    return arena_strdup(p->arena, strbuf_text(&text));
+}
+
+/* 0: one of its parts may take for ever. */
+static time_ms time_of(const struct run_spec *spec) {
+    if (spec->command.timeout == 0)
+        return 0;
+    time_ms all = time_add(spec->command.timeout, spec->grace);
+    for (size_t i = 0; i < spec->check_count; i++) {
+        if (spec->checks[i].timeout == 0)
+            return 0;
+        all = time_add(all, time_add(spec->checks[i].timeout, spec->grace));
+    }
+    return time_add(all, MARGIN);
+}
+
+static const char *token_of(const struct engine *e, const struct live_run *run,
+                            struct arena *arena) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "sluice:%s:%" PRIu64 ":%" PRIu32, e->executors->store, run->task,
+                  run->view.attempt);
+    return arena_strdup(arena, strbuf_text(&text));
+}
+
+void launch_place(struct engine *e, const struct live_run *run, const json_t *task,
+                  struct arena *arena, struct run_spec *spec) {
+    char id[ENGINE_ID_MAX];
+    if (run->executor != EXECUTOR_SLURM)
+        return;
+    struct task_view view = { 0 };
+    (void)core_task(e->core, run->task, &view);
+    const struct project *project = project_of_symbol(e, view.project);
+    struct placing p = { e->config, json_object_get(task, "slurm"),
+                         project ? project->view.name : NULL, run->agent, arena };
+    const char *cpus = place_value(&p, "cpus");
+    spec->name = arena_strdup(arena, engine_task_id(e, run->task, id));
+    spec->token = token_of(e, run, arena);
+    spec->place = (struct run_place){
+        .partition = engine_partition(e, run->task),
+        .account = place_value(&p, "account"),
+        .qos = place_value(&p, "qos"),
+        .gres = place_value(&p, "gres"),
+        .constraint = place_value(&p, "constraint"),
+        .extra = place_value(&p, "options"),
+        .memory_bytes = spec->memory_max,
+        .time = time_of(spec),
+    };
+    if (cpus)
+        (void)number_parse_int(cpus, &spec->place.cpus, NULL); /* it was looked at when it came */
+}
+
+const char *launch_address(const struct engine *e, const struct live_run *run) {
+    const char *address = config_text(e->config, "slurm.address", NULL);
+    return run->executor == EXECUTOR_SLURM && *address ? address : e->run_socket_path;
+}

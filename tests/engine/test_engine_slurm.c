@@ -1,0 +1,313 @@
+/* Two executors: a task runs where it belongs, and the next daemon asks the right one what became of it. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/macros.h"
+#include "engine/executors.h"
+#include "engine_kit.h"
+#include "fault_vfs.h"
+
+#define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\nlimits: {runs: 50}\n"
+
+static struct kit kit;
+
+static int open_calm(void **state) {
+    (void)state;
+    kit_open(&kit, CALM "tasks: {launch_s: 1, slurm: [qos=low, cpus=2]}\n"
+                        "projects: {web: {slurm: [account=w]}}\n"
+                        "slurm: {address: 'https://head:7878'}\n");
+    return 0;
+}
+
+static int close_it(void **state) {
+    (void)state;
+    fault_set(FAULT_NONE, 0, 0);
+    kit_close(&kit);
+    return 0;
+}
+
+static task_id in_slurm(const char *json) {
+    static const char *const keys[] = { "slurm:gpu" };
+    struct kit_ask ask = kit_ask_add(&kit, "web", json);
+    ask.draft.resources = (const char **)keys;
+    ask.draft.resource_count = 1;
+    assert_int_equal(kit_do(&kit, &ask), 0);
+    assert_int_equal(kit.outcome, STORE_OK);
+    return ask.first;
+}
+
+static const struct fake_start *start_of(task_id task) {
+    for (size_t i = fake_start_count(); i-- > 0;)
+        if (fake_start_at(i)->run.task == task)
+            return fake_start_at(i);
+    fail_msg("task %u was not started", (unsigned)task);
+    return NULL;
+}
+
+/* "sluice:0123456789abcdef:": what is before the number of the task. */
+static void name_of_store(const char *token, char ret[32]) {
+    size_t length = strlen("sluice:") + 16;
+    assert_int_equal(strncmp(token, "sluice:", strlen("sluice:")), 0);
+    assert_true(strlen(token) > length && token[length] == ':');
+    assert_int_equal(strspn(token + strlen("sluice:"), "0123456789abcdef"), 16);
+    snprintf(ret, 32, "%.*s", (int)length, token);
+}
+
+/* --- where --------------------------------------------------------------------------------------- */
+
+static void without_such_tasks_slurm_costs_nothing(void **state) {
+    (void)state;
+    task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, 1);
+    assert_false(start_of(task)->in_slurm);
+    kit_restart(&kit);
+    assert_int_equal(fake_slurm_made(), 0);
+}
+
+static void a_task_runs_where_it_belongs(void **state) {
+    (void)state;
+    task_id far =
+        in_slurm("{\"argv\":[\"a\"],\"timeout_s\":60,\"grace_s\":5,\"memory_mb\":3,"
+                 "\"checks\":[{\"argv\":[\"c\"],\"timeout_s\":10}],"
+                 "\"slurm\":{\"gres\":\"gpu:1\",\"cpus\":8,\"options\":\"--exclusive\"}}");
+    task_id near = kit_web(&kit, "{\"argv\":[\"b\"]}");
+    kit_wait_starts(&kit, 2);
+    const struct fake_start *start = start_of(far);
+    char expected[64], store[32];
+    assert_true(start->in_slurm);
+    /* 60 + 5 for the command, 10 + 5 for the check, and a minute to tell of it */
+    assert_string_equal(start->place,
+                        "partition=gpu account=w qos=low gres=gpu:1 extra=--exclusive "
+                        "cpus=8 memory=3145728 time=140000");
+    name_of_store(start->token, store);
+    snprintf(expected, sizeof(expected), "%s:%u:1", store, (unsigned)far);
+    assert_string_equal(start->token, expected);
+    snprintf(expected, sizeof(expected), "web-%u", (unsigned)far);
+    assert_string_equal(start->name, expected);
+    assert_non_null(strstr(start->env, "\nSLUICE_SOCKET=https://head:7878\n"));
+    assert_false(start_of(near)->in_slurm);
+    assert_string_equal(start_of(near)->token, "");
+    assert_null(strstr(start_of(near)->env, "https://head:7878"));
+
+    struct run_row row;
+    assert_true(kit_last_run(&kit, far, &row));
+    assert_string_equal(row.executor, "slurm");
+    assert_string_equal(row.boot_id, "slurm:test");
+    assert_true(kit_last_run(&kit, near, &row));
+    assert_string_equal(row.executor, "local");
+    assert_string_equal(row.boot_id, "boot-1");
+}
+
+static void without_a_time_out_slurm_is_asked_for_none(void **state) {
+    (void)state;
+    task_id endless = in_slurm("{\"argv\":[\"a\"]}");
+    task_id check = in_slurm("{\"argv\":[\"a\"],\"timeout_s\":60,\"checks\":[[\"c\"]]}");
+    kit_wait_starts(&kit, 2);
+    assert_non_null(strstr(start_of(endless)->place, "cpus=2 memory=0 time=0"));
+    assert_non_null(strstr(start_of(check)->place, "time=0"));
+}
+
+static void a_stop_goes_to_the_executor_that_has_the_run(void **state) {
+    (void)state;
+    task_id far = in_slurm("{\"argv\":[\"a\"]}"), near = kit_web(&kit, "{\"argv\":[\"b\"]}");
+    kit_wait_starts(&kit, 2);
+    fake_tell_started(start_of(far)->run);
+    fake_tell_started(start_of(near)->run);
+    kit_wait_state(&kit, far, TASK_RUNNING);
+    kit_wait_state(&kit, near, TASK_RUNNING);
+    assert_int_equal(kit_tell(&kit, FACT_CANCEL, far), 0);
+    assert_int_equal(kit_tell(&kit, FACT_CANCEL, near), 0);
+    assert_int_equal(fake_stop_count(), 2);
+    assert_true(fake_stop_at(0)->in_slurm);
+    assert_int_equal(fake_stop_at(0)->run.task, far);
+    assert_false(fake_stop_at(1)->in_slurm);
+}
+
+/* --- waiting in its queue ------------------------------------------------------------------------ */
+
+static bool is_stopped(struct kit *k, void *ctx) {
+    (void)k;
+    (void)ctx;
+    return fake_stop_count() > 0;
+}
+
+static void a_run_may_wait_in_slurm_for_longer_than_a_launch_may_take(void **state) {
+    (void)state;
+    task_id far = in_slurm("{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, 1);
+    (void)kit_web(&kit, "{\"argv\":[\"b\"]}"); /* later, so its deadline is the later one */
+    kit_wait(&kit, is_stopped, NULL, "the launch on this machine is ended");
+    assert_int_equal(fake_stop_count(), 1);
+    assert_false(fake_stop_at(0)->in_slurm);
+    assert_int_equal(kit_state(&kit, far), TASK_STARTING);
+    fake_will_adopt(start_of(far)->run, ADOPTED_ALIVE, NULL);
+    kit_restart(&kit); /* nor does the next daemon count its own time */
+    kit_wait_state(&kit, far, TASK_STARTING);
+    fake_tell_started(start_of(far)->run);
+    kit_wait_state(&kit, far, TASK_RUNNING);
+}
+
+static void what_slurm_says_of_a_run_can_be_asked_for(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    task_id far = in_slurm("{\"argv\":[\"a\"]}"), near = kit_web(&kit, "{\"argv\":[\"b\"]}");
+    kit_wait_starts(&kit, 2);
+    fake_slurm_says("pending in Slurm: Resources");
+    assert_false(engine_place_doing(kit.engine, near, &text));
+    assert_true(engine_place_doing(kit.engine, far, &text));
+    assert_string_equal(strbuf_text(&text), "pending in Slurm: Resources");
+}
+
+/* --- the next daemon ----------------------------------------------------------------------------- */
+
+static void the_row_says_who_is_asked(void **state) {
+    (void)state;
+    task_id far = in_slurm("{\"argv\":[\"a\"]}"), near = kit_web(&kit, "{\"argv\":[\"b\"]}");
+    kit_wait_starts(&kit, 2);
+    char expected[2][64];
+    snprintf(expected[0], sizeof(expected[0]), "slurm %u.1=alive", (unsigned)far);
+    snprintf(expected[1], sizeof(expected[1]), "%u.1=alive", (unsigned)near);
+    fake_will_adopt(start_of(far)->run, ADOPTED_ALIVE, NULL);
+    fake_will_adopt(start_of(near)->run, ADOPTED_ALIVE, NULL);
+    kit_restart(&kit);
+    assert_string_equal(fake_adopted(0), expected[0]);
+    assert_string_equal(fake_adopted(1), expected[1]);
+    assert_null(fake_adopted(2));
+}
+
+static void a_store_has_one_name_for_ever(void **state) {
+    (void)state;
+    char first[32], second[32];
+    task_id before = in_slurm("{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, 1);
+    struct run_end end = fake_exit(0);
+    fake_tell_ended(start_of(before)->run, &end);
+    kit_wait_state(&kit, before, TASK_DONE);
+    kit_restart(&kit);
+    task_id after = in_slurm("{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, 2);
+    name_of_store(start_of(before)->token, first);
+    name_of_store(start_of(after)->token, second);
+    assert_string_equal(first, second);
+}
+
+static void a_name_that_could_not_be_stored_is_stored_with_the_next_order(void **state) {
+    (void)state;
+    char first[32], second[32];
+    assert_int_equal(kit_pause(&kit, true), 0);
+    task_id before = in_slurm("{\"argv\":[\"a\"]}");
+    fault_set(FAULT_FULL_ALWAYS, 1, 0);
+    assert_int_equal(kit_pause(&kit, false), 0); /* its order would have written the name */
+    assert_int_equal(kit.outcome, STORE_FAILED);
+    assert_int_equal(fake_start_count(), 0);
+    fault_set(FAULT_NONE, 0, 0);
+    assert_int_equal(kit_pause(&kit, false), 0);
+    kit_wait_starts(&kit, 1);
+    fake_will_adopt(start_of(before)->run, ADOPTED_ALIVE, NULL);
+    kit_restart(&kit);
+    task_id after = in_slurm("{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, 2);
+    name_of_store(start_of(before)->token, first);
+    name_of_store(start_of(after)->token, second);
+    assert_string_equal(first, second);
+}
+
+static void forget_runs(struct store_batch *batch) {
+    struct run_row row = { .task = 1, .attempt = 1, .executor = "local", .folder = "web-1/1" };
+    row.ended = true;
+    row.outcome = OUTCOME_LOST;
+    store_put_run(batch, &row);
+}
+
+static void a_run_in_slurm_that_a_backup_does_not_know_is_adopted_there(void **state) {
+    (void)state;
+    task_id far = in_slurm("{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, 1);
+    struct run_key younger = { .task = far, .attempt = 2 };
+    kit_stop(&kit);
+    kit_store(&kit, forget_runs);
+    fake_has_slurm_folder("web-1", 2);
+    fake_will_adopt(younger, ADOPTED_ALIVE, NULL);
+    kit_start(&kit);
+    kit_settle(&kit);
+    char expected[64];
+    snprintf(expected, sizeof(expected), "slurm %u.2=alive", (unsigned)far);
+    bool found = false;
+    for (size_t i = 0; fake_adopted(i); i++)
+        found = found || strcmp(fake_adopted(i), expected) == 0;
+    assert_true(found);
+    struct run_row row;
+    assert_true(kit_last_run(&kit, far, &row));
+    assert_int_equal(row.attempt, 2);
+    assert_string_equal(row.executor, "slurm");
+}
+
+/* --- what goes wrong ----------------------------------------------------------------------------- */
+
+static void a_lost_node_is_no_failure_of_the_task(void **state) {
+    (void)state;
+    task_id task = in_slurm("{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, 1);
+    fake_tell_started(start_of(task)->run);
+    kit_wait_state(&kit, task, TASK_RUNNING);
+    struct run_end end = { .kind = RUN_END_LOST, .code = -1, .started_at = 1 };
+    snprintf(end.message, sizeof(end.message), "node n3 failed");
+    fake_tell_ended(start_of(task)->run, &end);
+    kit_wait_starts(&kit, 2);
+    assert_int_equal(kit_view(&kit, task).losses, 1);
+    assert_int_equal(kit_view(&kit, task).failures, 0);
+    assert_true(start_of(task)->in_slurm);
+    assert_int_equal(start_of(task)->run.attempt, 2);
+    assert_non_null(strstr(start_of(task)->token, ":2")); /* never the token of another attempt */
+}
+
+static void the_time_limit_of_slurm_is_a_time_out(void **state) {
+    (void)state;
+    task_id task = in_slurm("{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, 1);
+    struct run_end end = { .kind = RUN_END_TIMEOUT, .code = -1, .started_at = 1, .ended_at = 2 };
+    fake_tell_ended(start_of(task)->run, &end);
+    kit_wait_state(&kit, task, TASK_HELD); /* until it is tried again */
+    struct run_row row;
+    assert_true(kit_last_run(&kit, task, &row));
+    assert_int_equal(row.outcome, OUTCOME_TIMEOUT);
+}
+
+static void a_slurm_that_cannot_be_used_is_a_failed_launch_that_says_so(void **state) {
+    (void)state;
+    fake_refuse_slurm(-ENOENT);
+    task_id task = in_slurm("{\"argv\":[\"a\"]}");
+    kit_wait_state(&kit, task, TASK_HELD); /* behind its breaker */
+    struct run_row row;
+    assert_true(kit_last_run(&kit, task, &row));
+    assert_int_equal(row.outcome, OUTCOME_LAUNCH);
+    assert_string_equal(row.message, "cannot use Slurm: the test has no Slurm");
+    fake_refuse_slurm(0);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_calm, close_it)
+    const struct CMUnitTest tests[] = {
+        TEST(without_such_tasks_slurm_costs_nothing),
+        TEST(a_task_runs_where_it_belongs),
+        TEST(without_a_time_out_slurm_is_asked_for_none),
+        TEST(a_stop_goes_to_the_executor_that_has_the_run),
+        TEST(a_run_may_wait_in_slurm_for_longer_than_a_launch_may_take),
+        TEST(what_slurm_says_of_a_run_can_be_asked_for),
+        TEST(the_row_says_who_is_asked),
+        TEST(a_store_has_one_name_for_ever),
+        TEST(a_name_that_could_not_be_stored_is_stored_with_the_next_order),
+        TEST(a_run_in_slurm_that_a_backup_does_not_know_is_adopted_there),
+        TEST(a_lost_node_is_no_failure_of_the_task),
+        TEST(the_time_limit_of_slurm_is_a_time_out),
+        TEST(a_slurm_that_cannot_be_used_is_a_failed_launch_that_says_so),
+    };
+    fault_install();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
