@@ -3,7 +3,8 @@
  * One inotify descriptor, which exists only while somebody follows. The kernel gives the same number to
  * every watch on the same file, so a watch is given back when its last follower leaves. A file that
  * is not there yet is waited for in its folder. Where inotify has no watch left (it is a limit of the
- * user, not ours), files are looked at once per second: late, but never silent. */
+ * user, not ours), and where another machine writes the file, it is looked at once per second: late, but
+ * never silent. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "api/server_internal.h"
 #include "base/alloc.h"
+#include "engine/executors.h"
 
 #define LOOK_EVERY SECONDS(1)
 
@@ -76,7 +78,8 @@ static int watch_path(struct server *server, const struct log_stream *log) {
 
 void log_watch_add(struct server *server, struct log_stream *log) {
     assert(log->watch < 0);
-    if (open_inotify(server) == 0)
+    bool is_elsewhere = engine_executor_kind(server->engine, log->task) != EXECUTOR_LOCAL;
+    if (!is_elsewhere && open_inotify(server) == 0)
         log->watch = watch_path(server, log);
     if (log->watch >= 0)
         return;

@@ -16,6 +16,7 @@
 #include "api/response.h"
 #include "api/server_internal.h"
 #include "base/alloc.h"
+#include "engine/executors.h"
 
 #define JSON_TYPE  "application/json"
 #define TEXT_TYPE  "text/plain; version=0.0.4; charset=utf-8" /* what Prometheus asks for */
@@ -245,6 +246,15 @@ static bool is_owners_program(const struct connection *c) {
     return tcp_peer_user(c->fd, &user) < 0 || user == geteuid() || user == 0;
 }
 
+/* A run that Slurm has put on another machine has no other door. Its token is good for what it is at the door of the
+ * runs; that of a run on this machine stays none here. */
+static bool take_run(struct connection *c, const char *token) {
+    if (!engine_run_is_elsewhere(c->server->engine, token))
+        return false;
+    (void)snprintf(c->access.token.token, sizeof(c->access.token.token), "%s", token);
+    return true;
+}
+
 /* By TCP: whose token is it? What needs none is asked by nobody. */
 static struct door_verdict check_access(struct connection *c, const struct http_request *request) {
     const char *header = http_request_header(request, "authorization");
@@ -252,8 +262,12 @@ static struct door_verdict check_access(struct connection *c, const struct http_
     struct engine *engine = c->server->engine;
     c->access = (struct exchange_caller){ .access = { .remote = true } };
     c->access_until = TIME_NEVER;
-    if (header && strncasecmp(header, BEARER, strlen(BEARER)) == 0)
-        found = engine_find_access(engine, header + strlen(BEARER));
+    const char *token =
+        header && strncasecmp(header, BEARER, strlen(BEARER)) == 0 ? header + strlen(BEARER) : NULL;
+    if (token)
+        found = engine_find_access(engine, token);
+    if (!found && token && take_run(c, token))
+        return (struct door_verdict){ 0 };
     if (!found && !header && c->op && c->op->open && c->op->writes && !is_owners_program(c))
         return (struct door_verdict){ 403, "refused",
                                       "this link is for programs of the user that asked for it" };

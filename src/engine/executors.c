@@ -69,6 +69,13 @@ bool engine_place_doing(const struct engine *e, task_id task, struct strbuf *out
     return executor_doing(e->executors->slurm, key, out);
 }
 
+bool engine_run_is_elsewhere(const struct engine *e, const char *token) {
+    uint32_t attempt;
+    task_id task = engine_find_token(e, token, &attempt);
+    const struct live_run *run = task ? run_find(e, task) : NULL;
+    return run && run->executor == EXECUTOR_SLURM;
+}
+
 struct executor *engine_slurm(struct engine *e) {
     return e->executors->slurm;
 }

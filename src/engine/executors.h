@@ -31,5 +31,7 @@ const char *engine_partition(const struct engine *engine, task_id task);
 
 /* Of a live run in Slurm: what it waits for, or where it is. False: there is nothing to say. */
 bool engine_place_doing(const struct engine *engine, task_id task, struct strbuf *out);
+/* Whose token this is runs on another machine, where it has no socket of ours. False: of no run that lives, or here. */
+bool engine_run_is_elsewhere(const struct engine *engine, const char *token);
 /* NULL: nobody has needed it yet. */
 struct executor *engine_slurm(struct engine *engine);

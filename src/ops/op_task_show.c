@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "engine/diff.h"
+#include "engine/executors.h"
 #include "ops/budgets.h"
 
 #define RUNS_SHOWN 10
@@ -72,6 +73,8 @@ static int print(struct op_call *call) {
     print_int(&w, "losses", t.losses);
     print_int(&w, "restarts", t.restarts);
     json_write_object_end(&w);
+    print_text(&w, "executor", executor_kind_name(engine_executor_kind(call->engine, s->task)));
+    print_text(&w, "partition", engine_partition(call->engine, s->task));
     print_workspace(&w, call->engine, s->task);
     print_task_budget(&w, call->engine, s->task);
     print_json(&w, "runs", strbuf_text(&s->runs));
@@ -130,7 +133,9 @@ const struct op op_task_show = {
     .summary = "show one task",
     .text = "The members of a list item, what was submitted (`spec`), what was said when "
             "it was slung (`context`), what it depends on, its "
-            "counters, where it works (`works_in`), whether task.diff can tell what it changed "
+            "counters, where it runs (`executor`, in Slurm with its `partition`; null: the default "
+            "one), "
+            "where it works (`works_in`), whether task.diff can tell what it changed "
             "(`has_diff`), what it has used of which `budget` (by ended "
             "runs and the "
             "live one; null: nobody knows, or there is none), its last 10 runs, and the folders of "
@@ -138,15 +143,17 @@ const struct op op_task_show = {
             "10 iterations with what is in "
             "them.",
     .params = params,
-    .result = "{\"id\":\"web-17\",\"project\":\"web\",\"state\":\"running\","
-              "\"spec\":{\"argv\":[\"make\"]},\"context\":null,\"depends_on\":[\"web-3\"],"
-              "\"counters\":{\"failures\":0,"
-              "\"launch_failures\":0,\"losses\":0,\"restarts\":0},\"has_diff\":true,\"budget\":{"
-              "\"run\":{},\"task\":{"
-              "}},\"runs\":[{\"task\":\"web-17\","
-              "\"attempt\":1,\"phase\":\"working\"}],\"iterations\":[{\"iteration\":1,\"folder\":"
-              "\"/home/me/.local/share/sluice/tasks/web-17/iterations/001\",\"feedback\":false,"
-              "\"artifacts\":[\"plan.md\"]}],\"external_id\":null}",
+    .result =
+        "{\"id\":\"web-17\",\"project\":\"web\",\"state\":\"running\","
+        "\"spec\":{\"argv\":[\"make\"]},\"context\":null,\"depends_on\":[\"web-3\"],"
+        "\"counters\":{\"failures\":0,"
+        "\"launch_failures\":0,\"losses\":0,\"restarts\":0},\"executor\":\"local\",\"partition\":"
+        "null,\"has_diff\":true,\"budget\":{"
+        "\"run\":{},\"task\":{"
+        "}},\"runs\":[{\"task\":\"web-17\","
+        "\"attempt\":1,\"phase\":\"working\"}],\"iterations\":[{\"iteration\":1,\"folder\":"
+        "\"/home/me/.local/share/sluice/tasks/web-17/iterations/001\",\"feedback\":false,"
+        "\"artifacts\":[\"plan.md\"]}],\"external_id\":null}",
     .right = OP_READ,
     .reach = OP_REACH_SUBTREE,
     .run = run,

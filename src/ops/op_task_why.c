@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/failover.h"
+#include "engine/executors.h"
 #include "ops/forecast.h"
 #include "ops/print.h"
 
@@ -93,7 +94,7 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
         verdict_code(&first, op_symbols(call->engine), &code);
         put_sentence(call, t->id, &first, &text);
     }
-    if (!blocked)
+    if (!blocked && !(t->state == TASK_STARTING && engine_place_doing(call->engine, t->id, &text)))
         strbuf_puts(&text, sentence_of(t));
     if (t->state == TASK_FAILED && asking_of(call)->cause)
         strbuf_printf(&text, "; its last run: %s", asking_of(call)->cause);

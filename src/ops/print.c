@@ -9,6 +9,7 @@
 #include "core/failover.h"
 #include "engine/alert.h"
 #include "engine/allowance.h"
+#include "engine/executors.h"
 #include "engine/loops.h"
 
 #define EXTERNAL_MAX 50u
@@ -116,6 +117,8 @@ static void print_doing(struct json_writer *w, const struct engine *engine,
         strbuf_puts(&text, doing);
     else if (t->phase == PHASE_WAITING)
         strbuf_puts(&text, "waits for tasks below it");
+    else
+        (void)engine_place_doing(engine, t->id, &text);
     if (t->borrower)
         strbuf_printf(&text, "%slends its place to %s", text.length ? ", " : "",
                       engine_task_id(engine, t->borrower, id));

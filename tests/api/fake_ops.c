@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "engine/executors.h"
 
 struct fake_world fake;
 
@@ -428,6 +429,16 @@ const char *engine_task_id(const struct engine *engine, task_id task, char buf[E
 }
 
 /* --- tokens ---------------------------------------------------------------------------------------- */
+
+bool engine_run_is_elsewhere(const struct engine *engine, const char *token) {
+    (void)engine;
+    return fake.in_slurm && strcmp(token, FAKE_RUN_TOKEN) == 0;
+}
+
+enum executor_kind engine_executor_kind(const struct engine *engine, task_id task) {
+    (void)engine;
+    return fake.in_slurm && task == 1 ? EXECUTOR_SLURM : EXECUTOR_LOCAL;
+}
 
 const struct engine_access *engine_find_access(const struct engine *engine, const char *token) {
     static char name[] = "phone";

@@ -11,6 +11,7 @@
 #include "ops/op.h"
 
 #define FAKE_EVENTS_MAX 20000
+#define FAKE_RUN_TOKEN  "0123456789abcdef0123456789abcdef" /* of the run, while it is in Slurm */
 #define FAKE_TOKEN      "sl_abcdefghij_0123456789012345678901234567890123456789012"
 
 struct fake_event {
@@ -37,6 +38,7 @@ struct fake_world {
     bool log_follow;
     const char *task_state; /* what task.show answers; NULL: it waits */
     bool run_lives;         /* attempt 2 of task 1 */
+    bool in_slurm;          /* the same */
     bool ends_in_turn;      /* it ends in the turn in which its log is asked for */
     void (*run_ended)(void);
 };

@@ -361,6 +361,29 @@ static void many_follow_one_file_and_leave_one_by_one(void **state) {
     assert_int_equal(api_wakeups_within(api, 30), 0);
 }
 
+static void put_in_slurm(struct api *api, void *arg) {
+    (void)api;
+    (void)arg;
+    fake.in_slurm = true;
+}
+
+/* The kernel tells of what is written here, and the log of a run in Slurm is written on another machine. */
+static void the_log_of_a_run_in_slurm_is_looked_at(void **state) {
+    (void)state;
+    API(api);
+    PIECES(p);
+    append_text(api, "out.log", "one\n");
+    api_log(api, "out.log", 0, true);
+    api_do(api, put_in_slurm, NULL);
+    p.fd = api_connect(api);
+    api_send(p.fd, LOG);
+    API_WAIT_STAT(api, log_streams, 1);
+    assert_int_equal(inotify_count(), 0);
+    append_text(api, "out.log", "two\n");
+    api_read_until(p.fd, &p.head, "two\n");
+    close(p.fd);
+}
+
 static void without_inotify_a_followed_log_is_looked_at(void **state) {
     (void)state;
     API(api);
@@ -424,6 +447,7 @@ int main(void) {
         cmocka_unit_test(a_run_that_ended_long_ago_is_not_followed),
         cmocka_unit_test(many_follow_one_file_and_leave_one_by_one),
         cmocka_unit_test(without_inotify_a_followed_log_is_looked_at),
+        cmocka_unit_test(the_log_of_a_run_in_slurm_is_looked_at),
         cmocka_unit_test(followers_break_and_readers_finish_when_the_server_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

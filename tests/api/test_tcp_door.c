@@ -272,6 +272,41 @@ static void r11_the_token_of_a_run_is_none_here(void **state) {
                      401);
 }
 
+static void put_in_slurm(struct api *api, void *arg) {
+    (void)api;
+    fake.in_slurm = *(bool *)arg;
+}
+
+static void get_token(struct api *api, void *arg) {
+    (void)api;
+    memcpy(arg, fake.token, sizeof(fake.token));
+}
+
+/* It has no other door: Slurm has put it on another machine. */
+static void r11_but_that_of_a_run_in_slurm_has_the_rights_of_a_run(void **state) {
+    (void)state;
+    API(api);
+    open_door(api);
+    static const char lines[] = OWN "Authorization: Bearer " FAKE_RUN_TOKEN "\r\n";
+    struct op_access access;
+    char token[sizeof(fake.token)];
+    bool in_slurm = true;
+    api_do(api, put_in_slurm, &in_slurm);
+    assert_int_equal(status_of("GET", "/v1/echo", lines), 200);
+    api_do(api, get_token, token);
+    api_do(api, get_access, &access);
+    assert_string_equal(token, FAKE_RUN_TOKEN); /* by which the operations know whom to bound */
+    assert_true(access.remote);
+    assert_int_equal(access.scope, ACCESS_NONE);
+    /* It is not the connection that has the right, but the request. */
+    assert_int_equal(status_of("GET", "/v1/echo", OWN AUTH), 200);
+    api_do(api, get_token, token);
+    assert_string_equal(token, "");
+    in_slurm = false; /* it has ended */
+    api_do(api, put_in_slurm, &in_slurm);
+    assert_int_equal(status_of("GET", "/v1/echo", lines), 401);
+}
+
 static void the_owners_socket_takes_no_token_of_the_door(void **state) {
     (void)state;
     API(api);
@@ -504,6 +539,7 @@ int main(void) {
         cmocka_unit_test(r8_an_upgrade_is_a_request_like_any_other),
         cmocka_unit_test(r9_rights_are_those_of_the_token_whatever_the_request_says),
         cmocka_unit_test(r11_the_token_of_a_run_is_none_here),
+        cmocka_unit_test(r11_but_that_of_a_run_in_slurm_has_the_rights_of_a_run),
         cmocka_unit_test(the_owners_socket_takes_no_token_of_the_door),
         cmocka_unit_test(who_guesses_waits_and_nobody_else),
         cmocka_unit_test(a_late_refusal_comes),

@@ -108,12 +108,59 @@ static void one_resource_less_is_left_for_a_task_in_slurm(void **state) {
                 "'resources': a task that runs in Slurm may name 15");
 }
 
+/* --- while it is there -------------------------------------------------------------------------- */
+
+static void show_and_why_say_where_it_is_and_what_it_waits_for(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, config);
+    task_id task = ops_add(&o, "\"executor\":\"slurm\",\"slurm\":{\"partition\":\"gpu\"},");
+    ops_turn(&o);
+    assert_true(fake_run_is_in_slurm(task));
+    struct reply shown = ops_ask(&o, "GET", "/v1/tasks/t-1", NULL, NULL);
+    assert_string_equal(reply_text(&shown, "state"), "starting");
+    assert_string_equal(reply_text(&shown, "executor"), "slurm");
+    assert_string_equal(reply_text(&shown, "partition"), "gpu");
+    assert_string_equal(reply_text(&shown, "run.doing"), "pending in Slurm: Resources");
+    assert_string_equal(reply_text(&shown, "runs.0.executor"), "slurm");
+    reply_finish(&shown);
+    struct reply why = ops_ask(&o, "GET", "/v1/tasks/t-1/why", NULL, NULL);
+    assert_string_equal(reply_text(&why, "summary"), "pending in Slurm: Resources");
+    reply_finish(&why);
+    task_id here = ops_add(&o, "\"hold\":true,");
+    assert_int_equal(here, 2);
+    shown = ops_ask(&o, "GET", "/v1/tasks/t-2", NULL, NULL);
+    assert_string_equal(reply_text(&shown, "executor"), "local");
+    assert_true(reply_is_null(&shown, "partition"));
+    reply_finish(&shown);
+}
+
+static void children_of_a_run_in_slurm_run_there_too(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, config);
+    task_id task = ops_add(&o, "\"executor\":\"slurm\",\"slurm\":{\"partition\":\"gpu\"},");
+    ops_turn(&o);
+    fake_run_starts(task);
+    ops_turn(&o);
+    struct reply r = ops_ask_as(&o, fake_run_find(task)->token, "POST", "/v1/tasks",
+                                "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\"}]}");
+    if (r.status != 200)
+        fail_msg("the child is refused: %s", r.text);
+    task_id child = engine_find_task(o.engine, reply_text(&r, "tasks.0.id"), NULL);
+    assert_int_equal(engine_executor_kind(o.engine, child), EXECUTOR_SLURM);
+    assert_string_equal(engine_partition(o.engine, child), "gpu");
+    reply_finish(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_task_says_where_it_runs_before_its_project_and_its_agent),
         cmocka_unit_test(where_a_task_runs_is_decided_when_it_comes),
         cmocka_unit_test(what_slurm_cannot_be_asked_for_is_refused),
         cmocka_unit_test(one_resource_less_is_left_for_a_task_in_slurm),
+        cmocka_unit_test(show_and_why_say_where_it_is_and_what_it_waits_for),
+        cmocka_unit_test(children_of_a_run_in_slurm_run_there_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
