@@ -187,6 +187,10 @@ void route_answer(struct connection *c, struct response *response) {
     (void)queue_answer(c, response);
 }
 
+void route_answer_unread(struct connection *c, struct response *response) {
+    (void)queue_answer(c, response);
+}
+
 void route_refuse(struct connection *c, int status, const char *word, const char *message,
                   bool close) {
     if (close) {
@@ -314,7 +318,7 @@ void route_head(struct connection *c) {
     c->op = NULL;
     c->mcp = strcmp(request->path, MCP_PATH) == 0;
     struct door_verdict verdict = check_door(c, request);
-    if (verdict.status == 0 && page_answer(c))
+    if (verdict.status == 0 && (standby_answer(c) || page_answer(c)))
         return;
     if (verdict.status == 0 && !c->mcp)
         c->op = op_route(method, request->path, &c->params, &allowed);

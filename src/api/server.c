@@ -58,6 +58,10 @@ struct server *server_new(struct loop *loop, struct engine *engine,
     return server;
 }
 
+void server_set_engine(struct server *server, struct engine *engine) {
+    server->engine = engine;
+}
+
 /* --- accepting ------------------------------------------------------------------------------- */
 
 /* Best effort: the client is not waited for. */

@@ -28,6 +28,14 @@ struct event_row;
 struct loop;
 struct server;
 
+/* What a daemon without an engine says: another one is at work, and it waits to take its place. By TCP
+ * nobody can be known without a store, so only that much is told there. */
+struct server_standby {
+    const char *status;   /* JSON: the answer to /healthz and /v1/daemon */
+    const char *sentence; /* the error that everything else is answered with */
+    const char *active;   /* JSON: a list of the addresses of the one at work */
+};
+
 /* 0 takes what is said behind it. */
 struct server_options {
     unsigned connections_max; /* 256; one more gets 503 */
@@ -52,12 +60,16 @@ struct server_options {
     void (*stop_asked)(void *ctx);
     /* Is this process one of a run? Then it is turned away from the owner's door. NULL: none is. */
     bool (*is_run)(void *ctx, pid_t pid);
+    /* What is told without an engine; borrowed until the next time. NULL: it never is without one. */
+    void (*standby)(void *ctx, struct server_standby *ret);
     void *ctx;
 };
 
-/* `options` may be NULL. */
+/* `options` may be NULL. So may `engine`: then it is a standby (docs/high-availability.md) until it gets one; those who
+ * are connected stay, and what they ask from then on is answered. */
 struct server *server_new(struct loop *loop, struct engine *engine,
                           const struct server_options *options);
+void server_set_engine(struct server *server, struct engine *engine);
 struct server *server_free(struct server *server); /* accepts NULL, returns NULL */
 
 /* Makes the folder (0700) if it is missing and the socket (0600). A socket that is there already is

@@ -35,7 +35,7 @@ struct response;
 
 struct server {
     struct loop *loop;
-    struct engine *engine;
+    struct engine *engine; /* NULL: a standby */
     struct server_options options;
     struct door door; /* of the Unix socket */
     char *owner;      /* the user whose daemon this is */
@@ -139,10 +139,14 @@ void exchange_set_caller(struct op_call *call, const struct exchange *exchange,
                          const struct exchange_caller *caller);
 /* Its answer is complete, and goes out later. */
 void exchange_delay(struct exchange *exchange, time_ms span);
+/* standby.c: is there no engine? Then it is answered. At HTTP_GOT_HEAD. */
+bool standby_answer(struct connection *connection);
 /* page.c: is this a file of the dashboard? Then it is answered. At HTTP_GOT_HEAD. */
 bool page_answer(struct connection *connection);
 /* route.c: as refuse, for any answer. */
 void route_answer(struct connection *connection, struct response *response);
+/* The same for one whose body is not read; it is closing. */
+void route_answer_unread(struct connection *connection, struct response *response);
 /* One piece of a stream, from its fill function. */
 void exchange_send(struct exchange *exchange, const char *bytes, size_t size);
 

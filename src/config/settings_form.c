@@ -81,6 +81,18 @@ static bool is_host_name(const char *text) {
            && *text != '-';
 }
 
+/* Of a daemon, for its clients. By `http:` a token goes over the wire as it is, so that is of this machine alone. */
+static bool is_daemon_address(const char *text) {
+    if (strncmp(text, "unix:", 5) == 0)
+        return is_path(text + 5);
+    if (strncmp(text, "http://", 7) == 0)
+        return text[7] && is_listen(text + 7);
+    const char *host = strncmp(text, "https://", 8) == 0 ? text + 8 : "";
+    const char *port = strrchr(host, ':');
+    size_t digits = port ? strspn(port + 1, DIGITS) : 0;
+    return port > host && is_host(host) && digits > 0 && digits <= 5 && port[1 + digits] == '\0';
+}
+
 static bool is_collector(const char *text) {
     return is_webhook(text) && !strchr(text, '?');
 }
@@ -119,6 +131,9 @@ const struct setting_form http_listen_form = {
 const struct setting_form host_form = { is_host, "names of hosts, with a port or without" };
 const struct setting_form host_name_form = {
     is_host_name, "at most 253 letters, digits, dots, hyphens and underscores"
+};
+const struct setting_form daemon_address_form = {
+    is_daemon_address, "unix:/PATH, https://HOST:PORT or http://127.0.0.1:PORT"
 };
 const struct setting_form collector_form = {
     is_collector,

@@ -1,7 +1,11 @@
 /* daemon.c: start in an order in which each step protects the next, stop in the reverse.
  *
  * The home's lock comes first: whoever holds it is the daemon of this home, so it may open the store,
- * adopt runs, remove a stale socket and listen. The socket comes last: whoever can connect is answered. */
+ * adopt runs, remove a stale socket and listen. The socket comes last: whoever can connect is answered.
+ *
+ * A standby listens before it has the store, with a server that knows no engine. When it gets the store the same server
+ * gets the engine. A daemon that has lost its store takes everything down, and begins again as a standby: what it
+ * knew may be wrong by now, and nothing of it must reach the next life. */
 #include "daemon/daemon.h"
 #include "daemon/bus_keep.h"
 
@@ -25,20 +29,35 @@
 #include "daemon/mirror.h"
 #include "daemon/notify.h"
 #include "daemon/shim_path.h"
+#include "daemon/standby.h"
 #include "daemon/telemetry.h"
 #include "engine/engine.h"
 #include "engine/follow.h"
 #include "executor/executor.h"
 #include "ops/spawn.h"
+#include "os/clock.h"
 #include "os/log.h"
 #include "os/loop.h"
 #include "store/store.h"
 
 #define STOP_PATIENCE SECONDS(2) /* for answers that are on their way out */
+#define SHORT_LIFE    SECONDS(5) /* of an active daemon: the next one comes later */
+#define PAUSE_FIRST   200        /* ms before it; doubles */
+#define PAUSE_MOST    SECONDS(2)
+
+/* What one life of the daemon leaves to the next. */
+struct lives {
+    int ready_fd;    /* -1: who started us has been told */
+    bool was_active; /* the last one, and it has lost the store */
+    time_ms pause;   /* before the next one looks at the store */
+};
 
 struct daemon {
     const struct daemon_options *options;
     const struct home *home;
+    struct lives *lives;
+    struct config *config;   /* until the engine has it */
+    struct standby *standby; /* while there is no store */
     struct loop *loop;
     struct store *store;
     struct engine *engine;
@@ -52,8 +71,10 @@ struct daemon {
     struct server *server;
     struct entry *entry;
     struct loop_timer *stop_timer;
-    int lock; /* of the home; -1: not yet */
+    time_ms active_since; /* steady */
+    int lock;             /* of the home; -1: not yet */
     bool stopping, impatient;
+    bool stands_by; /* it does not end because of the store */
 };
 
 /* One write: whoever reads the line has all of it. */
@@ -107,8 +128,10 @@ static void begin_stop(void *ctx) {
     d->stopping = true;
     log_info("stopping; what runs goes on");
     server_stop_accepting(d->server);
-    engine_backup_cancel(d->engine);
-    follow_end(d->engine);
+    if (d->engine) {
+        engine_backup_cancel(d->engine);
+        follow_end(d->engine);
+    }
     d->stop_timer = loop_timer_new(d->loop, stop_waiting, d);
     loop_timer_set(d->loop, d->stop_timer, loop_now_steady(d->loop) + STOP_PATIENCE);
 }
@@ -150,9 +173,25 @@ static void reload_done(struct engine *engine, struct engine_request *request,
     free(reload);
 }
 
+static void reload_standby(struct daemon *d) {
+    struct error err = { 0 };
+    struct config *config = NULL;
+    if (read_config(d->home, &config, &err) < 0) {
+        log_warning("the configuration stays as it was: %s", err.text);
+        return;
+    }
+    standby_set_config(d->standby, config);
+    config_free(d->config);
+    d->config = config;
+}
+
 static void on_reload_signal(void *ctx, int signal) {
     struct daemon *d = ctx;
     (void)signal;
+    if (!d->engine) {
+        reload_standby(d);
+        return;
+    }
     struct reload *reload = xcalloc(1, sizeof(*reload));
     reload->request.run = reload_run;
     reload->request.done = reload_done;
@@ -188,10 +227,11 @@ static void check_stopped(void *ctx) {
         loop_stop(d->loop);
 }
 
-/* At the owner's door. A run that hides who it is gets in as little as one that says so. */
+/* At the owner's door. A run that hides who it is gets in as little as one that says so. A standby knows no
+ * runs, and has nothing that a run may not hear. */
 static bool is_run(void *ctx, pid_t pid) {
     struct daemon *d = ctx;
-    return executor_kin(engine_executor(d->engine), pid) != KIN_NONE;
+    return d->engine && executor_kin(engine_executor(d->engine), pid) != KIN_NONE;
 }
 
 /* --- start ----------------------------------------------------------------------------------- */
@@ -202,10 +242,15 @@ static void report_progress(void *ctx, const char *what, unsigned percent) {
         log_info("store: %s", what);
 }
 
-static int open_store(struct daemon *d, const struct config *config, struct error *err) {
+/* `awaited`: taken; or NULL. */
+static int open_store(struct daemon *d, struct store_await *awaited, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf who = STRBUF_INIT;
+    standby_print_who(d->home, d->config, &who);
     struct store_options options = {
-        .url = store_url(d->home, config),
+        .url = store_url(d->home, d->config),
         .progress = report_progress,
+        .awaited = awaited,
+        .who = strbuf_text(&who),
     };
     struct store_report report;
     int r = store_open(&options, &d->store, &report, err);
@@ -219,17 +264,15 @@ static int open_store(struct daemon *d, const struct config *config, struct erro
     return 0;
 }
 
-static int start_engine(struct daemon *d, struct config *config, struct error *err) {
+static int start_engine(struct daemon *d, struct error *err) {
     _cleanup_(freep) char *shim = NULL;
     int r = shim_path_find(&shim, err);
-    if (r < 0) {
-        config_free(config);
+    if (r < 0)
         return r;
-    }
     struct engine_options options = {
         .loop = d->loop,
         .bus = d->bus,
-        .config = config,
+        .config = TAKE_PTR(d->config),
         .store = d->store,
         .home = d->home->data,
         .config_file = d->home->config_file,
@@ -274,8 +317,136 @@ static int check_web_dir(const char *folder, struct error *err) {
                      folder);
 }
 
+static int watch_signals(struct daemon *d, struct error *err) {
+    int r = loop_signal(d->loop, SIGTERM, on_stop_signal, d, err);
+    if (r == 0)
+        r = loop_signal(d->loop, SIGINT, on_stop_signal, d, err);
+    return r == 0 ? loop_signal(d->loop, SIGHUP, on_reload_signal, d, err) : r;
+}
+
+static void describe_standby(void *ctx, struct server_standby *ret) {
+    standby_describe(((struct daemon *)ctx)->standby, ret);
+}
+
+/* `d->engine` may be NULL: a standby. */
+static void make_server(struct daemon *d) {
+    struct server_options options = { .stop_asked = begin_stop,
+                                      .is_run = is_run,
+                                      .standby = describe_standby,
+                                      .ctx = d,
+                                      .web_dir = d->options->web_dir };
+    d->server = server_new(d->loop, d->engine, &options);
+}
+
+static int listen_here(struct daemon *d, struct error *err) {
+    /* First: who finds the owner's socket may rely on both. */
+    int r = server_listen_runs(d->server, d->home->run_socket, err);
+    return r == 0 ? server_listen_unix(d->server, d->home->socket, err) : r;
+}
+
+static void tell_starter(struct daemon *d, const char *line) {
+    daemon_tell_starter(d->lives->ready_fd, line);
+    d->lives->ready_fd = -1;
+}
+
+/* --- standby --------------------------------------------------------------------------------- */
+
+static void store_came_free(void *ctx) {
+    loop_stop(((struct daemon *)ctx)->loop);
+}
+
+static void check_standby_stopped(void *ctx) {
+    struct daemon *d = ctx;
+    if (d->stopping && (server_is_idle(d->server) || d->impatient))
+        loop_stop(d->loop);
+}
+
+/* The store is ours. 1: not yet, after all. */
+static int take_store(struct daemon *d, struct error *err) {
+    reload_standby(d);
+    int r = open_store(d, standby_take(d->standby), err);
+    if (!standby_can_wait(r))
+        return r;
+    standby_again(d->standby, err);
+    return 1;
+}
+
+static int begin_standby(struct daemon *d, struct error *err) {
+    make_server(d);
+    struct standby_options options = { .loop = d->loop,
+                                       .home = d->home,
+                                       .url = store_url(d->home, d->config),
+                                       .pause = d->lives->was_active ? d->lives->pause : 0,
+                                       .was_active = d->lives->was_active,
+                                       .free = store_came_free,
+                                       .ctx = d };
+    int r = standby_new(&options, d->config, &d->standby, err);
+    if (r == 0)
+        r = watch_signals(d, err);
+    if (r == 0)
+        r = listen_here(d, err);
+    if (r < 0)
+        return r;
+    struct error problem = { 0 };
+    if (entry_listen(d->server, d->config, &problem) < 0)
+        log_warning("http.listen: %s", problem.text);
+    log_info("standby (pid %d, version %s, home %s)", (int)getpid(), SLUICE_VERSION, d->home->data);
+    tell_starter(d, "ready");
+    loop_set_round(d->loop, check_standby_stopped, d);
+    return 0;
+}
+
+/* Until the store is ours and open. 1: it was stopped instead. */
+static int stand_by(struct daemon *d, struct error *err) {
+    int r = begin_standby(d, err);
+    if (r < 0)
+        return r;
+    do {
+        r = loop_run(d->loop, err);
+        if (r < 0 || d->stopping)
+            return r < 0 ? r : 1;
+        r = take_store(d, err);
+    } while (r == 1);
+    if (r < 0)
+        return r;
+    loop_set_round(d->loop, NULL, NULL);
+    log_info("the store is free: this daemon is the active one now");
+    return 0;
+}
+
+/* --- active ---------------------------------------------------------------------------------- */
+
+/* 1: stopped as a standby. */
+static int get_store(struct daemon *d, struct error *err) {
+    d->stands_by = config_number(d->config, "daemon.standby", NULL) != 0;
+    if (d->lives->was_active)
+        return stand_by(d, err);
+    int r = open_store(d, NULL, err);
+    return d->stands_by && standby_can_wait(r) ? stand_by(d, err) : r;
+}
+
+static int begin_active(struct daemon *d, struct error *err) {
+    int r = start_engine(d, err);
+    if (r < 0)
+        return r;
+    bool listens = d->server != NULL;
+    if (listens)
+        server_set_engine(d->server, d->engine);
+    else
+        make_server(d);
+    d->standby = standby_free(d->standby);
+    d->entry = entry_new(d->engine, d->loop, d->server);
+    engine_set_publisher(d->engine, on_event, d);
+    engine_set_after_turn(d->engine, check_stopped, d);
+    d->active_since = clock_read_steady();
+    if (listens)
+        return 0;
+    r = watch_signals(d, err);
+    return r == 0 ? listen_here(d, err) : r;
+}
+
+/* 0: active; 1: it was stopped as a standby. */
 static int start(struct daemon *d, struct error *err) {
-    struct config *config = NULL;
     int r = check_web_dir(d->options->web_dir, err);
     if (r == 0)
         r = loop_new(&d->loop, err);
@@ -284,42 +455,23 @@ static int start(struct daemon *d, struct error *err) {
     if (r == 0)
         r = home_lock(d->home, &d->lock, err);
     if (r == 0)
-        r = read_config(d->home, &config, err);
-    if (r < 0)
-        return r;
-    r = bus_poster_new(d->loop, d->home->data, &d->bus, err);
+        r = read_config(d->home, &d->config, err);
     if (r == 0)
-        r = open_store(d, config, err);
-    if (r < 0) {
-        config_free(config);
-        return r;
-    }
-    r = start_engine(d, config, err);
-    if (r < 0)
-        return r;
-    struct server_options options = {
-        .stop_asked = begin_stop, .is_run = is_run, .ctx = d, .web_dir = d->options->web_dir
-    };
-    d->server = server_new(d->loop, d->engine, &options);
-    d->entry = entry_new(d->engine, d->loop, d->server);
-    engine_set_publisher(d->engine, on_event, d);
-    engine_set_after_turn(d->engine, check_stopped, d);
-    r = loop_signal(d->loop, SIGTERM, on_stop_signal, d, err);
+        r = bus_poster_new(d->loop, d->home->data, &d->bus, err);
     if (r == 0)
-        r = loop_signal(d->loop, SIGINT, on_stop_signal, d, err);
-    if (r == 0)
-        r = loop_signal(d->loop, SIGHUP, on_reload_signal, d, err);
-    if (r == 0) /* first: who finds the owner's socket may rely on both */
-        r = server_listen_runs(d->server, d->home->run_socket, err);
-    return r == 0 ? server_listen_unix(d->server, d->home->socket, err) : r;
+        r = get_store(d, err);
+    return r == 0 ? begin_active(d, err) : r;
 }
 
 static int finish(struct daemon *d) {
     bool broken = d->engine && engine_is_broken(d->engine);
     if (broken)
         log_error("%s", engine_why_broken(d->engine));
+    if (d->engine)
+        d->stands_by = config_number(engine_config(d->engine), "daemon.standby", NULL) != 0;
     entry_free(d->entry);
     server_free(d->server);
+    standby_free(d->standby);
     notify_free(d->notify);
     telemetry_free(d->telemetry);
     collector_free(d->collector);
@@ -329,6 +481,7 @@ static int finish(struct daemon *d) {
     engine_free(d->engine);
     lifecycle_free(d->lifecycle);
     store_close(d->store);
+    config_free(d->config);
     if (d->loop)
         loop_timer_free(d->loop, d->stop_timer);
     loop_free(d->loop);
@@ -337,26 +490,45 @@ static int finish(struct daemon *d) {
     return broken ? DAEMON_BROKEN : DAEMON_OK;
 }
 
-int daemon_run(const struct daemon_options *options) {
-    struct daemon d = { .options = options, .home = options->home, .lock = -1 };
+/* Returns an exit code; DAEMON_BROKEN with `stands_by`: the next life follows. */
+static int live(struct daemon *d) {
     struct error err = { 0 };
-    int r = start(&d, &err);
+    int r = start(d, &err);
     if (r < 0) {
         log_error("%s", err.text);
-        daemon_tell_starter(options->ready_fd, err.text);
-        (void)finish(&d);
+        tell_starter(d, err.text);
+        (void)finish(d);
         return r == -EBUSY ? DAEMON_BUSY : DAEMON_FAILED;
     }
-    log_info("ready (pid %d, version %s, home %s)", (int)getpid(), SLUICE_VERSION, d.home->data);
-    daemon_tell_starter(options->ready_fd, "ready");
-    r = loop_run(d.loop, &err);
+    if (r == 0) {
+        log_info("ready (pid %d, version %s, home %s)", (int)getpid(), SLUICE_VERSION,
+                 d->home->data);
+        tell_starter(d, "ready");
+        r = loop_run(d->loop, &err);
+    }
     if (r < 0)
         log_error("%s", err.text);
-    int code = finish(&d);
-    if (code == DAEMON_BROKEN)
-        log_error("the store cannot be relied on: start again to find out what it has (nothing "
-                  "that was acknowledged is lost)");
-    else
-        log_info("stopped");
+    int code = finish(d);
     return r < 0 ? DAEMON_FAILED : code;
+}
+
+int daemon_run(const struct daemon_options *options) {
+    struct lives lives = { .ready_fd = options->ready_fd };
+    for (;;) {
+        struct daemon d = {
+            .options = options, .home = options->home, .lives = &lives, .lock = -1
+        };
+        int code = live(&d);
+        if (code == DAEMON_OK)
+            log_info("stopped");
+        else if (code == DAEMON_BROKEN && !d.stands_by)
+            log_error("the store cannot be relied on: start again to find out what it has (nothing "
+                      "that was acknowledged is lost)");
+        if (code != DAEMON_BROKEN || !d.stands_by || d.stopping)
+            return code;
+        log_warning("this daemon is a standby now: nothing that was acknowledged is lost");
+        bool brief = clock_read_steady() - d.active_since < SHORT_LIFE;
+        lives.pause = brief ? time_min(time_max(2 * lives.pause, PAUSE_FIRST), PAUSE_MOST) : 0;
+        lives.was_active = true;
+    }
 }

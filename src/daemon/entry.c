@@ -41,16 +41,19 @@ static char *wanted_now(const struct engine *engine) {
     return text.text ? strbuf_take(&text) : xstrdup("");
 }
 
-static void listen_now(void *ctx) {
-    struct entry *entry = ctx;
-    const struct config *config = engine_config(entry->engine);
+int entry_listen(struct server *server, const struct config *config, struct error *err) {
     struct server_tcp tcp = { .address = config_text(config, "http.listen", NULL),
                               .certificate = config_text(config, "http.tls_cert", NULL),
                               .key = config_text(config, "http.tls_key", NULL) };
     (void)config_words(config, "http.hosts", NULL, &tcp.hosts);
+    return *tcp.address ? server_listen_tcp(server, &tcp, err) : 0;
+}
+
+static void listen_now(void *ctx) {
+    struct entry *entry = ctx;
     bool said = entry->problem.code != 0;
     entry->problem = (struct error){ 0 };
-    if (server_listen_tcp(entry->server, &tcp, &entry->problem) == 0) {
+    if (entry_listen(entry->server, engine_config(entry->engine), &entry->problem) == 0) {
         log_info("clients with a token come in at %s", server_url(entry->server));
         return;
     }

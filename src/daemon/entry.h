@@ -12,6 +12,9 @@ struct entry;
 struct loop;
 struct server;
 
+/* Listens where the configuration says, if it says so; for a standby, which has no engine. */
+int entry_listen(struct server *server, const struct config *config, struct error *err);
+
 struct entry *entry_new(struct engine *engine, struct loop *loop, struct server *server);
 struct entry *entry_free(struct entry *entry); /* accepts NULL, returns NULL */
 /* The configuration may be another one. */

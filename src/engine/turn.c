@@ -559,7 +559,16 @@ static void make_turn(struct engine *e) {
     store_commit(e->store, e->turn.batch, committed, e);
 }
 
+/* A store may stop while nobody asks it for anything: its server has gone, or another daemon has taken over. A
+ * commit that is on its way tells it itself. */
+static void look_at_store(struct engine *e) {
+    const struct error *why = store_why_broken(e->store);
+    if (why && !e->committing && e->broken.code == 0)
+        turn_break(e, why);
+}
+
 void engine_turn(struct engine *e) {
+    look_at_store(e);
     make_turn(e);
     launch_some(e);
     follow_some(e);

@@ -12,6 +12,7 @@ static void print_more_health(struct op_call *call, struct json_writer *w) {
     store_info(engine_store(e), &store);
     const struct executor_feature *features = NULL;
     size_t count = executor_features(engine_executor(e), &features);
+    print_text(w, "role", "active");
     print_text(w, "version", engine_version(e));
     print_int(w, "pid", getpid());
     print_int(w, "uptime_s", (engine_now(e) - engine_started_at(e)) / 1000);
@@ -45,9 +46,11 @@ const struct op op_daemon_health = {
     .method = "GET",
     .path = "/healthz",
     .summary = "say whether the daemon works",
-    .text = "Status 503 when it does not. `degraded` names what the kernel does not let it do; see "
-            "`GET /v1/doctor`. By TCP without a token only `ok` is told.",
-    .result = "{\"ok\":true,\"version\":\"0.1.0\",\"pid\":4711,\"uptime_s\":60,\"paused\":false,"
+    .text =
+        "Status 503 when it does not. `degraded` names what the kernel does not let it do; see "
+        "`GET /v1/doctor`. By TCP without a token only `ok` is told. A standby says so in `role`.",
+    .result = "{\"ok\":true,\"role\":\"active\",\"version\":\"0.1.0\",\"pid\":4711,\"uptime_s\":60,"
+              "\"paused\":false,"
               "\"store\":\"sqlite\",\"degraded\":[]}",
     .right = OP_READ,
     .open = true,

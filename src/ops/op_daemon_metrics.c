@@ -57,6 +57,7 @@ static void print_tasks_by_state(struct op_call *call, struct strbuf *out) {
 static void print_engine(struct op_call *call, struct strbuf *out) {
     struct engine_stats stats;
     engine_stats(call->engine, &stats);
+    metric_gauge(out, "active", 1, "1: this daemon decides; 0: it is a standby.");
     metric_head(out, "info", "gauge", "Always 1; the version is the label.");
     metric_labeled(out, "info", "version", engine_version(call->engine), 1);
     metric_head(out, "build_info", "gauge",

@@ -66,6 +66,7 @@ static const char introduction[] =
     "| 501 | `not_supported` | not here |\n"
     "| 503 | `outcome_unknown` | it may have happened or not: ask again with the same key |\n"
     "| 503 | `stopping` | the daemon is ending |\n"
+    "| 503 | `standby` | another daemon is active; by the Unix socket `active` lists its addresses |\n"
     "| 507 | `disk_full` | no room; nothing was stored |\n"
     "\n"
     "## A task to be added\n"

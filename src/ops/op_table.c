@@ -14,6 +14,7 @@ extern const struct op op_daemon_health;
 extern const struct op op_daemon_metrics;
 extern const struct op op_daemon_pause;
 extern const struct op op_daemon_resume;
+extern const struct op op_daemon_show;
 extern const struct op op_daemon_status;
 extern const struct op op_daemon_stop;
 extern const struct op op_daemon_tick;
@@ -81,6 +82,7 @@ const struct op *const op_table[] = {
     &op_daemon_metrics,
     &op_daemon_pause,
     &op_daemon_resume,
+    &op_daemon_show,
     &op_daemon_status,
     &op_daemon_stop,
     &op_daemon_tick,

@@ -1,0 +1,88 @@
+/* standby.c: what a daemon answers that waits for another one's store.
+ *
+ * That it is there, and where to ask instead. Everything about the queue, tokens included, is in the store: so by TCP
+ * nobody can be told from anybody, and hears only that this is a standby. A path that does not exist is answered like
+ * one that does: the client goes on to the active daemon, which says so. */
+#include <string.h>
+
+#include "api/response.h"
+#include "api/server_internal.h"
+#include "base/metric.h"
+
+#define JSON_TYPE "application/json"
+#define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+/* Its body, if there is one, is not read: the connection ends behind the answer. */
+static void answer(struct connection *c, int status, const char *type, const struct strbuf *body) {
+    struct response response = {
+        .status = status, .type = type, .body = strbuf_text(body), .size = body->length
+    };
+    if (!c->parser.request.has_body) {
+        route_answer(c, &response);
+        return;
+    }
+    c->closing = c->broken = true;
+    route_answer_unread(c, &response);
+}
+
+/* {"error":{…},"active":[…]} */
+static void print_refusal(const char *sentence, const char *active, struct strbuf *out) {
+    response_print_error("standby", sentence, out);
+    if (!active)
+        return;
+    out->length -= strlen("}\n");
+    strbuf_printf(out, ",\"active\":%s}\n", active);
+}
+
+static void print_metrics(struct strbuf *out) {
+    metric_gauge(out, "active", 0, "1: this daemon decides; 0: it is a standby.");
+}
+
+static void answer_anybody(struct connection *c, const char *path) {
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+    if (strcmp(path, "/healthz") == 0) {
+        strbuf_puts(&body, "{\"ok\":true,\"role\":\"standby\"}\n");
+        answer(c, 200, JSON_TYPE, &body);
+    } else if (strcmp(path, "/metrics") == 0) {
+        print_metrics(&body);
+        answer(c, 200, TEXT_TYPE, &body);
+    } else {
+        print_refusal("this daemon is a standby: ask the active one", NULL, &body);
+        answer(c, 503, JSON_TYPE, &body);
+    }
+}
+
+static void answer_owner(struct connection *c, const struct http_request *request) {
+    struct server *server = c->server;
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+    struct server_standby standby = { 0 };
+    bool is_post = strcmp(request->method, "POST") == 0;
+    server->options.standby(server->options.ctx, &standby);
+    if (!is_post
+        && (strcmp(request->path, "/healthz") == 0 || strcmp(request->path, "/v1/daemon") == 0)) {
+        strbuf_printf(&body, "%s\n", standby.status);
+        answer(c, 200, JSON_TYPE, &body);
+    } else if (!is_post && strcmp(request->path, "/metrics") == 0) {
+        print_metrics(&body);
+        answer(c, 200, TEXT_TYPE, &body);
+    } else if (is_post && strcmp(request->path, "/v1/shutdown") == 0
+               && server->options.stop_asked) {
+        strbuf_puts(&body, "{\"ok\":true}\n");
+        answer(c, 200, JSON_TYPE, &body);
+        server->options.stop_asked(server->options.ctx);
+    } else {
+        print_refusal(standby.sentence, standby.active, &body);
+        answer(c, 503, JSON_TYPE, &body);
+    }
+}
+
+bool standby_answer(struct connection *c) {
+    const struct http_request *request = &c->parser.request;
+    if (c->server->engine || !c->server->options.standby)
+        return false;
+    if (c->tcp || c->of_run)
+        answer_anybody(c, request->path);
+    else
+        answer_owner(c, request);
+    return true;
+}

@@ -1,0 +1,293 @@
+/* standby.c: see standby.h.
+ *
+ * The store says when it is free, so nothing here asks for that again and again. Who has it is asked for only when
+ * somebody wants to know, and at most once a second: the question goes over the network and is waited for. */
+#include "daemon/standby.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "config/config.h"
+#include "os/log.h"
+#include "os/loop.h"
+#include "os/tcp.h"
+#include "store/await.h"
+
+#define PAUSE_FIRST 200 /* ms, after a failure; doubles */
+#define PAUSE_MOST  SECONDS(2)
+#define ASK_AFTER   SECONDS(1)
+
+struct standby {
+    struct standby_options options;
+    char *url;
+    const struct config *config;
+    struct store_await *await; /* NULL: not now */
+    struct loop_timer *timer;  /* set while there is none */
+    time_ms pause;
+    time_ms since;        /* wall */
+    time_ms asked_at;     /* steady; 0: never */
+    struct error problem; /* why it cannot be waited for; code 0: it can */
+    char who[STORE_WHO_MAX];
+    struct strbuf status, sentence, active;
+};
+
+/* --- who we are ------------------------------------------------------------------------------ */
+
+static void print_host(struct strbuf *out) {
+    char name[256];
+    if (gethostname(name, sizeof(name) - 1) < 0)
+        strbuf_puts(out, "localhost");
+    else
+        strbuf_puts(out, (name[sizeof(name) - 1] = '\0', name));
+}
+
+/* Where it will listen by TCP, as clients reach it; nothing when that is not known before. */
+static void print_url(const struct config *config, struct strbuf *out) {
+    const char *listen = config_text(config, "http.listen", NULL);
+    const char *scheme = *config_text(config, "http.tls_cert", NULL) ? "https" : "http";
+    struct tcp_address address;
+    char text[TCP_TEXT_MAX];
+    if (!*listen || tcp_parse(listen, &address, NULL) < 0 || tcp_port(&address) == 0)
+        return;
+    strbuf_printf(out, " %s://", scheme);
+    if (!tcp_is_any(&address)) {
+        strbuf_puts(out, tcp_print(&address, text));
+        return;
+    }
+    print_host(out);
+    strbuf_printf(out, ":%u", tcp_port(&address));
+}
+
+void standby_print_who(const struct home *home, const struct config *config, struct strbuf *out) {
+    print_host(out);
+    strbuf_printf(out, "/%d", (int)getpid());
+    size_t name = out->length;
+    if (!strpbrk(home->socket, " \n"))
+        strbuf_printf(out, " unix:%s", home->socket);
+    print_url(config, out);
+    if (out->length >= STORE_WHO_MAX) { /* then others need daemon.addresses */
+        out->length = name < STORE_WHO_MAX ? name : STORE_WHO_MAX - 1;
+        out->text[out->length] = '\0';
+    }
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+static void store_is_ours(void *ctx, int r, const struct error *err);
+
+static void try_later(struct standby *s, const struct error *why) {
+    s->await = store_await_cancel(s->await);
+    if (s->problem.code == 0)
+        log_warning("standby: the store cannot be reached, and is tried again: %s", why->text);
+    s->problem = *why;
+    s->problem.code = why->code < 0 ? why->code : -EIO;
+    loop_timer_set(s->options.loop, s->timer, time_add(loop_now_steady(s->options.loop), s->pause));
+    s->pause = time_min(2 * s->pause, PAUSE_MOST);
+}
+
+static int wait_now(struct standby *s, struct error *err) {
+    return store_await(s->options.loop, s->url, store_is_ours, s, &s->await, err);
+}
+
+static void timer_due(void *ctx) {
+    struct standby *s = ctx;
+    struct error err = { 0 };
+    if (wait_now(s, &err) < 0)
+        try_later(s, &err);
+}
+
+static void store_is_ours(void *ctx, int r, const struct error *err) {
+    struct standby *s = ctx;
+    if (r < 0)
+        try_later(s, err);
+    else
+        s->options.free(s->options.ctx);
+}
+
+bool standby_can_wait(int result) {
+    static const int codes[] = { EBUSY,       ECONNREFUSED, ECONNRESET, ECONNABORTED,
+                                 ETIMEDOUT,   EHOSTUNREACH, EHOSTDOWN,  ENETDOWN,
+                                 ENETUNREACH, EPIPE,        EAGAIN };
+    for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+        if (result == -codes[i])
+            return true;
+    return false;
+}
+
+struct store_await *standby_take(struct standby *s) {
+    return TAKE_PTR(s->await);
+}
+
+void standby_again(struct standby *s, const struct error *why) {
+    s->asked_at = 0;
+    try_later(s, why);
+}
+
+/* --- what it says ---------------------------------------------------------------------------- */
+
+static void ask_holder(struct standby *s) {
+    struct error err = { 0 };
+    time_ms now = loop_now_steady(s->options.loop);
+    if (s->asked_at && now - s->asked_at < ASK_AFTER)
+        return;
+    s->asked_at = time_max(now, 1);
+    int r = store_holder(s->url, s->who, &err);
+    if (r == 0)
+        s->problem = (struct error){ 0 };
+    else if (r != -ENOTSUP)
+        s->problem = err;
+}
+
+/* "host/pid" */
+static void print_name(const struct standby *s, struct strbuf *out) {
+    strbuf_add(out, s->who, strcspn(s->who, " "));
+}
+
+static bool is_listed(const struct standby *s, const char *address) {
+    size_t length = strlen(address);
+    for (const char *at = s->who; (at = strstr(at, address)); at += length)
+        if (at > s->who && at[-1] == ' ' && (at[length] == ' ' || !at[length]))
+            return true;
+    return false;
+}
+
+/* Those of the active one first; then those that may be it, but not our own. */
+static void print_addresses(const struct standby *s, struct json_writer *w) {
+    const char *const *words = NULL;
+    size_t count = config_words(s->config, "daemon.addresses", NULL, &words);
+    _cleanup_(strbuf_finish) struct strbuf word = STRBUF_INIT;
+    const char *at = s->who + strcspn(s->who, " ");
+    json_write_array_begin(w);
+    while (*(at += strspn(at, " "))) {
+        strbuf_clear(&word);
+        strbuf_add(&word, at, strcspn(at, " "));
+        json_write_string(w, strbuf_text(&word));
+        at += word.length;
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool own = strncmp(words[i], "unix:", 5) == 0
+                   && strcmp(words[i] + 5, s->options.home->socket) == 0;
+        if (!own && !is_listed(s, words[i]))
+            json_write_string(w, words[i]);
+    }
+    json_write_array_end(w);
+}
+
+static void put_text(struct json_writer *w, const char *key, const char *text) {
+    json_write_key(w, key);
+    json_write_string(w, text);
+}
+
+static void print_status(struct standby *s) {
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT, host = STRBUF_INIT;
+    struct json_writer w;
+    strbuf_clear(&s->status);
+    print_name(s, &name);
+    print_host(&host);
+    json_write_init(&w, &s->status, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "ok");
+    json_write_bool(&w, true);
+    put_text(&w, "role", "standby");
+    put_text(&w, "version", SLUICE_VERSION);
+    json_write_key(&w, "pid");
+    json_write_int(&w, getpid());
+    put_text(&w, "host", strbuf_text(&host));
+    json_write_key(&w, "since");
+    json_write_int(&w, s->since);
+    json_write_key(&w, "active");
+    json_write_object_begin(&w);
+    put_text(&w, "who", name.length > 0 ? strbuf_text(&name) : NULL);
+    json_write_key(&w, "addresses");
+    print_addresses(s, &w);
+    json_write_object_end(&w);
+    put_text(&w, "problem", s->problem.code ? s->problem.text : NULL);
+    json_write_object_end(&w);
+}
+
+static void print_sentence(struct standby *s) {
+    strbuf_clear(&s->sentence);
+    strbuf_puts(&s->sentence, "this daemon is a standby: ");
+    if (s->problem.code) {
+        strbuf_printf(&s->sentence, "the store cannot be reached: %s", s->problem.text);
+    } else if (*s->who) {
+        print_name(s, &s->sentence);
+        strbuf_puts(&s->sentence, " is the active one");
+    } else {
+        strbuf_puts(&s->sentence, "none is active, or it does not say who it is");
+    }
+}
+
+void standby_describe(struct standby *s, struct server_standby *ret) {
+    struct json_writer w;
+    ask_holder(s);
+    print_status(s);
+    print_sentence(s);
+    strbuf_clear(&s->active);
+    json_write_init(&w, &s->active, false);
+    print_addresses(s, &w);
+    *ret = (struct server_standby){ strbuf_text(&s->status), strbuf_text(&s->sentence),
+                                    strbuf_text(&s->active) };
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+void standby_set_config(struct standby *s, const struct config *config) {
+    s->config = config;
+}
+
+static void say(struct standby *s) {
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+    ask_holder(s);
+    print_name(s, &name);
+    log_info("standby: %s%s", name.length > 0 ? strbuf_text(&name) : "waiting for the store",
+             name.length > 0 ? " has the store; this daemon takes over when it is free" : "");
+}
+
+int standby_new(const struct standby_options *options, const struct config *config,
+                struct standby **ret_standby, struct error *err) {
+    struct standby *s = xcalloc(1, sizeof(*s));
+    s->options = *options;
+    s->url = xstrdup(options->url);
+    s->config = config;
+    s->since = loop_now(options->loop);
+    s->pause = time_max(options->pause, PAUSE_FIRST);
+    s->timer = loop_timer_new(options->loop, timer_due, s);
+    int r = 0;
+    if (options->pause > 0) {
+        loop_timer_set(options->loop, s->timer,
+                       time_add(loop_now_steady(options->loop), options->pause));
+    } else {
+        r = wait_now(s, err);
+        if (standby_can_wait(r)) {
+            try_later(s, err);
+            r = 0;
+        }
+    }
+    if (r < 0) {
+        standby_free(s);
+        return r;
+    }
+    if (!options->was_active)
+        say(s);
+    *ret_standby = s;
+    return 0;
+}
+
+struct standby *standby_free(struct standby *s) {
+    if (!s)
+        return NULL;
+    store_await_cancel(s->await);
+    loop_timer_free(s->options.loop, s->timer);
+    strbuf_finish(&s->status);
+    strbuf_finish(&s->sentence);
+    strbuf_finish(&s->active);
+    free(s->url);
+    free(s);
+    return NULL;
+}
