@@ -44,14 +44,16 @@ int ask_failed(const struct ask *ask) {
 int ask_open(struct ask *ask, enum ask_how how) {
     if (ask->client)
         return CMD_OK;
-    int r = daemon_connect(how == ASK_START, &ask->client, &ask->err);
+    bool quiet = how == ASK_TRY || how == ASK_HOME;
+    int r = how == ASK_HOME ? daemon_connect_home(&ask->client, &ask->err)
+                            : daemon_connect(how == ASK_START, &ask->client, &ask->err);
     if (r >= 0)
         return CMD_OK;
     ask->client = NULL;
-    if (client_is_absent(r) && how == ASK_TRY)
+    if (client_is_absent(r) && quiet)
         return CMD_NO_DAEMON;
     cmd_warn("%s", ask->err.text);
-    return how == ASK_TRY ? CMD_FAILED : CMD_NO_DAEMON; /* there may be one that does not answer */
+    return quiet ? CMD_FAILED : CMD_NO_DAEMON; /* there may be one that does not answer */
 }
 
 void ask_finish(struct ask *ask) {
@@ -112,6 +114,12 @@ int ask_open_post(struct ask *ask, json_t *body, const char *path) {
         return ask_post(ask, body, path);
     json_decref(body);
     return code;
+}
+
+void ask_tell_standby(const struct ask *ask) {
+    if (client_standby(ask->client))
+        cmd_warn("%s; this is what '%s' says", client_standby(ask->client),
+                 client_place(ask->client));
 }
 
 int ask_print(const struct ask *ask) {

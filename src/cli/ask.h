@@ -23,6 +23,7 @@ enum ask_how {
     ASK_START,   /* starts a daemon when none runs; CMD_NO_DAEMON if that fails */
     ASK_RUNNING, /* only one that runs: else says so, CMD_NO_DAEMON */
     ASK_TRY,     /* the same, but says nothing; CMD_FAILED if one is there and cannot be reached */
+    ASK_HOME,    /* as ASK_TRY, but the one of this home and no other, even if it is a standby */
 };
 
 struct ask {
@@ -71,6 +72,9 @@ int ask_add_pair(const struct cmd_call *call, const char *pair, json_t *object);
 void ask_path(struct strbuf *out, const char *before, const char *name, const char *after);
 
 /* --- answers --------------------------------------------------------------------------------- */
+
+/* Says on stderr that the daemon of this home is a standby, and whose the answer is; nothing if it is not. */
+void ask_tell_standby(const struct ask *ask);
 
 /* The daemon's answer as it is, for --json. */
 int ask_print(const struct ask *ask);

@@ -23,7 +23,10 @@
 #define TIMEOUT_STANDARD SECONDS(60)
 #define TEXT_MAX         ((size_t)256 * 1024 * 1024)
 #define TRIES_MAX        6
-#define PAUSE_FIRST_MS   20 /* before the second try over a new connection; doubles */
+#define PAUSE_FIRST_MS   20          /* before the second try over a new connection; doubles */
+#define PAUSE_MOST_MS    250         /* while a daemon that is active is looked for */
+#define FAILOVER         SECONDS(20) /* so long one is looked for among standbys */
+#define NOBODY           SECONDS(3)  /* the same where nobody answers at all: all may be starting */
 
 /* --- life ------------------------------------------------------------------------------------ */
 
@@ -36,15 +39,50 @@ bool client_is_absent(int result) {
     return result == -ENOENT || result == -ECONNREFUSED;
 }
 
-/* Connects; starts a daemon if there is none and *may_start. */
-static int connect_or_start(struct client *client, time_ms deadline, bool *may_start,
-                            struct error *err) {
-    int r = wire_connect(client, deadline, err);
-    if (!client_is_absent(r) || !client->options.start || !*may_start)
+/* One call, until it has an answer. */
+struct hunt {
+    time_ms deadline;
+    time_ms since; /* when it went wrong for the first time; 0: it has not */
+    bool may_start;
+    unsigned tries; /* over connections that were new */
+    size_t passed;  /* addresses, since the last pause */
+};
+
+static void hunt_init(struct hunt *hunt, const struct client *client) {
+    *hunt = (struct hunt){ .deadline = deadline_of(client), .may_start = true };
+}
+
+/* Before the next try. */
+static void hunt_pause(struct hunt *hunt) {
+    time_ms left = hunt->deadline - clock_read_steady();
+    unsigned doubled = hunt->tries < 4 ? hunt->tries : 4;
+    time_ms span = time_min((time_ms)PAUSE_FIRST_MS << doubled, PAUSE_MOST_MS);
+    hunt->tries++;
+    hunt->passed = 0;
+    if (left > 0)
+        (void)poll(NULL, 0, (int)time_min(span, left));
+}
+
+/* It went wrong. Is there time for another try? */
+static bool hunt_goes_on(struct hunt *hunt, time_ms patience) {
+    time_ms now = clock_read_steady();
+    if (hunt->since == 0)
+        hunt->since = time_max(now, 1);
+    return now < hunt->deadline && now - hunt->since < patience;
+}
+
+/* Connects; starts a daemon if there is none and that is wanted. Where there are several, none is started: it might
+ * have a store of its own, and what is added there would not be seen by anybody. */
+static int connect_or_start(struct client *client, struct hunt *hunt, struct error *err) {
+    int r;
+    while (client_is_absent(r = client_connect(client, hunt->deadline, err)) && client->has_peers
+           && hunt_goes_on(hunt, NOBODY))
+        hunt_pause(hunt);
+    if (!client_is_absent(r) || !client->options.start || !hunt->may_start || client->has_peers)
         return r;
-    *may_start = false;
+    hunt->may_start = false;
     r = client->options.start(client->options.ctx, err);
-    return r < 0 ? r : wire_connect(client, deadline, err);
+    return r < 0 ? r : client_connect(client, hunt->deadline, err);
 }
 
 bool client_is_in_run(void) {
@@ -56,21 +94,27 @@ bool client_is_in_run(void) {
  * plain word is not sent: it would end the header. */
 static void take_token(struct client *client) {
     const char *socket = getenv("SLUICE_SOCKET"), *token = getenv("SLUICE_TOKEN");
-    if (socket && token && *token && strcmp(socket, client->path) == 0
+    if (socket && token && *token && strcmp(socket, client->addresses[0].path) == 0
         && strspn(token, "0123456789abcdef") == strlen(token))
         client->token = xstrdup(token);
 }
 
 int client_open(const char *socket_path, const struct client_options *options,
                 struct client **ret_client, struct error *err) {
-    bool may_start = true;
+    struct hunt hunt;
     struct client *client = xcalloc(1, sizeof(*client));
-    client->path = xstrdup(socket_path);
+    struct strbuf place = STRBUF_INIT;
+    strbuf_printf(&place, "unix:%s", socket_path);
+    client->addresses = xcalloc(1, sizeof(*client->addresses));
+    client->addresses[0] =
+        (struct client_address){ .text = strbuf_take(&place), .path = xstrdup(socket_path) };
+    client->address_count = client->address_capacity = 1;
     client->fd = client->reader = -1;
     take_token(client);
     if (options)
         client->options = *options;
-    int r = connect_or_start(client, deadline_of(client), &may_start, err);
+    hunt_init(&hunt, client);
+    int r = connect_or_start(client, &hunt, err);
     if (r < 0) {
         client_close(client);
         return r;
@@ -83,7 +127,10 @@ struct client *client_close(struct client *client) {
     if (!client)
         return NULL;
     wire_close(client);
-    free(client->path);
+    client_free_addresses(client);
+    free(client->peer_token);
+    free(client->peer_ca);
+    free(client->standby);
     free(client->run);
     free(client->token);
     strbuf_finish(&client->in);
@@ -133,6 +180,14 @@ int client_status(const struct client *client) {
     return client->status;
 }
 
+const char *client_place(const struct client *client) {
+    return client_address(client)->text;
+}
+
+const char *client_standby(const struct client *client) {
+    return client->standby;
+}
+
 const char *client_text(const struct client *client) {
     return strbuf_text(&client->text);
 }
@@ -151,7 +206,7 @@ static int errno_of(const char *word, int status) {
         { "not_found", ENOENT },   { "exists", EEXIST },         { "conflict", EBUSY },
         { "too_large", EFBIG },    { "deferred", EAGAIN },       { "busy", EAGAIN },
         { "timeout", ETIMEDOUT },  { "not_supported", ENOTSUP }, { "outcome_unknown", EIO },
-        { "stopping", ESHUTDOWN }, { "disk_full", ENOSPC },
+        { "stopping", ESHUTDOWN }, { "disk_full", ENOSPC },      { "standby", ECONNREFUSED },
     };
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
         if (word && strcmp(words[i].word, word) == 0)
@@ -174,12 +229,15 @@ void client_take_error(const struct client *client, const json_t *answer, struct
 
 static void print_request(const struct client *client, const struct client_request *request,
                           struct strbuf *out) {
-    strbuf_printf(out, "%s %s HTTP/1.1\r\nHost: sluice\r\nAccept: %s\r\n", request->method,
-                  request->path, request->accept);
+    const struct client_address *address = client_address(client);
+    const char *token = address->path ? client->at == 0 ? client->token : NULL : client->peer_token;
+    strbuf_printf(out, "%s %s HTTP/1.1\r\nHost: %s%s%s\r\nAccept: %s\r\n", request->method,
+                  request->path, address->path ? "sluice" : address->host, address->path ? "" : ":",
+                  address->path ? "" : address->port, request->accept);
     if (client->run)
         strbuf_printf(out, "X-Sluice-Run: %s\r\n", client->run);
-    if (client->token)
-        strbuf_printf(out, "Authorization: Bearer %s\r\n", client->token);
+    if (token)
+        strbuf_printf(out, "Authorization: Bearer %s\r\n", token);
     if (request->key)
         strbuf_printf(out, "Idempotency-Key: %s\r\n", request->key);
     if (request->body)
@@ -241,7 +299,8 @@ static int no_answer(const struct client *client, int code, struct error *err) {
     case ECONNRESET:
         return error_set(err, code, "the daemon closed the connection without an answer");
     case EPROTO:
-        return error_set(err, code, "what listens at '%s' does not speak HTTP", client->path);
+        return error_set(err, code, "what listens at '%s' does not speak HTTP",
+                         client_place(client));
     case EFBIG:
         return error_set(err, code, "the daemon's answer is larger than 256 MiB");
     default:
@@ -249,34 +308,70 @@ static int no_answer(const struct client *client, int code, struct error *err) {
     }
 }
 
-/* Before the next try. An old connection may just have been idle for too long: no pause then. */
-static void pause_before(unsigned try, time_ms deadline) {
-    time_ms left = deadline - clock_read_steady();
-    time_ms span = (time_ms)PAUSE_FIRST_MS << try;
-    if (left > 0)
-        (void)poll(NULL, 0, (int)time_min(span, left));
+/* Does the answer mean that another daemon is, or will be, the one to ask? What became of the request is known by
+ * its key, whoever it is. */
+static bool is_elsewhere(struct client *client) {
+    if (client->status != 503)
+        return false;
+    json_t *answer = json_loadb(client_text(client), client->text.length, 0, NULL);
+    const json_t *object = json_object_get(answer, "error");
+    const char *word = json_string_value(json_object_get(object, "code"));
+    const char *message = json_string_value(json_object_get(object, "message"));
+    bool standby = word && strcmp(word, "standby") == 0;
+    bool ends = word && (strcmp(word, "outcome_unknown") == 0 || strcmp(word, "stopping") == 0);
+    if (standby && client->at == 0) {
+        free(client->standby);
+        client->standby = xstrdup(message ? message : "");
+    }
+    if (standby || ends)
+        client_learn(client, answer);
+    json_decref(answer);
+    return standby || (ends && client->has_peers);
+}
+
+/* False: what was answered is the answer. */
+static bool try_next(struct client *client, struct hunt *hunt) {
+    if (!hunt_goes_on(hunt, FAILOVER))
+        return false;
+    wire_close(client);
+    if (++hunt->passed >= client->address_count)
+        hunt_pause(hunt);
+    return true;
+}
+
+/* Over a connection, which is there. The status; 0: again; <0: it is over. */
+static int send_once(struct client *client, const struct client_request *request, struct hunt *hunt,
+                     struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
+    bool fresh = client->fresh;
+    print_request(client, request, &bytes);
+    int r = exchange(client, request, &bytes, hunt->deadline);
+    if (r >= 0)
+        return is_elsewhere(client) && try_next(client, hunt) ? 0 : client->status;
+    wire_close(client);
+    bool lost = r == -ECONNRESET;
+    bool again = client->has_peers
+                     ? hunt_goes_on(hunt, FAILOVER)
+                     : hunt->tries + 1 < TRIES_MAX && clock_read_steady() < hunt->deadline;
+    if (!lost || !again)
+        return no_answer(client, r, err);
+    if (fresh) /* an old one may just have been idle for too long: no pause then */
+        hunt_pause(hunt);
+    else
+        hunt->tries += !client->has_peers;
+    return 0;
 }
 
 int client_send(struct client *client, const struct client_request *request, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
-    time_ms deadline = deadline_of(client);
-    bool may_start = true;
+    struct hunt hunt;
     assert(!client->streaming);
-    print_request(client, request, &bytes);
-    for (unsigned try = 0;; try++) {
-        int r = client->fd >= 0 ? 0 : connect_or_start(client, deadline, &may_start, err);
-        if (r < 0)
+    hunt_init(&hunt, client);
+    for (;;) {
+        int r = client->fd >= 0 ? 0 : connect_or_start(client, &hunt, err);
+        if (r == 0)
+            r = send_once(client, request, &hunt, err);
+        if (r != 0)
             return r;
-        bool fresh = client->fresh;
-        r = exchange(client, request, &bytes, deadline);
-        if (r >= 0)
-            return client->status;
-        wire_close(client);
-        bool lost = r == -ECONNRESET;
-        if (!lost || try + 1 >= TRIES_MAX || clock_read_steady() >= deadline)
-            return no_answer(client, r, err);
-        if (fresh)
-            pause_before(try, deadline);
     }
 }
 

@@ -1,4 +1,4 @@
-/* client.h: what a command asks the daemon, over its Unix socket.
+/* client.h: what a command asks the daemon, over its Unix socket, or of several daemons the active one.
  *
  * Life:    client_open → client_call … client_stream … → client_close
  * A call:  returns the HTTP status (200, 404 …), or <0 when there was no answer at all. With a status
@@ -19,6 +19,8 @@
  * Lost:    every POST carries an idempotency key, made anew for each call. When the connection breaks
  *          before the answer, the client connects again (calling `start` if there is no daemon) and
  *          sends the same request with the same key: it is done once, whatever happened.
+ * Several: a daemon that is a standby, or is not there, is passed over for the next address. Who has heard of a standby
+ *          goes round until one of them has taken over, for 20 s.
  * Streams: bytes of a log, or events; a callback gets them as they come. Blocking with
  *          client_stream_*, or beside other descriptors with client_begin_*, client_fd, client_pump.
  * Runs:    what goes to SLUICE_SOCKET carries SLUICE_TOKEN, by which the daemon knows the run.
@@ -35,11 +37,21 @@
 
 struct client;
 
+/* Where else daemons of the same store may be; everything is borrowed, and copied. */
+struct client_peers {
+    const char *const *addresses; /* "unix:/PATH", "http://HOST:PORT", "https://HOST:PORT" */
+    size_t count;
+    const char *token; /* to be shown by TCP; or NULL */
+    const char *ca;    /* file with the certificates that are trusted; NULL: the system's */
+};
+
 struct client_options {
     time_ms timeout; /* for one answer, tries included; 0: 60 s */
     /* There is no daemon: start one and return 0 when its socket answers, or <0 with a sentence.
-     * NULL: the call fails with -ECONNREFUSED. Called at most once per call. */
+     * NULL: the call fails with -ECONNREFUSED. Called at most once per call, and never with peers. */
     int (*start)(void *ctx, struct error *err);
+    /* The socket is absent, or its daemon is a standby: where else? Called at most once. NULL: nowhere. */
+    void (*peers)(void *ctx, struct client_peers *ret);
     void *ctx;
 };
 
@@ -53,8 +65,12 @@ DEFINE_FREEP(struct client, client_close);
 /* This process belongs to a run, and asks as that (SLUICE_TOKEN). */
 bool client_is_in_run(void);
 
-/* No daemon behind the socket: the two errors above. */
+/* No daemon behind the socket: the two errors above. Or only such as are standbys. */
 bool client_is_absent(int result);
+/* Which address has answered: "unix:/PATH" or as it was configured. */
+const char *client_place(const struct client *client);
+/* What the daemon at the first address said of itself when it answered as a standby; NULL: it did not. */
+const char *client_standby(const struct client *client);
 
 /* `path` with its query, escaped. `body`: taken, also on failure; NULL: none (a POST then sends {}).
  * *ret_answer is NULL when the answer is no JSON (client_text has it). `ret_answer` may be NULL. */

@@ -1,6 +1,7 @@
-/* client_internal.h: the client's three parts. Private to cli/.
+/* client_internal.h: the client's parts. Private to cli/.
  *
  * client.c         calls: tries, keys, errors
+ * client_find.c    where the daemon is, of several the active one
  * client_wire.c    one connection: sends a request, reads the head and the body of the answer
  * client_stream.c  streams of bytes and events */
 #pragma once
@@ -22,8 +23,23 @@ enum client_body {
 /* Takes bytes of a body: 0, 1 or <0 as the callbacks of client.h. */
 typedef int (*client_sink)(void *ctx, const char *bytes, size_t size);
 
+/* Where a daemon may be. */
+struct client_address {
+    char *text;        /* as it was written */
+    char *path;        /* of a Unix socket; NULL: by TCP */
+    char *host, *port; /* by TCP */
+    bool tls;
+};
+
 struct client {
-    char *path;
+    struct client_address *addresses; /* at least one: that of the home */
+    size_t address_count, address_capacity;
+    size_t at;        /* which is asked */
+    bool looked;      /* the others have been asked for */
+    bool has_peers;   /* and there are some: then none is started */
+    char *peer_token; /* shown by TCP; or NULL */
+    char *peer_ca;    /* or NULL */
+    char *standby;    /* what the first one said when it was one; or NULL */
     struct client_options options;
     char *run;
     char *token;      /* of the run that this process belongs to; NULL: of none */
@@ -74,10 +90,18 @@ void client_take_error(const struct client *client, const json_t *answer, struct
 /* The body is a stream of events from now on. */
 void client_set_events(struct client *client, client_each each, void *ctx);
 
+/* --- client_find.c --------------------------------------------------------------------------- */
+
+void client_add_address(struct client *client, const char *text);
+void client_free_addresses(struct client *client);
+const struct client_address *client_address(const struct client *client);
+/* The address that is asked said it is a standby, and where another one may be: the next is asked. */
+void client_learn(struct client *client, const json_t *answer);
+/* To the address that is asked, or to the next one that is there. -ENOENT, -ECONNREFUSED: nobody is. */
+int client_connect(struct client *client, time_ms deadline, struct error *err);
+
 /* --- client_wire.c --------------------------------------------------------------------------- */
 
-/* -ENOENT, -ECONNREFUSED: nobody is there. */
-int wire_connect(struct client *client, time_ms deadline, struct error *err);
 void wire_close(struct client *client);
 /* -EPIPE: the other side does not take any more; it may have answered nevertheless. */
 int wire_send(struct client *client, const char *bytes, size_t size, time_ms deadline);

@@ -10,14 +10,12 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "cli/client_internal.h"
 #include "os/clock.h"
 
 #define HEAD_MAX ((size_t)64 * 1024)
-#define AGAIN_MS 10 /* between two tries while the daemon's queue of new connections is full */
 
 /* Milliseconds for poll: -1 for ever, 0 when it is over. */
 static int time_left(time_ms deadline) {
@@ -34,34 +32,6 @@ void wire_close(struct client *client) {
         close(client->fd);
     client->fd = -1;
     client->in.length = client->in_taken = 0;
-}
-
-int wire_connect(struct client *client, time_ms deadline, struct error *err) {
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    wire_close(client);
-    if (strlen(client->path) >= sizeof(address.sun_path))
-        return error_set(err, -ENAMETOOLONG,
-                         "the socket's path '%s' has more than %zu bytes: use a shorter folder",
-                         client->path, sizeof(address.sun_path) - 1);
-    memcpy(address.sun_path, client->path, strlen(client->path) + 1);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return error_set(err, -errno, "cannot make a socket: %s", strerror(errno));
-    while (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
-        int code = errno;
-        if (code == EINTR || (code == EAGAIN && time_left(deadline) != 0)) {
-            (void)poll(NULL, 0, AGAIN_MS);
-            continue;
-        }
-        close(fd);
-        if (code == ENOENT || code == ECONNREFUSED)
-            return error_set(err, -code, "no daemon answers at '%s'", client->path);
-        return error_set(err, -code, "cannot connect to the daemon at '%s': %s", client->path,
-                         strerror(code));
-    }
-    client->fd = fd;
-    client->fresh = true;
-    return 0;
 }
 
 int wire_send(struct client *client, const char *bytes, size_t size, time_ms deadline) {

@@ -146,6 +146,8 @@ static void check_version(struct doctor *d, struct ask *ask) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_printf(&text, "running, version %s, process %lld", version,
                   (long long)ask_int(ask->answer, "pid", 0));
+    if (strcmp(ask_text(ask->answer, "role", ""), "standby") == 0)
+        strbuf_puts(&text, ", a standby");
     bool same = strcmp(version, SLUICE_VERSION) == 0;
     add_level(d, "daemon", same ? OK : WARNING, strbuf_text(&text),
               same ? NULL : "this program is " SLUICE_VERSION ": 'sluice down; sluice up'");
@@ -182,10 +184,13 @@ static void check_daemon(struct doctor *d) {
     }
     d->running = true;
     check_version(d, &ask);
-    if (ask_try_get(&ask, "/v1/doctor") == 0)
+    if (ask_try_get(&ask, "/v1/doctor") == 0) {
         take_answer(d, ask.answer);
-    else
+        if (client_standby(ask.client)) /* the rest is what that one sees */
+            add_check(d, "active daemon", true, client_place(ask.client), NULL);
+    } else {
         add_check(d, "daemon", false, ask.err.text, NULL);
+    }
 }
 
 /* --- telling --------------------------------------------------------------------------------- */

@@ -25,6 +25,7 @@ struct down {
     struct ask ask;
     pid_t pid;
     int pidfd;
+    bool is_standby;
     size_t runs; /* that live */
     json_t *ids, *locks;
     size_t elsewhere;         /* of these, those on other hosts: their locks say nothing here */
@@ -105,6 +106,7 @@ static int find_process(struct down *d) {
     if (code != CMD_OK)
         return code;
     d->pid = (pid_t)ask_int(d->ask.answer, "pid", 0);
+    d->is_standby = strcmp(ask_text(d->ask.answer, "role", ""), "standby") == 0;
     d->pidfd = d->pid > 0 ? (int)syscall(SYS_pidfd_open, d->pid, 0) : -1;
     return CMD_OK;
 }
@@ -126,9 +128,9 @@ static int wait_for_end(const struct down *d) {
 
 static int stop(struct down *d) {
     int code = find_process(d);
-    if (code == CMD_OK)
+    if (code == CMD_OK && !d->is_standby) /* it has none */
         code = find_runs(d);
-    if (code == CMD_OK && cmd_has(d->call, "wait"))
+    if (code == CMD_OK && !d->is_standby && cmd_has(d->call, "wait"))
         code = find_locks(d);
     if (code == CMD_OK)
         code = ask_post(&d->ask, NULL, "/v1/shutdown");
@@ -151,6 +153,8 @@ static void tell(const struct down *d, bool was_running, bool waited) {
         output_rest(&out);
     } else if (!was_running) {
         cmd_warn("no daemon runs");
+    } else if (d->is_standby) {
+        cmd_warn("the standby has stopped; the active daemon goes on");
     } else if (d->runs == 0) {
         cmd_warn("the daemon has stopped; nothing runs");
     } else if (waited) {
@@ -164,7 +168,7 @@ static void tell(const struct down *d, bool was_running, bool waited) {
 static int cmd_down_run(const struct cmd_call *call) {
     _cleanup_(down_finish) struct down d = { .call = call, .pidfd = -1 };
     bool waits = cmd_has(call, "wait");
-    int code = ask_open(&d.ask, ASK_TRY);
+    int code = ask_open(&d.ask, ASK_HOME);
     if (code == CMD_NO_DAEMON) {
         tell(&d, false, false);
         return CMD_OK;

@@ -569,6 +569,7 @@ static int cmd_status_run(const struct cmd_call *call) {
     code = ask_get(&ask, "/v1/status");
     if (code != CMD_OK)
         return code;
+    ask_tell_standby(&ask);
     if (call->json)
         return ask_print(&ask);
     bool all = cmd_has(call, "all");

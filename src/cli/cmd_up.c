@@ -10,9 +10,9 @@
 
 static int print_json(const struct daemon_found *found, const struct home *home) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    json_t *answer =
-        json_pack("{s:i, s:b, s:s, s:s, s:s}", "pid", (int)found->pid, "already", found->already,
-                  "home", home->data, "socket", home->socket, "log", home->log);
+    json_t *answer = json_pack("{s:i, s:b, s:s, s:s, s:s, s:s}", "pid", (int)found->pid, "already",
+                               found->already, "role", found->standby ? "standby" : "active",
+                               "home", home->data, "socket", home->socket, "log", home->log);
     ask_dump(answer, &out);
     json_decref(answer);
     output_rest(&out);
@@ -36,10 +36,11 @@ static int cmd_up_run(const struct cmd_call *call) {
     }
     if (call->json)
         return print_json(&found, &home);
+    const char *as = found.standby ? ", as a standby" : "";
     if (found.already)
-        cmd_warn("the daemon runs already (pid %d)", (int)found.pid);
+        cmd_warn("the daemon runs already (pid %d)%s", (int)found.pid, as);
     else
-        cmd_warn("the daemon runs (pid %d) in '%s'", (int)found.pid, home.data);
+        cmd_warn("the daemon runs (pid %d) in '%s'%s", (int)found.pid, home.data, as);
     return CMD_OK;
 }
 

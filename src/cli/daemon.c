@@ -18,8 +18,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "cli/cmd.h"
+#include "config/config.h"
 #include "os/clock.h"
+#include "os/files.h"
 #include "os/home.h"
 
 #define START_DEADLINE SECONDS(60) /* a store of a million tasks is checked before it is served */
@@ -27,6 +30,7 @@
 #define LOOK_AGAIN     20 /* ms */
 #define READY_FD       3
 #define EXIT_BUSY      4 /* of sluiced: another one has this home */
+#define TOKEN_MAX      4096
 
 extern char **environ;
 
@@ -70,7 +74,7 @@ int daemon_find_program(const char *name, struct strbuf *out, struct error *err)
 /* --- is one there? --------------------------------------------------------------------------- */
 
 /* Does it answer? 1, with its pid; 0: nobody is there, or it is going. */
-static int ask_health(const struct home *home, pid_t *ret_pid, struct error *err) {
+static int ask_health(const struct home *home, struct daemon_found *ret_found, struct error *err) {
     const struct client_options options = { .timeout = ANSWER_TIMEOUT };
     _cleanup_(client_closep) struct client *client = NULL;
     int r = client_open(home->socket, &options, &client, err);
@@ -82,7 +86,9 @@ static int ask_health(const struct home *home, pid_t *ret_pid, struct error *err
         return 0;
     if (status != 200)
         return status < 0 ? status : -EIO;
-    *ret_pid = (pid_t)json_integer_value(json_object_get(answer, "pid"));
+    const char *role = json_string_value(json_object_get(answer, "role"));
+    ret_found->pid = (pid_t)json_integer_value(json_object_get(answer, "pid"));
+    ret_found->standby = role && strcmp(role, "standby") == 0;
     return 1;
 }
 
@@ -224,14 +230,14 @@ static int try_to_start(struct start *s, struct error *err) {
 
 /* Is there one now? 1: yes. 0: no, and it is worth to look again. */
 static int look_or_start(struct start *s, struct daemon_found *ret_found, struct error *err) {
-    int r = ask_health(s->home, &ret_found->pid, err);
+    int r = ask_health(s->home, ret_found, err);
     if (r != 0)
         return r;
     r = try_to_start(s, err);
     if (r < 0)
         return r == -EBUSY ? 0 : r; /* another one is faster, or has not gone yet */
     ret_found->already = false;
-    r = ask_health(s->home, &ret_found->pid, err);
+    r = ask_health(s->home, ret_found, err);
     return r != 0 ? r
                   : error_set(err, -EIO, "the daemon was ready and is gone again; its log is '%s'",
                               s->home->log);
@@ -282,7 +288,8 @@ static int start_aloud(void *ctx, struct error *err) {
     struct daemon_found found = { 0 };
     int r = start_in(ctx, &found, err);
     if (r >= 0 && !found.already)
-        cmd_warn("started the daemon (pid %d)", (int)found.pid);
+        cmd_warn("started the daemon (pid %d)%s", (int)found.pid,
+                 found.standby ? ", as a standby" : "");
     return r;
 }
 
@@ -296,6 +303,60 @@ static int find_home(struct home **ret_home, struct error *err) {
     }
     *ret_home = &home;
     return 0;
+}
+
+/* --- where else ------------------------------------------------------------------------------ */
+
+DEFINE_FREEP(struct config, config_free);
+
+/* The first word of a file that is ours alone; NULL: there is none, which is said. The caller frees. */
+static char *read_token(const char *path) {
+    struct error err = { 0 };
+    struct stat st;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (stat(path, &st) == 0 && (st.st_mode & 077)) {
+        cmd_warn("daemon.token_file: others can read '%s': chmod 600 it", path);
+        return NULL;
+    }
+    if (file_read(path, TOKEN_MAX, &text, &err) < 0) {
+        cmd_warn("daemon.token_file: %s", err.text);
+        return NULL;
+    }
+    size_t length = strcspn(strbuf_text(&text), " \t\r\n");
+    return length > 0 ? xstrndup(strbuf_text(&text), length) : NULL;
+}
+
+static char *find_token(const struct config *config) {
+    const char *token = getenv("SLUICE_API_TOKEN");
+    const char *path = config_text(config, "daemon.token_file", NULL);
+    if (token && *token)
+        return xstrdup(token);
+    return *path ? read_token(path) : NULL;
+}
+
+/* A configuration that cannot be read has none; whoever needs it says what is wrong with it. */
+static void find_peers(void *ctx, struct client_peers *ret) {
+    static struct config *config; /* what is told is borrowed from it */
+    static char *token;
+    const struct home *home = ctx;
+    if (!config) {
+        config = config_new();
+        (void)config_read_file(config, home->config_file, NULL);
+        token = find_token(config);
+    }
+    const char *ca = config_text(config, "daemon.tls_ca", NULL);
+    ret->count = config_words(config, "daemon.addresses", NULL, &ret->addresses);
+    ret->token = token;
+    ret->ca = *ca ? ca : NULL;
+}
+
+bool daemon_has_peers(void) {
+    struct home *home;
+    struct client_peers peers = { 0 };
+    struct error err = { 0 };
+    if (find_home(&home, &err) == 0)
+        find_peers(home, &peers);
+    return peers.count > 0;
 }
 
 /* Inside a run the daemon is the one that has started it: a run does not see SLUICE_HOME, and whoever
@@ -317,9 +378,17 @@ int daemon_connect(bool may_start, struct client **ret_client, struct error *err
     int r = find_home(&home, err);
     if (r < 0)
         return r;
-    const struct client_options options = { .start = start_aloud, .ctx = home };
-    r = client_open(home->socket, may_start ? &options : NULL, ret_client, err);
-    if (client_is_absent(r) && !may_start)
+    const struct client_options options = { .start = may_start ? start_aloud : NULL,
+                                            .peers = find_peers,
+                                            .ctx = home };
+    r = client_open(home->socket, &options, ret_client, err);
+    if (client_is_absent(r) && !may_start && !daemon_has_peers())
         return error_set(err, r, "no daemon runs; 'sluice up' starts it");
     return r;
+}
+
+int daemon_connect_home(struct client **ret_client, struct error *err) {
+    struct home *home;
+    int r = find_home(&home, err);
+    return r < 0 ? r : client_open(home->socket, NULL, ret_client, err);
 }

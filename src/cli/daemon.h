@@ -12,15 +12,21 @@
 #include "base/strbuf.h"
 #include "cli/client.h"
 
-/* Opens a connection to the daemon. With `may_start` one is started when none runs; else the result is
+/* Opens a connection to the daemon: that of this home, or, if that is a standby or absent, the active one of
+ * daemon.addresses. With `may_start` one is started when none runs; else the result is
  * one of those that client_is_absent knows, and the sentence says how to start it. Inside a run
  * (SLUICE_SOCKET without SLUICE_HOME) it is the daemon of the run, and none is started. */
 int daemon_connect(bool may_start, struct client **ret_client, struct error *err);
+/* The daemon of this home and no other, active or not; none is started. */
+int daemon_connect_home(struct client **ret_client, struct error *err);
+/* Does the configuration name daemons (daemon.addresses)? Then none is started but by `sluice up`. */
+bool daemon_has_peers(void);
 
 /* A daemon that answered. */
 struct daemon_found {
     pid_t pid;
     bool already; /* it was not started by this call */
+    bool standby; /* another daemon is active */
 };
 
 /* Starts one in the background, saying nothing, and waits until it answers. When one runs already it is

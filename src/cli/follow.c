@@ -140,7 +140,7 @@ static int reconnect(struct follow *f, struct error *err) {
             return r;
         time_ms passed = clock_read_steady() - since;
         /* The socket of a daemon that was stopped is gone; that of one that died is there. */
-        if (r == -ECONNREFUSED && passed >= START_AFTER) {
+        if (r == -ECONNREFUSED && passed >= START_AFTER && !daemon_has_peers()) {
             struct daemon_found found;
             r = daemon_start(&found, err);
             if (r < 0)
