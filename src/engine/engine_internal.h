@@ -187,6 +187,9 @@ void turn_wake(struct engine *e); /* there is something to do */
 void turn_finish(struct engine *e);
 /* Nothing is decided any more; the daemon ends. */
 void turn_break(struct engine *e, const struct error *why);
+/* The store is not ours any more, or cannot be relied on: nothing is started and nothing stopped from now on. What was
+ * committed before is for the next daemon to do. */
+bool turn_is_over(const struct engine *e);
 void turn_wrote(struct engine *e); /* the batch holds something that must be committed */
 void turn_write_state(struct engine *e, const struct order *order); /* its event */
 

@@ -190,12 +190,15 @@ static void run_with_mark(struct job *job, const struct aside_spec *what, const 
 static void step_ended(void *ctx, const struct aside_end *end) {
     struct job *job = ctx;
     job->aside = NULL;
-    job->then(job, end);
+    if (!turn_is_over(job->e)) /* else the next daemon begins it again */
+        job->then(job, end);
 }
 
 void job_run_with(struct job *job, const struct aside_spec *spec, job_step then) {
     struct error err = { 0 };
     job->then = then;
+    if (turn_is_over(job->e))
+        return;
     if (aside_start(job->e->loop, spec, step_ended, job, &job->aside, &err) == 0)
         return;
     struct aside_end end = { .code = -1, .error = -err.code, .output = "" };

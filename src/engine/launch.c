@@ -521,7 +521,7 @@ static void specs_answered(void *ctx, const struct store_answer *answer, const s
     struct launch_question *q = ctx;
     if (err)
         turn_break(q->e, err); /* a store that cannot be read stops scheduling loudly */
-    for (size_t i = 0, k = 0; !err && i < q->count; i++) {
+    for (size_t i = 0, k = 0; !turn_is_over(q->e) && i < q->count; i++) {
         bool there = k < answer->count && answer->specs[k].id == q->tasks[i];
         launch_task(q->e, q->tasks[i], there ? &answer->specs[k] : NULL);
         k += there;
@@ -535,7 +535,7 @@ void launch_later(struct engine *e, task_id task) {
 
 void launch_some(struct engine *e) {
     size_t left = e->launches.count - e->launched;
-    if (left == 0 || e->broken.code)
+    if (left == 0 || turn_is_over(e))
         return;
     struct launch_question *q = xcalloc(1, sizeof(*q));
     q->e = e;
@@ -555,7 +555,7 @@ void launch_some(struct engine *e) {
 void launch_stop(struct engine *e, const struct order *order) {
     struct live_run *run = run_find(e, order->task);
     struct run_key key = { .task = order->task, .attempt = order->attempt };
-    if (!run || run->view.attempt != order->attempt)
+    if (!run || run->view.attempt != order->attempt || turn_is_over(e))
         return;
     if (executors_stop(e, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY) == 0)
         stopping_told(e, run);

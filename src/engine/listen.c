@@ -450,7 +450,7 @@ static void ask_to_go(struct engine *e, struct listener *one) {
     if (one->go_by > loop_now_steady(e->loop) || one->has_ended)
         return;
     one->go_by = INT64_MAX - 1; /* once; never again, but not "not yet" */
-    if (!is_going(e, one) && executors_stop(e, one->run, STOP_POLITELY) == 0)
+    if (!is_going(e, one) && !turn_is_over(e) && executors_stop(e, one->run, STOP_POLITELY) == 0)
         log_info("task '%s': its agent has said its last word and stays; it is asked to go",
                  engine_task_id(e, one->run.task, id));
 }

@@ -65,6 +65,10 @@ void turn_break(struct engine *e, const struct error *why) {
     loop_stop(e->loop);
 }
 
+bool turn_is_over(const struct engine *e) {
+    return e->broken.code != 0 || store_why_broken(e->store);
+}
+
 /* Those that nobody took back are told, so that whoever made them can free them. */
 static void refuse_queued(struct engine *e) {
     struct error err = { 0 };
@@ -522,7 +526,7 @@ static void committed(void *ctx, enum store_outcome outcome, const struct error 
 }
 
 static void make_turn(struct engine *e) {
-    if (!e->started || e->committing || e->broken.code)
+    if (!e->started || e->committing || turn_is_over(e))
         return;
     read_clock(e);
     if (!has_work(e)) {

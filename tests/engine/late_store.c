@@ -110,6 +110,12 @@ const struct store_backend late_backend = {
     .info = late_info,
 };
 
+void late_lose_store(void) {
+    struct error err = { 0 };
+    error_set(&err, -ESTALE, "another daemon has taken over");
+    store_break(&now.store->base, &err);
+}
+
 void late_hold_commits(bool hold) {
     now.hold_commits = hold;
 }

@@ -21,6 +21,9 @@ void late_give_answers(void);
 void late_fail_commit(unsigned number);
 unsigned late_commits(void); /* since then */
 
+/* It is lost, as by a connection that ends, although nobody asks it for anything. Questions that wait are answered. */
+void late_lose_store(void);
+
 /* The next load fails; specs are not found any more. */
 void late_break_load(bool broken);
 void late_lose_specs(bool lost);

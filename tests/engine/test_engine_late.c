@@ -173,6 +173,71 @@ static void a_commit_that_nobody_knows_ends_the_engine(void **state) {
     assert_int_equal(kit_state(&kit, ask.first), TASK_ABSENT);
 }
 
+/* --- a store that is lost -------------------------------------------------------------------- */
+
+static bool is_broken(struct kit *k, void *ctx) {
+    (void)ctx;
+    return engine_is_broken(k->engine);
+}
+
+static void a_store_that_is_lost_while_nobody_asks_ends_the_engine(void **state) {
+    (void)state;
+    assert_false(engine_is_broken(kit.engine));
+    late_lose_store();
+    kit_wait(&kit, is_broken, NULL, "the engine sees it in the next round");
+    assert_non_null(strstr(engine_why_broken(kit.engine), "another daemon has taken over"));
+}
+
+/* The next daemon sees that it was to be started, and that it was not: it starts it again. Both would be twice. */
+static void what_was_committed_and_not_begun_when_the_store_was_lost_is_not_begun(void **state) {
+    (void)state;
+    late_hold_answers(true);
+    struct kit_ask ask = adding();
+    assert_int_equal(kit_do(&kit, &ask), 0);
+    kit_settle(&kit);
+    assert_int_equal(late_answers(), 1);
+    late_lose_store();
+    late_hold_answers(false);
+    late_give_answers();
+    kit_wait(&kit, is_broken, NULL, "the engine sees it in the next round");
+    assert_int_equal(fake_start_count(), 0);
+}
+
+static bool first_was_started(struct kit *k, void *ctx) {
+    (void)k;
+    (void)ctx;
+    return fake_start_count() > 0;
+}
+
+static void many_starts_end_with_the_store(void **state) {
+    (void)state;
+    struct kit_ask many = adding();
+    many.count = 40;
+    kit_send(&kit, &many);
+    kit_wait(&kit, first_was_started, NULL, "the first runs are started");
+    size_t before = fake_start_count();
+    assert_true(before < 40);
+    late_lose_store();
+    kit_wait(&kit, is_broken, NULL, "the engine sees it in the next round");
+    assert_int_equal(fake_start_count(), before);
+}
+
+static void a_stop_that_may_not_be_on_disk_is_not_carried_out(void **state) {
+    (void)state;
+    task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
+    fake_tell_started(fake_start_at(0)->run);
+    kit_wait_state(&kit, task, TASK_RUNNING);
+    late_hold_commits(true);
+    struct kit_ask ask = kit_ask_tell(FACT_CANCEL, task);
+    kit_send(&kit, &ask);
+    kit_settle(&kit);
+    assert_true(late_has_commit());
+    late_hold_commits(false);
+    late_finish_commit(STORE_UNKNOWN);
+    assert_true(engine_is_broken(kit.engine));
+    assert_int_equal(fake_stop_count(), 0);
+}
+
 /* --- one round does not take everything ------------------------------------------------------- */
 
 static void large_requests_do_not_share_a_commit(void **state) {
@@ -192,12 +257,6 @@ static void large_requests_do_not_share_a_commit(void **state) {
     assert_true(asks[0].answered && asks[1].answered && asks[2].answered);
     assert_int_equal(asks[2].first, 12001);
     assert_int_equal(kit_stats(&kit).commits, before + 2);
-}
-
-static bool first_was_started(struct kit *k, void *ctx) {
-    (void)k;
-    (void)ctx;
-    return fake_start_count() > 0;
 }
 
 /* Each start takes as long as the kernel likes; whoever speaks meanwhile is heard between them. */
@@ -230,6 +289,10 @@ int main(void) {
         LATE_TEST(a_spec_that_comes_after_a_failed_commit_is_launched_all_the_same),
         LATE_TEST(a_task_whose_spec_is_gone_is_a_launch_failure),
         LATE_TEST(a_commit_that_nobody_knows_ends_the_engine),
+        LATE_TEST(a_store_that_is_lost_while_nobody_asks_ends_the_engine),
+        LATE_TEST(what_was_committed_and_not_begun_when_the_store_was_lost_is_not_begun),
+        LATE_TEST(many_starts_end_with_the_store),
+        LATE_TEST(a_stop_that_may_not_be_on_disk_is_not_carried_out),
         LATE_TEST(large_requests_do_not_share_a_commit),
         LATE_TEST(many_starts_do_not_keep_others_waiting),
     };
