@@ -55,11 +55,19 @@ static int memory_open(const struct store_options *options, struct store **ret_s
     struct memory_data *data = data_find(name);
     if (data && data->is_open)
         return error_set(err, -EBUSY, "store '%s' is open already: close it first", options->url);
+    bool reads = options->use == STORE_USE_READ;
+    if (!data && reads)
+        return error_set(err, -ENOENT, "store '%s' is not there", options->url);
     ret_report->created = !data;
     if (!data)
         data = data_new(name);
     data->is_open = true;
-    ret_report->epoch = ++data->epoch;
+    if (!reads) {
+        if (data->epoch < options->epoch_above)
+            data->epoch = options->epoch_above;
+        data->epoch++;
+    }
+    ret_report->epoch = data->epoch;
     struct memory_store *store = xcalloc(1, sizeof(*store));
     store->data = data;
     *ret_store = &store->base;
@@ -75,6 +83,12 @@ static void memory_close(struct store *base) {
     free(store);
 }
 
+/* A reader and whose rows it gets. */
+struct reading {
+    const struct store *store;
+    const struct store_reader *reader;
+};
+
 typedef int (*row_reader)(void *ctx, const void *row, struct error *err);
 
 static int read_table(const struct memory_table *table, row_reader read, void *ctx,
@@ -88,7 +102,7 @@ static int read_table(const struct memory_table *table, row_reader read, void *c
 /* One typed callback as one that takes any row. */
 #define READER(name)                                                                               \
     static int read_##name(void *ctx, const void *row, struct error *err) {                        \
-        const struct store_reader *reader = ctx;                                                   \
+        const struct store_reader *reader = ((struct reading *)ctx)->reader;                       \
         return reader->name ? reader->name(reader->ctx, row, err) : 0;                             \
     }                                                                                              \
     struct reader_needs_a_semicolon_
@@ -98,14 +112,18 @@ READER(agent);
 READER(group);
 READER(usage);
 READER(wait);
-READER(note);
 READER(task);
 #undef READER
 
 static int read_run(void *ctx, const void *row, struct error *err) {
-    const struct store_reader *reader = ctx;
+    const struct store_reader *reader = ((struct reading *)ctx)->reader;
     const struct run_row *run = row;
     return reader->run && !run->ended ? reader->run(reader->ctx, run, err) : 0;
+}
+
+static int read_note(void *ctx, const void *row, struct error *err) {
+    const struct reading *reading = ctx;
+    return store_load_note(reading->store, reading->reader, row, err);
 }
 
 static int memory_load(struct store *base, const struct store_reader *reader,
@@ -121,9 +139,9 @@ static int memory_load(struct store *base, const struct store_reader *reader,
         { TABLE_RUNS, read_run },
     };
     const struct memory_data *data = ((struct memory_store *)base)->data;
-    struct store_reader copy = *reader;
+    struct reading reading = { base, reader };
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-        int r = read_table(&data->tables[parts[i].table], parts[i].read, &copy, err);
+        int r = read_table(&data->tables[parts[i].table], parts[i].read, &reading, err);
         if (r < 0)
             return r;
     }

@@ -112,6 +112,29 @@ static void ask_key(struct asked *asked) {
     asked->answer.count = 1;
 }
 
+static int by_key(const void *a, const void *b) {
+    const struct key_row *x = *(const struct key_row *const *)a;
+    const struct key_row *y = *(const struct key_row *const *)b;
+    return strcmp(x->key, y->key);
+}
+
+static void ask_keys(struct asked *asked) {
+    const struct memory_table *keys = table_of(asked, TABLE_KEYS);
+    const char *behind = asked->question->key;
+    const struct key_row **found = arena_alloc(&asked->arena, (keys->count + 1) * sizeof(*found));
+    size_t count = 0;
+    for (size_t i = 0; i < keys->count; i++) {
+        const struct key_row *row = memory_table_at(keys, i)->row;
+        if (!behind || strcmp(row->key, behind) > 0)
+            found[count++] = row;
+    }
+    qsort(found, count, sizeof(*found), by_key);
+    struct key_row *rows = room(asked, sizeof(*rows));
+    for (size_t i = 0; i < count && !is_full(asked); i++)
+        rows[asked->answer.count++] = *(struct key_row *)row_copy(ROW_KEY, found[i], &asked->arena);
+    asked->answer.key = rows;
+}
+
 static void ask_external(struct asked *asked) {
     struct memory_key key = { .high = find_symbol(asked, asked->question->project),
                               .low = find_symbol(asked, asked->question->key) };
@@ -222,9 +245,14 @@ static sym spent_name(const struct asked *asked, const struct spent_row *row) {
 
 static int by_span(const void *a, const void *b, void *ctx) {
     const struct spent_row *x = a, *y = b;
+    const struct asked *asked = ctx;
     if (x->at != y->at)
         return x->at < y->at ? -1 : 1;
     sym left = spent_name(ctx, x), right = spent_name(ctx, y);
+    if (left == right && asked->question->apart) {
+        left = find_symbol(asked, x->agent);
+        right = find_symbol(asked, y->agent);
+    }
     return left < right ? -1 : left > right;
 }
 
@@ -248,7 +276,8 @@ static void ask_spent(struct asked *asked) {
     struct spent_row *rows = room(asked, sizeof(*rows));
     for (size_t i = question->after; i < kept && !is_full(asked); i++) {
         struct spent_row *row = row_copy(ROW_SPENT, &all[i], &asked->arena);
-        *(question->by_agent ? &row->project : &row->agent) = NULL;
+        if (!question->apart)
+            *(question->by_agent ? &row->project : &row->agent) = NULL;
         rows[asked->answer.count++] = *row;
     }
     asked->answer.spent = rows;
@@ -262,7 +291,7 @@ void memory_ask(struct store *base, const struct store_question *question, store
         [ASK_KEY] = ask_key,         [ASK_EXTERNAL] = ask_external,
         [ASK_EXPIRED] = ask_expired, [ASK_CHANGED] = ask_changed,
         [ASK_TITLES] = ask_titles,   [ASK_ENDED] = ask_ended,
-        [ASK_SPENT] = ask_spent,
+        [ASK_SPENT] = ask_spent,     [ASK_KEYS] = ask_keys,
     };
     _Static_assert(ARRAY_SIZE(functions) == STORE_QUESTION_MAX, "a question has no function");
     struct asked asked = { .data = ((struct memory_store *)base)->data, .question = question };

@@ -324,8 +324,11 @@ static int put_note(struct memory_store *store, const struct store_write *write,
 }
 
 static void add_spent_to(struct memory_store *store, const struct spent_row *spent, bool days) {
+    if (spent->span == (days ? SPENT_HOUR : SPENT_DAY))
+        return;
     struct spent_row row = *spent;
     row.at = store_span_of(row.at, days);
+    row.span = days ? SPENT_DAY : SPENT_HOUR;
     struct memory_key key = { .high = memory_time_key(row.at),
                               .low = (uint64_t)memory_symbol(store->data, row.project) << 32
                                      | memory_symbol(store->data, row.agent) };

@@ -117,8 +117,11 @@ struct usage_row {
     int32_t priced, unpriced;             /* ended runs that told their cost, and that did not */
 };
 
+enum spent_span { SPENT_BOTH, SPENT_HOUR, SPENT_DAY };
+
 /* What ended runs of a project and an agent have used; added to what is there of the same span. */
 struct spent_row {
+    enum spent_span span; /* which of its two sums it is added to; in answers which one it is */
     const char *project, *agent; /* NULL: none; in answers also: all of them */
     time_ms at;                  /* an end of a run; in answers the beginning of its hour or day */
     int64_t runs, ok;            /* ok: those that ended well */

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/strbuf.h"
 #include "store/sqlite_await.h"
 #include "store/sqlite_internal.h"
 
@@ -127,6 +129,10 @@ int sqlite_number(sqlite3 *db, const char *sql, int64_t fallback, int64_t *ret_n
     return rc;
 }
 
+static bool reads(const struct sqlite_store *store) {
+    return store->options.use == STORE_USE_READ;
+}
+
 /* --- connecting ------------------------------------------------------------------------------- */
 
 struct setting {
@@ -206,10 +212,11 @@ static int connect_to(const char *path, sqlite3 **ret_db, struct error *err) {
     return 0;
 }
 
-static int make_settings(sqlite3 *db, const char *path, struct error *err) {
+/* The first of them, the kind of journal, is written into the file: not by one who reads. */
+static int make_settings(const struct sqlite_store *store, struct error *err) {
     int r = 0;
-    for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(settings); i++)
-        r = make_setting(db, &settings[i], path, err);
+    for (size_t i = reads(store) ? 1 : 0; r >= 0 && i < ARRAY_SIZE(settings); i++)
+        r = make_setting(store->db, &settings[i], store->place.path, err);
     return r;
 }
 
@@ -251,6 +258,9 @@ static void store_free(struct sqlite_store *store) {
         sqlite3_finalize(store->statements[i]);
     if (store->db)
         (void)sqlite3_close(store->db);
+    if (store->empty_log)
+        (void)unlink(store->empty_log);
+    free(store->empty_log);
     names_finish(&store->names);
     place_finish(&store->place); /* the lock last */
     free(store->reserve.path);
@@ -324,6 +334,56 @@ static int begin_epoch(struct sqlite_store *store, int64_t epoch, struct error *
     return 0;
 }
 
+/* What one who reads does instead of make_file: SQLite makes a log that was not there. */
+static int find_file(struct sqlite_store *store, struct error *err) {
+    struct stat st;
+    if (lstat(store->place.path, &st) < 0)
+        return error_set_errno(err, "read", store->place.path);
+    char *log = place_beside(&store->place, "-wal");
+    if (lstat(log, &st) < 0 && errno == ENOENT)
+        store->empty_log = log;
+    else
+        free(log);
+    return 0;
+}
+
+static int check_version(const struct sqlite_store *store, const struct sqlite_schema *schema,
+                         uint32_t version, struct error *err) {
+    if (version == 0)
+        return error_set(err, -EUCLEAN, "'%s' is no store: it is empty", store->place.path);
+    if (version != schema->version)
+        return error_set(err, -EPROTO,
+                         "store '%s' has version %" PRIu32 ", and only version %" PRIu32
+                         " can be read: start the daemon on it once, which brings it there",
+                         store->place.path, version, schema->version);
+    return 0;
+}
+
+/* As far as one who reads goes: what is there is known, and nothing was written. */
+static int read_database(struct sqlite_store *store, const struct sqlite_schema *schema,
+                         struct store_report *report, struct error *err) {
+    uint32_t version = 0;
+    int64_t epoch = 0;
+    int r = find_file(store, err);
+    if (r >= 0)
+        r = connect_to(store->place.path, &store->db, err);
+    if (r >= 0)
+        r = sqlite_inspect(store, schema->version, report, &version, err);
+    if (r >= 0)
+        r = check_version(store, schema, version, err);
+    if (r >= 0)
+        r = make_settings(store, err);
+    if (r >= 0)
+        r = sqlite_check(store, report->was_unclean, err);
+    if (r >= 0)
+        r = sqlite_names_load(store, err);
+    if (r >= 0)
+        r = read_meta(store, &epoch, err);
+    if (r >= 0)
+        report->epoch = (uint64_t)epoch;
+    return r;
+}
+
 static int open_database(struct sqlite_store *store, const struct sqlite_schema *schema,
                          struct store_report *report, struct error *err) {
     uint32_t version = 0;
@@ -334,7 +394,7 @@ static int open_database(struct sqlite_store *store, const struct sqlite_schema 
     if (r >= 0)
         r = sqlite_inspect(store, schema->version, report, &version, err);
     if (r >= 0)
-        r = make_settings(store->db, store->place.path, err);
+        r = make_settings(store, err);
     if (r >= 0 && !report->created)
         r = sqlite_check(store, report->was_unclean, err);
     if (r >= 0)
@@ -344,6 +404,8 @@ static int open_database(struct sqlite_store *store, const struct sqlite_schema 
     if (r >= 0)
         r = read_meta(store, &epoch, err);
     if (r >= 0) {
+        if ((uint64_t)epoch < store->options.epoch_above)
+            epoch = (int64_t)store->options.epoch_above;
         sqlite_watch_log(store);
         sqlite_reserve_make(store);
         r = begin_epoch(store, epoch + 1, err);
@@ -360,6 +422,16 @@ static int open_database(struct sqlite_store *store, const struct sqlite_schema 
     return 0;
 }
 
+/* Before anything is made around it. */
+static int check_there(const char *path, struct error *err) {
+    struct stat st;
+    _cleanup_(strbuf_finish) struct strbuf restored = STRBUF_INIT;
+    strbuf_printf(&restored, "%s-restored", path);
+    if (lstat(path, &st) == 0 || lstat(restored.text, &st) == 0)
+        return 0;
+    return error_set_errno(err, "read", path);
+}
+
 int sqlite_open_as(const struct sqlite_schema *schema, const struct store_options *options,
                    struct store **ret_store, struct store_report *ret_report, struct error *err) {
     configure_once();
@@ -371,7 +443,9 @@ int sqlite_open_as(const struct sqlite_schema *schema, const struct store_option
     log_listener = store;
     log_thread = pthread_self();
     char kept[512];
-    int r = options->awaited ? sqlite_await_take(options->awaited, &store->place)
+    int r = reads(store) ? check_there(options->url, err) : 0;
+    if (r >= 0)
+        r = options->awaited ? sqlite_await_take(options->awaited, &store->place)
                              : place_find(options->url, &store->place, err);
     if (r >= 0 && store->place.lock < 0)
         r = place_lock(&store->place, err);
@@ -380,7 +454,8 @@ int sqlite_open_as(const struct sqlite_schema *schema, const struct store_option
     if (r >= 0)
         r = sqlite_finish_restore(&store->place, kept, err);
     if (r >= 0)
-        r = open_database(store, schema, ret_report, err);
+        r = reads(store) ? read_database(store, schema, ret_report, err)
+                         : open_database(store, schema, ret_report, err);
     if (r < 0)
         return r;
     *ret_store = &TAKE_PTR(store)->base;
@@ -395,7 +470,7 @@ static int sqlite_open(const struct store_options *options, struct store **ret_s
 /* A store that has stopped is left as it is: what the log holds is for the next start to read. */
 static void sqlite_close(struct store *base) {
     struct sqlite_store *store = (struct sqlite_store *)base;
-    bool fine = base->broken.code == 0;
+    bool fine = base->broken.code == 0 && !reads(store);
     if (fine && sqlite_run(store, STATEMENT_BEGIN) == SQLITE_OK
         && sqlite_put_meta(store, "clean", 1) == SQLITE_OK)
         fine = sqlite_run(store, STATEMENT_COMMIT) == SQLITE_OK;

@@ -68,12 +68,14 @@ enum statement {
     STATEMENT_GET_TASK_EVENTS,
     STATEMENT_GET_TASK_EVENTS_BACK,
     STATEMENT_GET_KEY,
+    STATEMENT_GET_KEYS,
     STATEMENT_GET_EXTERNAL,
     STATEMENT_GET_EXPIRED,
     STATEMENT_GET_TITLE,
     STATEMENT_GET_ENDED,
     STATEMENT_GET_SPENT_BY_PROJECT,
     STATEMENT_GET_SPENT_BY_AGENT,
+    STATEMENT_GET_SPENT_APART,
     STATEMENT_ADD_SPENT,
     STATEMENT_PRUNE_SPENT,
     STATEMENT_MAX,
@@ -95,6 +97,7 @@ struct sqlite_store {
     struct sqlite_backup *backup; /* that is being made; or NULL */
     int backup_pages;             /* in one step; 0: the usual number (tests) */
     struct store_options options;
+    char *empty_log;     /* that reading has made, and that goes again; or NULL */
     task_id last_task;   /* highest ever given */
     uint64_t last_event; /* highest ever given */
     int log_pages;       /* in the write-ahead log and not yet in the database */

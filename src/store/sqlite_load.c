@@ -135,9 +135,8 @@ static int load_wait(struct loader *loader, sqlite3_stmt *stmt) {
 }
 
 static int load_note(struct loader *loader, sqlite3_stmt *stmt) {
-    const struct store_reader *reader = loader->reader;
     struct note_row row = { .name = text(stmt, 0), .text = text(stmt, 1) };
-    return reader->note ? reader->note(reader->ctx, &row, loader->err) : 0;
+    return store_load_note(&loader->store->base, loader->reader, &row, loader->err);
 }
 
 static int load_run(struct loader *loader, sqlite3_stmt *stmt) {

@@ -87,6 +87,7 @@ static void read_title(struct asked *asked, sqlite3_stmt *stmt, struct spec_row 
 
 static void read_spent(struct asked *asked, sqlite3_stmt *stmt, struct spent_row *ret_row) {
     struct spent_row row = {
+        .span = asked->question->days ? SPENT_DAY : SPENT_HOUR,
         .at = sqlite3_column_int64(stmt, 0),
         .project = sqlite_name_text(asked->store, sqlite3_column_int64(stmt, 1), &asked->damaged),
         .agent = sqlite_name_text(asked->store, sqlite3_column_int64(stmt, 2), &asked->damaged),
@@ -218,6 +219,14 @@ static int ask_events(struct asked *asked, sqlite3_stmt *stmt) {
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+static const struct key_row *read_key(struct asked *asked, sqlite3_stmt *stmt) {
+    struct key_row row = { .key = text(stmt, 0),
+                           .at = sqlite3_column_int64(stmt, 1),
+                           .status = sqlite3_column_int(stmt, 2),
+                           .answer = text(stmt, 3) };
+    return row_copy(ROW_KEY, &row, &asked->arena);
+}
+
 static int ask_key(struct asked *asked, sqlite3_stmt *stmt) {
     const char *key = asked->question->key ? asked->question->key : "";
     sqlite3_bind_text(stmt, 1, key, -1, SQLITE_STATIC);
@@ -226,13 +235,21 @@ static int ask_key(struct asked *asked, sqlite3_stmt *stmt) {
         return SQLITE_OK;
     if (rc != SQLITE_ROW)
         return rc;
-    struct key_row row = { .key = text(stmt, 0),
-                           .at = sqlite3_column_int64(stmt, 1),
-                           .status = sqlite3_column_int(stmt, 2),
-                           .answer = text(stmt, 3) };
-    asked->answer.key = row_copy(ROW_KEY, &row, &asked->arena);
+    asked->answer.key = read_key(asked, stmt);
     asked->answer.count = 1;
     return SQLITE_OK;
+}
+
+static int ask_keys(struct asked *asked, sqlite3_stmt *stmt) {
+    struct key_row *rows = room(asked, sizeof(*rows));
+    asked->answer.key = rows;
+    const char *behind = asked->question->key ? asked->question->key : ""; /* no key is empty */
+    sqlite3_bind_text(stmt, 1, behind, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(stmt, 2, (int64_t)asked->question->limit);
+    int rc;
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        rows[asked->answer.count++] = *read_key(asked, stmt);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 static int ask_external(struct asked *asked, sqlite3_stmt *stmt) {
@@ -278,6 +295,7 @@ static const struct {
     [ASK_EVENTS] = { STATEMENT_GET_EVENTS, STATEMENT_GET_TASK_EVENTS, ask_events },
     [ASK_EVENTS_BACK] = { STATEMENT_GET_EVENTS_BACK, STATEMENT_GET_TASK_EVENTS_BACK, ask_events },
     [ASK_KEY] = { STATEMENT_GET_KEY, STATEMENT_GET_KEY, ask_key },
+    [ASK_KEYS] = { STATEMENT_GET_KEYS, STATEMENT_GET_KEYS, ask_keys },
     [ASK_EXTERNAL] = { STATEMENT_GET_EXTERNAL, STATEMENT_GET_EXTERNAL, ask_external },
     [ASK_EXPIRED] = { STATEMENT_GET_EXPIRED, STATEMENT_GET_EXPIRED, ask_expired },
     [ASK_TITLES] = { STATEMENT_GET_TITLE, STATEMENT_GET_TITLE, ask_titles },
@@ -286,14 +304,19 @@ static const struct {
 };
 _Static_assert(ARRAY_SIZE(questions) == STORE_QUESTION_MAX, "a question has no function");
 
+static enum statement statement_of(const struct store_question *question) {
+    if (question->apart)
+        return STATEMENT_GET_SPENT_APART;
+    return question->task || question->by_agent ? questions[question->kind].of_task
+                                                : questions[question->kind].statement;
+}
+
 void sqlite_ask(struct store *base, const struct store_question *question, store_answered done,
                 void *ctx) {
     struct sqlite_store *store = (struct sqlite_store *)base;
     struct asked asked = { .store = store, .question = question };
     struct error err = { 0 };
-    sqlite3_stmt *stmt = sqlite_statement(store, question->task || question->by_agent
-                                                     ? questions[question->kind].of_task
-                                                     : questions[question->kind].statement);
+    sqlite3_stmt *stmt = sqlite_statement(store, statement_of(question));
     int rc =
         stmt ? questions[question->kind].ask(&asked, stmt) : sqlite3_extended_errcode(store->db);
     if (rc != SQLITE_OK)

@@ -122,6 +122,8 @@ const char *const sqlite_texts[] = {
         "SELECT seq, at, kind, task, attempt, data FROM event WHERE task = ?3 AND seq < ?1"
         " ORDER BY seq DESC LIMIT ?2",
     [STATEMENT_GET_KEY] = "SELECT key, at, status, answer FROM key WHERE key = ?1",
+    [STATEMENT_GET_KEYS] =
+        "SELECT key, at, status, answer FROM key WHERE key > ?1 ORDER BY key LIMIT ?2",
     [STATEMENT_GET_EXTERNAL] =
         "SELECT s.number, s.title, s.json, s.external_id, t.changed_at, s.context FROM spec s"
         " LEFT JOIN task t USING (number) WHERE s.project = ?1 AND s.external_id = ?2",
@@ -137,6 +139,7 @@ const char *const sqlite_texts[] = {
         " ORDER BY ended_at DESC, task DESC, attempt DESC LIMIT ?5",
     [STATEMENT_GET_SPENT_BY_PROJECT] = GET_SPENT("project", "project", "0"),
     [STATEMENT_GET_SPENT_BY_AGENT] = GET_SPENT("agent", "0", "agent"),
+    [STATEMENT_GET_SPENT_APART] = GET_SPENT("project, agent", "project", "agent"),
     [STATEMENT_ADD_SPENT] =
         "INSERT INTO spent (days, at, project, agent, runs, ok, busy_ms, tokens_in, tokens_out,"
         " tokens_cached, cost_micro_usd, unknown_tokens, unknown_cost)"

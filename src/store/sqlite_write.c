@@ -449,6 +449,8 @@ static int put_note(struct sqlite_store *store, const struct store_write *write,
 }
 
 static int put_spent(struct sqlite_store *store, const struct spent_row *row, bool days) {
+    if (row->span == (days ? SPENT_HOUR : SPENT_DAY))
+        return SQLITE_OK;
     struct binder b = bind(store, STATEMENT_ADD_SPENT);
     put_int(&b, days);
     put_int(&b, store_span_of(row->at, days));

@@ -41,6 +41,7 @@ int store_open_backend(const struct store_backend *backend, const struct store_o
         return r;
     assert(store);
     store->backend = backend;
+    store->use = options->use;
     if (ret_report)
         *ret_report = report;
     *ret_store = store;
@@ -131,9 +132,20 @@ int store_load(struct store *store, const struct store_reader *reader,
     return 0;
 }
 
+int store_load_note(const struct store *store, const struct store_reader *reader,
+                    const struct note_row *row, struct error *err) {
+    if (store->use != STORE_USE_COPY && strcmp(row->name, STORE_COPY_NOTE) == 0)
+        return error_set(
+            err, -EINPROGRESS,
+            "a copy into this store is not finished: 'sluice store copy' with the same "
+            "FROM and TO goes on with it");
+    return reader->note ? reader->note(reader->ctx, row, err) : 0;
+}
+
 void store_commit(struct store *store, struct store_batch *batch, store_committed done, void *ctx) {
     assert(store && batch && done);
     assert(!store->in_flight && !batch->in_flight); /* one at a time */
+    assert(store->use != STORE_USE_READ);
     if (store->broken.code) {
         struct error err = { 0 };
         refuse_broken(store, &err);

@@ -8,7 +8,7 @@
  *   FAILED   nothing of it is; the store goes on. -ENOSPC: the disk is full; -EEXIST: a number, a
  *            key or an external id is taken; -ENOENT: a task to be changed is not there.
  *   UNKNOWN  it may be or not; the store answers nothing more. The daemon ends and starts again.
- * Reading:   store_ask; at most STORE_ANSWER_MAX rows. Answers show what was committed.
+ * Reading:   store_ask (question.h); at most STORE_ANSWER_MAX rows. Answers show what was committed.
  * Alone:     one process has a store open; a second open fails with -EBUSY, and may wait (await.h).
  *
  * Adding a backend
@@ -23,11 +23,11 @@
 
 #include "base/error.h"
 #include "base/latency.h"
+#include "store/question.h"
 #include "store/rows.h"
 
-#define STORE_ANSWER_MAX 1000u
-#define STORE_VERSION    7u /* of the schema */
-#define STORE_RESERVE    ((int64_t)64 << 20)
+#define STORE_VERSION 7u /* of the schema */
+#define STORE_RESERVE ((int64_t)64 << 20)
 
 struct store;
 struct store_await;
@@ -35,6 +35,14 @@ struct store_batch;
 
 enum store_outcome { STORE_OK, STORE_FAILED, STORE_UNKNOWN, STORE_OUTCOME_MAX };
 const char *store_outcome_name(enum store_outcome outcome);
+
+/* What a store is opened for. */
+enum store_use {
+    STORE_USE_WORK,
+    /* Nothing is written: not migrated (an older version: -EPROTO), not counted. None there: -ENOENT. */
+    STORE_USE_READ,
+    STORE_USE_COPY, /* what is copied into it may be unfinished: see copy.h */
+};
 
 struct store_options {
     const char *url; /* the path of the SQLite file, "memory:", or "memory:NAME": that one stays in
@@ -48,6 +56,8 @@ struct store_options {
     int64_t reserve_bytes;
     struct store_await *awaited; /* see await.h: taken, whatever store_open returns; or NULL */
     const char *who; /* "host/pid address", told to whoever finds the store in use; or NULL */
+    enum store_use use;
+    uint64_t epoch_above; /* the epoch becomes higher than this one, which another store has had */
 };
 
 /* What the start found. */
@@ -101,6 +111,7 @@ struct store_totals {
     struct pause_row pause; /* its text lives until the next commit */
 };
 
+/* -EINPROGRESS: a copy into it was begun and is not whole. */
 int store_load(struct store *store, const struct store_reader *reader,
                struct store_totals *ret_totals, struct error *err);
 
@@ -153,61 +164,6 @@ void store_put_note(struct store_batch *batch, const struct note_row *row);
 typedef void (*store_committed)(void *ctx, enum store_outcome outcome, const struct error *err);
 /* The batch belongs to the store until the callback. An empty batch is OK at once. */
 void store_commit(struct store *store, struct store_batch *batch, store_committed done, void *ctx);
-
-/* --- asking ---------------------------------------------------------------------------------- */
-
-enum store_question_kind {
-    ASK_SPECS,       /* spec rows of `tasks`, in their order; those not there are left out */
-    ASK_CHANGED,     /* the same with nothing in them but `id` and `changed_at`: quicker */
-    ASK_TITLES,      /* the same with nothing in them but `id`, `title` and `changed_at`: quicker */
-    ASK_RUNS,        /* of `task`, attempts below `before` (0: all), newest first */
-    ASK_EVENTS,      /* after `after`, oldest first; of `task` if not 0 */
-    ASK_EVENTS_BACK, /* the newest before `before` (0: all), newest first; of `task` if not 0 */
-    ASK_KEY,         /* `key`: one row or none */
-    ASK_EXTERNAL,    /* `key` in `project`: the spec row that has this external id, or none */
-    ASK_EXPIRED, /* final tasks that changed before `before_time`, oldest first, without the first
-                    `after` of them: task ids only */
-    ASK_ENDED,   /* runs that ended at `since` or later, latest end first; those behind `place` */
-    ASK_SPENT,   /* sums of spans that began from `since` to before `before_time`, oldest first, by
-                    name (in no order that means anything), without the first `after` of them */
-    STORE_QUESTION_MAX,
-};
-
-/* A run among those that have ended: by time, then task, then attempt. */
-struct store_place {
-    time_ms ended_at;
-    task_id task;
-    uint32_t attempt;
-};
-
-struct store_question {
-    enum store_question_kind kind;
-    const task_id *tasks;
-    size_t task_count;
-    task_id task;
-    uint64_t after, before;
-    time_ms since, before_time;
-    struct store_place place; /* ended_at TIME_NEVER: from the beginning */
-    bool days, by_agent;      /* with ASK_SPENT; else hours, by project */
-    const char *key, *project;
-    size_t limit; /* 0: STORE_ANSWER_MAX */
-};
-
-struct store_answer {
-    size_t count;
-    const struct spec_row *specs;
-    const struct run_row *runs;
-    const struct event_row *events;
-    const struct key_row *key; /* NULL: none */
-    const task_id *tasks;
-    const struct spent_row *spent;
-};
-
-/* `err` not NULL: it could not be read, and the answer is empty. */
-typedef void (*store_answered)(void *ctx, const struct store_answer *answer,
-                               const struct error *err);
-void store_ask(struct store *store, const struct store_question *question, store_answered done,
-               void *ctx);
 
 /* --- care ------------------------------------------------------------------------------------ */
 

@@ -119,6 +119,7 @@ struct store {
     void *done_ctx;
     int64_t began_us;
     struct error broken; /* code 0: it is not */
+    enum store_use use;
     store_copied copied; /* of the backup that goes on; NULL: none does */
     void *copied_ctx;
     uint64_t commits, rows;
@@ -135,6 +136,12 @@ int store_open_backend(const struct store_backend *backend, const struct store_o
 
 /* The end of a commit: frees the front for the next one, then calls whoever asked. */
 void store_finish_commit(struct store *store, enum store_outcome outcome, const struct error *err);
+
+/* Every note that is loaded goes this way to its reader: the one that stands in an unfinished copy refuses
+ * whoever wants to work with it. */
+#define STORE_COPY_NOTE "store.copy"
+int store_load_note(const struct store *store, const struct store_reader *reader,
+                    const struct note_row *row, struct error *err);
 
 /* From now on nothing is answered; the first reason is kept. */
 void store_break(struct store *store, const struct error *err);

@@ -1,0 +1,327 @@
+/* copy.c: how does a whole history come into another store, once, and completely?
+ *
+ * Through the same batches as everything that was ever written, so that no backend has to learn another way.
+ * What they derive from rows, they derive again; of what they count, the copy is told once (write_totals).
+ * That the result is the same is not concluded but looked at: both are read again and compared.
+ */
+#include "store/copy.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "store/copy_mark.h"
+#include "store/store_internal.h"
+
+#define ROWS_AT_ONCE  2000u
+#define ROWS_PER_TICK 65536u
+
+static void store_closep(struct store **store) {
+    store_close(*store);
+}
+
+static void batch_freep(struct store_batch **batch) {
+    store_batch_free(*batch);
+}
+
+struct copy {
+    const struct store_copy_options *options;
+    struct store *from, *to;
+    struct store_batch *batch;
+    size_t in_batch;            /* rows */
+    struct copy_mark mark;      /* with what is in the batch */
+    enum store_table skip_to;   /* what is in TO already: all tables before this one, */
+    uint64_t skip_rows;         /* and so many rows of it */
+    enum store_copy_step step;  /* of what is read */
+    struct store_digest digest; /* of it */
+    uint64_t written;
+};
+
+static int tell(const struct copy *copy, enum store_table table, uint64_t rows, struct error *err) {
+    const struct store_copy_options *options = copy->options;
+    int r = options->progress ? options->progress(options->ctx, copy->step, table, rows) : 0;
+    return r < 0 ? error_set(err, r, "the copy was interrupted: the same command goes on with it")
+                 : 0;
+}
+
+/* --- writing ------------------------------------------------------------------------------------- */
+
+struct committed {
+    bool came;
+    enum store_outcome outcome;
+    struct error err;
+};
+
+static void keep_outcome(void *ctx, enum store_outcome outcome, const struct error *err) {
+    struct committed *committed = ctx;
+    committed->came = true;
+    committed->outcome = outcome;
+    if (err)
+        committed->err = *err;
+}
+
+/* `noted`: how far it is goes with the batch; else nothing is left to be noted. */
+static int commit(struct copy *copy, bool noted, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    copy_mark_print(&copy->mark, &text);
+    struct note_row note = { .name = STORE_COPY_NOTE, .text = noted ? strbuf_text(&text) : NULL };
+    store_put_note(copy->batch, &note);
+    struct committed committed = { 0 };
+    store_commit(copy->to, copy->batch, keep_outcome, &committed);
+    assert(committed.came); /* it was opened without a loop */
+    store_batch_clear(copy->batch);
+    copy->written += copy->in_batch;
+    copy->in_batch = 0;
+    if (committed.outcome != STORE_OK)
+        return error_set(err, committed.err.code, "%s", committed.err.text);
+    return 0;
+}
+
+static void write_spec(struct store_batch *batch, const struct spec_row *row) {
+    struct spec_row plain = *row;
+    plain.context = NULL;
+    store_add_spec(batch, &plain);
+    if (row->context)
+        store_put_context(batch, row->id, row->context);
+}
+
+/* Which numbers are given is told by giving the last one. Its event goes again before those that are there come. */
+static void write_totals(struct store_batch *batch, const struct store_totals *totals) {
+    store_put_pause(batch, &totals->pause);
+    if (totals->last_task > 0)
+        store_take_numbers(batch, totals->last_task);
+    if (totals->last_event == 0)
+        return;
+    store_add_event(batch,
+                    &(struct event_row){ .seq = totals->last_event, .kind = "store.copied" });
+    store_prune_events(batch, totals->last_event + 1);
+}
+
+#define WRITER(name, function, type)                                                               \
+    static void write_##name(struct store_batch *batch, const void *row) {                         \
+        const struct type *typed = row;                                                            \
+        function(batch, typed);                                                                    \
+    }                                                                                              \
+    struct writer_needs_a_semicolon_
+WRITER(project, store_put_project, project_row);
+WRITER(limiter, store_put_limiter, limiter_row);
+WRITER(agent, store_put_agent, agent_row);
+WRITER(group, store_put_group, group_row);
+WRITER(usage, store_add_usage, usage_row);
+WRITER(wait, store_put_wait, wait_row);
+WRITER(note, store_put_note, note_row);
+WRITER(task, store_add_task, task_row);
+WRITER(run, store_put_run, run_row);
+WRITER(all_totals, write_totals, store_totals);
+WRITER(any_spec, write_spec, spec_row);
+WRITER(event, store_add_event, event_row);
+WRITER(key, store_add_key, key_row);
+WRITER(spent, store_add_spent, spent_row);
+#undef WRITER
+
+static void (*const writers[])(struct store_batch *batch, const void *row) = {
+    [STORE_PROJECTS] = write_project, [STORE_LIMITERS] = write_limiter,
+    [STORE_AGENTS] = write_agent,     [STORE_GROUPS] = write_group,
+    [STORE_USAGE] = write_usage,      [STORE_WAITS] = write_wait,
+    [STORE_NOTES] = write_note,       [STORE_TASKS] = write_task,
+    [STORE_LIVE] = write_run,         [STORE_TOTALS] = write_all_totals,
+    [STORE_SPECS] = write_any_spec,   [STORE_ENDED] = write_run,
+    [STORE_EVENTS] = write_event,     [STORE_KEYS] = write_key,
+    [STORE_HOURS] = write_spent,      [STORE_DAYS] = write_spent,
+};
+_Static_assert(ARRAY_SIZE(writers) == STORE_TABLE_MAX, "a table has no writer");
+
+static int write_row(void *ctx, enum store_table table, const void *row, struct error *err) {
+    struct copy *copy = ctx;
+    if (table < copy->skip_to)
+        return 0;
+    if (table == copy->skip_to && copy->skip_rows > 0) {
+        copy->skip_rows--;
+        return 0;
+    }
+    if (copy->mark.table != table) {
+        copy->mark.table = table;
+        copy->mark.rows = 0;
+    }
+    writers[table](copy->batch, row);
+    copy->mark.rows++;
+    copy->in_batch++;
+    size_t most = copy->options->rows_at_once ? copy->options->rows_at_once : ROWS_AT_ONCE;
+    /* Numbers are given by themselves: the events that follow have the same ones. */
+    if (copy->in_batch < most && table != STORE_TOTALS)
+        return 0;
+    int r = commit(copy, true, err);
+    return r < 0 ? r : tell(copy, table, copy->mark.rows, err);
+}
+
+static int write_all(struct copy *copy, struct error *err) {
+    copy->step = STORE_COPY_WRITING;
+    copy->skip_to = copy->mark.table;
+    copy->skip_rows = copy->mark.rows;
+    int r = store_scan(copy->from, write_row, copy, err);
+    if (r < 0 || copy->in_batch == 0)
+        return r;
+    r = commit(copy, true, err);
+    return r < 0 ? r : tell(copy, copy->mark.table, copy->mark.rows, err);
+}
+
+/* --- comparing ------------------------------------------------------------------------------------ */
+
+static int digest_row(void *ctx, enum store_table table, const void *row, struct error *err) {
+    struct copy *copy = ctx;
+    store_digest_add(&copy->digest, table, row);
+    uint64_t rows = copy->digest.rows[table];
+    return rows % ROWS_PER_TICK == 0 ? tell(copy, table, rows, err) : 0;
+}
+
+static int digest_of(struct copy *copy, struct store *store, enum store_copy_step step,
+                     struct store_digest *ret_digest, struct error *err) {
+    copy->step = step;
+    copy->digest = (struct store_digest){ 0 };
+    int r = store_scan(store, digest_row, copy, err);
+    if (r >= 0)
+        *ret_digest = copy->digest;
+    return r;
+}
+
+static int compare(const struct store_digest *from, const struct store_digest *to,
+                   struct error *err) {
+    for (enum store_table table = 0; table < STORE_TABLE_MAX; table++) {
+        if (from->rows[table] != to->rows[table])
+            return error_set(err, -EUCLEAN,
+                             "the copy is not whole: of %" PRIu64 " %s it has %" PRIu64
+                             "; it stays unfinished: remove it, and copy again",
+                             from->rows[table], store_table_name(table), to->rows[table]);
+        if (from->sums[table] != to->sums[table])
+            return error_set(err, -EUCLEAN,
+                             "the copy differs in its %s; it stays unfinished: remove it, and copy "
+                             "again",
+                             store_table_name(table));
+    }
+    return 0;
+}
+
+static int verify(struct copy *copy, struct store_digest *ret_digest, struct error *err) {
+    struct store_digest from, to;
+    int r = digest_of(copy, copy->from, STORE_COPY_READING_FROM, &from, err);
+    if (r >= 0)
+        r = digest_of(copy, copy->to, STORE_COPY_READING_TO, &to, err);
+    if (r >= 0)
+        r = compare(&from, &to, err);
+    if (r >= 0)
+        *ret_digest = from;
+    return r;
+}
+
+/* --- beginning ------------------------------------------------------------------------------------ */
+
+static int read_from(struct copy *copy, struct copy_mark *ret_mark, uint64_t *ret_epoch,
+                     struct error *err) {
+    struct store_options options = { .url = copy->options->from, .use = STORE_USE_READ };
+    struct store_report report;
+    struct store_totals totals;
+    int r = store_open(&options, &copy->from, &report, err);
+    if (r >= 0)
+        r = store_load(copy->from, &(struct store_reader){ 0 }, &totals, err);
+    if (r < 0)
+        return r;
+    struct store_info info;
+    store_info(copy->from, &info);
+    *ret_mark = (struct copy_mark){ .epoch = report.epoch,
+                                    .last_event = totals.last_event,
+                                    .last_task = totals.last_task };
+    (void)snprintf(ret_mark->place, sizeof(ret_mark->place), "%s", info.place);
+    *ret_epoch = report.epoch;
+    return 0;
+}
+
+struct found {
+    struct copy_mark mark;
+    bool marked;
+};
+
+static int find_mark(void *ctx, const struct note_row *row, struct error *err) {
+    struct found *found = ctx;
+    if (strcmp(row->name, STORE_COPY_NOTE) != 0)
+        return 0;
+    found->marked = true;
+    return copy_mark_parse(row->text, &found->mark, err);
+}
+
+/* Everything but the totals, of which one is always there. */
+static int refuse_row(void *ctx, enum store_table table, const void *row, struct error *err) {
+    const struct store_totals *totals = row;
+    if (table == STORE_TOTALS && totals->last_task == 0 && totals->last_event == 0
+        && !totals->pause.paused)
+        return 0;
+    struct store_info info;
+    store_info(ctx, &info);
+    return error_set(err, -ENOTEMPTY,
+                     "store '%s' is not empty: give another place, or move away what is there",
+                     info.place);
+}
+
+/* TO is empty, or a copy that was begun from the same FROM: then it says how far that is. */
+static int check_to(struct copy *copy, const struct copy_mark *from, bool *ret_resumed,
+                    struct error *err) {
+    struct found found = { 0 };
+    struct store_totals totals;
+    const struct store_reader reader = { .note = find_mark, .ctx = &found };
+    int r = store_load(copy->to, &reader, &totals, err);
+    if (r < 0)
+        return r;
+    *ret_resumed = found.marked;
+    copy->mark = found.marked ? found.mark : *from;
+    if (!found.marked)
+        return store_scan(copy->to, refuse_row, copy->to, err);
+    if (!copy_mark_is_of(&found.mark, from))
+        return error_set(err, -ESTALE,
+                         "the copy was begun from '%s' as it was then, and that has changed or is "
+                         "another store: remove what was copied, and copy again",
+                         found.mark.place);
+    return 0;
+}
+
+static int open_to(struct copy *copy, uint64_t epoch, struct error *err) {
+    struct store_options options = { .url = copy->options->to,
+                                     .use = STORE_USE_COPY,
+                                     .epoch_above = epoch };
+    return store_open(&options, &copy->to, NULL, err);
+}
+
+int store_copy(const struct store_copy_options *options, struct store_copy_report *ret_report,
+               struct error *err) {
+    assert(options && options->from && options->to && ret_report);
+    if (strcmp(options->from, options->to) == 0)
+        return error_set(err, -EINVAL, "a store cannot be copied into itself: give another place");
+    _cleanup_(store_closep) struct store *from = NULL;
+    _cleanup_(store_closep) struct store *to = NULL;
+    _cleanup_(batch_freep) struct store_batch *batch = store_batch_new();
+    struct copy copy = { .options = options, .batch = batch };
+    struct store_copy_report report = { 0 };
+    struct copy_mark mark;
+    uint64_t epoch;
+    int r = read_from(&copy, &mark, &epoch, err);
+    from = copy.from;
+    if (r >= 0)
+        r = open_to(&copy, epoch, err);
+    to = copy.to;
+    if (r >= 0)
+        r = check_to(&copy, &mark, &report.resumed, err);
+    if (r >= 0 && !report.resumed)
+        r = commit(&copy, true, err); /* from now on nobody works with it */
+    if (r >= 0)
+        r = write_all(&copy, err);
+    if (r >= 0)
+        r = verify(&copy, &report.digest, err);
+    if (r >= 0)
+        r = commit(&copy, false, err);
+    if (r < 0)
+        return r;
+    report.written = copy.written;
+    *ret_report = report;
+    return 0;
+}

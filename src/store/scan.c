@@ -1,0 +1,201 @@
+/* scan.c: what is in a store, all of it?
+ *
+ * Loading brings what scheduling needs, questions bring the rest: so that no backend has to know another way
+ * to be read. A question brings STORE_ANSWER_MAX rows, and the next one what lies behind them.
+ */
+#include "store/scan.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "store/store_internal.h"
+
+static const char *const table_names[] = {
+    [STORE_PROJECTS] = "projects", [STORE_LIMITERS] = "limiters", [STORE_AGENTS] = "agents",
+    [STORE_GROUPS] = "groups",     [STORE_USAGE] = "usage",       [STORE_WAITS] = "waits",
+    [STORE_NOTES] = "notes",       [STORE_TASKS] = "tasks",       [STORE_LIVE] = "live_runs",
+    [STORE_TOTALS] = "totals",     [STORE_SPECS] = "specs",       [STORE_ENDED] = "ended_runs",
+    [STORE_EVENTS] = "events",     [STORE_KEYS] = "keys",         [STORE_HOURS] = "spent_hours",
+    [STORE_DAYS] = "spent_days",
+};
+_Static_assert(ARRAY_SIZE(table_names) == STORE_TABLE_MAX, "a table has no name");
+
+const char *store_table_name(enum store_table table) {
+    assert(table < STORE_TABLE_MAX);
+    return table_names[table];
+}
+
+struct scan {
+    struct store *store;
+    store_scanned each;
+    void *ctx;
+    struct error *err;
+    int r;
+    task_id *tasks; /* all of them, for their specs */
+    size_t task_count, task_capacity;
+    /* Of the last answer: how many rows, and the last of them. */
+    bool answered;
+    size_t count;
+    uint64_t seq;
+    struct store_place place;
+    char *key;
+};
+
+/* --- what is loaded ---------------------------------------------------------------------------- */
+
+#define READER(name, table)                                                                        \
+    static int scan_##name(void *ctx, const struct name##_row *row, struct error *err) {           \
+        struct scan *scan = ctx;                                                                   \
+        return scan->each(scan->ctx, table, row, err);                                             \
+    }                                                                                              \
+    struct reader_needs_a_semicolon_
+READER(project, STORE_PROJECTS);
+READER(limiter, STORE_LIMITERS);
+READER(agent, STORE_AGENTS);
+READER(group, STORE_GROUPS);
+READER(usage, STORE_USAGE);
+READER(wait, STORE_WAITS);
+READER(run, STORE_LIVE);
+#undef READER
+
+static int scan_note(void *ctx, const struct note_row *row, struct error *err) {
+    struct scan *scan = ctx;
+    return strcmp(row->name, STORE_COPY_NOTE) == 0 ? 0
+                                                   : scan->each(scan->ctx, STORE_NOTES, row, err);
+}
+
+static int scan_task(void *ctx, const struct task_row *row, struct error *err) {
+    struct scan *scan = ctx;
+    scan->tasks =
+        xgrow(scan->tasks, &scan->task_capacity, scan->task_count + 1, sizeof(*scan->tasks));
+    scan->tasks[scan->task_count++] = row->id;
+    return scan->each(scan->ctx, STORE_TASKS, row, err);
+}
+
+static int scan_loaded(struct scan *scan) {
+    const struct store_reader reader = { .project = scan_project,
+                                         .limiter = scan_limiter,
+                                         .agent = scan_agent,
+                                         .group = scan_group,
+                                         .usage = scan_usage,
+                                         .wait = scan_wait,
+                                         .note = scan_note,
+                                         .task = scan_task,
+                                         .run = scan_run,
+                                         .ctx = scan };
+    struct store_totals totals;
+    int r = store_load(scan->store, &reader, &totals, scan->err);
+    return r < 0 ? r : scan->each(scan->ctx, STORE_TOTALS, &totals, scan->err);
+}
+
+/* --- what is asked for --------------------------------------------------------------------------- */
+
+static const void *row_at(const struct store_answer *answer, enum store_table table, size_t i) {
+    if (table == STORE_SPECS)
+        return &answer->specs[i];
+    if (table == STORE_ENDED)
+        return &answer->runs[i];
+    if (table == STORE_EVENTS)
+        return &answer->events[i];
+    if (table == STORE_KEYS)
+        return &answer->key[i];
+    assert(table == STORE_HOURS || table == STORE_DAYS);
+    return &answer->spent[i];
+}
+
+static void keep_place(struct scan *scan, enum store_table table, const void *row) {
+    const struct run_row *run = row;
+    if (table == STORE_ENDED)
+        scan->place = (struct store_place){ run->ended_at, run->task, run->attempt };
+    if (table == STORE_EVENTS)
+        scan->seq = ((const struct event_row *)row)->seq;
+    if (table == STORE_KEYS) {
+        free(scan->key);
+        scan->key = xstrdup(((const struct key_row *)row)->key);
+    }
+}
+
+struct asking {
+    struct scan *scan;
+    enum store_table table;
+};
+
+static void bring(void *ctx, const struct store_answer *answer, const struct error *err) {
+    const struct asking *asking = ctx;
+    struct scan *scan = asking->scan;
+    scan->answered = true;
+    scan->count = answer->count;
+    scan->r = err ? error_set(scan->err, err->code, "%s", err->text) : 0;
+    for (size_t i = 0; scan->r >= 0 && i < answer->count; i++) {
+        const void *row = row_at(answer, asking->table, i);
+        scan->r = scan->each(scan->ctx, asking->table, row, scan->err);
+        if (i + 1 == answer->count)
+            keep_place(scan, asking->table, row);
+    }
+}
+
+static int ask(struct scan *scan, enum store_table table, const struct store_question *question) {
+    struct asking asking = { scan, table };
+    scan->answered = false;
+    store_ask(scan->store, question, bring, &asking);
+    assert(scan->answered); /* it was opened without a loop */
+    return scan->r;
+}
+
+static int scan_specs(struct scan *scan) {
+    int r = 0;
+    for (size_t at = 0; r >= 0 && at < scan->task_count; at += STORE_ANSWER_MAX) {
+        size_t rest = scan->task_count - at;
+        struct store_question question = { .kind = ASK_SPECS,
+                                           .tasks = scan->tasks + at,
+                                           .task_count =
+                                               rest < STORE_ANSWER_MAX ? rest : STORE_ANSWER_MAX };
+        r = ask(scan, STORE_SPECS, &question);
+    }
+    return r;
+}
+
+/* What lies behind the rows that were brought already. */
+static struct store_question next_question(const struct scan *scan, enum store_table table,
+                                           uint64_t rows) {
+    if (table == STORE_ENDED)
+        return (
+            struct store_question){ .kind = ASK_ENDED, .since = INT64_MIN, .place = scan->place };
+    if (table == STORE_EVENTS)
+        return (struct store_question){ .kind = ASK_EVENTS, .after = scan->seq };
+    if (table == STORE_KEYS)
+        return (struct store_question){ .kind = ASK_KEYS, .key = scan->key };
+    return (struct store_question){ .kind = ASK_SPENT,
+                                    .apart = true,
+                                    .days = table == STORE_DAYS,
+                                    .since = INT64_MIN,
+                                    .before_time = TIME_NEVER,
+                                    .after = rows };
+}
+
+static int scan_rest(struct scan *scan, enum store_table table) {
+    uint64_t rows = 0;
+    int r;
+    do {
+        struct store_question question = next_question(scan, table, rows);
+        r = ask(scan, table, &question);
+        rows += scan->count;
+    } while (r >= 0 && scan->count == STORE_ANSWER_MAX);
+    return r;
+}
+
+int store_scan(struct store *store, store_scanned each, void *ctx, struct error *err) {
+    struct error own = { 0 };
+    struct scan scan = { .store = store, .each = each, .ctx = ctx, .err = err ? err : &own };
+    scan.place.ended_at = TIME_NEVER;
+    int r = scan_loaded(&scan);
+    if (r >= 0)
+        r = scan_specs(&scan);
+    for (enum store_table table = STORE_ENDED; r >= 0 && table < STORE_TABLE_MAX; table++)
+        r = scan_rest(&scan, table);
+    free(scan.tasks);
+    free(scan.key);
+    return r < 0 ? r : 0;
+}
