@@ -21,7 +21,8 @@ struct suite_rule {
     { #function, function }
 
 /* Each list ends with a rule without a name. */
-extern const struct suite_rule suite_tasks[], suite_rest[], suite_questions[], suite_history[];
+extern const struct suite_rule suite_tasks[], suite_rest[], suite_questions[], suite_whole[],
+    suite_history[];
 
 void suite_reopen(struct suite *suite);
 /* The text of the store equals `expected`. */

@@ -32,7 +32,7 @@ static const struct {
 };
 
 static const struct suite_rule *const lists[] = { suite_tasks, suite_rest, suite_questions,
-                                                  suite_history };
+                                                  suite_whole, suite_history };
 
 struct test {
     char name[128], url[256];

@@ -147,6 +147,24 @@ static void a_look_migrates_nothing(void **state) {
     }
 }
 
+/* Nor does whoever copies it. */
+static void a_reader_migrates_nothing(void **state) {
+    struct fixture *f = *state;
+    struct store_options options = { .url = f->path, .use = STORE_USE_READ };
+    for (unsigned version = 1; version < STORE_VERSION; version++) {
+        _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
+        struct store *store = NULL;
+        build_fixture(f->path, version);
+        assert_int_equal(file_read(f->path, 64 << 20, &before, &f->err), 0);
+        assert_int_equal(store_open(&options, &store, NULL, &f->err), -EPROTO);
+        assert_non_null(strstr(f->err.text, "start the daemon on it once"));
+        assert_int_equal(file_read(f->path, 64 << 20, &after, &f->err), 0);
+        assert_int_equal(after.length, before.length);
+        assert_memory_equal(after.text, before.text, before.length);
+        kit_remove_files(f->folder);
+    }
+}
+
 static void schema_of(const char *path, struct strbuf *out) {
     sqlite3 *db = open_alone(path);
     sqlite3_stmt *stmt = NULL;
@@ -382,6 +400,7 @@ int main(int argc, char **argv) {
         TEST(every_version_holds_what_it_held),
         TEST(a_released_step_is_never_changed),
         TEST(a_look_migrates_nothing),
+        TEST(a_reader_migrates_nothing),
         TEST(an_older_file_gets_the_sums_of_its_runs),
         TEST(a_migration_keeps_everything_and_a_copy),
         TEST(a_new_file_needs_no_copy),

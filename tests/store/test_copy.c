@@ -1,0 +1,238 @@
+/* test_copy.c: a history in another store is the same history, whatever interrupts its way there. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "copy_kit.h"
+#include "history.h"
+
+static uint64_t all_rows(const struct store_digest *digest) {
+    uint64_t rows = 0;
+    for (enum store_table table = 0; table < STORE_TABLE_MAX; table++)
+        rows += digest->rows[table];
+    return rows;
+}
+
+static void every_table_comes_over_as_it_was(void **state) {
+    struct copy_kit *f = *state;
+    FOR_PAIRS(from, to) {
+        f->url_count = 0;
+        const char *a = copy_kit_place(f, from), *b = copy_kit_place(f, to),
+                   *c = copy_kit_place(f, from);
+        copy_kit_make_rich(f, a);
+        struct store_copy_report there = copy_kit_copy(f, a, b), back = copy_kit_copy(f, b, c);
+        for (enum store_table table = 0; table < STORE_TABLE_MAX; table++)
+            if (there.digest.rows[table] == 0)
+                fail_msg("the test has no rows of %s", store_table_name(table));
+        assert_false(there.resumed);
+        assert_int_equal(there.written, all_rows(&there.digest));
+        assert_memory_equal(&there.digest, &back.digest, sizeof(back.digest));
+        copy_kit_expect_same(a, b);
+        copy_kit_expect_same(b, c);
+    }
+}
+
+/* What kit_dump does not ask for: both sums, apart. */
+static void keep_spent(void *ctx, const struct store_answer *answer, const struct error *err) {
+    assert_null(err);
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct spent_row *row = &answer->spent[i];
+        strbuf_printf(ctx, "%d %lld %s %s %lld %lld\n", (int)row->span, (long long)row->at,
+                      row->project ? row->project : "-", row->agent ? row->agent : "-",
+                      (long long)row->runs, (long long)row->tokens_in);
+    }
+}
+
+static void spent_text(struct store *store, struct strbuf *out) {
+    for (int days = 0; days <= 1; days++) {
+        struct store_question question = {
+            .kind = ASK_SPENT, .days = days, .apart = true, .before_time = TIME_NEVER
+        };
+        store_ask(store, &question, keep_spent, out);
+    }
+}
+
+static void hours_and_days_are_copied_each_for_itself(void **state) {
+    struct copy_kit *f = *state;
+    FOR_PAIRS(from, to) {
+        f->url_count = 0;
+        const char *a = copy_kit_place(f, from), *b = copy_kit_place(f, to);
+        copy_kit_make_rich(f, a);
+        copy_kit_copy(f, a, b);
+        struct store *store = kit_open(b, NULL);
+        _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+        spent_text(store, &out);
+        store_close(store);
+        assert_non_null(strstr(strbuf_text(&out), "2 259200000 - claude 3 20\n"));
+        assert_null(strstr(strbuf_text(&out), "1 309600000 - claude")); /* its hour is gone */
+        assert_non_null(strstr(strbuf_text(&out), "1 334800000 web - 3 30\n"));
+    }
+}
+
+static void numbers_that_were_given_are_not_given_again(void **state) {
+    struct copy_kit *f = *state;
+    FOR_PAIRS(from, to) {
+        f->url_count = 0;
+        const char *a = copy_kit_place(f, from), *b = copy_kit_place(f, to);
+        struct store *store = kit_open(a, NULL);
+        copy_kit_add_tasks(f->batch, 1, 3);
+        store_prune_events(f->batch, 100);
+        store_take_numbers(f->batch, 40);
+        kit_commit(store, f->batch);
+        store_close(store);
+        copy_kit_copy(f, a, b);
+        store = kit_open(b, NULL);
+        struct store_totals totals = kit_load(store, &(struct store_reader){ 0 });
+        store_close(store);
+        assert_int_equal(totals.last_task, 40);
+        assert_int_equal(totals.last_event, 3);
+        assert_int_equal(totals.first_event, 0);
+    }
+}
+
+static void the_epoch_goes_on(void **state) {
+    struct copy_kit *f = *state;
+    FOR_PAIRS(from, to) {
+        f->url_count = 0;
+        const char *a = copy_kit_place(f, from), *b = copy_kit_place(f, to);
+        for (unsigned i = 0; i < 5; i++)
+            store_close(kit_open(a, NULL));
+        copy_kit_copy(f, a, b);
+        struct store_report report;
+        store_close(kit_open(a, &report));
+        assert_int_equal(report.epoch, 6); /* to read is not counted */
+        store_close(kit_open(b, &report));
+        assert_true(report.epoch > 5);
+    }
+}
+
+/* The same batches into both: what is refused, and what comes out, stays the same. */
+static void go_on(struct copy_kit *f, const char *a, const char *b, struct history *history) {
+    struct store *left = kit_open(a, NULL), *right = kit_open(b, NULL);
+    struct store_batch *other = store_batch_new();
+    for (unsigned i = 0; i < 30; i++) {
+        struct history again = *history;
+        struct error x = { 0 }, y = { 0 };
+        history_next(history, f->batch);
+        history_next(&again, other);
+        assert_int_equal(kit_try(left, f->batch, &x), kit_try(right, other, &y));
+        assert_int_equal(x.code, y.code);
+    }
+    store_batch_free(other);
+    store_close(left);
+    store_close(right);
+    copy_kit_expect_same(a, b);
+}
+
+static void any_history_goes_on_in_its_copy(void **state) {
+    struct copy_kit *f = *state;
+    FOR_PAIRS(from, to) {
+        for (uint64_t seed = 1; seed <= 6; seed++) {
+            f->url_count = 0;
+            const char *a = copy_kit_place(f, from), *b = copy_kit_place(f, to);
+            struct history history = history_begin(seed, true);
+            struct store *store = kit_open(a, NULL);
+            for (unsigned i = 0; i < 60; i++) {
+                history_next(&history, f->batch);
+                (void)kit_try(store, f->batch, NULL);
+            }
+            store_close(store);
+            copy_kit_copy(f, a, b);
+            copy_kit_expect_same(a, b);
+            go_on(f, a, b, &history);
+        }
+    }
+}
+
+/* --- interrupted ----------------------------------------------------------------------------------- */
+
+static void a_copy_that_ends_after_any_commit_is_gone_on_with(void **state) {
+    struct copy_kit *f = *state;
+    static const size_t sizes[] = { 1, 7, 1000 };
+    FOR_PAIRS(from, to) {
+        for (size_t s = 0; s < ARRAY_SIZE(sizes); s++) {
+            f->url_count = 0;
+            const char *a = copy_kit_place(f, from);
+            copy_kit_make_rich(f, a);
+            unsigned commits = 1;
+            for (unsigned n = 1; n <= commits; n += 1 + commits / 12) {
+                f->url_count = 1;
+                const char *b = copy_kit_place(f, to);
+                struct stopping stopping = { .left = n };
+                struct store_copy_report report = { 0 };
+                assert_int_equal(copy_kit_try(f, a, b, sizes[s], &stopping, &report), -ECANCELED);
+                assert_int_equal(stopping.told, n);
+                copy_kit_expect_unfinished(f, b);
+                struct stopping rest = { 0 };
+                if (copy_kit_try(f, a, b, sizes[s], &rest, &report) < 0)
+                    fail_msg("after %u commits it does not go on: %s", n, f->err.text);
+                assert_true(report.resumed);
+                commits = n + rest.told;
+                uint64_t before = n * sizes[s]; /* at most: the totals are a commit of their own */
+                assert_true(report.written + before >= all_rows(&report.digest));
+                assert_true(report.written < all_rows(&report.digest));
+                copy_kit_expect_same(a, b);
+            }
+            assert_true(commits > 1);
+        }
+    }
+}
+
+static void a_copy_can_be_interrupted_again_and_again(void **state) {
+    struct copy_kit *f = *state;
+    const char *a = copy_kit_place(f, SQLITE), *b = copy_kit_place(f, SQLITE);
+    copy_kit_make_rich(f, a);
+    struct store_copy_report report = { 0 };
+    unsigned times = 0;
+    int r;
+    do {
+        struct stopping stopping = { .left = 1 };
+        r = copy_kit_try(f, a, b, 10, &stopping, &report);
+        assert_true(r == 0 || r == -ECANCELED);
+        assert_true(times++ < 100);
+    } while (r < 0);
+    assert_true(times > 5);
+    copy_kit_expect_same(a, b);
+}
+
+static void a_copy_that_ends_before_it_was_compared_is_compared(void **state) {
+    struct copy_kit *f = *state;
+    const char *a = copy_kit_place(f, SQLITE), *b = copy_kit_place(f, SQLITE);
+    copy_kit_make_rich(f, a);
+    struct stopping last = { 0 };
+    struct store_copy_report report = { 0 };
+    assert_int_equal(copy_kit_try(f, a, copy_kit_place(f, MEMORY), 1000, &last, &report), 0);
+    struct stopping stopping = { .left = last.told };
+    assert_int_equal(copy_kit_try(f, a, b, 1000, &stopping, &report), -ECANCELED);
+    report = copy_kit_copy(f, a, b);
+    assert_true(report.resumed);
+    assert_int_equal(report.written, 0);
+    assert_true(all_rows(&report.digest) > 100);
+    copy_kit_expect_same(a, b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_table_comes_over_as_it_was, copy_kit_begin,
+                                        copy_kit_end),
+        cmocka_unit_test_setup_teardown(hours_and_days_are_copied_each_for_itself, copy_kit_begin,
+                                        copy_kit_end),
+        cmocka_unit_test_setup_teardown(numbers_that_were_given_are_not_given_again, copy_kit_begin,
+                                        copy_kit_end),
+        cmocka_unit_test_setup_teardown(the_epoch_goes_on, copy_kit_begin, copy_kit_end),
+        cmocka_unit_test_setup_teardown(any_history_goes_on_in_its_copy, copy_kit_begin,
+                                        copy_kit_end),
+        cmocka_unit_test_setup_teardown(a_copy_that_ends_after_any_commit_is_gone_on_with,
+                                        copy_kit_begin, copy_kit_end),
+        cmocka_unit_test_setup_teardown(a_copy_can_be_interrupted_again_and_again, copy_kit_begin,
+                                        copy_kit_end),
+        cmocka_unit_test_setup_teardown(a_copy_that_ends_before_it_was_compared_is_compared,
+                                        copy_kit_begin, copy_kit_end),
+    };
+    return cmocka_run_group_tests_name("store copy", tests, NULL, NULL);
+}
