@@ -17,7 +17,7 @@ MAKEFLAGS += --no-print-directory
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test test-mcp test-agents test-web conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
+.PHONY: all build test test-mcp test-agents test-web test-postgres conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
 
 all: build
 
@@ -45,6 +45,11 @@ test-mcp: build ## the MCP server against the conformance suite and the Inspecto
 test-web: build ## the dashboard in Chromium with a real daemon; T=word for some, UPDATE=1 accepts how it looks
 	@scripts/setup --web
 	@SLUICE_TEST_WEB=required scripts/test-web $(BUILD) $(T)
+
+test-postgres: ## the state in PostgreSQL: a real server, broken connections, kills, the daemon's tests on it; T=name for one
+	@scripts/setup --postgres
+	@scripts/build $(BUILD)
+	@scripts/test-postgres $(BUILD) $(T)
 
 conformance: build ## run the tests of every promise of the five documents, write docs/conformance.md
 	@scripts/conformance $(BUILD)

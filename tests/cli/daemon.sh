@@ -9,7 +9,10 @@
 #   appears TEXT FILE         until the file has a line with this text; the same
 #   value ID MEMBER           prints a member of a task: value web-1 state
 #   pid_of_daemon             prints it
+#   store_is_file             false: the state is in PostgreSQL, and there is no file to look at
+#   unless_file 'what'        the same, and then says that this is left out
 #
+# SLUICE_TEST_STORE=postgresql://… (make test-postgres) keeps the state of each home in a schema of its own there.
 # Nothing sleeps: `ends` is told by the daemon, `becomes` and `appears` look until it is so.
 # shellcheck shell=sh disable=SC2034,SC2154 # lib.sh sets tmp and SLUICE; the tests use the others
 
@@ -29,9 +32,31 @@ stop_daemon() {
 trap 'stop_daemon; rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM HUP
 
-config() {
-    printf '%s\n' "$1" >"$home/sluice.yaml"
+store_is_file() {
+    [ -z "${SLUICE_TEST_STORE-}" ]
 }
+
+unless_file() {
+    store_is_file && return 1
+    number=$((number + 1))
+    echo "ok $number - $1 # SKIP the state is no file"
+}
+
+# Copies a configuration, and says in it where the state of a home is, unless it says so itself.
+with_store() { # HOME
+    store_is_file && { cat && return; }
+    awk -v url="$SLUICE_TEST_STORE?schema=home_$(printf %s "$1" | cksum | tr ' ' _)" '
+        /^store:.*url:/ { told = 1 }
+        !told && /^store: *{/ { sub(/{/, "{url: \"" url "\", "); told = 1 }
+        { print }
+        !told && /^store: *$/ { print "  url: \"" url "\""; told = 1 }
+        END { if (!told) print "store: {url: \"" url "\"}" }'
+}
+
+config() {
+    printf '%s\n' "$1" | with_store "$home" >"$home/sluice.yaml"
+}
+store_is_file || config ''
 
 start() {
     "$SLUICE" up >"$tmp/up" 2>&1 && return

@@ -107,11 +107,31 @@ void rig_make_home(struct rig *rig) {
     setenv("SLUICE_HOME", rig->home, 1);
 }
 
+/* Where SLUICE_TEST_STORE names a PostgreSQL server, each home has a schema of its own there. */
+static void put_store(const struct rig *rig, const char *config, FILE *file) {
+    const char *server = getenv("SLUICE_TEST_STORE"), *begin = strstr(config, "store: {");
+    const char *name = strrchr(rig->home, '/') + 1;
+    if (!server || !*server || strstr(config, "url:")) {
+        (void)fputs(config, file);
+        return;
+    }
+    size_t before = begin ? (size_t)(begin - config) : strlen(config);
+    fprintf(file, "%.*sstore: {url: \"%s?schema=rig_%d_", (int)before, config, server,
+            (int)getpid());
+    for (; *name;
+         name++) /* two names that differ in the case of a letter alone would be one schema */
+        fprintf(file, "%02x", (unsigned char)*name);
+    fprintf(file, "\"%s%s", begin ? ", " : "}\n", begin ? begin + strlen("store: {") : "");
+}
+
 void rig_write_config(const struct rig *rig, const char *config) {
     char path[128];
     snprintf(path, sizeof(path), "%s/sluice.yaml", rig->home);
     FILE *file = fopen(path, "we");
-    if (!file || fputs(config, file) < 0 || fclose(file) != 0)
+    if (!file)
+        die(path);
+    put_store(rig, config, file);
+    if (fclose(file) != 0)
         die(path);
 }
 

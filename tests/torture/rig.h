@@ -1,7 +1,7 @@
 /* rig.h: a daemon in a home of its own, to be mistreated.
  *
  * The programs come from the environment of the test: SLUICED, SIDE_AGENT. The home is removed at the
- * end, unless KEEP_HOME is set. */
+ * end, unless KEEP_HOME is set. With SLUICE_TEST_STORE=postgresql://… the state of each home is in a schema there. */
 #pragma once
 
 #include <jansson.h>

@@ -1,0 +1,422 @@
+/* What is acknowledged is in PostgreSQL, whatever breaks.
+ *
+ * Random histories are played into a server and into the reference in memory. The connection is cut at every
+ * COMMIT, on either side of it; the opening is cut at every message; the server is killed, stopped and restarted. After each
+ * of these the store is opened again: what was OK is there, what FAILED is not, what was UNKNOWN is wholly there or not
+ * at all. The same seed plays the same history.
+ *   test_faults [SEED]      needs SLUICE_TEST_POSTGRES=postgresql://… and POSTGRES_SERVER (run it by `make test-postgres`) */
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+#include "cutter.h"
+#include "os/clock.h"
+#include "store/history.h"
+
+#define STEPS       24
+#define ROUNDS      12    /* of a server that is killed */
+#define PATIENCE_MS 30000 /* for a server to see that a connection has ended */
+
+static int64_t seed = 4711;
+static const char *server, *script; /* its URL; scripts/postgres-server */
+static struct cutter *cutter;
+
+/* A store, and the reference that holds what must be there. */
+struct play {
+    char url[512];
+    struct history history;
+    struct store *store, *reference;
+    struct store_batch *batch;
+    unsigned played; /* batches of the history that were decided */
+};
+
+static void dump(struct store *store, struct strbuf *out) {
+    strbuf_clear(out);
+    kit_dump(store, out);
+}
+
+/* The server may not have seen yet that the last connection has ended. */
+static int try_open(struct play *play, struct error *err) {
+    struct store_options options = { .url = play->url, .reserve_bytes = -1 };
+    time_ms deadline = clock_read_steady() + PATIENCE_MS;
+    int r;
+    do
+        r = store_open(&options, &play->store, NULL, err);
+    while (r == -EBUSY && clock_read_steady() < deadline);
+    return r;
+}
+
+static void open_again(struct play *play) {
+    struct error err = { 0 };
+    play->store = store_close(play->store);
+    if (try_open(play, &err) < 0)
+        fail_msg("after %u batches the store does not open again: %s", play->played, err.text);
+}
+
+/* A schema of its own. */
+static void begin(struct play *play, const char *url, const char *more) {
+    static unsigned number;
+    *play = (struct play){ .history = history_begin((uint64_t)seed + number, true),
+                           .reference = kit_open("memory:", NULL),
+                           .batch = store_batch_new() };
+    (void)snprintf(play->url, sizeof(play->url), "%s?schema=faults_%d_%u%s", url, (int)getpid(),
+                   number++, more);
+}
+
+static void finish(struct play *play) {
+    store_close(play->store);
+    store_close(play->reference);
+    store_batch_free(play->batch);
+}
+
+/* The batch that comes next, into either of them; it comes again until it is decided. */
+static enum store_outcome commit_next(struct play *play, struct store *store, struct error *err) {
+    struct history next = play->history;
+    history_next(&next, play->batch);
+    return kit_try(store, play->batch, err);
+}
+
+static enum store_outcome decide(struct play *play) {
+    struct error err = { 0 };
+    enum store_outcome outcome = commit_next(play, play->reference, &err);
+    history_next(&play->history, play->batch);
+    store_batch_clear(play->batch);
+    play->played++;
+    return outcome;
+}
+
+/* What the store holds is what the reference holds, before the next batch or (true) behind it. */
+static bool is_there(struct play *play, const char *what) {
+    _cleanup_(strbuf_finish) struct strbuf now = STRBUF_INIT, before = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf behind = STRBUF_INIT;
+    dump(play->store, &now);
+    dump(play->reference, &before);
+    if (strcmp(strbuf_text(&now), strbuf_text(&before)) == 0)
+        return false;
+    (void)decide(play);
+    dump(play->reference, &behind);
+    if (strcmp(strbuf_text(&now), strbuf_text(&behind)) != 0)
+        fail_msg("%s: after %u batches the store holds\n%s\ninstead of\n%s\nor\n%s", what,
+                 play->played - 1, strbuf_text(&now), strbuf_text(&before), strbuf_text(&behind));
+    return true;
+}
+
+/* A batch that nothing disturbs. */
+static void play_one(struct play *play) {
+    struct error err = { 0 };
+    enum store_outcome outcome = commit_next(play, play->store, &err);
+    enum store_outcome expected = decide(play);
+    if (outcome != expected)
+        fail_msg("batch %u is %s (%s), the reference says %s", play->played,
+                 store_outcome_name(outcome), err.text, store_outcome_name(expected));
+}
+
+/* A rule was broken, not the connection. */
+static bool is_refusal(enum store_outcome outcome, const struct error *err) {
+    return outcome == STORE_FAILED && (err->code == -EEXIST || err->code == -ENOENT);
+}
+
+static void expect_silent(struct play *play) {
+    struct store_info info;
+    struct error err = { 0 };
+    store_info(play->store, &info);
+    assert_true(info.broken);
+    assert_string_not_equal(store_outcome_name(commit_next(play, play->store, &err)), "ok");
+    assert_true(err.text[0] != '\0');
+}
+
+/* What a batch that was disturbed became: believes the answer, and looks. */
+static bool settle(struct play *play, enum store_outcome outcome, const struct error *err,
+                   const char *what) {
+    if (outcome == STORE_OK || is_refusal(outcome, err)) {
+        enum store_outcome expected = decide(play);
+        if (outcome != expected)
+            fail_msg("%s: a batch is %s (%s), the reference says %s", what,
+                     store_outcome_name(outcome), err->text, store_outcome_name(expected));
+    }
+    if (outcome == STORE_UNKNOWN)
+        expect_silent(play);
+    open_again(play);
+    unsigned before = play->played;
+    bool there = is_there(play, what);
+    if (there && outcome != STORE_UNKNOWN)
+        fail_msg("%s: batch %u is %s (%s), and the store holds one more", what, before,
+                 store_outcome_name(outcome), err->text);
+    return there || outcome == STORE_OK;
+}
+
+/* --- the connection ------------------------------------------------------------------------------- */
+
+/* Whether the server has done what it was asked, when the connection is cut there. */
+static bool server_has_it(enum cut cut) {
+    return cut == CUT_AFTER || cut == CUT_IN_ANSWER || cut == CUT_BEHIND || cut == CUT_STALL_ANSWER;
+}
+
+static void cut_one(struct play *play, enum cut cut, bool reset) {
+    struct error err = { 0 };
+    unsigned before = play->played;
+    cutter_set(cutter, cut, 1, reset);
+    enum store_outcome outcome = commit_next(play, play->store, &err);
+    if (!cutter_wait(cutter, PATIENCE_MS))
+        fail_msg("cut %s: no COMMIT came by at batch %u, which is %s", cut_name(cut), before,
+                 store_outcome_name(outcome));
+    if (outcome == STORE_OK && cut != CUT_BEHIND)
+        fail_msg("cut %s: batch %u is OK, and nothing said so", cut_name(cut), before);
+    bool there = settle(play, outcome, &err, cut_name(cut));
+    if (there != server_has_it(cut) && play->played != before) /* not one that is refused anyway */
+        fail_msg("cut %s: batch %u is %s in the store", cut_name(cut), before, there ? "" : "not ");
+    if (play->played == before)
+        play_one(play);
+}
+
+static void cut_every_commit(enum cut cut) {
+    for (int reset = 0; reset < 2; reset++) {
+        struct play play;
+        begin(&play, cutter_url(cutter), "");
+        cutter_set(cutter, CUT_NONE, 0, false);
+        open_again(&play);
+        while (play.played < STEPS)
+            cut_one(&play, cut, reset);
+        finish(&play);
+    }
+}
+
+static void a_commit_that_does_not_reach_the_server_is_not_there(void **state) {
+    (void)state;
+    cut_every_commit(CUT_BEFORE);
+}
+
+static void half_a_commit_is_none(void **state) {
+    (void)state;
+    cut_every_commit(CUT_IN_REQUEST);
+}
+
+static void a_commit_without_an_answer_is_unknown_and_there(void **state) {
+    (void)state;
+    cut_every_commit(CUT_AFTER);
+}
+
+static void half_an_answer_is_none(void **state) {
+    (void)state;
+    cut_every_commit(CUT_IN_ANSWER);
+}
+
+static void an_answer_with_nothing_behind_it_is_believed_or_not(void **state) {
+    (void)state;
+    cut_every_commit(CUT_BEHIND);
+}
+
+/* The wire is up, and nothing comes: only a clock can tell. */
+static void stall_one(enum cut cut) {
+    struct play play;
+    struct error err = { 0 };
+    begin(&play, cutter_url(cutter), "&answer_timeout=1");
+    cutter_set(cutter, CUT_NONE, 0, false);
+    open_again(&play);
+    while (play.played < 3)
+        play_one(&play);
+    cutter_set(cutter, cut, 1, false);
+    enum store_outcome outcome = commit_next(&play, play.store, &err);
+    assert_true(cutter_is_done(cutter));
+    assert_string_equal(store_outcome_name(outcome), "unknown");
+    bool there = settle(&play, outcome, &err, cut_name(cut));
+    if (there != server_has_it(cut))
+        fail_msg("%s: the batch is %sin the store", cut_name(cut), there ? "" : "not ");
+    play_one(&play);
+    finish(&play);
+}
+
+static void a_server_that_says_nothing_is_not_waited_for(void **state) {
+    (void)state;
+    stall_one(CUT_STALL);
+    stall_one(CUT_STALL_ANSWER);
+}
+
+/* --- the opening ---------------------------------------------------------------------------------- */
+
+/* Opens with a cut at the n-th message; false: it has not so many. */
+static bool cut_opening(struct play *play, enum cut cut, uint64_t nth) {
+    struct error err = { 0 };
+    play->store = store_close(play->store);
+    cutter_set(cutter, cut, nth, nth % 2);
+    int r = try_open(play, &err);
+    bool done = cutter_is_done(cutter);
+    if (r < 0 && !done)
+        fail_msg("%s %u: it does not open: %s", cut_name(cut), (unsigned)nth, err.text);
+    if (r < 0 && err.text[0] == '\0')
+        fail_msg("%s %u: it does not open and does not say why", cut_name(cut), (unsigned)nth);
+    cutter_set(cutter, CUT_NONE, 0, false);
+    open_again(play);
+    if (is_there(play, cut_name(cut)))
+        fail_msg("%s %u: the opening has written a batch", cut_name(cut), (unsigned)nth);
+    return done;
+}
+
+static void cut_every_opening(enum cut cut, unsigned least) {
+    struct play play, fresh;
+    uint64_t nth = 1;
+    begin(&play, cutter_url(cutter), "");
+    cutter_set(cutter, CUT_NONE, 0, false);
+    open_again(&play);
+    while (play.played < STEPS)
+        play_one(&play);
+    while (cut_opening(&play, cut, nth))
+        nth++;
+    if (nth < least)
+        fail_msg("%s: an opening has only %u messages", cut_name(cut), (unsigned)nth);
+    finish(&play);
+    bool again = true; /* one that makes its schema first */
+    for (nth = 1; again; nth++) {
+        begin(&fresh, cutter_url(cutter), "");
+        again = cut_opening(&fresh, cut, nth);
+        finish(&fresh);
+    }
+}
+
+static void an_opening_that_is_cut_anywhere_leaves_a_store_that_opens(void **state) {
+    (void)state;
+    cut_every_opening(CUT_MESSAGE, 5);
+    cut_every_opening(CUT_TOLD, 10);
+}
+
+/* --- the server ----------------------------------------------------------------------------------- */
+
+static char folder[] = "/tmp/sluice-faults-XXXXXX";
+static char own[256]; /* URL of a server that this test may kill */
+
+static void command(const char *verb, char *ret_line, size_t size) {
+    char text[512];
+    (void)snprintf(text, sizeof(text), "'%s' %s '%s/server'", script, verb, folder);
+    FILE *pipe = popen(text, "re");
+    bool told = pipe && (!ret_line || fgets(ret_line, (int)size, pipe));
+    if (!told || pclose(pipe) != 0)
+        fail_msg("it failed: %s", text);
+    if (ret_line)
+        ret_line[strcspn(ret_line, "\n")] = '\0';
+}
+
+static int start_own(void **state) {
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    command("start", own, sizeof(own));
+    return 0;
+}
+
+static int stop_own(void **state) {
+    (void)state;
+    command("stop", NULL, 0);
+    kit_remove_folder(folder);
+    return 0;
+}
+
+/* In some milliseconds, while this process goes on. */
+static pid_t command_soon(const char *verb, int milliseconds) {
+    char place[128];
+    (void)snprintf(place, sizeof(place), "%s/server", folder);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)poll(NULL, 0, milliseconds);
+        (void)freopen("/dev/null", "we", stdout);
+        execl(script, script, verb, place, (char *)NULL);
+        _exit(127);
+    }
+    return pid;
+}
+
+/* Commits as quickly as it can until the server is gone. */
+static void play_until_broken(struct play *play, const char *verb) {
+    struct error err = { 0 };
+    enum store_outcome outcome;
+    for (;;) {
+        outcome = commit_next(play, play->store, &err);
+        if (outcome == STORE_UNKNOWN || (outcome == STORE_FAILED && !is_refusal(outcome, &err)))
+            break;
+        if (decide(play) != outcome)
+            fail_msg("%s: a batch is %s (%s)", verb, store_outcome_name(outcome), err.text);
+    }
+    command("restart", NULL, 0);
+    (void)settle(play, outcome, &err, verb);
+}
+
+static void lose_the_server(const char *verb, int rounds) {
+    struct play play;
+    struct rng rng = { (uint64_t)seed };
+    begin(&play, own, "");
+    open_again(&play);
+    for (int i = 0; i < rounds; i++) {
+        unsigned before = play.played;
+        int status = 0;
+        pid_t pid = command_soon(verb, (int)rng_below(&rng, 40));
+        play_until_broken(&play, verb);
+        while (waitpid(pid, &status, 0) < 0)
+            assert_int_equal(errno, EINTR);
+        if (play.played == before && i == rounds - 1)
+            fail_msg("%s: no batch was committed before it", verb);
+    }
+    finish(&play);
+}
+
+static void a_server_that_is_killed_loses_nothing(void **state) {
+    (void)state;
+    lose_the_server("kill", ROUNDS);
+}
+
+static void a_server_that_is_stopped_loses_nothing(void **state) {
+    (void)state;
+    lose_the_server("stop", ROUNDS / 2);
+}
+
+static void without_a_server_an_opening_says_so(void **state) {
+    (void)state;
+    struct play play;
+    struct error err = { 0 };
+    begin(&play, own, "");
+    command("stop", NULL, 0);
+    int r = try_open(&play, &err);
+    command("start", NULL, 0);
+    assert_true(r < 0 && r != -EBUSY);
+    assert_non_null(strstr(err.text, "127.0.0.1"));
+    open_again(&play);
+    finish(&play);
+}
+
+int main(int argc, char **argv) {
+    struct error err = { 0 };
+    server = getenv("SLUICE_TEST_POSTGRES");
+    script = getenv("POSTGRES_SERVER");
+    if (!server || !script || (argc > 1 && number_parse_int(argv[1], &seed, &err) < 0)) {
+        (void)fprintf(stderr, "test_faults: run it by `make test-postgres T=postgres_faults` %s\n",
+                      err.text);
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    cutter = cutter_new(server);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_commit_that_does_not_reach_the_server_is_not_there),
+        cmocka_unit_test(half_a_commit_is_none),
+        cmocka_unit_test(a_commit_without_an_answer_is_unknown_and_there),
+        cmocka_unit_test(half_an_answer_is_none),
+        cmocka_unit_test(an_answer_with_nothing_behind_it_is_believed_or_not),
+        cmocka_unit_test(a_server_that_says_nothing_is_not_waited_for),
+        cmocka_unit_test(an_opening_that_is_cut_anywhere_leaves_a_store_that_opens),
+        cmocka_unit_test(a_server_that_is_killed_loses_nothing),
+        cmocka_unit_test(a_server_that_is_stopped_loses_nothing),
+        cmocka_unit_test(without_a_server_an_opening_says_so),
+    };
+    int failed = cmocka_run_group_tests_name("postgres_faults", tests, start_own, stop_own);
+    cutter = cutter_free(cutter);
+    return failed;
+}
