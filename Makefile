@@ -76,7 +76,7 @@ fuzz: ## feed random input to each reader, SECONDS=n each
 	@scripts/setup --fuzz
 	@scripts/fuzz $(BUILD)-fuzz $(SECONDS)
 
-bench: ## measure an optimised build: the core, then the whole daemon (T=name for one part)
+bench: ## measure an optimised build: the core, then the whole daemon (T=name for one part, T=postgres beside other queues)
 	@scripts/setup --bench
 	@scripts/build $(BUILD)-bench --buildtype=release
 	@scripts/bench $(BUILD)-bench $(T)

@@ -44,3 +44,4 @@ void bench_followers(void);
 void bench_latency(const struct bench_programs *programs);
 void bench_idle(void);
 void bench_depth(void);
+void bench_postgres(void); /* only when it is asked for: it needs a server and others to compare */

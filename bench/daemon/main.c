@@ -37,5 +37,7 @@ int main(int argc, char **argv) {
         bench_idle();
     if (wanted(argc, argv, "depth"))
         bench_depth();
+    if (argc > 1 && wanted(argc, argv, "postgres"))
+        bench_postgres();
     return bench_missed() > 0;
 }

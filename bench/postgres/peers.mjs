@@ -2,6 +2,7 @@
 //
 // usage: node peers.mjs graphile-worker|pg-boss URL BULK SINGLE RUNS AT_ONCE
 //
+// URL: of a role that may create databases; each call has one of its own and drops it.
 // Prints one line of four numbers per second: jobs added by the thousand, jobs added one by one, jobs whose handler does
 // nothing, jobs whose handler starts /bin/true and waits for it. Each way is the quickest that the documents of the queue
 // name: what it does in bulk it does in one call. Everything is as durable as the server makes it. Runs come first: a
@@ -9,7 +10,7 @@
 import { spawn } from 'node:child_process'
 import process from 'node:process'
 
-const [name, url, ...numbers] = process.argv.slice(2)
+let [name, url, ...numbers] = process.argv.slice(2)
 const [bulk, single, runs, atOnce] = numbers.map(Number)
 const BATCH = 1000
 
@@ -107,10 +108,26 @@ async function pgBoss() {
   return figures
 }
 
+// Runs `work` with `url` naming a new database.
+async function inDatabase(work) {
+  const pg = (await import('pg')).default
+  const own = `peers_${process.pid}_${Date.now()}`
+  const admin = new pg.Client({ connectionString: url })
+  await admin.connect()
+  await admin.query(`CREATE DATABASE ${own}`)
+  url = Object.assign(new URL(url), { pathname: `/${own}` }).toString()
+  try {
+    return await work()
+  } finally {
+    await admin.query(`DROP DATABASE ${own} WITH (FORCE)`)
+    await admin.end()
+  }
+}
+
 const peers = { 'graphile-worker': graphileWorker, 'pg-boss': pgBoss }
 if (!peers[name] || numbers.length !== 4) {
   console.error('usage: node peers.mjs graphile-worker|pg-boss URL BULK SINGLE RUNS AT_ONCE')
   process.exit(2)
 }
-console.log((await peers[name]()).join(' '))
+console.log((await inDatabase(peers[name])).join(' '))
 process.exit(0)
