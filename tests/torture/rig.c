@@ -211,8 +211,23 @@ int rig_stop(struct rig *rig) {
     return code_of(status);
 }
 
+/* One that ended by itself, because its store has gone away, is started again until the store is back. */
+static bool start_until_it_lives(struct rig *rig) {
+    long long deadline = rig_now_us() + 60 * 1000000LL;
+    bool lives = false;
+    while (!(lives = rig_try_start(rig)) && rig_now_us() < deadline)
+        rig_pause(20);
+    return lives || rig_start(rig);
+}
+
 static int start_again(void *ctx, struct error *err) {
     struct rig *rig = ctx;
+    int status = 0;
+    if (rig->daemon > 0 && waitpid(rig->daemon, &status, WNOHANG) == rig->daemon) {
+        rig->daemon = 0;
+        rig->code = code_of(status);
+        return start_until_it_lives(rig) ? 0 : error_set(err, -ECONNREFUSED, "no daemon");
+    }
     return rig->daemon > 0 || rig_start(rig) ? 0 : error_set(err, -ECONNREFUSED, "no daemon");
 }
 
