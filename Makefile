@@ -17,7 +17,7 @@ MAKEFLAGS += --no-print-directory
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test test-mcp test-agents test-web test-postgres conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
+.PHONY: all build test test-mcp test-agents test-web test-postgres test-slurm conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
 
 all: build
 
@@ -50,6 +50,11 @@ test-postgres: ## the state in PostgreSQL: a real server, broken connections, ki
 	@scripts/setup --postgres
 	@scripts/build $(BUILD)
 	@scripts/test-postgres $(BUILD) $(T)
+
+test-slurm: ## runs on Slurm: a real cluster on loopback, its faults, the daemon's tests with their runs there; T=name for one
+	@scripts/setup --slurm
+	@scripts/build $(BUILD)
+	@scripts/test-slurm $(BUILD) $(T)
 
 conformance: build ## run the tests of every promise of the five documents, write docs/conformance.md
 	@scripts/conformance $(BUILD)
