@@ -376,7 +376,7 @@ size_t kit_events(struct kit *kit, const char *kind, task_id task) {
 }
 
 static void take_run(void *ctx, const struct store_answer *answer, const struct error *err) {
-    static char how[32], message[256];
+    static char how[32], message[256], executor[32], boot_id[64]; /* the row's live no longer */
     struct run_row *row = ctx;
     assert_null(err);
     if (answer->count == 0)
@@ -384,8 +384,12 @@ static void take_run(void *ctx, const struct store_answer *answer, const struct 
     *row = answer->runs[0];
     snprintf(how, sizeof(how), "%s", row->how ? row->how : "");
     snprintf(message, sizeof(message), "%s", row->message ? row->message : "");
+    snprintf(executor, sizeof(executor), "%s", row->executor ? row->executor : "");
+    snprintf(boot_id, sizeof(boot_id), "%s", row->boot_id ? row->boot_id : "");
     row->how = how;
     row->message = message;
+    row->executor = executor;
+    row->boot_id = boot_id;
 }
 
 bool kit_last_run(struct kit *kit, task_id task, struct run_row *ret) {
