@@ -40,8 +40,6 @@ static const char *const loop_feedback[] = { "prompt", "file", NULL };
 static const char *const resume_modes[] = { "auto", "never", NULL };
 static const char *const cgroup_modes[] = { "auto", "off", NULL };
 static const char *const budget_modes[] = { "hold", "stop", NULL };
-static const char *const executors[] = { "local", "slurm", NULL };
-static const char *const slurm_follow[] = { "off", "cpus", "nodes", NULL };
 static const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
 
 #define CAP(least, most)     .type = SETTING_CAP, .min = (least), .max = (most)

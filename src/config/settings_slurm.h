@@ -3,6 +3,11 @@
  * Part of settings.c, whose short forms they use. */
 #pragma once
 
+#include <stddef.h>
+
+static const char *const executors[] = { "local", "slurm", NULL };
+static const char *const slurm_follow[] = { "off", "cpus", "nodes", NULL };
+
 /* clang-format off */
 #define SETTINGS_SLURM                                                                             \
     { .key = "tasks.executor", CHOICE(executors), .standard = "local",                             \
@@ -16,9 +21,10 @@
               "in PATH. As all of `slurm` but `follow`, it counts from the next start of the daemon." }, \
     { .key = "slurm.shim", TEXT(&secret_file_form), .standard = "",                                \
       .text = "Where sluice-shim is on the nodes; nothing: where it is here." },                   \
-    { .key = "slurm.address", TEXT(&address_form), .standard = "",                                 \
-      .text = "Where runs in Slurm reach this daemon, https://HOST:PORT of `http.listen`: their SLUICE_SOCKET; " \
-              "nothing: the socket of the runs, which only processes of this machine reach." },    \
+    { .key = "slurm.address", WORDS(&address_form), .standard = "",                                \
+      .text = "Where runs in Slurm reach this daemon, https://HOST:PORT of `http.listen`, and those that may take over " \
+              "from it: their SLUICE_SOCKET; nothing: the socket of the runs, which only processes of this machine " \
+              "reach." },                                                                          \
     { .key = "slurm.submits", WHOLE(1, 256), .standard = "8",                                      \
       .text = "How many jobs are submitted at once." },                                            \
     { .key = "slurm.poll_s", SPAN_S(100), .standard = "1",                                         \

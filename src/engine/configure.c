@@ -11,6 +11,7 @@
 #include "engine/engine_internal.h"
 #include "engine/journal_internal.h"
 #include "engine/outlook_internal.h"
+#include "engine/partition.h"
 
 /* Who is told what, and what the configuration was before. */
 struct telling {
@@ -69,6 +70,7 @@ int configure_copy(const struct engine *e, const struct config *config, struct c
                    struct error *err) {
     struct telling t = { copy, config, e->config, err };
     int r = tell_names(&t);
+    partitions_tell(e, config, copy);
     for (size_t i = 0; i < e->projects.count && r == 0; i++) {
         struct fact fact = { .kind = FACT_PROJECT };
         project_fact(config, copy, &e->projects.items[i], &fact);
@@ -97,6 +99,7 @@ int engine_set_config(struct engine *e, struct config *config, struct error *err
     e->host_read_at = 0;
     if (e->disk_low)
         prune_now(e);
+    partitions_configure(e);
     journal_configure(e);
     alerts_configure(e);
     e->turn.configured = true;

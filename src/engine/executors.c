@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "engine/executors_internal.h"
+#include "engine/partition.h"
 #include "executor/slurm.h"
 #include "os/log.h"
 #include "os/random.h"
@@ -84,12 +85,14 @@ struct executor *engine_slurm(struct engine *e) {
 
 void executors_init(struct engine *e) {
     e->executors = xcalloc(1, sizeof(*e->executors));
+    partitions_init(e);
 }
 
 void executors_free(struct engine *e) {
     if (!e->executors)
         return;
     executor_free(e->executors->slurm);
+    partitions_free(e);
     free(e->executors);
     e->executors = NULL;
 }
@@ -120,12 +123,25 @@ static void note_store(struct engine *e) {
 }
 
 /* Not a whole folder of them: whoever has but one in PATH and the others elsewhere links them. */
-static const char *program(const struct engine *e, const char *name, struct strbuf *out) {
+const char *executors_program(const struct engine *e, const char *name, struct strbuf *out) {
     const char *folder = config_text(e->config, "slurm.programs", NULL);
     if (!*folder)
         return NULL;
     strbuf_printf(out, "%s/%s", folder, name);
     return strbuf_text(out);
+}
+
+/* Not those that begin with SBATCH_ or SLURM_: they would say what the task says. */
+void executors_environment(const struct engine *e, const char *ret_env[EXECUTORS_ENV_MAX + 1]) {
+    static const char *const names[] = { "PATH", "HOME", "USER",       "LOGNAME",
+                                         "LANG", "TZ",   "SLURM_CONF", "LD_LIBRARY_PATH" };
+    _Static_assert(ARRAY_SIZE(names) <= EXECUTORS_ENV_MAX, "more variables than there is room for");
+    size_t count = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        for (char *const *pair = e->options.environment; pair && *pair; pair++)
+            if (strncmp(*pair, names[i], strlen(names[i])) == 0 && (*pair)[strlen(names[i])] == '=')
+                ret_env[count++] = *pair;
+    ret_env[count] = NULL;
 }
 
 static int make_slurm(struct engine *e, struct error *err) {
@@ -136,9 +152,10 @@ static int make_slurm(struct engine *e, struct error *err) {
     const char *shim = config_text(config, "slurm.shim", NULL);
     const char *host = config_text(config, "daemon.host", NULL);
     struct strbuf paths[PROGRAMS] = { 0 };
-    const char *found[PROGRAMS];
+    const char *found[PROGRAMS], *env[EXECUTORS_ENV_MAX + 1];
+    executors_environment(e, env);
     for (size_t i = 0; i < PROGRAMS; i++)
-        found[i] = program(e, names[i], &paths[i]);
+        found[i] = executors_program(e, names[i], &paths[i]);
     struct executor_slurm_options options = {
         .base = { .root = e->runs_folder,
                   .host = *host ? host : NULL,
@@ -150,6 +167,7 @@ static int make_slurm(struct engine *e, struct error *err) {
         .scontrol = found[4],
         .sinfo = found[5],
         .cluster = e->executors->store,
+        .env = env,
         .poll_busy = config_number(config, "slurm.poll_s", NULL),
         .poll_idle = config_number(config, "slurm.poll_idle_s", NULL),
         .submits_at_once = (uint32_t)config_number(config, "slurm.submits", NULL),
@@ -181,8 +199,10 @@ const char *executors_host(const struct engine *e, enum executor_kind kind) {
 void executors_order(struct engine *e, struct live_run *run) {
     struct error err = { 0 }; /* the launch says what is wrong */
     run->executor = engine_executor_kind(e, run->task);
-    if (run->executor == EXECUTOR_SLURM)
+    if (run->executor == EXECUTOR_SLURM) {
         note_store(e);
+        partitions_ask(e);
+    }
     const struct executor *ex = executor_of(e, run->executor, &err);
     run->boot_id = xstrdup(ex ? executor_boot_id(ex) : "");
 }
@@ -218,6 +238,7 @@ static bool has_slurm(const struct engine *e) {
 }
 
 int executors_start(struct engine *e, struct error *err) {
+    partitions_ask(e);
     return !has_slurm(e) || executor_of(e, EXECUTOR_SLURM, err) ? 0 : err->code;
 }
 

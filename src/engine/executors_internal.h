@@ -16,7 +16,13 @@ struct executors {
     char store[STORE_ID_SIZE]; /* begins the tokens of jobs; "": there were none yet */
     bool is_noted;             /* the rows have it, or this turn writes it */
     enum executor_kind sweeping;
+    struct partitions *partitions; /* partition.h */
 };
+
+/* The programs of Slurm: where, NULL: in PATH; and the environment that they get, ended with NULL. */
+#define EXECUTORS_ENV_MAX 12
+const char *executors_program(const struct engine *e, const char *name, struct strbuf *out);
+void executors_environment(const struct engine *e, const char *ret_env[EXECUTORS_ENV_MAX + 1]);
 
 void executors_init(struct engine *e);
 void executors_free(struct engine *e);
@@ -47,5 +53,5 @@ int executors_sweep(struct engine *e, struct executor_sweep *sweep, struct error
 /* What Slurm must know of a run that it gets. `task`: as it was submitted. Texts live in the arena. */
 void launch_place(struct engine *e, const struct live_run *run, const json_t *task,
                   struct arena *arena, struct run_spec *spec);
-/* Where a run reaches the daemon: its SLUICE_SOCKET. */
-const char *launch_address(const struct engine *e, const struct live_run *run);
+/* Where a run reaches the daemon, or one of several: its SLUICE_SOCKET. */
+const char *launch_address(const struct engine *e, const struct live_run *run, struct arena *arena);

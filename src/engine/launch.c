@@ -155,7 +155,7 @@ static void put_own_env(struct launch *l) {
     put_env(l, format(l, "SLUICE_ITERATION=%" PRIu32, l->run->iteration));
     put_env(l, format(l, "SLUICE_ATTEMPT=%" PRIu32, l->run->view.attempt));
     put_env(l, format(l, "SLUICE_DONE=%s", strbuf_text(&marker)));
-    put_env(l, format(l, "SLUICE_SOCKET=%s", launch_address(e, l->run)));
+    put_env(l, format(l, "SLUICE_SOCKET=%s", launch_address(e, l->run, &l->arena)));
     put_env(l, format(l, "SLUICE_TOKEN=%s", l->run->token.text));
     put_env(l, format(l, "SLUICE_BUS=%s/bus", e->home));
     put_env(l, format(l, "TMPDIR=%s/%s/tmp", e->runs_folder, l->run->view.folder));

@@ -80,7 +80,14 @@ void launch_place(struct engine *e, const struct live_run *run, const json_t *ta
         (void)number_parse_int(cpus, &spec->place.cpus, NULL); /* it was looked at when it came */
 }
 
-const char *launch_address(const struct engine *e, const struct live_run *run) {
-    const char *address = config_text(e->config, "slurm.address", NULL);
-    return run->executor == EXECUTOR_SLURM && *address ? address : e->run_socket_path;
+const char *launch_address(const struct engine *e, const struct live_run *run,
+                           struct arena *arena) {
+    const char *const *words = NULL;
+    size_t count = config_words(e->config, "slurm.address", NULL, &words);
+    _cleanup_(strbuf_finish) struct strbuf all = STRBUF_INIT;
+    if (run->executor != EXECUTOR_SLURM || count == 0)
+        return e->run_socket_path;
+    for (size_t i = 0; i < count; i++)
+        strbuf_printf(&all, "%s%s", i ? "," : "", words[i]);
+    return arena_strdup(arena, strbuf_text(&all));
 }

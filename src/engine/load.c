@@ -21,6 +21,7 @@
 #include "engine/forecast_internal.h"
 #include "engine/gone_internal.h"
 #include "engine/pace_internal.h"
+#include "engine/partition.h"
 #include "engine/recover_internal.h"
 #include "engine/session.h"
 #include "engine/watch.h"
@@ -275,6 +276,7 @@ static int finish(struct engine *e, const struct store_totals *totals, struct er
         return r;
     recover_tell_externals(e);
     workspaces_tell(e);
+    partitions_tell(e, e->config, e->core);
     recover_raise_numbers(e);
     claims_write(e);
     recover_find_runless(e);

@@ -26,6 +26,7 @@
 #include "engine/gone_internal.h"
 #include "engine/journal_internal.h"
 #include "engine/listen.h"
+#include "engine/partition.h"
 #include "engine/recover_internal.h"
 #include "engine/session.h"
 #include "engine/tally_internal.h"
@@ -540,6 +541,7 @@ static void make_turn(struct engine *e) {
     struct fact clock = { .kind = FACT_CLOCK, .now = e->now };
     (void)core_apply(e->core, &clock, NULL);
     host_look(e);
+    partitions_turn(e);
     blocked_begin(e);
     groups_begin(e);
     if (e->retry_at <= e->now) {

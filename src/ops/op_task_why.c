@@ -7,6 +7,7 @@
 
 #include "core/failover.h"
 #include "engine/executors.h"
+#include "engine/partition.h"
 #include "ops/forecast.h"
 #include "ops/print.h"
 
@@ -19,11 +20,20 @@ static struct asking *asking_of(struct op_call *call) {
     return op_state(call, sizeof(struct asking), NULL);
 }
 
+/* A cap that follows a partition was set by nobody. */
+static void put_size(struct op_call *call, const struct verdict *v, struct strbuf *out) {
+    _cleanup_(strbuf_finish) struct strbuf size = STRBUF_INIT;
+    if (engine_partition_size(call->engine, op_name_of(call->engine, v->key), &size))
+        strbuf_printf(out, "; %s", strbuf_text(&size));
+}
+
 /* A breaker says that something went wrong; who asks why wants to know what. */
 static void put_sentence(struct op_call *call, task_id task, const struct verdict *v,
                          struct strbuf *out) {
     const char *error = asking_of(call)->launch_error;
     print_verdict(call->engine, task, v, out);
+    if (v->gate == GATE_LEASE && v->lease == LEASE_RESOURCE)
+        put_size(call, v, out);
     if (v->gate != GATE_BREAKER)
         return;
     if (error)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/budgets.h"
+#include "engine/partition.h"
 #include "ops/budgets.h"
 
 static bool is_in_force(const struct engine *engine, const char *name) {
@@ -178,6 +179,14 @@ static void tell_named(const struct limits *l, enum lease_kind kind, op_name_at 
         tell_limit(l, kind, name);
 }
 
+/* Those that somebody has named as a resource were told. */
+static void tell_partitions(const struct limits *l) {
+    const char *key;
+    for (size_t i = 0; (key = engine_partition_at(l->engine, i)); i++)
+        if (!op_knows(l->engine, op_resource_at, key))
+            tell_limit(l, LEASE_RESOURCE, key);
+}
+
 void world_each_limit(const struct engine *engine, world_limit each, void *ctx) {
     struct limits l = { engine, each, ctx };
     tell_limit(&l, LEASE_RUNS, NULL);
@@ -188,6 +197,7 @@ void world_each_limit(const struct engine *engine, world_limit each, void *ctx) 
     tell_named(&l, LEASE_WORKSPACES, op_project_at);
     tell_named(&l, LEASE_AGENT, op_agent_at);
     tell_named(&l, LEASE_RESOURCE, op_resource_at);
+    tell_partitions(&l);
 }
 
 static void print_limit(void *ctx, const char *key, amount used, amount cap) {

@@ -21,7 +21,7 @@ static int open_calm(void **state) {
     (void)state;
     kit_open(&kit, CALM "tasks: {launch_s: 1, slurm: [qos=low, cpus=2]}\n"
                         "projects: {web: {slurm: [account=w]}}\n"
-                        "slurm: {address: 'https://head:7878'}\n");
+                        "slurm: {address: ['https://head:7878', 'https://two:7878']}\n");
     return 0;
 }
 
@@ -90,7 +90,7 @@ static void a_task_runs_where_it_belongs(void **state) {
     assert_string_equal(start->token, expected);
     snprintf(expected, sizeof(expected), "web-%u", (unsigned)far);
     assert_string_equal(start->name, expected);
-    assert_non_null(strstr(start->env, "\nSLUICE_SOCKET=https://head:7878\n"));
+    assert_non_null(strstr(start->env, "\nSLUICE_SOCKET=https://head:7878,https://two:7878\n"));
     assert_false(start_of(near)->in_slurm);
     assert_string_equal(start_of(near)->token, "");
     assert_null(strstr(start_of(near)->env, "https://head:7878"));

@@ -1,0 +1,297 @@
+/* partition.c: how many runs has a partition room for? (slurm.follow)
+ *
+ * Slurm takes any number of jobs and lets them wait; but what waits there has left the order of Sluice. So the key
+ * of a partition can have as many places as the partition: of what sinfo says is allocated or idle, each run taking what
+ * `tasks.slurm` asks for. Nodes that are down or drained do not count, nor does a partition that is not up.
+ *
+ * Nobody asks while nothing depends on the answer: no run is in Slurm and no partition is without a place. An answer that does
+ * not come changes nothing: what was known before stays, and before the first one there is no limit. A smaller
+ * partition stops nobody, as with every cap. */
+#include "engine/partition.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+#include "config/place.h"
+#include "engine/executors_internal.h"
+#include "executor/aside.h"
+#include "os/log.h"
+
+#define ASK_TIMEOUT SECONDS(30)
+#define OUTPUT_MAX  ((size_t)1 << 20)
+#define NAME_BYTES  128
+
+struct partition {
+    char key[sizeof(SLURM_KEY) + NAME_BYTES];
+    int64_t cpus, nodes; /* that can be used */
+};
+
+struct partitions {
+    LIST(struct partition) all;
+    struct aside *asking;
+    struct loop_timer *timer;
+    time_ms asked_at; /* steady; 0: never */
+    time_ms heard_at; /* the same, of an answer that was one */
+    bool is_new;      /* the next turn tells it */
+    bool is_failing;  /* that was said */
+};
+
+enum follow { FOLLOW_OFF, FOLLOW_CPUS, FOLLOW_NODES };
+
+static enum follow follow_of(const struct config *config) {
+    return (enum follow)config_number(config, "slurm.follow", NULL);
+}
+
+/* --- what sinfo says ------------------------------------------------------------------------- */
+
+/* "3/5/0/8": allocated, idle, other, all of them. */
+static bool take_usable(const char *text, int64_t *ret) {
+    int64_t allocated, idle;
+    if (sscanf(text, "%" SCNd64 "/%" SCNd64 "/", &allocated, &idle) != 2 || allocated < 0
+        || idle < 0)
+        return false;
+    *ret = allocated + idle;
+    return true;
+}
+
+static void add(struct partitions *p, const char *name, int64_t cpus, int64_t nodes) {
+    struct partition *one = LIST_ADD(&p->all);
+    *one = (struct partition){ .cpus = cpus, .nodes = nodes };
+    (void)snprintf(one->key, sizeof(one->key), SLURM_KEY "%s", name);
+}
+
+/* "gpu*|up|3/5/0/8|1/1/0/2"; the star marks the default one. */
+static void take_line(struct partitions *p, char *line) {
+    char *fields[4] = { line };
+    for (size_t i = 1; i < ARRAY_SIZE(fields); i++) {
+        fields[i] = strchr(fields[i - 1], '|');
+        if (!fields[i])
+            return;
+        *fields[i]++ = '\0';
+    }
+    int64_t cpus, nodes;
+    size_t length = strlen(fields[0]);
+    if (length == 0 || length > NAME_BYTES || !take_usable(fields[2], &cpus)
+        || !take_usable(fields[3], &nodes))
+        return;
+    if (strcmp(fields[1], "up") != 0)
+        cpus = nodes = 0;
+    bool is_default = fields[0][length - 1] == '*';
+    fields[0][length - is_default] = '\0';
+    add(p, fields[0], cpus, nodes);
+    if (is_default)
+        add(p, SLURM_NO_PARTITION, cpus, nodes);
+}
+
+static bool take_answer(struct partitions *p, const char *output) {
+    struct partitions heard = { 0 };
+    char *text = xstrdup(output), *rest = text, *line;
+    while ((line = strsep(&rest, "\n")))
+        take_line(&heard, line);
+    free(text);
+    if (heard.all.count == 0)
+        return false;
+    free(p->all.items);
+    p->all.items = heard.all.items;
+    p->all.count = heard.all.count;
+    p->all.capacity = heard.all.capacity;
+    return true;
+}
+
+/* --- asking ---------------------------------------------------------------------------------- */
+
+static void arm(struct engine *e);
+
+static void say_failing(struct partitions *p, const struct aside_end *end) {
+    if (!p->is_failing)
+        log_warning(
+            "sinfo does not say how large the partitions are, so their limits stay as they are: %s",
+            end->timed_out   ? "it does not answer"
+            : end->error     ? strerror(end->error)
+            : end->output[0] ? end->output
+                             : "it names none");
+    p->is_failing = true;
+}
+
+static void heard(void *ctx, const struct aside_end *end) {
+    struct engine *e = ctx;
+    struct partitions *p = e->executors->partitions;
+    p->asking = NULL;
+    if (end->code == 0 && take_answer(p, end->output)) {
+        p->heard_at = loop_now_steady(e->loop);
+        p->is_new = true;
+        p->is_failing = false;
+        e->start_pending = true; /* there may be a place more */
+        turn_wake(e);
+    } else {
+        say_failing(p, end);
+    }
+    arm(e);
+}
+
+static void ask(struct engine *e) {
+    struct partitions *p = e->executors->partitions;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    const char *program = executors_program(e, "sinfo", &path);
+    const char *const argv[] = { program ? program : "sinfo", "--noheader", "--format=%P|%a|%C|%F",
+                                 NULL };
+    const char *env[EXECUTORS_ENV_MAX + 1];
+    executors_environment(e, env);
+    struct aside_spec spec = {
+        .argv = argv, .env = env, .timeout = ASK_TIMEOUT, .output_max = OUTPUT_MAX
+    };
+    struct error err = { 0 };
+    if (p->asking)
+        return;
+    p->asked_at = loop_now_steady(e->loop);
+    if (aside_start(e->loop, &spec, heard, e, &p->asking, &err) < 0) {
+        p->asking = NULL;
+        say_failing(p, &(struct aside_end){ .error = -err.code, .output = "" });
+        arm(e);
+    }
+}
+
+/* A partition without any place, or of which nothing is known. */
+static bool has_closed(const struct partitions *p) {
+    for (size_t i = 0; i < p->all.count; i++)
+        if (p->all.items[i].cpus == 0 || p->all.items[i].nodes == 0)
+            return true;
+    return p->all.count == 0;
+}
+
+/* Does anything that waits or runs depend on the next answer? */
+static bool matters(const struct engine *e) {
+    struct core_counts counts;
+    for (size_t i = 0; i < e->live.count; i++)
+        if (run_live_at(e, i)->executor == EXECUTOR_SLURM)
+            return true;
+    if (!has_closed(e->executors->partitions))
+        return false;
+    core_count(e->core, &counts); /* walks over the classes */
+    return counts.by_state[TASK_READY] > 0;
+}
+
+static time_ms span_of(const struct engine *e) {
+    return config_number(e->config, "slurm.follow_s", NULL);
+}
+
+static void due(void *ctx) {
+    struct engine *e = ctx;
+    if (follow_of(e->config) == FOLLOW_OFF)
+        return;
+    if (matters(e))
+        ask(e);
+    else if (has_closed(e->executors->partitions))
+        arm(e); /* else the next order asks */
+}
+
+static void arm(struct engine *e) {
+    loop_timer_set(e->loop, e->executors->partitions->timer,
+                   time_add(loop_now_steady(e->loop), span_of(e)));
+}
+
+/* --- the cap of a key ------------------------------------------------------------------------ */
+
+/* What a run takes of a partition that is counted in CPUs. */
+static int64_t cpus_of_run(const struct config *config) {
+    const char *text = config_place(config, "cpus", NULL, NULL);
+    int64_t cpus = 1;
+    return text && number_parse_int(text, &cpus, NULL) == 0 && cpus > 0 ? cpus : 1;
+}
+
+/* As long as anything can be used at all, one run is let in: Slurm knows better what fits. */
+static amount room_of(const struct config *config, const struct partition *p) {
+    int64_t have = follow_of(config) == FOLLOW_NODES ? p->nodes : p->cpus;
+    int64_t each = follow_of(config) == FOLLOW_NODES ? 1 : cpus_of_run(config);
+    return have > 0 && have < each ? 1 : have / each;
+}
+
+static amount cap_of(const struct config *config, const struct partition *p) {
+    amount most = config_number(config, "limits.resource.N", p->key);
+    amount room = room_of(config, p);
+    return follow_of(config) == FOLLOW_OFF || most < room ? most : room;
+}
+
+void partitions_tell(const struct engine *e, const struct config *config, struct core *core) {
+    const struct partitions *p = e->executors->partitions;
+    for (size_t i = 0; i < p->all.count; i++) {
+        const struct partition *one = &p->all.items[i];
+        struct fact fact = { .kind = FACT_RESOURCE };
+        fact.resource.id = symbol_intern(core_symbols(core), one->key, strlen(one->key));
+        fact.resource.cap = cap_of(config, one);
+        (void)core_apply(core, &fact, NULL);
+    }
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+void partitions_init(struct engine *e) {
+    struct partitions *p = xcalloc(1, sizeof(*p));
+    e->executors->partitions = p;
+    p->timer = loop_timer_new(e->loop, due, e);
+}
+
+void partitions_free(struct engine *e) {
+    struct partitions *p = e->executors->partitions;
+    if (!p)
+        return;
+    aside_kill(p->asking);
+    loop_timer_free(e->loop, p->timer);
+    free(p->all.items);
+    free(p);
+    e->executors->partitions = NULL;
+}
+
+void partitions_turn(struct engine *e) {
+    struct partitions *p = e->executors->partitions;
+    if (!p->is_new)
+        return;
+    p->is_new = false;
+    partitions_tell(e, e->config, e->core);
+}
+
+void partitions_ask(struct engine *e) {
+    const struct partitions *p = e->executors->partitions;
+    bool is_old = !p->asked_at || loop_now_steady(e->loop) - p->asked_at >= span_of(e);
+    if (follow_of(e->config) != FOLLOW_OFF && is_old)
+        ask(e);
+}
+
+void partitions_configure(struct engine *e) {
+    partitions_tell(e, e->config, e->core);
+    partitions_ask(e);
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+const char *engine_partition_at(const struct engine *e, size_t index) {
+    const struct partitions *p = e->executors->partitions;
+    bool follows = follow_of(e->config) != FOLLOW_OFF;
+    return follows && index < p->all.count ? p->all.items[index].key : NULL;
+}
+
+bool engine_partition_size(const struct engine *e, const char *key, struct strbuf *out) {
+    const struct partitions *p = e->executors->partitions;
+    enum follow follow = follow_of(e->config);
+    const struct partition *found = NULL;
+    for (size_t i = 0; i < p->all.count; i++)
+        if (strcmp(p->all.items[i].key, key) == 0)
+            found = &p->all.items[i];
+    if (follow == FOLLOW_OFF || !found || cap_of(e->config, found) != room_of(e->config, found))
+        return false;
+    const char *name = found->key + strlen(SLURM_KEY);
+    bool is_default = strcmp(name, SLURM_NO_PARTITION) == 0;
+    strbuf_printf(out, "the %s%s%s has %" PRId64 " %s that can be used",
+                  is_default ? "default partition" : "partition '", is_default ? "" : name,
+                  is_default ? "" : "'", follow == FOLLOW_NODES ? found->nodes : found->cpus,
+                  follow == FOLLOW_NODES ? "nodes" : "CPUs");
+    if (follow == FOLLOW_CPUS)
+        strbuf_printf(out, ", %" PRId64 " for each run", cpus_of_run(e->config));
+    strbuf_printf(out, ", as sinfo said %" PRId64 " s ago (slurm.follow)",
+                  (loop_now_steady(e->loop) - p->heard_at) / 1000);
+    return true;
+}
