@@ -92,29 +92,49 @@ bool client_is_in_run(void) {
 
 /* Inside a run its token goes with every request to the daemon of the run, and nowhere else. What is no
  * plain word is not sent: it would end the header. */
-static void take_token(struct client *client) {
+static void take_token(struct client *client, const char *place) {
     const char *socket = getenv("SLUICE_SOCKET"), *token = getenv("SLUICE_TOKEN");
-    if (socket && token && *token && strcmp(socket, client->addresses[0].path) == 0
-        && strspn(token, "0123456789abcdef") == strlen(token))
-        client->token = xstrdup(token);
+    const char *ca = getenv("SLUICE_CA");
+    if (!socket || !token || !*token || strcmp(socket, place) != 0
+        || strspn(token, "0123456789abcdef") != strlen(token))
+        return;
+    client->token = xstrdup(token);
+    client->peer_token = xstrdup(token); /* on another machine, where it has no socket */
+    client->peer_ca = ca && *ca ? xstrdup(ca) : NULL;
+}
+
+/* The path of a socket, or what a run on another machine has instead: addresses with commas between them. */
+static void take_place(struct client *client, const char *place) {
+    if (!strstr(place, "://")) {
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        strbuf_printf(&text, "unix:%s", place);
+        client->addresses = xcalloc(1, sizeof(*client->addresses));
+        client->addresses[0] =
+            (struct client_address){ .text = strbuf_take(&text), .path = xstrdup(place) };
+        client->address_count = client->address_capacity = 1;
+        return;
+    }
+    for (size_t length; *place; place += length + (place[length] == ',')) {
+        length = strcspn(place, ",");
+        _cleanup_(freep) char *one = xstrndup(place, length);
+        client_add_address(client, one);
+    }
+    client->has_peers = client->address_count > 1;
 }
 
 int client_open(const char *socket_path, const struct client_options *options,
                 struct client **ret_client, struct error *err) {
     struct hunt hunt;
     struct client *client = xcalloc(1, sizeof(*client));
-    struct strbuf place = STRBUF_INIT;
-    strbuf_printf(&place, "unix:%s", socket_path);
-    client->addresses = xcalloc(1, sizeof(*client->addresses));
-    client->addresses[0] =
-        (struct client_address){ .text = strbuf_take(&place), .path = xstrdup(socket_path) };
-    client->address_count = client->address_capacity = 1;
+    take_place(client, socket_path);
     client->fd = client->reader = -1;
-    take_token(client);
+    take_token(client, socket_path);
     if (options)
         client->options = *options;
     hunt_init(&hunt, client);
-    int r = connect_or_start(client, &hunt, err);
+    int r = client->address_count == 0 ? error_set(
+                err, -EINVAL, "'%.200s' is no address of a daemon: https://HOST:PORT", socket_path)
+                                       : connect_or_start(client, &hunt, err);
     if (r < 0) {
         client_close(client);
         return r;

@@ -148,7 +148,7 @@ static void print_toml(struct strbuf *out, const char *program) {
     strbuf_puts(out, TOML_TABLE "\ncommand = ");
     print_toml_text(out, program);
     strbuf_puts(out, "\nargs = [\"mcp\"]\n"
-                     "env_vars = [\"XDG_RUNTIME_DIR\", \"SLUICE_SOCKET\", \"SLUICE_TASK\", "
+                     "env_vars = [\"XDG_RUNTIME_DIR\", \"SLUICE_SOCKET\", \"SLUICE_CA\", \"SLUICE_TASK\", "
                      "\"SLUICE_RUN\", \"SLUICE_TOKEN\", \"SLUICE_DONE\"]\n");
     if (variables) {
         strbuf_puts(out, "env = { SLUICE_HOME = ");

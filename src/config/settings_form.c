@@ -97,14 +97,6 @@ static bool is_collector(const char *text) {
     return is_webhook(text) && !strchr(text, '?');
 }
 
-/* No path behind it: whoever asks there knows the paths. */
-static bool is_address(const char *text) {
-    size_t scheme = strncmp(text, "https://", 8) == 0  ? 8
-                    : strncmp(text, "http://", 7) == 0 ? 7
-                                                       : 0;
-    return scheme > 0 && is_host(text + scheme);
-}
-
 static bool is_path_or_nothing(const char *text) {
     return !*text || is_path(text);
 }
@@ -144,8 +136,6 @@ const struct setting_form secret_env_form = { is_variable_or_nothing, "the name 
 const struct setting_form news_form = {
     is_news, "words of: done failed limited needs-person group-finished"
 };
-const struct setting_form address_form = { is_address,
-                                           "addresses https://HOST:PORT or http://HOST:PORT" };
 const struct setting_form place_form = {
     place_takes_word,
     "words KEY=VALUE with partition, account, qos, gres, constraint, cpus or options"

@@ -21,7 +21,7 @@ static const char *const slurm_follow[] = { "off", "cpus", "nodes", NULL };
               "in PATH. As all of `slurm` but `follow`, it counts from the next start of the daemon." }, \
     { .key = "slurm.shim", TEXT(&secret_file_form), .standard = "",                                \
       .text = "Where sluice-shim is on the nodes; nothing: where it is here." },                   \
-    { .key = "slurm.address", WORDS(&address_form), .standard = "",                                \
+    { .key = "slurm.address", WORDS(&daemon_address_form), .standard = "",                                \
       .text = "Where runs in Slurm reach this daemon, https://HOST:PORT of `http.listen`, and those that may take over " \
               "from it: their SLUICE_SOCKET; nothing: the socket of the runs, which only processes of this machine " \
               "reach." },                                                                          \

@@ -55,3 +55,5 @@ void launch_place(struct engine *e, const struct live_run *run, const json_t *ta
                   struct arena *arena, struct run_spec *spec);
 /* Where a run reaches the daemon, or one of several: its SLUICE_SOCKET. */
 const char *launch_address(const struct engine *e, const struct live_run *run, struct arena *arena);
+/* Whose certificates it trusts there: its SLUICE_CA; NULL: those that its system trusts. */
+const char *launch_ca(const struct engine *e, const struct live_run *run);

@@ -157,6 +157,8 @@ static void put_own_env(struct launch *l) {
     put_env(l, format(l, "SLUICE_DONE=%s", strbuf_text(&marker)));
     put_env(l, format(l, "SLUICE_SOCKET=%s", launch_address(e, l->run, &l->arena)));
     put_env(l, format(l, "SLUICE_TOKEN=%s", l->run->token.text));
+    if (launch_ca(e, l->run))
+        put_env(l, format(l, "SLUICE_CA=%s", launch_ca(e, l->run)));
     put_env(l, format(l, "SLUICE_BUS=%s/bus", e->home));
     put_env(l, format(l, "TMPDIR=%s/%s/tmp", e->runs_folder, l->run->view.folder));
     put_iteration_env(l);

@@ -91,3 +91,8 @@ const char *launch_address(const struct engine *e, const struct live_run *run,
         strbuf_printf(&all, "%s%s", i ? "," : "", words[i]);
     return arena_strdup(arena, strbuf_text(&all));
 }
+
+const char *launch_ca(const struct engine *e, const struct live_run *run) {
+    const char *file = config_text(e->config, "daemon.tls_ca", NULL);
+    return run->executor == EXECUTOR_SLURM && *file ? file : NULL;
+}

@@ -139,8 +139,11 @@ static void settings_take_the_same(void **state) {
 
 static void addresses_have_no_path(void **state) {
     (void)state;
-    set("slurm.address", "https://sluice.example:7878");
+    set("slurm.address", "https://sluice.example:7878 https://two.example:7878");
+    set("slurm.address", "http://127.0.0.1:7878");
     set("slurm.address", "");
+    assert_int_equal(config_set(config, "slurm.address", "http://sluice.example:80", "test", NULL),
+                     -EINVAL); /* the token of a run would be read by others */
     assert_int_equal(config_set(config, "slurm.address", "sluice.example", "test", NULL), -EINVAL);
     assert_int_equal(config_set(config, "slurm.address", "https://a/b", "test", NULL), -EINVAL);
 }
