@@ -363,8 +363,9 @@ const struct setting settings[] = {
       .text = "Most events that are kept; the oldest go first." },
 
     { .key = "store.url", TEXT(NULL), .standard = "",
-      .text = "The database that keeps the tasks; nothing: the file `sluice.db` in the home. A "
-              "password does not belong here: `config show` prints it." },
+      .text = "The database that keeps the tasks: the path of a file, or "
+              "`postgresql://USER@HOST/DATABASE` (docs/postgresql.md); nothing: the file `sluice.db` "
+              "in the home. A password does not belong here: `config show` prints it." },
     { .key = "store.min_free_mb", WHOLE(0, MB_MAX), .standard = "256",
       .text = "With less disk free than this new tasks are refused, so that the end of every run "
               "can still be written." },

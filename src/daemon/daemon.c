@@ -242,13 +242,20 @@ static void report_progress(void *ctx, const char *what, unsigned percent) {
         log_info("store: %s", what);
 }
 
+static void report_words(void *ctx, const char *text) {
+    (void)ctx;
+    log_warning("store: %s", text);
+}
+
 /* `awaited`: taken; or NULL. */
 static int open_store(struct daemon *d, struct store_await *awaited, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf who = STRBUF_INIT;
     standby_print_who(d->home, d->config, &who);
     struct store_options options = {
         .url = store_url(d->home, d->config),
+        .loop = d->loop,
         .progress = report_progress,
+        .log = report_words,
         .awaited = awaited,
         .who = strbuf_text(&who),
     };

@@ -17,16 +17,6 @@
 #define SQLITE_RESTORE_HINT   "restore a copy with 'sluice restore --yes FILE'"
 #define SQLITE_APPLICATION_ID 0x536c7563 /* "Sluc" */
 
-/* task.flags */
-enum {
-    TASK_FLAG_PARALLELIZABLE = 1,
-    TASK_FLAG_REVIEW = 2,
-    TASK_FLAG_ARTIFACT_MISSING = 4,
-    TASK_FLAG_RUN_UNLIMITED = 8,
-    TASK_FLAG_KEEPS = 16, /* times enum keep */
-    TASK_FLAG_BOUND = 256,
-};
-
 enum statement {
     STATEMENT_BEGIN,
     STATEMENT_COMMIT,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "store/columns.h"
 #include "store/sqlite_internal.h"
 
 #define PROGRESS_ROWS 65536
@@ -208,7 +209,6 @@ static int beside_reach(struct loader *loader, struct beside *beside, task_id ta
 #define NEEDS_SQL "SELECT task, needs FROM depend ORDER BY task, position"
 
 static void read_task(struct loader *loader, sqlite3_stmt *stmt, struct task_row *row) {
-    int64_t flags = sqlite3_column_int64(stmt, 19);
     *row = (struct task_row){
         .id = (task_id)sqlite3_column_int64(stmt, 0),
         .project = name(loader, stmt, 1),
@@ -230,12 +230,6 @@ static void read_task(struct loader *loader, sqlite3_stmt *stmt, struct task_row
             .ready_clock = sqlite3_column_int64(stmt, 16),
             .until = word(loader, WORDS_UNTIL, stmt, 17),
             .parent_gate = word(loader, WORDS_PARENT_GATE, stmt, 18),
-            .parallelizable = (flags & TASK_FLAG_PARALLELIZABLE) != 0,
-            .review = (flags & TASK_FLAG_REVIEW) != 0,
-            .artifact_missing = (flags & TASK_FLAG_ARTIFACT_MISSING) != 0,
-            .run_unlimited = (flags & TASK_FLAG_RUN_UNLIMITED) != 0,
-            .bound = (flags & TASK_FLAG_BOUND) != 0,
-            .keeps = (unsigned)(flags / TASK_FLAG_KEEPS) & KEEP_ALL,
             .retry_max = sqlite3_column_int(stmt, 20),
             .group = (uint32_t)sqlite3_column_int64(stmt, 21),
             .iteration = 1, /* the rest of a task without progress is 0 */
@@ -243,6 +237,7 @@ static void read_task(struct loader *loader, sqlite3_stmt *stmt, struct task_row
     };
     row->told.id = row->id;
     row->told.reason = row->reason;
+    columns_take_flags(sqlite3_column_int64(stmt, 19), &row->told);
 }
 
 static void read_progress(struct loader *loader, sqlite3_stmt *stmt, struct task_row *row) {

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "store/columns.h"
 #include "store/sqlite_internal.h"
 
 /* Values in the order of the statement's parameters. Texts are the batch's: they live until the
@@ -70,14 +71,6 @@ int sqlite_put_meta(struct sqlite_store *store, const char *key, int64_t value) 
  * Each gives SQLITE_OK or what went wrong; a rule of ours that was broken is a constraint, with
  * its sentence in `err`. */
 
-static int64_t flags_of(const struct task_spec *told) {
-    return (told->parallelizable ? TASK_FLAG_PARALLELIZABLE : 0)
-           | (told->review ? TASK_FLAG_REVIEW : 0)
-           | (told->artifact_missing ? TASK_FLAG_ARTIFACT_MISSING : 0)
-           | (told->run_unlimited ? TASK_FLAG_RUN_UNLIMITED : 0)
-           | (told->bound ? TASK_FLAG_BOUND : 0) | (int64_t)told->keeps * TASK_FLAG_KEEPS;
-}
-
 static int put_task(struct sqlite_store *store, enum statement statement,
                     const struct task_row *row, bool depends_changed) {
     const struct task_spec *told = &row->told;
@@ -105,7 +98,7 @@ static int put_task(struct sqlite_store *store, enum statement statement,
     put_int(&b, told->ready_clock);
     put_int(&b, sqlite_word(store, WORDS_UNTIL, told->until));
     put_int(&b, sqlite_word(store, WORDS_PARENT_GATE, told->parent_gate));
-    put_int(&b, flags_of(told));
+    put_int(&b, columns_flags(told));
     put_int(&b, told->retry_max);
     put_int(&b, told->group);
     if (statement == STATEMENT_CHANGE_TASK) {
@@ -116,16 +109,6 @@ static int put_task(struct sqlite_store *store, enum statement statement,
         put_int(&b, told->attempt);
     }
     return finish(&b);
-}
-
-/* Is there anything that sqlite_load.c would not take for granted without a row? */
-static bool has_progress(const struct task_row *row) {
-    const struct task_spec *told = &row->told;
-    return told->iteration != 1 || told->attempt != 0 || told->hold != HOLD_NONE
-           || told->not_before != 0 || told->phase != PHASE_WORKING || told->started_at != 0
-           || told->stop != STOP_NONE || row->run_agent || row->run_limiter || told->failures != 0
-           || told->launch_failures != 0 || told->losses != 0 || told->restarts != 0
-           || told->breaker_openings != 0 || told->lender != 0 || told->borrowed != 0;
 }
 
 static int put_progress(struct sqlite_store *store, const struct task_row *row) {
@@ -167,7 +150,7 @@ static int add_task(struct sqlite_store *store, const struct store_write *write,
                     struct error *err) {
     const struct task_row *row = write->task;
     int rc = put_task(store, STATEMENT_ADD_TASK, row, true);
-    if (rc == SQLITE_OK && has_progress(row))
+    if (rc == SQLITE_OK && columns_have_progress(row))
         rc = put_progress(store, row);
     if (rc == SQLITE_OK)
         rc = add_needs(store, row);
@@ -187,8 +170,9 @@ static int change_task(struct sqlite_store *store, const struct store_write *wri
         return SQLITE_CONSTRAINT;
     }
     if (rc == SQLITE_OK)
-        rc = has_progress(row) ? put_progress(store, row)
-                               : run_with(store, STATEMENT_DELETE_PROGRESS, (int64_t)row->id);
+        rc = columns_have_progress(row)
+                 ? put_progress(store, row)
+                 : run_with(store, STATEMENT_DELETE_PROGRESS, (int64_t)row->id);
     if (rc == SQLITE_OK && write->flag)
         rc = run_with(store, STATEMENT_DELETE_NEEDS, (int64_t)row->id);
     if (rc == SQLITE_OK && write->flag)

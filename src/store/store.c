@@ -28,7 +28,16 @@ const char *store_outcome_name(enum store_outcome outcome) {
 
 /* Which backend a place belongs to: "NAME:…", else it is the path of a file. */
 static const struct store_backend *backend_of(const char *url) {
-    return strncmp(url, "memory:", strlen("memory:")) == 0 ? &memory_backend : &sqlite_backend;
+    static const struct {
+        const char *begin;
+        const struct store_backend *backend;
+    } kinds[] = { { "memory:", &memory_backend },
+                  { "postgresql://", &postgres_backend },
+                  { "postgres://", &postgres_backend } };
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (strncmp(url, kinds[i].begin, strlen(kinds[i].begin)) == 0)
+            return kinds[i].backend;
+    return &sqlite_backend;
 }
 
 int store_open_backend(const struct store_backend *backend, const struct store_options *options,

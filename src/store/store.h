@@ -29,6 +29,7 @@
 #define STORE_VERSION 7u /* of the schema */
 #define STORE_RESERVE ((int64_t)64 << 20)
 
+struct loop;
 struct store;
 struct store_await;
 struct store_batch;
@@ -45,8 +46,11 @@ enum store_use {
 };
 
 struct store_options {
-    const char *url; /* the path of the SQLite file, "memory:", or "memory:NAME": that one stays in
-                        the process when it is closed, and can be opened again */
+    const char
+        *url; /* the path of the SQLite file, postgresql://…, "memory:", or "memory:NAME": that
+                        one stays in the process when it is closed, and can be opened again */
+    /* Brings answers that come later; it must outlive the store. NULL: every call waits for its answer. */
+    struct loop *loop;
     /* Asked to step before each wait of a long start (check, migration, load); may be NULL. */
     void (*progress)(void *ctx, const char *what, unsigned percent);
     /* What the database says by the way, for the log of the program; may be NULL. */

@@ -127,7 +127,7 @@ struct store {
     struct latency latency; /* of commits */
 };
 
-extern const struct store_backend memory_backend, sqlite_backend;
+extern const struct store_backend memory_backend, sqlite_backend, postgres_backend;
 
 /* As store_open, with a backend that the table need not know (tests). */
 int store_open_backend(const struct store_backend *backend, const struct store_options *options,

@@ -89,8 +89,44 @@ void kit_remove_files(const char *folder) {
 
 /* --- calls -------------------------------------------------------------------------------------- */
 
+struct loop *kit_loop;
+
+/* Until whoever was called has stopped the loop. */
+static void wait_for(const bool *came) {
+    struct error err = { 0 };
+    if (!*came && kit_loop && loop_run(kit_loop, &err) < 0)
+        fail_msg("the loop ends: %s", err.text);
+    assert_true(*came);
+}
+
+static void has_come(bool *came) {
+    *came = true;
+    if (kit_loop)
+        loop_stop(kit_loop);
+}
+
+struct asking {
+    store_answered done;
+    void *ctx;
+    bool came;
+};
+
+static void pass_answer(void *ctx, const struct store_answer *answer, const struct error *err) {
+    struct asking *asking = ctx;
+    assert_false(asking->came);
+    asking->done(asking->ctx, answer, err);
+    has_come(&asking->came);
+}
+
+void kit_ask(struct store *store, const struct store_question *question, store_answered done,
+             void *ctx) {
+    struct asking asking = { .done = done, .ctx = ctx };
+    store_ask(store, question, pass_answer, &asking);
+    wait_for(&asking.came);
+}
+
 struct store *kit_open(const char *url, struct store_report *ret_report) {
-    struct store_options options = { .url = url, .reserve_bytes = -1 };
+    struct store_options options = { .url = url, .loop = kit_loop, .reserve_bytes = -1 };
     struct store *store = NULL;
     struct error err = { 0 };
     if (store_open(&options, &store, ret_report, &err) < 0)
@@ -114,16 +150,16 @@ struct came {
 
 static void keep_outcome(void *ctx, enum store_outcome outcome, const struct error *err) {
     struct came *came = ctx;
-    came->came = true;
     came->outcome = outcome;
     if (err)
         came->err = *err;
+    has_come(&came->came);
 }
 
 enum store_outcome kit_try(struct store *store, struct store_batch *batch, struct error *ret_err) {
     struct came came = { 0 };
     store_commit(store, batch, keep_outcome, &came);
-    assert_true(came.came);
+    wait_for(&came.came);
     store_batch_clear(batch);
     if (ret_err)
         *ret_err = came.err;

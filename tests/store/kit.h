@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/strbuf.h"
+#include "os/loop.h"
 #include "store/store.h"
 
 /* A new folder in memory where there is one: an fsync costs nothing there. The caller frees. */
@@ -16,7 +17,12 @@ char *kit_path(const char *folder, const char *name); /* the caller frees */
 struct store *kit_open(const char *url, struct store_report *ret_report);
 struct store_totals kit_load(struct store *store, const struct store_reader *reader);
 void kit_commit(struct store *store, struct store_batch *batch); /* must be OK; clears the batch */
-/* Any outcome; asserts that it came at once. Clears the batch. */
+/* As store_ask; returns when the answer has come. */
+void kit_ask(struct store *store, const struct store_question *question, store_answered done,
+             void *ctx);
+/* NULL: stores are opened without one, and must answer at once. Else the loop brings what comes later. */
+extern struct loop *kit_loop;
+/* Any outcome; asserts that it came, at once or by the loop. Clears the batch. */
 enum store_outcome kit_try(struct store *store, struct store_batch *batch, struct error *ret_err);
 /* A backup from its beginning to its end: 0, or <0 with its sentence. */
 int kit_backup(struct store *store, const char *path, struct error *ret_err);
@@ -35,3 +41,12 @@ void kit_print_run(const struct run_row *row, struct strbuf *out);
 void kit_print_event(const struct event_row *row, struct strbuf *out);
 /* The keys that kit_dump asks for are "key-1" to "key-N". */
 #define KIT_KEYS 8
+
+/* --- PostgreSQL: only where SLUICE_TEST_POSTGRES names a server ----------------------------------- */
+
+const char *kit_postgres(void); /* its URL; NULL: there is none */
+/* The URL of a schema that only this process uses, the n-th; kit_postgres_finish drops all of them. */
+void kit_postgres_url(size_t n, char ret_url[256]);
+void kit_postgres_finish(void);
+/* Runs SQL as the user of the URL, in the n-th schema; gives the first value of the last answer, or "". */
+void kit_postgres_run(size_t n, const char *sql, char ret_value[256]);

@@ -232,9 +232,9 @@ static void dump_by_task(struct store *store, struct dump *dump, task_id last_ta
         struct store_question spec = { .kind = ASK_SPECS, .tasks = &task, .task_count = 1 };
         struct store_question runs = { .kind = ASK_RUNS, .task = task };
         struct store_question events = { .kind = ASK_EVENTS_BACK, .task = task, .limit = 3 };
-        store_ask(store, &spec, dump_answer, dump);
-        store_ask(store, &runs, dump_answer, dump);
-        store_ask(store, &events, dump_answer, dump);
+        kit_ask(store, &spec, dump_answer, dump);
+        kit_ask(store, &runs, dump_answer, dump);
+        kit_ask(store, &events, dump_answer, dump);
     }
 }
 
@@ -266,18 +266,18 @@ void kit_dump(struct store *store, struct strbuf *out) {
     dump.last_event = 0;
     do {
         struct store_question events = { .kind = ASK_EVENTS, .after = dump.last_event };
-        store_ask(store, &events, dump_answer, &dump);
+        kit_ask(store, &events, dump_answer, &dump);
     } while (dump.count == STORE_ANSWER_MAX);
     struct store_question expired = { .kind = ASK_EXPIRED, .before_time = TIME_NEVER };
-    store_ask(store, &expired, dump_answer, &dump);
+    kit_ask(store, &expired, dump_answer, &dump);
     for (unsigned i = 1; i <= KIT_KEYS; i++) {
         char key[32];
         (void)snprintf(key, sizeof(key), "key-%u", i);
         struct store_question by_key = { .kind = ASK_KEY, .key = key };
         struct store_question web = { .kind = ASK_EXTERNAL, .key = key, .project = "web" };
         struct store_question api = { .kind = ASK_EXTERNAL, .key = key, .project = "api" };
-        store_ask(store, &by_key, dump_answer, &dump);
-        store_ask(store, &web, dump_answer, &dump);
-        store_ask(store, &api, dump_answer, &dump);
+        kit_ask(store, &by_key, dump_answer, &dump);
+        kit_ask(store, &web, dump_answer, &dump);
+        kit_ask(store, &api, dump_answer, &dump);
     }
 }

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "suite.h"
 
-#define TESTS_MOST 256
+#define TESTS_MOST 512
 
 /* Where the n-th store lies. */
 static void memory_url(const char *folder, size_t n, char url[256]) {
@@ -23,12 +23,21 @@ static void sqlite_url(const char *folder, size_t n, char url[256]) {
     (void)snprintf(url, 256, "%s/%zu/store.db", folder, n);
 }
 
+static void postgres_url(const char *folder, size_t n, char url[256]) {
+    (void)folder;
+    kit_postgres_url(n, url);
+}
+
+/* A server is there only where somebody says so; answers come as they do in tools, and as in the daemon. */
 static const struct {
     const char *name;
     void (*url)(const char *folder, size_t n, char url[256]);
+    bool needs_server, has_loop;
 } backends[] = {
-    { "memory", memory_url },
-    { "sqlite", sqlite_url },
+    { "memory", memory_url, false, false },
+    { "sqlite", sqlite_url, false, false },
+    { "postgresql", postgres_url, true, false },
+    { "postgresql with a loop", postgres_url, true, true },
 };
 
 static const struct suite_rule *const lists[] = { suite_tasks, suite_rest, suite_questions,
@@ -37,6 +46,7 @@ static const struct suite_rule *const lists[] = { suite_tasks, suite_rest, suite
 struct test {
     char name[128], url[256];
     const struct suite_rule *rule;
+    bool has_loop;
 };
 
 static struct test tests[TESTS_MOST];
@@ -67,10 +77,14 @@ void suite_expect_failed(struct suite *suite, int code) {
 static void run_one(void **state) {
     const struct test *test = *state;
     struct suite suite = { .url = test->url, .batch = store_batch_new() };
+    struct error err = { 0 };
+    if (test->has_loop && loop_new(&kit_loop, &err) < 0)
+        fail_msg("%s", err.text);
     suite.store = kit_open(test->url, &suite.report);
     test->rule->check(&suite);
     store_close(suite.store);
     store_batch_free(suite.batch);
+    kit_loop = loop_free(kit_loop);
 }
 
 static void add_test(const char *folder, size_t backend, const struct suite_rule *rule) {
@@ -80,6 +94,7 @@ static void add_test(const char *folder, size_t backend, const struct suite_rule
     }
     struct test *test = &tests[count];
     test->rule = rule;
+    test->has_loop = backends[backend].has_loop;
     (void)snprintf(test->name, sizeof(test->name), "%s: %s", backends[backend].name, rule->name);
     backends[backend].url(folder, count, test->url);
     units[count++] =
@@ -90,7 +105,8 @@ static void add_tests(const char *folder) {
     for (size_t b = 0; b < ARRAY_SIZE(backends); b++)
         for (size_t l = 0; l < ARRAY_SIZE(lists); l++)
             for (const struct suite_rule *rule = lists[l]; rule->name; rule++)
-                add_test(folder, b, rule);
+                if (!backends[b].needs_server || kit_postgres())
+                    add_test(folder, b, rule);
 }
 
 int main(void) {
@@ -98,5 +114,6 @@ int main(void) {
     add_tests(folder);
     int failed = _cmocka_run_group_tests("store", units, count, NULL, NULL);
     kit_remove_folder(folder);
+    kit_postgres_finish();
     return failed;
 }

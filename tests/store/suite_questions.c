@@ -33,7 +33,7 @@ static void print_numbers(void *ctx, const struct store_answer *answer, const st
 
 static void expect(struct suite *suite, struct store_question question, const char *numbers) {
     _cleanup_(strbuf_finish) struct strbuf found = STRBUF_INIT;
-    store_ask(suite->store, &question, print_numbers, &found);
+    kit_ask(suite->store, &question, print_numbers, &found);
     assert_string_equal(strbuf_text(&found), numbers);
 }
 
@@ -92,7 +92,7 @@ static void when_tasks_changed_comes_without_what_they_are(struct suite *suite) 
         store_add_task(suite->batch, &row);
     }
     kit_commit(suite->store, suite->batch);
-    store_ask(suite->store, &question, take_changes, &out);
+    kit_ask(suite->store, &question, take_changes, &out);
     assert_string_equal(strbuf_text(&out), " 5=105 2=102");
 }
 
@@ -118,7 +118,7 @@ static void titles_come_without_the_rest(struct suite *suite) {
         store_add_spec(suite->batch, &spec);
     }
     kit_commit(suite->store, suite->batch);
-    store_ask(suite->store, &question, take_titles, &out);
+    kit_ask(suite->store, &question, take_titles, &out);
     assert_string_equal(strbuf_text(&out), " 5=five@105 2=other@102");
 }
 
@@ -140,7 +140,7 @@ static void take_places(void *ctx, const struct store_answer *answer, const stru
 static void expect_ended(struct suite *suite, struct store_question question, const char *runs) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     question.kind = ASK_ENDED;
-    store_ask(suite->store, &question, take_places, &out);
+    kit_ask(suite->store, &question, take_places, &out);
     assert_string_equal(strbuf_text(&out), runs);
 }
 
@@ -180,7 +180,7 @@ static void expect_spent(struct suite *suite, struct store_question question, co
     question.kind = ASK_SPENT;
     if (question.before_time == 0)
         question.before_time = TIME_NEVER;
-    store_ask(suite->store, &question, take_spent, &out);
+    kit_ask(suite->store, &question, take_spent, &out);
     assert_string_equal(strbuf_text(&out), sums);
 }
 
@@ -250,14 +250,14 @@ static void a_spec_says_when_its_task_changed(struct suite *suite) {
     static const task_id wanted = 4;
     time_ms at = 0;
     struct store_question question = { .kind = ASK_SPECS, .tasks = &wanted, .task_count = 1 };
-    store_ask(suite->store, &question, changed_at, &at);
+    kit_ask(suite->store, &question, changed_at, &at);
     assert_int_equal(at, 996);
     struct task_row row = kit_task(4);
     row.changed_at = 1234;
     store_change_task(suite->batch, &row, false);
     kit_commit(suite->store, suite->batch);
     question = (struct store_question){ .kind = ASK_EXTERNAL, .key = "card-4", .project = "api" };
-    store_ask(suite->store, &question, changed_at, &at);
+    kit_ask(suite->store, &question, changed_at, &at);
     assert_int_equal(at, 1234);
 }
 
@@ -336,7 +336,7 @@ static void an_answer_has_a_most(struct suite *suite) {
     kit_commit(suite->store, suite->batch);
     struct store_question question = { .kind = ASK_EVENTS, .limit = STORE_ANSWER_MAX + 1 };
     _cleanup_(strbuf_finish) struct strbuf found = STRBUF_INIT;
-    store_ask(suite->store, &question, print_numbers, &found);
+    kit_ask(suite->store, &question, print_numbers, &found);
     char last[32];
     (void)snprintf(last, sizeof(last), " %u", STORE_ANSWER_MAX);
     assert_string_equal(found.text + found.length - strlen(last), last);
@@ -379,7 +379,7 @@ static void an_answer_outlives_a_commit_in_its_callback(struct suite *suite) {
     fill(suite);
     task_id task = 2;
     struct store_question question = { .kind = ASK_SPECS, .tasks = &task, .task_count = 1 };
-    store_ask(suite->store, &question, delete_and_read_on, suite);
+    kit_ask(suite->store, &question, delete_and_read_on, suite);
 }
 
 const struct suite_rule suite_questions[] = {

@@ -215,7 +215,7 @@ static void compare_context(void *ctx, const struct store_answer *answer, const 
 
 static void suite_expect_context(struct suite *suite, task_id task, const char *expected) {
     struct store_question question = { .kind = ASK_SPECS, .tasks = &task, .task_count = 1 };
-    store_ask(suite->store, &question, compare_context, (void *)expected);
+    kit_ask(suite->store, &question, compare_context, (void *)expected);
 }
 
 static void a_context_stands_beside_the_spec(struct suite *suite) {

@@ -1,0 +1,306 @@
+/* postgres.c: opening a store that lives in a server, and that one daemon has at a time.
+ *
+ * connect → what kind of server is it → lock → schema → rights → epoch + 1 → statements. The lock belongs to
+ * the connection that writes: who has lost the connection has lost the lock with it, and nobody else can
+ * have it before. The epoch is checked in every commit all the same, for a pooler between us and the
+ * server may give one session to two programs.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "store/postgres_internal.h"
+
+#define CLOSE_PATIENCE SECONDS(5)
+#define SIZE_EVERY     MINUTES(1)
+
+static void clear_result(PGresult **result) {
+    PQclear(*result);
+}
+
+/* --- what the connections bring ----------------------------------------------------------------------- */
+
+static void writer_result(void *ctx, const PGresult *result) {
+    pg_commit_result(ctx, result);
+}
+
+static void writer_synced(void *ctx) {
+    pg_commit_synced(ctx);
+}
+
+static void reader_result(void *ctx, const PGresult *result) {
+    pg_ask_result(ctx, result);
+}
+
+static void reader_synced(void *ctx) {
+    (void)ctx;
+}
+
+/* Whichever of the two: the store answers nothing more. Whoever is told may close it, so that is last. */
+static void has_lost(void *ctx, const struct error *err) {
+    struct pg_store *store = ctx;
+    struct error why = *err;
+    store_break(&store->base, &why);
+    pg_ask_lost(store, &why);
+    if (!store->base.in_flight)
+        return;
+    store->commit.batch = NULL;
+    store_finish_commit(&store->base, STORE_UNKNOWN, &why);
+}
+
+/* --- opening ------------------------------------------------------------------------------------------ */
+
+struct preparing {
+    struct pg_link *link;
+    struct error err;
+};
+
+static void note_prepared(void *ctx, const PGresult *result) {
+    struct preparing *preparing = ctx;
+    if (PQresultStatus(result) == PGRES_FATAL_ERROR && !preparing->err.code)
+        pg_result_error(preparing->link->place, "prepare statements", result, &preparing->err);
+}
+
+static void note_lost(void *ctx, const struct error *err) {
+    ((struct preparing *)ctx)->err = *err;
+}
+
+/* All statements in one round trip, waiting; then the loop brings what comes. */
+static int prepare(struct pg_store *store, struct pg_link *link, enum pg_statement first,
+                   enum pg_statement end, struct error *err) {
+    struct preparing preparing = { .link = link };
+    link->result = note_prepared;
+    link->synced = reader_synced;
+    link->lost = note_lost;
+    link->ctx = &preparing;
+    int r = pg_link_pipeline(link, err);
+    if (r < 0)
+        return r;
+    pg_statements_prepare(link, first, end);
+    pg_link_sync(link);
+    pg_link_wait(link);
+    if (preparing.err.code)
+        return error_set(err, preparing.err.code, "%s", preparing.err.text);
+    bool writes = link == &store->writer;
+    link->result = writes ? writer_result : reader_result;
+    link->synced = writes ? writer_synced : reader_synced;
+    link->lost = has_lost;
+    link->ctx = store;
+    return store->options.loop ? pg_link_watch(link, store->options.loop, err) : 0;
+}
+
+static int begin_epoch(struct pg_store *store, struct store_report *report, struct error *err) {
+    _cleanup_(clear_result) PGresult *result = NULL;
+    const char *who = store->options.who ? store->options.who : "";
+    int r = pg_link_run_with(&store->writer, "begin",
+                             "UPDATE store n SET epoch = n.epoch + 1, clean = false, holder = $1,"
+                             " holder_pid = pg_backend_pid(),"
+                             " last_task = greatest(n.last_task, (SELECT max(number) FROM task)),"
+                             " last_event = greatest(n.last_event, (SELECT max(seq) FROM event))"
+                             " FROM (SELECT clean AS was_clean FROM store) o"
+                             " RETURNING n.epoch, n.last_task, n.last_event, o.was_clean",
+                             who, &result, err);
+    if (r < 0)
+        return r;
+    if (PQntuples(result) != 1)
+        return pg_damaged(store, "table store has no row", err);
+    store->epoch = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
+    store->last_task = strtoull(PQgetvalue(result, 0, 1), NULL, 10);
+    store->last_event = strtoull(PQgetvalue(result, 0, 2), NULL, 10);
+    report->epoch = (uint64_t)store->epoch;
+    report->was_unclean = *PQgetvalue(result, 0, 3) != 't';
+    return 0;
+}
+
+static int load_names(struct pg_store *store, struct error *err) {
+    _cleanup_(clear_result) PGresult *result = NULL;
+    int r =
+        pg_link_run(&store->writer, "read", "SELECT id, text FROM name ORDER BY id", &result, err);
+    if (r < 0)
+        return r;
+    for (int i = 0; i < PQntuples(result); i++)
+        if (!names_read(&store->names, strtoll(PQgetvalue(result, i, 0), NULL, 10),
+                        PQgetvalue(result, i, 1)))
+            return pg_damaged(store, "the table of names has a gap", err);
+    names_learn(&store->names);
+    return 0;
+}
+
+static int connect_writer(struct pg_store *store, struct store_await *awaited, const char *url,
+                          struct error *err) {
+    struct pg_link *link = &store->writer;
+    if (awaited) {
+        pg_await_take(awaited, &store->place, link);
+        return 0;
+    }
+    int r = pg_place_parse(url, &store->place, err);
+    if (r < 0)
+        return r;
+    link->log = store->options.log;
+    link->log_ctx = store->options.ctx;
+    r = pg_link_connect(link, &store->place, store->place.connect_timeout, err);
+    if (r >= 0)
+        r = pg_session_begin(link, err);
+    return r < 0 ? r : pg_session_lock(link, err);
+}
+
+static int connect_reader(struct pg_store *store, struct error *err) {
+    int r = pg_link_connect(&store->reader, &store->place, store->place.connect_timeout, err);
+    if (r >= 0)
+        r = pg_session_begin(&store->reader, err);
+    return r < 0 ? r : prepare(store, &store->reader, PG_WRITES, PG_STATEMENTS, err);
+}
+
+static int open_schema(struct pg_store *store, const struct pg_schema *schema,
+                       struct store_report *report, struct error *err) {
+    uint32_t version = 0;
+    int r = pg_schema_inspect(&store->writer, schema->version, &version, err);
+    if (r < 0)
+        return r;
+    report->created = version == 0;
+    report->migrated_from = version < schema->version ? version : 0;
+    if (report->migrated_from && store->options.progress)
+        store->options.progress(store->options.ctx, "migrating", 0);
+    r = pg_schema_migrate(&store->writer, schema, version, err);
+    return r < 0 ? r : pg_schema_check_rights(&store->writer, err);
+}
+
+static void store_free(struct pg_store *store) {
+    pg_ask_forget(store);
+    pg_link_close(&store->reader);
+    pg_link_close(&store->writer); /* the lock last */
+    pg_write_finish(store);
+    pg_commit_finish(&store->commit);
+    names_finish(&store->names);
+    pg_place_finish(&store->place);
+    free(store);
+}
+
+static void store_freep(struct pg_store **store) {
+    if (*store)
+        store_free(*store);
+}
+
+int pg_open_as(const struct pg_schema *schema, const struct store_options *options,
+               struct store **ret_store, struct store_report *ret_report, struct error *err) {
+    _cleanup_(store_freep) struct pg_store *store = xcalloc(1, sizeof(*store));
+    store->options = *options;
+    names_init(&store->names);
+    int r = connect_writer(store, options->awaited, options->url, err);
+    if (r >= 0)
+        r = open_schema(store, schema, ret_report, err);
+    if (r >= 0)
+        r = load_names(store, err);
+    if (r >= 0)
+        r = begin_epoch(store, ret_report, err);
+    if (r >= 0)
+        r = prepare(store, &store->writer, 0, PG_WRITES, err);
+    if (r >= 0)
+        r = connect_reader(store, err);
+    if (r < 0)
+        return r;
+    /* The caller's texts, and what was taken. */
+    store->options.url = store->options.who = NULL;
+    store->options.awaited = NULL;
+    pg_ask_size(store);
+    *ret_store = &TAKE_PTR(store)->base;
+    return 0;
+}
+
+static int pg_open(const struct store_options *options, struct store **ret_store,
+                   struct store_report *ret_report, struct error *err) {
+    return pg_open_as(&pg_schema, options, ret_store, ret_report, err);
+}
+
+/* A store that has stopped is left as it is. Else the next one is told that nothing was under way. */
+static void pg_close(struct store *base) {
+    struct pg_store *store = (struct pg_store *)base;
+    struct pg_link *link = &store->writer;
+    if (base->broken.code == 0 && link->expected == 0) {
+        _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+        strbuf_printf(&sql,
+                      "UPDATE store SET clean = true, holder = '', holder_pid = 0"
+                      " WHERE epoch = %" PRId64 "; SELECT pg_advisory_unlock(%d, %" PRId32 ")",
+                      store->epoch, PG_LOCK_CLASS, store->place.lock);
+        link->patience = CLOSE_PATIENCE;
+        pg_link_leave_pipeline(link);
+        (void)pg_link_run(link, "close", sql.text, NULL, NULL);
+    }
+    store_free(store);
+}
+
+/* --- care --------------------------------------------------------------------------------------------- */
+
+/* Vacuum and checkpoints are the server's own. */
+static time_ms pg_maintain(struct store *base, time_ms idle_ms) {
+    struct pg_store *store = (struct pg_store *)base;
+    if (base->commits == store->bytes_commits)
+        return TIME_NEVER;
+    if (idle_ms < SIZE_EVERY)
+        return SIZE_EVERY - idle_ms;
+    store->bytes_commits = base->commits;
+    pg_ask_size(store);
+    return TIME_NEVER;
+}
+
+static int pg_backup_begin(struct store *base, const char *path, struct error *err) {
+    const struct pg_store *store = (const struct pg_store *)base;
+    return error_set(
+        err, -ENOTSUP,
+        "a store in PostgreSQL is copied by its own tools: 'pg_dump --schema=%s -Fc -f "
+        "%s', or into a file of SQLite: 'sluice store copy'",
+        store->place.schema, path);
+}
+
+static int pg_backup_go_on(struct store *base, time_ms *ret_again, struct error *err) {
+    (void)base;
+    (void)ret_again;
+    return error_set(err, -ENOTSUP, "no backup is being made");
+}
+
+static bool pg_backup_cancel(struct store *base) {
+    (void)base;
+    return true;
+}
+
+static int pg_restore(const char *url, const char *path, char ret_kept[512], struct error *err) {
+    (void)ret_kept;
+    struct pg_place place = { 0 };
+    int r = pg_place_parse(url, &place, err);
+    if (r < 0)
+        return r;
+    r = error_set(err, -ENOTSUP,
+                  "a store in PostgreSQL is restored by its own tools: drop the schema '%s', then "
+                  "'pg_restore -d DATABASE %s'",
+                  place.schema, path);
+    pg_place_finish(&place);
+    return r;
+}
+
+static void pg_info(const struct store *base, struct store_info *ret) {
+    const struct pg_store *store = (const struct pg_store *)base;
+    ret->place = store->place.shown;
+    ret->bytes = store->bytes;
+}
+
+const struct store_backend postgres_backend = {
+    .name = "postgresql",
+    .open = pg_open,
+    .look = pg_look,
+    .close = pg_close,
+    .load = pg_load,
+    .commit = pg_commit,
+    .ask = pg_ask,
+    .maintain = pg_maintain,
+    .backup_begin = pg_backup_begin,
+    .backup_go_on = pg_backup_go_on,
+    .backup_cancel = pg_backup_cancel,
+    .restore = pg_restore,
+    .info = pg_info,
+    .await = pg_await,
+    .await_cancel = pg_await_cancel,
+    .holder = pg_holder,
+};

@@ -1,0 +1,155 @@
+/* postgres_place.c: which server, which schema, which lock does a URL mean?
+ *
+ * The URL is libpq's, with everything that libpq knows (hosts, TLS, password files, services). Two
+ * parameters are ours and are taken out before libpq sees it. What is shown to people never has a
+ * password in it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "store/postgres_link.h"
+
+#define SCHEMA_USUAL          "sluice"
+#define ANSWER_TIMEOUT_USUAL  SECONDS(30)
+#define ANSWER_TIMEOUT_MOST   600
+#define CONNECT_TIMEOUT_USUAL SECONDS(10)
+
+static bool begins_with(const char *text, const char *begin) {
+    return strncmp(text, begin, strlen(begin)) == 0;
+}
+
+/* Lower case only: "Sluice" and "sluice" would be two schemas that look like one. */
+static int take_schema(const char *value, size_t size, struct pg_place *place, struct error *err) {
+    bool fine = size > 0 && size <= PG_SCHEMA_MAX && strncmp(value, "pg_", 3) != 0
+                && strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_") >= size
+                && strspn(value, "0123456789") == 0;
+    if (!fine)
+        return error_set(err, -EINVAL,
+                         "'%.*s' is no name of a schema: use up to %u lower-case letters, digits "
+                         "and underscores, as in '?schema=sluice'",
+                         (int)(size < 60 ? size : 60), value, PG_SCHEMA_MAX);
+    memcpy(place->schema, value, size);
+    place->schema[size] = '\0';
+    return 0;
+}
+
+static int take_timeout(const char *value, size_t size, struct pg_place *place, struct error *err) {
+    char text[16];
+    (void)snprintf(text, sizeof(text), "%.*s", (int)(size < 15 ? size : 15), value);
+    char *end = NULL;
+    long seconds = strtol(text, &end, 10);
+    if (end == text || *end || seconds < 1 || seconds > ANSWER_TIMEOUT_MOST)
+        return error_set(err, -EINVAL, "answer_timeout is '%s': give 1 to %d seconds", text,
+                         ANSWER_TIMEOUT_MOST);
+    place->answer_timeout = SECONDS(seconds);
+    return 0;
+}
+
+/* Everything behind '?', without what is ours, and in `shown` without what is secret. */
+static int split_query(const char *query, struct strbuf *url, struct strbuf *shown,
+                       struct pg_place *place, struct error *err) {
+    char before = '?', shown_before = '?';
+    while (*query) {
+        size_t size = strcspn(query, "&");
+        const char *value = memchr(query, '=', size);
+        size_t value_size = value ? size - (size_t)(++value - query) : 0;
+        bool ours = true;
+        int r = 0;
+        if (value && begins_with(query, "schema="))
+            r = take_schema(value, value_size, place, err);
+        else if (value && begins_with(query, "answer_timeout="))
+            r = take_timeout(value, value_size, place, err);
+        else
+            ours = false;
+        if (r < 0)
+            return r;
+        if (!ours) {
+            strbuf_putc(url, before);
+            strbuf_add(url, query, size);
+            before = '&';
+        }
+        if (!begins_with(query, "password=") && !begins_with(query, "sslpassword=")) {
+            strbuf_putc(shown, shown_before);
+            strbuf_add(shown, query, size);
+            shown_before = '&';
+        }
+        query += size + (query[size] == '&');
+    }
+    return 0;
+}
+
+/* libpq knows more, but may quote what stands where a password should. */
+static int refuse(const char *text, const struct pg_place *place, struct error *err) {
+    bool names_parameter = text && strstr(text, "query parameter");
+    size_t size = !text ? 0 : names_parameter ? strcspn(text, "\n") : strcspn(text, ":\"\n");
+    return error_set(err, -EINVAL,
+                     "store.url '%s' cannot be read (%.*s): write "
+                     "postgresql://USER@HOST:PORT/DATABASE",
+                     place->shown, (int)size, text ? text : "");
+}
+
+static int ask_libpq(struct pg_place *place, struct error *err) {
+    char *text = NULL;
+    PQconninfoOption *options = PQconninfoParse(place->url, &text);
+    int r = options ? 0 : refuse(text, place, err);
+    for (PQconninfoOption *o = options; o && o->keyword; o++) {
+        if (!o->val)
+            continue;
+        if (strcmp(o->keyword, "connect_timeout") == 0 && atoi(o->val) > 0)
+            place->connect_timeout = SECONDS(atoi(o->val) < 2 ? 2 : atoi(o->val));
+        if (strcmp(o->keyword, "host") == 0 && strchr(o->val, ','))
+            place->many_hosts = true;
+    }
+    PQconninfoFree(options);
+    PQfreemem(text);
+    return r;
+}
+
+/* FNV-1a. Never to be changed: a daemon of another version must look for the same lock. */
+static int32_t lock_of(const char *schema) {
+    uint32_t hash = 2166136261u;
+    for (; *schema; schema++)
+        hash = (hash ^ (unsigned char)*schema) * 16777619u;
+    return (int32_t)hash;
+}
+
+int pg_place_parse(const char *url, struct pg_place *ret_place, struct error *err) {
+    struct pg_place place = { .answer_timeout = ANSWER_TIMEOUT_USUAL,
+                              .connect_timeout = CONNECT_TIMEOUT_USUAL,
+                              .schema = SCHEMA_USUAL };
+    _cleanup_(strbuf_finish) struct strbuf ours = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
+    const char *slashes = strstr(url, "://");
+    const char *host = slashes ? slashes + strlen("://") : url;
+    size_t authority = strcspn(host, "/?");
+    const char *at = memrchr(host, '@', authority);
+    const char *colon = at ? memchr(host, ':', (size_t)(at - host)) : NULL;
+    const char *query = strchr(host, '?');
+    size_t base = query ? (size_t)(query - url) : strlen(url);
+    strbuf_add(&ours, url, base);
+    strbuf_add(&shown, url, colon ? (size_t)(colon - url) : base);
+    if (colon)
+        strbuf_add(&shown, at, base - (size_t)(at - url));
+    int r = split_query(query ? query + 1 : "", &ours, &shown, &place, err);
+    if (r < 0)
+        return r;
+    place.url = strbuf_take(&ours);
+    place.shown = strbuf_take(&shown);
+    place.lock = lock_of(place.schema);
+    r = ask_libpq(&place, err);
+    if (r < 0) {
+        pg_place_finish(&place);
+        return r;
+    }
+    *ret_place = place;
+    return 0;
+}
+
+void pg_place_finish(struct pg_place *place) {
+    free(place->url);
+    free(place->shown);
+    *place = (struct pg_place){ 0 };
+}
