@@ -21,6 +21,10 @@ static void clear_result(PGresult **result) {
     PQclear(*result);
 }
 
+static bool reads(const struct pg_store *store) {
+    return store->options.use == STORE_USE_READ;
+}
+
 /* --- what the connections bring ----------------------------------------------------------------------- */
 
 static void writer_result(void *ctx, const PGresult *result) {
@@ -92,17 +96,24 @@ static int prepare(struct pg_store *store, struct pg_link *link, enum pg_stateme
     return store->options.loop ? pg_link_watch(link, store->options.loop, err) : 0;
 }
 
+/* Who only reads takes it as it is. */
 static int begin_epoch(struct pg_store *store, struct store_report *report, struct error *err) {
     _cleanup_(clear_result) PGresult *result = NULL;
+    _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     const char *who = store->options.who ? store->options.who : "";
-    int r = pg_link_run_with(&store->writer, "begin",
-                             "UPDATE store n SET epoch = n.epoch + 1, clean = false, holder = $1,"
-                             " holder_pid = pg_backend_pid(),"
-                             " last_task = greatest(n.last_task, (SELECT max(number) FROM task)),"
-                             " last_event = greatest(n.last_event, (SELECT max(seq) FROM event))"
-                             " FROM (SELECT clean AS was_clean FROM store) o"
-                             " RETURNING n.epoch, n.last_task, n.last_event, o.was_clean",
-                             who, &result, err);
+    if (reads(store))
+        strbuf_puts(&sql, "SELECT epoch, last_task, last_event, clean FROM store WHERE $1 = $1");
+    else
+        strbuf_printf(&sql,
+                      "UPDATE store n SET epoch = greatest(n.epoch, %" PRIu64
+                      ") + 1, clean = false,"
+                      " holder = $1, holder_pid = pg_backend_pid(),"
+                      " last_task = greatest(n.last_task, (SELECT max(number) FROM task)),"
+                      " last_event = greatest(n.last_event, (SELECT max(seq) FROM event))"
+                      " FROM (SELECT clean AS was_clean FROM store) o"
+                      " RETURNING n.epoch, n.last_task, n.last_event, o.was_clean",
+                      store->options.epoch_above);
+    int r = pg_link_run_with(&store->writer, "begin", sql.text, who, &result, err);
     if (r < 0)
         return r;
     if (PQntuples(result) != 1)
@@ -160,6 +171,13 @@ static int open_schema(struct pg_store *store, const struct pg_schema *schema,
     int r = pg_schema_inspect(&store->writer, schema->version, &version, err);
     if (r < 0)
         return r;
+    if (reads(store) && version == 0)
+        return error_set(err, -ENOENT, "there is no store at '%s'", store->place.shown);
+    if (reads(store) && version < schema->version)
+        return error_set(err, -EPROTO,
+                         "store '%s' has the older version %" PRIu32
+                         ": start the daemon once, which makes it %" PRIu32,
+                         store->place.shown, version, schema->version);
     report->created = version == 0;
     report->migrated_from = version < schema->version ? version : 0;
     if (report->migrated_from && store->options.progress)
@@ -221,10 +239,13 @@ static void pg_close(struct store *base) {
     struct pg_link *link = &store->writer;
     if (base->broken.code == 0 && link->expected == 0) {
         _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
-        strbuf_printf(&sql,
-                      "UPDATE store SET clean = true, holder = '', holder_pid = 0"
-                      " WHERE epoch = %" PRId64 "; SELECT pg_advisory_unlock(%d, %" PRId32 ")",
-                      store->epoch, PG_LOCK_CLASS, store->place.lock);
+        if (!reads(store))
+            strbuf_printf(&sql,
+                          "UPDATE store SET clean = true, holder = '', holder_pid = 0"
+                          " WHERE epoch = %" PRId64 "; ",
+                          store->epoch);
+        strbuf_printf(&sql, "SELECT pg_advisory_unlock(%d, %" PRId32 ")", PG_LOCK_CLASS,
+                      store->place.lock);
         link->patience = CLOSE_PATIENCE;
         pg_link_leave_pipeline(link);
         (void)pg_link_run(link, "close", sql.text, NULL, NULL);

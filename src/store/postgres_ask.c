@@ -15,6 +15,7 @@
 struct pg_asked {
     struct pg_asked *next;
     enum store_question_kind kind; /* STORE_QUESTION_MAX: how large it is; ours */
+    bool days;
     store_answered done;
     void *ctx;
 };
@@ -47,6 +48,11 @@ static void put_events(struct pg_bulk *b, const struct store_question *q) {
 
 static void put_key(struct pg_bulk *b, const struct store_question *q) {
     pg_put_text(b, q->key ? q->key : "");
+}
+
+static void put_keys(struct pg_bulk *b, const struct store_question *q) {
+    pg_put_text(b, q->key ? q->key : "");
+    pg_put_int(b, (int64_t)q->limit);
 }
 
 static void put_expired(struct pg_bulk *b, const struct store_question *q) {
@@ -83,6 +89,7 @@ static const struct {
     [ASK_EVENTS] = { PG_GET_EVENTS, PG_GET_TASK_EVENTS, put_events },
     [ASK_EVENTS_BACK] = { PG_GET_EVENTS_BACK, PG_GET_TASK_EVENTS_BACK, put_events },
     [ASK_KEY] = { PG_GET_KEY, PG_GET_KEY, put_key },
+    [ASK_KEYS] = { PG_GET_KEYS, PG_GET_KEYS, put_keys },
     [ASK_EXTERNAL] = { PG_GET_EXTERNAL, PG_GET_EXTERNAL, NULL }, /* see below */
     [ASK_EXPIRED] = { PG_GET_EXPIRED, PG_GET_EXPIRED, put_expired },
     [ASK_ENDED] = { PG_GET_ENDED, PG_GET_ENDED, put_ended },
@@ -90,10 +97,9 @@ static const struct {
 };
 _Static_assert(ARRAY_SIZE(questions) == STORE_QUESTION_MAX, "a question has no function");
 
-static void expect(struct pg_store *store, enum store_question_kind kind, store_answered done,
-                   void *ctx) {
+static void expect(struct pg_store *store, struct pg_asked what) {
     struct pg_asked *asked = xcalloc(1, sizeof(*asked));
-    *asked = (struct pg_asked){ .kind = kind, .done = done, .ctx = ctx };
+    *asked = what;
     if (store->last_asked)
         store->last_asked->next = asked;
     else
@@ -112,16 +118,18 @@ void pg_ask(struct store *base, const struct store_question *q, store_answered d
             return;
         }
     }
+    enum pg_statement statement = q->apart                 ? PG_GET_SPENT_APART
+                                  : q->task || q->by_agent ? questions[q->kind].of_task
+                                                           : questions[q->kind].statement;
     struct pg_bulk values;
-    pg_bulk_init(&values, q->task || q->by_agent ? questions[q->kind].of_task
-                                                 : questions[q->kind].statement);
+    pg_bulk_init(&values, statement);
     if (q->kind == ASK_EXTERNAL) {
         pg_put_int(&values, project);
         pg_put_text(&values, q->key);
     } else {
         questions[q->kind].put(&values, q);
     }
-    expect(store, q->kind, done, ctx);
+    expect(store, (struct pg_asked){ .kind = q->kind, .days = q->days, .done = done, .ctx = ctx });
     pg_bulk_send(&values, &store->reader);
     pg_bulk_finish(&values);
     pg_link_sync(&store->reader);
@@ -130,7 +138,7 @@ void pg_ask(struct store *base, const struct store_question *q, store_answered d
 }
 
 void pg_ask_size(struct pg_store *store) {
-    expect(store, STORE_QUESTION_MAX, NULL, NULL);
+    expect(store, (struct pg_asked){ .kind = STORE_QUESTION_MAX });
     pg_link_send(&store->reader, pg_texts[PG_GET_SIZE].name, &(struct pg_values){ 0 });
     pg_link_sync(&store->reader);
     if (!store->options.loop)
@@ -200,13 +208,14 @@ static void take_events(struct answering *a, const PGresult *result) {
     a->answer.events = rows;
 }
 
-static void take_spent(struct answering *a, const PGresult *result) {
+static void take_spent(struct answering *a, const PGresult *result, bool days) {
     int count = PQntuples(result);
     struct spent_row *rows = room(a, count, sizeof(*rows));
     for (int i = 0; i < count; i++) {
         struct pg_row *row = &a->row;
         pg_row_of_result(row, result, i);
         rows[i] = (struct spent_row){
+            .span = days ? SPENT_DAY : SPENT_HOUR,
             .at = pg_int(row, 0),
             .project = pg_name(row, 1),
             .agent = pg_name(row, 2),
@@ -224,16 +233,17 @@ static void take_spent(struct answering *a, const PGresult *result) {
     a->answer.spent = rows;
 }
 
-static void take_key(struct answering *a, const PGresult *result) {
-    if (PQntuples(result) == 0)
-        return;
-    struct key_row *key = room(a, 1, sizeof(*key));
-    pg_row_of_result(&a->row, result, 0);
-    *key = (struct key_row){ .key = pg_text(&a->row, 0),
-                             .at = pg_int(&a->row, 1),
-                             .status = (int32_t)pg_int(&a->row, 2),
-                             .answer = pg_text(&a->row, 3) };
-    a->answer.key = key;
+static void take_keys(struct answering *a, const PGresult *result) {
+    int count = PQntuples(result);
+    struct key_row *keys = room(a, count, sizeof(*keys));
+    for (int i = 0; i < count; i++) {
+        pg_row_of_result(&a->row, result, i);
+        keys[i] = (struct key_row){ .key = pg_text(&a->row, 0),
+                                    .at = pg_int(&a->row, 1),
+                                    .status = (int32_t)pg_int(&a->row, 2),
+                                    .answer = pg_text(&a->row, 3) };
+    }
+    a->answer.key = count > 0 ? keys : NULL;
 }
 
 static void take_numbers(struct answering *a, const PGresult *result) {
@@ -246,14 +256,14 @@ static void take_numbers(struct answering *a, const PGresult *result) {
     a->answer.tasks = numbers;
 }
 
-static void take(struct answering *a, const PGresult *result, enum store_question_kind kind) {
+static void take(struct answering *a, const PGresult *result, const struct pg_asked *asked) {
     a->answer.count = (size_t)PQntuples(result);
-    switch (kind) {
+    switch (asked->kind) {
     case ASK_SPECS:
     case ASK_CHANGED:
     case ASK_TITLES:
     case ASK_EXTERNAL:
-        take_specs(a, result, kind);
+        take_specs(a, result, asked->kind);
         break;
     case ASK_RUNS:
     case ASK_ENDED:
@@ -264,13 +274,14 @@ static void take(struct answering *a, const PGresult *result, enum store_questio
         take_events(a, result);
         break;
     case ASK_KEY:
-        take_key(a, result);
+    case ASK_KEYS:
+        take_keys(a, result);
         break;
     case ASK_EXPIRED:
         take_numbers(a, result);
         break;
     case ASK_SPENT:
-        take_spent(a, result);
+        take_spent(a, result, asked->days);
         break;
     case STORE_QUESTION_MAX:
         break;
@@ -293,7 +304,7 @@ void pg_ask_result(struct pg_store *store, const PGresult *result) {
     if (PQresultStatus(result) != PGRES_TUPLES_OK)
         pg_result_error(&store->place, "read", result, &err);
     else
-        take(&a, result, asked->kind);
+        take(&a, result, asked);
     if (asked->kind == STORE_QUESTION_MAX) {
         if (!err.code && PQntuples(result) == 1) {
             pg_row_of_result(&a.row, result, 0);

@@ -97,7 +97,7 @@ static int load_wait(struct loader *l) {
 
 static int load_note(struct loader *l) {
     struct note_row row = { .name = pg_text(&l->row, 0), .text = pg_text(&l->row, 1) };
-    return l->reader->note ? l->reader->note(l->reader->ctx, &row, l->err) : 0;
+    return store_load_note(&l->store->base, l->reader, &row, l->err);
 }
 
 static int load_run(struct loader *l) {

@@ -193,6 +193,8 @@ const struct pg_statement_text pg_texts[] = {
         EVENT " WHERE task = $3 AND seq < $1 ORDER BY seq DESC LIMIT $2" },
     [PG_GET_KEY] = { "get_key", "key:t", false,
         "SELECT key, at, status, answer FROM key WHERE key = $1" },
+    [PG_GET_KEYS] = { "get_keys", "behind:t most:l", false,
+        "SELECT key, at, status, answer FROM key WHERE key > $1 ORDER BY key LIMIT $2" },
     [PG_GET_EXTERNAL] = { "get_external", "project:i key:t", false,
         GET_SPEC " FROM spec s LEFT JOIN task t ON t.number = s.number"
         " WHERE s.project = $1 AND s.external_id = $2" },
@@ -207,6 +209,8 @@ const struct pg_statement_text pg_texts[] = {
         false, GET_SPENT("project", "project", "0") },
     [PG_GET_SPENT_BY_AGENT] = { "get_spent_by_agent", "days:b since:l before:l most:l after:l",
         false, GET_SPENT("agent", "0", "agent") },
+    [PG_GET_SPENT_APART] = { "get_spent_apart", "days:b since:l before:l most:l after:l", false,
+        GET_SPENT("project, agent", "project", "agent") },
     [PG_GET_SIZE] = { "get_size", "", false,
         "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c"
         " WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'store'::regclass)"

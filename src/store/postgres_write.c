@@ -374,6 +374,8 @@ static void put_note(struct writer *w, const struct store_write *write) {
 }
 
 static void put_spent(struct writer *w, const struct spent_row *row, bool days) {
+    if (row->span == (days ? SPENT_HOUR : SPENT_DAY))
+        return;
     struct pg_bulk *b = bulk_of(w, PG_ADD_SPENT);
     pg_put_int(b, days);
     pg_put_int(b, store_span_of(row->at, days));

@@ -46,9 +46,9 @@ enum store_use {
 };
 
 struct store_options {
-    const char
-        *url; /* the path of the SQLite file, postgresql://…, "memory:", or "memory:NAME": that
-                        one stays in the process when it is closed, and can be opened again */
+    /* The path of the SQLite file, postgresql://…, "memory:", or "memory:NAME": that one stays in the
+     * process when it is closed, and can be opened again. */
+    const char *url;
     /* Brings answers that come later; it must outlive the store. NULL: every call waits for its answer. */
     struct loop *loop;
     /* Asked to step before each wait of a long start (check, migration, load); may be NULL. */
