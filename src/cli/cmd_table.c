@@ -53,6 +53,7 @@ extern const struct cmd cmd_show;
 extern const struct cmd cmd_sim;
 extern const struct cmd cmd_sling;
 extern const struct cmd cmd_status;
+extern const struct cmd cmd_store;
 extern const struct cmd cmd_tick;
 extern const struct cmd cmd_token;
 extern const struct cmd cmd_top;
@@ -111,6 +112,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_sim,
     &cmd_sling,
     &cmd_status,
+    &cmd_store,
     &cmd_tick,
     &cmd_token,
     &cmd_top,

@@ -35,6 +35,10 @@ int daemon_check(const struct home *home);
 int daemon_doctor(const struct home *home);
 /* Puts a backup in the place of the store. */
 int daemon_restore(const struct home *home, const char *backup);
+/* A whole store into an empty one; what is in a store. Both print JSON. A store is a path, postgresql://…, or
+ * "current": the one of the configuration. */
+int daemon_store_copy(const struct home *home, const char *from, const char *to);
+int daemon_store_show(const struct home *home, const char *store);
 /* The description of the HTTP interface: "markdown" or "openapi". */
 int daemon_print_api(const char *format);
 

@@ -1,87 +1,15 @@
-/* main.c: the program sluiced: its arguments, and a process that leaks nothing into its runs. */
+/* main.c: the program sluiced: which of its tasks is asked for, and a process that leaks nothing into its runs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/number.h"
+#include "daemon/arguments.h"
 #include "daemon/daemon.h"
-
-static const char usage[] =
-    "usage: sluiced [--home DIR] [--ready-fd N] [--web-dir DIR]\n"
-    "       sluiced [--home DIR] --check | --doctor | --restore FILE\n"
-    "       sluiced --api markdown|openapi | --version\n"
-    "\n"
-    "The daemon of Sluice; `sluice up` starts it. Runs in the foreground until SIGTERM or SIGINT; "
-    "what it\n"
-    "started goes on, and the next daemon finds it again. SIGHUP reads the configuration again.\n"
-    "\n"
-    "  --home DIR       as SLUICE_HOME=DIR: configuration, store, runs and socket are there\n"
-    "  --ready-fd N     writes `ready`, or why not, to this descriptor\n"
-    "  --web-dir DIR    serves the dashboard's files from there, and not those built in\n"
-    "  --check          looks at the store, says what is in it, and ends; changes nothing\n"
-    "  --doctor         the same and what the kernel can do, as JSON\n"
-    "  --restore FILE   puts a backup in the place of the store, and ends\n"
-    "  --api FORMAT     prints the description of the HTTP interface\n"
-    "  --version\n"
-    "\n"
-    "Exit codes: 0 stopped when asked, 1 failed, 2 wrong call, 4 another daemon has this home, 75 "
-    "start it\n"
-    "again (the store did not say whether the last commit is on disk).\n";
-
-struct arguments {
-    const char *restore, *api, *web_dir;
-    int ready_fd;
-    bool check, doctor, version, help;
-};
-
-static bool take_flag(const char *word, struct arguments *a) {
-    const struct {
-        const char *word;
-        bool *flag;
-    } flags[] = { { "--help", &a->help },
-                  { "-h", &a->help },
-                  { "--version", &a->version },
-                  { "--check", &a->check },
-                  { "--doctor", &a->doctor } };
-    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-        if (strcmp(word, flags[i].word) == 0)
-            return *flags[i].flag = true;
-    return strcmp(word, "--foreground") == 0; /* it always is */
-}
-
-static int take_value(const char *word, const char *value, struct arguments *a) {
-    int64_t number = 0;
-    if (strcmp(word, "--home") == 0)
-        setenv("SLUICE_HOME", value, 1);
-    else if (strcmp(word, "--restore") == 0)
-        a->restore = value;
-    else if (strcmp(word, "--api") == 0)
-        a->api = value;
-    else if (strcmp(word, "--web-dir") == 0)
-        a->web_dir = value;
-    else if (strcmp(word, "--ready-fd") != 0 || number_parse_int(value, &number, NULL) < 0
-             || number < 0 || number >= 1024)
-        return -EINVAL;
-    else
-        a->ready_fd = (int)number;
-    return 0;
-}
-
-/* How many words it has taken; <0: none. */
-static int take_argument(int argc, char **argv, int i, struct arguments *a) {
-    if (take_flag(argv[i], a))
-        return 1;
-    if (i + 1 == argc || take_value(argv[i], argv[i + 1], a) < 0)
-        return -EINVAL;
-    return 2;
-}
 
 /* Descriptors that somebody left open are not ours to hold; a run would keep them for hours. */
 static void close_others(int keep) {
@@ -114,17 +42,15 @@ static void prepare_process(int ready_fd) {
 }
 
 int main(int argc, char **argv) {
-    struct arguments a = { .ready_fd = -1 };
-    for (int i = 1, taken; i < argc; i += taken) {
-        taken = take_argument(argc, argv, i, &a);
-        if (taken < 0) {
-            fprintf(stderr, "sluiced: '%s' is no option, or lacks its value; see sluiced --help\n",
-                    argv[i]);
-            return DAEMON_USAGE;
-        }
+    struct arguments a;
+    int wrong = arguments_read(argc, argv, &a);
+    if (wrong > 0) {
+        fprintf(stderr, "sluiced: '%s' is no option, or lacks its value; see sluiced --help\n",
+                argv[wrong]);
+        return DAEMON_USAGE;
     }
     if (a.help || a.version) {
-        fputs(a.help ? usage : "sluiced " SLUICE_VERSION "\n", stdout);
+        fputs(a.help ? arguments_usage : "sluiced " SLUICE_VERSION "\n", stdout);
         return DAEMON_OK;
     }
     if (a.api)
@@ -140,6 +66,11 @@ int main(int argc, char **argv) {
         return a.check ? daemon_check(&home) : daemon_doctor(&home);
     if (a.restore)
         return daemon_restore(&home, a.restore);
+    if (a.copy_from || a.show) {
+        umask(077);
+        return a.show ? daemon_store_show(&home, a.show)
+                      : daemon_store_copy(&home, a.copy_from, a.copy_to);
+    }
     prepare_process(a.ready_fd);
     struct daemon_options options = { .home = &home,
                                       .ready_fd = a.ready_fd,

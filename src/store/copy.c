@@ -10,8 +10,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/strbuf.h"
 #include "store/copy_mark.h"
 #include "store/store_internal.h"
@@ -218,6 +220,12 @@ static int verify(struct copy *copy, struct store_digest *ret_digest, struct err
 
 /* --- beginning ------------------------------------------------------------------------------------ */
 
+static void keep_place(const struct store *store, char ret_place[512]) {
+    struct store_info info;
+    store_info(store, &info);
+    (void)snprintf(ret_place, 512, "%s", info.place);
+}
+
 static int read_from(struct copy *copy, struct copy_mark *ret_mark, uint64_t *ret_epoch,
                      struct error *err) {
     struct store_options options = { .url = copy->options->from, .use = STORE_USE_READ };
@@ -228,12 +236,10 @@ static int read_from(struct copy *copy, struct copy_mark *ret_mark, uint64_t *re
         r = store_load(copy->from, &(struct store_reader){ 0 }, &totals, err);
     if (r < 0)
         return r;
-    struct store_info info;
-    store_info(copy->from, &info);
     *ret_mark = (struct copy_mark){ .epoch = report.epoch,
                                     .last_event = totals.last_event,
                                     .last_task = totals.last_task };
-    (void)snprintf(ret_mark->place, sizeof(ret_mark->place), "%s", info.place);
+    keep_place(copy->from, ret_mark->place);
     *ret_epoch = report.epoch;
     return 0;
 }
@@ -286,16 +292,23 @@ static int check_to(struct copy *copy, const struct copy_mark *from, bool *ret_r
 }
 
 static int open_to(struct copy *copy, uint64_t epoch, struct error *err) {
-    struct store_options options = { .url = copy->options->to,
-                                     .use = STORE_USE_COPY,
-                                     .epoch_above = epoch };
+    struct store_options options = {
+        .url = copy->options->to, .use = STORE_USE_COPY, .epoch_above = epoch, .reserve_bytes = -1
+    }; /* no run ends here */
     return store_open(&options, &copy->to, NULL, err);
+}
+
+/* A file has many names; of what is not a file the name must do. */
+static bool is_one_store(const char *a, const char *b) {
+    _cleanup_(freep) char *left = realpath(a, NULL);
+    _cleanup_(freep) char *right = realpath(b, NULL);
+    return strcmp(left ? left : a, right ? right : b) == 0;
 }
 
 int store_copy(const struct store_copy_options *options, struct store_copy_report *ret_report,
                struct error *err) {
     assert(options && options->from && options->to && ret_report);
-    if (strcmp(options->from, options->to) == 0)
+    if (is_one_store(options->from, options->to))
         return error_set(err, -EINVAL, "a store cannot be copied into itself: give another place");
     _cleanup_(store_closep) struct store *from = NULL;
     _cleanup_(store_closep) struct store *to = NULL;
@@ -322,6 +335,8 @@ int store_copy(const struct store_copy_options *options, struct store_copy_repor
     if (r < 0)
         return r;
     report.written = copy.written;
+    keep_place(from, report.from);
+    keep_place(to, report.to);
     *ret_report = report;
     return 0;
 }

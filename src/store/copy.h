@@ -23,6 +23,7 @@ struct store_copy_options {
 };
 
 struct store_copy_report {
+    char from[512], to[512];    /* their places */
     bool resumed;               /* a copy that was begun before */
     uint64_t written;           /* rows, by this call */
     struct store_digest digest; /* of both */

@@ -1,0 +1,222 @@
+/* store_copy.c: what sluiced does with whole stores, without being a daemon: copies one, counts what is in one.
+ *
+ * The result is JSON on stdout, for `sluice store`. How far a copy has got is told on stderr when somebody
+ * looks at it.
+ */
+#include "store/copy.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "daemon/daemon.h"
+#include "os/clock.h"
+#include "os/terminal.h"
+
+#define TELL_EVERY_US 100000
+
+static int fail(const struct error *err) {
+    fprintf(stderr, "sluiced: %s%s\n", err->text,
+            err->code == -EBUSY ? " ('sluice down' ends that of this home, its runs go on)" : "");
+    switch (err->code) {
+    case -EBUSY:
+    case -ENOTEMPTY:
+    case -ESTALE:
+    case -EINPROGRESS:
+        return DAEMON_BUSY;
+    case -EINVAL:
+    case -ENOENT:
+        return DAEMON_USAGE;
+    default:
+        return DAEMON_FAILED;
+    }
+}
+
+/* The caller frees. */
+static int find_store(const struct home *home, const char *word, char **ret_url,
+                      struct error *err) {
+    if (strcmp(word, "current") == 0)
+        return daemon_store_url(home, ret_url, err);
+    if (!*word || strncmp(word, "memory:", strlen("memory:")) == 0)
+        return error_set(err, -EINVAL,
+                         "'%s' is no store that is kept: give the path of a file, postgresql://…, "
+                         "or 'current'",
+                         word);
+    *ret_url = xstrdup(word);
+    return 0;
+}
+
+/* --- progress ------------------------------------------------------------------------------------- */
+
+struct telling {
+    bool terminal;
+    int64_t told_us;
+};
+
+static int tell(void *ctx, enum store_copy_step step, enum store_table table, uint64_t rows) {
+    static const char *const words[] = {
+        [STORE_COPY_WRITING] = "copying",
+        [STORE_COPY_READING_FROM] = "reading the original again",
+        [STORE_COPY_READING_TO] = "reading the copy",
+    };
+    struct telling *telling = ctx;
+    int64_t now = clock_read_steady_us();
+    if (!telling->terminal || now - telling->told_us < TELL_EVERY_US)
+        return 0;
+    telling->told_us = now;
+    fprintf(stderr, "\r\033[K%s: %s %llu", words[step], store_table_name(table),
+            (unsigned long long)rows);
+    return 0;
+}
+
+static void end_telling(const struct telling *telling) {
+    if (telling->told_us > 0)
+        fputs("\r\033[K", stderr);
+}
+
+/* --- results -------------------------------------------------------------------------------------- */
+
+static void print_text(struct json_writer *w, const char *key, const char *text) {
+    json_write_key(w, key);
+    json_write_string(w, text);
+}
+
+static void print_number(struct json_writer *w, const char *key, uint64_t number) {
+    json_write_key(w, key);
+    json_write_int(w, (int64_t)number);
+}
+
+static void print_flag(struct json_writer *w, const char *key, bool flag) {
+    json_write_key(w, key);
+    json_write_bool(w, flag);
+}
+
+/* Both kinds of runs are one table to whoever asks. */
+static void print_rows(struct json_writer *w, const struct store_digest *digest) {
+    json_write_key(w, "rows");
+    json_write_object_begin(w);
+    for (enum store_table table = 0; table < STORE_TABLE_MAX; table++)
+        if (table != STORE_TOTALS)
+            print_number(w, store_table_name(table), digest->rows[table]);
+    json_write_object_end(w);
+}
+
+static int print_out(struct strbuf *out) {
+    strbuf_putc(out, '\n');
+    fputs(strbuf_text(out), stdout);
+    return fflush(stdout) == 0 ? DAEMON_OK : DAEMON_FAILED;
+}
+
+int daemon_store_copy(const struct home *home, const char *from, const char *to) {
+    struct error err = { 0 };
+    _cleanup_(freep) char *from_url = NULL, *to_url = NULL, *current = NULL;
+    struct telling telling = { .terminal = terminal_is(stderr) };
+    struct store_copy_report report;
+    int64_t began = clock_read_steady_us();
+    int r = find_store(home, from, &from_url, &err);
+    if (r >= 0)
+        r = find_store(home, to, &to_url, &err);
+    if (r >= 0) {
+        struct store_copy_options options = {
+            .from = from_url, .to = to_url, .progress = tell, .ctx = &telling
+        };
+        r = store_copy(&options, &report, &err);
+        end_telling(&telling);
+    }
+    if (r < 0)
+        return fail(&err);
+    bool configured = daemon_store_url(home, &current, &err) >= 0 && strcmp(current, to_url) == 0;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &out, false);
+    json_write_object_begin(&w);
+    print_text(&w, "from", report.from);
+    print_text(&w, "to", report.to);
+    print_flag(&w, "resumed", report.resumed);
+    print_number(&w, "written", report.written);
+    print_rows(&w, &report.digest);
+    print_flag(&w, "is_current", configured);
+    print_number(&w, "took_ms", (uint64_t)(clock_read_steady_us() - began) / 1000);
+    json_write_object_end(&w);
+    return print_out(&out);
+}
+
+/* --- what is in one ------------------------------------------------------------------------------- */
+
+struct shown {
+    struct store_look look;
+    struct store_report report;
+    struct store_digest digest;
+    struct store_info info;
+    char place[512], backend[32];
+    bool unfinished; /* a copy goes into it */
+    bool counted;
+};
+
+static int count_row(void *ctx, enum store_table table, const void *row, struct error *err) {
+    (void)row;
+    (void)err;
+    ((struct store_digest *)ctx)->rows[table]++;
+    return 0;
+}
+
+static int count_rows(const char *url, struct shown *shown, struct error *err) {
+    struct store_options options = { .url = url, .use = STORE_USE_READ };
+    struct store *store = NULL;
+    int r = store_open(&options, &store, &shown->report, err);
+    if (r < 0)
+        return r;
+    store_info(store, &shown->info);
+    (void)snprintf(shown->place, sizeof(shown->place), "%s", shown->info.place);
+    (void)snprintf(shown->backend, sizeof(shown->backend), "%s", shown->info.backend);
+    r = store_scan(store, count_row, &shown->digest, err);
+    shown->unfinished = r == -EINPROGRESS;
+    shown->counted = r >= 0;
+    store_close(store);
+    return shown->unfinished ? 0 : r;
+}
+
+static void print_shown(struct json_writer *w, const struct shown *shown) {
+    bool there = shown->look.there;
+    json_write_object_begin(w);
+    print_flag(w, "there", there);
+    if (there) {
+        print_number(w, "version", shown->look.version);
+        print_flag(w, "was_unclean", shown->look.was_unclean);
+        print_number(w, "tasks", shown->look.tasks);
+        print_number(w, "last_event", shown->look.last_event);
+        print_flag(w, "unfinished_copy", shown->unfinished);
+    }
+    if (shown->backend[0]) {
+        print_text(w, "store", shown->place);
+        print_text(w, "backend", shown->backend);
+        print_number(w, "epoch", shown->report.epoch);
+        json_write_key(w, "bytes");
+        json_write_int(w, shown->info.bytes);
+    }
+    if (shown->counted)
+        print_rows(w, &shown->digest);
+    json_write_object_end(w);
+}
+
+int daemon_store_show(const struct home *home, const char *word) {
+    struct error err = { 0 };
+    _cleanup_(freep) char *url = NULL;
+    struct shown shown = { 0 };
+    int r = find_store(home, word, &url, &err);
+    if (r >= 0)
+        r = store_look(url, &shown.look, &err);
+    /* An older one is looked at, and not made newer for that. */
+    if (r >= 0 && shown.look.there && shown.look.version == STORE_VERSION)
+        r = count_rows(url, &shown, &err);
+    if (r < 0)
+        return fail(&err);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &out, false);
+    print_shown(&w, &shown);
+    return print_out(&out);
+}

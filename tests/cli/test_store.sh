@@ -1,0 +1,84 @@
+#!/bin/sh
+# sluice store: what is in a store, and how it comes into another one.
+# shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
+. "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
+
+run sluice store show
+exits 0 'nothing there: exit code'
+prints 'nothing is stored there' 'nothing there'
+[ ! -e "$home/sluice.db" ] && [ ! -e "$home/sluice.db-lock" ]
+report $? 'to look makes nothing'
+start
+run sluice project add web
+add --project web -- true
+becomes web-1 'done'
+run sluice store show
+exits 4 'a daemon has it: exit code'
+says "sluiced: store '$home/sluice.db' is in use by another process: stop that daemon first ('sluice down' ends that of this home, its runs go on)" \
+    'a daemon has it'
+run sluice store copy current copy.db
+exits 4 'a copy of a store in use'
+[ ! -e copy.db ]
+report $? 'of which nothing is made'
+run sluice down
+
+run sluice store show
+exits 0 'show'
+has "store        $home/sluice.db" 'show: where'
+has 'kind         sqlite, version ' 'show: what'
+has 'tasks        1' 'show: how much'
+has 'closed properly' 'show: how it was left'
+run sluice store show --json
+has '"tasks":1,' 'show as JSON'
+has '"rows":{"projects":1,"limiters":0,' 'show as JSON: every table'
+
+run sluice store copy current copy.db
+exits 0 'copy'
+has 'copied: 1 tasks, 1 runs, ' 'copy: what'
+has 'both compared: the same' 'copy: and that it is'
+has "from  $home/sluice.db" 'copy: from where'
+has "next  sluice config set store.url=$tmp/copy.db && sluice up" 'copy: how to go on'
+[ ! -s err ]
+report $? 'no progress where nobody looks'
+[ "$(stat -c %a copy.db)" = 600 ]
+report $? 'it belongs to its owner alone'
+run sluice store copy current copy.db
+exits 4 'into one that is not empty: exit code'
+says "sluiced: store '$tmp/copy.db' is not empty: give another place, or move away what is there" 'into one that is not empty'
+run sluice store copy --json copy.db other.db
+has "{\"from\":\"$tmp/copy.db\",\"to\":\"$tmp/other.db\",\"resumed\":false," 'copy as JSON'
+"$SLUICE" store show --json copy.db | sed 's/.*"rows"://' >one
+"$SLUICE" store show --json other.db | sed 's/.*"rows"://' >two
+cmp -s one two
+report $? 'a copy of a copy has as many rows'
+
+run sluice store copy missing.db new.db
+exits 2 'from nowhere: exit code'
+says "sluiced: cannot read 'missing.db': No such file or directory" 'from nowhere'
+[ ! -e new.db ]
+report $? 'nothing is made of it'
+run sluice store copy copy.db ./copy.db
+exits 2 'into itself: exit code'
+says "sluiced: a store cannot be copied into itself: give another place" 'into itself'
+ln -s copy.db link.db
+run sluice store copy copy.db link.db
+exits 2 'into itself by another name'
+run sluice store copy memory:x new.db
+exits 2 'from what is not kept'
+echo 'this is no database, however one looks at it, and it never was one' >junk.db
+run sluice store copy junk.db new.db
+exits 1 'from junk: exit code'
+run sluice store show junk.db
+exits 1 'show junk: exit code'
+grep -q "'$tmp/junk.db' is damaged\|'junk.db' is damaged" err
+report $? 'show junk: which is named'
+run sluice store copy current "$tmp/no/such/folder/x.db"
+exits 2 'to nowhere'
+run sluice store copy current
+exits 2 'one word is missing'
+run sluice store frob
+exits 2 'no such subcommand'
+run sluice store copy --help
+has 'usage: sluice store copy FROM TO' 'its help'
+finish
