@@ -47,10 +47,6 @@ static int64_t rows_of(const json_t *answer, const char *table) {
     return ask_int(json_object_get(answer, "rows"), table, 0);
 }
 
-static int64_t runs_of(const json_t *answer) {
-    return rows_of(answer, "live_runs") + rows_of(answer, "ended_runs");
-}
-
 /* --- copy ------------------------------------------------------------------------------------------ */
 
 static void print_copied(const json_t *answer, struct strbuf *out) {
@@ -58,7 +54,7 @@ static void print_copied(const json_t *answer, struct strbuf *out) {
                   "%s: %" PRId64 " tasks, %" PRId64 " runs, %" PRId64 " events; %" PRId64
                   " rows written in %.1f s, both compared: the same\nfrom  ",
                   ask_true(answer, "resumed") ? "copied to the end" : "copied",
-                  rows_of(answer, "tasks"), runs_of(answer), rows_of(answer, "events"),
+                  rows_of(answer, "tasks"), rows_of(answer, "runs"), rows_of(answer, "events"),
                   ask_int(answer, "written", 0), (double)ask_int(answer, "took_ms", 0) / 1000);
     sanitize_line(ask_text(answer, "from", ""), out);
     strbuf_puts(out, "\nto    ");
@@ -130,8 +126,8 @@ static void print_shown(const json_t *answer, struct strbuf *out) {
         print_count(out, "last event", ask_int(answer, "last_event", 0));
         return;
     }
-    print_count(out, "runs", runs_of(answer));
-    print_count(out, "  live", rows_of(answer, "live_runs"));
+    print_count(out, "runs", rows_of(answer, "runs"));
+    print_count(out, "  live", ask_int(answer, "live_runs", 0));
     print_count(out, "events", rows_of(answer, "events"));
     print_count(out, "last event", ask_int(answer, "last_event", 0));
     static const char *const others[] = { "projects", "groups", "agents", "limiters",

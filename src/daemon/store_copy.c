@@ -6,15 +6,18 @@
 #include "store/copy.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/json_write.h"
 #include "daemon/daemon.h"
 #include "os/clock.h"
 #include "os/terminal.h"
+#include "store/await.h"
 
 #define TELL_EVERY_US 100000
 
@@ -47,6 +50,13 @@ static int find_store(const struct home *home, const char *word, char **ret_url,
                          word);
     *ret_url = xstrdup(word);
     return 0;
+}
+
+/* For whoever finds a store in use by this process: it listens nowhere. */
+static void print_who(char ret_who[STORE_WHO_MAX]) {
+    char host[HOST_NAME_MAX + 1] = "";
+    (void)gethostname(host, sizeof(host) - 1);
+    (void)snprintf(ret_who, STORE_WHO_MAX, "%s/%ld", host, (long)getpid());
 }
 
 /* --- progress ------------------------------------------------------------------------------------- */
@@ -94,7 +104,6 @@ static void print_flag(struct json_writer *w, const char *key, bool flag) {
     json_write_bool(w, flag);
 }
 
-/* Both kinds of runs are one table to whoever asks. */
 static void print_rows(struct json_writer *w, const struct store_digest *digest) {
     json_write_key(w, "rows");
     json_write_object_begin(w);
@@ -120,8 +129,10 @@ int daemon_store_copy(const struct home *home, const char *from, const char *to)
     if (r >= 0)
         r = find_store(home, to, &to_url, &err);
     if (r >= 0) {
+        char who[STORE_WHO_MAX];
+        print_who(who);
         struct store_copy_options options = {
-            .from = from_url, .to = to_url, .progress = tell, .ctx = &telling
+            .from = from_url, .to = to_url, .who = who, .progress = tell, .ctx = &telling
         };
         r = store_copy(&options, &report, &err);
         end_telling(&telling);
@@ -154,12 +165,15 @@ struct shown {
     char place[512], backend[32];
     bool unfinished; /* a copy goes into it */
     bool counted;
+    uint64_t live; /* runs */
 };
 
 static int count_row(void *ctx, enum store_table table, const void *row, struct error *err) {
-    (void)row;
     (void)err;
-    ((struct store_digest *)ctx)->rows[table]++;
+    struct shown *shown = ctx;
+    shown->digest.rows[table]++;
+    if (table == STORE_RUNS)
+        shown->live += !((const struct run_row *)row)->ended;
     return 0;
 }
 
@@ -172,7 +186,7 @@ static int count_rows(const char *url, struct shown *shown, struct error *err) {
     store_info(store, &shown->info);
     (void)snprintf(shown->place, sizeof(shown->place), "%s", shown->info.place);
     (void)snprintf(shown->backend, sizeof(shown->backend), "%s", shown->info.backend);
-    r = store_scan(store, count_row, &shown->digest, err);
+    r = store_scan(store, count_row, shown, err);
     shown->unfinished = r == -EINPROGRESS;
     shown->counted = r >= 0;
     store_close(store);
@@ -197,8 +211,10 @@ static void print_shown(struct json_writer *w, const struct shown *shown) {
         json_write_key(w, "bytes");
         json_write_int(w, shown->info.bytes);
     }
-    if (shown->counted)
+    if (shown->counted) {
+        print_number(w, "live_runs", shown->live);
         print_rows(w, &shown->digest);
+    }
     json_write_object_end(w);
 }
 

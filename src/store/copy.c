@@ -125,14 +125,14 @@ WRITER(spent, store_add_spent, spent_row);
 #undef WRITER
 
 static void (*const writers[])(struct store_batch *batch, const void *row) = {
-    [STORE_PROJECTS] = write_project, [STORE_LIMITERS] = write_limiter,
-    [STORE_AGENTS] = write_agent,     [STORE_GROUPS] = write_group,
-    [STORE_USAGE] = write_usage,      [STORE_WAITS] = write_wait,
-    [STORE_NOTES] = write_note,       [STORE_TASKS] = write_task,
-    [STORE_LIVE] = write_run,         [STORE_TOTALS] = write_all_totals,
-    [STORE_SPECS] = write_any_spec,   [STORE_ENDED] = write_run,
-    [STORE_EVENTS] = write_event,     [STORE_KEYS] = write_key,
-    [STORE_HOURS] = write_spent,      [STORE_DAYS] = write_spent,
+    [STORE_PROJECTS] = write_project,  [STORE_LIMITERS] = write_limiter,
+    [STORE_AGENTS] = write_agent,      [STORE_GROUPS] = write_group,
+    [STORE_USAGE] = write_usage,       [STORE_WAITS] = write_wait,
+    [STORE_NOTES] = write_note,        [STORE_TASKS] = write_task,
+    [STORE_TOTALS] = write_all_totals, [STORE_SPECS] = write_any_spec,
+    [STORE_RUNS] = write_run,          [STORE_EVENTS] = write_event,
+    [STORE_KEYS] = write_key,          [STORE_HOURS] = write_spent,
+    [STORE_DAYS] = write_spent,
 };
 _Static_assert(ARRAY_SIZE(writers) == STORE_TABLE_MAX, "a table has no writer");
 
@@ -228,7 +228,9 @@ static void keep_place(const struct store *store, char ret_place[512]) {
 
 static int read_from(struct copy *copy, struct copy_mark *ret_mark, uint64_t *ret_epoch,
                      struct error *err) {
-    struct store_options options = { .url = copy->options->from, .use = STORE_USE_READ };
+    struct store_options options = { .url = copy->options->from,
+                                     .use = STORE_USE_READ,
+                                     .who = copy->options->who };
     struct store_report report;
     struct store_totals totals;
     int r = store_open(&options, &copy->from, &report, err);

@@ -15,6 +15,7 @@ enum store_copy_step { STORE_COPY_WRITING, STORE_COPY_READING_FROM, STORE_COPY_R
 
 struct store_copy_options {
     const char *from, *to; /* as in struct store_options */
+    const char *who;       /* the same */
     size_t rows_at_once;   /* in one commit; 0: as many as are quick */
     /* After each commit, and now and then while reading; `rows`: of this table, so far. <0: it ends
      * here, and can be gone on with. May be NULL. */

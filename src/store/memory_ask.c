@@ -57,7 +57,22 @@ static void ask_changed(struct asked *asked) {
     asked->answer.specs = rows;
 }
 
+static void ask_all_runs(struct asked *asked) {
+    const struct memory_table *runs = table_of(asked, TABLE_RUNS);
+    struct run_row *rows = room(asked, sizeof(*rows));
+    struct memory_key behind = { .high = asked->question->place.task,
+                                 .low = (uint64_t)asked->question->place.attempt + 1 };
+    for (size_t at = memory_table_position(runs, behind); at < runs->count && !is_full(asked); at++)
+        rows[asked->answer.count++] =
+            *(struct run_row *)row_copy(ROW_RUN, memory_table_at(runs, at)->row, &asked->arena);
+    asked->answer.runs = rows;
+}
+
 static void ask_runs(struct asked *asked) {
+    if (asked->question->task == 0) {
+        ask_all_runs(asked);
+        return;
+    }
     const struct store_question *question = asked->question;
     const struct memory_table *runs = table_of(asked, TABLE_RUNS);
     struct run_row *rows = room(asked, sizeof(*rows));

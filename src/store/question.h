@@ -11,11 +11,12 @@
 struct store;
 
 enum store_question_kind {
-    ASK_SPECS,       /* spec rows of `tasks`, in their order; those not there are left out */
-    ASK_CHANGED,     /* the same with nothing in them but `id` and `changed_at`: quicker */
-    ASK_TITLES,      /* the same with nothing in them but `id`, `title` and `changed_at`: quicker */
-    ASK_RUNS,        /* of `task`, attempts below `before` (0: all), newest first */
-    ASK_EVENTS,      /* after `after`, oldest first; of `task` if not 0 */
+    ASK_SPECS,   /* spec rows of `tasks`, in their order; those not there are left out */
+    ASK_CHANGED, /* the same with nothing in them but `id` and `changed_at`: quicker */
+    ASK_TITLES,  /* the same with nothing in them but `id`, `title` and `changed_at`: quicker */
+    ASK_RUNS,    /* of `task`, attempts below `before` (0: all), newest first; task 0: of all tasks,
+                        those behind `place` by task and attempt, whatever its time */
+    ASK_EVENTS,  /* after `after`, oldest first; of `task` if not 0 */
     ASK_EVENTS_BACK, /* the newest before `before` (0: all), newest first; of `task` if not 0 */
     ASK_KEY,         /* `key`: one row or none */
     ASK_KEYS,        /* keys behind `key` (NULL: all), in the order of their bytes */

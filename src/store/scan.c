@@ -15,10 +15,9 @@
 static const char *const table_names[] = {
     [STORE_PROJECTS] = "projects", [STORE_LIMITERS] = "limiters", [STORE_AGENTS] = "agents",
     [STORE_GROUPS] = "groups",     [STORE_USAGE] = "usage",       [STORE_WAITS] = "waits",
-    [STORE_NOTES] = "notes",       [STORE_TASKS] = "tasks",       [STORE_LIVE] = "live_runs",
-    [STORE_TOTALS] = "totals",     [STORE_SPECS] = "specs",       [STORE_ENDED] = "ended_runs",
-    [STORE_EVENTS] = "events",     [STORE_KEYS] = "keys",         [STORE_HOURS] = "spent_hours",
-    [STORE_DAYS] = "spent_days",
+    [STORE_NOTES] = "notes",       [STORE_TASKS] = "tasks",       [STORE_TOTALS] = "totals",
+    [STORE_SPECS] = "specs",       [STORE_RUNS] = "runs",         [STORE_EVENTS] = "events",
+    [STORE_KEYS] = "keys",         [STORE_HOURS] = "spent_hours", [STORE_DAYS] = "spent_days",
 };
 _Static_assert(ARRAY_SIZE(table_names) == STORE_TABLE_MAX, "a table has no name");
 
@@ -57,7 +56,6 @@ READER(agent, STORE_AGENTS);
 READER(group, STORE_GROUPS);
 READER(usage, STORE_USAGE);
 READER(wait, STORE_WAITS);
-READER(run, STORE_LIVE);
 #undef READER
 
 static int scan_note(void *ctx, const struct note_row *row, struct error *err) {
@@ -83,7 +81,6 @@ static int scan_loaded(struct scan *scan) {
                                          .wait = scan_wait,
                                          .note = scan_note,
                                          .task = scan_task,
-                                         .run = scan_run,
                                          .ctx = scan };
     struct store_totals totals;
     int r = store_load(scan->store, &reader, &totals, scan->err);
@@ -95,7 +92,7 @@ static int scan_loaded(struct scan *scan) {
 static const void *row_at(const struct store_answer *answer, enum store_table table, size_t i) {
     if (table == STORE_SPECS)
         return &answer->specs[i];
-    if (table == STORE_ENDED)
+    if (table == STORE_RUNS)
         return &answer->runs[i];
     if (table == STORE_EVENTS)
         return &answer->events[i];
@@ -107,8 +104,8 @@ static const void *row_at(const struct store_answer *answer, enum store_table ta
 
 static void keep_place(struct scan *scan, enum store_table table, const void *row) {
     const struct run_row *run = row;
-    if (table == STORE_ENDED)
-        scan->place = (struct store_place){ run->ended_at, run->task, run->attempt };
+    if (table == STORE_RUNS)
+        scan->place = (struct store_place){ .task = run->task, .attempt = run->attempt };
     if (table == STORE_EVENTS)
         scan->seq = ((const struct event_row *)row)->seq;
     if (table == STORE_KEYS) {
@@ -160,9 +157,8 @@ static int scan_specs(struct scan *scan) {
 /* What lies behind the rows that were brought already. */
 static struct store_question next_question(const struct scan *scan, enum store_table table,
                                            uint64_t rows) {
-    if (table == STORE_ENDED)
-        return (
-            struct store_question){ .kind = ASK_ENDED, .since = INT64_MIN, .place = scan->place };
+    if (table == STORE_RUNS)
+        return (struct store_question){ .kind = ASK_RUNS, .place = scan->place };
     if (table == STORE_EVENTS)
         return (struct store_question){ .kind = ASK_EVENTS, .after = scan->seq };
     if (table == STORE_KEYS)
@@ -189,11 +185,10 @@ static int scan_rest(struct scan *scan, enum store_table table) {
 int store_scan(struct store *store, store_scanned each, void *ctx, struct error *err) {
     struct error own = { 0 };
     struct scan scan = { .store = store, .each = each, .ctx = ctx, .err = err ? err : &own };
-    scan.place.ended_at = TIME_NEVER;
     int r = scan_loaded(&scan);
     if (r >= 0)
         r = scan_specs(&scan);
-    for (enum store_table table = STORE_ENDED; r >= 0 && table < STORE_TABLE_MAX; table++)
+    for (enum store_table table = STORE_RUNS; r >= 0 && table < STORE_TABLE_MAX; table++)
         r = scan_rest(&scan, table);
     free(scan.tasks);
     free(scan.key);

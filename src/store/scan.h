@@ -6,7 +6,7 @@
 
 #include "store/store.h"
 
-/* In this order. Runs that have not ended come with what is loaded, the others behind it. */
+/* In this order. */
 enum store_table {
     STORE_PROJECTS, /* struct project_row */
     STORE_LIMITERS, /* struct limiter_row */
@@ -16,10 +16,9 @@ enum store_table {
     STORE_WAITS,    /* struct wait_row */
     STORE_NOTES,    /* struct note_row, but for that of an unfinished copy */
     STORE_TASKS,    /* struct task_row */
-    STORE_LIVE,     /* struct run_row */
     STORE_TOTALS,   /* struct store_totals: one */
     STORE_SPECS,    /* struct spec_row, with its context */
-    STORE_ENDED,    /* struct run_row */
+    STORE_RUNS,     /* struct run_row */
     STORE_EVENTS,   /* struct event_row */
     STORE_KEYS,     /* struct key_row */
     STORE_HOURS,    /* struct spent_row */

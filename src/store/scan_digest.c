@@ -119,10 +119,10 @@ static const struct {
     [STORE_AGENTS] = SHAPE(agent),     [STORE_GROUPS] = SHAPE(group),
     [STORE_USAGE] = SHAPE(usage),      [STORE_WAITS] = SHAPE(wait_values),
     [STORE_NOTES] = SHAPE(note),       [STORE_TASKS] = SHAPE(task),
-    [STORE_LIVE] = SHAPE(run),         [STORE_TOTALS] = SHAPE(totals),
-    [STORE_SPECS] = SHAPE(spec),       [STORE_ENDED] = SHAPE(run),
-    [STORE_EVENTS] = SHAPE(event),     [STORE_KEYS] = SHAPE(key),
-    [STORE_HOURS] = SHAPE(spent),      [STORE_DAYS] = SHAPE(spent),
+    [STORE_TOTALS] = SHAPE(totals),    [STORE_SPECS] = SHAPE(spec),
+    [STORE_RUNS] = SHAPE(run),         [STORE_EVENTS] = SHAPE(event),
+    [STORE_KEYS] = SHAPE(key),         [STORE_HOURS] = SHAPE(spent),
+    [STORE_DAYS] = SHAPE(spent),
 };
 _Static_assert(ARRAY_SIZE(shapes) == STORE_TABLE_MAX, "a table has no values");
 

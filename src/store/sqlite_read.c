@@ -172,8 +172,10 @@ static int read_runs(struct asked *asked, sqlite3_stmt *stmt) {
 
 static int ask_runs(struct asked *asked, sqlite3_stmt *stmt) {
     const struct store_question *question = asked->question;
-    sqlite3_bind_int64(stmt, 1, clamp(question->task));
-    sqlite3_bind_int64(stmt, 2, question->before ? clamp(question->before) : INT64_MAX);
+    bool all = question->task == 0;
+    int64_t before = question->before ? clamp(question->before) : INT64_MAX;
+    sqlite3_bind_int64(stmt, 1, clamp(all ? question->place.task : question->task));
+    sqlite3_bind_int64(stmt, 2, all ? question->place.attempt : before);
     sqlite3_bind_int64(stmt, 3, (int64_t)question->limit);
     return read_runs(asked, stmt);
 }
@@ -291,7 +293,7 @@ static const struct {
 } questions[] = {
     [ASK_SPECS] = { STATEMENT_GET_SPEC, STATEMENT_GET_SPEC, ask_specs },
     [ASK_CHANGED] = { STATEMENT_GET_CHANGED, STATEMENT_GET_CHANGED, ask_changed },
-    [ASK_RUNS] = { STATEMENT_GET_RUNS, STATEMENT_GET_RUNS, ask_runs },
+    [ASK_RUNS] = { STATEMENT_GET_ALL_RUNS, STATEMENT_GET_RUNS, ask_runs },
     [ASK_EVENTS] = { STATEMENT_GET_EVENTS, STATEMENT_GET_TASK_EVENTS, ask_events },
     [ASK_EVENTS_BACK] = { STATEMENT_GET_EVENTS_BACK, STATEMENT_GET_TASK_EVENTS_BACK, ask_events },
     [ASK_KEY] = { STATEMENT_GET_KEY, STATEMENT_GET_KEY, ask_key },

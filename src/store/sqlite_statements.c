@@ -110,6 +110,9 @@ const char *const sqlite_texts[] = {
     [STATEMENT_GET_RUNS] =
         "SELECT " RUN_COLUMNS " FROM run WHERE task = ?1 AND attempt < ?2"
         " ORDER BY attempt DESC LIMIT ?3",
+    [STATEMENT_GET_ALL_RUNS] =
+        "SELECT " RUN_COLUMNS " FROM run WHERE (task, attempt) > (?1, ?2)"
+        " ORDER BY task, attempt LIMIT ?3",
     [STATEMENT_GET_EVENTS] =
         "SELECT seq, at, kind, task, attempt, data FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2",
     [STATEMENT_GET_EVENTS_BACK] =

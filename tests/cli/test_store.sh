@@ -15,8 +15,8 @@ add --project web -- true
 becomes web-1 'done'
 run sluice store show
 exits 4 'a daemon has it: exit code'
-says "sluiced: store '$home/sluice.db' is in use by another process: stop that daemon first ('sluice down' ends that of this home, its runs go on)" \
-    'a daemon has it'
+grep -q "^sluiced: store '$home/sluice.db' is in use by another process .*: stop that daemon first ('sluice down' ends" err
+report $? 'a daemon has it: how to end that'
 run sluice store copy current copy.db
 exits 4 'a copy of a store in use'
 [ ! -e copy.db ]

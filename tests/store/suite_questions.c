@@ -271,6 +271,33 @@ static void the_newest_runs_come_first(struct suite *suite) {
     expect(suite, (struct store_question){ .kind = ASK_RUNS, .task = 99 }, "");
 }
 
+static void take_all_places(void *ctx, const struct store_answer *answer, const struct error *err) {
+    assert_null(err);
+    for (size_t i = 0; i < answer->count; i++)
+        strbuf_printf(ctx, "%u/%u ", (unsigned)answer->runs[i].task, answer->runs[i].attempt);
+}
+
+static void expect_all_runs(struct suite *suite, struct store_place behind, size_t limit,
+                            const char *places) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct store_question question = { .kind = ASK_RUNS, .place = behind, .limit = limit };
+    store_ask(suite->store, &question, take_all_places, &out);
+    assert_string_equal(strbuf_text(&out), places);
+}
+
+static void all_runs_come_by_task_and_attempt(struct suite *suite) {
+    for (task_id task = 3; task >= 1; task--)
+        for (uint32_t attempt = 2; attempt >= 1; attempt--) {
+            struct run_row run = kit_run(task, attempt); /* ended or not */
+            store_put_run(suite->batch, &run);
+        }
+    kit_commit(suite->store, suite->batch);
+    expect_all_runs(suite, (struct store_place){ 0 }, 0, "1/1 1/2 2/1 2/2 3/1 3/2 ");
+    expect_all_runs(suite, (struct store_place){ .task = 1, .attempt = 1 }, 2, "1/2 2/1 ");
+    expect_all_runs(suite, (struct store_place){ .task = 2, .attempt = 7 }, 0, "3/1 3/2 ");
+    expect_all_runs(suite, (struct store_place){ .task = 3, .attempt = 2 }, 0, "");
+}
+
 static void events_come_forward_and_back(struct suite *suite) {
     fill(suite);
     expect(suite, (struct store_question){ .kind = ASK_EVENTS }, "1 2 3 4 5 6 7 8 9");
@@ -391,6 +418,7 @@ const struct suite_rule suite_questions[] = {
     SUITE_RULE(sums_outlive_their_tasks_and_are_pruned_by_themselves),
     SUITE_RULE(a_spec_says_when_its_task_changed),
     SUITE_RULE(the_newest_runs_come_first),
+    SUITE_RULE(all_runs_come_by_task_and_attempt),
     SUITE_RULE(events_come_forward_and_back),
     SUITE_RULE(an_external_id_is_found_in_its_project),
     SUITE_RULE(final_tasks_expire_oldest_first),
