@@ -38,9 +38,12 @@ struct standby {
 
 /* --- who we are ------------------------------------------------------------------------------ */
 
-static void print_host(struct strbuf *out) {
+static void print_host(const struct config *config, struct strbuf *out) {
+    const char *set = config_text(config, "daemon.host", NULL);
     char name[256];
-    if (gethostname(name, sizeof(name) - 1) < 0)
+    if (*set)
+        strbuf_puts(out, set);
+    else if (gethostname(name, sizeof(name) - 1) < 0)
         strbuf_puts(out, "localhost");
     else
         strbuf_puts(out, (name[sizeof(name) - 1] = '\0', name));
@@ -59,12 +62,12 @@ static void print_url(const struct config *config, struct strbuf *out) {
         strbuf_puts(out, tcp_print(&address, text));
         return;
     }
-    print_host(out);
+    print_host(config, out);
     strbuf_printf(out, ":%u", tcp_port(&address));
 }
 
 void standby_print_who(const struct home *home, const struct config *config, struct strbuf *out) {
-    print_host(out);
+    print_host(config, out);
     strbuf_printf(out, "/%d", (int)getpid());
     size_t name = out->length;
     if (!strpbrk(home->socket, " \n"))
@@ -188,7 +191,7 @@ static void print_status(struct standby *s) {
     struct json_writer w;
     strbuf_clear(&s->status);
     print_name(s, &name);
-    print_host(&host);
+    print_host(s->config, &host);
     json_write_init(&w, &s->status, false);
     json_write_object_begin(&w);
     json_write_key(&w, "ok");

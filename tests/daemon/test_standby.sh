@@ -1,0 +1,157 @@
+#!/bin/sh
+# Two daemons of one store: one is active, the other waits, says so, and takes over.
+# shellcheck disable=SC1091,SC2034,SC2154 # kit.sh sets home, root and tmp
+. "$(dirname "$0")/kit.sh"
+
+b=$tmp/b
+mkdir -m 700 "$b" "$tmp/runs"
+trap 'in_b stop_daemon; stop_daemon; rm -rf "$tmp"' EXIT
+
+# HOME [LINES]: the store and the runs are those of both.
+configure() {
+    cat >"$1/sluice.yaml" <<END
+store: {url: $tmp/store.db}
+runs: {folder: $tmp/runs}
+daemon:
+  standby: true
+  host: one
+  addresses: ["unix:$home/sluice.sock", "unix:$b/sluice.sock"]
+${2-}
+END
+}
+
+# As somebody of the other home: any function; a program that is looked at.
+in_b() {
+    (SLUICE_HOME=$b && "$@")
+}
+run_b() {
+    run env "SLUICE_HOME=$b" "$@"
+}
+
+ask() { # HOME PATH
+    curl -s --max-time "$patience" --unix-socket "$1/sluice.sock" -w ' %{http_code}' "http://sluice$2" >"$tmp/out"
+}
+
+is_role() { # HOME ROLE
+    ask "$1" /healthz && grep -q "\"role\":\"$2\"" out
+}
+
+configure "$home"
+configure "$b"
+
+# --- a standby ---------------------------------------------------------------------------------
+
+run sluice up
+first=$(pid_of_daemon)
+run_b "$SLUICE" up
+exits 0 'a daemon that finds the store in use starts as a standby'
+second=$(in_b pid_of_daemon)
+says "sluice: the daemon runs (pid $second) in '$b', as a standby" 'and up says so'
+run_b "$SLUICE" up --json
+rule 'up --json tells the role' [ "$(field role)" = standby ]
+ask "$b" /v1/daemon
+has '"role":"standby"' 'it tells that it is a standby'
+has "\"active\":{\"who\":\"one/$first\",\"addresses\":[\"unix:$home/sluice.sock\"]}" 'and who is active, and where'
+ask "$home" /v1/daemon
+has '"role":"active"' 'the active one answers the same question'
+ask "$b" /v1/status
+has "\"code\":\"standby\",\"message\":\"this daemon is a standby: one/$first is the active one\"" \
+    'everything else is refused with a sentence that names the active one'
+has "\"active\":[\"unix:$home/sluice.sock\"]}" 'and with its addresses'
+rule 'the status is 503' [ "$(tail -n 1 out)" = ' 503' ]
+ask "$b" /metrics
+has 'sluice_active 0' 'its metrics say that it does not decide'
+ask "$home" /metrics
+has 'sluice_active 1' 'those of the active one that it does'
+ask "$b" /
+has '"code":"standby"' 'it has no dashboard'
+
+# --- clients -----------------------------------------------------------------------------------
+
+run_b "$SLUICE" add -- true
+exits 0 'a command of the home of a standby asks the active one'
+has ' started' 'which does what was asked for'
+run_b "$SLUICE" status
+rule 'status tells whose answer it is' grep -q "this is what 'unix:$home/sluice.sock' says" err
+run_b "$SLUICE" doctor
+has 'a standby' 'doctor knows a standby'
+has "unix:$home/sluice.sock" 'and names the active one'
+mkdir -m 700 "$tmp/client"
+cp "$home/sluice.yaml" "$tmp/client/"
+run env "SLUICE_HOME=$tmp/client" "$SLUICE" list
+exits 0 'a home without a daemon is a client of the addresses'
+rule 'and starts none' [ ! -e "$tmp/client/sluice.lock" ]
+rule 'a standby tells the way to who has no list' in_b sh -c \
+    "sed -i '/addresses/d' '$b/sluice.yaml' && '$SLUICE' list >/dev/null"
+configure "$b"
+
+# --- taking over -------------------------------------------------------------------------------
+
+"$SLUICE" add --json -- tail -f /dev/null >out
+long=$(field id)
+becomes "$long" running
+in_b "$SLUICE" events -f --json >events 2>events.err &
+follower=$!
+appears '"kind"' events
+"$SLUICE" wait --timeout "$patience" "$long" >waited 2>&1 &
+waiter=$!
+shim=$(tr '\0\n' '  ' <"$tmp/runs/$long/1/lock" | sed -n 's/.*shim \([0-9]*\) .*/\1/p')
+kill -9 "$first"
+run sluice add -- true
+exits 0 'an add that finds its daemon dead is done by the one that takes over'
+rule 'which is the same process' is_role "$b" active
+rule 'and has the pid it had' [ "$(in_b pid_of_daemon)" = "$second" ]
+rule 'what ran goes on' kill -0 "$shim"
+rule 'and is known to it' [ "$(value "$long" state)" = running ]
+rule 'its log says when' grep -q 'this daemon is the active one now' "$b/sluice.log"
+run sluice up
+rule 'the one that died comes back as a standby' is_role "$home" standby
+run sluice cancel --now "$long"
+exits 0 'what the dead one had started is stopped by the living one'
+wait "$waiter"
+rule 'who waits for a task hears of its end from the other one' grep -q "$long is canceled" waited
+"$SLUICE" events --task "$long" --json --after 0 >out
+rule 'and it has ended once' [ "$(grep -o '"kind":"run.ended"' out | wc -l)" = 1 ]
+appears "\"$long\"" events
+rule 'who follows the events goes on with the next one, without a hole' soon sh -c \
+    'grep -q "\"to\":\"canceled\"" events && grep -o "^{\"seq\":[0-9]*" events | cut -d: -f2 |
+     awk "NR > 1 && \$1 != last + 1 { exit 1 } { last = \$1 }"'
+kill "$follower"
+wait "$follower"
+
+# --- ends --------------------------------------------------------------------------------------
+
+run sluice down
+exits 0 'a standby can be stopped'
+says 'sluice: the standby has stopped; the active daemon goes on' 'down says that it was one'
+rule 'the active one goes on' is_role "$b" active
+run sluice up
+rule 'and it comes again' is_role "$home" standby
+kill -TERM "$second"
+rule 'an active daemon that is stopped in good order makes room, too' soon is_role "$home" active
+rule 'and has gone' is_gone "$second"
+run sluice down
+run sluice add -- true
+exits 3 'with addresses no command starts a daemon by itself: code 3'
+complains "no daemon answers at 'unix:$home/sluice.sock', 'unix:$b/sluice.sock'" 'and says where none was'
+
+# --- without the setting -----------------------------------------------------------------------
+
+run sluice up
+sed -i 's/standby: true/standby: false/' "$b/sluice.yaml"
+run_b timeout 20 "$SLUICED"
+exits 4 'without the setting a daemon that finds the store in use ends: code 4'
+rule 'and says who has it' grep -q "is in use by another process (one/$(pid_of_daemon) unix:" err
+sed -i 's/standby: false/standby: nearly/' "$b/sluice.yaml"
+run_b timeout 20 "$SLUICED"
+exits 1 'a value that is none is refused'
+configure "$b" 'limits: {runs: 3}'
+run_b "$SLUICE" up
+in_b sh -c 'echo "limits: {runs: nothing}" >>"$SLUICE_HOME/sluice.yaml"'
+run sluice down
+rule 'a standby whose configuration was broken meanwhile takes over with the one it has' soon is_role "$b" active
+rule 'and complains' grep -q 'the configuration stays as it was' "$b/sluice.log"
+run_b "$SLUICE" config set daemon.addresses=ftp://there
+exits 2 'an address that is none is refused'
+complains 'unix:/PATH' 'and what one looks like is said'
+finish
