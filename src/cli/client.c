@@ -99,36 +99,16 @@ static void take_token(struct client *client, const char *place) {
         || strspn(token, "0123456789abcdef") != strlen(token))
         return;
     client->token = xstrdup(token);
-    client->peer_token = xstrdup(token); /* on another machine, where it has no socket */
     client->peer_ca = ca && *ca ? xstrdup(ca) : NULL;
 }
 
-/* The path of a socket, or what a run on another machine has instead: addresses with commas between them. */
-static void take_place(struct client *client, const char *place) {
-    if (!strstr(place, "://")) {
-        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        strbuf_printf(&text, "unix:%s", place);
-        client->addresses = xcalloc(1, sizeof(*client->addresses));
-        client->addresses[0] =
-            (struct client_address){ .text = strbuf_take(&text), .path = xstrdup(place) };
-        client->address_count = client->address_capacity = 1;
-        return;
-    }
-    for (size_t length; *place; place += length + (place[length] == ',')) {
-        length = strcspn(place, ",");
-        _cleanup_(freep) char *one = xstrndup(place, length);
-        client_add_address(client, one);
-    }
-    client->has_peers = client->address_count > 1;
-}
-
-int client_open(const char *socket_path, const struct client_options *options,
-                struct client **ret_client, struct error *err) {
+int client_open(const char *place, const struct client_options *options, struct client **ret_client,
+                struct error *err) {
     struct hunt hunt;
     struct client *client = xcalloc(1, sizeof(*client));
-    take_place(client, socket_path);
     client->fd = client->reader = -1;
-    take_token(client, socket_path);
+    client_take_place(client, place);
+    take_token(client, place);
     if (options)
         client->options = *options;
     hunt_init(&hunt, client);
@@ -250,7 +230,9 @@ void client_take_error(const struct client *client, const json_t *answer, struct
 static void print_request(const struct client *client, const struct client_request *request,
                           struct strbuf *out) {
     const struct client_address *address = client_address(client);
-    const char *token = address->path ? client->at == 0 ? client->token : NULL : client->peer_token;
+    const char *token = client->at < client->own_count ? client->token : NULL;
+    if (!address->path && !token)
+        token = client->peer_token;
     strbuf_printf(out, "%s %s HTTP/1.1\r\nHost: %s%s%s\r\nAccept: %s\r\n", request->method,
                   request->path, address->path ? "sluice" : address->host, address->path ? "" : ":",
                   address->path ? "" : address->port, request->accept);

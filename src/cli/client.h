@@ -56,10 +56,11 @@ struct client_options {
     void *ctx;
 };
 
-/* -ENOENT: there is no socket. -ECONNREFUSED: nobody listens on it. Both only if `start` is NULL.
- * -ENAMETOOLONG: a socket's path has at most 107 bytes. `options` may be NULL. */
-int client_open(const char *socket_path, const struct client_options *options,
-                struct client **ret_client, struct error *err);
+/* `place`: the path of a socket, or "https://HOST:PORT,…", which SLUICE_SOCKET has on another host (trusted are the
+ * certificates in the file SLUICE_CA, or the system's). -ENOENT: there is no socket. -ECONNREFUSED: nobody listens.
+ * Both only if `start` is NULL. -ENAMETOOLONG: a socket's path has at most 107 bytes. `options` may be NULL. */
+int client_open(const char *place, const struct client_options *options, struct client **ret_client,
+                struct error *err);
 struct client *client_close(struct client *client); /* accepts NULL, returns NULL */
 DEFINE_FREEP(struct client, client_close);
 

@@ -54,6 +54,27 @@ void client_add_address(struct client *client, const char *text) {
     client->addresses[client->address_count++] = address;
 }
 
+void client_take_place(struct client *client, const char *place) {
+    _cleanup_(strbuf_finish) struct strbuf one = STRBUF_INIT;
+    bool many = strncmp(place, "https://", 8) == 0 || strncmp(place, "http://", 7) == 0;
+    for (const char *at = place; many && *at; at += strspn(at, ",")) {
+        strbuf_clear(&one);
+        strbuf_add(&one, at, strcspn(at, ","));
+        client_add_address(client, strbuf_text(&one));
+        at += one.length;
+    }
+    client->has_peers = client->address_count > 0;
+    if (client->address_count == 0) {
+        client->addresses =
+            xgrow(client->addresses, &client->address_capacity, 1, sizeof(*client->addresses));
+        strbuf_clear(&one);
+        strbuf_printf(&one, "unix:%s", place);
+        client->addresses[client->address_count++] =
+            (struct client_address){ .text = strbuf_take(&one), .path = xstrdup(place) };
+    }
+    client->own_count = client->address_count;
+}
+
 void client_free_addresses(struct client *client) {
     for (size_t i = 0; i < client->address_count; i++) {
         free(client->addresses[i].text);
@@ -121,6 +142,13 @@ static int connect_unix(const char *path, time_ms deadline, int *ret_fd, struct 
     return 0;
 }
 
+/* Without the brackets of IPv6. */
+static void print_host(const struct client_address *address, struct strbuf *out) {
+    size_t length = strlen(address->host);
+    bool v6 = address->host[0] == '[' && address->host[length - 1] == ']';
+    strbuf_add(out, address->host + v6, length - (v6 ? 2 : 0));
+}
+
 /* 0, or the errno. */
 static int connect_in_time(int fd, const struct addrinfo *info, time_ms deadline) {
     int code = 0;
@@ -143,8 +171,7 @@ static int connect_tcp(const struct client_address *address, time_ms deadline, i
                        struct error *err) {
     struct addrinfo wanted = { .ai_socktype = SOCK_STREAM }, *found = NULL;
     _cleanup_(strbuf_finish) struct strbuf host = STRBUF_INIT;
-    bool v6 = address->host[0] == '[';
-    strbuf_add(&host, address->host + v6, strlen(address->host) - (v6 ? 2 : 0));
+    print_host(address, &host);
     int r = getaddrinfo(strbuf_text(&host), address->port, &wanted, &found);
     if (r != 0)
         return error_set(err, -ECONNREFUSED, "no daemon answers at '%s': %s", address->text,
@@ -171,7 +198,7 @@ static int connect_tcp(const struct client_address *address, time_ms deadline, i
 static int connect_to(struct client *client, const struct client_address *address, time_ms deadline,
                       struct error *err) {
     wire_close(client);
-    if (!address->path && !client->peer_token)
+    if (!address->path && !client->peer_token && !client->token)
         return error_set(
             err, -EACCES,
             "'%s' needs a token: set SLUICE_API_TOKEN, or 'daemon.token_file' to a file "
@@ -182,6 +209,16 @@ static int connect_to(struct client *client, const struct client_address *addres
                           : connect_tcp(address, deadline, &fd, err);
     if (r < 0)
         return r;
+    if (address->tls) {
+        _cleanup_(strbuf_finish) struct strbuf host = STRBUF_INIT;
+        print_host(address, &host);
+        struct client_tls_peer peer = { address->text, strbuf_text(&host), client->peer_ca };
+        r = client_tls_new(fd, &peer, deadline, &client->tls, err);
+        if (r < 0) {
+            close(fd);
+            return r;
+        }
+    }
     client->fd = fd;
     client->fresh = true;
     return 0;

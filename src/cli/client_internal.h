@@ -7,6 +7,7 @@
 #pragma once
 
 #include "cli/client.h"
+#include "cli/client_tls.h"
 
 #define CLIENT_HEADERS_MAX 32
 
@@ -34,6 +35,7 @@ struct client_address {
 struct client {
     struct client_address *addresses; /* at least one: that of the home */
     size_t address_count, address_capacity;
+    size_t own_count; /* of these, those that client_open was told */
     size_t at;        /* which is asked */
     bool looked;      /* the others have been asked for */
     bool has_peers;   /* and there are some: then none is started */
@@ -42,11 +44,12 @@ struct client {
     char *standby;    /* what the first one said when it was one; or NULL */
     struct client_options options;
     char *run;
-    char *token;      /* of the run that this process belongs to; NULL: of none */
-    int fd;           /* -1: not connected */
-    int reader;       /* see client_set_reader */
-    bool fresh;       /* no answer came over this connection yet */
-    struct strbuf in; /* read, and taken up to `in_taken` */
+    char *token;            /* of the run that this process belongs to; NULL: of none */
+    int fd;                 /* -1: not connected */
+    struct client_tls *tls; /* or NULL */
+    int reader;             /* see client_set_reader */
+    bool fresh;             /* no answer came over this connection yet */
+    struct strbuf in;       /* read, and taken up to `in_taken` */
     size_t in_taken;
 
     /* The last answer. */
@@ -92,6 +95,8 @@ void client_set_events(struct client *client, client_each each, void *ctx);
 
 /* --- client_find.c --------------------------------------------------------------------------- */
 
+/* What client_open was told. */
+void client_take_place(struct client *client, const char *place);
 void client_add_address(struct client *client, const char *text);
 void client_free_addresses(struct client *client);
 const struct client_address *client_address(const struct client *client);

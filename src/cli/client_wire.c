@@ -28,15 +28,24 @@ static int time_left(time_ms deadline) {
 /* --- the connection -------------------------------------------------------------------------- */
 
 void wire_close(struct client *client) {
+    client->tls = client_tls_free(client->tls);
     if (client->fd >= 0)
         close(client->fd);
     client->fd = -1;
     client->in.length = client->in_taken = 0;
 }
 
+static ssize_t send_some(struct client *client, const char *bytes, size_t size) {
+    const size_t most =
+        (size_t)16 * 1024; /* what TLS was asked to send must be sent the same again */
+    if (client->tls)
+        return client_tls_write(client->tls, bytes, size < most ? size : most);
+    return send(client->fd, bytes, size, MSG_NOSIGNAL);
+}
+
 int wire_send(struct client *client, const char *bytes, size_t size, time_ms deadline) {
     for (size_t sent = 0; sent < size;) {
-        ssize_t n = send(client->fd, bytes + sent, size - sent, MSG_NOSIGNAL);
+        ssize_t n = send_some(client, bytes + sent, size - sent);
         if (n >= 0) {
             sent += (size_t)n;
             continue;
@@ -45,7 +54,9 @@ int wire_send(struct client *client, const char *bytes, size_t size, time_ms dea
             continue;
         if (errno != EAGAIN)
             return errno == ECONNRESET ? -EPIPE : -errno;
-        struct pollfd poller = { .fd = client->fd, .events = POLLOUT };
+        struct pollfd poller = { .fd = client->fd,
+                                 .events =
+                                     client->tls ? client_tls_waits_for(client->tls) : POLLOUT };
         if (poll(&poller, 1, time_left(deadline)) == 0)
             return -ETIMEDOUT;
     }
@@ -53,9 +64,12 @@ int wire_send(struct client *client, const char *bytes, size_t size, time_ms dea
 }
 
 int wire_read(struct client *client, time_ms deadline) {
-    char buffer[16 * 1024];
+    char buffer
+        [16
+         * 1024]; /* no smaller: a record of TLS fits, so nothing stays behind that poll does not see */
     for (;;) {
-        ssize_t n = recv(client->fd, buffer, sizeof(buffer), 0);
+        ssize_t n = client->tls ? client_tls_read(client->tls, buffer, sizeof(buffer))
+                                : recv(client->fd, buffer, sizeof(buffer), 0);
         if (n > 0)
             strbuf_add(&client->in, buffer, (size_t)n);
         if (n >= 0)
@@ -63,7 +77,8 @@ int wire_read(struct client *client, time_ms deadline) {
         if (errno != EAGAIN)
             return errno == EINTR ? -EINTR : -ECONNRESET;
         struct pollfd pollers[] = {
-            { .fd = client->fd, .events = POLLIN },
+            { .fd = client->fd,
+              .events = client->tls ? client_tls_waits_for(client->tls) : POLLIN },
             { .fd = client->streaming ? client->reader : -1 }, /* an error or a hang-up is told */
         };
         int ready = poll(pollers, ARRAY_SIZE(pollers), time_left(deadline));

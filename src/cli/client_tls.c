@@ -1,0 +1,214 @@
+/* client_tls.c: see client_tls.h.
+ *
+ * OpenSSL is loaded when it is needed and not linked: loading it takes longer than most commands do, and nearly
+ * all of them talk to a Unix socket. What is called is named once, in CALLS, with the types of its own header. */
+#include "cli/client_tls.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "os/clock.h"
+
+#define LIBRARY        "libssl.so.3"
+#define HANDSHAKE_MOST SECONDS(5)
+
+#define CALLS(_)                                                                                   \
+    _(ERR_clear_error)                                                                             \
+    _(ERR_peek_last_error)                                                                         \
+    _(ERR_reason_error_string)                                                                     \
+    _(SSL_CTX_ctrl)                                                                                \
+    _(SSL_CTX_free)                                                                                \
+    _(SSL_CTX_load_verify_file)                                                                    \
+    _(SSL_CTX_new)                                                                                 \
+    _(SSL_CTX_set_default_verify_paths)                                                            \
+    _(SSL_CTX_set_verify)                                                                          \
+    _(SSL_connect)                                                                                 \
+    _(SSL_ctrl)                                                                                    \
+    _(SSL_free)                                                                                    \
+    _(SSL_get0_param)                                                                              \
+    _(SSL_get_error)                                                                               \
+    _(SSL_get_verify_result)                                                                       \
+    _(SSL_new)                                                                                     \
+    _(SSL_read)                                                                                    \
+    _(SSL_set1_host)                                                                               \
+    _(SSL_set_fd)                                                                                  \
+    _(SSL_shutdown)                                                                                \
+    _(SSL_write)                                                                                   \
+    _(TLS_client_method)                                                                           \
+    _(X509_VERIFY_PARAM_set1_ip_asc)                                                               \
+    _(X509_verify_cert_error_string)
+
+#define FIELD(name) __typeof__(&name) name##_;
+static struct {
+    CALLS(FIELD)
+    bool loaded;
+} ssl;
+
+struct client_tls {
+    SSL_CTX *context;
+    SSL *connection;
+    short waits_for;
+};
+
+static bool find(void *library, const char *name, void *ret_call) {
+    void *call = dlsym(library, name);
+    memcpy(ret_call, &call, sizeof(call)); /* C has no cast from data to code */
+    return call;
+}
+
+static int load(struct error *err) {
+    if (ssl.loaded)
+        return 0;
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return error_set(err, -ENOTSUP, "addresses of https: need OpenSSL 3 (%s): %s", LIBRARY,
+                         dlerror());
+#define FIND(name)                                                                                 \
+    if (!find(library, #name, &ssl.name##_))                                                       \
+        return error_set(err, -ENOTSUP, "'%s' has no %s: install OpenSSL 3", LIBRARY, #name);
+    CALLS(FIND)
+    ssl.loaded = true;
+    return 0;
+}
+
+/* --- the handshake --------------------------------------------------------------------------- */
+
+static int prepare(struct client_tls *tls, int fd, const struct client_tls_peer *peer,
+                   struct error *err) {
+    tls->context = ssl.SSL_CTX_new_(ssl.TLS_client_method_());
+    if (!tls->context)
+        return error_set(err, -ENOMEM, "TLS cannot be begun");
+    (void)ssl.SSL_CTX_ctrl_(tls->context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
+    ssl.SSL_CTX_set_verify_(tls->context, SSL_VERIFY_PEER, NULL);
+    if (peer->ca && ssl.SSL_CTX_load_verify_file_(tls->context, peer->ca) != 1) {
+        const char *why = ssl.ERR_reason_error_string_(ssl.ERR_peek_last_error_());
+        return error_set(err, -EINVAL, "the certificates in '%s' cannot be used: %s", peer->ca,
+                         why ? why : "they are no PEM");
+    }
+    if (!peer->ca)
+        (void)ssl.SSL_CTX_set_default_verify_paths_(tls->context);
+    tls->connection = ssl.SSL_new_(tls->context);
+    if (!tls->connection || ssl.SSL_set_fd_(tls->connection, fd) != 1)
+        return error_set(err, -ENOMEM, "TLS cannot be begun");
+    if (ssl.X509_VERIFY_PARAM_set1_ip_asc_(ssl.SSL_get0_param_(tls->connection), peer->host) == 1)
+        return 0;
+    ssl.ERR_clear_error_();
+    (void)ssl.SSL_ctrl_(tls->connection, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+                        (void *)peer->host);
+    return ssl.SSL_set1_host_(tls->connection, peer->host) == 1
+               ? 0
+               : error_set(err, -EINVAL, "'%s' is no name of a host", peer->host);
+}
+
+static int distrust(struct client_tls *tls, const struct client_tls_peer *peer, struct error *err) {
+    long result = ssl.SSL_get_verify_result_(tls->connection);
+    const char *why = ssl.ERR_reason_error_string_(ssl.ERR_peek_last_error_());
+    if (result != X509_V_OK)
+        return error_set(
+            err, -EACCES,
+            "the certificate of '%s' is not trusted (%s): set 'daemon.tls_ca' to a file "
+            "with the one above it",
+            peer->address, ssl.X509_verify_cert_error_string_(result));
+    return error_set(err, -EPROTO, "'%s' does not speak TLS as we do: %s", peer->address,
+                     why ? why : "it closed the connection");
+}
+
+/* What came of a call that returned `r`: 0: it waits; <0: it is over. */
+static int take_error(struct client_tls *tls, int r) {
+    switch (ssl.SSL_get_error_(tls->connection, r)) {
+    case SSL_ERROR_WANT_READ:
+        tls->waits_for = POLLIN;
+        return 0;
+    case SSL_ERROR_WANT_WRITE:
+        tls->waits_for = POLLOUT;
+        return 0;
+    default:
+        return -EPROTO;
+    }
+}
+
+static int shake_hands(struct client_tls *tls, int fd, const struct client_tls_peer *peer,
+                       time_ms deadline, struct error *err) {
+    deadline = time_min(deadline, time_add(clock_read_steady(), HANDSHAKE_MOST));
+    for (;;) {
+        ssl.ERR_clear_error_();
+        int r = ssl.SSL_connect_(tls->connection);
+        if (r == 1)
+            return 0;
+        if (take_error(tls, r) < 0)
+            return distrust(tls, peer, err);
+        time_ms left = deadline - clock_read_steady();
+        struct pollfd poller = { .fd = fd, .events = tls->waits_for };
+        if (left <= 0 || poll(&poller, 1, (int)left) == 0) /* as if nobody were there */
+            return error_set(err, -ECONNREFUSED, "'%s' does not begin to speak TLS", peer->address);
+    }
+}
+
+int client_tls_new(int fd, const struct client_tls_peer *peer, time_ms deadline,
+                   struct client_tls **ret_tls, struct error *err) {
+    int r = load(err);
+    if (r < 0)
+        return r;
+    struct client_tls *tls = xcalloc(1, sizeof(*tls));
+    r = prepare(tls, fd, peer, err);
+    if (r == 0)
+        r = shake_hands(tls, fd, peer, deadline, err);
+    if (r < 0) {
+        client_tls_free(tls);
+        return r;
+    }
+    *ret_tls = tls;
+    return 0;
+}
+
+struct client_tls *client_tls_free(struct client_tls *tls) {
+    if (!tls)
+        return NULL;
+    ssl.ERR_clear_error_();
+    if (tls->connection) {
+        (void)ssl.SSL_shutdown_(tls->connection);
+        ssl.SSL_free_(tls->connection);
+    }
+    if (tls->context)
+        ssl.SSL_CTX_free_(tls->context);
+    free(tls);
+    return NULL;
+}
+
+/* --- bytes ----------------------------------------------------------------------------------- */
+
+static ssize_t finish(struct client_tls *tls, int r) {
+    if (r > 0)
+        return r;
+    int code = ssl.SSL_get_error_(tls->connection, r);
+    if (code == SSL_ERROR_ZERO_RETURN)
+        return 0;
+    errno = take_error(tls, r) == 0 ? EAGAIN : ECONNRESET;
+    return -1;
+}
+
+ssize_t client_tls_read(struct client_tls *tls, void *bytes, size_t size) {
+    ssl.ERR_clear_error_();
+    return finish(tls, ssl.SSL_read_(tls->connection, bytes, (int)size));
+}
+
+ssize_t client_tls_write(struct client_tls *tls, const void *bytes, size_t size) {
+    ssl.ERR_clear_error_();
+    ssize_t n = finish(tls, ssl.SSL_write_(tls->connection, bytes, (int)size));
+    if (n != 0)
+        return n;
+    errno = EPIPE; /* the other side has said good-bye */
+    return -1;
+}
+
+short client_tls_waits_for(const struct client_tls *tls) {
+    return tls->waits_for;
+}
