@@ -112,9 +112,10 @@ int client_open(const char *place, const struct client_options *options, struct 
     if (options)
         client->options = *options;
     hunt_init(&hunt, client);
-    int r = client->address_count == 0 ? error_set(
-                err, -EINVAL, "'%.200s' is no address of a daemon: https://HOST:PORT", socket_path)
-                                       : connect_or_start(client, &hunt, err);
+    int r = client->address_count > 0
+                ? connect_or_start(client, &hunt, err)
+                : error_set(err, -EINVAL, "'%.200s' is no address of a daemon: https://HOST:PORT",
+                            place);
     if (r < 0) {
         client_close(client);
         return r;

@@ -56,15 +56,15 @@ void client_add_address(struct client *client, const char *text) {
 
 void client_take_place(struct client *client, const char *place) {
     _cleanup_(strbuf_finish) struct strbuf one = STRBUF_INIT;
-    bool many = strncmp(place, "https://", 8) == 0 || strncmp(place, "http://", 7) == 0;
+    bool many = strstr(place, "://");
     for (const char *at = place; many && *at; at += strspn(at, ",")) {
         strbuf_clear(&one);
         strbuf_add(&one, at, strcspn(at, ","));
         client_add_address(client, strbuf_text(&one));
         at += one.length;
     }
-    client->has_peers = client->address_count > 0;
-    if (client->address_count == 0) {
+    client->has_peers = many;
+    if (!many) {
         client->addresses =
             xgrow(client->addresses, &client->address_capacity, 1, sizeof(*client->addresses));
         strbuf_clear(&one);
