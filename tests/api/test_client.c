@@ -13,6 +13,7 @@
 
 #include "api_fixture.h"
 #include "cli/client.h"
+#include "fake_ops.h"
 
 static struct client *open_client(struct api *api) {
     struct client *client = NULL;
@@ -46,6 +47,49 @@ static void a_call_has_status_answer_and_headers(void **state) {
     assert_null(client_header(client, "x-none"));
     ASSERT_HAS(client_text(client), "\"params\":{\"a\":7}");
     assert_int_equal(api_stats(api).connections, 1);
+}
+
+/* --- of a run on another machine ------------------------------------------------------------------ */
+
+static void open_door(struct api *api, void *arg) {
+    struct server_tcp tcp = { .address = "127.0.0.1:0" };
+    struct error err = { 0 };
+    if (server_listen_tcp(api->server, &tcp, &err) < 0)
+        fail_msg("%s", err.text);
+    (void)snprintf(arg, 64, "%s", server_url(api->server));
+    fake.in_slurm = true; /* whose token is FAKE_RUN_TOKEN */
+}
+
+static void get_token(struct api *api, void *arg) {
+    (void)api;
+    memcpy(arg, fake.token, sizeof(fake.token));
+}
+
+/* Port 1 has nobody: where several daemons may have the store, one of the addresses is enough. */
+static void a_run_in_slurm_asks_at_its_addresses_with_its_token(void **state) {
+    (void)state;
+    API(api);
+    struct error err = { 0 };
+    char url[64], places[160], token[sizeof(fake.token)];
+    api_do(api, open_door, url);
+    (void)snprintf(places, sizeof(places), "http://127.0.0.1:1,%s", url);
+    assert_int_equal(setenv("SLUICE_SOCKET", places, 1), 0);
+    assert_int_equal(setenv("SLUICE_TOKEN", FAKE_RUN_TOKEN, 1), 0);
+    struct client *client = NULL;
+    int r = client_open(places, NULL, &client, &err);
+    if (r < 0)
+        fail_msg("cannot open: %s", err.text);
+    assert_int_equal(client_get(client, NULL, &err, "/v1/echo"), 200);
+    api_do(api, get_token, token);
+    assert_string_equal(token, FAKE_RUN_TOKEN);
+    assert_string_equal(client_place(client), url);
+    client_close(client);
+    /* To an address that is not its own a run shows nothing. */
+    assert_int_equal(client_open(url, NULL, &client, &err), -EACCES);
+    assert_int_equal(unsetenv("SLUICE_SOCKET"), 0);
+    assert_int_equal(unsetenv("SLUICE_TOKEN"), 0);
+    assert_int_equal(client_open("ftp://nowhere", NULL, &client, &err), -EINVAL);
+    assert_string_equal(err.text, "'ftp://nowhere' is no address of a daemon: https://HOST:PORT");
 }
 
 static void one_connection_serves_many_calls(void **state) {
@@ -470,6 +514,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_has_status_answer_and_headers),
         cmocka_unit_test(one_connection_serves_many_calls),
+        cmocka_unit_test(a_run_in_slurm_asks_at_its_addresses_with_its_token),
         cmocka_unit_test(text_in_a_path_is_escaped),
         cmocka_unit_test(a_refusal_is_a_status_an_errno_and_a_sentence),
         cmocka_unit_test(what_is_no_json_is_text),
