@@ -145,3 +145,12 @@ const char *config_executor(const struct config *config, const char *project, co
         return config_text(config, "agents.A.executor", agent);
     return config_text(config, "tasks.executor", NULL);
 }
+
+bool config_uses_slurm(const struct config *config) {
+    bool uses = strcmp(config_executor(config, NULL, NULL), "slurm") == 0;
+    for (size_t i = 0; !uses && i < config_project_count(config); i++)
+        uses = strcmp(config_executor(config, config_project_name(config, i), NULL), "slurm") == 0;
+    for (size_t i = 0; !uses && i < config_agent_count(config); i++)
+        uses = strcmp(config_executor(config, NULL, config_agent_name(config, i)), "slurm") == 0;
+    return uses;
+}

@@ -23,3 +23,5 @@ const char *config_place(const struct config *config, const char *key, const cha
                          const char *agent);
 /* "local" or "slurm", for tasks that say nothing themselves. */
 const char *config_executor(const struct config *config, const char *project, const char *agent);
+/* Is that Slurm for any project or agent? */
+bool config_uses_slurm(const struct config *config);

@@ -8,8 +8,10 @@
 #include "base/alloc.h"
 #include "base/json_write.h"
 #include "config/config.h"
+#include "config/place.h"
 #include "daemon/daemon.h"
 #include "engine/runs_folder.h"
+#include "executor/slurm.h"
 #include "ops/op.h"
 #include "store/store.h"
 
@@ -46,6 +48,21 @@ int daemon_check(const struct home *home) {
     return DAEMON_OK;
 }
 
+static void print_check(struct json_writer *w, const char *name, const char *level,
+                        const char *text, const char *fix) {
+    const char *const members[][2] = {
+        { "name", name }, { "level", level }, { "text", text }, { "fix", fix }
+    };
+    json_write_object_begin(w);
+    json_write_key(w, "ok");
+    json_write_bool(w, strcmp(level, "bad") != 0);
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        json_write_key(w, members[i][0]);
+        json_write_string(w, members[i][1]);
+    }
+    json_write_object_end(w);
+}
+
 static void print_store(struct json_writer *w, const struct home *home) {
     struct error err = { 0 };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -54,30 +71,32 @@ static void print_store(struct json_writer *w, const struct home *home) {
     bool ok = known && look(url, &text, &err) == 0;
     /* A configuration that cannot be read, and a daemon that cannot be reached, are other matters. */
     bool mild = !known || err.code == -EBUSY;
-    json_write_object_begin(w);
-    json_write_key(w, "name");
-    json_write_string(w, "store");
-    json_write_key(w, "ok");
-    json_write_bool(w, ok || mild);
-    json_write_key(w, "level");
-    json_write_string(w, ok ? "ok" : mild ? "warning" : "bad");
-    json_write_key(w, "text");
-    json_write_string(w, ok      ? strbuf_text(&text)
-                         : known ? err.text
-                                 : "not looked at: where it is, is not known");
-    json_write_key(w, "fix");
-    json_write_string(w, ok || mild ? NULL
-                                    : "keep a copy of the folder, then 'sluice restore' a backup");
-    json_write_object_end(w);
+    print_check(w, "store",
+                ok     ? "ok"
+                : mild ? "warning"
+                       : "bad",
+                ok      ? strbuf_text(&text)
+                : known ? err.text
+                        : "not looked at: where it is, is not known",
+                ok || mild ? NULL : "keep a copy of the folder, then 'sluice restore' a backup");
 }
 
-/* With a configuration that cannot be read, the usual one. */
-static char *runs_folder(const struct home *home) {
-    struct config *config = config_new();
-    (void)config_read_file(config, home->config_file, NULL);
-    char *folder = runs_folder_find(config, home->data);
-    config_free(config);
-    return folder;
+/* Whether the controller answers is asked by a daemon; what is not even installed is seen from here. */
+static void print_slurm(struct json_writer *w, const struct config *config) {
+    const char *folder = config_text(config, "slurm.programs", NULL);
+    const struct executor_feature *features = NULL;
+    struct executor_slurm_options options = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf sbatch = STRBUF_INIT;
+    strbuf_printf(&sbatch, "%s/sbatch", folder);
+    options.sbatch = *folder ? strbuf_text(&sbatch) : NULL;
+    size_t count = config_uses_slurm(config) ? executor_slurm_probe(&options, &features) : 0;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(features[i].name, "sbatch") == 0) {
+            bool ok = features[i].there;
+            print_check(w, "slurm", ok ? "ok" : "bad",
+                        ok ? "sbatch is there" : "'sbatch' is not there: no run can be handed over",
+                        ok ? NULL : features[i].fix);
+        }
 }
 
 int daemon_doctor(const struct home *home) {
@@ -86,8 +105,12 @@ int daemon_doctor(const struct home *home) {
     json_write_init(&w, &out, false);
     json_write_array_begin(&w);
     print_store(&w, home);
+    struct config *config = config_new(); /* one that cannot be read: the usual one */
+    (void)config_read_file(config, home->config_file, NULL);
+    print_slurm(&w, config);
     json_write_array_end(&w);
-    _cleanup_(freep) char *runs = runs_folder(home);
+    _cleanup_(freep) char *runs = runs_folder_find(config, home->data);
+    config_free(config);
     op_print_kernel(runs, &list);
     printf("{\"features\":%s,\"checks\":%s}\n", strbuf_text(&list), strbuf_text(&out));
     return fflush(stdout) == 0 ? DAEMON_OK : DAEMON_FAILED;

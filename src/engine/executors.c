@@ -14,6 +14,7 @@
 #include "base/macros.h"
 #include "engine/executors_internal.h"
 #include "engine/partition.h"
+#include "engine/slurm_look.h"
 #include "executor/slurm.h"
 #include "os/log.h"
 #include "os/random.h"
@@ -93,6 +94,7 @@ void executors_free(struct engine *e) {
         return;
     executor_free(e->executors->slurm);
     partitions_free(e);
+    slurm_look_free(e);
     free(e->executors);
     e->executors = NULL;
 }
@@ -144,28 +146,28 @@ void executors_environment(const struct engine *e, const char *ret_env[EXECUTORS
     ret_env[count] = NULL;
 }
 
+void executors_programs(const struct engine *e, struct strbuf paths[EXECUTORS_PROGRAMS],
+                        struct executor_slurm_options *ret) {
+    const struct {
+        const char *name, **place;
+    } all[EXECUTORS_PROGRAMS] = {
+        { "sbatch", &ret->sbatch },   { "squeue", &ret->squeue },     { "sacct", &ret->sacct },
+        { "scancel", &ret->scancel }, { "scontrol", &ret->scontrol }, { "sinfo", &ret->sinfo },
+    };
+    for (size_t i = 0; i < EXECUTORS_PROGRAMS; i++)
+        *all[i].place = executors_program(e, all[i].name, &paths[i]);
+}
+
 static int make_slurm(struct engine *e, struct error *err) {
-    enum { PROGRAMS = 6 };
-    static const char *const names[PROGRAMS] = { "sbatch",  "squeue",   "sacct",
-                                                 "scancel", "scontrol", "sinfo" };
     const struct config *config = e->config;
     const char *shim = config_text(config, "slurm.shim", NULL);
     const char *host = config_text(config, "daemon.host", NULL);
-    struct strbuf paths[PROGRAMS] = { 0 };
-    const char *found[PROGRAMS], *env[EXECUTORS_ENV_MAX + 1];
-    executors_environment(e, env);
-    for (size_t i = 0; i < PROGRAMS; i++)
-        found[i] = executors_program(e, names[i], &paths[i]);
+    const char *env[EXECUTORS_ENV_MAX + 1];
+    struct strbuf paths[EXECUTORS_PROGRAMS] = { 0 };
     struct executor_slurm_options options = {
         .base = { .root = e->runs_folder,
                   .host = *host ? host : NULL,
                   .shim_path = *shim ? shim : e->shim_path },
-        .sbatch = found[0],
-        .squeue = found[1],
-        .sacct = found[2],
-        .scancel = found[3],
-        .scontrol = found[4],
-        .sinfo = found[5],
         .cluster = e->executors->store,
         .env = env,
         .poll_busy = config_number(config, "slurm.poll_s", NULL),
@@ -173,10 +175,12 @@ static int make_slurm(struct engine *e, struct error *err) {
         .submits_at_once = (uint32_t)config_number(config, "slurm.submits", NULL),
         .use_sacct = config_number(config, "slurm.accounting", NULL) != 0,
     };
+    executors_environment(e, env);
+    executors_programs(e, paths, &options);
     struct executor_events events = finish_events;
     events.ctx = e;
     int r = executor_slurm_new(e->loop, &options, &events, &e->executors->slurm, err);
-    for (size_t i = 0; i < PROGRAMS; i++)
+    for (size_t i = 0; i < EXECUTORS_PROGRAMS; i++)
         strbuf_finish(&paths[i]);
     return r < 0 ? error_prefix(err, "cannot use Slurm") : 0;
 }

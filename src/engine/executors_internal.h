@@ -17,10 +17,16 @@ struct executors {
     bool is_noted;             /* the rows have it, or this turn writes it */
     enum executor_kind sweeping;
     struct partitions *partitions; /* partition.h */
+    struct slurm_look *look;       /* slurm_look.h; NULL: nobody has asked */
 };
 
 /* The programs of Slurm: where, NULL: in PATH; and the environment that they get, ended with NULL. */
-#define EXECUTORS_ENV_MAX 12
+#define EXECUTORS_ENV_MAX  12
+#define EXECUTORS_PROGRAMS 6
+struct executor_slurm_options;
+/* Those of an executor; the paths must live as long as the options. */
+void executors_programs(const struct engine *e, struct strbuf paths[EXECUTORS_PROGRAMS],
+                        struct executor_slurm_options *ret);
 const char *executors_program(const struct engine *e, const char *name, struct strbuf *out);
 void executors_environment(const struct engine *e, const char *ret_env[EXECUTORS_ENV_MAX + 1]);
 

@@ -15,6 +15,7 @@
 #include "engine/failing.h"
 #include "engine/notifier.h"
 #include "engine/outlook.h"
+#include "engine/slurm_look.h"
 #include "ops/access.h"
 #include "ops/call_internal.h"
 #include "ops/capability.h"
@@ -271,6 +272,13 @@ int op_wait_forecast(struct op_call *call, op_step then) {
     struct op_private *p = call->own;
     p->step = then;
     p->asking = !engine_forecast(call->engine, forecast_is_ready, call);
+    return CALL_GO_ON;
+}
+
+int op_wait_slurm(struct op_call *call, op_step then) {
+    struct op_private *p = call->own;
+    p->step = then;
+    p->asking = !engine_look_at_slurm(call->engine, forecast_is_ready, call);
     return CALL_GO_ON;
 }
 

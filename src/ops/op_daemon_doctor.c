@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/run_token.h"
+#include "engine/slurm_look.h"
 #include "executor/executor.h"
 #include "ops/print.h"
 
@@ -216,7 +217,26 @@ void op_print_kernel(const char *folder, struct strbuf *out) {
     print_features(features, count, out);
 }
 
-static int run(struct op_call *call) {
+static void print_check(struct json_writer *w, const struct check *c) {
+    json_write_object_begin(w);
+    print_text(w, "name", c->name);
+    print_bool(w, "ok", c->ok || c->mild);
+    print_text(w, "level", c->ok ? "ok" : c->mild ? "warning" : "bad");
+    print_text(w, "text", c->text);
+    print_text(w, "fix", c->fix);
+    json_write_object_end(w);
+}
+
+static void print_slurm(struct json_writer *w, const struct engine *engine) {
+    const struct slurm_finding *f;
+    for (size_t i = 0; (f = engine_slurm_finding(engine, i)); i++) {
+        struct check c = { .name = f->name, .ok = f->ok, .mild = f->mild, .fix = f->fix };
+        memcpy(c.text, f->text, sizeof(c.text));
+        print_check(w, &c);
+    }
+}
+
+static int print_all(struct op_call *call) {
     const struct executor_feature *features = NULL;
     size_t count = executor_features(engine_executor(call->engine), &features);
     struct json_writer w;
@@ -230,17 +250,16 @@ static int run(struct op_call *call) {
     for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
         struct check c = { 0 };
         checks[i](call, &c);
-        json_write_object_begin(&w);
-        print_text(&w, "name", c.name);
-        print_bool(&w, "ok", c.ok || c.mild);
-        print_text(&w, "level", c.ok ? "ok" : c.mild ? "warning" : "bad");
-        print_text(&w, "text", c.text);
-        print_text(&w, "fix", c.fix);
-        json_write_object_end(&w);
+        print_check(&w, &c);
     }
+    print_slurm(&w, call->engine);
     json_write_array_end(&w);
     json_write_object_end(&w);
     return 0;
+}
+
+static int run(struct op_call *call) {
+    return op_wait_slurm(call, print_all);
 }
 
 const struct op op_daemon_doctor = {
@@ -251,7 +270,7 @@ const struct op op_daemon_doctor = {
     .text =
         "`features`: what the kernel lets the daemon do, and what it does without; `checks`: what "
         "a person should look at. `level` is `ok`, `warning` (to be known) or `bad` (to be put "
-        "right); only the last is not `ok`.",
+        "right); only the last is not `ok`. Where Slurm is used, it is asked, too.",
     .result =
         "{\"features\":[{\"name\":\"cgroup.kill\",\"there\":true,\"instead\":null,\"fix\":null}],"
         "\"checks\":[{\"name\":\"disk\",\"ok\":true,\"level\":\"ok\",\"text\":\"90000 MB free; "

@@ -179,11 +179,18 @@ static void tell_named(const struct limits *l, enum lease_kind kind, op_name_at 
         tell_limit(l, kind, name);
 }
 
-/* Those that somebody has named as a resource were told. */
+static bool is_used(const struct engine *engine, const char *resource) {
+    amount used = 0, cap = UNLIMITED;
+    sym symbol = op_symbol(engine, resource);
+    return symbol && core_lease(engine_core(engine), LEASE_RESOURCE, symbol, &used, &cap)
+           && used > 0;
+}
+
+/* Those that somebody has named as a resource were told; a cluster has many that nobody uses. */
 static void tell_partitions(const struct limits *l) {
     const char *key;
     for (size_t i = 0; (key = engine_partition_at(l->engine, i)); i++)
-        if (!op_knows(l->engine, op_resource_at, key))
+        if (!op_knows(l->engine, op_resource_at, key) && is_used(l->engine, key))
             tell_limit(l, LEASE_RESOURCE, key);
 }
 

@@ -218,6 +218,14 @@ int executor_slurm_new(struct loop *loop, const struct executor_slurm_options *o
     return 0;
 }
 
+size_t executor_slurm_probe(const struct executor_slurm_options *options,
+                            const struct executor_feature **ret) {
+    static const struct executor_feature features[] = { { "sbatch", true, NULL, NULL } };
+    (void)options;
+    *ret = features;
+    return ARRAY_SIZE(features);
+}
+
 bool executor_doing(const struct executor *ex, struct run_key run, struct strbuf *out) {
     (void)run;
     if (!ex->is_slurm || !fake.doing)

@@ -42,12 +42,23 @@ static void project_goes_before_agent_goes_before_all(void **state) {
     (void)state;
     set("tasks.executor", "slurm");
     assert_string_equal(config_executor(config, NULL, NULL), "slurm");
+    assert_true(config_uses_slurm(config));
     set("agents.claude.executor", "local");
     assert_string_equal(config_executor(config, "web", "claude"), "local");
     assert_string_equal(config_executor(config, "web", "codex"), "slurm");
     set("projects.web.executor", "slurm");
     assert_string_equal(config_executor(config, "web", "claude"), "slurm");
     assert_string_equal(config_executor(config, "db", "claude"), "local");
+}
+
+static void one_that_uses_slurm_is_enough(void **state) {
+    (void)state;
+    assert_false(config_uses_slurm(config));
+    set("agents.claude.executor", "slurm");
+    assert_true(config_uses_slurm(config));
+    set("agents.claude.executor", "local");
+    set("projects.web.executor", "slurm");
+    assert_true(config_uses_slurm(config));
 }
 
 static void each_key_is_looked_for_by_itself(void **state) {
@@ -153,6 +164,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(nobody_says_anything, set_up, tear_down),
         cmocka_unit_test_setup_teardown(project_goes_before_agent_goes_before_all, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(one_that_uses_slurm_is_enough, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_key_is_looked_for_by_itself, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_last_word_of_a_list_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(values_fit, set_up, tear_down),
