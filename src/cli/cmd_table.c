@@ -31,6 +31,7 @@ extern const struct cmd cmd_graph;
 extern const struct cmd cmd_group;
 extern const struct cmd cmd_help;
 extern const struct cmd cmd_hold;
+extern const struct cmd cmd_host;
 extern const struct cmd cmd_import;
 extern const struct cmd cmd_init;
 extern const struct cmd cmd_limiter;
@@ -90,6 +91,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_group,
     &cmd_help,
     &cmd_hold,
+    &cmd_host,
     &cmd_import,
     &cmd_init,
     &cmd_limiter,

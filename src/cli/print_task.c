@@ -223,10 +223,13 @@ void print_tasks_add(struct print_tasks *list, const json_t *task, time_ms now) 
     add_cell(list, print_agent(task).text);
     add_cell(list, since > 0 ? print_span(now - since).text : NULL);
     const char *lends = ask_text(json_object_get(task, "run"), "lends_to", NULL);
+    const char *host = ask_text(json_object_get(task, "run"), "unreachable_host", NULL);
     _cleanup_(strbuf_finish) struct strbuf gate = STRBUF_INIT;
-    if (lends)
+    if (host)
+        strbuf_printf(&gate, "host %s unreachable", host);
+    else if (lends)
         strbuf_printf(&gate, "lends to %s", lends);
-    add_cell(list, lends ? strbuf_text(&gate) : ask_text(task, "gate", NULL));
+    add_cell(list, gate.length > 0 ? strbuf_text(&gate) : ask_text(task, "gate", NULL));
     add_cell(list, print_title(task));
 }
 

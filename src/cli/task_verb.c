@@ -135,12 +135,13 @@ static bool is_live(const char *state) {
 
 static void print_line(const struct task_verb *verb, const json_t *item, struct strbuf *out) {
     const char *id = ask_text(item, "id", "?"), *state = ask_text(item, "state", "");
+    const char *note = ask_text(item, "note", NULL);
     if (ask_true(item, "already") && verb->already)
         strbuf_printf(out, "%s %s\n", id, verb->already);
     else if (ask_true(item, "already"))
         strbuf_printf(out, "%s is %s already\n", id, state);
     else if (verb->pending && is_live(state))
-        strbuf_printf(out, "%s %s\n", id, verb->pending);
+        strbuf_printf(out, "%s %s%s%s\n", id, verb->pending, note ? ": " : "", note ? note : "");
     else if (*state && strcmp(state, verb->did) != 0)
         strbuf_printf(out, "%s %s: %s\n", id, verb->did, state);
     else

@@ -13,6 +13,7 @@
 #include "base/json_write.h"
 #include "engine/agent_end.h"
 #include "engine/alert_internal.h"
+#include "engine/away_internal.h"
 #include "os/log.h"
 
 #define NOTE_PREFIX     "alert:"
@@ -443,6 +444,10 @@ static bool stuck_is_over(const struct engine *e, const struct alert *alert) {
     return alert_stuck_after(e) == 0;
 }
 
+static bool host_is_over(const struct engine *e, const struct alert *alert) {
+    return away_alert_is_over(e, subject_of(alert));
+}
+
 static bool many_is_over(const struct engine *e, const struct alert *alert) {
     (void)alert;
     return e->alerts->open.count <= ALERTS_MAX / 2;
@@ -459,7 +464,7 @@ static const struct {
     { "load", load_is_over },           { "many", many_is_over },
     { "memory", memory_is_over },       { "run", run_is_over },
     { "store", store_is_over },         { "stuck", stuck_is_over },
-    { "webhook", webhook_is_over },
+    { "webhook", webhook_is_over },     { "host", host_is_over },
 };
 
 /* A kind that nobody knows any more is over. */
@@ -501,6 +506,7 @@ void alerts_turn(struct engine *e) {
     if (store_batch_count(e->turn.batch) > 0)
         alert_budget_see_windows(e);
     alert_look_for_stuck(e);
+    away_see_alerts(e);
     if (a->open.count > 0 && clear_what_is_over(e))
         see_chains_again(e);
 }

@@ -12,6 +12,7 @@
 #include "engine/alert_internal.h"
 #include "engine/allowance.h"
 #include "engine/await.h"
+#include "engine/away_internal.h"
 #include "engine/care_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/executors_internal.h"
@@ -129,6 +130,7 @@ struct engine *engine_free(struct engine *e) {
     tally_free(e);
     allowance_free(e);
     access_free(e);
+    away_free(e);
     projects_free(e);
     groups_free(e);
     core_free(e->core);

@@ -40,10 +40,10 @@ struct engine_options {
     char *const *environment; /* runs get the variables of it that tasks.env names; NULL: none */
 };
 
-/* What the start found; also the first event. */
+/* What the start found; also the first event. Of `away` and `killed` see away.h. */
 struct engine_report {
     uint64_t tasks, unfinished;
-    uint32_t adopted, ended, lost, external, swept, requeued;
+    uint32_t adopted, ended, lost, external, swept, requeued, away, killed;
     uint32_t found; /* of the first three: those that the store did not know */
     time_ms took;
 };

@@ -114,6 +114,7 @@ struct engine {
     size_t launched;                 /* so many of them are carried out */
     time_ms launch_look;             /* no launch is late before */
     LIST(struct external) externals; /* living runs that are not ours */
+    LIST(struct away_host) away;     /* hosts whose runs are not seen: away.h */
     LIST(struct allowance) allowances;
     LIST(task_id) spent;       /* tasks that have used up their own budget: budget.c */
     LIST(task_id) relook;      /* those whose budget is another since the last decision */

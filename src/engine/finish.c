@@ -363,6 +363,12 @@ static void tell_ended(struct engine *e, struct live_run *run, struct happening 
     run_remove(e, run->task);
 }
 
+void finish_end_now(struct engine *e, struct live_run *run, const struct run_end *end) {
+    struct happening h = { .kind = HAPPENED_ENDED, .at = e->now, .end = *end };
+    h.run = (struct run_key){ .task = run->task, .attempt = run->view.attempt };
+    tell_ended(e, run, &h);
+}
+
 void finish_record_end(struct engine *e, const struct live_run *run, struct run_end *end) {
     enum outcome outcome = outcome_of(e, run, end);
     explain_stop(end, outcome);

@@ -557,7 +557,7 @@ void launch_some(struct engine *e) {
 void launch_stop(struct engine *e, const struct order *order) {
     struct live_run *run = run_find(e, order->task);
     struct run_key key = { .task = order->task, .attempt = order->attempt };
-    if (!run || run->view.attempt != order->attempt || turn_is_over(e))
+    if (!run || run->view.attempt != order->attempt || run->is_away || turn_is_over(e))
         return;
     if (executors_stop(e, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY) == 0)
         stopping_told(e, run);

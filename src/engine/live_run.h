@@ -14,6 +14,7 @@ struct live_run {
     char *agent;
     enum executor_kind executor;
     char *boot_id;           /* of the boot in which it was ordered */
+    char *host;              /* of one that is away; else NULL */
     time_ms launch_deadline; /* until its command was seen; TIME_NEVER: seen */
     enum run_phase phase;
     struct run_token token;
@@ -31,6 +32,7 @@ struct live_run {
     bool spawner_known;    /* else the store must be asked for it */
     bool stop_now;         /* a stop order kills at once */
     bool is_alive;         /* the start of the daemon has found it so */
+    bool is_away;          /* on another host: away.h */
     bool is_heard;         /* its shim has said that its command runs, or that it has ended */
     bool is_unheard;       /* it was told to stop before: stopping.c */
     size_t position;       /* in engine.live */

@@ -14,6 +14,7 @@
 #include "engine/alert_internal.h"
 #include "engine/allowance.h"
 #include "engine/await.h"
+#include "engine/away_internal.h"
 #include "engine/budget.h"
 #include "engine/engine_internal.h"
 #include "engine/executors_internal.h"
@@ -116,6 +117,7 @@ static int load_note(void *ctx, const struct note_row *row, struct error *err) {
     limits_load(ctx, row);
     access_load(ctx, row);
     executors_load(ctx, row);
+    away_load(ctx, row);
     return 0;
 }
 
@@ -212,7 +214,8 @@ static int load_run(void *ctx, const struct run_row *row, struct error *err) {
     run->agent = row->agent ? xstrdup(row->agent) : NULL;
     run->boot_id = xstrdup(row->boot_id ? row->boot_id : "");
     run->executor = executor_kind_of(row->executor);
-    if (row->started_at == 0)
+    away_load_run(e, run, row);
+    if (row->started_at == 0 && !run->is_away)
         launch_set_deadline(e, run);
     bool has_tokens = row->tokens_in >= 0 || row->tokens_out >= 0;
     if (!has_tokens && row->cost_micro_usd < 0)
@@ -244,6 +247,7 @@ static int begin(struct engine *e, struct error *err) {
     limits_free(e);
     access_forget(e);
     executors_loading(e);
+    away_free(e);
     e->launch_look = TIME_NEVER;
     e->report.tasks = e->report.unfinished = 0;
     struct fact loading = { .kind = FACT_LOADING };
@@ -280,6 +284,7 @@ static int finish(struct engine *e, const struct store_totals *totals, struct er
     recover_raise_numbers(e);
     claims_write(e);
     recover_find_runless(e);
+    away_loaded(e);
     groups_loaded(e);
     budgets_loaded(e);
     return 0;

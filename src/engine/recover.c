@@ -1,6 +1,6 @@
 /* recover.c: the daemon was away; what became of the runs?
  *
- * For every run that the rows call live, its folder decides: somebody holds the lock → it goes on and
+ * For every run of this host that the rows call live, its folder decides: somebody holds the lock → it goes on and
  * is watched; its end is recorded → that is what happened; neither → lost. A live task without a run
  * row cannot be (both are in one commit), but if it is, it is lost too: nothing stays live by mistake.
  * Folders that no row knows are from after a backup that was restored. Those of a task that is not
@@ -15,6 +15,7 @@
 #include "base/json_write.h"
 #include "base/number.h"
 #include "engine/alert.h"
+#include "engine/away_internal.h"
 #include "engine/budget.h"
 #include "engine/executors_internal.h"
 #include "engine/gone_internal.h"
@@ -73,6 +74,8 @@ static void adopt_all(struct engine *e) {
     for (size_t i = 0; i < e->live.count; i++) {
         struct live_run *run = run_live_at(e, i);
         struct run_key key = { .task = run->task, .attempt = run->view.attempt };
+        if (run->is_away)
+            continue;
         enum adopted what = executors_adopt(e, run->executor, key, run->view.folder, run->boot_id);
         count_adopted(e, what);
         run->is_alive = what == ADOPTED_ALIVE;
@@ -186,7 +189,7 @@ static bool is_known(void *ctx, const char *task, uint32_t attempt) {
     if (attempt <= view.attempt)
         return true;
     const struct live_run *run = run_find(e, id);
-    if (task_state_is_final(view.state) || (run && run->is_alive))
+    if (task_state_is_final(view.state) || (run && (run->is_alive || run->is_away)))
         return false;
     claim_note(e, id, attempt);
     return true;
@@ -245,6 +248,7 @@ void recover_write_report(struct engine *e) {
         { "adopted", e->report.adopted }, { "ended", e->report.ended },
         { "lost", e->report.lost },       { "external", e->report.external },
         { "found", e->report.found },     { "swept", e->report.swept },
+        { "away", e->report.away },       { "killed", e->report.killed },
     };
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
         json_write_key(&w, members[i].name);
@@ -278,8 +282,11 @@ int engine_start(struct engine *e, struct engine_report *ret_report, struct erro
     r = look_at_folders(e, err);
     if (r < 0)
         return r;
+    away_start(e);
+    e->report.away = engine_away_count(e);
     for (size_t i = 0; i < e->live.count; i++)
-        listen_again(e, run_live_at(e, i));
+        if (!run_live_at(e, i)->is_away)
+            listen_again(e, run_live_at(e, i));
     workspaces_start(e);
     iterations_start(e);
     gone_start(e);

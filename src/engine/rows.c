@@ -188,7 +188,7 @@ static struct run_row run_row_of(const struct engine *e, const struct live_run *
         .iteration = run->iteration,
         .agent = run->agent,
         .executor = executor_kind_name(run->executor),
-        .host = executors_host(e, run->executor),
+        .host = run->host ? run->host : executors_host(e, run->executor),
         .boot_id = run->boot_id,
         .folder = run->view.folder,
         .phase = run->phase,

@@ -45,6 +45,7 @@ static void run_free_texts(struct live_run *run) {
     free((char *)run->view.folder);
     free(run->agent);
     free(run->boot_id);
+    free(run->host);
     free(run->spawner);
     free(run->session);
     free(run->model);

@@ -62,6 +62,8 @@ void finish_hear_end(struct engine *e, struct run_key run, const struct run_end 
  * is wrong with that. */
 enum outcome finish_outcome(struct engine *e, const struct live_run *run, struct run_end *end,
                             bool *ret_bad_file);
+/* Inside a turn: this end is on record with it. `run` is gone. */
+void finish_end_now(struct engine *e, struct live_run *run, const struct run_end *end);
 /* The end of an attempt that others have followed: on record, and nothing comes of it. */
 void finish_record_end(struct engine *e, const struct live_run *run, struct run_end *end);
 

@@ -204,7 +204,7 @@ void pool_adopt(struct engine *e, const struct live_run *run) {
     const char *path = pool_find(&pool, folder);
     if (!path)
         return;
-    if (claim(e, run, path, &fd, &err) < 0)
+    if (!run->is_away && claim(e, run, path, &fd, &err) < 0)
         log_warning("task '%s' runs in a workspace that is not its own any more: %s", id, err.text);
     take(e, run, path, fd);
     note_habit(e, path, run->task);

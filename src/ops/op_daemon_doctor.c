@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include "engine/run_token.h"
+#include "engine/runs_folder.h"
 #include "engine/slurm_look.h"
 #include "executor/executor.h"
 #include "ops/print.h"
+#include "os/file_system.h"
 
 #define FSYNC_SUSPECT_US 20 /* no disk answers faster than this when it really writes */
 #define FSYNC_SLOW_US    50000
@@ -119,6 +121,25 @@ static void check_home(struct op_call *call, struct check *c) {
     c->fix = c->ok ? NULL : "others may read prompts and logs: chmod 700 the folder";
 }
 
+/* That files in it can be locked was tried at the start; whether other hosts see that, nobody can try alone. */
+static void check_run_folders(struct op_call *call, struct check *c) {
+    const char *path = engine_runs_folder(call->engine);
+    const char *shared = file_system_of(path);
+    c->name = "run-folders";
+    check_mode(path, "the folder of the runs", c);
+    c->fix = c->ok ? NULL : "others may read prompts and logs: chmod 700 the folder";
+    if (!c->ok || !shared)
+        return;
+    c->ok = false;
+    c->mild = true;
+    (void)snprintf(c->text, sizeof(c->text),
+                   "'%s' is on %s: a lock that other hosts do not see makes them take a living run "
+                   "for a dead one of the same host name",
+                   path, shared);
+    c->fix = "mount it so that locks are the server's (nfs: without nolock and local_lock), and "
+             "give every host a daemon.host of its own";
+}
+
 static void check_shim(struct op_call *call, struct check *c) {
     const char *path = engine_shim_path(call->engine);
     c->name = "shim";
@@ -192,7 +213,7 @@ static void check_settings(struct op_call *call, struct check *c) {
 
 static const check_function checks[] = {
     check_disk, check_store, check_fsync,     check_home,      check_socket,   check_doors,
-    check_shim, check_files, check_isolation, check_worktrees, check_settings,
+    check_shim, check_files, check_isolation, check_worktrees, check_settings, check_run_folders,
 };
 
 static void print_features(const struct executor_feature *features, size_t count,

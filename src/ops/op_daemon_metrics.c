@@ -5,6 +5,7 @@
 #include "base/metric.h"
 #include "core/budgets.h"
 #include "engine/alert.h"
+#include "engine/away.h"
 #include "engine/tally.h"
 #include "ops/metrics.h"
 #include "ops/world.h"
@@ -42,6 +43,8 @@ static void print_tasks_by_state(struct op_call *call, struct strbuf *out) {
         metric_labeled(out, "tasks", "state", task_state_name((enum task_state)s),
                        counts.by_state[s]);
     metric_gauge(out, "runs", counts.runs_used, "Runs that are live.");
+    metric_gauge(out, "runs_away", engine_away_count(call->engine),
+                 "Live runs on hosts that are unreachable.");
     if (counts.runs_cap != UNLIMITED)
         metric_gauge(out, "runs_limit", counts.runs_cap, "Most runs at once.");
     metric_gauge(out, "core_bytes", (int64_t)counts.bytes, "Memory of the scheduler's state.");

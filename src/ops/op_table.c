@@ -23,6 +23,8 @@ extern const struct op op_group_add;
 extern const struct op op_group_close;
 extern const struct op op_group_list;
 extern const struct op op_group_show;
+extern const struct op op_host_forget;
+extern const struct op op_host_list;
 extern const struct op op_limiter_clear;
 extern const struct op op_limiter_list;
 extern const struct op op_notify_test;
@@ -91,6 +93,8 @@ const struct op *const op_table[] = {
     &op_group_close,
     &op_group_list,
     &op_group_show,
+    &op_host_forget,
+    &op_host_list,
     &op_limiter_clear,
     &op_limiter_list,
     &op_notify_test,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/failover.h"
+#include "engine/away.h"
 #include "engine/executors.h"
 #include "engine/partition.h"
 #include "ops/forecast.h"
@@ -104,8 +105,17 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
         verdict_code(&first, op_symbols(call->engine), &code);
         put_sentence(call, t->id, &first, &text);
     }
+    struct engine_host_state host;
     if (!blocked && !(t->state == TASK_STARTING && engine_place_doing(call->engine, t->id, &text)))
         strbuf_puts(&text, sentence_of(t));
+    if (engine_away_run(call->engine, t->id, &host)) {
+        strbuf_puts(&text, "; ");
+        print_away(&host, &text);
+        strbuf_printf(&text,
+                      ": it keeps its places until the daemon of that host is the active one, or "
+                      "somebody says 'sluice host forget %s'",
+                      host.name);
+    }
     if (t->state == TASK_FAILED && asking_of(call)->cause)
         strbuf_printf(&text, "; its last run: %s", asking_of(call)->cause);
     print_text(w, "first", blocked ? strbuf_text(&code) : NULL);

@@ -4,11 +4,14 @@
  * the time of the last change are the store's, so lists ask for those of their page in one question. */
 #include "ops/print.h"
 
+#include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/failover.h"
 #include "engine/alert.h"
 #include "engine/allowance.h"
+#include "engine/away.h"
 #include "engine/executors.h"
 #include "engine/loops.h"
 
@@ -90,6 +93,13 @@ void print_verdict(const struct engine *engine, task_id task, const struct verdi
         strbuf_printf(out, "waits for '%s': it may start when that is there", strbuf_text(&path));
     else if (v->gate != GATE_HELD || v->open || !engine_budget_why(engine, task, out))
         verdict_sentence(v, op_symbols(engine), engine_names(engine), out);
+    const char *host = NULL;
+    uint32_t away = engine_away_holders(engine, v, &host);
+    if (away > 0)
+        strbuf_printf(out,
+                      "; %" PRIu32 " of the places %s held on host '%s', which is unreachable (see "
+                      "'sluice host list')",
+                      away, away == 1 ? "is" : "are", host);
 }
 
 static void print_gate(struct json_writer *w, const struct engine *engine, task_id task) {
@@ -107,13 +117,25 @@ static void print_gate(struct json_writer *w, const struct engine *engine, task_
     print_text(w, "why", strbuf_text(&text));
 }
 
+void print_away(const struct engine_host_state *host, struct strbuf *out) {
+    char when[32] = "?";
+    time_t seconds = (time_t)(host->since / 1000);
+    struct tm day;
+    if (gmtime_r(&seconds, &day))
+        (void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M UTC", &day);
+    strbuf_printf(out, "host '%s' unreachable since %s", host->name, when);
+}
+
 /* What a run does that is not just working: what is done around it, whom it lends to, whose place it has. */
 static void print_doing(struct json_writer *w, const struct engine *engine,
                         const struct task_view *t) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     const char *doing = engine_run_doing(engine, t->id);
+    struct engine_host_state host;
     char id[ENGINE_ID_MAX];
-    if (doing)
+    if (engine_away_run(engine, t->id, &host))
+        print_away(&host, &text);
+    else if (doing)
         strbuf_puts(&text, doing);
     else if (t->phase == PHASE_WAITING)
         strbuf_puts(&text, "waits for tasks below it");
@@ -158,6 +180,10 @@ static void print_live(struct json_writer *w, const struct engine *engine,
     print_count(w, "tokens_in", run.tokens_in);
     print_count(w, "tokens_out", run.tokens_out);
     print_doing(w, engine, t);
+    struct engine_host_state host = { 0 };
+    (void)engine_away_run(engine, t->id, &host);
+    print_text(w, "unreachable_host", host.name);
+    print_time(w, "unreachable_since", host.since);
     json_write_object_end(w);
 }
 
@@ -235,6 +261,19 @@ int op_ask_titles(struct op_call *call, struct op_rows *rows, op_step then) {
     return op_ask(call, &question, take_titles, then);
 }
 
+/* Only when there is one: what was asked for will take until somebody has done something. */
+static void print_note(struct json_writer *w, const struct op_call *call, task_id task) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    struct engine_host_state host;
+    if (call->op != &op_task_cancel || !task || !engine_away_run(call->engine, task, &host))
+        return;
+    strbuf_printf(&text,
+                  "its run is on host '%s', which is unreachable: it is stopped when the daemon of "
+                  "that host is the active one",
+                  host.name);
+    print_text(w, "note", strbuf_text(&text));
+}
+
 void print_states(struct op_call *call, const char *const *ids, const task_id *tasks, size_t count,
                   const bool *already) {
     struct json_writer w;
@@ -249,6 +288,7 @@ void print_states(struct op_call *call, const char *const *ids, const task_id *t
         print_text(&w, "id", ids[i]);
         print_text(&w, "state", there ? task_state_name(view.state) : NULL);
         print_bool(&w, "already", already && already[i]);
+        print_note(&w, call, there ? tasks[i] : 0);
         json_write_object_end(&w);
     }
     json_write_array_end(&w);

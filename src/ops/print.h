@@ -19,6 +19,9 @@ void print_json(struct json_writer *w, const char *key, const char *json); /* NU
 /* "iterations": the folders of the last ten. */
 void print_iterations(struct json_writer *w, const struct engine *engine,
                       const struct task_view *task);
+struct engine_host_state;
+/* "host 'box1' unreachable since …": what is said of a run that is away. */
+void print_away(const struct engine_host_state *host, struct strbuf *out);
 /* Why a gate of this task is closed, for people. */
 void print_verdict(const struct engine *engine, task_id task, const struct verdict *v,
                    struct strbuf *out);

@@ -55,6 +55,7 @@ struct executor {
     struct executor_events events;
     struct executor_sweep sweep;
     struct loop_timer *timer;
+    char host[64];
 };
 
 static struct executor *only;
@@ -184,9 +185,9 @@ void fake_forget_everything(void) {
 int executor_local_new(struct loop *loop, const struct executor_options *options,
                        const struct executor_events *events, struct executor **ret,
                        struct error *err) {
-    (void)options;
     (void)err;
     struct executor *ex = xcalloc(1, sizeof(*ex));
+    snprintf(ex->host, sizeof(ex->host), "%s", options->host ? options->host : "host-1");
     ex->loop = loop;
     ex->events = *events;
     ex->timer = loop_timer_new(loop, tell, ex);
@@ -343,7 +344,7 @@ const char *executor_boot_id(const struct executor *ex) {
 }
 
 const char *executor_host(const struct executor *ex) {
-    return ex->is_slurm ? "slurm" : "host-1";
+    return ex->is_slurm ? "slurm" : ex->host;
 }
 
 size_t executor_features(const struct executor *ex, const struct executor_feature **ret) {

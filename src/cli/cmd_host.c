@@ -1,0 +1,95 @@
+/* cmd_host.c: which hosts have runs, and which of them is gone for good? */
+#include "cli/ask.h"
+#include "cli/cell.h"
+#include "cli/cmd.h"
+#include "cli/name_list.h"
+#include "cli/output.h"
+#include "cli/sanitize.h"
+
+static const char *state_of(const json_t *host) {
+    return ask_true(host, "active")                ? "active"
+           : ask_int(host, "runs", 0) > 0          ? "unreachable"
+           : ask_int(host, "forgotten_at", -1) > 0 ? "forgotten"
+                                                   : "away";
+}
+
+static void add_row(struct rows *rows, const json_t *item, time_ms now) {
+    rows_add(rows, (const char *[]){
+                       ask_text(item, "name", NULL),
+                       state_of(item),
+                       cell_number(item, "runs").text,
+                       cell_span(item, "unreachable_since", now).text,
+                       cell_span(item, "forgotten_at", now).text,
+                       ask_text(item, "forgotten_by", NULL),
+                   });
+}
+
+static int list_run(const struct cmd_call *call) {
+    struct output_column columns[] = {
+        { "HOST" }, { "STATE" }, { "RUNS", .right = true }, { "SINCE" }, { "FORGOTTEN" }, { "BY" },
+    };
+    return name_list_run(call, &(struct name_list){
+                                   .path = "/v1/hosts",
+                                   .none = "",
+                                   .columns = columns,
+                                   .column_count = ARRAY_SIZE(columns),
+                                   .add = add_row,
+                               });
+}
+
+static int forget_run(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
+    if (ask_name(call, call->args[0]) != CMD_OK)
+        return CMD_USAGE;
+    ask_path(&path, "/v1/hosts/", call->args[0], "/forget");
+    int code = ask_open_post(&ask, NULL, strbuf_text(&path));
+    if (code != CMD_OK)
+        return code;
+    if (call->json)
+        return ask_print(&ask);
+    int64_t runs = ask_int(ask.answer, "runs", 0);
+    sanitize_line(call->args[0], &out);
+    if (ask_true(ask.answer, "already"))
+        strbuf_puts(&out, " is forgotten already\n");
+    else
+        strbuf_printf(&out, " forgotten: %lld run%s lost\n", (long long)runs,
+                      runs == 1 ? " is" : "s are");
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static const struct cmd host_forget = {
+    .name = "forget",
+    .usage = "host forget HOST",
+    .summary = "say that a host is gone for good: its runs are lost",
+    .text = "Only when it is: what may still work there must not be done a second time beside\n"
+            "it. Its tasks go on as after any lost run, by the rules of 'lost' and 'retry.lost'.\n"
+            "If the host comes back, what still lives there of these runs is killed.\n",
+    .examples = "sluice host forget box1\n",
+    .min_args = 1,
+    .max_args = 1,
+    .run = forget_run,
+};
+
+static const struct cmd host_list = {
+    .name = "list",
+    .usage = "host list",
+    .summary = "list the hosts that have runs",
+    .text = "active: the daemon that answers is there. unreachable: its runs keep their places\n"
+            "until its own daemon is the active one again, or somebody forgets it.\n",
+    .examples = "sluice host list\n"
+                "sluice host list --json | jq -r '.items[] | select(.reachable | not).name'\n",
+    .run = list_run,
+};
+
+static const struct cmd *const host_subs[] = { &host_forget, &host_list, NULL };
+
+const struct cmd cmd_host = {
+    .name = "host",
+    .usage = "host forget|list ...",
+    .summary = "show which hosts have runs, and forget one that is gone",
+    .examples = "sluice host list\n"
+                "sluice host forget box1\n",
+    .subs = host_subs,
+};

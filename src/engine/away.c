@@ -1,0 +1,347 @@
+/* away.c: a run lives, or not, on a host that cannot be asked. What now?
+ *
+ * Nothing, is the answer: what cannot be seen may still be working, and the same work twice at once is
+ * worse than work that waits. So its row stays as it is, and a person decides.
+ *
+ * Of each such host there is one note, `host:NAME`, until its own daemon is the active one again: since when it is
+ * away, who has forgotten it, and which runs. Those are looked for when it is back: whoever forgot them may
+ * have been wrong, and their tasks may run a second time by then. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "engine/alert_internal.h"
+#include "engine/away_internal.h"
+#include "engine/session.h"
+#include "os/log.h"
+
+#define NOTE          "host:"
+#define RESOURCES_MAX 16
+
+static const char *ours(const struct engine *e) {
+    return executor_host(e->executor);
+}
+
+static struct away_host *find(const struct engine *e, const char *name) {
+    for (size_t i = 0; i < e->away.count; i++)
+        if (strcmp(e->away.items[i].name, name) == 0)
+            return &e->away.items[i];
+    return NULL;
+}
+
+static void host_finish(struct away_host *host) {
+    free(host->name);
+    free(host->forgotten_by);
+    free(host->forgotten.items);
+}
+
+void away_free(struct engine *e) {
+    for (size_t i = 0; i < e->away.count; i++)
+        host_finish(&e->away.items[i]);
+    free(e->away.items);
+    memset(&e->away, 0, sizeof(e->away));
+}
+
+static uint32_t count_runs(const struct engine *e, const char *host) {
+    uint32_t count = 0;
+    for (size_t i = 0; i < e->live.count; i++) {
+        const struct live_run *run = run_live_at(e, i);
+        count += run->is_away && strcmp(run->host, host) == 0;
+    }
+    return count;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static void put_note(struct engine *e, const char *host, const char *text) {
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+    strbuf_printf(&name, NOTE "%s", host);
+    store_put_note(e->turn.batch, &(struct note_row){ .name = strbuf_text(&name), .text = text });
+    turn_wrote(e);
+}
+
+static void write_note(struct engine *e, const struct away_host *host) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &text, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "since");
+    json_write_int(&w, host->since);
+    json_write_key(&w, "forgotten_at");
+    json_write_int(&w, host->forgotten_at);
+    json_write_key(&w, "by");
+    json_write_string(&w, host->forgotten_by);
+    json_write_key(&w, "runs");
+    json_write_array_begin(&w);
+    for (size_t i = 0; i < host->forgotten.count; i++) {
+        json_write_int(&w, (int64_t)host->forgotten.items[i].task);
+        json_write_int(&w, host->forgotten.items[i].attempt);
+    }
+    json_write_array_end(&w);
+    json_write_object_end(&w);
+    put_note(e, host->name, strbuf_text(&text));
+}
+
+void away_load(struct engine *e, const struct note_row *row) {
+    size_t prefix = strlen(NOTE);
+    if (strncmp(row->name, NOTE, prefix) != 0)
+        return;
+    json_t *note = json_loads(row->text, 0, NULL);
+    const json_t *runs = json_object_get(note, "runs");
+    const char *by = json_string_value(json_object_get(note, "by"));
+    struct away_host *host = LIST_ADD(&e->away);
+    *host = (struct away_host){
+        .name = xstrdup(row->name + prefix),
+        .since = json_integer_value(json_object_get(note, "since")),
+        .forgotten_at = json_integer_value(json_object_get(note, "forgotten_at")),
+        .forgotten_by = by ? xstrdup(by) : NULL,
+    };
+    for (size_t i = 0; i + 1 < json_array_size(runs); i += 2)
+        *LIST_ADD(&host->forgotten) = (struct run_key){
+            .task = (task_id)json_integer_value(json_array_get(runs, i)),
+            .attempt = (uint32_t)json_integer_value(json_array_get(runs, i + 1)),
+        };
+    json_decref(note);
+}
+
+void away_load_run(struct engine *e, struct live_run *run, const struct run_row *row) {
+    run->is_away = run->executor == EXECUTOR_LOCAL && row->host && *row->host
+                   && strcmp(row->host, ours(e)) != 0;
+    run->host = run->is_away ? xstrdup(row->host) : NULL;
+}
+
+static void drop_ours(struct engine *e) {
+    struct away_host *host = find(e, ours(e));
+    host_finish(host);
+    *host = e->away.items[--e->away.count];
+}
+
+void away_loaded(struct engine *e) {
+    for (size_t i = 0; i < e->live.count; i++) {
+        const struct live_run *run = run_live_at(e, i);
+        if (!run->is_away || find(e, run->host))
+            continue;
+        struct away_host *host = LIST_ADD(&e->away);
+        *host = (struct away_host){ .name = xstrdup(run->host), .since = e->now };
+        write_note(e, host);
+    }
+    if (!find(e, ours(e)))
+        return;
+    put_note(e, ours(e), NULL);
+    if (e->started)
+        drop_ours(e);
+}
+
+/* --- the start ------------------------------------------------------------------------------- */
+
+/* Told to nobody: its end is on record, and it has no run row that lives. */
+static bool kill_forgotten(struct engine *e, struct run_key key) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    struct task_view view;
+    if (!core_task(e->core, key.task, &view))
+        return false; /* the sweep has found it: nobody knows it */
+    rundir_name(&folder, engine_task_id(e, key.task, id), key.attempt);
+    if (rundir_is_locked(e->runs_folder, strbuf_text(&folder)) <= 0
+        || executor_adopt(e->executor, key, strbuf_text(&folder), NULL) != ADOPTED_ALIVE)
+        return false;
+    (void)executor_stop(e->executor, key, STOP_AT_ONCE);
+    log_warning("run '%s' still lived, though this host was forgotten: it is killed",
+                strbuf_text(&folder));
+    return true;
+}
+
+void away_start(struct engine *e) {
+    struct away_host *host = find(e, ours(e));
+    if (!host)
+        return;
+    for (size_t i = 0; i < host->forgotten.count; i++)
+        e->report.killed += kill_forgotten(e, host->forgotten.items[i]);
+    drop_ours(e);
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+size_t engine_host_count(const struct engine *e) {
+    return 1 + e->away.count;
+}
+
+static struct engine_host_state state_of(const struct engine *e, const struct away_host *host) {
+    return (struct engine_host_state){ .name = host->name,
+                                       .runs = count_runs(e, host->name),
+                                       .since = host->since,
+                                       .forgotten_at = host->forgotten_at,
+                                       .forgotten_by = host->forgotten_by };
+}
+
+struct engine_host_state engine_host_at(const struct engine *e, size_t index) {
+    if (index > 0)
+        return state_of(e, &e->away.items[index - 1]);
+    struct engine_host_state host = { .name = ours(e), .is_ours = true };
+    for (size_t i = 0; i < e->live.count; i++) {
+        const struct live_run *run = run_live_at(e, i);
+        host.runs += run->executor == EXECUTOR_LOCAL && !run->is_away;
+    }
+    return host;
+}
+
+uint32_t engine_away_count(const struct engine *e) {
+    uint32_t count = 0;
+    for (size_t i = 0; e->away.count > 0 && i < e->live.count; i++)
+        count += run_live_at(e, i)->is_away;
+    return count;
+}
+
+bool engine_away_run(const struct engine *e, task_id task, struct engine_host_state *ret) {
+    const struct live_run *run = e->away.count > 0 ? run_find(e, task) : NULL;
+    const struct away_host *host = run && run->is_away ? find(e, run->host) : NULL;
+    if (host)
+        *ret = state_of(e, host);
+    return host != NULL;
+}
+
+static bool needs_resource(const struct engine *e, task_id task, sym resource) {
+    sym resources[RESOURCES_MAX];
+    size_t count = core_task_resources(e->core, task, resources, RESOURCES_MAX);
+    for (size_t i = 0; i < count && i < RESOURCES_MAX; i++)
+        if (resources[i] == resource)
+            return true;
+    return false;
+}
+
+/* Does the run of this task hold a place of the key? As docs/rules.md §2 has it. */
+static bool holds(const struct engine *e, task_id task, const struct verdict *v) {
+    struct task_spec told;
+    if (!core_task_spec(e->core, task, &told))
+        return false;
+    switch (v->lease) {
+    case LEASE_RUNS:
+        return true;
+    case LEASE_ROOTS:
+        return told.parent == 0;
+    case LEASE_PROJECT:
+    case LEASE_WORKSPACES:
+        return told.project == v->key;
+    case LEASE_REVIEW:
+        return told.project == v->key && told.review;
+    case LEASE_KIND:
+        return told.kind == v->key;
+    case LEASE_AGENT:
+        return (told.run_agent ? told.run_agent : told.agent) == v->key;
+    case LEASE_LIMITER:
+        return !told.run_unlimited
+               && (told.run_limiter ? told.run_limiter : told.limiter) == v->key;
+    case LEASE_RESOURCE:
+        return needs_resource(e, task, v->key);
+    case LEASE_WORKSPACE:
+        return v->about == task;
+    case LEASE_SERIAL:
+        return !told.parallelizable && told.serial == v->key && told.project == v->key_project
+               && told.kind == v->key_kind;
+    case LEASE_AGENTS:
+        return told.run_agent != 0;
+    case LEASE_TASK:
+    case LEASE_KIND_MAX:
+        break;
+    }
+    return false;
+}
+
+uint32_t engine_away_holders(const struct engine *e, const struct verdict *v,
+                             const char **ret_host) {
+    uint32_t count = 0;
+    if (e->away.count == 0 || v->open || v->gate != GATE_LEASE)
+        return 0;
+    for (size_t i = 0; i < e->live.count; i++) {
+        const struct live_run *run = run_live_at(e, i);
+        if (!run->is_away || !holds(e, run->task, v))
+            continue;
+        *ret_host = run->host;
+        count++;
+    }
+    return count;
+}
+
+/* --- alerts ---------------------------------------------------------------------------------- */
+
+void away_see_alerts(struct engine *e) {
+    for (size_t i = 0; i < e->away.count; i++) {
+        const char *name = e->away.items[i].name;
+        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+        strbuf_printf(&key, "host:%s", name);
+        if (count_runs(e, name) > 0)
+            (void)alert_raise(
+                e, strbuf_text(&key), 0, 0,
+                "host '%s' is unreachable, and its runs keep their places; make the "
+                "daemon of that host the active one, or, if it is gone for good, run: "
+                "sluice host forget %s",
+                name, name);
+    }
+}
+
+bool away_alert_is_over(const struct engine *e, const char *host) {
+    return count_runs(e, host) == 0;
+}
+
+/* --- forgetting ------------------------------------------------------------------------------ */
+
+static void write_event(struct engine *e, const struct away_host *host, uint32_t runs) {
+    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    json_write_key(&w, "host");
+    json_write_string(&w, host->name);
+    json_write_key(&w, "runs");
+    json_write_int(&w, runs);
+    json_write_key(&w, "by");
+    json_write_string(&w, host->forgotten_by);
+    json_write_object_end(&w);
+    engine_event(e, "host.forgotten", 0, 0, strbuf_text(&data));
+}
+
+/* Its session may be in use there: the next attempt begins afresh. */
+static void lose(struct engine *e, struct live_run *run, struct away_host *host) {
+    struct run_end end = { .kind = RUN_END_LOST, .code = -1, .ended_at = e->now };
+    struct strbuf why = STRBUF_INIT;
+    strbuf_printf(&why, "host '%s' was forgotten", host->name);
+    if (host->forgotten_by)
+        strbuf_printf(&why, " by %s", host->forgotten_by);
+    snprintf(end.message, sizeof(end.message), "%.250s", strbuf_text(&why));
+    strbuf_finish(&why);
+    *LIST_ADD(&host->forgotten) =
+        (struct run_key){ .task = run->task, .attempt = run->view.attempt };
+    session_drop(e, run->task);
+    finish_end_now(e, run, &end);
+}
+
+int engine_forget_host(struct engine *e, const char *name, const char *by, uint32_t *ret_runs,
+                       struct error *err) {
+    struct away_host *host = find(e, name);
+    if (strcmp(name, ours(e)) == 0)
+        return error_set(
+            err, -EBUSY,
+            "host '%s' is this one, and its runs are seen; cancel what shall not go on", name);
+    if (!host)
+        return error_set(err, -ENOENT, "no run is on host '%s'; 'sluice host list' shows the hosts",
+                         name);
+    uint32_t runs = count_runs(e, name);
+    *ret_runs = runs;
+    if (runs == 0)
+        return 1;
+    char *copy = by ? xstrdup(by) : NULL;
+    free(host->forgotten_by);
+    host->forgotten_by = copy;
+    host->forgotten_at = e->now;
+    for (size_t i = e->live.count; i-- > 0;) { /* the last one takes the place of one that ends */
+        struct live_run *run = run_live_at(e, i);
+        if (run->is_away && strcmp(run->host, name) == 0)
+            lose(e, run, host);
+    }
+    write_note(e, host);
+    write_event(e, host, runs);
+    return 0;
+}

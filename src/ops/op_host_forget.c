@@ -1,0 +1,50 @@
+/* op_host_forget.c: a person says that a host is gone for good.
+ *
+ * Nobody else can know it: a host that does not answer may be working all the same. So it is named, word
+ * for word, and nothing else is asked. */
+#include "engine/away.h"
+#include "ops/print.h"
+
+static int run(struct op_call *call) {
+    const char *name = op_text(call, "name");
+    uint32_t runs = 0;
+    int r = engine_forget_host(call->engine, name, op_actor(call), &runs, &call->err);
+    if (r < 0)
+        return r;
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_text(&w, "name", name);
+    print_int(&w, "runs", runs);
+    print_bool(&w, "already", r == 1);
+    json_write_object_end(&w);
+    return 0;
+}
+
+static const struct op_param params[] = {
+    { .name = "name",
+      .type = OP_TEXT,
+      .place = OP_IN_PATH,
+      .required = true,
+      .min = 1,
+      .max = 253,
+      .text = "the host, as `host.list` names it" },
+    { .name = NULL },
+};
+
+const struct op op_host_forget = {
+    .name = "host.forget",
+    .method = "POST",
+    .path = "/v1/hosts/{name}/forget",
+    .summary = "say that a host is gone for good: its runs are lost",
+    .text = "Their tasks go on as after any lost run (`lost`, `retry.lost`), and their places are "
+            "free. `runs`: how many there were; `already`: it was said before, and there were "
+            "none. The host of this daemon is refused. If the host comes back all the same and its "
+            "daemon is the active one, what still lives there of these runs is killed. The event "
+            "is `host.forgotten`, with who did it.",
+    .params = params,
+    .result = "{\"name\":\"box1\",\"runs\":3,\"already\":false}",
+    .right = OP_ADMIN,
+    .writes = true,
+    .run = run,
+};

@@ -1,0 +1,42 @@
+/* op_host_list.c: which hosts have runs, and which of them can be seen? */
+#include "engine/away.h"
+#include "ops/names.h"
+#include "ops/print.h"
+
+static void print_at(struct json_writer *w, struct op_call *call, size_t index) {
+    struct engine_host_state host = engine_host_at(call->engine, index);
+    json_write_object_begin(w);
+    print_text(w, "name", host.name);
+    print_bool(w, "active", host.is_ours);
+    print_bool(w, "reachable", host.is_ours);
+    print_int(w, "runs", host.runs);
+    print_time(w, "unreachable_since", host.since);
+    print_time(w, "forgotten_at", host.forgotten_at);
+    print_text(w, "forgotten_by", host.forgotten_by);
+    json_write_object_end(w);
+}
+
+static int run(struct op_call *call) {
+    return names_list(call, engine_host_count(call->engine), print_at);
+}
+
+static const struct op_param params[] = { OP_PARAM_LIMIT, OP_PARAM_CURSOR, { .name = NULL } };
+
+const struct op op_host_list = {
+    .name = "host.list",
+    .method = "GET",
+    .path = "/v1/hosts",
+    .summary = "list the hosts that have runs",
+    .text = "That of this daemon first (`active`). The others are those whose daemon is not the "
+            "active one: while `runs` live there, they keep their places and are not started a "
+            "second time. `unreachable_since`: when another daemon took over. One that was "
+            "forgotten is shown until its own daemon is active again.",
+    .params = params,
+    .result = "{\"items\":[{\"name\":\"box2\",\"active\":true,\"reachable\":true,\"runs\":2,"
+              "\"unreachable_since\":null,\"forgotten_at\":null,\"forgotten_by\":null},"
+              "{\"name\":\"box1\",\"active\":false,\"reachable\":false,\"runs\":1,"
+              "\"unreachable_since\":1760000000000,\"forgotten_at\":null,\"forgotten_by\":null}],"
+              "\"next\":null}",
+    .right = OP_READ,
+    .run = run,
+};
