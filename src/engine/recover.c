@@ -22,6 +22,7 @@
 #include "engine/iteration.h"
 #include "engine/listen.h"
 #include "engine/recover_internal.h"
+#include "engine/runs_folder.h"
 #include "engine/workspace.h"
 #include "os/clock.h"
 
@@ -274,6 +275,8 @@ int engine_start(struct engine *e, struct engine_report *ret_report, struct erro
     int r = make_marker_folder(e, err);
     if (r == 0)
         r = load_core(e, err);
+    if (r == 0)
+        r = runs_folder_start(e, err);
     if (r == 0)
         r = executors_start(e, err);
     if (r < 0)

@@ -1,13 +1,16 @@
 /* runs_folder.c: may the runs be in this folder?
  *
  * What no row knows is swept out of it, so a folder that is somebody's own would lose what looks like a
- * run. Therefore one that is named in the configuration must be empty at first; then it is marked, and
- * the mark is what is asked for later. `runs` in the home is ours by its place. */
+ * run, and two stores in one folder would sweep each other's. Therefore one that is named in the
+ * configuration must be empty at first; then it gets a mark with the name of the store, random and kept
+ * in the rows, and the mark is what is asked for later. `runs` in the home is ours by its place. */
 #include "engine/runs_folder.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -17,9 +20,12 @@
 #include "base/alloc.h"
 #include "engine/engine_internal.h"
 #include "os/files.h"
+#include "os/random.h"
 
 #define MARK       ".sluice-runs"
 #define LOCK_TRIED ".sluice-lock"
+#define MARK_MAX   256
+#define NOTE       "runs.store" /* what the mark says */
 
 const char *engine_runs_folder(const struct engine *e) {
     return e->runs_folder;
@@ -74,6 +80,7 @@ static int is_empty(const char *path, struct error *err) {
     return empty;
 }
 
+/* Which store it belongs to is asked when that is loaded: runs_folder_start. */
 static int check_mark(const char *path, int dir, struct error *err) {
     if (faccessat(dir, MARK, F_OK, 0) == 0)
         return 0;
@@ -124,8 +131,16 @@ static int check_place(const char *path, const char *home, struct error *err) {
     return 0;
 }
 
+/* `runs` in the home needs no mark, however it is written. */
+static bool is_named(const struct config *config, const char *home) {
+    _cleanup_(freep) char *path = runs_folder_find(config, home);
+    size_t length = strlen(home);
+    return *config_text(config, "runs.folder", NULL)
+           && (strncmp(path, home, length) != 0 || strcmp(path + length, "/runs") != 0);
+}
+
 int runs_folder_check(const struct config *config, const char *home, struct error *err) {
-    if (!*config_text(config, "runs.folder", NULL))
+    if (!is_named(config, home))
         return 0;
     _cleanup_(freep) char *path = runs_folder_find(config, home);
     int r = make(path, err);
@@ -140,4 +155,54 @@ int runs_folder_check(const struct config *config, const char *home, struct erro
     if (r == 0)
         r = check_locks(path, dir, err);
     return r == 0 ? check_mark(path, dir, err) : r;
+}
+
+/* --- whose it is ----------------------------------------------------------------------------- */
+
+void runs_folder_load(struct engine *e, const struct note_row *row) {
+    if (strcmp(row->name, NOTE) != 0 || !row->text)
+        return;
+    snprintf(e->runs_store, sizeof(e->runs_store), "%s", row->text);
+    e->runs_store_is_noted = true;
+}
+
+void runs_folder_loaded(struct engine *e) {
+    if (!e->runs_store[0] || e->runs_store_is_noted)
+        return;
+    store_put_note(e->turn.batch, &(struct note_row){ .name = NOTE, .text = e->runs_store });
+    e->runs_store_is_noted = true;
+}
+
+static void name_store(struct engine *e) {
+    uint64_t number = 0;
+    if (e->runs_store[0])
+        return;
+    random_bytes(&number, sizeof(number));
+    snprintf(e->runs_store, sizeof(e->runs_store), "%016" PRIx64, number);
+    runs_folder_loaded(e);
+}
+
+int runs_folder_start(struct engine *e, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, mark = STRBUF_INIT;
+    if (!is_named(e->config, e->home))
+        return 0;
+    strbuf_printf(&path, "%s/" MARK, e->runs_folder);
+    int r = file_read(strbuf_text(&path), MARK_MAX, &mark, err);
+    if (r < 0)
+        return r;
+    const char *name = strbuf_text(&mark);
+    size_t length = strcspn(name, "\n");
+    if (length > 0
+        && (strlen(e->runs_store) != length || strncmp(e->runs_store, name, length) != 0))
+        return error_set(
+            err, -EEXIST,
+            "'%s' of 'runs.folder' holds the runs of another store; name an empty folder "
+            "(if they are this store's, empty the file '%s')",
+            e->runs_folder, strbuf_text(&path));
+    if (length > 0)
+        return 0;
+    name_store(e);
+    strbuf_clear(&mark);
+    strbuf_printf(&mark, "%s\n", e->runs_store);
+    return file_write(strbuf_text(&path), mark.text, mark.length, err);
 }

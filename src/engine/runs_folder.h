@@ -13,3 +13,10 @@ char *runs_folder_find(const struct config *config, const char *home);
 /* A folder that somebody has named must be ours alone, hold nothing else, and know locks. Makes the
  * last part of its path if that is missing: with more missing, its file system is probably not there. */
 int runs_folder_check(const struct config *config, const char *home, struct error *err);
+
+/* Rows are read, a note each, and then all of them: the store may have a name that must be written. */
+struct note_row;
+void runs_folder_load(struct engine *engine, const struct note_row *row);
+void runs_folder_loaded(struct engine *engine);
+/* With the rows, before anything is swept: -EEXIST if the folder is another store's. */
+int runs_folder_start(struct engine *engine, struct error *err);

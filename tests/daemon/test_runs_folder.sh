@@ -47,6 +47,18 @@ refuses() {
     complains "$2" "$3: it says why"
 }
 
+SLUICE_HOME=$tmp/home2
+mkdir home2
+printf 'runs: {folder: %s}\n' "$tmp/shared/runs" >home2/sluice.yaml
+run sluice up
+exits 1 'two stores never share one'
+complains 'holds the runs of another store; name an empty folder' 'two stores: it says why'
+: >shared/runs/.sluice-runs
+run sluice up
+exits 0 'a person may say otherwise'
+run sluice down
+SLUICE_HOME=$home
+refuses "$tmp/shared/runs" 'holds the runs of another store' 'then it is not that of the first one any more'
 mkdir -p own/web-1/1 shared/open "$home/tasks"
 chmod 700 own
 echo mine >own/web-1/1/notes
