@@ -144,7 +144,7 @@ struct engine {
     uint32_t spare_iterations; /* bit N: HOME/tasks/.spare/N is there */
     bool committing, started, ending;
     bool start_pending; /* the first turn, whatever there is to do */
-    bool gone_is_noted, gone_is_noting, runs_store_is_noted;
+    bool gone_is_noted, gone_is_noting, runs_store_is_noted, runs_mark_is_due;
     bool paused, full;
     bool disk_low; /* below host.disk_free_gb */
     struct loop_timer *timer;

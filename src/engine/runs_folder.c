@@ -20,6 +20,7 @@
 #include "base/alloc.h"
 #include "engine/engine_internal.h"
 #include "os/files.h"
+#include "os/log.h"
 #include "os/random.h"
 
 #define MARK       ".sluice-runs"
@@ -202,7 +203,20 @@ int runs_folder_start(struct engine *e, struct error *err) {
     if (length > 0)
         return 0;
     name_store(e);
-    strbuf_clear(&mark);
+    e->runs_mark_is_due = true;
+    return 0;
+}
+
+/* Not before: a mark whose name no row has would be another store's. */
+void runs_folder_stored(struct engine *e) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, mark = STRBUF_INIT;
+    struct error err = { 0 };
+    if (!e->runs_mark_is_due || !e->runs_store_is_noted)
+        return;
+    e->runs_mark_is_due = false;
+    strbuf_printf(&path, "%s/" MARK, e->runs_folder);
     strbuf_printf(&mark, "%s\n", e->runs_store);
-    return file_write(strbuf_text(&path), mark.text, mark.length, err);
+    if (file_write(strbuf_text(&path), mark.text, mark.length, &err) < 0)
+        log_warning("the folder of the runs has no mark yet; the next start tries again: %s",
+                    err.text);
 }

@@ -20,3 +20,5 @@ void runs_folder_load(struct engine *engine, const struct note_row *row);
 void runs_folder_loaded(struct engine *engine);
 /* With the rows, before anything is swept: -EEXIST if the folder is another store's. */
 int runs_folder_start(struct engine *engine, struct error *err);
+/* A commit is on disk: the folder gets its mark, if it has none. */
+void runs_folder_stored(struct engine *engine);
