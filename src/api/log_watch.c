@@ -13,6 +13,7 @@
 
 #include "api/server_internal.h"
 #include "base/alloc.h"
+#include "engine/away.h"
 #include "engine/executors.h"
 
 #define LOOK_EVERY SECONDS(1)
@@ -78,7 +79,9 @@ static int watch_path(struct server *server, const struct log_stream *log) {
 
 void log_watch_add(struct server *server, struct log_stream *log) {
     assert(log->watch < 0);
-    bool is_elsewhere = engine_executor_kind(server->engine, log->task) != EXECUTOR_LOCAL;
+    struct engine_host_state host;
+    bool is_elsewhere = engine_executor_kind(server->engine, log->task) != EXECUTOR_LOCAL
+                        || engine_away_run(server->engine, log->task, &host);
     if (!is_elsewhere && open_inotify(server) == 0)
         log->watch = watch_path(server, log);
     if (log->watch >= 0)

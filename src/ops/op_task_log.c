@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "engine/away.h"
 #include "ops/print.h"
 
 static int run(struct op_call *call) {
@@ -30,6 +31,12 @@ static int run(struct op_call *call) {
     bool there = stat(strbuf_text(&path), &st) == 0;
     struct engine_run live;
     bool lives = engine_live_run(call->engine, task, &live) && live.attempt == (uint32_t)attempt;
+    struct engine_host_state host;
+    if (!there && lives && engine_away_run(call->engine, task, &host))
+        return op_fail(call, -EBUSY,
+                       "the log of attempt %" PRId64 " of task '%s' is on host '%s', which is "
+                       "unreachable; with 'runs.folder' on a file system of both it would be here",
+                       attempt, op_quote(op_text(call, "id")).text, host.name);
     if (!there && !lives)
         return op_fail(call, -ENOENT,
                        "there is no log of attempt %" PRId64 " of task '%s' (any more)", attempt,

@@ -6,6 +6,7 @@
 on() {
     run sluice down
     config "daemon: {host: $1}
+runs: {folder: '${2-}'}
 limits: {runs: 1}
 retry: {lost: {delay_s: 0}}"
     start
@@ -48,8 +49,16 @@ run curl -s --unix-socket "$home/sluice.sock" http://localhost/metrics
 has 'sluice_runs_away 1' 'the metric counts it'
 run sluice events --limit 20
 has 'away=1' 'the report of the start counts it'
+run sluice logs "$living"
+exits 0 'in a folder that both see its log is there'
 run timeout "$patience" "$SLUICE" down --wait
 exits 0 'down --wait does not wait for it'
+mkdir other
+on hostb "$tmp/other/runs"
+rule 'with a folder of its own it is away all the same' [ "$(value "$living" state)" = running ]
+run sluice logs "$living"
+exits 1 'but its log is not there'
+complains "is on host 'hosta', which is unreachable" 'and that is said'
 
 # --- back --------------------------------------------------------------------------------------------
 
