@@ -1,0 +1,405 @@
+/* test_faults.c: whatever fails in the cluster, a run ends once, with the right word, and its command runs at most once.
+ *
+ * A controller that is restarted keeps its jobs; one that is killed forgets those that it had accepted a moment before,
+ * and starts others again. Commands say in a file that they have run. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "slurm/cluster.h"
+
+#define BATCH 40
+
+/* It ran once in all, and ended by itself. */
+static void ends_well_once(struct stage *stage, task_id task, unsigned ran) {
+    const struct run_end *end = stage_await_end(stage, task);
+    if (end->kind != RUN_END_EXIT || end->code != 0)
+        fail_msg("run %d ended with '%s' and not by itself: %s", (int)task,
+                 run_end_kind_name(end->kind), end->message);
+    assert_int_equal(cluster_lines(stage, "ran"), ran);
+}
+
+static void is_lost_because(struct stage *stage, task_id task, const char *text) {
+    const struct run_end *end = stage_await_end(stage, task);
+    if (end->kind != RUN_END_LOST || !strstr(end->message, text))
+        fail_msg("run %d should be lost (%s) and ended with '%s', code %d, signal %d (%s): %s",
+                 (int)task, text, run_end_kind_name(end->kind), end->code, end->signal,
+                 end->applied, end->message);
+}
+
+/* A run that lives until it can read a line from the fifo `go`. */
+#define UNTIL_GO "echo ran >>ran; echo ready; read line <go"
+
+static struct stage *stage_with_fifo(int *ret_go) {
+    struct stage *stage = cluster_stage();
+    char path[STAGE_PATH + 8];
+    (void)snprintf(path, sizeof(path), "%s/go", stage->home);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    *ret_go = open(path, O_RDWR | O_CLOEXEC); /* waits for nobody, and keeps what is written */
+    assert_true(*ret_go >= 0);
+    return stage;
+}
+
+static void let_go(int go) {
+    assert_int_equal(write(go, "\n", 1), 1);
+}
+
+/* --- the controller -------------------------------------------------------------------------- */
+
+static void without_a_controller_submits_wait_and_come_through(void **state) {
+    (void)state;
+    struct stage *stage = cluster_stage();
+    cluster_part("kill", "ctld");
+    for (task_id task = 1; task <= 5; task++)
+        cluster_start(stage, task, SHELL("echo ran >>ran"));
+    cluster_await_doing(stage, 5, "again");
+    assert_false(stage->runs[1].ended);
+    cluster_part("start-part", "ctld");
+    for (task_id task = 1; task <= 5; task++)
+        (void)stage_await_end(stage, task);
+    for (task_id task = 1; task <= 5; task++)
+        ends_well_once(stage, task, 5);
+    stage_free(stage);
+}
+
+static void an_end_is_told_while_the_controller_is_away(void **state) {
+    (void)state;
+    int go = -1;
+    struct stage *stage = stage_with_fifo(&go);
+    cluster_start(stage, 1, SHELL(UNTIL_GO));
+    stage_await_text(stage, 1, "out.log", "ready");
+    cluster_part("kill", "ctld");
+    let_go(go);
+    ends_well_once(stage, 1, 1);
+    (void)close(go);
+    stage_free(stage);
+}
+
+static void a_restarted_controller_changes_nothing(void **state) {
+    (void)state;
+    int go = -1;
+    struct stage *stage = stage_with_fifo(&go);
+    cluster_start(stage, 1, SHELL(UNTIL_GO));
+    stage_await_text(stage, 1, "out.log", "ready");
+    cluster_await_state(stage, 1, "RUNNING");
+    cluster_part("restart", "ctld");
+    cluster_await_state(stage, 1, "RUNNING");
+    assert_false(stage->runs[1].ended);
+    let_go(go);
+    ends_well_once(stage, 1, 1);
+    (void)close(go);
+    stage_free(stage);
+}
+
+/* Killed while it takes jobs in and hands them out: it forgets some, and hands out others again. What a run was told to
+ * do may be cut off then; it is never done twice, and a run that says that it has ended well has done it. */
+static void a_killed_controller_runs_nothing_twice(void **state) {
+    (void)state;
+    struct stage *stage = cluster_stage();
+    char file[24];
+    for (task_id task = 1; task <= BATCH; task++) {
+        (void)snprintf(file, sizeof(file), "ran-%d", (int)task);
+        cluster_start(stage, task, ARGV("/bin/sh", "-c", "echo ran >>$0", file));
+        if (task % 16 == 0) {
+            stage_await_started(stage, task - 12);
+            cluster_part("kill", "ctld");
+            cluster_part("start-part", "ctld");
+        }
+    }
+    unsigned well = 0;
+    for (task_id task = 1; task <= BATCH; task++) {
+        const struct run_end *end = stage_await_end(stage, task);
+        (void)snprintf(file, sizeof(file), "ran-%d", (int)task);
+        unsigned ran = cluster_lines(stage, file);
+        bool good = end->kind == RUN_END_EXIT && end->code == 0;
+        if (!good && end->kind != RUN_END_LOST)
+            fail_msg("run %d ended with '%s': %s", (int)task, run_end_kind_name(end->kind),
+                     end->message);
+        if (ran > 1 || (good && ran != 1))
+            fail_msg("the command of run %d ran %u times (%s)", (int)task, ran,
+                     run_end_kind_name(end->kind));
+        well += good;
+    }
+    assert_true(well >= BATCH / 2);
+    stage_free(stage);
+}
+
+static void without_munge_everything_waits(void **state) {
+    (void)state;
+    int go = -1;
+    struct stage *stage = stage_with_fifo(&go);
+    cluster_start(stage, 1, SHELL(UNTIL_GO));
+    stage_await_text(stage, 1, "out.log", "ready");
+    cluster_part("kill", "munge");
+    cluster_start(stage, 2, SHELL("echo ran >>ran"));
+    cluster_await_doing(stage, 2, "again");
+    let_go(go);
+    ends_well_once(stage, 1, 1); /* its folder tells, and needs nobody */
+    cluster_part("start-part", "munge");
+    ends_well_once(stage, 2, 2);
+    (void)close(go);
+    stage_free(stage);
+}
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+
+static struct run_spec on_node(struct stage *stage, task_id task, const char *node,
+                               const char *const *argv) {
+    static char words[4][32];
+    struct run_spec spec = cluster_spec(stage, task, argv);
+    (void)snprintf(words[task % 4], sizeof(words[0]), "--nodelist=%s", node);
+    spec.place.extra = words[task % 4];
+    return spec;
+}
+
+static void a_drained_node_finishes_what_it_has_and_takes_nothing(void **state) {
+    (void)state;
+    int go = -1;
+    struct stage *stage = stage_with_fifo(&go);
+    struct run_spec first = on_node(stage, 1, "n2", SHELL(UNTIL_GO));
+    struct run_spec second = on_node(stage, 2, "n2", SHELL("echo ran >>ran"));
+    stage_start(stage, 1, &first);
+    stage_await_text(stage, 1, "out.log", "ready");
+    (void)cluster_say("scontrol update NodeName=n2 State=DRAIN Reason=test");
+    stage_start(stage, 2, &second);
+    cluster_await_state(stage, 2, "PENDING");
+    cluster_await_doing(stage, 2, "pending in Slurm");
+    let_go(go);
+    ends_well_once(stage, 1, 1);
+    assert_false(stage->runs[2].started);
+    (void)cluster_say("scontrol update NodeName=n2 State=RESUME");
+    ends_well_once(stage, 2, 2);
+    (void)close(go);
+    stage_free(stage);
+}
+
+static void a_node_that_is_declared_down_loses_its_runs(void **state) {
+    (void)state;
+    struct stage *stage = cluster_stage();
+    struct run_spec spec = on_node(stage, 1, "n2", HOSTILE("polite"));
+    stage_start(stage, 1, &spec);
+    stage_await_text(stage, 1, "out.log", "ready");
+    (void)cluster_say("scontrol update NodeName=n2 State=DOWN Reason=test");
+    is_lost_because(stage, 1, "n2");
+    stage_free(stage);
+}
+
+/* As if the machine of a run were off: nobody there says how its job ended. */
+static void switch_off(pid_t shim) {
+    char path[64], text[512] = "";
+    int parent = 0;
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)shim);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof(text), file));
+    (void)fclose(file);
+    assert_int_equal(sscanf(strrchr(text, ')'), ") %*c %d", &parent), 1);
+    assert_int_equal(kill(parent, SIGKILL), 0); /* slurmstepd */
+    assert_int_equal(kill(shim, SIGKILL), 0);
+}
+
+/* Nobody on that node says anything any more; Slurm notices after SlurmdTimeout. The command may go on there: until then
+ * the run counts as running, and keeps its place. */
+static void a_node_that_is_silent_loses_its_runs(void **state) {
+    (void)state;
+    struct stage *stage = cluster_stage();
+    struct run_spec spec = on_node(stage, 1, "n2", HOSTILE("polite"));
+    stage_start(stage, 1, &spec);
+    stage_await_text(stage, 1, "out.log", "ready");
+    cluster_part("kill", "n2");
+    switch_off(stage_who(stage, 1).shim);
+    is_lost_because(stage, 1, "n2");
+    stage_free(stage);
+}
+
+/* --- behind our back ------------------------------------------------------------------------- */
+
+static void a_job_that_somebody_cancels_is_lost(void **state) {
+    (void)state;
+    struct stage *stage = cluster_stage();
+    cluster_start(stage, 1, HOSTILE("polite"));
+    stage_await_text(stage, 1, "out.log", "ready");
+    (void)cluster_say("scancel %lu", cluster_job(stage, 1));
+    is_lost_because(stage, 1, "cancelled in Slurm");
+    struct run_spec spec = cluster_spec(stage, 2, SHELL("echo ran >>ran"));
+    spec.place.extra = "--begin=now+1hour";
+    stage_start(stage, 2, &spec);
+    (void)cluster_say("scancel %lu", cluster_job(stage, 2));
+    is_lost_because(stage, 2, "cancelled in Slurm");
+    assert_int_equal(cluster_lines(stage, "ran"), 0);
+    stage_free(stage);
+}
+
+static void a_job_that_is_killed_at_once_is_lost(void **state) {
+    (void)state;
+    struct stage *stage = cluster_stage();
+    cluster_start(stage, 1, HOSTILE("polite"));
+    stage_await_text(stage, 1, "out.log", "ready");
+    (void)cluster_say("scancel --full --signal=KILL %lu", cluster_job(stage, 1));
+    is_lost_because(stage, 1, "");
+    stage_free(stage);
+}
+
+/* An operator may insist, and make Slurm run it again: the shim does not. */
+static void a_job_that_is_requeued_does_not_run_twice(void **state) {
+    (void)state;
+    struct stage *stage = cluster_stage();
+    cluster_start(stage, 1, SHELL("echo ran >>ran; echo ready; exec tail -f /dev/null"));
+    stage_await_text(stage, 1, "out.log", "ready");
+    unsigned long job = cluster_job(stage, 1);
+    (void)cluster_say("scontrol update JobId=%lu Requeue=1", job);
+    (void)cluster_say("scontrol requeue %lu", job);
+    is_lost_because(stage, 1, "");
+    assert_int_equal(cluster_lines(stage, "ran"), 1);
+    stage_free(stage);
+}
+
+static void a_preempted_run_is_lost(void **state) {
+    (void)state;
+    struct stage *stage = cluster_stage();
+    struct run_spec spec = cluster_spec(stage, 1, HOSTILE("polite"));
+    spec.place.partition = "small";
+    spec.place.cpus = 2;
+    stage_start(stage, 1, &spec);
+    stage_await_text(stage, 1, "out.log", "ready");
+    spec = cluster_spec(stage, 2, SHELL("echo ran >>ran"));
+    spec.place.partition = "urgent";
+    spec.place.cpus = 2;
+    stage_start(stage, 2, &spec);
+    is_lost_because(stage, 1, "preempted");
+    ends_well_once(stage, 2, 1);
+    stage_free(stage);
+}
+
+/* The partition ends it after its minute; the task has no deadline. */
+static void the_time_limit_of_slurm_is_a_time_out(void **state) {
+    (void)state;
+    struct stage *stage = cluster_stage();
+    struct run_spec spec = cluster_spec(stage, 1, HOSTILE("polite"));
+    spec.place.partition = "short";
+    stage_start(stage, 1, &spec);
+    stage_await_text(stage, 1, "out.log", "ready");
+    stage_await_text(stage, 1, "out.log", "got TERM"); /* Slurm's own */
+    const struct run_end *end = stage_await_end(stage, 1);
+    if (end->kind != RUN_END_TIMEOUT)
+        fail_msg("it should be a time-out and is '%s': %s", run_end_kind_name(end->kind),
+                 end->message);
+    stage_free(stage);
+}
+
+/* --- lost answers ---------------------------------------------------------------------------- */
+
+struct bad {
+    char home[32], how[16], path[256], conf[256], calls[64], late[64];
+    const char *env[8];
+    struct executor_slurm_options options;
+};
+
+static void bad_sbatch(struct bad *bad, const char *how) {
+    *bad = (struct bad){ .home = "/tmp/sluice-bad-XXXXXX" };
+    assert_non_null(mkdtemp(bad->home));
+    (void)snprintf(bad->how, sizeof(bad->how), "BAD=%s", how);
+    (void)snprintf(bad->path, sizeof(bad->path), "PATH=%.200s", getenv("PATH"));
+    (void)snprintf(bad->conf, sizeof(bad->conf), "SLURM_CONF=%.200s", getenv("SLURM_CONF"));
+    (void)snprintf(bad->calls, sizeof(bad->calls), "CALLS=%s/calls", bad->home);
+    (void)snprintf(bad->late, sizeof(bad->late), "LATE=%s/late", bad->home);
+    const char *const env[] = { bad->how, bad->path, bad->conf, bad->calls, bad->late };
+    memcpy(bad->env, env, sizeof(env));
+    bad->options = (struct executor_slurm_options){ .sbatch = BAD_SBATCH, .env = bad->env };
+}
+
+static unsigned bad_finish(struct bad *bad) {
+    unsigned calls = 0;
+    int c;
+    FILE *file = fopen(bad->calls + strlen("CALLS="), "re");
+    while (file && (c = getc(file)) != EOF)
+        calls += c == '\n';
+    if (file)
+        (void)fclose(file);
+    (void)unlink(bad->calls + strlen("CALLS="));
+    (void)unlink(bad->late + strlen("LATE="));
+    (void)rmdir(bad->home);
+    return calls;
+}
+
+static void a_lost_answer_makes_no_second_job(void **state) {
+    (void)state;
+    static const char *const ways[] = { "hangs", "dies", "breaks" };
+    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+        struct bad bad;
+        bad_sbatch(&bad, ways[i]);
+        struct stage *stage = cluster_stage_with(&bad.options);
+        cluster_start(stage, 1, SHELL("echo ran >>ran"));
+        struct run_spec waits = cluster_spec(stage, 2, SHELL("echo ran >>ran"));
+        waits.place.extra = "--begin=now+8"; /* found by its token alone: nothing begins yet */
+        stage_start(stage, 2, &waits);
+        (void)stage_await_end(stage, 2);
+        ends_well_once(stage, 1, 2);
+        ends_well_once(stage, 2, 2);
+        assert_int_equal(cluster_jobs(stage, 1), 1);
+        assert_int_equal(cluster_jobs(stage, 2), 1);
+        stage->ex = executor_free(stage->ex);
+        assert_int_equal(bad_finish(&bad), 2);
+        stage_restart(stage);
+        stage_free(stage);
+    }
+}
+
+/* The executor is gone before sbatch has answered; the next one finds the job by its token. */
+static void the_next_executor_finds_a_submission_without_answer(void **state) {
+    (void)state;
+    struct bad bad;
+    char folder[STAGE_PATH];
+    bad_sbatch(&bad, "late");
+    struct stage *stage = cluster_stage_with(&bad.options);
+    struct run_spec spec = cluster_spec(stage, 1, SHELL("echo ran >>ran"));
+    spec.place.extra = "--begin=now+8";
+    stage_start(stage, 1, &spec);
+    (void)cluster_job(stage, 1);
+    stage_restart(stage);
+    stage_folder(1, folder);
+    assert_int_equal(executor_adopt(stage->ex, (struct run_key){ 1, 1 }, folder, "slurm:x"),
+                     ADOPTED_ALIVE);
+    ends_well_once(stage, 1, 1);
+    assert_int_equal(cluster_jobs(stage, 1), 1);
+    FILE *late = fopen(bad.late + strlen("LATE="), "we");
+    assert_non_null(late);
+    (void)fclose(late);
+    stage_free(stage);
+    assert_int_equal(bad_finish(&bad), 1);
+}
+
+#define FAULT(test) cmocka_unit_test_setup_teardown(test, cluster_mend, NULL)
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        FAULT(without_a_controller_submits_wait_and_come_through),
+        FAULT(an_end_is_told_while_the_controller_is_away),
+        FAULT(a_restarted_controller_changes_nothing),
+        FAULT(a_killed_controller_runs_nothing_twice),
+        FAULT(without_munge_everything_waits),
+        FAULT(a_drained_node_finishes_what_it_has_and_takes_nothing),
+        FAULT(a_node_that_is_declared_down_loses_its_runs),
+        FAULT(a_node_that_is_silent_loses_its_runs),
+        FAULT(a_job_that_somebody_cancels_is_lost),
+        FAULT(a_job_that_is_killed_at_once_is_lost),
+        FAULT(a_job_that_is_requeued_does_not_run_twice),
+        FAULT(a_preempted_run_is_lost),
+        FAULT(the_time_limit_of_slurm_is_a_time_out),
+        FAULT(a_lost_answer_makes_no_second_job),
+        FAULT(the_next_executor_finds_a_submission_without_answer),
+    };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, cluster_is_there, cluster_mend);
+}
