@@ -9,8 +9,8 @@
 #   appears TEXT FILE         until the file has a line with this text; the same
 #   value ID MEMBER           prints a member of a task: value web-1 state
 #   pid_of_daemon             prints it
-#   store_is_file             false: the state is in PostgreSQL, and there is no file to look at
-#   unless_file 'what'        the same, and then says that this is left out
+#   store_text                prints all that the store holds
+#   forget_store              the store is gone; the daemon is down
 #
 # SLUICE_TEST_STORE=postgresql://… (make test-postgres) keeps the state of each home in a schema of its own there.
 # Nothing sleeps: `ends` is told by the daemon, `becomes` and `appears` look until it is so.
@@ -36,16 +36,30 @@ store_is_file() {
     [ -z "${SLUICE_TEST_STORE-}" ]
 }
 
-unless_file() {
-    store_is_file && return 1
-    number=$((number + 1))
-    echo "ok $number - $1 # SKIP the state is no file"
+schema_of() { # HOME
+    echo "home_$(printf %s "$1" | cksum | tr ' ' _)"
+}
+
+store_text() {
+    if store_is_file; then
+        cat "$home"/sluice.db*
+    else
+        pg_dump --schema="$(schema_of "$home")" "$SLUICE_TEST_STORE"
+    fi
+}
+
+forget_store() {
+    if store_is_file; then
+        rm -f "$home"/sluice.db*
+    else
+        psql -Xqc "DROP SCHEMA $(schema_of "$home") CASCADE" "$SLUICE_TEST_STORE" 2>"$tmp/psql.err" || cat "$tmp/psql.err"
+    fi
 }
 
 # Copies a configuration, and says in it where the state of a home is, unless it says so itself.
 with_store() { # HOME
     store_is_file && { cat && return; }
-    awk -v url="$SLUICE_TEST_STORE?schema=home_$(printf %s "$1" | cksum | tr ' ' _)" '
+    awk -v url="$SLUICE_TEST_STORE?schema=$(schema_of "$1")" '
         /^store:.*url:/ { told = 1 }
         !told && /^store: *{/ { sub(/{/, "{url: \"" url "\", "); told = 1 }
         { print }

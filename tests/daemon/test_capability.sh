@@ -60,7 +60,9 @@ denied() {
 tries 'echo "$SLUICE_TOKEN" >token; echo "${#SLUICE_TOKEN} $SLUICE_SOCKET"'
 prints "32 $home/run.sock" 'a run has a token of 128 bits, and the socket of the runs'
 rule 'the socket of the runs is for the owner alone' [ "$(stat -c %a "$home/run.sock")" = 600 ]
-rule 'the token is not in the store' sh -c '! grep -qF -e "$(cat token)" "$1"/sluice.db*' - "$home"
+store_text >store
+rule 'the store can be looked at' grep -qaF rogue.sh store
+rule 'the token is not in the store' sh -c '! grep -qaF -e "$(cat token)" store'
 
 # --- as itself ----------------------------------------------------------------------------------------
 

@@ -88,7 +88,7 @@ outside=$id
 pid=$(pid_of_daemon)
 "$SLUICE" down >/dev/null 2>&1
 is_gone "$pid"
-rm -f "$home"/sluice.db*
+forget_store
 start
 run sluice status --json
 rule 'f053 a living run that nobody knows is found by its folder' grep -q "\"external\":\[\"$outside\"\]" out

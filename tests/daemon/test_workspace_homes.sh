@@ -14,7 +14,7 @@ host: {disk_free_gb: 0}
 projects:
   pool: {workspace_paths: [$tmp/clone, $tmp/plain]}
   web: {path: $tmp/repo, workspace_mode: worktree}"
-cat >home2/sluice.yaml <<END
+with_store "$tmp/home2" >home2/sluice.yaml <<END
 retry: {launch: {delay_s: 0}}
 breaker: {max: 1, reset_s: never}
 projects:
