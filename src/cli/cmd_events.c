@@ -163,7 +163,7 @@ static int follow_events(struct ask *ask, struct listing *l) {
         client_set_reader(ask->client, STDOUT_FILENO);
         int r =
             client_stream_events(ask->client, strbuf_text(&path), after, on_event, l, &ask->err);
-        if (r >= 400 && !client_is_absent(ask->err.code)) /* else only standbys have answered */
+        if (r >= 400 && ask->err.code != -ECONNREFUSED) /* else only standbys have answered */
             return ask_failed(ask);
         if (r == -EPIPE)
             return CMD_OK; /* nobody reads any more; the end of the program tells */

@@ -48,7 +48,7 @@ static time_ms next_span(const struct waiting *w) {
 static bool is_lost(const struct ask *ask) {
     int code = ask->err.code;
     return !ask_was_answered(ask) ? client_is_absent(code) || code == -ECONNRESET || code == -EPIPE
-                                  : code == -ESHUTDOWN || client_is_absent(code);
+                                  : code == -ESHUTDOWN || code == -ECONNREFUSED; /* only standbys */
 }
 
 /* True: look again. */

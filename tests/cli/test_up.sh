@@ -14,7 +14,7 @@ says "sluice: the daemon runs already (pid $pid)" 'up twice'
 [ ! -s out ]
 report $? 'what is no result is not on stdout'
 run sluice up --detach --json
-has "{\"pid\":$pid,\"already\":true,\"home\":\"$home\",\"socket\":\"$home/sluice.sock\"" 'up --json'
+has "{\"pid\":$pid,\"already\":true,\"role\":\"active\",\"home\":\"$home\",\"socket\":\"$home/sluice.sock\"" 'up --json'
 run sluice up --foreground --detach
 exits 2 'two ways at once'
 
