@@ -172,7 +172,7 @@ bool engine_is_committing(const struct engine *e) {
 }
 
 bool engine_is_launching(const struct engine *e) {
-    return e->launches.count > 0 || workspaces_are_preparing(e);
+    return e->launches.count > 0 || e->launches_asked > 0 || workspaces_are_preparing(e);
 }
 
 const struct engine_report *engine_start_report(const struct engine *e) {

@@ -521,6 +521,7 @@ struct launch_question {
 
 static void specs_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
     struct launch_question *q = ctx;
+    q->e->launches_asked--;
     if (err)
         turn_break(q->e, err); /* a store that cannot be read stops scheduling loudly */
     for (size_t i = 0, k = 0; !turn_is_over(q->e) && i < q->count; i++) {
@@ -551,6 +552,7 @@ void launch_some(struct engine *e) {
     struct store_question question = { .kind = ASK_SPECS,
                                        .tasks = q->tasks,
                                        .task_count = q->count };
+    e->launches_asked++;
     store_ask(e->store, &question, specs_answered, q);
 }
 

@@ -64,7 +64,8 @@ void turn_break(struct engine *e, const struct error *why) {
         e->broken = *why;
     if (e->broken.code >= 0)
         e->broken.code = -EIO;
-    loop_stop(e->loop);
+    if (!e->committing) /* else the end of that commit does it: the batch is still the store's */
+        loop_stop(e->loop);
 }
 
 bool turn_is_over(const struct engine *e) {
@@ -502,6 +503,10 @@ static bool has_work(const struct engine *e) {
 static void committed(void *ctx, enum store_outcome outcome, const struct error *err) {
     struct engine *e = ctx;
     e->committing = false;
+    if (e->broken.code && outcome != STORE_UNKNOWN) { /* what it did is for the next start */
+        outcome = STORE_UNKNOWN;
+        err = &e->broken;
+    }
     switch (outcome) {
     case STORE_OK:
         stored(e);

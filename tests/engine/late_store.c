@@ -154,6 +154,15 @@ void late_give_answers(void) {
         store_ask(now.store->memory, &questions[i].question, questions[i].done, questions[i].ctx);
 }
 
+void late_fail_answers(void) {
+    struct error err = { 0 };
+    error_set(&err, -EIO, "the test lets it not be read");
+    size_t count = now.count;
+    now.count = 0;
+    for (size_t i = 0; i < count; i++)
+        now.questions[i].done(now.questions[i].ctx, &(struct store_answer){ 0 }, &err);
+}
+
 void late_fail_commit(unsigned number) {
     now.commits = 0;
     now.failing = number;

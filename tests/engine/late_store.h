@@ -16,6 +16,7 @@ size_t late_answers(void); /* how many questions wait */
 /* The commit that waits: OK does it, FAILED and UNKNOWN do not. */
 void late_finish_commit(enum store_outcome outcome);
 void late_give_answers(void);
+void late_fail_answers(void); /* of the questions that wait */
 
 /* The commit with this number, counted from here, fails; 0: none. */
 void late_fail_commit(unsigned number);

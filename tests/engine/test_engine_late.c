@@ -173,6 +173,40 @@ static void a_commit_that_nobody_knows_ends_the_engine(void **state) {
     assert_int_equal(kit_state(&kit, ask.first), TASK_ABSENT);
 }
 
+/* Who stops the daemon waits for what was ordered, also while the store is asked what that is. */
+static void a_start_whose_spec_is_being_read_is_a_launch(void **state) {
+    (void)state;
+    late_hold_answers(true);
+    struct kit_ask ask = adding();
+    assert_int_equal(kit_do(&kit, &ask), 0);
+    kit_settle(&kit);
+    assert_int_equal(fake_start_count(), 0);
+    assert_true(engine_is_launching(kit.engine));
+    late_hold_answers(false);
+    late_give_answers();
+    kit_wait_starts(&kit, 1);
+    assert_false(engine_is_launching(kit.engine));
+}
+
+/* The batch is the store's until its outcome is known: nothing may be freed before. */
+static void a_question_that_fails_during_a_commit_ends_the_engine_behind_it(void **state) {
+    (void)state;
+    late_hold_answers(true);
+    struct kit_ask ask = adding(), other = adding();
+    assert_int_equal(kit_do(&kit, &ask), 0);
+    kit_send(&kit, &other);
+    hold_one_commit();
+    late_fail_answers();
+    assert_true(engine_is_broken(kit.engine));
+    assert_true(engine_is_committing(kit.engine));
+    assert_false(other.answered);
+    late_hold_commits(false);
+    late_finish_commit(STORE_OK);
+    assert_true(other.answered);
+    assert_int_equal(other.outcome, STORE_UNKNOWN);
+    assert_int_equal(fake_start_count(), 0);
+}
+
 /* --- a store that is lost -------------------------------------------------------------------- */
 
 static bool is_broken(struct kit *k, void *ctx) {
@@ -283,6 +317,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         LATE_TEST(nothing_is_answered_or_started_before_the_commit_is_known),
         LATE_TEST(an_end_that_comes_during_a_commit_is_in_the_next_one),
+        LATE_TEST(a_start_whose_spec_is_being_read_is_a_launch),
+        LATE_TEST(a_question_that_fails_during_a_commit_ends_the_engine_behind_it),
         LATE_TEST(an_end_that_was_in_a_commit_that_failed_later_is_told_again),
         LATE_TEST(who_goes_away_is_not_answered_and_what_he_did_stays),
         LATE_TEST(a_task_that_is_canceled_while_its_spec_is_read_is_never_launched),
