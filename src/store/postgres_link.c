@@ -166,6 +166,7 @@ static void lose(struct pg_link *link, int code, const char *why) {
 }
 
 static void lose_connection(struct pg_link *link) {
+    (void)PQisBusy(link->pg); /* reads what was said last, for take_notice */
     lose(link, -ECONNRESET, PQerrorMessage(link->pg));
 }
 

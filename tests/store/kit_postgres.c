@@ -54,9 +54,10 @@ static PGconn *connect_to_server(void) {
 }
 
 void kit_postgres_run(size_t n, const char *sql, char ret_value[256]) {
-    char name[48], path[80];
+    char name[48], path[128];
     name_of(n, name);
-    (void)snprintf(path, sizeof(path), "SET search_path = %s", name);
+    (void)snprintf(path, sizeof(path), "SET client_min_messages = warning; SET search_path = %s",
+                   name);
     PGconn *pg = connect_to_server();
     run(pg, path, NULL);
     run(pg, sql, ret_value);

@@ -1,0 +1,223 @@
+/* test_postgres_await.c: who finds the store in use may wait for it, and knows who has it. Needs
+ * SLUICE_TEST_POSTGRES. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "kit.h"
+#include "os/clock.h"
+#include "store/await.h"
+
+static size_t schema;
+static char url[256], value[256];
+static struct loop *loop;
+static struct loop_timer *timer;
+static struct store *holder;
+static struct store_await *await;
+static struct error told;
+static int times, result;
+
+static int set_up(void **state) {
+    (void)state;
+    schema++;
+    kit_postgres_url(schema, url);
+    times = 0;
+    told = (struct error){ 0 };
+    return loop_new(&loop, &told);
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    await = store_await_cancel(await);
+    holder = store_close(holder);
+    loop_timer_free(loop, timer);
+    timer = NULL;
+    loop = loop_free(loop);
+    return 0;
+}
+
+static void hold(const char *who) {
+    struct store_options options = { .url = url, .who = who };
+    struct error err = { 0 };
+    if (store_open(&options, &holder, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void is_free(void *ctx, int r, const struct error *err) {
+    (void)ctx;
+    times++;
+    result = r;
+    told = err ? *err : (struct error){ 0 };
+    loop_stop(loop);
+}
+
+static void wait_for_it(void) {
+    struct error err = { 0 };
+    if (store_await(loop, url, is_free, NULL, &await, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* Soon, from the loop; the wait must not be over before. */
+static void soon(loop_due due) {
+    timer = loop_timer_new(loop, due, NULL);
+    loop_timer_set(loop, timer, clock_read_steady() + 400);
+}
+
+static void run_loop(void) {
+    struct error err = { 0 };
+    assert_int_equal(loop_run(loop, &err), 0);
+    assert_int_equal(times, 1);
+}
+
+static void let_go(void *ctx) {
+    (void)ctx;
+    assert_int_equal(times, 0);
+    holder = store_close(holder);
+}
+
+static void break_off(void *ctx) {
+    (void)ctx;
+    assert_int_equal(times, 0);
+    kit_postgres_run(schema, "SELECT pg_terminate_backend(holder_pid) FROM store", value);
+    assert_string_equal(value, "t");
+}
+
+/* Ours, with the connection that waited: nobody can come between. */
+static void take_over(uint64_t epoch, bool was_unclean) {
+    struct store_options options = { .url = url, .awaited = await };
+    struct store_report report = { 0 };
+    struct store *mine = NULL, *other = NULL;
+    struct error err = { 0 };
+    await = NULL;
+    if (store_open(&options, &mine, &report, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(report.epoch, epoch);
+    assert_int_equal(report.was_unclean, was_unclean);
+    assert_int_equal(store_open(&(struct store_options){ .url = url }, &other, NULL, &err), -EBUSY);
+    struct store_batch *batch = store_batch_new();
+    store_put_note(batch, &(struct note_row){ .name = "mine", .text = "noted" });
+    kit_commit(mine, batch);
+    store_batch_free(batch);
+    store_close(mine);
+}
+
+static void who_waits_has_it_when_it_is_closed(void **state) {
+    (void)state;
+    hold("");
+    wait_for_it();
+    soon(let_go);
+    run_loop();
+    assert_int_equal(result, 0);
+    take_over(2, false);
+}
+
+static void who_waits_has_it_when_the_holder_is_lost(void **state) {
+    (void)state;
+    hold("");
+    wait_for_it();
+    soon(break_off);
+    run_loop();
+    assert_int_equal(result, 0);
+    take_over(2, true);
+}
+
+static void a_store_that_nobody_has_is_free(void **state) {
+    (void)state;
+    wait_for_it();
+    run_loop();
+    assert_int_equal(result, 0);
+    take_over(1, false);
+}
+
+/* In the callback itself, as a daemon may do it. */
+static void take_at_once(void *ctx, int r, const struct error *err) {
+    is_free(ctx, r, err);
+    take_over(1, false);
+}
+
+static void it_can_be_opened_where_it_is_told(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    assert_int_equal(store_await(loop, url, take_at_once, NULL, &await, &err), 0);
+    run_loop();
+}
+
+static void who_gives_up_is_told_nothing(void **state) {
+    (void)state;
+    hold("");
+    wait_for_it();
+    await = store_await_cancel(await);
+    wait_for_it(); /* another one, which has its turn */
+    soon(let_go);
+    run_loop();
+    assert_int_equal(result, 0);
+}
+
+static void a_server_that_is_away_is_told(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    int r = store_await(loop, "postgresql://me@127.0.0.1:1/x", is_free, NULL, &await, &err);
+    if (r == 0) {
+        run_loop();
+        r = result;
+    }
+    assert_int_equal(r, -ECONNREFUSED);
+}
+
+static void who_has_it_says_so(void **state) {
+    (void)state;
+    char who[STORE_WHO_MAX] = "x";
+    struct error err = { 0 };
+    assert_int_equal(store_holder(url, who, &err), 0);
+    assert_string_equal(who, ""); /* nobody, not even a schema */
+    hold("here/17 unix:/run/sluice.sock");
+    assert_int_equal(store_holder(url, who, &err), 0);
+    assert_string_equal(who, "here/17 unix:/run/sluice.sock");
+    struct store *other = NULL;
+    assert_int_equal(store_open(&(struct store_options){ .url = url }, &other, NULL, &err), -EBUSY);
+    assert_non_null(strstr(err.text, "in use by here/17 unix:/run/sluice.sock"));
+    holder = store_close(holder);
+    assert_int_equal(store_holder(url, who, &err), 0);
+    assert_string_equal(who, "");
+}
+
+/* The row of a holder that died is nobody's. */
+static void who_is_gone_has_it_no_more(void **state) {
+    (void)state;
+    char who[STORE_WHO_MAX] = "x";
+    struct error err = { 0 };
+    hold("here/17");
+    wait_for_it();
+    soon(break_off);
+    run_loop();
+    await = store_await_cancel(await);
+    hold(NULL);
+    assert_int_equal(store_holder(url, who, &err), 0);
+    assert_string_equal(who, "");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    if (!kit_postgres())
+        return 77; /* skipped: there is no server */
+    const struct CMUnitTest tests[] = {
+        TEST(who_waits_has_it_when_it_is_closed),
+        TEST(who_waits_has_it_when_the_holder_is_lost),
+        TEST(a_store_that_nobody_has_is_free),
+        TEST(it_can_be_opened_where_it_is_told),
+        TEST(who_gives_up_is_told_nothing),
+        TEST(a_server_that_is_away_is_told),
+        TEST(who_has_it_says_so),
+        TEST(who_is_gone_has_it_no_more),
+    };
+    int failed = cmocka_run_group_tests_name("store_postgres_await", tests, NULL, NULL);
+    kit_postgres_finish();
+    return failed;
+}

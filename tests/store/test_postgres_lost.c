@@ -1,0 +1,372 @@
+/* test_postgres_lost.c: what a commit or a question becomes when the server refuses it, is silent, or is lost. Needs
+ * SLUICE_TEST_POSTGRES. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "kit.h"
+#include "store/postgres_internal.h"
+
+static size_t schema; /* of this test */
+static char url[256], value[256];
+static struct store *store;
+static struct store_batch *batch;
+
+static void open_store(const char *more) {
+    char where[300];
+    (void)snprintf(where, sizeof(where), "%s%s", url, more);
+    store = kit_open(where, NULL);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    schema++;
+    kit_postgres_url(schema, url);
+    batch = store_batch_new();
+    assert_int_equal(loop_new(&kit_loop, &err), 0);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    store = store_close(store);
+    batch = store_batch_free(batch);
+    kit_loop = loop_free(kit_loop);
+    return 0;
+}
+
+static void run(const char *sql) {
+    kit_postgres_run(schema, sql, value);
+}
+
+static void add_note(const char *name) {
+    store_put_note(batch, &(struct note_row){ .name = name, .text = "noted" });
+}
+
+static void expect(enum store_outcome wanted, int code, const char *words) {
+    struct error err = { 0 };
+    add_note("another");
+    enum store_outcome outcome = kit_try(store, batch, &err);
+    if (outcome != wanted || err.code != code || !strstr(err.text, words))
+        fail_msg("%s (%d) instead of %s (%d), or without '%s': %s", store_outcome_name(outcome),
+                 err.code, store_outcome_name(wanted), code, words, err.text);
+}
+
+/* Ends the session that has the lock, as an administrator can; its pid is in the table. */
+static void end_writer(void) {
+    run("SELECT pg_terminate_backend(holder_pid) FROM store");
+    assert_string_equal(value, "t");
+}
+
+static void end_reader(void) {
+    char sql[128];
+    (void)snprintf(sql, sizeof(sql), "SELECT pg_terminate_backend(%d)",
+                   PQbackendPID(((struct pg_store *)store)->reader.pg));
+    run(sql);
+}
+
+static void stop_when_broken(void *ctx) {
+    (void)ctx;
+    if (store_why_broken(store))
+        loop_stop(kit_loop);
+}
+
+/* By the loop alone: nobody asks anything. */
+static void wait_until_broken(void) {
+    struct error err = { 0 };
+    loop_set_round(kit_loop, stop_when_broken, NULL);
+    assert_int_equal(loop_run(kit_loop, &err), 0);
+    assert_non_null(store_why_broken(store));
+    loop_set_round(kit_loop, NULL, NULL);
+}
+
+/* --- lost ------------------------------------------------------------------------------------------ */
+
+static void a_connection_that_ends_is_known_at_once(void **state) {
+    (void)state;
+    open_store("");
+    assert_null(store_why_broken(store));
+    end_writer();
+    wait_until_broken();
+    assert_non_null(strstr(store_why_broken(store)->text, "terminating connection"));
+    expect(STORE_UNKNOWN, -ECONNRESET, "the store has stopped");
+}
+
+static void the_connection_for_questions_counts_too(void **state) {
+    (void)state;
+    open_store("");
+    end_reader();
+    wait_until_broken();
+    expect(STORE_UNKNOWN, -ECONNRESET, "the store has stopped");
+}
+
+static void take_error(void *ctx, const struct store_answer *answer, const struct error *err) {
+    assert_int_equal(answer->count, 0);
+    *(struct error *)ctx = err ? *err : (struct error){ 0 };
+}
+
+static void a_question_is_answered_when_its_connection_is_lost(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    open_store("");
+    end_reader();
+    kit_ask(store, &(struct store_question){ .kind = ASK_EVENTS }, take_error, &err);
+    assert_int_equal(err.code, -ECONNRESET);
+}
+
+static void a_commit_whose_connection_is_lost_is_unknown(void **state) {
+    (void)state;
+    open_store("");
+    end_writer();
+    expect(STORE_UNKNOWN, -ECONNRESET, "may be done or not");
+    assert_non_null(store_why_broken(store));
+}
+
+/* As a pooler could do it, or somebody who takes the lock away. */
+static void who_was_taken_over_writes_nothing_more(void **state) {
+    (void)state;
+    open_store("");
+    add_note("mine");
+    kit_commit(store, batch);
+    run("UPDATE store SET epoch = epoch + 1");
+    expect(STORE_UNKNOWN, -ESTALE, "another daemon has taken over");
+    run("SELECT string_agg(name, ' ') FROM note");
+    assert_string_equal(value, "mine");
+    expect(STORE_UNKNOWN, -ESTALE, "the store has stopped");
+}
+
+static void a_server_that_is_silent_is_not_waited_for(void **state) {
+    (void)state;
+    open_store("&answer_timeout=1");
+    PGconn *other = PQconnectdb(kit_postgres());
+    char sql[128];
+    (void)snprintf(sql, sizeof(sql), "BEGIN; LOCK TABLE %s.note",
+                   ((struct pg_store *)store)->place.schema);
+    PGresult *result = PQexec(other, sql);
+    assert_int_equal(PQresultStatus(result), PGRES_COMMAND_OK);
+    PQclear(result);
+    expect(STORE_UNKNOWN, -ETIMEDOUT, "it has not answered in time");
+    PQfinish(other);
+}
+
+/* --- refused ---------------------------------------------------------------------------------------- */
+
+/* Every write of a note is refused with this SQLSTATE; "": none is. */
+static void refuse_with(const char *sqlstate) {
+    char sql[400];
+    (void)snprintf(sql, sizeof(sql),
+                   "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
+                   " $$BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '%s'; END$$;"
+                   "DROP TRIGGER IF EXISTS refuse ON note;",
+                   *sqlstate ? sqlstate : "XX000");
+    run(sql);
+    if (*sqlstate)
+        run("CREATE TRIGGER refuse BEFORE INSERT ON note EXECUTE FUNCTION refuse()");
+}
+
+static void what_the_server_refuses_has_failed_and_the_store_goes_on(void **state) {
+    (void)state;
+    static const struct {
+        const char *sqlstate;
+        int code;
+        const char *words;
+    } refusals[] = {
+        { "53100", -ENOSPC, "is full" }, { "53200", -ENOMEM, "refused" },
+        { "40001", -EAGAIN, "refused" }, { "40P01", -EAGAIN, "refused" },
+        { "57014", -EAGAIN, "refused" }, { "42501", -EACCES, "refused" },
+        { "22003", -EIO, "refused" },
+    };
+    open_store("");
+    add_note("mine");
+    kit_commit(store, batch);
+    for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+        refuse_with(refusals[i].sqlstate);
+        expect(STORE_FAILED, refusals[i].code, refusals[i].words);
+    }
+    refuse_with("");
+    run("SELECT string_agg(name, ' ') FROM note");
+    assert_string_equal(value, "mine");
+    add_note("later");
+    kit_commit(store, batch);
+}
+
+static void what_cannot_be_trusted_any_more_is_unknown(void **state) {
+    (void)state;
+    static const char *const states[] = { "XX001", "25006", "58030" };
+    for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+        open_store("");
+        refuse_with(states[i]);
+        struct error err = { 0 };
+        add_note("another");
+        assert_int_equal(kit_try(store, batch, &err), STORE_UNKNOWN);
+        assert_non_null(store_why_broken(store));
+        refuse_with("");
+        store = store_close(store);
+    }
+}
+
+/* A deadlock with somebody's maintenance goes by. */
+static void what_is_only_in_the_way_is_tried_again(void **state) {
+    (void)state;
+    open_store("");
+    run("CREATE SEQUENCE tries");
+    run("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN"
+        " IF nextval('tries') < 3 THEN RAISE EXCEPTION 'refused' USING ERRCODE = '40P01'; END IF;"
+        " RETURN NEW; END$$;"
+        "ALTER FUNCTION refuse() SET search_path FROM CURRENT;"
+        "CREATE TRIGGER refuse BEFORE INSERT ON note FOR EACH ROW EXECUTE FUNCTION refuse()");
+    add_note("mine");
+    kit_commit(store, batch);
+    run("SELECT last_value FROM tries");
+    assert_string_equal(value, "3");
+}
+
+struct reload {
+    bool came;
+    enum store_outcome outcome;
+    struct store_totals totals;
+};
+
+static void load_again(void *ctx, enum store_outcome outcome, const struct error *err) {
+    struct reload *reload = ctx;
+    assert_non_null(err);
+    reload->outcome = outcome;
+    reload->totals = kit_load(store, &(struct store_reader){ 0 });
+    reload->came = true;
+    loop_stop(kit_loop);
+}
+
+/* The engine does so: it builds its core again from what is there. */
+static void everything_can_be_loaded_as_soon_as_a_commit_has_failed(void **state) {
+    (void)state;
+    open_store("");
+    struct task_row task = kit_task(1);
+    store_add_task(batch, &task);
+    kit_commit(store, batch);
+    task.id = 7;
+    store_change_task(batch, &task, false);
+    struct reload reload = { 0 };
+    struct error err = { 0 };
+    store_commit(store, batch, load_again, &reload);
+    assert_int_equal(loop_run(kit_loop, &err), 0);
+    assert_int_equal(reload.outcome, STORE_FAILED);
+    assert_int_equal(reload.totals.tasks, 1);
+    store_batch_clear(batch);
+    add_note("mine");
+    kit_commit(store, batch);
+}
+
+static void close_it(void *ctx, enum store_outcome outcome, const struct error *err) {
+    (void)err;
+    assert_int_equal(outcome, STORE_OK);
+    store = store_close(store);
+    *(bool *)ctx = true;
+    loop_stop(kit_loop);
+}
+
+static void a_store_can_be_closed_where_its_commit_is_told(void **state) {
+    (void)state;
+    bool came = false;
+    struct error err = { 0 };
+    open_store("");
+    add_note("mine");
+    store_commit(store, batch, close_it, &came);
+    assert_int_equal(loop_run(kit_loop, &err), 0);
+    assert_true(came);
+}
+
+/* --- what is written -------------------------------------------------------------------------------- */
+
+/* What an agent prints may be anything; the end of its run is kept all the same. */
+static void what_is_no_text_is_kept_as_text(void **state) {
+    (void)state;
+    struct run_row ended = kit_run(1, 1);
+    ended.message = "half \xc3( a \xff character";
+    open_store("");
+    store_put_run(batch, &ended);
+    kit_commit(store, batch);
+    run("SELECT message FROM run");
+    assert_string_equal(value, "half \xef\xbf\xbd( a \xef\xbf\xbd character");
+}
+
+static const char *type_of(char letter, bool many) {
+    switch (letter) {
+    case 'b':
+        return many ? "boolean[]" : "boolean";
+    case 'i':
+        return many ? "integer[]" : "integer";
+    case 'l':
+        return many ? "bigint[]" : "bigint";
+    case 'L':
+        return "bigint[]";
+    default:
+        return many ? "text[]" : "text";
+    }
+}
+
+/* With a plan that looks at every row a statement would get slower with every task that was ever done. */
+static void every_statement_has_its_index(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    kit_loop = loop_free(kit_loop);
+    open_store("");
+    struct pg_link *link = &((struct pg_store *)store)->reader;
+    pg_link_leave_pipeline(link);
+    for (enum pg_statement s = PG_ADD_NAMES; s < PG_STATEMENTS; s++) {
+        _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+        unsigned count = 0;
+        strbuf_printf(&sql, "PREPARE looked_%d", (int)s);
+        for (const char *at = pg_texts[s].columns; (at = strchr(at, ':')); at++)
+            strbuf_printf(&sql, "%s%s", count++ ? ", " : " (", type_of(at[1], pg_texts[s].bulk));
+        strbuf_puts(&sql, count ? ") AS " : " AS ");
+        pg_statement_build(s, &sql);
+        strbuf_printf(&sql, "; EXPLAIN EXECUTE looked_%d", (int)s);
+        for (unsigned i = 0; i < count; i++)
+            strbuf_puts(&sql, i ? ", NULL" : " (NULL");
+        strbuf_puts(&sql, count ? ")" : "");
+        PGresult *plan = NULL;
+        if (pg_link_run(link, "explain", sql.text, &plan, &err) < 0)
+            fail_msg("%s: %s", pg_texts[s].name, err.text);
+        for (int i = 0; i < PQntuples(plan); i++) {
+            const char *line = PQgetvalue(plan, i, 0);
+            bool small = strstr(line, " on store") || strstr(line, " on pg_class")
+                         || strstr(line, " on usage"); /* a few hundred buckets */
+            if (strstr(line, "Seq Scan") && !small)
+                fail_msg("%s looks at every row: %s", pg_texts[s].name, line);
+        }
+        PQclear(plan);
+    }
+    assert_int_equal(pg_link_pipeline(link, &err), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    if (!kit_postgres())
+        return 77; /* skipped: there is no server */
+    const struct CMUnitTest tests[] = {
+        TEST(a_connection_that_ends_is_known_at_once),
+        TEST(the_connection_for_questions_counts_too),
+        TEST(a_question_is_answered_when_its_connection_is_lost),
+        TEST(a_commit_whose_connection_is_lost_is_unknown),
+        TEST(who_was_taken_over_writes_nothing_more),
+        TEST(a_server_that_is_silent_is_not_waited_for),
+        TEST(what_the_server_refuses_has_failed_and_the_store_goes_on),
+        TEST(what_cannot_be_trusted_any_more_is_unknown),
+        TEST(what_is_only_in_the_way_is_tried_again),
+        TEST(everything_can_be_loaded_as_soon_as_a_commit_has_failed),
+        TEST(a_store_can_be_closed_where_its_commit_is_told),
+        TEST(what_is_no_text_is_kept_as_text),
+        TEST(every_statement_has_its_index),
+    };
+    int failed = cmocka_run_group_tests_name("store_postgres_lost", tests, NULL, NULL);
+    kit_postgres_finish();
+    return failed;
+}

@@ -1,0 +1,430 @@
+/* test_postgres_open.c: what is wrong with a server, a schema or a role is said, with what mends it. Needs
+ * SLUICE_TEST_POSTGRES, whose role may make roles, databases and schemas. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "kit.h"
+#include "store/postgres_internal.h"
+
+static size_t schema; /* of this test */
+static char url[256], value[256];
+static struct strbuf heard; /* what the store says by the way */
+
+static int set_up(void **state) {
+    (void)state;
+    schema++;
+    kit_postgres_url(schema, url);
+    strbuf_clear(&heard);
+    return 0;
+}
+
+static void hear(void *ctx, const char *text) {
+    (void)ctx;
+    strbuf_puts(&heard, text);
+}
+
+static int try_open(const char *where, struct error *err) {
+    struct store_options options = { .url = where, .log = hear };
+    struct store *store = NULL;
+    int r = store_open(&options, &store, NULL, err);
+    store_close(store);
+    return r;
+}
+
+/* Refused with this code, and a sentence with these words in it; never with a password. */
+static void expect_refused(const char *where, int code, const char *words) {
+    struct error err = { 0 };
+    int r = try_open(where, &err);
+    if (r != code || !strstr(err.text, words) || strstr(err.text, "s3cret"))
+        fail_msg("'%s': %d instead of %d, or without '%s', or with the password: %s", where, r,
+                 code, words, err.text);
+}
+
+/* The URL of the server with another user, password, port or database; NULL: as it is. */
+static void other_url(const char *user, const char *password, const char *port,
+                      const char *database, char ret_url[256]) {
+    const char *values[4] = { user, password, port, database };
+    static const char *const names[] = { "user", "password", "port", "dbname" };
+    char text[4][64] = { "", "", "", "" }, host[128] = "";
+    PQconninfoOption *options = PQconninfoParse(kit_postgres(), NULL);
+    for (PQconninfoOption *o = options; o && o->keyword; o++) {
+        for (size_t i = 0; i < 4; i++)
+            if (strcmp(o->keyword, names[i]) == 0)
+                (void)snprintf(text[i], sizeof(text[i]), "%s",
+                               values[i] ? values[i]
+                               : o->val  ? o->val
+                                         : "");
+        if (strcmp(o->keyword, "host") == 0)
+            (void)snprintf(host, sizeof(host), "%s", o->val ? o->val : "");
+    }
+    PQconninfoFree(options);
+    (void)snprintf(ret_url, 256, "postgresql://%s%s%s@%s:%s/%s?schema=test_%d_%zu", text[0],
+                   *text[1] ? ":" : "", text[1], host, text[2], text[3], (int)getpid(), schema);
+}
+
+static void run(const char *sql) {
+    kit_postgres_run(schema, sql, value);
+}
+
+/* --- the URL ---------------------------------------------------------------------------------------- */
+
+static void what_is_no_url_is_said(void **state) {
+    (void)state;
+    expect_refused("postgresql://me:s3cret@[::1/x", -EINVAL,
+                   "postgresql://USER@HOST:PORT/DATABASE");
+    expect_refused("postgresql://me:s3cret%zz@here/x", -EINVAL, "'postgresql://me@here/x'");
+    expect_refused("postgresql://here/x?colour=red", -EINVAL, "\"colour\"");
+    expect_refused("postgresql://here/x?schema=Mine", -EINVAL, "'Mine' is no name of a schema");
+    expect_refused("postgresql://here/x?schema=pg_mine", -EINVAL, "is no name of a schema");
+    expect_refused("postgresql://here/x?schema=1st&a=b", -EINVAL, "is no name of a schema");
+    expect_refused("postgresql://here/x?answer_timeout=0", -EINVAL, "1 to 600 seconds");
+}
+
+static void a_password_is_never_shown(void **state) {
+    (void)state;
+    static const char *const urls[] = {
+        "postgresql://me:s3cret@here/x?schema=a&sslmode=require",
+        "postgresql://me:s3:@cret@here/x?schema=a&sslmode=require",
+        "postgresql://me@here/x?schema=a&password=s3cret&sslmode=require",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(urls); i++) {
+        struct pg_place place = { 0 };
+        assert_int_equal(pg_place_parse(urls[i], &place, NULL), 0);
+        assert_string_equal(place.shown, "postgresql://me@here/x?schema=a&sslmode=require");
+        assert_null(strstr(place.url, "schema="));
+        assert_non_null(strstr(place.url, "cret"));
+        pg_place_finish(&place);
+    }
+}
+
+static void each_schema_has_a_lock_of_its_own(void **state) {
+    (void)state;
+    struct pg_place a = { 0 }, b = { 0 }, c = { 0 };
+    assert_int_equal(pg_place_parse("postgresql://here/x", &a, NULL), 0);
+    assert_int_equal(pg_place_parse("postgres://me@there/x?schema=sluice", &b, NULL), 0);
+    assert_int_equal(pg_place_parse("postgresql://here/x?schema=other", &c, NULL), 0);
+    assert_int_equal(a.lock, b.lock);
+    assert_int_equal(a.lock, 178936424); /* never changes: older daemons look for the same */
+    assert_int_not_equal(a.lock, c.lock);
+    pg_place_finish(&a);
+    pg_place_finish(&b);
+    pg_place_finish(&c);
+}
+
+/* --- the server ------------------------------------------------------------------------------------- */
+
+static void who_does_not_answer_is_named(void **state) {
+    (void)state;
+    char where[256];
+    other_url(NULL, "s3cret", "1", NULL, where);
+    expect_refused(where, -ECONNREFUSED, "cannot reach PostgreSQL at 'postgresql://");
+}
+
+static void a_wrong_password_is_refused(void **state) {
+    (void)state;
+    char where[256];
+    other_url(NULL, "s3cret", NULL, NULL, where);
+    expect_refused(where, -EACCES, "check the role and its password");
+}
+
+static void a_database_that_is_not_there_is_named(void **state) {
+    (void)state;
+    char where[256];
+    struct error err = { 0 };
+    other_url(NULL, NULL, NULL, "nowhere_at_all", where);
+    assert_true(try_open(where, &err) < 0);
+    assert_non_null(strstr(err.text, "\"nowhere_at_all\" does not exist"));
+}
+
+static void a_database_of_another_encoding_is_refused(void **state) {
+    (void)state;
+    char name[48], sql[200], where[256];
+    (void)snprintf(name, sizeof(name), "latin_%d", (int)getpid());
+    (void)snprintf(sql, sizeof(sql),
+                   "CREATE DATABASE %s ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", name);
+    run(sql);
+    other_url(NULL, NULL, NULL, name, where);
+    expect_refused(where, -ENOTSUP, "ENCODING 'UTF8'");
+    (void)snprintf(sql, sizeof(sql), "DROP DATABASE %s", name);
+    run(sql);
+}
+
+/* What cannot be had on a server that others use, as an answer that was made up. */
+static void check_session(const char *encoding, const char *fsync, const char *standby, int code) {
+    struct pg_place place = { 0 };
+    struct pg_link link = { .log = hear };
+    assert_int_equal(pg_place_parse(url, &place, NULL), 0);
+    assert_int_equal(pg_link_connect(&link, &place, SECONDS(30), NULL), 0);
+    PGresult *answer = PQmakeEmptyPGresult(link.pg, PGRES_TUPLES_OK);
+    const char *values[] = { encoding, fsync, "on", standby, "off", "db" };
+    PGresAttDesc columns[] = { { .name = (char *)"encoding" },  { .name = (char *)"fsync" },
+                               { .name = (char *)"pages" },     { .name = (char *)"standby" },
+                               { .name = (char *)"read_only" }, { .name = (char *)"database" } };
+    assert_true(PQsetResultAttrs(answer, ARRAY_SIZE(columns), columns));
+    for (int i = 0; i < (int)ARRAY_SIZE(columns); i++)
+        assert_true(PQsetvalue(answer, 0, i, (char *)(uintptr_t)values[i], (int)strlen(values[i])));
+    struct error err = { 0 };
+    assert_int_equal(pg_session_check(&link, answer, &err), code);
+    PQclear(answer);
+    pg_link_close(&link);
+    pg_place_finish(&place);
+}
+
+static void a_server_that_syncs_nothing_is_warned_of(void **state) {
+    (void)state;
+    check_session("UTF8", "on", "f", 0);
+    assert_string_equal(strbuf_text(&heard), "");
+    check_session("UTF8", "off", "f", 0);
+    assert_non_null(strstr(strbuf_text(&heard), "a power cut may lose"));
+}
+
+static void a_standby_server_is_refused(void **state) {
+    (void)state;
+    check_session("UTF8", "on", "t", -EROFS);
+}
+
+/* --- the schema ------------------------------------------------------------------------------------- */
+
+static void tables_of_another_program_are_left_alone(void **state) {
+    (void)state;
+    char sql[128];
+    (void)snprintf(sql, sizeof(sql),
+                   "CREATE SCHEMA test_%d_%zu; CREATE TABLE test_%d_%zu.accounts (id int)",
+                   (int)getpid(), schema, (int)getpid(), schema);
+    run(sql);
+    expect_refused(url, -EUCLEAN, "'?schema=NAME'");
+    run("SELECT count(*) FROM accounts");
+    assert_string_equal(value, "0");
+}
+
+static void a_newer_version_is_refused_and_stays(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    assert_int_equal(try_open(url, &err), 0);
+    run("UPDATE store SET version = version + 1");
+    expect_refused(url, -EPROTO, "use the newer program");
+    run("SELECT epoch FROM store");
+    assert_string_equal(value, "1");
+}
+
+static void who_did_not_close_it_is_told(void **state) {
+    (void)state;
+    struct store_report report;
+    store_close(kit_open(url, &report));
+    assert_true(report.created);
+    run("UPDATE store SET clean = false");
+    store_close(kit_open(url, &report));
+    assert_false(report.created);
+    assert_true(report.was_unclean);
+    store_close(kit_open(url, &report));
+    assert_false(report.was_unclean);
+    assert_int_equal(report.epoch, 3);
+}
+
+static const char *good_step = "ALTER TABLE note ADD COLUMN colour text;"
+                               "UPDATE note SET colour = 'red';";
+static const char *bad_step = "ALTER TABLE note ADD COLUMN colour text; SELECT 1 / 0;";
+
+static int open_next(const char *step, struct store_report *report, struct error *err) {
+    const char *steps[] = { pg_schema.steps[0], step };
+    struct pg_schema next = { .steps = steps, .version = PG_FIRST_VERSION + 1 };
+    struct store_options options = { .url = url };
+    struct store *store = NULL;
+    int r = pg_open_as(&next, &options, &store, report, err);
+    if (r == 0) {
+        store->backend = &postgres_backend;
+        store_close(store);
+    }
+    return r;
+}
+
+static void put_note(void) {
+    struct store *store = kit_open(url, NULL);
+    struct store_batch *batch = store_batch_new();
+    store_put_note(batch, &(struct note_row){ .name = "a", .text = "b" });
+    kit_commit(store, batch);
+    store_batch_free(batch);
+    store_close(store);
+}
+
+static void an_older_version_is_migrated_in_one_step_each(void **state) {
+    (void)state;
+    struct store_report report = { 0 };
+    struct error err = { 0 };
+    put_note();
+    if (open_next(good_step, &report, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(report.migrated_from, PG_FIRST_VERSION);
+    assert_false(report.created);
+    run("SELECT name || text || colour FROM note");
+    assert_string_equal(value, "abred");
+    run("SELECT version FROM store");
+    assert_int_equal(atoi(value), PG_FIRST_VERSION + 1);
+    expect_refused(url, -EPROTO, "use the newer program");
+}
+
+static void a_migration_that_fails_leaves_the_old_version(void **state) {
+    (void)state;
+    struct store_report report = { 0 };
+    struct error err = { 0 };
+    put_note();
+    assert_true(open_next(bad_step, &report, &err) < 0);
+    run("SELECT count(*) FROM pg_attribute WHERE attrelid = 'note'::regclass AND attname = "
+        "'colour'");
+    assert_string_equal(value, "0");
+    assert_int_equal(try_open(url, &err), 0);
+}
+
+static void looking_changes_nothing(void **state) {
+    (void)state;
+    struct store_look look = { 0 };
+    struct error err = { 0 };
+    assert_int_equal(store_look(url, &look, &err), 0);
+    assert_false(look.there);
+    put_note();
+    if (store_look(url, &look, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_true(look.there);
+    assert_int_equal(look.version, STORE_VERSION);
+    run("SELECT epoch FROM store");
+    assert_string_equal(value, "1");
+    struct store *store = kit_open(url, NULL);
+    assert_int_equal(store_look(url, &look, &err), -EBUSY);
+    store_close(store);
+}
+
+/* --- rights ----------------------------------------------------------------------------------------- */
+
+/* A role that may connect, and nothing else. */
+static void make_role(char name[32], char ret_url[256]) {
+    char sql[200];
+    (void)snprintf(name, 32, "daemon_%d_%zu", (int)getpid(), schema);
+    (void)snprintf(sql, sizeof(sql), "CREATE ROLE %s LOGIN PASSWORD 's3cret'", name);
+    run(sql);
+    other_url(name, "s3cret", NULL, NULL, ret_url);
+}
+
+/* Its rights go with the schema. */
+static void drop_role(const char *name) {
+    char sql[200];
+    (void)snprintf(sql, sizeof(sql), "DROP SCHEMA test_%d_%zu CASCADE; DROP ROLE %s", (int)getpid(),
+                   schema, name);
+    run(sql);
+}
+
+static void grant(const char *what, const char *role) {
+    char sql[300];
+    (void)snprintf(sql, sizeof(sql), "GRANT %s SCHEMA test_%d_%zu TO %s", what, (int)getpid(),
+                   schema, role);
+    run(sql);
+}
+
+/* Who makes the tables and who works with them may be two. */
+static void a_daemon_needs_no_more_than_rows(void **state) {
+    (void)state;
+    char role[32], where[256];
+    struct error err = { 0 };
+    make_role(role, where);
+    char words[64];
+    (void)snprintf(words, sizeof(words), "AUTHORIZATION %s", role);
+    expect_refused(where, -EACCES, words); /* there is no schema */
+    assert_int_equal(try_open(url, &err), 0);
+    expect_refused(where, -EACCES, "GRANT USAGE ON SCHEMA");
+    grant("USAGE ON", role);
+    expect_refused(where, -EACCES, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES");
+    grant("SELECT ON ALL TABLES IN", role);
+    expect_refused(where, -EACCES, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES");
+    grant("INSERT, UPDATE, DELETE ON ALL TABLES IN", role);
+    struct store *store = kit_open(where, NULL);
+    struct store_batch *batch = store_batch_new();
+    struct task_row task = kit_task(1);
+    store_add_task(batch, &task);
+    store_put_project(batch, &(struct project_row){ .name = "web", .prefix = "w" });
+    kit_commit(store, batch);
+    store_batch_free(batch);
+    store_close(store);
+    drop_role(role);
+}
+
+static void a_role_that_only_reads_is_refused(void **state) {
+    (void)state;
+    char role[32], where[256], sql[128];
+    struct error err = { 0 };
+    assert_int_equal(try_open(url, &err), 0);
+    make_role(role, where);
+    (void)snprintf(sql, sizeof(sql), "ALTER ROLE %s SET default_transaction_read_only = on", role);
+    run(sql);
+    expect_refused(where, -EROFS, "default_transaction_read_only");
+    drop_role(role);
+}
+
+/* Whatever the role was given: a commit is on disk when it is answered, and nothing ends the session. */
+static void the_settings_of_a_role_do_not_weaken_it(void **state) {
+    (void)state;
+    char role[32], where[256], sql[300];
+    struct error err = { 0 };
+    assert_int_equal(try_open(url, &err), 0);
+    make_role(role, where);
+    grant("USAGE ON", role);
+    grant("SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN", role);
+    static const char *const settings[] = { "synchronous_commit = off", "statement_timeout = 7",
+                                            "default_transaction_isolation = serializable" };
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+        (void)snprintf(sql, sizeof(sql), "ALTER ROLE %s SET %s", role, settings[i]);
+        run(sql);
+    }
+    struct pg_store *store = (struct pg_store *)kit_open(where, NULL);
+    pg_link_leave_pipeline(&store->writer);
+    PGresult *result = NULL;
+    assert_int_equal(pg_link_run(&store->writer, "ask",
+                                 "SELECT current_setting('synchronous_commit') || ' ' ||"
+                                 " current_setting('statement_timeout') || ' ' ||"
+                                 " current_setting('default_transaction_isolation')",
+                                 &result, &err),
+                     0);
+    assert_string_equal(PQgetvalue(result, 0, 0), "on 0 read committed");
+    PQclear(result);
+    assert_int_equal(pg_link_pipeline(&store->writer, &err), 0);
+    store_close(&store->base);
+    drop_role(role);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, set_up)
+
+int main(void) {
+    if (!kit_postgres())
+        return 77; /* skipped: there is no server */
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_no_url_is_said),
+        TEST(a_password_is_never_shown),
+        TEST(each_schema_has_a_lock_of_its_own),
+        TEST(who_does_not_answer_is_named),
+        TEST(a_wrong_password_is_refused),
+        TEST(a_database_that_is_not_there_is_named),
+        TEST(a_database_of_another_encoding_is_refused),
+        TEST(a_server_that_syncs_nothing_is_warned_of),
+        TEST(a_standby_server_is_refused),
+        TEST(tables_of_another_program_are_left_alone),
+        TEST(a_newer_version_is_refused_and_stays),
+        TEST(who_did_not_close_it_is_told),
+        TEST(an_older_version_is_migrated_in_one_step_each),
+        TEST(a_migration_that_fails_leaves_the_old_version),
+        TEST(looking_changes_nothing),
+        TEST(a_daemon_needs_no_more_than_rows),
+        TEST(a_role_that_only_reads_is_refused),
+        TEST(the_settings_of_a_role_do_not_weaken_it),
+    };
+    int failed = cmocka_run_group_tests_name("store_postgres_open", tests, NULL, NULL);
+    kit_postgres_finish();
+    strbuf_finish(&heard);
+    return failed;
+}
