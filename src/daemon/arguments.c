@@ -11,7 +11,7 @@
 const char arguments_usage[] =
     "usage: sluiced [--home DIR] [--ready-fd N] [--web-dir DIR]\n"
     "       sluiced [--home DIR] --check | --doctor | --restore FILE\n"
-    "       sluiced [--home DIR] --store-copy FROM TO | --store-show STORE\n"
+    "       sluiced [--home DIR] --store-copy FROM TO | --store-show STORE | --store-migrate URL\n"
     "       sluiced --api markdown|openapi | --version\n"
     "\n"
     "The daemon of Sluice; `sluice up` starts it. Runs in the foreground until SIGTERM or SIGINT; "
@@ -28,6 +28,8 @@ const char arguments_usage[] =
     "                   copies a whole store into an empty one, as `sluice store copy` tells\n"
     "  --store-show STORE\n"
     "                   counts what is in a store, as JSON; changes nothing\n"
+    "  --store-migrate URL\n"
+    "                   makes the tables of a store, or those of an older version new, and ends\n"
     "  --api FORMAT     prints the description of the HTTP interface\n"
     "  --version\n"
     "\n"
@@ -62,6 +64,8 @@ static int take_value(const char *word, const char *value, struct arguments *a) 
         a->web_dir = value;
     else if (strcmp(word, "--store-show") == 0)
         a->show = value;
+    else if (strcmp(word, "--store-migrate") == 0)
+        a->migrate = value;
     else if (strcmp(word, "--ready-fd") != 0 || number_parse_int(value, &number, NULL) < 0
              || number < 0 || number >= 1024)
         return -EINVAL;

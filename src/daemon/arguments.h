@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 struct arguments {
-    const char *restore, *api, *web_dir, *copy_from, *copy_to, *show;
+    const char *restore, *api, *web_dir, *copy_from, *copy_to, *show, *migrate;
     int ready_fd;
     bool check, doctor, version, help;
 };

@@ -39,6 +39,8 @@ int daemon_restore(const struct home *home, const char *backup);
  * "current": the one of the configuration. */
 int daemon_store_copy(const struct home *home, const char *from, const char *to);
 int daemon_store_show(const struct home *home, const char *store);
+/* Makes the tables of a store, or brings those of an older version up to date; for roles that may do so. */
+int daemon_store_migrate(const char *url);
 /* The description of the HTTP interface: "markdown" or "openapi". */
 int daemon_print_api(const char *format);
 

@@ -66,6 +66,10 @@ int main(int argc, char **argv) {
         return a.check ? daemon_check(&home) : daemon_doctor(&home);
     if (a.restore)
         return daemon_restore(&home, a.restore);
+    if (a.migrate) {
+        umask(077);
+        return daemon_store_migrate(a.migrate);
+    }
     if (a.copy_from || a.show) {
         umask(077);
         return a.show ? daemon_store_show(&home, a.show)

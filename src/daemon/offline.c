@@ -30,7 +30,9 @@ static int look(const char *url, struct strbuf *out, struct error *err) {
         strbuf_puts(out, "nothing stored yet");
         return 0;
     }
-    strbuf_printf(out, "%s: sound; %" PRIu64 " tasks, last event %" PRIu64, url, found.tasks,
+    char shown[STORE_SHOWN_MAX];
+    store_show_url(url, shown);
+    strbuf_printf(out, "%s: sound; %" PRIu64 " tasks, last event %" PRIu64, shown, found.tasks,
                   found.last_event);
     if (found.version < STORE_VERSION)
         strbuf_printf(out, "; version %" PRIu32 ", which the next start makes %u", found.version,
@@ -130,6 +132,25 @@ int daemon_restore(const struct home *home, const char *backup) {
     printf("%s: restored from %s\n", url, backup);
     if (kept[0])
         printf("what was there before: %s\n", kept);
+    return DAEMON_OK;
+}
+
+int daemon_store_migrate(const char *url) {
+    struct error err = { 0 };
+    struct store_options options = { .url = url };
+    struct store *store = NULL;
+    struct store_report report = { 0 };
+    if (store_open(&options, &store, &report, &err) < 0)
+        return fail(&err);
+    struct store_info info;
+    store_info(store, &info);
+    printf("%s: version %u, %s\n", info.place, STORE_VERSION,
+           report.created         ? "made"
+           : report.migrated_from ? "migrated"
+                                  : "as it was");
+    if (report.backup[0])
+        printf("what was there before: %s\n", report.backup);
+    store_close(store);
     return DAEMON_OK;
 }
 

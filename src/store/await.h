@@ -2,8 +2,8 @@
  *
  * Life:  store_await → `free` is called, once, from the loop → store_open with the handle as `awaited`
  *        store_await_cancel any time before that, and instead of store_open
- * PostgreSQL wakes whoever waits as soon as the other one's connection ends. A file is looked at a few times
- * a second: the kernel tells nobody that a lock is free. */
+ * Both the lock of a file and that of PostgreSQL are tried a few times a second: the kernel tells nobody that
+ * one is free, and who waits inside a server keeps it from cleaning up (postgres_await.c). */
 #pragma once
 
 #include "base/error.h"

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -301,6 +302,13 @@ static int pg_restore(const char *url, const char *path, char ret_kept[512], str
     return r;
 }
 
+static void pg_show(const char *url, char ret_shown[STORE_SHOWN_MAX]) {
+    struct pg_place place = { 0 };
+    bool known = pg_place_parse(url, &place, NULL) == 0;
+    (void)snprintf(ret_shown, STORE_SHOWN_MAX, "%s", known ? place.shown : "postgresql://");
+    pg_place_finish(&place);
+}
+
 static void pg_info(const struct store *base, struct store_info *ret) {
     const struct pg_store *store = (const struct pg_store *)base;
     ret->place = store->place.shown;
@@ -310,6 +318,7 @@ static void pg_info(const struct store *base, struct store_info *ret) {
 const struct store_backend postgres_backend = {
     .name = "postgresql",
     .open = pg_open,
+    .show = pg_show,
     .look = pg_look,
     .close = pg_close,
     .load = pg_load,

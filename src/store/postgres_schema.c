@@ -170,12 +170,12 @@ static int take_step(struct pg_link *link, const char *step, uint32_t version, s
         return 0;
     (void)pg_link_run(link, "roll back", "ROLLBACK", NULL, NULL);
     if (r == -EACCES || r == -EUCLEAN)
-        return error_set(err, -EACCES,
-                         "role '%s' may not make the tables of version %" PRIu32
-                         " in schema '%s' at '%s': run 'sluiced --migrate URL' once as the owner "
-                         "of the schema, or CREATE SCHEMA %s AUTHORIZATION %s",
-                         PQuser(link->pg), version, schema, link->place->shown, schema,
-                         PQuser(link->pg));
+        return error_set(
+            err, -EACCES,
+            "role '%s' may not make the tables of version %" PRIu32
+            " in schema '%s' at '%s': run 'sluiced --store-migrate URL' once as the owner "
+            "of the schema, or CREATE SCHEMA %s AUTHORIZATION %s",
+            PQuser(link->pg), version, schema, link->place->shown, schema, PQuser(link->pg));
     return r;
 }
 

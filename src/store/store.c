@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -285,6 +286,14 @@ void store_info(const struct store *store, struct store_info *ret) {
         .broken = store->broken.code != 0,
     };
     store->backend->info(store, ret);
+}
+
+void store_show_url(const char *url, char ret_shown[STORE_SHOWN_MAX]) {
+    const struct store_backend *backend = backend_of(url);
+    if (backend->show)
+        backend->show(url, ret_shown);
+    else
+        (void)snprintf(ret_shown, STORE_SHOWN_MAX, "%s", url);
 }
 
 const struct error *store_why_broken(const struct store *store) {

@@ -198,5 +198,8 @@ struct store_info {
     bool reserve_used;      /* the disk was full: what was kept aside is in use */
 };
 void store_info(const struct store *store, struct store_info *ret);
+/* A URL as people may see it: without a password. */
+#define STORE_SHOWN_MAX 512u
+void store_show_url(const char *url, char ret_shown[STORE_SHOWN_MAX]);
 /* Why it answers nothing more, whether somebody asked or not; NULL: it does. Costs nothing. */
 const struct error *store_why_broken(const struct store *store);

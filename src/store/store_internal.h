@@ -83,6 +83,7 @@ struct store_backend {
     const char *name;
     int (*open)(const struct store_options *options, struct store **ret_store,
                 struct store_report *ret_report, struct error *err);
+    void (*show)(const char *url, char ret_shown[STORE_SHOWN_MAX]); /* or NULL: as it is */
     int (*look)(const char *url, struct store_look *ret_look,
                 struct error *err); /* or NULL: none is
                                                                                       kept */

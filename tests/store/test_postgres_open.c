@@ -102,6 +102,9 @@ static void a_password_is_never_shown(void **state) {
         assert_string_equal(place.shown, "postgresql://me@here/x?schema=a&sslmode=require");
         assert_null(strstr(place.url, "schema="));
         assert_non_null(strstr(place.url, "cret"));
+        char shown[STORE_SHOWN_MAX];
+        store_show_url(urls[i], shown);
+        assert_string_equal(shown, place.shown);
         pg_place_finish(&place);
     }
 }
