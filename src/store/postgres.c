@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "os/clock.h"
 #include "store/postgres_internal.h"
 
 #define CLOSE_PATIENCE SECONDS(5)
@@ -151,15 +152,16 @@ static int connect_writer(struct pg_store *store, struct store_await *awaited, c
     int r = pg_place_parse(url, &store->place, err);
     if (r < 0)
         return r;
-    link->log = store->options.log;
-    link->log_ctx = store->options.ctx;
     r = pg_link_connect(link, &store->place, store->place.connect_timeout, err);
     if (r >= 0)
         r = pg_session_begin(link, err);
     return r < 0 ? r : pg_session_lock(link, err);
 }
 
+/* The second one tells what is to be said of the server, once. */
 static int connect_reader(struct pg_store *store, struct error *err) {
+    store->writer.log = store->reader.log = store->options.log;
+    store->writer.log_ctx = store->reader.log_ctx = store->options.ctx;
     int r = pg_link_connect(&store->reader, &store->place, store->place.connect_timeout, err);
     if (r >= 0)
         r = pg_session_begin(&store->reader, err);
@@ -203,6 +205,12 @@ static void store_freep(struct pg_store **store) {
         store_free(*store);
 }
 
+static void ask_size(struct pg_store *store) {
+    store->bytes_at = clock_read_steady();
+    store->bytes_commits = store->base.commits;
+    pg_ask_size(store);
+}
+
 int pg_open_as(const struct pg_schema *schema, const struct store_options *options,
                struct store **ret_store, struct store_report *ret_report, struct error *err) {
     _cleanup_(store_freep) struct pg_store *store = xcalloc(1, sizeof(*store));
@@ -224,7 +232,7 @@ int pg_open_as(const struct pg_schema *schema, const struct store_options *optio
     /* The caller's texts, and what was taken. */
     store->options.url = store->options.who = NULL;
     store->options.awaited = NULL;
-    pg_ask_size(store);
+    ask_size(store);
     *ret_store = &TAKE_PTR(store)->base;
     return 0;
 }
@@ -256,15 +264,16 @@ static void pg_close(struct store *base) {
 
 /* --- care --------------------------------------------------------------------------------------------- */
 
-/* Vacuum and checkpoints are the server's own. */
+/* Vacuum and checkpoints are the server's own. How large it is may be old by a minute. */
 static time_ms pg_maintain(struct store *base, time_ms idle_ms) {
+    (void)idle_ms;
     struct pg_store *store = (struct pg_store *)base;
     if (base->commits == store->bytes_commits)
         return TIME_NEVER;
-    if (idle_ms < SIZE_EVERY)
-        return SIZE_EVERY - idle_ms;
-    store->bytes_commits = base->commits;
-    pg_ask_size(store);
+    time_ms age = clock_read_steady() - store->bytes_at;
+    if (age < SIZE_EVERY)
+        return SIZE_EVERY - age;
+    ask_size(store);
     return TIME_NEVER;
 }
 

@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "store/postgres_statements.h"
 
+#define KEPT_MOST  ((size_t)1 << 20)
 #define ARRAY_HEAD 20u /* dimensions, "has NULLs", type, length, first index */
 
 enum { OID_BOOL = 16, OID_INT8 = 20, OID_INT4 = 23, OID_TEXT = 25 };
@@ -51,6 +52,8 @@ static bool is_bulk(const struct pg_bulk *bulk) {
 
 static void begin_column(struct pg_bulk *bulk, unsigned column) {
     static const char head[ARRAY_HEAD];
+    if (bulk->bytes[column].capacity > KEPT_MOST)
+        strbuf_finish(&bulk->bytes[column]); /* a large batch does not come often */
     strbuf_clear(&bulk->bytes[column]);
     bulk->nulls[column] = false;
     if (is_bulk(bulk))
@@ -74,6 +77,7 @@ void pg_bulk_finish(struct pg_bulk *bulk) {
 
 void pg_bulk_clear(struct pg_bulk *bulk) {
     bulk->rows = 0;
+    bulk->size = 0;
     bulk->next = 0;
     for (unsigned i = 0; i < bulk->columns; i++)
         begin_column(bulk, i);
@@ -163,6 +167,7 @@ void pg_put_text_size(struct pg_bulk *bulk, const char *text, size_t size) {
         text = strbuf_text(&cleaned);
         size = cleaned.length;
     }
+    bulk->size += size;
     strbuf_add(next(bulk, (uint32_t)size), text, size);
 }
 

@@ -84,6 +84,7 @@ struct pg_store {
     struct pg_asked *first_asked, *last_asked; /* that wait for their answers */
     int64_t bytes;                             /* when it was last asked */
     uint64_t bytes_commits;                    /* then */
+    time_ms bytes_at;                          /* of the steady clock */
 };
 
 /* Opens as a program that knows these versions (tests: those to come). */

@@ -74,6 +74,7 @@ extern const struct pg_statement_text pg_texts[PG_STATEMENTS];
 struct pg_bulk {
     enum pg_statement statement;
     uint32_t rows;
+    size_t size; /* bytes of texts */
     unsigned columns, next;
     char types[PG_COLUMNS_MAX];
     bool nulls[PG_COLUMNS_MAX];

@@ -17,6 +17,8 @@
 #include "store/columns.h"
 #include "store/postgres_internal.h"
 
+#define LARGE ((size_t)8 << 20)
+
 /* --- what was touched ------------------------------------------------------------------------------ */
 
 enum { ADDED = 1, CHANGED = 2, DELETED = 4, HERE = 8 };
@@ -82,6 +84,15 @@ static void flush(struct writer *w) {
         if (w->store->bulks[statement].rows > 0)
             send(w, statement);
     forget_touched(&w->store->touched);
+}
+
+/* A message of PostgreSQL has an end (1 GB). What can be large overtakes nothing that it concerns. */
+static void send_large(struct writer *w) {
+    static const enum pg_statement kinds[] = { PG_PUT_RUNS, PG_ADD_EVENTS, PG_ADD_KEYS,
+                                               PG_ADD_SPECS, PG_PUT_CONTEXTS };
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (w->store->bulks[kinds[i]].size >= LARGE)
+            send(w, kinds[i]);
 }
 
 /* Room for a write about this task, which may not overtake any of `against`. */
@@ -465,6 +476,8 @@ void pg_write_batch(struct pg_store *store, const struct store_batch *batch, boo
             functions[batch->writes[i].kind](&w, &batch->writes[i]);
             if (one_by_one)
                 flush(&w);
+            else
+                send_large(&w);
         }
         flush(&w);
     }

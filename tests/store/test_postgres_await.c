@@ -197,6 +197,7 @@ static void who_is_gone_has_it_no_more(void **state) {
     soon(break_off);
     run_loop();
     await = store_await_cancel(await);
+    holder = store_close(holder);
     hold(NULL);
     assert_int_equal(store_holder(url, who, &err), 0);
     assert_string_equal(who, "");

@@ -296,6 +296,26 @@ static void what_is_no_text_is_kept_as_text(void **state) {
     assert_string_equal(value, "half \xef\xbf\xbd( a \xef\xbf\xbd character");
 }
 
+static void a_batch_of_any_size_is_one_commit(void **state) {
+    (void)state;
+    size_t size = (size_t)1 << 17;
+    _cleanup_(freep) char *json = xmalloc(size);
+    memset(json, 'x', size);
+    open_store("");
+    run("SELECT commits FROM store");
+    assert_string_equal(value, "0");
+    for (task_id id = 1; id <= 200; id++) {
+        struct task_row task = kit_task(id);
+        store_add_task(batch, &task);
+        store_add_spec(batch, &(struct spec_row){ .id = id, .json = json, .json_size = size });
+        store_put_run(batch, &(struct run_row){ .task = id, .attempt = 1, .host = "here" });
+    }
+    kit_commit(store, batch);
+    run("SELECT commits || ' ' || (SELECT count(*) || ' ' || sum(length(json)) FROM spec) FROM "
+        "store");
+    assert_string_equal(value, "1 200 26214400");
+}
+
 static const char *type_of(char letter, bool many) {
     switch (letter) {
     case 'b':
@@ -364,6 +384,7 @@ int main(void) {
         TEST(everything_can_be_loaded_as_soon_as_a_commit_has_failed),
         TEST(a_store_can_be_closed_where_its_commit_is_told),
         TEST(what_is_no_text_is_kept_as_text),
+        TEST(a_batch_of_any_size_is_one_commit),
         TEST(every_statement_has_its_index),
     };
     int failed = cmocka_run_group_tests_name("store_postgres_lost", tests, NULL, NULL);
