@@ -33,8 +33,9 @@ static void put_each(struct pg_bulk *b, const struct store_question *q) {
 }
 
 static void put_runs(struct pg_bulk *b, const struct store_question *q) {
-    pg_put_int(b, clamp(q->task));
-    pg_put_int(b, q->before ? clamp(q->before) : INT64_MAX);
+    int64_t before = q->before ? clamp(q->before) : INT64_MAX;
+    pg_put_int(b, clamp(q->task ? q->task : q->place.task));
+    pg_put_int(b, q->task ? before : q->place.attempt);
     pg_put_int(b, (int64_t)q->limit);
 }
 
@@ -85,7 +86,7 @@ static const struct {
     [ASK_SPECS] = { PG_GET_SPECS, PG_GET_SPECS, put_each },
     [ASK_CHANGED] = { PG_GET_CHANGED, PG_GET_CHANGED, put_each },
     [ASK_TITLES] = { PG_GET_TITLES, PG_GET_TITLES, put_each },
-    [ASK_RUNS] = { PG_GET_RUNS, PG_GET_RUNS, put_runs },
+    [ASK_RUNS] = { PG_GET_ALL_RUNS, PG_GET_RUNS, put_runs },
     [ASK_EVENTS] = { PG_GET_EVENTS, PG_GET_TASK_EVENTS, put_events },
     [ASK_EVENTS_BACK] = { PG_GET_EVENTS_BACK, PG_GET_TASK_EVENTS_BACK, put_events },
     [ASK_KEY] = { PG_GET_KEY, PG_GET_KEY, put_key },

@@ -183,6 +183,9 @@ const struct pg_statement_text pg_texts[] = {
     [PG_GET_RUNS] = { "get_runs", "task:l before:l most:l", false,
         "SELECT " PG_RUN_COLUMNS " FROM run WHERE task = $1 AND attempt < $2"
         " ORDER BY attempt DESC LIMIT $3" },
+    [PG_GET_ALL_RUNS] = { "get_all_runs", "task:l attempt:l most:l", false,
+        "SELECT " PG_RUN_COLUMNS " FROM run WHERE (task, attempt) > ($1, $2)"
+        " ORDER BY task, attempt LIMIT $3" },
     [PG_GET_EVENTS] = { "get_events", "after:l most:l", false,
         EVENT " WHERE seq > $1 ORDER BY seq LIMIT $2" },
     [PG_GET_EVENTS_BACK] = { "get_events_back", "before:l most:l", false,

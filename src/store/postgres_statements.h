@@ -40,6 +40,7 @@ enum pg_statement {
     PG_GET_CHANGED,
     PG_GET_TITLES,
     PG_GET_RUNS,
+    PG_GET_ALL_RUNS,
     PG_GET_EVENTS,
     PG_GET_EVENTS_BACK,
     PG_GET_TASK_EVENTS,

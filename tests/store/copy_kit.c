@@ -24,6 +24,7 @@ int copy_kit_begin(void **state) {
 int copy_kit_end(void **state) {
     struct copy_kit *f = *state;
     store_batch_free(f->batch);
+    kit_postgres_finish();
     kit_remove_folder(f->folder);
     free(f->folder);
     free(f);
@@ -32,6 +33,10 @@ int copy_kit_end(void **state) {
 
 /* --- places --------------------------------------------------------------------------------------- */
 
+enum kind copy_kit_kinds(void) {
+    return kit_postgres() ? POSTGRES + 1 : POSTGRES;
+}
+
 const char *copy_kit_place(struct copy_kit *f, enum kind kind) {
     static unsigned number;
     assert_true(f->url_count < ARRAY_SIZE(f->urls));
@@ -39,8 +44,10 @@ const char *copy_kit_place(struct copy_kit *f, enum kind kind) {
     number++;
     if (kind == MEMORY)
         (void)snprintf(url, sizeof(f->urls[0]), "memory:copy-%u", number);
-    else
+    else if (kind == SQLITE)
         (void)snprintf(url, sizeof(f->urls[0]), "%s/%u.db", f->folder, number);
+    else
+        kit_postgres_url(number, url);
     return url;
 }
 

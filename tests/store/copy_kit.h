@@ -16,13 +16,15 @@ struct copy_kit {
 int copy_kit_begin(void **state);
 int copy_kit_end(void **state);
 
-enum kind { MEMORY, SQLITE, KINDS };
+enum kind { MEMORY, SQLITE, POSTGRES };
+/* How many of them there are here: PostgreSQL only where SLUICE_TEST_POSTGRES names a server. */
+enum kind copy_kit_kinds(void);
 /* One that nobody has used; lives until `url_count` is set back. */
 const char *copy_kit_place(struct copy_kit *f, enum kind kind);
 /* Every way from one kind to another. */
 #define FOR_PAIRS(from, to)                                                                        \
-    for (enum kind from = 0; (from) < KINDS; (from)++)                                             \
-        for (enum kind to = 0; (to) < KINDS; (to)++)
+    for (enum kind from = 0; (from) < copy_kit_kinds(); (from)++)                                  \
+        for (enum kind to = 0; (to) < copy_kit_kinds(); (to)++)
 
 char *copy_kit_dump(const char *url); /* the caller frees */
 void copy_kit_expect_same(const char *a, const char *b);

@@ -281,7 +281,7 @@ static void expect_all_runs(struct suite *suite, struct store_place behind, size
                             const char *places) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct store_question question = { .kind = ASK_RUNS, .place = behind, .limit = limit };
-    store_ask(suite->store, &question, take_all_places, &out);
+    kit_ask(suite->store, &question, take_all_places, &out);
     assert_string_equal(strbuf_text(&out), places);
 }
 

@@ -100,7 +100,7 @@ static void a_store_in_use_is_neither_read_nor_written(void **state) {
 
 static void nothing_is_made_when_there_is_nothing_to_copy(void **state) {
     struct copy_kit *f = *state;
-    for (enum kind kind = 0; kind < KINDS; kind++) {
+    for (enum kind kind = 0; kind < copy_kit_kinds(); kind++) {
         f->url_count = 0;
         const char *b = copy_kit_place(f, SQLITE);
         expect_refused(f, copy_kit_place(f, kind), b, -ENOENT, "");
