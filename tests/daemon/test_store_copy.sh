@@ -2,6 +2,13 @@
 # A history that was copied into another store goes on there as if nothing had happened.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home, id, root and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
+here() { config "store: { url: '$home/sluice.db' }"; } # also where the others are in PostgreSQL
+if store_is_file; then
+    moved=$tmp/moved.db
+else
+    moved="$SLUICE_TEST_STORE?schema=$(schema_of "$tmp/moved")"
+fi
+here
 start
 mkfifo go
 "$SLUICE" project add web --weight 3 >/dev/null
@@ -39,22 +46,28 @@ exits 0 'the daemon stops, its run goes on'
 last_event=$("$SLUICE" store show --json | first last_event)
 
 cp "$home/sluice.db" original.db
-run prlimit --core=0 --fsize=2000000 "$SLUICED" --store-copy current moved.db
-rule 'a copy is killed in the middle' [ "$code" -gt 128 ]
-run sluice store show --json moved.db
-rule 'what it leaves says that it is not finished' [ "$(field unfinished_copy)" = true ]
-config "store: { url: '$tmp/moved.db' }"
-run sluice up
-exits 1 'no daemon starts on it'
-rule 'and says what to do' grep -q "a copy into this store is not finished: 'sluice store copy'" err
-rm -f "$home/sluice.yaml"
-run sluice store copy --json current moved.db
-exits 0 'the same command goes on with it'
-rule 'it was begun before' [ "$(field resumed)" = true ]
-rule 'and did not begin again' [ "$(field written)" -lt 26000 ]
+if store_is_file; then
+    run prlimit --core=0 --fsize=2000000 "$SLUICED" --store-copy current "$moved"
+    rule 'a copy is killed in the middle' [ "$code" -gt 128 ]
+    run sluice store show --json "$moved"
+    rule 'what it leaves says that it is not finished' [ "$(field unfinished_copy)" = true ]
+    config "store: { url: '$moved' }"
+    run sluice up
+    exits 1 'no daemon starts on it'
+    rule 'and says what to do' grep -q "a copy into this store is not finished: 'sluice store copy'" err
+    here
+    run sluice store copy --json current "$moved"
+    exits 0 'the same command goes on with it'
+    rule 'it was begun before' [ "$(field resumed)" = true ]
+    rule 'and did not begin again' [ "$(field written)" -lt 26000 ]
+else
+    run sluice store copy --json current "$moved"
+    exits 0 'a copy into PostgreSQL'
+    rule 'no password is shown' [ "$(grep -c "$(echo "$moved" | sed 's/.*sluice:\(.*\)@.*/\1/')" out)" = 0 ]
+fi
 rule 'the original is as it was' cmp -s "$home/sluice.db" original.db
 
-run sluice config set "store.url=$tmp/moved.db"
+run sluice config set "store.url=$moved"
 exits 0 'the configuration names the copy'
 run sluice up
 exits 0 'a daemon starts on the copy'
@@ -82,7 +95,7 @@ rule 'projects are there' [ "$(field name) $(field prefix)" = 'web web' ]
 
 # And back.
 run sluice down
-run sluice store copy moved.db "$home/back.db"
+run sluice store copy "$moved" "$home/back.db"
 exits 0 'and back into another file'
 run sluice config set "store.url=$home/back.db"
 run sluice up
