@@ -105,11 +105,11 @@ static void print_head(const json_t *answer, struct strbuf *out) {
     int64_t bytes = ask_int(answer, "bytes", -1);
     if (bytes >= 0)
         strbuf_printf(out, "%-12s %.1f MB\n", "size", (double)bytes / 1e6);
-    strbuf_printf(out, "%-12s ", "opened");
     if (json_object_get(answer, "epoch"))
-        strbuf_printf(out, "%" PRId64 " times, ", ask_int(answer, "epoch", 0));
-    strbuf_puts(out, ask_true(answer, "was_unclean") ? "not closed by its last daemon\n"
-                                                     : "closed properly\n");
+        print_count(out, "epoch", ask_int(answer, "epoch", 0));
+    print_line(out, "left",
+               ask_true(answer, "was_unclean") ? "not closed by its last daemon"
+                                               : "closed properly");
 }
 
 static void print_shown(const json_t *answer, struct strbuf *out) {

@@ -139,7 +139,8 @@ int daemon_store_copy(const struct home *home, const char *from, const char *to)
     }
     if (r < 0)
         return fail(&err);
-    bool configured = daemon_store_url(home, &current, &err) >= 0 && strcmp(current, to_url) == 0;
+    bool configured =
+        to_url && daemon_store_url(home, &current, &err) >= 0 && strcmp(current, to_url) == 0;
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct json_writer w;
     json_write_init(&w, &out, false);

@@ -332,8 +332,10 @@ int store_copy(const struct store_copy_options *options, struct store_copy_repor
         r = write_all(&copy, err);
     if (r >= 0)
         r = verify(&copy, &report.digest, err);
-    if (r >= 0)
-        r = commit(&copy, false, err);
+    if (r >= 0 && (r = commit(&copy, false, err)) < 0)
+        error_prefix(err,
+                     "the copy is whole, but perhaps not noted as finished ('sluice store show'"
+                     " tells, the same command goes on)");
     if (r < 0)
         return r;
     report.written = copy.written;

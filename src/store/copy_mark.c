@@ -36,7 +36,7 @@ int copy_mark_parse(const char *text, struct copy_mark *ret_mark, struct error *
         return error_set(err, -EUCLEAN,
                          "the note of an unfinished copy cannot be read: remove what was copied, "
                          "and begin again");
-    strcpy(mark.place, text + end + 1);
+    (void)snprintf(mark.place, sizeof(mark.place), "%s", text + end + 1);
     *ret_mark = mark;
     return 0;
 }
