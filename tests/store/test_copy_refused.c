@@ -3,7 +3,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "copy_kit.h"
+#include "os/files.h"
 
 static struct store *open_for(struct copy_kit *f, const char *url, enum store_use use) {
     struct store_options options = { .url = url, .reserve_bytes = -1, .use = use };
@@ -205,14 +205,10 @@ static void reading_leaves_every_byte_as_it_was(void **state) {
 static void what_is_no_store_is_not_read(void **state) {
     struct copy_kit *f = *state;
     const char *a = copy_kit_place(f, SQLITE);
-    FILE *file = fopen(a, "we");
-    assert_non_null(file);
-    fclose(file);
+    static const char text[] = "a text that is long enough to be no database of anybody's";
+    assert_int_equal(file_write(a, "", 0, &f->err), 0);
     expect_refused(f, a, copy_kit_place(f, MEMORY), -EUCLEAN, "is no store");
-    file = fopen(a, "we");
-    assert_non_null(file);
-    fputs("a text that is long enough to be no database of anybody's", file);
-    fclose(file);
+    assert_int_equal(file_write(a, text, strlen(text), &f->err), 0);
     expect_refused(f, a, copy_kit_place(f, MEMORY), -EUCLEAN, "is damaged");
 }
 
