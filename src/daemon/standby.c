@@ -140,10 +140,12 @@ static void ask_holder(struct standby *s) {
         return;
     s->asked_at = time_max(now, 1);
     int r = store_holder(s->url, s->who, &err);
-    if (r == 0)
+    if (r == 0) {
         s->problem = (struct error){ 0 };
-    else if (r != -ENOTSUP)
+    } else if (r != -ENOTSUP) {
         s->problem = err;
+        s->who[0] = '\0'; /* whoever had it has lost it, too, or will */
+    }
 }
 
 /* "host/pid" */

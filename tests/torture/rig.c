@@ -150,7 +150,8 @@ static pid_t spawn_daemon(const struct rig *rig, int ready_fd) {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 2, rig->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     posix_spawn_file_actions_adddup2(&actions, ready_fd, 3);
-    char *argv[] = { (char *)rig->sluiced, (char *)"--ready-fd", (char *)"3", NULL };
+    char *argv[] = { (char *)rig->sluiced, (char *)"--home", (char *)rig->home,
+                     (char *)"--ready-fd", (char *)"3",      NULL };
     pid_t pid = 0;
     int r = posix_spawn(&pid, rig->sluiced, &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
