@@ -475,8 +475,13 @@ static int start(struct daemon *d, struct error *err) {
 
 static int finish(struct daemon *d) {
     bool broken = d->engine && engine_is_broken(d->engine);
-    if (broken)
+    if (broken) {
+        struct error why = { 0 };
         log_error("%s", engine_why_broken(d->engine));
+        error_set(&why, -EIO, "%s", engine_why_broken(d->engine));
+        store_give_up(d->store,
+                      &why); /* a question may have failed while a commit was on its way */
+    }
     if (d->engine)
         d->stands_by = config_number(engine_config(d->engine), "daemon.standby", NULL) != 0;
     entry_free(d->entry);

@@ -57,6 +57,10 @@ static void has_lost(void *ctx, const struct error *err) {
     store_finish_commit(&store->base, STORE_UNKNOWN, &why);
 }
 
+static void pg_give_up(struct store *base, const struct error *why) {
+    has_lost(base, why); /* it is as if it were */
+}
+
 /* --- opening ------------------------------------------------------------------------------------------ */
 
 struct preparing {
@@ -339,6 +343,7 @@ const struct store_backend postgres_backend = {
     .backup_cancel = pg_backup_cancel,
     .restore = pg_restore,
     .info = pg_info,
+    .give_up = pg_give_up,
     .await = pg_await,
     .await_cancel = pg_await_cancel,
     .holder = pg_holder,

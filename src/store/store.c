@@ -299,3 +299,10 @@ void store_show_url(const char *url, char ret_shown[STORE_SHOWN_MAX]) {
 const struct error *store_why_broken(const struct store *store) {
     return store->broken.code ? &store->broken : NULL;
 }
+
+void store_give_up(struct store *store, const struct error *why) {
+    store_break(store, why);
+    if (store->backend->give_up)
+        store->backend->give_up(store, why);
+    assert(!store->in_flight);
+}

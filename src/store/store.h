@@ -201,5 +201,8 @@ void store_info(const struct store *store, struct store_info *ret);
 /* A URL as people may see it: without a password. */
 #define STORE_SHOWN_MAX 512u
 void store_show_url(const char *url, char ret_shown[STORE_SHOWN_MAX]);
+/* Nobody waits any more for what is on its way: a commit ends with UNKNOWN, questions with `why`, before this returns, and the
+ * store is broken. For whoever ends without the patience to hear the answers. */
+void store_give_up(struct store *store, const struct error *why);
 /* Why it answers nothing more, whether somebody asked or not; NULL: it does. Costs nothing. */
 const struct error *store_why_broken(const struct store *store);

@@ -101,6 +101,8 @@ struct store_backend {
     bool (*backup_cancel)(struct store *store);
     int (*restore)(const char *url, const char *path, char ret_kept[512], struct error *err);
     void (*info)(const struct store *store, struct store_info *ret); /* what only it knows */
+    /* Ends what is on its way; NULL: nothing ever is when a call has returned. */
+    void (*give_up)(struct store *store, const struct error *why);
     /* All three or none: it cannot be waited for. See await.h; `open` takes options->awaited. */
     int (*await)(struct loop *loop, const char *url, store_is_free free, void *ctx,
                  struct store_await **ret_await, struct error *err);

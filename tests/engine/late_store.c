@@ -88,6 +88,15 @@ static void late_ask(struct store *base, const struct store_question *question, 
         store_ask(((struct late *)base)->memory, question, done, ctx);
 }
 
+static void late_give_up(struct store *base, const struct error *why) {
+    (void)base;
+    for (size_t i = 0; i < now.count; i++)
+        now.questions[i].done(now.questions[i].ctx, &(struct store_answer){ 0 }, why);
+    now.count = 0;
+    if (now.commit)
+        late_finish_commit(STORE_UNKNOWN);
+}
+
 static time_ms late_maintain(struct store *base, time_ms idle_ms) {
     (void)base;
     (void)idle_ms;
@@ -107,6 +116,7 @@ const struct store_backend late_backend = {
     .commit = late_commit,
     .ask = late_ask,
     .maintain = late_maintain,
+    .give_up = late_give_up,
     .info = late_info,
 };
 

@@ -272,6 +272,22 @@ static void a_stop_that_may_not_be_on_disk_is_not_carried_out(void **state) {
     assert_int_equal(fake_stop_count(), 0);
 }
 
+/* One of several connections may fail while the others are at work. */
+static void a_commit_that_nobody_waits_for_any_more_is_unknown(void **state) {
+    (void)state;
+    struct kit_ask ask = adding();
+    struct error why = { 0 };
+    error_set(&why, -EIO, "a question could not be read");
+    kit_send(&kit, &ask);
+    hold_one_commit();
+    store_give_up(engine_store(kit.engine), &why);
+    assert_false(engine_is_committing(kit.engine));
+    assert_true(engine_is_broken(kit.engine));
+    assert_true(ask.answered);
+    assert_int_equal(ask.outcome, STORE_UNKNOWN);
+    assert_int_equal(fake_start_count(), 0);
+}
+
 /* --- one round does not take everything ------------------------------------------------------- */
 
 static void large_requests_do_not_share_a_commit(void **state) {
@@ -329,6 +345,7 @@ int main(void) {
         LATE_TEST(what_was_committed_and_not_begun_when_the_store_was_lost_is_not_begun),
         LATE_TEST(many_starts_end_with_the_store),
         LATE_TEST(a_stop_that_may_not_be_on_disk_is_not_carried_out),
+        LATE_TEST(a_commit_that_nobody_waits_for_any_more_is_unknown),
         LATE_TEST(large_requests_do_not_share_a_commit),
         LATE_TEST(many_starts_do_not_keep_others_waiting),
     };

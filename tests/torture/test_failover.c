@@ -177,7 +177,7 @@ static void make_homes(struct test *t) {
         snprintf(t->text[i], sizeof(t->text[i]), "unix:%s", t->rigs[i].socket);
         t->addresses[i] = t->text[i];
     }
-    snprintf(folder, sizeof(folder), "%s/runs", t->rigs[0].home);
+    snprintf(folder, sizeof(folder), "%s/shared", t->rigs[0].home);
     if (t->server)
         snprintf(store, sizeof(store), "%s?schema=failover_%llx", t->server, rig_now_us());
     else
