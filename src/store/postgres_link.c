@@ -323,6 +323,13 @@ void pg_link_sync(struct pg_link *link) {
     flush(link);
 }
 
+/* The server ends the connection (it is being stopped, or somebody ends it), and says so in the place of whatever
+ * was to come, which may be a sync. */
+static bool is_farewell(const PGresult *result) {
+    const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+    return severity && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0);
+}
+
 /* Everything that has come. Whoever is called may send more, or close the link: false, it is gone. */
 static bool take_results(struct pg_link *link) {
     struct pg_guard *guard = link->guard;
@@ -334,6 +341,8 @@ static bool take_results(struct pg_link *link) {
         empty = !result;
         if (lost) {
             lose_connection(link);
+        } else if (result && is_farewell(result)) {
+            lose(link, -ECONNRESET, PQresultErrorMessage(result));
         } else if (result) {
             link->expected--;
             if (PQresultStatus(result) == PGRES_PIPELINE_SYNC)
