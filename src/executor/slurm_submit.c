@@ -52,11 +52,11 @@ static void set_doubtful(struct slurm_run *run) {
 static void take_job(struct slurm_run *run, uint64_t job) {
     run->state = SLURM_FOLLOWED;
     run->heard_after = run->ex->asks;
-    if (run->begun) /* its shim was quicker than this answer; or it is a second job */
-        return;
-    run->job = job;
-    slurm_folder_write_job(run);
     slurm_ask_soon(run->ex);
+    if (!run->begun) { /* else its shim was quicker than this answer, or it is a second job */
+        run->job = job;
+        slurm_folder_write_job(run);
+    }
     if (run->stop_asked)
         loop_timer_set(run->ex->loop, run->ex->stop_timer, loop_now_steady(run->ex->loop));
 }
@@ -173,6 +173,7 @@ static int submit(struct slurm_run *run) {
     strbuf_puts(&script, "--wrap=");
     slurm_script(&script, ex->shim_path, folder.text, ex->kill_wait);
     build_words(run, script.text, words);
+    slurm_folder_watch(run); /* before anything can happen in it */
     struct slurm_submit *submit = xcalloc(1, sizeof(*submit));
     submit->ex = ex;
     submit->run = run;
@@ -186,7 +187,6 @@ static int submit(struct slurm_run *run) {
     ex->submitting++;
     run->submit = submit;
     run->state = SLURM_SUBMITTING;
-    slurm_folder_watch(run);
     return 0;
 }
 

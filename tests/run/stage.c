@@ -50,11 +50,12 @@ static void on_ended(void *ctx, struct run_key key, const struct run_end *end) {
 
 static void make_executor(struct stage *stage) {
     struct error err = { 0 };
-    const struct executor_events events = { on_started, on_validating, on_ended, stage };
+    stage->events = (struct executor_events){ on_started, on_validating, on_ended, stage };
     stage->slurm.base = stage->options;
-    int r = stage->on_slurm
-                ? executor_slurm_new(stage->loop, &stage->slurm, &events, &stage->ex, &err)
-                : executor_local_new(stage->loop, &stage->options, &events, &stage->ex, &err);
+    int r =
+        stage->on_slurm
+            ? executor_slurm_new(stage->loop, &stage->slurm, &stage->events, &stage->ex, &err)
+            : executor_local_new(stage->loop, &stage->options, &stage->events, &stage->ex, &err);
     if (r < 0)
         fail_msg("the executor could not be made: %s", err.text);
 }

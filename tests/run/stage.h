@@ -33,6 +33,7 @@ struct stage {
     struct executor_options options;
     struct executor_slurm_options slurm; /* when it is `on_slurm` */
     bool on_slurm;
+    struct executor_events events;
     struct stage_run runs[STAGE_RUNS]; /* by number of the task; attempt 1 */
     unsigned externals, externals_ended;
     bool done, late;

@@ -1,0 +1,202 @@
+/* fake.c: how the tests of the Slurm executor set up and spoil the pretended Slurm. */
+#include "run/fake.h"
+
+#include <dirent.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define TEXT_MAX (256u << 10)
+
+static void run(const char *format, ...) _printf_(1, 2);
+static void run(const char *format, ...) {
+    char command[1024];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(command, sizeof(command), format, args);
+    va_end(args);
+    if (system(command) != 0) // NOLINT(cert-env33-c): the test's own words
+        fail_msg("'%s' failed", command);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static struct fake *make(bool accounting) {
+    static char programs[6][STAGE_PATH + 16];
+    static const char *const names[] = {
+        "sbatch", "squeue", "sacct", "scancel", "scontrol", "sinfo"
+    };
+    struct fake *fake = calloc(1, sizeof(*fake));
+    assert_non_null(fake);
+    (void)snprintf(fake->dir, sizeof(fake->dir), "/tmp/sluice-fake-XXXXXX");
+    assert_non_null(mkdtemp(fake->dir));
+    run("%s install %s", FAKE_SLURM, fake->dir);
+    if (accounting)
+        fake_set(fake, "accounting", "");
+    for (size_t i = 0; i < 6; i++)
+        (void)snprintf(programs[i], sizeof(programs[i]), "%s/bin/%s", fake->dir, names[i]);
+    const struct executor_slurm_options options = {
+        .sbatch = programs[0],
+        .squeue = programs[1],
+        .sacct = programs[2],
+        .scancel = programs[3],
+        .scontrol = programs[4],
+        .sinfo = programs[5],
+        .cluster = "fake",
+        .poll_busy = 20,
+        .poll_idle = 100,
+        .patience = FAKE_PATIENCE,
+        .use_sacct = accounting,
+    };
+    fake->stage = stage_new_slurm(&options);
+    return fake;
+}
+
+struct fake *fake_new(void) {
+    return make(false);
+}
+
+struct fake *fake_new_accounting(void) {
+    return make(true);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+void fake_free(struct fake *fake) {
+    stage_free(fake->stage);
+    (void)nftw(fake->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    free(fake);
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+static const char *read_text(const char *path) {
+    static char text[TEXT_MAX];
+    FILE *stream = fopen(path, "re");
+    size_t size = stream ? fread(text, 1, sizeof(text) - 1, stream) : 0;
+    if (stream)
+        (void)fclose(stream);
+    text[size] = '\0';
+    return text;
+}
+
+static void write_text(const char *path, const char *text) {
+    FILE *stream = fopen(path, "we");
+    assert_non_null(stream);
+    assert_true(fputs(text, stream) >= 0);
+    assert_int_equal(fclose(stream), 0);
+}
+
+void fake_set(const struct fake *fake, const char *file, const char *text) {
+    char path[2 * STAGE_PATH];
+    (void)snprintf(path, sizeof(path), "%s/%s", fake->dir, file);
+    write_text(path, text);
+}
+
+void fake_clear(const struct fake *fake, const char *file) {
+    char path[2 * STAGE_PATH];
+    (void)snprintf(path, sizeof(path), "%s/%s", fake->dir, file);
+    assert_int_equal(unlink(path), 0);
+}
+
+const char *fake_job(const struct fake *fake, unsigned job, const char *file) {
+    char path[2 * STAGE_PATH];
+    (void)snprintf(path, sizeof(path), "%s/jobs/%u/%s", fake->dir, job, file);
+    return read_text(path);
+}
+
+void fake_put(const struct fake *fake, unsigned job, const char *file, const char *text) {
+    char path[2 * STAGE_PATH];
+    (void)snprintf(path, sizeof(path), "%s/jobs/%u/%s", fake->dir, job, file);
+    write_text(path, text);
+}
+
+unsigned fake_jobs(const struct fake *fake) {
+    char path[2 * STAGE_PATH];
+    unsigned count = 0;
+    (void)snprintf(path, sizeof(path), "%s/jobs", fake->dir);
+    DIR *dir = opendir(path);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir));)
+        count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+unsigned fake_calls(const struct fake *fake, const char *begins) {
+    char path[2 * STAGE_PATH];
+    unsigned count = 0;
+    (void)snprintf(path, sizeof(path), "%s/calls", fake->dir);
+    for (const char *at = read_text(path); *at;) {
+        count += strncmp(at, begins, strlen(begins)) == 0;
+        at += strcspn(at, "\n");
+        at += *at == '\n';
+    }
+    return count;
+}
+
+void fake_call(const struct fake *fake, const char *program, const char *arguments) {
+    run("%s/bin/%s %s", fake->dir, program, arguments);
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+struct wanted {
+    struct fake *fake;
+    unsigned number;
+    task_id task;
+    const char *file, *text;
+};
+
+static bool job_has_text(struct stage *stage, void *ctx) {
+    const struct wanted *wanted = ctx;
+    (void)stage;
+    return strstr(fake_job(wanted->fake, wanted->number, wanted->file), wanted->text) != NULL;
+}
+
+void fake_await_job(struct fake *fake, unsigned job, const char *file, const char *text) {
+    struct wanted wanted = { fake, job, 0, file, text };
+    stage_await(fake->stage, job_has_text, &wanted, text);
+}
+
+static bool has_calls(struct stage *stage, void *ctx) {
+    const struct wanted *wanted = ctx;
+    (void)stage;
+    return fake_calls(wanted->fake, wanted->text) >= wanted->number;
+}
+
+void fake_await_calls(struct fake *fake, const char *begins, unsigned count) {
+    struct wanted wanted = { fake, count, 0, NULL, begins };
+    stage_await(fake->stage, has_calls, &wanted, begins);
+}
+
+static bool does(struct stage *stage, void *ctx) {
+    const struct wanted *wanted = ctx;
+    _cleanup_(strbuf_finish) struct strbuf doing = STRBUF_INIT;
+    (void)executor_doing(stage->ex, (struct run_key){ wanted->task, 1 }, &doing);
+    return strstr(strbuf_text(&doing), wanted->text) != NULL;
+}
+
+void fake_await_doing(struct fake *fake, task_id task, const char *text) {
+    struct wanted wanted = { fake, 0, task, NULL, text };
+    stage_await(fake->stage, does, &wanted, text);
+}
+
+enum adopted fake_adopt(struct fake *fake, task_id task) {
+    char folder[STAGE_PATH];
+    stage_folder(task, folder);
+    return executor_adopt(fake->stage->ex, (struct run_key){ task, 1 }, folder, "slurm:fake");
+}

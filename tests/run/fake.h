@@ -1,0 +1,34 @@
+/* fake.h: a stage on a pretended Slurm (fake-slurm), whose every answer a test can spoil. */
+#pragma once
+
+#include "run/stage.h"
+
+struct fake {
+    char dir[STAGE_PATH];
+    struct stage *stage;
+};
+
+/* Quick: asks again every few ms, and gives up what nobody has seen after FAKE_PATIENCE. */
+#define FAKE_PATIENCE 300
+struct fake *fake_new(void);
+struct fake *fake_new_accounting(void); /* sacct answers, too */
+void fake_free(struct fake *fake);
+
+/* A file of the pretended Slurm: what goes wrong, see fake-slurm. */
+void fake_set(const struct fake *fake, const char *file, const char *text);
+void fake_clear(const struct fake *fake, const char *file);
+/* A file of a job: "state" "comment" "words" "code". Static memory, until the next call. */
+const char *fake_job(const struct fake *fake, unsigned job, const char *file);
+void fake_put(const struct fake *fake, unsigned job, const char *file, const char *text);
+unsigned fake_jobs(const struct fake *fake); /* ever made */
+unsigned fake_calls(const struct fake *fake, const char *begins);
+/* As a person would: "scancel", "1". */
+void fake_call(const struct fake *fake, const char *program, const char *arguments);
+
+/* Until the file of the job has this text. */
+void fake_await_job(struct fake *fake, unsigned job, const char *file, const char *text);
+/* Until so many calls that begin like this were made. */
+void fake_await_calls(struct fake *fake, const char *begins, unsigned count);
+/* Until executor_doing says something with this text. */
+void fake_await_doing(struct fake *fake, task_id task, const char *text);
+enum adopted fake_adopt(struct fake *fake, task_id task);

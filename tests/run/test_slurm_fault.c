@@ -1,0 +1,372 @@
+/* test_slurm_fault.c: what goes wrong between Sluice and Slurm costs no run and runs none twice. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run/fake.h"
+
+#define FOREVER ARGV("tail", "-f", "/dev/null")
+
+/* Every run of these tests says so when it runs. */
+#define MARK ARGV("sh", "-c", "echo ran >>ran; exit 0")
+
+static unsigned times_run(const struct fake *fake) {
+    char path[2 * STAGE_PATH], text[256];
+    (void)snprintf(path, sizeof(path), "%s/ran", fake->stage->home);
+    FILE *stream = fopen(path, "re");
+    unsigned count = 0;
+    while (stream && fgets(text, sizeof(text), stream))
+        count++;
+    if (stream)
+        (void)fclose(stream);
+    return count;
+}
+
+/* --- submitting ------------------------------------------------------------------------------ */
+
+static void a_submission_whose_answer_was_lost_is_found_by_its_token(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    fake_set(fake, "lose", "");
+    fake_set(fake, "hold", "");
+    struct run_spec spec = stage_spec(fake->stage, MARK);
+    stage_start(fake->stage, 1, &spec);
+    fake_await_doing(fake, 1, "pending in Slurm: Resources (job 1)");
+    fake_call(fake, "scontrol", "release 1");
+    assert_int_equal(stage_await_end(fake->stage, 1)->code, 0);
+    assert_int_equal(fake_calls(fake, "sbatch"), 1);
+    assert_int_equal(times_run(fake), 1);
+    fake_free(fake);
+}
+
+static void a_submission_that_was_not_made_is_made_again(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    fake_set(fake, "fall", "");
+    struct run_spec spec = stage_spec(fake->stage, MARK);
+    assert_int_equal(stage_run(fake->stage, 1, &spec)->code, 0);
+    assert_int_equal(fake_calls(fake, "sbatch"), 2);
+    assert_int_equal(fake_jobs(fake), 1);
+    assert_int_equal(times_run(fake), 1);
+    fake_free(fake);
+}
+
+/* It may have been accepted: only lists that came can tell, and those do not come. */
+static void in_doubt_nothing_is_submitted_while_slurm_cannot_be_asked(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    fake_set(fake, "deaf", "");
+    struct run_spec spec = stage_spec(fake->stage, MARK);
+    stage_start(fake->stage, 1, &spec);
+    fake_await_doing(fake, 1, "perhaps submitted to Slurm: looking for its job; slurmctld is away");
+    fake_await_calls(fake, "squeue", 3);
+    assert_int_equal(fake_calls(fake, "sbatch"), 1);
+    fake_clear(fake, "deaf");
+    assert_int_equal(stage_await_end(fake->stage, 1)->code, 0);
+    assert_int_equal(fake_calls(fake, "sbatch"), 2);
+    assert_int_equal(times_run(fake), 1);
+    fake_free(fake);
+}
+
+static void a_controller_that_is_away_is_waited_for(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    fake_set(fake, "away", "");
+    struct run_spec spec = stage_spec(fake->stage, MARK);
+    stage_start(fake->stage, 1, &spec);
+    stage_start(fake->stage, 2, &spec);
+    fake_await_doing(fake, 2, "slurmctld is away: submitting again in");
+    assert_false(fake->stage->runs[1].ended); /* it has not failed */
+    fake_clear(fake, "away");
+    assert_int_equal(stage_await_end(fake->stage, 1)->code, 0);
+    assert_int_equal(stage_await_end(fake->stage, 2)->code, 0);
+    assert_int_equal(times_run(fake), 2);
+    fake_free(fake);
+}
+
+static void a_refusal_is_a_launch_failure_in_slurms_words(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    fake_set(fake, "refuse", "Invalid partition name specified");
+    struct run_spec spec = stage_spec(fake->stage, MARK);
+    const struct run_end *end = stage_run(fake->stage, 1, &spec);
+    assert_int_equal(end->kind, RUN_END_LAUNCH);
+    assert_string_equal(end->message, "sbatch refused it: Invalid partition name specified");
+    fake_free(fake);
+}
+
+static void without_sbatch_the_sentence_says_what_to_do(void **state) {
+    (void)state;
+    struct executor_slurm_options options = { .sbatch = "/nonexistent/sbatch",
+                                              .squeue = "/nonexistent/squeue",
+                                              .scontrol = "/nonexistent/scontrol" };
+    struct stage *stage = stage_new_slurm(&options);
+    struct run_spec spec = stage_spec(stage, MARK);
+    const struct run_end *end = stage_run(stage, 1, &spec);
+    assert_int_equal(end->kind, RUN_END_LAUNCH);
+    assert_int_equal(end->exec_errno, ENOENT);
+    assert_non_null(strstr(end->message, "cannot run '/nonexistent/sbatch'"));
+    assert_non_null(strstr(end->message, "install"));
+    stage_free(stage);
+}
+
+/* --- begun once ------------------------------------------------------------------------------ */
+
+static void a_job_that_slurm_starts_again_does_nothing(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, MARK);
+    assert_int_equal(stage_run(fake->stage, 1, &spec)->code, 0);
+    fake_await_job(fake, 1, "state", "COMPLETED");
+    fake_call(fake, "scontrol", "requeue 1");
+    fake_await_job(fake, 1, "state", "FAILED");
+    assert_string_equal(fake_job(fake, 1, "code"), "19200\n"); /* RUN_NODE_BEGUN */
+    assert_int_equal(times_run(fake), 1);
+    fake_free(fake);
+}
+
+static void a_job_that_comes_after_its_run_was_given_up_does_nothing(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    fake_set(fake, "hold", "");
+    struct run_spec spec = stage_spec(fake->stage, MARK);
+    stage_start(fake->stage, 1, &spec);
+    fake_await_doing(fake, 1, "pending");
+    stage_stop(fake->stage, 1, STOP_POLITELY);
+    assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
+    fake_await_job(fake, 1, "state", "CANCELLED");
+    fake_call(fake, "scontrol", "release 1");
+    fake_await_job(fake, 1, "state", "FAILED");
+    assert_int_equal(times_run(fake), 0);
+    fake_free(fake);
+}
+
+static void of_two_jobs_of_one_run_one_begins_and_the_other_goes(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    fake_set(fake, "hold", "");
+    struct run_spec spec = stage_spec(fake->stage, FOREVER);
+    stage_start(fake->stage, 1, &spec);
+    fake_await_doing(fake, 1, "(job 1)");
+    /* The same once more, as an sbatch that was believed dead would do it. */
+    char words[2 * STAGE_PATH];
+    (void)snprintf(words, sizeof(words),
+                   "--comment=sluice:fake:1:1 \"$(grep '^--wrap=' %s/jobs/1/words)\"", fake->dir);
+    fake_call(fake, "sbatch", words);
+    fake_call(fake, "scontrol", "release 2");
+    fake_await_doing(fake, 1, "on node n1 (job 2)"); /* the run is where it began */
+    fake_await_job(fake, 1, "state", "CANCELLED");
+    stage_stop(fake->stage, 1, STOP_POLITELY);
+    assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
+    fake_free(fake);
+}
+
+/* --- followed -------------------------------------------------------------------------------- */
+
+struct ending {
+    const char *state; /* what Slurm lists */
+    enum run_end_kind kind;
+    const char *message;
+};
+
+/* The shim is killed with its job, so there is no record. */
+static void the_state_of_a_job_tells_how_a_run_without_a_record_ended(void **state) {
+    (void)state;
+    static const struct ending endings[] = {
+        { "NODE_FAIL", RUN_END_LOST, "node 'n1' failed" },
+        { "BOOT_FAIL", RUN_END_LOST, "node 'n1' failed" },
+        { "PREEMPTED", RUN_END_LOST, "preempted" },
+        { "CANCELLED", RUN_END_LOST, "cancelled in Slurm" },
+        { "TIMEOUT", RUN_END_TIMEOUT, "time limit" },
+        { "OUT_OF_MEMORY", RUN_END_SIGNAL, "more memory" },
+        { "COMPLETED", RUN_END_LOST, "recorded no end" },
+        { "FAILED", RUN_END_LOST, "recorded no end" },
+    };
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, FOREVER);
+    for (unsigned i = 0; i < ARRAY_SIZE(endings); i++) {
+        char job[16];
+        stage_start(fake->stage, i + 1, &spec);
+        stage_await_started(fake->stage, i + 1);
+        (void)snprintf(job, sizeof(job), "%u", i + 1);
+        fake_put(fake, i + 1, "state", endings[i].state);
+        (void)kill(stage_who(fake->stage, i + 1).shim, SIGKILL);
+        const struct run_end *end = stage_await_end(fake->stage, i + 1);
+        if (end->kind != endings[i].kind || !strstr(end->message, endings[i].message))
+            fail_msg("%s is told as %s: %s", endings[i].state, run_end_kind_name(end->kind),
+                     end->message);
+    }
+    fake_free(fake);
+}
+
+/* Slurm says TERM to everybody in the job; the shim records that it was stopped, but not by us. */
+static void a_run_that_slurm_ended_is_not_called_stopped(void **state) {
+    (void)state;
+    static const struct ending endings[] = {
+        { "PREEMPTED", RUN_END_LOST, "preempted" },
+        { "TIMEOUT", RUN_END_TIMEOUT, "time limit" },
+        { "CANCELLED", RUN_END_LOST, "cancelled in Slurm" },
+    };
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, FOREVER);
+    for (unsigned i = 0; i < ARRAY_SIZE(endings); i++) {
+        stage_start(fake->stage, i + 1, &spec);
+        stage_await_started(fake->stage, i + 1);
+        fake_put(fake, i + 1, "state", endings[i].state);
+        (void)kill(stage_who(fake->stage, i + 1).shim, SIGTERM);
+        const struct run_end *end = stage_await_end(fake->stage, i + 1);
+        if (end->kind != endings[i].kind || !strstr(end->message, endings[i].message))
+            fail_msg("%s is told as %s: %s", endings[i].state, run_end_kind_name(end->kind),
+                     end->message);
+        assert_true(end->started_at > 0); /* what the record says otherwise is kept */
+    }
+    fake_free(fake);
+}
+
+/* Slurm kills after a while of its own: what ignores TERM must be over before, whatever its grace. */
+static void slurms_hurry_is_the_runs_hurry(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, HOSTILE("ignore"));
+    spec.grace = HOURS(1);
+    stage_start(fake->stage, 1, &spec);
+    stage_await_text(fake->stage, 1, "out.log", "ready");
+    fake_call(fake, "scancel", "1");
+    const struct run_end *end = stage_await_end(fake->stage, 1); /* KillWait is 4 s */
+    assert_int_equal(end->kind, RUN_END_LOST);
+    assert_int_equal(end->signal, SIGKILL);
+    assert_non_null(strstr(end->applied, "slurm.term"));
+    fake_free(fake);
+}
+
+static void a_node_without_the_shim_is_named(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    fake_set(fake, "hold", "");
+    struct run_spec spec = stage_spec(fake->stage, MARK);
+    stage_start(fake->stage, 1, &spec);
+    fake_await_doing(fake, 1, "(job 1)");
+    fake_put(fake, 1, "script", "exec /nonexistent/sluice-shim");
+    fake_call(fake, "scontrol", "release 1");
+    const struct run_end *end = stage_await_end(fake->stage, 1);
+    assert_int_equal(end->kind, RUN_END_LAUNCH);
+    assert_non_null(strstr(end->message, "cannot run the shim"));
+    assert_non_null(strstr(end->message, "on node 'n1'"));
+    fake_free(fake);
+}
+
+static void a_node_that_does_not_see_the_folder_is_named(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    fake_set(fake, "hold", "");
+    struct run_spec spec = stage_spec(fake->stage, MARK);
+    stage_start(fake->stage, 1, &spec);
+    fake_await_doing(fake, 1, "(job 1)");
+    fake_put(fake, 1, "script", "exec " SHIM_PATH " --in /nonexistent/folder 1000");
+    fake_call(fake, "scontrol", "release 1");
+    const struct run_end *end = stage_await_end(fake->stage, 1);
+    assert_int_equal(end->kind, RUN_END_LAUNCH);
+    assert_non_null(strstr(end->message, "shared file system"));
+    fake_free(fake);
+}
+
+static void a_running_run_outlives_a_controller_that_is_away(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "read x <fifo; exit 8"));
+    char fifo[2 * STAGE_PATH];
+    (void)snprintf(fifo, sizeof(fifo), "mkfifo %s/fifo", fake->stage->home);
+    assert_int_equal(system(fifo), 0); // NOLINT(cert-env33-c): the test's own words
+    stage_start(fake->stage, 1, &spec);
+    stage_await_started(fake->stage, 1);
+    fake_set(fake, "away", "");
+    fake_await_doing(fake, 1, "slurmctld is away");
+    (void)snprintf(fifo, sizeof(fifo), "echo >%s/fifo", fake->stage->home);
+    assert_int_equal(system(fifo), 0);                          // NOLINT(cert-env33-c)
+    assert_int_equal(stage_await_end(fake->stage, 1)->code, 8); /* its record needs no Slurm */
+    fake_free(fake);
+}
+
+/* A list that does not have it: once is nothing, and no list is nothing at all. */
+static void a_job_that_slurm_forgot_is_lost_after_some_time(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, FOREVER);
+    stage_start(fake->stage, 1, &spec);
+    stage_await_started(fake->stage, 1);
+    (void)kill(stage_who(fake->stage, 1).shim, SIGKILL);
+    fake_await_job(fake, 1, "state", "FAILED");
+    fake_put(fake, 1, "state.kept", "");
+    char path[2 * STAGE_PATH];
+    (void)snprintf(path, sizeof(path), "%s/jobs/1/state", fake->dir);
+    assert_int_equal(unlink(path), 0);
+    const struct run_end *end = stage_await_end(fake->stage, 1);
+    assert_int_equal(end->kind, RUN_END_LOST);
+    fake_free(fake);
+}
+
+static void accounting_knows_what_the_controller_forgot(void **state) {
+    (void)state;
+    struct fake *fake = fake_new_accounting();
+    struct run_spec spec = stage_spec(fake->stage, FOREVER);
+    fake_set(fake, "hold", "");
+    stage_start(fake->stage, 1, &spec);
+    fake_await_doing(fake, 1, "(job 1)");
+    fake_set(fake, "acct/1", "1|CANCELLED by 1000|0:0|None assigned|None|\n");
+    char path[2 * STAGE_PATH];
+    (void)snprintf(path, sizeof(path), "%s/jobs/1/state", fake->dir);
+    assert_int_equal(unlink(path), 0);
+    const struct run_end *end = stage_await_end(fake->stage, 1);
+    assert_int_equal(end->kind, RUN_END_LOST);
+    assert_string_equal(end->message, "job 1 was cancelled in Slurm by user 1000");
+    fake_free(fake);
+}
+
+/* A stop that nobody hears is repeated when somebody listens again. */
+static void a_stop_while_the_controller_is_away_comes_later(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, FOREVER);
+    stage_start(fake->stage, 1, &spec);
+    stage_await_started(fake->stage, 1);
+    fake_set(fake, "away", "");
+    stage_stop(fake->stage, 1, STOP_POLITELY);
+    fake_await_calls(fake, "scancel", 1);
+    fake_clear(fake, "away");
+    assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
+    fake_free(fake);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_submission_whose_answer_was_lost_is_found_by_its_token),
+        cmocka_unit_test(a_submission_that_was_not_made_is_made_again),
+        cmocka_unit_test(in_doubt_nothing_is_submitted_while_slurm_cannot_be_asked),
+        cmocka_unit_test(a_controller_that_is_away_is_waited_for),
+        cmocka_unit_test(a_refusal_is_a_launch_failure_in_slurms_words),
+        cmocka_unit_test(without_sbatch_the_sentence_says_what_to_do),
+        cmocka_unit_test(a_job_that_slurm_starts_again_does_nothing),
+        cmocka_unit_test(a_job_that_comes_after_its_run_was_given_up_does_nothing),
+        cmocka_unit_test(of_two_jobs_of_one_run_one_begins_and_the_other_goes),
+        cmocka_unit_test(the_state_of_a_job_tells_how_a_run_without_a_record_ended),
+        cmocka_unit_test(a_run_that_slurm_ended_is_not_called_stopped),
+        cmocka_unit_test(slurms_hurry_is_the_runs_hurry),
+        cmocka_unit_test(a_node_without_the_shim_is_named),
+        cmocka_unit_test(a_node_that_does_not_see_the_folder_is_named),
+        cmocka_unit_test(a_running_run_outlives_a_controller_that_is_away),
+        cmocka_unit_test(a_job_that_slurm_forgot_is_lost_after_some_time),
+        cmocka_unit_test(accounting_knows_what_the_controller_forgot),
+        cmocka_unit_test(a_stop_while_the_controller_is_away_comes_later),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,367 @@
+/* test_slurm_run.c: a run that is handed over to Slurm ends like one on this host, and is found again. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run/fake.h"
+
+#define FOREVER ARGV("tail", "-f", "/dev/null")
+
+/* --- to its end ------------------------------------------------------------------------------ */
+
+static void a_run_ends_with_its_code_and_its_output(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "echo $WHO; exit 3"));
+    const struct run_end *end = stage_run(fake->stage, 1, &spec);
+    assert_int_equal(end->kind, RUN_END_EXIT);
+    assert_int_equal(end->code, 3);
+    assert_true(fake->stage->runs[1].started);
+    assert_non_null(strstr(end->applied, "slurm"));
+    assert_string_equal(stage_file(fake->stage, 1, "out.log"), "test\n");
+    assert_string_equal(stage_file(fake->stage, 1, "job"), "1\n");
+    assert_int_equal(fake_jobs(fake), 1);
+    fake_free(fake);
+}
+
+static void what_slurm_tells_its_jobs_the_command_hears(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    static const char *const env[] = { "PATH=/usr/bin:/bin", "SLURMD_NODENAME=mine", NULL };
+    struct run_spec spec =
+        stage_spec(fake->stage, ARGV("sh", "-c", "echo $SLURM_JOB_ID $SLURMD_NODENAME $HOME."));
+    spec.env = env;
+    (void)stage_run(fake->stage, 1, &spec);
+    assert_string_equal(stage_file(fake->stage, 1, "out.log"), "1 mine .\n"); /* its own wins */
+    fake_free(fake);
+}
+
+static void a_prompt_and_checks_work_as_at_home(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    const struct run_command checks[] = { { ARGV("true"), 0 }, { ARGV("sh", "-c", "exit 4"), 0 } };
+    struct run_spec spec = stage_spec(fake->stage, ARGV("cat"));
+    spec.prompt = "do it";
+    spec.prompt_size = 5;
+    spec.checks = checks;
+    spec.check_count = 2;
+    const struct run_end *end = stage_run(fake->stage, 1, &spec);
+    assert_int_equal(end->kind, RUN_END_CHECK);
+    assert_int_equal(end->check, 1);
+    assert_int_equal(end->code, 4);
+    assert_string_equal(stage_file(fake->stage, 1, "out.log"), "do it");
+    fake_free(fake);
+}
+
+static void the_shim_keeps_the_time_out(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, FOREVER);
+    spec.command.timeout = 50;
+    assert_int_equal(stage_run(fake->stage, 1, &spec)->kind, RUN_END_TIMEOUT);
+    assert_non_null(strstr(fake_job(fake, 1, "words"), "--time=2\n"));
+    fake_free(fake);
+}
+
+static bool all_have_ended(struct stage *stage, void *ctx) {
+    for (unsigned i = 1; i <= *(unsigned *)ctx; i++)
+        if (!stage->runs[i].ended)
+            return false;
+    return true;
+}
+
+static void many_are_submitted_side_by_side_and_each_once(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    unsigned count = 20;
+    struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
+    for (task_id task = 1; task <= count; task++)
+        stage_start(fake->stage, task, &spec);
+    stage_await(fake->stage, all_have_ended, &count, "the end of all runs");
+    for (unsigned i = 1; i <= count; i++) {
+        assert_int_equal(fake->stage->runs[i].ended_times, 1);
+        assert_int_equal(fake->stage->runs[i].end.code, 0);
+    }
+    assert_int_equal(fake_jobs(fake), count);
+    fake_free(fake);
+}
+
+static void what_the_run_needs_is_what_sbatch_is_told(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
+    spec.place.partition = "gpu";
+    spec.name = "web-1";
+    spec.token = "sluice:abc:1:1";
+    (void)stage_run(fake->stage, 1, &spec);
+    static const char *const words[] = {
+        "--partition=gpu\n", "--job-name=web-1\n", "--comment=sluice:abc:1:1\n",
+        "--no-requeue\n",    "--export=ALL\n",     "--parsable\n"
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (!strstr(fake_job(fake, 1, "words"), words[i]))
+            fail_msg("sbatch was not told '%s'", words[i]);
+    fake_free(fake);
+}
+
+/* --- stopped --------------------------------------------------------------------------------- */
+
+static void a_polite_stop_reaches_the_shim_alone(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, HOSTILE("polite"));
+    stage_start(fake->stage, 1, &spec);
+    stage_await_text(fake->stage, 1, "out.log", "ready");
+    stage_stop(fake->stage, 1, STOP_POLITELY);
+    const struct run_end *end = stage_await_end(fake->stage, 1);
+    assert_int_equal(end->kind, RUN_END_STOPPED);
+    assert_int_equal(end->code, 3); /* it ended itself */
+    assert_string_equal(stage_file(fake->stage, 1, "out.log"), "ready\ngot TERM\n");
+    assert_int_equal(fake_calls(fake, "scancel --quiet --batch --signal=USR2 1"), 1);
+    fake_free(fake);
+}
+
+static void at_once_is_not_polite(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, HOSTILE("ignore"));
+    spec.grace = HOURS(1);
+    stage_start(fake->stage, 1, &spec);
+    stage_await_text(fake->stage, 1, "out.log", "ready");
+    stage_stop(fake->stage, 1, STOP_POLITELY);
+    stage_stop(fake->stage, 1, STOP_AT_ONCE);
+    const struct run_end *end = stage_await_end(fake->stage, 1);
+    assert_int_equal(end->kind, RUN_END_STOPPED);
+    assert_int_equal(end->signal, SIGKILL);
+    fake_free(fake);
+}
+
+static void a_pending_run_is_stopped_before_it_begins(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    fake_set(fake, "hold", "");
+    struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "echo ran"));
+    stage_start(fake->stage, 1, &spec);
+    fake_await_doing(fake, 1, "pending in Slurm: Resources (job 1)");
+    stage_stop(fake->stage, 1, STOP_POLITELY);
+    const struct run_end *end = stage_await_end(fake->stage, 1);
+    assert_int_equal(end->kind, RUN_END_STOPPED);
+    assert_false(fake->stage->runs[1].started);
+    fake_await_job(fake, 1, "state", "CANCELLED"); /* and its job goes, too */
+    fake_free(fake);
+}
+
+static void a_run_that_was_not_submitted_yet_is_stopped_without_slurm(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    fake_set(fake, "away", "");
+    struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
+    stage_start(fake->stage, 1, &spec);
+    fake_await_doing(fake, 1, "slurmctld is away: submitting again in");
+    stage_stop(fake->stage, 1, STOP_POLITELY);
+    assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
+    assert_int_equal(fake_jobs(fake), 0);
+    fake_free(fake);
+}
+
+static void a_stop_while_sbatch_is_at_work_takes_its_job_back(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    fake_set(fake, "hold", "");
+    struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
+    stage_start(fake->stage, 1, &spec);
+    fake_await_doing(fake, 1, "being submitted");
+    stage_stop(fake->stage, 1, STOP_AT_ONCE);
+    assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
+    fake_await_job(fake, 1, "state", "CANCELLED");
+    fake_free(fake);
+}
+
+static void a_run_that_is_over_cannot_be_stopped(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
+    (void)stage_run(fake->stage, 1, &spec);
+    assert_int_equal(executor_stop(fake->stage->ex, (struct run_key){ 1, 1 }, STOP_POLITELY),
+                     -ENOENT);
+    fake_free(fake);
+}
+
+/* --- found again ----------------------------------------------------------------------------- */
+
+static void a_living_run_is_found_again(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, FOREVER);
+    stage_start(fake->stage, 1, &spec);
+    stage_await_started(fake->stage, 1);
+    stage_restart(fake->stage);
+    assert_int_equal(fake_adopt(fake, 1), ADOPTED_ALIVE);
+    assert_false(fake->stage->runs[1].started); /* never from inside the call */
+    stage_await_started(fake->stage, 1);
+    stage_stop(fake->stage, 1, STOP_POLITELY);
+    assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
+    fake_free(fake);
+}
+
+static void an_end_that_nobody_heard_is_told(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "exit 5"));
+    (void)stage_run(fake->stage, 1, &spec);
+    stage_restart(fake->stage);
+    assert_int_equal(fake_adopt(fake, 1), ADOPTED_ENDED);
+    assert_int_equal(stage_await_end(fake->stage, 1)->code, 5);
+    assert_true(fake->stage->runs[1].started);
+    fake_free(fake);
+}
+
+static void what_an_earlier_daemon_could_not_submit_is_submitted(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    fake_set(fake, "away", "");
+    struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "exit 6"));
+    spec.place.partition = "gpu";
+    stage_start(fake->stage, 1, &spec);
+    fake_await_calls(fake, "sbatch", 1);
+    stage_restart(fake->stage);
+    fake_clear(fake, "away");
+    assert_int_equal(fake_adopt(fake, 1), ADOPTED_ALIVE);
+    assert_int_equal(stage_await_end(fake->stage, 1)->code, 6);
+    assert_int_equal(fake_jobs(fake), 1);
+    assert_non_null(strstr(fake_job(fake, 1, "words"), "--partition=gpu\n"));
+    fake_free(fake);
+}
+
+/* sbatch goes on without the daemon that called it. */
+static void a_run_whose_daemon_ended_during_sbatch_has_one_job(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "exit 7"));
+    stage_start(fake->stage, 1, &spec);
+    fake_await_doing(fake, 1, "being submitted");
+    stage_restart(fake->stage);
+    assert_int_not_equal(fake_adopt(fake, 1), ADOPTED_LOST);
+    assert_int_equal(stage_await_end(fake->stage, 1)->code, 7);
+    assert_int_equal(fake_jobs(fake), 1);
+    fake_free(fake);
+}
+
+static void a_run_without_its_folder_is_lost(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    assert_int_equal(fake_adopt(fake, 1), ADOPTED_LOST);
+    const struct run_end *end = stage_await_end(fake->stage, 1);
+    assert_int_equal(end->kind, RUN_END_LOST);
+    assert_non_null(strstr(end->message, "folder is gone"));
+    fake_free(fake);
+}
+
+/* --- swept ----------------------------------------------------------------------------------- */
+
+static bool knows_nothing(void *ctx, const char *task, uint32_t attempt) {
+    (void)ctx;
+    (void)task;
+    (void)attempt;
+    return false;
+}
+
+static void count_external(void *ctx, const char *task, uint32_t attempt,
+                           const struct run_started *who) {
+    struct stage *stage = ctx;
+    (void)who;
+    assert_string_equal(task, "test-1");
+    assert_int_equal(attempt, 1);
+    stage->externals++;
+}
+
+static void count_external_end(void *ctx, const char *task, uint32_t attempt) {
+    struct stage *stage = ctx;
+    (void)task;
+    (void)attempt;
+    stage->externals_ended++;
+}
+
+static bool external_has_ended(struct stage *stage, void *ctx) {
+    (void)ctx;
+    return stage->externals_ended == 1;
+}
+
+static void a_living_run_that_nobody_knows_keeps_its_place(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct stage *stage = fake->stage;
+    struct executor_sweep sweep = { knows_nothing, count_external, count_external_end, stage, 0 };
+    struct run_spec spec = stage_spec(stage, FOREVER);
+    stage_start(stage, 1, &spec);
+    stage_await_started(stage, 1);
+    stage_restart(stage);
+    assert_int_equal(executor_sweep(stage->ex, &sweep, NULL), 0);
+    assert_int_equal(sweep.removed, 0);
+    assert_int_equal(stage->externals, 1);
+    fake_call(fake, "scancel", "--signal=USR2 1");
+    stage_await(stage, external_has_ended, NULL, "the end of the external run");
+    assert_int_equal(executor_sweep(stage->ex, &sweep, NULL), 0); /* now nobody needs its folder */
+    assert_int_equal(sweep.removed, 1);
+    assert_string_equal(stage_file(stage, 1, "slurm"), "");
+    fake_free(fake);
+}
+
+/* No lock tells that a run on a node lives: who looks for locks must not take its folder. */
+static void the_sweep_of_this_host_leaves_runs_of_slurm_alone(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct stage *stage = fake->stage;
+    struct executor *local = NULL;
+    struct error err = { 0 };
+    struct executor_sweep sweep = { knows_nothing, count_external, count_external_end, stage, 0 };
+    struct run_spec spec = stage_spec(stage, FOREVER);
+    fake_set(fake, "hold", "");
+    stage_start(stage, 1, &spec);
+    fake_await_doing(fake, 1, "pending");
+    if (executor_local_new(stage->loop, &stage->options, &stage->events, &local, &err) < 0)
+        fail_msg("no local executor: %s", err.text);
+    assert_int_equal(executor_sweep(local, &sweep, NULL), 0);
+    assert_int_equal(sweep.removed, 0);
+    assert_int_equal(stage->externals, 0);
+    local = executor_free(local);
+    stage_stop(stage, 1, STOP_AT_ONCE);
+    (void)stage_await_end(stage, 1);
+    fake_free(fake);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_ends_with_its_code_and_its_output),
+        cmocka_unit_test(what_slurm_tells_its_jobs_the_command_hears),
+        cmocka_unit_test(a_prompt_and_checks_work_as_at_home),
+        cmocka_unit_test(the_shim_keeps_the_time_out),
+        cmocka_unit_test(many_are_submitted_side_by_side_and_each_once),
+        cmocka_unit_test(what_the_run_needs_is_what_sbatch_is_told),
+        cmocka_unit_test(a_polite_stop_reaches_the_shim_alone),
+        cmocka_unit_test(at_once_is_not_polite),
+        cmocka_unit_test(a_pending_run_is_stopped_before_it_begins),
+        cmocka_unit_test(a_run_that_was_not_submitted_yet_is_stopped_without_slurm),
+        cmocka_unit_test(a_stop_while_sbatch_is_at_work_takes_its_job_back),
+        cmocka_unit_test(a_run_that_is_over_cannot_be_stopped),
+        cmocka_unit_test(a_living_run_is_found_again),
+        cmocka_unit_test(an_end_that_nobody_heard_is_told),
+        cmocka_unit_test(what_an_earlier_daemon_could_not_submit_is_submitted),
+        cmocka_unit_test(a_run_whose_daemon_ended_during_sbatch_has_one_job),
+        cmocka_unit_test(a_run_without_its_folder_is_lost),
+        cmocka_unit_test(a_living_run_that_nobody_knows_keeps_its_place),
+        cmocka_unit_test(the_sweep_of_this_host_leaves_runs_of_slurm_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
