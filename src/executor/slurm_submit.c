@@ -42,7 +42,9 @@ void slurm_unqueue(struct slurm_run *run) {
 
 static void set_doubtful(struct slurm_run *run) {
     struct slurm *ex = run->ex;
-    run->state = SLURM_DOUBTFUL;
+    if (run->state == SLURM_OVER)
+        return;
+    run->state = run->begun ? SLURM_FOLLOWED : SLURM_DOUBTFUL;
     run->heard_after = ex->asks;
     run->missed = 0;
     run->missed_since = loop_now_steady(ex->loop);
@@ -114,7 +116,10 @@ static void judge(struct slurm *ex, struct slurm_run *run, bool unwanted,
         refuse(run, why);
         break;
     case ANSWER_AWAY:
-        put_back(run);
+        if (run->begun) /* by an earlier sbatch */
+            set_doubtful(run);
+        else
+            put_back(run);
         break;
     case ANSWER_UNCLEAR:
         set_doubtful(run);
@@ -135,6 +140,10 @@ static void submit_ended(void *ctx, const struct aside_end *end) {
     ex->submitting--;
     if (run)
         run->submit = NULL;
+    if (run && run->state == SLURM_OVER) { /* it was quicker than this answer */
+        submit->unwanted = !run->begun;
+        run = NULL;
+    }
     if (end->error && run)
         cannot_run(run, end->error);
     else if (!end->error)

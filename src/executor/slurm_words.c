@@ -277,28 +277,32 @@ static uint64_t find_job(const char *output) {
     return 0;
 }
 
-/* Its last sentence, without who says it. */
-static void find_why(const char *output, char *ret_why, size_t size) {
+/* One line of it without who says it. */
+static size_t cut_heads(const char **line, size_t length) {
     static const char *const heads[] = { "sbatch: error: ", "sbatch: fatal: ", "sbatch: ",
                                          "Batch job submission failed: " };
-    const char *why = "";
-    size_t longest_line = 0;
-    for (const char *at = output; *at;) {
-        size_t length = strcspn(at, "\n");
-        if (length > 0 && strncmp(at, "Try \"", 5) != 0) {
-            why = at;
-            longest_line = length;
-        }
-        at += length + (at[length] == '\n');
-    }
     for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
         size_t head = strlen(heads[i]);
-        if (longest_line >= head && strncmp(why, heads[i], head) == 0) {
-            why += head;
-            longest_line -= head;
+        if (length >= head && strncmp(*line, heads[i], head) == 0) {
+            *line += head;
+            length -= head;
         }
     }
-    (void)snprintf(ret_why, size, "%.*s", (int)longest_line, why);
+    return length;
+}
+
+/* All that it said: the first line often names the thing, the last one says what is wrong with it. */
+static void find_why(const char *output, char *ret_why, size_t size) {
+    _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
+    for (const char *at = output; *at;) {
+        size_t length = strcspn(at, "\n");
+        const char *line = at;
+        size_t rest = cut_heads(&line, length);
+        if (rest > 0 && strncmp(line, "Try \"", 5) != 0)
+            strbuf_printf(&why, "%s%.*s", why.length ? "; " : "", (int)rest, line);
+        at += length + (at[length] == '\n');
+    }
+    (void)snprintf(ret_why, size, "%s", strbuf_text(&why));
 }
 
 enum slurm_answer slurm_answer_read(const char *output, bool good, uint64_t *ret_job, char *ret_why,

@@ -52,7 +52,7 @@ enum slurm_answer {
     ANSWER_AWAY,     /* nobody was reached: there is none */
     ANSWER_UNCLEAR,  /* there may be one */
 };
-/* `good`: it ended by itself with code 0. `ret_why`: its own sentence without "sbatch: error:", cut. */
+/* `good`: it ended by itself with code 0. `ret_why`: its own sentences without "sbatch: error:", cut. */
 enum slurm_answer slurm_answer_read(const char *output, bool good, uint64_t *ret_job, char *ret_why,
                                     size_t why_size);
 

@@ -264,12 +264,15 @@ static void wait_first(struct watching *w) {
     }
 }
 
-/* Slurm's TERM reaches the command and us in no order: a command that it killed did not end by itself. */
+/* Slurm's TERM reaches the command and us in no order: one that it ended did not end by itself, whatever
+ * it made of the signal. Unless it succeeded: then nobody need know. */
 static enum verdict settle(const struct watching *w) {
     struct shim *s = w->shim;
-    if (w->verdict != VERDICT_NONE || s->kill_wait == 0 || !WIFSIGNALED(s->status))
+    if (w->verdict != VERDICT_NONE || s->kill_wait == 0
+        || (WIFEXITED(s->status) && WEXITSTATUS(s->status) == 0))
         return w->verdict;
-    take_signal(s, fetch_signal(s, TERM_LATE));
+    if (!s->stop_wanted)
+        take_signal(s, fetch_signal(s, TERM_LATE));
     return s->stop_wanted ? VERDICT_STOPPED : VERDICT_NONE;
 }
 

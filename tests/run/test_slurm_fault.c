@@ -78,6 +78,23 @@ static void in_doubt_nothing_is_submitted_while_slurm_cannot_be_asked(void **sta
     fake_free(fake);
 }
 
+static void a_run_that_ends_before_sbatch_answers_has_ended(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    fake_set(fake, "slow", "");
+    struct run_spec spec = stage_spec(fake->stage, MARK);
+    assert_int_equal(stage_run(fake->stage, 1, &spec)->code, 0);
+    unsigned asked = fake_calls(fake, "squeue");
+    spec = stage_spec(fake->stage, FOREVER); /* somebody to ask about */
+    fake_clear(fake, "slow");
+    stage_start(fake->stage, 2, &spec);
+    fake_await_calls(fake, "squeue", asked + 3);
+    assert_int_equal(fake->stage->runs[1].ended_times, 1); /* and is not followed any more */
+    stage_stop(fake->stage, 2, STOP_AT_ONCE);
+    (void)stage_await_end(fake->stage, 2);
+    fake_free(fake);
+}
+
 static void a_controller_that_is_away_is_waited_for(void **state) {
     (void)state;
     struct fake *fake = fake_new();
@@ -233,6 +250,23 @@ static void a_run_that_slurm_ended_is_not_called_stopped(void **state) {
     fake_free(fake);
 }
 
+/* Each process of the job gets the signal, in no order. What a command makes of it is not its end. */
+static void a_command_that_ends_itself_when_slurm_says_so_is_not_at_fault(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, HOSTILE("polite"));
+    stage_start(fake->stage, 1, &spec);
+    stage_await_text(fake->stage, 1, "out.log", "ready");
+    struct run_started who = stage_who(fake->stage, 1);
+    fake_put(fake, 1, "state", "PREEMPTED");
+    (void)kill(who.command, SIGTERM);
+    (void)kill(who.shim, SIGTERM);
+    const struct run_end *end = stage_await_end(fake->stage, 1);
+    assert_int_equal(end->kind, RUN_END_LOST);
+    assert_int_equal(end->code, 3);
+    fake_free(fake);
+}
+
 /* Slurm kills after a while of its own: what ignores TERM must be over before, whatever its grace. */
 static void slurms_hurry_is_the_runs_hurry(void **state) {
     (void)state;
@@ -352,6 +386,7 @@ int main(void) {
         cmocka_unit_test(a_submission_whose_answer_was_lost_is_found_by_its_token),
         cmocka_unit_test(a_submission_that_was_not_made_is_made_again),
         cmocka_unit_test(in_doubt_nothing_is_submitted_while_slurm_cannot_be_asked),
+        cmocka_unit_test(a_run_that_ends_before_sbatch_answers_has_ended),
         cmocka_unit_test(a_controller_that_is_away_is_waited_for),
         cmocka_unit_test(a_refusal_is_a_launch_failure_in_slurms_words),
         cmocka_unit_test(without_sbatch_the_sentence_says_what_to_do),
@@ -360,6 +395,7 @@ int main(void) {
         cmocka_unit_test(of_two_jobs_of_one_run_one_begins_and_the_other_goes),
         cmocka_unit_test(the_state_of_a_job_tells_how_a_run_without_a_record_ended),
         cmocka_unit_test(a_run_that_slurm_ended_is_not_called_stopped),
+        cmocka_unit_test(a_command_that_ends_itself_when_slurm_says_so_is_not_at_fault),
         cmocka_unit_test(slurms_hurry_is_the_runs_hurry),
         cmocka_unit_test(a_node_without_the_shim_is_named),
         cmocka_unit_test(a_node_that_does_not_see_the_folder_is_named),

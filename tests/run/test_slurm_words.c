@@ -191,7 +191,7 @@ static void the_sentence_of_sbatch_is_told_without_its_head(void **state) {
     char why[160], small[8];
     (void)slurm_answer_read("sbatch: error: x\n" FAILED_WITH "Invalid qos specification\n", false,
                             &job, why, sizeof(why));
-    assert_string_equal(why, "Invalid qos specification");
+    assert_string_equal(why, "x; Invalid qos specification");
     (void)slurm_answer_read(
         "sbatch: unrecognized option '--bogus'\nTry \"sbatch --help\" for more\n", false, &job, why,
         sizeof(why));
