@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "executor/slurm_internal.h"
 
-#define COST_SHARE 10 /* asking takes at most one part in so many of the time */
+#define COST_SHARE 30 /* asking takes at most one part in so many of the time */
 #define LOOKS_EACH 64 /* folders that are looked into without a reason, after each answer */
 
 void slurm_ask_soon(struct slurm *ex) {
