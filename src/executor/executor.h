@@ -11,7 +11,7 @@
  * Lost:            no end was recorded and nobody lives. It is never success.
  * Never waits:     a start is a few files and one posix_spawn.
  *
- * One interface, two implementations: local (a shim on this host), Slurm (later). */
+ * One interface, two implementations: local (a shim on this host), Slurm (slurm.h). */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* executor_internal.h: what an implementation of the executor is.
  *
- * Adding one (Slurm)
+ * Adding one
  *   1. NAME.c with its `const struct executor_backend` and executor_NAME_new
  *   2. it fills struct executor; callers reach it through executor.c alone
  *   3. the tests of tests/run/ that are not about processes run on it too */
