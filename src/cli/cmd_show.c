@@ -164,10 +164,22 @@ static void put_place(struct sheet *s, const json_t *task) {
     put_instead(s, json_object_get(task, "run"));
 }
 
+/* On this machine nobody need be told. */
+static void put_executor(struct sheet *s, const json_t *task) {
+    const char *partition = ask_text(task, "partition", NULL);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (strcmp(ask_text(task, "executor", "local"), "slurm") != 0)
+        return;
+    strbuf_printf(&text, "Slurm, %s%s", partition ? "partition " : "its default partition",
+                  partition ? partition : "");
+    put_field(s, "runs in", strbuf_text(&text));
+}
+
 /* Where it works, and what is being done around its run. */
 static void put_workspace(struct sheet *s, const json_t *task) {
     const json_t *place = json_object_get(task, "works_in");
     const char *branch = ask_text(place, "branch", NULL), *merge = ask_text(place, "merge", NULL);
+    put_executor(s, task);
     put_field(s, "works in", ask_text(place, "path", NULL));
     if (branch) {
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -229,7 +241,7 @@ static void put_budget(struct sheet *s, const json_t *task) {
 static void put_spec(struct sheet *s, const json_t *task) {
     static const char *const shown[] = {
         "argv",     "title", "project", "kind", "agent",      "group",      "parent",
-        "priority", "name",  "draft",   "hold", "not_before", "depends_on",
+        "priority", "name",  "draft",   "hold", "not_before", "depends_on", "executor",
     };
     const json_t *spec = json_object_get(task, "spec");
     json_t *rest = json_copy((json_t *)(uintptr_t)spec), *value;
