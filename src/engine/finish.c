@@ -70,11 +70,21 @@ void finish_hear_end(struct engine *e, struct run_key run, const struct run_end 
         finish_take_end(e, run, end);
 }
 
+/* Slurm may tell that a job is over, and not when its command began; that was told while it ran. */
+static void complete_end(const struct engine *e, struct run_key key, struct run_end *end) {
+    const struct live_run *run = run_find(e, key.task);
+    if (run && run->view.attempt == key.attempt && run->executor == EXECUTOR_SLURM
+        && end->kind != RUN_END_LAUNCH && end->started_at == 0)
+        end->started_at = run->view.started_at;
+}
+
 /* Its last word may still be unread. */
 static void on_ended(void *ctx, struct run_key run, const struct run_end *end) {
+    struct run_end whole = *end;
+    complete_end(ctx, run, &whole);
     hear(ctx, run);
-    if (!listen_end(ctx, run, end))
-        finish_hear_end(ctx, run, end);
+    if (!listen_end(ctx, run, &whole))
+        finish_hear_end(ctx, run, &whole);
 }
 
 void finish_note_outcome(struct engine *e, struct run_key run, const struct run_end *end,

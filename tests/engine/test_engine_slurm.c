@@ -21,6 +21,7 @@ static int open_calm(void **state) {
     (void)state;
     kit_open(&kit, CALM "tasks: {launch_s: 1, slurm: [qos=low, cpus=2]}\n"
                         "projects: {web: {slurm: [account=w]}}\n"
+                        "agents: {bot: {command: [bot], adapter: claude}}\n"
                         "slurm: {address: ['https://head:7878', 'https://two:7878']}\n");
     return 0;
 }
@@ -267,6 +268,28 @@ static void a_lost_node_is_no_failure_of_the_task(void **state) {
     assert_non_null(strstr(start_of(task)->token, ":2")); /* never the token of another attempt */
 }
 
+/* Slurm does not know when it began, nor what it has printed: it was seen to live all the same. */
+static void an_agent_that_slurm_kills_for_its_memory_was_launched_well(void **state) {
+    (void)state;
+    static const char *const keys[] = { "slurm:gpu" };
+    struct kit_ask ask = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
+    ask.draft.agent = "bot";
+    ask.draft.resources = (const char **)keys;
+    ask.draft.resource_count = 1;
+    assert_int_equal(kit_do(&kit, &ask), 0);
+    kit_wait_starts(&kit, 1);
+    fake_tell_started(start_of(ask.first)->run);
+    kit_wait_state(&kit, ask.first, TASK_RUNNING);
+    struct run_end end = { .kind = RUN_END_SIGNAL, .code = -1, .signal = 9 };
+    end.ended_at = loop_now(kit.loop) + SECONDS(3);
+    fake_tell_ended(start_of(ask.first)->run, &end);
+    kit_wait_state(&kit, ask.first, TASK_HELD);
+    struct run_row row;
+    assert_true(kit_last_run(&kit, ask.first, &row));
+    assert_int_equal(row.outcome, OUTCOME_FAILED);
+    assert_int_equal(kit_view(&kit, ask.first).failures, 1);
+}
+
 static void the_time_limit_of_slurm_is_a_time_out(void **state) {
     (void)state;
     task_id task = in_slurm("{\"argv\":[\"a\"]}");
@@ -305,6 +328,7 @@ int main(void) {
         TEST(a_name_that_could_not_be_stored_is_stored_with_the_next_order),
         TEST(a_run_in_slurm_that_a_backup_does_not_know_is_adopted_there),
         TEST(a_lost_node_is_no_failure_of_the_task),
+        TEST(an_agent_that_slurm_kills_for_its_memory_was_launched_well),
         TEST(the_time_limit_of_slurm_is_a_time_out),
         TEST(a_slurm_that_cannot_be_used_is_a_failed_launch_that_says_so),
     };
