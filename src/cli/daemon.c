@@ -389,6 +389,8 @@ int daemon_connect(bool may_start, struct client **ret_client, struct error *err
 
 int daemon_connect_home(struct client **ret_client, struct error *err) {
     struct home *home;
+    if (socket_of_run())
+        return daemon_connect(false, ret_client, err);
     int r = find_home(&home, err);
     return r < 0 ? r : client_open(home->socket, NULL, ret_client, err);
 }

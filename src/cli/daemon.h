@@ -17,7 +17,7 @@
  * one of those that client_is_absent knows, and the sentence says how to start it. Inside a run
  * (SLUICE_SOCKET without SLUICE_HOME) it is the daemon of the run, and none is started. */
 int daemon_connect(bool may_start, struct client **ret_client, struct error *err);
-/* The daemon of this home and no other, active or not; none is started. */
+/* The daemon of this home and no other, active or not; none is started. Inside a run that of the run. */
 int daemon_connect_home(struct client **ret_client, struct error *err);
 /* Does the configuration name daemons (daemon.addresses)? Then none is started but by `sluice up`. */
 bool daemon_has_peers(void);
