@@ -250,8 +250,9 @@ static bool is_owners_program(const struct connection *c) {
     return tcp_peer_user(c->fd, &user) < 0 || user == geteuid() || user == 0;
 }
 
-/* A run that Slurm has put on another machine has no other door. Its token is good for what it is at the door of the
- * runs; that of a run on this machine stays none here. */
+/* A run on another machine, put there by Slurm or left there when another host took over, has no other
+ * door. Its token is good for what it is at the door of the runs; that of a run on this machine stays
+ * none here. */
 static bool take_run(struct connection *c, const char *token) {
     if (!engine_run_is_elsewhere(c->server->engine, token))
         return false;

@@ -14,6 +14,7 @@
 
 #include "engine/alert.h"
 #include "engine/away.h"
+#include "engine/executors.h"
 #include "engine_kit.h"
 #include "fault_vfs.h"
 
@@ -136,6 +137,18 @@ static bool has_stopped_one(struct kit *one, void *ctx) {
     (void)one;
     (void)ctx;
     return fake_stop_count() > 0;
+}
+
+static void it_may_come_in_by_tcp_while_it_is_away(void **state) {
+    (void)state;
+    char token[64] = "";
+    (void)running();
+    const char *at = strstr(fake_start_at(0)->env, "SLUICE_TOKEN=");
+    assert_non_null(at);
+    snprintf(token, sizeof(token), "%.*s", (int)strcspn(at + 13, "\n"), at + 13);
+    assert_false(engine_run_is_elsewhere(kit.engine, token));
+    go_to(ON_B);
+    assert_true(engine_run_is_elsewhere(kit.engine, token));
 }
 
 /* Two were ordered and not seen to start. Only the one that is ours is given up for it. */
@@ -294,6 +307,7 @@ int main(void) {
         ON_HOST_A(since_when_it_is_away_outlives_the_daemon),
         ON_HOST_A(people_are_told_once_and_when_it_is_over),
         ON_HOST_A(its_row_keeps_its_host_whatever_is_written),
+        ON_HOST_A(it_may_come_in_by_tcp_while_it_is_away),
         ON_HOST_A(its_launch_is_not_late),
         ON_HOST_A(the_daemon_of_its_host_adopts_it_and_its_end_counts_once),
         ON_HOST_A(a_stop_is_remembered_until_its_host_is_back),
