@@ -227,7 +227,10 @@ ACTION(approve, verdict_params, "approve what waits for review",
 ACTION_OF(
     cancel, cancel_params, "cancel tasks",
     "A task that runs is told to stop and is canceled when it has ended; a success that comes "
-    "first wins. What its runs have added below it (`parent_gate: none`) is canceled with it.",
+    "first wins. What its runs have added below it (`parent_gate: none`) is canceled with it. One "
+    "whose run is on a host that is unreachable (`host.list`) has a `note` that says when it will "
+    "be "
+    "stopped.",
     "\"canceled\"", OP_REACH_BELOW);
 ACTION(clear, tasks_only, "make drafts of waiting tasks", "Their counters begin again.",
        "\"draft\"");

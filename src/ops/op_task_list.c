@@ -365,7 +365,9 @@ const struct op op_task_list = {
     .text = "One call looks at up to 20,000 tasks: a page may have fewer items than asked for, or "
             "none, and still a `next`; with a `text` it reads up to 10,000 titles. In the order of "
             "the queue there are up to 5,000 of those that "
-            "wait, the first of every class among them.",
+            "wait, the first of every class among them. Of a live `run`, `doing` says what it does "
+            "besides working, and `unreachable_host` and `unreachable_since` that it is on a host "
+            "that is (`host.list`).",
     .params = params,
     .result =
         "{\"items\":[{\"id\":\"web-17\",\"project\":\"web\",\"kind\":null,\"title\":\"write the "

@@ -11,6 +11,7 @@
 
 struct executor {
     bool is_slurm;
+    char host[64];
     struct executor_events events;
     struct fake_run *runs;
     size_t count, capacity;
@@ -21,8 +22,9 @@ static struct executor *last, *slurm;
 int executor_local_new(struct loop *loop, const struct executor_options *options,
                        const struct executor_events *events, struct executor **ret,
                        struct error *err) {
-    (void)loop, (void)options, (void)err;
+    (void)loop, (void)err;
     struct executor *ex = xcalloc(1, sizeof(*ex));
+    (void)snprintf(ex->host, sizeof(ex->host), "%s", options->host ? options->host : "box");
     ex->events = *events;
     *ret = last = ex;
     return 0;
@@ -125,8 +127,7 @@ const char *executor_boot_id(const struct executor *ex) {
 }
 
 const char *executor_host(const struct executor *ex) {
-    (void)ex;
-    return "box";
+    return ex->host;
 }
 
 size_t executor_features(const struct executor *ex, const struct executor_feature **ret) {
