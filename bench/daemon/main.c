@@ -39,5 +39,7 @@ int main(int argc, char **argv) {
         bench_depth();
     if (argc > 1 && wanted(argc, argv, "postgres"))
         bench_postgres();
+    if (argc > 1 && wanted(argc, argv, "slurm"))
+        bench_slurm();
     return bench_missed() > 0;
 }
