@@ -13,6 +13,7 @@
 #   forget_store              the store is gone; the daemon is down
 #
 # SLUICE_TEST_STORE=postgresql://… (make test-postgres) keeps the state of each home in a schema of its own there.
+# SLUICE_TEST_EXECUTOR=slurm (make test-slurm) makes every run a job of Slurm.
 # Nothing sleeps: `ends` is told by the daemon, `becomes` and `appears` look until it is so.
 # shellcheck shell=sh disable=SC2034,SC2154 # lib.sh sets tmp and SLUICE; the tests use the others
 
@@ -67,10 +68,16 @@ with_store() { # HOME
         END { if (!told) print "store: {url: \"" url "\"}" }'
 }
 
-config() {
-    printf '%s\n' "$1" | with_store "$home" >"$home/sluice.yaml"
+# The same for where runs happen.
+with_executor() {
+    cat
+    [ "${SLUICE_TEST_EXECUTOR-}" != slurm ] || printf 'tasks.executor: slurm\nslurm.poll_s: 0.3\n'
 }
-store_is_file || config ''
+
+config() {
+    printf '%s\n' "$1" | with_store "$home" | with_executor >"$home/sluice.yaml"
+}
+{ store_is_file && [ -z "${SLUICE_TEST_EXECUTOR-}" ]; } || config ''
 
 start() {
     "$SLUICE" up >"$tmp/up" 2>&1 && return
