@@ -3,7 +3,8 @@
  * usage: cutter URL     URL: postgresql://USER:PASSWORD@ADDRESS:PORT/…
  *
  * Prints the URL to use instead. Then each line of its input is a plan, as "after 3" (cutter.h has the words; "reset
- * after 3" resets the connection), and each plan that is done prints a line. It lives until its input ends.
+ * after 3" resets the connection). It answers "set", and prints the plan when it is done; the next one is read then. It
+ * lives until its input ends.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,8 @@ int main(int argc, char **argv) {
             return 2;
         }
         cutter_set(cutter, cut, nth, reset);
+        (void)printf("set\n");
+        (void)fflush(stdout);
         (void)cutter_wait(cutter, -1);
         (void)printf("%s %lu\n", word, nth);
         (void)fflush(stdout);

@@ -13,8 +13,14 @@ read -r SLUICE_TEST_STORE <&9
 config 'limits: {runs: 2}'
 start
 
-cut_is_done() {
+said() { # TEXT: the next line of the wire
     timeout "$patience" sh -c 'read -r line <&9 && [ "$line" = "$1" ]' - "$1"
+}
+
+# KEY: adds a draft; prints the status of the answer, 000: there was none.
+post() {
+    curl -s -o "$tmp/out" -w '%{http_code}' -m "$patience" --unix-socket "$home/sluice.sock" -H "Idempotency-Key: $1" \
+        -H 'Content-Type: application/json' -d '{"tasks":[{"argv":["true"],"cwd":"/","draft":true}]}' http://sluice/v1/tasks
 }
 
 add -- sh -c 'read -r _ <"$1"' - "$tmp/go"
@@ -23,18 +29,28 @@ becomes "$long" running
 tasks=1
 
 for plan in before in-request after in-answer behind 'reset before' 'reset after'; do
-    echo "$plan 1" >&8
-    run sluice add --json --draft -- true
-    exits 0 "cut $plan: add is answered"
     tasks=$((tasks + 1))
-    rule "cut $plan: the wire was cut" cut_is_done "${plan#reset } 1"
-    rule "cut $plan: what it says is there" [ "$(value "$(field id)" state)" = draft ]
+    pid=$(pid_of_daemon)
+    echo "$plan 1" >&8
+    rule "cut $plan: the wire is ready" said set
+    status=$(post "cut-number-$tasks")
+    rule "cut $plan: the wire was cut" said "${plan#reset } 1"
+    if [ "$plan" != behind ]; then
+        rule "cut $plan: nobody knows, and the answer says so" grep -q '"outcome_unknown"' out
+        rule "cut $plan: with 503" [ "$status" = 503 ]
+    fi
+    rule "cut $plan: the daemon ends" is_gone "$pid"
+    start
+    [ "$status" != 200 ] || was=$(field id)
+    status=$(post "cut-number-$tasks")
+    rule "cut $plan: asked again with the same key, it is there" [ "$status $(value "$(field id)" state)" = '200 draft' ]
+    [ "$plan" != behind ] || rule "cut $plan: as it was answered" [ "${was-$(field id)}" = "$(field id)" ]
     rule "cut $plan: once" [ "$("$SLUICE" list --all --ids | wc -l)" = $tasks ]
 done
 
 rule 'a run that was there all the time goes on' [ "$(value "$long" state)" = running ]
 tell go
 rule 'and its end is seen' becomes "$long" 'done'
-rule 'it ran once' [ "$("$SLUICE" show --json "$long" | grep -o '"attempt":[0-9]*' | sort -u)" = '"attempt":1' ]
-rule 'the log says why the daemon ended' grep -qi 'connection\|store' "$home/daemon.log"
+rule 'it ran once' [ "$(value "$long" attempt)" = 1 ]
+rule 'the log says why the daemon ended' grep -q 'the connection to PostgreSQL is lost' "$home/sluice.log"
 finish

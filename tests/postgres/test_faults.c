@@ -300,11 +300,12 @@ static void command(const char *verb, char *ret_line, size_t size) {
     char text[512];
     (void)snprintf(text, sizeof(text), "'%s' %s '%s/server'", script, verb, folder);
     FILE *pipe = popen(text, "re");
-    bool told = pipe && (!ret_line || fgets(ret_line, (int)size, pipe));
-    if (!told || pclose(pipe) != 0)
+    char line[256] = "";
+    bool told = pipe && (fgets(line, sizeof(line), pipe) || !ret_line);
+    if (!pipe || pclose(pipe) != 0 || !told)
         fail_msg("it failed: %s", text);
     if (ret_line)
-        ret_line[strcspn(ret_line, "\n")] = '\0';
+        (void)snprintf(ret_line, size, "%.*s", (int)strcspn(line, "\n"), line);
 }
 
 static int start_own(void **state) {

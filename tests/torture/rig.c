@@ -189,11 +189,15 @@ bool rig_try_start(struct rig *rig) {
     return false;
 }
 
-bool rig_start(struct rig *rig) {
-    if (rig_try_start(rig))
-        return true;
+static void say_why(const struct rig *rig) {
     fprintf(stderr, "torture: the daemon did not start: %s (%s)\n", rig->said, rig->log);
-    return false;
+}
+
+bool rig_start(struct rig *rig) {
+    bool lives = rig_try_start(rig);
+    if (!lives)
+        say_why(rig);
+    return lives;
 }
 
 void rig_kill(struct rig *rig) {
@@ -212,24 +216,39 @@ int rig_stop(struct rig *rig) {
     return code_of(status);
 }
 
-/* One that ended by itself, because its store has gone away, is started again until the store is back. */
-static bool start_until_it_lives(struct rig *rig) {
+/* Nobody listens on the socket any more: one that is still there is about to end by itself. */
+static void await_end(struct rig *rig) {
+    long long deadline = rig_now_us() + 30 * 1000000LL;
+    int status = 0;
+    while (rig->daemon > 0 && rig_now_us() < deadline) {
+        if (waitpid(rig->daemon, &status, WNOHANG) == rig->daemon) {
+            rig->daemon = 0;
+            rig->code = code_of(status);
+        } else {
+            rig_pause(2);
+        }
+    }
+}
+
+/* Where the store is a server's, which may be away, it is tried until it is back. */
+static bool start_patiently(struct rig *rig) {
     long long deadline = rig_now_us() + 60 * 1000000LL;
-    bool lives = false;
-    while (!(lives = rig_try_start(rig)) && rig_now_us() < deadline)
+    bool lives = rig_try_start(rig);
+    while (!lives && getenv("SLUICE_TEST_STORE") && rig_now_us() < deadline) {
         rig_pause(20);
-    return lives || rig_start(rig);
+        lives = rig_try_start(rig);
+    }
+    if (!lives)
+        say_why(rig);
+    return lives;
 }
 
 static int start_again(void *ctx, struct error *err) {
     struct rig *rig = ctx;
-    int status = 0;
-    if (rig->daemon > 0 && waitpid(rig->daemon, &status, WNOHANG) == rig->daemon) {
-        rig->daemon = 0;
-        rig->code = code_of(status);
-        return start_until_it_lives(rig) ? 0 : error_set(err, -ECONNREFUSED, "no daemon");
-    }
-    return rig->daemon > 0 || rig_start(rig) ? 0 : error_set(err, -ECONNREFUSED, "no daemon");
+    await_end(rig);
+    if (rig->daemon > 0)
+        return error_set(err, -ECONNREFUSED, "the daemon listens no more, and does not end");
+    return start_patiently(rig) ? 0 : error_set(err, -ECONNREFUSED, "no daemon");
 }
 
 struct client *rig_client(struct rig *rig) {
