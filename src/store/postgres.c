@@ -63,42 +63,35 @@ static void pg_give_up(struct store *base, const struct error *why) {
 
 /* --- opening ------------------------------------------------------------------------------------------ */
 
-struct preparing {
-    struct pg_link *link;
-    struct error err;
-};
-
 static void note_prepared(void *ctx, const PGresult *result) {
-    struct preparing *preparing = ctx;
-    if (PQresultStatus(result) == PGRES_FATAL_ERROR && !preparing->err.code)
-        pg_result_error(preparing->link->place, "prepare statements", result, &preparing->err);
+    struct pg_store *store = ctx;
+    if (PQresultStatus(result) == PGRES_FATAL_ERROR && !store->opening.code)
+        pg_result_error(&store->place, "prepare statements", result, &store->opening);
 }
 
 static void note_lost(void *ctx, const struct error *err) {
-    ((struct preparing *)ctx)->err = *err;
+    ((struct pg_store *)ctx)->opening = *err;
 }
 
 /* All statements in one round trip, waiting; then the loop brings what comes. */
 static int prepare(struct pg_store *store, struct pg_link *link, enum pg_statement first,
                    enum pg_statement end, struct error *err) {
-    struct preparing preparing = { .link = link };
     link->result = note_prepared;
     link->synced = reader_synced;
     link->lost = note_lost;
-    link->ctx = &preparing;
+    link->ctx = store;
     int r = pg_link_pipeline(link, err);
     if (r < 0)
         return r;
     pg_statements_prepare(link, first, end);
     pg_link_sync(link);
     pg_link_wait(link);
-    if (preparing.err.code)
-        return error_set(err, preparing.err.code, "%s", preparing.err.text);
+    if (store->opening.code)
+        return error_set(err, store->opening.code, "%s", store->opening.text);
     bool writes = link == &store->writer;
     link->result = writes ? writer_result : reader_result;
     link->synced = writes ? writer_synced : reader_synced;
     link->lost = has_lost;
-    link->ctx = store;
     return store->options.loop ? pg_link_watch(link, store->options.loop, err) : 0;
 }
 
@@ -290,20 +283,9 @@ static int pg_backup_begin(struct store *base, const char *path, struct error *e
         store->place.schema, path);
 }
 
-static int pg_backup_go_on(struct store *base, time_ms *ret_again, struct error *err) {
-    (void)base;
-    (void)ret_again;
-    return error_set(err, -ENOTSUP, "no backup is being made");
-}
-
-static bool pg_backup_cancel(struct store *base) {
-    (void)base;
-    return true;
-}
-
 static int pg_restore(const char *url, const char *path, char ret_kept[512], struct error *err) {
-    (void)ret_kept;
     struct pg_place place = { 0 };
+    ret_kept[0] = '\0';
     int r = pg_place_parse(url, &place, err);
     if (r < 0)
         return r;
@@ -339,8 +321,6 @@ const struct store_backend postgres_backend = {
     .ask = pg_ask,
     .maintain = pg_maintain,
     .backup_begin = pg_backup_begin,
-    .backup_go_on = pg_backup_go_on,
-    .backup_cancel = pg_backup_cancel,
     .restore = pg_restore,
     .info = pg_info,
     .give_up = pg_give_up,

@@ -115,6 +115,39 @@ static void finish(struct pg_store *store, enum store_outcome outcome, const str
     store_finish_commit(&store->base, outcome, err);
 }
 
+static int code_of(const struct pg_commit *commit) {
+    static const struct {
+        const char *state; /* or how it begins */
+        int code;
+    } codes[] = {
+        { "53100", -ENOSPC }, { "53", -ENOMEM }, { "42501", -EACCES }, { "25006", -EROFS }
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+        if (has_state(commit, codes[i].state))
+            return codes[i].code;
+    return is_passing(commit) ? -EAGAIN : -EIO;
+}
+
+/* A server that has become read-only, or tables that are damaged or gone: to go on is for the next start. */
+static bool is_spoiled(const struct pg_commit *commit) {
+    static const char *const states[] = { "25006", "XX", "42P", "42703", "58" };
+    for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+        if (has_state(commit, states[i]))
+            return true;
+    return false;
+}
+
+/* Once more, in the way that tells more, or because what was in the way goes by. */
+static bool try_again(struct pg_store *store) {
+    struct pg_commit *commit = &store->commit;
+    if (is_rule(commit) && !commit->one_by_one)
+        commit->one_by_one = true;
+    else if (!is_passing(commit) || ++commit->again >= TRIES)
+        return false;
+    send_batch(store);
+    return true;
+}
+
 /* Nothing of it is there: the server said ROLLBACK. */
 static void has_failed(struct pg_store *store) {
     struct pg_commit *commit = &store->commit;
@@ -127,30 +160,13 @@ static void has_failed(struct pg_store *store) {
         finish(store, STORE_UNKNOWN, &err);
         return;
     }
-    if (is_rule(commit) && !commit->one_by_one) {
-        commit->one_by_one = true;
-        send_batch(store);
+    if (try_again(store))
         return;
-    }
-    if (is_passing(commit) && ++commit->again < TRIES) {
-        send_batch(store);
-        return;
-    }
     if (is_rule(commit) && commit->failed.write != UINT32_MAX)
         name_rule(commit, &err);
     else
-        error_set(&err,
-                  is_passing(commit)           ? -EAGAIN
-                  : has_state(commit, "53100") ? -ENOSPC
-                  : has_state(commit, "53")    ? -ENOMEM
-                  : has_state(commit, "42501") ? -EACCES
-                  : has_state(commit, "25006") ? -EROFS
-                                               : -EIO,
-                  "%s", commit->text);
-    /* A server that has become read-only, or tables that are damaged or gone: to go on is for the next start. */
-    bool spoiled = err.code == -EROFS || has_state(commit, "XX") || has_state(commit, "42P")
-                   || has_state(commit, "42703") || has_state(commit, "58");
-    finish(store, spoiled ? STORE_UNKNOWN : STORE_FAILED, &err);
+        error_set(&err, code_of(commit), "%s", commit->text);
+    finish(store, is_spoiled(commit) ? STORE_UNKNOWN : STORE_FAILED, &err);
 }
 
 void pg_commit_synced(struct pg_store *store) {

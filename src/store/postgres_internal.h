@@ -74,6 +74,7 @@ struct pg_store {
     struct pg_place place;
     struct pg_link writer, reader;
     struct store_options options;
+    struct error opening; /* what went wrong while statements were prepared */
     struct names names;
     int64_t epoch;
     task_id last_task;   /* highest ever given */

@@ -94,7 +94,7 @@ struct store_backend {
     void (*ask)(struct store *store, const struct store_question *question, store_answered done,
                 void *ctx);
     time_ms (*maintain)(struct store *store, time_ms idle_ms);
-    /* All three or none. One at a time; `go_on` is called between commits until it returns 0, or <0 with
+    /* All three, none, or the first alone, which says why not. One at a time; `go_on` is called between commits until it returns 0, or <0 with
      * a sentence; 1: again after `ret_again`. `cancel`: false, it was in place already. */
     int (*backup_begin)(struct store *store, const char *path, struct error *err);
     int (*backup_go_on)(struct store *store, time_ms *ret_again, struct error *err);
