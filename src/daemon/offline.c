@@ -15,8 +15,10 @@
 #include "ops/op.h"
 #include "store/store.h"
 
+#define GO_ON "'sluice store copy' with the same FROM and TO goes on with it"
+
 static int fail(const struct error *err) {
-    fprintf(stderr, "sluiced: %s\n", err->text);
+    fprintf(stderr, "sluiced: %s%s\n", err->text, err->code == -EINPROGRESS ? ": " GO_ON : "");
     return err->code == -EBUSY ? DAEMON_BUSY : DAEMON_FAILED;
 }
 
@@ -32,6 +34,8 @@ static int look(const char *url, struct strbuf *out, struct error *err) {
     }
     char shown[STORE_SHOWN_MAX];
     store_show_url(url, shown);
+    if (found.unfinished)
+        return error_set(err, -EINPROGRESS, "%s: a copy into it is not finished", shown);
     strbuf_printf(out, "%s: sound; %" PRIu64 " tasks, last event %" PRIu64, shown, found.tasks,
                   found.last_event);
     if (found.version < STORE_VERSION)
@@ -80,7 +84,10 @@ static void print_store(struct json_writer *w, const struct home *home) {
                 ok      ? strbuf_text(&text)
                 : known ? err.text
                         : "not looked at: where it is, is not known",
-                ok || mild ? NULL : "keep a copy of the folder, then 'sluice restore' a backup");
+                ok || mild ? NULL
+                : err.code == -EINPROGRESS
+                    ? GO_ON
+                    : "keep a copy of the folder, then 'sluice restore' a backup");
 }
 
 /* Whether the controller answers is asked by a daemon; what is not even installed is seen from here. */

@@ -10,8 +10,9 @@ static int look_into(struct pg_link *link, struct store_look *look, struct error
     if (r < 0 || look->version == 0)
         return r;
     r = pg_link_run(link, "read",
-                    "SELECT clean, last_event, (SELECT count(*) FROM task) FROM store", &result,
-                    err);
+                    "SELECT clean, last_event, (SELECT count(*) FROM task), EXISTS (SELECT 1 FROM"
+                    " note WHERE name = '" STORE_COPY_NOTE "') FROM store",
+                    &result, err);
     if (r < 0)
         return r;
     look->there = PQntuples(result) == 1;
@@ -19,6 +20,7 @@ static int look_into(struct pg_link *link, struct store_look *look, struct error
         look->was_unclean = *PQgetvalue(result, 0, 0) != 't';
         look->last_event = strtoull(PQgetvalue(result, 0, 1), NULL, 10);
         look->tasks = strtoull(PQgetvalue(result, 0, 2), NULL, 10);
+        look->unfinished = *PQgetvalue(result, 0, 3) == 't';
     }
     PQclear(result);
     return 0;

@@ -15,6 +15,8 @@
 #include "base/strbuf.h"
 #include "store/sqlite_internal.h"
 
+#define FIRST_WITH_NOTES 3 /* version */
+
 void sqlite_look_finish(struct sqlite_looked_at *look) {
     if (look->db)
         (void)sqlite3_db_config(look->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -78,7 +80,7 @@ int sqlite_look_whole(sqlite3 *db, const char *sql, char ret_found[150]) {
 
 static int look_into(sqlite3 *db, const char *path, struct store_look *ret_look,
                      struct error *err) {
-    int64_t epoch, version = 0, clean = 1, tasks = 0, last_event = 0;
+    int64_t epoch, version = 0, clean = 1, tasks = 0, last_event = 0, copying = 0;
     int r = sqlite_look_source(db, path, &epoch, err);
     if (r < 0)
         return r;
@@ -98,10 +100,14 @@ static int look_into(sqlite3 *db, const char *path, struct store_look *ret_look,
                            "SELECT max(ifnull((SELECT max(seq) FROM event), 0),"
                            " (SELECT value FROM meta WHERE key = 'last_event'))",
                            0, &last_event);
+    if (rc == SQLITE_OK && version >= FIRST_WITH_NOTES)
+        rc = sqlite_number(db, "SELECT count(*) FROM note WHERE name = '" STORE_COPY_NOTE "'", 0,
+                           &copying);
     if (rc != SQLITE_OK)
         return sqlite_error(db, path, "read", rc, err);
     *ret_look = (struct store_look){ .there = true,
                                      .was_unclean = clean == 0,
+                                     .unfinished = copying != 0,
                                      .version = (uint32_t)version,
                                      .tasks = (uint64_t)tasks,
                                      .last_event = (uint64_t)last_event };

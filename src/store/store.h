@@ -85,6 +85,7 @@ struct store *store_close(struct store *store); /* accepts NULL, returns NULL */
 struct store_look {
     bool there; /* else nothing else is known */
     bool was_unclean;
+    bool unfinished;  /* a copy into it: store_load refuses it */
     uint32_t version; /* of its schema; older: the next store_open migrates it */
     uint64_t tasks, last_event;
 };

@@ -52,6 +52,9 @@ if store_is_file; then
     run sluice store show --json "$moved"
     rule 'what it leaves says that it is not finished' [ "$(field unfinished_copy)" = true ]
     config "store: { url: '$moved' }"
+    run sluice doctor
+    exits 1 'the doctor calls it no sound store'
+    rule 'and says what it is' grep -q 'a copy into it is not finished' out
     run sluice up
     exits 1 'no daemon starts on it'
     rule 'and says what to do' grep -q "a copy into this store is not finished: 'sluice store copy'" err
