@@ -439,6 +439,12 @@ int client_begin_call(struct client *client, const char *path, json_t *body, str
     char *text = json_dumps(body, JSON_COMPACT);
     assert(text && !client->streaming);
     json_decref(body);
+    /* Nobody may be active at this address; any small question finds out who is. */
+    int found = client->fresh ? client_get(client, NULL, err, "/v1/events?limit=1") : 0;
+    if (found < 0) {
+        free(text);
+        return found;
+    }
     print_request(client,
                   &(struct client_request){ .method = "POST",
                                             .path = path,

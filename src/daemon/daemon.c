@@ -400,6 +400,8 @@ static int begin_standby(struct daemon *d, struct error *err) {
     struct error problem = { 0 };
     if (entry_listen(d->server, d->config, &problem) < 0)
         log_warning("http.listen: %s", problem.text);
+    else if (server_url(d->server))
+        log_info("standby: by TCP it says so at %s", server_url(d->server));
     log_info("standby (pid %d, version %s, home %s)", (int)getpid(), SLUICE_VERSION, d->home->data);
     tell_starter(d, "ready");
     loop_set_round(d->loop, check_standby_stopped, d);

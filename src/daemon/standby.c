@@ -32,6 +32,7 @@ struct standby {
     time_ms since;        /* wall */
     time_ms asked_at;     /* steady; 0: never */
     struct error problem; /* why it cannot be waited for; code 0: it can */
+    bool said;            /* that there is one, in the log */
     char who[STORE_WHO_MAX];
     struct strbuf status, sentence, active;
 };
@@ -85,8 +86,9 @@ static void store_is_ours(void *ctx, int r, const struct error *err);
 
 static void try_later(struct standby *s, const struct error *why) {
     s->await = store_await_cancel(s->await);
-    if (s->problem.code == 0)
+    if (!s->said)
         log_warning("standby: the store cannot be reached, and is tried again: %s", why->text);
+    s->said = true;
     s->problem = *why;
     s->problem.code = why->code < 0 ? why->code : -EIO;
     loop_timer_set(s->options.loop, s->timer, time_add(loop_now_steady(s->options.loop), s->pause));
@@ -142,6 +144,7 @@ static void ask_holder(struct standby *s) {
     int r = store_holder(s->url, s->who, &err);
     if (r == 0) {
         s->problem = (struct error){ 0 };
+        s->said = false;
     } else if (r != -ENOTSUP) {
         s->problem = err;
         s->who[0] = '\0'; /* whoever had it has lost it, too, or will */

@@ -7,10 +7,13 @@ b=$tmp/b
 mkdir -m 700 "$b" "$tmp/runs"
 trap 'in_b stop_daemon; stop_daemon; rm -rf "$tmp"' EXIT
 
+store=$tmp/store.db
+store_is_file || store="$SLUICE_TEST_STORE?schema=$(schema_of "$b")"
+
 # HOME [LINES]: the store and the runs are those of both.
 configure() {
     cat >"$1/sluice.yaml" <<END
-store: {url: $tmp/store.db}
+store: {url: "$store"}
 runs: {folder: $tmp/runs}
 daemon:
   standby: true
@@ -135,13 +138,44 @@ run sluice add -- true
 exits 3 'with addresses no command starts a daemon by itself: code 3'
 complains "no daemon answers at 'unix:$home/sluice.sock', 'unix:$b/sluice.sock'" 'and says where none was'
 
+# --- by TCP ------------------------------------------------------------------------------------
+
+run sluice up
+configure "$b" 'http: {listen: "127.0.0.1:0"}'
+run_b "$SLUICE" up
+url=$(sed -n 's|.*by TCP it says so at \(http://[0-9.:]*\).*|\1|p' "$b/sluice.log" | tail -n 1)
+tcp() {
+    curl -s --max-time "$patience" -w ' %{http_code}\n' "$@" >"$tmp/out"
+}
+tcp "$url/healthz"
+prints '{"ok":true,"role":"standby"}
+ 200' 'by TCP anybody hears that it is a standby'
+tcp "$url/v1/status"
+prints '{"error":{"code":"standby","message":"this daemon is a standby: ask the active one"}}
+ 503' 'and nothing else'
+tcp "$url/v1/daemon"
+rule 'not who is active' sh -c '! grep -q one/ out && grep -q 503 out'
+tcp -X POST -H 'Content-Type: application/json' -d '{}' "$url/v1/shutdown"
+rule 'nobody ends it from there' sh -c 'grep -q 503 out' && is_role "$b" standby
+tcp -H 'Host: evil.example' "$url/healthz"
+rule 'the gate is that of every door' grep -q 403 out
+tcp "$url/metrics"
+has 'sluice_active 0' 'a monitor hears that it does not decide'
+run sluice down
+rule 'when it is active, tokens are asked for there' soon is_role "$b" active
+url=$(in_b "$SLUICE" status --json | first url)
+tcp "$url/v1/status"
+rule 'again' grep -q 401 out
+run_b "$SLUICE" down
+configure "$b"
+
 # --- without the setting -----------------------------------------------------------------------
 
 run sluice up
 sed -i 's/standby: true/standby: false/' "$b/sluice.yaml"
 run_b timeout 20 "$SLUICED"
 exits 4 'without the setting a daemon that finds the store in use ends: code 4'
-rule 'and says who has it' grep -q "is in use by another process (one/$(pid_of_daemon) unix:" err
+rule 'and says who has it' grep -q "one/$(pid_of_daemon) unix:" err
 sed -i 's/standby: false/standby: nearly/' "$b/sluice.yaml"
 run_b timeout 20 "$SLUICED"
 exits 1 'a value that is none is refused'

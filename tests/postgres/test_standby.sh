@@ -1,0 +1,121 @@
+#!/bin/sh
+# Daemons whose PostgreSQL server goes away and comes back: with daemon.standby they wait for it.
+# shellcheck disable=SC1091,SC2034,SC2154 # kit.sh sets home, root and tmp
+: "${POSTGRES_SERVER:?is not set: run it by make test-postgres T=postgres_standby}"
+SLUICE_TEST_STORE= # a server of its own, to be taken away
+. "$(dirname "$0")/../daemon/kit.sh"
+
+b=$tmp/b
+mkdir -m 700 "$b" "$tmp/runs" && mkdir -m 755 "$tmp/pg"
+chmod 755 "$tmp"
+server() { # VERB
+    "$POSTGRES_SERVER" "$1" "$tmp/pg/server" 2>"$tmp/server.err"
+}
+trap '(SLUICE_HOME=$b && stop_daemon); stop_daemon; server stop; rm -rf "$tmp"' EXIT
+store=$(server start) || { echo "Bail out! no server: $(cat "$tmp/server.err")" && exit 1; }
+
+configure() { # HOME STANDBY
+    cat >"$1/sluice.yaml" <<END
+store: {url: "$store"}
+runs: {folder: $tmp/runs}
+daemon: {standby: $2, host: one, addresses: ["unix:$home/sluice.sock", "unix:$b/sluice.sock"]}
+END
+}
+run_b() {
+    run env "SLUICE_HOME=$b" "$@"
+}
+ask() { # HOME PATH
+    curl -s --max-time "$patience" --unix-socket "$1/sluice.sock" "http://sluice$2" >"$tmp/out"
+}
+is_role() { # HOME ROLE
+    ask "$1" /v1/daemon && grep -q "\"role\":\"$2\"" out
+}
+one_is_active() {
+    is_role "$home" active || is_role "$b" active
+}
+says_problem() { # HOME TEXT
+    ask "$1" /v1/daemon && grep -q "\"problem\":\".*$2" out
+}
+configure "$home" true
+configure "$b" true
+
+# --- the server is away at the start -----------------------------------------------------------
+
+server stop
+run sluice up
+exits 0 'a standby starts although its server is away'
+rule 'and says what is missing' says_problem "$home" 'cannot reach PostgreSQL'
+rule 'but not the password' sh -c "! grep -q '$(echo "$store" | sed 's|.*:\([^@]*\)@.*|\1|')' out '$home/sluice.log'"
+run sluice list
+exits 3 'commands find nobody: code 3'
+rule 'and hear why' grep -q 'the store cannot be reached: ' err
+server start >out
+rule 'when the server comes it is active' soon is_role "$home" active
+rule 'its log has said once that it was away' [ "$(grep -c 'the store cannot be reached' "$home/sluice.log")" = 1 ]
+
+# --- the server dies ---------------------------------------------------------------------------
+
+run_b "$SLUICE" up
+rule 'the second one is the standby' is_role "$b" standby
+pid=$(pid_of_daemon)
+"$SLUICE" add --json -- tail -f /dev/null >out
+id=$(field id)
+becomes "$id" running
+shim=$(tr '\0\n' '  ' <"$tmp/runs/$id/1/lock" | sed -n 's/.*shim \([0-9]*\) .*/\1/p')
+"$SLUICE" add --json --after "$id" -- true >out
+behind=$(field id)
+server kill
+rule 'an active daemon that loses its server becomes a standby' soon is_role "$home" standby
+rule 'in the same process' [ "$(pid_of_daemon)" = "$pid" ]
+rule 'what runs is left alone' kill -0 "$shim"
+"$SLUICE" cancel --now "$id" >canceled 2>&1 &
+waiter=$!
+server restart >out
+wait "$waiter"
+rule 'a command that comes meanwhile is done when the server is back' grep -q "$id" canceled
+rule 'one of them is active' soon one_is_active
+becomes "$id" canceled
+rule 'and what was canceled has stopped' is_gone "$shim"
+"$SLUICE" show --json "$behind" >out
+rule 'nothing is lost' grep -q "\"id\":\"$behind\"" out
+
+# --- a connection that is ended ----------------------------------------------------------------
+
+epoch() {
+    psql -XAtq "$store" -c 'SELECT epoch FROM sluice.store'
+}
+before=$(epoch)
+psql -XAtq "$store" -c 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename = current_user' >out
+is_next() {
+    [ "$(epoch)" -gt "$before" ] && one_is_active
+}
+rule 'a connection that the server ends makes a new epoch' soon is_next
+run sluice add -- true
+exits 0 'and work goes on'
+
+# --- fenced ------------------------------------------------------------------------------------
+
+# As if another daemon had taken over without its knowledge: whoever has the lock has another epoch by then.
+psql -XAtq "$store" -c 'UPDATE sluice.store SET epoch = epoch + 1' >out
+before=$(epoch)
+run sluice add --draft --title fenced -- true
+exits 0 'a commit of an old epoch is refused, and the same request is done by the next one'
+rule 'which has an epoch of its own' is_next
+"$SLUICE" list --state draft --json >out
+rule 'once' [ "$(grep -o '"title":"fenced"' out | wc -l)" = 1 ]
+rule 'the refusal is in the log' grep -q 'taken over' "$home/sluice.log" "$b/sluice.log"
+
+# --- without the setting -----------------------------------------------------------------------
+
+run_b "$SLUICE" down
+run sluice down
+configure "$b" false
+env "SLUICE_HOME=$b" "$SLUICED" 2>daemon.log &
+daemon=$!
+soon is_role "$b" active
+server kill
+wait "$daemon"
+rule 'without the setting it ends: code 75, start it again' [ $? = 75 ]
+run_b timeout 60 "$SLUICED"
+exits 1 'and does not start without a server: code 1'
+finish
