@@ -30,16 +30,18 @@ static bool is_asked_about(const struct slurm_run *run) {
 
 /* Something of it can change without anybody telling us. */
 static bool is_restless(const struct slurm_run *run) {
-    return is_asked_about(run)
-           && (run->state == SLURM_DOUBTFUL || run->missed > 0 || run->over_since > 0
-               || run->stop_asked || run->has.state == JOB_ENDING);
+    if (!is_asked_about(run))
+        return false;
+    bool begins = run->has.state == JOB_RUNNING && !run->told_started;
+    return begins || run->state == SLURM_DOUBTFUL || run->missed > 0 || run->over_since > 0
+           || run->stop_asked || run->has.state == JOB_ENDING;
 }
 
-/* A second job for the same run, after an answer that was lost: one of them begins, the others are of no
- * use. As long as none has, the first stays. */
+/* After an answer that was lost there may be two jobs for one run. Whichever begins has it; until then
+ * both stay, because none of them can be taken back without perhaps ending the one that begins. */
 static void note_job(struct slurm_run *run, const struct slurm_job *job, uint64_t number) {
     if (run->job && run->job != job->id) {
-        if (!slurm_job_is_over(job->state) && job->state != JOB_ENDING)
+        if (run->begun && !slurm_job_is_over(job->state) && job->state != JOB_ENDING)
             slurm_cancel(run->ex, job->id);
         return;
     }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "base/hash.h"
 #include "executor/slurm_internal.h"
 #include "os/files.h"
+#include "rundir/remove.h"
 
 #define ORDER_NAME   "slurm"
 #define JOB_NAME     "job"
@@ -54,7 +56,11 @@ int slurm_folder_create(struct slurm *ex, const char *folder, const struct run_s
     r = write_file(open.dir, ORDER_NAME, text.text, text.length);
     close(open.lock);
     close(open.dir);
-    return r < 0 ? error_set(err, r, "cannot write into folder '%s': %s", folder, strerror(-r)) : 0;
+    if (r == 0)
+        return 0;
+    unsigned budget = UINT_MAX;
+    (void)remove_tree_at(ex->root, folder, &budget); /* not left as a part */
+    return error_set(err, r, "cannot write into folder '%s': %s", folder, strerror(-r));
 }
 
 int slurm_folder_open(const struct slurm_run *run, int *ret_dir) {
@@ -124,6 +130,8 @@ static void folder_changed(void *ctx, int fd, unsigned events) {
         for (ssize_t at = 0; at < got;) {
             const struct inotify_event *event = (const struct inotify_event *)(text + at);
             at += (ssize_t)(sizeof(*event) + event->len);
+            if (event->mask & IN_Q_OVERFLOW) /* some were not told: look everywhere */
+                loop_timer_set(ex->loop, ex->look_timer, loop_now_steady(ex->loop));
             uint32_t index = id_map_find(&ex->by_watch, hash_u64((uint64_t)event->wd), &event->wd);
             if (index && is_news(event))
                 slurm_look(ex->runs[index]);

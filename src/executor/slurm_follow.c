@@ -14,7 +14,8 @@
 #include "executor/slurm_internal.h"
 #include "os/files.h"
 
-#define MISSED_MIN 2 /* good answers */
+#define MISSED_MIN      2 /* good answers */
+#define ACCOUNTING_LATE 4 /* times the patience; then it goes without accounting */
 
 #define EXIT_NO_ACCESS  126 /* of /bin/sh: it cannot run the shim */
 #define EXIT_NO_PROGRAM 127
@@ -278,6 +279,8 @@ static void conclude(struct slurm_run *run) {
     struct slurm *ex = run->ex;
     struct verdict verdict;
     time_ms now = loop_now_steady(ex->loop);
+    if (run->over_since == 0)
+        run->over_since = now;
     slurm_look(run);
     if (run->state == SLURM_OVER)
         return;
@@ -290,8 +293,6 @@ static void conclude(struct slurm_run *run) {
         (void)slurm_give_up(run, verdict.kind, ENOEXEC, verdict.message);
         return;
     }
-    if (run->over_since == 0)
-        run->over_since = now;
     time_ms wait = run->has.state == JOB_PENDING ? ex->patience : ex->record_delay;
     if (now - run->over_since < wait)
         return;
@@ -307,16 +308,15 @@ static void conclude(struct slurm_run *run) {
     end_without_record(run, &verdict);
 }
 
-static bool was_missed_long(const struct slurm_run *run) {
-    return run->missed >= MISSED_MIN
-           && loop_now_steady(run->ex->loop) - run->missed_since >= run->ex->patience;
+static bool was_missed_for(const struct slurm_run *run, time_ms span) {
+    return run->missed >= MISSED_MIN && loop_now_steady(run->ex->loop) - run->missed_since >= span;
 }
 
 static void follow_missing(struct slurm_run *run) {
     if (run->missed++ == 0)
         run->missed_since = loop_now_steady(run->ex->loop);
     slurm_look(run);
-    if (run->state == SLURM_OVER || !was_missed_long(run))
+    if (run->state == SLURM_OVER || !was_missed_for(run, run->ex->patience))
         return;
     if (run->state == SLURM_DOUBTFUL && !run->external_task) {
         run->missed = 0;
@@ -324,8 +324,9 @@ static void follow_missing(struct slurm_run *run) {
             slurm_queue(run); /* there is no job: it can be submitted again */
         return;
     }
-    run->gone = true;
-    if (!run->ex->use_sacct || !run->job)
+    run->gone = true; /* accounting may know more; if there is any, and if it answers */
+    if (!run->ex->use_sacct || !run->job
+        || was_missed_for(run, ACCOUNTING_LATE * run->ex->patience))
         conclude(run);
 }
 

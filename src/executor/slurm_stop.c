@@ -110,7 +110,7 @@ static void call_scancel(struct slurm *ex, const char *const *options) {
 /* --- steps ----------------------------------------------------------------------------------- */
 
 static bool is_due(const struct slurm_run *run, time_ms now) {
-    return run && run->stop_asked && run->begun && run->job && run->state == SLURM_FOLLOWED
+    return run && run->stop_asked && run->begun && run->job && run->state != SLURM_OVER
            && !run->has_end && now >= run->stop_at;
 }
 
