@@ -195,7 +195,7 @@ static void what_slurm_refuses_is_a_launch_failure_in_its_words(void **state) {
     if (!strstr(end->message, "nvalid partition"))
         fail_msg("Slurm is not quoted: %s", end->message);
     spec = cluster_spec(stage, 2, SHELL("true"));
-    spec.place.cpus = 4096;
+    spec.place.gres = "gold:1";
     end = stage_run(stage, 2, &spec);
     assert_int_equal(end->kind, RUN_END_LAUNCH);
     stage_free(stage);

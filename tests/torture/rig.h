@@ -1,7 +1,8 @@
 /* rig.h: a daemon in a home of its own, to be mistreated.
  *
  * The programs come from the environment of the test: SLUICED, SIDE_AGENT. The home is removed at the
- * end, unless KEEP_HOME is set. With SLUICE_TEST_STORE=postgresql://… the state of each home is in a schema there. */
+ * end, unless KEEP_HOME is set. With SLUICE_TEST_STORE=postgresql://… the state of each home is in a schema there, with
+ * SLUICE_TEST_EXECUTOR=slurm every run is a job of Slurm. */
 #pragma once
 
 #include <jansson.h>
