@@ -41,6 +41,17 @@ struct test {
 
 /* --- the server --------------------------------------------------------------------------------- */
 
+static struct test *whole; /* for whoever ends the program */
+
+static void stop_server(void) {
+    char command[512];
+    cutter_free(whole->cutter);
+    snprintf(command, sizeof(command), "'%s' stop '%s/server'; rm -rf '%s'", whole->script,
+             whole->folder, whole->folder);
+    if (system(command) != 0)
+        fprintf(stderr, "it failed: %s\n", command);
+}
+
 static void start_server(struct test *t) {
     char command[512], url[256] = "";
     t->script = getenv("POSTGRES_SERVER");
@@ -50,6 +61,8 @@ static void start_server(struct test *t) {
                 "test_kill_server: run it by `make test-postgres T=postgres_kill_server`\n");
         exit(2);
     }
+    whole = t;
+    (void)atexit(stop_server);
     snprintf(command, sizeof(command), "'%s' start '%s/server'", t->script, t->folder);
     FILE *pipe = popen(command, "re");
     if (!pipe || !fgets(url, sizeof(url), pipe) || pclose(pipe) != 0)
@@ -57,14 +70,6 @@ static void start_server(struct test *t) {
     url[strcspn(url, "\n")] = '\0';
     t->cutter = cutter_new(url);
     setenv("SLUICE_TEST_STORE", cutter_url(t->cutter), 1);
-}
-
-static void stop_server(struct test *t) {
-    char command[512];
-    cutter_free(t->cutter);
-    snprintf(command, sizeof(command), "'%s' stop '%s/server'; rm -rf '%s'", t->script, t->folder,
-             t->folder);
-    rig_expect(system(command) == 0, "it failed: %s", command);
 }
 
 /* Takes the server away and brings it back, while this process goes on. */
@@ -177,7 +182,6 @@ int main(int argc, char **argv) {
     rig_expect(rig_stop(&t.rig) == 0, "the daemon did not stop in good order");
     rig_close(&t.rig);
     acked_finish(&t.acked);
-    stop_server(&t);
     if (rig_failures() > 0)
         printf("  repeat with: test_kill_server %d %llu\n", faults, (unsigned long long)seed);
     return rig_failures() > 0;
