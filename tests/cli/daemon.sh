@@ -26,8 +26,9 @@ mkdir -p "$home"
 # What still runs is canceled first: no process outlives its test.
 stop_daemon() {
     ids=$("$SLUICE" list --ids --state starting,running --limit 1000 2>/dev/null)
+    # What waited for their places must not begin now.
     # shellcheck disable=SC2086 # a list
-    [ -z "$ids" ] || timeout 20 "$SLUICE" cancel --now $ids >/dev/null 2>&1
+    [ -z "$ids" ] || { timeout 20 "$SLUICE" pause && timeout 20 "$SLUICE" cancel --now $ids; } >/dev/null 2>&1
     timeout "$patience" "$SLUICE" down --wait >/dev/null 2>&1
 }
 trap 'stop_daemon; rm -rf "$tmp"' EXIT
