@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "cli/ask.h"
+#include "config/config.h"
 #include "os/home.h"
 
 static const char *environment(const char *name) {
@@ -27,7 +28,11 @@ static int find_root(struct bus_target *t) {
     struct error err = { 0 };
     if (home_find(&home, &err) < 0)
         return cmd_error(&err);
-    strbuf_printf(&root, "%s/" BUS_FOLDER, home.data);
+    struct config *config = config_new(); /* one that cannot be read: the usual one */
+    (void)config_read_file(config, home.config_file, NULL);
+    _cleanup_(freep) char *data = config_data_folder(config, home.data);
+    config_free(config);
+    strbuf_printf(&root, "%s/" BUS_FOLDER, data);
     bus_init(&t->bus, strbuf_text(&root));
     return CMD_OK;
 }

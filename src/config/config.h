@@ -71,6 +71,9 @@ const char *config_builtin_agent(size_t index);
 /* Such an agent and its account are among the names from now on; of others nothing happens. */
 void config_know_agent(struct config *config, const char *name);
 
+/* What `data.folder` means in this home: absolute, the caller's. */
+char *config_data_folder(const struct config *config, const char *home);
+
 /* In the order in which they were first named. */
 size_t config_agent_count(const struct config *config);
 const char *config_agent_name(const struct config *config, size_t index);

@@ -242,3 +242,18 @@ size_t config_project_count(const struct config *config) {
 const char *config_project_name(const struct config *config, size_t index) {
     return config_name(config, SECTION_PROJECTS, index);
 }
+
+/* --- folders --------------------------------------------------------------------------------- */
+
+char *config_data_folder(const struct config *config, const char *home) {
+    const char *given = config_text(config, "data.folder", NULL);
+    struct strbuf path = STRBUF_INIT;
+    if (*given != '/')
+        strbuf_puts(&path, home);
+    if (*given && *given != '/')
+        strbuf_putc(&path, '/');
+    strbuf_puts(&path, given);
+    while (path.length > 1 && path.text[path.length - 1] == '/')
+        path.text[--path.length] = '\0';
+    return strbuf_take(&path);
+}

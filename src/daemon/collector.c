@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "daemon/webhook_curl.h"
+#include "engine/data_folder.h"
 #include "engine/follow.h"
 #include "os/log.h"
 #include "os/loop.h"
@@ -111,7 +112,7 @@ static void fill(struct entry *e, const struct run_row *row) {
             copy(symbol_name(core_symbols((struct core *)engine_core(c->engine)), view.project));
     strbuf_printf(&name, "%s.%" PRIu32, e->id, e->attempt);
     e->run = (struct otlp_run){
-        .ids = otlp_ids_of(engine_home(c->engine), strbuf_text(&name), row->ordered_at),
+        .ids = otlp_ids_of(engine_data(c->engine), strbuf_text(&name), row->ordered_at),
         .started_at = row->started_at ? row->started_at : row->ordered_at,
         .ended_at = row->ended_at,
         .agent = e->agent,

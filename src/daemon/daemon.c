@@ -31,6 +31,7 @@
 #include "daemon/shim_path.h"
 #include "daemon/standby.h"
 #include "daemon/telemetry.h"
+#include "engine/data_folder.h"
 #include "engine/engine.h"
 #include "engine/follow.h"
 #include "executor/executor.h"
@@ -457,6 +458,11 @@ static int begin_active(struct daemon *d, struct error *err) {
     return r == 0 ? listen_here(d, err) : r;
 }
 
+static int start_bus(struct daemon *d, struct error *err) {
+    _cleanup_(freep) char *data = config_data_folder(d->config, d->home->data);
+    return bus_poster_new(d->loop, data, &d->bus, err);
+}
+
 /* 0: active; 1: it was stopped as a standby. */
 static int start(struct daemon *d, struct error *err) {
     int r = check_web_dir(d->options->web_dir, err);
@@ -469,7 +475,9 @@ static int start(struct daemon *d, struct error *err) {
     if (r == 0)
         r = read_config(d->home, &d->config, err);
     if (r == 0)
-        r = bus_poster_new(d->loop, d->home->data, &d->bus, err);
+        r = data_folder_check(d->config, d->home->data, err);
+    if (r == 0)
+        r = start_bus(d, err);
     if (r == 0)
         r = get_store(d, err);
     return r == 0 ? begin_active(d, err) : r;

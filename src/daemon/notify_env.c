@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/data_folder.h"
 #include "executor/aside.h"
 
 void notify_env_finish(struct notify_env *env) {
@@ -52,7 +53,7 @@ void notify_env_end(struct notify_env *env, const struct engine *engine) {
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
     const char *const *words = NULL;
     notify_env_put(env, "SLUICE_SOCKET", engine_socket_path(engine));
-    aside_mark(engine_home(engine), &mark);
+    aside_mark(engine_data(engine), &mark);
     add(env, arena_strdup(&env->arena, strbuf_text(&mark)));
     size_t count = config_words(engine_config(engine), "tasks.env", NULL, &words);
     for (size_t i = 0; i < count; i++)

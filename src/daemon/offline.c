@@ -10,7 +10,6 @@
 #include "config/config.h"
 #include "config/place.h"
 #include "daemon/daemon.h"
-#include "engine/runs_folder.h"
 #include "executor/slurm.h"
 #include "ops/op.h"
 #include "store/store.h"
@@ -118,9 +117,9 @@ int daemon_doctor(const struct home *home) {
     (void)config_read_file(config, home->config_file, NULL);
     print_slurm(&w, config);
     json_write_array_end(&w);
-    _cleanup_(freep) char *runs = runs_folder_find(config, home->data);
+    _cleanup_(freep) char *data = config_data_folder(config, home->data);
     config_free(config);
-    op_print_kernel(runs, &list);
+    op_print_kernel(data, &list);
     printf("{\"features\":%s,\"checks\":%s}\n", strbuf_text(&list), strbuf_text(&out));
     return fflush(stdout) == 0 ? DAEMON_OK : DAEMON_FAILED;
 }

@@ -13,6 +13,7 @@
 #include "api/loopback.h"
 #include "base/alloc.h"
 #include "base/number.h"
+#include "engine/data_folder.h"
 #include "engine/telemetry.h"
 #include "os/log.h"
 #include "os/loop.h"
@@ -209,7 +210,7 @@ static void variables(void *ctx, const struct engine_launch *launch, struct strb
     const struct telemetry *t = ctx;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (*config_text(engine_config(t->engine), "otel.endpoint", NULL)) {
-        struct otlp_ids ids = otlp_ids_of(engine_home(t->engine), launch->run, launch->ordered_at);
+        struct otlp_ids ids = otlp_ids_of(engine_data(t->engine), launch->run, launch->ordered_at);
         otlp_print_parent(&ids, &text);
         put(out, "TRACEPARENT", strbuf_text(&text));
         strbuf_clear(&text);

@@ -66,7 +66,7 @@ static void resolve(const struct engine *e, const char *artifact, task_id parent
         return;
     }
     (void)core_task(e->core, parent, &view);
-    strbuf_printf(out, "%s/tasks/%s/", e->home, engine_task_id(e, parent, id));
+    strbuf_printf(out, "%s/tasks/%s/", e->data, engine_task_id(e, parent, id));
     for (const char *at = artifact; *at;) {
         if (strncmp(at, ITERATION, strlen(ITERATION)) == 0) {
             strbuf_printf(out, "%03" PRIu32, view.iteration);

@@ -244,7 +244,7 @@ static int prepare(struct job *job, struct error *err) {
     struct diff_work *work = job->diff;
     struct task_view view;
     struct strbuf git_dir = STRBUF_INIT;
-    bool has_record = worktree_record_read(e->home, job->id, &job->record, NULL) == 0;
+    bool has_record = worktree_record_read(e->data, job->id, &job->record, NULL) == 0;
     job->has_record = has_record && job->record.made && worktree_git_dir(job->path, &git_dir) == 0;
     strbuf_finish(&git_dir);
     bool is_noted = diff_find_record(job, 0, &work->all);
@@ -299,6 +299,6 @@ bool engine_has_diff(const struct engine *e, task_id task) {
     char id[ENGINE_ID_MAX];
     engine_task_id(e, task, id);
     diff_record_path(e, id, 0, &record);
-    worktree_record_path(e->home, id, &path);
+    worktree_record_path(e->data, id, &path);
     return access(strbuf_text(&record), F_OK) == 0 || access(strbuf_text(&path), F_OK) == 0;
 }

@@ -57,7 +57,7 @@ void diff_record_path(const struct engine *e, const char *id, uint32_t iteration
     if (iteration > 0)
         iteration_path(e, id, iteration, "diff.json", out);
     else
-        strbuf_printf(out, "%s/tasks/%s/diff.json", e->home, id);
+        strbuf_printf(out, "%s/tasks/%s/diff.json", e->data, id);
 }
 
 bool diff_find_record(const struct job *job, uint32_t iteration, struct diff_record *ret) {

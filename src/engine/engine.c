@@ -24,7 +24,7 @@
 #include "engine/listen.h"
 #include "engine/outlook_internal.h"
 #include "engine/recover_internal.h"
-#include "engine/runs_folder.h"
+#include "engine/data_folder.h"
 #include "engine/session.h"
 #include "engine/stuck.h"
 #include "engine/tally_internal.h"
@@ -50,12 +50,15 @@ static void round_ends(void *ctx) {
 int engine_new(const struct engine_options *options, struct engine **ret_engine,
                struct error *err) {
     struct engine *e = xcalloc(1, sizeof(*e));
+    struct strbuf runs = STRBUF_INIT;
     e->options = *options;
     e->loop = options->loop;
     e->config = options->config;
     e->store = options->store;
     e->home = xstrdup(options->home);
-    e->runs_folder = runs_folder_find(e->config, e->home);
+    e->data = config_data_folder(e->config, e->home);
+    strbuf_printf(&runs, "%s/runs", e->data);
+    e->runs_folder = strbuf_take(&runs);
     e->config_file = xstrdup(options->config_file ? options->config_file : "");
     e->socket_path = xstrdup(options->socket_path ? options->socket_path : "");
     e->run_socket_path =
@@ -93,7 +96,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     };
     struct executor_events events = finish_events;
     events.ctx = e;
-    int r = runs_folder_check(e->config, e->home, err);
+    int r = data_folder_check(e->config, e->home, err);
     if (r == 0)
         r = executor_local_new(e->loop, &executor, &events, &e->executor, err);
     if (r < 0) {
@@ -149,6 +152,7 @@ struct engine *engine_free(struct engine *e) {
     free(e->launches.items);
     pause_set(&e->pause, NULL, 0);
     free(e->home);
+    free(e->data);
     free(e->runs_folder);
     free(e->config_file);
     free(e->socket_path);

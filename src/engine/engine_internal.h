@@ -93,8 +93,8 @@ struct engine {
     struct loop *loop;
     struct core *core;
     struct task_names names;
-    char *home, *runs_folder, *config_file, *socket_path, *run_socket_path, *shim_path, *version;
-    char id_buffer[ENGINE_ID_MAX], runs_store[24]; /* its name: runs_folder.c */
+    char *home, *data, *runs_folder, *config_file, *socket_path, *run_socket_path, *shim_path, *version;
+    char id_buffer[ENGINE_ID_MAX], data_store[24]; /* its name: data_folder.c */
 
     /* the clock: the wall when the daemon started, moved on by the steady one */
     time_ms wall_at_start, steady_at_start;
@@ -144,7 +144,7 @@ struct engine {
     uint32_t spare_iterations; /* bit N: HOME/tasks/.spare/N is there */
     bool committing, started, ending;
     bool start_pending; /* the first turn, whatever there is to do */
-    bool gone_is_noted, gone_is_noting, runs_store_is_noted, runs_mark_is_due;
+    bool gone_is_noted, gone_is_noting, data_store_is_noted, data_mark_is_due;
     bool paused, full;
     bool disk_low; /* below host.disk_free_gb */
     struct loop_timer *timer;

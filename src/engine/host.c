@@ -63,7 +63,7 @@ static bool is_full(const struct engine *e, int64_t disk) {
 
 void host_look(struct engine *e) {
     const struct policy *policy = config_policy(e->config);
-    int64_t disk = disk_free_mb(e->home);
+    int64_t disk = disk_free_mb(e->data);
     bool was_low = e->disk_low;
     e->disk_read_at = e->now;
     e->disk_free_mb = disk;
@@ -94,7 +94,7 @@ time_ms host_next_look(const struct engine *e) {
 
 void engine_host(const struct engine *e, struct engine_host_values *ret) {
     *ret = (struct engine_host_values){
-        .disk_free_mb = disk_free_mb(e->home),
+        .disk_free_mb = disk_free_mb(e->data),
         .memory_free_mb = memory_free_mb(),
         .load_milli = load_milli(),
     };

@@ -22,7 +22,7 @@
 #define FORGET_MAX   10000u /* entries that are deleted here, where they cannot be moved */
 
 static void task_folder(const struct engine *e, const char *id, struct strbuf *out) {
-    strbuf_printf(out, "%s/tasks/%s", e->home, id);
+    strbuf_printf(out, "%s/tasks/%s", e->data, id);
 }
 
 void iteration_path(const struct engine *e, const char *id, uint32_t iteration, const char *name,
@@ -40,7 +40,7 @@ void engine_iteration_folder(const struct engine *e, task_id task, uint32_t iter
     if (iteration > 0)
         iteration_path(e, id, iteration, NULL, out);
     else
-        strbuf_printf(out, "%s/tasks/%s/iterations", e->home, id);
+        strbuf_printf(out, "%s/tasks/%s/iterations", e->data, id);
 }
 
 /* All folders of the path below the home. */
@@ -65,7 +65,7 @@ static int make_folders(const char *path, size_t home, struct error *err) {
 #define SPARES 32u
 
 static void spare_path(const struct engine *e, unsigned number, struct strbuf *out) {
-    strbuf_printf(out, "%s/tasks/.spare/%u", e->home, number);
+    strbuf_printf(out, "%s/tasks/.spare/%u", e->data, number);
 }
 
 void iterations_start(struct engine *e) {
@@ -132,7 +132,7 @@ static bool keep_spare(struct engine *e, const char *id) {
     spare_path(e, number, &to);
     if (rename(strbuf_text(&from), strbuf_text(&to)) < 0) {
         strbuf_clear(&to);
-        strbuf_printf(&to, "%s/tasks/.spare", e->home);
+        strbuf_printf(&to, "%s/tasks/.spare", e->data);
         (void)mkdir(strbuf_text(&to), 0700); /* for the next one */
         return false;
     }
@@ -149,7 +149,7 @@ int iteration_prepare(struct engine *e, const char *id, uint32_t iteration, stru
     iteration_path(e, id, iteration, ITERATION_ARTIFACTS, &path);
     if (mkdir(strbuf_text(&path), 0700) == 0 || errno == EEXIST)
         return 0;
-    return make_folders(strbuf_text(&path), strlen(e->home), err);
+    return make_folders(strbuf_text(&path), strlen(e->data), err);
 }
 
 bool iteration_has_feedback(const struct engine *e, const char *id, uint32_t iteration) {

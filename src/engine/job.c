@@ -23,7 +23,7 @@ struct job *job_new(struct engine *e, enum job_kind kind, const char *id) {
     job->lock = -1;
     (void)snprintf(job->id, sizeof(job->id), "%s", id);
     struct strbuf text = STRBUF_INIT;
-    worktree_path(e->home, id, &text);
+    worktree_path(e->data, id, &text);
     job->path = arena_strdup(&job->arena, strbuf_text(&text));
     strbuf_clear(&text);
     git_branch_of_task(id, &text);
@@ -174,7 +174,7 @@ static const char *const *build_env(struct job *job, const char *mark) {
 
 const char *const *job_env(struct job *job) {
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
-    aside_mark(job->e->home, &mark);
+    aside_mark(job->e->data, &mark);
     return build_env(job, strbuf_text(&mark));
 }
 
@@ -208,7 +208,7 @@ void job_run_with(struct job *job, const struct aside_spec *spec, job_step then)
 void job_run(struct job *job, const char *cwd, const char *const *argv, job_step then) {
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
     struct aside_spec spec = { .argv = argv, .cwd = cwd ? cwd : job->path };
-    aside_mark(job->e->home, &mark);
+    aside_mark(job->e->data, &mark);
     run_with_mark(job, &spec, strbuf_text(&mark), then);
 }
 
@@ -242,7 +242,7 @@ bool job_worked(struct job *job, const struct aside_end *end, const char *what) 
 }
 
 bool job_write_record(struct job *job) {
-    if (worktree_record_write(job->e->home, job->id, &job->record, &job->err) == 0)
+    if (worktree_record_write(job->e->data, job->id, &job->record, &job->err) == 0)
         return true;
     job_end(job);
     return false;

@@ -96,14 +96,14 @@ static void put_env(struct launch *l, const char *pair) {
 
 void launch_remove_marker(const struct engine *e, const char *id) {
     struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/done/%s", e->home, id);
+    strbuf_printf(&path, "%s/done/%s", e->data, id);
     (void)unlink(strbuf_text(&path)); /* most have none */
     strbuf_finish(&path);
 }
 
 void launch_marker_path(const struct engine *e, task_id task, struct strbuf *out) {
     char id[ENGINE_ID_MAX];
-    strbuf_printf(out, "%s/done/%s", e->home, engine_task_id(e, task, id));
+    strbuf_printf(out, "%s/done/%s", e->data, engine_task_id(e, task, id));
 }
 
 static void put_iteration_env(struct launch *l) {
@@ -159,7 +159,7 @@ static void put_own_env(struct launch *l) {
     put_env(l, format(l, "SLUICE_TOKEN=%s", l->run->token.text));
     if (launch_ca(e, l->run))
         put_env(l, format(l, "SLUICE_CA=%s", launch_ca(e, l->run)));
-    put_env(l, format(l, "SLUICE_BUS=%s/bus", e->home));
+    put_env(l, format(l, "SLUICE_BUS=%s/bus", e->data));
     put_env(l, format(l, "TMPDIR=%s/%s/tmp", e->runs_folder, l->run->view.folder));
     put_iteration_env(l);
     put_workspace_env(l);
@@ -431,7 +431,7 @@ static int launch_one(struct launch *l, struct error *err) {
     l->spec.run = format(l, "%s.%" PRIu32, l->id, l->run->view.attempt);
     l->spec.cwd = text_of(l, "cwd");
     if (!l->spec.cwd)
-        l->spec.cwd = l->project->view.path ? l->project->view.path : l->e->home;
+        l->spec.cwd = l->project->view.path ? l->project->view.path : l->e->data;
     l->spec.stdin_path = text_of(l, "stdin");
     choose_folder(l);
     int r = iteration_prepare(l->e, l->id, l->run->iteration, err);

@@ -24,7 +24,7 @@
 #include "engine/pace_internal.h"
 #include "engine/partition.h"
 #include "engine/recover_internal.h"
-#include "engine/runs_folder.h"
+#include "engine/data_folder.h"
 #include "engine/session.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
@@ -119,7 +119,7 @@ static int load_note(void *ctx, const struct note_row *row, struct error *err) {
     access_load(ctx, row);
     executors_load(ctx, row);
     away_load(ctx, row);
-    runs_folder_load(ctx, row);
+    data_folder_load(ctx, row);
     return 0;
 }
 
@@ -250,7 +250,7 @@ static int begin(struct engine *e, struct error *err) {
     access_forget(e);
     executors_loading(e);
     away_free(e);
-    e->runs_store_is_noted = false;
+    e->data_store_is_noted = false;
     e->launch_look = TIME_NEVER;
     e->report.tasks = e->report.unfinished = 0;
     struct fact loading = { .kind = FACT_LOADING };
@@ -288,7 +288,7 @@ static int finish(struct engine *e, const struct store_totals *totals, struct er
     claims_write(e);
     recover_find_runless(e);
     away_loaded(e);
-    runs_folder_loaded(e);
+    data_folder_loaded(e);
     groups_loaded(e);
     budgets_loaded(e);
     return 0;

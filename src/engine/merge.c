@@ -164,7 +164,7 @@ static void checked(struct job *job, const struct aside_end *end) {
     job->end.code = end->code;
     job->end.signal = end->signal;
     job->record.rebasing = false; /* the next iteration works on the new base */
-    (void)worktree_record_write(job->e->home, job->id, &job->record, NULL);
+    (void)worktree_record_write(job->e->data, job->id, &job->record, NULL);
     diff_keep_rebase(job);
     worktree_end_note(job, "not merged: on top of '%s' its check %zu fails%s", job->record.base,
                       job->check + 1, end->timed_out ? " (it took too long)" : "");
@@ -181,7 +181,7 @@ static const char *const *check_env(struct job *job) {
         if (strncmp(job->told->spec.env[i], "TMPDIR=", strlen("TMPDIR=")) != 0)
             env[n++] = job->told->spec.env[i];
     struct strbuf mark = STRBUF_INIT;
-    aside_mark(job->e->home, &mark);
+    aside_mark(job->e->data, &mark);
     env[n++] = arena_strdup(&job->arena, strbuf_text(&mark));
     strbuf_finish(&mark);
     env[n] = NULL;
@@ -191,7 +191,7 @@ static const char *const *check_env(struct job *job) {
 static void next_check(struct job *job) {
     if (job->check >= job->told->spec.check_count) {
         job->record.rebasing = false;
-        if (worktree_record_write(job->e->home, job->id, &job->record, &job->err) < 0)
+        if (worktree_record_write(job->e->data, job->id, &job->record, &job->err) < 0)
             fail_with(job);
         else
             move_base(job);
@@ -234,7 +234,7 @@ static void given_up(struct job *job, const struct aside_end *end) {
         return;
     }
     job->record.rebasing = false;
-    (void)worktree_record_write(job->e->home, job->id, &job->record, NULL);
+    (void)worktree_record_write(job->e->data, job->id, &job->record, NULL);
     if (job->output.length > 0)
         worktree_end_fail(job, OUTCOME_CONFLICT,
                           "conflicts with '%s' in %.150s; branch '%s' is kept", job->record.base,
@@ -281,7 +281,7 @@ static void rebase(struct job *job) {
     struct git_line line;
     job->doing = "rebases onto the base branch";
     job->record.rebasing = true;
-    if (worktree_record_write(job->e->home, job->id, &job->record, &job->err) < 0) {
+    if (worktree_record_write(job->e->data, job->id, &job->record, &job->err) < 0) {
         fail_with(job);
         return;
     }

@@ -22,7 +22,7 @@
 #include "engine/iteration.h"
 #include "engine/listen.h"
 #include "engine/recover_internal.h"
-#include "engine/runs_folder.h"
+#include "engine/data_folder.h"
 #include "engine/workspace.h"
 #include "os/clock.h"
 
@@ -262,7 +262,7 @@ void recover_write_report(struct engine *e) {
 
 static int make_marker_folder(const struct engine *e, struct error *err) {
     struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/done", e->home);
+    strbuf_printf(&path, "%s/done", e->data);
     int r = mkdir(strbuf_text(&path), 0700) == 0 || errno == EEXIST
                 ? 0
                 : error_set(err, -errno, "%s: %s", strbuf_text(&path), strerror(errno));
@@ -276,7 +276,7 @@ int engine_start(struct engine *e, struct engine_report *ret_report, struct erro
     if (r == 0)
         r = load_core(e, err);
     if (r == 0)
-        r = runs_folder_start(e, err);
+        r = data_folder_start(e, err);
     if (r == 0)
         r = executors_start(e, err);
     if (r < 0)

@@ -233,7 +233,7 @@ static void set_text(char **field, const char *text) {
 /* Of no other run of any home. In the form of a random UUID: some agents look at that. */
 static void make_id(const struct engine *e, const struct live_run *run, char ret[40]) {
     const char *host = executor_host(e->executor);
-    uint64_t seed = hash_mix(hash_bytes(e->home, strlen(e->home)), hash_bytes(host, strlen(host)));
+    uint64_t seed = hash_mix(hash_bytes(e->data, strlen(e->data)), hash_bytes(host, strlen(host)));
     seed = hash_mix(seed, run->task);
     seed = hash_mix(seed, run->view.attempt);
     uint64_t high = hash_mix(seed, (uint64_t)run->view.ordered_at);

@@ -222,7 +222,7 @@ static void find_folder(struct slurm_look *l) {
     bool right = skew < SKEW_MAX && skew > -SKEW_MAX;
     struct slurm_finding *f =
         find(l, "slurm-runs", shared && right,
-             !shared ? "set runs.folder to one that all nodes see under the same path; on one "
+             !shared ? "set data.folder to one that all nodes see under the same path; on one "
                        "machine nothing is "
                        "wrong"
                      : "let this machine, the nodes and the file server keep the same time (NTP)");

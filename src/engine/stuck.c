@@ -64,7 +64,7 @@ static bool start(struct stuck *one, const char *folder) {
         if (strncmp(*pair, "PATH=", 5) == 0 || strncmp(*pair, "HOME=", 5) == 0
             || strncmp(*pair, "TMPDIR=", 7) == 0)
             env[n++] = *pair;
-    aside_mark(e->home, &mark);
+    aside_mark(e->data, &mark);
     env[n] = strbuf_text(&mark);
     struct aside_spec spec = { .argv = argv,
                                .cwd = folder,

@@ -28,7 +28,7 @@
 #include "engine/listen.h"
 #include "engine/partition.h"
 #include "engine/recover_internal.h"
-#include "engine/runs_folder.h"
+#include "engine/data_folder.h"
 #include "engine/session.h"
 #include "engine/tally_internal.h"
 #include "engine/watch.h"
@@ -452,7 +452,7 @@ static void stored(struct engine *e) {
     }
     if (wrote)
         e->retry_at = 0;
-    runs_folder_stored(e);
+    data_folder_stored(e);
     drop_told(e);
     follow_stored(e);
     carry_out(e);

@@ -55,7 +55,7 @@ static void note_marker(struct engine *e, const char *name) {
 static void scan_markers(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     e->watch->scan = false;
-    strbuf_printf(&path, "%s/done", e->home);
+    strbuf_printf(&path, "%s/done", e->data);
     DIR *folder = opendir(strbuf_text(&path));
     if (!folder)
         return;
@@ -119,7 +119,7 @@ static void on_ready(void *ctx, int fd, unsigned events) {
 
 static void watch_done_folder(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/done", e->home);
+    strbuf_printf(&path, "%s/done", e->data);
     if (e->watch->fd >= 0 && e->watch->done_wd < 0)
         e->watch->done_wd = inotify_add_watch(e->watch->fd, strbuf_text(&path),
                                               IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);

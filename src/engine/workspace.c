@@ -333,7 +333,7 @@ bool workspace_finish(struct engine *e, struct run_key key, const struct run_end
     struct worktree_record record = { 0 };
     char id[ENGINE_ID_MAX];
     if (!run || run->view.attempt != key.attempt
-        || worktree_record_read(e->home, engine_task_id(e, key.task, id), &record, NULL) < 0)
+        || worktree_record_read(e->data, engine_task_id(e, key.task, id), &record, NULL) < 0)
         return false;
     struct job *job = job_new(e, JOB_FINISH, id);
     if (!ran_in(e, id, key, job->path)) {
@@ -412,10 +412,10 @@ static bool is_being_cleaned(const struct engine *e, const char *id) {
 static void clean(struct engine *e, const char *id, task_id task, bool is_orphan) {
     struct worktree_record record = { 0 };
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    worktree_path(e->home, id, &path);
+    worktree_path(e->data, id, &path);
     if (is_being_cleaned(e, id))
         return;
-    bool has_record = worktree_record_read(e->home, id, &record, NULL) == 0;
+    bool has_record = worktree_record_read(e->data, id, &record, NULL) == 0;
     if (!has_record && access(strbuf_text(&path), F_OK) != 0)
         return; /* most have none */
     struct job *job = job_new(e, JOB_CLEAN, id);
@@ -452,7 +452,7 @@ void workspaces_make_room(struct engine *e) {
     if (e->workspaces->room_at > e->now)
         return;
     e->workspaces->room_at = time_add(e->now, LOOK_WHILE_LOW);
-    worktree_each(e->home, look_at, e);
+    worktree_each(e->data, look_at, e);
 }
 
 /* --- the start -------------------------------------------------------------------------------- */
@@ -461,9 +461,9 @@ void workspaces_start(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     for (size_t i = 0; i < e->live.count; i++)
         pool_adopt(e, run_live_at(e, i));
-    strbuf_printf(&folder, "%s/worktrees", e->home);
+    strbuf_printf(&folder, "%s/worktrees", e->data);
     if (access(strbuf_text(&folder), F_OK) != 0)
         return;
-    (void)aside_sweep(e->home); /* git must not work there twice at once */
-    worktree_each(e->home, look_at, e);
+    (void)aside_sweep(e->data); /* git must not work there twice at once */
+    worktree_each(e->data, look_at, e);
 }

@@ -19,9 +19,9 @@ void engine_workspace(const struct engine *e, task_id task, struct engine_worksp
     char id[ENGINE_ID_MAX];
     *ret = (struct engine_workspace){ 0 };
     struct worktree_record record = { 0 };
-    if (worktree_record_read(e->home, engine_task_id(e, task, id), &record, NULL) == 0) {
+    if (worktree_record_read(e->data, engine_task_id(e, task, id), &record, NULL) == 0) {
         struct strbuf path = STRBUF_INIT, branch = STRBUF_INIT;
-        worktree_path(e->home, id, &path);
+        worktree_path(e->data, id, &path);
         git_branch_of_task(id, &branch);
         ret->path = strbuf_take(&path);
         ret->branch = strbuf_take(&branch);

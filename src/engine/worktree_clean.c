@@ -31,7 +31,7 @@ static void keep(struct job *job, const char *format, ...) {
 static void gone(struct job *job, const struct aside_end *end) {
     (void)end; /* a branch that somebody else moved stays */
     if (!job->keeps_record)
-        worktree_record_remove(job->e->home, job->id);
+        worktree_record_remove(job->e->data, job->id);
     job_end(job);
 }
 

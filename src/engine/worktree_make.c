@@ -184,7 +184,7 @@ void worktree_make_begin(struct job *job) {
     struct worktree_record old = { 0 };
     struct strbuf git_dir = STRBUF_INIT;
     job->doing = "looks at its worktree";
-    int r = worktree_record_read(job->e->home, job->id, &old, NULL);
+    int r = worktree_record_read(job->e->data, job->id, &old, NULL);
     int there = worktree_git_dir(job->path, &git_dir);
     job->git_dir = arena_strdup(&job->arena, strbuf_text(&git_dir));
     strbuf_finish(&git_dir);

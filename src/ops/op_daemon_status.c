@@ -10,7 +10,7 @@
 #include "core/waiting.h"
 #include "engine/alert.h"
 #include "engine/live.h"
-#include "engine/runs_folder.h"
+#include "engine/data_folder.h"
 #include "executor/executor.h"
 #include "ops/print.h"
 #include "ops/world.h"

@@ -9,6 +9,7 @@
 
 #include "bus/bus.h"
 #include "bus/reader.h"
+#include "engine/data_folder.h"
 #include "ops/print.h"
 
 #define PAGE_BYTES (1u << 20)
@@ -101,7 +102,7 @@ static int run_read(struct op_call *call) {
     int r = find_place(call, &place);
     if (r < 0)
         return r;
-    strbuf_printf(&root, "%s/" BUS_FOLDER, engine_home(call->engine));
+    strbuf_printf(&root, "%s/" BUS_FOLDER, engine_data(call->engine));
     bus_init(&bus, strbuf_text(&root));
     r = bus_path(&bus, &place, &path, &call->err);
     bus_finish(&bus);

@@ -35,7 +35,7 @@ static int run(struct op_call *call) {
     if (!there && lives && engine_away_run(call->engine, task, &host))
         return op_fail(call, -EBUSY,
                        "the log of attempt %" PRId64 " of task '%s' is on host '%s', which is "
-                       "unreachable; with 'runs.folder' on a file system of both it would be here",
+                       "unreachable; with 'data.folder' on a file system of both it would be here",
                        attempt, op_quote(op_text(call, "id")).text, host.name);
     if (!there && !lives)
         return op_fail(call, -ENOENT,

@@ -6,7 +6,7 @@
 on() {
     run sluice down
     config "daemon: {host: $1}
-runs: {folder: '${2-}'}
+data: {folder: '${2-}'}
 limits: {runs: 1}
 retry: {lost: {delay_s: 0}}"
     start

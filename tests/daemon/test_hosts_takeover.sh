@@ -10,7 +10,7 @@ trap 'in_b stop_daemon; stop_daemon; rm -rf "$tmp"' EXIT
 configure() { # HOME HOST
     cat >"$1/sluice.yaml" <<END
 store: {url: $tmp/store.db}
-runs: {folder: $tmp/runs}
+data: {folder: $tmp/data}
 limits: {runs: 2}
 retry: {lost: {delay_s: 0}}
 daemon:
@@ -45,7 +45,7 @@ becomes "$living" running
 becomes "$gone" running
 add -- sh -c 'echo "$SLUICE_RUN" >>started'
 waiting=$id
-first=$(tr '\0\n' '  ' <"runs/$living/1/lock" | sed -n 's/.*shim \([0-9]*\) .*/\1/p')
+first=$(tr '\0\n' '  ' <"data/runs/$living/1/lock" | sed -n 's/.*shim \([0-9]*\) .*/\1/p')
 
 # --- the active one dies, with its runs alive -------------------------------------------------------
 

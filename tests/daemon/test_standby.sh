@@ -4,7 +4,7 @@
 . "$(dirname "$0")/kit.sh"
 
 b=$tmp/b
-mkdir -m 700 "$b" "$tmp/runs"
+mkdir -m 700 "$b" "$tmp/data"
 trap 'in_b stop_daemon; stop_daemon; rm -rf "$tmp"' EXIT
 
 store=$tmp/store.db
@@ -14,7 +14,7 @@ store_is_file || store="$SLUICE_TEST_STORE?schema=$(schema_of "$b")"
 configure() {
     cat >"$1/sluice.yaml" <<END
 store: {url: "$store"}
-runs: {folder: $tmp/runs}
+data: {folder: $tmp/data}
 daemon:
   standby: true
   host: one
@@ -98,7 +98,7 @@ follower=$!
 appears '"kind"' events
 "$SLUICE" wait --timeout "$patience" "$long" >waited 2>&1 &
 waiter=$!
-shim=$(tr '\0\n' '  ' <"$tmp/runs/$long/1/lock" | sed -n 's/.*shim \([0-9]*\) .*/\1/p')
+shim=$(tr '\0\n' '  ' <"$tmp/data/runs/$long/1/lock" | sed -n 's/.*shim \([0-9]*\) .*/\1/p')
 kill -9 "$first"
 run sluice add -- true
 exits 0 'an add that finds its daemon dead is done by the one that takes over'
@@ -121,6 +121,25 @@ rule 'who follows the events goes on with the next one, without a hole' soon sh 
      awk "NR > 1 && \$1 != last + 1 { exit 1 } { last = \$1 }"'
 kill "$follower"
 wait "$follower"
+
+# --- until done --------------------------------------------------------------------------------
+
+run sluice config set retry.failed.max=0
+mkfifo finish
+add --until done -- sh -c 'echo "$SLUICE_ITERATION" >>rounds; read -r _ <finish; touch "$SLUICE_DONE"'
+becomes "$id" running
+kill -9 "$(in_b pid_of_daemon)"
+soon is_role "$home" active
+tell finish
+becomes "$id" done
+report $? 'a marker that is made after the takeover is seen by the next daemon'
+rule 'so nothing is repeated' [ "$(cat rounds)" = 1 ]
+in_b "$SLUICE" up >/dev/null 2>&1
+in_b "$SLUICE" wait "$id" >/dev/null
+kill -9 "$(pid_of_daemon)"
+soon is_role "$b" active
+second=$(in_b pid_of_daemon)
+run sluice up
 
 # --- ends --------------------------------------------------------------------------------------
 

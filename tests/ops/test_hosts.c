@@ -60,7 +60,7 @@ static void a_run_that_is_away_says_where_it_is(void **state) {
     assert_true(reply_is_null(&other, "run"));
     ops_refused(&o, 409, "/v1/tasks/1/log", NULL,
                 "the log of attempt 1 of task '1' is on host 'boxa', which is unreachable; with "
-                "'runs.folder' on a file system of both it would be here");
+                "'data.folder' on a file system of both it would be here");
 }
 
 static void who_waits_for_its_place_is_told(void **state) {

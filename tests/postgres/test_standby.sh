@@ -6,7 +6,7 @@ SLUICE_TEST_STORE= # a server of its own, to be taken away
 . "$(dirname "$0")/../daemon/kit.sh"
 
 b=$tmp/b
-mkdir -m 700 "$b" "$tmp/runs" && mkdir -m 755 "$tmp/pg"
+mkdir -m 700 "$b" "$tmp/data" && mkdir -m 755 "$tmp/pg"
 chmod 755 "$tmp"
 server() { # VERB
     "$POSTGRES_SERVER" "$1" "$tmp/pg/server" 2>"$tmp/server.err"
@@ -17,7 +17,7 @@ store=$(server start) || { echo "Bail out! no server: $(cat "$tmp/server.err")" 
 configure() { # HOME STANDBY
     cat >"$1/sluice.yaml" <<END
 store: {url: "$store"}
-runs: {folder: $tmp/runs}
+data: {folder: $tmp/data}
 daemon: {standby: $2, host: one, addresses: ["unix:$home/sluice.sock", "unix:$b/sluice.sock"]}
 END
 }
@@ -61,7 +61,7 @@ pid=$(pid_of_daemon)
 "$SLUICE" add --json -- tail -f /dev/null >out
 id=$(field id)
 becomes "$id" running
-shim=$(tr '\0\n' '  ' <"$tmp/runs/$id/1/lock" | sed -n 's/.*shim \([0-9]*\) .*/\1/p')
+shim=$(tr '\0\n' '  ' <"$tmp/data/runs/$id/1/lock" | sed -n 's/.*shim \([0-9]*\) .*/\1/p')
 "$SLUICE" add --json --after "$id" -- true >out
 behind=$(field id)
 server kill

@@ -1,10 +1,10 @@
-/* runs_folder.c: may the runs be in this folder?
+/* data_folder.c: may runs, markers, messages and worktrees be in this folder?
  *
  * What no row knows is swept out of it, so a folder that is somebody's own would lose what looks like a
  * run, and two stores in one folder would sweep each other's. Therefore one that is named in the
  * configuration must be empty at first; then it gets a mark with the name of the store, random and kept
- * in the rows, and the mark is what is asked for later. `runs` in the home is ours by its place. */
-#include "engine/runs_folder.h"
+ * in the rows, and the mark is what is asked for later. The home is ours by its place. */
+#include "engine/data_folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,24 +23,17 @@
 #include "os/log.h"
 #include "os/random.h"
 
-#define MARK       ".sluice-runs"
+#define MARK       ".sluice-data"
 #define LOCK_TRIED ".sluice-lock"
 #define MARK_MAX   256
-#define NOTE       "runs.store" /* what the mark says */
+#define NOTE       "data.store" /* what the mark says */
+
+const char *engine_data(const struct engine *e) {
+    return e->data;
+}
 
 const char *engine_runs_folder(const struct engine *e) {
     return e->runs_folder;
-}
-
-char *runs_folder_find(const struct config *config, const char *home) {
-    const char *given = config_text(config, "runs.folder", NULL);
-    struct strbuf path = STRBUF_INIT;
-    if (*given != '/')
-        strbuf_printf(&path, "%s/", home);
-    strbuf_puts(&path, *given ? given : "runs");
-    while (path.length > 1 && path.text[path.length - 1] == '/')
-        path.text[--path.length] = '\0';
-    return strbuf_take(&path);
 }
 
 static int make(const char *path, struct error *err) {
@@ -48,7 +41,7 @@ static int make(const char *path, struct error *err) {
         return 0;
     return error_set(
         err, -errno,
-        "cannot make the folder '%s' of 'runs.folder': %s; is its file system mounted?", path,
+        "cannot make the folder '%s' of 'data.folder': %s; is its file system mounted?", path,
         strerror(errno));
 }
 
@@ -58,12 +51,12 @@ static int check_owner(const char *path, int dir, struct error *err) {
         return error_set_errno(err, "look at", path);
     if (st.st_uid != geteuid())
         return error_set(err, -EPERM,
-                         "the folder '%s' of 'runs.folder' belongs to somebody else; name one of "
+                         "the folder '%s' of 'data.folder' belongs to somebody else; name one of "
                          "yours",
                          path);
     if (st.st_mode & 077)
         return error_set(err, -EPERM,
-                         "others may look into '%s' of 'runs.folder', where prompts and logs are; "
+                         "others may look into '%s' of 'data.folder', where prompts and logs are; "
                          "run: chmod 700 '%s'",
                          path, path);
     return 0;
@@ -81,7 +74,7 @@ static int is_empty(const char *path, struct error *err) {
     return empty;
 }
 
-/* Which store it belongs to is asked when that is loaded: runs_folder_start. */
+/* Which store it belongs to is asked when that is loaded: data_folder_start. */
 static int check_mark(const char *path, int dir, struct error *err) {
     if (faccessat(dir, MARK, F_OK, 0) == 0)
         return 0;
@@ -91,7 +84,7 @@ static int check_mark(const char *path, int dir, struct error *err) {
     if (r == 0)
         return error_set(
             err, -ENOTEMPTY,
-            "'%s' of 'runs.folder' holds something else; name an empty folder (if these "
+            "'%s' of 'data.folder' holds something else; name an empty folder (if these "
             "are runs of this store, run: touch '%s/" MARK "')",
             path, path);
     _cleanup_(fd_closep) int fd = openat(dir, MARK, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -111,13 +104,13 @@ static int check_locks(const char *path, int dir, struct error *err) {
         return errno == EWOULDBLOCK /* another daemon does the same: it works */
                    ? 0
                    : error_set(err, -errno,
-                               "files in '%s' of 'runs.folder' cannot be locked (%s); use a file "
+                               "files in '%s' of 'data.folder' cannot be locked (%s); use a file "
                                "system that can",
                                path, strerror(errno));
     if (flock(second, LOCK_EX | LOCK_NB) == 0)
         return error_set(
             err, -ENOLCK,
-            "locks in '%s' of 'runs.folder' keep nobody out; use a file system whose do", path);
+            "locks in '%s' of 'data.folder' keep nobody out; use a file system whose do", path);
     return 0;
 }
 
@@ -127,23 +120,20 @@ static int check_place(const char *path, const char *home, struct error *err) {
     size_t length = real ? strlen(real) : 0;
     if (real && real_home && strncmp(real, real_home, length) == 0
         && (real_home[length] == '/' || real_home[length] == '\0' || length == 1))
-        return error_set(err, -EINVAL, "'%s' of 'runs.folder' holds the home '%s'; name another",
+        return error_set(err, -EINVAL, "'%s' of 'data.folder' holds the home '%s'; name another",
                          path, home);
     return 0;
 }
 
-/* `runs` in the home needs no mark, however it is written. */
-static bool is_named(const struct config *config, const char *home) {
-    _cleanup_(freep) char *path = runs_folder_find(config, home);
-    size_t length = strlen(home);
-    return *config_text(config, "runs.folder", NULL)
-           && (strncmp(path, home, length) != 0 || strcmp(path + length, "/runs") != 0);
+/* The home needs no mark, however it is written. */
+static bool is_named(const char *path, const char *home) {
+    return strcmp(path, home) != 0;
 }
 
-int runs_folder_check(const struct config *config, const char *home, struct error *err) {
-    if (!is_named(config, home))
+int data_folder_check(const struct config *config, const char *home, struct error *err) {
+    _cleanup_(freep) char *path = config_data_folder(config, home);
+    if (!is_named(path, home))
         return 0;
-    _cleanup_(freep) char *path = runs_folder_find(config, home);
     int r = make(path, err);
     if (r == 0)
         r = check_place(path, home, err);
@@ -160,63 +150,61 @@ int runs_folder_check(const struct config *config, const char *home, struct erro
 
 /* --- whose it is ----------------------------------------------------------------------------- */
 
-void runs_folder_load(struct engine *e, const struct note_row *row) {
+void data_folder_load(struct engine *e, const struct note_row *row) {
     if (strcmp(row->name, NOTE) != 0 || !row->text)
         return;
-    snprintf(e->runs_store, sizeof(e->runs_store), "%s", row->text);
-    e->runs_store_is_noted = true;
+    snprintf(e->data_store, sizeof(e->data_store), "%s", row->text);
+    e->data_store_is_noted = true;
 }
 
-void runs_folder_loaded(struct engine *e) {
-    if (!e->runs_store[0] || e->runs_store_is_noted)
+void data_folder_loaded(struct engine *e) {
+    if (!e->data_store[0] || e->data_store_is_noted)
         return;
-    store_put_note(e->turn.batch, &(struct note_row){ .name = NOTE, .text = e->runs_store });
-    e->runs_store_is_noted = true;
+    store_put_note(e->turn.batch, &(struct note_row){ .name = NOTE, .text = e->data_store });
+    e->data_store_is_noted = true;
 }
 
 static void name_store(struct engine *e) {
     uint64_t number = 0;
-    if (e->runs_store[0])
+    if (e->data_store[0])
         return;
     random_bytes(&number, sizeof(number));
-    snprintf(e->runs_store, sizeof(e->runs_store), "%016" PRIx64, number);
-    runs_folder_loaded(e);
+    snprintf(e->data_store, sizeof(e->data_store), "%016" PRIx64, number);
+    data_folder_loaded(e);
 }
 
-int runs_folder_start(struct engine *e, struct error *err) {
+int data_folder_start(struct engine *e, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, mark = STRBUF_INIT;
-    if (!is_named(e->config, e->home))
+    if (!is_named(e->data, e->home))
         return 0;
-    strbuf_printf(&path, "%s/" MARK, e->runs_folder);
+    strbuf_printf(&path, "%s/" MARK, e->data);
     int r = file_read(strbuf_text(&path), MARK_MAX, &mark, err);
     if (r < 0)
         return r;
     const char *name = strbuf_text(&mark);
     size_t length = strcspn(name, "\n");
     if (length > 0
-        && (strlen(e->runs_store) != length || strncmp(e->runs_store, name, length) != 0))
-        return error_set(
-            err, -EEXIST,
-            "'%s' of 'runs.folder' holds the runs of another store; name an empty folder "
-            "(if they are this store's, empty the file '%s')",
-            e->runs_folder, strbuf_text(&path));
+        && (strlen(e->data_store) != length || strncmp(e->data_store, name, length) != 0))
+        return error_set(err, -EEXIST,
+                         "'%s' of 'data.folder' belongs to another store; name an empty folder "
+                         "(if it is this store's, empty the file '%s')",
+                         e->data, strbuf_text(&path));
     if (length > 0)
         return 0;
     name_store(e);
-    e->runs_mark_is_due = true;
+    e->data_mark_is_due = true;
     return 0;
 }
 
 /* Not before: a mark whose name no row has would be another store's. */
-void runs_folder_stored(struct engine *e) {
+void data_folder_stored(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, mark = STRBUF_INIT;
     struct error err = { 0 };
-    if (!e->runs_mark_is_due || !e->runs_store_is_noted)
+    if (!e->data_mark_is_due || !e->data_store_is_noted)
         return;
-    e->runs_mark_is_due = false;
-    strbuf_printf(&path, "%s/" MARK, e->runs_folder);
-    strbuf_printf(&mark, "%s\n", e->runs_store);
+    e->data_mark_is_due = false;
+    strbuf_printf(&path, "%s/" MARK, e->data);
+    strbuf_printf(&mark, "%s\n", e->data_store);
     if (file_write(strbuf_text(&path), mark.text, mark.length, &err) < 0)
-        log_warning("the folder of the runs has no mark yet; the next start tries again: %s",
-                    err.text);
+        log_warning("the data folder has no mark yet; the next start tries again: %s", err.text);
 }

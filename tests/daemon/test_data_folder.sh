@@ -1,9 +1,9 @@
 #!/bin/sh
-# The folders of the runs are where `runs.folder` says, and nothing that is somebody's own is in danger there.
+# What all daemons of a store must see is where `data.folder` says, and nothing that is somebody's own is in danger there.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 mkdir shared
-config "runs: {folder: $tmp/shared/runs}
+config "data: {folder: $tmp/shared/data}
 retry: {failed: {max: 0}}"
 start
 
@@ -11,37 +11,37 @@ start
 
 mkfifo go
 add -- sh -c 'echo "$TMPDIR"; read -r _ <go; exit 3'
-appears runs/ "shared/runs/$id/1/out.log"
-rule 'its log and its folder for temporary files are there' [ "$(cat "shared/runs/$id/1/out.log")" = "$tmp/shared/runs/$id/1/tmp" ]
-rule 'the folder is ours alone' [ "$(stat -c %a shared/runs)" = 700 ]
+appears runs/ "shared/data/runs/$id/1/out.log"
+rule 'its log and its folder for temporary files are there' [ "$(cat "shared/data/runs/$id/1/out.log")" = "$tmp/shared/data/runs/$id/1/tmp" ]
+rule 'the folder is ours alone' [ "$(stat -c %a shared/data)" = 700 ]
 rule 'nothing is in the home' [ "$(ls "$home/runs")" = '' ]
 run sluice logs "$id"
-prints "$tmp/shared/runs/$id/1/tmp" 'sluice logs finds it'
+prints "$tmp/shared/data/runs/$id/1/tmp" 'sluice logs finds it'
 run sluice status --json
-has "\"runs_folder\":\"$tmp/shared/runs\"" 'status tells where it is'
+has "\"runs_folder\":\"$tmp/shared/data/runs\"" 'status tells where it is'
 kill -9 "$(pid_of_daemon)"
 tell go
 run sluice up
 becomes "$id" failed
 run sluice show "$id"
 has 'exit code 3' 'the next daemon reads the end there'
-mkdir -p shared/runs/web-77/1
+mkdir -p shared/data/runs/web-77/1
 run sluice down --wait
 run sluice up
-rule 'what no row knows is swept out' [ ! -e shared/runs/web-77 ]
+rule 'what no row knows is swept out' [ ! -e shared/data/runs/web-77 ]
 run sluice down
 
-config 'runs: {folder: here}'
+config 'data: {folder: here}'
 start
 add -- true
 ends "$id"
-rule 'a relative one is below the home' [ -e "$home/here/$id/1/end.json" ]
+rule 'a relative one is below the home' [ -e "$home/here/runs/$id/1/end.json" ]
 run sluice down
 
 # --- refused -----------------------------------------------------------------------------------------
 
 refuses() {
-    config "runs: {folder: '$1'}"
+    config "data: {folder: '$1'}"
     run sluice up
     exits 1 "$3"
     complains "$2" "$3: it says why"
@@ -49,16 +49,16 @@ refuses() {
 
 SLUICE_HOME=$tmp/home2
 mkdir home2
-printf 'runs: {folder: %s}\n' "$tmp/shared/runs" >home2/sluice.yaml
+printf 'data: {folder: %s}\n' "$tmp/shared/data" >home2/sluice.yaml
 run sluice up
 exits 1 'two stores never share one'
-complains 'holds the runs of another store; name an empty folder' 'two stores: it says why'
-: >shared/runs/.sluice-runs
+complains 'belongs to another store; name an empty folder' 'two stores: it says why'
+: >shared/data/.sluice-data
 run sluice up
 exits 0 'a person may say otherwise'
 run sluice down
 SLUICE_HOME=$home
-refuses "$tmp/shared/runs" 'holds the runs of another store' 'then it is not that of the first one any more'
+refuses "$tmp/shared/data" 'belongs to another store' 'then it is not that of the first one any more'
 mkdir -p own/web-1/1 shared/open "$home/tasks"
 chmod 700 own
 echo mine >own/web-1/1/notes
@@ -66,10 +66,10 @@ refuses "$tmp/own" "holds something else; name an empty folder" 'a folder with s
 rule 'and nothing of it is touched' [ "$(cat own/web-1/1/notes)" = mine ]
 refuses "$tmp" "holds the home" 'what is above the home'
 refuses . "holds the home" 'the home itself'
-refuses "$tmp/missing/runs" 'is its file system mounted?' 'a folder whose parent is missing'
+refuses "$tmp/missing/data" 'is its file system mounted?' 'a folder whose parent is missing'
 chmod 755 shared/open
 refuses "$tmp/shared/open" "run: chmod 700 '$tmp/shared/open'" 'a folder that others may look into'
-refuses /proc/self 'of '\''runs.folder'\''' 'a folder that takes no files'
+refuses /proc/self 'of '\''data.folder'\''' 'a folder that takes no files'
 touch file
 refuses "$tmp/file" 'file' 'a file'
 config ''

@@ -1,0 +1,26 @@
+/* data_folder.h: where is what all daemons of one store must see: `data.folder`, else the home.
+ *
+ * In it are runs/, done/ (markers), tasks/ (iterations, artifacts), bus/ and worktrees/. The socket, the lock, the log, the
+ * configuration and the file of the store are in the home, which each daemon has for itself. It is found once, when
+ * the engine is made: a changed setting counts from the next start on. */
+#pragma once
+
+#include "engine/engine.h"
+
+/* Absolute. */
+const char *engine_data(const struct engine *engine);
+const char *engine_runs_folder(const struct engine *engine); /* `runs` in it */
+
+/* A folder that somebody has named must be ours alone, hold nothing else, and know locks. Makes the
+ * last part of its path if that is missing: with more missing, its file system is probably not there.
+ * Before anything is made in it. */
+int data_folder_check(const struct config *config, const char *home, struct error *err);
+
+/* Rows are read, a note each, and then all of them: the store may have a name that must be written. */
+struct note_row;
+void data_folder_load(struct engine *engine, const struct note_row *row);
+void data_folder_loaded(struct engine *engine);
+/* With the rows, before anything is swept: -EEXIST if the folder is another store's. */
+int data_folder_start(struct engine *engine, struct error *err);
+/* A commit is on disk: the folder gets its mark, if it has none. */
+void data_folder_stored(struct engine *engine);
