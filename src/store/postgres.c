@@ -45,20 +45,26 @@ static void reader_synced(void *ctx) {
     (void)ctx;
 }
 
-/* Whichever of the two: the store answers nothing more. Whoever is told may close it, so that is last. */
+/* Whichever of the two: the store answers nothing more. Whoever is told may close it. */
 static void has_lost(void *ctx, const struct error *err) {
     struct pg_store *store = ctx;
     struct error why = *err;
+    struct pg_guard *guard = pg_guard_enter(&store->writer);
     store_break(&store->base, &why);
-    pg_ask_lost(store, &why);
-    if (!store->base.in_flight)
-        return;
     store->commit.batch = NULL;
-    store_finish_commit(&store->base, STORE_UNKNOWN, &why);
+    if (store->base.in_flight)
+        store_finish_commit(&store->base, STORE_UNKNOWN, &why);
+    while (!guard->gone && store->first_asked)
+        pg_ask_lose_first(store, &why);
+    (void)pg_guard_leave(guard);
 }
 
+/* It is as if it were lost; nothing may come after that. */
 static void pg_give_up(struct store *base, const struct error *why) {
-    has_lost(base, why); /* it is as if it were */
+    struct pg_store *store = (struct pg_store *)base;
+    pg_link_abandon(&store->writer);
+    pg_link_abandon(&store->reader);
+    has_lost(store, why);
 }
 
 /* --- opening ------------------------------------------------------------------------------------------ */

@@ -321,12 +321,10 @@ void pg_ask_result(struct pg_store *store, const PGresult *result) {
     arena_finish(&a.arena);
 }
 
-void pg_ask_lost(struct pg_store *store, const struct error *err) {
-    while (store->first_asked) {
-        _cleanup_(freep) struct pg_asked *asked = take_first(store);
-        if (asked->done)
-            asked->done(asked->ctx, &(struct store_answer){ 0 }, err);
-    }
+void pg_ask_lose_first(struct pg_store *store, const struct error *err) {
+    _cleanup_(freep) struct pg_asked *asked = take_first(store);
+    if (asked->done)
+        asked->done(asked->ctx, &(struct store_answer){ 0 }, err);
 }
 
 void pg_ask_forget(struct pg_store *store) {

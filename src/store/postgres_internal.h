@@ -133,8 +133,8 @@ void pg_ask(struct store *base, const struct store_question *question, store_ans
             void *ctx);
 void pg_ask_size(struct pg_store *store);
 void pg_ask_result(struct pg_store *store, const PGresult *result);
-void pg_ask_lost(struct pg_store *store, const struct error *err); /* tells all who wait */
-void pg_ask_forget(struct pg_store *store);                        /* tells nobody */
+void pg_ask_lose_first(struct pg_store *store, const struct error *err); /* of those who wait */
+void pg_ask_forget(struct pg_store *store);                              /* tells nobody */
 int pg_load(struct store *base, const struct store_reader *reader, struct store_totals *ret_totals,
             struct error *err);
 int pg_await(struct loop *loop, const char *url, store_is_free free, void *ctx,

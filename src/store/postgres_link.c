@@ -117,7 +117,19 @@ static void stop_watching(struct pg_link *link) {
     link->timer = NULL;
 }
 
-static void leave_guard(struct pg_link *link) {
+struct pg_guard *pg_guard_enter(struct pg_link *link) {
+    link->guard->depth++;
+    return link->guard;
+}
+
+bool pg_guard_leave(struct pg_guard *guard) {
+    bool gone = guard->gone;
+    if (--guard->depth == 0 && gone)
+        free(guard);
+    return gone;
+}
+
+static void drop_guard(struct pg_link *link) {
     if (link->guard && link->guard->depth == 0)
         free(link->guard);
     else if (link->guard)
@@ -127,15 +139,20 @@ static void leave_guard(struct pg_link *link) {
 
 void pg_link_close(struct pg_link *link) {
     stop_watching(link);
-    leave_guard(link);
+    drop_guard(link);
     PQfinish(link->pg); /* accepts NULL */
     *link = (struct pg_link){ 0 };
+}
+
+void pg_link_abandon(struct pg_link *link) {
+    link->dead = true;
+    stop_watching(link);
 }
 
 void pg_link_move(struct pg_link *link, const struct pg_place *place, struct pg_link *ret_link) {
     assert(link->expected == 0);
     stop_watching(link);
-    leave_guard(link);
+    drop_guard(link);
     *ret_link = (struct pg_link){ .place = place,
                                   .pg = link->pg,
                                   .patience = place->answer_timeout,
@@ -332,8 +349,7 @@ static bool is_farewell(const PGresult *result) {
 
 /* Everything that has come. Whoever is called may send more, or close the link: false, it is gone. */
 static bool take_results(struct pg_link *link) {
-    struct pg_guard *guard = link->guard;
-    guard->depth++;
+    struct pg_guard *guard = pg_guard_enter(link);
     bool empty = false; /* the last one was: behind each statement there is one */
     while (!guard->gone && !link->dead && link->expected > 0 && !PQisBusy(link->pg)) {
         PGresult *result = PQgetResult(link->pg);
@@ -352,9 +368,7 @@ static bool take_results(struct pg_link *link) {
         }
         PQclear(result);
     }
-    bool gone = guard->gone;
-    if (--guard->depth == 0 && gone)
-        free(guard);
+    bool gone = pg_guard_leave(guard);
     if (!gone)
         set_patience(link);
     return !gone;
@@ -374,7 +388,7 @@ static void is_ready(void *ctx, int fd, unsigned events) {
 void pg_link_wait(struct pg_link *link) {
     struct error err = { 0 };
     time_ms deadline = clock_read_steady() + link->patience;
-    while (!link->dead && link->expected > 0) {
+    while (!link->dead && (link->expected > 0 || link->doomed)) {
         size_t before = link->expected;
         int r = 0;
         if (link->doomed)

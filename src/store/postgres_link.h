@@ -37,6 +37,10 @@ struct pg_guard {
     bool gone;
 };
 
+struct pg_link;
+struct pg_guard *pg_guard_enter(struct pg_link *link);
+bool pg_guard_leave(struct pg_guard *guard); /* true: the link is gone */
+
 /* A connection. Every statement that was sent brings one result, every sync one `synced`, in order. `lost`
  * comes once; after that nothing does. With a loop they come from it, else from pg_link_wait. */
 struct pg_link {
@@ -65,7 +69,8 @@ int pg_link_connect(struct pg_link *link, const struct pg_place *place, time_ms 
  * go_on: it is connected, 1: again. */
 int pg_link_begin(struct pg_link *link, const struct pg_place *place, struct error *err);
 int pg_link_go_on(struct pg_link *link, unsigned *ret_events, struct error *err);
-void pg_link_close(struct pg_link *link); /* safe on a zeroed one; nothing is called */
+void pg_link_close(struct pg_link *link);   /* safe on a zeroed one; nothing is called */
+void pg_link_abandon(struct pg_link *link); /* nothing is brought or sent any more */
 /* One that is connected and expects nothing becomes somebody else's. */
 void pg_link_move(struct pg_link *link, const struct pg_place *place, struct pg_link *ret_link);
 

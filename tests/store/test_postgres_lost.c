@@ -271,6 +271,47 @@ static void close_it(void *ctx, enum store_outcome outcome, const struct error *
     loop_stop(kit_loop);
 }
 
+static void keep_outcome(void *ctx, enum store_outcome outcome, const struct error *err) {
+    assert_non_null(err);
+    *(enum store_outcome *)ctx = outcome;
+}
+
+static void what_is_given_up_is_told_before_that_returns(void **state) {
+    (void)state;
+    enum store_outcome outcome = STORE_OK;
+    struct error why = { 0 }, told = { 0 };
+    open_store("");
+    add_note("mine");
+    store_commit(store, batch, keep_outcome, &outcome);
+    store_ask(store, &(struct store_question){ .kind = ASK_EVENTS }, take_error, &told);
+    error_set(&why, -EIO, "nobody waits");
+    store_give_up(store, &why);
+    assert_int_equal(outcome, STORE_UNKNOWN);
+    assert_string_equal(told.text, "nobody waits");
+}
+
+static void close_when_lost(void *ctx, const struct store_answer *answer, const struct error *err) {
+    (void)answer;
+    assert_non_null(err);
+    assert_int_equal(++*(int *)ctx, 1);
+    store = store_close(store);
+    loop_stop(kit_loop);
+}
+
+/* The second one is told nothing: there is no store any more that could answer. */
+static void a_store_can_be_closed_where_its_loss_is_told(void **state) {
+    (void)state;
+    int told = 0;
+    struct error err = { 0 };
+    open_store("");
+    end_reader();
+    struct store_question question = { .kind = ASK_EVENTS };
+    store_ask(store, &question, close_when_lost, &told);
+    store_ask(store, &question, close_when_lost, &told);
+    assert_int_equal(loop_run(kit_loop, &err), 0);
+    assert_int_equal(told, 1);
+}
+
 static void a_store_can_be_closed_where_its_commit_is_told(void **state) {
     (void)state;
     bool came = false;
@@ -383,6 +424,8 @@ int main(void) {
         TEST(what_is_only_in_the_way_is_tried_again),
         TEST(everything_can_be_loaded_as_soon_as_a_commit_has_failed),
         TEST(a_store_can_be_closed_where_its_commit_is_told),
+        TEST(a_store_can_be_closed_where_its_loss_is_told),
+        TEST(what_is_given_up_is_told_before_that_returns),
         TEST(what_is_no_text_is_kept_as_text),
         TEST(a_batch_of_any_size_is_one_commit),
         TEST(every_statement_has_its_index),
