@@ -307,8 +307,6 @@ static int find_home(struct home **ret_home, struct error *err) {
 
 /* --- where else ------------------------------------------------------------------------------ */
 
-DEFINE_FREEP(struct config, config_free);
-
 /* The first word of a file that is ours alone; NULL: there is none, which is said. The caller frees. */
 static char *read_token(const char *path) {
     struct error err = { 0 };
