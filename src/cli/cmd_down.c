@@ -25,8 +25,8 @@ struct down {
     struct ask ask;
     pid_t pid;
     int pidfd;
-    bool is_standby;
-    size_t runs; /* that live */
+    bool is_standby, has_active; /* it is one, and knows another that is active */
+    size_t runs;                 /* that live */
     json_t *ids, *locks;
     size_t elsewhere;         /* of these, those on other hosts: their locks say nothing here */
     char *runs_folder, *host; /* the daemon's */
@@ -107,6 +107,7 @@ static int find_process(struct down *d) {
         return code;
     d->pid = (pid_t)ask_int(d->ask.answer, "pid", 0);
     d->is_standby = strcmp(ask_text(d->ask.answer, "role", ""), "standby") == 0;
+    d->has_active = ask_text(json_object_get(d->ask.answer, "active"), "who", NULL);
     d->pidfd = d->pid > 0 ? (int)syscall(SYS_pidfd_open, d->pid, 0) : -1;
     return CMD_OK;
 }
@@ -154,7 +155,8 @@ static void tell(const struct down *d, bool was_running, bool waited) {
     } else if (!was_running) {
         cmd_warn("no daemon runs");
     } else if (d->is_standby) {
-        cmd_warn("the standby has stopped; the active daemon goes on");
+        cmd_warn("the standby has stopped; %s",
+                 d->has_active ? "the active daemon goes on" : "it knew of no active daemon");
     } else if (d->runs == 0) {
         cmd_warn("the daemon has stopped; nothing runs");
     } else if (waited) {

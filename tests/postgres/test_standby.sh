@@ -49,9 +49,12 @@ rule 'but not the password' sh -c "! grep -q '$(echo "$store" | sed 's|.*:\([^@]
 run sluice list
 exits 3 'commands find nobody: code 3'
 rule 'and hear why' grep -q 'the store cannot be reached: ' err
+run sluice down
+says 'sluice: the standby has stopped; it knew of no active daemon' 'down says that none goes on'
+run sluice up
 server start >out
 rule 'when the server comes it is active' soon is_role "$home" active
-rule 'its log has said once that it was away' [ "$(grep -c 'the store cannot be reached' "$home/sluice.log")" = 1 ]
+rule 'each has said once in the log that it was away' [ "$(grep -c 'the store cannot be reached' "$home/sluice.log")" = 2 ]
 
 # --- the server dies ---------------------------------------------------------------------------
 
