@@ -33,7 +33,7 @@ static void take_notice(void *ctx, const PGresult *result) {
 
 int pg_link_begin(struct pg_link *link, const struct pg_place *place, struct error *err) {
     /* What the URL says counts more than what stands before it, and less than what stands behind. A host that
-     * has gone is known within 5 s, on both sides (pg_session_sql). */
+     * has gone is known within 3 s, on both sides (pg_session_sql). */
     const char *const names[] = { "fallback_application_name",
                                   "keepalives_idle",
                                   "keepalives_interval",
@@ -43,8 +43,8 @@ int pg_link_begin(struct pg_link *link, const struct pg_place *place, struct err
                                   "dbname",
                                   "client_encoding",
                                   NULL };
-    const char *const values[] = { "sluice",   "2",    "1",
-                                   "2",        "5000", place->many_hosts ? "read-write" : "any",
+    const char *const values[] = { "sluice",   "1",    "1",
+                                   "2",        "3000", place->many_hosts ? "read-write" : "any",
                                    place->url, "UTF8", NULL };
     _Static_assert(ARRAY_SIZE(names) == ARRAY_SIZE(values), "a parameter has no value");
     link->place = place;

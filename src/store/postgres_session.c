@@ -92,10 +92,10 @@ void pg_session_sql(const struct pg_link *link, struct strbuf *ret_sql) {
         { "idle_session_timeout", "0", 140000 },
         { "client_connection_check_interval", "2000", 140000 },
         { "default_transaction_isolation", "read committed", 0 },
-        { "tcp_keepalives_idle", "2", 0 },
+        { "tcp_keepalives_idle", "1", 0 },
         { "tcp_keepalives_interval", "1", 0 },
         { "tcp_keepalives_count", "2", 0 },
-        { "tcp_user_timeout", "5000", 0 },
+        { "tcp_user_timeout", "3000", 0 }, /* two more are for the standby: 5 s in all */
         { "plan_cache_mode", "force_generic_plan", 0 },
         { "enable_seqscan", "off", 0 },
         { "enable_hashjoin", "off", 0 },
