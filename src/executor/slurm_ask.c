@@ -15,6 +15,9 @@
 #define COST_SHARE 30 /* asking takes at most one part in so many of the time */
 #define LOOKS_EACH 64 /* folders that are looked into without a reason, after each answer */
 
+static const char squeue_format[] = "--Format=" SLURM_SQUEUE_COLUMNS;
+static const char sacct_format[] = "--format=" SLURM_SACCT_COLUMNS;
+
 void slurm_ask_soon(struct slurm *ex) {
     ex->busy = true;
     ex->ask_delay = ex->poll_busy;
@@ -125,7 +128,7 @@ static void ask_accounting(struct slurm *ex) {
                                  "--starttime=now-7days",
                                  "--jobs",
                                  list,
-                                 "--format=" SLURM_SACCT_COLUMNS,
+                                 sacct_format,
                                  NULL };
     ex->sacct_ids = strbuf_take(&ids);
     if (slurm_call(ex, argv, true, sacct_ended, ex, &ex->sacct_call) < 0) {
@@ -175,8 +178,7 @@ static void ask_ended(void *ctx, const struct aside_end *end) {
 void slurm_ask_due(void *ctx) {
     struct slurm *ex = ctx;
     const char *const argv[] = {
-        ex->programs[PROGRAM_SQUEUE],     "--me", "--noheader", "--states=all",
-        "--Format=" SLURM_SQUEUE_COLUMNS, NULL
+        ex->programs[PROGRAM_SQUEUE], "--me", "--noheader", "--states=all", squeue_format, NULL
     };
     if (ex->ask_call)
         return;

@@ -355,8 +355,6 @@ void slurm_follow(struct slurm_run *run, uint64_t number) {
     }
     if (!run->has_end)
         run->over_since = 0;
-    if (!run->begun && run->has.state == JOB_RUNNING)
-        slurm_look(run);
-    else if (run->has.state == JOB_ENDING)
+    if (run->has.state == JOB_ENDING || (run->has.state == JOB_RUNNING && !run->told_started))
         slurm_look(run);
 }

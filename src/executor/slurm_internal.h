@@ -81,6 +81,7 @@ struct slurm {
     struct executor base; /* first */
     struct loop *loop;
     int root;
+    int inotify; /* on folders; -1: not opened yet */
     char *root_path, *shim_path;
     char *programs[SLURM_PROGRAM_MAX];
     char **env;
@@ -89,33 +90,33 @@ struct slurm {
     time_ms record_delay; /* an end may be on its way to us for so long */
     uint32_t submits_at_once;
     bool use_sacct;
+    bool configured; /* kill_wait is its own */
+    bool away;       /* its last answer was none */
+    bool busy;       /* something changed since the last question */
 
     struct slurm_run **runs; /* by index; [0] unused, NULL: free */
     size_t run_count, run_capacity;
     uint32_t *free_indexes;
     size_t free_count, free_capacity;
     struct id_map by_key, by_token, by_watch;
-    uint32_t over_count;
     struct loop_timer *over_timer;
+    uint32_t over_count;
+    uint32_t submitting; /* calls of sbatch */
 
     /* what is known of Slurm itself */
     struct aside *config_call;
-    bool configured; /* kill_wait is its own */
     time_ms kill_wait;
-    bool away;          /* its last answer was none */
     time_ms away_until; /* nothing is submitted before; steady clock */
     time_ms away_delay; /* rises while it is away */
     char away_why[160]; /* in Slurm's words, or "" */
 
     struct slurm_run *queue, **queue_end;
-    uint32_t queued, submitting;
     struct slurm_submit *submits;
     struct loop_timer *submit_timer;
 
     struct aside *ask_call, *sacct_call;
     uint64_t asks; /* questions so far */
     time_ms asked_at, ask_delay;
-    bool busy;                     /* something changed since the last question */
     struct loop_timer *look_timer; /* for those whose folder was not looked into yet */
     size_t look_at; /* index of the next run whose folder is looked at without a reason */
     struct loop_timer *ask_timer;
@@ -125,13 +126,12 @@ struct slurm {
     uint64_t cancel_jobs[SLURM_CANCELS]; /* of the call at work */
     size_t cancel_count;
     unsigned cancel_step;
-    bool cancel_unwanted; /* it is for jobs of runs that are over */
+    unsigned unwanted_tries;
     struct loop_timer *stop_timer;
     uint64_t *unwanted; /* jobs to be cancelled */
     size_t unwanted_count, unwanted_capacity;
-    unsigned unwanted_tries;
+    bool cancel_unwanted; /* the call at work is for those */
 
-    int inotify;
     struct loop_watch *inotify_watch;
     struct executor_sweep sweep; /* whom to tell of external runs */
     struct trash *trash;

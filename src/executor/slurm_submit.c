@@ -21,7 +21,6 @@ void slurm_queue(struct slurm_run *run) {
     run->next = NULL;
     *ex->queue_end = run;
     ex->queue_end = &run->next;
-    ex->queued++;
     loop_timer_set(ex->loop, ex->submit_timer, time_max(ex->away_until, loop_now_steady(ex->loop)));
 }
 
@@ -33,7 +32,6 @@ void slurm_unqueue(struct slurm_run *run) {
         *at = run->next;
         if (!*at)
             ex->queue_end = at;
-        ex->queued--;
         return;
     }
 }
@@ -87,7 +85,6 @@ static void put_back(struct slurm_run *run) {
     if (!ex->queue)
         ex->queue_end = &run->next;
     ex->queue = run;
-    ex->queued++;
 }
 
 /* Without a run there is nobody to tell; but a job that nobody needs must not stay. */

@@ -469,5 +469,5 @@ void slurm_config_read(const char *text, struct slurm_config *config) {
                        (int)strcspn(cluster, BLANKS), cluster);
     if (wait)
         config->kill_wait = SECONDS(strtol(wait, NULL, 10));
-    config->accounting = storage && !strncmp(storage, "accounting_storage/slurmdbd", 27);
+    config->accounting = storage && strncmp(storage, "accounting_storage/slurmdbd", 27) == 0;
 }
