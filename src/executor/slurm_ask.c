@@ -142,6 +142,8 @@ static void ask_accounting(struct slurm *ex) {
 static void ask_again(struct slurm *ex) {
     bool wanted = false, restless = ex->busy;
     for (size_t i = 1; i < ex->run_count; i++) {
+        if (is_asked_about(ex->runs[i]))
+            slurm_follow_late(ex->runs[i]);
         wanted = wanted || is_asked_about(ex->runs[i]);
         restless = restless || is_restless(ex->runs[i]);
     }

@@ -14,8 +14,8 @@
 #include "executor/slurm_internal.h"
 #include "os/files.h"
 
-#define MISSED_MIN      2 /* good answers */
-#define ACCOUNTING_LATE 4 /* times the patience; then it goes without accounting */
+#define MISSED_MIN  2 /* good answers */
+#define ANSWER_LATE 4 /* times the patience; then it goes without */
 
 #define EXIT_NO_ACCESS  126 /* of /bin/sh: it cannot run the shim */
 #define EXIT_NO_PROGRAM 127
@@ -167,18 +167,40 @@ static void end_without_record(struct slurm_run *run, const struct verdict *verd
     slurm_set_over(run);
 }
 
-/* The shim was told by Slurm to end, and says so; why, only Slurm knows. */
+/* The shim was told by Slurm to end, and says so; or its command was killed, and nobody of us did it. Why, only
+ * Slurm knows. */
+static bool is_stopped_by_slurm(const struct slurm_run *run) {
+    return run->end.kind == RUN_END_STOPPED && strstr(run->end.applied, "slurm.term")
+           && !run->stop_asked;
+}
+
+static bool is_killed_by_somebody(const struct slurm_run *run) {
+    return run->end.kind == RUN_END_SIGNAL && run->end.signal == SIGKILL
+           && run->end.message[0] == '\0';
+}
+
+/* What is known by now about why it ended is all that will be. */
 static void end_by_slurm(struct slurm_run *run) {
     struct verdict verdict;
     judge(run, &verdict);
-    bool plain = run->gone || run->has.state == JOB_COMPLETED || run->has.state == JOB_FAILED;
+    bool plain = run->gone || run->has.state == JOB_COMPLETED || run->has.state == JOB_FAILED
+                 || !slurm_job_is_over(run->has.state);
     if (plain && !run->stop_asked) {
         verdict.kind = RUN_END_LOST;
         SAY(&verdict, "Slurm told job %" PRIu64 " to end", run->job);
     }
-    run->end.kind = verdict.kind;
-    (void)snprintf(run->end.message, sizeof(run->end.message), "%s", verdict.message);
+    if (is_stopped_by_slurm(run))
+        run->end.kind = verdict.kind;
+    if (run->end.kind == verdict.kind)
+        (void)snprintf(run->end.message, sizeof(run->end.message), "%s", verdict.message);
     slurm_set_over(run);
+}
+
+void slurm_follow_late(struct slurm_run *run) {
+    time_ms wait = run->ex->patience * (is_stopped_by_slurm(run) ? ANSWER_LATE : 1);
+    if (run->has_end && run->state != SLURM_OVER
+        && loop_now_steady(run->ex->loop) - run->over_since >= wait)
+        end_by_slurm(run);
 }
 
 bool slurm_give_up(struct slurm_run *run, enum run_end_kind kind, int error, const char *message) {
@@ -202,11 +224,6 @@ bool slurm_give_up(struct slurm_run *run, enum run_end_kind kind, int error, con
 }
 
 /* --- the folder ------------------------------------------------------------------------------ */
-
-static bool is_ended_by_slurm(const struct slurm_run *run) {
-    return run->end.kind == RUN_END_STOPPED && strstr(run->end.applied, "slurm.term")
-           && !run->stop_asked;
-}
 
 static void note_begun(struct slurm_run *run, int dir) {
     struct slurm *ex = run->ex;
@@ -264,7 +281,7 @@ void slurm_look(struct slurm_run *run) {
         return;
     run->end = end;
     run->has_end = true;
-    if (!is_ended_by_slurm(run)) {
+    if (!is_stopped_by_slurm(run) && !is_killed_by_somebody(run)) {
         slurm_set_over(run);
         return;
     }
@@ -325,8 +342,7 @@ static void follow_missing(struct slurm_run *run) {
         return;
     }
     run->gone = true; /* accounting may know more; if there is any, and if it answers */
-    if (!run->ex->use_sacct || !run->job
-        || was_missed_for(run, ACCOUNTING_LATE * run->ex->patience))
+    if (!run->ex->use_sacct || !run->job || was_missed_for(run, ANSWER_LATE * run->ex->patience))
         conclude(run);
 }
 

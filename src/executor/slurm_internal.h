@@ -193,6 +193,8 @@ void slurm_follow(struct slurm_run *run, uint64_t number);
 bool slurm_give_up(struct slurm_run *run, enum run_end_kind kind, int error, const char *message);
 /* Accounting was asked. `job`: what it said, or NULL. */
 void slurm_follow_accounting(struct slurm_run *run, const struct slurm_job *job);
+/* Its end is there, and whoever knows why it came does not answer: it is told after some time. */
+void slurm_follow_late(struct slurm_run *run);
 void slurm_over_due(void *ctx);
 
 /* --- slurm_folder.c -------------------------------------------------------------------------- */

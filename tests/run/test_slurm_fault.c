@@ -250,6 +250,43 @@ static void a_run_that_slurm_ended_is_not_called_stopped(void **state) {
     fake_free(fake);
 }
 
+/* The kernel kills without a word; Slurm knows for what. */
+static void a_command_that_was_killed_for_memory_says_so(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, FOREVER);
+    static const char *const states[] = { "OUT_OF_MEMORY", "COMPLETED" };
+    for (unsigned i = 0; i < ARRAY_SIZE(states); i++) {
+        stage_start(fake->stage, i + 1, &spec);
+        stage_await_started(fake->stage, i + 1);
+        fake_put(fake, i + 1, "state", states[i]);
+        (void)kill(stage_who(fake->stage, i + 1).command, SIGKILL);
+        const struct run_end *end = stage_await_end(fake->stage, i + 1);
+        assert_int_equal(end->kind, RUN_END_SIGNAL);
+        assert_int_equal(end->signal, SIGKILL);
+        assert_true((strstr(end->message, "memory") != NULL) == (i == 0));
+    }
+    fake_free(fake);
+}
+
+static void an_end_is_told_although_nobody_says_why_it_came(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, FOREVER);
+    stage_start(fake->stage, 1, &spec);
+    stage_start(fake->stage, 2, &spec);
+    stage_await_started(fake->stage, 1);
+    stage_await_started(fake->stage, 2);
+    fake_set(fake, "away", "");
+    (void)kill(stage_who(fake->stage, 1).command, SIGKILL);
+    (void)kill(stage_who(fake->stage, 2).shim, SIGTERM);
+    assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_SIGNAL);
+    const struct run_end *end = stage_await_end(fake->stage, 2);
+    assert_int_equal(end->kind, RUN_END_LOST);
+    assert_non_null(strstr(end->message, "Slurm told job"));
+    fake_free(fake);
+}
+
 /* Each process of the job gets the signal, in no order. What a command makes of it is not its end. */
 static void a_command_that_ends_itself_when_slurm_says_so_is_not_at_fault(void **state) {
     (void)state;
@@ -395,6 +432,8 @@ int main(void) {
         cmocka_unit_test(of_two_jobs_of_one_run_one_begins_and_the_other_goes),
         cmocka_unit_test(the_state_of_a_job_tells_how_a_run_without_a_record_ended),
         cmocka_unit_test(a_run_that_slurm_ended_is_not_called_stopped),
+        cmocka_unit_test(a_command_that_was_killed_for_memory_says_so),
+        cmocka_unit_test(an_end_is_told_although_nobody_says_why_it_came),
         cmocka_unit_test(a_command_that_ends_itself_when_slurm_says_so_is_not_at_fault),
         cmocka_unit_test(slurms_hurry_is_the_runs_hurry),
         cmocka_unit_test(a_node_without_the_shim_is_named),
