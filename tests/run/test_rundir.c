@@ -431,6 +431,29 @@ static void a_folder_has_one_inhabitant(void **state) {
 }
 
 /* Shims of every version since RUNDIR_OLDEST may be alive during an upgrade. */
+/* A shim on a node and a daemon that gives it up cannot ask each other; the folder tells who was first. */
+static void a_run_is_begun_once(void **state) {
+    (void)state;
+    char path[128], who[RUN_BEGIN_MAX] = "";
+    (void)snprintf(path, sizeof(path), "%s/begin-once", root);
+    assert_int_equal(mkdir(path, 0700), 0);
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(dir >= 0);
+    assert_int_equal(rundir_read_begin_at(dir, who), -ENOENT);
+    assert_int_equal(rundir_begin_at(dir, "job 17 n1 99 0"), 0);
+    assert_int_equal(rundir_begin_at(dir, "job 17 n1 99 0"),
+                     0); /* its answer was lost on the way */
+    assert_int_equal(rundir_begin_at(dir, "job 18 n2 99 0"), -EEXIST);
+    assert_int_equal(rundir_begin_at(dir, RUN_BEGIN_CLOSED), -EEXIST);
+    assert_int_equal(rundir_read_begin_at(dir, who), 0);
+    assert_string_equal(who, "job 17 n1 99 0");
+    assert_int_equal(unlinkat(dir, "begin", 0), 0);
+    /* Something else of that name is nobody's, and nobody can have it. */
+    write_text("begin-once", "begin", "x", 1);
+    assert_int_equal(rundir_begin_at(dir, RUN_BEGIN_CLOSED), -EPROTO);
+    close(dir);
+}
+
 static void every_version_can_be_read(void **state) {
     (void)state;
     for (int version = RUNDIR_OLDEST; version <= RUNDIR_VERSION; version++) {
@@ -473,6 +496,7 @@ int main(void) {
         cmocka_unit_test(only_regular_files_are_read),
         cmocka_unit_test(every_kind_has_its_own_name),
         cmocka_unit_test(a_folder_has_one_inhabitant),
+        cmocka_unit_test(a_run_is_begun_once),
         cmocka_unit_test(every_version_can_be_read),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
