@@ -162,6 +162,7 @@ static int slurm_start(struct executor *base, struct run_key key, const char *fo
     struct run_spec full = *spec;
     full.cgroup = NULL;  /* that of Slurm stays */
     full.boot_id = NULL; /* of its own host, which is not ours */
+    full.unlocked = true;
     int r = slurm_order_make(&full, token.text, &order, err);
     if (r >= 0)
         r = slurm_folder_create(ex, folder, &full, &order, err);

@@ -65,13 +65,21 @@ static int write_file(int dir, const char *name, const char *bytes, size_t size,
     return fd < 0 ? set_errno(err, "write", name) : write_whole(fd, name, bytes, size, err);
 }
 
+static int open_lock(int dir, int *ret_fd, struct error *err) {
+    int fd = openat(dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return set_errno(err, "open", "lock");
+    *ret_fd = fd;
+    return 0;
+}
+
 /* Locked before anything is in it. The room before the spec is written too: it must be there when the
  * disk is full. */
 static int write_lock(int dir, const struct run_spec *spec, int *ret_lock, struct error *err) {
     static const char room[RUN_LOCK_SPEC];
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int lock = -1;
-    int r = rundir_lock_at(dir, &lock, err);
+    int r = spec->unlocked ? open_lock(dir, &lock, err) : rundir_lock_at(dir, &lock, err);
     if (r < 0)
         return r;
     strbuf_add(&text, room, sizeof(room));
@@ -202,9 +210,10 @@ int rundir_open_at(int root, const char *folder, int *ret_dir, struct error *err
 }
 
 int rundir_lock_at(int dir, int *ret_fd, struct error *err) {
-    int fd = openat(dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return set_errno(err, "open", "lock");
+    int fd = -1;
+    int opened = open_lock(dir, &fd, err);
+    if (opened < 0)
+        return opened;
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         int r = errno == EWOULDBLOCK
                     ? error_set(err, -EBUSY, "the run folder is locked: a shim lives there")

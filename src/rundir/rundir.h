@@ -96,6 +96,7 @@ struct run_spec {
     struct run_place place;
     const char *name;  /* the task's id, for people; or NULL */
     const char *token; /* "sluice:STORE:TASK:ATTEMPT": no other run anywhere has it; or NULL */
+    bool unlocked;     /* nobody asks for its lock: a shared file system need not know any */
 };
 
 /* Who lives in a folder; read from its lock file. */
