@@ -355,6 +355,7 @@ int executor_slurm_new(struct loop *loop, const struct executor_slurm_options *o
     ex->root = ex->inotify = -1;
     ex->queue_end = &ex->queue;
     ex->kill_wait = KILL_WAIT;
+    ex->ask_next = TIME_NEVER;
     id_map_init(&ex->by_key, key_same, ex);
     id_map_init(&ex->by_token, token_same, ex);
     id_map_init(&ex->by_watch, watch_same, ex);

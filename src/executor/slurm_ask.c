@@ -18,11 +18,19 @@
 static const char squeue_format[] = "--Format=" SLURM_SQUEUE_COLUMNS;
 static const char sacct_format[] = "--format=" SLURM_SACCT_COLUMNS;
 
+/* Whoever wants it sooner gets it sooner; nobody can put it off for the others. */
+static void ask_at(struct slurm *ex, time_ms at) {
+    at = time_max(at, ex->ask_rest);
+    if (ex->ask_call || at >= ex->ask_next)
+        return; /* after an answer it is seen again when to ask */
+    ex->ask_next = at;
+    loop_timer_set(ex->loop, ex->ask_timer, at);
+}
+
 void slurm_ask_soon(struct slurm *ex) {
     ex->busy = true;
     ex->ask_delay = ex->poll_busy;
-    if (!ex->ask_call)
-        loop_timer_set(ex->loop, ex->ask_timer, loop_now_steady(ex->loop) + ex->poll_busy);
+    ask_at(ex, loop_now_steady(ex->loop) + ex->poll_busy);
 }
 
 /* --- squeue ---------------------------------------------------------------------------------- */
@@ -150,13 +158,12 @@ static void ask_again(struct slurm *ex) {
     if (!wanted)
         return;
     time_ms now = loop_now_steady(ex->loop);
-    time_ms least = COST_SHARE * (now - ex->asked_at);
+    ex->ask_rest = now + time_min(COST_SHARE * (now - ex->asked_at), ex->poll_idle);
     ex->ask_delay = restless ? ex->poll_busy : time_min(2 * ex->ask_delay, ex->poll_idle);
     ex->busy = false;
     if (ex->away)
         ex->ask_delay = time_max(ex->ask_delay, ex->away_delay);
-    loop_timer_set(ex->loop, ex->ask_timer,
-                   now + time_max(ex->ask_delay, time_min(least, ex->poll_idle)));
+    ask_at(ex, now + ex->ask_delay);
 }
 
 static void ask_ended(void *ctx, const struct aside_end *end) {
@@ -182,6 +189,7 @@ void slurm_ask_due(void *ctx) {
     const char *const argv[] = {
         ex->programs[PROGRAM_SQUEUE], "--me", "--noheader", "--states=all", squeue_format, NULL
     };
+    ex->ask_next = TIME_NEVER;
     if (ex->ask_call)
         return;
     ex->asks++;

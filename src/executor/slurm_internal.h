@@ -117,6 +117,8 @@ struct slurm {
     struct aside *ask_call, *sacct_call;
     uint64_t asks; /* questions so far */
     time_ms asked_at, ask_delay;
+    time_ms ask_next;              /* what the timer is set to; TIME_NEVER: not */
+    time_ms ask_rest;              /* not before: asking costs */
     struct loop_timer *look_timer; /* for those whose folder was not looked into yet */
     size_t look_at; /* index of the next run whose folder is looked at without a reason */
     struct loop_timer *ask_timer;
