@@ -15,8 +15,8 @@
 
 /* Members of a task that are for people who tune the machine, and not for an agent that hands work on. */
 #define TUNING                                                                                     \
-    "base_branch executor grace_s iteration limiter memory_mb nice parallelizable processes "      \
-    "serial slurm spawn stdin stop_signal "
+    "base_branch grace_s iteration limiter memory_mb nice parallelizable processes serial spawn "  \
+    "stdin stop_signal "
 
 json_t *tool_schema(const char *text) {
     return json_loads(text, 0, NULL);
@@ -202,7 +202,7 @@ const struct mcp_tool mcp_tools[] = {
       .text = "Add tasks below a task that runs, such as your own: they are scheduled beside it, within "
               "the limits of the run. All are added or none. Give each a `prompt` and an `agent`; wait for "
               "them with task_wait.",
-      .hidden = TUNING "argv artifact cwd draft env external_id hold on_budget workspace",
+      .hidden = TUNING "argv artifact cwd draft env executor external_id hold on_budget slurm workspace",
       .describe = describe_children, .prepare = prepare_children },
     { .name = "list_tasks", .title = "List tasks", .op = "task.list", .hints = HINT_READS },
     { .name = "post_message", .title = "Post a message", .op = "task.post",

@@ -106,6 +106,17 @@ static void inherit(json_t *task, const char *member, const json_t *from) {
         (void)json_object_set(task, member, value);
 }
 
+/* What was sent to Slurm goes on there, unless the file says otherwise. */
+static void inherit_place(json_t *task, const json_t *from) {
+    const char *executor = json_string_value(json_object_get(from, "executor"));
+    json_t *place = json_object_get(from, "slurm");
+    if (!executor || json_object_get(task, "executor"))
+        return;
+    inherit(task, "executor", from);
+    if (strcmp(executor, "slurm") == 0 && place && !json_object_get(task, "slurm"))
+        (void)json_object_set(task, "slurm", place);
+}
+
 static int complete(struct spawning *s, json_t *task, size_t index, struct error *err) {
     const char *parent = json_string_value(json_object_get(task, "parent"));
     const char *cwd = json_string_value(json_object_get(task, "cwd"));
@@ -124,6 +135,7 @@ static int complete(struct spawning *s, json_t *task, size_t index, struct error
         json_object_del(task, "cwd");
     inherit(task, "cwd", s->spec);
     inherit(task, "project", s->spec);
+    inherit_place(task, s->spec);
     if (json_object_get(task, "prompt"))
         inherit(task, "agent", s->spec);
     return 0;

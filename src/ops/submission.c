@@ -253,7 +253,7 @@ static const struct member members[] = { /* by name */
     { "serial", MEMBER_NAME, AT(serial), .written = "text",
       .text = "its phase, of which one runs at a time unless parallelizable" },
     { "slurm", MEMBER_OTHER, AT(slurm), .check = submission_check_slurm,
-      .written = "{KEY: value, …}",
+      .written = "{NAME: text, …}",
       .text = "what Slurm is asked for: `partition`, `account`, `qos`, `gres`, `constraint`, `cpus`, "
               "`options`; its memory and time are `memory_mb` and `timeout_s`" },
     { "spawn", MEMBER_PLACE, AT(spawn), .written = "path",

@@ -138,6 +138,16 @@ rule 'its child runs there, too' [ "$(value "$child" state)-$(value "$child" exe
 run sluice show --json "$parent"
 has '":4711' 'it has reported by TCP'
 
+# shellcheck disable=SC2089,SC2090 # its quotes are for the shell of the run
+add --executor slurm --slurm partition=gpu --spawn next.yaml -- \
+    sh -c 'printf "%s\n" "- {name: there, run: \"true\"}" "- {name: here, run: \"true\", executor: local}" >"$SLUICE_SPAWN"'
+parent=$id
+becomes "$parent" done
+count_done() { [ "$("$SLUICE" list --ids --all --state done --parent "$parent" | wc -l)" = 2 ]; }
+soon count_done
+places=$(for one in $("$SLUICE" list --ids --all --parent "$parent"); do echo "$(value "$one" executor)-$(value "$one" partition)"; done | sort | tr '\n' ' ')
+rule 'tasks of a spawn file run where their parent does, unless they say otherwise' [ "$places" = 'local-null slurm-gpu ' ]
+
 # --- how large the partition is ----------------------------------------------------------------------
 
 rm "$slurm/bin/sinfo"
