@@ -256,8 +256,10 @@ int executors_sweep(struct engine *e, struct executor_sweep *sweep, struct error
     struct executors *x = e->executors;
     x->sweeping = EXECUTOR_LOCAL;
     int r = executor_sweep(e->executor, sweep, err);
-    if (r < 0 || !x->slurm)
+    if (r < 0 || (!x->slurm && sweep->left == 0))
         return r;
+    /* Folders of Slurm, and no row that tells of any: the store is another one than it was. */
+    struct executor *slurm = executor_of(e, EXECUTOR_SLURM, err);
     x->sweeping = EXECUTOR_SLURM;
-    return executor_sweep(x->slurm, sweep, err);
+    return slurm ? executor_sweep(slurm, sweep, err) : err->code;
 }

@@ -189,6 +189,8 @@ static bool is_known(void *ctx, const char *task, uint32_t attempt) {
         return false;
     if (attempt <= view.attempt)
         return true;
+    if (engine_executor_kind(e, id) != e->executors->sweeping)
+        return true; /* the executor that has it asks, too */
     const struct live_run *run = run_find(e, id);
     if (task_state_is_final(view.state) || (run && (run->is_alive || run->is_away)))
         return false;

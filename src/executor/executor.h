@@ -81,6 +81,7 @@ struct executor_sweep {
     void (*external_ended)(void *ctx, const char *task, uint32_t attempt); /* later */
     void *ctx;
     uint32_t removed; /* counted by the sweep */
+    uint32_t left;    /* the same: folders that nobody knows and that are another executor's */
 };
 int executor_sweep(struct executor *ex, struct executor_sweep *sweep, struct error *err);
 

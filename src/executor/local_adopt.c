@@ -158,12 +158,17 @@ static bool is_of_slurm(int dir) {
 }
 
 /* 1: the folder is not needed any more */
-static int sweep_run(struct local *ex, const char *task, uint32_t attempt) {
+static int sweep_run(struct local *ex, const char *task, uint32_t attempt,
+                     struct executor_sweep *sweep) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     rundir_name(&folder, task, attempt);
     _cleanup_(fd_close) int dir = -1;
-    if (rundir_open_at(ex->root, folder.text, &dir, NULL) < 0 || is_of_slurm(dir))
+    if (rundir_open_at(ex->root, folder.text, &dir, NULL) < 0)
         return 0;
+    if (is_of_slurm(dir)) {
+        sweep->left++;
+        return 0;
+    }
     int locked = rundir_is_locked_at(dir);
     if (locked <= 0)
         return locked == 0;
@@ -204,7 +209,7 @@ static void sweep_task(struct local *ex, const char *task, struct executor_sweep
     for (const char *name; (name = folder_next(&attempts));) {
         uint32_t attempt;
         if (!parse_attempt(name, &attempt) || sweep->known(sweep->ctx, task, attempt)
-            || is_watched(ex, task, attempt) || !sweep_run(ex, task, attempt))
+            || is_watched(ex, task, attempt) || !sweep_run(ex, task, attempt, sweep))
             continue;
         _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
         rundir_name(&folder, task, attempt);

@@ -30,7 +30,7 @@ struct found {
 struct folder {
     char task[64];
     uint32_t attempt;
-    bool in_slurm;
+    bool in_slurm, lives;
 };
 
 static struct {
@@ -149,6 +149,11 @@ void fake_has_folder(const char *task, uint32_t attempt) {
 void fake_has_slurm_folder(const char *task, uint32_t attempt) {
     fake_has_folder(task, attempt);
     fake.folders[fake.folder_count - 1].in_slurm = true;
+}
+
+void fake_has_slurm_external(const char *task) {
+    fake_has_slurm_folder(task, 9);
+    fake.folders[fake.folder_count - 1].lives = true;
 }
 
 size_t fake_slurm_made(void) {
@@ -320,10 +325,17 @@ int executor_sweep(struct executor *ex, struct executor_sweep *sweep, struct err
     struct run_started who = { 0 };
     (void)err;
     ex->sweep = *sweep;
-    for (size_t i = 0; i < fake.folder_count; i++)
-        if (fake.folders[i].in_slurm == ex->is_slurm)
-            sweep->removed +=
-                !sweep->known(sweep->ctx, fake.folders[i].task, fake.folders[i].attempt);
+    for (size_t i = 0; i < fake.folder_count; i++) {
+        const struct folder *folder = &fake.folders[i];
+        if ((ex->is_slurm && !folder->in_slurm)
+            || sweep->known(sweep->ctx, folder->task, folder->attempt))
+            continue;
+        bool is_its = folder->in_slurm == ex->is_slurm;
+        sweep->removed += is_its && !folder->lives;
+        sweep->left += !is_its;
+        if (is_its && folder->lives)
+            sweep->external(sweep->ctx, folder->task, folder->attempt, &who);
+    }
     if (!ex->is_slurm && fake.external[0] && !sweep->known(sweep->ctx, fake.external, 9))
         sweep->external(sweep->ctx, fake.external, 9, &who);
     return 0;

@@ -68,3 +68,5 @@ void fake_refuse_slurm(int code);
 void fake_slurm_says(const char *doing);
 /* As fake_has_folder, of a run in Slurm. */
 void fake_has_slurm_folder(const char *task, uint32_t attempt);
+/* A living run in Slurm that the engine does not know. */
+void fake_has_slurm_external(const char *task);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/macros.h"
+#include "engine/alert.h"
 #include "engine/executors.h"
 #include "engine_kit.h"
 #include "fault_vfs.h"
@@ -249,6 +250,19 @@ static void a_run_in_slurm_that_a_backup_does_not_know_is_adopted_there(void **s
     assert_string_equal(row.executor, "slurm");
 }
 
+/* Nothing in the rows tells of Slurm: the folder does. */
+static void a_run_in_slurm_of_a_store_that_is_gone_keeps_its_place(void **state) {
+    (void)state;
+    assert_int_equal(kit_add(&kit, "web", "{\"argv\":[\"a\"]}", &(task_id){ 0 }), 0);
+    kit_stop(&kit);
+    fake_has_slurm_external("web-77");
+    assert_int_equal(fake_slurm_made(), 0);
+    kit_start(&kit);
+    assert_int_equal(fake_slurm_made(), 1);
+    assert_int_equal(kit.report.external, 1);
+    assert_string_equal(engine_external_at(kit.engine, 0), "web-77");
+}
+
 /* --- what goes wrong ----------------------------------------------------------------------------- */
 
 static void a_lost_node_is_no_failure_of_the_task(void **state) {
@@ -327,6 +341,7 @@ int main(void) {
         TEST(a_store_has_one_name_for_ever),
         TEST(a_name_that_could_not_be_stored_is_stored_with_the_next_order),
         TEST(a_run_in_slurm_that_a_backup_does_not_know_is_adopted_there),
+        TEST(a_run_in_slurm_of_a_store_that_is_gone_keeps_its_place),
         TEST(a_lost_node_is_no_failure_of_the_task),
         TEST(an_agent_that_slurm_kills_for_its_memory_was_launched_well),
         TEST(the_time_limit_of_slurm_is_a_time_out),
