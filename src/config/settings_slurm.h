@@ -18,7 +18,7 @@ static const char *const slurm_follow[] = { "off", "cpus", "nodes", NULL };
               "KEY=VALUE with partition, account, qos, gres, constraint, cpus, or options (more for sbatch)." }, \
     { .key = "slurm.programs", TEXT(&secret_file_form), .standard = "",                            \
       .text = "The folder with sbatch, squeue, sacct, scancel, scontrol and sinfo; nothing: they are looked for " \
-              "in PATH. As all of `slurm` but `follow`, it counts from the next start of the daemon." }, \
+              "in PATH. As `shim`, `submits`, `accounting` and the polls, it counts from the next start of the daemon." }, \
     { .key = "slurm.shim", TEXT(&secret_file_form), .standard = "",                                \
       .text = "Where sluice-shim is on the nodes; nothing: where it is here." },                   \
     { .key = "slurm.address", WORDS(&daemon_address_form), .standard = "",                                \
