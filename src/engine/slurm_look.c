@@ -147,8 +147,10 @@ static void find_partitions(struct slurm_look *l) {
         return;
     }
     _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT;
-    for (const char *line = list; *line; line += strcspn(line, "\n"), line += *line == '\n')
-        strbuf_printf(&names, "%s%.*s", names.length ? " " : "", (int)strcspn(line, "|\n"), line);
+    for (const char *line = list; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        strbuf_puts(&names, names.length ? " " : "");
+        strbuf_add(&names, line, strcspn(line, "|\n"));
+    }
     if (missing)
         (void)snprintf(f->text, sizeof(f->text), "'%.60s' is none of: %.300s", missing,
                        strbuf_text(&names));
