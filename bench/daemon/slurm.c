@@ -11,14 +11,13 @@
 
 #include "daemon_bench.h"
 
-#ifndef JOBS
-#define JOBS 400
-#endif
+#define JOBS   2000 /* BENCH_SLURM_JOBS: for a quick look */
 #define ASIDE  1.10 /* at most so many times as long as the loop */
 #define AGAIN  50   /* ms between two looks */
 #define SCRIPT "exec /bin/true"
 
 static const char *folder;
+static int jobs = JOBS;
 
 static void must(bool ok, const char *what) {
     if (ok)
@@ -88,20 +87,20 @@ static double by_loop(void) {
     fresh_cluster();
     snprintf(line, sizeof(line),
              "i=0; while [ $i -lt %d ]; do " SBATCH " >/dev/null || exit 1; i=$((i + 1)); done",
-             JOBS);
+             jobs);
     double began = bench_now();
     must(system(line) == 0, "sbatch failed"); /* NOLINT: words of our own */
-    wait_over(JOBS);
+    wait_over((unsigned)jobs);
     return bench_now() - began;
 }
 
 static double by_array(void) {
     char line[512];
     fresh_cluster();
-    snprintf(line, sizeof(line), SBATCH " --array=1-%d >/dev/null", JOBS);
+    snprintf(line, sizeof(line), SBATCH " --array=1-%d >/dev/null", jobs);
     double began = bench_now();
     must(system(line) == 0, "sbatch failed"); /* NOLINT: words of our own */
-    wait_over(JOBS);
+    wait_over((unsigned)jobs);
     return bench_now() - began;
 }
 
@@ -110,13 +109,13 @@ static double by_sluice(void) {
     fresh_cluster();
     bench_open(&rig, "tasks: {executor: slurm}\nlimits: {runs: 256}\n");
     double began = bench_now();
-    (void)bench_bulk(&rig, JOBS);
+    (void)bench_bulk(&rig, (size_t)jobs);
     bench_pause(&rig, false);
     bench_wait_drained(&rig);
     double seconds = bench_now() - began;
     unsigned submits = count_lines("log/ctld.log", "_slurm_rpc_submit_batch_job", NULL, NULL) - 1;
-    if (submits != JOBS)
-        bench_say("%u submits for %d tasks: an answer of sbatch was lost", submits, JOBS);
+    if (submits != (unsigned)jobs)
+        bench_say("%u submits for %d tasks: an answer of sbatch was lost", submits, jobs);
     rig_close(&rig);
     return seconds;
 }
@@ -125,7 +124,10 @@ void bench_slurm(void) {
     double part[BENCH_ROUNDS];
     folder = getenv("BENCH_SLURM");
     must(folder && getenv("BENCH_SLURM_CLUSTER"), "run it by `make bench T=slurm`");
-    printf("%d jobs of %s through Slurm, in seconds until the last is over\n", JOBS,
+    if (getenv("BENCH_SLURM_JOBS"))
+        jobs = atoi(getenv("BENCH_SLURM_JOBS"));
+    must(jobs > 1, "BENCH_SLURM_JOBS is no number of jobs");
+    printf("%d jobs of %s through Slurm, in seconds until the last is over\n", jobs,
            SCRIPT + strlen("exec "));
     for (int i = 0; i < BENCH_ROUNDS; i++) {
         double array = by_array();
