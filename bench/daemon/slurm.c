@@ -65,8 +65,9 @@ static unsigned count_lines(const char *file, const char *text, double *ret_firs
     return count;
 }
 
-static void wait_over(unsigned jobs) {
-    while (count_lines("log/jobs", "JobId=", NULL, NULL) < jobs + 1) /* and the cluster's own */
+static void wait_over(void) {
+    while (count_lines("log/jobs", "JobId=", NULL, NULL)
+           < (unsigned)jobs + 1) /* and the cluster's own */
         rig_pause(AGAIN);
 }
 
@@ -90,7 +91,7 @@ static double by_loop(void) {
              jobs);
     double began = bench_now();
     must(system(line) == 0, "sbatch failed"); /* NOLINT: words of our own */
-    wait_over((unsigned)jobs);
+    wait_over();
     return bench_now() - began;
 }
 
@@ -100,7 +101,7 @@ static double by_array(void) {
     snprintf(line, sizeof(line), SBATCH " --array=1-%d >/dev/null", jobs);
     double began = bench_now();
     must(system(line) == 0, "sbatch failed"); /* NOLINT: words of our own */
-    wait_over((unsigned)jobs);
+    wait_over();
     return bench_now() - began;
 }
 
