@@ -18,6 +18,9 @@
 
 #define ANSWER_MAX (1u << 20)
 #define ASK_EVERY  150 /* ms */
+/* A time limit is looked at twice a minute, a node is missed after SlurmdTimeout, and a controller that was killed
+ * looks for batch jobs that it does not find after some minutes. */
+#define SLURM_NOTICES MINUTES(6)
 
 static char answer[ANSWER_MAX];
 
@@ -113,6 +116,25 @@ struct run_spec cluster_spec(struct stage *stage, task_id task, const char *cons
 void cluster_start(struct stage *stage, task_id task, const char *const *argv) {
     struct run_spec spec = cluster_spec(stage, task, argv);
     stage_start(stage, task, &spec);
+}
+
+struct late {
+    task_id task;
+    time_ms until;
+};
+
+static bool has_ended(struct stage *stage, void *ctx) {
+    const struct late *late = ctx;
+    if (clock_read_steady() < late->until)
+        stage_be_patient(stage);
+    return stage->runs[late->task].ended;
+}
+
+const struct run_end *cluster_await_end(struct stage *stage, task_id task) {
+    struct late late = { task, clock_read_steady() + SLURM_NOTICES };
+    stage_await(stage, has_ended, &late, "the end of the run");
+    assert_int_equal(stage->runs[task].ended_times, 1);
+    return &stage->runs[task].end;
 }
 
 /* --- what Slurm says ------------------------------------------------------------------------- */

@@ -28,6 +28,9 @@ struct run_spec cluster_spec(struct stage *stage, task_id task, const char *cons
 /* Submitted on its own terms: executor_start with cluster_spec. */
 void cluster_start(struct stage *stage, task_id task, const char *const *argv);
 
+/* As stage_await_end, for ends that Slurm itself takes minutes to notice. */
+const struct run_end *cluster_await_end(struct stage *stage, task_id task);
+
 /* The job of a run, waited for; and how many jobs have had its token. */
 unsigned long cluster_job(struct stage *stage, task_id task);
 unsigned cluster_jobs(const struct stage *stage, task_id task);

@@ -22,7 +22,7 @@
 
 /* It ran once in all, and ended by itself. */
 static void ends_well_once(struct stage *stage, task_id task, unsigned ran) {
-    const struct run_end *end = stage_await_end(stage, task);
+    const struct run_end *end = cluster_await_end(stage, task);
     if (end->kind != RUN_END_EXIT || end->code != 0)
         fail_msg("run %d ended with '%s' and not by itself: %s", (int)task,
                  run_end_kind_name(end->kind), end->message);
@@ -30,7 +30,7 @@ static void ends_well_once(struct stage *stage, task_id task, unsigned ran) {
 }
 
 static void is_lost_because(struct stage *stage, task_id task, const char *text) {
-    const struct run_end *end = stage_await_end(stage, task);
+    const struct run_end *end = cluster_await_end(stage, task);
     if (end->kind != RUN_END_LOST || !strstr(end->message, text))
         fail_msg("run %d should be lost (%s) and ended with '%s', code %d, signal %d (%s): %s",
                  (int)task, text, run_end_kind_name(end->kind), end->code, end->signal,
@@ -66,7 +66,7 @@ static void without_a_controller_submits_wait_and_come_through(void **state) {
     assert_false(stage->runs[1].ended);
     cluster_part("start-part", "ctld");
     for (task_id task = 1; task <= 5; task++)
-        (void)stage_await_end(stage, task);
+        (void)cluster_await_end(stage, task);
     for (task_id task = 1; task <= 5; task++)
         ends_well_once(stage, task, 5);
     stage_free(stage);
@@ -118,7 +118,7 @@ static void a_killed_controller_runs_nothing_twice(void **state) {
     }
     unsigned well = 0;
     for (task_id task = 1; task <= BATCH; task++) {
-        const struct run_end *end = stage_await_end(stage, task);
+        const struct run_end *end = cluster_await_end(stage, task);
         (void)snprintf(file, sizeof(file), "ran-%d", (int)task);
         unsigned ran = cluster_lines(stage, file);
         bool good = end->kind == RUN_END_EXIT && end->code == 0;
@@ -289,8 +289,8 @@ static void the_time_limit_of_slurm_is_a_time_out(void **state) {
     spec.place.partition = "short";
     stage_start(stage, 1, &spec);
     stage_await_text(stage, 1, "out.log", "ready");
-    stage_await_text(stage, 1, "out.log", "got TERM"); /* Slurm's own */
-    const struct run_end *end = stage_await_end(stage, 1);
+    const struct run_end *end = cluster_await_end(stage, 1);
+    assert_string_equal(stage_file(stage, 1, "out.log"), "ready\ngot TERM\n"); /* Slurm's own */
     if (end->kind != RUN_END_TIMEOUT)
         fail_msg("it should be a time-out and is '%s': %s", run_end_kind_name(end->kind),
                  end->message);
@@ -343,7 +343,7 @@ static void a_lost_answer_makes_no_second_job(void **state) {
         struct run_spec waits = cluster_spec(stage, 2, SHELL("echo ran >>ran"));
         waits.place.extra = "--begin=now+8"; /* found by its token alone: nothing begins yet */
         stage_start(stage, 2, &waits);
-        (void)stage_await_end(stage, 2);
+        (void)cluster_await_end(stage, 2);
         ends_well_once(stage, 1, 2);
         ends_well_once(stage, 2, 2);
         assert_int_equal(cluster_jobs(stage, 1), 1);
