@@ -44,5 +44,7 @@ void bench_followers(void);
 void bench_latency(const struct bench_programs *programs);
 void bench_idle(void);
 void bench_depth(void);
+/* Only when it is asked for: it needs a server, and others to compare. */
 void bench_postgres(void);
-void bench_slurm(void); /* BENCH_SLURM: a folder; BENCH_SLURM_CLUSTER: scripts/slurm-cluster */ /* only when it is asked for: it needs a server and others to compare */
+/* The same. BENCH_SLURM: a folder; BENCH_SLURM_CLUSTER: scripts/slurm-cluster */
+void bench_slurm(void);
