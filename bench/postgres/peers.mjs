@@ -2,7 +2,7 @@
 //
 // usage: node peers.mjs graphile-worker|pg-boss URL BULK SINGLE RUNS AT_ONCE
 //
-// URL: of a role that may create databases; each call has one of its own and drops it.
+// URL: of a role that may create databases; each call makes one of its own.
 // Prints one line of four numbers per second: jobs added by the thousand, jobs added one by one, jobs whose handler does
 // nothing, jobs whose handler starts /bin/true and waits for it. Each way is the quickest that the documents of the queue
 // name: what it does in bulk it does in one call. Everything is as durable as the server makes it. Runs come first: a
@@ -108,7 +108,7 @@ async function pgBoss() {
   return figures
 }
 
-// Runs `work` with `url` naming a new database.
+// Runs `work` with `url` naming a new database, which goes away with the server.
 async function inDatabase(work) {
   const pg = (await import('pg')).default
   const own = `peers_${process.pid}_${Date.now()}`
@@ -116,12 +116,8 @@ async function inDatabase(work) {
   await admin.connect()
   await admin.query(`CREATE DATABASE ${own}`)
   url = Object.assign(new URL(url), { pathname: `/${own}` }).toString()
-  try {
-    return await work()
-  } finally {
-    await admin.query(`DROP DATABASE ${own} WITH (FORCE)`)
-    await admin.end()
-  }
+  await admin.end()
+  return work()
 }
 
 const peers = { 'graphile-worker': graphileWorker, 'pg-boss': pgBoss }
