@@ -76,15 +76,14 @@ static void a_mistake_is_told_with_its_line(void) {
 }
 
 static void a_home_that_cannot_be_used_is_named(void) {
-    struct rig rig;
-    char below[160];
+    struct rig rig, elsewhere;
     rig_open(&rig, CALM);
-    snprintf(below, sizeof(below), "%s/sluice.yaml/home", rig.home); /* below a file */
-    setenv("SLUICE_HOME", below, 1);
-    expect_refusal(&rig, 1, below);
-    setenv("SLUICE_HOME", "/proc/nowhere", 1);
-    expect_refusal(&rig, 1, "/proc/nowhere");
-    setenv("SLUICE_HOME", rig.home, 1);
+    elsewhere = rig;
+    snprintf(elsewhere.home, sizeof(elsewhere.home), "%.40s/sluice.yaml/home",
+             rig.home); /* below a file */
+    expect_refusal(&elsewhere, 1, elsewhere.home);
+    snprintf(elsewhere.home, sizeof(elsewhere.home), "/proc/nowhere");
+    expect_refusal(&elsewhere, 1, "/proc/nowhere");
     if (small_disk_mount(rig.home, 8)
         && mount(NULL, rig.home, NULL, MS_REMOUNT | MS_RDONLY, NULL) == 0) {
         snprintf(rig.log, sizeof(rig.log), "/dev/null");
