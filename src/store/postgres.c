@@ -123,9 +123,9 @@ static int begin_epoch(struct pg_store *store, struct store_report *report, stru
         return r;
     if (PQntuples(result) != 1)
         return pg_damaged(store, "table store has no row", err);
-    store->epoch = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
-    store->last_task = strtoull(PQgetvalue(result, 0, 1), NULL, 10);
-    store->last_event = strtoull(PQgetvalue(result, 0, 2), NULL, 10);
+    store->epoch = pg_result_number(result, 0, 0);
+    store->last_task = (uint64_t)pg_result_number(result, 0, 1);
+    store->last_event = (uint64_t)pg_result_number(result, 0, 2);
     report->epoch = (uint64_t)store->epoch;
     report->was_unclean = *PQgetvalue(result, 0, 3) != 't';
     return 0;
@@ -138,8 +138,7 @@ static int load_names(struct pg_store *store, struct error *err) {
     if (r < 0)
         return r;
     for (int i = 0; i < PQntuples(result); i++)
-        if (!names_read(&store->names, strtoll(PQgetvalue(result, i, 0), NULL, 10),
-                        PQgetvalue(result, i, 1)))
+        if (!names_read(&store->names, pg_result_number(result, i, 0), PQgetvalue(result, i, 1)))
             return pg_damaged(store, "the table of names has a gap", err);
     names_learn(&store->names);
     return 0;

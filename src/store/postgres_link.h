@@ -106,6 +106,8 @@ void pg_link_wait(struct pg_link *link);
 
 /* What the server said, as one line without what libpq puts around it. */
 void pg_one_line(const char *text, char ret_line[300]);
+/* A number of an answer in text; 0 when there is none. */
+int64_t pg_result_number(const PGresult *result, int row, int column);
 /* "cannot WHAT: …" and a negative errno. */
 int pg_result_error(const struct pg_place *place, const char *what, const PGresult *result,
                     struct error *err);

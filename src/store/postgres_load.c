@@ -261,10 +261,10 @@ static int load_totals(struct loader *l, struct store_totals *ret_totals) {
                                    .last_event = store->last_event,
                                    .tasks = l->tasks };
     if (!damaged) {
-        totals.first_event = strtoull(PQgetvalue(result, 0, 0), NULL, 10);
+        totals.first_event = (uint64_t)pg_result_number(result, 0, 0);
         totals.pause.paused = *PQgetvalue(result, 0, 1) == 't';
-        totals.pause.by = names_text(&store->names, atoll(PQgetvalue(result, 0, 2)), &damaged);
-        totals.pause.at = strtoll(PQgetvalue(result, 0, 3), NULL, 10);
+        totals.pause.by = names_text(&store->names, pg_result_number(result, 0, 2), &damaged);
+        totals.pause.at = pg_result_number(result, 0, 3);
     }
     PQclear(result);
     if (damaged)

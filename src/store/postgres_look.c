@@ -1,6 +1,5 @@
 /* postgres_look.c: what is in a store that is not to be changed? */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "store/postgres_internal.h"
 
@@ -18,8 +17,8 @@ static int look_into(struct pg_link *link, struct store_look *look, struct error
     look->there = PQntuples(result) == 1;
     if (look->there) {
         look->was_unclean = *PQgetvalue(result, 0, 0) != 't';
-        look->last_event = strtoull(PQgetvalue(result, 0, 1), NULL, 10);
-        look->tasks = strtoull(PQgetvalue(result, 0, 2), NULL, 10);
+        look->last_event = (uint64_t)pg_result_number(result, 0, 1);
+        look->tasks = (uint64_t)pg_result_number(result, 0, 2);
         look->unfinished = *PQgetvalue(result, 0, 3) == 't';
     }
     PQclear(result);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "store/postgres_link.h"
 
 #define SCHEMA_USUAL          "sluice"
@@ -39,9 +40,8 @@ static int take_schema(const char *value, size_t size, struct pg_place *place, s
 static int take_timeout(const char *value, size_t size, struct pg_place *place, struct error *err) {
     char text[16];
     (void)snprintf(text, sizeof(text), "%.*s", (int)(size < 15 ? size : 15), value);
-    char *end = NULL;
-    long seconds = strtol(text, &end, 10);
-    if (end == text || *end || seconds < 1 || seconds > ANSWER_TIMEOUT_MOST)
+    int64_t seconds = 0;
+    if (number_parse_int(text, &seconds, NULL) < 0 || seconds < 1 || seconds > ANSWER_TIMEOUT_MOST)
         return error_set(err, -EINVAL, "answer_timeout is '%s': give 1 to %d seconds", text,
                          ANSWER_TIMEOUT_MOST);
     place->answer_timeout = SECONDS(seconds);
@@ -98,8 +98,10 @@ static int ask_libpq(struct pg_place *place, struct error *err) {
     for (PQconninfoOption *o = options; o && o->keyword; o++) {
         if (!o->val)
             continue;
-        if (strcmp(o->keyword, "connect_timeout") == 0 && atoi(o->val) > 0)
-            place->connect_timeout = SECONDS(atoi(o->val) < 2 ? 2 : atoi(o->val));
+        int64_t seconds = 0;
+        if (strcmp(o->keyword, "connect_timeout") == 0
+            && number_parse_int(o->val, &seconds, NULL) == 0 && seconds > 0)
+            place->connect_timeout = SECONDS(seconds < 2 ? 2 : seconds < 3600 ? seconds : 3600);
         if (strcmp(o->keyword, "host") == 0 && strchr(o->val, ','))
             place->many_hosts = true;
     }

@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "store/postgres_internal.h"
@@ -98,10 +97,6 @@ static void clear_result(PGresult **result) {
     PQclear(*result);
 }
 
-static int64_t number_at(const PGresult *result, int column) {
-    return PQntuples(result) == 1 ? strtoll(PQgetvalue(result, 0, column), NULL, 10) : 0;
-}
-
 /* What is missing, as SQL that gives it. */
 static int refuse_reading(struct pg_link *link, struct error *err) {
     const char *schema = link->place->schema, *role = PQuser(link->pg);
@@ -123,11 +118,11 @@ int pg_schema_inspect(struct pg_link *link, uint32_t newest, uint32_t *ret_versi
         link->place->schema, &found, err);
     if (r < 0)
         return r;
-    if (number_at(found, 0) == 0) {
+    if (pg_result_number(found, 0, 0) == 0) {
         *ret_version = 0;
         return 0;
     }
-    if (number_at(found, 1) == 0)
+    if (pg_result_number(found, 0, 1) == 0)
         return error_set(err, -EUCLEAN,
                          "schema '%s' at '%s' has tables of another program: give the store "
                          "another one with '?schema=NAME'",
@@ -137,7 +132,7 @@ int pg_schema_inspect(struct pg_link *link, uint32_t newest, uint32_t *ret_versi
         return refuse_reading(link, err);
     if (r < 0)
         return r;
-    int64_t version = number_at(told, 0);
+    int64_t version = pg_result_number(told, 0, 0);
     if (version > newest)
         return error_set(err, -EPROTO,
                          "store '%s' has version %" PRId64 ", this program knows up to %" PRIu32
@@ -201,5 +196,5 @@ int pg_schema_check_rights(struct pg_link *link, struct error *err) {
         link->place->schema, &result, err);
     if (r < 0)
         return r;
-    return number_at(result, 0) > 0 ? refuse_reading(link, err) : 0;
+    return pg_result_number(result, 0, 0) > 0 ? refuse_reading(link, err) : 0;
 }

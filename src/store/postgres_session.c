@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "os/clock.h"
 #include "store/postgres_link.h"
 
@@ -29,6 +30,13 @@ void pg_one_line(const char *text, char ret_line[300]) {
         ret_line[--length] = '\0';
     for (char *c = ret_line; *c; c++)
         *c = *c == '\n' || *c == '\t' ? ' ' : *c;
+}
+
+int64_t pg_result_number(const PGresult *result, int row, int column) {
+    int64_t number = 0;
+    if (row < PQntuples(result) && column < PQnfields(result))
+        (void)number_parse_int(PQgetvalue(result, row, column), &number, NULL);
+    return number;
 }
 
 static int errno_of(const char *state) {
@@ -196,7 +204,7 @@ int pg_session_holder(struct pg_link *link, bool *ret_held, char ret_who[STORE_W
         return 0;
     strbuf_clear(&sql);
     strbuf_printf(&sql, "SELECT holder FROM \"%s\".store WHERE holder_pid = %d",
-                  link->place->schema, atoi(PQgetvalue(locks, 0, 0)));
+                  link->place->schema, (int)pg_result_number(locks, 0, 0));
     if (pg_link_run(link, "ask who has the store", sql.text, &told, NULL) == 0
         && PQntuples(told) == 1)
         (void)snprintf(ret_who, STORE_WHO_MAX, "%s", PQgetvalue(told, 0, 0));
