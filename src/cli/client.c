@@ -23,8 +23,9 @@
 #define TIMEOUT_STANDARD SECONDS(60)
 #define TEXT_MAX         ((size_t)256 * 1024 * 1024)
 #define TRIES_MAX        6
-#define PAUSE_FIRST_MS   20          /* before the second try over a new connection; doubles */
-#define PAUSE_MOST_MS    250         /* while a daemon that is active is looked for */
+#define PAUSE_FIRST_MS   20  /* before the second try over a new connection; doubles */
+#define PAUSE_MOST_MS    250 /* while a daemon that is active is looked for */
+#define HURRY_MS         50
 #define FAILOVER         SECONDS(20) /* so long one is looked for among standbys */
 #define NOBODY           SECONDS(3)  /* the same where nobody answers at all: all may be starting */
 
@@ -332,13 +333,14 @@ static bool is_elsewhere(struct client *client) {
     return standby || (ends && client->has_peers);
 }
 
-/* False: what was answered is the answer. */
+/* False: what was answered is the answer. So it is when hardly any time is left: it says more than that the time is
+ * over. */
 static bool try_next(struct client *client, struct hunt *hunt) {
-    if (!hunt_goes_on(hunt, FAILOVER))
+    if (++hunt->passed >= client->address_count && hunt_goes_on(hunt, FAILOVER))
+        hunt_pause(hunt);
+    if (!hunt_goes_on(hunt, FAILOVER) || clock_read_steady() + HURRY_MS > hunt->deadline)
         return false;
     wire_close(client);
-    if (++hunt->passed >= client->address_count)
-        hunt_pause(hunt);
     return true;
 }
 
