@@ -15,7 +15,7 @@ if ! ip netns add "$here" 2>net.err || ! ip netns add "$there" 2>>net.err ||
     exit 0
 fi
 b=$tmp/b
-mkdir -m 700 "$b" "$tmp/runs" && mkdir -m 755 "$tmp/pg"
+mkdir -m 700 "$b" "$tmp/data" && mkdir -m 755 "$tmp/pg"
 chmod 755 "$tmp"
 server() { # VERB
     ip netns exec "$here" "$POSTGRES_SERVER" "$1" "$tmp/pg/server" 2>"$tmp/server.err"
@@ -46,7 +46,7 @@ server restart >out || { echo "Bail out! no server: $(cat "$tmp/server.err")" &&
 configure() { # HOME NAME
     cat >"$1/sluice.yaml" <<END
 store: {url: "$store"}
-runs: {folder: $tmp/runs}
+data: {folder: $tmp/data}
 daemon: {standby: true, host: $2, addresses: ["unix:$home/sluice.sock", "unix:$b/sluice.sock"]}
 END
 }
