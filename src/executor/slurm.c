@@ -299,21 +299,13 @@ static int open_root(struct slurm *ex, const char *root, struct error *err) {
 }
 
 static void copy_env(struct slurm *ex, const char *const *env) {
-    static const char *const names[] = { "PATH", "HOME", "USER", "LOGNAME", "TZ", "SLURM_CONF" };
+    const char *const *from = env ? env : (const char *const *)environ;
     size_t count = 0;
-    while (env && env[count])
+    while (from[count])
         count++;
-    ex->env = xcalloc((env ? count : ARRAY_SIZE(names)) + 1, sizeof(char *));
-    for (size_t i = 0; env && i < count; i++)
-        ex->env[i] = xstrdup(env[i]);
-    for (size_t i = 0, at = 0; !env && i < ARRAY_SIZE(names); i++) {
-        const char *value = getenv(names[i]);
-        struct strbuf variable = STRBUF_INIT;
-        if (!value)
-            continue;
-        strbuf_printf(&variable, "%s=%s", names[i], value);
-        ex->env[at++] = strbuf_take(&variable);
-    }
+    ex->env = xcalloc(count + 1, sizeof(char *));
+    for (size_t i = 0; i < count; i++)
+        ex->env[i] = xstrdup(from[i]);
 }
 
 static void copy_options(struct slurm *ex, const struct executor_slurm_options *options) {

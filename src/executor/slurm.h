@@ -29,9 +29,9 @@ struct executor_slurm_options {
     time_ms poll_busy;        /* while something does; 0: 1 s */
     uint32_t submits_at_once; /* calls of sbatch side by side; 0: 8 */
     bool use_sacct;           /* ask the accounting for jobs that the controller has forgotten */
-    const char *const *env; /* the whole environment of these programs; NULL: PATH HOME USER LOGNAME
-                                    TZ SLURM_CONF of ours */
-    time_ms patience;       /* before a run that nobody has seen is given up; 0: 15 s */
+    const char *const
+        *env;         /* the whole environment of these programs, and so of all jobs; NULL: ours */
+    time_ms patience; /* before a run that nobody has seen is given up; 0: 15 s */
 };
 
 /* An error: the folder or the shim is not there. A Slurm that does not answer is none. */

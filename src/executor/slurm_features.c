@@ -3,7 +3,6 @@
  * Looked up as a shell would, without running any: what the controller answers is asked when there is a
  * run for it, and by the doctor. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,11 +12,17 @@
 #define FIX_CLIENT                                                                                 \
     "install Slurm's commands on this host (Debian: slurm-client), or name their folder"
 
-static bool is_there(const char *program) {
+static const char *path_of(const char *const *env) {
+    for (; *env; env++)
+        if (strncmp(*env, "PATH=", 5) == 0)
+            return *env + 5;
+    return "/usr/local/bin:/usr/bin:/bin";
+}
+
+static bool is_there(const char *program, const char *path) {
     if (strchr(program, '/'))
         return access(program, X_OK) == 0;
-    const char *path = getenv("PATH");
-    for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; *at;) {
+    for (const char *at = path; *at;) {
         size_t length = strcspn(at, ":");
         _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT;
         strbuf_printf(&file, "%.*s/%s", (int)length, at, program);
@@ -43,11 +48,12 @@ size_t slurm_features(const struct executor_slurm_options *options,
           FIX_CLIENT },
         { options->sinfo, "sinfo", "no limit can follow the size of a partition", FIX_CLIENT },
     };
+    const char *path = path_of(options->env ? options->env : (const char *const *)environ);
     size_t count = 0;
     for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         ret[count++] = (struct executor_feature){
             .name = all[i].name,
-            .there = is_there(all[i].given ? all[i].given : all[i].name),
+            .there = is_there(all[i].given ? all[i].given : all[i].name, path),
             .instead = all[i].instead,
             .fix = all[i].fix,
         };

@@ -17,13 +17,17 @@
 static struct shim shim;
 static char spec_text[RUN_SPEC_MAX];
 
-static void prepare(struct shim *s, int argc, char **argv) {
+/* 0, or the exit code of a shim that has nothing to run. */
+static int prepare(struct shim *s, int argc, char **argv) {
     sigset_t all;
     sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     s->hurry_at = TIME_NEVER;
-    if (argc == 4 && strcmp(argv[1], "--in") == 0)
-        node_enter(s, argv[2], argv[3]);
+    if (argc == 4 && strcmp(argv[1], "--in") == 0) {
+        int code = node_enter(s, argv[2], argv[3]);
+        if (code != 0)
+            return code;
+    }
     (void)setsid();           /* the daemon has done it; not so when started by hand */
     (void)!fchdir(FD_FOLDER); /* short names for its files, and no disk is held busy */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -34,6 +38,7 @@ static void prepare(struct shim *s, int argc, char **argv) {
     s->handle = argc > 2 && s->kill_wait == 0 ? argv[2] : NULL;
     s->cgroup = -1;
     s->end.code = -1;
+    return 0;
 }
 
 static int read_spec(struct shim *s, struct error *err) {
@@ -51,7 +56,9 @@ static int read_spec(struct shim *s, struct error *err) {
 
 int main(int argc, char **argv) {
     struct error err = { 0 };
-    prepare(&shim, argc, argv);
+    int code = prepare(&shim, argc, argv);
+    if (code != 0)
+        return code;
     int r = read_spec(&shim, &err);
     if (shim.kill_wait > 0)
         node_add_env(&shim);

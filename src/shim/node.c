@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -41,8 +40,11 @@ static void put(int from, int to) {
 }
 
 static const char *env_or(const char *name, const char *otherwise) {
-    const char *value = getenv(name);
-    return value && *value ? value : otherwise;
+    size_t length = strlen(name);
+    for (char **at = environ; *at; at++)
+        if (strncmp(*at, name, length) == 0 && (*at)[length] == '=' && (*at)[length + 1] != '\0')
+            return *at + length + 1;
+    return otherwise;
 }
 
 /* "job 17 n3 4711 0": number, host, process, how often Slurm had started it before. */
@@ -61,27 +63,28 @@ static void name_self(char *out, size_t size) {
     out[text.length] = '\0';
 }
 
-void node_enter(struct shim *s, const char *folder, const char *kill_wait) {
+int node_enter(struct shim *s, const char *folder, const char *kill_wait) {
     char who[RUN_BEGIN_MAX];
     int64_t wait = 0;
     if (!record_number(kill_wait, 1, KILL_WAIT_MAX, &wait))
-        _exit(RUN_NODE_NO_FOLDER);
+        return RUN_NODE_NO_FOLDER;
     reset_signals();
     close_all();
     int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
-        _exit(RUN_NODE_NO_FOLDER);
+        return RUN_NODE_NO_FOLDER;
     put(dir, FD_FOLDER);
     int lock = openat(FD_FOLDER, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (lock < 0)
-        _exit(RUN_NODE_NO_WRITE);
+        return RUN_NODE_NO_WRITE;
     put(lock, FD_LOCK);
     name_self(who, sizeof(who));
     int r = rundir_begin_at(FD_FOLDER, who);
     if (r < 0)
-        _exit(r == -EEXIST ? RUN_NODE_BEGUN : RUN_NODE_NO_WRITE);
+        return r == -EEXIST ? RUN_NODE_BEGUN : RUN_NODE_NO_WRITE;
     s->kill_wait = wait;
     limits_note(s, "slurm");
+    return 0;
 }
 
 /* What Slurm tells about the job, and which devices it gives to it. */

@@ -66,8 +66,8 @@ struct shim {
 
 /* node.c */
 /* Started by Slurm with the name of a folder: makes it look as if the daemon had started us, and
- * begins the run. Does not return when it is not ours to run. */
-void node_enter(struct shim *s, const char *folder, const char *kill_wait);
+ * begins the run. 0, or the exit code of a shim that has nothing to run here. */
+int node_enter(struct shim *s, const char *folder, const char *kill_wait);
 /* What Slurm has put into our environment belongs to the command, too. */
 void node_add_env(struct shim *s);
 
