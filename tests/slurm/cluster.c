@@ -45,7 +45,7 @@ static int run_line(const char *line) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int run_format(const char *format, va_list args) {
+static int __attribute__((format(printf, 1, 0))) run_format(const char *format, va_list args) {
     char words[1024], line[1200];
     (void)vsnprintf(words, sizeof(words), format, args);
     (void)snprintf(line, sizeof(line), "exec timeout 60 %s 2>&1", words);
