@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -121,32 +122,35 @@ static void take_connection(struct carrier *c) {
     c->plan->connections++;
 }
 
+/* What both ends of one wire have said. */
+static void serve_wire(struct carrier *c, size_t index, const struct pollfd fds[2]) {
+    bool alive = true;
+    for (int side = 0; side < 2 && alive; side++)
+        if (fds[side].revents)
+            alive = wire_carry(&c->wires[index], (enum wire_side)side, c->plan);
+    if (!alive) {
+        wire_finish(&c->wires[index], c->plan->reset);
+        c->wires[index] = c->wires[--c->count];
+    }
+    if (c->plan->done && !c->plan->told_done) {
+        c->plan->told_done = true;
+        if (write(c->done_fd, "", 1) != 1)
+            die("the test is gone");
+    }
+}
+
 static void serve(struct carrier *c) {
     struct pollfd fds[1 + 2 * WIRES_MAX];
     for (;;) {
         fds[0] = (struct pollfd){ .fd = c->listener, .events = POLLIN };
-        for (size_t i = 0; i < c->count; i++)
-            for (int side = 0; side < 2; side++)
-                fds[1 + 2 * i + (size_t)side] =
-                    (struct pollfd){ .fd = c->wires[i].fd[side], .events = POLLIN };
+        for (size_t i = 0; i < 2 * c->count; i++)
+            fds[1 + i] = (struct pollfd){ .fd = c->wires[i / 2].fd[i % 2], .events = POLLIN };
         size_t watched = c->count;
         if (poll(fds, 1 + 2 * watched, -1) < 0 && errno != EINTR)
             die("poll");
-        for (size_t i = watched; i-- > 0;) {
-            bool alive = true;
-            for (int side = 0; side < 2 && alive; side++)
-                if (fds[1 + 2 * i + (size_t)side].revents)
-                    alive = wire_carry(&c->wires[i], (enum wire_side)side, c->plan);
-            if (!alive) {
-                wire_finish(&c->wires[i], c->plan->reset);
-                c->wires[i] = c->wires[--c->count];
-            }
-            if (c->plan->done && !c->plan->told_done) {
-                c->plan->told_done = true;
-                if (write(c->done_fd, "", 1) != 1)
-                    die("the test is gone");
-            }
-        }
+        for (size_t i = watched;
+             i-- > 0;) /* backwards: the last one takes the place of one that is gone */
+            serve_wire(c, i, &fds[1 + 2 * i]);
         if (fds[0].revents)
             take_connection(c);
     }
@@ -197,7 +201,7 @@ struct cutter *cutter_new(const char *url) {
     carrier->listener = listen_here(&port);
     cutter->plan = mmap(NULL, sizeof(*cutter->plan), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (cutter->plan == MAP_FAILED || pipe(done) < 0)
+    if (cutter->plan == MAP_FAILED || pipe2(done, O_CLOEXEC) < 0)
         die("cannot begin");
     carrier->plan = cutter->plan;
     carrier->done_fd = done[1];

@@ -118,9 +118,10 @@ static void done(struct wire_plan *plan) {
 /* What the plan makes of a COMMIT on its way. False: cut. */
 static bool meet_commit(struct wire *wire, struct wire_plan *plan, const char *message,
                         size_t size) {
+    enum cut cut = plan->cut;
     if (++plan->commits != plan->nth)
         return true;
-    switch (plan->cut) {
+    switch (cut) {
     case CUT_BEFORE:
         done(plan);
         return false;
