@@ -93,7 +93,8 @@ struct engine {
     struct loop *loop;
     struct core *core;
     struct task_names names;
-    char *home, *data, *runs_folder, *config_file, *socket_path, *run_socket_path, *shim_path, *version;
+    char *home, *data, *runs_folder, *config_file, *socket_path, *run_socket_path, *shim_path,
+        *version;
     char id_buffer[ENGINE_ID_MAX], data_store[24]; /* its name: data_folder.c */
 
     /* the clock: the wall when the daemon started, moved on by the steady one */

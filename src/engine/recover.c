@@ -17,12 +17,12 @@
 #include "engine/alert.h"
 #include "engine/away_internal.h"
 #include "engine/budget.h"
+#include "engine/data_folder.h"
 #include "engine/executors_internal.h"
 #include "engine/gone_internal.h"
 #include "engine/iteration.h"
 #include "engine/listen.h"
 #include "engine/recover_internal.h"
-#include "engine/data_folder.h"
 #include "engine/workspace.h"
 #include "os/clock.h"
 

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/run_token.h"
 #include "engine/data_folder.h"
+#include "engine/run_token.h"
 #include "engine/slurm_look.h"
 #include "executor/executor.h"
 #include "ops/print.h"
