@@ -230,8 +230,7 @@ int project_tell(struct engine *e, struct project *project, struct error *err);
 int projects_tell_all(struct engine *e, struct error *err);
 /* Could those of the configuration that have no row yet be added? Changes nothing. */
 int projects_check(const struct engine *e, struct error *err);
-/* Adds them. */
-int projects_from_config(struct engine *e, struct error *err);
+int projects_from_config(struct engine *e, struct error *err); /* adds them */
 void projects_free(struct engine *e);
 
 /* --- host.c ---------------------------------------------------------------------------------- */
