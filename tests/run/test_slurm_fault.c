@@ -294,7 +294,9 @@ static void a_command_that_ends_itself_when_slurm_says_so_is_not_at_fault(void *
     struct run_spec spec = stage_spec(fake->stage, HOSTILE("polite"));
     stage_start(fake->stage, 1, &spec);
     stage_await_text(fake->stage, 1, "out.log", "ready");
+    stage_await_started(fake->stage, 1); /* only then its lock file names the command */
     struct run_started who = stage_who(fake->stage, 1);
+    assert_true(who.command > 1 && who.shim > 1);
     fake_put(fake, 1, "state", "PREEMPTED");
     (void)kill(who.command, SIGTERM);
     (void)kill(who.shim, SIGTERM);
