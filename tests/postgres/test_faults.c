@@ -264,6 +264,11 @@ static bool cut_opening(struct play *play, enum cut cut, uint64_t nth) {
     return done;
 }
 
+/* All of the first ten, then fewer and fewer: behind them are a hundred statements that are prepared, each like the others. */
+static uint64_t next_of(uint64_t nth) {
+    return nth + 1 + nth / 10;
+}
+
 static void cut_every_opening(enum cut cut, unsigned least) {
     struct play play, fresh;
     uint64_t nth = 1;
@@ -273,12 +278,12 @@ static void cut_every_opening(enum cut cut, unsigned least) {
     while (play.played < STEPS)
         play_one(&play);
     while (cut_opening(&play, cut, nth))
-        nth++;
+        nth = next_of(nth);
     if (nth < least)
         fail_msg("%s: an opening has only %u messages", cut_name(cut), (unsigned)nth);
     finish(&play);
     bool again = true; /* one that makes its schema first */
-    for (nth = 1; again; nth++) {
+    for (nth = 1; again; nth = next_of(nth)) {
         begin(&fresh, cutter_url(cutter), "");
         again = cut_opening(&fresh, cut, nth);
         finish(&fresh);
