@@ -124,6 +124,34 @@ void slurm_run_free(struct slurm_run *run) {
     ex->base.live--;
 }
 
+/* A controller that was killed forgets what it had accepted last, and gives the same numbers out again. Whoever had
+ * the number before has no job: it is looked for by its token, and nobody is signalled in its place. */
+void slurm_lose_job(struct slurm *ex, uint64_t job, const struct slurm_run *to) {
+    for (size_t i = 1; i < ex->run_count; i++) {
+        struct slurm_run *run = ex->runs[i];
+        if (!run || run == to || run->job != job || run->state == SLURM_OVER)
+            continue;
+        run->job = 0;
+        run->has = (struct slurm_job){ 0 };
+        if (run->state == SLURM_FOLLOWED && !run->begun) {
+            run->state = SLURM_DOUBTFUL;
+            run->missed = 0;
+            run->missed_since = loop_now_steady(ex->loop);
+            run->heard_after = ex->asks;
+        }
+        slurm_ask_soon(ex);
+    }
+    for (size_t i = 0; to && i < ex->unwanted_count; i++)
+        if (ex->unwanted[i] == job)
+            ex->unwanted[i] = 0; /* somebody needs it now */
+}
+
+void slurm_set_job(struct slurm_run *run, uint64_t job) {
+    slurm_lose_job(run->ex, job, run);
+    run->job = job;
+    slurm_folder_write_job(run);
+}
+
 void slurm_set_over(struct slurm_run *run) {
     struct slurm *ex = run->ex;
     if (run->state == SLURM_QUEUED)

@@ -60,10 +60,8 @@ static void note_job(struct slurm_run *run, const struct slurm_job *job, uint64_
         run->ex->busy = true;
     run->has = *job;
     run->seen = number;
-    if (!run->job) {
-        run->job = job->id;
-        slurm_folder_write_job(run);
-    }
+    if (!run->job)
+        slurm_set_job(run, job->id);
 }
 
 static void take_list(struct slurm *ex, char *list, uint64_t number) {
@@ -73,6 +71,8 @@ static void take_list(struct slurm *ex, char *list, uint64_t number) {
         struct slurm_run *run = slurm_find_token(ex, token);
         if (is_asked_about(run))
             note_job(run, &job, number);
+        else if (!run && !slurm_job_is_over(job.state))
+            slurm_lose_job(ex, job.id, NULL);
     }
     for (size_t i = 1; i < ex->run_count; i++)
         if (is_asked_about(ex->runs[i]))

@@ -247,9 +247,8 @@ static void note_begun(struct slurm_run *run, int dir) {
         return;
     if (run->job)
         slurm_cancel(ex, run->job);
-    run->job = job;
     run->has = (struct slurm_job){ .id = job };
-    slurm_folder_write_job(run);
+    slurm_set_job(run, job);
 }
 
 /* It could not be read when the run was adopted. */

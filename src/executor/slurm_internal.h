@@ -130,7 +130,7 @@ struct slurm {
     unsigned cancel_step;
     unsigned unwanted_tries;
     struct loop_timer *stop_timer;
-    uint64_t *unwanted; /* jobs to be cancelled */
+    uint64_t *unwanted; /* jobs to be cancelled; 0: not any more */
     size_t unwanted_count, unwanted_capacity;
     bool cancel_unwanted; /* the call at work is for those */
 
@@ -152,6 +152,10 @@ void slurm_run_set_order(struct slurm_run *run, struct slurm_order *order);
 void slurm_run_free(struct slurm_run *run); /* nobody is told */
 struct slurm_run *slurm_find(const struct slurm *ex, struct run_key key);
 struct slurm_run *slurm_find_token(const struct slurm *ex, const char *token);
+/* From now on the number is the run's, and nobody else's. */
+void slurm_set_job(struct slurm_run *run, uint64_t job);
+/* The number belongs to somebody else now; `to`: a run of ours, or NULL. */
+void slurm_lose_job(struct slurm *ex, uint64_t job, const struct slurm_run *to);
 /* `end` is set: it is told in the next round. */
 void slurm_set_over(struct slurm_run *run);
 

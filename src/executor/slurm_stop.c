@@ -154,8 +154,19 @@ static void signal_runs(struct slurm *ex, const struct slurm_run *first, time_ms
     call_scancel(ex, options);
 }
 
+static void drop_needed(struct slurm *ex) {
+    size_t count = 0;
+    for (size_t i = 0; i < ex->unwanted_count; i++)
+        if (ex->unwanted[i])
+            ex->unwanted[count++] = ex->unwanted[i];
+    ex->unwanted_count = count;
+}
+
 static void cancel_unwanted(struct slurm *ex) {
     static const char *const options[] = { NULL };
+    drop_needed(ex);
+    if (ex->unwanted_count == 0)
+        return;
     ex->cancel_count = ex->unwanted_count < JOBS_EACH ? ex->unwanted_count : JOBS_EACH;
     memcpy(ex->cancel_jobs, ex->unwanted, ex->cancel_count * sizeof(uint64_t));
     ex->cancel_unwanted = true;

@@ -53,10 +53,8 @@ static void take_job(struct slurm_run *run, uint64_t job) {
     run->state = SLURM_FOLLOWED;
     run->heard_after = run->ex->asks;
     slurm_ask_soon(run->ex);
-    if (!run->begun) { /* else its shim was quicker than this answer, or it is a second job */
-        run->job = job;
-        slurm_folder_write_job(run);
-    }
+    if (!run->begun) /* else its shim was quicker than this answer, or it is a second job */
+        slurm_set_job(run, job);
     if (run->stop_asked)
         loop_timer_set(run->ex->loop, run->ex->stop_timer, loop_now_steady(run->ex->loop));
 }

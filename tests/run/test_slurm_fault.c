@@ -188,6 +188,32 @@ static void of_two_jobs_of_one_run_one_begins_and_the_other_goes(void **state) {
     fake_free(fake);
 }
 
+/* A controller that was killed forgets a job that it had accepted, and its number is another one's. */
+static void a_number_that_slurm_gives_out_twice_belongs_to_the_later_run(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    char forget[2 * STAGE_PATH];
+    fake_set(fake, "hold", "");
+    struct run_spec spec = stage_spec(fake->stage, FOREVER);
+    stage_start(fake->stage, 1, &spec);
+    fake_await_doing(fake, 1, "(job 1)");
+    (void)snprintf(forget, sizeof(forget), "rm -r %s/jobs/1", fake->dir);
+    assert_int_equal(system(forget), 0); // NOLINT(cert-env33-c): the test's own words
+    fake_clear(fake, "hold");
+    stage_start(fake->stage, 2, &spec);
+    stage_await_started(fake->stage, 2);
+    assert_string_equal(stage_file(fake->stage, 2, "job"), "1\n");
+    stage_stop(fake->stage, 1, STOP_AT_ONCE);
+    assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
+    unsigned asked = fake_calls(fake, "squeue");
+    fake_await_calls(fake, "squeue", asked + 3);
+    assert_false(fake->stage->runs[2].ended); /* the stop was not meant for it */
+    assert_int_equal(fake_calls(fake, "scancel"), 0);
+    stage_stop(fake->stage, 2, STOP_AT_ONCE);
+    assert_int_equal(stage_await_end(fake->stage, 2)->kind, RUN_END_STOPPED);
+    fake_free(fake);
+}
+
 /* --- followed -------------------------------------------------------------------------------- */
 
 struct ending {
@@ -432,6 +458,7 @@ int main(void) {
         cmocka_unit_test(a_job_that_slurm_starts_again_does_nothing),
         cmocka_unit_test(a_job_that_comes_after_its_run_was_given_up_does_nothing),
         cmocka_unit_test(of_two_jobs_of_one_run_one_begins_and_the_other_goes),
+        cmocka_unit_test(a_number_that_slurm_gives_out_twice_belongs_to_the_later_run),
         cmocka_unit_test(the_state_of_a_job_tells_how_a_run_without_a_record_ended),
         cmocka_unit_test(a_run_that_slurm_ended_is_not_called_stopped),
         cmocka_unit_test(a_command_that_was_killed_for_memory_says_so),
