@@ -210,14 +210,11 @@ static int refuse_value(const struct assignment *a, const struct setting *settin
 static int refuse_key(const struct assignment *a, const struct setting_key *key,
                       struct error *err) {
     struct quoted quoted = config_quote(a->key);
-    _cleanup_(strbuf_finish) struct strbuf nearest = STRBUF_INIT;
-    bool has_nearest = settings_suggest(a->key, &nearest);
     if (key->match == MATCH_ABOVE || key->match == MATCH_NAME)
-        return error_set(err, -EINVAL, "key '%s': expected keys below it, got '%s'%s%s%s",
-                         quoted.text, config_quote(a->value).text,
-                         has_nearest ? "; did you mean '" : "", strbuf_text(&nearest),
-                         has_nearest ? "'?" : "");
-    if (has_nearest)
+        return error_set(err, -EINVAL, "key '%s': expected keys below it, got '%s'", quoted.text,
+                         config_quote(a->value).text);
+    _cleanup_(strbuf_finish) struct strbuf nearest = STRBUF_INIT;
+    if (settings_suggest(a->key, &nearest))
         return error_set(err, -EINVAL, "unknown key '%s'; did you mean '%s'?", quoted.text,
                          config_quote(strbuf_text(&nearest)).text);
     return error_set(err, -EINVAL, "unknown key '%s'; 'sluice config keys' lists them",
