@@ -11,10 +11,10 @@
 
 #include "daemon_bench.h"
 
-#define JOBS   2000 /* BENCH_SLURM_JOBS: for a quick look */
-#define ASIDE  1.10 /* at most so many times as long as the loop */
-#define AGAIN  50   /* ms between two looks */
-#define SCRIPT "exec /bin/true"
+#define JOBS    2000 /* BENCH_SLURM_JOBS: for a quick look */
+#define ASIDE   1.10 /* at most so many times as long as the loop */
+#define AGAIN   50   /* ms between two looks */
+#define COMMAND "/bin/true"
 
 static const char *folder;
 static int jobs = JOBS;
@@ -81,7 +81,8 @@ static double submit_rate(void) {
 
 /* --- the ways -------------------------------------------------------------------------------- */
 
-#define SBATCH "sbatch --parsable --no-requeue --chdir=/ --output=/dev/null --wrap='" SCRIPT "'"
+#define SBATCH                                                                                     \
+    "sbatch --parsable --no-requeue --chdir=/ --output=/dev/null --wrap='exec " COMMAND "'"
 
 static double by_loop(void) {
     char line[512];
@@ -128,8 +129,7 @@ void bench_slurm(void) {
     if (getenv("BENCH_SLURM_JOBS"))
         jobs = atoi(getenv("BENCH_SLURM_JOBS"));
     must(jobs > 1, "BENCH_SLURM_JOBS is no number of jobs");
-    printf("%d jobs of %s through Slurm, in seconds until the last is over\n", jobs,
-           SCRIPT + strlen("exec "));
+    printf("%d jobs of " COMMAND " through Slurm, in seconds until the last is over\n", jobs);
     for (int i = 0; i < BENCH_ROUNDS; i++) {
         double array = by_array();
         double loop = by_loop(), loop_rate = submit_rate();
