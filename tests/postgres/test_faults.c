@@ -6,7 +6,6 @@
  * at all. The same seed plays the same history.
  *   test_faults [SEED]      needs SLUICE_TEST_POSTGRES=postgresql://… and POSTGRES_SERVER (run it by `make test-postgres`) */
 #include <errno.h>
-#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -23,6 +22,7 @@
 #include "base/number.h"
 #include "cutter.h"
 #include "os/clock.h"
+#include "own_server.h"
 #include "store/history.h"
 
 #define STEPS       24
@@ -30,7 +30,7 @@
 #define PATIENCE_MS 30000 /* for a server to see that a connection has ended */
 
 static int64_t seed = 4711;
-static const char *server, *script; /* its URL; scripts/postgres-server */
+static const char *server; /* its URL; others use it too */
 static struct cutter *cutter;
 
 /* A store, and the reference that holds what must be there. */
@@ -298,48 +298,12 @@ static void an_opening_that_is_cut_anywhere_leaves_a_store_that_opens(void **sta
 
 /* --- the server ----------------------------------------------------------------------------------- */
 
-static char folder[] = "/tmp/sluice-faults-XXXXXX";
-static char own[256]; /* URL of a server that this test may kill */
-
-static void command(const char *verb, char *ret_line, size_t size) {
-    char text[512];
-    (void)snprintf(text, sizeof(text), "'%s' %s '%s/server'", script, verb, folder);
-    FILE *pipe = popen(text, "re");
-    char line[256] = "";
-    bool told = pipe && (fgets(line, sizeof(line), pipe) || !ret_line);
-    if (!pipe || pclose(pipe) != 0 || !told)
-        fail_msg("it failed: %s", text);
-    if (ret_line)
-        (void)snprintf(ret_line, size, "%.*s", (int)strcspn(line, "\n"), line);
-}
+static const char *own; /* URL of a server that this test may kill */
 
 static int start_own(void **state) {
     (void)state;
-    assert_non_null(mkdtemp(folder));
-    command("start", own, sizeof(own));
+    own = own_server_start();
     return 0;
-}
-
-static int stop_own(void **state) {
-    (void)state;
-    command("stop", NULL, 0);
-    kit_remove_folder(folder);
-    return 0;
-}
-
-/* In some milliseconds, while this process goes on. */
-static pid_t command_soon(const char *verb, int milliseconds) {
-    char place[128];
-    (void)snprintf(place, sizeof(place), "%s/server", folder);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        (void)poll(NULL, 0, milliseconds);
-        (void)freopen("/dev/null", "we", stdout);
-        execl(script, script, verb, place, (char *)NULL);
-        _exit(127);
-    }
-    return pid;
 }
 
 /* Commits as quickly as it can until the server is gone, waits for whoever takes it away, and brings it back. */
@@ -357,7 +321,7 @@ static void play_until_broken(struct play *play, const char *verb, pid_t taker) 
     while (waitpid(taker, &status, 0) < 0)
         assert_int_equal(errno, EINTR);
     assert_int_equal(status, 0);
-    command("restart", NULL, 0);
+    assert_int_equal(own_server_do("restart"), 0);
     (void)settle(play, outcome, &err, verb);
 }
 
@@ -367,7 +331,7 @@ static void lose_the_server(const char *verb, int rounds) {
     begin(&play, own, "");
     open_again(&play);
     for (int i = 0; i < rounds; i++)
-        play_until_broken(&play, verb, command_soon(verb, (int)rng_below(&rng, 40)));
+        play_until_broken(&play, verb, own_server_begin(verb, NULL, (int)rng_below(&rng, 40)));
     if (play.played < (unsigned)rounds)
         fail_msg("%s: only %u batches were committed: it came too early", verb, play.played);
     finish(&play);
@@ -388,9 +352,9 @@ static void without_a_server_an_opening_says_so(void **state) {
     struct play play;
     struct error err = { 0 };
     begin(&play, own, "");
-    command("stop", NULL, 0);
+    assert_int_equal(own_server_do("stop"), 0);
     int r = try_open(&play, &err);
-    command("start", NULL, 0);
+    assert_int_equal(own_server_do("start"), 0);
     assert_true(r < 0 && r != -EBUSY);
     assert_non_null(strstr(err.text, "127.0.0.1"));
     open_again(&play);
@@ -400,8 +364,7 @@ static void without_a_server_an_opening_says_so(void **state) {
 int main(int argc, char **argv) {
     struct error err = { 0 };
     server = getenv("SLUICE_TEST_POSTGRES");
-    script = getenv("POSTGRES_SERVER");
-    if (!server || !script || (argc > 1 && number_parse_int(argv[1], &seed, &err) < 0)) {
+    if (!server || (argc > 1 && number_parse_int(argv[1], &seed, &err) < 0)) {
         (void)fprintf(stderr, "test_faults: run it by `make test-postgres T=postgres_faults` %s\n",
                       err.text);
         return 2;
@@ -420,7 +383,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_server_that_is_stopped_loses_nothing),
         cmocka_unit_test(without_a_server_an_opening_says_so),
     };
-    int failed = cmocka_run_group_tests_name("postgres_faults", tests, start_own, stop_own);
+    int failed = cmocka_run_group_tests_name("postgres_faults", tests, start_own, NULL);
     cutter = cutter_free(cutter);
     return failed;
 }

@@ -16,6 +16,7 @@
 
 #include "base/hash.h"
 #include "cutter.h"
+#include "own_server.h"
 #include "torture/acked.h"
 
 #define RUNS_MAX 20
@@ -34,56 +35,8 @@ struct test {
     struct rng rng;
     struct acked_list acked;
     struct cutter *cutter;
-    const char *script;
-    char folder[64];
     int faults[FAULT_MAX], cuts, repeated;
 };
-
-/* --- the server --------------------------------------------------------------------------------- */
-
-static struct test *whole; /* for whoever ends the program */
-
-static void stop_server(void) {
-    char command[512];
-    cutter_free(whole->cutter);
-    snprintf(command, sizeof(command), "'%s' stop '%s/server'; rm -rf '%s'", whole->script,
-             whole->folder, whole->folder);
-    if (system(command) != 0)
-        fprintf(stderr, "it failed: %s\n", command);
-}
-
-static void start_server(struct test *t) {
-    char command[512], url[256] = "";
-    t->script = getenv("POSTGRES_SERVER");
-    snprintf(t->folder, sizeof(t->folder), "/tmp/sluice-kill-XXXXXX");
-    if (!t->script || !mkdtemp(t->folder)) {
-        fprintf(stderr,
-                "test_kill_server: run it by `make test-postgres T=postgres_kill_server`\n");
-        exit(2);
-    }
-    whole = t;
-    (void)atexit(stop_server);
-    snprintf(command, sizeof(command), "'%s' start '%s/server'", t->script, t->folder);
-    FILE *pipe = popen(command, "re");
-    if (!pipe || !fgets(url, sizeof(url), pipe) || pclose(pipe) != 0)
-        exit(1);
-    url[strcspn(url, "\n")] = '\0';
-    t->cutter = cutter_new(url);
-    setenv("SLUICE_TEST_STORE", cutter_url(t->cutter), 1);
-}
-
-/* Takes the server away and brings it back, while this process goes on. */
-static pid_t take_server(struct test *t, const char *how) {
-    char command[512];
-    snprintf(command, sizeof(command), "'%s' %s '%s/server' && '%s' restart '%s/server' >/dev/null",
-             t->script, how, t->folder, t->script, t->folder);
-    pid_t pid = fork();
-    if (pid == 0) {
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-        _exit(127);
-    }
-    return pid;
-}
 
 /* --- the work ----------------------------------------------------------------------------------- */
 
@@ -143,7 +96,7 @@ static void one_fault(struct test *t) {
     submit_some(t, (unsigned)rng_below(&t->rng, 16));
     t->faults[fault]++;
     if (fault == KILL_SERVER || fault == STOP_SERVER)
-        pid = take_server(t, fault == KILL_SERVER ? "kill" : "stop");
+        pid = own_server_begin(fault == KILL_SERVER ? "kill" : "stop", "restart", 0);
     else if (fault == CUT_WIRE)
         cutter_set(t->cutter, cuts[rng_below(&t->rng, sizeof(cuts) / sizeof(*cuts))],
                    1 + rng_below(&t->rng, 5), rng_below(&t->rng, 2));
@@ -166,7 +119,8 @@ int main(int argc, char **argv) {
     struct test t = { .rng = { .state = seed } };
     signal(SIGPIPE, SIG_IGN);
     printf("  %d faults, seed %llu\n", faults, (unsigned long long)seed);
-    start_server(&t);
+    t.cutter = cutter_new(own_server_start());
+    setenv("SLUICE_TEST_STORE", cutter_url(t.cutter), 1);
     rig_open(&t.rig, config);
     for (int i = 0; i < faults && rig_failures() < 20; i++)
         one_fault(&t);
@@ -182,6 +136,7 @@ int main(int argc, char **argv) {
     rig_expect(rig_stop(&t.rig) == 0, "the daemon did not stop in good order");
     rig_close(&t.rig);
     acked_finish(&t.acked);
+    cutter_free(t.cutter);
     if (rig_failures() > 0)
         printf("  repeat with: test_kill_server %d %llu\n", faults, (unsigned long long)seed);
     return rig_failures() > 0;
