@@ -45,11 +45,14 @@ static void reader_synced(void *ctx) {
     (void)ctx;
 }
 
-/* Whichever of the two: the store answers nothing more. Whoever is told may close it. */
+/* Whichever of the two: the store answers nothing more, and what the other one still brings would be an answer to
+ * somebody who has been told. Whoever is told may close it. */
 static void has_lost(void *ctx, const struct error *err) {
     struct pg_store *store = ctx;
     struct error why = *err;
     struct pg_guard *guard = pg_guard_enter(&store->writer);
+    pg_link_abandon(&store->writer);
+    pg_link_abandon(&store->reader);
     store_break(&store->base, &why);
     store->commit.batch = NULL;
     if (store->base.in_flight)
@@ -59,12 +62,9 @@ static void has_lost(void *ctx, const struct error *err) {
     (void)pg_guard_leave(guard);
 }
 
-/* It is as if it were lost; nothing may come after that. */
+/* It is as if it were lost. */
 static void pg_give_up(struct store *base, const struct error *why) {
-    struct pg_store *store = (struct pg_store *)base;
-    pg_link_abandon(&store->writer);
-    pg_link_abandon(&store->reader);
-    has_lost(store, why);
+    has_lost(base, why);
 }
 
 /* --- opening ------------------------------------------------------------------------------------------ */

@@ -129,6 +129,81 @@ static void a_commit_whose_connection_is_lost_is_unknown(void **state) {
     assert_non_null(store_why_broken(store));
 }
 
+/* Holds up whoever writes notes or reads events, until it is ended. */
+static PGconn *lock_tables(void) {
+    PGconn *other = PQconnectdb(kit_postgres());
+    char sql[160];
+    const char *name = ((struct pg_store *)store)->place.schema;
+    (void)snprintf(sql, sizeof(sql), "BEGIN; LOCK TABLE %s.note; LOCK TABLE %s.event", name, name);
+    PGresult *result = PQexec(other, sql);
+    assert_int_equal(PQresultStatus(result), PGRES_COMMAND_OK);
+    PQclear(result);
+    return other;
+}
+
+static void count_commit(void *ctx, enum store_outcome outcome, const struct error *err) {
+    assert_non_null(err);
+    assert_int_equal(outcome, STORE_UNKNOWN);
+    ++*(int *)ctx;
+}
+
+static void stop_loop(void *ctx) {
+    (void)ctx;
+    loop_stop(kit_loop);
+}
+
+/* The loop goes on until the server has answered over that connection, whoever takes it. */
+static void hear_answer_of(struct pg_link *link) {
+    struct error err = { 0 };
+    char sql[160];
+    do {
+        (void)snprintf(sql, sizeof(sql),
+                       "SELECT coalesce(bool_and(state LIKE 'idle%%'), true) FROM pg_stat_activity"
+                       " WHERE pid = %d",
+                       PQbackendPID(link->pg));
+        run(sql);
+    } while (strcmp(value, "t") != 0);
+    struct loop_timer *timer = loop_timer_new(kit_loop, stop_loop, NULL);
+    loop_timer_set(kit_loop, timer, 0);
+    assert_int_equal(loop_run(kit_loop, &err), 0);
+    loop_timer_free(kit_loop, timer);
+}
+
+static void a_commit_is_told_once_when_the_other_connection_is_lost(void **state) {
+    (void)state;
+    int told = 0;
+    open_store("");
+    PGconn *other = lock_tables();
+    add_note("mine");
+    store_commit(store, batch, count_commit, &told);
+    end_reader();
+    wait_until_broken();
+    assert_int_equal(told, 1);
+    PQfinish(other); /* now the server answers COMMIT */
+    hear_answer_of(&((struct pg_store *)store)->writer);
+    assert_int_equal(told, 1);
+}
+
+static void count_answer(void *ctx, const struct store_answer *answer, const struct error *err) {
+    (void)answer;
+    assert_non_null(err);
+    ++*(int *)ctx;
+}
+
+static void a_question_is_told_once_when_the_other_connection_is_lost(void **state) {
+    (void)state;
+    int told = 0;
+    open_store("");
+    PGconn *other = lock_tables();
+    store_ask(store, &(struct store_question){ .kind = ASK_EVENTS }, count_answer, &told);
+    end_writer();
+    wait_until_broken();
+    assert_int_equal(told, 1);
+    PQfinish(other);
+    hear_answer_of(&((struct pg_store *)store)->reader);
+    assert_int_equal(told, 1);
+}
+
 /* As a pooler could do it, or somebody who takes the lock away. */
 static void who_was_taken_over_writes_nothing_more(void **state) {
     (void)state;
@@ -145,13 +220,7 @@ static void who_was_taken_over_writes_nothing_more(void **state) {
 static void a_server_that_is_silent_is_not_waited_for(void **state) {
     (void)state;
     open_store("&answer_timeout=1");
-    PGconn *other = PQconnectdb(kit_postgres());
-    char sql[128];
-    (void)snprintf(sql, sizeof(sql), "BEGIN; LOCK TABLE %s.note",
-                   ((struct pg_store *)store)->place.schema);
-    PGresult *result = PQexec(other, sql);
-    assert_int_equal(PQresultStatus(result), PGRES_COMMAND_OK);
-    PQclear(result);
+    PGconn *other = lock_tables();
     expect(STORE_UNKNOWN, -ETIMEDOUT, "it has not answered in time");
     PQfinish(other);
 }
@@ -417,6 +486,8 @@ int main(void) {
         TEST(the_connection_for_questions_counts_too),
         TEST(a_question_is_answered_when_its_connection_is_lost),
         TEST(a_commit_whose_connection_is_lost_is_unknown),
+        TEST(a_commit_is_told_once_when_the_other_connection_is_lost),
+        TEST(a_question_is_told_once_when_the_other_connection_is_lost),
         TEST(who_was_taken_over_writes_nothing_more),
         TEST(a_server_that_is_silent_is_not_waited_for),
         TEST(what_the_server_refuses_has_failed_and_the_store_goes_on),
