@@ -48,6 +48,22 @@ static int take_timeout(const char *value, size_t size, struct pg_place *place, 
     return 0;
 }
 
+/* libpq takes a name in which letters are written as %XX, too. */
+static bool is_secret(const char *parameter, size_t size) {
+    return begins_with(parameter, "password=") || begins_with(parameter, "sslpassword=")
+           || memchr(parameter, '%',
+                     strcspn(parameter, "=") < size ? strcspn(parameter, "=") : size);
+}
+
+/* Where libpq lets user and password end: at the first '@' before any '/', whatever stands before it. A '/' that should
+ * have been written as %2F ends them for libpq, but not for those who look on. */
+static const char *credentials_end(const char *host) {
+    size_t size = strcspn(host, "@/");
+    if (host[size] == '@')
+        return memrchr(host, '@', size + 1 + strcspn(host + size + 1, "/?"));
+    return memrchr(host, '@', strcspn(host, "?"));
+}
+
 /* Everything behind '?', without what is ours, and in `shown` without what is secret. */
 static int split_query(const char *query, struct strbuf *url, struct strbuf *shown,
                        struct pg_place *place, struct error *err) {
@@ -71,7 +87,7 @@ static int split_query(const char *query, struct strbuf *url, struct strbuf *sho
             strbuf_add(url, query, size);
             before = '&';
         }
-        if (!begins_with(query, "password=") && !begins_with(query, "sslpassword=")) {
+        if (!is_secret(query, size)) {
             strbuf_putc(shown, shown_before);
             strbuf_add(shown, query, size);
             shown_before = '&';
@@ -118,6 +134,18 @@ static int32_t lock_of(const char *schema) {
     return (int32_t)hash;
 }
 
+/* "me:a/b@here": for libpq the host is "me", and it would tell everybody that "a" is no port. */
+static int refuse_slash(const char *host, const char *at, const char *colon,
+                        const struct pg_place *place, struct error *err) {
+    const char *slash = at ? memchr(host, '/', (size_t)(at - host)) : NULL;
+    if (!slash || !colon || colon > slash || colon + 1 + strspn(colon + 1, "0123456789") == slash)
+        return 0;
+    return error_set(err, -EINVAL,
+                     "store.url '%s' cannot be read: write '/' in a password as %%2F, or put the "
+                     "password into ~/.pgpass (0600)",
+                     place->shown);
+}
+
 int pg_place_parse(const char *url, struct pg_place *ret_place, struct error *err) {
     struct pg_place place = { .answer_timeout = ANSWER_TIMEOUT_USUAL,
                               .connect_timeout = CONNECT_TIMEOUT_USUAL,
@@ -126,10 +154,9 @@ int pg_place_parse(const char *url, struct pg_place *ret_place, struct error *er
     _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
     const char *slashes = strstr(url, "://");
     const char *host = slashes ? slashes + strlen("://") : url;
-    size_t authority = strcspn(host, "/?");
-    const char *at = memrchr(host, '@', authority);
+    const char *at = credentials_end(host);
     const char *colon = at ? memchr(host, ':', (size_t)(at - host)) : NULL;
-    const char *query = strchr(host, '?');
+    const char *query = strchr(at ? at : host, '?');
     size_t base = query ? (size_t)(query - url) : strlen(url);
     strbuf_add(&ours, url, base);
     strbuf_add(&shown, url, colon ? (size_t)(colon - url) : base);
@@ -141,7 +168,9 @@ int pg_place_parse(const char *url, struct pg_place *ret_place, struct error *er
     place.url = strbuf_take(&ours);
     place.shown = strbuf_take(&shown);
     place.lock = lock_of(place.schema);
-    r = ask_libpq(&place, err);
+    r = refuse_slash(host, at, colon, &place, err);
+    if (r == 0)
+        r = ask_libpq(&place, err);
     if (r < 0) {
         pg_place_finish(&place);
         return r;

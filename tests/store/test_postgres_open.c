@@ -86,6 +86,7 @@ static void what_is_no_url_is_said(void **state) {
     expect_refused("postgresql://here/x?schema=Mine", -EINVAL, "'Mine' is no name of a schema");
     expect_refused("postgresql://here/x?schema=pg_mine", -EINVAL, "is no name of a schema");
     expect_refused("postgresql://here/x?schema=1st&a=b", -EINVAL, "is no name of a schema");
+    expect_refused("postgresql://me:a/s3cret@here/x", -EINVAL, "'postgresql://me@here/x' cannot");
     expect_refused("postgresql://here/x?answer_timeout=0", -EINVAL, "1 to 600 seconds");
 }
 
@@ -94,7 +95,9 @@ static void a_password_is_never_shown(void **state) {
     static const char *const urls[] = {
         "postgresql://me:s3cret@here/x?schema=a&sslmode=require",
         "postgresql://me:s3:@cret@here/x?schema=a&sslmode=require",
+        "postgresql://me:s3?cret@here/x?schema=a&sslmode=require",
         "postgresql://me@here/x?schema=a&password=s3cret&sslmode=require",
+        "postgresql://me@here/x?schema=a&pass%77ord=s3cret&sslmode=require",
     };
     for (size_t i = 0; i < ARRAY_SIZE(urls); i++) {
         struct pg_place place = { 0 };
