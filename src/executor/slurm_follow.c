@@ -203,9 +203,17 @@ void slurm_follow_late(struct slurm_run *run) {
         end_by_slurm(run);
 }
 
+/* A daemon that has lost the store, and does not know it yet, may be about to make the folder: it must find it made. */
+static int open_or_make(const struct slurm_run *run, int *ret_dir) {
+    int r = slurm_folder_open(run, ret_dir);
+    if (r == -ENOENT && rundir_make_at(run->ex->root, run->folder, NULL) >= 0)
+        r = slurm_folder_open(run, ret_dir);
+    return r;
+}
+
 bool slurm_give_up(struct slurm_run *run, enum run_end_kind kind, int error, const char *message) {
     _cleanup_(fd_closep) int dir = -1;
-    int r = slurm_folder_open(run, &dir);
+    int r = open_or_make(run, &dir);
     if (r == 0)
         r = rundir_begin_at(dir, RUN_BEGIN_CLOSED);
     if (r == -EEXIST) {

@@ -164,21 +164,24 @@ int rundir_fill_at(int root, const char *folder, const struct run_spec *spec,
     return 0;
 }
 
+int rundir_make_at(int root, const char *folder, struct error *err) {
+    int r = check_folder(folder, err);
+    if (r < 0 || mkdirat(root, folder, 0700) == 0)
+        return r;
+    if (errno != ENOENT)
+        return set_errno(err, "make folder", folder);
+    r = make_parents(root, folder, err);
+    if (r < 0)
+        return r;
+    return mkdirat(root, folder, 0700) < 0 ? set_errno(err, "make folder", folder) : 0;
+}
+
 int rundir_create_at(int root, const char *folder, const struct run_spec *spec,
                      struct rundir_open *ret, struct error *err) {
     int r = rundir_check(folder, spec, err);
-    if (r < 0)
-        return r;
-    if (mkdirat(root, folder, 0700) < 0) {
-        if (errno != ENOENT)
-            return set_errno(err, "make folder", folder);
-        r = make_parents(root, folder, err);
-        if (r < 0)
-            return r;
-        if (mkdirat(root, folder, 0700) < 0)
-            return set_errno(err, "make folder", folder);
-    }
-    return rundir_fill_at(root, folder, spec, ret, err);
+    if (r == 0)
+        r = rundir_make_at(root, folder, err);
+    return r < 0 ? r : rundir_fill_at(root, folder, spec, ret, err);
 }
 
 int rundir_prepare_at(int parent, const char *name) {

@@ -156,6 +156,7 @@ int rundir_is_locked(const char *root, const char *folder);
 /* Opens and locks; the caller hands the descriptor to the shim. -EBUSY: somebody lives here. */
 int rundir_lock(const char *root, const char *folder, int *ret_fd, struct error *err);
 
+int rundir_make_at(int root, const char *folder, struct error *err); /* empty; -EEXIST */
 /* The same for callers that keep the root open, and the lock: they hand it to the shim. */
 struct rundir_open {
     int dir, lock;

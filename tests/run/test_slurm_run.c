@@ -268,6 +268,23 @@ static void a_run_without_its_folder_is_lost(void **state) {
     fake_free(fake);
 }
 
+/* The daemon that ordered it may still be there, without the store, and about to start it. */
+static void a_run_that_was_called_lost_is_started_by_nobody(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct error err = { 0 };
+    struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
+    char folder[STAGE_PATH];
+    stage_folder(1, folder);
+    assert_int_equal(fake_adopt(fake, 1), ADOPTED_LOST);
+    (void)stage_await_end(fake->stage, 1);
+    stage_restart(fake->stage);
+    assert_int_equal(executor_start(fake->stage->ex, (struct run_key){ 1, 1 }, folder, &spec, &err),
+                     -EEXIST);
+    assert_int_equal(executor_live(fake->stage->ex), 0);
+    fake_free(fake);
+}
+
 /* --- swept ----------------------------------------------------------------------------------- */
 
 static bool knows_nothing(void *ctx, const char *task, uint32_t attempt) {
@@ -360,6 +377,7 @@ int main(void) {
         cmocka_unit_test(what_an_earlier_daemon_could_not_submit_is_submitted),
         cmocka_unit_test(a_run_whose_daemon_ended_during_sbatch_has_one_job),
         cmocka_unit_test(a_run_without_its_folder_is_lost),
+        cmocka_unit_test(a_run_that_was_called_lost_is_started_by_nobody),
         cmocka_unit_test(a_living_run_that_nobody_knows_keeps_its_place),
         cmocka_unit_test(the_sweep_of_this_host_leaves_runs_of_slurm_alone),
     };
