@@ -248,12 +248,13 @@ static void report_words(void *ctx, const char *text) {
     log_warning("store: %s", text);
 }
 
-/* `awaited`: taken; or NULL. */
-static int open_store(struct daemon *d, struct store_await *awaited, struct error *err) {
+/* `awaited`: of this store, taken; or NULL. */
+static int open_store(struct daemon *d, const char *url, struct store_await *awaited,
+                      struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf who = STRBUF_INIT;
     standby_print_who(d->home, d->config, &who);
     struct store_options options = {
-        .url = store_url(d->home, d->config),
+        .url = url,
         .loop = d->loop,
         .progress = report_progress,
         .log = report_words,
@@ -372,10 +373,15 @@ static void check_standby_stopped(void *ctx) {
         loop_stop(d->loop);
 }
 
-/* The store is ours. 1: not yet, after all. */
+/* The store is ours. 1: not yet, after all. Another one in the configuration waits for the next start, as it does when a
+ * daemon is active. */
 static int take_store(struct daemon *d, struct error *err) {
     reload_standby(d);
-    int r = open_store(d, standby_take(d->standby), err);
+    const char *url = standby_url(d->standby);
+    if (strcmp(url, store_url(d->home, d->config)) != 0)
+        log_warning("store.url has changed: the store that was waited for is used until the next "
+                    "start");
+    int r = open_store(d, url, standby_take(d->standby), err);
     if (!standby_can_wait(r))
         return r;
     standby_again(d->standby, err);
@@ -434,7 +440,7 @@ static int get_store(struct daemon *d, struct error *err) {
     d->stands_by = config_number(d->config, "daemon.standby", NULL) != 0;
     if (d->lives->was_active)
         return stand_by(d, err);
-    int r = open_store(d, NULL, err);
+    int r = open_store(d, store_url(d->home, d->config), NULL, err);
     return d->stands_by && standby_can_wait(r) ? stand_by(d, err) : r;
 }
 

@@ -128,6 +128,10 @@ struct store_await *standby_take(struct standby *s) {
     return TAKE_PTR(s->await);
 }
 
+const char *standby_url(const struct standby *s) {
+    return s->url;
+}
+
 void standby_again(struct standby *s, const struct error *why) {
     s->asked_at = 0;
     try_later(s, why);

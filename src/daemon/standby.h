@@ -35,8 +35,9 @@ int standby_new(const struct standby_options *options, const struct config *conf
                 struct standby **ret_standby, struct error *err);
 struct standby *standby_free(struct standby *standby); /* accepts NULL, returns NULL */
 
-/* What store_open wants as `awaited`; once. */
+/* What store_open wants as `awaited`; once. It is of `standby_url`, whatever the configuration says by now. */
 struct store_await *standby_take(struct standby *standby);
+const char *standby_url(const struct standby *standby);
 /* It could not be opened after all. */
 void standby_again(struct standby *standby, const struct error *why);
 /* Another configuration. */

@@ -204,6 +204,17 @@ in_b sh -c 'echo "limits: {runs: nothing}" >>"$SLUICE_HOME/sluice.yaml"'
 run sluice down
 rule 'a standby whose configuration was broken meanwhile takes over with the one it has' soon is_role "$b" active
 rule 'and complains' grep -q 'the configuration stays as it was' "$b/sluice.log"
+run_b "$SLUICE" down
+run sluice up
+configure "$b"
+run_b "$SLUICE" up
+other=$tmp/other.db
+store_is_file && other=postgresql://127.0.0.1:1/none
+sed -i "s|^store: .*|store: {url: \"$other\"}|" "$b/sluice.yaml"
+run sluice down
+rule 'one that is told of another store meanwhile takes over the one it waited for' soon is_role "$b" active
+rule 'and says that the other has to wait' grep -q 'store.url has changed' "$b/sluice.log"
+configure "$b"
 run_b "$SLUICE" config set daemon.addresses=ftp://there
 exits 2 'an address that is none is refused'
 complains 'unix:/PATH' 'and what one looks like is said'
