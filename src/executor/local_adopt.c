@@ -134,6 +134,10 @@ enum adopted local_adopt(struct executor *base, struct run_key key, const char *
     bool same_boot = *boot_id == '\0' || strcmp(boot_id, base->boot_id) == 0;
     _cleanup_(fd_close) int dir = -1;
     int r = rundir_open_at(ex->root, folder, &dir, NULL);
+    /* It is lost. A daemon beside us that has lost the store, and does not know it yet, may be about to start it: it must
+     * find the folder made. If it was quicker, its run is adopted. */
+    if (r == -ENOENT && same_boot && rundir_make_at(ex->root, folder, NULL) == -EEXIST)
+        r = rundir_open_at(ex->root, folder, &dir, NULL);
     int locked = dir >= 0 ? rundir_is_locked_at(dir) : 0;
     if (dir >= 0 && same_boot)
         run->old_cgroup = read_cgroup(ex, dir);

@@ -228,6 +228,20 @@ static void a_folder_that_was_never_made_is_lost(void **state) {
     stage_free(stage);
 }
 
+/* The daemon that ordered it may still be there, beside us and without the store, and about to start it. */
+static void a_run_that_was_called_lost_is_started_by_nobody(void **state) {
+    struct stage *stage = STAGE(state);
+    struct run_spec spec = stage_spec(stage, ARGV("true"));
+    struct error err = { 0 };
+    assert_int_equal(adopt(stage, 1), ADOPTED_LOST);
+    assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_LOST);
+    stage_restart(stage);
+    assert_int_equal(executor_start(stage->ex, (struct run_key){ 1, 1 }, "test-1/1", &spec, &err),
+                     -EEXIST);
+    assert_int_equal(executor_live(stage->ex), 0);
+    stage_free(stage);
+}
+
 static void write_text(const struct stage *stage, task_id task, const char *file,
                        const char *text) {
     char path[STAGE_PATH];
@@ -385,6 +399,7 @@ int main(void) {
           without_a_cgroup_the_session_of_a_dead_shim_is_killed, NULL, NULL, &stage_without },
         ONE_WAY(after_a_reboot_only_a_recorded_end_counts),
         ONE_WAY(a_folder_that_was_never_made_is_lost),
+        ONE_WAY(a_run_that_was_called_lost_is_started_by_nobody),
         ONE_WAY(an_end_that_is_junk_is_lost_with_a_reason),
         ONE_WAY(a_foreign_process_is_never_taken_for_a_shim),
         BOTH_WAYS(a_daemon_killed_at_any_moment_loses_no_status),
