@@ -20,8 +20,8 @@
 
 /* Sluice says these itself, or could not follow the job. */
 static const char *const own_options[] = {
-    "array",    "comment", "error",     "input", "job-name", "output",
-    "parsable", "requeue", "test-only", "wait",  "wrap",
+    "array",    "clusters", "comment",   "error", "help",    "input", "job-name", "output",
+    "parsable", "requeue",  "test-only", "usage", "version", "wait",  "wrap",
 };
 
 static bool is_name(const char *text) {
@@ -82,7 +82,8 @@ static const struct {
     { "options", are_options,
       "long options of sbatch with their values behind '=', like '--exclusive --mail-type=END'; "
       "none of "
-      "array, comment, error, input, job-name, output, parsable, requeue, test-only, wait, wrap" },
+      "array, clusters, comment, error, help, input, job-name, output, parsable, requeue, "
+      "test-only, usage, version, wait, wrap" },
 };
 
 const char *place_key(size_t index) {

@@ -123,6 +123,9 @@ static void values_do_not_fit(void **state) {
         { "options", "--comment=mine" },
         { "options", "--com=mine" }, /* sbatch takes that, too */
         { "options", "--requeue" },
+        { "options", "--clusters=other" }, /* squeue would not see it */
+        { "options", "--version" },        /* then there is no job */
+        { "options", "--help" },
         { "options", "--exclusive --wrap=true" },
         { "options", "--mail-user=a\tb" },
         { "memory", "4" },
