@@ -126,12 +126,12 @@ wait "$follower"
 
 run sluice config set retry.failed.max=0
 mkfifo finish
-add --until done -- sh -c 'echo "$SLUICE_ITERATION" >>rounds; read -r _ <finish; touch "$SLUICE_DONE"'
+add --until 'done' -- sh -c 'echo "$SLUICE_ITERATION" >>rounds; read -r _ <finish; touch "$SLUICE_DONE"'
 becomes "$id" running
 kill -9 "$(in_b pid_of_daemon)"
 soon is_role "$home" active
 tell finish
-becomes "$id" done
+becomes "$id" 'done'
 report $? 'a marker that is made after the takeover is seen by the next daemon'
 rule 'so nothing is repeated' [ "$(cat rounds)" = 1 ]
 in_b "$SLUICE" up >/dev/null 2>&1
