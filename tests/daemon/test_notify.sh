@@ -15,10 +15,11 @@ PATH=$tmp/bin:$PATH DBUS_SESSION_BUS_ADDRESS=unix:path=$tmp/bus NOT_FOR_OTHERS=s
 export PATH DBUS_SESSION_BUS_ADDRESS NOT_FOR_OTHERS
 : >popups
 cat >tell.sh <<'END'
-printf '%s %s %s (%s) %s\n' "$SLUICE_NOTIFY_KIND" "$SLUICE_TASK" "$SLUICE_NOTIFY_ID" "$SLUICE_NOTIFY_REASON" \
-    "$SLUICE_NOTIFY_TEXT" >>"$1"
 printf '%s\n' "$SLUICE_NOTIFY_JSON" >>"$1.json"
 env >"$1.env"
+# Last: this is what is waited for.
+printf '%s %s %s (%s) %s\n' "$SLUICE_NOTIFY_KIND" "$SLUICE_TASK" "$SLUICE_NOTIFY_ID" "$SLUICE_NOTIFY_REASON" \
+    "$SLUICE_NOTIFY_TEXT" >>"$1"
 [ ! -e "$1.fail" ]
 END
 : >told
