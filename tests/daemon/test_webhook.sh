@@ -184,7 +184,7 @@ while [ $((i += 1)) -le 100 ]; do
     echo "- {argv: ['true'], project: web, title: 'many $i'}"
 done >many.yaml
 "$SLUICE" add -f many.yaml >/dev/null
-posted '"title":"many 1"'
+posted '"title":"many ' # whichever has ended first
 becomes "web-$((${id#web-} + 100))" 'done'
 mode 204
 set_to "notify.webhook=$url/newer"
