@@ -278,10 +278,11 @@ static int start_engine(struct daemon *d, struct error *err) {
     int r = shim_path_find(&shim, err);
     if (r < 0)
         return r;
+    struct config *config = TAKE_PTR(d->config); /* the engine's from now on */
     struct engine_options options = {
         .loop = d->loop,
         .bus = d->bus,
-        .config = TAKE_PTR(d->config),
+        .config = config,
         .store = d->store,
         .home = d->home->data,
         .config_file = d->home->config_file,
