@@ -184,7 +184,7 @@ static void killed_it_tells_nobody_and_is_gone(void **state) {
     char path[] = "/tmp/aside-pid-XXXXXX", script[200];
     int fd = mkstemp(path);
     assert_true(fd >= 0);
-    (void)snprintf(script, sizeof(script), "sleep 1000 & echo $! $$ >%s; wait", path);
+    (void)snprintf(script, sizeof(script), "tail -f /dev/null & echo $! $$ >%s; wait", path);
     begin(s, &(struct aside_spec){ .argv = ARGV("sh", "-c", script),
                                    .env = ARGV("PATH=/usr/bin:/bin"),
                                    .timeout = SECONDS(20) });

@@ -72,7 +72,7 @@ cat >batch.yaml <<'END'
 tasks:
 END
 for i in 1 2 3 4 5 6; do
-    printf -- '- {name: t%d, run: "echo start >>diary; sleep 0.3; echo end >>diary", project: night}\n' $i >>batch.yaml
+    printf -- '- {name: t%d, run: "echo start >>diary; seq 300000 | sha256sum >digest; echo end >>diary", project: night}\n' $i >>batch.yaml
 done
 printf -- '- {name: last, run: "wc -l <diary >count", project: night, depends_on: [t1, t2, t3, t4, t5, t6]}\n' >>batch.yaml
 run sluice add -f batch.yaml
