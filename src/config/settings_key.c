@@ -5,10 +5,13 @@
  * projects: {web: {limits: {max_running: 2}}} is an unknown key, not a project "web.limits". */
 #include "config/settings.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
+#include <threads.h>
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/macros.h"
 #include "base/nearest.h"
 
@@ -171,9 +174,26 @@ size_t settings_of(enum setting_section section, size_t *ret_first) {
     return count;
 }
 
+/* Rows by their keys, each at its place: every submitted task asks for a dozen. */
+#define PLACES 1024u
+static uint16_t places[PLACES]; /* 0: free; else the row + 1 */
+static once_flag places_made = ONCE_FLAG_INIT;
+
+static uint16_t *place_of(const char *key) {
+    uint64_t at = hash_bytes(key, strlen(key)) % PLACES;
+    while (places[at] && strcmp(settings[places[at] - 1].key, key) != 0)
+        at = (at + 1) % PLACES;
+    return &places[at];
+}
+
+static void make_places(void) {
+    assert(settings_count <= PLACES / 2);
+    for (size_t i = settings_count; i-- > 0;) /* of two with one key the first counts */
+        *place_of(settings[i].key) = (uint16_t)(i + 1);
+}
+
 const struct setting *settings_row(const char *pattern) {
-    for (size_t i = 0; i < settings_count; i++)
-        if (strcmp(settings[i].key, pattern) == 0)
-            return &settings[i];
-    return NULL;
+    call_once(&places_made, make_places);
+    uint16_t place = *place_of(pattern);
+    return place ? &settings[place - 1] : NULL;
 }
