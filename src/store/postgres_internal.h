@@ -58,7 +58,7 @@ struct pg_commit {
     uint64_t last_event;
 };
 
-/* What a part of the batch has touched, by task; see postgres_write.c. */
+/* What is noted of a batch by task; see postgres_write.c. */
 struct pg_touched {
     struct pg_touch {
         uint64_t key;
@@ -82,6 +82,7 @@ struct pg_store {
     struct pg_bulk bulks[PG_WRITES];
     struct pg_commit commit;
     struct pg_touched touched;
+    struct pg_touched fresh;                   /* tasks that the batch adds: in which project */
     struct pg_asked *first_asked, *last_asked; /* that wait for their answers */
     int64_t bytes;                             /* when it was last asked */
     uint64_t bytes_commits;                    /* then */

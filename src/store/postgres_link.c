@@ -316,7 +316,7 @@ void pg_link_ask(struct pg_link *link, const char *sql) {
 }
 
 void pg_link_send(struct pg_link *link, const char *name, const struct pg_values *values) {
-    int formats[PG_COLUMNS_MAX];
+    int formats[PG_VALUES_MAX];
     if (link->dead || link->doomed)
         return;
     for (int i = 0; i < values->count; i++)

@@ -8,7 +8,8 @@
 #include "store/store_internal.h"
 
 #define PG_OLDEST_SERVER 130000
-#define PG_COLUMNS_MAX   48u /* values of one statement */
+#define PG_COLUMNS_MAX   48u                  /* of one row */
+#define PG_VALUES_MAX    (2 * PG_COLUMNS_MAX) /* of one statement */
 
 /* --- postgres_place.c ------------------------------------------------------------------------- */
 

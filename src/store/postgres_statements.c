@@ -82,7 +82,9 @@ const struct pg_statement_text pg_texts[] = {
         " runs AS (DELETE FROM run r USING @ WHERE r.task = n.number),"
         " events AS (UPDATE event e SET task = NULL FROM @ WHERE e.task = n.number)"
         " DELETE FROM task t USING @ WHERE t.number = n.number" },
-    [PG_ADD_SPECS] = { "add_specs", "number:l external_id:t title:t json:t", true,
+    [PG_ADD_SPECS] = { "add_specs", "number:l project:i external_id:t title:t json:t", true,
+        "INSERT INTO spec (#) SELECT ! FROM @" },
+    [PG_ADD_LATE_SPECS] = { "add_late_specs", "number:l external_id:t title:t json:t", true,
         "INSERT INTO spec (number, project, external_id, title, json)"
         " SELECT n.number, t.project, n.external_id, n.title, n.json FROM @"
         " JOIN task t ON t.number = n.number" },

@@ -21,6 +21,7 @@ enum pg_statement {
     PG_ADD_SPENT,
     PG_DELETE_TASKS,
     PG_ADD_SPECS,
+    PG_ADD_LATE_SPECS, /* of tasks that came with another batch */
     PG_PUT_CONTEXTS,
     PG_PRUNE_EVENTS, /* one row each */
     PG_PUT_PROJECT,
@@ -78,7 +79,8 @@ struct pg_bulk {
     size_t size; /* bytes of texts */
     unsigned columns, next;
     char types[PG_COLUMNS_MAX];
-    bool nulls[PG_COLUMNS_MAX];
+    bool nulls[PG_COLUMNS_MAX]; /* there is one among them */
+    bool alike[PG_COLUMNS_MAX]; /* all rows have the value of the first, which alone is kept */
     struct strbuf bytes[PG_COLUMNS_MAX];
 };
 void pg_bulk_init(struct pg_bulk *bulk, enum pg_statement statement);

@@ -9,6 +9,7 @@
  * One by one, every write is sent before the next: slower, and what fails is the first that is wrong.
  */
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@
 /* --- what was touched ------------------------------------------------------------------------------ */
 
 enum { ADDED = 1, CHANGED = 2, DELETED = 4, HERE = 8 };
+#define GONE UINT_MAX /* in `fresh`; else the number of a project */
 
 static struct pg_touch *slot_of(const struct pg_touched *touched, uint64_t key) {
     size_t at = hash_u64(key) & (touched->capacity - 1);
@@ -46,16 +48,22 @@ static void forget_touched(struct pg_touched *touched) {
     touched->count = 0;
 }
 
-/* Is one of `against` noted of this key? If not, `bits` are noted. */
-static bool collides(struct pg_touched *touched, uint64_t key, unsigned against, unsigned bits) {
+/* What is noted of this key, to be changed; 0: nothing yet. */
+static unsigned *note(struct pg_touched *touched, uint64_t key) {
     if (touched->count * 2 >= touched->capacity)
         grow(touched);
     struct pg_touch *slot = slot_of(touched, key);
-    if (slot->bits & against)
-        return true;
-    touched->count += slot->bits == 0;
+    touched->count += slot->bits == 0; /* at most: it may stay so */
     slot->key = key;
-    slot->bits |= bits | HERE;
+    return &slot->bits;
+}
+
+/* Is one of `against` noted of this key? If not, `bits` are noted. */
+static bool collides(struct pg_touched *touched, uint64_t key, unsigned against, unsigned bits) {
+    unsigned *noted = note(touched, key);
+    if (*noted & against)
+        return true;
+    *noted |= bits | HERE;
     return false;
 }
 
@@ -88,8 +96,8 @@ static void flush(struct writer *w) {
 
 /* A message of PostgreSQL has an end (1 GB). What can be large overtakes nothing that it concerns. */
 static void send_large(struct writer *w) {
-    static const enum pg_statement kinds[] = { PG_PUT_RUNS, PG_ADD_EVENTS, PG_ADD_KEYS,
-                                               PG_ADD_SPECS, PG_PUT_CONTEXTS };
+    static const enum pg_statement kinds[] = { PG_PUT_RUNS,  PG_ADD_EVENTS,     PG_ADD_KEYS,
+                                               PG_ADD_SPECS, PG_ADD_LATE_SPECS, PG_PUT_CONTEXTS };
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         if (w->store->bulks[kinds[i]].size >= LARGE)
             send(w, kinds[i]);
@@ -170,6 +178,7 @@ static void add_task(struct writer *w, const struct store_write *write) {
     const struct task_row *row = write->task;
     bool wide = columns_have_progress(row);
     make_room(w, row->id, CHANGED | DELETED, ADDED);
+    *note(&w->store->fresh, row->id) = name_of(w, row->project);
     struct pg_bulk *b = bulk_of(w, wide ? PG_ADD_WIDE_TASKS : PG_ADD_TASKS);
     put_narrow(w, b, row);
     if (wide)
@@ -186,12 +195,19 @@ static void change_task(struct writer *w, const struct store_write *write) {
 
 static void delete_task(struct writer *w, const struct store_write *write) {
     make_room(w, write->number, 0, DELETED);
+    *note(&w->store->fresh, write->number) = GONE;
     pg_put_int(bulk_of(w, PG_DELETE_TASKS), (int64_t)write->number);
 }
 
+/* The server need not look for a task of this batch. */
 static void add_spec(struct writer *w, const struct store_write *write) {
-    struct pg_bulk *b = bulk_of(w, PG_ADD_SPECS);
+    unsigned project = *note(&w->store->fresh, write->spec->id);
+    if (project == GONE)
+        return;
+    struct pg_bulk *b = bulk_of(w, project ? PG_ADD_SPECS : PG_ADD_LATE_SPECS);
     pg_put_int(b, (int64_t)write->spec->id);
+    if (project)
+        pg_put_int(b, project);
     pg_put_text(b, write->spec->external_id);
     pg_put_text(b, write->spec->title);
     pg_put_text_size(b, write->spec->json, write->spec->json_size);
@@ -462,6 +478,7 @@ static void send_names(struct writer *w) {
 
 void pg_write_batch(struct pg_store *store, const struct store_batch *batch, bool one_by_one) {
     struct writer w = { store, UINT32_MAX };
+    forget_touched(&store->fresh);
     count_up(store, batch);
     send(&w, PG_BEGIN);
     pg_put_int(bulk_of(&w, PG_EPOCH), store->epoch);
@@ -490,4 +507,5 @@ void pg_write_finish(struct pg_store *store) {
     for (size_t i = 0; i < PG_WRITES; i++)
         pg_bulk_finish(&store->bulks[i]);
     free(store->touched.slots);
+    free(store->fresh.slots);
 }
