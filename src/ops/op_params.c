@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "config/settings.h"
+#include "ops/json_read.h"
 #include "ops/op_internal.h"
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -393,7 +394,7 @@ static int parse_body(const char *body, size_t size, json_t **ret_object, struct
     json_error_t why;
     if (nesting(body, size) > OP_DEPTH_MAX)
         return error_set(err, -EINVAL, "the body nests deeper than %d levels", OP_DEPTH_MAX);
-    json_t *object = json_loadb(body, size, JSON_REJECT_DUPLICATES, &why);
+    json_t *object = json_read(body, size, &why);
     if (!object)
         return refuse_json(&why, err);
     if (!json_is_object(object)) {

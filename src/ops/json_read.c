@@ -1,0 +1,206 @@
+/* json_read.c: see json_read.h.
+ *
+ * Reading a thousand tasks letter by letter took jansson longer than everything else that is done to them
+ * before they are stored. */
+#include "ops/json_read.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/utf8.h"
+
+#define DEPTH_MAX  64u /* deeper: jansson's */
+#define DIGITS_MAX 18u /* always fit into 64 bits */
+
+struct reader {
+    const char *at, *end;
+    unsigned depth;
+    struct strbuf plain; /* a text without its escapes */
+};
+
+static void skip_blanks(struct reader *r) {
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
+        r->at++;
+}
+
+/* The next byte that is no blank; 0: none is left. */
+static char peek(struct reader *r) {
+    skip_blanks(r);
+    return r->at < r->end ? *r->at : '\0';
+}
+
+static bool take(struct reader *r, char c) {
+    if (peek(r) != c)
+        return false;
+    r->at++;
+    return true;
+}
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+struct piece {
+    const char *text;
+    size_t size;
+};
+
+/* Up to the quote, the backslash or the end; false: something in it is no text. */
+static bool skip_letters(struct reader *r) {
+    while (r->at < r->end && *r->at != '"' && *r->at != '\\') {
+        unsigned char c = (unsigned char)*r->at;
+        size_t length = c < 0x80 ? c >= 0x20 : utf8_length(r->at, (size_t)(r->end - r->at));
+        if (length == 0)
+            return false;
+        r->at += length;
+    }
+    return r->at < r->end;
+}
+
+static bool take_escape(struct reader *r) {
+    static const char names[] = "\"\\/bfnrt", bytes[] = "\"\\/\b\f\n\r\t";
+    const char *found = ++r->at < r->end && *r->at ? strchr(names, *r->at) : NULL;
+    if (!found)
+        return false;
+    strbuf_putc(&r->plain, bytes[found - names]);
+    r->at++;
+    return true;
+}
+
+/* It lives until the next one is taken. */
+static bool take_text(struct reader *r, struct piece *ret) {
+    if (!take(r, '"'))
+        return false;
+    const char *from = r->at;
+    if (!skip_letters(r))
+        return false;
+    if (*r->at == '"') {
+        *ret = (struct piece){ from, (size_t)(r->at++ - from) };
+        return true;
+    }
+    strbuf_clear(&r->plain);
+    for (;;) {
+        strbuf_add(&r->plain, from, (size_t)(r->at - from));
+        if (*r->at == '"')
+            break;
+        if (!take_escape(r))
+            return false;
+        from = r->at;
+        if (!skip_letters(r))
+            return false;
+    }
+    r->at++;
+    *ret = (struct piece){ strbuf_text(&r->plain), r->plain.length };
+    return true;
+}
+
+static json_t *read_text(struct reader *r) {
+    struct piece text;
+    return take_text(r, &text) ? json_stringn_nocheck(text.text, text.size) : NULL;
+}
+
+/* --- the rest -------------------------------------------------------------------------------- */
+
+static json_t *read_integer(struct reader *r) {
+    bool negative = take(r, '-');
+    const char *from = r->at;
+    json_int_t value = 0;
+    while (r->at < r->end && *r->at >= '0' && *r->at <= '9' && r->at - from < (long)DIGITS_MAX + 1)
+        value = value * 10 + (*r->at++ - '0');
+    size_t digits = (size_t)(r->at - from);
+    bool fraction = r->at < r->end && strchr(".eE", *r->at);
+    if (digits == 0 || digits > DIGITS_MAX || (*from == '0' && digits > 1) || fraction)
+        return NULL;
+    return json_integer(negative ? -value : value);
+}
+
+static json_t *read_word(struct reader *r, const char *word, json_t *value) {
+    size_t size = strlen(word);
+    if ((size_t)(r->end - r->at) < size || memcmp(r->at, word, size) != 0)
+        return NULL;
+    r->at += size;
+    return value;
+}
+
+static json_t *read_value(struct reader *r);
+
+static bool fill_array(struct reader *r, json_t *array) {
+    if (take(r, ']'))
+        return true;
+    do {
+        json_t *value = read_value(r);
+        if (!value || json_array_append_new(array, value) < 0)
+            return false;
+    } while (take(r, ','));
+    return take(r, ']');
+}
+
+/* Its text must be copied before the value is read: that may have escapes. jansson copies it again. */
+static bool fill_member(struct reader *r, json_t *object) {
+    struct piece name;
+    char kept[64];
+    size_t before = json_object_size(object);
+    if (!take_text(r, &name) || name.size > sizeof(kept))
+        return false;
+    memcpy(kept, name.text, name.size);
+    json_t *value = take(r, ':') ? read_value(r) : NULL;
+    return value && json_object_setn_new_nocheck(object, kept, name.size, value) == 0
+           && json_object_size(object) > before; /* else it is there twice */
+}
+
+static bool fill_object(struct reader *r, json_t *object) {
+    if (take(r, '}'))
+        return true;
+    do {
+        if (!fill_member(r, object))
+            return false;
+    } while (take(r, ','));
+    return take(r, '}');
+}
+
+static json_t *read_nested(struct reader *r, json_t *value,
+                           bool (*fill)(struct reader *r, json_t *value)) {
+    r->at++;
+    if (++r->depth <= DEPTH_MAX && value && fill(r, value)) {
+        r->depth--;
+        return value;
+    }
+    json_decref(value);
+    return NULL;
+}
+
+static json_t *read_value(struct reader *r) {
+    switch (peek(r)) {
+    case '"':
+        return read_text(r);
+    case '{':
+        return read_nested(r, json_object(), fill_object);
+    case '[':
+        return read_nested(r, json_array(), fill_array);
+    case 't':
+        return read_word(r, "true", json_true());
+    case 'f':
+        return read_word(r, "false", json_false());
+    case 'n':
+        return read_word(r, "null", json_null());
+    default:
+        return read_integer(r);
+    }
+}
+
+json_t *json_read_plain(const char *text, size_t size) {
+    struct reader r = { .at = text, .end = text + size, .plain = STRBUF_INIT };
+    char first = peek(&r);
+    json_t *value = first == '{' || first == '[' ? read_value(&r) : NULL;
+    skip_blanks(&r);
+    if (value && r.at < r.end) {
+        json_decref(value);
+        value = NULL;
+    }
+    strbuf_finish(&r.plain);
+    return value;
+}
+
+json_t *json_read(const char *text, size_t size, json_error_t *ret_why) {
+    json_t *value = json_read_plain(text, size);
+    return value ? value : json_loadb(text, size, JSON_REJECT_DUPLICATES, ret_why);
+}

@@ -1,0 +1,146 @@
+/* test_json.c: the JSON of a request means what jansson says that it means. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "base/macros.h"
+#include "ops/json_read.h"
+
+#define MUTATIONS 200000
+
+static json_t *by_jansson(const char *text, size_t size) {
+    json_error_t why;
+    return json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
+}
+
+static const char *const plain[] = {
+    "{}",
+    "[]",
+    " { } \n",
+    "[\t1 , -2,0,\r\n-0, 123456789012345678, true, false, null ]",
+    "{\"tasks\":[{\"argv\":[\"/bin/true\"],\"title\":\"task number 1\",\"cwd\":\"/\"}]}",
+    "{\"a\":{\"b\":[[],[{}]]},\"\":\"\"}",
+    "{\"prompt\":\"a \\\"b\\\" \\\\ \\/ \\b\\f\\n\\r\\t end\",\"k\\n\":1}",
+    "{\"text\":\"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x9a\x80\x7f\"}",
+};
+
+static void plain_texts_are_read_without_asking(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
+        json_t *ours = json_read_plain(plain[i], strlen(plain[i]));
+        json_t *theirs = by_jansson(plain[i], strlen(plain[i]));
+        if (!ours || !json_equal(ours, theirs))
+            fail_msg("not read as it should be: %s", plain[i]);
+        json_decref(ours);
+        json_decref(theirs);
+    }
+}
+
+/* Each is either refused by both or read alike. */
+static const char *const others[] = {
+    "",
+    "1",
+    "\"a\"",
+    "{",
+    "[1,]",
+    "[1 2]",
+    "{\"a\":1,}",
+    "{\"a\" 1}",
+    "{a:1}",
+    "[01]",
+    "[-]",
+    "[+1]",
+    "[1.5]",
+    "[1e3]",
+    "[1E400]",
+    "[9223372036854775807]",
+    "[9223372036854775808]",
+    "[truex]",
+    "[tru]",
+    "[nul",
+    "[\"\\u00e4\\ud83d\\ude80\"]",
+    "[\"\\u0000\"]",
+    "[\"\\x\"]",
+    "[\"a",
+    "[\"a\\",
+    "[\"\n\"]",
+    "[\"\xff\"]",
+    "[\"\xc0\x80\"]",
+    "[\"\xed\xa0\x80\"]",
+    "[\"\xe2\x82\"]",
+    "{\"a\":1,\"a\":2}",
+    "{} {}",
+    "[]x",
+    "\xef\xbb\xbf[]",
+    "{\"a name that is longer than any that an operation has, so that it is left to jansson\":1}",
+};
+
+static void compare(const char *text, size_t size) {
+    json_error_t why = { .line = -7 };
+    json_t *ours = json_read(text, size, &why), *theirs = by_jansson(text, size);
+    if (!ours != !theirs || (ours && !json_equal(ours, theirs)))
+        fail_msg("read in another way than jansson does: %.*s", (int)size, text);
+    assert_true(ours || why.line != -7);
+    json_decref(ours);
+    json_decref(theirs);
+}
+
+static void jansson_has_the_last_word(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        compare(others[i], strlen(others[i]));
+    compare("[\"a\0b\"]", 8);
+    compare("[1\0]", 4);
+}
+
+static void deep_ones_are_left_to_jansson(void **state) {
+    (void)state;
+    char text[400];
+    for (size_t depth = 60; depth < 70; depth++) {
+        memset(text, '[', depth);
+        memset(text + depth, ']', depth);
+        compare(text, 2 * depth);
+    }
+}
+
+/* A few bytes of a text that is read are changed, left out or doubled. */
+static void no_mutation_is_read_in_another_way(void **state) {
+    (void)state;
+    static const char bytes[] = "{}[],:\"\\ntrue0-1.eu\xc3\xa4 \x01";
+    struct rng rng = { .state = 7 };
+    for (int n = 0; n < MUTATIONS; n++) {
+        char text[256];
+        const char *from = plain[rng_below(&rng, ARRAY_SIZE(plain))];
+        size_t size = strlen(from);
+        memcpy(text, from, size);
+        for (uint64_t changes = 1 + rng_below(&rng, 4); changes > 0 && size > 1; changes--) {
+            size_t at = (size_t)rng_below(&rng, size);
+            switch (rng_below(&rng, 3)) {
+            case 0:
+                text[at] = bytes[rng_below(&rng, sizeof(bytes))];
+                break;
+            case 1:
+                memmove(text + at, text + at + 1, --size - at);
+                break;
+            default:
+                memmove(text + at + 1, text + at, size++ - at);
+            }
+        }
+        compare(text, size);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_texts_are_read_without_asking),
+        cmocka_unit_test(jansson_has_the_last_word),
+        cmocka_unit_test(deep_ones_are_left_to_jansson),
+        cmocka_unit_test(no_mutation_is_read_in_another_way),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
