@@ -13,6 +13,9 @@
 #include "engine/engine_internal.h"
 #include "engine/watch.h"
 
+/* So many events are worth a statement of their own, which the store can begin with. */
+#define AHEAD 256u
+
 static sym symbol_of(struct engine *e, const char *name) {
     return name && *name ? symbol_intern(core_symbols(e->core), name, strlen(name)) : 0;
 }
@@ -100,6 +103,8 @@ int engine_add_tasks(struct engine *e, const struct engine_draft *drafts, size_t
     }
     e->last_task = first + count - 1;
     for (size_t i = 0; i < count; i++) {
+        if (i > 0 && i % AHEAD == 0)
+            store_send_ahead(e->store, e->turn.batch);
         write_added(e, &drafts[i], first + i);
         if (drafts[i].artifact)
             want_artifact(e, &drafts[i], first + i);

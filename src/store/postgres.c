@@ -322,6 +322,7 @@ const struct store_backend postgres_backend = {
     .look = pg_look,
     .close = pg_close,
     .load = pg_load,
+    .ahead = pg_commit_ahead,
     .commit = pg_commit,
     .ask = pg_ask,
     .maintain = pg_maintain,

@@ -1,6 +1,7 @@
 /* postgres_commit.c: what became of a batch?
  *
- * Everything goes in one round trip: BEGIN, the epoch, the rows, COMMIT. Then there are three ends.
+ * Everything goes in one round trip: BEGIN, the epoch, the rows, COMMIT. Of a large batch the server has the
+ * first rows while the last are made (pg_commit_ahead). Then there are three ends.
  *
  * OK       the server answered COMMIT.
  * FAILED   a statement was refused, and the server answered ROLLBACK. When a rule was broken the batch is
@@ -33,17 +34,32 @@ void pg_commit_finish(struct pg_commit *commit) {
     *commit = (struct pg_commit){ 0 };
 }
 
-static void send_batch(struct pg_store *store) {
-    struct pg_commit *commit = &store->commit;
-    commit->sent_count = commit->answered = 0;
-    commit->rolling_back = commit->over = false;
+/* Nothing of it was sent. */
+static void start_over(struct pg_commit *commit) {
+    commit->sent_count = commit->answered = commit->written = 0;
+    commit->begun = commit->rolling_back = commit->over = false;
     commit->state[0] = commit->text[0] = '\0';
-    pg_write_batch(store, commit->batch, commit->one_by_one);
+}
+
+static void send_batch(struct pg_store *store) {
+    pg_write_batch(store, store->commit.batch, store->commit.one_by_one);
     pg_link_sync(&store->writer);
+}
+
+/* Until the COMMIT comes the server may do what it likes with it: a connection that is lost takes it along. */
+void pg_commit_ahead(struct store *base, const struct store_batch *batch) {
+    struct pg_store *store = (struct pg_store *)base;
+    if (!store->commit.batch)
+        start_over(&store->commit);
+    store->commit.batch = batch;
+    pg_write_ahead(store, batch);
+    pg_link_flush(&store->writer);
 }
 
 void pg_commit(struct store *base, const struct store_batch *batch) {
     struct pg_store *store = (struct pg_store *)base;
+    if (!store->commit.batch)
+        start_over(&store->commit);
     store->commit.batch = batch;
     store->commit.one_by_one = false;
     store->commit.again = 0;
@@ -144,6 +160,7 @@ static bool try_again(struct pg_store *store) {
         commit->one_by_one = true;
     else if (!is_passing(commit) || ++commit->again >= TRIES)
         return false;
+    start_over(commit);
     send_batch(store);
     return true;
 }

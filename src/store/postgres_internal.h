@@ -46,6 +46,8 @@ struct pg_commit {
     const struct store_batch *batch;
     struct pg_sent *sent;
     size_t sent_count, sent_capacity, answered;
+    size_t written;  /* of the batch's writes that specs need not wait for */
+    bool begun;      /* BEGIN was sent */
     bool one_by_one; /* the second time: so that the first rule that is broken is the one told */
     bool rolling_back;
     bool over;      /* the server said COMMIT */
@@ -93,10 +95,12 @@ struct pg_store {
 int pg_open_as(const struct pg_schema *schema, const struct store_options *options,
                struct store **ret_store, struct store_report *ret_report, struct error *err);
 
-/* Sends the writes of a batch between BEGIN and COMMIT. */
+/* Sends the writes of a batch behind a BEGIN: those that are there; then, once, the rest and COMMIT. */
+void pg_write_ahead(struct pg_store *store, const struct store_batch *batch);
 void pg_write_batch(struct pg_store *store, const struct store_batch *batch, bool one_by_one);
 /* Its next statement: whoever answers for it. */
 void pg_commit_note(struct pg_commit *commit, enum pg_statement statement, uint32_t write);
+void pg_commit_ahead(struct store *base, const struct store_batch *batch);
 void pg_commit(struct store *base, const struct store_batch *batch);
 void pg_commit_result(struct pg_store *store, const PGresult *result);
 void pg_commit_synced(struct pg_store *store);

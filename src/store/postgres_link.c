@@ -328,6 +328,11 @@ void pg_link_send(struct pg_link *link, const char *name, const struct pg_values
         doom(link);
 }
 
+void pg_link_flush(struct pg_link *link) {
+    if (!link->dead && !link->doomed)
+        flush(link);
+}
+
 void pg_link_sync(struct pg_link *link) {
     if (link->dead || link->doomed)
         return;

@@ -99,6 +99,7 @@ struct pg_values {
     int count;
 };
 void pg_link_send(struct pg_link *link, const char *name, const struct pg_values *values);
+void pg_link_flush(struct pg_link *link); /* the server need not wait for the rest */
 void pg_link_sync(struct pg_link *link);
 /* Without a loop: until nothing is expected any more, or it is lost. */
 void pg_link_wait(struct pg_link *link);

@@ -54,6 +54,9 @@ const struct pg_statement_text pg_texts[] = {
         "WITH mine AS (UPDATE store SET commits = commits + 1,"
         " last_task = greatest(last_task, $2), last_event = greatest(last_event, $3)"
         " WHERE epoch = $1 RETURNING 1) SELECT 1 / count(*) FROM mine" },
+    [PG_NUMBERS] = { "numbers", "last_task:l last_event:l", false,
+        "UPDATE store SET last_task = greatest(last_task, $1),"
+        " last_event = greatest(last_event, $2)" },
     [PG_ADD_NAMES] = { "add_names", "id:i text:t", true,
         "INSERT INTO name (#) SELECT ! FROM @" },
 

@@ -10,6 +10,7 @@ enum pg_statement {
     PG_COMMIT,
     PG_ROLLBACK,
     PG_EPOCH,
+    PG_NUMBERS,
     PG_ADD_NAMES,
     PG_ADD_TASKS, /* of the kinds of bulk, in the order in which they are sent */
     PG_ADD_WIDE_TASKS,

@@ -476,30 +476,60 @@ static void send_names(struct writer *w) {
         send(w, PG_ADD_NAMES);
 }
 
+/* The epoch is asked for first. What the batch counts up to is known when all of it is there. */
+static void begin(struct writer *w) {
+    struct pg_store *store = w->store;
+    if (store->commit.begun)
+        return;
+    store->commit.begun = true;
+    forget_touched(&store->fresh);
+    send(w, PG_BEGIN);
+    pg_put_int(bulk_of(w, PG_EPOCH), store->epoch);
+    pg_put_int(bulk_of(w, PG_EPOCH), (int64_t)store->commit.last_task);
+    pg_put_int(bulk_of(w, PG_EPOCH), (int64_t)store->commit.last_event);
+    send(w, PG_EPOCH);
+}
+
+static void send_numbers(struct writer *w) {
+    pg_put_int(bulk_of(w, PG_NUMBERS), (int64_t)w->store->commit.last_task);
+    pg_put_int(bulk_of(w, PG_NUMBERS), (int64_t)w->store->commit.last_event);
+    send(w, PG_NUMBERS);
+}
+
+static void write_round(struct writer *w, const struct store_batch *batch, unsigned round,
+                        bool one_by_one) {
+    for (size_t i = round == 0 ? w->store->commit.written : 0; i < batch->count; i++) {
+        if (store_write_round(&batch->writes[i]) != round)
+            continue;
+        w->write = one_by_one ? (uint32_t)i : UINT32_MAX;
+        functions[batch->writes[i].kind](w, &batch->writes[i]);
+        if (one_by_one)
+            flush(w);
+        else
+            send_large(w);
+    }
+    flush(w);
+    w->write = UINT32_MAX;
+}
+
+void pg_write_ahead(struct pg_store *store, const struct store_batch *batch) {
+    struct writer w = { store, UINT32_MAX };
+    count_up(store, batch);
+    begin(&w);
+    write_round(&w, batch, 0, false);
+    store->commit.written = batch->count;
+}
+
 void pg_write_batch(struct pg_store *store, const struct store_batch *batch, bool one_by_one) {
     struct writer w = { store, UINT32_MAX };
-    forget_touched(&store->fresh);
+    bool ahead = store->commit.begun;
     count_up(store, batch);
-    send(&w, PG_BEGIN);
-    pg_put_int(bulk_of(&w, PG_EPOCH), store->epoch);
-    pg_put_int(bulk_of(&w, PG_EPOCH), (int64_t)store->commit.last_task);
-    pg_put_int(bulk_of(&w, PG_EPOCH), (int64_t)store->commit.last_event);
-    send(&w, PG_EPOCH);
-    for (unsigned round = 0; round < STORE_ROUNDS; round++) {
-        for (size_t i = 0; i < batch->count; i++) {
-            if (store_write_round(&batch->writes[i]) != round)
-                continue;
-            w.write = one_by_one ? (uint32_t)i : UINT32_MAX;
-            functions[batch->writes[i].kind](&w, &batch->writes[i]);
-            if (one_by_one)
-                flush(&w);
-            else
-                send_large(&w);
-        }
-        flush(&w);
-    }
-    w.write = UINT32_MAX;
+    begin(&w);
+    for (unsigned round = 0; round < STORE_ROUNDS; round++)
+        write_round(&w, batch, round, one_by_one);
     send_names(&w);
+    if (ahead)
+        send_numbers(&w);
     send(&w, PG_COMMIT);
 }
 

@@ -152,10 +152,22 @@ int store_load_note(const struct store *store, const struct store_reader *reader
     return reader->note ? reader->note(reader->ctx, row, err) : 0;
 }
 
+void store_send_ahead(struct store *store, const struct store_batch *batch) {
+    assert(store && batch && batch->count > 0);
+    assert(!store->in_flight && !batch->in_flight && store->use != STORE_USE_READ);
+    assert(!store->ahead || store->ahead == batch);
+    if (store->broken.code || !store->backend->ahead)
+        return;
+    store->ahead = batch;
+    store->backend->ahead(store, batch);
+}
+
 void store_commit(struct store *store, struct store_batch *batch, store_committed done, void *ctx) {
     assert(store && batch && done);
     assert(!store->in_flight && !batch->in_flight); /* one at a time */
+    assert(!store->ahead || store->ahead == batch);
     assert(store->use != STORE_USE_READ);
+    store->ahead = NULL;
     if (store->broken.code) {
         struct error err = { 0 };
         refuse_broken(store, &err);

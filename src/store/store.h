@@ -166,6 +166,10 @@ void store_prune_keys(struct store_batch *batch, time_ms before);
 void store_put_pause(struct store_batch *batch, const struct pause_row *row);
 void store_put_note(struct store_batch *batch, const struct note_row *row);
 
+/* Optional: a part of a large batch is there and will not change. A store behind a network can work on it
+ * while the rest is made. The batch is the next to be committed. */
+void store_send_ahead(struct store *store, const struct store_batch *batch);
+
 typedef void (*store_committed)(void *ctx, enum store_outcome outcome, const struct error *err);
 /* The batch belongs to the store until the callback. An empty batch is OK at once. */
 void store_commit(struct store *store, struct store_batch *batch, store_committed done, void *ctx);

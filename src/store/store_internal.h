@@ -90,6 +90,7 @@ struct store_backend {
     void (*close)(struct store *store);
     int (*load)(struct store *store, const struct store_reader *reader,
                 struct store_totals *ret_totals, struct error *err);
+    void (*ahead)(struct store *store, const struct store_batch *batch); /* or NULL: all at once */
     void (*commit)(struct store *store, const struct store_batch *batch);
     void (*ask)(struct store *store, const struct store_question *question, store_answered done,
                 void *ctx);
@@ -117,7 +118,8 @@ struct store_await {
 
 struct store {
     const struct store_backend *backend;
-    struct store_batch *in_flight; /* the one that is being committed */
+    struct store_batch *in_flight;   /* the one that is being committed */
+    const struct store_batch *ahead; /* the one of which something was sent ahead */
     store_committed done;
     void *done_ctx;
     int64_t began_us;

@@ -176,6 +176,9 @@ static void add_one(struct history *h, struct store_batch *batch) {
 
 void history_next(struct history *h, struct store_batch *batch) {
     size_t count = 1 + rng_below(&h->rng, 12);
-    while (store_batch_count(batch) < count)
+    for (unsigned i = 0; store_batch_count(batch) < count; i++) {
+        if (h->ahead && i % 3 == 2 && store_batch_count(batch) > 0)
+            store_send_ahead(h->ahead, batch);
         add_one(h, batch);
+    }
 }

@@ -15,6 +15,7 @@
 static void commit_both(struct suite *suite, struct store *reference, struct history *history,
                         struct store_batch *batch) {
     struct history again = *history;
+    again.ahead = NULL;
     struct error err = { 0 }, wanted = { 0 };
     history_next(history, suite->batch);
     history_next(&again, batch);
@@ -31,11 +32,12 @@ static void expect_same(struct suite *suite, struct store *reference) {
     suite_expect_dump(suite, strbuf_text(&expected));
 }
 
-static void play(struct suite *suite, uint64_t seed) {
+static void play(struct suite *suite, uint64_t seed, bool ahead) {
     struct store *reference = kit_open("memory:", NULL);
     struct store_batch *batch = store_batch_new();
     struct history history = history_begin(seed, true);
     for (unsigned i = 0; i < BATCHES; i++) {
+        history.ahead = ahead ? suite->store : NULL;
         commit_both(suite, reference, &history, batch);
         if (i % 10 == 9)
             expect_same(suite, reference);
@@ -49,18 +51,22 @@ static void play(struct suite *suite, uint64_t seed) {
 
 #define HISTORY(seed)                                                                              \
     static void history_##seed##_gives_what_the_reference_gives(struct suite *suite) {             \
-        play(suite, seed);                                                                         \
+        play(suite, seed, seed > 4);                                                               \
     }                                                                                              \
     struct history_needs_a_semicolon_
 HISTORY(1);
 HISTORY(2);
 HISTORY(3);
 HISTORY(4);
+HISTORY(5); /* from here on, parts are sent ahead */
+HISTORY(6);
 
 const struct suite_rule suite_history[] = {
     SUITE_RULE(history_1_gives_what_the_reference_gives),
     SUITE_RULE(history_2_gives_what_the_reference_gives),
     SUITE_RULE(history_3_gives_what_the_reference_gives),
     SUITE_RULE(history_4_gives_what_the_reference_gives),
+    SUITE_RULE(history_5_gives_what_the_reference_gives),
+    SUITE_RULE(history_6_gives_what_the_reference_gives),
     { NULL, NULL },
 };

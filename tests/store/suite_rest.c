@@ -327,6 +327,52 @@ static void a_reader_can_end_the_loading(struct suite *suite) {
     assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).tasks, 3);
 }
 
+/* --- a batch of which a part is sent ahead ------------------------------------------------------- */
+
+static void ahead_is_one_with_the_rest(struct suite *suite) {
+    struct task_row row = kit_task(1), other = kit_task(2);
+    struct spec_row spec = kit_spec(1), second = kit_spec(2);
+    store_add_event(suite->batch, &(struct event_row){ .seq = 1, .kind = "task.added", .task = 1 });
+    store_add_spec(suite->batch, &spec);
+    store_send_ahead(suite->store, suite->batch);
+    store_add_event(suite->batch, &(struct event_row){ .seq = 2, .kind = "task.added", .task = 2 });
+    store_add_spec(suite->batch, &second);
+    store_send_ahead(suite->store, suite->batch);
+    store_send_ahead(suite->store, suite->batch); /* nothing new */
+    store_add_task(suite->batch, &row);
+    store_add_task(suite->batch, &other);
+    store_delete_task(suite->batch, 2);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    struct store_totals totals = kit_load(suite->store, &(struct store_reader){ 0 });
+    assert_int_equal(totals.tasks, 1);
+    assert_int_equal(totals.last_task, 2);
+    assert_int_equal(totals.last_event, 2);
+    expect_part(suite, "event 1 ", /* among all, and among those of its task */
+                "event 1 at=0 kind=task.added task=1/0 data=(none)\n"
+                "event 1 at=0 kind=task.added task=1/0 data=(none)\n");
+    expect_part(suite, "event 2 ", "event 2 at=0 kind=task.added task=0/0 data=(none)\n");
+}
+
+static void a_mistake_that_was_sent_ahead_fails_all_of_it(struct suite *suite) {
+    _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT;
+    struct error err = { 0 };
+    struct key_row key = { .key = "k", .at = 1, .status = 200, .answer = "{}" };
+    store_add_key(suite->batch, &key);
+    kit_commit(suite->store, suite->batch);
+    kit_dump(suite->store, &before);
+    store_add_event(suite->batch, &(struct event_row){ .seq = 1, .kind = "daemon.started" });
+    store_add_key(suite->batch, &key);
+    store_send_ahead(suite->store, suite->batch);
+    store_put_note(suite->batch, &(struct note_row){ .name = "a", .text = "b" });
+    assert_int_equal(kit_try(suite->store, suite->batch, &err), STORE_FAILED);
+    assert_int_equal(err.code, -EEXIST);
+    assert_string_equal(err.text, "key 'k' was used already");
+    suite_expect_dump(suite, strbuf_text(&before));
+    store_add_event(suite->batch, &(struct event_row){ .seq = 1, .kind = "daemon.started" });
+    kit_commit(suite->store, suite->batch);
+}
+
 const struct suite_rule suite_rest[] = {
     SUITE_RULE(every_field_of_a_run_comes_back),
     SUITE_RULE(only_runs_that_have_not_ended_are_loaded),
@@ -344,5 +390,7 @@ const struct suite_rule suite_rest[] = {
     SUITE_RULE(a_second_open_is_refused),
     SUITE_RULE(the_epoch_rises_with_every_open),
     SUITE_RULE(a_reader_can_end_the_loading),
+    SUITE_RULE(ahead_is_one_with_the_rest),
+    SUITE_RULE(a_mistake_that_was_sent_ahead_fails_all_of_it),
     { NULL, NULL },
 };
