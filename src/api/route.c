@@ -150,8 +150,8 @@ static void call_answered(struct op_call *call, void *ctx) {
         log_begin(exchange, call);
     else
         answer_call(exchange, call);
-    op_call_free(call);
     connection_pump(c);
+    op_call_free(call); /* behind the answer: of ten thousand tasks it takes a while */
     if (stops && server->options.stop_asked)
         server->options.stop_asked(server->options.ctx);
 }

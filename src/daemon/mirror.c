@@ -292,9 +292,13 @@ static enum card_status look(struct mirror *m, const struct event_row *event, co
 
 static void handle(void *ctx, const struct event_row *event) {
     struct mirror *m = ctx;
-    bool concerns =
-        event->task != 0 && !is_plain(m, event->task)
-        && (strcmp(event->kind, "task.added") == 0 || strcmp(event->kind, "task.state") == 0);
+    bool added = strcmp(event->kind, "task.added") == 0;
+    bool concerns = event->task != 0 && (added || strcmp(event->kind, "task.state") == 0)
+                    && !is_plain(m, event->task);
+    if (concerns && added && event->data && !strstr(event->data, "external_id")) {
+        mark_plain(m, event->task); /* most are; nothing of them needs to be read */
+        concerns = false;
+    }
     json_t *data = concerns && event->data ? json_loads(event->data, 0, NULL) : NULL;
     enum card_status status = concerns ? look(m, event, data) : CARD_STATUS_MAX;
     if (status == CARD_STATUS_MAX) {

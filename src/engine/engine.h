@@ -6,7 +6,8 @@
  *            everything in one commit, and only then answers and stops. What shall start follows, a few
  *            runs in each round.
  * Requests:  what people ask for. engine_request queues it; `run` is called inside the turn and may
- *            look, tell facts and write; `done` is called after the commit with its outcome.
+ *            look, tell facts and write; `decided`, or NULL, while the commit is on its way, if that
+ *            takes time; `done` after the commit, with its outcome.
  * If a commit FAILED nothing of the turn has happened: the core is built again from the rows, every
  *            writing request is told so. If it is UNKNOWN the daemon must end: engine_is_broken.
  *
@@ -53,7 +54,7 @@ struct engine *engine_free(struct engine *engine); /* runs go on without it; acc
 int engine_start(struct engine *engine, struct engine_report *ret_report, struct error *err);
 void engine_turn(struct engine *engine);
 bool engine_is_broken(const struct engine *engine);
-const char *engine_why_broken(const struct engine *engine); /* a sentence */
+const char *engine_why_broken(const struct engine *engine);
 /* A commit is on its way: neither the engine nor its store may be freed. */
 bool engine_is_committing(const struct engine *engine);
 /* Start orders are on disk, not carried out yet: the next daemon would call those runs lost. */
@@ -65,6 +66,7 @@ const struct engine_report *engine_start_report(const struct engine *engine);
 struct engine_request {
     /* Inside the turn. <0: refused; then it must not have told or written anything. */
     int (*run)(struct engine *engine, struct engine_request *request);
+    void (*decided)(struct engine *engine, struct engine_request *request);
     /* After the commit. STORE_OK also when it only looked or was refused. */
     void (*done)(struct engine *engine, struct engine_request *request, enum store_outcome outcome,
                  const struct error *err);
@@ -224,17 +226,15 @@ int engine_set_config(struct engine *engine, struct config *config, struct error
 typedef void (*engine_would_start)(void *ctx, const struct order *order);
 void engine_dry_run(struct engine *engine, engine_would_start each, void *ctx);
 
-/* As store_backup, which see; `path` is absolute. */
+/* As store_backup, which see; `path` is absolute. Cancel: the daemon is about to end. */
 void engine_backup(struct engine *engine, const char *path, store_copied done, void *ctx);
-/* The daemon is about to end: a backup that is being made is given up. */
 void engine_backup_cancel(struct engine *engine);
 
 /* When would it start, if everything went well? Computed aside. True: as much as there will be is
  * there; false: `ready` is called when it is. It serves for ten seconds. */
 typedef void (*engine_forecast_ready)(void *ctx);
 bool engine_forecast(struct engine *engine, engine_forecast_ready ready, void *ctx);
-/* TIME_NEVER: nobody can say. */
-time_ms engine_forecast_start(const struct engine *engine, task_id task);
+time_ms engine_forecast_start(const struct engine *engine, task_id task); /* or TIME_NEVER */
 
 /* Told of every committed event, in order; for streams. */
 typedef void (*engine_published)(void *ctx, const struct event_row *event);

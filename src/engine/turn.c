@@ -147,6 +147,13 @@ static void run_requests(struct engine *e) {
     }
 }
 
+/* What they prepare now they need not when the store has answered. */
+static void tell_decided(struct engine *e) {
+    for (struct engine_request *request = e->turn.requests; request; request = request->next)
+        if (request->decided)
+            request->decided(e, request);
+}
+
 static void answer_requests(struct engine *e, enum store_outcome outcome, const struct error *err) {
     while (e->turn.requests) {
         struct engine_request *request = e->turn.requests;
@@ -384,8 +391,6 @@ static void carry_out(struct engine *e) {
         if (e->publish)
             e->publish(e->publish_ctx, &e->turn.events.items[i]);
     e->committed_event = e->last_event;
-    for (size_t i = 0; i < e->turn.events.count; i++)
-        follow_publish(e, &e->turn.events.items[i]);
     e->stats.starts += e->turn.starts.count;
     for (size_t i = 0; i < e->turn.starts.count; i++)
         count_queued(e, e->turn.starts.items[i].task);
@@ -396,6 +401,8 @@ static void carry_out(struct engine *e) {
     for (size_t i = 0; i < e->turn.stops.count; i++)
         launch_stop(e, &e->turn.stops.items[i]);
     answer_requests(e, STORE_OK, NULL);
+    for (size_t i = 0; i < e->turn.events.count; i++)
+        follow_publish(e, &e->turn.events.items[i]);
     for (size_t i = 0; i < e->turn.finals.count; i++)
         workspace_task_final(e, e->turn.finals.items[i]);
     gone_stored(e);
@@ -570,6 +577,8 @@ static void make_turn(struct engine *e) {
     follow_write(e);
     e->committing = true;
     store_commit(e->store, e->turn.batch, committed, e);
+    if (e->committing)
+        tell_decided(e);
 }
 
 /* A store may stop while nobody asks it for anything: its server has gone, or another daemon has taken over. A

@@ -20,6 +20,7 @@ struct op_private {
     bool asking;  /* the store has a question of ours */
     bool rests;   /* it goes on in the next turn */
     bool over;    /* it has its result; what is left is to answer */
+    bool filled;  /* the answer is there, for when the commit is */
     bool abandoned;
     struct store_question question;
     op_taken take;

@@ -90,10 +90,12 @@ struct op {
      * returns <0. One that only looks runs after the turn's commit and shows nothing that is not on
      * disk. */
     int (*run)(struct op_call *call);
-    /* Of one that writes, or NULL: fills the answer after the commit, when it is known what the turn
-     * has decided. */
+    /* Of one that writes, or NULL: fills the answer when it is known what the turn has decided. The commit
+     * may still be on its way; nobody is shown the answer before. */
+    void (*fill)(struct op_call *call);
+    /* Of one that writes, or NULL: after the commit, before the answer is given. */
     void (*finish)(struct op_call *call);
-    /* With `finish`: the same from what `run` has left in call->memo, in another turn or another life of
+    /* With `fill` or `finish`: the same from what `run` has left in call->memo, in another turn or another life of
      * the daemon. Without: call->answer is what is remembered for a key. */
     int (*replay)(struct op_call *call, const char *memo);
 };

@@ -21,6 +21,7 @@
 #include "ops/capability.h"
 
 static int turn_runs(struct engine *engine, struct engine_request *request);
+static void turn_decided(struct engine *engine, struct engine_request *request);
 static void turn_done(struct engine *engine, struct engine_request *request,
                       enum store_outcome outcome, const struct error *err);
 
@@ -34,6 +35,7 @@ struct op_call *op_call_new(const struct op *op, struct engine *engine, json_t *
     struct op_private *p = call->own = xcalloc(1, sizeof(*p));
     p->call = call;
     p->request.run = turn_runs;
+    p->request.decided = turn_decided;
     p->request.done = turn_done;
     if (key && op->writes)
         call->key = arena_strdup(&p->arena, key);
@@ -99,9 +101,17 @@ static void print_failure(struct op_call *call) {
     }
 }
 
+static void fill(struct op_call *call) {
+    if (call->op->fill && !call->own->filled && !call->replayed)
+        call->op->fill(call);
+    call->own->filled = true;
+}
+
 static void answer(struct op_call *call) {
     struct op_private *p = call->own;
     p->place = CALL_NOWHERE;
+    if (call->err.code == 0)
+        fill(call);
     if (call->err.code == 0 && call->op->finish && !call->replayed)
         call->op->finish(call);
     if (call->err.code != 0) {
@@ -378,6 +388,14 @@ static int turn_runs(struct engine *engine, struct engine_request *request) {
         go_on(call);
     }
     return call->err.code;
+}
+
+/* While the store writes, there is time for it. */
+static void turn_decided(struct engine *engine, struct engine_request *request) {
+    struct op_private *p = (struct op_private *)request;
+    (void)engine;
+    if (p->over && p->call->op->writes && p->call->err.code == 0)
+        fill(p->call);
 }
 
 static void turn_done(struct engine *engine, struct engine_request *request,

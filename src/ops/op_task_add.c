@@ -1,7 +1,7 @@
 /* op_task_add.c: tasks come in, all of a batch or none.
  *
  * Everything that can be refused is refused before anything is told. Whether a task started is known when
- * the turn has decided, so the answer is printed after the commit; what is remembered for the key of the
+ * the turn has decided, so the answer is printed then; what is remembered for the key of the
  * request is only which numbers it got, and an answer that is asked for again shows how they stand now. */
 #include <assert.h>
 #include <errno.h>
@@ -215,7 +215,7 @@ static void print_answer(struct op_call *call, size_t count) {
     json_write_object_end(&w);
 }
 
-static void finish(struct op_call *call) {
+static void fill(struct op_call *call) {
     struct adding *a = adding_of(call);
     task_id *ids = arena_alloc(op_arena(call), (a->batch.count + 1) * sizeof(*ids));
     bool *already = arena_alloc(op_arena(call), a->batch.count + 1);
@@ -225,8 +225,11 @@ static void finish(struct op_call *call) {
     }
     a->ids = ids;
     a->already = already;
-    externals_settle(&a->batch.externals);
     print_answer(call, a->batch.count);
+}
+
+static void finish(struct op_call *call) {
+    externals_settle(&adding_of(call)->batch.externals);
 }
 
 static int replay(struct op_call *call, const char *memo) {
@@ -294,6 +297,7 @@ const struct op op_task_add = {
     .reach = OP_REACH_CHILDREN,
     .writes = true,
     .run = run,
+    .fill = fill,
     .finish = finish,
     .replay = replay,
 };

@@ -36,6 +36,13 @@ static struct {
     enum store_outcome outcome; /* of every commit that holds something */
     int code;
     unsigned commits; /* that were refused */
+    bool slow;        /* the next commit that holds something waits for end_commit */
+    struct {
+        struct store *store;
+        struct store_batch *batch;
+        store_committed done;
+        void *ctx;
+    } slow_one;
     struct {
         struct store *store;
         struct store_question question;
@@ -59,6 +66,14 @@ void late_ask(struct store *store, const struct store_question *question, store_
 }
 
 void bad_commit(struct store *store, struct store_batch *batch, store_committed done, void *ctx) {
+    if (held.slow && store_batch_count(batch) > 0) {
+        held.slow_one.store = store;
+        held.slow_one.batch = batch;
+        held.slow_one.done = done;
+        held.slow_one.ctx = ctx;
+        held.slow = false;
+        return;
+    }
     if (held.outcome == STORE_OK || store_batch_count(batch) == 0) {
         real_commit(store, batch, done, ctx);
         return;
@@ -67,6 +82,10 @@ void bad_commit(struct store *store, struct store_batch *batch, store_committed 
     held.commits++;
     (void)error_set(&err, held.code, "the disk said no");
     done(ctx, held.outcome, &err);
+}
+
+static void end_commit(void) {
+    bad_commit(held.slow_one.store, held.slow_one.batch, held.slow_one.done, held.slow_one.ctx);
 }
 
 /* The oldest question is answered. */
@@ -273,6 +292,36 @@ static void a_full_disk_is_told_and_nothing_has_happened(void **state) {
     reply_finish(&look);
 }
 
+/* While the commit is on its way the answers are prepared; whether they are given, it tells. */
+static void an_answer_waits_for_the_commit_and_says_what_became_of_it(void **state) {
+    (void)state;
+    _cleanup_(end) struct ops o = { 0 };
+    begin(&o);
+    held.late = false;
+    struct reply kept, lost;
+    held.slow = true;
+    ops_begin(&o, "/v1/tasks", ONE, NULL, &kept);
+    ops_turn(&o);
+    assert_false(kept.answered);
+    end_commit();
+    assert_true(kept.answered);
+    assert_int_equal(kept.status, 200);
+    assert_int_equal(reply_count(&kept, "tasks"), 1);
+    held.slow = true;
+    ops_begin(&o, "/v1/tasks", ONE, NULL, &lost);
+    ops_turn(&o);
+    assert_false(lost.answered);
+    held.outcome = STORE_FAILED;
+    held.code = -ENOSPC;
+    end_commit();
+    held.outcome = STORE_OK;
+    assert_int_equal(lost.status, 507);
+    assert_string_equal(lost.text, "{\"error\":{\"code\":\"disk_full\",\"message\":"
+                                   "\"nothing was stored: the disk said no\"}}");
+    reply_finish(&kept);
+    reply_finish(&lost);
+}
+
 static void what_failed_can_be_tried_again_with_its_key(void **state) {
     (void)state;
     _cleanup_(end) struct ops o = { 0 };
@@ -354,6 +403,7 @@ int main(void) {
         cmocka_unit_test(a_store_that_cannot_be_read_fails_the_call_and_nothing_else),
         cmocka_unit_test(a_full_disk_is_told_and_nothing_has_happened),
         cmocka_unit_test(a_store_that_fails_is_not_tried_for_everybody_when_that_is_dear),
+        cmocka_unit_test(an_answer_waits_for_the_commit_and_says_what_became_of_it),
         cmocka_unit_test(what_failed_can_be_tried_again_with_its_key),
         cmocka_unit_test(an_unknown_outcome_is_told_as_such),
     };
