@@ -36,13 +36,20 @@
     " AND t.iteration IS NOT DISTINCT FROM n.iteration"                                            \
     " AND t.attempt IS NOT DISTINCT FROM n.attempt"
 
+/* What agents say can be anything; a sum that has no room stays at its end, and the ends of runs are kept. */
+#define MOST      "9223372036854775807"
+#define SUM(name) "least(sum(" name "), " MOST ")"
+#define ADD(table, name)                                                                           \
+    name " = least(" table "." name "::numeric + excluded." name ", " MOST ")"
+
 #define GET_SPEC                                                                                   \
     "SELECT s.number, s.title, s.json, s.external_id, t.changed_at, s.context"
 #define EVENT "SELECT seq, at, kind, task, attempt, data FROM event"
 #define GET_SPENT(name, project, agent)                                                            \
     "SELECT at, " project ", " agent ", sum(runs)::bigint, sum(ok)::bigint, sum(busy_ms)::bigint," \
-    " sum(tokens_in)::bigint, sum(tokens_out)::bigint, sum(tokens_cached)::bigint,"                \
-    " sum(cost_micro_usd)::bigint, sum(unknown_tokens)::bigint, sum(unknown_cost)::bigint"         \
+    " " SUM("tokens_in") "::bigint, " SUM("tokens_out") "::bigint, "                               \
+    SUM("tokens_cached") "::bigint, " SUM("cost_micro_usd") "::bigint,"                            \
+    " sum(unknown_tokens)::bigint, sum(unknown_cost)::bigint"                                      \
     " FROM spent WHERE days = $1 AND at >= $2 AND at < $3"                                         \
     " GROUP BY at, " name " ORDER BY at, " name " LIMIT $4 OFFSET $5"
 
@@ -137,12 +144,13 @@ const struct pg_statement_text pg_texts[] = {
     [PG_ADD_USAGE] = { "add_usage",
         "project:i bucket:l tokens:l unreported:l reports:i starts:i completions:i money:l"
         " priced:i unpriced:i", true,
-        "INSERT INTO usage AS u (#) SELECT project, bucket, sum(tokens), sum(unreported),"
-        " sum(reports), sum(starts), sum(completions), sum(money), sum(priced), sum(unpriced)"
-        " FROM @ GROUP BY project, bucket ON CONFLICT (bucket, project) DO UPDATE SET"
-        " tokens = u.tokens + excluded.tokens, unreported = u.unreported + excluded.unreported,"
+        "INSERT INTO usage AS u (#) SELECT project, bucket, " SUM("tokens") ", " SUM("unreported")
+        ", sum(reports), sum(starts), sum(completions), " SUM("money")
+        ", sum(priced), sum(unpriced)"
+        " FROM @ GROUP BY project, bucket ON CONFLICT (bucket, project) DO UPDATE SET "
+        ADD("u", "tokens") ", " ADD("u", "unreported") ","
         " reports = u.reports + excluded.reports, starts = u.starts + excluded.starts,"
-        " completions = u.completions + excluded.completions, money = u.money + excluded.money,"
+        " completions = u.completions + excluded.completions, " ADD("u", "money") ","
         " priced = u.priced + excluded.priced, unpriced = u.unpriced + excluded.unpriced" },
     [PG_PRUNE_USAGE] = { "prune_usage", "bucket:l", false, "DELETE FROM usage WHERE bucket < $1" },
     [PG_PUT_WAIT] = { "put_wait", "project:i limiter:i agent:i lost:l closed_since:l", false,
@@ -160,14 +168,13 @@ const struct pg_statement_text pg_texts[] = {
     [PG_DELETE_NOTE] = { "delete_note", "name:t", false, "DELETE FROM note WHERE name = $1" },
     [PG_ADD_SPENT] = { "add_spent", SPENT, true,
         "INSERT INTO spent AS s (#) SELECT days, at, project, agent, sum(runs), sum(ok),"
-        " sum(busy_ms), sum(tokens_in), sum(tokens_out), sum(tokens_cached), sum(cost_micro_usd),"
-        " sum(unknown_tokens), sum(unknown_cost) FROM @ GROUP BY days, at, project, agent"
+        " sum(busy_ms), " SUM("tokens_in") ", " SUM("tokens_out") ", " SUM("tokens_cached")
+        ", " SUM("cost_micro_usd") ", sum(unknown_tokens), sum(unknown_cost)"
+        " FROM @ GROUP BY days, at, project, agent"
         " ON CONFLICT (days, at, project, agent) DO UPDATE SET"
         " runs = s.runs + excluded.runs, ok = s.ok + excluded.ok,"
-        " busy_ms = s.busy_ms + excluded.busy_ms, tokens_in = s.tokens_in + excluded.tokens_in,"
-        " tokens_out = s.tokens_out + excluded.tokens_out,"
-        " tokens_cached = s.tokens_cached + excluded.tokens_cached,"
-        " cost_micro_usd = s.cost_micro_usd + excluded.cost_micro_usd,"
+        " busy_ms = s.busy_ms + excluded.busy_ms, " ADD("s", "tokens_in") ", "
+        ADD("s", "tokens_out") ", " ADD("s", "tokens_cached") ", " ADD("s", "cost_micro_usd") ","
         " unknown_tokens = s.unknown_tokens + excluded.unknown_tokens,"
         " unknown_cost = s.unknown_cost + excluded.unknown_cost" },
     [PG_PRUNE_SPENT] = { "prune_spent", "days:b at:l", false,

@@ -428,6 +428,28 @@ static void what_is_no_text_is_kept_as_text(void **state) {
     assert_string_equal(value, "half \xef\xbf\xbd( a \xef\xbf\xbd character");
 }
 
+/* An agent may say that it has used anything. The end of its run must be kept all the same. */
+static void a_sum_without_room_stays_at_its_end(void **state) {
+    (void)state;
+    open_store("");
+    for (int i = 0; i < 2; i++) {
+        for (int rows = 0; rows < 2; rows++) {
+            store_add_spent(batch, &(struct spent_row){ .project = "web",
+                                                        .runs = 1,
+                                                        .tokens_in = INT64_MAX - 5,
+                                                        .cost_micro_usd = INT64_MAX });
+            store_add_usage(batch, &(struct usage_row){ .project = "web",
+                                                        .tokens = INT64_MAX - 5,
+                                                        .money = INT64_MAX });
+        }
+        kit_commit(store, batch);
+    }
+    run("SELECT runs || ' ' || tokens_in || ' ' || tokens_out FROM spent WHERE days");
+    assert_string_equal(value, "4 9223372036854775807 0");
+    run("SELECT tokens || ' ' || money FROM usage");
+    assert_string_equal(value, "9223372036854775807 9223372036854775807");
+}
+
 static void a_batch_of_any_size_is_one_commit(void **state) {
     (void)state;
     size_t size = (size_t)1 << 17;
@@ -525,6 +547,7 @@ int main(void) {
         TEST(a_store_can_be_closed_where_its_loss_is_told),
         TEST(what_is_given_up_is_told_before_that_returns),
         TEST(what_is_no_text_is_kept_as_text),
+        TEST(a_sum_without_room_stays_at_its_end),
         TEST(a_batch_of_any_size_is_one_commit),
         TEST(every_statement_has_its_index),
     };
