@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/strbuf.h"
+#include "base/utf8.h"
 #include "store/scan.h"
 
 /* `size` 0: a text, or NULL. */
@@ -142,8 +144,24 @@ SIZE_IS(event_row, 48);
 SIZE_IS(key_row, 32);
 SIZE_IS(spent_row, 104);
 
-static uint64_t hash_text(uint64_t hash, const char *text) {
-    return hash_mix(hash, text ? hash_bytes(text, strlen(text)) : 0);
+/* What PostgreSQL makes of bytes that are no text (postgres_bulk.c) counts as the same: a file keeps them as they are. */
+static uint64_t hash_any_text(const char *text, size_t size) {
+    _cleanup_(strbuf_finish) struct strbuf clean = STRBUF_INIT;
+    for (size_t i = 0; i < size;) {
+        size_t length = text[i] ? utf8_length(text + i, size - i) : 0;
+        strbuf_add(&clean, length ? text + i : "\xef\xbf\xbd", length ? length : 3);
+        i += length ? length : 1;
+    }
+    return hash_bytes(clean.text, clean.length);
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text, size_t size) {
+    size_t plain = 0;
+    while (plain < size && (signed char)text[plain] > 0)
+        plain++;
+    return hash_mix(hash, !text           ? 0
+                          : plain == size ? hash_bytes(text, size)
+                                          : hash_any_text(text, size));
 }
 
 static uint64_t hash_value(uint64_t hash, const struct value *value, const void *row) {
@@ -151,7 +169,7 @@ static uint64_t hash_value(uint64_t hash, const struct value *value, const void 
     if (value->size == 0) {
         const char *text;
         memcpy(&text, at, sizeof(text));
-        return hash_text(hash, text);
+        return hash_text(hash, text, text ? strlen(text) : 0);
     }
     return hash_mix(hash, hash_bytes(at, value->size));
 }
@@ -170,7 +188,7 @@ void store_digest_add(struct store_digest *digest, enum store_table table, const
     }
     if (table == STORE_SPECS) {
         const struct spec_row *s = row;
-        hash = hash_mix(hash, s->json ? hash_bytes(s->json, s->json_size) : 0);
+        hash = hash_text(hash, s->json, s->json ? s->json_size : 0);
     }
     digest->rows[table]++;
     digest->sums[table] += hash;

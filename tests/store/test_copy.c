@@ -123,6 +123,23 @@ static void hours_and_days_are_copied_each_for_itself(void **state) {
     }
 }
 
+/* A file keeps any bytes, PostgreSQL keeps characters (U+FFFD for what is none): the same history all the same. */
+static void what_is_no_text_hinders_no_copy(void **state) {
+    struct copy_kit *f = *state;
+    FOR_PAIRS(from, to) {
+        f->url_count = 0;
+        const char *a = copy_kit_place(f, from), *b = copy_kit_place(f, to);
+        struct run_row run = kit_run(1, 1);
+        run.message = "cut in the middle of \xc3";
+        struct store *store = kit_open(a, NULL);
+        copy_kit_add_tasks(f->batch, 1, 1);
+        store_put_run(f->batch, &run);
+        kit_commit(store, f->batch);
+        store_close(store);
+        copy_kit_copy(f, a, b);
+    }
+}
+
 static void numbers_that_were_given_are_not_given_again(void **state) {
     struct copy_kit *f = *state;
     FOR_PAIRS(from, to) {
@@ -273,6 +290,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(no_table_of_the_file_is_left_out, copy_kit_begin,
                                         copy_kit_end),
         cmocka_unit_test_setup_teardown(hours_and_days_are_copied_each_for_itself, copy_kit_begin,
+                                        copy_kit_end),
+        cmocka_unit_test_setup_teardown(what_is_no_text_hinders_no_copy, copy_kit_begin,
                                         copy_kit_end),
         cmocka_unit_test_setup_teardown(numbers_that_were_given_are_not_given_again, copy_kit_begin,
                                         copy_kit_end),
