@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/number.h"
 #include "config/settings.h"
+#include "engine/budget.h"
 #include "engine/session.h"
 #include "engine/telemetry_internal.h"
 #include "engine/watch.h"
@@ -145,7 +146,7 @@ static int64_t cost_of(const struct engine *e, const char *model, const struct a
     double sum = (double)(used->in - hits) * (double)in
                  + (double)hits * (double)(cached >= 0 ? cached : in)
                  + (double)used->out * (double)out;
-    return (int64_t)(sum / 1000.0 + 0.5);
+    return sum / 1000.0 < (double)USAGE_MOST ? (int64_t)(sum / 1000.0 + 0.5) : USAGE_MOST;
 }
 
 int64_t agent_end_guess(const struct engine *e, const struct live_run *run,
@@ -190,10 +191,6 @@ static void set_text(char **field, const char *text) {
     *field = xstrdup(text);
 }
 
-static int64_t larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 /* A session that the agent has not spoken of may never have begun; only of a lost run the log may be gone. */
 static bool can_go_on(const struct run_end *end, const struct agent_outcome *said) {
     return is_resumable(said) && (said->session[0] || end->kind == RUN_END_LOST);
@@ -208,10 +205,10 @@ void agent_end_book(struct engine *e, struct live_run *run, const struct run_end
         run->cost_micro_usd = -1; /* what it says itself counts */
     if (own.cost_micro_usd < 0 && *model)
         own.cost_micro_usd = cost_of(e, model, &own);
-    run->view.tokens_in = larger(run->view.tokens_in, own.in);
-    run->view.tokens_out = larger(run->view.tokens_out, own.out);
-    run->tokens_cached = larger(run->tokens_cached, own.cached);
-    run->cost_micro_usd = larger(run->cost_micro_usd, own.cost_micro_usd);
+    run->view.tokens_in = usage_larger(run->view.tokens_in, own.in);
+    run->view.tokens_out = usage_larger(run->view.tokens_out, own.out);
+    run->tokens_cached = usage_larger(run->tokens_cached, own.cached);
+    run->cost_micro_usd = usage_larger(run->cost_micro_usd, own.cost_micro_usd);
     session_ended(e, run, said, is_resumable(said), can_go_on(end, said));
     set_text(&run->session, said->session);
     set_text(&run->model, model);

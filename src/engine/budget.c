@@ -21,6 +21,11 @@ int64_t run_tokens(const struct live_run *run) {
     return in < 0 && out < 0 ? -1 : (in > 0 ? in : 0) + (out > 0 ? out : 0);
 }
 
+int64_t usage_larger(int64_t before, int64_t told) {
+    int64_t most = told < USAGE_MOST ? told : USAGE_MOST;
+    return before > most ? before : most;
+}
+
 bool budget_stops(const struct engine *e, task_id task) {
     const struct allowance *a = allowance_find(e, task);
     struct task_view view = { 0 };

@@ -15,6 +15,11 @@
 
 /* Tokens that the run has reported; -1: none. */
 int64_t run_tokens(const struct live_run *run);
+/* Tokens, or millionths of a dollar, of one run: who says more is mistaken. Sums of them stay in what a store can
+ * keep: one that does not fit would hold up the ends of all runs. */
+#define USAGE_MOST INT64_C(1000000000000000)
+/* Reports are of all so far: a smaller number is an old message. */
+int64_t usage_larger(int64_t before, int64_t told);
 bool budget_stops(const struct engine *e, task_id task);
 
 /* A live run has reported. */

@@ -421,11 +421,6 @@ int engine_mark_done(struct engine *e, task_id task, struct error *err) {
     return 0;
 }
 
-/* Reports are of all so far: a smaller number is an old message. */
-static int64_t larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 int engine_report_usage(struct engine *e, task_id task, const struct engine_usage *usage,
                         struct error *err) {
     struct live_run *run = run_find(e, task);
@@ -433,9 +428,9 @@ int engine_report_usage(struct engine *e, task_id task, const struct engine_usag
     if (!run)
         return error_set(err, -EBUSY, "task '%s' has no live run to report for",
                          engine_task_id(e, task, id));
-    run->view.tokens_in = larger(run->view.tokens_in, usage->tokens_in);
-    run->view.tokens_out = larger(run->view.tokens_out, usage->tokens_out);
-    run->cost_micro_usd = larger(run->cost_micro_usd, usage->cost_micro_usd);
+    run->view.tokens_in = usage_larger(run->view.tokens_in, usage->tokens_in);
+    run->view.tokens_out = usage_larger(run->view.tokens_out, usage->tokens_out);
+    run->cost_micro_usd = usage_larger(run->cost_micro_usd, usage->cost_micro_usd);
     struct fact fact = { .kind = FACT_RUN_TOKENS,
                          .task = task,
                          .attempt = run->view.attempt,
