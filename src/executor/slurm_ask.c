@@ -64,11 +64,25 @@ static void note_job(struct slurm_run *run, const struct slurm_job *job, uint64_
         slurm_set_job(run, job->id);
 }
 
+/* The comment is not ours alone: a site may write into it, and whoever owns the job. */
+static struct slurm_run *find_renamed(struct slurm *ex, const struct slurm_job *job,
+                                      const char *comment) {
+    for (size_t i = 1; i < ex->run_count; i++) {
+        struct slurm_run *run = ex->runs[i];
+        if (is_asked_about(run) && run->job == job->id
+            && slurm_job_is_renamed(job, comment, &run->order))
+            return run;
+    }
+    return NULL;
+}
+
 static void take_list(struct slurm *ex, char *list, uint64_t number) {
     struct slurm_job job;
     const char *token;
     while (slurm_job_read(&list, &job, &token)) {
         struct slurm_run *run = slurm_find_token(ex, token);
+        if (!run)
+            run = find_renamed(ex, &job, token);
         if (is_asked_about(run))
             note_job(run, &job, number);
         else if (!run && !slurm_job_is_over(job.state))

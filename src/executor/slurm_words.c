@@ -16,13 +16,15 @@
 #include "base/number.h"
 #include "rundir/record.h"
 
-#define MINUTE_MS   MINUTES(1)
-#define END_MARGIN  MINUTES(1) /* for what a shim does around its command */
-#define MEGABYTE    (1024 * 1024)
-#define BLANKS      " \t\r\n"
-#define WORD_MAX    4096
-#define WAIT_LONG   SECONDS(10)
-#define WAIT_MARGIN SECONDS(5)
+#define MINUTE_MS       MINUTES(1)
+#define END_MARGIN      MINUTES(1) /* for what a shim does around its command */
+#define MEGABYTE        (1024 * 1024)
+#define BLANKS          " \t\r\n"
+#define WORD_MAX        4096
+#define WAIT_LONG       SECONDS(10)
+#define WAIT_MARGIN     SECONDS(5)
+#define TOKEN_BEGIN     "sluice:"
+#define JOB_NAME_OPTION "--job-name="
 
 static const char *const program_names[] = {
     [PROGRAM_SBATCH] = "sbatch",   [PROGRAM_SQUEUE] = "squeue",     [PROGRAM_SACCT] = "sacct",
@@ -167,6 +169,14 @@ int slurm_order_make(const struct run_spec *spec, const char *token, struct slur
 static void put(struct strbuf *out, const char *name, const char *value) {
     strbuf_add(out, name, strlen(name) + 1);
     strbuf_add(out, value, strlen(value) + 1);
+}
+
+const char *slurm_order_name(const struct slurm_order *order) {
+    const char *name = "";
+    for (char **word = order->words; word && *word; word++)
+        if (strncmp(*word, JOB_NAME_OPTION, strlen(JOB_NAME_OPTION)) == 0)
+            name = *word + strlen(JOB_NAME_OPTION);
+    return name;
 }
 
 void slurm_order_format(const struct slurm_order *order, struct strbuf *out) {
@@ -430,6 +440,8 @@ static bool read_line(char *line, struct slurm_job *ret, const char **ret_token)
     read_code(columns[AT_CODE], &job);
     copy(job.node, sizeof(job.node), columns[AT_NODE]);
     copy(job.reason, sizeof(job.reason), columns[AT_REASON]);
+    if (line != columns[AT_TOKEN]) /* there is one more */
+        (void)snprintf(job.name, sizeof(job.name), "%.*s", (int)strcspn(line, "|"), line);
     *ret = job;
     *ret_token = columns[AT_TOKEN];
     return true;
@@ -445,6 +457,14 @@ bool slurm_job_read(char **list, struct slurm_job *ret, const char **ret_token) 
             return true;
     }
     return false;
+}
+
+bool slurm_job_is_renamed(const struct slurm_job *job, const char *comment,
+                          const struct slurm_order *order) {
+    const char *name = slurm_order_name(order);
+    bool foreign = strncmp(comment, TOKEN_BEGIN, strlen(TOKEN_BEGIN)) == 0
+                   && (!order->token || strncmp(comment, order->token, strlen(order->token)) != 0);
+    return !foreign && *name && strncmp(job->name, name, sizeof(job->name) - 1) == 0;
 }
 
 /* The value in the line "NAME = value …"; NULL: there is none. */

@@ -38,6 +38,8 @@ void slurm_order_finish(struct slurm_order *order); /* safe on a zeroed one */
 /* -EINVAL: a name cannot be a word of sbatch, `err` says which. */
 int slurm_order_make(const struct run_spec *spec, const char *token, struct slurm_order *ret,
                      struct error *err);
+/* Of the job; "": it has none. */
+const char *slurm_order_name(const struct slurm_order *order);
 void slurm_order_format(const struct slurm_order *order, struct strbuf *out);
 /* -EPROTO: it stops before its end, or is none. */
 int slurm_order_parse(const char *text, size_t size, struct slurm_order *ret);
@@ -86,14 +88,19 @@ struct slurm_job {
     int64_t cancelled_by;          /* user number; -1: not said */
     char reason[SLURM_REASON_MAX]; /* why it waits; "" */
     char node[SLURM_NODE_MAX];     /* "": none yet */
+    char name[SLURM_NODE_MAX];     /* cut; "": not listed */
 };
 
-/* The columns that slurm_job_read reads, for squeue -O and for sacct -o. */
-#define SLURM_SQUEUE_COLUMNS "JobID:|,State:|,exit_code:|,NodeList:|,Reason:|,Comment:|"
+/* The columns that slurm_job_read reads, for squeue -O and for sacct -o, which needs no names. */
+#define SLURM_SQUEUE_COLUMNS "JobID:|,State:|,exit_code:|,NodeList:|,Reason:|,Comment:|,Name:|"
 #define SLURM_SACCT_COLUMNS  "JobIDRaw,State%64,ExitCode,NodeList,Reason,Comment"
 /* Takes the next line of a list apart, in place. `ret_token` points into it. false: at its end. Lines that
  * are none are skipped. */
 bool slurm_job_read(char **list, struct slurm_job *ret, const char **ret_token);
+/* It has the number of our job: is it ours, though its comment is another one? By its name, unless the comment is the token
+ * of somebody else's run. */
+bool slurm_job_is_renamed(const struct slurm_job *job, const char *comment,
+                          const struct slurm_order *order);
 
 /* From `scontrol show config`; what is not there stays as it is. */
 struct slurm_config {

@@ -214,6 +214,44 @@ static void a_number_that_slurm_gives_out_twice_belongs_to_the_later_run(void **
     fake_free(fake);
 }
 
+/* A site's own rules may put something else there (job_submit.lua), or a person (scontrol update). */
+static void a_job_whose_comment_is_another_one_is_known_by_its_number_and_name(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    fake_set(fake, "hold", "");
+    fake_set(fake, "rewrite", "charged to physics");
+    struct run_spec spec = stage_spec(fake->stage, FOREVER);
+    stage_start(fake->stage, 1, &spec);
+    fake_await_doing(fake, 1, "pending in Slurm: Resources (job 1)");
+    fake_call(fake, "scontrol", "release 1");
+    stage_await_started(fake->stage, 1);
+    fake_put(fake, 1, "comment", "charged to chemistry");
+    unsigned asked = fake_calls(fake, "squeue");
+    fake_await_calls(fake, "squeue", asked + 5);
+    assert_false(
+        fake->stage->runs[1].ended); /* else it would be started a second time, beside this one */
+    assert_int_equal(fake_calls(fake, "sbatch"), 1);
+    stage_stop(fake->stage, 1, STOP_AT_ONCE);
+    assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
+    assert_int_equal(fake_calls(fake, "scancel --quiet --batch --signal=USR1 1"), 1);
+    fake_free(fake);
+}
+
+/* The job of another Sluice, which may call its tasks the same, is not ours because it has our old number. */
+static void a_job_with_the_token_of_another_run_is_not_ours(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, FOREVER);
+    stage_start(fake->stage, 1, &spec);
+    stage_await_started(fake->stage, 1);
+    fake_put(fake, 1, "comment", "sluice:other:1:1");
+    const struct run_end *end = stage_await_end(fake->stage, 1);
+    assert_int_equal(end->kind, RUN_END_LOST);
+    assert_int_equal(fake_calls(fake, "scancel"), 0);
+    fake_call(fake, "scancel", "1");
+    fake_free(fake);
+}
+
 /* --- followed -------------------------------------------------------------------------------- */
 
 struct ending {
@@ -459,6 +497,8 @@ int main(void) {
         cmocka_unit_test(a_job_that_comes_after_its_run_was_given_up_does_nothing),
         cmocka_unit_test(of_two_jobs_of_one_run_one_begins_and_the_other_goes),
         cmocka_unit_test(a_number_that_slurm_gives_out_twice_belongs_to_the_later_run),
+        cmocka_unit_test(a_job_whose_comment_is_another_one_is_known_by_its_number_and_name),
+        cmocka_unit_test(a_job_with_the_token_of_another_run_is_not_ours),
         cmocka_unit_test(the_state_of_a_job_tells_how_a_run_without_a_record_ended),
         cmocka_unit_test(a_run_that_slurm_ended_is_not_called_stopped),
         cmocka_unit_test(a_command_that_was_killed_for_memory_says_so),

@@ -205,7 +205,7 @@ static void the_sentence_of_sbatch_is_told_without_its_head(void **state) {
 
 static void jobs_are_read_from_both_lists(void **state) {
     (void)state;
-    char text[] = "17|RUNNING|0|n3|None|sluice:s:1:1|\n"
+    char text[] = "17|RUNNING|0|n3|None|sluice:s:1:1|web-1|\n"
                   "slurm_load_jobs error: junk\n"
                   "18|PENDING|0||Resources|sluice:s:2:1|\n"
                   "19|CANCELLED by 1000|0:15|n[1-2]|None|\n"
@@ -220,6 +220,7 @@ static void jobs_are_read_from_both_lists(void **state) {
     assert_string_equal(job.node, "n3");
     assert_string_equal(job.reason, "");
     assert_string_equal(token, "sluice:s:1:1");
+    assert_string_equal(job.name, "web-1");
     assert_true(slurm_job_read(&list, &job, &token));
     assert_int_equal(job.state, JOB_PENDING);
     assert_string_equal(job.reason, "Resources");
@@ -227,6 +228,7 @@ static void jobs_are_read_from_both_lists(void **state) {
     assert_true(slurm_job_read(&list, &job, &token));
     assert_int_equal(job.state, JOB_CANCELLED);
     assert_int_equal(job.cancelled_by, 1000);
+    assert_string_equal(job.name, "");
     assert_int_equal(job.signal, 15);
     assert_true(slurm_job_read(&list, &job, &token));
     assert_int_equal(job.code, 66);

@@ -379,6 +379,25 @@ static void the_next_executor_finds_a_submission_without_answer(void **state) {
     assert_int_equal(bad_finish(&bad), 1);
 }
 
+/* The comment of a job is its owner's to change, and a site's rules may change it: its number and its name are left. */
+static void a_job_whose_comment_was_changed_is_still_followed(void **state) {
+    (void)state;
+    struct stage *stage = cluster_stage();
+    struct run_spec spec = cluster_spec(stage, 1, SHELL("echo ran >>ran"));
+    spec.place.extra = "--hold";
+    stage_start(stage, 1, &spec);
+    unsigned long job = cluster_job(stage, 1);
+    cluster_await_doing(stage, 1, "JobHeldUser");
+    (void)cluster_say("scontrol update jobid=%lu comment=mine", job);
+    (void)cluster_say("scontrol update jobid=%lu starttime=now+3600", job);
+    (void)cluster_say("scontrol release %lu", job);
+    cluster_await_doing(stage, 1, "BeginTime");
+    stage_stop(stage, 1, STOP_AT_ONCE);
+    assert_int_equal(cluster_await_end(stage, 1)->kind, RUN_END_STOPPED);
+    assert_int_equal(cluster_lines(stage, "ran"), 0);
+    stage_free(stage);
+}
+
 #define FAULT(test) cmocka_unit_test_setup_teardown(test, cluster_mend, NULL)
 
 int main(int argc, char **argv) {
@@ -398,6 +417,7 @@ int main(int argc, char **argv) {
         FAULT(the_time_limit_of_slurm_is_a_time_out),
         FAULT(a_lost_answer_makes_no_second_job),
         FAULT(the_next_executor_finds_a_submission_without_answer),
+        FAULT(a_job_whose_comment_was_changed_is_still_followed),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
