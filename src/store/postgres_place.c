@@ -118,7 +118,8 @@ static int ask_libpq(struct pg_place *place, struct error *err) {
         if (strcmp(o->keyword, "connect_timeout") == 0
             && number_parse_int(o->val, &seconds, NULL) == 0 && seconds > 0)
             place->connect_timeout = SECONDS(seconds < 2 ? 2 : seconds < 3600 ? seconds : 3600);
-        if (strcmp(o->keyword, "host") == 0 && strchr(o->val, ','))
+        bool hosts = strcmp(o->keyword, "host") == 0 || strcmp(o->keyword, "hostaddr") == 0;
+        if (hosts && strchr(o->val, ','))
             place->many_hosts = true;
     }
     PQconninfoFree(options);
