@@ -98,6 +98,7 @@ void pg_session_sql(const struct pg_link *link, struct strbuf *ret_sql) {
         { "lock_timeout", "0", 0 },
         { "idle_in_transaction_session_timeout", "0", 0 },
         { "idle_session_timeout", "0", 140000 },
+        { "transaction_timeout", "0", 170000 },
         { "client_connection_check_interval", "2000", 140000 },
         { "default_transaction_isolation", "read committed", 0 },
         { "tcp_keepalives_idle", "1", 0 },
@@ -118,11 +119,12 @@ void pg_session_sql(const struct pg_link *link, struct strbuf *ret_sql) {
         if (PQserverVersion(link->pg) >= settings[i].since)
             strbuf_printf(ret_sql, ", set_config('%s', '%s', false)", settings[i].name,
                           settings[i].value);
-    /* What waits for more than the own disk stays: whoever set it up wants a second server to have it. */
+    /* What waits for more stays. `local` and `remote_write` would be less than `on` where a second server shall have
+     * every commit; without one they are the same. */
     strbuf_puts(
         ret_sql,
-        ", set_config('synchronous_commit', replace(current_setting('synchronous_commit'),"
-        " 'off', 'on'), false),"
+        ", set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+        " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),"
         " current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync,"
         " current_setting('full_page_writes') AS pages, pg_is_in_recovery() AS standby,"
         " current_setting('default_transaction_read_only') AS read_only,"

@@ -395,21 +395,9 @@ static void a_role_that_only_reads_is_refused(void **state) {
     drop_role(role);
 }
 
-/* Whatever the role was given: a commit is on disk when it is answered, and nothing ends the session. */
-static void the_settings_of_a_role_do_not_weaken_it(void **state) {
-    (void)state;
-    char role[32], where[256], sql[300];
+/* "synchronous_commit statement_timeout default_transaction_isolation" of the connection that writes. */
+static void expect_session(const char *where, const char *settings) {
     struct error err = { 0 };
-    assert_int_equal(try_open(url, &err), 0);
-    make_role(role, where);
-    grant("USAGE ON", role);
-    grant("SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN", role);
-    static const char *const settings[] = { "synchronous_commit = off", "statement_timeout = 7",
-                                            "default_transaction_isolation = serializable" };
-    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
-        (void)snprintf(sql, sizeof(sql), "ALTER ROLE %s SET %s", role, settings[i]);
-        run(sql);
-    }
     struct pg_store *store = (struct pg_store *)kit_open(where, NULL);
     pg_link_leave_pipeline(&store->writer);
     PGresult *result = NULL;
@@ -419,10 +407,40 @@ static void the_settings_of_a_role_do_not_weaken_it(void **state) {
                                  " current_setting('default_transaction_isolation')",
                                  &result, &err),
                      0);
-    assert_string_equal(PQgetvalue(result, 0, 0), "on 0 read committed");
+    assert_string_equal(PQgetvalue(result, 0, 0), settings);
     PQclear(result);
     assert_int_equal(pg_link_pipeline(&store->writer, &err), 0);
     store_close(&store->base);
+}
+
+/* Whatever the role was given: a commit is on disk when it is answered, and nothing ends the session. */
+static void the_settings_of_a_role_do_not_weaken_it(void **state) {
+    (void)state;
+    char role[32], where[256], sql[300];
+    struct error err = { 0 };
+    assert_int_equal(try_open(url, &err), 0);
+    make_role(role, where);
+    grant("USAGE ON", role);
+    grant("SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN", role);
+    static const char *const settings[] = { "statement_timeout = 7",
+                                            "default_transaction_isolation = serializable" };
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+        (void)snprintf(sql, sizeof(sql), "ALTER ROLE %s SET %s", role, settings[i]);
+        run(sql);
+    }
+    static const struct {
+        const char *set, *is;
+    } commits[] = { { "off", "on" },
+                    { "local", "on" },
+                    { "remote_write", "on" },
+                    { "remote_apply", "remote_apply" } };
+    for (size_t i = 0; i < ARRAY_SIZE(commits); i++) {
+        (void)snprintf(sql, sizeof(sql), "ALTER ROLE %s SET synchronous_commit = %s", role,
+                       commits[i].set);
+        run(sql);
+        (void)snprintf(sql, sizeof(sql), "%s 0 read committed", commits[i].is);
+        expect_session(where, sql);
+    }
     drop_role(role);
 }
 
