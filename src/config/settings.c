@@ -362,7 +362,7 @@ const struct setting settings[] = {
     { .key = "events.keep", CAP(1000, COUNT_MAX), .standard = "10000000",
       .text = "Most events that are kept; the oldest go first." },
 
-    { .key = "store.url", TEXT(NULL), .standard = "",
+    { .key = "store.url", TEXT(&store_form), .standard = "",
       .text = "The database that keeps the tasks: the path of a file, or "
               "`postgresql://USER@HOST/DATABASE` (docs/postgresql.md); nothing: the file `sluice.db` "
               "in the home. A password does not belong here: `config show` prints it." },

@@ -101,6 +101,13 @@ static bool is_path_or_nothing(const char *text) {
     return !*text || is_path(text);
 }
 
+/* A path from somewhere would be another file whenever the daemon is started from somewhere else, and so would a URL that
+ * is misspelt: an empty store, where a history was expected. */
+static bool is_store(const char *text) {
+    return is_path_or_nothing(text) || strncmp(text, "postgresql://", 13) == 0
+           || strncmp(text, "postgres://", 11) == 0 || strncmp(text, "memory:", 7) == 0;
+}
+
 static bool is_variable_or_nothing(const char *text) {
     return !*text || is_variable(text);
 }
@@ -132,6 +139,8 @@ const struct setting_form collector_form = {
     "http://…, https://… or unix:/…, without a user name, as OTEL_EXPORTER_OTLP_ENDPOINT has it"
 };
 const struct setting_form secret_file_form = { is_path_or_nothing, "an absolute path" };
+const struct setting_form store_form = { is_store,
+                                         "an absolute path, or postgresql://USER@HOST/DATABASE" };
 const struct setting_form secret_env_form = { is_variable_or_nothing, "the name of a variable" };
 const struct setting_form news_form = {
     is_news, "words of: done failed limited needs-person group-finished"

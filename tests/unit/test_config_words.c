@@ -253,9 +253,16 @@ static void texts_are_checked_for_their_form(void **state) {
             "key 'agents.a.adapter': expected 1 to 64 letters, digits, hyphens and underscores, "
             "got 'a b'");
     set("store.url", "");
-    refused("store.url", "a\nb",
-            "key 'store.url': expected a text of up to 4096 bytes without "
-            "control characters, got 'a?b'");
+    set("store.url", "/srv/sluice.db");
+    set("store.url", "postgresql://db/sluice?schema=a");
+    /* Of the folder that the daemon was started in: another store whenever that is another one. */
+    static const char *const nowhere[] = { "sluice.db", "?schema=a", "postgresql:sluice",
+                                           "postgrsql://db/sluice", "/srv/a\nb" };
+    for (size_t i = 0; i < ARRAY_SIZE(nowhere); i++)
+        assert_int_equal(config_set(config, "store.url", nowhere[i], "test", NULL), -EINVAL);
+    refused("store.url", "data/sluice.db",
+            "key 'store.url': expected an absolute path, or postgresql://USER@HOST/DATABASE, got "
+            "'data/sluice.db'");
 }
 
 static void every_row_is_looked_up_by_its_pattern(void **state) {
