@@ -67,7 +67,22 @@ struct slurm_run *slurm_find_token(const struct slurm *ex, const char *token) {
     return index ? ex->runs[index] : NULL;
 }
 
+static void drop_order(struct slurm_run *run) {
+    struct slurm *ex = run->ex;
+    if (run->order.token && slurm_find_token(ex, run->order.token) == run)
+        id_map_remove(&ex->by_token, token_hash(run->order.token), run->order.token);
+    slurm_order_finish(&run->order);
+}
+
+static char *make_token(const struct slurm *ex, struct run_key key) {
+    struct strbuf token = STRBUF_INIT;
+    strbuf_printf(&token, "sluice:%s:%" PRIu64 ":%" PRIu32, ex->cluster, (uint64_t)key.task,
+                  key.attempt);
+    return strbuf_take(&token);
+}
+
 void slurm_run_set_order(struct slurm_run *run, struct slurm_order *order) {
+    drop_order(run);
     run->order = *order;
     *order = (struct slurm_order){ 0 };
     if (run->order.token && !slurm_find_token(run->ex, run->order.token))
@@ -93,6 +108,8 @@ struct slurm_run *slurm_run_new(struct slurm *ex, struct run_key key, const char
     ex->runs[run->index] = run;
     if (key.task != 0)
         id_map_add(&ex->by_key, key_hash(&key), run->index);
+    if (!order->token && key.task != 0)
+        order->token = make_token(ex, key);
     slurm_run_set_order(run, order);
     ex->base.live++;
     return run;
@@ -111,13 +128,11 @@ void slurm_run_free(struct slurm_run *run) {
     slurm_folder_unwatch(run);
     if (run->key.task != 0)
         id_map_remove(&ex->by_key, key_hash(&run->key), &run->key);
-    if (run->order.token && slurm_find_token(ex, run->order.token) == run)
-        id_map_remove(&ex->by_token, token_hash(run->order.token), run->order.token);
+    drop_order(run);
     ex->runs[run->index] = NULL;
     ex->free_indexes =
         xgrow(ex->free_indexes, &ex->free_capacity, ex->free_count + 1, sizeof(uint32_t));
     ex->free_indexes[ex->free_count++] = run->index;
-    slurm_order_finish(&run->order);
     free(run->folder);
     free(run->external_task);
     free(run);
@@ -177,21 +192,16 @@ static int slurm_start(struct executor *base, struct run_key key, const char *fo
                        const struct run_spec *spec, struct error *err) {
     struct slurm *ex = slurm_of(base);
     _cleanup_(slurm_order_finish) struct slurm_order order = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf token = STRBUF_INIT;
     if (slurm_find(ex, key))
         return error_set(err, -EEXIST, "run '%s' is already there", spec->run);
-    if (spec->token)
-        strbuf_puts(&token, spec->token);
-    else
-        strbuf_printf(&token, "sluice:%s:%" PRIu64 ":%" PRIu32, ex->cluster, (uint64_t)key.task,
-                      key.attempt);
-    if (slurm_find_token(ex, token.text))
-        return error_set(err, -EEXIST, "a run with the token '%s' is already there", token.text);
+    _cleanup_(freep) char *token = spec->token ? xstrdup(spec->token) : make_token(ex, key);
+    if (slurm_find_token(ex, token))
+        return error_set(err, -EEXIST, "a run with the token '%s' is already there", token);
     struct run_spec full = *spec;
     full.cgroup = NULL;  /* that of Slurm stays */
     full.boot_id = NULL; /* of its own host, which is not ours */
     full.unlocked = true;
-    int r = slurm_order_make(&full, token.text, &order, err);
+    int r = slurm_order_make(&full, token, &order, err);
     if (r >= 0)
         r = slurm_folder_create(ex, folder, &full, &order, err);
     if (r < 0)

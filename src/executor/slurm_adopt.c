@@ -2,7 +2,8 @@
  *
  * The folder says everything: what to submit, who has begun, how it ended. A run without a known job may have
  * one all the same (the answer was lost with the daemon that waited for it), so it is looked for before it
- * is submitted. Only a run whose folder is not there, or was never whole, can be called lost at once. */
+ * is submitted. Only a run whose folder is not there, or was never whole, can be called lost at once; if that
+ * folder can be closed. If not, Slurm is asked for its job first. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,10 +16,6 @@
 #include "executor/slurm_internal.h"
 #include "executor/trash.h"
 #include "os/files.h"
-
-static enum adopted end_lost(struct slurm_run *run, const char *why) {
-    return slurm_give_up(run, RUN_END_LOST, 0, why) ? ADOPTED_LOST : ADOPTED_ALIVE;
-}
 
 static void follow(struct slurm_run *run, int dir) {
     struct slurm *ex = run->ex;
@@ -50,8 +47,11 @@ enum adopted slurm_adopt(struct executor *base, struct run_key key, const char *
     if (r == 0)
         r = slurm_folder_read_order(dir, &order);
     struct slurm_run *run = slurm_run_new(ex, key, folder, &order);
-    if (r == -ENOENT || r == -ENOTDIR || r == -EPROTO)
-        return end_lost(run, "its folder is gone, or it was never handed over to Slurm");
+    bool unsubmitted = r == -ENOENT || r == -ENOTDIR || r == -EPROTO;
+    if (unsubmitted
+        && slurm_give_up(run, RUN_END_LOST, 0,
+                         "its folder is gone, or it was never handed over to Slurm"))
+        return ADOPTED_LOST;
     follow(run, dir);
     return dir >= 0 && has_plain_end(dir) ? ADOPTED_ENDED : ADOPTED_ALIVE;
 }

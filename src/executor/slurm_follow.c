@@ -211,23 +211,39 @@ static int open_or_make(const struct slurm_run *run, int *ret_dir) {
     return r;
 }
 
-bool slurm_give_up(struct slurm_run *run, enum run_end_kind kind, int error, const char *message) {
+/* -EEXIST: a shim was first. */
+static int close_folder(struct slurm_run *run) {
     _cleanup_(fd_closep) int dir = -1;
     int r = open_or_make(run, &dir);
     if (r == 0)
         r = rundir_begin_at(dir, RUN_BEGIN_CLOSED);
-    if (r == -EEXIST) {
+    if (r == -EEXIST)
         slurm_look(run);
-        return false;
-    }
-    if (r < 0 && r != -ENOENT) /* without its folder no shim begins either */
-        return false;
+    return r == -ENOENT || r == -ENOTDIR ? 0 : r; /* without its folder no shim begins either */
+}
+
+static void end_unbegun(struct slurm_run *run, enum run_end_kind kind, int error,
+                        const char *message) {
     struct verdict verdict = { .kind = kind };
     SAY(&verdict, "%.250s", message);
     end_without_record(run, &verdict);
     run->end.exec_errno = kind == RUN_END_LAUNCH ? error : 0;
     if (run->job && !slurm_job_is_over(run->has.state) && !run->gone)
         slurm_cancel(run->ex, run->job);
+}
+
+bool slurm_give_up(struct slurm_run *run, enum run_end_kind kind, int error, const char *message) {
+    if (close_folder(run) < 0)
+        return false;
+    end_unbegun(run, kind, error, message);
+    return true;
+}
+
+bool slurm_end_jobless(struct slurm_run *run, enum run_end_kind kind, int error,
+                       const char *message) {
+    if (close_folder(run) == -EEXIST)
+        return false;
+    end_unbegun(run, kind, error, message);
     return true;
 }
 
@@ -272,7 +288,7 @@ void slurm_look(struct slurm_run *run) {
     _cleanup_(fd_closep) int dir = -1;
     if (run->state == SLURM_OVER || run->has_end || slurm_folder_open(run, &dir) < 0)
         return;
-    if (!run->order.token)
+    if (!run->order.words)
         read_order(run, dir);
     if (!run->begun)
         note_begun(run, dir);
@@ -336,6 +352,19 @@ static bool was_missed_for(const struct slurm_run *run, time_ms span) {
     return run->missed >= MISSED_MIN && loop_now_steady(run->ex->loop) - run->missed_since >= span;
 }
 
+/* Perhaps it was submitted, and now it is known that it was not. */
+static void follow_jobless(struct slurm_run *run) {
+    run->missed = 0;
+    if (run->stop_asked)
+        (void)slurm_end_jobless(run, RUN_END_STOPPED, 0, "it was stopped before it began");
+    else if (run->order.words)
+        slurm_queue(run);
+    else
+        (void)slurm_end_jobless(run, RUN_END_LOST, 0,
+                                "Slurm has no job of it, and its folder does not say what to "
+                                "submit: look at the file system of the runs");
+}
+
 static void follow_missing(struct slurm_run *run) {
     if (run->missed++ == 0)
         run->missed_since = loop_now_steady(run->ex->loop);
@@ -343,9 +372,7 @@ static void follow_missing(struct slurm_run *run) {
     if (run->state == SLURM_OVER || !was_missed_for(run, run->ex->patience))
         return;
     if (run->state == SLURM_DOUBTFUL && !run->external_task) {
-        run->missed = 0;
-        if (run->order.token)
-            slurm_queue(run); /* there is no job: it can be submitted again */
+        follow_jobless(run);
         return;
     }
     run->gone = true; /* accounting may know more; if there is any, and if it answers */

@@ -145,7 +145,8 @@ static inline struct slurm *slurm_of(struct executor *ex) {
 
 /* --- slurm.c --------------------------------------------------------------------------------- */
 
-/* The order's memory becomes the run's; one without a token: it is not known yet. */
+/* The order's memory becomes the run's. An empty one could not be read: the run gets the token that the
+ * engine gives to all of its runs, so that its job is found, and no words, so it is not submitted. */
 struct slurm_run *slurm_run_new(struct slurm *ex, struct run_key key, const char *folder,
                                 struct slurm_order *order);
 void slurm_run_set_order(struct slurm_run *run, struct slurm_order *order);
@@ -197,6 +198,10 @@ void slurm_follow(struct slurm_run *run, uint64_t number);
 /* Nothing was run and nothing will be: the folder is closed, and the run ends like this. false: a shim
  * was first, and the run is followed; or nobody can say yet. */
 bool slurm_give_up(struct slurm_run *run, enum run_end_kind kind, int error, const char *message);
+/* The same for a run that has no job, and is not submitted any more: that is enough where its folder
+ * cannot be closed. false: a shim was first. */
+bool slurm_end_jobless(struct slurm_run *run, enum run_end_kind kind, int error,
+                       const char *message);
 /* Accounting was asked. `job`: what it said, or NULL. */
 void slurm_follow_accounting(struct slurm_run *run, const struct slurm_job *job);
 /* Its end is there, and whoever knows why it came does not answer: it is told after some time. */

@@ -1,0 +1,154 @@
+/* test_slurm_folder.c: a folder that cannot be read or closed keeps no run of Slurm for ever. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run/fake.h"
+
+#define MARK ARGV("sh", "-c", "echo ran; exit 9")
+
+/* A folder in the place of a file: it can be neither read nor made, whoever tries, root too. */
+static void spoil(const struct fake *fake, task_id task, const char *file) {
+    char path[STAGE_PATH];
+    stage_path(fake->stage, task, file, path);
+    (void)unlink(path);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static void mend(const struct fake *fake, task_id task, const char *file) {
+    char path[STAGE_PATH];
+    stage_path(fake->stage, task, file, path);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void remove_file(const struct fake *fake, task_id task, const char *file) {
+    char path[STAGE_PATH];
+    stage_path(fake->stage, task, file, path);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* Whole, known to nobody, and not submitted. */
+static void start_unsubmitted(struct fake *fake) {
+    fake_set(fake, "away", "");
+    struct run_spec spec = stage_spec(fake->stage, MARK);
+    stage_start(fake->stage, 1, &spec);
+    fake_await_doing(fake, 1, "slurmctld is away: submitting again in");
+}
+
+static void start_pending(struct fake *fake) {
+    fake_set(fake, "hold", "");
+    struct run_spec spec = stage_spec(fake->stage, MARK);
+    stage_start(fake->stage, 1, &spec);
+    fake_await_doing(fake, 1, "pending in Slurm: Resources (job 1)");
+}
+
+/* --- found again ----------------------------------------------------------------------------- */
+
+static void expect_lost_for_its_folder(struct fake *fake) {
+    assert_int_equal(fake_adopt(fake, 1), ADOPTED_ALIVE); /* nobody can say yet */
+    const struct run_end *end = stage_await_end(fake->stage, 1);
+    assert_int_equal(end->kind, RUN_END_LOST);
+    assert_non_null(strstr(end->message, "does not say what to submit"));
+    assert_int_equal(fake->stage->runs[1].ended_times, 1);
+    assert_int_equal(fake_jobs(fake), 0);
+}
+
+static void a_run_without_an_order_in_a_folder_that_cannot_be_closed_is_lost(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    start_unsubmitted(fake);
+    stage_restart(fake->stage);
+    fake_clear(fake, "away");
+    remove_file(fake, 1, "slurm");
+    spoil(fake, 1, "begin");
+    expect_lost_for_its_folder(fake);
+    fake_free(fake);
+}
+
+static void a_run_whose_order_cannot_be_read_is_lost_once_slurm_has_no_job_of_it(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    start_unsubmitted(fake);
+    stage_restart(fake->stage);
+    spoil(fake, 1, "slurm");
+    assert_int_equal(fake_adopt(fake, 1), ADOPTED_ALIVE);
+    fake_await_calls(fake, "squeue", 3);
+    assert_false(fake->stage->runs[1].ended); /* silence says nothing */
+    fake_clear(fake, "away");
+    const struct run_end *end = stage_await_end(fake->stage, 1);
+    assert_int_equal(end->kind, RUN_END_LOST);
+    assert_non_null(strstr(end->message, "does not say what to submit"));
+    assert_int_equal(fake_jobs(fake), 0);
+    fake_free(fake);
+}
+
+static void an_order_that_can_be_read_again_is_submitted(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    char path[STAGE_PATH], kept[2 * STAGE_PATH];
+    start_unsubmitted(fake);
+    stage_restart(fake->stage);
+    stage_path(fake->stage, 1, "slurm", path);
+    (void)snprintf(kept, sizeof(kept), "%s.kept", path);
+    assert_int_equal(rename(path, kept), 0);
+    spoil(fake, 1, "slurm");
+    assert_int_equal(fake_adopt(fake, 1), ADOPTED_ALIVE);
+    fake_await_calls(fake, "squeue", 3);
+    mend(fake, 1, "slurm");
+    assert_int_equal(rename(kept, path), 0);
+    fake_clear(fake, "away");
+    assert_int_equal(stage_await_end(fake->stage, 1)->code, 9);
+    assert_int_equal(fake_jobs(fake), 1);
+    fake_free(fake);
+}
+
+/* Its token is that of every run of this store: it need not be read. */
+static void a_job_is_found_although_the_folder_does_not_name_it(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    start_pending(fake);
+    stage_restart(fake->stage);
+    spoil(fake, 1, "slurm");
+    remove_file(fake, 1, "job");
+    assert_int_equal(fake_adopt(fake, 1), ADOPTED_ALIVE);
+    fake_await_doing(fake, 1, "pending in Slurm: Resources (job 1)");
+    fake_call(fake, "scontrol", "release 1");
+    assert_int_equal(stage_await_end(fake->stage, 1)->code, 9);
+    assert_int_equal(fake_calls(fake, "sbatch"), 1);
+    fake_free(fake);
+}
+
+static void a_stop_ends_a_run_whose_folder_cannot_be_closed(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    start_unsubmitted(fake);
+    stage_restart(fake->stage);
+    spoil(fake, 1, "begin");
+    assert_int_equal(fake_adopt(fake, 1), ADOPTED_ALIVE);
+    stage_stop(fake->stage, 1, STOP_POLITELY);
+    fake_clear(fake, "away");
+    assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
+    assert_int_equal(fake_jobs(fake), 0); /* and is not submitted for it */
+    fake_free(fake);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_without_an_order_in_a_folder_that_cannot_be_closed_is_lost),
+        cmocka_unit_test(a_run_whose_order_cannot_be_read_is_lost_once_slurm_has_no_job_of_it),
+        cmocka_unit_test(an_order_that_can_be_read_again_is_submitted),
+        cmocka_unit_test(a_job_is_found_although_the_folder_does_not_name_it),
+        cmocka_unit_test(a_stop_ends_a_run_whose_folder_cannot_be_closed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
