@@ -314,6 +314,14 @@ void slurm_look(struct slurm_run *run) {
 
 /* --- what was heard -------------------------------------------------------------------------- */
 
+/* A folder that cannot be closed may be closed later; but not for ever, because there is no job any more. */
+static void conclude_unbegun(struct slurm_run *run, const struct verdict *verdict, time_ms now) {
+    if (now - run->over_since < ANSWER_LATE * run->ex->patience)
+        (void)slurm_give_up(run, verdict->kind, ENOEXEC, verdict->message);
+    else
+        (void)slurm_end_jobless(run, verdict->kind, ENOEXEC, verdict->message);
+}
+
 /* Its job is over, or nobody knows it: what does that mean? */
 static void conclude(struct slurm_run *run) {
     struct slurm *ex = run->ex;
@@ -330,7 +338,7 @@ static void conclude(struct slurm_run *run) {
     }
     judge(run, &verdict);
     if (!run->begun) {
-        (void)slurm_give_up(run, verdict.kind, ENOEXEC, verdict.message);
+        conclude_unbegun(run, &verdict, now);
         return;
     }
     time_ms wait = run->has.state == JOB_PENDING ? ex->patience : ex->record_delay;

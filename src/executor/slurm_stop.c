@@ -55,12 +55,18 @@ void slurm_cancel(struct slurm *ex, uint64_t job) {
 static bool stop_unbegun(struct slurm_run *run) {
     if (run->begun || run->state == SLURM_OVER)
         return run->state == SLURM_OVER;
+    static const char why[] = "it was stopped before it began";
     if (run->state == SLURM_QUEUED)
         slurm_unqueue(run);
-    bool closed = slurm_give_up(run, RUN_END_STOPPED, 0, "it was stopped before it began");
-    if (!closed && !run->begun && run->state == SLURM_QUEUED)
+    bool closed = run->state == SLURM_QUEUED ? slurm_end_jobless(run, RUN_END_STOPPED, 0, why)
+                                             : slurm_give_up(run, RUN_END_STOPPED, 0, why);
+    if (closed || run->begun)
+        return closed;
+    if (run->state == SLURM_QUEUED)
         slurm_queue(run);
-    return closed;
+    else if (run->job && !slurm_job_is_over(run->has.state)) /* then its job must not begin */
+        slurm_cancel(run->ex, run->job);
+    return false;
 }
 
 /* --- calls ----------------------------------------------------------------------------------- */

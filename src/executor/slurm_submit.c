@@ -62,7 +62,7 @@ static void take_job(struct slurm_run *run, uint64_t job) {
 static void refuse(struct slurm_run *run, const char *why) {
     char message[256];
     (void)snprintf(message, sizeof(message), "sbatch refused it: %.200s", why);
-    if (!slurm_give_up(run, RUN_END_LAUNCH, EINVAL, message))
+    if (!slurm_end_jobless(run, RUN_END_LAUNCH, EINVAL, message))
         set_doubtful(run);
 }
 
@@ -71,7 +71,7 @@ static void cannot_run(struct slurm_run *run, int error) {
     (void)snprintf(message, sizeof(message),
                    "cannot run '%.100s': %s; install Slurm's commands on this host",
                    run->ex->programs[PROGRAM_SBATCH], strerror(error));
-    if (!slurm_give_up(run, RUN_END_LAUNCH, error, message))
+    if (!slurm_end_jobless(run, RUN_END_LAUNCH, error, message))
         set_doubtful(run);
 }
 

@@ -142,6 +142,89 @@ static void a_stop_ends_a_run_whose_folder_cannot_be_closed(void **state) {
     fake_free(fake);
 }
 
+/* --- refused, stopped, cancelled ------------------------------------------------------------- */
+
+static void a_refused_run_has_failed_although_its_folder_cannot_be_closed(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, MARK);
+    fake_set(fake, "refuse", "Invalid account");
+    stage_start(fake->stage, 1, &spec);
+    spoil(fake, 1, "begin");
+    const struct run_end *end = stage_await_end(fake->stage, 1);
+    assert_int_equal(end->kind, RUN_END_LAUNCH);
+    assert_string_equal(end->message, "sbatch refused it: Invalid account");
+    assert_int_equal(fake_calls(fake, "sbatch"), 1); /* and is not submitted again and again */
+    fake_free(fake);
+}
+
+static void a_refused_run_has_failed_although_its_folder_cannot_be_made_again(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    char command[2 * STAGE_PATH];
+    struct run_spec spec = stage_spec(fake->stage, MARK);
+    fake_set(fake, "refuse", "Invalid account");
+    stage_start(fake->stage, 1, &spec);
+    (void)snprintf(command, sizeof(command), "cd %s && rm -r test-1 && touch test-1",
+                   fake->stage->root);
+    assert_int_equal(system(command), 0); // NOLINT(cert-env33-c): the test's own words
+    const struct run_end *end = stage_await_end(fake->stage, 1);
+    assert_int_equal(end->kind, RUN_END_LAUNCH);
+    assert_string_equal(end->message, "sbatch refused it: Invalid account");
+    assert_int_equal(fake_calls(fake, "sbatch"), 1);
+    fake_free(fake);
+}
+
+static void without_sbatch_a_folder_that_cannot_be_closed_changes_nothing(void **state) {
+    (void)state;
+    struct executor_slurm_options options = { .sbatch = "/nonexistent/sbatch",
+                                              .squeue = "/nonexistent/squeue",
+                                              .scontrol = "/nonexistent/scontrol" };
+    struct fake fake = { .stage = stage_new_slurm(&options) };
+    struct run_spec spec = stage_spec(fake.stage, MARK);
+    stage_start(fake.stage, 1, &spec);
+    spoil(&fake, 1, "begin");
+    const struct run_end *end = stage_await_end(fake.stage, 1);
+    assert_int_equal(end->kind, RUN_END_LAUNCH);
+    assert_int_equal(end->exec_errno, ENOENT);
+    stage_free(fake.stage);
+}
+
+static void a_job_that_was_cancelled_ends_its_run_although_it_cannot_be_closed(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    start_pending(fake);
+    spoil(fake, 1, "begin");
+    fake_call(fake, "scancel", "1");
+    const struct run_end *end = stage_await_end(fake->stage, 1);
+    assert_int_equal(end->kind, RUN_END_LOST);
+    assert_string_equal(end->message, "job 1 was cancelled in Slurm");
+    fake_free(fake);
+}
+
+static void a_stop_takes_the_job_of_a_folder_that_cannot_be_closed(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    start_pending(fake);
+    spoil(fake, 1, "begin");
+    stage_stop(fake->stage, 1, STOP_POLITELY);
+    fake_await_job(fake, 1, "state", "CANCELLED");
+    assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
+    fake_free(fake);
+}
+
+static void a_stop_submits_nothing_where_the_folder_cannot_be_closed(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    start_unsubmitted(fake);
+    spoil(fake, 1, "begin");
+    stage_stop(fake->stage, 1, STOP_POLITELY);
+    assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED); /* without Slurm */
+    fake_clear(fake, "away");
+    assert_int_equal(fake_jobs(fake), 0);
+    fake_free(fake);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_without_an_order_in_a_folder_that_cannot_be_closed_is_lost),
@@ -149,6 +232,12 @@ int main(void) {
         cmocka_unit_test(an_order_that_can_be_read_again_is_submitted),
         cmocka_unit_test(a_job_is_found_although_the_folder_does_not_name_it),
         cmocka_unit_test(a_stop_ends_a_run_whose_folder_cannot_be_closed),
+        cmocka_unit_test(a_refused_run_has_failed_although_its_folder_cannot_be_closed),
+        cmocka_unit_test(a_refused_run_has_failed_although_its_folder_cannot_be_made_again),
+        cmocka_unit_test(without_sbatch_a_folder_that_cannot_be_closed_changes_nothing),
+        cmocka_unit_test(a_job_that_was_cancelled_ends_its_run_although_it_cannot_be_closed),
+        cmocka_unit_test(a_stop_takes_the_job_of_a_folder_that_cannot_be_closed),
+        cmocka_unit_test(a_stop_submits_nothing_where_the_folder_cannot_be_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
