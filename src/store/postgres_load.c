@@ -227,16 +227,30 @@ static int load_rows(struct loader *l, const struct part *part) {
     return r < 0 ? r : failed;
 }
 
+/* 1: it is in *ret_result, 0: there is none any more. Behind the last row there are two more messages, and they may
+ * not come: PQgetResult itself would wait for them for ever. */
+static int next_result(struct loader *l, PGresult **ret_result) {
+    struct pg_link *link = &l->store->writer;
+    time_ms deadline = clock_read_steady() + link->patience;
+    while (PQisBusy(link->pg)) {
+        int r = pg_link_poll(link, deadline, l->err);
+        if (r < 0)
+            return r;
+    }
+    *ret_result = PQgetResult(link->pg);
+    return *ret_result != NULL;
+}
+
 static int load_part(struct loader *l, const struct part *part) {
     struct pg_link *link = &l->store->writer;
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     strbuf_printf(&sql, "COPY (%s) TO STDOUT (FORMAT binary)", part->sql);
-    time_ms deadline = clock_read_steady() + link->patience;
     int r = PQsendQuery(link->pg, sql.text) ? 0 : pg_connect_error(link, l->err);
-    while (r >= 0 && PQisBusy(link->pg))
-        r = pg_link_poll(link, deadline, l->err);
-    for (PGresult *result;
-         r != -ECONNRESET && r != -ETIMEDOUT && (result = PQgetResult(link->pg));) {
+    while (r != -ECONNRESET && r != -ETIMEDOUT) {
+        PGresult *result = NULL;
+        int next = next_result(l, &result);
+        if (next <= 0)
+            return next < 0 ? next : r;
         ExecStatusType status = PQresultStatus(result);
         if (status == PGRES_COPY_OUT)
             r = load_rows(l, part);

@@ -47,6 +47,7 @@ static const char *const names[] = {
     [CUT_STALL_ANSWER] = "stall-answer",
     [CUT_MESSAGE] = "message",
     [CUT_TOLD] = "told",
+    [CUT_STALL_TOLD] = "stall-told",
 };
 _Static_assert(sizeof(names) / sizeof(*names) == CUT_MAX, "a cut has no name");
 

@@ -19,6 +19,7 @@ enum cut {
     CUT_STALL_ANSWER, /* the same, of its answer */
     CUT_MESSAGE,      /* the n-th message of a client, whatever it is, does not reach the server */
     CUT_TOLD,         /* the n-th message of the server does not reach its client */
+    CUT_STALL_TOLD,   /* it stays on the way, with all that follow */
     CUT_MAX,
 };
 const char *cut_name(enum cut cut);

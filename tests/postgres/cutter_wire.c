@@ -143,6 +143,7 @@ static bool meet_commit(struct wire *wire, struct wire_plan *plan, const char *m
     case CUT_NONE:
     case CUT_MESSAGE:
     case CUT_TOLD:
+    case CUT_STALL_TOLD:
     case CUT_MAX:
         return true;
     }
@@ -192,9 +193,14 @@ static bool carry_told(struct wire *wire, struct wire_plan *plan, const char *me
                        size_t size) {
     /* The first one ends the start-up and answers nothing. */
     wire->answered += *message == 'Z' && wire->asked > 0;
-    if (wire->behind || (++plan->told == plan->nth && plan->cut == CUT_TOLD)) {
+    bool met = ++plan->told == plan->nth;
+    if (wire->behind || (met && plan->cut == CUT_TOLD)) {
         done(plan);
         return false;
+    }
+    if (met && plan->cut == CUT_STALL_TOLD) {
+        wire->deaf[WIRE_SERVER] = true;
+        done(plan);
     }
     if (is_answer(wire, message) && !meet_answer(wire, plan, message, size))
         return false;

@@ -244,6 +244,38 @@ static void a_server_that_says_nothing_is_not_waited_for(void **state) {
     stall_one(CUT_STALL_ANSWER);
 }
 
+static void give_up_waiting(int number) {
+    static const char text[] =
+        "loading still waits for a server that is silent: each wait needs a deadline\n";
+    (void)number;
+    if (write(STDERR_FILENO, text, sizeof(text) - 1) > 0)
+        (void)raise(SIGTERM); /* whose handler takes the server away */
+    _exit(1);
+}
+
+/* A table is six messages: that it comes, two with rows, that these were all, that it was done, that the server is ready. */
+static void a_load_does_not_wait_for_a_server_that_says_nothing(void **state) {
+    (void)state;
+    struct play play;
+    begin(&play, cutter_url(cutter), "&answer_timeout=1");
+    cutter_set(cutter, CUT_NONE, 0, false);
+    signal(SIGALRM, give_up_waiting);
+    (void)alarm(PATIENCE_MS / 1000);
+    for (uint64_t nth = 1; nth <= 6; nth++) {
+        struct store_totals totals;
+        struct error err = { 0 };
+        open_again(&play);
+        cutter_set(cutter, CUT_STALL_TOLD, nth, false);
+        int r = store_load(play.store, &(struct store_reader){ 0 }, &totals, &err);
+        assert_true(cutter_is_done(cutter));
+        if (r != -ETIMEDOUT || !strstr(err.text, "has not answered"))
+            fail_msg("silent at message %u: %d, %s", (unsigned)nth, r, err.text);
+        assert_non_null(store_why_broken(play.store));
+    }
+    (void)alarm(0);
+    finish(&play);
+}
+
 /* --- the opening ---------------------------------------------------------------------------------- */
 
 /* Opens with a cut at the n-th message; false: it has not so many. */
@@ -378,6 +410,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(half_an_answer_is_none),
         cmocka_unit_test(an_answer_with_nothing_behind_it_is_believed_or_not),
         cmocka_unit_test(a_server_that_says_nothing_is_not_waited_for),
+        cmocka_unit_test(a_load_does_not_wait_for_a_server_that_says_nothing),
         cmocka_unit_test(an_opening_that_is_cut_anywhere_leaves_a_store_that_opens),
         cmocka_unit_test(a_server_that_is_killed_loses_nothing),
         cmocka_unit_test(a_server_that_is_stopped_loses_nothing),
