@@ -120,15 +120,12 @@ static void begin_session(struct pg_await *a) {
 static void is_ready(void *ctx, int fd, unsigned events);
 
 /* libpq may take another socket for another address. */
-static void watch(struct pg_await *a, unsigned events) {
-    struct error err = { 0 };
+static int watch(struct pg_await *a, unsigned events, struct error *err) {
     loop_unwatch(a->loop, a->watch);
     a->watch = NULL;
     int r = loop_watch(a->loop, PQsocket(a->link.pg), events, is_ready, a, &a->watch);
-    if (r < 0) {
-        error_set(&err, r, "cannot watch the connection to PostgreSQL: %s", strerror(-r));
-        fail(a, &err);
-    }
+    return r < 0 ? error_set(err, r, "cannot watch the connection to PostgreSQL: %s", strerror(-r))
+                 : 0;
 }
 
 static void is_ready(void *ctx, int fd, unsigned events) {
@@ -140,11 +137,13 @@ static void is_ready(void *ctx, int fd, unsigned events) {
     loop_unwatch(a->loop, a->watch); /* its socket may be closed by what follows */
     a->watch = NULL;
     int r = pg_link_go_on(&a->link, &wanted, &err);
-    if (r == 0)
+    if (r == 0) {
         begin_session(a);
-    else if (r > 0)
-        watch(a, wanted);
-    else
+        return;
+    }
+    if (r > 0)
+        r = watch(a, wanted, &err);
+    if (r < 0)
         fail(a, &err);
 }
 
@@ -169,11 +168,12 @@ int pg_await(struct loop *loop, const char *url, store_is_free free, void *ctx,
         loop_timer_set(loop, a->timer, clock_read_steady() + a->place.connect_timeout);
         r = pg_link_begin(&a->link, &a->place, err);
     }
-    if (r < 0) {
+    if (r >= 0)
+        r = watch(a, LOOP_WRITE, err);
+    if (r < 0) { /* nobody is told but the caller, who has no handle yet */
         pg_await_cancel(&a->base);
         return r;
     }
-    watch(a, LOOP_WRITE);
     *ret_await = &a->base;
     return 0;
 }

@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -170,6 +173,47 @@ static void a_server_that_is_away_is_told(void **state) {
     assert_int_equal(r, -ECONNREFUSED);
 }
 
+static bool no_watches; /* the user has as many as the kernel allows (max_user_watches) */
+
+/* In the place of that of the C library. */
+int epoll_ctl(int set, int operation, int fd, struct epoll_event *event) {
+    if (no_watches && operation == EPOLL_CTL_ADD) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return (int)syscall(SYS_epoll_ctl, set, operation, fd, event);
+}
+
+/* Whoever calls has no handle yet: it would be told of one that it cannot cancel. */
+static void a_wait_that_cannot_begin_is_told_by_its_result_alone(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    no_watches = true;
+    int r = store_await(loop, url, is_free, NULL, &await, &err);
+    no_watches = false;
+    assert_int_equal(r, -ENOSPC);
+    assert_non_null(strstr(err.text, "cannot watch the connection"));
+    assert_null(await);
+    assert_int_equal(times, 0);
+}
+
+static void forbid_watches(void *ctx) {
+    (void)ctx;
+    no_watches = true;
+}
+
+/* The connection is watched anew when it is up. */
+static void a_wait_that_cannot_go_on_is_told_once(void **state) {
+    (void)state;
+    wait_for_it();
+    timer = loop_timer_new(loop, forbid_watches, NULL);
+    loop_timer_set(loop, timer, clock_read_steady());
+    run_loop();
+    no_watches = false;
+    assert_int_equal(result, -ENOSPC);
+    await = store_await_cancel(await);
+}
+
 static void who_has_it_says_so(void **state) {
     (void)state;
     char who[STORE_WHO_MAX] = "x";
@@ -215,6 +259,8 @@ int main(void) {
         TEST(it_can_be_opened_where_it_is_told),
         TEST(who_gives_up_is_told_nothing),
         TEST(a_server_that_is_away_is_told),
+        TEST(a_wait_that_cannot_begin_is_told_by_its_result_alone),
+        TEST(a_wait_that_cannot_go_on_is_told_once),
         TEST(who_has_it_says_so),
         TEST(who_is_gone_has_it_no_more),
     };
