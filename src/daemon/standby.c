@@ -1,7 +1,7 @@
 /* standby.c: see standby.h.
  *
- * The store says when it is free, so nothing here asks for that again and again. Who has it is asked for only when
- * somebody wants to know, and at most once a second: the question goes over the network and is waited for. */
+ * The store says when it is free, and who has it, so nothing here asks for that again and again; and nothing waits, but for the
+ * first answer, before there is anybody who could be kept waiting. */
 #include "daemon/standby.h"
 
 #include <errno.h>
@@ -20,7 +20,6 @@
 
 #define PAUSE_FIRST 200 /* ms, after a failure; doubles */
 #define PAUSE_MOST  SECONDS(2)
-#define ASK_AFTER   SECONDS(1)
 
 struct standby {
     struct standby_options options;
@@ -30,7 +29,6 @@ struct standby {
     struct loop_timer *timer;  /* set while there is none */
     time_ms pause;
     time_ms since;        /* wall */
-    time_ms asked_at;     /* steady; 0: never */
     struct error problem; /* why it cannot be waited for; code 0: it can */
     bool said;            /* that there is one, in the log */
     char who[STORE_WHO_MAX];
@@ -86,6 +84,7 @@ static void store_is_ours(void *ctx, int r, const struct error *err);
 
 static void try_later(struct standby *s, const struct error *why) {
     s->await = store_await_cancel(s->await);
+    s->who[0] = '\0'; /* whoever had it has lost it, too, or will */
     if (!s->said)
         log_warning("standby: the store cannot be reached, and is tried again: %s", why->text);
     s->said = true;
@@ -133,26 +132,22 @@ const char *standby_url(const struct standby *s) {
 }
 
 void standby_again(struct standby *s, const struct error *why) {
-    s->asked_at = 0;
     try_later(s, why);
 }
 
 /* --- what it says ---------------------------------------------------------------------------- */
 
+static void hear_holder(struct standby *s) {
+    if (!s->await || store_await_holder(s->await, s->who) < 0)
+        return; /* `problem` says why, or it comes soon */
+    s->problem = (struct error){ 0 };
+    s->said = false;
+}
+
 static void ask_holder(struct standby *s) {
     struct error err = { 0 };
-    time_ms now = loop_now_steady(s->options.loop);
-    if (s->asked_at && now - s->asked_at < ASK_AFTER)
-        return;
-    s->asked_at = time_max(now, 1);
-    int r = store_holder(s->url, s->who, &err);
-    if (r == 0) {
-        s->problem = (struct error){ 0 };
-        s->said = false;
-    } else if (r != -ENOTSUP) {
+    if (store_holder(s->url, s->who, &err) < 0)
         s->problem = err;
-        s->who[0] = '\0'; /* whoever had it has lost it, too, or will */
-    }
 }
 
 /* "host/pid" */
@@ -237,7 +232,7 @@ static void print_sentence(struct standby *s) {
 
 void standby_describe(struct standby *s, struct server_standby *ret) {
     struct json_writer w;
-    ask_holder(s);
+    hear_holder(s);
     print_status(s);
     print_sentence(s);
     strbuf_clear(&s->active);

@@ -21,6 +21,10 @@ int store_await(struct loop *loop, const char *url, store_is_free free, void *ct
                 struct store_await **ret_await, struct error *err);
 struct store_await *store_await_cancel(struct store_await *await); /* accepts NULL, returns NULL */
 
+/* Who has it, as the wait has heard: a second ago at the most, while it hears anything. -EAGAIN: nothing yet.
+ * Does not wait for anything. */
+int store_await_holder(struct store_await *await, char ret_who[STORE_WHO_MAX]);
+
 /* Who has it open: what was told as `who` in the options; "": nobody, or he did not say. -ENOTSUP: this
- * kind does not know. Changes nothing; waits for 2 s at the most. */
+ * kind does not know. Changes nothing; waits for 2 s at the most, so it is for a start, and for tools. */
 int store_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err);

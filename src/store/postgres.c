@@ -332,5 +332,6 @@ const struct store_backend postgres_backend = {
     .give_up = pg_give_up,
     .await = pg_await,
     .await_cancel = pg_await_cancel,
+    .await_holder = pg_await_holder,
     .holder = pg_holder,
 };

@@ -6,6 +6,7 @@
  * nothing, and the one row that every commit of the active daemon writes would get slower and slower.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +15,11 @@
 #include "store/postgres_internal.h"
 
 #define TRY_EVERY     250
+#define HOLDER_EVERY  4  /* tries of the lock: once a second */
+#define HOLDER_SELDOM 60 /* who may not read it fills the log of the server with refusals */
 #define HOLDER_WITHIN SECONDS(2)
 
-enum step { STEP_CONNECT, STEP_SESSION, STEP_LOCK, STEP_MINE };
+enum step { STEP_CONNECT, STEP_SESSION, STEP_LOCK, STEP_HOLDER, STEP_MINE };
 
 struct pg_await {
     struct store_await base;
@@ -26,6 +29,9 @@ struct pg_await {
     struct loop_watch *watch; /* while it connects */
     struct loop_timer *timer;
     enum step step;
+    unsigned holder_in; /* tries, until it is asked who has it */
+    bool heard;         /* `who` is its answer */
+    char who[STORE_WHO_MAX];
     store_is_free free;
     void *ctx;
     bool told;
@@ -58,15 +64,30 @@ static void ask(struct pg_await *a) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     if (a->step == STEP_SESSION)
         pg_session_sql(&a->link, &sql);
+    else if (a->step == STEP_HOLDER)
+        pg_session_holder_sql(&a->place, &sql);
     else
         pg_session_lock_sql(&a->place, &sql);
     pg_link_ask(&a->link, sql.text);
     pg_link_sync(&a->link);
 }
 
+/* Without the right to read it, and in the first moment of a store, the holder has no name. */
+static void hear_holder(struct pg_await *a, const PGresult *result) {
+    bool good = PQresultStatus(result) == PGRES_TUPLES_OK;
+    bool named = good && PQntuples(result) == 1;
+    (void)snprintf(a->who, sizeof(a->who), "%s", named ? PQgetvalue(result, 0, 0) : "");
+    a->heard = true;
+    a->holder_in = good ? HOLDER_EVERY : HOLDER_SELDOM;
+}
+
 static void answered(void *ctx, const PGresult *result) {
     struct pg_await *a = ctx;
     struct error err = { 0 };
+    if (a->step == STEP_HOLDER) {
+        hear_holder(a, result);
+        return;
+    }
     if (PQresultStatus(result) != PGRES_TUPLES_OK) {
         pg_result_error(&a->place, "wait for the store", result, &err);
         fail(a, &err);
@@ -90,7 +111,12 @@ static void synced(void *ctx) {
     } else if (a->step == STEP_SESSION) {
         a->step = STEP_LOCK;
         ask(a);
+    } else if (a->step == STEP_LOCK && a->holder_in == 0) {
+        a->step = STEP_HOLDER;
+        ask(a);
     } else {
+        a->step = STEP_LOCK;
+        a->holder_in--;
         loop_timer_set(a->loop, a->timer, clock_read_steady() + TRY_EVERY);
     }
 }
@@ -196,6 +222,14 @@ void pg_await_take(struct store_await *base, struct pg_place *ret_place, struct 
 }
 
 /* --- who has it ------------------------------------------------------------------------------------------ */
+
+int pg_await_holder(struct store_await *base, char ret_who[STORE_WHO_MAX]) {
+    const struct pg_await *a = (const struct pg_await *)base;
+    if (!a->heard)
+        return -EAGAIN;
+    memcpy(ret_who, a->who, sizeof(a->who));
+    return 0;
+}
 
 int pg_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err) {
     struct pg_place place = { 0 };

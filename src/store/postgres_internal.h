@@ -145,6 +145,7 @@ int pg_load(struct store *base, const struct store_reader *reader, struct store_
 int pg_await(struct loop *loop, const char *url, store_is_free free, void *ctx,
              struct store_await **ret_await, struct error *err);
 void pg_await_cancel(struct store_await *await);
+int pg_await_holder(struct store_await *await, char ret_who[STORE_WHO_MAX]);
 /* The connection with the lock; the rest of it is gone. */
 void pg_await_take(struct store_await *await, struct pg_place *ret_place, struct pg_link *ret_link);
 int pg_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err);

@@ -121,6 +121,8 @@ int pg_session_begin(struct pg_link *link, struct error *err); /* both, waiting 
 /* -EBUSY with who has it. */
 int pg_session_lock(struct pg_link *link, struct error *err);
 void pg_session_lock_sql(const struct pg_place *place, struct strbuf *ret_sql);
+/* One row with what the holder said of itself, or none; an error where it cannot be read. */
+void pg_session_holder_sql(const struct pg_place *place, struct strbuf *ret_sql);
 /* "" when nobody has it. */
 int pg_session_holder(struct pg_link *link, bool *ret_held, char ret_who[STORE_WHO_MAX],
                       struct error *err);

@@ -185,18 +185,32 @@ void pg_session_lock_sql(const struct pg_place *place, struct strbuf *ret_sql) {
                   place->lock);
 }
 
+static void print_lock_row(const struct pg_place *place, struct strbuf *out) {
+    strbuf_printf(out,
+                  " FROM pg_locks l"
+                  " WHERE l.locktype = 'advisory' AND l.granted AND l.classid = %u AND l.objid = %u"
+                  " AND l.objsubid = 2 AND l.database ="
+                  " (SELECT oid FROM pg_database WHERE datname = current_database())",
+                  (unsigned)PG_LOCK_CLASS, (unsigned)place->lock);
+}
+
 /* What the holder said of itself is in the table, if it has come so far: its process must be the one that
  * has the lock. */
+void pg_session_holder_sql(const struct pg_place *place, struct strbuf *ret_sql) {
+    strbuf_printf(ret_sql,
+                  "SELECT s.holder FROM \"%s\".store s WHERE s.holder_pid IN (SELECT l.pid",
+                  place->schema);
+    print_lock_row(place, ret_sql);
+    strbuf_putc(ret_sql, ')');
+}
+
 int pg_session_holder(struct pg_link *link, bool *ret_held, char ret_who[STORE_WHO_MAX],
                       struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     _cleanup_(clear_result) PGresult *locks = NULL, *told = NULL;
-    strbuf_printf(&sql,
-                  "SELECT l.pid, to_regclass('\"%s\".store') IS NOT NULL FROM pg_locks l"
-                  " WHERE l.locktype = 'advisory' AND l.granted AND l.classid = %u AND l.objid = %u"
-                  " AND l.objsubid = 2 AND l.database ="
-                  " (SELECT oid FROM pg_database WHERE datname = current_database())",
-                  link->place->schema, (unsigned)PG_LOCK_CLASS, (unsigned)link->place->lock);
+    strbuf_printf(&sql, "SELECT l.pid, to_regclass('\"%s\".store') IS NOT NULL",
+                  link->place->schema);
+    print_lock_row(link->place, &sql);
     int r = pg_link_run(link, "ask who has the store", sql.text, &locks, err);
     if (r < 0)
         return r;
@@ -205,8 +219,7 @@ int pg_session_holder(struct pg_link *link, bool *ret_held, char ret_who[STORE_W
     if (!*ret_held || *PQgetvalue(locks, 0, 1) != 't')
         return 0;
     strbuf_clear(&sql);
-    strbuf_printf(&sql, "SELECT holder FROM \"%s\".store WHERE holder_pid = %d",
-                  link->place->schema, (int)pg_result_number(locks, 0, 0));
+    pg_session_holder_sql(link->place, &sql);
     if (pg_link_run(link, "ask who has the store", sql.text, &told, NULL) == 0
         && PQntuples(told) == 1)
         (void)snprintf(ret_who, STORE_WHO_MAX, "%s", PQgetvalue(told, 0, 0));

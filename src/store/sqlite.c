@@ -509,5 +509,6 @@ const struct store_backend sqlite_backend = {
     .info = sqlite_info,
     .await = sqlite_await,
     .await_cancel = sqlite_await_cancel,
+    .await_holder = sqlite_await_holder,
     .holder = sqlite_holder,
 };

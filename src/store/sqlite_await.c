@@ -64,6 +64,11 @@ void sqlite_await_cancel(struct store_await *base) {
     place_finish(&place);
 }
 
+int sqlite_await_holder(struct store_await *base, char ret_who[STORE_WHO_MAX]) {
+    place_read_sign(&((struct sqlite_await *)base)->place, ret_who, STORE_WHO_MAX);
+    return 0;
+}
+
 int sqlite_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err) {
     struct place place = PLACE_INIT;
     int r = place_find(url, &place, err);

@@ -89,6 +89,11 @@ struct store_await *store_await_cancel(struct store_await *await) {
     return NULL;
 }
 
+int store_await_holder(struct store_await *await, char ret_who[STORE_WHO_MAX]) {
+    assert(await && ret_who);
+    return await->backend->await_holder(await, ret_who);
+}
+
 int store_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err) {
     assert(url && ret_who);
     const struct store_backend *backend = backend_of(url);

@@ -104,10 +104,11 @@ struct store_backend {
     void (*info)(const struct store *store, struct store_info *ret); /* what only it knows */
     /* Ends what is on its way; NULL: nothing ever is when a call has returned. */
     void (*give_up)(struct store *store, const struct error *why);
-    /* All three or none: it cannot be waited for. See await.h; `open` takes options->awaited. */
+    /* All four or none: it cannot be waited for. See await.h; `open` takes options->awaited. */
     int (*await)(struct loop *loop, const char *url, store_is_free free, void *ctx,
                  struct store_await **ret_await, struct error *err);
     void (*await_cancel)(struct store_await *await);
+    int (*await_holder)(struct store_await *await, char ret_who[STORE_WHO_MAX]);
     int (*holder)(const char *url, char ret_who[STORE_WHO_MAX], struct error *err);
 };
 

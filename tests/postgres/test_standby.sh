@@ -11,7 +11,8 @@ chmod 755 "$tmp"
 server() { # VERB
     "$POSTGRES_SERVER" "$1" "$tmp/pg/server" 2>"$tmp/server.err"
 }
-trap '(SLUICE_HOME=$b && stop_daemon); stop_daemon; server stop; rm -rf "$tmp"' EXIT
+first=
+trap '[ -z "$first" ] || kill -CONT "$first"; (SLUICE_HOME=$b && stop_daemon); stop_daemon; server stop; rm -rf "$tmp"' EXIT
 store=$(server start) || { echo "Bail out! no server: $(cat "$tmp/server.err")" && exit 1; }
 
 configure() { # HOME STANDBY
@@ -81,6 +82,27 @@ becomes "$id" canceled
 rule 'and what was canceled has stopped' is_gone "$shim"
 "$SLUICE" show --json "$behind" >out
 rule 'nothing is lost' grep -q "\"id\":\"$behind\"" out
+
+# --- a server that lets nobody in any more -----------------------------------------------------
+
+# Its first process accepts connections. Those that there are go on without it.
+names_the_active_one() {
+    ask "$standby" /v1/daemon && grep -q "\"who\":\"one/$active\".*\"problem\":null" out
+}
+names_it_all_the_time() { # longer than an answer is kept
+    end=$(($(date +%s) + 3))
+    while [ "$(date +%s)" -lt "$end" ]; do
+        names_the_active_one || return 1
+    done
+}
+if is_role "$home" active; then active=$(pid_of_daemon) standby=$b; else active=$(SLUICE_HOME=$b pid_of_daemon) standby=$home; fi
+first=$(head -n 1 "$tmp/pg/server/data/postmaster.pid")
+soon names_the_active_one
+kill -STOP "$first"
+names_it_all_the_time
+report $? 'a standby waits for no new connection to say who is active'
+kill -CONT "$first"
+first=
 
 # --- a connection that is ended ----------------------------------------------------------------
 

@@ -214,6 +214,51 @@ static void a_wait_that_cannot_go_on_is_told_once(void **state) {
     await = store_await_cancel(await);
 }
 
+static const char *awaited_name;
+
+static void stop_when_heard(void *ctx) {
+    (void)ctx;
+    char who[STORE_WHO_MAX] = "";
+    if (store_await_holder(await, who) == 0 && strcmp(who, awaited_name) == 0)
+        loop_stop(loop);
+}
+
+static void run_until_heard(const char *name) {
+    struct error err = { 0 };
+    awaited_name = name;
+    loop_set_round(loop, stop_when_heard, NULL);
+    assert_int_equal(loop_run(loop, &err), 0);
+    loop_set_round(loop, NULL, NULL);
+    assert_int_equal(times, 0);
+}
+
+/* Over the connection that waits: nobody is kept waiting for it. */
+static void who_waits_hears_who_has_it(void **state) {
+    (void)state;
+    char who[STORE_WHO_MAX] = "x";
+    hold("here/17 unix:/run/sluice.sock");
+    wait_for_it();
+    assert_int_equal(store_await_holder(await, who), -EAGAIN);
+    run_until_heard("here/17 unix:/run/sluice.sock");
+    kit_postgres_run(schema, "UPDATE store SET holder = 'there/18'", value);
+    run_until_heard("there/18");
+    soon(let_go); /* and has its turn all the same */
+    run_loop();
+    assert_int_equal(result, 0);
+}
+
+static void a_holder_without_a_table_has_no_name(void **state) {
+    (void)state;
+    hold("here/17");
+    kit_postgres_run(schema, "ALTER TABLE store RENAME TO hidden", value);
+    wait_for_it();
+    run_until_heard("");
+    kit_postgres_run(schema, "ALTER TABLE hidden RENAME TO store", value);
+    soon(let_go);
+    run_loop();
+    assert_int_equal(result, 0);
+}
+
 static void who_has_it_says_so(void **state) {
     (void)state;
     char who[STORE_WHO_MAX] = "x";
@@ -261,6 +306,8 @@ int main(void) {
         TEST(a_server_that_is_away_is_told),
         TEST(a_wait_that_cannot_begin_is_told_by_its_result_alone),
         TEST(a_wait_that_cannot_go_on_is_told_once),
+        TEST(who_waits_hears_who_has_it),
+        TEST(a_holder_without_a_table_has_no_name),
         TEST(who_has_it_says_so),
         TEST(who_is_gone_has_it_no_more),
     };

@@ -109,6 +109,12 @@ static void test_whoever_finds_it_in_use_is_told_by_whom(void **state) {
     assert_string_equal(who, "a/1 unix:/run/a.sock");
     assert_int_equal(open_as(f, "b/2", NULL, &store), -EBUSY);
     assert_non_null(strstr(f->err.text, "a/1 unix:/run/a.sock"));
+    struct store_await *await = NULL;
+    who[0] = '?';
+    assert_int_equal(store_await(f->loop, f->path, is_free, f, &await, &f->err), 0);
+    assert_int_equal(store_await_holder(await, who), 0);
+    assert_string_equal(who, "a/1 unix:/run/a.sock");
+    await = store_await_cancel(await);
     f->holder = store_close(f->holder);
     assert_int_equal(store_holder(f->path, who, &f->err), 0);
     assert_string_equal(who, "");
