@@ -21,6 +21,7 @@ struct logs {
     struct ask ask;
     int64_t attempt; /* 0: the last one */
     int64_t tail;    /* lines; -1: all */
+    bool gone;       /* it ran, and its log is not in the folder of the daemon that was asked */
     struct error err;
 };
 
@@ -178,6 +179,8 @@ static int print_logs(struct logs *l, int64_t attempt) {
             cmd_warn("%s", l->err.text);
             return client_is_absent(r) ? CMD_NO_DAEMON : CMD_FAILED;
         }
+        /* Checks are a log only where there are some. */
+        l->gone |= r == -ENODATA && strcmp(log->name, "check") != 0;
     }
     f->attempt = (uint32_t)attempt;
     f->logs_open = true;
@@ -196,12 +199,36 @@ static int follow_logs(struct logs *l) {
     }
 }
 
+/* How the attempt ended, if there is a sentence for it. */
+static const char *message_of(struct logs *l, int64_t attempt) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    ask_path(&path, "/v1/tasks/", l->call->args[0], "");
+    if (ask_try_get(&l->ask, strbuf_text(&path)) != 0)
+        return NULL;
+    size_t i;
+    json_t *run;
+    json_array_foreach(json_object_get(l->ask.answer, "runs"), i, run) {
+        if (ask_int(run, "attempt", 0) == attempt)
+            return ask_text(run, "message", NULL);
+    }
+    return NULL;
+}
+
+/* A log that is not here is not an empty one. */
+static int explain_gone(struct logs *l, int64_t attempt) {
+    const char *message = message_of(l, attempt);
+    cmd_warn("there is no log of attempt %lld of '%s' here%s%s", (long long)attempt,
+             l->call->args[0], message ? ": " : "; it was removed, or is with the host that ran it",
+             message ? message : "");
+    return CMD_FAILED;
+}
+
 static int print_json(struct logs *l, int64_t attempt) {
     struct log_stream *log = &l->follow.logs[0];
     log->to = NULL;
     int code = print_logs(l, attempt);
-    if (code != CMD_OK)
-        return code;
+    if (code != CMD_OK || l->gone)
+        return code != CMD_OK ? code : explain_gone(l, attempt);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, safe = STRBUF_INIT;
     const char *text = strbuf_text(&log->kept);
     json_t *value = json_stringn(text, log->kept.length);
@@ -230,21 +257,6 @@ static bool has_bytes(const struct logs *l, int64_t attempt, const char *name) {
         log_stream_begin(&end, &err) >= 0 && log_stream_drain(&end, &err) >= 0 && end.received > 0;
     log_stream_finish(&end);
     return some;
-}
-
-/* How the attempt ended, if there is a sentence for it. */
-static const char *message_of(struct logs *l, int64_t attempt) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    ask_path(&path, "/v1/tasks/", l->call->args[0], "");
-    if (ask_try_get(&l->ask, strbuf_text(&path)) != 0)
-        return NULL;
-    size_t i;
-    json_t *run;
-    json_array_foreach(json_object_get(l->ask.answer, "runs"), i, run) {
-        if (ask_int(run, "attempt", 0) == attempt)
-            return ask_text(run, "message", NULL);
-    }
-    return NULL;
 }
 
 /* Nothing looks like a fault: usually the words went to the other one, or it never ran. */
@@ -286,8 +298,8 @@ static int cmd_logs_run(const struct cmd_call *call) {
     if (call->json)
         return print_json(&l, attempt);
     code = print_logs(&l, attempt);
-    if (code != CMD_OK)
-        return code;
+    if (code != CMD_OK || l.gone)
+        return code != CMD_OK ? code : explain_gone(&l, attempt);
     bool follows = cmd_has(call, "follow"), told = explain_nothing(&l, attempt, !follows);
     if (follows)
         code = follow_logs(&l);

@@ -123,6 +123,16 @@ ends "$id"
 run sluice logs "$id"
 [ "$code" = 0 ] && [ ! -s out ] && [ ! -s err ]
 report $? 'nothing at all, into a pipe: silence'
+rm -r "$home/runs/$id"
+for options in '' --both --err --tail=3 --json; do
+    # shellcheck disable=SC2086 # none is none
+    run sluice logs $options "$id"
+    exits 1 "a log that is gone is not an empty one: exit code ($options)"
+    says "sluice: there is no log of attempt 1 of '$id' here; it was removed, or is with the host that ran it" \
+        "and that is said ($options)"
+done
+run sluice logs --check "$id"
+exits 0 'of checks that there were none'
 
 bad() { # SENTENCE ARGS...
     want=$1
