@@ -187,7 +187,7 @@ const char *client_place(const struct client *client) {
 }
 
 const char *client_standby(const struct client *client) {
-    return client->standby;
+    return client->at > 0 ? client->standby : NULL;
 }
 
 const char *client_text(const struct client *client) {

@@ -71,7 +71,8 @@ bool client_is_in_run(void);
 bool client_is_absent(int result);
 /* Which address has answered: "unix:/PATH" or as it was configured. */
 const char *client_place(const struct client *client);
-/* What the daemon at the first address said of itself when it answered as a standby; NULL: it did not. */
+/* What the daemon at the first address said of itself when it answered as a standby; NULL: it did not, or has
+ * taken over since, and is the one that answered. */
 const char *client_standby(const struct client *client);
 
 /* `path` with its query, escaped. `body`: taken, also on failure; NULL: none (a POST then sends {}).

@@ -8,11 +8,14 @@
 struct listing {
     const struct name_list *list;
     struct rows rows;
-    time_ms now;
+    time_ms
+        now; /* when the first answer came: who asks may have waited for a daemon that took over */
 };
 
 static void add_row(void *ctx, const json_t *item) {
     struct listing *l = ctx;
+    if (l->now == 0)
+        l->now = clock_read();
     l->list->add(&l->rows, item, l->now);
 }
 
@@ -42,7 +45,6 @@ static int print_table(struct ask *ask, const char *path, const struct name_list
     struct listing l = {
         .list = list,
         .rows = { list->columns, list->column_count },
-        .now = clock_read(),
     };
     int code = ask_pages(ask, path, SIZE_MAX, add_row, &l);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;

@@ -49,9 +49,22 @@ first=$(tr '\0\n' '  ' <"data/runs/$living/1/lock" | sed -n 's/.*shim \([0-9]*\)
 
 # --- the active one dies, with its runs alive -------------------------------------------------------
 
+# Somebody asks while nobody is active: the standby is stopped, so that the question is older than the takeover.
+standby=$(in_b pid_of_daemon)
+kill -STOP "$standby"
 kill -9 "$(pid_of_daemon)"
+SLUICE_HOME=$b "$SLUICE" host list >hosts 2>hosts.err &
+asker=$!
+SLUICE_HOME=$b "$SLUICE" status >/dev/null 2>status.err &
+looker=$!
+soon grep -q '^State:.S' "/proc/$asker/status"
+soon grep -q '^State:.S' "/proc/$looker/status"
+kill -CONT "$standby"
 soon is_active "$b"
 report $? 'the standby of the other host takes over'
+wait "$asker" "$looker"
+rule 'since when a host is away is not in the future' grep -qE '^  hosta +unreachable +2  (now|[0-9]+ s ago) ' hosts
+rule 'who answers is no standby any more, and not called one' [ ! -s status.err ]
 rule 'what runs on the first host is running still' [ "$(value "$living" state) $(value "$living" attempt)" = 'running 1' ]
 soon says_away
 report $? 'a person is told'
