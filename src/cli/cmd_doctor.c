@@ -17,6 +17,7 @@
 #include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/output.h"
+#include "cli/print_task.h"
 #include "cli/program.h"
 #include "cli/sanitize.h"
 #include "config/config.h"
@@ -27,6 +28,10 @@ DEFINE_FREEP(struct config, config_free);
 #define OK      "ok"
 #define WARNING "warning" /* to be known; nothing must be done */
 #define BAD     "bad"
+
+#define NAME_WIDTH 15
+#define TEXT_AT    (2 + 5 + 1 + NAME_WIDTH + 1)
+#define LINES_MAX  20
 
 struct doctor {
     json_t *checks, *features;
@@ -185,9 +190,13 @@ static void check_daemon(struct doctor *d) {
     d->running = true;
     check_version(d, &ask);
     if (ask_try_get(&ask, "/v1/doctor") == 0) {
+        if (client_standby(ask.client)) { /* the rest is what that one sees */
+            _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+            strbuf_printf(&text, "%s; what follows is what that one sees",
+                          client_place(ask.client));
+            add_check(d, "active daemon", true, strbuf_text(&text), NULL);
+        }
         take_answer(d, ask.answer);
-        if (client_standby(ask.client)) /* the rest is what that one sees */
-            add_check(d, "active daemon", true, client_place(ask.client), NULL);
     } else {
         add_check(d, "daemon", false, ask.err.text, NULL);
     }
@@ -200,16 +209,15 @@ static void print_item(const char *mark, const char *name, const char *text, con
     strbuf_printf(out, "  %-5s ", mark);
     _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
     sanitize_line(name, &safe);
-    strbuf_printf(out, "%-15s ", strbuf_text(&safe));
-    sanitize_line(text, out);
+    strbuf_printf(out, "%-*s ", NAME_WIDTH, strbuf_text(&safe));
+    print_wrapped(out, text, TEXT_AT, LINES_MAX);
     while (out->length > 0 && out->text[out->length - 1] == ' ')
         out->text[--out->length] = '\0';
     strbuf_putc(out, '\n');
     if (!fix)
         return;
-    strbuf_printf(out, "  %-5s %-15s ", "", "");
-    strbuf_puts(out, "-> ");
-    sanitize_line(fix, out);
+    strbuf_printf(out, "%*s-> ", TEXT_AT, "");
+    print_wrapped(out, fix, TEXT_AT + 3, LINES_MAX);
     strbuf_putc(out, '\n');
 }
 

@@ -78,7 +78,8 @@ run_b "$SLUICE" status
 rule 'status tells whose answer it is' grep -q "this is what 'unix:$home/sluice.sock' says" err
 run_b "$SLUICE" doctor
 has 'a standby' 'doctor knows a standby'
-has "unix:$home/sluice.sock" 'and names the active one'
+grep -A 1 '^  ok    daemon ' out | grep -qF "unix:$home/sluice.sock; what follows is what that one sees"
+report $? 'and names the active one before it tells what that one says'
 mkdir -m 700 "$tmp/client"
 cp "$home/sluice.yaml" "$tmp/client/"
 run env "SLUICE_HOME=$tmp/client" "$SLUICE" list
