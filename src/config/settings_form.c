@@ -84,7 +84,7 @@ static bool is_host_name(const char *text) {
 /* Of a daemon, for its clients. By `http:` a token goes over the wire as it is, so that is of this machine alone. */
 static bool is_daemon_address(const char *text) {
     if (strncmp(text, "unix:", 5) == 0)
-        return is_path(text + 5);
+        return is_path(text + 5) && !strchr(text, ','); /* SLUICE_SOCKET has commas between them */
     if (strncmp(text, "http://", 7) == 0)
         return text[7] && is_listen(text + 7);
     const char *host = strncmp(text, "https://", 8) == 0 ? text + 8 : "";
@@ -132,7 +132,7 @@ const struct setting_form host_name_form = {
     is_host_name, "at most 253 letters, digits, dots, hyphens and underscores"
 };
 const struct setting_form daemon_address_form = {
-    is_daemon_address, "unix:/PATH, https://HOST:PORT or http://127.0.0.1:PORT"
+    is_daemon_address, "unix:/PATH without a comma, https://HOST:PORT or http://127.0.0.1:PORT"
 };
 const struct setting_form collector_form = {
     is_collector,

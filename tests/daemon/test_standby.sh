@@ -219,4 +219,7 @@ configure "$b"
 run_b "$SLUICE" config set daemon.addresses=ftp://there
 exits 2 'an address that is none is refused'
 complains 'unix:/PATH' 'and what one looks like is said'
+run_b "$SLUICE" config set daemon.addresses='unix:/a/sluice.sock, unix:/b/sluice.sock'
+exits 2 'a comma behind an address is not taken for a part of its path'
+complains 'unix:/PATH without a comma' 'and that is said, too'
 finish
