@@ -105,6 +105,10 @@ static void judge_not_begun(const struct slurm_run *run, struct verdict *ret) {
 static void judge_failed(const struct slurm_run *run, struct verdict *ret) {
     if (!run->begun)
         judge_not_begun(run, ret);
+    else if (run->has.code == RUN_NODE_BEGUN)
+        SAY(ret,
+            "Slurm ended job %" PRIu64 " and started it again: what was begun is not begun twice",
+            run->job);
     else
         SAY(ret, "job %" PRIu64 " failed with exit code %d, signal %d, and has recorded no end",
             run->job, run->has.code, run->has.signal);

@@ -290,6 +290,27 @@ static void the_state_of_a_job_tells_how_a_run_without_a_record_ended(void **sta
     fake_free(fake);
 }
 
+/* A controller that comes back may end what it does not remember to have started, and start it again; the second shim
+ * begins nothing. */
+static void a_job_that_slurm_ended_and_started_again_is_told_as_that(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    struct run_spec spec = stage_spec(fake->stage, FOREVER);
+    stage_start(fake->stage, 1, &spec);
+    stage_await_started(fake->stage, 1);
+    fake_set(fake, "away", "");
+    fake_await_calls(fake, "squeue",
+                     fake_calls(fake, "squeue") + 2); /* what was asked before has answered */
+    (void)kill(stage_who(fake->stage, 1).shim, SIGKILL);
+    fake_await_job(fake, 1, "state", "FAILED");
+    fake_put(fake, 1, "code", "19200"); /* RUN_NODE_BEGUN */
+    fake_clear(fake, "away");
+    const struct run_end *end = stage_await_end(fake->stage, 1);
+    assert_int_equal(end->kind, RUN_END_LOST);
+    assert_non_null(strstr(end->message, "Slurm ended job 1 and started it again"));
+    fake_free(fake);
+}
+
 /* Slurm says TERM to everybody in the job; the shim records that it was stopped, but not by us. */
 static void a_run_that_slurm_ended_is_not_called_stopped(void **state) {
     (void)state;
@@ -500,6 +521,7 @@ int main(void) {
         cmocka_unit_test(a_job_whose_comment_is_another_one_is_known_by_its_number_and_name),
         cmocka_unit_test(a_job_with_the_token_of_another_run_is_not_ours),
         cmocka_unit_test(the_state_of_a_job_tells_how_a_run_without_a_record_ended),
+        cmocka_unit_test(a_job_that_slurm_ended_and_started_again_is_told_as_that),
         cmocka_unit_test(a_run_that_slurm_ended_is_not_called_stopped),
         cmocka_unit_test(a_command_that_was_killed_for_memory_says_so),
         cmocka_unit_test(an_end_is_told_although_nobody_says_why_it_came),
