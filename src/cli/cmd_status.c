@@ -118,7 +118,7 @@ static void fill_running(struct screen *s) {
         _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
         const char *doing = ask_text(run, "doing", NULL), *text = print_title(task);
         if (doing)
-            strbuf_printf(&title, "(%s) ", doing);
+            strbuf_printf(&title, "[%s] ", doing);
         strbuf_puts(&title, text ? text : "");
         section_add(section, (const char *[]){
                                  ask_text(task, "id", NULL),

@@ -79,7 +79,7 @@ static const char *sentence_of(const struct task_view *t) {
                : t->phase == PHASE_WAITING    ? "it runs and waits for tasks below it"
                                               : "it runs";
     case TASK_DONE:
-        return "done";
+        return "it has succeeded";
     case TASK_FAILED:
         return "failed: retry it when the cause is gone";
     case TASK_CANCELED:

@@ -38,7 +38,7 @@ ends "$id"
 becomes "$id" 'done'
 run sluice why "$id"
 exits 0 'of a finished task: exit code'
-sed 1q out | grep -q "^$id  done  "
+sed 1q out | grep -qx "$id  done  it has succeeded"
 report $? 'of a finished task'
 
 add --retries 0 -- sh -c 'exit 7'
