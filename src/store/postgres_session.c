@@ -28,8 +28,13 @@ void pg_one_line(const char *text, char ret_line[300]) {
     size_t length = strlen(ret_line);
     while (length > 0 && strchr("\n\r .", ret_line[length - 1]))
         ret_line[--length] = '\0';
-    for (char *c = ret_line; *c; c++)
-        *c = *c == '\n' || *c == '\t' ? ' ' : *c;
+    char *to = ret_line;
+    for (const char *c = ret_line; *c; c++) {
+        char next = *c == '\n' || *c == '\t' ? ' ' : *c;
+        if (next != ' ' || to == ret_line || to[-1] != ' ')
+            *to++ = next;
+    }
+    *to = '\0';
 }
 
 int64_t pg_result_number(const PGresult *result, int row, int column) {
@@ -82,7 +87,8 @@ int pg_connect_error(const struct pg_link *link, struct error *err) {
             place->shown);
     if (link->pg && PQconnectionUsedPassword(link->pg))
         return error_set(err, -EACCES,
-                         "PostgreSQL at '%s' lets nobody in (%s): check the role and its password",
+                         "PostgreSQL at '%s' lets nobody in (%s): check the role, its password and "
+                         "the database",
                          place->shown, line);
     return error_set(err, -ECONNREFUSED, "cannot reach PostgreSQL at '%s': %s", place->shown, line);
 }

@@ -153,15 +153,19 @@ static void several_hosts_are_several_by_name_and_by_address(void **state) {
 static void who_does_not_answer_is_named(void **state) {
     (void)state;
     char where[256];
+    struct error err = { 0 };
     other_url(NULL, "s3cret", "1", NULL, where);
     expect_refused(where, -ECONNREFUSED, "cannot reach PostgreSQL at 'postgresql://");
+    assert_true(try_open(where, &err) < 0);
+    assert_null(strpbrk(err.text, "\n\t")); /* libpq's lines are one */
+    assert_null(strstr(err.text, "  "));
 }
 
 static void a_wrong_password_is_refused(void **state) {
     (void)state;
     char where[256];
     other_url(NULL, "s3cret", NULL, NULL, where);
-    expect_refused(where, -EACCES, "check the role and its password");
+    expect_refused(where, -EACCES, "check the role, its password and the database");
 }
 
 static void a_database_that_is_not_there_is_named(void **state) {
