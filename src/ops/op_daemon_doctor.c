@@ -49,8 +49,9 @@ static void check_store(struct op_call *call, struct check *c) {
     c->name = "store";
     c->ok = !store.broken && !memory;
     c->mild = memory; /* somebody has chosen that */
-    (void)snprintf(c->text, sizeof(c->text), "%s, %" PRIu64 " commits, slowest %.1f ms%s",
-                   store.backend, store.commits, (double)store.slowest_commit_us / 1000.0,
+    (void)snprintf(c->text, sizeof(c->text),
+                   "%s at '%.256s', %" PRIu64 " commits, slowest %.1f ms%s", store.backend,
+                   store.place, store.commits, (double)store.slowest_commit_us / 1000.0,
                    store.broken ? "; it answered that a commit may be lost"
                    : memory     ? "; everything is forgotten when the daemon ends"
                                 : "");

@@ -284,7 +284,7 @@ static int pg_backup_begin(struct store *base, const char *path, struct error *e
     return error_set(
         err, -ENOTSUP,
         "a store in PostgreSQL is copied by its own tools: 'pg_dump --schema=%s -Fc -f "
-        "%s', or into a file of SQLite: 'sluice store copy'",
+        "%s DATABASE', or into a file of SQLite: 'sluice store copy'",
         store->place.schema, path);
 }
 

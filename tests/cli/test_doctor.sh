@@ -27,7 +27,8 @@ run sluice doctor
 honest 'with a daemon'
 has "  ok    home            $home" 'with a daemon: the home'
 has '  ok    daemon          running, version ' 'with a daemon: it runs'
-has '  ok    store ' 'with a daemon: its store'
+grep -qE "^  ok    store +(sqlite at '$home/sluice.db'|postgresql at 'postgresql://)" out
+report $? 'with a daemon: its store, and where it is'
 grep -Eq '^  (ok|less)  +cgroup.kill' out
 report $? 'with a daemon: what the kernel lets it do'
 [ "$(grep -c ' home  ' out)" -eq 1 ]

@@ -55,6 +55,10 @@ says 'sluice: the standby has stopped; it knew of no active daemon' 'down says t
 run sluice up
 server start >out
 rule 'when the server comes it is active' soon is_role "$home" active
+run sluice backup copy.db
+rule 'and says how a backup is made' grep -qF -- '-f '"$tmp"'/copy.db DATABASE' err
+run sluice doctor
+rule 'the doctor names the server, without the password' grep -qE "^  ok    store +postgresql at 'postgresql://sluice@" out
 rule 'each has said once in the log that it was away' [ "$(grep -c 'the store cannot be reached' "$home/sluice.log")" = 2 ]
 
 # --- the server dies ---------------------------------------------------------------------------
