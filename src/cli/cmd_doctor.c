@@ -178,6 +178,12 @@ static void check_without(struct doctor *d) {
     json_decref(answer);
 }
 
+/* The answer is not that of the daemon of this home: that is a standby, or there is none. */
+static bool is_elsewhere(const struct doctor *d, const struct client *client) {
+    const char *place = client_place(client);
+    return strncmp(place, "unix:", 5) != 0 || strcmp(place + 5, d->home.socket) != 0;
+}
+
 static void check_daemon(struct doctor *d) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open(&ask, ASK_TRY);
@@ -190,7 +196,7 @@ static void check_daemon(struct doctor *d) {
     d->running = true;
     check_version(d, &ask);
     if (ask_try_get(&ask, "/v1/doctor") == 0) {
-        if (client_standby(ask.client)) { /* the rest is what that one sees */
+        if (is_elsewhere(d, ask.client)) { /* the rest is what that one sees */
             _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
             strbuf_printf(&text, "%s; what follows is what that one sees",
                           client_place(ask.client));

@@ -115,7 +115,9 @@ static void print_head(const json_t *answer, struct strbuf *out) {
 static void print_shown(const json_t *answer, struct strbuf *out) {
     const json_t *rows = json_object_get(answer, "rows");
     if (!ask_true(answer, "there")) {
-        strbuf_puts(out, "nothing is stored there\n");
+        strbuf_puts(out, "nothing is stored at '");
+        sanitize_line(ask_text(answer, "store", "?"), out);
+        strbuf_puts(out, "'\n");
         return;
     }
     print_head(answer, out);

@@ -163,7 +163,7 @@ struct shown {
     struct store_report report;
     struct store_digest digest;
     struct store_info info;
-    char place[512], backend[32];
+    char place[STORE_SHOWN_MAX], backend[32];
     bool unfinished; /* a copy goes into it */
     bool counted;
     uint64_t live; /* runs */
@@ -185,7 +185,6 @@ static int count_rows(const char *url, struct shown *shown, struct error *err) {
     if (r < 0)
         return r;
     store_info(store, &shown->info);
-    (void)snprintf(shown->place, sizeof(shown->place), "%s", shown->info.place);
     (void)snprintf(shown->backend, sizeof(shown->backend), "%s", shown->info.backend);
     r = store_scan(store, count_row, shown, err);
     shown->unfinished = r == -EINPROGRESS;
@@ -198,6 +197,7 @@ static void print_shown(struct json_writer *w, const struct shown *shown) {
     bool there = shown->look.there;
     json_write_object_begin(w);
     print_flag(w, "there", there);
+    print_text(w, "store", shown->place);
     if (there) {
         print_number(w, "version", shown->look.version);
         print_flag(w, "was_unclean", shown->look.was_unclean);
@@ -206,7 +206,6 @@ static void print_shown(struct json_writer *w, const struct shown *shown) {
         print_flag(w, "unfinished_copy", shown->unfinished);
     }
     if (shown->backend[0]) {
-        print_text(w, "store", shown->place);
         print_text(w, "backend", shown->backend);
         print_number(w, "epoch", shown->report.epoch);
         json_write_key(w, "bytes");
@@ -224,8 +223,10 @@ int daemon_store_show(const struct home *home, const char *word) {
     _cleanup_(freep) char *url = NULL;
     struct shown shown = { 0 };
     int r = find_store(home, word, &url, &err);
-    if (r >= 0)
+    if (r >= 0) {
+        store_show_url(url, shown.place);
         r = store_look(url, &shown.look, &err);
+    }
     /* An older one is looked at, and not made newer for that. */
     if (r >= 0 && shown.look.there && shown.look.version == STORE_VERSION)
         r = count_rows(url, &shown, &err);

@@ -6,7 +6,9 @@
 
 run sluice store show
 exits 0 'nothing there: exit code'
-prints 'nothing is stored there' 'nothing there'
+prints "nothing is stored at '$home/sluice.db'" 'nothing there'
+run sluice store show --json
+prints "{\"there\":false,\"store\":\"$home/sluice.db\"}" 'nothing there, as JSON'
 [ ! -e "$home/sluice.db" ] && [ ! -e "$home/sluice.db-lock" ]
 report $? 'to look makes nothing'
 start

@@ -85,6 +85,8 @@ cp "$home/sluice.yaml" "$tmp/client/"
 run env "SLUICE_HOME=$tmp/client" "$SLUICE" list
 exits 0 'a home without a daemon is a client of the addresses'
 rule 'and starts none' [ ! -e "$tmp/client/sluice.lock" ]
+run env "SLUICE_HOME=$tmp/client" "$SLUICE" doctor
+has "unix:$home/sluice.sock; what follows is what that one sees" 'doctor says there, too, whose answers these are'
 rule 'a standby tells the way to who has no list' in_b sh -c \
     "sed -i '/addresses/d' '$b/sluice.yaml' && '$SLUICE' list >/dev/null"
 configure "$b"
