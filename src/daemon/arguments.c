@@ -33,9 +33,9 @@ const char arguments_usage[] =
     "  --api FORMAT     prints the description of the HTTP interface\n"
     "  --version\n"
     "\n"
-    "Exit codes: 0 stopped when asked, 1 failed, 2 wrong call, 4 another daemon has this home, 75 "
-    "start it\n"
-    "again (the store did not say whether the last commit is on disk).\n";
+    "Exit codes: 0 stopped when asked, 1 failed, 2 wrong call, 4 another daemon has this home or "
+    "its\n"
+    "store, 75 start it again (the store did not say whether the last commit is on disk).\n";
 
 static bool take_flag(const char *word, struct arguments *a) {
     const struct {
