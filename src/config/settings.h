@@ -7,10 +7,11 @@
  * `never`.
  *
  * Adding a setting
- *   1. its row in settings.c, beside the others of its section; the field it fills
+ *   1. its row in the file of config/rows that has its group (settings.c lists them), behind the others
+ *      of the group; the field it fills. A new group: at the end of the file that answers its question
  *   2. presets.c, where a preset differs from the default
  *   3. `sluice config reference > docs/config.md`
- * test_config_table tries every row at its limits; test_config_reference compares the page. */
+ * test_config_table tries every row at its limits, and that groups stand together; test_config_reference compares the page. */
 #pragma once
 
 #include <stdbool.h>

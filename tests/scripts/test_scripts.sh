@@ -148,6 +148,10 @@ fresh
 awk 'BEGIN { for (i = 1; i <= 251; i++) print "/* */" }' >src/base/z.h
 expect 'sizes: a long header' 1 'src/base/z.h:251: 251 lines (most: 250)' "$scripts/check-sizes" .
 
+fresh
+awk 'BEGIN { for (i = 1; i <= 251; i++) print "    { 1 }," }' >src/base/z.inc
+expect 'sizes: a long part of a table' 1 'src/base/z.inc:251: 251 lines (most: 250)' "$scripts/check-sizes" .
+
 # --- check-docs -----------------------------------------------------------------------------------
 
 page() {

@@ -87,6 +87,26 @@ static void every_key_stands_once_and_sections_stand_together(void **state) {
         assert_ptr_equal(settings_row(settings[i].key), &settings[i]);
 }
 
+static bool same_group(const struct setting *a, const struct setting *b) {
+    size_t length = strcspn(a->key, ".");
+    return a->section == b->section && strcspn(b->key, ".") == length
+           && strncmp(a->key, b->key, length) == 0;
+}
+
+/* `config show` prints the rows as they stand: whoever reads about retries finds all of them. */
+static void groups_stand_together(void **state) {
+    (void)state;
+    for (size_t i = 0; i < settings_count; i++) {
+        size_t end = i + 1;
+        while (end < settings_count && same_group(&settings[i], &settings[end]))
+            end++;
+        for (size_t k = end; strchr(settings[i].key, '.') && k < settings_count; k++)
+            if (same_group(&settings[i], &settings[k]))
+                fail_msg("put the row of '%s' beside '%s': other groups stand between them",
+                         settings[k].key, settings[i].key);
+    }
+}
+
 static void every_key_is_found_again(void **state) {
     (void)state;
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
@@ -339,6 +359,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_complete),
         cmocka_unit_test(every_key_stands_once_and_sections_stand_together),
+        cmocka_unit_test(groups_stand_together),
         cmocka_unit_test(every_key_is_found_again),
         cmocka_unit_test(every_default_is_a_value_of_its_row),
         cmocka_unit_test(every_row_takes_its_limits),
