@@ -2,14 +2,13 @@
  *
  * What no row knows is swept out of it, so a folder that is somebody's own would lose what looks like a
  * run, and two stores in one folder would sweep each other's. Therefore one that is named in the
- * configuration must be empty at first; then it gets a mark with the name of the store, random and kept
- * in the rows, and the mark is what is asked for later. The home is ours by its place. */
+ * configuration must be empty at first; then it gets a mark with the name of the store (store_name.h), and
+ * the mark is what is asked for later. The home is ours by its place. */
 #include "engine/data_folder.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +18,13 @@
 
 #include "base/alloc.h"
 #include "engine/engine_internal.h"
+#include "engine/store_name.h"
 #include "os/files.h"
 #include "os/log.h"
-#include "os/random.h"
 
 #define MARK       ".sluice-data"
 #define LOCK_TRIED ".sluice-lock"
 #define MARK_MAX   256
-#define NOTE       "data.store" /* what the mark says */
 
 const char *engine_data(const struct engine *e) {
     return e->data;
@@ -150,29 +148,6 @@ int data_folder_check(const struct config *config, const char *home, struct erro
 
 /* --- whose it is ----------------------------------------------------------------------------- */
 
-void data_folder_load(struct engine *e, const struct note_row *row) {
-    if (strcmp(row->name, NOTE) != 0 || !row->text)
-        return;
-    snprintf(e->data_store, sizeof(e->data_store), "%s", row->text);
-    e->data_store_is_noted = true;
-}
-
-void data_folder_loaded(struct engine *e) {
-    if (!e->data_store[0] || e->data_store_is_noted)
-        return;
-    store_put_note(e->turn.batch, &(struct note_row){ .name = NOTE, .text = e->data_store });
-    e->data_store_is_noted = true;
-}
-
-static void name_store(struct engine *e) {
-    uint64_t number = 0;
-    if (e->data_store[0])
-        return;
-    random_bytes(&number, sizeof(number));
-    snprintf(e->data_store, sizeof(e->data_store), "%016" PRIx64, number);
-    data_folder_loaded(e);
-}
-
 int data_folder_start(struct engine *e, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, mark = STRBUF_INIT;
     if (!is_named(e->data, e->home))
@@ -183,16 +158,12 @@ int data_folder_start(struct engine *e, struct error *err) {
         return r;
     const char *name = strbuf_text(&mark);
     size_t length = strcspn(name, "\n");
-    if (length > 0
-        && (strlen(e->data_store) != length || strncmp(e->data_store, name, length) != 0))
+    if (length > 0 && !store_name_is(e, name, length))
         return error_set(err, -EEXIST,
                          "'%s' of 'data.folder' belongs to another store; name an empty folder "
                          "(if it is this store's, empty the file '%s')",
                          e->data, strbuf_text(&path));
-    if (length > 0)
-        return 0;
-    name_store(e);
-    e->data_mark_is_due = true;
+    e->data_mark_is_due = length == 0;
     return 0;
 }
 
@@ -200,11 +171,11 @@ int data_folder_start(struct engine *e, struct error *err) {
 void data_folder_stored(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, mark = STRBUF_INIT;
     struct error err = { 0 };
-    if (!e->data_mark_is_due || !e->data_store_is_noted)
+    if (!e->data_mark_is_due)
         return;
     e->data_mark_is_due = false;
     strbuf_printf(&path, "%s/" MARK, e->data);
-    strbuf_printf(&mark, "%s\n", e->data_store);
+    strbuf_printf(&mark, "%s\n", store_name(e));
     if (file_write(strbuf_text(&path), mark.text, mark.length, &err) < 0)
         log_warning("the data folder has no mark yet; the next start tries again: %s", err.text);
 }

@@ -16,10 +16,6 @@ const char *engine_runs_folder(const struct engine *engine); /* `runs` in it */
  * Before anything is made in it. */
 int data_folder_check(const struct config *config, const char *home, struct error *err);
 
-/* Rows are read, a note each, and then all of them: the store may have a name that must be written. */
-struct note_row;
-void data_folder_load(struct engine *engine, const struct note_row *row);
-void data_folder_loaded(struct engine *engine);
 /* With the rows, before anything is swept: -EEXIST if the folder is another store's. */
 int data_folder_start(struct engine *engine, struct error *err);
 /* A commit is on disk: the folder gets its mark, if it has none. */

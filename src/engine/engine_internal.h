@@ -13,6 +13,7 @@
 #include "engine/loops.h"
 #include "engine/notifier.h"
 #include "engine/run_token.h"
+#include "engine/store_name.h"
 #include "engine/telemetry.h"
 #include "executor/executor.h"
 #include "os/loop.h"
@@ -95,7 +96,8 @@ struct engine {
     struct task_names names;
     char *home, *data, *runs_folder, *config_file, *socket_path, *run_socket_path, *shim_path,
         *version;
-    char id_buffer[ENGINE_ID_MAX], data_store[24]; /* its name: data_folder.c */
+    char id_buffer[ENGINE_ID_MAX];
+    struct store_name store_name;
 
     /* the clock: the wall when the daemon started, moved on by the steady one */
     time_ms wall_at_start, steady_at_start;
@@ -145,18 +147,16 @@ struct engine {
     uint32_t spare_iterations; /* bit N: HOME/tasks/.spare/N is there */
     bool committing, started, ending;
     bool start_pending; /* the first turn, whatever there is to do */
-    bool gone_is_noted, gone_is_noting, data_store_is_noted, data_mark_is_due;
-    bool paused, full;
-    bool disk_low; /* below host.disk_free_gb */
+    bool gone_is_noted, gone_is_noting, data_mark_is_due;
+    bool paused, full, disk_low; /* below host.disk_free_gb */
     struct loop_timer *timer;
     struct turn turn;
 
     task_id last_task;
     uint64_t first_event, last_event, committed_event;
     struct engine_pause pause; /* with paused; its text is owned */
-    time_ms host_read_at;
+    time_ms host_read_at, disk_read_at;
     int64_t memory_free_mb, load_milli;
-    time_ms disk_read_at;
     int64_t disk_free_mb; /* -1: unknown */
     struct pruning prune;
     struct engine_forecast_state *forecast;

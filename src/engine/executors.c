@@ -1,12 +1,9 @@
 /* executors.c: see executors.h.
  *
  * Jobs of Slurm outlive the daemon, its host and its store: what tells them from those of others is a token that begins with the
- * name of this store, random, made with the first of them and kept in the rows. It is written by the commit that orders
- * the start, so no job has a name that the next daemon does not know. */
+ * name of this store (store_name.h). Whether there were any is not kept: the rows of tasks and runs tell it. */
 #include "engine/executors.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +12,10 @@
 #include "engine/executors_internal.h"
 #include "engine/partition.h"
 #include "engine/slurm_look.h"
+#include "engine/store_name.h"
 #include "executor/slurm.h"
-#include "os/log.h"
-#include "os/random.h"
 
 #define RESOURCES_MAX 16
-#define NOTE          "slurm.store"
 
 static const char *const kind_names[] = {
     [EXECUTOR_LOCAL] = "local",
@@ -78,10 +73,6 @@ bool engine_run_is_elsewhere(const struct engine *e, const char *token) {
     return run && (run->executor == EXECUTOR_SLURM || run->is_away);
 }
 
-struct executor *engine_slurm(struct engine *e) {
-    return e->executors->slurm;
-}
-
 /* --- life ------------------------------------------------------------------------------------ */
 
 void executors_init(struct engine *e) {
@@ -97,31 +88,6 @@ void executors_free(struct engine *e) {
     slurm_look_free(e);
     free(e->executors);
     e->executors = NULL;
-}
-
-/* A name that was made by a turn which could not be stored is kept: it is as good as any, and is written with the next. */
-void executors_loading(struct engine *e) {
-    e->executors->is_noted = false;
-}
-
-void executors_load(struct engine *e, const struct note_row *row) {
-    if (strcmp(row->name, NOTE) != 0 || !row->text)
-        return;
-    (void)snprintf(e->executors->store, sizeof(e->executors->store), "%s", row->text);
-    e->executors->is_noted = true;
-}
-
-static void note_store(struct engine *e) {
-    struct executors *x = e->executors;
-    uint64_t number = 0;
-    if (!x->store[0]) {
-        random_bytes(&number, sizeof(number));
-        (void)snprintf(x->store, sizeof(x->store), "%016" PRIx64, number);
-    }
-    if (x->is_noted)
-        return;
-    store_put_note(e->turn.batch, &(struct note_row){ .name = NOTE, .text = x->store });
-    x->is_noted = true;
 }
 
 /* Not a whole folder of them: whoever has but one in PATH and the others elsewhere links them. */
@@ -168,7 +134,7 @@ static int make_slurm(struct engine *e, struct error *err) {
         .base = { .root = e->runs_folder,
                   .host = *host ? host : NULL,
                   .shim_path = *shim ? shim : e->shim_path },
-        .cluster = e->executors->store,
+        .cluster = store_name(e),
         .env = env,
         .poll_busy = config_number(config, "slurm.poll_s", NULL),
         .poll_idle = config_number(config, "slurm.poll_idle_s", NULL),
@@ -203,10 +169,8 @@ const char *executors_host(const struct engine *e, enum executor_kind kind) {
 void executors_order(struct engine *e, struct live_run *run) {
     struct error err = { 0 }; /* the launch says what is wrong */
     run->executor = engine_executor_kind(e, run->task);
-    if (run->executor == EXECUTOR_SLURM) {
-        note_store(e);
+    if (run->executor == EXECUTOR_SLURM)
         partitions_ask(e);
-    }
     const struct executor *ex = executor_of(e, run->executor, &err);
     run->boot_id = xstrdup(ex ? executor_boot_id(ex) : "");
 }
@@ -238,7 +202,7 @@ static bool has_slurm(const struct engine *e) {
     for (sym name = 1; name <= symbols->count; name++)
         if (is_slurm_key(symbol_name(symbols, name)))
             return true;
-    return e->executors->is_noted;
+    return false;
 }
 
 int executors_start(struct engine *e, struct error *err) {

@@ -23,7 +23,6 @@ const char *executor_kind_name(enum executor_kind kind); /* "local", "slurm" */
 enum executor_kind executor_kind_of(const char *name);   /* what is no other is local */
 
 struct engine;
-struct executor;
 
 enum executor_kind engine_executor_kind(const struct engine *engine, task_id task);
 /* The partition that it was given; NULL: it is not in Slurm, or in the default one. */
@@ -33,5 +32,3 @@ const char *engine_partition(const struct engine *engine, task_id task);
 bool engine_place_doing(const struct engine *engine, task_id task, struct strbuf *out);
 /* Whose token this is runs on another machine, where it has no socket of ours. False: of no run that lives, or here. */
 bool engine_run_is_elsewhere(const struct engine *engine, const char *token);
-/* NULL: nobody has needed it yet. */
-struct executor *engine_slurm(struct engine *engine);

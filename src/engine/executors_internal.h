@@ -9,12 +9,8 @@
 #include "engine/engine_internal.h"
 #include "engine/executors.h"
 
-#define STORE_ID_SIZE 17 /* 16 digits and a NUL */
-
 struct executors {
-    struct executor *slurm;    /* NULL: nobody has needed it yet */
-    char store[STORE_ID_SIZE]; /* begins the tokens of jobs; "": there were none yet */
-    bool is_noted;             /* the rows have it, or this turn writes it */
+    struct executor *slurm; /* NULL: nobody has needed it yet */
     enum executor_kind sweeping;
     struct partitions *partitions; /* partition.h */
     struct slurm_look *look;       /* slurm_look.h; NULL: nobody has asked */
@@ -32,9 +28,6 @@ void executors_environment(const struct engine *e, const char *ret_env[EXECUTORS
 
 void executors_init(struct engine *e);
 void executors_free(struct engine *e);
-/* A core is built anew; what its rows say. */
-void executors_loading(struct engine *e);
-void executors_load(struct engine *e, const struct note_row *row);
 
 /* The one that a run has, or will have. NULL: Slurm's cannot be made. */
 struct executor *executor_of(struct engine *e, enum executor_kind kind, struct error *err);

@@ -48,7 +48,7 @@ static time_ms time_of(const struct run_spec *spec) {
 static const char *token_of(const struct engine *e, const struct live_run *run,
                             struct arena *arena) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    strbuf_printf(&text, "sluice:%s:%" PRIu64 ":%" PRIu32, e->executors->store, run->task,
+    strbuf_printf(&text, "sluice:%s:%" PRIu64 ":%" PRIu32, store_name(e), run->task,
                   run->view.attempt);
     return arena_strdup(arena, strbuf_text(&text));
 }

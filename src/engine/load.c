@@ -16,9 +16,7 @@
 #include "engine/await.h"
 #include "engine/away_internal.h"
 #include "engine/budget.h"
-#include "engine/data_folder.h"
 #include "engine/engine_internal.h"
-#include "engine/executors_internal.h"
 #include "engine/follow_internal.h"
 #include "engine/forecast_internal.h"
 #include "engine/gone_internal.h"
@@ -26,6 +24,7 @@
 #include "engine/partition.h"
 #include "engine/recover_internal.h"
 #include "engine/session.h"
+#include "engine/store_name.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
 
@@ -117,9 +116,8 @@ static int load_note(void *ctx, const struct note_row *row, struct error *err) {
     allowance_load(ctx, row);
     limits_load(ctx, row);
     access_load(ctx, row);
-    executors_load(ctx, row);
     away_load(ctx, row);
-    data_folder_load(ctx, row);
+    store_name_load(ctx, row);
     return 0;
 }
 
@@ -248,9 +246,8 @@ static int begin(struct engine *e, struct error *err) {
     sessions_forget(e);
     limits_free(e);
     access_forget(e);
-    executors_loading(e);
     away_free(e);
-    e->data_store_is_noted = false;
+    store_name_loading(e);
     e->launch_look = TIME_NEVER;
     e->report.tasks = e->report.unfinished = 0;
     struct fact loading = { .kind = FACT_LOADING };
@@ -288,7 +285,7 @@ static int finish(struct engine *e, const struct store_totals *totals, struct er
     claims_write(e);
     recover_find_runless(e);
     away_loaded(e);
-    data_folder_loaded(e);
+    store_name_loaded(e);
     groups_loaded(e);
     budgets_loaded(e);
     return 0;

@@ -13,6 +13,7 @@
 #include "engine/executors.h"
 #include "engine_kit.h"
 #include "fault_vfs.h"
+#include "os/files.h"
 
 #define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\nlimits: {runs: 50}\n"
 
@@ -183,41 +184,17 @@ static void the_row_says_who_is_asked(void **state) {
     assert_null(fake_adopted(2));
 }
 
-static void a_store_has_one_name_for_ever(void **state) {
+/* Nothing lives there, and no folder is left: the key of its partition tells it. */
+static void a_task_that_was_in_slurm_is_enough_to_ask_slurm(void **state) {
     (void)state;
-    char first[32], second[32];
-    task_id before = in_slurm("{\"argv\":[\"a\"]}");
+    task_id task = in_slurm("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     struct run_end end = fake_exit(0);
-    fake_tell_ended(start_of(before)->run, &end);
-    kit_wait_state(&kit, before, TASK_DONE);
+    fake_tell_ended(start_of(task)->run, &end);
+    kit_wait_state(&kit, task, TASK_DONE);
+    assert_int_equal(fake_slurm_made(), 1);
     kit_restart(&kit);
-    task_id after = in_slurm("{\"argv\":[\"a\"]}");
-    kit_wait_starts(&kit, 2);
-    name_of_store(start_of(before)->token, first);
-    name_of_store(start_of(after)->token, second);
-    assert_string_equal(first, second);
-}
-
-static void a_name_that_could_not_be_stored_is_stored_with_the_next_order(void **state) {
-    (void)state;
-    char first[32], second[32];
-    assert_int_equal(kit_pause(&kit, true), 0);
-    task_id before = in_slurm("{\"argv\":[\"a\"]}");
-    fault_set(FAULT_FULL_ALWAYS, 1, 0);
-    assert_int_equal(kit_pause(&kit, false), 0); /* its order would have written the name */
-    assert_int_equal(kit.outcome, STORE_FAILED);
-    assert_int_equal(fake_start_count(), 0);
-    fault_set(FAULT_NONE, 0, 0);
-    assert_int_equal(kit_pause(&kit, false), 0);
-    kit_wait_starts(&kit, 1);
-    fake_will_adopt(start_of(before)->run, ADOPTED_ALIVE, NULL);
-    kit_restart(&kit);
-    task_id after = in_slurm("{\"argv\":[\"a\"]}");
-    kit_wait_starts(&kit, 2);
-    name_of_store(start_of(before)->token, first);
-    name_of_store(start_of(after)->token, second);
-    assert_string_equal(first, second);
+    assert_int_equal(fake_slurm_made(), 2);
 }
 
 static void forget_runs(struct store_batch *batch) {
@@ -261,6 +238,103 @@ static void a_run_in_slurm_of_a_store_that_is_gone_keeps_its_place(void **state)
     assert_int_equal(fake_slurm_made(), 1);
     assert_int_equal(kit.report.external, 1);
     assert_string_equal(engine_external_at(kit.engine, 0), "web-77");
+}
+
+/* --- the name of the store ----------------------------------------------------------------------- */
+
+static int open_with_folder(void **state) {
+    (void)state;
+    kit_open(&kit, CALM "data: {folder: here}\n");
+    return 0;
+}
+
+/* As the token of a new job has it. */
+static void name_in_use(char ret[32]) {
+    size_t before = fake_start_count();
+    task_id task = in_slurm("{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, before + 1);
+    const struct fake_start *start = start_of(task);
+    name_of_store(start->token, ret);
+    fake_will_adopt(start->run, ADOPTED_ALIVE, NULL);
+}
+
+/* What the data folder says; "" if it has no name yet. */
+static void mark(char ret[32]) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
+    strbuf_printf(&path, "%s/here/.sluice-data", kit.home);
+    assert_int_equal(file_read(strbuf_text(&path), 64, &text, NULL), 0);
+    size_t length = strcspn(strbuf_text(&text), "\n");
+    snprintf(ret, 32, "%s%.*s", length > 0 ? "sluice:" : "", (int)length, strbuf_text(&text));
+}
+
+static void jobs_and_the_data_folder_have_the_same_name_for_ever(void **state) {
+    (void)state;
+    char first[32], second[32], folder[32];
+    name_in_use(first);
+    mark(folder);
+    assert_string_equal(folder, first);
+    kit_restart(&kit);
+    name_in_use(second);
+    assert_string_equal(second, first);
+}
+
+static void a_name_that_could_not_be_stored_is_stored_with_the_next_commit(void **state) {
+    (void)state;
+    char first[32], second[32], folder[32];
+    fault_set(FAULT_FULL_ALWAYS, 1, 0);
+    kit_wait_failures(&kit, 1);
+    mark(folder);
+    assert_string_equal(folder, ""); /* nothing has a name that the rows do not have */
+    fault_set(FAULT_NONE, 0, 0);
+    name_in_use(first);
+    mark(folder);
+    assert_string_equal(folder, first);
+    kit_restart(&kit);
+    name_in_use(second);
+    assert_string_equal(second, first);
+}
+
+/* As the version before has left them. */
+static void of_folder(struct store_batch *batch) {
+    store_put_note(batch, &(struct note_row){ .name = "store.name" });
+    store_put_note(batch, &(struct note_row){ .name = "data.store", .text = "00000000000000bb" });
+}
+
+static void of_both(struct store_batch *batch) {
+    of_folder(batch);
+    store_put_note(batch, &(struct note_row){ .name = "slurm.store", .text = "00000000000000aa" });
+}
+
+/* A start with a folder that has the mark of another store is refused. */
+static void start_with_old_names(void (*write)(struct store_batch *batch)) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    kit_stop(&kit);
+    kit_store(&kit, write);
+    strbuf_printf(&path, "%s/here/.sluice-data", kit.home);
+    assert_int_equal(file_write(strbuf_text(&path), "00000000000000bb\n", 17, NULL), 0);
+    kit_start(&kit);
+}
+
+static void a_store_keeps_the_name_on_its_data_folder(void **state) {
+    (void)state;
+    char name[32];
+    start_with_old_names(of_folder);
+    name_in_use(name);
+    assert_string_equal(name, "sluice:00000000000000bb");
+    kit_restart(&kit);
+    name_in_use(name);
+    assert_string_equal(name, "sluice:00000000000000bb");
+}
+
+static void of_two_names_that_of_the_jobs_is_kept_and_the_folder_is_known(void **state) {
+    (void)state;
+    char name[32];
+    start_with_old_names(of_both);
+    name_in_use(name);
+    assert_string_equal(name, "sluice:00000000000000aa");
+    kit_restart(&kit); /* the mark is still that of before */
+    name_in_use(name);
+    assert_string_equal(name, "sluice:00000000000000aa");
 }
 
 /* --- what goes wrong ----------------------------------------------------------------------------- */
@@ -329,7 +403,8 @@ static void a_slurm_that_cannot_be_used_is_a_failed_launch_that_says_so(void **s
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_calm, close_it)
+#define TEST(name)      cmocka_unit_test_setup_teardown(name, open_calm, close_it)
+#define NAME_TEST(name) cmocka_unit_test_setup_teardown(name, open_with_folder, close_it)
     const struct CMUnitTest tests[] = {
         TEST(without_such_tasks_slurm_costs_nothing),
         TEST(a_task_runs_where_it_belongs),
@@ -338,10 +413,13 @@ int main(void) {
         TEST(a_run_may_wait_in_slurm_for_longer_than_a_launch_may_take),
         TEST(what_slurm_says_of_a_run_can_be_asked_for),
         TEST(the_row_says_who_is_asked),
-        TEST(a_store_has_one_name_for_ever),
-        TEST(a_name_that_could_not_be_stored_is_stored_with_the_next_order),
+        TEST(a_task_that_was_in_slurm_is_enough_to_ask_slurm),
         TEST(a_run_in_slurm_that_a_backup_does_not_know_is_adopted_there),
         TEST(a_run_in_slurm_of_a_store_that_is_gone_keeps_its_place),
+        NAME_TEST(jobs_and_the_data_folder_have_the_same_name_for_ever),
+        NAME_TEST(a_name_that_could_not_be_stored_is_stored_with_the_next_commit),
+        NAME_TEST(a_store_keeps_the_name_on_its_data_folder),
+        NAME_TEST(of_two_names_that_of_the_jobs_is_kept_and_the_folder_is_known),
         TEST(a_lost_node_is_no_failure_of_the_task),
         TEST(an_agent_that_slurm_kills_for_its_memory_was_launched_well),
         TEST(the_time_limit_of_slurm_is_a_time_out),

@@ -1,0 +1,62 @@
+/* store_name.c: see store_name.h.
+ *
+ * The first commit behind a load writes it, so nothing outside is named before the rows have the name. One whose commit has
+ * failed is kept, and written with the next: it is as good as any. */
+#include "engine/store_name.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "engine/engine_internal.h"
+#include "os/random.h"
+
+/* Where it is; what comes later counts more. There were two names once, each in its note: one on the mark of the data
+ * folder, one in the tokens of jobs. A store that has both goes on with that of its jobs, which cannot be changed, and
+ * knows its folder by the other. The old notes stay where they are. */
+#define NOTE_OF_FOLDER "data.store"
+static const char *const notes[] = { NOTE_OF_FOLDER, "slurm.store", "store.name" };
+
+const char *store_name(const struct engine *e) {
+    return e->store_name.text;
+}
+
+static bool same(const char *known, const char *name, size_t length) {
+    return length > 0 && strlen(known) == length && memcmp(known, name, length) == 0;
+}
+
+bool store_name_is(const struct engine *e, const char *name, size_t length) {
+    return same(e->store_name.text, name, length) || same(e->store_name.folder, name, length);
+}
+
+void store_name_loading(struct engine *e) {
+    e->store_name.rank = 0;
+}
+
+void store_name_load(struct engine *e, const struct note_row *row) {
+    struct store_name *name = &e->store_name;
+    if (!row->text)
+        return;
+    if (strcmp(row->name, NOTE_OF_FOLDER) == 0)
+        (void)snprintf(name->folder, sizeof(name->folder), "%s", row->text);
+    for (unsigned i = name->rank; i < ARRAY_SIZE(notes); i++)
+        if (strcmp(row->name, notes[i]) == 0) {
+            (void)snprintf(name->text, sizeof(name->text), "%s", row->text);
+            name->rank = i + 1;
+        }
+}
+
+void store_name_loaded(struct engine *e) {
+    struct store_name *name = &e->store_name;
+    uint64_t number;
+    if (name->rank == ARRAY_SIZE(notes))
+        return;
+    if (!name->text[0]) {
+        random_bytes(&number, sizeof(number));
+        (void)snprintf(name->text, sizeof(name->text), "%016" PRIx64, number);
+    }
+    name->rank = ARRAY_SIZE(notes);
+    store_put_note(e->turn.batch,
+                   &(struct note_row){ .name = notes[name->rank - 1], .text = name->text });
+}
