@@ -27,9 +27,9 @@ static int check_folder(const char *path, struct error *err) {
         strbuf_puts(&folder, ".");
     const char *name = strbuf_text(&folder);
     if (mkdir(name, 0700) < 0 && errno != EEXIST)
-        return error_set(err, -errno, "cannot make the folder '%s': %s", name, strerror(errno));
+        return error_set_errno(err, "make the folder", name);
     if (stat(name, &st) < 0)
-        return error_set(err, -errno, "cannot look at the folder '%s': %s", name, strerror(errno));
+        return error_set_errno(err, "look at the folder", name);
     if (!S_ISDIR(st.st_mode))
         return error_set(err, -ENOTDIR, "'%s' is no folder", name);
     if (st.st_uid != geteuid() && st.st_uid != 0)
@@ -45,14 +45,11 @@ static int check_folder(const char *path, struct error *err) {
 static int remove_dead_socket(const char *path, struct error *err) {
     struct stat st;
     if (lstat(path, &st) < 0)
-        return errno == ENOENT
-                   ? 0
-                   : error_set(err, -errno, "cannot look at '%s': %s", path, strerror(errno));
+        return errno == ENOENT ? 0 : error_set_errno(err, "look at", path);
     if (!S_ISSOCK(st.st_mode))
         return error_set(err, -EEXIST, "'%s' is there and is no socket: move it away", path);
     if (unlink(path) < 0)
-        return error_set(err, -errno, "cannot remove the old socket '%s': %s", path,
-                         strerror(errno));
+        return error_set_errno(err, "remove the old socket", path);
     return 0;
 }
 

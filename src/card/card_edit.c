@@ -186,7 +186,7 @@ int card_edit(const char *name, const struct strbuf *text, enum card_status stat
 
 static int stat_of(const char *path, struct stat *ret, struct error *err) {
     if (stat(path, ret) < 0)
-        return error_set(err, -errno, "cannot look at '%s': %s", path, strerror(errno));
+        return error_set_errno(err, "look at", path);
     return 0;
 }
 
@@ -224,7 +224,7 @@ static int replace(const char *path, const struct stat *before, const struct str
     strbuf_printf(&temp, "%s.XXXXXX", path);
     int fd = mkostemp(temp.text, O_CLOEXEC);
     if (fd < 0)
-        return error_set(err, -errno, "cannot write beside '%s': %s", path, strerror(errno));
+        return error_set_errno(err, "write beside", path);
     int r = write_bytes(fd, bytes);
     (void)!fchown(fd, before->st_uid, before->st_gid); /* only root may; its owner has it anyway */
     if (r == 0 && fchmod(fd, before->st_mode & 07777) < 0)
@@ -244,7 +244,7 @@ static int replace(const char *path, const struct stat *before, const struct str
 int card_write(const char *path, enum card_status status, const char *line, struct error *err) {
     _cleanup_(freep) char *real = realpath(path, NULL);
     if (!real)
-        return error_set(err, -errno, "cannot find '%s': %s", path, strerror(errno));
+        return error_set_errno(err, "find", path);
     for (int i = 0; i < TRIES; i++) {
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, out = STRBUF_INIT;
         struct stat before;

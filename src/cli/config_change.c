@@ -48,8 +48,7 @@ static int make_folder(const char *file, struct error *err) {
     for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-            return error_set(err, -errno, "cannot make the folder '%s': %s", folder,
-                             strerror(errno));
+            return error_set_errno(err, "make the folder", folder);
         *slash = '/';
     }
     return 0;

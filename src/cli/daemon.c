@@ -279,7 +279,7 @@ int daemon_exec(struct error *err) {
     if (r < 0)
         return r;
     (void)execl(program.text, "sluiced", "--foreground", (char *)NULL);
-    return error_set(err, -errno, "cannot start '%s': %s", program.text, strerror(errno));
+    return error_set_errno(err, "start", program.text);
 }
 
 /* --- connecting ------------------------------------------------------------------------------ */

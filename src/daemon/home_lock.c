@@ -66,16 +66,15 @@ static int refuse(const struct home *home, int fd, struct error *err) {
 int home_lock(const struct home *home, int *ret_fd, struct error *err) {
     int fd = open(home->pid_lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return error_set(err, -errno, "cannot open '%s': %s", home->pid_lock, strerror(errno));
+        return error_set_errno(err, "open", home->pid_lock);
     if (lock_soon(fd) == 0) {
         if (ftruncate(fd, 0) == 0)
             (void)dprintf(fd, "%d\n", (int)getpid()); /* nobody needs it */
         *ret_fd = fd;
         return 0;
     }
-    int r = errno == EWOULDBLOCK
-                ? refuse(home, fd, err)
-                : error_set(err, -errno, "cannot lock '%s': %s", home->pid_lock, strerror(errno));
+    int r =
+        errno == EWOULDBLOCK ? refuse(home, fd, err) : error_set_errno(err, "lock", home->pid_lock);
     close(fd);
     return r;
 }

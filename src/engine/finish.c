@@ -415,8 +415,7 @@ int engine_mark_done(struct engine *e, task_id task, struct error *err) {
     if (fd < 0 && errno == EEXIST)
         return marker_look(e, task) == MARKER_FILE ? 1 : marker_complain(e, task, err);
     if (fd < 0)
-        return error_set(err, -errno, "cannot make the marker '%s': %s", strbuf_text(&path),
-                         strerror(errno));
+        return error_set_errno(err, "make the marker", strbuf_text(&path));
     close(fd);
     return 0;
 }

@@ -25,11 +25,6 @@
 
 #define LOW_DESCRIPTORS 10 /* ours stay above: the shim's numbers must be free */
 
-static void fd_close(const int *fd) {
-    if (*fd >= 0)
-        close(*fd);
-}
-
 /* --- the table of runs ----------------------------------------------------------------------- */
 
 static uint64_t key_hash(const struct run_key *key) {
@@ -92,7 +87,7 @@ void local_run_free(struct local_run *run) {
     if (run->lock_watch >= 0)
         (void)inotify_rm_watch(ex->inotify, run->lock_watch);
     loop_unwatch(ex->loop, run->watch);
-    fd_close(&run->pidfd);
+    fd_closep(&run->pidfd);
     free(run->folder);
     free(run->external_task);
     free(run->old_cgroup);
@@ -195,7 +190,7 @@ static void local_free(struct executor *base) {
         ex->root, ex->null_in, ex->null_out, ex->pipe_in, ex->pipe_out, ex->inotify
     };
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-        fd_close(&fds[i]);
+        fd_closep(&fds[i]);
     id_map_finish(&ex->by_key);
     free(ex->runs);
     free(ex->free_indexes);
@@ -215,20 +210,20 @@ static const struct executor_backend local_backend = {
 };
 
 static int open_high(const char *path, int flags, int *ret_fd, struct error *err) {
-    _cleanup_(fd_close) int fd = open(path, flags | O_CLOEXEC);
+    _cleanup_(fd_closep) int fd = open(path, flags | O_CLOEXEC);
     int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
     if (high < 0)
-        return error_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+        return error_set_errno(err, "open", path);
     *ret_fd = high;
     return 0;
 }
 
 static int open_root(struct local *ex, const char *root, struct error *err) {
     if (mkdir(root, 0700) < 0 && errno != EEXIST)
-        return error_set(err, -errno, "cannot make folder '%s': %s", root, strerror(errno));
+        return error_set_errno(err, "make folder", root);
     ex->root_path = realpath(root, NULL);
     if (!ex->root_path)
-        return error_set(err, -errno, "cannot open '%s': %s", root, strerror(errno));
+        return error_set_errno(err, "open", root);
     return open_high(ex->root_path, O_RDONLY | O_DIRECTORY, &ex->root, err);
 }
 

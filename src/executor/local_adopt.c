@@ -20,11 +20,7 @@
 #include "base/number.h"
 #include "executor/folder.h"
 #include "executor/proc.h"
-
-static void fd_close(const int *fd) {
-    if (*fd >= 0)
-        close(*fd);
-}
+#include "os/files.h"
 
 /* --- checks that began before us ------------------------------------------------------------- */
 
@@ -103,7 +99,7 @@ static int open_shim(const struct local_run *run, int dir) {
 
 void local_unhide(struct local_run *run) {
     struct local *ex = run->ex;
-    _cleanup_(fd_close) int dir = -1;
+    _cleanup_(fd_closep) int dir = -1;
     if (rundir_open_at(ex->root, run->folder, &dir, NULL) == -ENOENT
         || (dir >= 0 && rundir_is_locked_at(dir) == 0)) {
         set_over(run, true);
@@ -132,7 +128,7 @@ enum adopted local_adopt(struct executor *base, struct run_key key, const char *
         return ADOPTED_ALIVE;
     struct local_run *run = local_run_new(ex, key, folder);
     bool same_boot = *boot_id == '\0' || strcmp(boot_id, base->boot_id) == 0;
-    _cleanup_(fd_close) int dir = -1;
+    _cleanup_(fd_closep) int dir = -1;
     int r = rundir_open_at(ex->root, folder, &dir, NULL);
     /* It is lost. A daemon beside us that has lost the store, and does not know it yet, may be about to start it: it must
      * find the folder made. If it was quicker, its run is adopted. */
@@ -166,7 +162,7 @@ static int sweep_run(struct local *ex, const char *task, uint32_t attempt,
                      struct executor_sweep *sweep) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     rundir_name(&folder, task, attempt);
-    _cleanup_(fd_close) int dir = -1;
+    _cleanup_(fd_closep) int dir = -1;
     if (rundir_open_at(ex->root, folder.text, &dir, NULL) < 0)
         return 0;
     if (is_of_slurm(dir)) {

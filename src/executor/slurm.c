@@ -323,7 +323,7 @@ static bool is_shared(int root) {
 /* The path is kept as it was given: a link may lead somewhere else on the nodes, to the same folder. */
 static int open_root(struct slurm *ex, const char *root, struct error *err) {
     if (mkdir(root, 0700) < 0 && errno != EEXIST)
-        return error_set(err, -errno, "cannot make folder '%s': %s", root, strerror(errno));
+        return error_set_errno(err, "make folder", root);
     if (root[0] == '/')
         ex->root_path = xstrdup(root);
     else
@@ -332,7 +332,7 @@ static int open_root(struct slurm *ex, const char *root, struct error *err) {
         ex->root_path ? open(ex->root_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     ex->root = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
     if (ex->root < 0)
-        return error_set(err, -errno, "cannot open folder '%s': %s", root, strerror(errno));
+        return error_set_errno(err, "open folder", root);
     return 0;
 }
 

@@ -13,18 +13,9 @@
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "os/files.h"
 
 #define FOLDER_MAX 512 /* bytes of a folder's name below the root */
-
-static void fd_close(const int *fd) {
-    if (*fd >= 0)
-        close(*fd);
-}
-
-static int set_errno(struct error *err, const char *what, const char *path) {
-    int code = errno;
-    return error_set(err, -code, "cannot %s '%s': %s", what, path, strerror(code));
-}
 
 void rundir_name(struct strbuf *out, const char *task, uint32_t attempt) {
     strbuf_printf(out, "%s/%u", task, attempt);
@@ -49,7 +40,7 @@ static int write_whole(int fd, const char *name, const char *bytes, size_t size,
     while (size > 0) {
         ssize_t put = write(fd, bytes, size);
         if (put < 0 && errno != EINTR)
-            return set_errno(err, "write", name);
+            return error_set_errno(err, "write", name);
         if (put > 0) {
             bytes += put;
             size -= (size_t)put;
@@ -60,15 +51,15 @@ static int write_whole(int fd, const char *name, const char *bytes, size_t size,
 
 static int write_file(int dir, const char *name, const char *bytes, size_t size,
                       struct error *err) {
-    _cleanup_(fd_close) int fd =
+    _cleanup_(fd_closep) int fd =
         openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    return fd < 0 ? set_errno(err, "write", name) : write_whole(fd, name, bytes, size, err);
+    return fd < 0 ? error_set_errno(err, "write", name) : write_whole(fd, name, bytes, size, err);
 }
 
 static int open_lock(int dir, int *ret_fd, struct error *err) {
     int fd = openat(dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return set_errno(err, "open", "lock");
+        return error_set_errno(err, "open", "lock");
     *ret_fd = fd;
     return 0;
 }
@@ -97,7 +88,7 @@ static int make_parents(int root, const char *folder, struct error *err) {
     for (const char *slash = strchr(folder, '/'); slash; slash = strchr(slash + 1, '/')) {
         (void)snprintf(path, sizeof(path), "%.*s", (int)(slash - folder), folder);
         if (mkdirat(root, path, 0700) < 0 && errno != EEXIST)
-            return set_errno(err, "make folder", path);
+            return error_set_errno(err, "make folder", path);
     }
     return 0;
 }
@@ -152,11 +143,11 @@ int rundir_fill_at(int root, const char *folder, const struct run_spec *spec,
     if (r >= 0 && spec->prompt)
         r = write_file(open.dir, "prompt", spec->prompt, spec->prompt_size, err);
     if (r >= 0 && mkdirat(open.dir, "tmp", 0700) < 0 && errno != EEXIST)
-        r = set_errno(err, "make folder", "tmp");
+        r = error_set_errno(err, "make folder", "tmp");
     if (r < 0) {
         (void)error_prefix(err, "run folder '%s'", folder);
         unmake(root, folder, open.dir);
-        fd_close(&open.lock);
+        fd_closep(&open.lock);
         close(open.dir);
         return r;
     }
@@ -169,11 +160,11 @@ int rundir_make_at(int root, const char *folder, struct error *err) {
     if (r < 0 || mkdirat(root, folder, 0700) == 0)
         return r;
     if (errno != ENOENT)
-        return set_errno(err, "make folder", folder);
+        return error_set_errno(err, "make folder", folder);
     r = make_parents(root, folder, err);
     if (r < 0)
         return r;
-    return mkdirat(root, folder, 0700) < 0 ? set_errno(err, "make folder", folder) : 0;
+    return mkdirat(root, folder, 0700) < 0 ? error_set_errno(err, "make folder", folder) : 0;
 }
 
 int rundir_create_at(int root, const char *folder, const struct run_spec *spec,
@@ -188,7 +179,7 @@ int rundir_prepare_at(int parent, const char *name) {
     const char *const files[] = { "lock", "out.log", "err.log" };
     if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
         return -errno;
-    _cleanup_(fd_close) int dir =
+    _cleanup_(fd_closep) int dir =
         openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (dir < 0)
         return -errno;
@@ -207,7 +198,7 @@ int rundir_open_at(int root, const char *folder, int *ret_dir, struct error *err
         return r;
     int dir = openat(root, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (dir < 0)
-        return set_errno(err, "open folder", folder);
+        return error_set_errno(err, "open folder", folder);
     *ret_dir = dir;
     return 0;
 }
@@ -220,7 +211,7 @@ int rundir_lock_at(int dir, int *ret_fd, struct error *err) {
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         int r = errno == EWOULDBLOCK
                     ? error_set(err, -EBUSY, "the run folder is locked: a shim lives there")
-                    : set_errno(err, "lock", "lock");
+                    : error_set_errno(err, "lock", "lock");
         close(fd);
         return r;
     }
@@ -229,7 +220,7 @@ int rundir_lock_at(int dir, int *ret_fd, struct error *err) {
 }
 
 int rundir_is_locked_at(int dir) {
-    _cleanup_(fd_close) int fd = openat(dir, "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_(fd_closep) int fd = openat(dir, "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -242,20 +233,20 @@ int rundir_is_locked_at(int dir) {
 static int open_root(const char *root, int *ret_fd, struct error *err) {
     int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return set_errno(err, "open folder", root);
+        return error_set_errno(err, "open folder", root);
     *ret_fd = fd;
     return 0;
 }
 
 static int open_folder(const char *root, const char *folder, int *ret_dir, struct error *err) {
-    _cleanup_(fd_close) int fd = -1;
+    _cleanup_(fd_closep) int fd = -1;
     int r = open_root(root, &fd, err);
     return r < 0 ? r : rundir_open_at(fd, folder, ret_dir, err);
 }
 
 int rundir_create(const char *root, const char *folder, const struct run_spec *spec,
                   struct error *err) {
-    _cleanup_(fd_close) int fd = -1;
+    _cleanup_(fd_closep) int fd = -1;
     struct rundir_open open = { -1, -1 };
     int r = open_root(root, &fd, err);
     if (r >= 0)
@@ -268,13 +259,13 @@ int rundir_create(const char *root, const char *folder, const struct run_spec *s
 }
 
 int rundir_lock(const char *root, const char *folder, int *ret_fd, struct error *err) {
-    _cleanup_(fd_close) int dir = -1;
+    _cleanup_(fd_closep) int dir = -1;
     int r = open_folder(root, folder, &dir, err);
     return r < 0 ? r : rundir_lock_at(dir, ret_fd, err);
 }
 
 int rundir_is_locked(const char *root, const char *folder) {
-    _cleanup_(fd_close) int dir = -1;
+    _cleanup_(fd_closep) int dir = -1;
     int r = open_folder(root, folder, &dir, NULL);
     if (r == -ENOENT)
         return 0;
@@ -282,21 +273,21 @@ int rundir_is_locked(const char *root, const char *folder) {
 }
 
 int rundir_read_end(const char *root, const char *folder, struct run_end *ret, struct error *err) {
-    _cleanup_(fd_close) int dir = -1;
+    _cleanup_(fd_closep) int dir = -1;
     int r = open_folder(root, folder, &dir, err);
     return r < 0 ? r : rundir_read_end_at(dir, ret, err);
 }
 
 int rundir_read_started(const char *root, const char *folder, struct run_started *ret,
                         struct error *err) {
-    _cleanup_(fd_close) int dir = -1;
+    _cleanup_(fd_closep) int dir = -1;
     int r = open_folder(root, folder, &dir, err);
     return r < 0 ? r : rundir_read_started_at(dir, ret, err);
 }
 
 int rundir_read_spec(const char *root, const char *folder, struct run_spec_read **ret,
                      struct error *err) {
-    _cleanup_(fd_close) int dir = -1;
+    _cleanup_(fd_closep) int dir = -1;
     int r = open_folder(root, folder, &dir, err);
     return r < 0 ? r : rundir_read_spec_at(dir, ret, err);
 }

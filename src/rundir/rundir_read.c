@@ -17,23 +17,19 @@
 
 #include "base/alloc.h"
 #include "base/macros.h"
+#include "os/files.h"
 #include "rundir/record.h"
 
 #define LOCK_MAX 8192
-
-static void fd_close(const int *fd) {
-    if (*fd >= 0)
-        close(*fd);
-}
 
 /* At most `size` bytes of a regular file, from `at` on; a pipe or a device in its place would block the
  * daemon. */
 static ssize_t read_part(int dir, const char *name, off_t at, char *out, size_t size,
                          struct error *err) {
-    _cleanup_(fd_close) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    _cleanup_(fd_closep) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0)
-        return error_set(err, -errno, "cannot read '%s': %s", name, strerror(errno));
+        return error_set_errno(err, "read", name);
     if (!S_ISREG(st.st_mode))
         return error_set(err, -EPROTO, "'%s' is no regular file", name);
     size_t length = 0;
@@ -42,7 +38,7 @@ static ssize_t read_part(int dir, const char *name, off_t at, char *out, size_t 
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return error_set(err, -errno, "cannot read '%s': %s", name, strerror(errno));
+            return error_set_errno(err, "read", name);
         if (got == 0)
             break;
         length += (size_t)got;

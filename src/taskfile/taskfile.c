@@ -316,7 +316,7 @@ static int find_folder(const char *path, bool is_stdin, struct strbuf *out, stru
     _cleanup_(freep) char *folder = slash ? xstrndup(path, (size_t)(slash - path) + 1) : NULL;
     _cleanup_(freep) char *real = realpath(folder ? folder : ".", NULL);
     if (!real)
-        return error_set(err, -errno, "cannot find the folder of '%s': %s", path, strerror(errno));
+        return error_set_errno(err, "find the folder of", path);
     strbuf_puts(out, real);
     return 0;
 }
