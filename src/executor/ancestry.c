@@ -34,8 +34,8 @@ static pid_t parent_of(const char *proc, pid_t pid) {
 }
 
 static bool is_shim(const struct local *ex, pid_t pid) {
-    for (size_t i = 1; i < ex->run_count; i++)
-        if (ex->runs[i] && ex->runs[i]->shim == pid)
+    for (size_t i = 1; i < ex->runs.count; i++)
+        if (local_at(ex, i) && local_at(ex, i)->shim == pid)
             return true;
     return false;
 }

@@ -27,19 +27,8 @@
 
 /* --- the table of runs ----------------------------------------------------------------------- */
 
-static uint64_t key_hash(const struct run_key *key) {
-    return hash_mix(hash_u64(key->task), key->attempt);
-}
-
-static bool key_same(const void *ctx, uint32_t handle, const void *key) {
-    const struct local *ex = ctx;
-    const struct run_key *wanted = key, *has = &ex->runs[handle]->key;
-    return wanted->task == has->task && wanted->attempt == has->attempt;
-}
-
 struct local_run *local_find(const struct local *ex, struct run_key key) {
-    uint32_t index = id_map_find(&ex->by_key, key_hash(&key), &key);
-    return index ? ex->runs[index] : NULL;
+    return run_table_find(&ex->runs, key);
 }
 
 struct local_run *local_run_new(struct local *ex, struct run_key key, const char *folder) {
@@ -50,17 +39,7 @@ struct local_run *local_run_new(struct local *ex, struct run_key key, const char
     run->pidfd = -1;
     run->lock_watch = -1;
     run->generation = ++ex->generation;
-    if (ex->free_count > 0) {
-        run->index = ex->free_indexes[--ex->free_count];
-    } else {
-        run->index = (uint32_t)(ex->run_count ? ex->run_count : 1);
-        ex->run_count = run->index + 1;
-        ex->runs = xgrow(ex->runs, &ex->run_capacity, ex->run_count, sizeof(struct local_run *));
-        ex->runs[0] = NULL;
-    }
-    ex->runs[run->index] = run;
-    if (key.task != 0)
-        id_map_add(&ex->by_key, key_hash(&key), run->index);
+    run->index = run_table_add(&ex->runs, run, key, run->folder);
     ex->base.live++;
     return run;
 }
@@ -78,12 +57,7 @@ void local_run_free(struct local_run *run) {
     struct local *ex = run->ex;
     if (run->state != LOCAL_WATCHED)
         unlink_pending(run);
-    if (run->key.task != 0)
-        id_map_remove(&ex->by_key, key_hash(&run->key), &run->key);
-    ex->runs[run->index] = NULL;
-    ex->free_indexes =
-        xgrow(ex->free_indexes, &ex->free_capacity, ex->free_count + 1, sizeof(uint32_t));
-    ex->free_indexes[ex->free_count++] = run->index;
+    run_table_remove(&ex->runs, run->index);
     if (run->lock_watch >= 0)
         (void)inotify_rm_watch(ex->inotify, run->lock_watch);
     loop_unwatch(ex->loop, run->watch);
@@ -159,26 +133,22 @@ static int local_stop(struct executor *base, struct run_key key, enum stop_how h
 
 static void local_forget(struct executor *base, const char *task) {
     struct local *ex = local_of(base);
-    size_t length = strlen(task);
-    for (size_t i = 1; i < ex->run_count; i++)
-        if (ex->runs[i] && strncmp(ex->runs[i]->folder, task, length) == 0
-            && ex->runs[i]->folder[length] == '/')
-            return; /* somebody lives there: the sweep of the next start takes it */
-    (void)trash_throw(ex->trash, task);
+    if (!run_table_has_task(&ex->runs, task)) /* else the sweep of the next start takes it */
+        (void)trash_throw(ex->trash, task);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
 
 static void local_free(struct executor *base) {
     struct local *ex = local_of(base);
-    for (size_t i = 1; i < ex->run_count; i++) {
-        if (ex->runs[i]) {
-            if (ex->runs[i]->slot) { /* its run goes on in it */
-                free(ex->runs[i]->slot->path);
-                free(ex->runs[i]->slot);
-            }
-            local_run_free(ex->runs[i]);
+    for (size_t i = 1; i < ex->runs.count; i++) {
+        struct local_run *run = local_at(ex, i);
+        if (run && run->slot) { /* its run goes on in it */
+            free(run->slot->path);
+            free(run->slot);
         }
+        if (run)
+            local_run_free(run);
     }
     loop_unwatch(ex->loop, ex->pipe_watch);
     loop_unwatch(ex->loop, ex->inotify_watch);
@@ -191,9 +161,7 @@ static void local_free(struct executor *base) {
     };
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
         fd_closep(&fds[i]);
-    id_map_finish(&ex->by_key);
-    free(ex->runs);
-    free(ex->free_indexes);
+    run_table_finish(&ex->runs);
     free(ex->root_path);
     free(ex->root_given);
     free(ex->shim_path);
@@ -260,7 +228,7 @@ int executor_local_new(struct loop *loop, const struct executor_options *options
     ex->root = ex->null_in = ex->null_out = ex->pipe_in = ex->pipe_out = ex->inotify = -1;
     ex->root_given = xstrdup(options->root);
     ex->shim_path = xstrdup(options->shim_path);
-    id_map_init(&ex->by_key, key_same, ex);
+    run_table_init(&ex->runs);
     ex->pending_timer = loop_timer_new(loop, local_pending_due, ex);
     int r = check_shim(ex->shim_path, err);
     if (r >= 0)

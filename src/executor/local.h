@@ -6,13 +6,13 @@
  *   local_lost.c   kills what a dead shim has left
  *   spare.c        run folders made ahead
  *   spawn.c        posix_spawn of a shim
- *   trash.c        deletes folders, a little at a time
- *   cgroup.c       slots;  features.c  what the kernel can */
+ *   cgroup.c       slots;  features.c  what the kernel can
+ * With Slurm: run_table.c, who there is; sweep.c, folders that nobody knows; trash.c, which deletes them. */
 #pragma once
 
-#include "base/id_map.h"
 #include "executor/cgroup.h"
 #include "executor/executor_internal.h"
+#include "executor/run_table.h"
 #include "executor/trash.h"
 #include "os/loop.h"
 
@@ -63,12 +63,8 @@ struct local {
     char line[2 * RUN_RECORD_MAX]; /* of the pipe: what is not whole yet */
     size_t line_length;
 
-    struct local_run **runs; /* by index; [0] unused, NULL: free */
-    size_t run_count, run_capacity;
-    uint32_t *free_indexes;
-    size_t free_count, free_capacity;
+    struct run_table runs; /* struct local_run */
     uint32_t generation;
-    struct id_map by_key;
 
     struct local_run *pending; /* everybody who is not LOCAL_WATCHED */
     struct loop_timer *pending_timer;
@@ -83,6 +79,11 @@ struct local {
 
 static inline struct local *local_of(struct executor *ex) {
     return (struct local *)ex;
+}
+
+/* NULL: nobody has this number. */
+static inline struct local_run *local_at(const struct local *ex, size_t index) {
+    return run_table_at(&ex->runs, index);
 }
 
 /* --- local.c --------------------------------------------------------------------------------- */

@@ -17,9 +17,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/number.h"
-#include "executor/folder.h"
 #include "executor/proc.h"
+#include "executor/sweep.h"
 #include "os/files.h"
 
 /* --- checks that began before us ------------------------------------------------------------- */
@@ -33,8 +32,8 @@ static void lock_changed(void *ctx, int fd, unsigned events) {
         for (ssize_t at = 0; at < got;) {
             const struct inotify_event *event = (const struct inotify_event *)(text + at);
             at += (ssize_t)(sizeof(*event) + event->len);
-            for (size_t i = 1; i < ex->run_count; i++) {
-                struct local_run *run = ex->runs[i];
+            for (size_t i = 1; i < ex->runs.count; i++) {
+                struct local_run *run = local_at(ex, i);
                 struct run_started who;
                 if (!run || run->lock_watch != event->wd
                     || rundir_read_started(ex->root_path, run->folder, &who, NULL) < 0)
@@ -157,91 +156,46 @@ static bool is_of_slurm(int dir) {
     return faccessat(dir, "slurm", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* 1: the folder is not needed any more */
-static int sweep_run(struct local *ex, const char *task, uint32_t attempt,
-                     struct executor_sweep *sweep) {
-    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-    rundir_name(&folder, task, attempt);
+static enum sweep_verdict sweep_look(void *ctx, const char *folder, const char *task,
+                                     uint32_t attempt) {
+    struct local *ex = ctx;
     _cleanup_(fd_closep) int dir = -1;
-    if (rundir_open_at(ex->root, folder.text, &dir, NULL) < 0)
-        return 0;
-    if (is_of_slurm(dir)) {
-        sweep->left++;
-        return 0;
-    }
+    if (rundir_open_at(ex->root, folder, &dir, NULL) < 0)
+        return SWEEP_KEEP;
+    if (is_of_slurm(dir))
+        return SWEEP_LEAVE;
     int locked = rundir_is_locked_at(dir);
     if (locked <= 0)
-        return locked == 0;
+        return locked == 0 ? SWEEP_REMOVE : SWEEP_KEEP;
     struct run_started who = { 0 };
     (void)rundir_read_started_at(dir, &who, NULL);
-    struct local_run *run = local_run_new(ex, (struct run_key){ 0 }, folder.text);
+    struct local_run *run = local_run_new(ex, (struct run_key){ 0 }, folder);
     run->external_task = xstrdup(task);
     run->external_attempt = attempt;
     run->old_cgroup = read_cgroup(ex, dir);
     local_set_pending(run, LOCAL_HIDDEN);
     if (ex->sweep.external)
         ex->sweep.external(ex->sweep.ctx, task, attempt, &who);
-    return 0;
-}
-
-static bool parse_attempt(const char *name, uint32_t *ret_attempt) {
-    int64_t number = 0;
-    if (number_parse_int(name, &number, NULL) < 0 || number < 0 || number > UINT32_MAX
-        || *name == '+' || *name == '-')
-        return false;
-    *ret_attempt = (uint32_t)number;
-    return true;
-}
-
-static bool is_watched(const struct local *ex, const char *task, uint32_t attempt) {
-    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-    rundir_name(&folder, task, attempt);
-    for (size_t i = 1; i < ex->run_count; i++)
-        if (ex->runs[i] && strcmp(ex->runs[i]->folder, folder.text) == 0)
-            return true;
-    return false;
-}
-
-static void sweep_task(struct local *ex, const char *task, struct executor_sweep *sweep) {
-    struct folder attempts;
-    (void)folder_open(&attempts, ex->root, task);
-    bool thrown = false;
-    for (const char *name; (name = folder_next(&attempts));) {
-        uint32_t attempt;
-        if (!parse_attempt(name, &attempt) || sweep->known(sweep->ctx, task, attempt)
-            || is_watched(ex, task, attempt) || !sweep_run(ex, task, attempt, sweep))
-            continue;
-        _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-        rundir_name(&folder, task, attempt);
-        if (trash_throw(ex->trash, folder.text) == 0) {
-            sweep->removed++;
-            thrown = true;
-        }
-    }
-    folder_close(&attempts);
-    if (thrown)
-        (void)unlinkat(ex->root, task, AT_REMOVEDIR); /* if that was all */
+    return SWEEP_KEEP;
 }
 
 static bool cgroup_used_by_run(void *ctx, const char *path) {
     const struct local *ex = ctx;
-    for (size_t i = 1; i < ex->run_count; i++)
-        if (ex->runs[i] && ex->runs[i]->old_cgroup && strcmp(ex->runs[i]->old_cgroup, path) == 0)
+    for (size_t i = 1; i < ex->runs.count; i++) {
+        const struct local_run *run = local_at(ex, i);
+        if (run && run->old_cgroup && strcmp(run->old_cgroup, path) == 0)
             return true;
+    }
     return false;
 }
 
 int local_sweep(struct executor *base, struct executor_sweep *sweep, struct error *err) {
     struct local *ex = local_of(base);
     ex->sweep = *sweep;
-    struct folder tasks;
-    int r = folder_open(&tasks, AT_FDCWD, ex->root_path);
+    struct sweep all = { ex->root, ex->root_path, ex->trash, &ex->runs, sweep_look, ex };
+    int r = sweep_folders(&all, sweep, err);
     if (r < 0)
-        return error_set(err, r, "cannot read folder '%s': %s", ex->root_path, strerror(-r));
-    for (const char *name; (name = folder_next(&tasks));)
-        if (name[0] != '.')
-            sweep_task(ex, name, sweep);
-    folder_close(&tasks);
+        return r;
     cgroup_sweep(ex->cgroups, cgroup_used_by_run, ex);
     return 0;
 }

@@ -31,10 +31,11 @@
 static struct local_run *find_by_handle(const struct local *ex, const char *text) {
     char *end;
     unsigned long index = strtoul(text, &end, 10);
-    if (*end != '.' || index == 0 || index >= ex->run_count || !ex->runs[index])
+    struct local_run *run = index > 0 && index < ex->runs.count ? local_at(ex, index) : NULL;
+    if (*end != '.' || !run)
         return NULL;
     unsigned long generation = strtoul(end + 1, &end, 10);
-    return *end == '\0' && ex->runs[index]->generation == generation ? ex->runs[index] : NULL;
+    return *end == '\0' && run->generation == generation ? run : NULL;
 }
 
 void local_tell_started(struct local_run *run, time_ms at) {

@@ -31,40 +31,29 @@
 
 /* --- the table of runs ----------------------------------------------------------------------- */
 
-static uint64_t key_hash(const struct run_key *key) {
-    return hash_mix(hash_u64(key->task), key->attempt);
-}
-
 static uint64_t token_hash(const char *token) {
     return hash_bytes(token, strlen(token));
 }
 
-static bool key_same(const void *ctx, uint32_t handle, const void *key) {
-    const struct slurm *ex = ctx;
-    const struct run_key *wanted = key, *has = &ex->runs[handle]->key;
-    return wanted->task == has->task && wanted->attempt == has->attempt;
-}
-
 static bool token_same(const void *ctx, uint32_t handle, const void *key) {
     const struct slurm *ex = ctx;
-    return strcmp(ex->runs[handle]->order.token, key) == 0;
+    return strcmp(slurm_at(ex, handle)->order.token, key) == 0;
 }
 
 static bool watch_same(const void *ctx, uint32_t handle, const void *key) {
     const struct slurm *ex = ctx;
-    const struct slurm_run *run = ex->runs[handle];
+    const struct slurm_run *run = slurm_at(ex, handle);
     int watch = *(const int *)key;
     return run->watch == watch || run->lock_watch == watch;
 }
 
 struct slurm_run *slurm_find(const struct slurm *ex, struct run_key key) {
-    uint32_t index = id_map_find(&ex->by_key, key_hash(&key), &key);
-    return index ? ex->runs[index] : NULL;
+    return run_table_find(&ex->runs, key);
 }
 
 struct slurm_run *slurm_find_token(const struct slurm *ex, const char *token) {
     uint32_t index = id_map_find(&ex->by_token, token_hash(token), token);
-    return index ? ex->runs[index] : NULL;
+    return index ? slurm_at(ex, index) : NULL;
 }
 
 static void drop_order(struct slurm_run *run) {
@@ -97,17 +86,7 @@ struct slurm_run *slurm_run_new(struct slurm *ex, struct run_key key, const char
     run->state = SLURM_DOUBTFUL;
     run->folder = xstrdup(folder);
     run->watch = run->lock_watch = -1;
-    if (ex->free_count > 0) {
-        run->index = ex->free_indexes[--ex->free_count];
-    } else {
-        run->index = (uint32_t)(ex->run_count ? ex->run_count : 1);
-        ex->run_count = run->index + 1;
-        ex->runs = xgrow(ex->runs, &ex->run_capacity, ex->run_count, sizeof(struct slurm_run *));
-        ex->runs[0] = NULL;
-    }
-    ex->runs[run->index] = run;
-    if (key.task != 0)
-        id_map_add(&ex->by_key, key_hash(&key), run->index);
+    run->index = run_table_add(&ex->runs, run, key, run->folder);
     if (!order->token && key.task != 0)
         order->token = make_token(ex, key);
     slurm_run_set_order(run, order);
@@ -126,13 +105,8 @@ void slurm_run_free(struct slurm_run *run) {
     if (run->state == SLURM_OVER)
         ex->over_count--;
     slurm_folder_unwatch(run);
-    if (run->key.task != 0)
-        id_map_remove(&ex->by_key, key_hash(&run->key), &run->key);
     drop_order(run);
-    ex->runs[run->index] = NULL;
-    ex->free_indexes =
-        xgrow(ex->free_indexes, &ex->free_capacity, ex->free_count + 1, sizeof(uint32_t));
-    ex->free_indexes[ex->free_count++] = run->index;
+    run_table_remove(&ex->runs, run->index);
     free(run->folder);
     free(run->external_task);
     free(run);
@@ -142,8 +116,8 @@ void slurm_run_free(struct slurm_run *run) {
 /* A controller that was killed forgets what it had accepted last, and gives the same numbers out again. Whoever had
  * the number before has no job: it is looked for by its token, and nobody is signalled in its place. */
 void slurm_lose_job(struct slurm *ex, uint64_t job, const struct slurm_run *to) {
-    for (size_t i = 1; i < ex->run_count; i++) {
-        struct slurm_run *run = ex->runs[i];
+    for (size_t i = 1; i < ex->runs.count; i++) {
+        struct slurm_run *run = slurm_at(ex, i);
         if (!run || run == to || run->job != job || run->state == SLURM_OVER)
             continue;
         run->job = 0;
@@ -181,9 +155,9 @@ void slurm_set_over(struct slurm_run *run) {
 /* Adopted runs, once: what their folders say is told from the loop. */
 static void look_due(void *ctx) {
     struct slurm *ex = ctx;
-    for (size_t i = 1; i < ex->run_count; i++)
-        if (ex->runs[i])
-            slurm_look(ex->runs[i]);
+    for (size_t i = 1; i < ex->runs.count; i++)
+        if (slurm_at(ex, i))
+            slurm_look(slurm_at(ex, i));
 }
 
 /* --- start ----------------------------------------------------------------------------------- */
@@ -212,12 +186,8 @@ static int slurm_start(struct executor *base, struct run_key key, const char *fo
 
 static void slurm_forget(struct executor *base, const char *task) {
     struct slurm *ex = slurm_of(base);
-    size_t length = strlen(task);
-    for (size_t i = 1; i < ex->run_count; i++)
-        if (ex->runs[i] && strncmp(ex->runs[i]->folder, task, length) == 0
-            && ex->runs[i]->folder[length] == '/')
-            return; /* somebody lives there: the sweep of the next start takes it */
-    (void)trash_throw(ex->trash, task);
+    if (!run_table_has_task(&ex->runs, task)) /* else the sweep of the next start takes it */
+        (void)trash_throw(ex->trash, task);
 }
 
 static void say_followed(const struct slurm_run *run, struct strbuf *out) {
@@ -260,9 +230,9 @@ static bool slurm_doing(const struct executor *base, struct run_key key, struct 
 
 static void slurm_free(struct executor *base) {
     struct slurm *ex = slurm_of(base);
-    for (size_t i = 1; i < ex->run_count; i++)
-        if (ex->runs[i])
-            slurm_run_free(ex->runs[i]);
+    for (size_t i = 1; i < ex->runs.count; i++)
+        if (slurm_at(ex, i))
+            slurm_run_free(slurm_at(ex, i));
     slurm_submits_free(ex);
     struct aside *const calls[] = { ex->config_call, ex->ask_call, ex->sacct_call,
                                     ex->cancel_call };
@@ -276,7 +246,7 @@ static void slurm_free(struct executor *base) {
     (void)trash_free(ex->trash);
     fd_closep(&ex->inotify);
     fd_closep(&ex->root);
-    id_map_finish(&ex->by_key);
+    run_table_finish(&ex->runs);
     id_map_finish(&ex->by_token);
     id_map_finish(&ex->by_watch);
     for (size_t i = 0; i < SLURM_PROGRAM_MAX; i++)
@@ -284,8 +254,6 @@ static void slurm_free(struct executor *base) {
     for (char **variable = ex->env; variable && *variable; variable++)
         free(*variable);
     free(ex->env);
-    free(ex->runs);
-    free(ex->free_indexes);
     free(ex->unwanted);
     free(ex->sacct_ids);
     free(ex->root_path);
@@ -386,7 +354,7 @@ int executor_slurm_new(struct loop *loop, const struct executor_slurm_options *o
     ex->queue_end = &ex->queue;
     ex->kill_wait = KILL_WAIT;
     ex->ask_next = TIME_NEVER;
-    id_map_init(&ex->by_key, key_same, ex);
+    run_table_init(&ex->runs);
     id_map_init(&ex->by_token, token_same, ex);
     id_map_init(&ex->by_watch, watch_same, ex);
     copy_options(ex, options);

@@ -11,10 +11,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/number.h"
-#include "executor/folder.h"
 #include "executor/slurm_internal.h"
-#include "executor/trash.h"
+#include "executor/sweep.h"
 #include "os/files.h"
 
 static void follow(struct slurm_run *run, int dir) {
@@ -58,13 +56,6 @@ enum adopted slurm_adopt(struct executor *base, struct run_key key, const char *
 
 /* --- all of them ----------------------------------------------------------------------------- */
 
-static bool is_watched(const struct slurm *ex, const char *folder) {
-    for (size_t i = 1; i < ex->run_count; i++)
-        if (ex->runs[i] && strcmp(ex->runs[i]->folder, folder) == 0)
-            return true;
-    return false;
-}
-
 static bool is_over(int dir) {
     struct run_end end;
     uint64_t job;
@@ -72,21 +63,22 @@ static bool is_over(int dir) {
     return rundir_read_end_at(dir, &end, NULL) == 0 || slurm_folder_begun(dir, &job, node) == 2;
 }
 
-/* 1: the folder is not needed any more */
-static int sweep_run(struct slurm *ex, const char *folder, const char *task, uint32_t attempt) {
+static enum sweep_verdict sweep_look(void *ctx, const char *folder, const char *task,
+                                     uint32_t attempt) {
+    struct slurm *ex = ctx;
     struct slurm_order order = { 0 };
     struct run_started who = { 0 };
     _cleanup_(fd_closep) int dir = -1;
     if (rundir_open_at(ex->root, folder, &dir, NULL) < 0)
-        return 0;
+        return SWEEP_KEEP;
     int r = slurm_folder_read_order(dir, &order);
     if (r == -EPROTO)
-        return 1; /* never whole, so never submitted */
+        return SWEEP_REMOVE; /* never whole, so never submitted */
     if (r < 0)
-        return 0; /* none of ours; or nobody can say now */
+        return SWEEP_KEEP; /* none of ours; or nobody can say now */
     if (is_over(dir)) {
         slurm_order_finish(&order);
-        return 1;
+        return SWEEP_REMOVE;
     }
     struct slurm_run *run = slurm_run_new(ex, (struct run_key){ 0 }, folder, &order);
     run->external_task = xstrdup(task);
@@ -95,41 +87,12 @@ static int sweep_run(struct slurm *ex, const char *folder, const char *task, uin
     (void)rundir_read_started_at(dir, &who, NULL);
     if (ex->sweep.external)
         ex->sweep.external(ex->sweep.ctx, task, attempt, &who);
-    return 0;
-}
-
-static void sweep_task(struct slurm *ex, const char *task, struct executor_sweep *sweep) {
-    struct folder attempts;
-    (void)folder_open(&attempts, ex->root, task);
-    bool thrown = false;
-    for (const char *name; (name = folder_next(&attempts));) {
-        _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-        int64_t attempt = 0;
-        if (strspn(name, "0123456789") != strlen(name) || number_parse_int(name, &attempt, NULL) < 0
-            || attempt > UINT32_MAX || sweep->known(sweep->ctx, task, (uint32_t)attempt))
-            continue;
-        rundir_name(&folder, task, (uint32_t)attempt);
-        if (is_watched(ex, folder.text) || !sweep_run(ex, folder.text, task, (uint32_t)attempt)
-            || trash_throw(ex->trash, folder.text) < 0)
-            continue;
-        sweep->removed++;
-        thrown = true;
-    }
-    folder_close(&attempts);
-    if (thrown)
-        (void)unlinkat(ex->root, task, AT_REMOVEDIR); /* if that was all */
+    return SWEEP_KEEP;
 }
 
 int slurm_sweep(struct executor *base, struct executor_sweep *sweep, struct error *err) {
     struct slurm *ex = slurm_of(base);
     ex->sweep = *sweep;
-    struct folder tasks;
-    int r = folder_open(&tasks, AT_FDCWD, ex->root_path);
-    if (r < 0)
-        return error_set(err, r, "cannot read folder '%s': %s", ex->root_path, strerror(-r));
-    for (const char *name; (name = folder_next(&tasks));)
-        if (name[0] != '.')
-            sweep_task(ex, name, sweep);
-    folder_close(&tasks);
-    return 0;
+    struct sweep all = { ex->root, ex->root_path, ex->trash, &ex->runs, sweep_look, ex };
+    return sweep_folders(&all, sweep, err);
 }

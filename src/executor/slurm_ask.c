@@ -67,8 +67,8 @@ static void note_job(struct slurm_run *run, const struct slurm_job *job, uint64_
 /* The comment is not ours alone: a site may write into it, and whoever owns the job. */
 static struct slurm_run *find_renamed(struct slurm *ex, const struct slurm_job *job,
                                       const char *comment) {
-    for (size_t i = 1; i < ex->run_count; i++) {
-        struct slurm_run *run = ex->runs[i];
+    for (size_t i = 1; i < ex->runs.count; i++) {
+        struct slurm_run *run = slurm_at(ex, i);
         if (is_asked_about(run) && run->job == job->id
             && slurm_job_is_renamed(job, comment, &run->order))
             return run;
@@ -88,17 +88,17 @@ static void take_list(struct slurm *ex, char *list, uint64_t number) {
         else if (!run && !slurm_job_is_over(job.state))
             slurm_lose_job(ex, job.id, NULL);
     }
-    for (size_t i = 1; i < ex->run_count; i++)
-        if (is_asked_about(ex->runs[i]))
-            slurm_follow(ex->runs[i], number);
+    for (size_t i = 1; i < ex->runs.count; i++)
+        if (is_asked_about(slurm_at(ex, i)))
+            slurm_follow(slurm_at(ex, i), number);
 }
 
 /* A shared file system tells nobody of a change on another host. */
 static void look_at_some(struct slurm *ex) {
-    size_t left = ex->run_count < LOOKS_EACH ? ex->run_count : LOOKS_EACH;
+    size_t left = ex->runs.count < LOOKS_EACH ? ex->runs.count : LOOKS_EACH;
     for (; left > 0; left--) {
-        ex->look_at = ex->look_at + 1 < ex->run_count ? ex->look_at + 1 : 1;
-        struct slurm_run *run = ex->look_at < ex->run_count ? ex->runs[ex->look_at] : NULL;
+        ex->look_at = ex->look_at + 1 < ex->runs.count ? ex->look_at + 1 : 1;
+        struct slurm_run *run = ex->look_at < ex->runs.count ? slurm_at(ex, ex->look_at) : NULL;
         if (is_asked_about(run) && run->begun)
             slurm_look(run);
     }
@@ -118,12 +118,12 @@ static void sacct_ended(void *ctx, const struct aside_end *end) {
     }
     _cleanup_(freep) char *text = xstrndup(end->output, end->size);
     for (char *list = text; slurm_job_read(&list, &job, &token);)
-        for (size_t i = 1; i < ex->run_count; i++)
-            if (is_asked_about(ex->runs[i]) && ex->runs[i]->job == job.id)
-                slurm_follow_accounting(ex->runs[i], &job);
-    for (size_t i = 1; i < ex->run_count; i++) {
+        for (size_t i = 1; i < ex->runs.count; i++)
+            if (is_asked_about(slurm_at(ex, i)) && slurm_at(ex, i)->job == job.id)
+                slurm_follow_accounting(slurm_at(ex, i), &job);
+    for (size_t i = 1; i < ex->runs.count; i++) {
         char id[32];
-        struct slurm_run *run = ex->runs[i];
+        struct slurm_run *run = slurm_at(ex, i);
         if (!is_asked_about(run) || !run->gone)
             continue;
         (void)snprintf(id, sizeof(id), ",%" PRIu64 ",", run->job);
@@ -137,9 +137,9 @@ static void ask_accounting(struct slurm *ex) {
     struct strbuf ids = STRBUF_INIT;
     if (ex->sacct_call)
         return;
-    for (size_t i = 1; i < ex->run_count; i++)
-        if (is_asked_about(ex->runs[i]) && ex->runs[i]->gone && ex->runs[i]->job)
-            strbuf_printf(&ids, "%s%" PRIu64 ",", ids.length ? "" : ",", ex->runs[i]->job);
+    for (size_t i = 1; i < ex->runs.count; i++)
+        if (is_asked_about(slurm_at(ex, i)) && slurm_at(ex, i)->gone && slurm_at(ex, i)->job)
+            strbuf_printf(&ids, "%s%" PRIu64 ",", ids.length ? "" : ",", slurm_at(ex, i)->job);
     if (ids.length == 0)
         return;
     _cleanup_(freep) char *list = xstrndup(ids.text + 1, ids.length - 2);
@@ -163,11 +163,11 @@ static void ask_accounting(struct slurm *ex) {
 
 static void ask_again(struct slurm *ex) {
     bool wanted = false, restless = ex->busy;
-    for (size_t i = 1; i < ex->run_count; i++) {
-        if (is_asked_about(ex->runs[i]))
-            slurm_follow_late(ex->runs[i]);
-        wanted = wanted || is_asked_about(ex->runs[i]);
-        restless = restless || is_restless(ex->runs[i]);
+    for (size_t i = 1; i < ex->runs.count; i++) {
+        if (is_asked_about(slurm_at(ex, i)))
+            slurm_follow_late(slurm_at(ex, i));
+        wanted = wanted || is_asked_about(slurm_at(ex, i));
+        restless = restless || is_restless(slurm_at(ex, i));
     }
     if (!wanted)
         return;

@@ -134,7 +134,7 @@ static void folder_changed(void *ctx, int fd, unsigned events) {
                 loop_timer_set(ex->loop, ex->look_timer, loop_now_steady(ex->loop));
             uint32_t index = id_map_find(&ex->by_watch, hash_u64((uint64_t)event->wd), &event->wd);
             if (index && is_news(event))
-                slurm_look(ex->runs[index]);
+                slurm_look(slurm_at(ex, index));
         }
     }
 }

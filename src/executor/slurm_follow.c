@@ -56,9 +56,9 @@ static void tell_end(struct slurm_run *run) {
 
 void slurm_over_due(void *ctx) {
     struct slurm *ex = ctx;
-    for (size_t i = 1; i < ex->run_count && ex->over_count > 0; i++)
-        if (ex->runs[i] && ex->runs[i]->state == SLURM_OVER)
-            tell_end(ex->runs[i]);
+    for (size_t i = 1; i < ex->runs.count && ex->over_count > 0; i++)
+        if (slurm_at(ex, i) && slurm_at(ex, i)->state == SLURM_OVER)
+            tell_end(slurm_at(ex, i));
 }
 
 /* --- what its job has become ----------------------------------------------------------------- */

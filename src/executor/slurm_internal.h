@@ -1,6 +1,6 @@
 /* slurm_internal.h: runs as jobs of Slurm. Private to executor/.
  *
- *   slurm.c         makes the executor, keeps the table of runs, starts
+ *   slurm.c         makes the executor, keeps its runs, starts
  *   slurm_words.c   PURE: what sbatch is told; what its answers and the lists of jobs mean
  *   slurm_call.c    runs Slurm's programs beside the loop
  *   slurm_submit.c  sbatch, a few at once; what its end proves
@@ -15,6 +15,7 @@
 #include "base/id_map.h"
 #include "executor/aside.h"
 #include "executor/executor_internal.h"
+#include "executor/run_table.h"
 #include "executor/slurm.h"
 #include "executor/slurm_words.h"
 #include "os/loop.h"
@@ -94,11 +95,8 @@ struct slurm {
     bool away;       /* its last answer was none */
     bool busy;       /* something changed since the last question */
 
-    struct slurm_run **runs; /* by index; [0] unused, NULL: free */
-    size_t run_count, run_capacity;
-    uint32_t *free_indexes;
-    size_t free_count, free_capacity;
-    struct id_map by_key, by_token, by_watch;
+    struct run_table runs; /* struct slurm_run */
+    struct id_map by_token, by_watch;
     struct loop_timer *over_timer;
     uint32_t over_count;
     uint32_t submitting; /* calls of sbatch */
@@ -141,6 +139,11 @@ struct slurm {
 
 static inline struct slurm *slurm_of(struct executor *ex) {
     return (struct slurm *)ex;
+}
+
+/* NULL: nobody has this number. */
+static inline struct slurm_run *slurm_at(const struct slurm *ex, size_t index) {
+    return run_table_at(&ex->runs, index);
 }
 
 /* --- slurm.c --------------------------------------------------------------------------------- */

@@ -78,11 +78,13 @@ static void cancel_ended(void *ctx, const struct aside_end *end) {
     ex->cancel_call = NULL;
     /* One that is gone already is no error of this call (--quiet); whatever else went wrong comes again. */
     for (size_t i = 0; i < ex->cancel_count && !good; i++)
-        for (size_t k = 1; k < ex->run_count; k++)
-            if (ex->runs[k] && ex->runs[k]->job == ex->cancel_jobs[i] && ex->runs[k]->stop_asked) {
-                ex->runs[k]->stop_step = ex->cancel_step;
-                ex->runs[k]->stop_at = now + TRY_AGAIN;
+        for (size_t k = 1; k < ex->runs.count; k++) {
+            struct slurm_run *run = slurm_at(ex, k);
+            if (run && run->job == ex->cancel_jobs[i] && run->stop_asked) {
+                run->stop_step = ex->cancel_step;
+                run->stop_at = now + TRY_AGAIN;
             }
+        }
     if (ex->cancel_unwanted) {
         ex->unwanted_tries = good ? 0 : ex->unwanted_tries + 1;
         if (good || ex->unwanted_tries >= UNWANTED_MAX) {
@@ -137,8 +139,8 @@ static size_t collect(struct slurm *ex, const struct slurm_run *first, time_ms n
     ex->cancel_count = 0;
     ex->cancel_step = step;
     ex->cancel_unwanted = false;
-    for (size_t i = first->index; i < ex->run_count && ex->cancel_count < JOBS_EACH; i++) {
-        struct slurm_run *run = ex->runs[i];
+    for (size_t i = first->index; i < ex->runs.count && ex->cancel_count < JOBS_EACH; i++) {
+        struct slurm_run *run = slurm_at(ex, i);
         if (!is_due(run, now) || run->stop_step != step || run->stop_how != how)
             continue;
         ex->cancel_jobs[ex->cancel_count++] = run->job;
@@ -183,8 +185,8 @@ void slurm_stop_due(void *ctx) {
     struct slurm *ex = ctx;
     time_ms now = loop_now_steady(ex->loop), next = TIME_NEVER;
     struct slurm_run *first = NULL;
-    for (size_t i = 1; i < ex->run_count; i++) {
-        struct slurm_run *run = ex->runs[i];
+    for (size_t i = 1; i < ex->runs.count; i++) {
+        struct slurm_run *run = slurm_at(ex, i);
         if (!run || !run->stop_asked || run->state == SLURM_OVER || stop_unbegun(run))
             continue;
         if (!first && is_due(run, now))

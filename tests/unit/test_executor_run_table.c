@@ -1,0 +1,88 @@
+/* Who is there: a run is found by its key while it is in the table, and its folder is not taken for another's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "executor/run_table.h"
+
+static struct run_table table;
+static int runs[8]; /* what is kept is not looked into */
+
+static int open_table(void **state) {
+    (void)state;
+    run_table_init(&table);
+    return 0;
+}
+
+static int close_table(void **state) {
+    (void)state;
+    run_table_finish(&table);
+    return 0;
+}
+
+static struct run_key key(task_id task, uint32_t attempt) {
+    return (struct run_key){ .task = task, .attempt = attempt };
+}
+
+static void a_run_is_found_while_it_is_there(void **state) {
+    (void)state;
+    assert_null(run_table_find(&table, key(7, 1)));
+    uint32_t first = run_table_add(&table, &runs[0], key(7, 1), "web-7/1");
+    uint32_t second = run_table_add(&table, &runs[1], key(7, 2), "web-7/2");
+    assert_ptr_equal(run_table_find(&table, key(7, 1)), &runs[0]);
+    assert_ptr_equal(run_table_find(&table, key(7, 2)), &runs[1]);
+    run_table_remove(&table, first);
+    assert_null(run_table_find(&table, key(7, 1)));
+    assert_null(run_table_at(&table, first));
+    assert_ptr_equal(run_table_at(&table, second), &runs[1]);
+    assert_false(run_table_has_folder(&table, "web-7/1"));
+}
+
+static void numbers_are_given_again_and_never_0(void **state) {
+    (void)state;
+    uint32_t first = run_table_add(&table, &runs[0], key(1, 1), "web-1/1");
+    uint32_t second = run_table_add(&table, &runs[1], key(2, 1), "web-2/1");
+    assert_true(first > 0 && second > 0 && first != second);
+    run_table_remove(&table, first);
+    assert_int_equal(run_table_add(&table, &runs[2], key(3, 1), "web-3/1"), first);
+    assert_ptr_equal(run_table_find(&table, key(3, 1)), &runs[2]);
+    assert_null(run_table_find(&table, key(1, 1)));
+    assert_int_equal(table.count, 3);
+}
+
+/* Two that only the sweep has found have the same key: none. */
+static void a_run_without_a_task_is_found_by_its_folder_alone(void **state) {
+    (void)state;
+    uint32_t first = run_table_add(&table, &runs[0], key(0, 0), "old-1/1");
+    (void)run_table_add(&table, &runs[1], key(0, 0), "old-2/1");
+    assert_null(run_table_find(&table, key(0, 0)));
+    assert_true(run_table_has_folder(&table, "old-2/1"));
+    run_table_remove(&table, first);
+    assert_true(run_table_has_folder(&table, "old-2/1"));
+}
+
+/* What is not there is deleted: web-1 may go while web-17 lives, and not the other way round. */
+static void a_task_is_not_taken_for_one_whose_name_begins_like_it(void **state) {
+    (void)state;
+    (void)run_table_add(&table, &runs[0], key(17, 2), "web-17/2");
+    assert_true(run_table_has_task(&table, "web-17"));
+    assert_false(run_table_has_task(&table, "web-1"));
+    assert_false(run_table_has_task(&table, "web-171"));
+    assert_true(run_table_has_folder(&table, "web-17/2"));
+    assert_false(run_table_has_folder(&table, "web-17/20"));
+    assert_false(run_table_has_folder(&table, "web-17"));
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_table, close_table)
+    const struct CMUnitTest tests[] = {
+        TEST(a_run_is_found_while_it_is_there),
+        TEST(numbers_are_given_again_and_never_0),
+        TEST(a_run_without_a_task_is_found_by_its_folder_alone),
+        TEST(a_task_is_not_taken_for_one_whose_name_begins_like_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
