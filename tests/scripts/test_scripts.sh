@@ -3,7 +3,7 @@
 # Each case gets a small tree of its own. Prints TAP.
 set -u
 
-scripts=$(cd "$1/scripts" && pwd)
+scripts=$(cd "${1:?usage: test_scripts.sh FOLDER-OF-THE-PROJECT}/scripts" && pwd) || exit 1
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
 trees=0
@@ -143,6 +143,9 @@ expect 'sizes: 81 lines do not' 1 'src/core/y.c:3: f has 81 lines' "$scripts/che
 fresh
 printf 'int f(int a, int b, int c,\n      int d, int e, int f, int g);\n' >>src/base/x.h
 expect 'sizes: seven parameters' 1 'src/base/x.h:5: f has 7 parameters' "$scripts/check-sizes" .
+git init -q . && head -c 1048577 /dev/zero >'left ?behind' && git add 'left ?behind'
+expect 'sizes: a large file in git' 1 'left ?behind: more than 1 MB' "$scripts/check-sizes" .
+rm -rf .git 'left ?behind'
 
 fresh
 awk 'BEGIN { for (i = 1; i <= 251; i++) print "/* */" }' >src/base/z.h
