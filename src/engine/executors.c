@@ -107,8 +107,11 @@ void executors_environment(const struct engine *e, const char *ret_env[EXECUTORS
     size_t count = 0;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         for (char *const *pair = e->options.environment; pair && *pair; pair++)
-            if (strncmp(*pair, names[i], strlen(names[i])) == 0 && (*pair)[strlen(names[i])] == '=')
+            if (strncmp(*pair, names[i], strlen(names[i])) == 0
+                && (*pair)[strlen(names[i])] == '=') {
                 ret_env[count++] = *pair;
+                break; /* it may be there more than once */
+            }
     ret_env[count] = NULL;
 }
 

@@ -160,8 +160,10 @@ static const char *const *build_env(struct job *job, const char *mark) {
         size_t length = strlen(name);
         for (char *const *pair = e->options.environment; pair && *pair; pair++)
             if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '='
-                && strcmp(name, "LC_ALL") != 0)
+                && strcmp(name, "LC_ALL") != 0) {
                 env[n++] = *pair;
+                break; /* it may be there more than once */
+            }
     }
     for (size_t i = 0; i < ARRAY_SIZE(always); i++)
         env[n++] = always[i];

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -402,6 +403,21 @@ static void a_slurm_that_cannot_be_used_is_a_failed_launch_that_says_so(void **s
     fake_refuse_slurm(0);
 }
 
+/* Whoever starts a daemon may give it any environment. */
+static void a_variable_that_is_there_often_counts_once(void **state) {
+    (void)state;
+    static char path[] = "PATH=/bin";
+    static char *many[101];
+    char **was = environ;
+    for (size_t i = 0; i < ARRAY_SIZE(many) - 1; i++)
+        many[i] = path;
+    environ = many;
+    kit_restart(&kit);
+    (void)in_slurm("{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, 1);
+    environ = was;
+}
+
 int main(void) {
 #define TEST(name)      cmocka_unit_test_setup_teardown(name, open_calm, close_it)
 #define NAME_TEST(name) cmocka_unit_test_setup_teardown(name, open_with_folder, close_it)
@@ -424,6 +440,7 @@ int main(void) {
         TEST(an_agent_that_slurm_kills_for_its_memory_was_launched_well),
         TEST(the_time_limit_of_slurm_is_a_time_out),
         TEST(a_slurm_that_cannot_be_used_is_a_failed_launch_that_says_so),
+        TEST(a_variable_that_is_there_often_counts_once),
     };
     fault_install();
     return cmocka_run_group_tests(tests, NULL, NULL);
