@@ -21,3 +21,11 @@ size_t utf8_length(const char *text, size_t left) {
     bool surrogate = value >= 0xd800 && value < 0xe000;
     return value < smallest[length] || value > 0x10ffff || surrogate ? 0 : length;
 }
+
+void utf8_clean(const char *text, size_t size, struct strbuf *out) {
+    for (size_t i = 0; i < size;) {
+        size_t length = text[i] ? utf8_length(text + i, size - i) : 0;
+        strbuf_add(out, length ? text + i : "\xef\xbf\xbd", length ? length : 3);
+        i += length ? length : 1;
+    }
+}

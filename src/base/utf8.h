@@ -3,5 +3,9 @@
 
 #include <stddef.h>
 
+#include "base/strbuf.h"
+
 /* Bytes of the character at `text`, of which `left` (at least one) are there; 0: none begins here. */
 size_t utf8_length(const char *text, size_t left);
+/* The text with U+FFFD in the place of every byte that is none, NUL too. */
+void utf8_clean(const char *text, size_t size, struct strbuf *out);

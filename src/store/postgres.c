@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "os/clock.h"
 #include "store/postgres_internal.h"
 
@@ -105,7 +106,9 @@ static int prepare(struct pg_store *store, struct pg_link *link, enum pg_stateme
 static int begin_epoch(struct pg_store *store, struct store_report *report, struct error *err) {
     _cleanup_(clear_result) PGresult *result = NULL;
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf holder = STRBUF_INIT; /* a path in it may be any bytes */
     const char *who = store->options.who ? store->options.who : "";
+    utf8_clean(who, strlen(who), &holder);
     if (reads(store))
         strbuf_puts(&sql, "SELECT epoch, last_task, last_event, clean FROM store WHERE $1 = $1");
     else
@@ -118,7 +121,7 @@ static int begin_epoch(struct pg_store *store, struct store_report *report, stru
                       " FROM (SELECT clean AS was_clean FROM store) o"
                       " RETURNING n.epoch, n.last_task, n.last_event, o.was_clean",
                       store->options.epoch_above);
-    int r = pg_link_run_with(&store->writer, "begin", sql.text, who, &result, err);
+    int r = pg_link_run_with(&store->writer, "begin", sql.text, strbuf_text(&holder), &result, err);
     if (r < 0)
         return r;
     if (PQntuples(result) != 1)

@@ -147,11 +147,7 @@ SIZE_IS(spent_row, 104);
 /* What PostgreSQL makes of bytes that are no text (postgres_bulk.c) counts as the same: a file keeps them as they are. */
 static uint64_t hash_any_text(const char *text, size_t size) {
     _cleanup_(strbuf_finish) struct strbuf clean = STRBUF_INIT;
-    for (size_t i = 0; i < size;) {
-        size_t length = text[i] ? utf8_length(text + i, size - i) : 0;
-        strbuf_add(&clean, length ? text + i : "\xef\xbf\xbd", length ? length : 3);
-        i += length ? length : 1;
-    }
+    utf8_clean(text, size, &clean);
     return hash_bytes(clean.text, clean.length);
 }
 

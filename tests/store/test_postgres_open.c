@@ -262,6 +262,20 @@ static void who_did_not_close_it_is_told(void **state) {
     assert_int_equal(report.epoch, 3);
 }
 
+/* The name of a daemon has the path of its socket in it, and a path may be any bytes. */
+static void a_daemon_whose_name_is_no_text_can_have_it(void **state) {
+    (void)state;
+    struct store_options options = { .url = url, .who = "box/17 unix:/home/J\xfcrgen/sock" };
+    struct store *store = NULL;
+    struct error err = { 0 };
+    if (store_open(&options, &store, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    char who[STORE_WHO_MAX];
+    assert_int_equal(store_holder(url, who, &err), 0);
+    assert_string_equal(who, "box/17 unix:/home/J\xef\xbf\xbdrgen/sock");
+    store_close(store);
+}
+
 static const char *good_step = "ALTER TABLE note ADD COLUMN colour text;"
                                "UPDATE note SET colour = 'red';";
 static const char *bad_step = "ALTER TABLE note ADD COLUMN colour text; SELECT 1 / 0;";
@@ -467,6 +481,7 @@ int main(void) {
         TEST(tables_of_another_program_are_left_alone),
         TEST(a_newer_version_is_refused_and_stays),
         TEST(who_did_not_close_it_is_told),
+        TEST(a_daemon_whose_name_is_no_text_can_have_it),
         TEST(an_older_version_is_migrated_in_one_step_each),
         TEST(a_migration_that_fails_leaves_the_old_version),
         TEST(looking_changes_nothing),
