@@ -3,7 +3,8 @@
 #include "executor/executor.h"
 
 #include <assert.h>
-#include <string.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "executor/executor_internal.h"
 
@@ -55,6 +56,13 @@ const char *executor_boot_id(const struct executor *ex) {
 
 const char *executor_host(const struct executor *ex) {
     return ex->host;
+}
+
+void executor_set_host(struct executor *ex, const char *host) {
+    if (host)
+        (void)snprintf(ex->host, sizeof(ex->host), "%s", host);
+    else if (gethostname(ex->host, sizeof(ex->host) - 1) < 0)
+        (void)snprintf(ex->host, sizeof(ex->host), "localhost");
 }
 
 size_t executor_features(const struct executor *ex, const struct executor_feature **ret) {

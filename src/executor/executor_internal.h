@@ -33,5 +33,8 @@ struct executor {
     size_t feature_count;
 };
 
+/* What this host is called in rows; NULL: as the system calls it. */
+void executor_set_host(struct executor *ex, const char *host);
+
 /* ancestry.c: executor_kin with another folder than /proc, for its tests. */
 enum executor_kin kin_in(const struct executor *ex, const char *proc, pid_t pid);

@@ -202,10 +202,7 @@ static int read_identity(struct local *ex, const char *host, struct error *err) 
         return r;
     (void)snprintf(ex->base.boot_id, sizeof(ex->base.boot_id), "%.*s",
                    (int)strcspn(strbuf_text(&text), "\n"), strbuf_text(&text));
-    if (host)
-        (void)snprintf(ex->base.host, sizeof(ex->base.host), "%s", host);
-    else if (gethostname(ex->base.host, sizeof(ex->base.host) - 1) < 0)
-        (void)snprintf(ex->base.host, sizeof(ex->base.host), "localhost");
+    executor_set_host(&ex->base, host);
     return 0;
 }
 

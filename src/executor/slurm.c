@@ -27,7 +27,6 @@
 #define RECORD_LOCAL    SECONDS(1)
 #define SUBMITS_AT_ONCE 8
 #define KILL_WAIT       SECONDS(30) /* Slurm's own default, until it is asked */
-#define LOW_DESCRIPTORS 10
 
 /* --- the table of runs ----------------------------------------------------------------------- */
 
@@ -292,16 +291,10 @@ static bool is_shared(int root) {
 static int open_root(struct slurm *ex, const char *root, struct error *err) {
     if (mkdir(root, 0700) < 0 && errno != EEXIST)
         return error_set_errno(err, "make folder", root);
-    if (root[0] == '/')
-        ex->root_path = xstrdup(root);
-    else
-        ex->root_path = realpath(root, NULL);
-    _cleanup_(fd_closep) int fd =
-        ex->root_path ? open(ex->root_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    ex->root = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
-    if (ex->root < 0)
-        return error_set_errno(err, "open folder", root);
-    return 0;
+    ex->root_path = root[0] == '/' ? xstrdup(root) : realpath(root, NULL);
+    if (ex->root_path)
+        ex->root = open(ex->root_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return ex->root < 0 ? error_set_errno(err, "open folder", root) : 0;
 }
 
 static void copy_env(struct slurm *ex, const char *const *env) {
@@ -360,8 +353,7 @@ int executor_slurm_new(struct loop *loop, const struct executor_slurm_options *o
     copy_options(ex, options);
     make_timers(ex);
     (void)snprintf(ex->base.boot_id, sizeof(ex->base.boot_id), "slurm");
-    if (gethostname(ex->base.host, sizeof(ex->base.host) - 1) < 0)
-        (void)snprintf(ex->base.host, sizeof(ex->base.host), "localhost");
+    executor_set_host(&ex->base, options->base.host);
     int r = open_root(ex, options->base.root, err);
     if (r < 0) {
         slurm_free(&ex->base);

@@ -351,10 +351,21 @@ static void the_sweep_of_this_host_leaves_runs_of_slurm_alone(void **state) {
         fail_msg("no local executor: %s", err.text);
     assert_int_equal(executor_sweep(local, &sweep, NULL), 0);
     assert_int_equal(sweep.removed, 0);
+    assert_int_equal(sweep.left, 1);
     assert_int_equal(stage->externals, 0);
     local = executor_free(local);
     stage_stop(stage, 1, STOP_AT_ONCE);
     (void)stage_await_end(stage, 1);
+    fake_free(fake);
+}
+
+/* The rows of runs in Slurm name the daemon's host, too. */
+static void the_host_is_called_as_in_the_rows_of_other_runs(void **state) {
+    (void)state;
+    struct fake *fake = fake_new();
+    fake->stage->options.host = "head";
+    stage_restart(fake->stage);
+    assert_string_equal(executor_host(fake->stage->ex), "head");
     fake_free(fake);
 }
 
@@ -380,6 +391,7 @@ int main(void) {
         cmocka_unit_test(a_run_that_was_called_lost_is_started_by_nobody),
         cmocka_unit_test(a_living_run_that_nobody_knows_keeps_its_place),
         cmocka_unit_test(the_sweep_of_this_host_leaves_runs_of_slurm_alone),
+        cmocka_unit_test(the_host_is_called_as_in_the_rows_of_other_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
