@@ -1,8 +1,8 @@
 /* utf8.c: where characters end, for readers that must refuse what is no text. */
 #include "base/utf8.h"
 
-#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 size_t utf8_length(const char *text, size_t left) {
     static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -20,6 +20,28 @@ size_t utf8_length(const char *text, size_t left) {
     }
     bool surrogate = value >= 0xd800 && value < 0xe000;
     return value < smallest[length] || value > 0x10ffff || surrogate ? 0 : length;
+}
+
+/* Eight bytes of ASCII, none of them NUL. */
+static bool is_plain(const char *text) {
+    static const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
+    uint64_t word;
+    memcpy(&word, text, sizeof(word));
+    return ((word | (word - ones)) & tops) == 0;
+}
+
+bool utf8_is_clean(const char *text, size_t size) {
+    for (size_t i = 0; i < size;) {
+        if (size - i >= sizeof(uint64_t) && is_plain(text + i)) {
+            i += sizeof(uint64_t);
+            continue;
+        }
+        size_t length = text[i] ? utf8_length(text + i, size - i) : 0;
+        if (length == 0)
+            return false;
+        i += length;
+    }
+    return true;
 }
 
 void utf8_clean(const char *text, size_t size, struct strbuf *out) {

@@ -172,35 +172,14 @@ void pg_put_int_unless(struct pg_bulk *bulk, int64_t value, int64_t usual) {
         pg_put_int(bulk, value);
 }
 
-static bool is_clean(const char *text, size_t size) {
-    for (size_t i = 0; i < size;) {
-        size_t length = text[i] ? utf8_length(text + i, size - i) : 0;
-        if (length == 0)
-            return false;
-        i += length;
-    }
-    return true;
-}
-
-static void clean(const char *text, size_t size, struct strbuf *out) {
-    for (size_t i = 0; i < size;) {
-        size_t length = text[i] ? utf8_length(text + i, size - i) : 0;
-        if (length == 0)
-            strbuf_puts(out, "\xef\xbf\xbd");
-        else
-            strbuf_add(out, text + i, length);
-        i += length ? length : 1;
-    }
-}
-
 void pg_put_text_size(struct pg_bulk *bulk, const char *text, size_t size) {
     if (!text) {
         pg_put_null(bulk);
         return;
     }
     _cleanup_(strbuf_finish) struct strbuf cleaned = STRBUF_INIT;
-    if (!is_clean(text, size)) {
-        clean(text, size, &cleaned);
+    if (!utf8_is_clean(text, size)) {
+        utf8_clean(text, size, &cleaned);
         text = strbuf_text(&cleaned);
         size = cleaned.length;
     }
