@@ -39,6 +39,7 @@
 #include "os/clock.h"
 #include "os/log.h"
 #include "os/loop.h"
+#include "store/await.h"
 #include "store/store.h"
 
 #define STOP_PATIENCE SECONDS(2) /* for answers that are on their way out */
@@ -383,7 +384,7 @@ static int take_store(struct daemon *d, struct error *err) {
         log_warning("store.url has changed: the store that was waited for is used until the next "
                     "start");
     int r = open_store(d, url, standby_take(d->standby), err);
-    if (!standby_can_wait(r))
+    if (!standby_can_go_on(r))
         return r;
     standby_again(d->standby, err);
     return 1;
@@ -436,13 +437,22 @@ static int stand_by(struct daemon *d, struct error *err) {
 
 /* --- active ---------------------------------------------------------------------------------- */
 
+/* Nothing runs elsewhere that would be worth waiting for when a first start is refused: a person has to know at once. */
+static bool can_stand_by(const char *url, int result) {
+    char who[STORE_WHO_MAX] = "";
+    if (standby_can_wait(result) || !standby_can_go_on(result))
+        return standby_can_wait(result);
+    return store_holder(url, who, NULL) == 0 && *who;
+}
+
 /* 1: stopped as a standby. */
 static int get_store(struct daemon *d, struct error *err) {
     d->stands_by = config_number(d->config, "daemon.standby", NULL) != 0;
     if (d->lives->was_active)
         return stand_by(d, err);
-    int r = open_store(d, store_url(d->home, d->config), NULL, err);
-    return d->stands_by && standby_can_wait(r) ? stand_by(d, err) : r;
+    const char *url = store_url(d->home, d->config);
+    int r = open_store(d, url, NULL, err);
+    return d->stands_by && can_stand_by(url, r) ? stand_by(d, err) : r;
 }
 
 static int begin_active(struct daemon *d, struct error *err) {

@@ -31,6 +31,7 @@ struct standby {
     time_ms since;        /* wall */
     struct error problem; /* why it cannot be waited for; code 0: it can */
     bool said;            /* that there is one, in the log */
+    bool refused; /* it was free, and could not be opened: only opening it says that it can be */
     char who[STORE_WHO_MAX];
     struct strbuf status, sentence, active;
 };
@@ -86,7 +87,8 @@ static void try_later(struct standby *s, const struct error *why) {
     s->await = store_await_cancel(s->await);
     s->who[0] = '\0'; /* whoever had it has lost it, too, or will */
     if (!s->said)
-        log_warning("standby: the store cannot be reached, and is tried again: %s", why->text);
+        log_warning("standby: the store cannot be %s, and is tried again: %s",
+                    standby_can_wait(why->code) ? "reached" : "opened", why->text);
     s->said = true;
     s->problem = *why;
     s->problem.code = why->code < 0 ? why->code : -EIO;
@@ -123,6 +125,10 @@ bool standby_can_wait(int result) {
     return false;
 }
 
+bool standby_can_go_on(int result) {
+    return standby_can_wait(result) || result == -EROFS || result == -EACCES;
+}
+
 struct store_await *standby_take(struct standby *s) {
     return TAKE_PTR(s->await);
 }
@@ -132,6 +138,9 @@ const char *standby_url(const struct standby *s) {
 }
 
 void standby_again(struct standby *s, const struct error *why) {
+    bool refused = !standby_can_wait(why->code);
+    s->said = s->said && s->refused == refused;
+    s->refused = refused;
     try_later(s, why);
 }
 
@@ -140,6 +149,8 @@ void standby_again(struct standby *s, const struct error *why) {
 static void hear_holder(struct standby *s) {
     if (!s->await || store_await_holder(s->await, s->who) < 0)
         return; /* `problem` says why, or it comes soon */
+    if (s->refused)
+        return;
     s->problem = (struct error){ 0 };
     s->said = false;
 }
@@ -221,7 +232,8 @@ static void print_sentence(struct standby *s) {
     strbuf_clear(&s->sentence);
     strbuf_puts(&s->sentence, "this daemon is a standby: ");
     if (s->problem.code) {
-        strbuf_printf(&s->sentence, "the store cannot be reached: %s", s->problem.text);
+        strbuf_printf(&s->sentence, "the store cannot be %s: %s",
+                      standby_can_wait(s->problem.code) ? "reached" : "opened", s->problem.text);
     } else if (*s->who) {
         print_name(s, &s->sentence);
         strbuf_puts(&s->sentence, " is the active one");
@@ -271,7 +283,7 @@ int standby_new(const struct standby_options *options, const struct config *conf
                        time_add(loop_now_steady(options->loop), options->pause));
     } else {
         r = wait_now(s, err);
-        if (standby_can_wait(r)) {
+        if (standby_can_go_on(r)) {
             try_later(s, err);
             r = 0;
         }

@@ -46,3 +46,6 @@ void standby_describe(struct standby *standby, struct server_standby *ret);
 
 /* Is this the result of store_open because somebody else has it, or because it cannot be reached now? */
 bool standby_can_wait(int result);
+/* Who stands by already goes on also when the store takes no writes, or not from us: that may pass (a server that is
+ * about to become the primary, a right that is being given back), and another daemon may have it meanwhile. */
+bool standby_can_go_on(int result);

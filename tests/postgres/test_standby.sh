@@ -90,6 +90,15 @@ rule 'nothing is lost' grep -q "\"id\":\"$behind\"" out
 # --- a server that lets nobody in any more -----------------------------------------------------
 
 # Its first process accepts connections. Those that there are go on without it.
+find_roles() { # standby, other: homes; active: the pid of the other one
+    soon one_is_active
+    if is_role "$home" active; then
+        standby=$b other=$home
+    else
+        standby=$home other=$b
+    fi
+    active=$(SLUICE_HOME=$other pid_of_daemon)
+}
 names_the_active_one() {
     ask "$standby" /v1/daemon && grep -q "\"who\":\"one/$active\".*\"problem\":null" out
 }
@@ -99,7 +108,7 @@ names_it_all_the_time() { # longer than an answer is kept
         names_the_active_one || return 1
     done
 }
-if is_role "$home" active; then active=$(pid_of_daemon) standby=$b; else active=$(SLUICE_HOME=$b pid_of_daemon) standby=$home; fi
+find_roles
 first=$(head -n 1 "$tmp/pg/server/data/postmaster.pid")
 soon names_the_active_one
 kill -STOP "$first"
@@ -133,6 +142,39 @@ rule 'which has an epoch of its own' is_next
 "$SLUICE" list --state draft --json >out
 rule 'once' [ "$(grep -o '"title":"fenced"' out | wc -l)" = 1 ]
 rule 'the refusal is in the log' grep -q 'taken over' "$home/sluice.log" "$b/sluice.log"
+
+# --- a store that takes no writes --------------------------------------------------------------
+
+# Sessions that are there go on; new ones are read-only, as those of a server that is no primary.
+read_only() { # on|off
+    psql -XAtq "$(server admin)" -c "ALTER ROLE sluice SET default_transaction_read_only = $1" >out
+}
+find_roles
+pid=$(SLUICE_HOME=$standby pid_of_daemon)
+soon names_the_active_one # so it has a session already, which will get the lock
+times=$(grep -c 'the store cannot be opened' "$standby/sluice.log")
+read_only on
+run env "SLUICE_HOME=$other" "$SLUICE" down
+rule 'a standby that cannot open the store says why' soon says_problem "$standby" 'are read-only'
+tried_again() { # while somebody asks again and again: each try begins a session
+    ask "$standby" /healthz
+    [ "$(psql -XAtq "$(server admin)" -c "SELECT sessions > $1 + 8 FROM pg_stat_database WHERE datname = 'sluice'")" = t ]
+}
+before=$(psql -XAtq "$(server admin)" -c "SELECT sessions FROM pg_stat_database WHERE datname = 'sluice'")
+soon tried_again "$before"
+rule 'stays, and tries again' is_role "$standby" standby
+rule 'and says so once in its log' [ "$(grep -c 'the store cannot be opened' "$standby/sluice.log")" = $((times + 1)) ]
+run env "SLUICE_HOME=$other" "$SLUICE" up
+exits 1 'a first start that finds it so, and nobody active, ends'
+complains 'default_transaction_read_only' 'with the sentence'
+read_only off
+rule 'when it can be opened the standby is active' soon is_role "$standby" active
+rule 'in the same process' [ "$(SLUICE_HOME=$standby pid_of_daemon)" = "$pid" ]
+read_only on
+run env "SLUICE_HOME=$other" "$SLUICE" up
+exits 0 'a first start that finds it so while another daemon is active stands by'
+rule 'as a standby' is_role "$other" standby
+read_only off
 
 # --- without the setting -----------------------------------------------------------------------
 
