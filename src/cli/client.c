@@ -47,6 +47,8 @@ struct hunt {
     bool may_start;
     unsigned tries; /* over connections that were new */
     size_t passed;  /* addresses, since the last pause */
+    char unknown
+        [ERROR_TEXT_MAX]; /* what a daemon said that does not know what became of it; "": none did */
 };
 
 static void hunt_init(struct hunt *hunt, const struct client *client) {
@@ -312,33 +314,40 @@ static int no_answer(const struct client *client, int code, struct error *err) {
     }
 }
 
-/* Does the answer mean that another daemon is, or will be, the one to ask? What became of the request is known by
- * its key, whoever it is. */
-static bool is_elsewhere(struct client *client) {
+/* Does the answer mean that another daemon is, or will be, the one to ask, and how long is that worth waiting for? 0: it
+ * does not. What became of the request is known by its key, whoever it is. A daemon that does not know it usually ends, so
+ * the next one of the same home is another one, too. */
+static time_ms look_elsewhere(struct client *client, const struct client_request *request,
+                              struct hunt *hunt) {
     if (client->status != 503)
-        return false;
+        return 0;
     json_t *answer = json_loadb(client_text(client), client->text.length, 0, NULL);
     const json_t *object = json_object_get(answer, "error");
     const char *word = json_string_value(json_object_get(object, "code"));
     const char *message = json_string_value(json_object_get(object, "message"));
     bool standby = word && strcmp(word, "standby") == 0;
-    bool ends = word && (strcmp(word, "outcome_unknown") == 0 || strcmp(word, "stopping") == 0);
+    bool unknown = word && strcmp(word, "outcome_unknown") == 0;
+    bool ends = unknown || (word && strcmp(word, "stopping") == 0);
     if (standby && client->at == 0) {
         free(client->standby);
         client->standby = xstrdup(message ? message : "");
     }
+    if (unknown && request->key)
+        (void)snprintf(hunt->unknown, sizeof(hunt->unknown), "%s", message ? message : word);
     if (standby || ends)
         client_learn(client, answer);
     json_decref(answer);
-    return standby || (ends && client->has_peers);
+    if (standby || (ends && client->has_peers))
+        return FAILOVER;
+    return unknown && request->key ? NOBODY : 0;
 }
 
 /* False: what was answered is the answer. So it is when hardly any time is left: it says more than that the time is
  * over. */
-static bool try_next(struct client *client, struct hunt *hunt) {
-    if (++hunt->passed >= client->address_count && hunt_goes_on(hunt, FAILOVER))
+static bool try_next(struct client *client, struct hunt *hunt, time_ms patience) {
+    if (++hunt->passed >= client->address_count && hunt_goes_on(hunt, patience))
         hunt_pause(hunt);
-    if (!hunt_goes_on(hunt, FAILOVER) || clock_read_steady() + HURRY_MS > hunt->deadline)
+    if (!hunt_goes_on(hunt, patience) || clock_read_steady() + HURRY_MS > hunt->deadline)
         return false;
     wire_close(client);
     return true;
@@ -351,11 +360,13 @@ static int send_once(struct client *client, const struct client_request *request
     bool fresh = client->fresh;
     print_request(client, request, &bytes);
     int r = exchange(client, request, &bytes, hunt->deadline);
-    if (r >= 0)
-        return is_elsewhere(client) && try_next(client, hunt) ? 0 : client->status;
+    if (r >= 0) {
+        time_ms patience = look_elsewhere(client, request, hunt);
+        return patience > 0 && try_next(client, hunt, patience) ? 0 : client->status;
+    }
     wire_close(client);
     bool lost = r == -ECONNRESET;
-    bool again = client->has_peers
+    bool again = client->has_peers || hunt->unknown[0]
                      ? hunt_goes_on(hunt, FAILOVER)
                      : hunt->tries + 1 < TRIES_MAX && clock_read_steady() < hunt->deadline;
     if (!lost || !again)
@@ -367,13 +378,27 @@ static int send_once(struct client *client, const struct client_request *request
     return 0;
 }
 
+/* The daemon that did not know it is ending, and the next one cannot start before it has: there is time for that. In
+ * the end what it said is worth more than that nobody answers. */
+static int wait_for_next(struct hunt *hunt, int result, struct error *err) {
+    if (!hunt->unknown[0])
+        return result;
+    if (!hunt_goes_on(hunt, FAILOVER))
+        return error_set(err, -EIO, "%s", hunt->unknown);
+    hunt->may_start = true;
+    hunt_pause(hunt);
+    return 0;
+}
+
 int client_send(struct client *client, const struct client_request *request, struct error *err) {
     struct hunt hunt;
     assert(!client->streaming);
     hunt_init(&hunt, client);
     for (;;) {
         int r = client->fd >= 0 ? 0 : connect_or_start(client, &hunt, err);
-        if (r == 0)
+        if (r < 0)
+            r = wait_for_next(&hunt, r, err);
+        else
             r = send_once(client, request, &hunt, err);
         if (r != 0)
             return r;

@@ -18,7 +18,8 @@
  *
  * Lost:    every POST carries an idempotency key, made anew for each call. When the connection breaks
  *          before the answer, the client connects again (calling `start` if there is no daemon) and
- *          sends the same request with the same key: it is done once, whatever happened.
+ *          sends the same request with the same key: it is done once, whatever happened. The same when a daemon says that
+ *          it does not know what became of it (outcome_unknown): it ends, and the next one knows.
  * Several: a daemon that is a standby, or is not there, is passed over for the next address. Who has heard of a standby
  *          goes round until one of them has taken over, for 20 s.
  * Streams: bytes of a log, or events; a callback gets them as they come. Blocking with

@@ -1,4 +1,5 @@
 /* test_client_find.c: of several daemons the active one is asked, and a request is the same wherever it goes. */
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -55,6 +56,8 @@ static void *play(void *ctx) {
     return NULL;
 }
 
+static void *(*answers_with)(void *ctx) = play;
+
 static void name_daemon(struct daemon *d, const char *name) {
     *d = (struct daemon){ .listener = -1 };
     (void)snprintf(d->path, sizeof(d->path), "%s/%s", folder, name);
@@ -68,7 +71,7 @@ static void start_daemon(struct daemon *d, const char *answer) {
     d->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(d->listener, (struct sockaddr *)&address, sizeof(address)), 0);
     assert_int_equal(listen(d->listener, 8), 0);
-    assert_int_equal(pthread_create(&d->thread, NULL, play, d), 0);
+    assert_int_equal(pthread_create(&d->thread, NULL, answers_with, d), 0);
 }
 
 static void start_refusing(struct daemon *d, const char *body) {
@@ -187,19 +190,110 @@ static void of_what_a_standby_tells_a_socket_is_asked_and_without_a_token(void *
     assert_string_equal(line_of(&b.asked[0], "Authorization", line), "");
 }
 
+#define UNKNOWN "{\"error\":{\"code\":\"outcome_unknown\",\"message\":\"gone\"}}"
+
 static void an_unknown_outcome_is_asked_again_where_there_is_another(void **state) {
     (void)state;
     struct error err = { 0 };
-    start_refusing(&a, "{\"error\":{\"code\":\"outcome_unknown\",\"message\":\"gone\"}}");
+    start_refusing(&a, UNKNOWN);
     start_daemon(&b, OK_ANSWER);
-    struct client *client = open_with(NULL);
-    assert_int_equal(post(client, &err), 503); /* alone, only a person can know */
-    assert_int_equal(err.code, -EIO);
-    client_close(client);
-    client = open_with(&(struct client_options){ .peers = both });
+    struct client *client = open_with(&(struct client_options){ .peers = both });
     assert_int_equal(post(client, &err), 200);
     assert_string_equal(client_place(client), b.place);
     client_close(client);
+    stop_daemon(&a);
+    stop_daemon(&b);
+    assert_same_key();
+}
+
+/* The next one of the same home, which cannot start before the last one has ended. */
+static int start_next(void *ctx, struct error *err) {
+    unsigned *tries = ctx;
+    if (++*tries < 3)
+        return error_set(err, -EBUSY, "the home is in use");
+    name_daemon(&b, "a");
+    start_daemon(&b, OK_ANSWER);
+    return 0;
+}
+
+/* Ends once it has answered. */
+static void *end_when_asked(void *ctx) {
+    struct daemon *d = ctx;
+    int fd = accept4(d->listener, NULL, NULL, SOCK_CLOEXEC);
+    char buffer[4096];
+    close(d->listener);
+    (void)unlink(d->path);
+    while (!strstr(strbuf_text(&d->asked[0]), "\r\n\r\n")) {
+        ssize_t n = recv(fd, buffer, sizeof(buffer), 0);
+        assert(n > 0);
+        strbuf_add(&d->asked[0], buffer, (size_t)n);
+    }
+    d->count = 1;
+    (void)!send(fd, d->answer, strlen(d->answer), MSG_NOSIGNAL);
+    close(fd);
+    return NULL;
+}
+
+static void start_ending(struct daemon *d, const char *body) {
+    answers_with = end_when_asked;
+    start_refusing(d, body);
+    answers_with = play;
+}
+
+static void join_ended(struct daemon *d) {
+    (void)pthread_join(d->thread, NULL);
+    d->listener = -1;
+}
+
+static void an_unknown_outcome_is_asked_again_of_the_next_daemon_of_the_home(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    unsigned tries = 0;
+    start_ending(&a, UNKNOWN);
+    struct client *client =
+        open_with(&(struct client_options){ .start = start_next, .ctx = &tries });
+    int status = post(client, &err);
+    client_close(client);
+    join_ended(&a);
+    assert_int_equal(status, 200);
+    assert_int_equal(tries, 3);
+    stop_daemon(&b);
+    assert_same_key();
+}
+
+static void an_unknown_outcome_that_nobody_knows_is_told(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    start_ending(&a, UNKNOWN);
+    struct client *client = open_with(&(struct client_options){ .timeout = 300 });
+    int r = post(client, &err);
+    client_close(client);
+    join_ended(&a);
+    assert_int_equal(r, -EIO);
+    assert_string_equal(err.text, "gone"); /* not that nobody answers: that is no news */
+}
+
+static void a_daemon_that_goes_on_without_knowing_is_believed(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    start_refusing(&a, UNKNOWN);
+    struct client *client = open_with(&(struct client_options){ .timeout = 300 });
+    assert_int_equal(post(client, &err), 503);
+    assert_int_equal(err.code, -EIO);
+    client_close(client);
+    stop_daemon(&a);
+    assert_true(a.count > 1);
+}
+
+static void a_question_without_a_key_is_answered_as_it_was(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    start_refusing(&a, UNKNOWN);
+    struct client *client = open_with(NULL);
+    assert_int_equal(client_get(client, NULL, &err, "/v1/tasks"), 503);
+    client_close(client);
+    stop_daemon(&a);
+    assert_int_equal(a.count, 1);
 }
 
 static void where_all_are_standbys_one_is_looked_for_until_the_time_is_over(void **state) {
@@ -257,6 +351,10 @@ int main(void) {
         CASE(a_standby_is_passed_over_and_the_key_stays),
         CASE(of_what_a_standby_tells_a_socket_is_asked_and_without_a_token),
         CASE(an_unknown_outcome_is_asked_again_where_there_is_another),
+        CASE(an_unknown_outcome_is_asked_again_of_the_next_daemon_of_the_home),
+        CASE(an_unknown_outcome_that_nobody_knows_is_told),
+        CASE(a_daemon_that_goes_on_without_knowing_is_believed),
+        CASE(a_question_without_a_key_is_answered_as_it_was),
         CASE(where_all_are_standbys_one_is_looked_for_until_the_time_is_over),
         CASE(one_that_is_absent_is_passed_over),
         CASE(where_there_are_addresses_no_daemon_is_started),

@@ -48,6 +48,19 @@ for plan in before in-request after in-answer behind 'reset before' 'reset after
     rule "cut $plan: once" [ "$("$SLUICE" list --all --ids | wc -l)" = $tasks ]
 done
 
+# As a person does it: the command has the key, and nobody has to ask again by hand.
+for plan in before after 'reset after'; do
+    tasks=$((tasks + 1))
+    pid=$(pid_of_daemon)
+    echo "$plan 1" >&8
+    rule "cut $plan under a command: the wire is ready" said set
+    run sluice add --draft -- true
+    exits 0 "cut $plan under a command: it asks the next daemon with the same key"
+    rule "cut $plan under a command: the wire was cut" said "${plan#reset } 1"
+    rule "cut $plan under a command: the daemon is another one" [ "$(pid_of_daemon)" != "$pid" ]
+    rule "cut $plan under a command: once" [ "$("$SLUICE" list --all --ids | wc -l)" = $tasks ]
+done
+
 rule 'a run that was there all the time goes on' [ "$(value "$long" state)" = running ]
 tell go
 rule 'and its end is seen' becomes "$long" 'done'
