@@ -335,25 +335,6 @@ enum slurm_answer slurm_answer_read(const char *output, bool good, uint64_t *ret
 
 /* --- what is listed -------------------------------------------------------------------------- */
 
-static const char *const state_names[] = {
-    [JOB_UNKNOWN] = "unknown",
-    [JOB_PENDING] = "pending",
-    [JOB_RUNNING] = "running",
-    [JOB_ENDING] = "ending",
-    [JOB_COMPLETED] = "completed",
-    [JOB_FAILED] = "failed",
-    [JOB_CANCELLED] = "cancelled",
-    [JOB_TIMEOUT] = "timeout",
-    [JOB_OUT_OF_MEMORY] = "out of memory",
-    [JOB_NODE_FAIL] = "node failed",
-    [JOB_PREEMPTED] = "preempted",
-};
-_Static_assert(ARRAY_SIZE(state_names) == JOB_STATE_MAX, "a state of a job has no name");
-
-const char *slurm_job_state_name(enum slurm_job_state state) {
-    return state_names[state];
-}
-
 /* What Slurm calls them. */
 static const struct {
     const char *word;

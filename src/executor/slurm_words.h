@@ -75,7 +75,6 @@ enum slurm_job_state {
     JOB_PREEMPTED,
     JOB_STATE_MAX,
 };
-const char *slurm_job_state_name(enum slurm_job_state state);
 enum slurm_job_state slurm_job_state_parse(const char *text); /* also "CANCELLED by 1000" */
 static inline bool slurm_job_is_over(enum slurm_job_state state) {
     return state >= JOB_COMPLETED;

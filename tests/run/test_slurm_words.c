@@ -239,10 +239,8 @@ static void jobs_are_read_from_both_lists(void **state) {
     assert_false(slurm_job_read(&list, &job, &token));
 }
 
-static void every_state_has_a_name_and_every_word_a_state(void **state) {
+static void every_word_of_slurm_is_a_state(void **state) {
     (void)state;
-    for (int i = 0; i < JOB_STATE_MAX; i++)
-        assert_non_null(slurm_job_state_name((enum slurm_job_state)i));
     static const char *const over[] = { "BOOT_FAIL", "CANCELLED", "COMPLETED",     "DEADLINE",
                                         "FAILED",    "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",
                                         "REVOKED",   "TIMEOUT",   "CANCELLED+" };
@@ -285,7 +283,7 @@ int main(void) {
         cmocka_unit_test(what_an_sbatch_has_said_is_understood),
         cmocka_unit_test(the_sentence_of_sbatch_is_told_without_its_head),
         cmocka_unit_test(jobs_are_read_from_both_lists),
-        cmocka_unit_test(every_state_has_a_name_and_every_word_a_state),
+        cmocka_unit_test(every_word_of_slurm_is_a_state),
         cmocka_unit_test(the_configuration_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
