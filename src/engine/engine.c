@@ -153,6 +153,7 @@ struct engine *engine_free(struct engine *e) {
     pause_set(&e->pause, NULL, 0);
     free(e->home);
     free(e->data);
+    free(e->data_place);
     free(e->runs_folder);
     free(e->config_file);
     free(e->socket_path);

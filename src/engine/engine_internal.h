@@ -94,8 +94,8 @@ struct engine {
     struct loop *loop;
     struct core *core;
     struct task_names names;
-    char *home, *data, *runs_folder, *config_file, *socket_path, *run_socket_path, *shim_path,
-        *version;
+    char *home, *data, *data_place, *runs_folder, *config_file, *socket_path, *run_socket_path,
+        *shim_path, *version;
     char id_buffer[ENGINE_ID_MAX];
     struct store_name store_name;
 

@@ -16,6 +16,7 @@
 #include "engine/await.h"
 #include "engine/away_internal.h"
 #include "engine/budget.h"
+#include "engine/data_place.h"
 #include "engine/engine_internal.h"
 #include "engine/follow_internal.h"
 #include "engine/forecast_internal.h"
@@ -118,6 +119,7 @@ static int load_note(void *ctx, const struct note_row *row, struct error *err) {
     access_load(ctx, row);
     away_load(ctx, row);
     store_name_load(ctx, row);
+    data_place_load(ctx, row);
     return 0;
 }
 
@@ -248,6 +250,7 @@ static int begin(struct engine *e, struct error *err) {
     access_forget(e);
     away_free(e);
     store_name_loading(e);
+    data_place_loading(e);
     e->launch_look = TIME_NEVER;
     e->report.tasks = e->report.unfinished = 0;
     struct fact loading = { .kind = FACT_LOADING };
@@ -286,6 +289,7 @@ static int finish(struct engine *e, const struct store_totals *totals, struct er
     recover_find_runless(e);
     away_loaded(e);
     store_name_loaded(e);
+    data_place_loaded(e);
     groups_loaded(e);
     budgets_loaded(e);
     return 0;

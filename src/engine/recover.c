@@ -18,6 +18,7 @@
 #include "engine/away_internal.h"
 #include "engine/budget.h"
 #include "engine/data_folder.h"
+#include "engine/data_place.h"
 #include "engine/executors_internal.h"
 #include "engine/gone_internal.h"
 #include "engine/iteration.h"
@@ -279,6 +280,8 @@ int engine_start(struct engine *e, struct engine_report *ret_report, struct erro
         r = load_core(e, err);
     if (r == 0)
         r = data_folder_start(e, err);
+    if (r == 0)
+        r = data_place_check(e, err);
     if (r == 0)
         r = executors_start(e, err);
     if (r < 0)

@@ -75,4 +75,40 @@ refuses "$tmp/file" 'file' 'a file'
 config ''
 run sluice up
 exits 0 'without it the daemon starts again'
+run sluice down --wait
+
+# --- two daemons of one machine, each with a folder of its own ---------------------------------------
+
+mkdir -m 700 one two
+in_home() { # NAME COMMAND...
+    SLUICE_HOME=$tmp/$1
+    shift
+    "$@"
+    SLUICE_HOME=$home
+}
+trap 'in_home one stop_daemon; in_home two stop_daemon; stop_daemon; rm -rf "$tmp"' EXIT
+for each in one two; do
+    echo "store: {url: $tmp/both.db}" >"$each/sluice.yaml"
+done
+in_home one run sluice up
+in_home one add -- sh -c 'echo begun >>begun; exec tail -f /dev/null'
+appears begun begun
+in_home one run kill -9 "$(in_home one pid_of_daemon)"
+in_home two run sluice up
+exits 1 'a daemon that does not look where the runs of its host are does not start'
+complains "the run '$id/1' has not ended, and is in '$tmp/one/runs', not in '$tmp/two/runs'" 'and says where they are'
+cp -R one/runs two/
+in_home two run sluice up
+exits 1 'nor with a copy of what lives elsewhere'
+rm -r two/runs
+in_home one run sluice up
+rule 'nothing was done beside it' [ "$(cat begun)" = begun ]
+rule 'and its own daemon goes on with it' [ "$(in_home one value "$id" state)" = running ]
+in_home one run sluice down
+mv one/runs two/
+in_home two run sluice up
+exits 0 'what was moved is found'
+rule 'and is the same run' [ "$(in_home two value "$id" state) $(in_home two value "$id" attempt)" = 'running 1' ]
+in_home two run sluice cancel --now "$id"
+in_home two run sluice down --wait
 finish
