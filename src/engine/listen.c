@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +27,7 @@
 #include "engine/session.h"
 #include "engine/stuck.h"
 #include "os/files.h"
+#include "os/inotify.h"
 #include "os/log.h"
 
 #define PAUSE      250         /* ms between two looks at the same log */
@@ -84,11 +84,7 @@ void listen_init(struct engine *e) {
     struct listening *l = xcalloc(1, sizeof(*l));
     e->listening = l;
     l->timer = loop_timer_new(e->loop, on_timer, e);
-    l->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (l->fd >= 0 && loop_watch(e->loop, l->fd, LOOP_READ, read_events, e, &l->ready) < 0) {
-        close(l->fd);
-        l->fd = -1;
-    }
+    l->fd = inotify_open(e->loop, read_events, e, &l->ready);
 }
 
 static void unwatch(struct listening *l, struct listener *one) {
@@ -303,20 +299,17 @@ static void hear_overflow(struct engine *e) {
 }
 
 /* The watch itself goes with its event; IN_IGNORED says so a second time. */
-static void read_events(void *ctx, int fd, unsigned events) {
+static void hear(void *ctx, const struct inotify_event *event) {
     struct engine *e = ctx;
-    _Alignas(struct inotify_event) char text[4096];
-    ssize_t got;
+    if (event->mask & IN_Q_OVERFLOW)
+        hear_overflow(e);
+    else if (event->mask & (IN_MODIFY | IN_IGNORED))
+        hear_change(e, event->wd);
+}
+
+static void read_events(void *ctx, int fd, unsigned events) {
     (void)events;
-    while ((got = read(fd, text, sizeof(text))) > 0)
-        for (ssize_t at = 0; at < got;) {
-            const struct inotify_event *event = (const struct inotify_event *)(text + at);
-            at += (ssize_t)(sizeof(*event) + event->len);
-            if (event->mask & IN_Q_OVERFLOW)
-                hear_overflow(e);
-            else if (event->mask & (IN_MODIFY | IN_IGNORED))
-                hear_change(e, event->wd);
-        }
+    inotify_read(fd, hear, ctx);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */

@@ -7,12 +7,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "engine/watch_internal.h"
+#include "os/inotify.h"
 
 #define LOOK_EVERY MINUTES(1)
 #define APPEARED   (IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE)
@@ -77,7 +77,8 @@ static void tell_marked(struct engine *e) {
 
 /* --- the kernel ------------------------------------------------------------------------------ */
 
-static void handle(struct engine *e, const struct inotify_event *event) {
+static void handle(void *ctx, const struct inotify_event *event) {
+    struct engine *e = ctx;
     struct watch *w = e->watch;
     const char *name = event->len > 0 ? event->name : "";
     if (event->mask & IN_Q_OVERFLOW) { /* we have missed something: look at everything */
@@ -97,22 +98,11 @@ static void handle(struct engine *e, const struct inotify_event *event) {
     }
 }
 
-static void read_events(struct engine *e) {
-    _Alignas(struct inotify_event) char text[8192];
-    ssize_t got;
-    while (e->watch->fd >= 0 && (got = read(e->watch->fd, text, sizeof(text))) > 0)
-        for (ssize_t at = 0; at < got;) {
-            const struct inotify_event *event = (const struct inotify_event *)(text + at);
-            at += (ssize_t)(sizeof(*event) + event->len);
-            handle(e, event);
-        }
-}
-
 static void on_ready(void *ctx, int fd, unsigned events) {
     struct engine *e = ctx;
     (void)fd;
     (void)events;
-    read_events(e);
+    inotify_read(e->watch->fd, handle, e);
     if (watch_has_work(e))
         turn_wake(e);
 }
@@ -130,11 +120,7 @@ struct watch *watch_new(struct engine *e) {
     w->done_wd = -1;
     w->look_at = TIME_NEVER;
     artifacts_init(w);
-    w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (w->fd >= 0 && loop_watch(e->loop, w->fd, LOOP_READ, on_ready, e, &w->ready) < 0) {
-        close(w->fd);
-        w->fd = -1;
-    }
+    w->fd = inotify_open(e->loop, on_ready, e, &w->ready);
     return w;
 }
 
@@ -212,7 +198,7 @@ static void tell_found(struct engine *e) {
 }
 
 void watch_tell(struct engine *e) {
-    read_events(e);
+    inotify_read(e->watch->fd, handle, e);
     artifacts_read_some(e);
     look_again(e);
     if (e->watch->scan)

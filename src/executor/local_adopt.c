@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,44 +19,38 @@
 #include "executor/proc.h"
 #include "executor/sweep.h"
 #include "os/files.h"
+#include "os/inotify.h"
 
 /* --- checks that began before us ------------------------------------------------------------- */
 
-static void lock_changed(void *ctx, int fd, unsigned events) {
+static void lock_heard(void *ctx, const struct inotify_event *event) {
     struct local *ex = ctx;
-    (void)events;
-    _Alignas(struct inotify_event) char text[4096];
-    ssize_t got;
-    while ((got = read(fd, text, sizeof(text))) > 0) {
-        for (ssize_t at = 0; at < got;) {
-            const struct inotify_event *event = (const struct inotify_event *)(text + at);
-            at += (ssize_t)(sizeof(*event) + event->len);
-            for (size_t i = 1; i < ex->runs.count; i++) {
-                struct local_run *run = local_at(ex, i);
-                struct run_started who;
-                if (!run || run->lock_watch != event->wd
-                    || rundir_read_started(ex->root_path, run->folder, &who, NULL) < 0)
-                    continue;
-                if (who.command > 0)
-                    local_tell_started(run, who.at);
-                if (who.validating)
-                    local_tell_validating(run);
-                break;
-            }
-        }
+    for (size_t i = 1; i < ex->runs.count; i++) {
+        struct local_run *run = local_at(ex, i);
+        struct run_started who;
+        if (!run || run->lock_watch != event->wd
+            || rundir_read_started(ex->root_path, run->folder, &who, NULL) < 0)
+            continue;
+        if (who.command > 0)
+            local_tell_started(run, who.at);
+        if (who.validating)
+            local_tell_validating(run);
+        break;
     }
+}
+
+static void lock_changed(void *ctx, int fd, unsigned events) {
+    (void)events;
+    inotify_read(fd, lock_heard, ctx);
 }
 
 /* An adopted shim has no pipe to us; what it says is in its lock file too. */
 static void watch_lock(struct local_run *run) {
     struct local *ex = run->ex;
-    if (ex->inotify < 0) {
-        ex->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-        if (ex->inotify < 0
-            || loop_watch(ex->loop, ex->inotify, LOOP_READ, lock_changed, ex, &ex->inotify_watch)
-                   < 0)
-            return;
-    }
+    if (ex->inotify < 0)
+        ex->inotify = inotify_open(ex->loop, lock_changed, ex, &ex->inotify_watch);
+    if (ex->inotify < 0)
+        return;
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     strbuf_printf(&path, "%s/%s/lock", ex->root_path, run->folder);
     run->lock_watch = inotify_add_watch(ex->inotify, path.text, IN_MODIFY);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "base/hash.h"
 #include "executor/slurm_internal.h"
 #include "os/files.h"
+#include "os/inotify.h"
 #include "rundir/remove.h"
 
 #define ORDER_NAME   "slurm"
@@ -121,34 +121,23 @@ static bool is_news(const struct inotify_event *event) {
                : strcmp(event->name, "begin") == 0 || strcmp(event->name, "end.json") == 0;
 }
 
-static void folder_changed(void *ctx, int fd, unsigned events) {
+static void folder_heard(void *ctx, const struct inotify_event *event) {
     struct slurm *ex = ctx;
+    if (event->mask & IN_Q_OVERFLOW) /* some were not told: look everywhere */
+        loop_timer_set(ex->loop, ex->look_timer, loop_now_steady(ex->loop));
+    uint32_t index = id_map_find(&ex->by_watch, hash_u64((uint64_t)event->wd), &event->wd);
+    if (index && is_news(event))
+        slurm_look(slurm_at(ex, index));
+}
+
+static void folder_changed(void *ctx, int fd, unsigned events) {
     (void)events;
-    _Alignas(struct inotify_event) char text[4096];
-    ssize_t got;
-    while ((got = read(fd, text, sizeof(text))) > 0) {
-        for (ssize_t at = 0; at < got;) {
-            const struct inotify_event *event = (const struct inotify_event *)(text + at);
-            at += (ssize_t)(sizeof(*event) + event->len);
-            if (event->mask & IN_Q_OVERFLOW) /* some were not told: look everywhere */
-                loop_timer_set(ex->loop, ex->look_timer, loop_now_steady(ex->loop));
-            uint32_t index = id_map_find(&ex->by_watch, hash_u64((uint64_t)event->wd), &event->wd);
-            if (index && is_news(event))
-                slurm_look(slurm_at(ex, index));
-        }
-    }
+    inotify_read(fd, folder_heard, ctx);
 }
 
 static bool open_inotify(struct slurm *ex) {
-    if (ex->inotify >= 0)
-        return true;
-    ex->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (ex->inotify >= 0
-        && loop_watch(ex->loop, ex->inotify, LOOP_READ, folder_changed, ex, &ex->inotify_watch)
-               < 0) {
-        close(ex->inotify);
-        ex->inotify = -1;
-    }
+    if (ex->inotify < 0)
+        ex->inotify = inotify_open(ex->loop, folder_changed, ex, &ex->inotify_watch);
     return ex->inotify >= 0;
 }
 

@@ -1,0 +1,68 @@
+/* Every change is told once, in the order in which it happened. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/strbuf.h"
+#include "os/inotify.h"
+
+#define FILES 300 /* more than fit into what is read at once */
+
+static struct loop *loop;
+static struct strbuf told;
+
+static void hear(void *ctx, const struct inotify_event *event) {
+    (void)ctx;
+    strbuf_printf(&told, "%s ", event->name);
+}
+
+static void ready(void *ctx, int fd, unsigned events) {
+    (void)ctx;
+    (void)events;
+    inotify_read(fd, hear, NULL);
+    loop_stop(loop);
+}
+
+static void all_events_are_told_in_order(void **state) {
+    (void)state;
+    char folder[] = "/tmp/sluice-inotify-XXXXXX", path[128];
+    struct strbuf expected = STRBUF_INIT;
+    struct loop_watch *watch = NULL;
+    assert_int_equal(loop_new(&loop, NULL), 0);
+    assert_non_null(mkdtemp(folder));
+    int fd = inotify_open(loop, ready, NULL, &watch);
+    assert_true(fd >= 0);
+    assert_true(inotify_add_watch(fd, folder, IN_CREATE) >= 0);
+    for (int i = 0; i < FILES; i++) {
+        snprintf(path, sizeof(path), "%s/a-file-with-a-long-name-%d", folder, i);
+        close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        strbuf_printf(&expected, "%s ", strrchr(path, '/') + 1);
+    }
+    assert_int_equal(loop_run(loop, NULL), 0);
+    assert_string_equal(strbuf_text(&told), strbuf_text(&expected));
+    for (int i = 0; i < FILES; i++) {
+        snprintf(path, sizeof(path), "%s/a-file-with-a-long-name-%d", folder, i);
+        unlink(path);
+    }
+    rmdir(folder);
+    loop_unwatch(loop, watch);
+    close(fd);
+    loop = loop_free(loop);
+    strbuf_finish(&expected);
+    strbuf_finish(&told);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_events_are_told_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
