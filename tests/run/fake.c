@@ -81,6 +81,21 @@ void fake_free(struct fake *fake) {
     free(fake);
 }
 
+int fake_open(void **state) {
+    *state = fake_new();
+    return 0;
+}
+
+int fake_open_accounting(void **state) {
+    *state = fake_new_accounting();
+    return 0;
+}
+
+int fake_close(void **state) {
+    fake_free(*state);
+    return 0;
+}
+
 /* --- files ----------------------------------------------------------------------------------- */
 
 static const char *read_text(const char *path) {
@@ -193,6 +208,12 @@ static bool does(struct stage *stage, void *ctx) {
 void fake_await_doing(struct fake *fake, task_id task, const char *text) {
     struct wanted wanted = { fake, 0, task, NULL, text };
     stage_await(fake->stage, does, &wanted, text);
+}
+
+void fake_start_pending(struct fake *fake, task_id task, const struct run_spec *spec) {
+    fake_set(fake, "hold", "");
+    stage_start(fake->stage, task, spec);
+    fake_await_doing(fake, task, "pending in Slurm: Resources (job ");
 }
 
 enum adopted fake_adopt(struct fake *fake, task_id task) {

@@ -13,6 +13,10 @@ struct fake {
 struct fake *fake_new(void);
 struct fake *fake_new_accounting(void); /* sacct answers, too */
 void fake_free(struct fake *fake);
+/* The same around a test, for cmocka: its state is the fake, which goes also when the test fails. */
+int fake_open(void **state);
+int fake_open_accounting(void **state);
+int fake_close(void **state);
 
 /* A file of the pretended Slurm: what goes wrong, see fake-slurm. */
 void fake_set(const struct fake *fake, const char *file, const char *text);
@@ -31,4 +35,6 @@ void fake_await_job(struct fake *fake, unsigned job, const char *file, const cha
 void fake_await_calls(struct fake *fake, const char *begins, unsigned count);
 /* Until executor_doing says something with this text. */
 void fake_await_doing(struct fake *fake, task_id task, const char *text);
+/* Starts it, and waits until its job waits in the queue, from which nothing comes out ("hold"). */
+void fake_start_pending(struct fake *fake, task_id task, const struct run_spec *spec);
 enum adopted fake_adopt(struct fake *fake, task_id task);

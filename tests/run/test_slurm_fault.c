@@ -35,36 +35,29 @@ static unsigned times_run(const struct fake *fake) {
 /* --- submitting ------------------------------------------------------------------------------ */
 
 static void a_submission_whose_answer_was_lost_is_found_by_its_token(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     fake_set(fake, "lose", "");
-    fake_set(fake, "hold", "");
     struct run_spec spec = stage_spec(fake->stage, MARK);
-    stage_start(fake->stage, 1, &spec);
-    fake_await_doing(fake, 1, "pending in Slurm: Resources (job 1)");
+    fake_start_pending(fake, 1, &spec);
     fake_call(fake, "scontrol", "release 1");
     assert_int_equal(stage_await_end(fake->stage, 1)->code, 0);
     assert_int_equal(fake_calls(fake, "sbatch"), 1);
     assert_int_equal(times_run(fake), 1);
-    fake_free(fake);
 }
 
 static void a_submission_that_was_not_made_is_made_again(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     fake_set(fake, "fall", "");
     struct run_spec spec = stage_spec(fake->stage, MARK);
     assert_int_equal(stage_run(fake->stage, 1, &spec)->code, 0);
     assert_int_equal(fake_calls(fake, "sbatch"), 2);
     assert_int_equal(fake_jobs(fake), 1);
     assert_int_equal(times_run(fake), 1);
-    fake_free(fake);
 }
 
 /* It may have been accepted: only lists that came can tell, and those do not come. */
 static void in_doubt_nothing_is_submitted_while_slurm_cannot_be_asked(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     fake_set(fake, "deaf", "");
     struct run_spec spec = stage_spec(fake->stage, MARK);
     stage_start(fake->stage, 1, &spec);
@@ -75,12 +68,10 @@ static void in_doubt_nothing_is_submitted_while_slurm_cannot_be_asked(void **sta
     assert_int_equal(stage_await_end(fake->stage, 1)->code, 0);
     assert_int_equal(fake_calls(fake, "sbatch"), 2);
     assert_int_equal(times_run(fake), 1);
-    fake_free(fake);
 }
 
 static void a_run_that_ends_before_sbatch_answers_has_ended(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     fake_set(fake, "slow", "");
     struct run_spec spec = stage_spec(fake->stage, MARK);
     assert_int_equal(stage_run(fake->stage, 1, &spec)->code, 0);
@@ -92,12 +83,10 @@ static void a_run_that_ends_before_sbatch_answers_has_ended(void **state) {
     assert_int_equal(fake->stage->runs[1].ended_times, 1); /* and is not followed any more */
     stage_stop(fake->stage, 2, STOP_AT_ONCE);
     (void)stage_await_end(fake->stage, 2);
-    fake_free(fake);
 }
 
 static void a_controller_that_is_away_is_waited_for(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     fake_set(fake, "away", "");
     struct run_spec spec = stage_spec(fake->stage, MARK);
     stage_start(fake->stage, 1, &spec);
@@ -108,18 +97,15 @@ static void a_controller_that_is_away_is_waited_for(void **state) {
     assert_int_equal(stage_await_end(fake->stage, 1)->code, 0);
     assert_int_equal(stage_await_end(fake->stage, 2)->code, 0);
     assert_int_equal(times_run(fake), 2);
-    fake_free(fake);
 }
 
 static void a_refusal_is_a_launch_failure_in_slurms_words(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     fake_set(fake, "refuse", "Invalid partition name specified");
     struct run_spec spec = stage_spec(fake->stage, MARK);
     const struct run_end *end = stage_run(fake->stage, 1, &spec);
     assert_int_equal(end->kind, RUN_END_LAUNCH);
     assert_string_equal(end->message, "sbatch refused it: Invalid partition name specified");
-    fake_free(fake);
 }
 
 static void without_sbatch_the_sentence_says_what_to_do(void **state) {
@@ -140,8 +126,7 @@ static void without_sbatch_the_sentence_says_what_to_do(void **state) {
 /* --- begun once ------------------------------------------------------------------------------ */
 
 static void a_job_that_slurm_starts_again_does_nothing(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, MARK);
     assert_int_equal(stage_run(fake->stage, 1, &spec)->code, 0);
     fake_await_job(fake, 1, "state", "COMPLETED");
@@ -149,32 +134,24 @@ static void a_job_that_slurm_starts_again_does_nothing(void **state) {
     fake_await_job(fake, 1, "state", "FAILED");
     assert_string_equal(fake_job(fake, 1, "code"), "19200\n"); /* RUN_NODE_BEGUN */
     assert_int_equal(times_run(fake), 1);
-    fake_free(fake);
 }
 
 static void a_job_that_comes_after_its_run_was_given_up_does_nothing(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
-    fake_set(fake, "hold", "");
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, MARK);
-    stage_start(fake->stage, 1, &spec);
-    fake_await_doing(fake, 1, "pending");
+    fake_start_pending(fake, 1, &spec);
     stage_stop(fake->stage, 1, STOP_POLITELY);
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
     fake_await_job(fake, 1, "state", "CANCELLED");
     fake_call(fake, "scontrol", "release 1");
     fake_await_job(fake, 1, "state", "FAILED");
     assert_int_equal(times_run(fake), 0);
-    fake_free(fake);
 }
 
 static void of_two_jobs_of_one_run_one_begins_and_the_other_goes(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
-    fake_set(fake, "hold", "");
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
-    stage_start(fake->stage, 1, &spec);
-    fake_await_doing(fake, 1, "(job 1)");
+    fake_start_pending(fake, 1, &spec);
     /* The same once more, as an sbatch that was believed dead would do it. */
     char words[2 * STAGE_PATH];
     (void)snprintf(words, sizeof(words),
@@ -185,18 +162,14 @@ static void of_two_jobs_of_one_run_one_begins_and_the_other_goes(void **state) {
     fake_await_job(fake, 1, "state", "CANCELLED");
     stage_stop(fake->stage, 1, STOP_POLITELY);
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
-    fake_free(fake);
 }
 
 /* A controller that was killed forgets a job that it had accepted, and its number is another one's. */
 static void a_number_that_slurm_gives_out_twice_belongs_to_the_later_run(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     char forget[2 * STAGE_PATH];
-    fake_set(fake, "hold", "");
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
-    stage_start(fake->stage, 1, &spec);
-    fake_await_doing(fake, 1, "(job 1)");
+    fake_start_pending(fake, 1, &spec);
     (void)snprintf(forget, sizeof(forget), "rm -r %s/jobs/1", fake->dir);
     assert_int_equal(system(forget), 0); // NOLINT(cert-env33-c): the test's own words
     fake_clear(fake, "hold");
@@ -211,13 +184,11 @@ static void a_number_that_slurm_gives_out_twice_belongs_to_the_later_run(void **
     assert_int_equal(fake_calls(fake, "scancel"), 0);
     stage_stop(fake->stage, 2, STOP_AT_ONCE);
     assert_int_equal(stage_await_end(fake->stage, 2)->kind, RUN_END_STOPPED);
-    fake_free(fake);
 }
 
 /* A site's own rules may put something else there (job_submit.lua), or a person (scontrol update). */
 static void a_job_whose_comment_is_another_one_is_known_by_its_number_and_name(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     fake_set(fake, "hold", "");
     fake_set(fake, "rewrite", "charged to physics");
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
@@ -234,13 +205,11 @@ static void a_job_whose_comment_is_another_one_is_known_by_its_number_and_name(v
     stage_stop(fake->stage, 1, STOP_AT_ONCE);
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
     assert_int_equal(fake_calls(fake, "scancel --quiet --batch --signal=USR1 1"), 1);
-    fake_free(fake);
 }
 
 /* The job of another Sluice, which may call its tasks the same, is not ours because it has our old number. */
 static void a_job_with_the_token_of_another_run_is_not_ours(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     stage_start(fake->stage, 1, &spec);
     stage_await_started(fake->stage, 1);
@@ -249,7 +218,6 @@ static void a_job_with_the_token_of_another_run_is_not_ours(void **state) {
     assert_int_equal(end->kind, RUN_END_LOST);
     assert_int_equal(fake_calls(fake, "scancel"), 0);
     fake_call(fake, "scancel", "1");
-    fake_free(fake);
 }
 
 /* --- followed -------------------------------------------------------------------------------- */
@@ -262,7 +230,6 @@ struct ending {
 
 /* The shim is killed with its job, so there is no record. */
 static void the_state_of_a_job_tells_how_a_run_without_a_record_ended(void **state) {
-    (void)state;
     static const struct ending endings[] = {
         { "NODE_FAIL", RUN_END_LOST, "node 'n1' failed" },
         { "BOOT_FAIL", RUN_END_LOST, "node 'n1' failed" },
@@ -273,7 +240,7 @@ static void the_state_of_a_job_tells_how_a_run_without_a_record_ended(void **sta
         { "COMPLETED", RUN_END_LOST, "recorded no end" },
         { "FAILED", RUN_END_LOST, "recorded no end" },
     };
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     for (unsigned i = 0; i < ARRAY_SIZE(endings); i++) {
         char job[16];
@@ -287,14 +254,12 @@ static void the_state_of_a_job_tells_how_a_run_without_a_record_ended(void **sta
             fail_msg("%s is told as %s: %s", endings[i].state, run_end_kind_name(end->kind),
                      end->message);
     }
-    fake_free(fake);
 }
 
 /* A controller that comes back may end what it does not remember to have started, and start it again; the second shim
  * begins nothing. */
 static void a_job_that_slurm_ended_and_started_again_is_told_as_that(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     stage_start(fake->stage, 1, &spec);
     stage_await_started(fake->stage, 1);
@@ -308,18 +273,16 @@ static void a_job_that_slurm_ended_and_started_again_is_told_as_that(void **stat
     const struct run_end *end = stage_await_end(fake->stage, 1);
     assert_int_equal(end->kind, RUN_END_LOST);
     assert_non_null(strstr(end->message, "Slurm ended job 1 and started it again"));
-    fake_free(fake);
 }
 
 /* Slurm says TERM to everybody in the job; the shim records that it was stopped, but not by us. */
 static void a_run_that_slurm_ended_is_not_called_stopped(void **state) {
-    (void)state;
     static const struct ending endings[] = {
         { "PREEMPTED", RUN_END_LOST, "preempted" },
         { "TIMEOUT", RUN_END_TIMEOUT, "time limit" },
         { "CANCELLED", RUN_END_LOST, "cancelled in Slurm" },
     };
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     for (unsigned i = 0; i < ARRAY_SIZE(endings); i++) {
         stage_start(fake->stage, i + 1, &spec);
@@ -332,13 +295,11 @@ static void a_run_that_slurm_ended_is_not_called_stopped(void **state) {
                      end->message);
         assert_true(end->started_at > 0); /* what the record says otherwise is kept */
     }
-    fake_free(fake);
 }
 
 /* The kernel kills without a word; Slurm knows for what. */
 static void a_command_that_was_killed_for_memory_says_so(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     static const char *const states[] = { "OUT_OF_MEMORY", "COMPLETED" };
     for (unsigned i = 0; i < ARRAY_SIZE(states); i++) {
@@ -351,12 +312,10 @@ static void a_command_that_was_killed_for_memory_says_so(void **state) {
         assert_int_equal(end->signal, SIGKILL);
         assert_true((strstr(end->message, "memory") != NULL) == (i == 0));
     }
-    fake_free(fake);
 }
 
 static void an_end_is_told_although_nobody_says_why_it_came(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     stage_start(fake->stage, 1, &spec);
     stage_start(fake->stage, 2, &spec);
@@ -369,13 +328,11 @@ static void an_end_is_told_although_nobody_says_why_it_came(void **state) {
     const struct run_end *end = stage_await_end(fake->stage, 2);
     assert_int_equal(end->kind, RUN_END_LOST);
     assert_non_null(strstr(end->message, "Slurm told job"));
-    fake_free(fake);
 }
 
 /* Each process of the job gets the signal, in no order. What a command makes of it is not its end. */
 static void a_command_that_ends_itself_when_slurm_says_so_is_not_at_fault(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, HOSTILE("polite"));
     stage_start(fake->stage, 1, &spec);
     stage_await_text(fake->stage, 1, "out.log", "ready");
@@ -388,13 +345,11 @@ static void a_command_that_ends_itself_when_slurm_says_so_is_not_at_fault(void *
     const struct run_end *end = stage_await_end(fake->stage, 1);
     assert_int_equal(end->kind, RUN_END_LOST);
     assert_int_equal(end->code, 3);
-    fake_free(fake);
 }
 
 /* Slurm kills after a while of its own: what ignores TERM must be over before, whatever its grace. */
 static void slurms_hurry_is_the_runs_hurry(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, HOSTILE("ignore"));
     spec.grace = HOURS(1);
     stage_start(fake->stage, 1, &spec);
@@ -404,43 +359,33 @@ static void slurms_hurry_is_the_runs_hurry(void **state) {
     assert_int_equal(end->kind, RUN_END_LOST);
     assert_int_equal(end->signal, SIGKILL);
     assert_non_null(strstr(end->applied, "slurm.term"));
-    fake_free(fake);
 }
 
 static void a_node_without_the_shim_is_named(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
-    fake_set(fake, "hold", "");
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, MARK);
-    stage_start(fake->stage, 1, &spec);
-    fake_await_doing(fake, 1, "(job 1)");
+    fake_start_pending(fake, 1, &spec);
     fake_put(fake, 1, "script", "exec /nonexistent/sluice-shim");
     fake_call(fake, "scontrol", "release 1");
     const struct run_end *end = stage_await_end(fake->stage, 1);
     assert_int_equal(end->kind, RUN_END_LAUNCH);
     assert_non_null(strstr(end->message, "cannot run the shim"));
     assert_non_null(strstr(end->message, "on node 'n1'"));
-    fake_free(fake);
 }
 
 static void a_node_that_does_not_see_the_folder_is_named(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
-    fake_set(fake, "hold", "");
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, MARK);
-    stage_start(fake->stage, 1, &spec);
-    fake_await_doing(fake, 1, "(job 1)");
+    fake_start_pending(fake, 1, &spec);
     fake_put(fake, 1, "script", "exec " SHIM_PATH " --in /nonexistent/folder 1000");
     fake_call(fake, "scontrol", "release 1");
     const struct run_end *end = stage_await_end(fake->stage, 1);
     assert_int_equal(end->kind, RUN_END_LAUNCH);
     assert_non_null(strstr(end->message, "shared file system"));
-    fake_free(fake);
 }
 
 static void a_running_run_outlives_a_controller_that_is_away(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "read x <fifo; exit 8"));
     char fifo[2 * STAGE_PATH];
     (void)snprintf(fifo, sizeof(fifo), "mkfifo %s/fifo", fake->stage->home);
@@ -452,13 +397,11 @@ static void a_running_run_outlives_a_controller_that_is_away(void **state) {
     (void)snprintf(fifo, sizeof(fifo), "echo >%s/fifo", fake->stage->home);
     assert_int_equal(system(fifo), 0);                          // NOLINT(cert-env33-c)
     assert_int_equal(stage_await_end(fake->stage, 1)->code, 8); /* its record needs no Slurm */
-    fake_free(fake);
 }
 
 /* A list that does not have it: once is nothing, and no list is nothing at all. */
 static void a_job_that_slurm_forgot_is_lost_after_some_time(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     stage_start(fake->stage, 1, &spec);
     stage_await_started(fake->stage, 1);
@@ -470,16 +413,12 @@ static void a_job_that_slurm_forgot_is_lost_after_some_time(void **state) {
     assert_int_equal(unlink(path), 0);
     const struct run_end *end = stage_await_end(fake->stage, 1);
     assert_int_equal(end->kind, RUN_END_LOST);
-    fake_free(fake);
 }
 
 static void accounting_knows_what_the_controller_forgot(void **state) {
-    (void)state;
-    struct fake *fake = fake_new_accounting();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
-    fake_set(fake, "hold", "");
-    stage_start(fake->stage, 1, &spec);
-    fake_await_doing(fake, 1, "(job 1)");
+    fake_start_pending(fake, 1, &spec);
     fake_set(fake, "acct/1", "1|CANCELLED by 1000|0:0|None assigned|None|\n");
     char path[2 * STAGE_PATH];
     (void)snprintf(path, sizeof(path), "%s/jobs/1/state", fake->dir);
@@ -487,13 +426,11 @@ static void accounting_knows_what_the_controller_forgot(void **state) {
     const struct run_end *end = stage_await_end(fake->stage, 1);
     assert_int_equal(end->kind, RUN_END_LOST);
     assert_string_equal(end->message, "job 1 was cancelled in Slurm by user 1000");
-    fake_free(fake);
 }
 
 /* A stop that nobody hears is repeated when somebody listens again. */
 static void a_stop_while_the_controller_is_away_comes_later(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     stage_start(fake->stage, 1, &spec);
     stage_await_started(fake->stage, 1);
@@ -502,37 +439,38 @@ static void a_stop_while_the_controller_is_away_comes_later(void **state) {
     fake_await_calls(fake, "scancel", 1);
     fake_clear(fake, "away");
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
-    fake_free(fake);
 }
 
 int main(void) {
+#define TEST(name)      cmocka_unit_test_setup_teardown(name, fake_open, fake_close)
+#define ACCOUNTED(name) cmocka_unit_test_setup_teardown(name, fake_open_accounting, fake_close)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_submission_whose_answer_was_lost_is_found_by_its_token),
-        cmocka_unit_test(a_submission_that_was_not_made_is_made_again),
-        cmocka_unit_test(in_doubt_nothing_is_submitted_while_slurm_cannot_be_asked),
-        cmocka_unit_test(a_run_that_ends_before_sbatch_answers_has_ended),
-        cmocka_unit_test(a_controller_that_is_away_is_waited_for),
-        cmocka_unit_test(a_refusal_is_a_launch_failure_in_slurms_words),
+        TEST(a_submission_whose_answer_was_lost_is_found_by_its_token),
+        TEST(a_submission_that_was_not_made_is_made_again),
+        TEST(in_doubt_nothing_is_submitted_while_slurm_cannot_be_asked),
+        TEST(a_run_that_ends_before_sbatch_answers_has_ended),
+        TEST(a_controller_that_is_away_is_waited_for),
+        TEST(a_refusal_is_a_launch_failure_in_slurms_words),
         cmocka_unit_test(without_sbatch_the_sentence_says_what_to_do),
-        cmocka_unit_test(a_job_that_slurm_starts_again_does_nothing),
-        cmocka_unit_test(a_job_that_comes_after_its_run_was_given_up_does_nothing),
-        cmocka_unit_test(of_two_jobs_of_one_run_one_begins_and_the_other_goes),
-        cmocka_unit_test(a_number_that_slurm_gives_out_twice_belongs_to_the_later_run),
-        cmocka_unit_test(a_job_whose_comment_is_another_one_is_known_by_its_number_and_name),
-        cmocka_unit_test(a_job_with_the_token_of_another_run_is_not_ours),
-        cmocka_unit_test(the_state_of_a_job_tells_how_a_run_without_a_record_ended),
-        cmocka_unit_test(a_job_that_slurm_ended_and_started_again_is_told_as_that),
-        cmocka_unit_test(a_run_that_slurm_ended_is_not_called_stopped),
-        cmocka_unit_test(a_command_that_was_killed_for_memory_says_so),
-        cmocka_unit_test(an_end_is_told_although_nobody_says_why_it_came),
-        cmocka_unit_test(a_command_that_ends_itself_when_slurm_says_so_is_not_at_fault),
-        cmocka_unit_test(slurms_hurry_is_the_runs_hurry),
-        cmocka_unit_test(a_node_without_the_shim_is_named),
-        cmocka_unit_test(a_node_that_does_not_see_the_folder_is_named),
-        cmocka_unit_test(a_running_run_outlives_a_controller_that_is_away),
-        cmocka_unit_test(a_job_that_slurm_forgot_is_lost_after_some_time),
-        cmocka_unit_test(accounting_knows_what_the_controller_forgot),
-        cmocka_unit_test(a_stop_while_the_controller_is_away_comes_later),
+        TEST(a_job_that_slurm_starts_again_does_nothing),
+        TEST(a_job_that_comes_after_its_run_was_given_up_does_nothing),
+        TEST(of_two_jobs_of_one_run_one_begins_and_the_other_goes),
+        TEST(a_number_that_slurm_gives_out_twice_belongs_to_the_later_run),
+        TEST(a_job_whose_comment_is_another_one_is_known_by_its_number_and_name),
+        TEST(a_job_with_the_token_of_another_run_is_not_ours),
+        TEST(the_state_of_a_job_tells_how_a_run_without_a_record_ended),
+        TEST(a_job_that_slurm_ended_and_started_again_is_told_as_that),
+        TEST(a_run_that_slurm_ended_is_not_called_stopped),
+        TEST(a_command_that_was_killed_for_memory_says_so),
+        TEST(an_end_is_told_although_nobody_says_why_it_came),
+        TEST(a_command_that_ends_itself_when_slurm_says_so_is_not_at_fault),
+        TEST(slurms_hurry_is_the_runs_hurry),
+        TEST(a_node_without_the_shim_is_named),
+        TEST(a_node_that_does_not_see_the_folder_is_named),
+        TEST(a_running_run_outlives_a_controller_that_is_away),
+        TEST(a_job_that_slurm_forgot_is_lost_after_some_time),
+        ACCOUNTED(accounting_knows_what_the_controller_forgot),
+        TEST(a_stop_while_the_controller_is_away_comes_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

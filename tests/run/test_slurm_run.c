@@ -21,8 +21,7 @@
 /* --- to its end ------------------------------------------------------------------------------ */
 
 static void a_run_ends_with_its_code_and_its_output(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "echo $WHO; exit 3"));
     const struct run_end *end = stage_run(fake->stage, 1, &spec);
     assert_int_equal(end->kind, RUN_END_EXIT);
@@ -32,24 +31,20 @@ static void a_run_ends_with_its_code_and_its_output(void **state) {
     assert_string_equal(stage_file(fake->stage, 1, "out.log"), "test\n");
     assert_string_equal(stage_file(fake->stage, 1, "job"), "1\n");
     assert_int_equal(fake_jobs(fake), 1);
-    fake_free(fake);
 }
 
 static void what_slurm_tells_its_jobs_the_command_hears(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     static const char *const env[] = { "PATH=/usr/bin:/bin", "SLURMD_NODENAME=mine", NULL };
     struct run_spec spec =
         stage_spec(fake->stage, ARGV("sh", "-c", "echo $SLURM_JOB_ID $SLURMD_NODENAME $HOME."));
     spec.env = env;
     (void)stage_run(fake->stage, 1, &spec);
     assert_string_equal(stage_file(fake->stage, 1, "out.log"), "1 mine .\n"); /* its own wins */
-    fake_free(fake);
 }
 
 static void a_prompt_and_checks_work_as_at_home(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     const struct run_command checks[] = { { ARGV("true"), 0 }, { ARGV("sh", "-c", "exit 4"), 0 } };
     struct run_spec spec = stage_spec(fake->stage, ARGV("cat"));
     spec.prompt = "do it";
@@ -61,17 +56,14 @@ static void a_prompt_and_checks_work_as_at_home(void **state) {
     assert_int_equal(end->check, 1);
     assert_int_equal(end->code, 4);
     assert_string_equal(stage_file(fake->stage, 1, "out.log"), "do it");
-    fake_free(fake);
 }
 
 static void the_shim_keeps_the_time_out(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     spec.command.timeout = 50;
     assert_int_equal(stage_run(fake->stage, 1, &spec)->kind, RUN_END_TIMEOUT);
     assert_non_null(strstr(fake_job(fake, 1, "words"), "--time=2\n"));
-    fake_free(fake);
 }
 
 static bool all_have_ended(struct stage *stage, void *ctx) {
@@ -82,8 +74,7 @@ static bool all_have_ended(struct stage *stage, void *ctx) {
 }
 
 static void many_are_submitted_side_by_side_and_each_once(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     unsigned count = 20;
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
     for (task_id task = 1; task <= count; task++)
@@ -94,12 +85,10 @@ static void many_are_submitted_side_by_side_and_each_once(void **state) {
         assert_int_equal(fake->stage->runs[i].end.code, 0);
     }
     assert_int_equal(fake_jobs(fake), count);
-    fake_free(fake);
 }
 
 static void what_the_run_needs_is_what_sbatch_is_told(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
     spec.place.partition = "gpu";
     spec.name = "web-1";
@@ -112,14 +101,12 @@ static void what_the_run_needs_is_what_sbatch_is_told(void **state) {
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
         if (!strstr(fake_job(fake, 1, "words"), words[i]))
             fail_msg("sbatch was not told '%s'", words[i]);
-    fake_free(fake);
 }
 
 /* --- stopped --------------------------------------------------------------------------------- */
 
 static void a_polite_stop_reaches_the_shim_alone(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, HOSTILE("polite"));
     stage_start(fake->stage, 1, &spec);
     stage_await_text(fake->stage, 1, "out.log", "ready");
@@ -129,12 +116,10 @@ static void a_polite_stop_reaches_the_shim_alone(void **state) {
     assert_int_equal(end->code, 3); /* it ended itself */
     assert_string_equal(stage_file(fake->stage, 1, "out.log"), "ready\ngot TERM\n");
     assert_int_equal(fake_calls(fake, "scancel --quiet --batch --signal=USR2 1"), 1);
-    fake_free(fake);
 }
 
 static void at_once_is_not_polite(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, HOSTILE("ignore"));
     spec.grace = HOURS(1);
     stage_start(fake->stage, 1, &spec);
@@ -144,27 +129,21 @@ static void at_once_is_not_polite(void **state) {
     const struct run_end *end = stage_await_end(fake->stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
     assert_int_equal(end->signal, SIGKILL);
-    fake_free(fake);
 }
 
 static void a_pending_run_is_stopped_before_it_begins(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
-    fake_set(fake, "hold", "");
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "echo ran"));
-    stage_start(fake->stage, 1, &spec);
-    fake_await_doing(fake, 1, "pending in Slurm: Resources (job 1)");
+    fake_start_pending(fake, 1, &spec);
     stage_stop(fake->stage, 1, STOP_POLITELY);
     const struct run_end *end = stage_await_end(fake->stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
     assert_false(fake->stage->runs[1].started);
     fake_await_job(fake, 1, "state", "CANCELLED"); /* and its job goes, too */
-    fake_free(fake);
 }
 
 static void a_run_that_was_not_submitted_yet_is_stopped_without_slurm(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     fake_set(fake, "away", "");
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
     stage_start(fake->stage, 1, &spec);
@@ -172,12 +151,10 @@ static void a_run_that_was_not_submitted_yet_is_stopped_without_slurm(void **sta
     stage_stop(fake->stage, 1, STOP_POLITELY);
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
     assert_int_equal(fake_jobs(fake), 0);
-    fake_free(fake);
 }
 
 static void a_stop_while_sbatch_is_at_work_takes_its_job_back(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     fake_set(fake, "hold", "");
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
     stage_start(fake->stage, 1, &spec);
@@ -185,24 +162,20 @@ static void a_stop_while_sbatch_is_at_work_takes_its_job_back(void **state) {
     stage_stop(fake->stage, 1, STOP_AT_ONCE);
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
     fake_await_job(fake, 1, "state", "CANCELLED");
-    fake_free(fake);
 }
 
 static void a_run_that_is_over_cannot_be_stopped(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
     (void)stage_run(fake->stage, 1, &spec);
     assert_int_equal(executor_stop(fake->stage->ex, (struct run_key){ 1, 1 }, STOP_POLITELY),
                      -ENOENT);
-    fake_free(fake);
 }
 
 /* --- found again ----------------------------------------------------------------------------- */
 
 static void a_living_run_is_found_again(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     stage_start(fake->stage, 1, &spec);
     stage_await_started(fake->stage, 1);
@@ -212,24 +185,20 @@ static void a_living_run_is_found_again(void **state) {
     stage_await_started(fake->stage, 1);
     stage_stop(fake->stage, 1, STOP_POLITELY);
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
-    fake_free(fake);
 }
 
 static void an_end_that_nobody_heard_is_told(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "exit 5"));
     (void)stage_run(fake->stage, 1, &spec);
     stage_restart(fake->stage);
     assert_int_equal(fake_adopt(fake, 1), ADOPTED_ENDED);
     assert_int_equal(stage_await_end(fake->stage, 1)->code, 5);
     assert_true(fake->stage->runs[1].started);
-    fake_free(fake);
 }
 
 static void what_an_earlier_daemon_could_not_submit_is_submitted(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     fake_set(fake, "away", "");
     struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "exit 6"));
     spec.place.partition = "gpu";
@@ -241,13 +210,11 @@ static void what_an_earlier_daemon_could_not_submit_is_submitted(void **state) {
     assert_int_equal(stage_await_end(fake->stage, 1)->code, 6);
     assert_int_equal(fake_jobs(fake), 1);
     assert_non_null(strstr(fake_job(fake, 1, "words"), "--partition=gpu\n"));
-    fake_free(fake);
 }
 
 /* sbatch goes on without the daemon that called it. */
 static void a_run_whose_daemon_ended_during_sbatch_has_one_job(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "exit 7"));
     stage_start(fake->stage, 1, &spec);
     fake_await_doing(fake, 1, "being submitted");
@@ -255,23 +222,19 @@ static void a_run_whose_daemon_ended_during_sbatch_has_one_job(void **state) {
     assert_int_not_equal(fake_adopt(fake, 1), ADOPTED_LOST);
     assert_int_equal(stage_await_end(fake->stage, 1)->code, 7);
     assert_int_equal(fake_jobs(fake), 1);
-    fake_free(fake);
 }
 
 static void a_run_without_its_folder_is_lost(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     assert_int_equal(fake_adopt(fake, 1), ADOPTED_LOST);
     const struct run_end *end = stage_await_end(fake->stage, 1);
     assert_int_equal(end->kind, RUN_END_LOST);
     assert_non_null(strstr(end->message, "folder is gone"));
-    fake_free(fake);
 }
 
 /* The daemon that ordered it may still be there, without the store, and about to start it. */
 static void a_run_that_was_called_lost_is_started_by_nobody(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct error err = { 0 };
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
     char folder[STAGE_PATH];
@@ -282,7 +245,6 @@ static void a_run_that_was_called_lost_is_started_by_nobody(void **state) {
     assert_int_equal(executor_start(fake->stage->ex, (struct run_key){ 1, 1 }, folder, &spec, &err),
                      -EEXIST);
     assert_int_equal(executor_live(fake->stage->ex), 0);
-    fake_free(fake);
 }
 
 /* --- swept ----------------------------------------------------------------------------------- */
@@ -316,8 +278,7 @@ static bool external_has_ended(struct stage *stage, void *ctx) {
 }
 
 static void a_living_run_that_nobody_knows_keeps_its_place(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct stage *stage = fake->stage;
     struct executor_sweep sweep = { knows_nothing, count_external, count_external_end, stage, 0 };
     struct run_spec spec = stage_spec(stage, FOREVER);
@@ -332,21 +293,17 @@ static void a_living_run_that_nobody_knows_keeps_its_place(void **state) {
     assert_int_equal(executor_sweep(stage->ex, &sweep, NULL), 0); /* now nobody needs its folder */
     assert_int_equal(sweep.removed, 1);
     assert_string_equal(stage_file(stage, 1, "slurm"), "");
-    fake_free(fake);
 }
 
 /* No lock tells that a run on a node lives: who looks for locks must not take its folder. */
 static void the_sweep_of_this_host_leaves_runs_of_slurm_alone(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     struct stage *stage = fake->stage;
     struct executor *local = NULL;
     struct error err = { 0 };
     struct executor_sweep sweep = { knows_nothing, count_external, count_external_end, stage, 0 };
     struct run_spec spec = stage_spec(stage, FOREVER);
-    fake_set(fake, "hold", "");
-    stage_start(stage, 1, &spec);
-    fake_await_doing(fake, 1, "pending");
+    fake_start_pending(fake, 1, &spec);
     if (executor_local_new(stage->loop, &stage->options, &stage->events, &local, &err) < 0)
         fail_msg("no local executor: %s", err.text);
     assert_int_equal(executor_sweep(local, &sweep, NULL), 0);
@@ -356,42 +313,40 @@ static void the_sweep_of_this_host_leaves_runs_of_slurm_alone(void **state) {
     local = executor_free(local);
     stage_stop(stage, 1, STOP_AT_ONCE);
     (void)stage_await_end(stage, 1);
-    fake_free(fake);
 }
 
 /* The rows of runs in Slurm name the daemon's host, too. */
 static void the_host_is_called_as_in_the_rows_of_other_runs(void **state) {
-    (void)state;
-    struct fake *fake = fake_new();
+    struct fake *fake = *state;
     fake->stage->options.host = "head";
     stage_restart(fake->stage);
     assert_string_equal(executor_host(fake->stage->ex), "head");
-    fake_free(fake);
 }
 
 int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_open, fake_close)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_ends_with_its_code_and_its_output),
-        cmocka_unit_test(what_slurm_tells_its_jobs_the_command_hears),
-        cmocka_unit_test(a_prompt_and_checks_work_as_at_home),
-        cmocka_unit_test(the_shim_keeps_the_time_out),
-        cmocka_unit_test(many_are_submitted_side_by_side_and_each_once),
-        cmocka_unit_test(what_the_run_needs_is_what_sbatch_is_told),
-        cmocka_unit_test(a_polite_stop_reaches_the_shim_alone),
-        cmocka_unit_test(at_once_is_not_polite),
-        cmocka_unit_test(a_pending_run_is_stopped_before_it_begins),
-        cmocka_unit_test(a_run_that_was_not_submitted_yet_is_stopped_without_slurm),
-        cmocka_unit_test(a_stop_while_sbatch_is_at_work_takes_its_job_back),
-        cmocka_unit_test(a_run_that_is_over_cannot_be_stopped),
-        cmocka_unit_test(a_living_run_is_found_again),
-        cmocka_unit_test(an_end_that_nobody_heard_is_told),
-        cmocka_unit_test(what_an_earlier_daemon_could_not_submit_is_submitted),
-        cmocka_unit_test(a_run_whose_daemon_ended_during_sbatch_has_one_job),
-        cmocka_unit_test(a_run_without_its_folder_is_lost),
-        cmocka_unit_test(a_run_that_was_called_lost_is_started_by_nobody),
-        cmocka_unit_test(a_living_run_that_nobody_knows_keeps_its_place),
-        cmocka_unit_test(the_sweep_of_this_host_leaves_runs_of_slurm_alone),
-        cmocka_unit_test(the_host_is_called_as_in_the_rows_of_other_runs),
+        TEST(a_run_ends_with_its_code_and_its_output),
+        TEST(what_slurm_tells_its_jobs_the_command_hears),
+        TEST(a_prompt_and_checks_work_as_at_home),
+        TEST(the_shim_keeps_the_time_out),
+        TEST(many_are_submitted_side_by_side_and_each_once),
+        TEST(what_the_run_needs_is_what_sbatch_is_told),
+        TEST(a_polite_stop_reaches_the_shim_alone),
+        TEST(at_once_is_not_polite),
+        TEST(a_pending_run_is_stopped_before_it_begins),
+        TEST(a_run_that_was_not_submitted_yet_is_stopped_without_slurm),
+        TEST(a_stop_while_sbatch_is_at_work_takes_its_job_back),
+        TEST(a_run_that_is_over_cannot_be_stopped),
+        TEST(a_living_run_is_found_again),
+        TEST(an_end_that_nobody_heard_is_told),
+        TEST(what_an_earlier_daemon_could_not_submit_is_submitted),
+        TEST(a_run_whose_daemon_ended_during_sbatch_has_one_job),
+        TEST(a_run_without_its_folder_is_lost),
+        TEST(a_run_that_was_called_lost_is_started_by_nobody),
+        TEST(a_living_run_that_nobody_knows_keeps_its_place),
+        TEST(the_sweep_of_this_host_leaves_runs_of_slurm_alone),
+        TEST(the_host_is_called_as_in_the_rows_of_other_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
