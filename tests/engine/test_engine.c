@@ -15,13 +15,11 @@
 #include "engine_kit.h"
 #include "fault_vfs.h"
 
-#define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\n"
-
 static const char plain[] =
-    CALM "limits: {runs: 2}\n"
-         "agents: {bot: {command: [robot, --go], prompt: stdin},\n"
-         "  arguer: {command: [robot, \"{prompt}\", last], prompt: argument,\n"
-         "    stop_signal: INT, env: [\"COLOUR=red\"]}}\n";
+    KIT_CALM "limits: {runs: 2}\n"
+             "agents: {bot: {command: [robot, --go], prompt: stdin},\n"
+             "  arguer: {command: [robot, \"{prompt}\", last], prompt: argument,\n"
+             "    stop_signal: INT, env: [\"COLOUR=red\"]}}\n";
 
 static struct kit kit;
 

@@ -10,20 +10,18 @@
 #include "engine/alert.h"
 #include "engine_kit.h"
 
-#define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\n"
-
 static struct kit kit;
 
 static int open_it(void **state) {
     (void)state;
-    kit_open(&kit, CALM "projects: {web: }\nagents: {bot: {command: [cat], limiter: account}}\n"
-                        "limiters: {account: {max_running: 4}}\n");
+    kit_open(&kit, KIT_CALM "projects: {web: }\nagents: {bot: {command: [cat], limiter: account}}\n"
+                            "limiters: {account: {max_running: 4}}\n");
     return 0;
 }
 
 static int open_late(void **state) {
     (void)state;
-    kit_open_late(&kit, CALM "projects: {web: }\nalerts: {stuck_s: 0.1}\n");
+    kit_open_late(&kit, KIT_CALM "projects: {web: }\nalerts: {stuck_s: 0.1}\n");
     return 0;
 }
 
@@ -122,8 +120,9 @@ static void f022_what_waits_too_long_is_found_by_a_store_that_answers_late(void 
 
 static int open_crowded(void **state) {
     (void)state;
-    kit_open(&kit, CALM "projects: {web: }\nkinds: {slow: {max_running: 0}}\nlimits: {runs: 0}\n"
-                        "alerts: {stuck_s: 1}\n");
+    kit_open(&kit,
+             KIT_CALM "projects: {web: }\nkinds: {slow: {max_running: 0}}\nlimits: {runs: 0}\n"
+                      "alerts: {stuck_s: 1}\n");
     return 0;
 }
 

@@ -19,7 +19,7 @@
 #include "fault_vfs.h"
 
 #define CALM                                                                                       \
-    "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\n"                                           \
+    KIT_CALM                                                                                       \
     "tasks: {launch_s: 1}\nretry: {lost: {delay_s: 0}}\n"
 #define ON_A CALM "limits.runs: 1\ndaemon.host: hosta\n"
 #define ON_B CALM "limits.runs: 1\ndaemon.host: hostb\n"

@@ -15,8 +15,8 @@
 #include "engine_kit.h"
 
 #define CONFIG(host)                                                                               \
-    "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\nlimits: {runs: 3}\n"                        \
-    "retry: {lost: {delay_s: 0, max: 1000}}\nlost: requeue\ndaemon: {host: " host "}\n"
+    KIT_CALM "limits: {runs: 3}\n"                                                                 \
+             "retry: {lost: {delay_s: 0, max: 1000}}\nlost: requeue\ndaemon: {host: " host "}\n"
 #define SEEDS    10
 #define STEPS    60
 #define PLACES   3u

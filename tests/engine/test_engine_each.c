@@ -12,8 +12,8 @@
 #include "engine_kit.h"
 #include "late_store.h"
 
-static const char config[] = "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\nlimits: {runs: 2}\n"
-                             "retry: {failed: {max: 3, delay_s: 0, jitter: 0}}\n";
+static const char config[] = KIT_CALM "limits: {runs: 2}\n"
+                                      "retry: {failed: {max: 3, delay_s: 0, jitter: 0}}\n";
 
 /* The tasks, by their numbers. */
 enum { FIRST = 1, AFTER, FLAKY, HELD, STOPPED, LAST = STOPPED };

@@ -17,7 +17,7 @@
 #include "fault_vfs.h"
 #include "late_store.h"
 
-#define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\nlimits: {runs: 20}\n"
+#define CALM KIT_CALM "limits: {runs: 20}\n"
 #define RUNS 20
 
 static struct kit kit;
@@ -301,8 +301,8 @@ static void an_agent_that_could_not_be_launched_stays_closed(void **state) {
 static void runs_that_are_not_ours_keep_their_places(void **state) {
     (void)state;
     kit_close(&kit);
-    open_with("host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\nlimits: {runs: 1}\n"
-              "projects: {web: {}}\n");
+    open_with(KIT_CALM "limits: {runs: 1}\n"
+                       "projects: {web: {}}\n");
     fake_has_external("web-77");
     kit_restart(&kit);
     assert_int_equal(kit.report.external, 1);

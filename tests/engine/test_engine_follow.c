@@ -12,7 +12,7 @@
 #include "engine_kit.h"
 #include "late_store.h"
 
-#define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\nlimits: {runs: 50}\n"
+#define CALM KIT_CALM "limits: {runs: 50}\n"
 #define MOST 4096
 
 /* What a follower was told, and when it says that it is done. */

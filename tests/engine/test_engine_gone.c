@@ -16,7 +16,7 @@
 #include "engine_kit.h"
 #include "fault_vfs.h"
 
-#define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\nretention: {days: 30}\n"
+#define CALM KIT_CALM "retention: {days: 30}\n"
 
 static struct kit kit;
 static char told[128]; /* whom others were told of */

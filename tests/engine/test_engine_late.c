@@ -12,7 +12,7 @@
 #include "engine_kit.h"
 #include "late_store.h"
 
-#define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\nlimits: {runs: 50}\n"
+#define CALM KIT_CALM "limits: {runs: 50}\n"
 
 static struct kit kit;
 
@@ -42,10 +42,39 @@ static void hold_one_commit(void) {
     assert_true(late_has_commit());
 }
 
-static void let_go(enum store_outcome outcome) {
+/* The engine hears of it, and has had no time for anything else. */
+static void commit_is(enum store_outcome outcome) {
     late_hold_commits(false);
     late_finish_commit(outcome);
+}
+
+static void let_go(enum store_outcome outcome) {
+    commit_is(outcome);
     kit_settle(&kit);
+}
+
+/* Its start is ordered and on disk; the store is asked what to start, and does not answer. */
+static task_id ordered_without_spec(void) {
+    late_hold_answers(true);
+    struct kit_ask ask = adding();
+    assert_int_equal(kit_do(&kit, &ask), 0);
+    kit_settle(&kit);
+    assert_int_equal(late_answers(), 1);
+    assert_int_equal(fake_start_count(), 0);
+    return ask.first;
+}
+
+static void let_it_answer(void) {
+    late_hold_answers(false);
+    late_give_answers();
+}
+
+/* Nobody can say whether what was asked for is on disk, and nothing of it was begun. */
+static void assert_unknown(const struct kit_ask *ask) {
+    assert_true(engine_is_broken(kit.engine));
+    assert_true(ask->answered);
+    assert_int_equal(ask->outcome, STORE_UNKNOWN);
+    assert_int_equal(fake_start_count(), 0);
 }
 
 static void nothing_is_answered_or_started_before_the_commit_is_known(void **state) {
@@ -113,33 +142,26 @@ static void who_goes_away_is_not_answered_and_what_he_did_stays(void **state) {
 
 static void a_task_that_is_canceled_while_its_spec_is_read_is_never_launched(void **state) {
     (void)state;
-    late_hold_answers(true);
-    struct kit_ask ask = adding();
-    assert_int_equal(kit_do(&kit, &ask), 0);
-    kit_settle(&kit);
-    assert_int_equal(late_answers(), 1);
-    assert_int_equal(kit_tell(&kit, FACT_CANCEL, ask.first), 0);
-    late_hold_answers(false);
-    late_give_answers();
-    kit_wait_state(&kit, ask.first, TASK_CANCELED);
+    task_id task = ordered_without_spec();
+    assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
+    let_it_answer();
+    kit_wait_state(&kit, task, TASK_CANCELED);
     assert_int_equal(fake_start_count(), 0);
 }
 
 static void a_spec_that_comes_after_a_failed_commit_is_launched_all_the_same(void **state) {
     (void)state;
-    late_hold_answers(true);
-    struct kit_ask ask = adding(), other = adding();
-    assert_int_equal(kit_do(&kit, &ask), 0);
+    task_id task = ordered_without_spec();
+    struct kit_ask other = adding();
     kit_send(&kit, &other);
     hold_one_commit();
     let_go(STORE_FAILED);
-    assert_int_equal(kit_state(&kit, ask.first), TASK_STARTING);
-    late_hold_answers(false);
-    late_give_answers();
+    assert_int_equal(kit_state(&kit, task), TASK_STARTING);
+    let_it_answer();
     kit_wait_starts(&kit, 1);
     kit_settle(&kit);
     assert_int_equal(fake_start_count(), 1);
-    assert_int_equal(fake_start_at(0)->run.task, ask.first);
+    assert_int_equal(fake_start_at(0)->run.task, task);
 }
 
 static void a_task_whose_spec_is_gone_is_a_launch_failure(void **state) {
@@ -161,11 +183,8 @@ static void a_commit_that_nobody_knows_ends_the_engine(void **state) {
     kit_send(&kit, &ask);
     hold_one_commit();
     kit_send(&kit, &behind);
-    late_hold_commits(false);
-    late_finish_commit(STORE_UNKNOWN);
-    assert_true(engine_is_broken(kit.engine));
-    assert_true(ask.answered);
-    assert_int_equal(ask.outcome, STORE_UNKNOWN);
+    commit_is(STORE_UNKNOWN);
+    assert_unknown(&ask);
     kit_stop(&kit);
     assert_int_equal(behind.outcome, STORE_FAILED); /* that one surely not */
     assert_int_equal(fake_start_count(), 0);
@@ -176,14 +195,9 @@ static void a_commit_that_nobody_knows_ends_the_engine(void **state) {
 /* Who stops the daemon waits for what was ordered, also while the store is asked what that is. */
 static void a_start_whose_spec_is_being_read_is_a_launch(void **state) {
     (void)state;
-    late_hold_answers(true);
-    struct kit_ask ask = adding();
-    assert_int_equal(kit_do(&kit, &ask), 0);
-    kit_settle(&kit);
-    assert_int_equal(fake_start_count(), 0);
+    (void)ordered_without_spec();
     assert_true(engine_is_launching(kit.engine));
-    late_hold_answers(false);
-    late_give_answers();
+    let_it_answer();
     kit_wait_starts(&kit, 1);
     assert_false(engine_is_launching(kit.engine));
 }
@@ -191,20 +205,16 @@ static void a_start_whose_spec_is_being_read_is_a_launch(void **state) {
 /* The batch is the store's until its outcome is known: nothing may be freed before. */
 static void a_question_that_fails_during_a_commit_ends_the_engine_behind_it(void **state) {
     (void)state;
-    late_hold_answers(true);
-    struct kit_ask ask = adding(), other = adding();
-    assert_int_equal(kit_do(&kit, &ask), 0);
+    (void)ordered_without_spec();
+    struct kit_ask other = adding();
     kit_send(&kit, &other);
     hold_one_commit();
     late_fail_answers();
     assert_true(engine_is_broken(kit.engine));
     assert_true(engine_is_committing(kit.engine));
     assert_false(other.answered);
-    late_hold_commits(false);
-    late_finish_commit(STORE_OK);
-    assert_true(other.answered);
-    assert_int_equal(other.outcome, STORE_UNKNOWN);
-    assert_int_equal(fake_start_count(), 0);
+    commit_is(STORE_OK);
+    assert_unknown(&other);
 }
 
 /* --- a store that is lost -------------------------------------------------------------------- */
@@ -225,14 +235,9 @@ static void a_store_that_is_lost_while_nobody_asks_ends_the_engine(void **state)
 /* The next daemon sees that it was to be started, and that it was not: it starts it again. Both would be twice. */
 static void what_was_committed_and_not_begun_when_the_store_was_lost_is_not_begun(void **state) {
     (void)state;
-    late_hold_answers(true);
-    struct kit_ask ask = adding();
-    assert_int_equal(kit_do(&kit, &ask), 0);
-    kit_settle(&kit);
-    assert_int_equal(late_answers(), 1);
+    (void)ordered_without_spec();
     late_lose_store();
-    late_hold_answers(false);
-    late_give_answers();
+    let_it_answer();
     kit_wait(&kit, is_broken, NULL, "the engine sees it in the next round");
     assert_int_equal(fake_start_count(), 0);
 }
@@ -261,13 +266,10 @@ static void a_stop_that_may_not_be_on_disk_is_not_carried_out(void **state) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     fake_tell_started(fake_start_at(0)->run);
     kit_wait_state(&kit, task, TASK_RUNNING);
-    late_hold_commits(true);
     struct kit_ask ask = kit_ask_tell(FACT_CANCEL, task);
     kit_send(&kit, &ask);
-    kit_settle(&kit);
-    assert_true(late_has_commit());
-    late_hold_commits(false);
-    late_finish_commit(STORE_UNKNOWN);
+    hold_one_commit();
+    commit_is(STORE_UNKNOWN);
     assert_true(engine_is_broken(kit.engine));
     assert_int_equal(fake_stop_count(), 0);
 }
@@ -282,10 +284,7 @@ static void a_commit_that_nobody_waits_for_any_more_is_unknown(void **state) {
     hold_one_commit();
     store_give_up(engine_store(kit.engine), &why);
     assert_false(engine_is_committing(kit.engine));
-    assert_true(engine_is_broken(kit.engine));
-    assert_true(ask.answered);
-    assert_int_equal(ask.outcome, STORE_UNKNOWN);
-    assert_int_equal(fake_start_count(), 0);
+    assert_unknown(&ask);
 }
 
 /* --- one round does not take everything ------------------------------------------------------- */

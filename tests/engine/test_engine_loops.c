@@ -21,8 +21,8 @@
 #include "late_store.h"
 
 #define CALM                                                                                       \
-    "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\nlimits: {runs: 20}\n"                       \
-    "retry: {unfinished: {delay_s: 0}}\n"
+    KIT_CALM "limits: {runs: 20}\n"                                                                \
+             "retry: {unfinished: {delay_s: 0}}\n"
 #define SPAWNS "{\"argv\":[\"a\"],\"spawn\":\"next.yaml\"}"
 
 static struct kit kit;

@@ -46,10 +46,8 @@ static void open_with(const char *lines, const char *more) {
     assert_int_equal(chmod(path, 0700), 0);
     if (lines)
         partitions_are(lines);
-    snprintf(config, sizeof(config),
-             "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\n"
-             "slurm: {programs: %s, follow_s: 1, %s}\n",
-             folder, more);
+    snprintf(config, sizeof(config), KIT_CALM "slurm: {programs: %s, follow_s: 1, %s}\n", folder,
+             more);
     kit_open(&kit, config);
 }
 

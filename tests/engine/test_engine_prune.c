@@ -13,8 +13,7 @@
 #include "engine_kit.h"
 #include "late_store.h"
 
-#define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\n"
-#define OLD  DAYS(40)
+#define OLD DAYS(40)
 
 static struct kit kit;
 static time_ms today;
@@ -28,7 +27,7 @@ static int close_it(void **state) {
 static int open_short(void **state) {
     (void)state;
     kit_open(&kit,
-             CALM "retention: {days: 30, tasks: 1000}\nevents: {keep_days: 30, keep: 1000}\n");
+             KIT_CALM "retention: {days: 30, tasks: 1000}\nevents: {keep_days: 30, keep: 1000}\n");
     kit_settle(&kit);
     today = engine_now(kit.engine);
     return 0;
@@ -36,7 +35,7 @@ static int open_short(void **state) {
 
 static int open_late(void **state) {
     (void)state;
-    kit_open_late(&kit, CALM "retention: {days: 30}\n");
+    kit_open_late(&kit, KIT_CALM "retention: {days: 30}\n");
     kit_settle(&kit);
     today = engine_now(kit.engine);
     return 0;

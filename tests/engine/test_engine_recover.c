@@ -14,14 +14,12 @@
 #include "engine_kit.h"
 #include "fault_vfs.h"
 
-#define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\n"
-
 static struct kit kit;
 
 static int open_calm(void **state) {
     (void)state;
-    kit_open(&kit, CALM "tasks: {launch_s: 1}\n"
-                        "agents: {bot: {command: [bot], adapter: claude}}\n");
+    kit_open(&kit, KIT_CALM "tasks: {launch_s: 1}\n"
+                            "agents: {bot: {command: [bot], adapter: claude}}\n");
     return 0;
 }
 
@@ -345,7 +343,7 @@ static void without_work_nothing_wakes_up(void **state) {
 static void f057_a_restart_is_no_tick(void **state) {
     (void)state;
     kit_close(&kit);
-    kit_open(&kit, CALM "preset: gastown\nlimits: {runs: 4}\npace: {tick_s: 3600}\n");
+    kit_open(&kit, KIT_CALM "preset: gastown\nlimits: {runs: 4}\npace: {tick_s: 3600}\n");
     task_id task = running();
     (void)kit_web(&kit, "{\"argv\":[\"a\"]}");
     fake_will_adopt(last_run(), ADOPTED_ALIVE, NULL);

@@ -13,7 +13,7 @@
 #include "engine_kit.h"
 #include "fault_vfs.h"
 
-#define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\nretry: {failed: {delay_s: 0}}\n"
+#define CALM KIT_CALM "retry: {failed: {delay_s: 0}}\n"
 
 static struct kit kit;
 

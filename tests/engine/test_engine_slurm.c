@@ -16,7 +16,7 @@
 #include "fault_vfs.h"
 #include "os/files.h"
 
-#define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 0}\nlimits: {runs: 50}\n"
+#define CALM KIT_CALM "limits: {runs: 50}\n"
 
 static struct kit kit;
 
