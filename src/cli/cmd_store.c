@@ -36,10 +36,20 @@ static int ask_sluiced(const char *const *argv, json_t **ret_answer) {
     return CMD_OK;
 }
 
-static int print_json(json_t *answer) {
+/* As JSON, or as `print` writes it. */
+static int ask_and_print(const struct cmd_call *call, const char *const *argv,
+                         void (*print)(const json_t *answer, struct strbuf *out)) {
+    json_t *answer = NULL;
+    int code = ask_sluiced(argv, &answer);
+    if (code != CMD_OK)
+        return code;
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    ask_dump(answer, &out);
+    if (call->json)
+        ask_dump(answer, &out);
+    else
+        print(answer, &out);
     output_rest(&out);
+    json_decref(answer);
     return CMD_OK;
 }
 
@@ -69,18 +79,7 @@ static void print_copied(const json_t *answer, struct strbuf *out) {
 
 static int copy_run(const struct cmd_call *call) {
     const char *const argv[] = { "sluiced", "--store-copy", call->args[0], call->args[1], NULL };
-    json_t *answer = NULL;
-    int code = ask_sluiced(argv, &answer);
-    if (code != CMD_OK)
-        return code;
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    if (call->json)
-        print_json(answer);
-    else
-        print_copied(answer, &out);
-    output_rest(&out);
-    json_decref(answer);
-    return CMD_OK;
+    return ask_and_print(call, argv, print_copied);
 }
 
 /* --- show ------------------------------------------------------------------------------------------ */
@@ -142,18 +141,7 @@ static void print_shown(const json_t *answer, struct strbuf *out) {
 static int show_run(const struct cmd_call *call) {
     const char *store = call->arg_count > 0 ? call->args[0] : "current";
     const char *const argv[] = { "sluiced", "--store-show", store, NULL };
-    json_t *answer = NULL;
-    int code = ask_sluiced(argv, &answer);
-    if (code != CMD_OK)
-        return code;
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    if (call->json)
-        print_json(answer);
-    else
-        print_shown(answer, &out);
-    output_rest(&out);
-    json_decref(answer);
-    return CMD_OK;
+    return ask_and_print(call, argv, print_shown);
 }
 
 /* --- the command ----------------------------------------------------------------------------------- */
