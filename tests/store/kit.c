@@ -125,6 +125,23 @@ void kit_ask(struct store *store, const struct store_question *question, store_a
     wait_for(&asking.came);
 }
 
+int kit_file_open(void **state) {
+    struct kit_file *f = xcalloc(1, sizeof(*f));
+    f->folder = kit_folder();
+    f->path = kit_path(f->folder, "store.db");
+    *state = f;
+    return 0;
+}
+
+int kit_file_close(void **state) {
+    struct kit_file *f = *state;
+    kit_remove_folder(f->folder);
+    free(f->folder);
+    free(f->path);
+    free(f);
+    return 0;
+}
+
 struct store *kit_open(const char *url, struct store_report *ret_report) {
     struct store_options options = { .url = url, .loop = kit_loop, .reserve_bytes = -1 };
     struct store *store = NULL;

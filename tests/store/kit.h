@@ -13,6 +13,15 @@ void kit_copy_file(const char *from, const char *to);
 void kit_remove_files(const char *folder);
 char *kit_path(const char *folder, const char *name); /* the caller frees */
 
+/* The state of a test that needs a folder, and in it the path of a file that is not there yet: for cmocka. */
+struct kit_file {
+    char *folder, *path;
+    struct error err;
+    struct store_report report;
+};
+int kit_file_open(void **state);
+int kit_file_close(void **state);
+
 /* Fail the test with the sentence when it does not work. */
 struct store *kit_open(const char *url, struct store_report *ret_report);
 struct store_totals kit_load(struct store *store, const struct store_reader *reader);

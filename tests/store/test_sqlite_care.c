@@ -17,27 +17,10 @@
 #include "kit.h"
 #include "store/sqlite_internal.h"
 
-struct fixture {
-    char *folder, *path;
-    struct error err;
-};
-
-static int set_up(void **state) {
-    struct fixture *f = xcalloc(1, sizeof(*f));
-    f->folder = kit_folder();
-    f->path = kit_path(f->folder, "store.db");
-    *state = f;
-    return 0;
-}
-
 static int tear_down(void **state) {
-    struct fixture *f = *state;
+    const struct kit_file *f = *state;
     (void)umount2(f->folder, MNT_DETACH);
-    kit_remove_folder(f->folder);
-    free(f->folder);
-    free(f->path);
-    free(f);
-    return 0;
+    return kit_file_close(state);
 }
 
 static struct store_info info_of(const struct store *store) {
@@ -64,7 +47,7 @@ static enum store_outcome add_bytes(struct store *store, task_id first, size_t b
 }
 
 static void the_log_is_cut_off_when_nothing_happens(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     struct store *store = kit_open(f->path, NULL);
     assert_int_equal(add_bytes(store, 1, 10000, &f->err), STORE_OK);
     assert_true(info_of(store).log_bytes > 10000);
@@ -79,7 +62,7 @@ static void the_log_is_cut_off_when_nothing_happens(void **state) {
 }
 
 static void a_long_log_is_copied_and_used_again(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     struct store *store = kit_open(f->path, NULL);
     assert_int_equal(add_bytes(store, 1, 6 << 20, &f->err), STORE_OK); /* > 1,000 pages */
     int64_t log = info_of(store).log_bytes;
@@ -93,7 +76,7 @@ static void a_long_log_is_copied_and_used_again(void **state) {
 
 /* Nobody is ever idle: the log stays short all the same. */
 static void the_log_is_bounded_without_any_care(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     struct store *store = kit_open(f->path, NULL);
     for (task_id i = 0; i < 24; i++)
         assert_int_equal(add_bytes(store, 1 + i * 1000, 2 << 20, &f->err), STORE_OK);
@@ -107,14 +90,14 @@ static void the_log_is_bounded_without_any_care(void **state) {
 #define DISK_BYTES    (6 << 20)
 #define RESERVE_BYTES (1 << 20)
 
-static bool resize_small(const struct fixture *f, int bytes) {
+static bool resize_small(const struct kit_file *f, int bytes) {
     char size[64];
     (void)snprintf(size, sizeof(size), "size=%d", bytes);
     return mount(NULL, f->folder, NULL, MS_REMOUNT, size) == 0;
 }
 
 /* In a view of the file systems that ends with this process, so that nothing is left behind. */
-static bool mount_small(const struct fixture *f) {
+static bool mount_small(const struct kit_file *f) {
     char size[64];
     if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
         return false;
@@ -124,7 +107,7 @@ static bool mount_small(const struct fixture *f) {
     return mount("tmpfs", f->folder, "tmpfs", 0, size) == 0;
 }
 
-static struct store *open_with_reserve(struct fixture *f) {
+static struct store *open_with_reserve(struct kit_file *f) {
     struct store_options options = { .url = f->path, .reserve_bytes = RESERVE_BYTES };
     struct store *store = NULL;
     if (store_open(&options, &store, NULL, &f->err) < 0)
@@ -133,7 +116,7 @@ static struct store *open_with_reserve(struct fixture *f) {
 }
 
 /* Until the store refuses. Returns how many batches are in. */
-static unsigned fill_up(struct fixture *f, struct store *store, unsigned from,
+static unsigned fill_up(struct kit_file *f, struct store *store, unsigned from,
                         bool until_reserve_used) {
     for (unsigned i = from;; i++) {
         assert_true(i < 4000);
@@ -161,7 +144,7 @@ static enum store_outcome end_a_run(struct store *store, uint32_t attempt) {
     return outcome;
 }
 
-static void fill_a_real_disk(struct fixture *f) {
+static void fill_a_real_disk(struct kit_file *f) {
     struct store *store = open_with_reserve(f);
     assert_false(info_of(store).reserve_used);
     unsigned in = fill_up(f, store, 0, true);
@@ -190,7 +173,7 @@ static void fill_a_real_disk(struct fixture *f) {
 }
 
 static void a_really_full_disk_loses_nothing(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     if (!mount_small(f)) {
         print_message("no right to mount a small disk here (%s): not tested\n", strerror(errno));
         return; /* test_sqlite_faults.c fills a pretended one */
@@ -199,7 +182,7 @@ static void a_really_full_disk_loses_nothing(void **state) {
 }
 
 static void the_reserve_comes_back_with_the_space(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     struct store *store = open_with_reserve(f);
     struct sqlite_store *sqlite = (struct sqlite_store *)store;
     struct stat st;
@@ -233,7 +216,7 @@ static void expect_plan(struct store *store, const char *sql, const char *plan) 
 }
 
 static void questions_use_their_index(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     struct store *store = kit_open(f->path, NULL);
     static const struct {
         enum statement statement;
@@ -271,7 +254,7 @@ static void questions_use_their_index(void **state) {
 
 /* The settings that durability stands on, as another look at the open connection finds them. */
 static void the_settings_are_those_of_the_design(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     static const struct {
         const char *pragma;
         int64_t value;
@@ -300,7 +283,7 @@ static void the_settings_are_those_of_the_design(void **state) {
     store_close(store);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, kit_file_open, tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

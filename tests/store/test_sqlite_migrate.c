@@ -23,29 +23,6 @@
 #define FIXTURES     SOURCE_ROOT "/tests/store/fixtures"
 #define FIXTURE_SEED 2024
 
-struct fixture {
-    char *folder, *path;
-    struct error err;
-    struct store_report report;
-};
-
-static int set_up(void **state) {
-    struct fixture *f = xcalloc(1, sizeof(*f));
-    f->folder = kit_folder();
-    f->path = kit_path(f->folder, "store.db");
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    struct fixture *f = *state;
-    kit_remove_folder(f->folder);
-    free(f->folder);
-    free(f->path);
-    free(f);
-    return 0;
-}
-
 static void read_fixture(const char *kind, unsigned version, struct strbuf *out) {
     char path[512];
     struct error err = { 0 };
@@ -72,7 +49,7 @@ static void dump_file(const char *path, struct strbuf *out) {
 }
 
 static void every_version_holds_what_it_held(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     for (unsigned version = 1; version <= STORE_VERSION; version++) {
         _cleanup_(strbuf_finish) struct strbuf now = STRBUF_INIT, then = STRBUF_INIT;
         kit_remove_files(f->folder);
@@ -102,7 +79,7 @@ static int64_t number_in(const char *path, const char *sql) {
 
 /* Version 7 brought the sums: those of a file that had none are made from its runs. */
 static void an_older_file_gets_the_sums_of_its_runs(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     build_fixture(f->path, 6);
     store_close(kit_open(f->path, NULL));
     static const char *const runs =
@@ -122,7 +99,7 @@ static void an_older_file_gets_the_sums_of_its_runs(void **state) {
 
 /* A doctor looks at a store without being the one who migrates it. */
 static void a_look_migrates_nothing(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     struct store_look look = { 0 };
     assert_int_equal(store_look(f->path, &look, &f->err), 0);
     assert_false(look.there);
@@ -149,7 +126,7 @@ static void a_look_migrates_nothing(void **state) {
 
 /* Nor does whoever copies it. */
 static void a_reader_migrates_nothing(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     struct store_options options = { .url = f->path, .use = STORE_USE_READ };
     for (unsigned version = 1; version < STORE_VERSION; version++) {
         _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
@@ -181,7 +158,7 @@ static void schema_of(const char *path, struct strbuf *out) {
 
 /* A step that was changed after its release would make two kinds of files of one version. */
 static void a_released_step_is_never_changed(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT, released = STRBUF_INIT;
     struct store *store = kit_open(f->path, NULL);
     store_close(store);
@@ -210,7 +187,7 @@ static int open_to_come(const struct store_options *options, struct store **ret_
 }
 
 /* Opens as the program of the next version will. */
-static int open_next(struct fixture *f, const char *step, struct store **ret_store) {
+static int open_next(struct kit_file *f, const char *step, struct store **ret_store) {
     static struct store_backend next;
     next = sqlite_backend;
     next.open = open_to_come;
@@ -221,7 +198,7 @@ static int open_next(struct fixture *f, const char *step, struct store **ret_sto
     return store_open_backend(&next, &options, ret_store, &f->report, &f->err);
 }
 
-static void make_old_file(struct fixture *f, struct strbuf *ret_dump) {
+static void make_old_file(struct kit_file *f, struct strbuf *ret_dump) {
     kit_remove_files(f->folder);
     build_fixture(f->path, STORE_VERSION);
     dump_file(f->path, ret_dump);
@@ -234,7 +211,7 @@ static void expect_dump(struct store *store, const struct strbuf *expected) {
 }
 
 static void a_migration_keeps_everything_and_a_copy(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT;
     make_old_file(f, &before);
     struct store *store = NULL;
@@ -266,7 +243,7 @@ static void a_migration_keeps_everything_and_a_copy(void **state) {
 }
 
 static void a_new_file_needs_no_copy(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     struct store *store = NULL;
     assert_int_equal(open_next(f, good_step, &store), 0);
     assert_true(f->report.created);
@@ -276,7 +253,7 @@ static void a_new_file_needs_no_copy(void **state) {
 }
 
 static void a_failed_migration_changes_nothing(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT;
     make_old_file(f, &before);
     struct store *store = NULL;
@@ -307,7 +284,7 @@ static unsigned version_of(const char *path) {
     return (unsigned)version;
 }
 
-static bool migrate_until(struct fixture *f, enum fault_plan plan, uint64_t at) {
+static bool migrate_until(struct kit_file *f, enum fault_plan plan, uint64_t at) {
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
@@ -325,7 +302,7 @@ static bool migrate_until(struct fixture *f, enum fault_plan plan, uint64_t at) 
 }
 
 /* Dies at every operation of copy and migration; the next start finishes it. */
-static void die_in_migration(struct fixture *f, enum fault_plan plan) {
+static void die_in_migration(struct kit_file *f, enum fault_plan plan) {
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT;
     _cleanup_(freep) char *old_file = kit_folder();
     bool through = false;
@@ -353,7 +330,7 @@ static void die_in_migration(struct fixture *f, enum fault_plan plan) {
 }
 
 static void a_crash_in_a_migration_loses_nothing(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     die_in_migration(f, FAULT_KILL);
     die_in_migration(f, FAULT_POWER);
 }
@@ -393,7 +370,7 @@ static int make_fixtures(const char *folder) {
     return 0;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, kit_file_open, kit_file_close)
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {

@@ -21,29 +21,6 @@
 #include "store/place.h"
 #include "store/sqlite_internal.h"
 
-struct fixture {
-    char *folder, *path;
-    struct error err;
-    struct store_report report;
-};
-
-static int set_up(void **state) {
-    struct fixture *f = xcalloc(1, sizeof(*f));
-    f->folder = kit_folder();
-    f->path = kit_path(f->folder, "store.db");
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    struct fixture *f = *state;
-    kit_remove_folder(f->folder);
-    free(f->folder);
-    free(f->path);
-    free(f);
-    return 0;
-}
-
 static void add_tasks(struct store *store, task_id first, task_id last) {
     struct store_batch *batch = store_batch_new();
     for (task_id id = first; id <= last; id++) {
@@ -58,7 +35,7 @@ static void add_tasks(struct store *store, task_id first, task_id last) {
     store_batch_free(batch);
 }
 
-static void make_store(struct fixture *f) {
+static void make_store(struct kit_file *f) {
     struct store *store = kit_open(f->path, &f->report);
     add_tasks(store, 1, 300);
     store_close(store);
@@ -74,7 +51,7 @@ static void run_sql(const char *path, const char *sql) {
     sqlite3_close(db);
 }
 
-static int try_open(struct fixture *f) {
+static int try_open(struct kit_file *f) {
     struct store_options options = { .url = f->path, .reserve_bytes = -1 };
     struct store *store = NULL;
     int r = store_open(&options, &store, &f->report, &f->err);
@@ -83,7 +60,7 @@ static int try_open(struct fixture *f) {
 }
 
 /* Refused, with this code, and not one byte of the file is another. */
-static void expect_untouched(struct fixture *f, int code) {
+static void expect_untouched(struct kit_file *f, int code) {
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
     assert_int_equal(file_read(f->path, 64 << 20, &before, &f->err), 0);
     assert_int_equal(try_open(f), code);
@@ -93,13 +70,13 @@ static void expect_untouched(struct fixture *f, int code) {
     assert_memory_equal(after.text, before.text, before.length);
 }
 
-static void expect_text(const struct fixture *f, const char *part) {
+static void expect_text(const struct kit_file *f, const char *part) {
     if (!strstr(f->err.text, part))
         fail_msg("the sentence '%s' does not say '%s'", f->err.text, part);
 }
 
 static void the_folder_is_made_and_the_files_are_private(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     _cleanup_(freep) char *folder = kit_path(f->folder, "data");
     _cleanup_(freep) char *path = kit_path(folder, "store.db");
     _cleanup_(freep) char *log = kit_path(folder, "store.db-wal");
@@ -122,7 +99,7 @@ static void the_folder_is_made_and_the_files_are_private(void **state) {
 }
 
 static void a_missing_folder_of_the_folder_is_an_error(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     free(f->path);
     f->path = kit_path(f->folder, "a/b/store.db");
     assert_int_equal(try_open(f), -ENOENT);
@@ -130,14 +107,14 @@ static void a_missing_folder_of_the_folder_is_an_error(void **state) {
 }
 
 static void a_folder_is_no_store(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     assert_int_equal(mkdir(f->path, 0700), 0);
     assert_true(try_open(f) < 0);
     expect_text(f, f->path);
 }
 
 static void a_symbolic_link_is_no_store(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     make_store(f);
     _cleanup_(freep) char *link = kit_path(f->folder, "link.db");
     assert_int_equal(symlink(f->path, link), 0);
@@ -149,7 +126,7 @@ static void a_symbolic_link_is_no_store(void **state) {
 
 /* A folder that is a link is resolved: /home may be one. */
 static void a_link_to_the_folder_is_followed(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     make_store(f);
     _cleanup_(freep) char *link = kit_path(f->folder, "link");
     assert_int_equal(symlink(f->folder, link), 0);
@@ -160,7 +137,7 @@ static void a_link_to_the_folder_is_followed(void **state) {
 }
 
 static void another_process_is_refused(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     struct store *store = kit_open(f->path, NULL);
     pid_t pid = fork();
     assert_true(pid >= 0);
@@ -178,7 +155,7 @@ static void another_process_is_refused(void **state) {
 
 /* Somebody looks into the file with another program. */
 static void a_foreign_program_excludes_the_store(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     make_store(f);
     int ready[2], done[2];
     assert_int_equal(pipe2(ready, O_CLOEXEC) | pipe2(done, O_CLOEXEC), 0);
@@ -208,7 +185,7 @@ static void a_foreign_program_excludes_the_store(void **state) {
 }
 
 static void and_the_store_excludes_a_foreign_program(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     struct store *store = kit_open(f->path, NULL);
     pid_t pid = fork();
     assert_true(pid >= 0);
@@ -227,7 +204,7 @@ static void and_the_store_excludes_a_foreign_program(void **state) {
 }
 
 static void a_newer_version_is_refused(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     make_store(f);
     char newer[40];
     (void)snprintf(newer, sizeof(newer), "PRAGMA user_version = %u", STORE_VERSION + 1);
@@ -244,14 +221,14 @@ static void a_newer_version_is_refused(void **state) {
 }
 
 static void a_database_of_another_program_is_refused(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     run_sql(f->path, "CREATE TABLE recipe (name TEXT)");
     expect_untouched(f, -EUCLEAN);
     expect_text(f, "is a database of another program: give the store another place");
 }
 
 static void a_file_that_is_no_database_is_refused(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     int fd = open(f->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
     for (int i = 0; i < 1000; i++)
@@ -272,7 +249,7 @@ static void spoil(const char *path, off_t offset, size_t size) {
 
 /* Each page of the file in turn: none makes it crash, and damage of the structure is found. */
 static void a_damaged_file_is_refused(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     make_store(f);
     struct stat st;
     assert_int_equal(stat(f->path, &st), 0);
@@ -313,7 +290,7 @@ static void read_answer(void *ctx, const struct store_answer *answer, const stru
 
 /* Bytes turned anywhere: it is refused, or it is read, and nothing worse. */
 static void random_damage_does_no_harm(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     struct rng rng = { 99 };
     struct stat st;
     unsigned refused = 0, rounds = 150;
@@ -356,7 +333,7 @@ static void a_value_that_cannot_be_is_damage(void **state) {
         "UPDATE run SET outcome = 100000",
         "UPDATE run SET host = 100000",
     };
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     for (size_t i = 0; i < ARRAY_SIZE(spoilers); i++) {
         kit_remove_files(f->folder);
         make_store(f);
@@ -374,7 +351,7 @@ static void a_value_that_cannot_be_is_damage(void **state) {
 }
 
 static void a_gap_in_the_names_is_damage(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     make_store(f);
     run_sql(f->path, "DELETE FROM name WHERE id = 3");
     assert_int_equal(try_open(f), -EUCLEAN);
@@ -384,7 +361,7 @@ static void a_gap_in_the_names_is_damage(void **state) {
 /* An enum gets a new value in its middle: rows of older versions keep their meaning, because
  * words are stored, not positions. */
 static void words_keep_their_meaning(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     make_store(f);
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
     struct store *store = kit_open(f->path, NULL);
@@ -431,7 +408,7 @@ static void words_keep_their_meaning(void **state) {
 }
 
 static void a_start_without_a_close_is_noticed(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     make_store(f);
     pid_t pid = fork();
     assert_true(pid >= 0);
@@ -467,7 +444,7 @@ static void network_file_systems_are_not_trusted(void **state) {
 
 /* /proc is not a place for files either, and the kernel says so. */
 static void a_place_without_room_for_files_is_an_error(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     free(f->path);
     f->path = xstrdup("/proc/store.db");
     assert_true(try_open(f) < 0);
@@ -483,7 +460,7 @@ static void keep_last_word(void *ctx, const char *text) {
 
 /* First of all tests: SQLite takes the function only before it is used. */
 static void what_the_database_says_is_passed_on(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     struct store_options options = { .url = f->path, .reserve_bytes = -1, .log = keep_last_word };
     pid_t pid = fork();
     assert_true(pid >= 0);
@@ -509,7 +486,7 @@ static void count_progress(void *ctx, const char *what, unsigned percent) {
 }
 
 static void a_long_start_tells_how_far_it_is(void **state) {
-    struct fixture *f = *state;
+    struct kit_file *f = *state;
     make_store(f);
     struct store_options options = { .url = f->path,
                                      .reserve_bytes = -1,
@@ -521,7 +498,7 @@ static void a_long_start_tells_how_far_it_is(void **state) {
     store_close(store);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, kit_file_open, kit_file_close)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
