@@ -55,7 +55,8 @@ static const struct known pool[] = {
     { { "projects", "web", "path" }, { "/srv/web", "/a b", "/x#y" }, false },
     { { "projects", "example.com", "budget" }, { "1000", "unlimited", "5" }, false },
     { { "projects", "example.com", "paused" }, { "true", "false", "true" }, false },
-    { { "store", "url" }, { "postgresql://h/db", "x, y", "{z}" }, false },
+    { { "loop", "prefix" }, { "x, y", "{z}", "- a" }, false },
+    { { "store", "url" }, { "postgresql://h/db", "/x, y", "/{z}" }, false },
 };
 /* clang-format on */
 
