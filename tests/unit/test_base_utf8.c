@@ -35,8 +35,8 @@ static void what_is_no_text_is_found_and_made_one(void **state) {
             strbuf_add(&expected, text.text, text.length);
             strbuf_add(&text, cases[i].bytes, cases[i].size);
             strbuf_puts(&expected, cases[i].cleaned ? cases[i].cleaned : cases[i].bytes);
-            strbuf_puts(&text, "0123456789" + at % 10);
-            strbuf_puts(&expected, "0123456789" + at % 10);
+            strbuf_puts(&text, &"0123456789"[at % 10]);
+            strbuf_puts(&expected, &"0123456789"[at % 10]);
             assert_int_equal(utf8_is_clean(text.text, text.length), !cases[i].cleaned);
             utf8_clean(text.text, text.length, &cleaned);
             assert_string_equal(strbuf_text(&cleaned), strbuf_text(&expected));
