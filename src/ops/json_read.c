@@ -100,15 +100,18 @@ static json_t *read_text(struct reader *r) {
 
 /* --- the rest -------------------------------------------------------------------------------- */
 
+static bool is_digit(const struct reader *r) {
+    return r->at < r->end && *r->at >= '0' && *r->at <= '9';
+}
+
 static json_t *read_integer(struct reader *r) {
     bool negative = take(r, '-');
     const char *from = r->at;
     json_int_t value = 0;
-    while (r->at < r->end && *r->at >= '0' && *r->at <= '9' && r->at - from < (long)DIGITS_MAX + 1)
+    for (unsigned digits = 0; digits < DIGITS_MAX && is_digit(r); digits++)
         value = value * 10 + (*r->at++ - '0');
-    size_t digits = (size_t)(r->at - from);
-    bool fraction = r->at < r->end && strchr(".eE", *r->at);
-    if (digits == 0 || digits > DIGITS_MAX || (*from == '0' && digits > 1) || fraction)
+    bool longer = is_digit(r) || (r->at < r->end && strchr(".eE", *r->at));
+    if (r->at == from || (*from == '0' && r->at > from + 1) || longer)
         return NULL;
     return json_integer(negative ? -value : value);
 }
