@@ -97,12 +97,14 @@ bool client_is_in_run(void) {
  * plain word is not sent: it would end the header. */
 static void take_token(struct client *client, const char *place) {
     const char *socket = getenv("SLUICE_SOCKET"), *token = getenv("SLUICE_TOKEN");
-    const char *ca = getenv("SLUICE_CA");
+    const char *ca = getenv("SLUICE_CA"), *peers = getenv("SLUICE_PEERS");
     if (!socket || !token || !*token || strcmp(socket, place) != 0
         || strspn(token, "0123456789abcdef") != strlen(token))
         return;
     client->token = xstrdup(token);
     client->peer_ca = ca && *ca ? xstrdup(ca) : NULL;
+    if (peers && *peers)
+        client_take_peers(client, peers);
 }
 
 int client_open(const char *place, const struct client_options *options, struct client **ret_client,

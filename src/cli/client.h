@@ -24,7 +24,8 @@
  *          goes round until one of them has taken over, for 20 s.
  * Streams: bytes of a log, or events; a callback gets them as they come. Blocking with
  *          client_stream_*, or beside other descriptors with client_begin_*, client_fd, client_pump.
- * Runs:    what goes to SLUICE_SOCKET carries SLUICE_TOKEN, by which the daemon knows the run. On another machine that is
+ * Runs:    what goes to SLUICE_SOCKET, and to the sockets of SLUICE_PEERS when another daemon has taken over, carries
+ *          SLUICE_TOKEN, by which the daemon knows the run. On another machine that is
  *          no socket but addresses, "https://a:7878,https://b:7878"; SLUICE_CA is a file with certificates to trust.
  * Paths:   user text in a path or query goes through client_escape; client_get does it for %s. */
 #pragma once

@@ -54,15 +54,27 @@ void client_add_address(struct client *client, const char *text) {
     client->addresses[client->address_count++] = address;
 }
 
-void client_take_place(struct client *client, const char *place) {
+static void add_list(struct client *client, const char *list) {
     _cleanup_(strbuf_finish) struct strbuf one = STRBUF_INIT;
-    bool many = strstr(place, "://");
-    for (const char *at = place; many && *at; at += strspn(at, ",")) {
+    for (const char *at = list; *at; at += strspn(at, ",")) {
         strbuf_clear(&one);
         strbuf_add(&one, at, strcspn(at, ","));
         client_add_address(client, strbuf_text(&one));
         at += one.length;
     }
+}
+
+void client_take_peers(struct client *client, const char *list) {
+    add_list(client, list);
+    client->has_peers = client->address_count > 1;
+    client->own_count = client->address_count;
+}
+
+void client_take_place(struct client *client, const char *place) {
+    _cleanup_(strbuf_finish) struct strbuf one = STRBUF_INIT;
+    bool many = strstr(place, "://");
+    if (many)
+        add_list(client, place);
     client->has_peers = many;
     if (!many) {
         client->addresses =

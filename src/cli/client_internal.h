@@ -97,6 +97,8 @@ void client_set_events(struct client *client, client_each each, void *ctx);
 
 /* What client_open was told. */
 void client_take_place(struct client *client, const char *place);
+/* And where else the run is known that this process belongs to: "unix:/PATH,…". */
+void client_take_peers(struct client *client, const char *list);
 void client_add_address(struct client *client, const char *text);
 void client_free_addresses(struct client *client);
 const struct client_address *client_address(const struct client *client);

@@ -149,8 +149,8 @@ static void print_toml(struct strbuf *out, const char *program) {
     print_toml_text(out, program);
     strbuf_puts(
         out, "\nargs = [\"mcp\"]\n"
-             "env_vars = [\"XDG_RUNTIME_DIR\", \"SLUICE_SOCKET\", \"SLUICE_CA\", \"SLUICE_TASK\", "
-             "\"SLUICE_RUN\", \"SLUICE_TOKEN\", \"SLUICE_DONE\"]\n");
+             "env_vars = [\"XDG_RUNTIME_DIR\", \"SLUICE_SOCKET\", \"SLUICE_PEERS\", \"SLUICE_CA\", "
+             "\"SLUICE_TASK\", \"SLUICE_RUN\", \"SLUICE_TOKEN\", \"SLUICE_DONE\"]\n");
     if (variables) {
         strbuf_puts(out, "env = { SLUICE_HOME = ");
         print_toml_text(out, json_string_value(json_object_get(variables, "SLUICE_HOME")));

@@ -54,5 +54,7 @@ void launch_place(struct engine *e, const struct live_run *run, const json_t *ta
                   struct arena *arena, struct run_spec *spec);
 /* Where a run reaches the daemon, or one of several: its SLUICE_SOCKET. */
 const char *launch_address(const struct engine *e, const struct live_run *run, struct arena *arena);
+/* Where else it is heard, when another daemon of this machine has taken over: its SLUICE_PEERS; NULL: nowhere. */
+const char *launch_peers(const struct engine *e, const struct live_run *run, struct arena *arena);
 /* Whose certificates it trusts there: its SLUICE_CA; NULL: those that its system trusts. */
 const char *launch_ca(const struct engine *e, const struct live_run *run);

@@ -157,6 +157,9 @@ static void put_own_env(struct launch *l) {
     put_env(l, format(l, "SLUICE_DONE=%s", strbuf_text(&marker)));
     put_env(l, format(l, "SLUICE_SOCKET=%s", launch_address(e, l->run, &l->arena)));
     put_env(l, format(l, "SLUICE_TOKEN=%s", l->run->token.text));
+    const char *peers = launch_peers(e, l->run, &l->arena);
+    if (peers)
+        put_env(l, format(l, "SLUICE_PEERS=%s", peers));
     if (launch_ca(e, l->run))
         put_env(l, format(l, "SLUICE_CA=%s", launch_ca(e, l->run)));
     put_env(l, format(l, "SLUICE_BUS=%s/bus", e->data));

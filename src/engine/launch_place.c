@@ -92,6 +92,29 @@ const char *launch_address(const struct engine *e, const struct live_run *run,
     return arena_strdup(arena, strbuf_text(&all));
 }
 
+/* Beside the owner's socket, which the addresses name, is that of the runs; in each home under the same name. */
+static void print_peer(const struct engine *e, const char *address, struct strbuf *out) {
+    const char *own = strrchr(e->run_socket_path, '/'), *end = strrchr(address, '/');
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (strncmp(address, "unix:/", 6) != 0 || strchr(address, ',') || !own)
+        return;
+    const char *begin = address + strlen("unix:");
+    strbuf_printf(&path, "%.*s%s", (int)(end - begin), begin, own);
+    if (strcmp(strbuf_text(&path), e->run_socket_path) != 0)
+        strbuf_printf(out, "%sunix:%s", out->length ? "," : "", strbuf_text(&path));
+}
+
+const char *launch_peers(const struct engine *e, const struct live_run *run, struct arena *arena) {
+    const char *const *words = NULL;
+    size_t count = config_words(e->config, "daemon.addresses", NULL, &words);
+    _cleanup_(strbuf_finish) struct strbuf all = STRBUF_INIT;
+    if (launch_address(e, run, arena) != e->run_socket_path)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        print_peer(e, words[i], &all);
+    return all.length > 0 ? arena_strdup(arena, strbuf_text(&all)) : NULL;
+}
+
 const char *launch_ca(const struct engine *e, const struct live_run *run) {
     const char *file = config_text(e->config, "daemon.tls_ca", NULL);
     return run->executor == EXECUTOR_SLURM && *file ? file : NULL;

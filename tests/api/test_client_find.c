@@ -322,6 +322,54 @@ static void one_that_is_absent_is_passed_over(void **state) {
     client_close(client);
 }
 
+static void set_run(const char *socket, const char *token, const char *peers) {
+    assert_int_equal(setenv("SLUICE_SOCKET", socket, 1), 0);
+    assert_int_equal(setenv("SLUICE_TOKEN", token, 1), 0);
+    assert_int_equal(setenv("SLUICE_PEERS", peers, 1), 0);
+}
+
+static void unset_run(void) {
+    assert_int_equal(unsetenv("SLUICE_SOCKET"), 0);
+    assert_int_equal(unsetenv("SLUICE_TOKEN"), 0);
+    assert_int_equal(unsetenv("SLUICE_PEERS"), 0);
+}
+
+#define TOKEN "0123456789abcdef0123456789abcdef"
+
+static void a_run_is_known_to_whoever_takes_over_from_its_daemon(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    char line[128];
+    for (int standby = 0; standby < 2; standby++) {
+        if (standby)
+            start_standby(&a, "");
+        start_daemon(&b, OK_ANSWER);
+        set_run(a.path, TOKEN, b.place);
+        struct client *client = open_with(NULL);
+        int status = post(client, &err);
+        unset_run();
+        client_close(client);
+        stop_daemon(&b);
+        assert_int_equal(status, 200);
+        assert_string_equal(line_of(&b.asked[b.count - 1], "Authorization", line),
+                            "Authorization: Bearer " TOKEN);
+    }
+}
+
+/* What it has in its environment is for its own daemon. */
+static void who_asks_another_daemon_has_no_peers_of_a_run(void **state) {
+    (void)state;
+    struct client *client = NULL;
+    struct error err = { 0 };
+    start_daemon(&b, OK_ANSWER);
+    set_run("/nonexistent/run.sock", TOKEN, b.place);
+    int r = client_open(a.path, NULL, &client, &err);
+    unset_run();
+    assert_true(client_is_absent(r));
+    stop_daemon(&b);
+    assert_int_equal(b.count, 0);
+}
+
 static int started;
 
 static int start(void *ctx, struct error *err) {
@@ -357,6 +405,8 @@ int main(void) {
         CASE(a_question_without_a_key_is_answered_as_it_was),
         CASE(where_all_are_standbys_one_is_looked_for_until_the_time_is_over),
         CASE(one_that_is_absent_is_passed_over),
+        CASE(a_run_is_known_to_whoever_takes_over_from_its_daemon),
+        CASE(who_asks_another_daemon_has_no_peers_of_a_run),
         CASE(where_there_are_addresses_no_daemon_is_started),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

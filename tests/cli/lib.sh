@@ -24,7 +24,7 @@ root=$(cd "$here/../.." && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cd "$tmp" || exit 1
-unset NO_COLOR COLUMNS SLUICE_SOCKET SLUICE_TOKEN
+unset NO_COLOR COLUMNS SLUICE_SOCKET SLUICE_PEERS SLUICE_TOKEN
 number=0
 code=0
 # Seconds that anything may take: a minute, and more when others are at work on this machine.

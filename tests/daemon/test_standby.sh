@@ -96,6 +96,11 @@ configure "$b"
 "$SLUICE" add --json -- tail -f /dev/null >out
 long=$(field id)
 becomes "$long" running
+mkfifo speak
+add -- sh -c 'while read -r _ <"$2/speak"; do n=$((n + 70)); "$1" report --tokens "$n"; echo "$n $?" >>"$2/reported"; done' - \
+    "$SLUICE" "$tmp"
+speaker=$id
+becomes "$speaker" running
 in_b "$SLUICE" events -f --json >events 2>events.err &
 follower=$!
 appears '"kind"' events
@@ -103,6 +108,9 @@ appears '"kind"' events
 waiter=$!
 shim=$(tr '\0\n' '  ' <"$tmp/data/runs/$long/1/lock" | sed -n 's/.*shim \([0-9]*\) .*/\1/p')
 kill -9 "$first"
+tell speak
+rule 'a run reports to the daemon that takes over from its own' appears '70 0' reported
+rule 'which counts it as the run that it is' in_b sh -c '"$SLUICE" show --json "$1" | grep -q ":70[,}]"' - "$speaker"
 run sluice add -- true
 exits 0 'an add that finds its daemon dead is done by the one that takes over'
 rule 'which is the same process' is_role "$b" active
@@ -112,6 +120,9 @@ rule 'and is known to it' [ "$(value "$long" state)" = running ]
 rule 'its log says when' grep -q 'this daemon is the active one now' "$b/sluice.log"
 run sluice up
 rule 'the one that died comes back as a standby' is_role "$home" standby
+tell speak
+rule 'so it does while its own is a standby' appears '140 0' reported
+run sluice cancel --now "$speaker"
 run sluice cancel --now "$long"
 exits 0 'what the dead one had started is stopped by the living one'
 wait "$waiter"

@@ -25,6 +25,8 @@ static int open_calm(void **state) {
     kit_open(&kit, CALM "tasks: {launch_s: 1, slurm: [qos=low, cpus=2]}\n"
                         "projects: {web: {slurm: [account=w]}}\n"
                         "agents: {bot: {command: [bot], adapter: claude}}\n"
+                        "daemon: {addresses: ['https://two:7878', 'unix:/b/sluice.sock', "
+                        "'unix:/c,d/sluice.sock', 'unix:/e/sluice.sock']}\n"
                         "slurm: {address: ['https://head:7878', 'https://two:7878']}\n");
     return 0;
 }
@@ -98,6 +100,9 @@ static void a_task_runs_where_it_belongs(void **state) {
     assert_false(start_of(near)->in_slurm);
     assert_string_equal(start_of(near)->token, "");
     assert_null(strstr(start_of(near)->env, "https://head:7878"));
+    /* Whoever takes over on this machine hears runs beside the socket that is its address. */
+    assert_non_null(strstr(start_of(near)->env, "\nSLUICE_PEERS=unix:/b/sock,unix:/e/sock\n"));
+    assert_null(strstr(start->env, "\nSLUICE_PEERS="));
 
     struct run_row row;
     assert_true(kit_last_run(&kit, far, &row));
