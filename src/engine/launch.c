@@ -1,11 +1,7 @@
-/* launch.c: a start order that is on disk becomes a process; a stop order reaches it.
+/* launch.c: what does a run get? Its command, its checks, its environment and its limits.
  *
- * A few at a time: the kernel lets us go on only when the new process is there, which takes up to a
- * millisecond on a busy machine, and between two of these rounds everybody else is heard. A stop that
- * comes before the launch finds nobody; the launch sees that it was wished for and does not happen.
- *
- * What to run is read from the task's spec, as it was submitted: nothing of the submitter's
- * environment is needed any more. The environment is built from an allow-list, never inherited. */
+ * It is read from the task's spec, as it was submitted: nothing of the submitter's environment is needed
+ * any more. The environment is built from an allow-list, never inherited. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -13,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/agent.h"
 #include "base/alloc.h"
@@ -27,10 +22,7 @@
 #include "engine/session.h"
 #include "engine/spawning.h"
 #include "engine/telemetry_internal.h"
-#include "engine/watch.h"
 #include "engine/workspace.h"
-
-#define LAUNCHES_EACH 8 /* in one round of the loop */
 
 /* Before the whole prompt: whether the session had got it before it was cut off, nobody knows. */
 #define RESUME_PROMPT                                                                              \
@@ -92,18 +84,6 @@ static void put_env(struct launch *l, const char *pair) {
             return;
         }
     *LIST_ADD(&l->env) = pair;
-}
-
-void launch_remove_marker(const struct engine *e, const char *id) {
-    struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/done/%s", e->data, id);
-    (void)unlink(strbuf_text(&path)); /* most have none */
-    strbuf_finish(&path);
-}
-
-void launch_marker_path(const struct engine *e, task_id task, struct strbuf *out) {
-    char id[ENGINE_ID_MAX];
-    strbuf_printf(out, "%s/done/%s", e->data, engine_task_id(e, task, id));
 }
 
 static void put_iteration_env(struct launch *l) {
@@ -457,10 +437,10 @@ static int launch_one(struct launch *l, struct error *err) {
     return r;
 }
 
-/* --- orders ---------------------------------------------------------------------------------- */
+/* --- all of it ------------------------------------------------------------------------------- */
 
-static int launch_spec(struct engine *e, struct live_run *run, const struct spec_row *row,
-                       struct error *err) {
+int launch_spec(struct engine *e, struct live_run *run, const struct spec_row *row,
+                struct error *err) {
     struct task_view view;
     json_error_t problem;
     if (!row)
@@ -481,103 +461,4 @@ static int launch_spec(struct engine *e, struct live_run *run, const struct spec
     free((void *)l.env.items);
     free((void *)l.argv.items);
     return r;
-}
-
-/* No new attempt once its marker is there; something else of that name is an error. True: it is not
- * launched. */
-static bool is_ended_by_marker(struct engine *e, const struct live_run *run) {
-    struct error err = { 0 };
-    struct task_view view = { .until = UNTIL_EXIT };
-    (void)core_task(e->core, run->task, &view);
-    enum marker marker = view.until == UNTIL_DONE ? marker_look(e, run->task) : MARKER_NONE;
-    if (marker == MARKER_NONE)
-        return false;
-    if (marker == MARKER_NO_FILE)
-        (void)marker_complain(e, run->task, &err);
-    else
-        error_set(&err, -EALREADY, "its DONE marker was there before it was launched");
-    finish_note_end(e, run, marker == MARKER_FILE ? RUN_END_EXIT : RUN_END_LAUNCH, &err);
-    return true;
-}
-
-/* What could not be launched is told like any other end, in the next turn. */
-static void launch_task(struct engine *e, task_id task, const struct spec_row *row) {
-    struct error err = { 0 };
-    struct live_run *run = run_find(e, task);
-    struct task_spec told;
-    if (!run || !core_task_spec(e->core, task, &told))
-        return;
-    if (told.stop != STOP_NONE) {
-        error_set(&err, -ECANCELED, "it was stopped before it was launched");
-        finish_note_end(e, run, RUN_END_STOPPED, &err);
-    } else if (!is_ended_by_marker(e, run) && launch_spec(e, run, row, &err) < 0) {
-        finish_note_end(e, run, RUN_END_LAUNCH, &err);
-    }
-}
-
-/* The question behind a few starts; the store answers now or later. */
-struct launch_question {
-    struct engine *e;
-    size_t count;
-    task_id tasks[LAUNCHES_EACH];
-};
-
-static void specs_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
-    struct launch_question *q = ctx;
-    q->e->launches_asked--;
-    if (err)
-        turn_break(q->e, err); /* a store that cannot be read stops scheduling loudly */
-    for (size_t i = 0, k = 0; !turn_is_over(q->e) && i < q->count; i++) {
-        bool there = k < answer->count && answer->specs[k].id == q->tasks[i];
-        launch_task(q->e, q->tasks[i], there ? &answer->specs[k] : NULL);
-        k += there;
-    }
-    free(q);
-}
-
-void launch_later(struct engine *e, task_id task) {
-    *LIST_ADD(&e->launches) = task;
-}
-
-void launch_some(struct engine *e) {
-    size_t left = e->launches.count - e->launched;
-    if (left == 0 || turn_is_over(e))
-        return;
-    struct launch_question *q = xcalloc(1, sizeof(*q));
-    q->e = e;
-    q->count = left < LAUNCHES_EACH ? left : LAUNCHES_EACH;
-    memcpy(q->tasks, e->launches.items + e->launched, q->count * sizeof(*q->tasks));
-    e->launched += q->count;
-    if (e->launched == e->launches.count)
-        e->launched = e->launches.count = 0;
-    else
-        turn_wake(e);
-    struct store_question question = { .kind = ASK_SPECS,
-                                       .tasks = q->tasks,
-                                       .task_count = q->count };
-    e->launches_asked++;
-    store_ask(e->store, &question, specs_answered, q);
-}
-
-void launch_stop(struct engine *e, const struct order *order) {
-    struct live_run *run = run_find(e, order->task);
-    struct run_key key = { .task = order->task, .attempt = order->attempt };
-    if (!run || run->view.attempt != order->attempt || run->is_away || turn_is_over(e))
-        return;
-    if (executors_stop(e, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY) == 0)
-        stopping_told(e, run);
-    workspace_stop(e, order->task);
-}
-
-void engine_stop_at_once(struct engine *e, task_id task) {
-    struct live_run *run = run_find(e, task);
-    struct task_spec told;
-    if (!run || !core_task_spec(e->core, task, &told))
-        return;
-    run->stop_now = true;
-    if (told.stop != STOP_NONE) { /* the core orders a stop once; this one is ours */
-        *LIST_ADD(&e->turn.stops) =
-            (struct order){ .kind = ORDER_STOP, .task = task, .attempt = run->view.attempt };
-        rows_write_run(e, run);
-    }
 }
