@@ -48,14 +48,6 @@ void alerts_free(struct engine *e);
 void alerts_configure(struct engine *e); /* after a new configuration */
 void alerts_forget(struct engine *e);    /* before the rows are read */
 void alerts_load_note(struct engine *e, const struct note_row *row);
-/* What is another since this turn. */
-void alerts_see_task(struct engine *e, const struct task_spec *told);
-void alerts_see_depends(struct engine *e, const task_id *tasks, size_t count);
-void alerts_see_limiter(struct engine *e, const struct limiter_row *row);
-void alerts_see_agent(struct engine *e, const struct agent_row *row);
-/* At the end of a turn, before its commit. */
-void alerts_turn(struct engine *e);
-time_ms alerts_next(const struct engine *e);
 
 /* False: it is open already. */
 bool alert_raise(struct engine *e, const char *key, task_id task, uint32_t attempt,
@@ -64,6 +56,17 @@ void alert_clear(struct engine *e, const char *key);
 bool alert_is_open(const struct engine *e, const char *key);
 /* The key is of this kind: "stuck", "run". */
 bool alert_key_is(const char *key, const char *kind);
+
+/* --- alert_cause.c --------------------------------------------------------------------------- */
+
+/* What is another since this turn. */
+void alerts_see_task(struct engine *e, const struct task_spec *told);
+void alerts_see_depends(struct engine *e, const task_id *tasks, size_t count);
+void alerts_see_limiter(struct engine *e, const struct limiter_row *row);
+void alerts_see_agent(struct engine *e, const struct agent_row *row);
+/* At the end of a turn, before its commit. */
+void alerts_turn(struct engine *e);
+time_ms alerts_next(const struct engine *e);
 
 /* --- alert_budget.c -------------------------------------------------------------------------- */
 
