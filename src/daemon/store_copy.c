@@ -43,7 +43,10 @@ static int find_store(const struct home *home, const char *word, char **ret_url,
                       struct error *err) {
     if (strcmp(word, "current") == 0)
         return daemon_store_url(home, ret_url, err);
-    if (!*word || strncmp(word, "memory:", strlen("memory:")) == 0)
+    bool server = strncmp(word, "postgresql://", strlen("postgresql://")) == 0
+                  || strncmp(word, "postgres://", strlen("postgres://")) == 0;
+    if (!*word || strncmp(word, "memory:", strlen("memory:")) == 0
+        || (!server && strstr(word, "://")))
         return error_set(err, -EINVAL,
                          "'%s' is no store that is kept: give the path of a file, postgresql://…, "
                          "or 'current'",

@@ -66,6 +66,9 @@ says "sluiced: a store cannot be copied into itself: give another place" 'into i
 ln -s copy.db link.db
 run sluice store copy copy.db link.db
 exits 2 'into itself by another name'
+run sluice store copy current mysql://db/sluice
+exits 2 'no such kind of store: exit code'
+says "sluiced: 'mysql://db/sluice' is no store that is kept: give the path of a file, postgresql://…, or 'current'" 'no such kind of store'
 run sluice store copy memory:x new.db
 exits 2 'from what is not kept'
 echo 'this is no database, however one looks at it, and it never was one' >junk.db
