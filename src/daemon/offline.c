@@ -68,6 +68,17 @@ static void print_check(struct json_writer *w, const char *name, const char *lev
     json_write_object_end(w);
 }
 
+/* NULL: the sentence itself says it. */
+static const char *fix_of(const char *url, int code) {
+    if (code == -EINPROGRESS)
+        return GO_ON;
+    if (!strstr(url, "://"))
+        return "keep a copy of the folder, then 'sluice restore' a backup";
+    return code == -ECONNREFUSED
+               ? "start the server, or set store.url to where it is; what runs goes on meanwhile"
+               : NULL;
+}
+
 static void print_store(struct json_writer *w, const struct home *home) {
     struct error err = { 0 };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -83,10 +94,7 @@ static void print_store(struct json_writer *w, const struct home *home) {
                 ok      ? strbuf_text(&text)
                 : known ? err.text
                         : "not looked at: where it is, is not known",
-                ok || mild ? NULL
-                : err.code == -EINPROGRESS
-                    ? GO_ON
-                    : "keep a copy of the folder, then 'sluice restore' a backup");
+                ok || mild ? NULL : fix_of(url, err.code));
 }
 
 /* Whether the controller answers is asked by a daemon; what is not even installed is seen from here. */
