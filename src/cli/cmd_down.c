@@ -28,7 +28,7 @@ struct down {
     bool is_standby, has_active; /* it is one, and knows another that is active */
     size_t runs;                 /* that live */
     json_t *ids, *locks;
-    size_t elsewhere;         /* of these, those on other hosts: their locks say nothing here */
+    size_t elsewhere;         /* of these, on other hosts and in Slurm: locks say nothing here */
     char *runs_folder, *host; /* the daemon's */
 };
 
@@ -76,7 +76,9 @@ static int find_locks(struct down *d) {
             const char *folder = ask_text(run, "folder", NULL);
             if (!folder || ask_text(run, "outcome", NULL))
                 continue;
-            if (strcmp(ask_text(run, "host", d->host), d->host) != 0) {
+            /* A job that Slurm has not started yet holds none at all. */
+            if (strcmp(ask_text(run, "host", d->host), d->host) != 0
+                || strcmp(ask_text(run, "executor", ""), "slurm") == 0) {
                 d->elsewhere++;
                 continue;
             }
@@ -147,8 +149,11 @@ static int stop(struct down *d) {
 static void tell(const struct down *d, bool was_running, bool waited) {
     if (d->call->json) {
         _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-        json_t *answer = json_pack("{s:b, s:b, s:I}", "stopped", was_running, "already",
-                                   !was_running, "runs", (json_int_t)(waited ? 0 : d->runs));
+        json_t *answer =
+            json_pack("{s:b, s:b, s:I}", "stopped", was_running, "already", !was_running, "runs",
+                      (json_int_t)(waited ? d->elsewhere : d->runs));
+        if (was_running)
+            json_object_set_new(answer, "role", json_string(d->is_standby ? "standby" : "active"));
         ask_dump(answer, &out);
         json_decref(answer);
         output_rest(&out);
@@ -158,7 +163,7 @@ static void tell(const struct down *d, bool was_running, bool waited) {
         cmd_warn("the standby has stopped; %s",
                  d->has_active ? "the active daemon goes on" : "it knew of no active daemon");
     } else if (d->runs == 0) {
-        cmd_warn("the daemon has stopped; nothing runs");
+        cmd_warn("the daemon has stopped; nothing runs%s", d->elsewhere > 0 ? " here" : "");
     } else if (waited) {
         cmd_warn("%zu run%s ended; 'sluice up' takes note of %s", d->runs, d->runs == 1 ? "" : "s",
                  d->runs == 1 ? "it" : "them");
@@ -182,7 +187,7 @@ static int cmd_down_run(const struct cmd_call *call) {
     size_t i;
     json_t *path;
     if (d.elsewhere > 0)
-        cmd_warn("%zu run%s on other hosts %s not waited for", d.elsewhere,
+        cmd_warn("%zu run%s in Slurm or on other hosts %s not waited for", d.elsewhere,
                  d.elsewhere == 1 ? "" : "s", d.elsewhere == 1 ? "is" : "are");
     d.runs -= d.elsewhere;
     if (waits && d.runs > 0 && !call->json)
@@ -195,7 +200,7 @@ static int cmd_down_run(const struct cmd_call *call) {
 }
 
 static const struct cmd_option down_options[] = {
-    { "wait", 'w', NULL, "return when the runs have ended too" },
+    { "wait", 'w', NULL, "return when the runs of this machine have ended too" },
     { NULL },
 };
 

@@ -46,7 +46,7 @@ start
 becomes "$id" 'done'
 report $? 'and nothing was lost'
 run sluice down --json
-prints '{"stopped":true,"already":false,"runs":0}' 'as JSON'
+prints '{"stopped":true,"already":false,"runs":0,"role":"active"}' 'as JSON'
 run sluice down everything
 exits 2 'an argument too many'
 finish

@@ -58,6 +58,10 @@ rule 'a run that waits in Slurm says so' is_doing "$id" 'pending in Slurm: Resou
 rule 'it is starting' [ "$(value "$id" state)" = starting ]
 run sluice why "$id"
 has 'pending in Slurm: Resources' 'so does why'
+run sluice down --wait
+says 'sluice: 1 run in Slurm or on other hosts is not waited for
+sluice: the daemon has stopped; nothing runs here' 'down --wait does not call over what Slurm has not begun'
+run sluice up
 kill -9 "$(pid_of_daemon)"
 start
 soon is_doing "$id" 'pending in Slurm'
