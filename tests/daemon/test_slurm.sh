@@ -14,6 +14,7 @@ http: {listen: '127.0.0.1:0'}
 capability: {commands: true}
 retry: {lost: {delay_s: 0}}
 limits: {runs: 20}
+daemon: {host: head}
 projects: {far: {executor: slurm, slurm: [account=lab, cpus=2]}}"
 start
 run sluice project add far
@@ -40,6 +41,8 @@ rule 'the job carries a token of this store, task and attempt' \
     grep -qE "^sluice:[0-9a-f]{16}:${id#*-}:1\$" "$slurm/jobs/1/comment"
 run sluice show "$id"
 has 'runs in     Slurm, partition gpu' 'show says where it runs'
+run sluice show --json "$id"
+has '"host":"head"' 'its row has the name of the host whose daemon has started it'
 run sluice add --executor pbs -- true
 exits 2 'an executor that is none is refused'
 complains "'executor' must be one of local, slurm" 'it says which there are'
