@@ -96,7 +96,7 @@ const char *launch_address(const struct engine *e, const struct live_run *run,
 static void print_peer(const struct engine *e, const char *address, struct strbuf *out) {
     const char *own = strrchr(e->run_socket_path, '/'), *end = strrchr(address, '/');
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    if (strncmp(address, "unix:/", 6) != 0 || strchr(address, ',') || !own)
+    if (strncmp(address, "unix:/", 6) != 0 || !own)
         return;
     const char *begin = address + strlen("unix:");
     strbuf_printf(&path, "%.*s%s", (int)(end - begin), begin, own);

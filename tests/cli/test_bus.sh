@@ -115,7 +115,7 @@ report $? 'stats of one bus'
 
 # Following.
 mkfifo seen
-"$SLUICE" bus read -f --tail 0 -p later >seen &
+"$SLUICE" bus read -f -p later >seen & # whether it is there before the first message or not
 follower=$!
 exec 3<seen
 run sluice bus post -p later one

@@ -26,7 +26,7 @@ static int open_calm(void **state) {
                         "projects: {web: {slurm: [account=w]}}\n"
                         "agents: {bot: {command: [bot], adapter: claude}}\n"
                         "daemon: {addresses: ['https://two:7878', 'unix:/b/sluice.sock', "
-                        "'unix:/c,d/sluice.sock', 'unix:/e/sluice.sock']}\n"
+                        "'unix:/e/sluice.sock']}\n"
                         "slurm: {address: ['https://head:7878', 'https://two:7878']}\n");
     return 0;
 }
