@@ -34,9 +34,11 @@ tell() {
     timeout "$patience" sh -c 'echo >"$1"' - "$1" || echo "# nobody reads from $1"
 }
 
-# A process that nobody has waited for yet is dead all the same.
+# A process that nobody has waited for yet is dead all the same; but not while one of its threads lives, which
+# keeps its files open, and with them its locks.
 gone() {
-    [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2>/dev/null
+    [ ! -e "/proc/$1" ] || { grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2>/dev/null &&
+        [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" -le 1 ]; }
 }
 
 # No pid comes back so soon.
