@@ -101,7 +101,7 @@ add -- sh -c 'while read -r _ <"$2/speak"; do n=$((n + 70)); "$1" report --token
     "$SLUICE" "$tmp"
 speaker=$id
 becomes "$speaker" running
-in_b "$SLUICE" events -f --json >events 2>events.err &
+SLUICE_HOME=$b "$SLUICE" events -f --json >events 2>events.err &
 follower=$!
 appears '"kind"' events
 "$SLUICE" wait --timeout "$patience" "$long" >waited 2>&1 &
