@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,7 +29,7 @@ struct down {
     bool is_standby, has_active; /* it is one, and knows another that is active */
     size_t runs;                 /* that live */
     json_t *ids, *locks;
-    size_t elsewhere;         /* of these, on other hosts and in Slurm: locks say nothing here */
+    size_t elsewhere;         /* of these, on other hosts, or not begun by Slurm: no locks */
     char *runs_folder, *host; /* the daemon's */
 };
 
@@ -57,6 +58,14 @@ static int find_runs(struct down *d) {
     return code;
 }
 
+/* Its shim makes this link before anything else; a job that Slurm has not started yet holds no lock. */
+static bool is_begun(const struct down *d, const char *folder) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct stat st;
+    strbuf_printf(&path, "%s/%s/begin", d->runs_folder, folder);
+    return lstat(strbuf_text(&path), &st) == 0;
+}
+
 /* The locks of the runs that have no end. */
 static int find_locks(struct down *d) {
     size_t i, k;
@@ -76,9 +85,9 @@ static int find_locks(struct down *d) {
             const char *folder = ask_text(run, "folder", NULL);
             if (!folder || ask_text(run, "outcome", NULL))
                 continue;
-            /* A job that Slurm has not started yet holds none at all. */
-            if (strcmp(ask_text(run, "host", d->host), d->host) != 0
-                || strcmp(ask_text(run, "executor", ""), "slurm") == 0) {
+            bool slurm = strcmp(ask_text(run, "executor", ""), "slurm") == 0;
+            if (slurm ? !is_begun(d, folder)
+                      : strcmp(ask_text(run, "host", d->host), d->host) != 0) {
                 d->elsewhere++;
                 continue;
             }
@@ -187,7 +196,7 @@ static int cmd_down_run(const struct cmd_call *call) {
     size_t i;
     json_t *path;
     if (d.elsewhere > 0)
-        cmd_warn("%zu run%s in Slurm or on other hosts %s not waited for", d.elsewhere,
+        cmd_warn("%zu run%s on other hosts, or not begun by Slurm, %s not waited for", d.elsewhere,
                  d.elsewhere == 1 ? "" : "s", d.elsewhere == 1 ? "is" : "are");
     d.runs -= d.elsewhere;
     if (waits && d.runs > 0 && !call->json)
@@ -200,7 +209,7 @@ static int cmd_down_run(const struct cmd_call *call) {
 }
 
 static const struct cmd_option down_options[] = {
-    { "wait", 'w', NULL, "return when the runs of this machine have ended too" },
+    { "wait", 'w', NULL, "return when the runs have ended too" },
     { NULL },
 };
 
