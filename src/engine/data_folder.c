@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "engine/data_place.h"
 #include "engine/engine_internal.h"
 #include "engine/store_name.h"
 #include "os/files.h"
@@ -163,6 +164,13 @@ int data_folder_start(struct engine *e, struct error *err) {
                          "'%s' of 'data.folder' belongs to another store; name an empty folder "
                          "(if it is this store's, empty the file '%s')",
                          e->data, strbuf_text(&path));
+    const char *missing = length == 0 ? data_place_missing(e) : NULL;
+    if (missing)
+        return error_set(
+            err, -EINVAL,
+            "the run '%s' has not ended, and '%s' of 'data.folder' is new; is its file "
+            "system mounted? (if what was there is gone for good, run: echo %s >'%s')",
+            missing, e->data, store_name(e), strbuf_text(&path));
     e->data_mark_is_due = length == 0;
     return 0;
 }

@@ -1,9 +1,11 @@
-/* data_place.c: are runs of this host in the folder of another daemon?
+/* data_place.c: are the runs that have not ended where this daemon looks for them?
  *
- * Two daemons of one machine that share a store and not the folder of the runs look like one host that has lost them
- * all: the second one would call them lost, and do their work beside them. So the store has a note for each host:
- * which folder its daemon has used last. A run that has not ended, and is there and not here, keeps this one from
- * starting. A folder that was moved is no longer there, and that of another machine never was. */
+ * A folder that is not there is taken for a run that was never begun, or is lost, and its work is done again. But it can
+ * be elsewhere: two daemons of one machine, or of one cluster, share a store and not the folder of the runs; or
+ * the file system of that folder is not mounted. So the store has a note for each host, which folder its daemon has used
+ * last, and a daemon that misses a run which must be somewhere else does not start. A local run can be looked for
+ * there, as that is the same machine; of one in Slurm the path alone must do. A folder that was moved is no longer
+ * there. */
 #include "engine/data_place.h"
 
 #include <errno.h>
@@ -19,24 +21,49 @@
 
 #define NOTE "data.runs:"
 
+struct data_place {
+    struct data_place *next;
+    char *host, *runs; /* its folder */
+};
+
 void data_place_loading(struct engine *e) {
-    free(e->data_place);
-    e->data_place = NULL;
+    while (e->places) {
+        struct data_place *place = e->places;
+        e->places = place->next;
+        free(place->host);
+        free(place->runs);
+        free(place);
+    }
 }
 
 void data_place_load(struct engine *e, const struct note_row *row) {
-    if (strncmp(row->name, NOTE, strlen(NOTE)) != 0 || !row->text
-        || strcmp(row->name + strlen(NOTE), executor_host(e->executor)) != 0)
+    if (strncmp(row->name, NOTE, strlen(NOTE)) != 0 || !row->text)
         return;
-    free(e->data_place);
-    e->data_place = xstrdup(row->text);
+    struct data_place *place = xcalloc(1, sizeof(*place));
+    place->host = xstrdup(row->name + strlen(NOTE));
+    place->runs = xstrdup(row->text);
+    place->next = e->places;
+    e->places = place;
+}
+
+static const char *place_of(const struct engine *e, const char *host) {
+    for (const struct data_place *place = e->places; place; place = place->next)
+        if (strcmp(place->host, host) == 0)
+            return place->runs;
+    return NULL;
+}
+
+void data_place_load_run(struct engine *e, struct live_run *run, const struct run_row *row) {
+    const char *host = row->host && *row->host ? row->host : executor_host(e->executor);
+    run->place = place_of(e, host);
 }
 
 void data_place_loaded(struct engine *e) {
-    if (e->data_place && strcmp(e->data_place, e->runs_folder) == 0)
+    const char *host = executor_host(e->executor), *noted = place_of(e, host);
+    if (noted && strcmp(noted, e->runs_folder) == 0)
         return;
     _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
-    strbuf_printf(&name, NOTE "%s", executor_host(e->executor));
+    strbuf_printf(&name, NOTE "%s", host);
     store_put_note(e->turn.batch,
                    &(struct note_row){ .name = strbuf_text(&name), .text = e->runs_folder });
 }
@@ -49,25 +76,41 @@ static bool has_folder(const char *root, const char *folder) {
 
 static bool is_same(const char *one, const char *other) {
     struct stat a, b;
-    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev
-           && a.st_ino == b.st_ino;
+    return strcmp(one, other) == 0
+           || (stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev
+               && a.st_ino == b.st_ino);
+}
+
+/* It is in the folder that the daemon which has started it had. */
+static bool is_elsewhere(const struct live_run *run, const char *here) {
+    const char *there = run->place, *folder = run->view.folder;
+    if (!there || is_same(there, here))
+        return false;
+    if (run->executor == EXECUTOR_SLURM && !has_folder(here, folder))
+        return true;
+    /* With a copy of it here it matters whether it lives. */
+    return has_folder(there, folder)
+           && (!has_folder(here, folder) || rundir_is_locked(there, folder) > 0);
 }
 
 int data_place_check(const struct engine *e, struct error *err) {
-    const char *there = e->data_place, *here = e->runs_folder;
-    if (!there || is_same(there, here))
-        return 0;
     for (size_t i = 0; i < e->live.count; i++) {
         const struct live_run *run = run_live_at(e, i);
-        const char *folder = run->view.folder;
-        /* A copy is here, too: then it matters whether it lives. */
-        if (run->is_away || !has_folder(there, folder)
-            || (has_folder(here, folder) && rundir_is_locked(there, folder) <= 0))
-            continue;
-        return error_set(err, -EINVAL,
-                         "the run '%s' has not ended, and is in '%s', not in '%s': daemons of one "
-                         "host need one 'data.folder' (daemons of two, two names: 'daemon.host')",
-                         folder, there, here);
+        if (!run->is_away && is_elsewhere(run, e->runs_folder))
+            return error_set(err, -EINVAL,
+                             "the run '%s' has not ended, and is in '%s', not in '%s': daemons of "
+                             "one host, and those that use Slurm, need one 'data.folder'",
+                             run->view.folder, run->place, e->runs_folder);
     }
     return 0;
+}
+
+const char *data_place_missing(const struct engine *e) {
+    for (size_t i = 0; i < e->live.count; i++) {
+        const struct live_run *run = run_live_at(e, i);
+        if (!run->is_away && run->place && is_same(run->place, e->runs_folder)
+            && !has_folder(e->runs_folder, run->view.folder))
+            return run->view.folder;
+    }
+    return NULL;
 }

@@ -1,17 +1,23 @@
-/* data_place.h: does this daemon look for the runs of its host where they are?
+/* data_place.h: does this daemon look for runs where they are?
  *
- * The rows are read: data_place_loading, data_place_load for each note, data_place_loaded. Then, once, before any run is
- * looked at: data_place_check. Private to engine/. */
+ * The rows are read: data_place_loading, data_place_load for each note, data_place_load_run for each run, then
+ * data_place_loaded. After that, once, before any run is looked at, the questions. Private to engine/. */
 #pragma once
 
 #include "base/error.h"
 
 struct engine;
+struct live_run;
 struct note_row;
+struct run_row;
 
-void data_place_loading(struct engine *engine);
+void data_place_loading(struct engine *engine); /* forgets all; also at the end */
 void data_place_load(struct engine *engine, const struct note_row *row);
+void data_place_load_run(struct engine *engine, struct live_run *run, const struct run_row *row);
 void data_place_loaded(
-    struct engine *engine); /* the note is put into the batch of the turn, if it has changed */
-/* -EINVAL: a run that has not ended is in the folder that the last daemon of this host had, and not in ours. */
+    struct engine *engine); /* a note that has changed goes into the batch of the turn */
+
+/* -EINVAL: one that has not ended is in the folder of another daemon, and not in ours. */
 int data_place_check(const struct engine *engine, struct error *err);
+/* One that has not ended, was started with this very folder, and is not in it; NULL: there is none. */
+const char *data_place_missing(const struct engine *engine);

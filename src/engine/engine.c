@@ -15,6 +15,7 @@
 #include "engine/away_internal.h"
 #include "engine/care_internal.h"
 #include "engine/data_folder.h"
+#include "engine/data_place.h"
 #include "engine/engine_internal.h"
 #include "engine/executors_internal.h"
 #include "engine/follow_internal.h"
@@ -153,7 +154,7 @@ struct engine *engine_free(struct engine *e) {
     pause_set(&e->pause, NULL, 0);
     free(e->home);
     free(e->data);
-    free(e->data_place);
+    data_place_loading(e);
     free(e->runs_folder);
     free(e->config_file);
     free(e->socket_path);

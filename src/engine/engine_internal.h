@@ -94,8 +94,9 @@ struct engine {
     struct loop *loop;
     struct core *core;
     struct task_names names;
-    char *home, *data, *data_place, *runs_folder, *config_file, *socket_path, *run_socket_path,
-        *shim_path, *version;
+    char *home, *data, *runs_folder, *config_file, *socket_path, *run_socket_path, *shim_path,
+        *version;
+    struct data_place *places; /* data_place.h */
     char id_buffer[ENGINE_ID_MAX];
     struct store_name store_name;
 
@@ -148,7 +149,7 @@ struct engine {
     bool committing, started, ending;
     bool start_pending; /* the first turn, whatever there is to do */
     bool gone_is_noted, gone_is_noting, data_mark_is_due;
-    bool paused, full, disk_low; /* below host.disk_free_gb */
+    bool paused, full, disk_low; /* the last: below host.disk_free_gb */
     struct loop_timer *timer;
     struct turn turn;
 

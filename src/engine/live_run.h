@@ -15,6 +15,7 @@ struct live_run {
     enum executor_kind executor;
     char *boot_id;           /* of the boot in which it was ordered */
     char *host;              /* of one that is away; else NULL */
+    const char *place;       /* where it was when the rows were read; NULL: ours: data_place.h */
     time_ms launch_deadline; /* until its command was seen; TIME_NEVER: seen */
     enum run_phase phase;
     struct run_token token;

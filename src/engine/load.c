@@ -217,6 +217,7 @@ static int load_run(void *ctx, const struct run_row *row, struct error *err) {
     run->boot_id = xstrdup(row->boot_id ? row->boot_id : "");
     run->executor = executor_kind_of(row->executor);
     away_load_run(e, run, row);
+    data_place_load_run(e, run, row);
     if (row->started_at == 0 && !run->is_away)
         launch_set_deadline(e, run);
     bool has_tokens = row->tokens_in >= 0 || row->tokens_out >= 0;

@@ -38,6 +38,35 @@ ends "$id"
 rule 'a relative one is below the home' [ -e "$home/here/runs/$id/1/end.json" ]
 run sluice down
 
+# --- not mounted -------------------------------------------------------------------------------------
+
+config "data: {folder: $tmp/shared/data}
+retry: {lost: {delay_s: 0}}"
+start
+add -- tail -f /dev/null
+becomes "$id" running
+kill -9 "$(pid_of_daemon)"
+mv shared/data shared/disk
+run sluice up
+exits 1 'a folder that is empty where runs must be is not the one they are in'
+complains "the run '$id/1' has not ended, and '$tmp/shared/data' of 'data.folder' is new; is its file system mounted?" 'and that is said'
+run sluice up
+exits 1 'nor the second time'
+mv shared/data shared/empty && mv shared/disk shared/data
+run sluice up
+rule 'when it is there again the run is found' [ "$(value "$id" state) $(value "$id" attempt)" = 'running 1' ]
+kill -9 "$(pid_of_daemon)" "$(tr '\0\n' '  ' <"shared/data/runs/$id/1/lock" | sed -n 's/.*shim \([0-9]*\) .*/\1/p')"
+mv shared/data shared/disk && mv shared/empty shared/data
+run sluice up
+eval "$(sed -n "s/.*run: \(echo [0-9a-f]* >'[^']*'\)).*/\1/p" err)"
+run sluice up
+exits 0 'a person may say that all of it is gone'
+becomes "$id" running
+rule 'then it is lost, and begins anew' [ "$(value "$id" attempt)" = 2 ]
+run sluice cancel --now "$id"
+run sluice down --wait
+rm -r shared/data && mv shared/disk shared/data
+
 # --- refused -----------------------------------------------------------------------------------------
 
 refuses() {

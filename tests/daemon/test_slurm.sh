@@ -196,4 +196,17 @@ run sluice doctor
 exits 1 'so must a controller that does not answer'
 has 'Unable to contact slurm controller' 'in the words of Slurm'
 rm "$slurm/away"
+
+# --- a daemon of another host, with another folder ---------------------------------------------------
+
+if store_is_file; then
+    "$SLUICE" down >/dev/null 2>&1
+    mkdir -m 700 b
+    { sed 's/host: head/host: other/' "$home/sluice.yaml" && echo "store: {url: $home/sluice.db}"; } >b/sluice.yaml
+    run env "SLUICE_HOME=$tmp/b" "$SLUICE" up
+    exits 1 'a daemon that does not see the folders of the runs in Slurm does not start'
+    complains "is in '$home/runs', not in '$tmp/b/runs'" 'and says where they are'
+    start
+    rule 'nothing was begun a second time' [ "$(value "$id" state) $(value "$id" attempt)" = 'running 1' ]
+fi
 finish
