@@ -96,10 +96,9 @@ struct engine {
     struct task_names names;
     char *home, *data, *runs_folder, *config_file, *socket_path, *run_socket_path, *shim_path,
         *version;
-    struct data_place *places; /* data_place.h */
     char id_buffer[ENGINE_ID_MAX];
     struct store_name store_name;
-
+    struct data_place *places; /* data_place.h */
     /* the clock: the wall when the daemon started, moved on by the steady one */
     time_ms wall_at_start, steady_at_start;
     time_ms now;
