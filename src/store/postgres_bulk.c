@@ -4,13 +4,15 @@
  * The server takes them apart with unnest(), which is half of its work. So a column that says the same in
  * every row goes once, as a single value beside an array that is not there; unnest() makes NULL of what is
  * not there, and coalesce() the value of that. The first column is always an array: it tells how many rows
- * there are. A text that is no UTF-8, or has a NUL in it, is nothing that
+ * there are. Where even that would cost too much the statement says which columns differ as a rule (*), and
+ * has a second text in which the others are single values from the start. A text that is no UTF-8, or has a NUL in it, is nothing that
  * PostgreSQL can keep: what is wrong in it becomes U+FFFD, because the output of an agent may hold
  * anything, and its end must be recorded all the same.
  */
 #include <assert.h>
 #include <endian.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -53,6 +55,26 @@ static bool is_bulk(const struct pg_bulk *bulk) {
     return pg_texts[bulk->statement].bulk;
 }
 
+/* "name:type*" and a blank. */
+struct column {
+    const char *name;
+    int size; /* of the name */
+    char type;
+    bool differs; /* as a rule */
+};
+
+static unsigned read_columns(const char *text, struct column ret_columns[PG_COLUMNS_MAX]) {
+    unsigned count = 0;
+    for (const char *at = text; *at; at += *at == ' ') {
+        assert(count < PG_COLUMNS_MAX);
+        size_t size = strcspn(at, ":");
+        bool differs = at[size + 1] && at[size + 2] == '*';
+        ret_columns[count++] = (struct column){ at, (int)size, at[size + 1], differs };
+        at += size + 2 + differs;
+    }
+    return count;
+}
+
 static void begin_column(struct pg_bulk *bulk, unsigned column) {
     static const char head[ARRAY_HEAD];
     if (bulk->bytes[column].capacity > KEPT_MOST)
@@ -65,10 +87,12 @@ static void begin_column(struct pg_bulk *bulk, unsigned column) {
 }
 
 void pg_bulk_init(struct pg_bulk *bulk, enum pg_statement statement) {
+    struct column columns[PG_COLUMNS_MAX];
     *bulk = (struct pg_bulk){ .statement = statement };
-    for (const char *at = pg_texts[statement].columns; (at = strchr(at, ':')); at++) {
-        assert(bulk->columns < PG_COLUMNS_MAX);
-        bulk->types[bulk->columns++] = at[1];
+    bulk->columns = read_columns(pg_texts[statement].columns, columns);
+    for (unsigned i = 0; i < bulk->columns; i++) {
+        bulk->types[i] = columns[i].type;
+        bulk->differs[i] = columns[i].differs;
     }
     pg_bulk_clear(bulk);
 }
@@ -219,22 +243,58 @@ void pg_put_numbers(struct pg_bulk *bulk, const task_id *numbers, size_t count) 
 
 /* --- statements -------------------------------------------------------------------------------------- */
 
-/* The arrays of all columns, then the single values of all but the first; see pg_statement_build. */
+static void put_array(struct pg_bulk *bulk, unsigned column, const char **ret_value,
+                      int *ret_length) {
+    struct strbuf *bytes = &bulk->bytes[column];
+    write_head(bytes->text, bulk->types[column], bulk->rows, bulk->nulls[column]);
+    *ret_value = bytes->text;
+    *ret_length = (int)bytes->length;
+}
+
+/* What all rows have. */
+static void put_single(struct pg_bulk *bulk, unsigned column, const char **ret_value,
+                       int *ret_length) {
+    const struct strbuf *bytes = &bulk->bytes[column];
+    size_t head = ARRAY_HEAD + sizeof(uint32_t);
+    *ret_value = bulk->nulls[column] ? NULL : bytes->text + head;
+    *ret_length = (int)(bytes->length - head);
+}
+
+/* The arrays of all columns, then the single values of all but the first. */
 static struct pg_values rows_of(struct pg_bulk *bulk, const char **values, int *lengths) {
     unsigned columns = bulk->columns;
     for (unsigned i = 0; i < columns; i++) {
-        char *array = bulk->bytes[i].text;
-        bool alike = bulk->alike[i];
-        if (i > 0) {
-            bool one = alike && !bulk->nulls[i];
-            values[columns + i - 1] = one ? array + ARRAY_HEAD + sizeof(uint32_t) : NULL;
-            lengths[columns + i - 1] = (int)(bulk->bytes[i].length - ARRAY_HEAD - sizeof(uint32_t));
-        }
-        write_head(array, bulk->types[i], bulk->rows, bulk->nulls[i]);
-        values[i] = alike ? NULL : array;
-        lengths[i] = (int)bulk->bytes[i].length;
+        values[i] = NULL;
+        if (!bulk->alike[i])
+            put_array(bulk, i, &values[i], &lengths[i]);
+        if (i > 0)
+            values[columns + i - 1] = NULL;
+        if (i > 0 && bulk->alike[i])
+            put_single(bulk, i, &values[columns + i - 1], &lengths[columns + i - 1]);
     }
     return (struct pg_values){ values, lengths, (int)(2 * columns - 1) };
+}
+
+/* For each column the array or the single value. */
+static struct pg_values usual_rows_of(struct pg_bulk *bulk, const char **values, int *lengths) {
+    for (unsigned i = 0; i < bulk->columns; i++) {
+        if (bulk->differs[i] && bulk->alike[i])
+            write_out(bulk, i);
+        if (bulk->differs[i])
+            put_array(bulk, i, &values[i], &lengths[i]);
+        else
+            put_single(bulk, i, &values[i], &lengths[i]);
+    }
+    return (struct pg_values){ values, lengths, (int)bulk->columns };
+}
+
+static bool is_usual(const struct pg_bulk *bulk) {
+    if (!pg_statement_has(bulk->statement, PG_USUAL))
+        return false;
+    for (unsigned i = 0; i < bulk->columns; i++)
+        if (!bulk->differs[i] && !bulk->alike[i])
+            return false;
+    return true;
 }
 
 static struct pg_values singles_of(struct pg_bulk *bulk, const char **values, int *lengths) {
@@ -245,67 +305,85 @@ static struct pg_values singles_of(struct pg_bulk *bulk, const char **values, in
     return (struct pg_values){ values, lengths, (int)bulk->columns };
 }
 
+static const char *name_of(enum pg_statement statement, enum pg_form form, char buf[64]) {
+    const char *name = pg_texts[statement].name;
+    (void)snprintf(buf, 64, "%s%s", name, form == PG_USUAL ? "_usual" : "");
+    return buf;
+}
+
 void pg_bulk_send(struct pg_bulk *bulk, struct pg_link *link) {
     const char *values[PG_VALUES_MAX];
-    int lengths[PG_VALUES_MAX];
+    int lengths[PG_VALUES_MAX] = { 0 };
+    char name[64];
     assert(bulk->next == 0 && (bulk->rows > 0 || bulk->columns == 0));
-    struct pg_values all =
-        is_bulk(bulk) ? rows_of(bulk, values, lengths) : singles_of(bulk, values, lengths);
-    pg_link_send(link, pg_texts[bulk->statement].name, &all);
+    enum pg_form form = is_usual(bulk) ? PG_USUAL : PG_GENERAL;
+    struct pg_values all = form == PG_USUAL ? usual_rows_of(bulk, values, lengths)
+                           : is_bulk(bulk)  ? rows_of(bulk, values, lengths)
+                                            : singles_of(bulk, values, lengths);
+    pg_link_send(link, name_of(bulk->statement, form, name), &all);
     pg_bulk_clear(bulk);
 }
 
 /* The names of the columns, each behind `before`; to be selected: with the type that it has in the table. */
-static void add_columns(const char *columns, const char *before, bool selected,
-                        struct strbuf *out) {
-    for (const char *at = columns; *at;) {
-        size_t size = strcspn(at, ":");
-        strbuf_printf(out, "%s%s%.*s%s", at == columns ? "" : ", ", before, (int)size, at,
-                      selected && at[size + 1] == 'n' ? "::bigint[]" : "");
-        at += size + 2;
-        at += *at == ' ';
-    }
+static void add_columns(const char *text, const char *before, bool selected, struct strbuf *out) {
+    struct column columns[PG_COLUMNS_MAX];
+    unsigned count = read_columns(text, columns);
+    for (unsigned i = 0; i < count; i++)
+        strbuf_printf(out, "%s%s%.*s%s", i ? ", " : "", before, columns[i].size, columns[i].name,
+                      selected && columns[i].type == 'n' ? "::bigint[]" : "");
 }
 
 static const char *type_name(char type) {
     return type == 'b' ? "boolean" : type == 'i' ? "integer" : type == 'l' ? "bigint" : "text";
 }
 
-static unsigned count_columns(const char *columns) {
-    unsigned count = 0;
-    for (const char *at = columns; (at = strchr(at, ':')); at++)
-        count++;
-    return count;
+static bool is_array(const struct column *column, enum pg_form form) {
+    return form == PG_GENERAL || column->differs;
 }
 
-/* (SELECT n.a AS a, coalesce(n.b, $3::text) AS b FROM unnest($1::bigint[], $2::text[]) AS n (a, b)) AS n */
-static void add_rows(const char *columns, struct strbuf *out) {
-    unsigned count = count_columns(columns), n = 0;
+static void add_value(const struct column *column, unsigned i, unsigned count, enum pg_form form,
+                      struct strbuf *out) {
+    const char *type = type_name(column->type);
+    if (!is_array(column, form))
+        strbuf_printf(out, "$%u::%s", i + 1, type);
+    else if (form == PG_USUAL || i == 0)
+        strbuf_printf(out, "n.%.*s", column->size, column->name);
+    else
+        strbuf_printf(out, "coalesce(n.%.*s, $%u::%s)", column->size, column->name, count + i,
+                      type);
+}
+
+/* (SELECT n.a AS a, coalesce(n.b, $3::text) AS b FROM unnest($1::bigint[], $2::text[]) AS n (a, b)) AS n, or
+ * as a rule (SELECT n.a AS a, $2::text AS b FROM unnest($1::bigint[]) AS n (a)) AS n */
+static void add_rows(const char *text, enum pg_form form, struct strbuf *out) {
+    struct column columns[PG_COLUMNS_MAX];
+    unsigned count = read_columns(text, columns);
+    _cleanup_(strbuf_finish) struct strbuf arrays = STRBUF_INIT, names = STRBUF_INIT;
     strbuf_puts(out, "(SELECT ");
-    for (const char *at = columns; *at; n++) {
-        int size = (int)strcspn(at, ":");
-        if (n == 0)
-            strbuf_printf(out, "n.%.*s AS %.*s", size, at, size, at);
-        else
-            strbuf_printf(out, ", coalesce(n.%.*s, $%u::%s) AS %.*s", size, at, count + n,
-                          type_name(at[size + 1]), size, at);
-        at += size + 2;
-        at += *at == ' ';
+    for (unsigned i = 0; i < count; i++) {
+        const struct column *column = &columns[i];
+        const char *comma = arrays.length ? ", " : "";
+        strbuf_puts(out, i ? ", " : "");
+        add_value(column, i, count, form, out);
+        strbuf_printf(out, " AS %.*s", column->size, column->name);
+        if (!is_array(column, form))
+            continue;
+        strbuf_printf(&arrays, "%s$%u::%s[]", comma, i + 1, type_name(column->type));
+        strbuf_printf(&names, "%s%.*s", comma, column->size, column->name);
     }
-    strbuf_puts(out, " FROM unnest(");
-    n = 0;
-    for (const char *at = columns; (at = strchr(at, ':')); at++, n++)
-        strbuf_printf(out, "%s$%u::%s[]", n ? ", " : "", n + 1, type_name(at[1]));
-    strbuf_puts(out, ") AS n (");
-    add_columns(columns, "", false, out);
-    strbuf_puts(out, ")) AS n");
+    strbuf_printf(out, " FROM unnest(%s) AS n (%s)) AS n", arrays.text, names.text);
 }
 
-void pg_statement_build(enum pg_statement statement, struct strbuf *ret_sql) {
+bool pg_statement_has(enum pg_statement statement, enum pg_form form) {
+    const struct pg_statement_text *text = &pg_texts[statement];
+    return form == PG_GENERAL || (text->bulk && strchr(text->columns, '*'));
+}
+
+void pg_statement_build(enum pg_statement statement, enum pg_form form, struct strbuf *ret_sql) {
     const struct pg_statement_text *text = &pg_texts[statement];
     for (const char *c = text->text; *c; c++) {
         if (*c == '@')
-            add_rows(text->columns, ret_sql);
+            add_rows(text->columns, form, ret_sql);
         else if (*c == '#')
             add_columns(text->columns, "", false, ret_sql);
         else if (*c == '!')
@@ -316,23 +394,30 @@ void pg_statement_build(enum pg_statement statement, struct strbuf *ret_sql) {
 }
 
 /* Types of the values: as many as the statement takes. */
-static int put_types(enum pg_statement statement, Oid types[PG_VALUES_MAX]) {
+static int put_types(enum pg_statement statement, enum pg_form form, Oid types[PG_VALUES_MAX]) {
     const struct pg_statement_text *text = &pg_texts[statement];
-    int count = 0;
-    for (const char *at = text->columns; (at = strchr(at, ':')); at++)
-        types[count++] = text->bulk || at[1] == 'L' ? array_oid_of(at[1]) : oid_of(at[1]);
-    const char *second = text->bulk ? strchr(text->columns, ' ') : NULL;
-    for (const char *at = second; at && (at = strchr(at, ':')); at++)
-        types[count++] = oid_of(at[1]);
-    return count;
+    struct column columns[PG_COLUMNS_MAX];
+    unsigned count = read_columns(text->columns, columns);
+    int put = 0;
+    for (unsigned i = 0; i < count; i++) {
+        bool array = text->bulk ? is_array(&columns[i], form) : columns[i].type == 'L';
+        types[put++] = array ? array_oid_of(columns[i].type) : oid_of(columns[i].type);
+    }
+    for (unsigned i = 1; text->bulk && form == PG_GENERAL && i < count; i++)
+        types[put++] = oid_of(columns[i].type);
+    return put;
 }
 
 void pg_statements_prepare(struct pg_link *link, enum pg_statement first, enum pg_statement end) {
-    for (enum pg_statement statement = first; statement < end; statement++) {
-        _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
-        Oid types[PG_VALUES_MAX];
-        int count = put_types(statement, types);
-        pg_statement_build(statement, &sql);
-        pg_link_prepare(link, pg_texts[statement].name, sql.text, types, count);
-    }
+    for (enum pg_statement statement = first; statement < end; statement++)
+        for (enum pg_form form = 0; form < PG_FORMS; form++) {
+            _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+            Oid types[PG_VALUES_MAX];
+            char name[64];
+            if (!pg_statement_has(statement, form))
+                continue;
+            int count = put_types(statement, form, types);
+            pg_statement_build(statement, form, &sql);
+            pg_link_prepare(link, name_of(statement, form, name), sql.text, types, count);
+        }
 }

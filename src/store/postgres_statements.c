@@ -8,7 +8,7 @@
 
 /* clang-format off */
 #define NARROW                                                                                     \
-    "number:l created_at:l changed_at:l final_at:l ready_since:l ready_clock:l parent:l"           \
+    "number:l* created_at:l changed_at:l final_at:l ready_since:l ready_clock:l parent:l"           \
     " parent_iteration:l grp:l project:i kind:i agent:i limiter:i state:i reason:i priority:i"     \
     " until:i parent_gate:i flags:i retry_max:i workspace:t serial:t resources:t needs:n"
 #define PROGRESS                                                                                   \
@@ -92,7 +92,7 @@ const struct pg_statement_text pg_texts[] = {
         " runs AS (DELETE FROM run r USING @ WHERE r.task = n.number),"
         " events AS (UPDATE event e SET task = NULL FROM @ WHERE e.task = n.number)"
         " DELETE FROM task t USING @ WHERE t.number = n.number" },
-    [PG_ADD_SPECS] = { "add_specs", "number:l project:i external_id:t title:t json:t", true,
+    [PG_ADD_SPECS] = { "add_specs", "number:l* project:i external_id:t title:t* json:t*", true,
         "INSERT INTO spec (#) SELECT ! FROM @" },
     [PG_ADD_LATE_SPECS] = { "add_late_specs", "number:l external_id:t title:t json:t", true,
         "INSERT INTO spec (number, project, external_id, title, json)"
@@ -115,7 +115,7 @@ const struct pg_statement_text pg_texts[] = {
         " token_hash = excluded.token_hash, tokens_cached = excluded.tokens_cached,"
         " session = excluded.session, resumed = excluded.resumed, model = excluded.model,"
         " said = excluded.said" },
-    [PG_ADD_EVENTS] = { "add_events", "seq:l at:l kind:i task:l attempt:l data:t", true,
+    [PG_ADD_EVENTS] = { "add_events", "seq:l* at:l kind:i task:l* attempt:l data:t", true,
         "INSERT INTO event (#) SELECT ! FROM @" },
     [PG_PRUNE_EVENTS] = { "prune_events", "seq:l", false, "DELETE FROM event WHERE seq < $1" },
     [PG_PUT_PROJECT] = { "put_project",

@@ -59,8 +59,12 @@ enum pg_statement {
     PG_STATEMENTS,
 };
 
+/* How its rows are handed over: in every way, or as a rule. */
+enum pg_form { PG_GENERAL, PG_USUAL, PG_FORMS };
+
 /* `columns`: "name:type …" of the rows that the statement takes as one array per column (bulk), or of its
- * single values. l bigint, i integer, t text, b boolean, n bigint[] as text, L bigint[] (no column of rows). */
+ * single values. l bigint, i integer, t text, b boolean, n bigint[] as text, L bigint[] (no column of rows).
+ * name:type*: the rows differ in it as a rule; with one there is PG_USUAL. */
 struct pg_statement_text {
     const char *name, *columns;
     bool bulk;
@@ -80,8 +84,9 @@ struct pg_bulk {
     size_t size; /* bytes of texts */
     unsigned columns, next;
     char types[PG_COLUMNS_MAX];
-    bool nulls[PG_COLUMNS_MAX]; /* there is one among them */
-    bool alike[PG_COLUMNS_MAX]; /* all rows have the value of the first, which alone is kept */
+    bool differs[PG_COLUMNS_MAX]; /* as a rule */
+    bool nulls[PG_COLUMNS_MAX];   /* there is one among them */
+    bool alike[PG_COLUMNS_MAX];   /* all rows have the value of the first, which alone is kept */
     struct strbuf bytes[PG_COLUMNS_MAX];
 };
 void pg_bulk_init(struct pg_bulk *bulk, enum pg_statement statement);
@@ -97,5 +102,6 @@ void pg_put_numbers(struct pg_bulk *bulk, const task_id *numbers, size_t count);
 /* Sends it; the bulk is empty again. */
 void pg_bulk_send(struct pg_bulk *bulk, struct pg_link *link);
 /* The whole text of a statement. */
-void pg_statement_build(enum pg_statement statement, struct strbuf *ret_sql);
+void pg_statement_build(enum pg_statement statement, enum pg_form form, struct strbuf *ret_sql);
+bool pg_statement_has(enum pg_statement statement, enum pg_form form);
 void pg_statements_prepare(struct pg_link *link, enum pg_statement first, enum pg_statement end);
