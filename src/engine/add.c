@@ -57,14 +57,13 @@ static void take_back(struct engine *e, task_id first, size_t count) {
 }
 
 static void write_added(struct engine *e, const struct engine_draft *draft, task_id id) {
-    size_t size = strlen(draft->json);
-    *LIST_ADD(&e->turn.specs) = (struct spec_row){
-        .id = id,
-        .title = turn_text(e, draft->title),
-        .json = arena_strndup(&e->turn.arena, draft->json, size),
-        .json_size = size,
-        .external_id = turn_text(e, draft->external_id),
-    };
+    store_add_spec(e->turn.batch, &(struct spec_row){
+                                      .id = id,
+                                      .title = draft->title,
+                                      .json = draft->json,
+                                      .json_size = strlen(draft->json),
+                                      .external_id = draft->external_id,
+                                  });
     struct strbuf data = STRBUF_INIT;
     struct json_writer w;
     json_write_init(&w, &data, false);

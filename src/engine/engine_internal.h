@@ -55,7 +55,6 @@ struct turn {
     struct store_batch *batch;
     struct arena arena;          /* texts of this turn */
     task_id first_added;         /* tasks from here on are new in this turn */
-    LIST(struct spec_row) specs; /* of the new ones; written behind their tasks */
     task_id rewired;             /* the task whose dependencies have changed too */
     LIST(char *) gone;           /* ids of tasks that are no more: their folders go too */
     LIST(struct order) starts, stops;

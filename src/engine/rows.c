@@ -175,8 +175,6 @@ void rows_write_all(struct engine *e) {
         .ctx = e,
     };
     core_take_changes(e->core, &changes);
-    for (size_t i = 0; i < e->turn.specs.count; i++)
-        store_add_spec(e->turn.batch, &e->turn.specs.items[i]);
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */

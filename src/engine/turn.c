@@ -42,8 +42,9 @@
 #define RETRY_PART   10  /* of the time goes into building cores that may be in vain: a tenth */
 
 /* One commit takes requests until it has so many rows; the others come in the next round, behind the
- * ends and the clients that have come meanwhile. A single request may bring 10,000 tasks. */
-#define ROWS_PER_TURN     10000u
+ * ends and the clients that have come meanwhile. A single request may bring 10,000 tasks, two rows each
+ * before the turn decides. */
+#define ROWS_PER_TURN     20000u
 #define REQUESTS_PER_TURN 4096u
 
 void turn_wake(struct engine *e) {
@@ -89,7 +90,6 @@ void turn_finish(struct engine *e) {
     refuse_queued(e);
     store_batch_free(t->batch);
     arena_finish(&t->arena);
-    free(t->specs.items);
     free(t->gone.items);
     free(t->starts.items);
     free(t->stops.items);
@@ -365,7 +365,7 @@ static void clear_turn(struct engine *e) {
     t->configured = false;
     t->ends = 0;
     t->ran = (struct engine_spans){ 0 };
-    t->specs.count = t->gone.count = t->starts.count = t->stops.count = t->events.count = 0;
+    t->gone.count = t->starts.count = t->stops.count = t->events.count = 0;
     t->finals.count = 0;
     arena_reset(&t->arena);
 }

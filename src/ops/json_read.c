@@ -10,12 +10,11 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 
-#define DEPTH_MAX  64u /* deeper: jansson's */
 #define DIGITS_MAX 18u /* always fit into 64 bits */
 
 struct reader {
     const char *at, *end;
-    unsigned depth;
+    unsigned left;       /* levels that it may go down */
     struct strbuf plain; /* a text without its escapes */
 };
 
@@ -163,9 +162,12 @@ static bool fill_object(struct reader *r, json_t *object) {
 static json_t *read_nested(struct reader *r, json_t *value,
                            bool (*fill)(struct reader *r, json_t *value)) {
     r->at++;
-    if (++r->depth <= DEPTH_MAX && value && fill(r, value)) {
-        r->depth--;
-        return value;
+    if (r->left > 0 && value) {
+        r->left--;
+        bool filled = fill(r, value);
+        r->left++;
+        if (filled)
+            return value;
     }
     json_decref(value);
     return NULL;
@@ -190,8 +192,8 @@ static json_t *read_value(struct reader *r) {
     }
 }
 
-json_t *json_read_plain(const char *text, size_t size) {
-    struct reader r = { .at = text, .end = text + size, .plain = STRBUF_INIT };
+json_t *json_read(const char *text, size_t size, unsigned depth) {
+    struct reader r = { .at = text, .end = text + size, .left = depth, .plain = STRBUF_INIT };
     char first = peek(&r);
     json_t *value = first == '{' || first == '[' ? read_value(&r) : NULL;
     skip_blanks(&r);
@@ -201,9 +203,4 @@ json_t *json_read_plain(const char *text, size_t size) {
     }
     strbuf_finish(&r.plain);
     return value;
-}
-
-json_t *json_read(const char *text, size_t size, json_error_t *ret_why) {
-    json_t *value = json_read_plain(text, size);
-    return value ? value : json_loadb(text, size, JSON_REJECT_DUPLICATES, ret_why);
 }

@@ -351,7 +351,7 @@ int op_take_query(const struct op *op, const char *query, json_t *params, struct
 
 /* --- from a body ----------------------------------------------------------------------------- */
 
-/* How deep do brackets nest? Looked at before parsing, which calls itself for each level. */
+/* How deep do brackets nest? Looked at before jansson parses, which calls itself for each level. */
 static unsigned nesting(const char *body, size_t size) {
     unsigned depth = 0, deepest = 0;
     for (size_t i = 0; i < size; i++) {
@@ -392,9 +392,11 @@ static int refuse_json(json_error_t *why, struct error *err) {
 
 static int parse_body(const char *body, size_t size, json_t **ret_object, struct error *err) {
     json_error_t why;
-    if (nesting(body, size) > OP_DEPTH_MAX)
+    json_t *object = json_read(body, size, OP_DEPTH_MAX);
+    if (!object && nesting(body, size) > OP_DEPTH_MAX)
         return error_set(err, -EINVAL, "the body nests deeper than %d levels", OP_DEPTH_MAX);
-    json_t *object = json_read(body, size, &why);
+    if (!object)
+        object = json_loadb(body, size, JSON_REJECT_DUPLICATES, &why);
     if (!object)
         return refuse_json(&why, err);
     if (!json_is_object(object)) {
