@@ -4,10 +4,11 @@
  * The server takes them apart with unnest(), which is half of its work. So a column that says the same in
  * every row goes once, as a single value beside an array that is not there; unnest() makes NULL of what is
  * not there, and coalesce() the value of that. The first column is always an array: it tells how many rows
- * there are. Where even that would cost too much the statement says which columns differ as a rule (*), and
- * has a second text in which the others are single values from the start. A text that is no UTF-8, or has a NUL in it, is nothing that
- * PostgreSQL can keep: what is wrong in it becomes U+FFFD, because the output of an agent may hold
- * anything, and its end must be recorded all the same.
+ * there are. Where even that costs too much, the statement says in which columns rows differ as a rule (*),
+ * and has a second text in which the others are single values from the start.
+ *
+ * A text that is no UTF-8, or has a NUL in it, is nothing that PostgreSQL can keep: what is wrong in it becomes
+ * U+FFFD, because the output of an agent may hold anything, and its end must be recorded all the same.
  */
 #include <assert.h>
 #include <endian.h>
