@@ -167,7 +167,8 @@ static int connect_writer(struct pg_store *store, struct store_await *awaited, c
 static int connect_reader(struct pg_store *store, struct error *err) {
     store->writer.log = store->reader.log = store->options.log;
     store->writer.log_ctx = store->reader.log_ctx = store->options.ctx;
-    int r = pg_link_connect(&store->reader, &store->place, store->place.connect_timeout, err);
+    int r =
+        pg_link_connect_beside(&store->reader, &store->writer, store->place.connect_timeout, err);
     if (r >= 0)
         r = pg_session_begin(&store->reader, err);
     return r < 0 ? r : prepare(store, &store->reader, PG_WRITES, PG_STATEMENTS, err);

@@ -154,6 +154,21 @@ static int watch(struct pg_await *a, unsigned events, struct error *err) {
                  : 0;
 }
 
+static int try_host(struct pg_await *a, struct error *err) {
+    loop_timer_set(a->loop, a->timer, clock_read_steady() + a->place.connect_timeout);
+    int r = pg_link_begin(&a->link, &a->place, err);
+    return r < 0 ? r : watch(a, LOOP_WRITE, err);
+}
+
+/* `r`: what came of the one before. */
+static int try_next(struct pg_await *a, int r, struct error *err) {
+    loop_unwatch(a->loop, a->watch);
+    a->watch = NULL;
+    while (r < 0 && pg_link_next(&a->link, err))
+        r = try_host(a, err);
+    return r;
+}
+
 static void is_ready(void *ctx, int fd, unsigned events) {
     (void)fd;
     (void)events;
@@ -169,7 +184,7 @@ static void is_ready(void *ctx, int fd, unsigned events) {
     }
     if (r > 0)
         r = watch(a, wanted, &err);
-    if (r < 0)
+    if (r < 0 && try_next(a, r, &err) < 0)
         fail(a, &err);
 }
 
@@ -180,8 +195,8 @@ static void is_due(void *ctx) {
         return;
     }
     struct error err = { 0 };
-    error_set(&err, -ETIMEDOUT, "PostgreSQL at '%s' does not answer", a->place.shown);
-    fail(a, &err);
+    if (try_next(a, pg_link_is_late(&a->link, &err), &err) < 0)
+        fail(a, &err);
 }
 
 int pg_await(struct loop *loop, const char *url, store_is_free free, void *ctx,
@@ -191,11 +206,10 @@ int pg_await(struct loop *loop, const char *url, store_is_free free, void *ctx,
     int r = pg_place_parse(url, &a->place, err);
     if (r >= 0) {
         a->timer = loop_timer_new(loop, is_due, a);
-        loop_timer_set(loop, a->timer, clock_read_steady() + a->place.connect_timeout);
-        r = pg_link_begin(&a->link, &a->place, err);
+        r = try_host(a, err);
+        if (r < 0)
+            r = try_next(a, r, err);
     }
-    if (r >= 0)
-        r = watch(a, LOOP_WRITE, err);
     if (r < 0) { /* nobody is told but the caller, who has no handle yet */
         pg_await_cancel(&a->base);
         return r;
@@ -239,7 +253,8 @@ int pg_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err) {
     if (r < 0)
         return r;
     time_ms deadline = clock_read_steady() + HOLDER_WITHIN;
-    r = pg_link_connect(&link, &place, HOLDER_WITHIN, err);
+    /* One that is frozen may not have all of it. */
+    r = pg_link_connect(&link, &place, HOLDER_WITHIN / (time_ms)place.host_count, err);
     link.patience = (deadline - clock_read_steady()) / 2;
     if (r >= 0)
         r = pg_session_holder(&link, &held, ret_who, err);

@@ -31,7 +31,9 @@ static void take_notice(void *ctx, const PGresult *result) {
         link->log(link->log_ctx, line);
 }
 
-int pg_link_begin(struct pg_link *link, const struct pg_place *place, struct error *err) {
+/* `address`: of those that the name of the host has; "": any. */
+static int begin(struct pg_link *link, const struct pg_place *place, const char *address,
+                 struct error *err) {
     /* What the URL says counts more than what stands before it, and less than what stands behind. A host that
      * has gone is known within 3 s, on both sides (pg_session_sql). */
     const char *const names[] = { "fallback_application_name",
@@ -41,20 +43,51 @@ int pg_link_begin(struct pg_link *link, const struct pg_place *place, struct err
                                   "tcp_user_timeout",
                                   "target_session_attrs",
                                   "dbname",
+                                  "hostaddr",
                                   "client_encoding",
                                   NULL };
-    const char *const values[] = { "sluice",   "1",    "1",
-                                   "2",        "3000", place->many_hosts ? "read-write" : "any",
-                                   place->url, "UTF8", NULL };
+    const char *url = place->hosts ? place->hosts[link->host].conninfo : place->url;
+    const char *const values[] = { "sluice", "1",     "1",
+                                   "2",      "3000",  place->hosts ? "read-write" : "any",
+                                   url,      address, "UTF8",
+                                   NULL };
     _Static_assert(ARRAY_SIZE(names) == ARRAY_SIZE(values), "a parameter has no value");
     link->place = place;
     link->patience = place->answer_timeout;
-    link->guard = xcalloc(1, sizeof(*link->guard));
+    if (!link->guard)
+        link->guard = xcalloc(1, sizeof(*link->guard));
     link->pg = PQconnectStartParams(names, values, 1);
     if (!link->pg || PQstatus(link->pg) == CONNECTION_BAD)
         return pg_connect_error(link, err);
     (void)PQsetNoticeReceiver(link->pg, take_notice, link);
     return 0;
+}
+
+int pg_link_begin(struct pg_link *link, const struct pg_place *place, struct error *err) {
+    return begin(link, place, "", err);
+}
+
+int pg_link_is_late(const struct pg_link *link, struct error *err) {
+    return error_set(err, -ETIMEDOUT,
+                     "PostgreSQL at '%s' does not answer: is the address right, and does the "
+                     "server run?",
+                     link->place->shown);
+}
+
+/* Unlike libpq also behind one that lets nobody in: those who repair a server say so with its pg_hba.conf. */
+bool pg_link_next(struct pg_link *link, struct error *err) {
+    const struct pg_place *place = link->place;
+    if (link->host + 1 == place->host_count) {
+        if (place->hosts)
+            (void)error_prefix(err, "%zu hosts were tried, the last one was '%s'",
+                               place->host_count, place->hosts[link->host].shown);
+        return false;
+    }
+    PQfinish(link->pg);
+    link->pg = NULL;
+    link->last_words[0] = '\0';
+    link->host++;
+    return true;
 }
 
 int pg_link_go_on(struct pg_link *link, unsigned *ret_events, struct error *err) {
@@ -90,22 +123,36 @@ static int wait_for(int fd, short events, time_ms deadline) {
     }
 }
 
-int pg_link_connect(struct pg_link *link, const struct pg_place *place, time_ms patience,
-                    struct error *err) {
+static int connect_host(struct pg_link *link, const struct pg_place *place, const char *address,
+                        time_ms patience, struct error *err) {
     time_ms deadline = clock_read_steady() + patience;
-    int r = pg_link_begin(link, place, err);
+    int r = begin(link, place, address, err);
     unsigned events = LOOP_WRITE;
     while (r >= 0) {
         if (!wait_for(PQsocket(link->pg), events == LOOP_WRITE ? POLLOUT : POLLIN, deadline))
-            return error_set(err, -ETIMEDOUT,
-                             "PostgreSQL at '%s' does not answer: is the address right, and does "
-                             "the server run?",
-                             place->shown);
+            return pg_link_is_late(link, err);
         r = pg_link_go_on(link, &events, err);
         if (r == 0)
             return 0;
     }
     return r;
+}
+
+int pg_link_connect(struct pg_link *link, const struct pg_place *place, time_ms patience,
+                    struct error *err) {
+    int r;
+    do
+        r = connect_host(link, place, "", patience, err);
+    while (r < 0 && pg_link_next(link, err));
+    return r;
+}
+
+/* A name may have several addresses. Where the URL names one host, all of them are taken for one server. */
+int pg_link_connect_beside(struct pg_link *link, const struct pg_link *other, time_ms patience,
+                           struct error *err) {
+    const char *address = other->place->hosts ? PQhostaddr(other->pg) : NULL;
+    link->host = other->host;
+    return connect_host(link, other->place, address ? address : "", patience, err);
 }
 
 static void stop_watching(struct pg_link *link) {
@@ -155,6 +202,7 @@ void pg_link_move(struct pg_link *link, const struct pg_place *place, struct pg_
     drop_guard(link);
     *ret_link = (struct pg_link){ .place = place,
                                   .pg = link->pg,
+                                  .host = link->host,
                                   .patience = place->answer_timeout,
                                   .up = true,
                                   .guard = xcalloc(1, sizeof(struct pg_guard)) };

@@ -15,15 +15,22 @@
 
 #define PG_SCHEMA_MAX 48u
 
+/* One of several: libpq gets them one by one. */
+struct pg_host {
+    char *conninfo; /* the URL with this host alone, as libpq's keywords; with the password */
+    char *shown;    /* "HOST:PORT" */
+};
+
 /* A URL of ours: libpq's, with two more parameters. */
 struct pg_place {
-    char *url;                      /* what libpq gets */
+    char *url;                      /* what libpq gets, when it names one host */
     char *shown;                    /* without a password */
     char schema[PG_SCHEMA_MAX + 1]; /* schema=NAME */
     int32_t lock;            /* the second half of the advisory lock; the first is PG_LOCK_CLASS */
     time_ms answer_timeout;  /* answer_timeout=SECONDS */
-    time_ms connect_timeout; /* libpq's, which holds only for its own waiting */
-    bool many_hosts;
+    time_ms connect_timeout; /* of each host; libpq's holds only for its own waiting */
+    struct pg_host *hosts;   /* NULL: the URL names one, or none */
+    size_t host_count;       /* 1 then */
 };
 #define PG_LOCK_CLASS 0x536c7563 /* "Sluc" */
 
@@ -47,6 +54,7 @@ bool pg_guard_leave(struct pg_guard *guard); /* true: the link is gone */
 struct pg_link {
     const struct pg_place *place;
     PGconn *pg;
+    size_t host; /* which one of the place's */
     struct loop *loop;
     struct loop_watch *watch;
     struct loop_timer *timer;
@@ -63,13 +71,20 @@ struct pg_link {
     void *log_ctx;
 };
 
-/* Connects, waiting. The place must outlive the link. */
+/* Connects, waiting, to the first host that can be used; `patience` is for each of them. The place must
+ * outlive the link. */
 int pg_link_connect(struct pg_link *link, const struct pg_place *place, time_ms patience,
                     struct error *err);
+/* To the one that another link has, and to no other. */
+int pg_link_connect_beside(struct pg_link *link, const struct pg_link *other, time_ms patience,
+                           struct error *err);
 /* The same in steps: begin, then go_on whenever the socket is ready for what `ret_events` says; 0 from
- * go_on: it is connected, 1: again. */
+ * go_on: it is connected, 1: again. When one of them fails, or it takes too long (pg_link_is_late): next, and
+ * begin again; false from next: that was the last host, and the sentence says how many were tried. */
 int pg_link_begin(struct pg_link *link, const struct pg_place *place, struct error *err);
 int pg_link_go_on(struct pg_link *link, unsigned *ret_events, struct error *err);
+int pg_link_is_late(const struct pg_link *link, struct error *err); /* -ETIMEDOUT */
+bool pg_link_next(struct pg_link *link, struct error *err);
 void pg_link_close(struct pg_link *link);   /* safe on a zeroed one; nothing is called */
 void pg_link_abandon(struct pg_link *link); /* nothing is brought or sent any more */
 /* One that is connected and expects nothing becomes somebody else's. */

@@ -3,6 +3,9 @@
  * The URL is libpq's, with everything that libpq knows (hosts, TLS, password files, services). Two
  * parameters are ours and are taken out before libpq sees it. What is shown to people never has a
  * password in it.
+ *
+ * Several hosts are taken apart as libpq does it, so that each has a connect_timeout of its own: who goes
+ * through them by itself, without blocking, is not told by libpq how long it has been at which.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -107,6 +110,91 @@ static int refuse(const char *text, const struct pg_place *place, struct error *
                      place->shown, (int)size, text ? text : "");
 }
 
+/* --- several hosts ------------------------------------------------------------------------------------ */
+
+static size_t count_pieces(const char *list) {
+    size_t count = *list ? 1 : 0;
+    for (; *list; list++)
+        count += *list == ',';
+    return count;
+}
+
+/* What is between two commas. One piece is for all. */
+static const char *piece_of(const char *list, size_t index, size_t *ret_size) {
+    for (const char *comma; index > 0 && (comma = strchr(list, ',')); index--)
+        list = comma + 1;
+    *ret_size = strcspn(list, ",");
+    return list;
+}
+
+static const char *value_of(const PQconninfoOption *options, const char *keyword) {
+    for (; options->keyword; options++)
+        if (strcmp(options->keyword, keyword) == 0 && options->val)
+            return options->val;
+    return "";
+}
+
+static void put_option(struct strbuf *out, const char *keyword, const char *value, size_t size) {
+    strbuf_printf(out, "%s='", keyword);
+    for (size_t i = 0; i < size; i++) {
+        if (value[i] == '\'' || value[i] == '\\')
+            strbuf_putc(out, '\\');
+        strbuf_putc(out, value[i]);
+    }
+    strbuf_puts(out, "' ");
+}
+
+/* A piece may be empty: then libpq takes what is usual, and nothing of the environment. */
+static char *conninfo_of(const PQconninfoOption *options, size_t index) {
+    struct strbuf out = STRBUF_INIT;
+    for (const PQconninfoOption *o = options; o->keyword; o++) {
+        bool list = strcmp(o->keyword, "host") == 0 || strcmp(o->keyword, "hostaddr") == 0
+                    || strcmp(o->keyword, "port") == 0;
+        size_t size = o->val ? strlen(o->val) : 0;
+        if (o->val && list) {
+            const char *piece = piece_of(o->val, index, &size);
+            put_option(&out, o->keyword, piece, size);
+        } else if (o->val) {
+            put_option(&out, o->keyword, o->val, size);
+        }
+    }
+    return strbuf_take(&out);
+}
+
+static char *shown_of(const PQconninfoOption *options, size_t index) {
+    struct strbuf out = STRBUF_INIT;
+    size_t size = 0, port_size = 0;
+    const char *host = piece_of(value_of(options, "host"), index, &size);
+    if (size == 0)
+        host = piece_of(value_of(options, "hostaddr"), index, &size);
+    const char *port = piece_of(value_of(options, "port"), index, &port_size);
+    if (size == 0)
+        strbuf_puts(&out, "(default)");
+    else if (*host != '/' && memchr(host, ':', size))
+        strbuf_printf(&out, "[%.*s]", (int)size, host);
+    else
+        strbuf_add(&out, host, size);
+    if (port_size > 0)
+        strbuf_printf(&out, ":%.*s", (int)port_size, port);
+    return strbuf_take(&out);
+}
+
+static void split_hosts(const PQconninfoOption *options, struct pg_place *place) {
+    size_t names = count_pieces(value_of(options, "host"));
+    size_t addresses = count_pieces(value_of(options, "hostaddr"));
+    size_t ports = count_pieces(value_of(options, "port"));
+    size_t count = addresses ? addresses : names;
+    if (count < 2 || (names && names != count) || (ports > 1 && ports != count))
+        return; /* libpq says what does not fit */
+    place->hosts = xcalloc(count, sizeof(*place->hosts));
+    place->host_count = count;
+    for (size_t i = 0; i < count; i++)
+        place->hosts[i] =
+            (struct pg_host){ .conninfo = conninfo_of(options, i), .shown = shown_of(options, i) };
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------- */
+
 static int ask_libpq(struct pg_place *place, struct error *err) {
     char *text = NULL;
     PQconninfoOption *options = PQconninfoParse(place->url, &text);
@@ -118,10 +206,9 @@ static int ask_libpq(struct pg_place *place, struct error *err) {
         if (strcmp(o->keyword, "connect_timeout") == 0
             && number_parse_int(o->val, &seconds, NULL) == 0 && seconds > 0)
             place->connect_timeout = SECONDS(seconds < 2 ? 2 : seconds < 3600 ? seconds : 3600);
-        bool hosts = strcmp(o->keyword, "host") == 0 || strcmp(o->keyword, "hostaddr") == 0;
-        if (hosts && strchr(o->val, ','))
-            place->many_hosts = true;
     }
+    if (options)
+        split_hosts(options, place);
     PQconninfoFree(options);
     PQfreemem(text);
     return r;
@@ -150,6 +237,7 @@ static int refuse_slash(const char *host, const char *at, const char *colon,
 int pg_place_parse(const char *url, struct pg_place *ret_place, struct error *err) {
     struct pg_place place = { .answer_timeout = ANSWER_TIMEOUT_USUAL,
                               .connect_timeout = CONNECT_TIMEOUT_USUAL,
+                              .host_count = 1,
                               .schema = SCHEMA_USUAL };
     _cleanup_(strbuf_finish) struct strbuf ours = STRBUF_INIT;
     _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
@@ -181,6 +269,11 @@ int pg_place_parse(const char *url, struct pg_place *ret_place, struct error *er
 }
 
 void pg_place_finish(struct pg_place *place) {
+    for (size_t i = 0; place->hosts && i < place->host_count; i++) {
+        free(place->hosts[i].conninfo);
+        free(place->hosts[i].shown);
+    }
+    free(place->hosts);
     free(place->url);
     free(place->shown);
     *place = (struct pg_place){ 0 };

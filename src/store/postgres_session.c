@@ -72,6 +72,19 @@ int pg_result_error(const struct pg_place *place, const char *what, const PGresu
     return error_set(err, code, "cannot %s in PostgreSQL at '%s': %s", what, place->shown, line);
 }
 
+/* What a server has said of itself when it let us in (13 does not). */
+static bool is_on(const PGconn *pg, const char *parameter) {
+    const char *value = PQparameterStatus(pg, parameter);
+    return value && strcmp(value, "on") == 0;
+}
+
+static int refuse_role(const struct pg_place *place, struct error *err) {
+    return error_set(err, -EROFS,
+                     "the sessions of this role at '%s' are read-only: ALTER ROLE … SET "
+                     "default_transaction_read_only = off",
+                     place->shown);
+}
+
 int pg_connect_error(const struct pg_link *link, struct error *err) {
     const struct pg_place *place = link->place;
     char line[300];
@@ -79,6 +92,13 @@ int pg_connect_error(const struct pg_link *link, struct error *err) {
     if (link->up)
         return error_set(err, -ECONNRESET, "the connection to PostgreSQL at '%s' is lost: %s",
                          place->shown, line);
+    if (link->pg && is_on(link->pg, "in_hot_standby")) /* the primary may come, or this may be it */
+        return error_set(err, -ECONNREFUSED,
+                         "PostgreSQL at '%s' is a standby server, which takes no writes: does the "
+                         "primary run, and is it one of the hosts?",
+                         place->shown);
+    if (link->pg && is_on(link->pg, "default_transaction_read_only"))
+        return refuse_role(place, err);
     if (link->pg && PQconnectionNeedsPassword(link->pg))
         return error_set(
             err, -EACCES,
@@ -159,10 +179,7 @@ int pg_session_check(const struct pg_link *link, const PGresult *result, struct 
                          "primary, or all of them: postgresql://A,B/DATABASE",
                          shown);
     if (strcmp(field(result, "read_only"), "on") == 0)
-        return error_set(err, -EROFS,
-                         "the sessions of this role at '%s' are read-only: ALTER ROLE … SET "
-                         "default_transaction_read_only = off",
-                         shown);
+        return refuse_role(link->place, err);
     bool unsafe =
         strcmp(field(result, "fsync"), "on") != 0 || strcmp(field(result, "pages"), "on") != 0;
     if (unsafe && link->log)

@@ -56,6 +56,11 @@ void kit_print_event(const struct event_row *row, struct strbuf *out);
 const char *kit_postgres(void); /* its URL; NULL: there is none */
 /* The URL of a schema that only this process uses, the n-th; kit_postgres_finish drops all of them. */
 void kit_postgres_url(size_t n, char ret_url[256]);
+/* The same behind another host ("HOST:PORT"), with a connect_timeout of 2 s. */
+void kit_postgres_second(size_t n, const char *first, char ret_url[256]);
+/* A host that takes connections and never says anything: its socket, which the caller closes. */
+int kit_postgres_frozen(char ret_host[32]);
+int kit_postgres_tried(int frozen); /* how often since it was asked last */
 void kit_postgres_finish(void);
 /* Runs SQL as the user of the URL, in the n-th schema; gives the first value of the last answer, or "". */
 void kit_postgres_run(size_t n, const char *sql, char ret_value[256]);

@@ -1,10 +1,14 @@
 /* kit_postgres.c: a schema of a real server for each test. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -32,6 +36,38 @@ void kit_postgres_url(size_t n, char ret_url[256]) {
     int length = snprintf(ret_url, 256, "%s%cschema=%s", url, strchr(url, '?') ? '&' : '?', name);
     if (length < 0 || length >= 256)
         fail_msg("SLUICE_TEST_POSTGRES is too long: '%s'", url);
+}
+
+void kit_postgres_second(size_t n, const char *first, char ret_url[256]) {
+    char whole[256];
+    kit_postgres_url(n, whole);
+    const char *host = strrchr(whole, '@');
+    if (!host)
+        fail_msg("SLUICE_TEST_POSTGRES must be postgresql://USER@HOST:PORT/DATABASE");
+    host++;
+    int length = snprintf(ret_url, 256, "%.*s%s,%s&connect_timeout=2", (int)(host - whole), whole,
+                          first, host);
+    if (length < 0 || length >= 256)
+        fail_msg("SLUICE_TEST_POSTGRES is too long: '%s'", whole);
+}
+
+int kit_postgres_frozen(char ret_host[32]) {
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t size = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&address, size) < 0 || listen(fd, 16) < 0
+        || getsockname(fd, (struct sockaddr *)&address, &size) < 0)
+        fail_msg("cannot listen on 127.0.0.1: %s", strerror(errno));
+    (void)snprintf(ret_host, 32, "127.0.0.1:%u", (unsigned)ntohs(address.sin_port));
+    return fd;
+}
+
+int kit_postgres_tried(int frozen) {
+    int count = 0;
+    for (int fd; (fd = accept4(frozen, NULL, NULL, SOCK_CLOEXEC)) >= 0; count++)
+        close(fd);
+    return count;
 }
 
 static void run(PGconn *pg, const char *sql, char ret_value[256]) {

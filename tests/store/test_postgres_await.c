@@ -173,6 +173,62 @@ static void a_server_that_is_away_is_told(void **state) {
     assert_int_equal(r, -ECONNREFUSED);
 }
 
+static int ticks;
+
+static void tick(void *ctx) {
+    (void)ctx;
+    ticks++;
+    assert_int_equal(times, 0);
+}
+
+/* It takes connections, and says nothing. Whoever waits goes on with the next host, and everybody else goes on
+ * meanwhile. */
+static void a_frozen_host_is_left_for_the_next_one(void **state) {
+    (void)state;
+    char frozen[32];
+    int fd = kit_postgres_frozen(frozen);
+    kit_postgres_second(schema, frozen, url);
+    ticks = 0;
+    wait_for_it();
+    soon(tick);
+    run_loop();
+    assert_int_equal(result, 0);
+    assert_int_equal(ticks, 1);
+    take_over(1, false);
+    int tried = kit_postgres_tried(fd);
+    close(fd);
+    assert_int_equal(tried, 2); /* by who waits, and by who comes too late; not by the reader */
+}
+
+/* The first refuses at once, the second by its silence. */
+static void when_no_host_can_be_used_the_last_one_is_told(void **state) {
+    (void)state;
+    char frozen[32], words[128];
+    int fd = kit_postgres_frozen(frozen);
+    (void)snprintf(url, sizeof(url), "postgresql://me:s3cret@127.0.0.1:1,%s/x?connect_timeout=2",
+                   frozen);
+    (void)snprintf(words, sizeof(words), "2 hosts were tried, the last one was '%s': ", frozen);
+    wait_for_it();
+    run_loop();
+    close(fd);
+    assert_int_equal(result, -ETIMEDOUT);
+    assert_non_null(strstr(told.text, words));
+    assert_null(strstr(told.text, "s3cret"));
+}
+
+static void a_frozen_host_does_not_hide_who_has_it(void **state) {
+    (void)state;
+    char frozen[32], who[STORE_WHO_MAX] = "";
+    struct error err = { 0 };
+    hold("here/17");
+    int fd = kit_postgres_frozen(frozen);
+    kit_postgres_second(schema, frozen, url);
+    if (store_holder(url, who, &err) < 0)
+        fail_msg("%s", err.text);
+    close(fd);
+    assert_string_equal(who, "here/17");
+}
+
 static bool no_watches; /* the user has as many as the kernel allows (max_user_watches) */
 
 /* In the place of that of the C library. */
@@ -304,6 +360,9 @@ int main(void) {
         TEST(it_can_be_opened_where_it_is_told),
         TEST(who_gives_up_is_told_nothing),
         TEST(a_server_that_is_away_is_told),
+        TEST(a_frozen_host_is_left_for_the_next_one),
+        TEST(when_no_host_can_be_used_the_last_one_is_told),
+        TEST(a_frozen_host_does_not_hide_who_has_it),
         TEST(a_wait_that_cannot_begin_is_told_by_its_result_alone),
         TEST(a_wait_that_cannot_go_on_is_told_once),
         TEST(who_waits_hears_who_has_it),
