@@ -53,10 +53,10 @@ struct stopping {
 
 struct turn {
     struct store_batch *batch;
-    struct arena arena;          /* texts of this turn */
-    task_id first_added;         /* tasks from here on are new in this turn */
-    task_id rewired;             /* the task whose dependencies have changed too */
-    LIST(char *) gone;           /* ids of tasks that are no more: their folders go too */
+    struct arena arena;  /* texts of this turn */
+    task_id first_added; /* tasks from here on are new in this turn */
+    task_id rewired;     /* the task whose dependencies have changed too */
+    LIST(char *) gone;   /* ids of tasks that are no more: their folders go too */
     LIST(struct order) starts, stops;
     LIST(task_id) finals;            /* tasks that have become final */
     size_t free_groups;              /* so many places may be taken: no order is about them */
