@@ -181,6 +181,7 @@ unsigned cluster_jobs(const struct stage *stage, task_id task) {
 struct wanted {
     task_id task;
     const char *text;
+    time_ms until; /* Slurm may take so long */
 };
 
 static bool is_in_state(struct stage *stage, void *ctx) {
@@ -192,12 +193,15 @@ static bool is_in_state(struct stage *stage, void *ctx) {
 }
 
 void cluster_await_state(struct stage *stage, task_id task, const char *job_state) {
-    struct wanted wanted = { task, job_state };
+    struct wanted wanted = { .task = task, .text = job_state };
     stage_await(stage, is_in_state, &wanted, job_state);
 }
 
+/* A program of Slurm that finds no munge tries for 50 s before it says so. */
 static bool does(struct stage *stage, void *ctx) {
     const struct wanted *wanted = ctx;
+    if (clock_read_steady() < wanted->until)
+        stage_be_patient(stage);
     struct strbuf text = STRBUF_INIT;
     bool there = executor_doing(stage->ex, (struct run_key){ wanted->task, 1 }, &text)
                  && strstr(strbuf_text(&text), wanted->text);
@@ -206,7 +210,7 @@ static bool does(struct stage *stage, void *ctx) {
 }
 
 void cluster_await_doing(struct stage *stage, task_id task, const char *text) {
-    struct wanted wanted = { task, text };
+    struct wanted wanted = { task, text, clock_read_steady() + SLURM_NOTICES };
     stage_await(stage, does, &wanted, text);
 }
 
