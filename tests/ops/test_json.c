@@ -119,7 +119,7 @@ static void no_mutation_is_read_in_another_way(void **state) {
         char text[256];
         const char *from = plain[rng_below(&rng, ARRAY_SIZE(plain))];
         size_t size = strlen(from);
-        memcpy(text, from, size);
+        memcpy(text, from, size + 1);
         for (uint64_t changes = 1 + rng_below(&rng, 4); changes > 0 && size > 1; changes--) {
             size_t at = (size_t)rng_below(&rng, size);
             switch (rng_below(&rng, 3)) {

@@ -76,7 +76,7 @@ static void each_host_has_its_part_of_the_lists(void **state) {
                                               { "::1", "", "9" } };
     static const char *const shown[] = { "a:7", "b", "[::1]:9" };
     assert_int_equal(place.host_count, ARRAY_SIZE(shown));
-    for (size_t i = 0; i < place.host_count; i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(shown); i++) {
         expect_option(&place.hosts[i], "host", options[i][0]);
         expect_option(&place.hosts[i], "hostaddr", options[i][1]);
         expect_option(&place.hosts[i], "port", options[i][2]);
