@@ -64,25 +64,60 @@ static void note_job(struct slurm_run *run, const struct slurm_job *job, uint64_
         slurm_set_job(run, job->id);
 }
 
-/* The comment is not ours alone: a site may write into it, and whoever owns the job. */
-static struct slurm_run *find_renamed(struct slurm *ex, const struct slurm_job *job,
-                                      const char *comment) {
-    for (size_t i = 1; i < ex->runs.count; i++) {
-        struct slurm_run *run = slurm_at(ex, i);
-        if (is_asked_about(run) && run->job == job->id
-            && slurm_job_is_renamed(job, comment, &run->order))
-            return run;
-    }
-    return NULL;
+/* Those who have a job, by its number: a list may have thousands of jobs that none of them has. */
+struct numbered {
+    uint64_t job; /* when the list came; it may have lost it since */
+    struct slurm_run *run;
+};
+
+struct by_number {
+    struct numbered *items;
+    size_t count;
+    bool made;
+};
+
+static void by_number_finish(struct by_number *index) {
+    free(index->items);
 }
 
+static int compare_numbers(const void *a, const void *b) {
+    uint64_t x = ((const struct numbered *)a)->job, y = ((const struct numbered *)b)->job;
+    return (x > y) - (x < y);
+}
+
+static void make_index(struct slurm *ex, struct by_number *index) {
+    index->made = true;
+    index->items = xcalloc(ex->runs.count + 1, sizeof(*index->items));
+    for (size_t i = 1; i < ex->runs.count; i++) {
+        struct slurm_run *run = slurm_at(ex, i);
+        if (is_asked_about(run) && run->job)
+            index->items[index->count++] = (struct numbered){ run->job, run };
+    }
+    qsort(index->items, index->count, sizeof(*index->items), compare_numbers);
+}
+
+/* The comment is not ours alone: a site may write into it, and whoever owns the job. */
+static struct slurm_run *find_renamed(struct slurm *ex, struct by_number *index,
+                                      const struct slurm_job *job, const char *comment) {
+    if (!index->made)
+        make_index(ex, index);
+    struct numbered key = { .job = job->id };
+    const struct numbered *found =
+        bsearch(&key, index->items, index->count, sizeof(key), compare_numbers);
+    struct slurm_run *run = found ? found->run : NULL;
+    bool ours = run && run->job == job->id && slurm_job_is_renamed(job, comment, &run->order);
+    return ours ? run : NULL;
+}
+
+/* Nobody is told of an end from here, so no run goes; but one may lose its job, or get one. */
 static void take_list(struct slurm *ex, char *list, uint64_t number) {
+    _cleanup_(by_number_finish) struct by_number index = { 0 };
     struct slurm_job job;
     const char *token;
     while (slurm_job_read(&list, &job, &token)) {
         struct slurm_run *run = slurm_find_token(ex, token);
         if (!run)
-            run = find_renamed(ex, &job, token);
+            run = find_renamed(ex, &index, &job, token);
         if (is_asked_about(run))
             note_job(run, &job, number);
         else if (!run && !slurm_job_is_over(job.state))
