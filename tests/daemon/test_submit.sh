@@ -80,6 +80,29 @@ ask key-12345678 '{"tasks":[{"argv":["true"],"hold":true}]}' >out
 compare one out 'also after kill -9'
 ask key-87654321 '{"tasks":[{"argv":["true"],"hold":true}]}' >out
 rule 'another key is another task' [ "$(field id)" != "$(first id <one)" ]
+# A request of many tasks is one, however the store gets it: alike, and each with something of its own.
+many() { # PRIORITY
+    awk -v priority="$1" 'BEGIN {
+        for (i = 1; i <= 700; i++)
+            printf "%s{\"argv\":[\"echo\",\"%d\"],\"project\":\"api\",\"hold\":true,\"priority\":%s}", (i > 1 ? "," : "{\"tasks\":["), i,
+                (priority == "own" ? i : priority)
+        print "]}" }'
+}
+held() { # how many, the last one, its priority, how many events tell of new ones
+    last=$("$SLUICE" list --ids --project api --state held --limit 2000 | sort -t- -k2n | tail -n 1)
+    echo "$("$SLUICE" list --ids --project api --state held --limit 2000 | wc -l) $(value "$last" title) $(value "$last" priority)" \
+        "$("$SLUICE" events --after "$before" --json | grep -o '"task.added"' | wc -l)"
+}
+before=$(last_event)
+many 7 >alike
+many own >different
+ask key-alike-700 @alike >out
+rule 'seven hundred tasks that are alike are all there' [ "$(held)" = '700 echo 700 7 700' ]
+ask key-different-700 @different >out
+rule 'and seven hundred that are not' [ "$(held)" = '1400 echo 700 700 1400' ]
+kill -9 "$(pid_of_daemon)"
+"$SLUICE" up >/dev/null 2>&1
+rule 'all of them also after kill -9' [ "$(held)" = '1400 echo 700 700 1400' ]
 "$SLUICE" down >/dev/null 2>&1
 
 # --- f060, f068, f069: the preset agency ---------------------------------------------------------------
