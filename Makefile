@@ -10,6 +10,8 @@ KILLS   = 2000
 TASKS   = 1000
 T       =
 NAME    =
+N       =
+BUSY    =
 KEEP    =
 
 MAKEFLAGS += --no-print-directory
@@ -17,7 +19,7 @@ MAKEFLAGS += --no-print-directory
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test test-mcp test-agents test-web test-postgres test-slurm conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
+.PHONY: all build test test-repeat test-mcp test-agents test-web test-postgres test-slurm conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
 
 all: build
 
@@ -32,6 +34,10 @@ build: ## compile into build/ (BUILD=folder for another place)
 test: build ## build and run every test; T=name for one
 	@$(if $(if $(T),$(filter web,$(T)),web),scripts/setup --web || :)
 	@SLUICE_TEST_WEB=required scripts/run-tests --again "$(again)" $(BUILD) $(T)
+
+test-repeat: build ## all tests N=10 times in a row, the last BUSY=3 with every processor kept busy; failures by test
+	@scripts/setup --web || :
+	@SLUICE_TEST_WEB=required scripts/test-repeat $(BUILD) $(or $(N),10) $(or $(BUSY),3)
 
 test-agents: ## the real Claude Code and Codex, fetched once from npm, through the daemon; T=name for one
 	@scripts/setup --agents
@@ -64,7 +70,7 @@ asan: ## the tests with address, undefined and leak checks; T=name for one
 	@scripts/build $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false
 	@ASAN_OPTIONS=handle_segv=2:detect_leaks=1:detect_stack_use_after_return=1 \
 	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	 scripts/run-tests --again "$(again)" --patience 4 $(BUILD)-asan $(T)
+	 scripts/run-tests --again "$(again)" --slower 4 $(BUILD)-asan $(T)
 
 lint: ## format, layers, calls, headers, sizes, documents, clang-tidy, cppcheck
 	@scripts/setup --lint

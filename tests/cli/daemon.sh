@@ -5,8 +5,7 @@
 #   start                     starts the daemon
 #   add ARGS...               adds a task; sets $id
 #   ends ID                   until the run of the task has ended
-#   becomes ID STATE          until the task is in this state; $patience seconds at the most
-#   appears TEXT FILE         until the file has a line with this text; the same
+#   becomes ID STATE          until the task is in this state
 #   value ID MEMBER           prints a member of a task: value web-1 state
 #   pid_of_daemon             prints it
 #   store_text                prints all that the store holds
@@ -14,7 +13,6 @@
 #
 # SLUICE_TEST_STORE=postgresql://… (make test-postgres) keeps the state of each home in a schema of its own there.
 # SLUICE_TEST_EXECUTOR=slurm (make test-slurm) makes every run a job of Slurm.
-# Nothing sleeps: `ends` is told by the daemon, `becomes` and `appears` look until it is so.
 # shellcheck shell=sh disable=SC2034,SC2154 # lib.sh sets tmp and SLUICE; the tests use the others
 
 home=$tmp/home
@@ -105,17 +103,10 @@ value() {
         sed -n "s/.*[{,]\"$2\":\(\"\([^\"]*\)\"\|\([^,\"}]*\)\).*/\2\3/p" | head -n 1
 }
 
-becomes() {
-    deadline=$(($(date +%s) + patience))
-    while [ "$(value "$1" state)" != "$2" ]; do
-        [ "$(date +%s)" -lt $deadline ] ||
-            { echo "# $1 is $(value "$1" state), not $2" && return 1; }
-    done
+in_state() { # ID STATE
+    [ "$(value "$1" state)" = "$2" ]
 }
 
-appears() {
-    deadline=$(($(date +%s) + patience))
-    until grep -qF -e "$1" "$2" 2>/dev/null; do
-        [ "$(date +%s)" -lt $deadline ] || { echo "# '$1' did not appear in $2" && return 1; }
-    done
+becomes() {
+    soon in_state "$1" "$2" || { echo "# $1 is $(value "$1" state), not $2" && return 1; }
 }

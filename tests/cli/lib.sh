@@ -7,6 +7,8 @@
 #   has TEXT 'what'           stdout contains TEXT
 #   like FILE 'what'          stdout equals the file; UPDATE=1 writes it instead
 #   shown PAGE ARGS...        the page shows `$ sluice ARGS...` with what it prints now
+#   soon COMMAND...           until the command succeeds; fails after $patience seconds
+#   appears TEXT FILE         until the file has a line with this text
 #   finish                    prints the plan; the last line of each test
 #
 # SLUICE is the program. One test alone: SLUICE=build/sluice tests/cli/test_plan.sh
@@ -27,8 +29,9 @@ cd "$tmp" || exit 1
 unset NO_COLOR COLUMNS SLUICE_SOCKET SLUICE_PEERS SLUICE_TOKEN
 number=0
 code=0
-# Seconds that anything may take: a minute, and more when others are at work on this machine.
-patience=$(awk -v processors="$(nproc)" '{ n = 60 * $1 / processors; print int(n < 60 ? 60 : n > 480 ? 480 : n) }' /proc/loadavg)
+# Seconds that a test waits for anything; scripts/run-tests sets it from the speed of the machine.
+patience=${SLUICE_TEST_PATIENCE:-300}
+await=$(dirname "$SLUICE")/tests/harness/await
 
 run() {
     [ "$1" != sluice ] || { shift && set -- "$SLUICE" "$@"; }
@@ -91,6 +94,18 @@ shown() {
     code=$?
     awk -v line="\$ sluice $*" '$0 == line { on = 1; next } /^```/ { on = 0 } on' "$root/$page" >"$tmp/want"
     compare "$tmp/want" "$tmp/out" "$page shows 'sluice $*'"
+}
+
+# Between two looks it sleeps until something changes below $tmp (tests/harness/await.c).
+soon() {
+    deadline=$(($(date +%s) + patience))
+    until "$@"; do
+        "$await" change "$tmp" "$deadline" || { echo "# not within $patience s: $*" && return 1; }
+    done
+}
+
+appears() {
+    soon grep -qsF -e "$1" "$2"
 }
 
 finish() {

@@ -7,7 +7,6 @@
 #   tell FIFO                     lets a command go on that reads a line from the fifo
 #   gone PID, is_gone PID         that process does not live any more; until it does not
 #   shim_of ID ATTEMPT            prints the pid of the shim of a live run
-#   soon COMMAND...               until the command succeeds; $patience seconds at the most
 #   field MEMBER                  a member of the JSON value in out: field queue_position
 #   last_event                    the number of the last event: it rises with every change
 # shellcheck shell=sh disable=SC1091,SC2034,SC2153,SC2154 # lib.sh sets tmp, root, code; the tests use the others
@@ -41,19 +40,8 @@ gone() {
         [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" -le 1 ]; }
 }
 
-# No pid comes back so soon.
 is_gone() {
-    deadline=$(($(date +%s) + patience))
-    until gone "$1"; do
-        [ "$(date +%s)" -lt $deadline ] || { echo "# process $1 lives" && return 1; }
-    done
-}
-
-soon() {
-    deadline=$(($(date +%s) + patience))
-    until "$@"; do
-        [ "$(date +%s)" -lt $deadline ] || { echo "# not within $patience s: $*" && return 1; }
-    done
+    "$await" exit "$1" $(($(date +%s) + patience)) || { echo "# process $1 has not exited" && return 1; }
 }
 
 shim_of() {
