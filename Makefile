@@ -19,7 +19,7 @@ MAKEFLAGS += --no-print-directory
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test test-repeat test-mcp test-agents test-web test-postgres test-slurm conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
+.PHONY: all build test test-env test-repeat test-mcp test-agents test-web test-postgres test-slurm conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
 
 all: build
 
@@ -38,6 +38,10 @@ test: build ## build and run every test; T=name for one
 test-repeat: build ## all tests N=10 times in a row, the last BUSY=3 with every processor kept busy; failures by test
 	@scripts/setup --web || :
 	@SLUICE_TEST_WEB=required scripts/test-repeat $(BUILD) $(or $(N),10) $(or $(BUSY),3)
+
+test-env: ## all tests in a clone: with an empty /tmp and HOME, another locale, time zone, umask and user; T=name for one
+	@scripts/setup --env
+	@scripts/test-env $(T)
 
 test-agents: ## the real Claude Code and Codex, fetched once from npm, through the daemon; T=name for one
 	@scripts/setup --agents

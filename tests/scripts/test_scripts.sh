@@ -3,7 +3,8 @@
 # Each case gets a small tree of its own. Prints TAP.
 set -u
 
-scripts=$(cd "${1:?usage: test_scripts.sh FOLDER-OF-THE-PROJECT}/scripts" && pwd) || exit 1
+scripts=$(cd "${1:?usage: test_scripts.sh FOLDER-OF-THE-PROJECT AWAIT}/scripts" && pwd) || exit 1
+await=${2:?usage: test_scripts.sh FOLDER-OF-THE-PROJECT AWAIT}
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
 trees=0
@@ -228,12 +229,84 @@ tap	fail
 slow	fail	' "$scripts/test-summary" --cases build
 
 fresh
+log good OK "$cmocka_good" ''
+log away SKIP '1..0 # SKIP no kernel for it' ''
+log part OK 'ok 1 - a\nok 2 - b # SKIP no disk\n' ''
+expect 'summary: what was skipped is said' 0 '2 skipped
+3 passed, 0 failed' "$scripts/test-summary" build
+printf '# why\naway  the kernel of CI cannot do it\n' >skips.txt
+expect 'summary: a skip counts as failed where the list does not excuse it' 1 \
+    '--- part: skipped 1, and skips.txt does not list it' "$scripts/test-summary" --skips skips.txt build
+expect 'summary: and is counted' 0 '3 passed, 1 failed' last_line "$scripts/test-summary" --skips skips.txt build
+printf 'part for the same reason\n' >>skips.txt
+expect 'summary: unless it does' 0 '3 passed, 0 failed' "$scripts/test-summary" --skips skips.txt build
+printf 'part\n' >skips.txt
+expect 'summary: a line without a reason excuses nothing' 0 '3 passed, 2 failed' \
+    last_line "$scripts/test-summary" --skips skips.txt build
+printf 'test_x\tfiles: a b \ntest_x\tprocess 7: sleep\n' >left
+expect 'summary: what a test left behind is a failure' 1 '--- test_x: left behind process 7: sleep' \
+    "$scripts/test-summary" --left left build
+expect 'summary: each of them' 0 '3 passed, 2 failed' last_line "$scripts/test-summary" --left left build
+
+fresh
 log early OK "$cmocka_crash" ''
 expect 'summary: exit code 0 before the last case is a failure' 1 '1 passed, 1 failed' \
     "$scripts/test-summary" build
 
 fresh
 expect 'summary: nothing ran' 1 '0 passed, 0 failed' "$scripts/test-summary" build
+
+# --- run-one --------------------------------------------------------------------------------------
+
+# A program as a test, with what tests/harness/run-one needs around it.
+run_one() { # COMMANDS
+    printf '#!/bin/sh\n%s\n' "$1" >test_x
+    chmod +x test_x
+    mkdir -p around
+    : >left
+    TMPDIR=$tree/around SLUICE_TEST_LEFT=$tree/left SLUICE_TEST_AWAIT=$await SLUICE_TEST_PATIENCE=4 \
+        "$scripts/../tests/harness/run-one" ./test_x
+}
+
+fresh
+expect 'run-one: the exit code is the one of the test' 77 '' run_one 'exit 77'
+expect 'run-one: a tidy test leaves no trace' 0 '' run_one 'touch "$TMPDIR/x" && rm "$TMPDIR/x"'
+expect 'run-one: so its name is not noted' 0 '' cat left
+expect 'run-one: files that stay' 0 '' run_one 'mkdir -p "$TMPDIR/deep/er" && chmod 0 "$TMPDIR/deep"'
+expect 'run-one: are noted' 0 'test_x	files: deep' cat left
+expect 'run-one: and removed' 0 '' ls around
+expect 'run-one: a process that stays' 0 '' run_one 'sleep 1000 >/dev/null 2>&1 &'
+expect 'run-one: is noted' 0 'sleep 1000' cat left
+expect 'run-one: and killed' 0 '' "$await" exit "$(sed 's/.*process \([0-9]*\):.*/\1/' left)" $(($(date +%s) + 60))
+
+# --- isolate --------------------------------------------------------------------------------------
+
+fresh
+expect 'isolate: the exit code is the one of the command' 7 '' "$scripts/isolate" sh -c 'exit 7'
+expect 'isolate: the environment is minimal' 0 '' env SECRET=x "$scripts/isolate" sh -c 'echo "${SECRET-}"'
+expect 'isolate: but what tests are told arrives' 0 'a "b $c' \
+    env SLUICE_TEST_X='a "b $c' "$scripts/isolate" sh -c 'echo "$SLUICE_TEST_X"'
+expect 'isolate: HOME is empty' 0 '' "$scripts/isolate" sh -c 'ls -A "$HOME"'
+expect 'isolate: and so is the folder for temporary files' 1 '' "$scripts/isolate" sh -c 'ls -A "${TMPDIR:-/tmp}" | grep -vxe home -e "$1"' - \
+    "$(basename "$top")"
+expect 'isolate: this folder is still here' 0 "$tree" "$scripts/isolate" pwd
+expect 'isolate: also what is in it' 0 'src/core/y.c' "$scripts/isolate" ls src/core/y.c
+expect 'isolate: a variable of the caller' 0 'Pacific/Auckland 0077' \
+    "$scripts/isolate" --umask 077 TZ=Pacific/Auckland sh -c 'echo "$TZ" "$(umask)"'
+
+# --- test-repeat ----------------------------------------------------------------------------------
+
+fresh
+mkdir -p scripts build/meson-logs
+cp "$scripts/test-repeat" "$scripts/test-summary" scripts/
+# shellcheck disable=SC2016 # written into the stub: every second round one case fails
+printf '#!/bin/sh\necho x >>rounds\nn=$(wc -l <rounds)\nif [ $((n %% 2)) = 0 ]; then bad="not ok"; else bad=ok; fi
+printf %%s\\\\n "{\\"name\\": \\"s / daemon_x\\", \\"stdout\\": \\"$bad 1 - the rule\\\\\\\\n\\", \\"stderr\\": \\"\\", \\"result\\": \\"OK\\"}" >build/meson-logs/testlog.json
+exec scripts/test-summary build\n' >scripts/run-tests
+chmod +x scripts/run-tests
+expect 'repeat: one good round' 0 'no failure in 1 rounds' scripts/test-repeat build 1
+expect 'repeat: failures are counted by case' 1 '2 daemon_x: the rule' scripts/test-repeat build 4
+expect 'repeat: each round has its line' 1 'round 2 of 2 (busy): 1 passed, 0 failed' scripts/test-repeat build 2 1
 
 # --- conformance ----------------------------------------------------------------------------------
 
