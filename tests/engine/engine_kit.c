@@ -1,7 +1,6 @@
 /* engine_kit.c: see engine_kit.h. */
 #include "engine_kit.h"
 
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,9 +12,9 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "harness/patience.h"
+#include "harness/scratch.h"
 #include "late_store.h"
-
-#define DEADLINE SECONDS(20)
 
 static void open_store(struct kit *kit) {
     struct error err = { 0 };
@@ -62,8 +61,7 @@ static void make_home(struct kit *kit, const char *config_text) {
     *kit = (struct kit){ .config_text = config_text };
     fake_forget_everything();
     late_reset();
-    snprintf(kit->home, sizeof(kit->home), "/tmp/sluice-engine-XXXXXX");
-    assert_non_null(mkdtemp(kit->home));
+    scratch_make(kit->home, "engine");
     snprintf(kit->url, sizeof(kit->url), "%s/sluice.db", kit->home);
 }
 
@@ -79,16 +77,9 @@ void kit_open_late(struct kit *kit, const char *config_text) {
     kit_start(kit);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 void kit_close(struct kit *kit) {
     kit_stop(kit);
-    (void)nftw(kit->home, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    scratch_remove(kit->home);
 }
 
 void kit_restart(struct kit *kit) {
@@ -136,7 +127,7 @@ void kit_wait(struct kit *kit, bool (*until)(struct kit *kit, void *ctx), void *
               const char *what) {
     struct wait wait = { .kit = kit, .until = until, .ctx = ctx };
     struct loop_timer *timer = loop_timer_new(kit->loop, give_up, &wait);
-    loop_timer_set(kit->loop, timer, loop_now_steady(kit->loop) + DEADLINE);
+    loop_timer_set(kit->loop, timer, loop_now_steady(kit->loop) + patience_ms());
     engine_set_after_turn(kit->engine, look, &wait);
     struct error err = { 0 };
     assert_int_equal(loop_run(kit->loop, &err), 0);
@@ -196,7 +187,7 @@ void kit_settle(struct kit *kit) {
 void kit_wait_broken(struct kit *kit) {
     struct wait wait = { .kit = kit };
     struct loop_timer *timer = loop_timer_new(kit->loop, give_up, &wait);
-    loop_timer_set(kit->loop, timer, loop_now_steady(kit->loop) + DEADLINE);
+    loop_timer_set(kit->loop, timer, loop_now_steady(kit->loop) + patience_ms());
     struct error err = { 0 };
     assert_int_equal(loop_run(kit->loop, &err), 0);
     loop_timer_free(kit->loop, timer);

@@ -16,10 +16,11 @@
 #include "engine/executors.h"
 #include "engine/partition.h"
 #include "engine_kit.h"
+#include "harness/scratch.h"
 #include "os/files.h"
 
 static struct kit kit;
-static char folder[64];
+static char folder[SCRATCH_PATH];
 static char config[1024];
 
 static void write_in(const char *name, const char *text) {
@@ -37,8 +38,7 @@ static void partitions_are(const char *lines) {
 
 static void open_with(const char *lines, const char *more) {
     char path[96], script[256];
-    snprintf(folder, sizeof(folder), "/tmp/sluice-partition-XXXXXX");
-    assert_non_null(mkdtemp(folder));
+    scratch_make(folder, "part");
     snprintf(script, sizeof(script), "#!/bin/sh\ncat %s/answer\nr=$?\n: >%s/asked\nexit $r\n",
              folder, folder);
     write_in("sinfo", script);
@@ -53,14 +53,8 @@ static void open_with(const char *lines, const char *more) {
 
 static int close_it(void **state) {
     (void)state;
-    static const char *const names[] = { "answer", "asked", "sinfo" };
-    char path[96];
     kit_close(&kit);
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
-        (void)unlink(path);
-    }
-    assert_int_equal(rmdir(folder), 0);
+    scratch_remove(folder);
     return 0;
 }
 

@@ -9,7 +9,6 @@
 #include "fixture.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,8 @@
 
 #include "base/alloc.h"
 #include "bus/poster.h"
+#include "harness/patience.h"
+#include "harness/scratch.h"
 #include "os/files.h"
 #include "os/loop.h"
 
@@ -80,8 +81,7 @@ static void stop(struct ops *o) {
 }
 
 void ops_open(struct ops *o, enum ops_store store, const char *config) {
-    (void)snprintf(o->home, sizeof(o->home), "/tmp/sluice-ops-XXXXXX");
-    assert_non_null(mkdtemp(o->home));
+    scratch_make(o->home, "ops");
     (void)snprintf(o->config_file, sizeof(o->config_file), "%s/sluice.yaml", o->home);
     (void)snprintf(o->url, sizeof(o->url), "%s%s", store == OPS_MEMORY ? "memory:" : o->home,
                    store == OPS_MEMORY ? "" : "/sluice.db");
@@ -91,15 +91,10 @@ void ops_open(struct ops *o, enum ops_store store, const char *config) {
     start(o);
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw) {
-    (void)st, (void)flag, (void)ftw;
-    return remove(path);
-}
-
 void ops_close(struct ops *o) {
     stop(o);
     if (*o->home)
-        (void)nftw(o->home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        scratch_remove(o->home);
 }
 
 void ops_restart(struct ops *o) {
@@ -199,8 +194,6 @@ void ops_begin_get(struct ops *o, const char *path, struct reply *reply) {
     begin(o, &q, reply);
 }
 
-#define PATIENCE_S 20
-
 static void lost_patience(void *ctx) {
     loop_stop(ctx);
 }
@@ -208,7 +201,7 @@ static void lost_patience(void *ctx) {
 /* It waits for something that is computed aside: the loop runs until that has come. */
 static void wait_for(struct ops *o, struct reply *r) {
     struct loop_timer *deadline = loop_timer_new(o->loop, lost_patience, o->loop);
-    loop_timer_set(o->loop, deadline, loop_now_steady(o->loop) + SECONDS(PATIENCE_S));
+    loop_timer_set(o->loop, deadline, loop_now_steady(o->loop) + patience_ms());
     r->waiting = o->loop;
     (void)loop_run(o->loop, NULL);
     r->waiting = NULL;
@@ -219,7 +212,7 @@ void ops_wait(struct ops *o, struct reply *r) {
     if (!r->answered)
         wait_for(o, r);
     if (!r->answered)
-        fail_msg("there was no answer within %d s", PATIENCE_S);
+        fail_msg("there was no answer within %d s", patience_s());
 }
 
 static struct reply ask_question(struct ops *o, const struct question *q) {

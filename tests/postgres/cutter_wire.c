@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "harness/patience.h"
 
 #define CANCEL_REQUEST 80877102u
 #define SSL_REQUEST    80877103u
 #define GSS_REQUEST    80877104u
-#define PATIENCE_MS    5000
 
 void wire_init(struct wire *wire, int client, int server) {
     *wire = (struct wire){ .fd = { client, server }, .from = { STRBUF_INIT, STRBUF_INIT } };
@@ -52,7 +52,7 @@ static bool carry(int fd, const char *bytes, size_t size) {
         ssize_t n = send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno != EAGAIN && errno != EINTR)
             return false;
-        if (n < 0 && poll(&ready, 1, PATIENCE_MS) == 0)
+        if (n < 0 && poll(&ready, 1, patience_ms()) == 0)
             return false;
         bytes += n > 0 ? n : 0;
         size -= n > 0 ? (size_t)n : 0;

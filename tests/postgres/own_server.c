@@ -15,9 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/scratch.h"
+
 static const char *script;
-static char folder[] = "/tmp/sluice-own-XXXXXX";
-static char place[64], url[256], remove_all[512];
+static char folder[SCRATCH_PATH], place[SCRATCH_PATH + 8], url[256], remove_all[512];
 static pid_t owner;
 
 static void remove_server(void) {
@@ -35,10 +36,11 @@ static void is_ended(int signal) {
 const char *own_server_start(void) {
     char command[512];
     script = getenv("POSTGRES_SERVER");
-    if (!script || !mkdtemp(folder)) {
+    if (!script) {
         (void)fprintf(stderr, "POSTGRES_SERVER is not set: run it by `make test-postgres`\n");
         exit(2);
     }
+    scratch_make(folder, "own");
     owner = getpid();
     (void)snprintf(place, sizeof(place), "%s/server", folder);
     (void)snprintf(remove_all, sizeof(remove_all), "'%s' kill '%s'; rm -rf '%s'", script, place,

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "cutter.h"
+#include "harness/patience.h"
 #include "store/copy_kit.h"
 
 #define ROWS 40 /* in one commit */
@@ -31,7 +32,7 @@ static void cut_at(struct copy_kit *f, const char *from, enum cut cut, uint64_t 
     struct store_copy_report report;
     cutter_set(cutter, cut, nth, nth % 2 == 0);
     int r = copy_kit_try(f, from, to, ROWS, NULL, &report);
-    assert_true(cutter_wait(cutter, 30000));
+    assert_true(cutter_wait(cutter, patience_ms()));
     /* Behind the last one nothing is left to be cut off. */
     if (r >= 0 && cut != CUT_BEHIND)
         fail_msg("cut %s at commit %d: nobody has noticed", cut_name(cut), (int)nth);

@@ -21,13 +21,13 @@
 #include "base/alloc.h"
 #include "base/number.h"
 #include "cutter.h"
+#include "harness/patience.h"
 #include "os/clock.h"
 #include "own_server.h"
 #include "store/history.h"
 
-#define STEPS       24
-#define ROUNDS      12    /* of a server that is killed */
-#define PATIENCE_MS 30000 /* for a server to see that a connection has ended */
+#define STEPS  24
+#define ROUNDS 12 /* of a server that is killed */
 
 static int64_t seed = 4711;
 static const char *server; /* its URL; others use it too */
@@ -50,7 +50,7 @@ static void dump(struct store *store, struct strbuf *out) {
 /* The server may not have seen yet that the last connection has ended. */
 static int try_open(struct play *play, struct error *err) {
     struct store_options options = { .url = play->url, .reserve_bytes = -1 };
-    time_ms deadline = clock_read_steady() + PATIENCE_MS;
+    time_ms deadline = clock_read_steady() + patience_ms();
     int r;
     do
         r = store_open(&options, &play->store, NULL, err);
@@ -169,7 +169,7 @@ static void cut_one(struct play *play, enum cut cut, bool reset) {
     unsigned before = play->played;
     cutter_set(cutter, cut, 1, reset);
     enum store_outcome outcome = commit_next(play, play->store, &err);
-    if (!cutter_wait(cutter, PATIENCE_MS))
+    if (!cutter_wait(cutter, patience_ms()))
         fail_msg("cut %s: no COMMIT came by at batch %u, which is %s", cut_name(cut), before,
                  store_outcome_name(outcome));
     if (outcome == STORE_OK && cut != CUT_BEHIND)
@@ -260,7 +260,7 @@ static void a_load_does_not_wait_for_a_server_that_says_nothing(void **state) {
     begin(&play, cutter_url(cutter), "&answer_timeout=1");
     cutter_set(cutter, CUT_NONE, 0, false);
     signal(SIGALRM, give_up_waiting);
-    (void)alarm(PATIENCE_MS / 1000);
+    (void)alarm((unsigned)patience_s());
     for (uint64_t nth = 1; nth <= 6; nth++) {
         struct store_totals totals;
         struct error err = { 0 };

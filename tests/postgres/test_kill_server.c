@@ -16,6 +16,7 @@
 
 #include "base/hash.h"
 #include "cutter.h"
+#include "harness/patience.h"
 #include "own_server.h"
 #include "torture/acked.h"
 
@@ -45,7 +46,7 @@ static int call(struct test *t, const char *path, json_t *body, json_t **ret_ans
                 struct error *err) {
     char key[40];
     int status = 0;
-    long long deadline = rig_now_us() + 90 * 1000000LL;
+    long long deadline = rig_now_us() + patience_s() * 1000000LL;
     snprintf(key, sizeof(key), "kill-server-%016llx", (unsigned long long)rng_next(&t->rng));
     do {
         struct client *client = rig_client(&t->rig);
@@ -110,7 +111,7 @@ static void one_fault(struct test *t) {
         ;
     rig_expect(status == 0, "the server did not come back");
     if (fault == CUT_WIRE)
-        t->cuts += cutter_wait(t->cutter, 20000);
+        t->cuts += cutter_wait(t->cutter, patience_ms());
 }
 
 int main(int argc, char **argv) {
@@ -125,7 +126,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < faults && rig_failures() < 20; i++)
         one_fault(&t);
     cutter_set(t.cutter, CUT_NONE, 0, false);
-    rig_expect(rig_wait_drained(&t.rig, 120), "not everything ended");
+    rig_expect(rig_wait_drained(&t.rig), "not everything ended");
     acked_check(&t.acked, &t.rig, RUNS_MAX);
     printf("  server killed %d times, stopped %d, wire cut %d of %d, daemon killed %d; %d calls "
            "repeated\n",

@@ -2,7 +2,6 @@
 #include "run/fake.h"
 
 #include <dirent.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -13,6 +12,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "harness/scratch.h"
 
 #define TEXT_MAX (256u << 10)
 
@@ -36,8 +37,7 @@ static struct fake *make(bool accounting) {
     };
     struct fake *fake = calloc(1, sizeof(*fake));
     assert_non_null(fake);
-    (void)snprintf(fake->dir, sizeof(fake->dir), "/tmp/sluice-fake-XXXXXX");
-    assert_non_null(mkdtemp(fake->dir));
+    scratch_make(fake->dir, "fake");
     run("%s install %s", FAKE_SLURM, fake->dir);
     if (accounting)
         fake_set(fake, "accounting", "");
@@ -68,16 +68,9 @@ struct fake *fake_new_accounting(void) {
     return make(true);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 void fake_free(struct fake *fake) {
     stage_free(fake->stage);
-    (void)nftw(fake->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    scratch_remove(fake->dir);
     free(fake);
 }
 

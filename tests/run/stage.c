@@ -18,6 +18,8 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
+#include "harness/patience.h"
+#include "harness/scratch.h"
 #include "os/clock.h"
 
 int stage_with = WITH_CGROUP, stage_without = WITHOUT_CGROUP;
@@ -100,14 +102,14 @@ struct stage *stage_new_in(const char *home, int cgroup, const char *shim) {
 }
 
 struct stage *stage_new_slurm(const struct executor_slurm_options *options) {
-    char home[] = "/tmp/sluice-run-XXXXXX";
-    assert_non_null(mkdtemp(home));
+    char home[SCRATCH_PATH];
+    scratch_make(home, "run");
     return make_stage(home, WITHOUT_CGROUP, SHIM_PATH, options);
 }
 
 struct stage *stage_new(int cgroup) {
-    char home[] = "/tmp/sluice-run-XXXXXX";
-    assert_non_null(mkdtemp(home));
+    char home[SCRATCH_PATH];
+    scratch_make(home, "run");
     return stage_new_in(home, cgroup, SHIM_PATH);
 }
 
@@ -115,13 +117,6 @@ void stage_restart(struct stage *stage) {
     stage->ex = executor_free(stage->ex);
     memset(stage->runs, 0, sizeof(stage->runs));
     make_executor(stage);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
 }
 
 static char slot_parent[32];
@@ -164,24 +159,14 @@ void stage_free(struct stage *stage) {
         fail_msg("%u processes of a run have survived it", stage_survivors(stage));
     loop_timer_free(stage->loop, stage->timer);
     stage->loop = loop_free(stage->loop);
-    (void)nftw(stage->home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    scratch_remove(stage->home);
     free(stage);
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
-/* Others may be at work: what takes a second on an idle machine takes as many as there are for each of its
- * processors. */
-static time_ms patience(void) {
-    double load = 0;
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    if (getloadavg(&load, 1) < 1 || processors < 1 || load < (double)processors)
-        return STAGE_WAIT;
-    return time_min((time_ms)((double)STAGE_WAIT * load / (double)processors), MINUTES(8));
-}
-
 void stage_be_patient(struct stage *stage) {
-    stage->deadline = clock_read_steady() + patience();
+    stage->deadline = clock_read_steady() + patience_ms();
 }
 
 void stage_await(struct stage *stage, bool (*condition)(struct stage *stage, void *ctx), void *ctx,

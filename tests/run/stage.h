@@ -14,7 +14,6 @@
 #include "os/loop.h"
 
 #define STAGE_RUNS   256
-#define STAGE_WAIT   SECONDS(30)
 #define STAGE_PATH   256
 #define STAGE_HELPER HOSTILE_PATH /* tests/run/hostile.c */
 

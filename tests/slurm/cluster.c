@@ -1,4 +1,4 @@
-/* cluster.c: see cluster.h. Commands of Slurm are run and waited for; none of them may take longer than a minute. */
+/* cluster.c: see cluster.h. Commands of Slurm are run and waited for; each within the patience of the test. */
 #include "slurm/cluster.h"
 
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "harness/patience.h"
 #include "os/clock.h"
 
 #define ANSWER_MAX (1u << 20)
@@ -48,7 +49,7 @@ static int run_line(const char *line) {
 static int __attribute__((format(printf, 1, 0))) run_format(const char *format, va_list args) {
     char words[1024], line[1200];
     (void)vsnprintf(words, sizeof(words), format, args);
-    (void)snprintf(line, sizeof(line), "exec timeout 60 %s 2>&1", words);
+    (void)snprintf(line, sizeof(line), "exec timeout %d %s 2>&1", patience_s(), words);
     return run_line(line);
 }
 

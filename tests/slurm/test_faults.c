@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "harness/scratch.h"
 #include "slurm/cluster.h"
 
 #define BATCH 40
@@ -300,14 +301,14 @@ static void the_time_limit_of_slurm_is_a_time_out(void **state) {
 /* --- lost answers ---------------------------------------------------------------------------- */
 
 struct bad {
-    char home[32], how[16], path[256], conf[256], calls[64], late[64];
+    char home[SCRATCH_PATH], how[16], path[256], conf[256], calls[80], late[80];
     const char *env[8];
     struct executor_slurm_options options;
 };
 
 static void bad_sbatch(struct bad *bad, const char *how) {
-    *bad = (struct bad){ .home = "/tmp/sluice-bad-XXXXXX" };
-    assert_non_null(mkdtemp(bad->home));
+    *bad = (struct bad){ 0 };
+    scratch_make(bad->home, "bad");
     (void)snprintf(bad->how, sizeof(bad->how), "BAD=%s", how);
     (void)snprintf(bad->path, sizeof(bad->path), "PATH=%.200s", getenv("PATH"));
     (void)snprintf(bad->conf, sizeof(bad->conf), "SLURM_CONF=%.200s", getenv("SLURM_CONF"));
@@ -326,9 +327,7 @@ static unsigned bad_finish(struct bad *bad) {
         calls += c == '\n';
     if (file)
         (void)fclose(file);
-    (void)unlink(bad->calls + strlen("CALLS="));
-    (void)unlink(bad->late + strlen("LATE="));
-    (void)rmdir(bad->home);
+    scratch_remove(bad->home);
     return calls;
 }
 

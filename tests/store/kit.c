@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "harness/scratch.h"
 #include "os/files.h"
 
 #define FILE_MOST ((size_t)64 << 20)
@@ -24,24 +24,13 @@
 /* --- folders ------------------------------------------------------------------------------------ */
 
 char *kit_folder(void) {
-    struct stat st;
-    const char *base =
-        stat("/dev/shm", &st) == 0 && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-    char *folder = kit_path(base, "sluice-store-XXXXXX");
-    if (!mkdtemp(folder))
-        fail_msg("cannot make folder '%s': %s", folder, strerror(errno));
-    return folder;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
+    char folder[SCRATCH_PATH];
+    scratch_make_fast(folder, "store");
+    return xstrdup(folder);
 }
 
 void kit_remove_folder(const char *folder) {
-    (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    scratch_remove(folder);
 }
 
 char *kit_path(const char *folder, const char *name) {

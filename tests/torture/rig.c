@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <linux/fs.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,6 +15,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "harness/patience.h"
+#include "harness/scratch.h"
 
 extern char **environ;
 
@@ -62,37 +64,22 @@ static const char *program(const char *variable) {
     return path;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 /* All homes of this program are below one folder, and removed when everything is over: an ext4 without
  * journal looks at every file that was deleted nearby in the last minutes before it makes a new one,
  * which the next measurement would pay for. For the same reason each home asks for a part of the disk
  * of its own, away from what other programs have just deleted. */
-static char base[32];
-
-static void remove_base(void) {
-    (void)nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
+static char base[SCRATCH_PATH];
 
 static void make_base(void) {
     if (*base)
         return;
-    snprintf(base, sizeof(base), "/tmp/sluice-rig-XXXXXX");
-    if (!mkdtemp(base))
-        die("mkdtemp");
+    scratch_make(base, "rig");
     int fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC), flags = 0;
     if (fd >= 0 && ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
         flags |= FS_TOPDIR_FL;
         (void)ioctl(fd, FS_IOC_SETFLAGS, &flags); /* other file systems do not know it */
     }
     close(fd);
-    if (!getenv("KEEP_HOME"))
-        (void)atexit(remove_base);
 }
 
 void rig_make_home(struct rig *rig) {
@@ -221,7 +208,7 @@ int rig_stop(struct rig *rig) {
 
 /* Nobody listens on the socket any more: one that is still there is about to end by itself. */
 static void await_end(struct rig *rig) {
-    long long deadline = rig_now_us() + 30 * 1000000LL;
+    long long deadline = rig_now_us() + patience_s() * 1000000LL;
     int status = 0;
     while (rig->daemon > 0 && rig_now_us() < deadline) {
         if (waitpid(rig->daemon, &status, WNOHANG) == rig->daemon) {
@@ -235,7 +222,7 @@ static void await_end(struct rig *rig) {
 
 /* Where the store is a server's, which may be away, it is tried until it is back. */
 static bool start_patiently(struct rig *rig) {
-    long long deadline = rig_now_us() + 60 * 1000000LL;
+    long long deadline = rig_now_us() + patience_s() * 1000000LL;
     bool lives = rig_try_start(rig);
     while (!lives && getenv("SLUICE_TEST_STORE") && rig_now_us() < deadline) {
         rig_pause(20);
@@ -340,9 +327,9 @@ static bool wait_news(struct client *stream, struct news *news, long long deadli
 }
 
 static bool wait_for(struct rig *rig, bool (*until)(struct client *client, void *ctx), void *ctx,
-                     struct news *news, int seconds) {
+                     struct news *news) {
     struct client *client = rig_client(rig);
-    long long deadline = rig_now_us() + seconds * 1000000LL;
+    long long deadline = rig_now_us() + patience_s() * 1000000LL;
     bool holds = false;
     while (!holds && rig_now_us() < deadline) {
         struct client *stream = rig_client(rig);
@@ -359,10 +346,9 @@ static bool wait_for(struct rig *rig, bool (*until)(struct client *client, void 
     return holds;
 }
 
-bool rig_wait(struct rig *rig, bool (*until)(struct client *client, void *ctx), void *ctx,
-              int seconds) {
+bool rig_wait(struct rig *rig, bool (*until)(struct client *client, void *ctx), void *ctx) {
     struct news news = { 0 };
-    return wait_for(rig, until, ctx, &news, seconds);
+    return wait_for(rig, until, ctx, &news);
 }
 
 static bool is_drained(struct client *client, void *ctx) {
@@ -371,10 +357,10 @@ static bool is_drained(struct client *client, void *ctx) {
     return news->due == 0;
 }
 
-bool rig_wait_drained(struct rig *rig, int seconds) {
+bool rig_wait_drained(struct rig *rig) {
     struct news news = { 0 };
-    bool drained = wait_for(rig, is_drained, &news, &news, seconds);
+    bool drained = wait_for(rig, is_drained, &news, &news);
     if (!drained)
-        fprintf(stderr, "torture: %lld tasks are still open after %d s\n", news.due, seconds);
+        fprintf(stderr, "torture: %lld tasks are still open after %d s\n", news.due, patience_s());
     return drained;
 }

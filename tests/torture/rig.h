@@ -12,7 +12,7 @@
 #include "cli/client.h"
 
 struct rig {
-    char home[64];
+    char home[80];
     char socket[96];
     char diary[96];
     char log[96]; /* of the daemon */
@@ -46,13 +46,12 @@ json_t *rig_task(const struct rig *rig, int milliseconds, int code);
 int rig_submit(struct client *client, json_t *task, char ret_id[40], struct error *err);
 
 /* Looks now, and whenever the stream of events says that something has happened; false: it did not
- * hold within `seconds`. */
-bool rig_wait(struct rig *rig, bool (*until)(struct client *client, void *ctx), void *ctx,
-              int seconds);
+ * hold before the patience of the test was at its end (harness/patience.h). */
+bool rig_wait(struct rig *rig, bool (*until)(struct client *client, void *ctx), void *ctx);
 /* How many tasks have not ended; -1: the daemon does not answer. */
 long long rig_open_tasks(struct client *client);
 /* Until no task is open. */
-bool rig_wait_drained(struct rig *rig, int seconds);
+bool rig_wait_drained(struct rig *rig);
 
 long long rig_now_us(void);
 /* Waits for a readable descriptor or the time to pass. */

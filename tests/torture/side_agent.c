@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static long long now_us(void) {
+static long long now_us(clockid_t clock) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
@@ -30,18 +30,17 @@ static long long born_us(void) {
     const char *at = strrchr(text, ')');
     for (int field = 2; at && field < 22; field++)
         at = strchr(at + 1, ' ');
-    struct timespec steady, boot; /* they differ by the time that the machine slept */
-    clock_gettime(CLOCK_MONOTONIC, &steady);
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    long long slept = (boot.tv_sec - steady.tv_sec) * 1000000LL;
+    /* They differ by the time that the machine slept; in this order the difference is never too small. */
+    long long steady = now_us(CLOCK_MONOTONIC), slept = now_us(CLOCK_BOOTTIME) - steady;
     return at ? strtoll(at, NULL, 10) * (1000000 / sysconf(_SC_CLK_TCK)) - slept : 0;
 }
 
 static int note(int fd, const char *what, int code) {
     char line[256];
     const char *task = getenv("SLUICE_TASK"), *attempt = getenv("SLUICE_ATTEMPT");
-    int length = snprintf(line, sizeof(line), "%s %s %s %d %d %lld %lld\n", what, task ? task : "?",
-                          attempt ? attempt : "0", (int)getpid(), code, now_us(), born_us());
+    int length =
+        snprintf(line, sizeof(line), "%s %s %s %d %d %lld %lld\n", what, task ? task : "?",
+                 attempt ? attempt : "0", (int)getpid(), code, now_us(CLOCK_MONOTONIC), born_us());
     return write(fd, line, (size_t)length) == length ? 0 : -1;
 }
 

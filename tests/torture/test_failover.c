@@ -17,11 +17,11 @@
 #include "acked.h"
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "harness/patience.h"
 
 #define RUNS_MAX  20
 #define CLIENTS   3
 #define GOAL_MS   5000 /* until the next daemon has ordered its first start */
-#define PATIENCE  60   /* s, for anything on a busy machine */
 #define TIMES_MAX 1000
 
 enum how { KILL, STOP, DISCONNECT, HOW_MAX };
@@ -64,7 +64,7 @@ static void find_peers(void *ctx, struct client_peers *ret) {
 
 static struct client *open_client(struct test *t, unsigned first) {
     struct client_options options = { .peers = find_peers, .ctx = t };
-    long long deadline = rig_now_us() + PATIENCE * 1000000LL;
+    long long deadline = rig_now_us() + patience_s() * 1000000LL;
     struct client *client = NULL;
     struct error err = { 0 };
     while (client_open(t->rigs[first % 2].socket, &options, &client, &err) < 0)
@@ -80,7 +80,7 @@ static bool submit(struct submitter *s, struct client *client, int milliseconds,
     struct test *t = s->test;
     char key[40], id[40] = "";
     struct error err = { 0 };
-    long long deadline = rig_now_us() + PATIENCE * 1000000LL;
+    long long deadline = rig_now_us() + patience_s() * 1000000LL;
     int status;
     snprintf(key, sizeof(key), "failover-%016llx", (unsigned long long)rng_next(&s->rng));
     do {
@@ -122,14 +122,14 @@ static bool is_active(const struct rig *rig) {
 
 /* Which of the two; -1: neither, for too long. */
 static int find_active(const struct test *t) {
-    long long deadline = rig_now_us() + PATIENCE * 1000000LL;
+    long long deadline = rig_now_us() + patience_s() * 1000000LL;
     do {
         for (int i = 0; i < 2; i++)
             if (t->rigs[i].daemon > 0 && is_active(&t->rigs[i]))
                 return i;
         rig_pause(5);
     } while (rig_now_us() < deadline);
-    rig_expect(false, "neither daemon became active within %d s; see %s and %s", PATIENCE,
+    rig_expect(false, "neither daemon became active within %d s; see %s and %s", patience_s(),
                t->rigs[0].log, t->rigs[1].log);
     return -1;
 }
@@ -169,7 +169,7 @@ static bool one_change(struct test *t) {
 }
 
 static void make_homes(struct test *t) {
-    char config[1400], store[400], folder[80];
+    char config[1400], store[400], folder[100];
     const char *server = getenv("SLUICE_TEST_STORE");
     t->server = server && *server ? server : NULL;
     for (int i = 0; i < 2; i++) {
@@ -260,7 +260,7 @@ static void tell_times(struct test *t) {
 }
 
 static bool is_drained(struct test *t, struct client *client) {
-    long long deadline = rig_now_us() + 2 * PATIENCE * 1000000LL;
+    long long deadline = rig_now_us() + patience_s() * 1000000LL;
     (void)t;
     while (rig_open_tasks(client) != 0) {
         if (rig_now_us() > deadline)

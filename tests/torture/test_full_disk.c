@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/scratch.h"
 #include "rig.h"
 #include "small_disk.h"
 
@@ -67,7 +68,7 @@ static bool has_count(struct client *client, void *ctx) {
 
 static void wait_count(struct test *t, const char *state, int count) {
     struct wish wish = { state, count };
-    rig_expect(rig_wait(&t->rig, has_count, &wish, 60), "never %d tasks in state %s", count, state);
+    rig_expect(rig_wait(&t->rig, has_count, &wish), "never %d tasks in state %s", count, state);
 }
 
 static void set_up(struct test *t) {
@@ -149,14 +150,14 @@ static void everything_goes_on(struct test *t) {
     struct error err = { 0 };
     for (int i = 0; i < WAITING + 1; i++)
         let_one_end(t);
-    rig_expect(rig_wait_drained(&t->rig, 60), "not everything ended");
+    rig_expect(rig_wait_drained(&t->rig), "not everything ended");
     struct client *client = rig_client(&t->rig);
     for (int i = 0; i < LIVE + WAITING; i++)
         check_record(client, t->ids[i]);
     rig_expect(rig_submit(client, rig_task(&t->rig, 1, 0), id, &err) == 200, "submit: %s",
                err.text);
     client_close(client);
-    rig_expect(rig_wait_drained(&t->rig, 60), "the new one does not end");
+    rig_expect(rig_wait_drained(&t->rig), "the new one does not end");
     char reserve[128];
     struct stat st = { 0 };
     snprintf(reserve, sizeof(reserve), "%s/sluice.db-reserve", t->rig.home);
@@ -172,13 +173,12 @@ static void a_start_without_room_says_so(struct test *t) {
 
 int main(void) {
     struct test t = { 0 };
-    char outside[] = "/tmp/sluice-gate-XXXXXX";
+    char outside[SCRATCH_PATH];
     signal(SIGPIPE, SIG_IGN);
     rig_make_home(&t.rig);
-    if (!mkdtemp(outside) || !small_disk_mount(t.rig.home, DISK_MB)) {
+    scratch_make(outside, "gate");
+    if (!small_disk_mount(t.rig.home, DISK_MB)) {
         printf("  skipped: the kernel lets us mount nothing\n");
-        rmdir(outside);
-        rmdir(t.rig.home);
         return SKIPPED;
     }
     rig_write_config(&t.rig, config);
@@ -201,8 +201,5 @@ int main(void) {
     small_disk_unmount(t.rig.home);
     rig_close(&t.rig);
     close(t.gate_fd);
-    unlink(t.gate);
-    unlink(t.rig.diary);
-    rmdir(outside);
     return rig_failures() > 0;
 }

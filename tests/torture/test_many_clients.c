@@ -251,7 +251,7 @@ int main(int argc, char **argv) {
         rig_expect(pid != rig.daemon, "the daemon died");
         rig_expect(status == 0, "a client ended with %d", status);
     }
-    rig_expect(rig_wait_drained(&rig, 120), "not everything ended");
+    rig_expect(rig_wait_drained(&rig), "not everything ended");
     struct judge judge = { .rig = &rig, .client = rig_client(&rig) };
     rig_expect(diary_read(&judge.diary, rig.diary), "no diary");
     for (unsigned i = 0; i < CLIENTS; i++) {

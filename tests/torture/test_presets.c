@@ -205,7 +205,7 @@ static bool last_life(struct test *t) {
         if (!submit_batch(t, client))
             rig_pause(20);
     client_close(client);
-    return rig_wait(&t->rig, is_drained, t, 120);
+    return rig_wait(&t->rig, is_drained, t);
 }
 
 static void check(struct test *t) {

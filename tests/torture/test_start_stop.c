@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/patience.h"
 #include "rig.h"
 #include "small_disk.h"
 
@@ -108,12 +109,13 @@ static void start_with(struct rig *rig, int ready_fd, int log_fd) {
 
 static bool socket_is_there(const struct rig *rig) {
     struct stat st;
-    for (int i = 0; i < 500; i++) { /* nobody tells us: that is the point */
-        if (stat(rig->socket, &st) == 0)
-            return true;
+    long long deadline = rig_now_us() + patience_s() * 1000000LL;
+    while (stat(rig->socket, &st) < 0) { /* nobody tells us: that is the point */
+        if (rig_now_us() > deadline)
+            return false;
         rig_pause(20);
     }
-    return false;
+    return true;
 }
 
 static void nobody_needs_to_listen(void) {
@@ -182,7 +184,8 @@ static bool is_said(struct client *client, void *ctx) {
 static void look_until(struct rig *rig, struct wish wish) {
     struct client *client = rig_client(rig);
     bool said = false;
-    for (int i = 0; i < 500 && !(said = is_said(client, &wish)); i++)
+    long long deadline = rig_now_us() + patience_s() * 1000000LL;
+    while (!(said = is_said(client, &wish)) && rig_now_us() < deadline)
         rig_pause(20); /* a refused configuration is no event */
     rig_expect(said, "'%s' is not in %s", wish.text, wish.path);
     client_close(client);
@@ -253,7 +256,7 @@ static void what_was_answered_before_a_stop_is_there_after_it(void) {
         (void)waitpid(clients[i], NULL, 0);
     close(out[0]);
     client_close(client);
-    rig_expect(rig_wait_drained(&rig, 60), "not everything ended");
+    rig_expect(rig_wait_drained(&rig), "not everything ended");
     rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
     rig_close(&rig);
 }

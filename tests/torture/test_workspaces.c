@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "harness/patience.h"
 #include "rig.h"
 
 #define HASH_SIZE  48
@@ -79,7 +80,7 @@ static bool git_ok(const struct test *t, const char *words) {
 }
 
 static void make_repository(struct test *t) {
-    char command[400];
+    char command[600];
     snprintf(t->repo, sizeof(t->repo), "%s/repository", t->rig.home);
     snprintf(command, sizeof(command), "git init -q -b main '%s' && mkdir '%s/p0' '%s/p1' '%s/p2'",
              t->repo, t->rig.home, t->rig.home, t->rig.home);
@@ -302,11 +303,9 @@ static void check(struct test *t) {
     client_close(client);
     check_branch(t);
     bool are_gone = false;
-    for (int i = 0; i < 300 && !are_gone; i++) { /* they go after their tasks are done */
-        are_gone = worktrees_are_gone(t);
-        if (!are_gone)
-            rig_pause(50);
-    }
+    long long deadline = rig_now_us() + patience_s() * 1000000LL;
+    while (!(are_gone = worktrees_are_gone(t)) && rig_now_us() < deadline)
+        rig_pause(50); /* they go after their tasks are done */
     rig_expect(are_gone, "worktrees of what is merged are left");
     printf("  %zu tasks, %u kills, %zu runs, %u conflicts, %u commits of a person\n", t->count,
            t->kills, t->stay_count, t->conflicts, t->own_commits);
@@ -351,7 +350,7 @@ int main(int argc, char **argv) {
     while (t.count < t.due && rig_failures() == 0)
         submit_one(&t, client);
     client_close(client);
-    bool over = rig_wait_drained(&t.rig, 120);
+    bool over = rig_wait_drained(&t.rig);
     rig_expect(over, "not everything ended");
     if (over)
         check(&t);
