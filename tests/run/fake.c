@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,6 +39,8 @@ static struct fake *make(bool accounting) {
     struct fake *fake = calloc(1, sizeof(*fake));
     assert_non_null(fake);
     scratch_make(fake->dir, "fake");
+    /* What stays with a job still writes when the run is over: stage_free waits for it, too. */
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     run("%s install %s", FAKE_SLURM, fake->dir);
     if (accounting)
         fake_set(fake, "accounting", "");

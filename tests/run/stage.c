@@ -152,7 +152,7 @@ void stage_free(struct stage *stage) {
     if (stage_cgroups(stage) != 0)
         fail_msg("cgroups are left behind: their slots must be given back");
     while (stage->on_slurm && waitpid(-1, NULL, 0) > 0)
-        continue; /* calls that go on without their executor; they end by themselves */
+        continue; /* calls and jobs that go on without their executor; they end by themselves */
     if (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
         fail_msg("a child of the test is left: every shim must be reaped");
     if (stage_survivors(stage) != 0)
