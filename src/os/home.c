@@ -107,8 +107,10 @@ static int check_private(const char *folder, struct error *err) {
         folder);
 }
 
+const char *home_short_base = "/tmp";
+
 static void short_folder(struct strbuf *out) {
-    strbuf_printf(out, "/tmp/sluice-%lu", (unsigned long)geteuid());
+    strbuf_printf(out, "%s/sluice-%lu", home_short_base, (unsigned long)geteuid());
 }
 
 /* The path itself if it fits into an address. */

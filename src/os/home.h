@@ -42,4 +42,7 @@ int home_make(const struct home *home, struct error *err);
  * list of users, which may be slow. */
 char *home_user_name(uid_t user);
 
+/* "/tmp", where the short sockets are; only a test says another folder, to leave those of its user alone. */
+extern const char *home_short_base;
+
 void home_finish(struct home *home); /* safe on a zeroed home; usable with _cleanup_ */

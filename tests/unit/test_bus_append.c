@@ -1,7 +1,6 @@
 /* Appending: one lock, one write, and what happens when the lock does not come. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,8 +19,9 @@
 #include "base/alloc.h"
 #include "bus/bus.h"
 #include "bus/reader.h"
+#include "harness/scratch.h"
 
-static char home[64], root[80], web[96];
+static char home[SCRATCH_PATH], root[80], web[96];
 
 /* A clock that moves only by waiting, and remembers how. */
 struct fake {
@@ -55,25 +55,17 @@ static bool fake_wait(void *ctx, time_ms span) {
 
 static int open_home(void **state) {
     (void)state;
-    snprintf(home, sizeof(home), "/tmp/sluice-bus-XXXXXX");
-    if (!mkdtemp(home))
-        return -1;
+    scratch_make(home, "bus");
     snprintf(root, sizeof(root), "%s/bus", home);
     snprintf(web, sizeof(web), "%s/web.md", root);
     fake = (struct fake){ .unlock = -1 };
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 static int close_home(void **state) {
     (void)state;
-    return nftw(home, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    scratch_remove(home);
+    return 0;
 }
 
 static struct bus fake_bus(void) {

@@ -1,7 +1,6 @@
 /* Posting beside the loop: in order, each answered once, and an end that waits for no lock. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +15,7 @@
 #include "base/macros.h"
 #include "bus/poster.h"
 #include "bus/reader.h"
+#include "harness/scratch.h"
 #include "os/loop.h"
 
 #define MANY 500
@@ -26,33 +26,27 @@ struct answers {
     int results[MANY];
 };
 
-static char home[64], web[96];
+static char home[SCRATCH_PATH], web[96];
 static struct loop *loop;
 static struct bus_poster *poster;
 static struct answers answers;
 
 static int open_home(void **state) {
     (void)state;
-    snprintf(home, sizeof(home), "/tmp/sluice-bus-XXXXXX");
-    if (!mkdtemp(home) || loop_new(&loop, NULL) < 0)
+    scratch_make(home, "bus");
+    if (loop_new(&loop, NULL) < 0)
         return -1;
     snprintf(web, sizeof(web), "%s/bus/web.md", home);
     answers = (struct answers){ .loop = loop };
     return bus_poster_new(loop, home, &poster, NULL);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 static int close_home(void **state) {
     (void)state;
     poster = bus_poster_free(poster);
     loop = loop_free(loop);
-    return nftw(home, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    scratch_remove(home);
+    return 0;
 }
 
 static void answered(void *ctx, int result, const char *id, const struct error *err) {

@@ -1,5 +1,6 @@
 /* The form of messages: what goes in comes out, nothing forges, and what is torn is not shown. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,21 +12,24 @@
 #include <cmocka.h>
 
 #include "bus/reader.h"
+#include "harness/scratch.h"
 
-static char path[64];
+static char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16];
 static int file;
 
 static int open_file(void **state) {
     (void)state;
-    snprintf(path, sizeof(path), "/tmp/sluice-bus-XXXXXX");
-    file = mkstemp(path);
+    scratch_make(folder, "bus");
+    snprintf(path, sizeof(path), "%s/web.md", folder);
+    file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     return file < 0;
 }
 
 static int close_file(void **state) {
     (void)state;
     close(file);
-    return unlink(path);
+    scratch_remove(folder);
+    return 0;
 }
 
 static void put(const char *text) {
@@ -357,7 +361,7 @@ static void the_place_behind_a_message_is_found(void **state) {
 static void a_file_that_is_not_there_has_no_messages(void **state) {
     (void)state;
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
-    assert_int_equal(bus_reader_open(&reader, "/tmp/sluice-bus/nowhere", NULL), 0);
+    assert_int_equal(bus_reader_open(&reader, "/nowhere/web.md", NULL), 0);
     assert_string_equal(rest(&reader), "");
     assert_int_equal(bus_reader_seek_tail(&reader, 5, 0, NULL, NULL, NULL), 0);
     assert_int_equal(bus_reader_seek_behind(&reader, "M1", 0, NULL), 0);

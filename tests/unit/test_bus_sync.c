@@ -1,7 +1,6 @@
 /* What survives a power cut, at what cost; and what does not stay for ever. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,10 +16,11 @@
 #include "base/macros.h"
 #include "bus/bus.h"
 #include "bus/reader.h"
+#include "harness/scratch.h"
 
 #define DAY_ONE ((time_ms)1731667252000)
 
-static char home[64], root[80];
+static char home[SCRATCH_PATH], root[80];
 static unsigned synced_files, synced_folders;
 static int fail_with;            /* 0: no sync fails */
 static const char *append_while; /* a path that the sync must not have locked */
@@ -41,9 +41,7 @@ static int counted_sync(int fd) {
 
 static int open_home(void **state) {
     (void)state;
-    snprintf(home, sizeof(home), "/tmp/sluice-bus-XXXXXX");
-    if (!mkdtemp(home))
-        return -1;
+    scratch_make(home, "bus");
     snprintf(root, sizeof(root), "%s/bus", home);
     synced_files = synced_folders = 0;
     fail_with = 0;
@@ -51,16 +49,10 @@ static int open_home(void **state) {
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 static int close_home(void **state) {
     (void)state;
-    return nftw(home, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    scratch_remove(home);
+    return 0;
 }
 
 static struct bus counted_bus(void) {

@@ -1,5 +1,6 @@
 /* test_card.c: cards are read as they are written, and two places of them are changed. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 
 #include "base/macros.h"
 #include "card/card.h"
+#include "harness/scratch.h"
 #include "os/files.h"
 
 #define LINE "2027-01-31: agent queued (web-1 #4)"
@@ -145,8 +147,10 @@ static void front_matter_that_cannot_take_it_is_left_alone(void **state) {
 
 static void a_file_is_replaced_whole_with_its_mode(void **state) {
     (void)state;
-    char path[] = "/tmp/card-XXXXXX";
-    int fd = mkstemp(path);
+    char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16], link[SCRATCH_PATH + 16];
+    scratch_make(folder, "card");
+    (void)snprintf(path, sizeof(path), "%s/a.md", folder);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     struct error err = { 0 };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     assert_true(fd >= 0);
@@ -163,8 +167,7 @@ static void a_file_is_replaced_whole_with_its_mode(void **state) {
     assert_int_equal(card_write(path, CARD_QUEUED, LINE, &err), 0);
     assert_int_equal(stat(path, &again), 0);
     assert_int_equal(st.st_ino, again.st_ino); /* nothing to do: nothing is written */
-    char link[64];
-    (void)snprintf(link, sizeof(link), "%s.link", path);
+    (void)snprintf(link, sizeof(link), "%s/link.md", folder);
     assert_int_equal(symlink(path, link), 0);
     assert_int_equal(card_write(link, CARD_RUNNING, NULL, &err), 0);
     assert_int_equal(lstat(link, &again), 0);
@@ -172,6 +175,7 @@ static void a_file_is_replaced_whole_with_its_mode(void **state) {
     assert_int_equal(unlink(link), 0);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(card_write(path, CARD_QUEUED, LINE, &err), -ENOENT);
+    assert_int_equal(rmdir(folder), 0); /* nothing else is left */
 }
 
 int main(void) {

@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 #include "config/config.h"
 #include "config/config_edit.h"
+#include "harness/scratch.h"
 #include "os/files.h"
 
 static int edit(const char *before, const struct config_change *changes, size_t count,
@@ -317,8 +318,8 @@ static void all_changes_or_none(void **state) {
 
 static void f126_config_set_writes_the_file_whole_or_not_at_all(void **state) {
     (void)state;
-    char folder[] = "/tmp/test_config_edit_XXXXXX", path[64], link[64];
-    assert_non_null(mkdtemp(folder));
+    char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16], link[SCRATCH_PATH + 16];
+    scratch_make(folder, "edit");
     (void)snprintf(path, sizeof(path), "%s/sluice.yaml", folder);
     (void)snprintf(link, sizeof(link), "%s/link.yaml", folder);
     struct error err = { 0 };
@@ -342,9 +343,7 @@ static void f126_config_set_writes_the_file_whole_or_not_at_all(void **state) {
     assert_int_equal(file_read(path, 1000, &text, &err), 0);
     assert_string_equal(strbuf_text(&text), "limits:\n  runs: 4\n");
     change.value = "5";
-    unlink(path);
-    unlink(link);
-    rmdir(folder);
+    scratch_remove(folder);
     assert_int_equal(config_edit(path, &change, 1, &err), -ENOENT); /* no folder */
     assert_int_equal(config_edit("/", &change, 1, &err), -EISDIR);
 }

@@ -1,5 +1,6 @@
 /* test_config_read.c: files as people write them, and every way in which they can be wrong. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@
 #include "base/time_ms.h"
 #include "config/config.h"
 #include "config/config_show.h"
+#include "harness/scratch.h"
 
 static struct config *config;
 
@@ -378,8 +380,10 @@ static void bad_syntax_changes_nothing(void **state) {
 
 static void files_are_read_from_disk(void **state) {
     (void)state;
-    char path[] = "/tmp/test_config_XXXXXX";
-    int fd = mkstemp(path);
+    char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16];
+    scratch_make(folder, "config");
+    (void)snprintf(path, sizeof(path), "%s/sluice.yaml", folder);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
     static const char text[] = "limits: {runs: 3}\nlost: maybe\n";
     assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);

@@ -22,6 +22,8 @@
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "base/strbuf.h"
+#include "harness/patience.h"
+#include "harness/scratch.h"
 #include "http_client/http_client.h"
 
 /* --- URLs ------------------------------------------------------------------------------------ */
@@ -177,7 +179,7 @@ struct server {
     const char *answer;
     int listener;
     char url[128];
-    char path[64]; /* of its socket; "" for TCP */
+    char folder[SCRATCH_PATH]; /* of its socket; "" for TCP */
     struct strbuf got;
     pthread_t thread;
 };
@@ -217,11 +219,10 @@ static void server_open(struct server *s, bool tcp) {
         assert_int_equal(getsockname(s->listener, (struct sockaddr *)&in, &size), 0);
         snprintf(s->url, sizeof(s->url), "http://127.0.0.1:%d/hook?a=b", ntohs(in.sin_port));
     } else {
-        snprintf(s->path, sizeof(s->path), "/tmp/sluice-hook-%d.sock", (int)getpid());
-        (void)unlink(s->path);
-        memcpy(un.sun_path, s->path, sizeof(s->path));
+        scratch_make(s->folder, "hook");
+        snprintf(un.sun_path, sizeof(un.sun_path), "%s/hook.sock", s->folder);
         assert_int_equal(bind(s->listener, (struct sockaddr *)&un, sizeof(un)), 0);
-        snprintf(s->url, sizeof(s->url), "unix:%s:/hook?a=b", s->path);
+        snprintf(s->url, sizeof(s->url), "unix:%s:/hook?a=b", un.sun_path);
     }
     assert_int_equal(listen(s->listener, 4), 0);
     assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
@@ -230,8 +231,8 @@ static void server_open(struct server *s, bool tcp) {
 static void server_close(struct server *s) {
     assert_int_equal(pthread_join(s->thread, NULL), 0);
     close(s->listener);
-    if (*s->path)
-        (void)unlink(s->path);
+    if (*s->folder)
+        scratch_remove(s->folder);
     strbuf_finish(&s->got);
 }
 
@@ -258,7 +259,7 @@ static void a_post_goes_out_whole_and_its_answer_comes_back(void **state) {
         struct http_answer answer = { 0 };
         struct error err = { 0 };
         server_open(&s, tcp);
-        if (post(s.url, SECONDS(30), -1, &answer, &err) < 0)
+        if (post(s.url, patience_ms(), -1, &answer, &err) < 0)
             fail_msg("%s", err.text);
         assert_int_equal(answer.status, 500);
         assert_string_equal(answer.text, "no [31m such hook");
@@ -269,7 +270,8 @@ static void a_post_goes_out_whole_and_its_answer_comes_back(void **state) {
         assert_non_null(strstr(got, "\r\nContent-Length: 7\r\n"));
         assert_string_equal(strstr(got, "\r\n\r\n") + 4, "{\"a\":1}");
         close(s.listener);
-        (void)unlink(s.path);
+        if (*s.folder)
+            scratch_remove(s.folder);
         strbuf_finish(&s.got);
     }
 }
@@ -293,15 +295,15 @@ static void who_does_not_answer_is_given_up_in_time(void **state) {
 
 static void who_closes_early_has_not_answered(void **state) {
     (void)state;
-    expect_failure(&(struct server){ .act = ACT_CLOSE }, SECONDS(30), -ECONNRESET,
+    expect_failure(&(struct server){ .act = ACT_CLOSE }, patience_ms(), -ECONNRESET,
                    "closed the connection without an answer");
     expect_failure(&(struct server){ .act = ACT_ANSWER, .answer = "HTTP/1.1 200 OK\r\nConte" },
-                   SECONDS(30), -ECONNRESET, "closed the connection without an answer");
+                   patience_ms(), -ECONNRESET, "closed the connection without an answer");
 }
 
 static void another_protocol_is_no_acknowledgement(void **state) {
     (void)state;
-    expect_failure(&(struct server){ .act = ACT_ANSWER, .answer = "SSH-2.0-x\r\n" }, SECONDS(30),
+    expect_failure(&(struct server){ .act = ACT_ANSWER, .answer = "SSH-2.0-x\r\n" }, patience_ms(),
                    -EPROTO, "no HTTP");
 }
 
@@ -310,17 +312,17 @@ static void an_endless_head_is_given_up(void **state) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_puts(&text, "HTTP/1.1 200 OK\r\nA: ");
     strbuf_repeat(&text, "x", 40000);
-    expect_failure(&(struct server){ .act = ACT_ANSWER, .answer = strbuf_text(&text) }, SECONDS(30),
-                   -EPROTO, "no HTTP");
+    expect_failure(&(struct server){ .act = ACT_ANSWER, .answer = strbuf_text(&text) },
+                   patience_ms(), -EPROTO, "no HTTP");
 }
 
 static void nobody_there_is_said(void **state) {
     struct http_answer answer = { 0 };
     struct error err = { 0 };
     (void)state;
-    assert_int_equal(post("unix:/nowhere/hook.sock", SECONDS(30), -1, &answer, &err), -ENOENT);
+    assert_int_equal(post("unix:/nowhere/hook.sock", patience_ms(), -1, &answer, &err), -ENOENT);
     assert_non_null(strstr(err.text, "could not be reached"));
-    assert_true(post("http://127.0.0.1:1/", SECONDS(30), -1, &answer, &err) < 0);
+    assert_true(post("http://127.0.0.1:1/", patience_ms(), -1, &answer, &err) < 0);
     assert_non_null(strstr(err.text, "could not be reached"));
 }
 
@@ -341,7 +343,7 @@ static void who_cancels_does_not_wait(void **state) {
 static void tls_is_not_spoken(void **state) {
     struct http_answer answer = { 0 };
     (void)state;
-    assert_int_equal(post("https://127.0.0.1:1/", SECONDS(1), -1, &answer, &(struct error){ 0 }),
+    assert_int_equal(post("https://127.0.0.1:1/", patience_ms(), -1, &answer, &(struct error){ 0 }),
                      -ENOTSUP);
 }
 

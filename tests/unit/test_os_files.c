@@ -13,15 +13,17 @@
 #include <cmocka.h>
 
 #include "base/strbuf.h"
+#include "harness/scratch.h"
 #include "os/clock.h"
 #include "os/files.h"
 #include "os/terminal.h"
 
-static char folder[] = "/tmp/sluice-files-XXXXXX";
+static char folder[SCRATCH_PATH];
 
 static int set_up(void **state) {
     (void)state;
-    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+    scratch_make(folder, "files");
+    return chdir(folder);
 }
 
 static int tear_down(void **state) {

@@ -20,19 +20,19 @@
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "base/strbuf.h"
+#include "harness/scratch.h"
 #include "os/home.h"
 
 #define NOBODY 54321 /* whoever it is, we are not */
 
-static char folder[PATH_MAX];
+static char folder[SCRATCH_PATH];
 static struct home home;
 static struct error err;
 
 static int set_up(void **state) {
     (void)state;
-    char made[] = "/tmp/test_os_home_XXXXXX";
-    if (!mkdtemp(made) || !realpath(made, folder))
-        return -1;
+    scratch_make(folder, "home");
+    home_short_base = "/nowhere";
     static const char *const variables[] = { "SLUICE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
                                              "XDG_RUNTIME_DIR" };
     for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
@@ -45,9 +45,8 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     home_finish(&home);
-    char command[PATH_MAX + 16];
-    (void)snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-    return system(command);
+    scratch_remove(folder);
+    return 0;
 }
 
 /* A path in the test's folder; valid until the next but three. */
@@ -178,37 +177,21 @@ static void the_longest_path_that_fits_is_used_as_it_is(void **state) {
     strbuf_finish(&path);
 }
 
-/* As another user when we may be one, so that a real folder is left alone. */
-struct short_test {
-    char folder[64];
-    bool was_there, is_root;
-};
-
-static struct short_test begin_short(void) {
-    struct short_test t = { .is_root = geteuid() == 0 };
-    if (t.is_root) {
-        assert_int_equal(chown(folder, NOBODY, NOBODY), 0);
-        assert_int_equal(seteuid(NOBODY), 0);
-    }
-    (void)snprintf(t.folder, sizeof(t.folder), "/tmp/sluice-%lu", (unsigned long)geteuid());
-    t.was_there = access(t.folder, F_OK) == 0;
-    return t;
-}
-
-static void end_short(struct short_test *t) {
-    if (!t->was_there)
-        (void)rmdir(t->folder);
-    if (t->is_root)
-        assert_int_equal(seteuid(0), 0);
+/* The folder of the short sockets, below that of the test. */
+static const char *short_folder(void) {
+    static char name[64];
+    home_short_base = folder;
+    (void)snprintf(name, sizeof(name), "sluice-%lu", (unsigned long)geteuid());
+    return in(name);
 }
 
 static void a_long_path_gets_a_short_socket_of_its_own(void **state) {
     (void)state;
-    struct short_test t = begin_short();
+    _cleanup_(freep) char *sockets = xstrdup(short_folder());
     set_long_home('a');
     find();
     _cleanup_(freep) char *first = xstrdup(home.socket);
-    assert_memory_equal(first, t.folder, strlen(t.folder));
+    assert_memory_equal(first, sockets, strlen(sockets));
     find();
     assert_string_equal(home.socket, first); /* every time the same */
     set_long_home('b');
@@ -216,29 +199,24 @@ static void a_long_path_gets_a_short_socket_of_its_own(void **state) {
     assert_string_not_equal(home.socket, first);
     int r = home_make(&home, &err);
     assert_int_equal(r, 0);
-    assert_int_equal(mode_of(t.folder), 0700);
+    assert_int_equal(mode_of(sockets), 0700);
     find(); /* now it is there, and ours */
-    end_short(&t);
 }
 
 static void a_short_folder_that_others_may_enter_is_refused(void **state) {
     (void)state;
-    struct short_test t = begin_short();
-    if (!t.was_there) {
-        set_long_home('a');
-        find();
-        assert_int_equal(mkdir(t.folder, 0700), 0);
-        assert_int_equal(chmod(t.folder, 0755), 0);
-        assert_int_equal(home_make(&home, &err), -EPERM);
-        home_finish(&home);
-        assert_int_equal(home_find(&home, &err), -EPERM);
-        assert_non_null(strstr(err.text, "is not a folder of yours alone"));
-        assert_int_equal(rmdir(t.folder), 0);
-        assert_int_equal(symlink(folder, t.folder), 0);
-        assert_int_equal(home_find(&home, &err), -EPERM);
-        assert_int_equal(unlink(t.folder), 0);
-    }
-    end_short(&t);
+    _cleanup_(freep) char *sockets = xstrdup(short_folder());
+    set_long_home('a');
+    find();
+    assert_int_equal(mkdir(sockets, 0700), 0);
+    assert_int_equal(chmod(sockets, 0755), 0);
+    assert_int_equal(home_make(&home, &err), -EPERM);
+    home_finish(&home);
+    assert_int_equal(home_find(&home, &err), -EPERM);
+    assert_non_null(strstr(err.text, "is not a folder of yours alone"));
+    assert_int_equal(rmdir(sockets), 0);
+    assert_int_equal(symlink(folder, sockets), 0);
+    assert_int_equal(home_find(&home, &err), -EPERM);
 }
 
 /* --- making ---------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/strbuf.h"
+#include "harness/scratch.h"
 #include "os/inotify.h"
 
 #define FILES 300 /* more than fit into what is read at once */
@@ -33,11 +34,11 @@ static void ready(void *ctx, int fd, unsigned events) {
 
 static void all_events_are_told_in_order(void **state) {
     (void)state;
-    char folder[] = "/tmp/sluice-inotify-XXXXXX", path[128];
+    char folder[SCRATCH_PATH], path[128];
     struct strbuf expected = STRBUF_INIT;
     struct loop_watch *watch = NULL;
     assert_int_equal(loop_new(&loop, NULL), 0);
-    assert_non_null(mkdtemp(folder));
+    scratch_make(folder, "inotify");
     int fd = inotify_open(loop, ready, NULL, &watch);
     assert_true(fd >= 0);
     assert_true(inotify_add_watch(fd, folder, IN_CREATE) >= 0);
@@ -48,11 +49,7 @@ static void all_events_are_told_in_order(void **state) {
     }
     assert_int_equal(loop_run(loop, NULL), 0);
     assert_string_equal(strbuf_text(&told), strbuf_text(&expected));
-    for (int i = 0; i < FILES; i++) {
-        snprintf(path, sizeof(path), "%s/a-file-with-a-long-name-%d", folder, i);
-        unlink(path);
-    }
-    rmdir(folder);
+    scratch_remove(folder);
     loop_unwatch(loop, watch);
     close(fd);
     loop = loop_free(loop);

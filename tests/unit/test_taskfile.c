@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "base/strbuf.h"
+#include "harness/scratch.h"
 #include "os/files.h"
 #include "taskfile/taskfile.h"
 
@@ -317,9 +318,8 @@ static void the_examples_of_the_page_are_read(void **state) {
 
 static void files_are_read_from_disk(void **state) {
     (void)state;
-    char folder[] = "/tmp/test_taskfile_XXXXXX", path[64], real[PATH_MAX];
-    assert_non_null(mkdtemp(folder));
-    assert_non_null(realpath(folder, real));
+    char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16];
+    scratch_make(folder, "file");
     (void)snprintf(path, sizeof(path), "%s/tasks.yaml", folder);
     FILE *stream = fopen(path, "we");
     assert_non_null(stream);
@@ -331,15 +331,15 @@ static void files_are_read_from_disk(void **state) {
     assert_int_equal(r, 0);
     body = taskfile_body(file);
     const json_t *task = json_array_get(json_object_get(body, "tasks"), 0);
-    char expected[PATH_MAX + 16];
-    (void)snprintf(expected, sizeof(expected), "%s/below", real);
+    char expected[SCRATCH_PATH + 16];
+    (void)snprintf(expected, sizeof(expected), "%s/below", folder);
     assert_string_equal(json_string_value(json_object_get(task, "cwd")), expected);
     (void)tear_down(NULL);
     assert_int_equal(taskfile_read(path, &file, &err), -ENOENT);
     assert_non_null(strstr(err.text, path));
     assert_int_equal(taskfile_read(folder, &file, &err), -EISDIR);
     assert_null(file);
-    rmdir(folder);
+    scratch_remove(folder);
 }
 
 static void a_dash_is_the_standard_input(void **state) {

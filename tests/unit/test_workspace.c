@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "harness/scratch.h"
 #include "os/files.h"
 #include "workspace/diff_record.h"
 #include "workspace/git.h"
@@ -168,8 +169,8 @@ static void note_task(void *ctx, const char *task) {
 
 static void a_record_comes_back_as_it_was(void **state) {
     (void)state;
-    char home[] = "/tmp/sluice-worktree-XXXXXX", folder[100];
-    assert_non_null(mkdtemp(home));
+    char home[SCRATCH_PATH], folder[100];
+    scratch_make(home, "tree");
     struct worktree_record none = { 0 }, back = { 0 };
     assert_int_equal(worktree_record_read(home, "web-1", &none, NULL), -ENOENT);
     struct worktree_record record = {
@@ -196,8 +197,8 @@ static void a_record_comes_back_as_it_was(void **state) {
 
 static void a_folder_without_git_is_half_made(void **state) {
     (void)state;
-    char home[] = "/tmp/sluice-worktree-XXXXXX", path[100];
-    assert_non_null(mkdtemp(home));
+    char home[SCRATCH_PATH], path[100], text[100];
+    scratch_make(home, "tree");
     struct strbuf dir = STRBUF_INIT;
     (void)snprintf(path, sizeof(path), "%s/none", home);
     assert_int_equal(worktree_git_dir(path, &dir), -ENOENT);
@@ -205,12 +206,12 @@ static void a_folder_without_git_is_half_made(void **state) {
     (void)snprintf(path, sizeof(path), "%s/.git", home);
     assert_int_equal(file_write(path, "gitdir: /nowhere/at/all\n", 24, NULL), 0);
     assert_int_equal(worktree_git_dir(home, &dir), -EUCLEAN);
-    assert_int_equal(file_write(path, "gitdir: /tmp\n", 13, NULL), 0);
+    int length = snprintf(text, sizeof(text), "gitdir: %s\n", home);
+    assert_int_equal(file_write(path, text, (size_t)length, NULL), 0);
     assert_int_equal(worktree_git_dir(home, &dir), 0);
-    assert_string_equal(strbuf_text(&dir), "/tmp");
+    assert_string_equal(strbuf_text(&dir), home);
     strbuf_finish(&dir);
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(rmdir(home), 0);
+    scratch_remove(home);
 }
 
 static void write_text(const char *folder, const char *name, const char *text) {
@@ -222,9 +223,9 @@ static void write_text(const char *folder, const char *name, const char *text) {
 /* Two folders with one git folder would have one index, and one branch checked out. */
 static void a_copy_is_not_the_worktree(void **state) {
     (void)state;
-    char home[] = "/tmp/sluice-worktree-XXXXXX", git[64], tree[64], copy[64], text[128];
+    char home[SCRATCH_PATH], git[80], tree[80], copy[80], text[128];
     struct strbuf dir = STRBUF_INIT;
-    assert_non_null(mkdtemp(home));
+    scratch_make(home, "tree");
     (void)snprintf(git, sizeof(git), "%s/git", home);
     (void)snprintf(tree, sizeof(tree), "%s/tree", home);
     (void)snprintf(copy, sizeof(copy), "%s/copy", home);
@@ -240,10 +241,7 @@ static void a_copy_is_not_the_worktree(void **state) {
     assert_int_equal(unlink(text) + rmdir(tree), 0);
     assert_int_equal(worktree_git_dir(copy, &dir), 0); /* then it was moved */
     strbuf_finish(&dir);
-    (void)snprintf(text, sizeof(text), "%s/.git", copy);
-    assert_int_equal(unlink(text) + rmdir(copy), 0);
-    (void)snprintf(text, sizeof(text), "%s/gitdir", git);
-    assert_int_equal(unlink(text) + rmdir(git) + rmdir(home), 0);
+    scratch_remove(home);
 }
 
 static void files_of_a_diff_are_read_one_by_one(void **state) {
