@@ -19,7 +19,7 @@ MAKEFLAGS += --no-print-directory
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test test-env test-repeat test-mcp test-agents test-web test-postgres test-slurm conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
+.PHONY: all build test test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
 
 all: build
 
@@ -65,6 +65,10 @@ test-slurm: ## runs on Slurm: a real cluster on loopback, its faults, the daemon
 	@scripts/setup --slurm
 	@scripts/build $(BUILD)
 	@scripts/test-slurm $(BUILD) $(T)
+
+test-fresh: ## make demo and make test on a minimal Debian 12 and 13, as root and as a user; T=trixie for one
+	@scripts/setup --fresh
+	@scripts/test-fresh $(if $(T),--suite $(T)) $(BUILD)
 
 conformance: build ## run the tests of every promise of the five documents, write docs/conformance.md
 	@scripts/conformance $(BUILD)

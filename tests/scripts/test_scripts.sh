@@ -409,6 +409,33 @@ expect 'test-web: no browser is a reason to skip' 0 '1..0 # SKIP there is no nod
 expect 'test-web: unless it is required' 1 'not ok 1 - the dashboard in a browser' \
     env PATH="$tree/bin" SLUICE_TEST_WEB=required "$scripts/test-web" .
 
+# --- test-fresh -----------------------------------------------------------------------------------
+
+fresh
+bare 1000 'exit 0'
+expect 'test-fresh: a user must be known' 1 "test-fresh: --as takes 'root' or 'user', not 'nobody'" \
+    "$scripts/test-fresh" --as root --as nobody build
+expect 'test-fresh: an option must be known' 2 'usage: scripts/test-fresh' "$scripts/test-fresh" --no-such build
+expect 'test-fresh: without root it says so' 1 'test-fresh: debootstrap and its devices need root: sudo make test-fresh' \
+    env PATH="$tree/bin:$PATH" "$scripts/test-fresh" build
+expect 'test-fresh: nor is a root entered' 1 'test-fresh: namespaces with devices need root' \
+    env PATH="$tree/bin:$PATH" "$scripts/test-fresh" --enter .
+expect 'test-fresh: and nothing is written' 0 '' test ! -e build
+
+fresh
+bare 0 'exit 0'
+# shellcheck disable=SC2016 # written into the stubs
+printf '#!/bin/sh\nshift 3\nexec "$@"\n' >bin/unshare
+# shellcheck disable=SC2016
+printf '#!/bin/sh\necho "E: no such suite: $3"\nexit 1\n' >bin/debootstrap
+chmod +x bin/unshare bin/debootstrap
+expect 'test-fresh: a suite that cannot be fetched is a failure' 1 'could not be fetched: E: no such suite: trixie' \
+    env PATH="$tree/bin:$PATH" npm_config_registry=x "$scripts/test-fresh" --suite trixie build
+expect 'test-fresh: unless it may be missing' 0 'could not be fetched' \
+    env PATH="$tree/bin:$PATH" npm_config_registry=x "$scripts/test-fresh" --suite trixie --allow-missing build
+expect 'test-fresh: and leaves only logs' 0 'table
+trixie-fetch.log' ls build/fresh
+
 # --- embed-web ------------------------------------------------------------------------------------
 
 # A tree whose scripts/build-web does what the case says.
