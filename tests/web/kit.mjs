@@ -1,12 +1,16 @@
 // kit.mjs: what the tests of the page share: one browser, pages that notice what goes wrong in them, and TAP.
 //
 //   check('what must be so', async () => { … })   a test; it fails when it throws
-//   const page = await open(world, '#/now')        a page whose errors fail the test that runs
+//   const page = await open(world, '#/now')        a page whose errors fail the test that runs; check() closes it
 //   report('what', 'value')                        a line of the table at the end
+//
+// A page that was closed is used again, with nothing of what it was: a new one costs three times as much.
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
+import { patience } from './patience.mjs';
 
 export const here = path.dirname(fileURLToPath(import.meta.url));
 const only = process.argv.slice(2);
@@ -14,15 +18,35 @@ let number = 0;
 let failed = 0;
 let problems = [];
 let browser;
+let home;
+let opened = null; // pages of the test that runs
+const idle = [];
 const table = [];
 
+const forget = () => home && fs.rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+
 export async function browse() {
-    const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
     const found = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => file && fs.existsSync(file));
-    browser = await chromium.launch({ executablePath: found, args: [...sandbox, '--disable-dev-shm-usage'] });
+    // What it keeps for its user goes away with the test, as its profile does.
+    home = fs.mkdtempSync(path.join(os.tmpdir(), 'home-'));
+    const { DBUS_SESSION_BUS_ADDRESS: _, XDG_CONFIG_HOME: _c, XDG_CACHE_HOME: _k, XDG_DATA_HOME: _d, ...env } = process.env;
+    browser = await chromium.launch({
+        executablePath: found, timeout: patience, env: { ...env, HOME: home }, handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false,
+        // No sandbox: the pages are our own, and it needs namespaces or a helper that not every machine has.
+        args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    });
+    // After the handler of playwright, which ends the browser.
+    process.on('exit', forget);
+    const page = await newPage();
+    if (await page.evaluate(() => new OffscreenCanvas(1, 1).getContext('2d').measureText('text').width === 0))
+        throw new Error('the browser finds no font: install one, for example fonts-dejavu-core');
+    idle.push(page);
 }
 
-export const done = () => browser?.close();
+export async function done() {
+    await browser?.close();
+    forget();
+}
 
 export function equal(seen, wanted, what) {
     if (seen !== wanted) throw new Error(`${what}: ${JSON.stringify(seen)}, not ${JSON.stringify(wanted)}`);
@@ -32,21 +56,27 @@ export function ok(value, what) {
     if (!value) throw new Error(what);
 }
 
+export const chosen = (name) => only.length === 0 || only.some((word) => name.includes(word));
+
 export async function check(name, test) {
-    if (only.length > 0 && !only.some((word) => name.includes(word))) return;
+    if (!chosen(name)) return;
     number++;
     problems = [];
+    opened = new Set();
     const began = Date.now();
     try {
         await test();
         if (problems.length > 0) throw new Error(`the page complained: ${problems.slice(0, 5).join(' | ')}`);
+        await Promise.all([...opened].map(close));
         console.log(`ok ${number} - ${name}`);
     } catch (error) {
         failed++;
         console.log(`not ok ${number} - ${name}`);
-        for (const one of String(error.stack ?? error).split('\n').slice(0, 8)) console.log(`# ${one}`);
+        for (const one of String(error.stack ?? error).split('\n').slice(0, 40)) console.log(`# ${one}`);
+        await Promise.all([...opened].map((page) => page.context().close().catch(() => {})));
     }
-    if (Date.now() - began > 2000) console.log(`# took ${((Date.now() - began) / 1000).toFixed(1)} s`);
+    opened = null;
+    if (process.env.TIMES || Date.now() - began > 2000) console.log(`# took ${((Date.now() - began) / 1000).toFixed(1)} s`);
 }
 
 export function report(what, value) {
@@ -60,26 +90,45 @@ export function finish() {
     return failed === 0 ? 0 : 1;
 }
 
-/** A page that is ready; what it logs as an error, throws or is refused by its policy fails the test. */
-export async function open(world, hash = '#/now', { width = 1280, height = 800, dark = false, quiet = [], ahead = 0 } = {}) {
-    const context = await browser.newContext({
-        viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce', timezoneId: 'UTC',
-    });
+async function newPage(ahead) {
+    const context = await browser.newContext({ reducedMotion: 'reduce', timezoneId: 'UTC', locale: 'en-US' });
     // The clock of this browser is so many ms ahead.
     if (ahead) await context.addInitScript((by) => { const real = Date.now; Date.now = () => real() + by; }, ahead);
     const page = await context.newPage();
-    page.setDefaultTimeout(20000);
-    const complain = (text) => {
-        if (!quiet.some((word) => text.includes(word))) problems.push(text);
-    };
-    page.on('pageerror', (error) => complain(`threw ${error.message}`));
+    page.setDefaultTimeout(patience);
+    page.on('pageerror', (error) => problems.push(`threw ${error.message}`));
     page.on('console', (message) => {
         // The browser says this of each answer that is no success; what the page makes of it is tested.
-        if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) complain(message.text());
+        if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) problems.push(message.text());
     });
+    return page;
+}
+
+/** A page that is ready; what it logs as an error, throws or is refused by its policy fails the test. `fresh`: of a browser
+ *  that has never been here. */
+export async function open(world, hash = '#/now', { width = 1280, height = 800, dark = false, ahead = 0, fresh = false } = {}) {
+    const page = (!ahead && !fresh && idle.pop()) || (await newPage(ahead));
+    page.again = !ahead && !fresh;
+    opened?.add(page);
+    await screen(page, { width, height, dark });
     await page.goto(world.url + hash);
     await page.waitForSelector('main:not(:empty), .locked');
     return page;
+}
+
+/** Another screen for the same page. */
+export async function screen(page, { width = 1280, height = 800, dark = false } = {}) {
+    await page.setViewportSize({ width, height });
+    await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
+}
+
+export async function close(page) {
+    opened?.delete(page);
+    if (!page.again) return page.context().close();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.evaluate(() => { localStorage.clear(); sessionStorage.clear(); });
+    await page.goto('about:blank');
+    idle.push(page);
 }
 
 /** Moves to another view of the same page. */
@@ -89,11 +138,17 @@ export async function to(page, hash) {
 
 /** Until it is so in the page. The policy of the page allows no eval, so this asks from outside. */
 export async function until(page, what, condition, value) {
-    const deadline = Date.now() + 20000;
+    const deadline = Date.now() + patience;
     while (!(await page.evaluate(condition, value))) {
-        if (Date.now() > deadline) throw new Error(`not within 20 s: ${what}`);
+        if (Date.now() > deadline) throw new Error(`not within ${patience / 1000} s: ${what}`);
         await page.evaluate(() => new Promise((go) => requestAnimationFrame(go)));
     }
+}
+
+/** What is said for a few seconds only: somebody looks before it is done. */
+export async function says(page, what, act) {
+    const locator = typeof what === 'string' ? page.getByText(what) : what;
+    await Promise.all([locator.waitFor(), act()]);
 }
 
 /** The view is there and has been drawn. */

@@ -10,11 +10,14 @@ import { parts } from './test_parts.mjs';
 import { views } from './test_views.mjs';
 import { World } from './world.mjs';
 
-await parts();
-await browse();
-const world = await World.start();
+// The end of this process, however it comes, ends the browser and the daemons and removes what they kept.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1));
+
 let code = 1;
 try {
+    await parts();
+    await browse();
+    const world = await World.start();
     const night = await world.night();
     await looks(world, night);
     await views(world, night);
@@ -24,10 +27,8 @@ try {
     await news();
     await many(world);
     code = finish();
+    await done();
 } catch (error) {
     console.log(`Bail out! ${error.stack}`);
-} finally {
-    await done();
-    await world.stop();
 }
 process.exit(code);

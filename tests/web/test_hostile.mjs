@@ -18,7 +18,6 @@ export async function hostile(world) {
             equal(await page.locator('main img').count(), 0, `elements that the title made in ${view}`);
         }
         ok(!(await page.title()).includes('owned'), 'nothing ran');
-        await page.context().close();
         await world.api('POST', '/v1/tasks/cancel', { tasks: [id] });
     });
 
@@ -43,7 +42,6 @@ export async function hostile(world) {
         ok(first.includes('\u241b[2J') && first.includes('begin'), 'the codes are to be seen');
         await page.getByRole('button', { name: 'codes' }).click();
         ok(!(await page.locator('.log-line').first().innerText()).includes('[2J'), 'and can be left out');
-        await page.context().close();
     });
 
     await check('a message and an agent of bad words are text too', async () => {
@@ -52,6 +50,5 @@ export async function hostile(world) {
         const page = await open(world, `#/task/${id}`);
         await page.getByText('</p><script>').waitFor();
         ok(!(await page.title()).includes('owned'), 'nothing ran');
-        await page.context().close();
     });
 }

@@ -1,6 +1,6 @@
 // test_news.mjs: who works for whom, whose place it is, and what may be spent. A world of its own: two places, an account
 // that is limited, small budgets.
-import { check, equal, ok, open, text, to, until } from './kit.mjs';
+import { check, equal, ok, open, says, text, to, until } from './kit.mjs';
 import { World } from './world.mjs';
 
 const CONFIG = `
@@ -36,7 +36,6 @@ export async function news() {
             await to(page, `#/task/${id}`);
             await page.locator('.task-sub .instead').waitFor();
             ok((await text(page, 'section[aria-label=Attempts] tbody tr')).includes('codex for claude'), 'the attempt says it, too');
-            await page.context().close();
         });
 
         await check('time is that of the daemon, also where the clock of the browser is wrong', async () => {
@@ -47,7 +46,6 @@ export async function news() {
                 const [, minutes, seconds] = /in (\d+):(\d\d)/.exec(document.querySelector('.limiter.backoff .under').textContent) ?? [];
                 return Math.abs((minutes * 60 + Number(seconds)) * 1000 - (at - (Date.now() - real))) < 10000;
             }, [opens, 5 * HOUR]);
-            await page.context().close();
         });
 
         await check('a run that waits for its child says so, and whom it lends its place to', async () => {
@@ -63,7 +61,6 @@ export async function news() {
             await until(page, 'the child says whose place it has', (id) => document.querySelector('.task-sub .lends')?.textContent.startsWith(`runs in the place of ${id}`), parent);
             await to(page, '#/now');
             await page.locator('.rows.running .lends').waitFor();
-            await page.context().close();
             await world.api('POST', '/v1/tasks/cancel', { tasks: [parent] });
         });
 
@@ -78,16 +75,14 @@ export async function news() {
             ok((await text(page, '.is-held .why-first')).includes('$0.30 of $0.05'), await text(page, '.is-held .why-first'));
             ok(/task\s+5\.01 k \/ no limit\s+\$0\.30 \/ \$0\.05/.test(await text(page, '.table.budget')), await text(page, '.table.budget'));
             await page.getByLabel('task, dollars').fill('lots');
-            await page.getByRole('button', { name: 'Raise it' }).click();
-            await page.locator('.toast', { hasText: 'usd' }).waitFor();
+            const raise = () => page.getByRole('button', { name: 'Raise it' }).click();
+            await says(page, page.locator('.toast', { hasText: 'usd' }), raise);
             equal((await world.api('GET', `/v1/tasks/${id}`)).hold, 'budget', 'a word that is no amount changes nothing');
             await page.getByLabel('task, dollars').fill('$200');
-            await page.getByRole('button', { name: 'Raise it' }).click();
-            await page.getByText('its budget is raised, it goes on').waitFor();
+            await says(page, 'its budget is raised, it goes on', raise);
             const now = await world.api('GET', `/v1/tasks/${id}`);
             equal(now.budget.task.usd.budget, 200, 'dollars that it may use');
             ok(now.hold !== 'budget', 'it is not held for its budget');
-            await page.context().close();
         });
 
         await check('Now has tokens and dollars of each window, and of how many runs nobody knows the cost', async () => {
@@ -97,7 +92,6 @@ export async function news() {
             ok(/\/ 900 k/.test(await web.innerText()) && /\$\d.*\/ \$5\.00/.test(await web.innerText()), await web.innerText());
             ok((await page.locator('.bars .budget', { hasText: 'all projects' }).innerText()).includes('/ $20.00'), 'dollars of all projects');
             ok((await web.innerText()).includes('of unknown cost'), 'runs that told no cost are counted apart');
-            await page.context().close();
         });
 
         await check('on a phone the end of a long line of a log can be reached, and the page stays as wide as it is', async () => {
@@ -113,9 +107,8 @@ export async function news() {
             });
             ok(seen.end && seen.inside, 'the end of the line is in sight, in its own box');
             equal(seen.wide, 0, 'the page is wider than the screen by');
-            await page.context().close();
         });
     } finally {
-        await world.stop();
+        world.stop();
     }
 }

@@ -1,9 +1,8 @@
 // test_views.mjs: every view shows what the daemon knows, on a wide screen and on a phone, to eyes and readers.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { check, drawn, equal, has, ok, open, text, to, until } from './kit.mjs';
+import { check, close, drawn, equal, has, ok, open, text, to, until } from './kit.mjs';
 import { World } from './world.mjs';
 
 const VIEWS = ['now', 'board', 'graph', 'timeline', 'share', 'cost', 'whatif', 'events'];
@@ -22,11 +21,16 @@ function nameless() {
 
 /** Text whose contrast with what is behind it is below 4.5. */
 function faint() {
+    const known = new Map();
+    const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
     const parse = (colour) => {
-        const canvas = new OffscreenCanvas(1, 1).getContext('2d');
-        canvas.fillStyle = colour;
-        canvas.fillRect(0, 0, 1, 1);
-        return [...canvas.getImageData(0, 0, 1, 1).data];
+        if (!known.has(colour)) {
+            canvas.clearRect(0, 0, 1, 1);
+            canvas.fillStyle = colour;
+            canvas.fillRect(0, 0, 1, 1);
+            known.set(colour, [...canvas.getImageData(0, 0, 1, 1).data]);
+        }
+        return known.get(colour);
     };
     const light = ([r, g, b]) => {
         const part = (n) => (n / 255 <= 0.03928 ? n / 255 / 12.92 : ((n / 255 + 0.055) / 1.055) ** 2.4);
@@ -46,20 +50,21 @@ function faint() {
     return [...bad];
 }
 
-/** A daemon whose tasks work in worktrees of a small repository. */
-async function worktrees() {
-    const repo = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-web-repo-'));
-    const git = (...words) => execFileSync('git', ['-C', repo, '-c', 'user.name=t', '-c', 'user.email=t@t', ...words], { stdio: 'ignore' });
+/** The settings of a daemon whose tasks work in worktrees of a small repository. */
+function worktrees(home) {
+    const repo = path.join(home, 'repo');
+    fs.mkdirSync(repo);
+    const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+    const git = (...words) => execFileSync('git', ['-C', repo, '-c', 'user.name=t', '-c', 'user.email=t@t', ...words], { env, stdio: 'ignore' });
     git('init', '-q', '-b', 'main');
     fs.writeFileSync(path.join(repo, 'old'), 'one\ntwo\n');
     git('add', '-A');
     git('commit', '-qm', 'begin');
-    const world = await World.start({ config: `projects: {tree: {path: ${repo}, workspace_mode: worktree}}\nretry: {unfinished: {max: 3, delay_s: 0.1}}\n` });
-    return { world, repo };
+    return `projects: {tree: {path: ${repo}, workspace_mode: worktree}}\nretry: {unfinished: {max: 3, delay_s: 0.1}}\n`;
 }
 
 async function changes() {
-    const { world, repo } = await worktrees();
+    const world = await World.start({ config: worktrees });
     try {
         const script = 'echo "turn $SLUICE_ITERATION" >>turns; echo three >>old; printf "x\\0y" >bin; '
             + 'printf "<b>\\033[31mred\\n" >"$(printf "a\\033]0;b\\nc")"; [ "$SLUICE_ITERATION" = 1 ] || : >"$SLUICE_DONE"';
@@ -87,10 +92,8 @@ async function changes() {
         fs.rmSync(path.join(world.home, `tasks/${id}/iterations/001/diff.json`));
         await part.getByLabel('iteration').selectOption('1');
         await part.getByText(`what iteration 1 of '${id}' changed was not recorded`).waitFor();
-        await page.context().close();
     } finally {
-        await world.stop();
-        fs.rmSync(repo, { recursive: true });
+        world.stop();
     }
 }
 
@@ -196,7 +199,7 @@ export async function views(world, night) {
             else await page.getByText('not available in this daemon').first().waitFor();
         });
     }
-    await page.context().close();
+    await close(page);
 
     for (const [what, options] of [['wide and light', {}], ['a phone, dark', { width: 360, height: 740, dark: true }]]) {
         await check(`every view fits its screen, has names and contrast (${what})`, async () => {
@@ -208,7 +211,6 @@ export async function views(world, night) {
                 equal((await small.evaluate(nameless)).join(' '), '', `${view} has parts without a name`);
                 equal((await small.evaluate(faint)).join(', '), '', `${view} has text that is hard to read`);
             }
-            await small.context().close();
         });
     }
 }

@@ -1,10 +1,10 @@
 // world.mjs: a daemon in a home of its own, with real processes, for the tests of the page and for pictures.
 //
-//   const world = await World.start()      a daemon, and the page in front of it: world.url
+//   const world = await World.start()      a daemon, and the page in front of it: world.url; its config may be a function of its home
 //   await world.api('POST', '/v1/pause')   asks the daemon; throws what it says when it refuses
 //   await world.night()                    a small night of work: something of everything the page shows
 //   world.kill() · await world.up()        kill -9, and start again
-//   await world.stop()                     ends every run and the daemon, removes the home
+//   world.stop()                           ends every run and the daemon, removes the home; so does the end of this process
 //
 // Alone it keeps a world for the eye:  node tests/web/world.mjs BUILD
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -14,6 +14,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bridge } from '../../web/dev/bridge.mjs';
+import { patience } from './patience.mjs';
+
+const worlds = new Set();
+process.on('exit', () => { for (const world of worlds) world.stop(); });
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
@@ -50,16 +54,17 @@ agents:
   codex: {command: [sh, -c, 'exec sh "$AGENT_SCRIPT"'], limiter: openai, slots: 2}
 limiters:
   anthropic: {max_running: 4}
-  openai: {max_running: 2, initial_s: 600, max_s: 900}
+  openai: {max_running: 2, initial_s: 600, max_s: 3600}
 `;
 
 export class World {
     static async start({ build = process.env.BUILD ?? 'build', config = CONFIG, port = 0, dist } = {}) {
         const world = new World();
         world.bin = path.resolve(root, build, 'sluice');
-        world.home = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-web-'));
+        world.home = fs.mkdtempSync(path.join(os.tmpdir(), 'web-'));
+        worlds.add(world);
         fs.writeFileSync(path.join(world.home, 'agent.sh'), AGENT);
-        fs.writeFileSync(path.join(world.home, 'sluice.yaml'), config.trimStart());
+        fs.writeFileSync(path.join(world.home, 'sluice.yaml'), (typeof config === 'function' ? config(world.home) : config).trimStart());
         world.up();
         world.server = await bridge({
             socket: path.join(world.home, 'sluice.sock'),
@@ -70,10 +75,13 @@ export class World {
         return world;
     }
 
+    env() {
+        const { XDG_RUNTIME_DIR: _, SLUICE_SOCKET: _s, SLUICE_TOKEN: _t, ...env } = process.env;
+        return { ...env, SLUICE_HOME: this.home, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+    }
+
     sluice(...words) {
-        const env = { ...process.env, SLUICE_HOME: this.home };
-        delete env.XDG_RUNTIME_DIR;
-        return execFileSync(this.bin, words, { env, encoding: 'utf8', timeout: 60000, stdio: ['ignore', 'pipe', 'ignore'] });
+        return execFileSync(this.bin, words, { env: this.env(), encoding: 'utf8', timeout: patience, stdio: ['ignore', 'pipe', 'ignore'] });
     }
 
     up() {
@@ -113,14 +121,33 @@ export class World {
         return (await this.api('POST', '/v1/tasks', { tasks })).tasks.map((task) => task.id);
     }
 
-    /** Until the condition holds; a minute at the most. */
+    /** Until the condition holds. It is asked for again whenever the daemon tells an event. */
     async until(what, condition) {
-        const deadline = Date.now() + 60000;
-        for (;;) {
-            const value = await condition();
-            if (value) return value;
-            if (Date.now() > deadline) throw new Error(`not within a minute: ${what}`);
-            await new Promise((go) => setImmediate(go));
+        let heard;
+        const news = () => new Promise((go) => { heard = go; });
+        let next = news();
+        const late = setTimeout(() => stream.destroy(new Error(`not within ${patience / 1000} s: ${what}`)), patience);
+        const stream = http.get({ socketPath: path.join(this.home, 'sluice.sock'), path: '/v1/events', headers: { Accept: 'text/event-stream' } });
+        try {
+            return await new Promise((done, fail) => {
+                stream.on('error', fail);
+                stream.on('response', async (answer) => {
+                    answer.on('data', () => heard()).on('error', fail).on('end', () => fail(new Error(`the daemon ended: ${what}`)));
+                    try {
+                        for (;;) {
+                            const value = await condition();
+                            if (value) return done(value);
+                            await next;
+                            next = news();
+                        }
+                    } catch (error) {
+                        fail(error);
+                    }
+                });
+            });
+        } finally {
+            clearTimeout(late);
+            stream.destroy();
         }
     }
 
@@ -184,32 +211,34 @@ export class World {
             a('tomorrow: tag the release', { project: 'web', not_before: Date.now() + 9 * 3600 * 1000 }),
             a('an idea: stream diffs instead of files', { project: 'web', draft: true }),
         );
-        await this.add(a('check every link of the guide', { project: 'docs', agent: 'codex', priority: 5, limited: '840' }));
+        await this.add(a('check every link of the guide', { project: 'docs', agent: 'codex', priority: 5, limited: '3000' }));
         await this.api('POST', '/v1/tasks', {
             tasks: Array.from({ length: 14 }, (_, n) => a(`port test ${n + 1} of 14 to the new harness`, { project: n % 3 ? 'web' : 'api', kind: 'fix' })),
+        });
+        // Four have begun and stay, one was limited: from now on nothing changes by itself.
+        await this.until('the night goes on', async () => {
+            const { running, limiters, counts } = await this.api('GET', '/v1/status');
+            return running.length === 4 && !counts.starting && limiters.find((one) => one.name === 'openai').state === 'backoff';
         });
         return { past, broken, review, parser: ids };
     }
 
-    async stop() {
-        if (!this.server) return;
-        this.server.closeAllConnections();
-        this.server.close();
-        this.server = null;
-        const env = { ...process.env, SLUICE_HOME: this.home };
-        const quiet = { env, timeout: 60000, stdio: 'ignore' };
-        spawnSync(this.bin, ['up'], quiet);
-        spawnSync(this.bin, ['pause'], quiet);
-        spawnSync(this.bin, ['cancel', '--all', '--now'], quiet);
-        spawnSync(this.bin, ['down', '--wait'], quiet);
-        fs.rmSync(this.home, { recursive: true, force: true });
+    stop() {
+        if (!worlds.delete(this)) return;
+        this.server?.closeAllConnections();
+        this.server?.close();
+        const run = (...words) => spawnSync(this.bin, words, { env: this.env(), timeout: patience, stdio: 'ignore' });
+        run('up'); // it may have been killed
+        run('pause');
+        run('cancel', '--all', '--now', '--state', 'starting,running');
+        run('down', '--wait');
+        fs.rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
     }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const world = await World.start({ build: process.argv[2] ?? 'build', port: Number(process.argv[3] ?? 7879) });
-    process.on('SIGINT', () => world.stop().then(() => process.exit(0)));
-    process.on('SIGTERM', () => world.stop().then(() => process.exit(0)));
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(0));
     console.log(`${world.url}  home ${world.home}`);
     await world.night();
     console.log('the night has begun; Ctrl-C ends it');
