@@ -15,10 +15,10 @@
 
 #include "base/alloc.h"
 #include "fake_ops.h"
+#include "harness/patience.h"
+#include "harness/scratch.h"
 #include "os/clock.h"
 #include "os/loop.h"
-
-#define PATIENCE_MS 20000
 
 struct api_inside {
     struct api api; /* first: what tests see */
@@ -100,8 +100,7 @@ struct api *api_start(const struct server_options *options) {
     fake_reset();
     fake.publish = publish;
     fake.run_ended = run_has_ended;
-    (void)snprintf(api->folder, sizeof(api->folder), "/tmp/sluice-api-XXXXXX");
-    assert_non_null(mkdtemp(api->folder));
+    scratch_make(api->folder, "api");
     (void)snprintf(api->path, sizeof(api->path), "%s/s/sluice.sock", api->folder);
     pthread_mutex_init(&inside->mutex, NULL);
     pthread_cond_init(&inside->cond, NULL);
@@ -128,7 +127,6 @@ static void stop_loop(struct api *api, void *arg) {
 
 void api_stop(struct api *api) {
     struct api_inside *inside = inside_of(api);
-    char command[128];
     api_do(api, stop_loop, NULL);
     pthread_join(inside->thread, NULL);
     server_free(api->server);
@@ -136,9 +134,7 @@ void api_stop(struct api *api) {
     loop_unwatch(api->loop, inside->watch);
     close(inside->event);
     loop_free(api->loop);
-    (void)snprintf(command, sizeof(command), "rm -r '%s'", api->folder);
-    if (system(command) != 0) /* NOLINT: a fixed command of the test */
-        print_message("cannot remove %s\n", api->folder);
+    scratch_remove(api->folder);
     free(inside);
 }
 
@@ -219,7 +215,7 @@ size_t api_abandoned(struct api *api) {
 /* Each look is a round of the loop, so this goes on as quickly as the server does. */
 static void wait_for(struct api *api, const char *what, size_t (*look)(struct api *api),
                      size_t value) {
-    time_ms deadline = clock_read_steady() + PATIENCE_MS;
+    time_ms deadline = clock_read_steady() + patience_ms();
     size_t now;
     while ((now = look(api)) != value)
         if (clock_read_steady() > deadline)
@@ -235,7 +231,7 @@ void api_wait_for_abandoned(struct api *api, size_t count) {
 }
 
 void api_wait_stat(struct api *api, const char *name, size_t offset, uint64_t value) {
-    time_ms deadline = clock_read_steady() + PATIENCE_MS;
+    time_ms deadline = clock_read_steady() + patience_ms();
     for (;;) {
         struct server_stats stats = api_stats(api);
         uint64_t now;
@@ -385,7 +381,7 @@ void api_send(int fd, const char *text) {
 static size_t read_some(int fd, struct strbuf *text, size_t max) {
     char buffer[65536];
     struct pollfd poller = { .fd = fd, .events = POLLIN };
-    if (poll(&poller, 1, PATIENCE_MS) != 1)
+    if (poll(&poller, 1, patience_ms()) != 1)
         fail_msg("nothing more comes from the server; so far: '%s'", strbuf_text(text));
     ssize_t n = recv(fd, buffer, max < sizeof(buffer) ? max : sizeof(buffer), 0);
     if (n < 0 && errno != ECONNRESET)

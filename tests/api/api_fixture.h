@@ -17,9 +17,10 @@
 #include "api/server.h"
 #include "base/macros.h"
 #include "base/strbuf.h"
+#include "harness/scratch.h"
 
 struct api {
-    char folder[40];
+    char folder[SCRATCH_PATH];
     char path[100]; /* of the socket */
     struct server *server;
     struct loop *loop;

@@ -14,6 +14,7 @@
 #include "api_fixture.h"
 #include "cli/client.h"
 #include "fake_ops.h"
+#include "harness/scratch.h"
 
 static struct client *open_client(struct api *api) {
     struct client *client = NULL;
@@ -223,8 +224,8 @@ static void no_socket_and_nobody_behind_it_are_absent(void **state) {
     (void)state;
     struct client *client = NULL;
     struct error err = { 0 };
-    char folder[] = "/tmp/sluice-api-XXXXXX", path[64];
-    assert_non_null(mkdtemp(folder));
+    char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16];
+    scratch_make(folder, "api");
     (void)snprintf(path, sizeof(path), "%s/sock", folder);
     int r = client_open(path, NULL, &client, &err);
     assert_int_equal(r, -ENOENT);
@@ -238,9 +239,9 @@ static void no_socket_and_nobody_behind_it_are_absent(void **state) {
     r = client_open(path, NULL, &client, &err);
     assert_int_equal(r, -ECONNREFUSED);
     assert_true(client_is_absent(r));
-    assert_int_equal(unlink(path) | rmdir(folder), 0);
+    scratch_remove(folder);
     char long_path[300];
-    (void)snprintf(long_path, sizeof(long_path), "/tmp/%0200d", 1);
+    (void)snprintf(long_path, sizeof(long_path), "/%0200d", 1);
     r = client_open(long_path, NULL, &client, &err);
     assert_int_equal(r, -ENAMETOOLONG);
     assert_false(client_is_absent(r));
@@ -252,7 +253,7 @@ static void no_socket_and_nobody_behind_it_are_absent(void **state) {
 #define SCRIPT_MAX 8
 
 struct script {
-    char folder[32], path[64];
+    char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16];
     int listener;
     pthread_t thread;
     bool joined;
@@ -287,8 +288,7 @@ static void *play(void *ctx) {
 static void script_start(struct script *script) {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     if (!script->path[0]) {
-        (void)snprintf(script->folder, sizeof(script->folder), "/tmp/sluice-api-XXXXXX");
-        assert_non_null(mkdtemp(script->folder));
+        scratch_make(script->folder, "api");
         (void)snprintf(script->path, sizeof(script->path), "%s/sock", script->folder);
     }
     memcpy(address.sun_path, script->path, strlen(script->path) + 1);
@@ -313,7 +313,7 @@ static void script_stop(struct script *script) {
         strbuf_finish(&script->asked[i]);
     (void)unlink(script->path);
     if (script->folder[0])
-        assert_int_equal(rmdir(script->folder), 0);
+        scratch_remove(script->folder);
 }
 
 #define OK_HEAD "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -457,11 +457,11 @@ static void an_absent_daemon_is_started_once_or_the_reason_is_told(void **state)
     struct error err = { 0 };
     struct starter starter = { 0 };
     struct client_options options = { .start = start_daemon, .ctx = &starter };
-    assert_int_equal(client_open("/tmp/sluice-no-such-socket", &options, &client, &err), -EACCES);
+    assert_int_equal(client_open("/nowhere/sluice.sock", &options, &client, &err), -EACCES);
     assert_string_equal(err.text, "it may not be started");
     API(api);
     starter.api = api; /* "started", but at another place: nobody is there either */
-    assert_int_equal(client_open("/tmp/sluice-no-such-socket", &options, &client, &err), -ENOENT);
+    assert_int_equal(client_open("/nowhere/sluice.sock", &options, &client, &err), -ENOENT);
     assert_int_equal(starter.calls, 2);
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/strbuf.h"
 #include "cli/client.h"
+#include "harness/scratch.h"
 
 #define OK_ANSWER                                                                                  \
     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "                        \
@@ -26,7 +27,7 @@
 
 /* Answers every request with the same bytes, one for each connection. */
 struct daemon {
-    char path[64], place[80];
+    char path[80], place[96];
     char answer[1024];
     int listener;
     pthread_t thread;
@@ -34,7 +35,7 @@ struct daemon {
     size_t count;
 };
 
-static char folder[] = "/tmp/sluice-find-XXXXXX";
+static char folder[SCRATCH_PATH];
 static struct daemon a, b;
 
 static void *play(void *ctx) {
@@ -102,8 +103,7 @@ static void stop_daemon(struct daemon *d) {
 
 static int set_up(void **state) {
     (void)state;
-    (void)snprintf(folder, sizeof(folder), "/tmp/sluice-find-XXXXXX");
-    assert_non_null(mkdtemp(folder));
+    scratch_make(folder, "find");
     name_daemon(&a, "a");
     name_daemon(&b, "b");
     return 0;
@@ -117,7 +117,8 @@ static int tear_down(void **state) {
         strbuf_finish(&a.asked[i]);
         strbuf_finish(&b.asked[i]);
     }
-    return rmdir(folder);
+    scratch_remove(folder);
+    return 0;
 }
 
 static void both(void *ctx, struct client_peers *ret) {

@@ -10,6 +10,7 @@
 
 #include "api_fixture.h"
 #include "cli/client.h"
+#include "harness/patience.h"
 
 static struct client *open_client(struct api *api) {
     struct client *client = NULL;
@@ -106,7 +107,7 @@ static void a_stream_in_pieces_can_be_polled(void **state) {
         api_event(api, 1, NULL);
         while (taken.count < i) {
             struct pollfd poller = { .fd = client_fd(client), .events = POLLIN };
-            assert_int_equal(poll(&poller, 1, 20000), 1);
+            assert_int_equal(poll(&poller, 1, patience_ms()), 1);
             assert_int_equal(client_pump(client, &err), 1);
         }
     }
@@ -128,7 +129,7 @@ static void a_stream_that_breaks_is_not_taken_for_complete(void **state) {
     int r = 1;
     while (r == 1) {
         struct pollfd poller = { .fd = client_fd(client), .events = POLLIN };
-        assert_int_equal(poll(&poller, 1, 20000), 1);
+        assert_int_equal(poll(&poller, 1, patience_ms()), 1);
         r = client_pump(client, &err);
     }
     assert_int_equal(r, -ECONNRESET);

@@ -17,9 +17,8 @@
 #include "api/loopback.h"
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "harness/patience.h"
 #include "os/loop.h"
-
-#define PATIENCE SECONDS(20)
 
 struct door {
     struct loop *loop;
@@ -107,7 +106,7 @@ static void wait_for(struct door *d, int fd) {
     struct loop_watch *watch = NULL;
     struct loop_timer *timer = loop_timer_new(d->loop, give_up, d);
     assert_int_equal(loop_watch(d->loop, fd, LOOP_READ, has_come, d, &watch), 0);
-    loop_timer_set(d->loop, timer, loop_now_steady(d->loop) + PATIENCE);
+    loop_timer_set(d->loop, timer, loop_now_steady(d->loop) + patience_ms());
     assert_int_equal(loop_run(d->loop, NULL), 0);
     loop_unwatch(d->loop, watch);
     loop_timer_free(d->loop, timer);

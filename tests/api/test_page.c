@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/scratch.h"
 #include "web/web.h"
 
 #define SCRIPT "GET /assets/app-0a1b2c.js"
@@ -135,8 +136,8 @@ static void write_file(const char *folder, const char *name, const char *text) {
 
 static void a_folder_can_stand_for_what_is_built_in(void **state) {
     (void)state;
-    char folder[] = "/tmp/sluice-web-XXXXXX", inside[64], link[64];
-    assert_non_null(mkdtemp(folder));
+    char folder[SCRATCH_PATH], inside[80], link[80];
+    scratch_make(folder, "web");
     (void)snprintf(inside, sizeof(inside), "%s/dist", folder);
     (void)snprintf(link, sizeof(link), "%s/dist/link.txt", folder);
     assert_int_equal(mkdir(inside, 0700), 0);
@@ -162,9 +163,7 @@ static void a_folder_can_stand_for_what_is_built_in(void **state) {
             if (ask(api, outside[i], "", &answer) != 401)
                 fail_msg("%s: %s", outside[i], strbuf_text(&answer));
     }
-    char command[64];
-    (void)snprintf(command, sizeof(command), "rm -r '%s'", folder);
-    assert_int_equal(system(command), 0); /* NOLINT: a fixed command of the test */
+    scratch_remove(folder);
 }
 
 static void types_come_from_names(void **state) {

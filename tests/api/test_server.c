@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "api_fixture.h"
+#include "harness/patience.h"
 
 #define POST(path, size)                                                                           \
     "POST " path " HTTP/1.1\r\nHost: sluice\r\nContent-Type: application/json\r\n"                 \
@@ -410,7 +411,7 @@ static void all_bodies_together_are_bounded(void **state) {
     /* One of the two is over the limit, whichever is read last; the other one goes on. */
     struct pollfd pollers[] = { { .fd = first, .events = POLLIN },
                                 { .fd = second, .events = POLLIN } };
-    assert_true(poll(pollers, 2, 20000) == 1);
+    assert_true(poll(pollers, 2, patience_ms()) == 1);
     int refused = pollers[0].revents ? first : second, other = refused == first ? second : first;
     api_read_answer(refused, &answer);
     assert_int_equal(answer.status, 503);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "api_fixture.h"
+#include "harness/scratch.h"
 #include "os/clock.h"
 #include "os/loop.h"
 
@@ -250,8 +251,8 @@ static int listen_at(const char *path, struct error *err) {
 static void a_socket_that_cannot_be_is_explained(void **state) {
     (void)state;
     struct error err = { 0 };
-    char folder[] = "/tmp/sluice-api-XXXXXX", path[300];
-    assert_non_null(mkdtemp(folder));
+    char folder[SCRATCH_PATH], path[300];
+    scratch_make(folder, "api");
     (void)snprintf(path, sizeof(path), "%s/%0200d", folder, 1);
     assert_int_equal(listen_at(path, &err), -ENAMETOOLONG);
     ASSERT_HAS(err.text, "more than 107 bytes: use a shorter folder");
@@ -282,8 +283,8 @@ static void the_socket_of_a_dead_daemon_is_replaced_and_anothers_is_left_alone(v
     (void)state;
     struct error err = { 0 };
     struct loop *loop;
-    char folder[] = "/tmp/sluice-api-XXXXXX", path[64];
-    assert_non_null(mkdtemp(folder));
+    char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16];
+    scratch_make(folder, "api");
     (void)snprintf(path, sizeof(path), "%s/sock", folder);
     assert_int_equal(loop_new(&loop, &err), 0);
     struct server *old = server_new(loop, NULL, NULL), *new = server_new(loop, NULL, NULL);

@@ -1,6 +1,7 @@
 /* Asides: short commands of the daemon itself. Each ends once, in time, with the end of what it said. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -8,11 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "executor/aside.h"
+#include "harness/patience.h"
+#include "harness/scratch.h"
+#include "os/clock.h"
 #include "os/loop.h"
 
 #define ARGV(...) ((const char *const[]){ __VA_ARGS__, NULL })
@@ -29,7 +34,7 @@ struct scene {
 
 static void too_late(void *ctx) {
     (void)ctx;
-    fail_msg("the aside has not ended within 30 s: its time-out or its pidfd is not seen");
+    fail_msg("the aside does not end: its time-out or its pidfd is not seen");
 }
 
 static void ended(void *ctx, const struct aside_end *end) {
@@ -62,6 +67,9 @@ static int teardown(void **state) {
 
 static void begin(struct scene *s, const struct aside_spec *spec) {
     struct error err = { 0 };
+    free(s->output);
+    s->output = NULL;
+    s->ended = 0;
     s->inside = true;
     if (aside_start(s->loop, spec, ended, s, &s->aside, &err) < 0)
         fail_msg("%s", err.text);
@@ -69,14 +77,14 @@ static void begin(struct scene *s, const struct aside_spec *spec) {
 }
 
 static void await(struct scene *s) {
-    loop_timer_set(s->loop, s->late, loop_now_steady(s->loop) + SECONDS(30));
+    loop_timer_set(s->loop, s->late, loop_now_steady(s->loop) + 2 * patience_ms());
     assert_int_equal(loop_run(s->loop, NULL), 0);
     assert_int_equal(s->ended, 1);
 }
 
 static void run(struct scene *s, struct aside_spec spec) {
     if (spec.timeout == 0)
-        spec.timeout = SECONDS(20);
+        spec.timeout = patience_ms();
     begin(s, &spec);
     await(s);
 }
@@ -93,8 +101,9 @@ static bool lives(pid_t pid) {
 }
 
 static void await_death(pid_t pid) {
-    for (long tries = 0; lives(pid); tries++) /* the kernel has been told; it needs a moment */
-        if (tries > 10000000)
+    time_ms deadline = clock_read_steady() + patience_ms();
+    while (lives(pid)) /* the kernel has been told; it needs a moment */
+        if (clock_read_steady() > deadline)
             fail_msg("process %d is still there: the group was not killed", (int)pid);
 }
 
@@ -144,16 +153,20 @@ static void a_signal_is_told(void **state) {
 
 static void a_time_out_kills_the_children_too(void **state) {
     struct scene *s = *state;
-    run(s, (struct aside_spec){
-               .argv = ARGV("sh", "-c",
-                            "trap '' TERM; (trap '' TERM; exec sleep 1000) & echo $!; wait"),
-               .env = ARGV("PATH=/usr/bin:/bin"),
-               .timeout = 300,
-           });
-    assert_true(s->end.timed_out);
-    assert_int_equal(s->end.signal, SIGKILL);
     int child = 0;
-    assert_int_equal(sscanf(s->output, "%d", &child), 1);
+    /* A time-out that comes before the shell has started its child proves nothing: then with more time. */
+    for (time_ms timeout = 300; child == 0 && timeout < patience_ms(); timeout *= 2) {
+        run(s, (struct aside_spec){
+                   .argv = ARGV("sh", "-c",
+                                "trap '' TERM; (trap '' TERM; exec sleep 1000) & echo $!; wait"),
+                   .env = ARGV("PATH=/usr/bin:/bin"),
+                   .timeout = timeout,
+               });
+        assert_true(s->end.timed_out);
+        assert_int_equal(s->end.signal, SIGKILL);
+        (void)sscanf(s->output, "%d", &child);
+    }
+    assert_true(child > 0);
     await_death(child);
 }
 
@@ -181,22 +194,24 @@ static void of_huge_output_the_end_is_kept(void **state) {
 
 static void killed_it_tells_nobody_and_is_gone(void **state) {
     struct scene *s = *state;
-    char path[] = "/tmp/aside-pid-XXXXXX", script[200];
-    int fd = mkstemp(path);
+    char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16], script[200];
+    scratch_make(folder, "aside");
+    (void)snprintf(path, sizeof(path), "%s/pids", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
     (void)snprintf(script, sizeof(script), "tail -f /dev/null & echo $! $$ >%s; wait", path);
     begin(s, &(struct aside_spec){ .argv = ARGV("sh", "-c", script),
                                    .env = ARGV("PATH=/usr/bin:/bin"),
-                                   .timeout = SECONDS(20) });
+                                   .timeout = patience_ms() });
     int child = 0, leader = 0;
     char text[64] = "";
-    for (long tries = 0; sscanf(text, "%d %d", &child, &leader) != 2; tries++) {
-        if (tries > 10000000)
-            fail_msg("the command has not begun");
-        (void)pread(fd, text, sizeof(text) - 1, 0);
-    }
+    struct pollfd begun = { .fd = fd, .events = POLLIN };
+    assert_int_equal(poll(&begun, 1, patience_ms()), 1);
+    assert_true(read(fd, text, sizeof(text) - 1) > 0);
+    assert_int_equal(sscanf(text, "%d %d", &child, &leader), 2);
     close(fd);
-    (void)unlink(path);
+    scratch_remove(folder);
     assert_null(aside_kill(s->aside));
     await_death(leader);
     await_death(child);
@@ -220,7 +235,7 @@ static void one_that_outlives_goes_on_without_us(void **state) {
                    go[0], number, told[1]);
     struct aside_spec spec = { .argv = ARGV("sh", "-c", script),
                                .env = ARGV("PATH=/usr/bin:/bin"),
-                               .timeout = SECONDS(20),
+                               .timeout = patience_ms(),
                                .outlives = true };
     begin(s, &spec);
     assert_null(aside_kill(s->aside));
@@ -238,20 +253,25 @@ static void one_that_outlives_goes_on_without_us(void **state) {
 static void those_of_a_killed_daemon_are_found_by_their_mark(void **state) {
     struct scene *s = *state;
     struct strbuf mark = STRBUF_INIT;
-    aside_mark("/home/of/this/test", &mark);
+    char home[SCRATCH_PATH], shorter[SCRATCH_PATH];
+    scratch_make(home, "aside");
+    (void)snprintf(shorter, sizeof(shorter), "%.*s", (int)strlen(home) - 1, home);
+    aside_mark(home, &mark);
     begin(s, &(struct aside_spec){ .argv = ARGV("sleep", "1000"),
                                    .env = ARGV("PATH=/usr/bin:/bin", strbuf_text(&mark)),
-                                   .timeout = SECONDS(20) });
-    assert_int_equal(aside_sweep("/home/of/this"), 0);
+                                   .timeout = patience_ms() });
+    assert_int_equal(aside_sweep(shorter), 0);
     /* A program that is just being loaded has no environment yet. */
     unsigned found = 0;
-    for (int tries = 0; found == 0 && tries < 10000; tries++)
-        found = aside_sweep("/home/of/this/test");
+    time_ms deadline = clock_read_steady() + patience_ms();
+    while (found == 0 && clock_read_steady() < deadline)
+        found = aside_sweep(home);
     assert_int_equal(found, 1);
     await(s);
     assert_int_equal(s->end.signal, SIGKILL);
     assert_false(s->end.timed_out);
     strbuf_finish(&mark);
+    scratch_remove(home);
 }
 
 static void who_reads_gets_the_beginning_of_standard_output_alone(void **state) {

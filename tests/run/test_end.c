@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "harness/scratch.h"
 #include "run/stage.h"
 
 static void every_exit_code_is_told(void **state) {
@@ -89,7 +90,7 @@ static void what_cannot_be_run_is_a_launch_failure(void **state) {
 
     expect_launch_failure(run_program(stage, 1, "/no/such/program"), ENOENT, "/no/such/program");
     expect_launch_failure(run_program(stage, 2, "no-such-program"), ENOENT, "PATH");
-    expect_launch_failure(run_program(stage, 3, "/tmp"), EACCES, "Permission denied");
+    expect_launch_failure(run_program(stage, 3, "/"), EACCES, "Permission denied");
     expect_launch_failure(run_program(stage, 4, script), EACCES, "script");
     assert_int_equal(chmod(script, 0700), 0);
     expect_launch_failure(run_program(stage, 5, script), ENOEXEC, "#!");
@@ -178,8 +179,8 @@ static void a_missing_shim_is_said_at_once(void **state) {
     struct loop *loop = NULL;
     struct executor *ex = NULL;
     assert_int_equal(loop_new(&loop, &err), 0);
-    char root[] = "/tmp/sluice-run-XXXXXX";
-    assert_non_null(mkdtemp(root));
+    char root[SCRATCH_PATH];
+    scratch_make(root, "run");
     const struct executor_options options = { .root = root, .shim_path = "/no/such/shim" };
     const struct executor_events events = {
         (void (*)(void *, struct run_key, time_ms))1, (void (*)(void *, struct run_key))1,
@@ -187,14 +188,14 @@ static void a_missing_shim_is_said_at_once(void **state) {
     };
     assert_int_equal(executor_local_new(loop, &options, &events, &ex, &err), -ENOENT);
     assert_non_null(strstr(err.text, "/no/such/shim"));
-    (void)rmdir(root);
+    scratch_remove(root);
     (void)loop_free(loop);
 }
 
 /* A program that cannot even begin: its interpreter is missing. */
 static void a_shim_that_cannot_start_leaves_nothing(void **state) {
-    char home[] = "/tmp/sluice-run-XXXXXX", script[64], path[STAGE_PATH];
-    assert_non_null(mkdtemp(home));
+    char home[SCRATCH_PATH], script[SCRATCH_PATH + 16], path[STAGE_PATH];
+    scratch_make(home, "run");
     (void)snprintf(script, sizeof(script), "%s/shim", home);
     int fd = open(script, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
     assert_true(fd >= 0 && write(fd, "#!/no/such/program\n", 19) == 19);
@@ -212,8 +213,8 @@ static void a_shim_that_cannot_start_leaves_nothing(void **state) {
 }
 
 static void a_shim_that_does_nothing_means_lost(void **state) {
-    char home[] = "/tmp/sluice-run-XXXXXX";
-    assert_non_null(mkdtemp(home));
+    char home[SCRATCH_PATH];
+    scratch_make(home, "run");
     struct stage *stage = stage_new_in(home, *(const int *)*state, "/bin/true");
     struct run_spec spec = stage_spec(stage, HOSTILE("exit", "0"));
     const struct run_end *end = stage_run(stage, 1, &spec);

@@ -18,12 +18,13 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
+#include "harness/scratch.h"
 #include "run/stage.h"
 
 /* A stage whose shims run on a kernel that refuses these calls. */
 static struct stage *faulty_stage(const void *mode, const char *faults) {
-    char home[] = "/tmp/sluice-run-XXXXXX", path[64];
-    assert_non_null(mkdtemp(home));
+    char home[SCRATCH_PATH], path[SCRATCH_PATH + 16];
+    scratch_make(home, "run");
     struct stage *stage = stage_new_in(home, *(const int *)mode, FAULTY_PATH);
     (void)snprintf(path, sizeof(path), "%s/runs/fault", home);
     FILE *stream = fopen(path, "we");
@@ -137,11 +138,11 @@ static bool mount_small_disk(const char *path) {
 }
 
 static void a_full_disk_does_not_lose_the_status(void **state) {
-    char home[] = "/tmp/sluice-run-XXXXXX";
-    assert_non_null(mkdtemp(home));
+    char home[SCRATCH_PATH];
+    scratch_make(home, "run");
     if (!mount_small_disk(home)) {
         print_message("not run: no right to mount a small disk\n");
-        (void)rmdir(home);
+        scratch_remove(home);
         return;
     }
     struct stage *stage = stage_new_in(home, *(const int *)*state, SHIM_PATH);

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "harness/scratch.h"
 #include "run/stage.h"
 
 #define MEGABYTE (1u << 20)
@@ -152,8 +153,8 @@ static void a_check_is_held_back_too(void **state) {
 }
 
 static struct stage *stage_without_holes(const char *fault) {
-    char home[] = "/tmp/sluice-run-XXXXXX", path[64];
-    assert_non_null(mkdtemp(home));
+    char home[SCRATCH_PATH], path[SCRATCH_PATH + 16];
+    scratch_make(home, "run");
     struct stage *stage = stage_new_in(home, WITHOUT_CGROUP, FAULTY_PATH);
     (void)snprintf(path, sizeof(path), "%s/runs/fault", home);
     FILE *stream = fopen(path, "we");

@@ -14,15 +14,15 @@
 
 #include <cmocka.h>
 
+#include "harness/scratch.h"
 #include "rundir/remove.h"
 
-static char root[] = "/tmp/sluice-remove-XXXXXX";
+static char root[SCRATCH_PATH];
 static int top = -1;
 
 static int set_up(void **state) {
     (void)state;
-    if (!mkdtemp(root))
-        return -1;
+    scratch_make(root, "remove");
     top = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return top < 0 || chdir(root) < 0 ? -1 : 0;
 }

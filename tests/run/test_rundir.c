@@ -18,22 +18,23 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/strbuf.h"
+#include "harness/scratch.h"
 #include "rundir/rundir.h"
 
 #define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-static char root[] = "/tmp/sluice-rundir-XXXXXX";
+static char root[SCRATCH_PATH];
 
 static int set_up(void **state) {
     (void)state;
-    return mkdtemp(root) ? 0 : -1;
+    scratch_make(root, "rundir");
+    return 0;
 }
 
 static int tear_down(void **state) {
     (void)state;
-    char command[64];
-    (void)snprintf(command, sizeof(command), "rm -r %s", root);
-    return system(command);
+    scratch_remove(root);
+    return 0;
 }
 
 static struct run_spec full_spec(void) {

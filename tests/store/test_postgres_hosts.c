@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "harness/patience.h"
 #include "kit.h"
 #include "store/postgres_internal.h"
 
@@ -168,7 +169,7 @@ static void hosts_without_a_primary_are_as_good_as_away(void **state) {
                                  .events = events == LOOP_WRITE ? POLLOUT : POLLIN };
         if (events == LOOP_READ && answered < 0)
             answered = answer_as_standby(fd);
-        assert_int_equal(poll(&poller, 1, 30000), 1);
+        assert_int_equal(poll(&poller, 1, patience_ms()), 1);
         r = pg_link_go_on(&link, &events, &err);
         assert_int_not_equal(r, 0);
     }
