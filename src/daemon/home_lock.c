@@ -8,12 +8,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
+
+#include "os/process.h"
+
+#define TRIES_MAX 500 /* of 10 ms */
 
 /* Whom the file names; 0: nobody. */
 static long named_pid(int fd) {
@@ -22,29 +25,14 @@ static long named_pid(int fd) {
     return length > 0 ? strtol(text, NULL, 10) : 0;
 }
 
-/* Or a zombie, whom only nobody has waited for. */
-static bool is_dead(long pid) {
-    char path[64], text[512];
-    (void)snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    bool is_absent = fd < 0 && errno == ENOENT;
-    if (fd >= 0)
-        close(fd);
-    if (length <= 0)
-        return is_absent;
-    text[length] = '\0';
-    const char *state = strrchr(text, ')'); /* behind its name, which may contain anything */
-    return state && (strncmp(state, ") Z", 3) == 0 || strncmp(state, ") X", 3) == 0);
-}
-
 /* A daemon that was killed while it spawned something leaves a child that has its locks until its
- * exec, which comes in a moment: that is waited for when the one that the file names is dead. */
+ * exec, which comes in a moment, on a busy machine in a long one: that is waited for when the one that the file
+ * names is dead. */
 static int lock_soon(int fd) {
     int r;
     for (int tries = 0; (r = flock(fd, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK; tries++) {
         long pid = named_pid(fd);
-        if (tries >= 100 || pid <= 0 || !is_dead(pid)) {
+        if (tries >= TRIES_MAX || pid <= 0 || !process_has_ended(pid)) {
             errno = EWOULDBLOCK;
             break;
         }

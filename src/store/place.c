@@ -22,6 +22,11 @@
 #include "base/strbuf.h"
 #include "os/file_system.h"
 #include "os/files.h"
+#include "os/process.h"
+#include "store/await.h"
+
+#define TRIES_MAX   100 /* of 10 ms, while nobody says who has the lock */
+#define TRIES_ENDED 500 /* the same while it is known that its owner has ended */
 
 const char *place_distrusted(unsigned long magic) {
     return file_system_shared(magic);
@@ -105,13 +110,30 @@ char *place_beside(const struct place *place, const char *suffix) {
     return strbuf_take(&path);
 }
 
+/* The process of a sign, "host/pid address..."; 0: none. */
+static long signed_pid(int fd) {
+    char who[STORE_WHO_MAX];
+    ssize_t length = pread(fd, who, sizeof(who) - 1, 0);
+    who[length > 0 ? length : 0] = '\0';
+    who[strcspn(who, " \n")] = '\0';
+    const char *pid = strrchr(who, '/');
+    return pid ? strtol(pid + 1, NULL, 10) : 0;
+}
+
 /* A daemon that was killed while it spawned something leaves a child that has this lock until its
- * exec, which comes in a moment: on a busy machine a long one. */
+ * exec, which comes in a moment: on a busy machine a long one. A holder that has signed and lives is
+ * not waited for. */
 static int lock_soon(int fd) {
     int r;
-    for (int tries = 0;
-         (r = flock(fd, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK && tries < 100; tries++)
+    for (int tries = 0; (r = flock(fd, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK; tries++) {
+        long pid = signed_pid(fd);
+        bool has_ended = pid > 0 && process_has_ended(pid);
+        if (tries >= (has_ended ? TRIES_ENDED : TRIES_MAX) || (pid > 0 && !has_ended)) {
+            errno = EWOULDBLOCK;
+            break;
+        }
         (void)poll(NULL, 0, 10);
+    }
     return r;
 }
 

@@ -1,0 +1,79 @@
+/* test_sqlite_lock.c: a store that a living process has is refused at once; what a dead one has left is waited for. */
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "kit.h"
+#include "store/await.h"
+#include "store/place.h"
+
+static struct place holder; /* the first wait ends it */
+static int waits;
+
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout);
+
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout) {
+    (void)fds;
+    (void)count;
+    (void)timeout;
+    waits++;
+    place_finish(&holder);
+    return 0;
+}
+
+static long ended_process(void) {
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    return child;
+}
+
+/* `pid` 0: it says nothing. */
+static int lock_beside(struct kit_file *f, long pid) {
+    struct place second = PLACE_INIT;
+    char who[STORE_WHO_MAX];
+    (void)snprintf(who, sizeof(who), "a/b/%ld unix:/x/1/sluice.sock", pid);
+    assert_int_equal(place_find(f->path, &holder, &f->err), 0);
+    assert_int_equal(place_lock(&holder, &f->err), 0);
+    place_sign(&holder, pid > 0 ? who : NULL);
+    assert_int_equal(place_find(f->path, &second, &f->err), 0);
+    waits = 0;
+    int r = place_lock(&second, &f->err);
+    place_finish(&second);
+    place_finish(&holder);
+    return r;
+}
+
+static void a_living_holder_is_not_waited_for(void **state) {
+    assert_int_equal(lock_beside(*state, getpid()), -EBUSY);
+    assert_int_equal(waits, 0);
+}
+
+static void what_a_dead_one_has_left_is_waited_for(void **state) {
+    assert_int_equal(lock_beside(*state, ended_process()), 0);
+    assert_int_equal(waits, 1);
+}
+
+static void a_holder_without_a_name_is_waited_for(void **state) {
+    assert_int_equal(lock_beside(*state, 0), 0);
+    assert_int_equal(waits, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, kit_file_open, kit_file_close)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_living_holder_is_not_waited_for),
+        TEST(what_a_dead_one_has_left_is_waited_for),
+        TEST(a_holder_without_a_name_is_waited_for),
+    };
+    return cmocka_run_group_tests_name("sqlite_lock", tests, NULL, NULL);
+}
