@@ -86,6 +86,13 @@ static size_t without_blanks(const struct reader *r, size_t start, size_t end) {
     return end;
 }
 
+/* Nothing stands in the place of this value: no token, or since libfyaml 0.8 one without width. */
+static bool is_unwritten(const struct yaml_node *node, const struct fy_mark *start,
+                         const struct fy_mark *end) {
+    return node->kind == YAML_SCALAR && node->style == YAML_PLAIN
+           && start->input_pos == end->input_pos;
+}
+
 static void place(struct reader *r, struct fy_event *event, struct yaml_node *node) {
     struct fy_token *token = fy_event_get_token(event);
     struct fy_token *anchor = fy_event_get_anchor_token(event);
@@ -95,7 +102,8 @@ static void place(struct reader *r, struct fy_event *event, struct yaml_node *no
     node->anchored = anchor != NULL;
     if (anchor && fy_token_end_mark(anchor))
         before = r->seen = fy_token_end_mark(anchor)->input_pos;
-    if (start && end && end->input_pos <= r->size && start->input_pos <= end->input_pos) {
+    if (start && end && end->input_pos <= r->size && start->input_pos <= end->input_pos
+        && !is_unwritten(node, start, end)) {
         r->line = (unsigned)start->line + 1;
         r->column = (unsigned)start->column + 1;
         node->start = start->input_pos;
