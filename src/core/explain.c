@@ -1,7 +1,8 @@
 /* explain.c: why does this task not run?
  *
  * Asks the same functions as the decision, gate by gate, in the order in which they are shown. It
- * looks at one task only; nothing here is kept. */
+ * looks at one task only; nothing here is kept. Most callers want only the first closed gate: then
+ * the gates behind it are not asked. */
 #include <string.h>
 
 #include "core/core.h"
@@ -125,6 +126,11 @@ static void explain_budget(struct explaining *x, enum gate gate, uint32_t projec
         v->opens_at = fair_budget_opens(c, project);
 }
 
+static void explain_budgets(struct explaining *x) {
+    explain_budget(x, GATE_BUDGET, 0);
+    explain_budget(x, GATE_PROJECT_BUDGET, x->t->project);
+}
+
 static void explain_key(struct explaining *x, uint32_t key) {
     const struct core *c = x->c;
     const struct key *k = key_at(c, key);
@@ -187,32 +193,42 @@ static void explain_leases(struct explaining *x) {
     }
 }
 
+static void explain_pace(struct explaining *x) {
+    struct verdict *v = add(x, GATE_PACE, pace_open(x->c));
+    if (!v->open)
+        v->opens_at = pace_opens_at(x->c);
+}
+
+static void (*const explainers[])(struct explaining *x) = {
+    explain_state, explain_prerequisites, explain_breaker_and_limiter,
+    explain_host,  explain_budgets,       explain_leases,
+    explain_pace,
+};
+
 static size_t explain_all(const struct core *c, uint32_t handle, const struct task *t,
                           struct verdict ret[VERDICT_MAX]) {
     struct explaining x = {
         .c = c, .handle = handle, .t = t, .with = failover_runner(c, handle, t), .list = ret
     };
-    explain_state(&x);
-    explain_prerequisites(&x);
-    explain_breaker_and_limiter(&x);
-    explain_host(&x);
-    explain_budget(&x, GATE_BUDGET, 0);
-    explain_budget(&x, GATE_PROJECT_BUDGET, x.t->project);
-    explain_leases(&x);
-    struct verdict *pace = add(&x, GATE_PACE, pace_open(c));
-    if (!pace->open)
-        pace->opens_at = pace_opens_at(c);
+    for (size_t i = 0; i < ARRAY_SIZE(explainers); i++)
+        explainers[i](&x);
     return x.count;
 }
 
 bool explain_first(const struct core *c, uint32_t task, const struct task *t, struct verdict *ret) {
     struct verdict list[VERDICT_MAX];
-    size_t count = explain_all(c, task, t, list);
-    for (size_t i = 0; i < count; i++) {
-        if (list[i].open)
-            continue;
-        *ret = list[i];
-        return true;
+    struct explaining x = {
+        .c = c, .handle = task, .t = t, .with = failover_runner(c, task, t), .list = list
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(explainers); i++) {
+        size_t asked = x.count;
+        explainers[i](&x);
+        for (; asked < x.count; asked++) {
+            if (list[asked].open)
+                continue;
+            *ret = list[asked];
+            return true;
+        }
     }
     return false;
 }

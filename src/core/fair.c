@@ -341,11 +341,20 @@ int64_t fair_money_used(const struct core *c, uint32_t project) {
 
 /* --- when a budget opens --------------------------------------------------------------------- */
 
-/* What leaves with the buckets up to this number. */
-static void leaving(const struct window *w, int64_t number, struct bucket *sum) {
-    for (size_t i = 0; i < w->count && w->buckets[w->first + i].number <= number; i++) {
-        sum->reported += w->buckets[w->first + i].reported;
-        sum->money += w->buckets[w->first + i].money;
+struct leaving {
+    int64_t tokens, money;
+};
+
+/* What leaves with each bucket, the oldest first. */
+static void add_leaving(const struct window *w, int64_t oldest,
+                        struct leaving leaving[WINDOW_BUCKETS]) {
+    for (size_t i = 0; i < w->count; i++) {
+        const struct bucket *b = &w->buckets[w->first + i];
+        int64_t at = b->number - oldest;
+        if (at >= WINDOW_BUCKETS)
+            return;
+        leaving[at < 0 ? 0 : at].tokens += b->reported;
+        leaving[at < 0 ? 0 : at].money += b->money;
     }
 }
 
@@ -355,18 +364,20 @@ time_ms fair_budget_opens(const struct core *c, uint32_t project) {
     int64_t used = fair_budget_used(c, project);
     int64_t spent = money.is_set ? fair_money_used(c, project) : 0;
     int64_t width = bucket_width(c->policy.fair_window);
-    for (int64_t n = c->window_bucket - WINDOW_BUCKETS + 1; n <= c->window_bucket; n++) {
-        struct bucket left = { 0 };
-        if (project) {
-            leaving(&c->projects[project].window, n, &left);
-        } else {
-            leaving(&c->unowned, n, &left);
-            for (uint32_t p = 1; p < c->project_count; p++)
-                leaving(&c->projects[p].window, n, &left);
-        }
-        if ((budget == UNLIMITED || used - left.reported < budget)
-            && (!money.is_set || spent - left.money < money.micro))
-            return (n + WINDOW_BUCKETS) * width;
+    int64_t oldest = c->window_bucket - WINDOW_BUCKETS + 1;
+    struct leaving leaving[WINDOW_BUCKETS] = { 0 };
+    if (project) {
+        add_leaving(&c->projects[project].window, oldest, leaving);
+    } else {
+        add_leaving(&c->unowned, oldest, leaving);
+        for (uint32_t p = 1; p < c->project_count; p++)
+            add_leaving(&c->projects[p].window, oldest, leaving);
+    }
+    for (int i = 0; i < WINDOW_BUCKETS; i++) {
+        used -= leaving[i].tokens;
+        spent -= leaving[i].money;
+        if ((budget == UNLIMITED || used < budget) && (!money.is_set || spent < money.micro))
+            return (oldest + i + WINDOW_BUCKETS) * width;
     }
     return TIME_NEVER;
 }

@@ -30,8 +30,7 @@ void pair_init(struct pair *p, FILE *trace) {
     p->model = model_new();
     p->trace = trace;
     p->about = "";
-    struct names names;
-    names_intern(&names, core_symbols(p->core));
+    names_intern(&p->names, core_symbols(p->core));
 }
 
 void pair_finish(struct pair *p) {
@@ -177,7 +176,7 @@ static bool compare_number(struct pair *p, task_id task, const char *what, int64
     return differs(p, DIFFERENCE_TASK);
 }
 
-static bool compare_task(struct pair *p, const struct model_view *m) {
+static bool compare_task(struct pair *p, const struct model_view *m, bool overdue) {
     struct task_view c;
     if (!core_task(p->core, m->id, &c))
         return compare_number(p, m->id, "known", 0, 1);
@@ -188,7 +187,7 @@ static bool compare_task(struct pair *p, const struct model_view *m) {
         return differs(p, DIFFERENCE_TASK);
     }
     bool queued = m->state == TASK_WAITING || m->state == TASK_READY;
-    if (queued && !model_has_overdue(p->model)
+    if (queued && !overdue
         && !compare_number(p, m->id, "place in the queue", core_queue_position(p->core, m->id),
                            model_position(p->model, m->id)))
         return false;
@@ -286,9 +285,10 @@ static bool compare_counts(struct pair *p) {
 
 static bool compare_tasks(struct pair *p) {
     size_t count = model_task_count(p->model);
+    bool overdue = model_has_overdue(p->model);
     for (size_t i = 0; i < count; i++) {
         struct model_view view = model_task_at(p->model, i);
-        if (!compare_task(p, &view))
+        if (!compare_task(p, &view, overdue))
             return false;
     }
     for (size_t i = 0; i < count; i++) {
@@ -334,24 +334,30 @@ static bool compare_share(struct pair *p, sym project) {
 }
 
 static bool compare_shares(struct pair *p) {
-    struct names names;
-    names_intern(&names, core_symbols(p->core));
     for (size_t i = 0; i < WORLD_PROJECTS; i++)
-        if (!compare_share(p, names.projects[i]))
+        if (!compare_share(p, p->names.projects[i]))
             return false;
     return true;
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
+static void print_lines(struct core *core, const struct order *orders, size_t count,
+                        struct strbuf *out) {
+    for (size_t i = 0; i < count; i++) {
+        order_print(&orders[i], core_symbols(core), out);
+        strbuf_putc(out, '\n');
+    }
+}
+
 static bool step_decide(struct pair *p) {
     size_t core_count_, model_count;
     const struct order *model = model_decide(p->model, &model_count);
     const struct order *core = core_decide(p->core, &core_count_);
-    for (size_t i = 0; i < core_count_; i++) {
-        print_order(p, &core[i], &p->orders);
-        strbuf_putc(&p->orders, '\n');
-    }
+    for (size_t i = 0; i < core_count_; i++)
+        p->starts += core[i].kind == ORDER_START;
+    if (p->keeps)
+        print_lines(p->core, core, core_count_, &p->orders);
     if (p->trace) {
         fprintf(p->trace, "decide\n");
         trace_orders(p, core, core_count_);
@@ -461,6 +467,42 @@ enum difference pair_play(struct pair *p, const struct history *h, const bool *l
         if ((!left_out || !left_out[i]) && !pair_step(p, &h->steps[i]))
             break;
     return p->difference;
+}
+
+/* One step of a core alone. Returns the core that goes on, NULL if a row was refused. */
+static struct core *tell_alone(struct core *core, const struct step *step, struct strbuf *orders) {
+    struct error err = { 0 };
+    struct core *next = core;
+    if (step->kind == STEP_FACT) {
+        (void)core_apply(core, &step->fact, &err);
+    } else if (step->kind == STEP_COPY) {
+        next = core_copy(core);
+    } else {
+        size_t count;
+        const struct order *list = core_decide(core, &count);
+        print_lines(core, list, count, orders);
+        if (step->kind == STEP_RESTART)
+            next = rebuild(core, &err);
+    }
+    if (next != core)
+        core_free(core);
+    return next;
+}
+
+bool pair_repeats(struct pair *p, const struct history *h) {
+    struct strbuf orders = STRBUF_INIT;
+    struct core *core = core_new();
+    names_intern(&(struct names){ 0 }, core_symbols(core));
+    for (size_t i = 0; core && i < h->count; i++)
+        core = tell_alone(core, &h->steps[i], &orders);
+    bool same = core && strcmp(strbuf_text(&p->orders), strbuf_text(&orders)) == 0;
+    if (!same)
+        strbuf_puts(&p->text, "a second core gave other orders");
+    else
+        same = core_compare(p->core, core, true, &p->text);
+    core_free(core);
+    strbuf_finish(&orders);
+    return same || differs(p, DIFFERENCE_REPEAT);
 }
 
 static bool still_differs(const struct history *h, const bool *left_out, const struct pair *found) {

@@ -27,8 +27,11 @@ const char *difference_name(enum difference kind);
 struct pair {
     struct core *core;
     struct model *model;
-    FILE *trace;          /* every fact and order, or NULL */
-    struct strbuf orders; /* what the core said, printed */
+    struct names names;
+    FILE *trace; /* every fact and order, or NULL */
+    uint64_t starts;
+    bool keeps;           /* what the core said, for pair_repeats */
+    struct strbuf orders; /* printed */
     enum difference difference;
     const char *about;  /* which number of a task, which kind of fact; or "" */
     struct strbuf text; /* the difference for people */
@@ -42,6 +45,10 @@ bool pair_step(struct pair *p, const struct step *step);
 
 /* Tells all steps but the left-out ones (NULL: none). Stops at the first difference. */
 enum difference pair_play(struct pair *p, const struct history *h, const bool *left_out);
+
+/* After a whole history, with `keeps`: a second core that is told the same, without the questions on the way, says
+ * the same and is the same at the end. */
+bool pair_repeats(struct pair *p, const struct history *h);
 
 /* Drops steps one by one as long as the difference of `found` stays. The caller frees. */
 bool *history_shrink(const struct history *h, const struct pair *found);

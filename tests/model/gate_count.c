@@ -11,28 +11,30 @@
 #include "core/waiting.h"
 
 struct gate_line {
-    char *code;
+    struct verdict first;
     int64_t counted, seen; /* by the core; one by one */
 };
 
 struct tally {
-    const struct symbol_table *symbols;
     struct gate_line *lines;
     size_t count, capacity;
 };
 
+/* Have they the same verdict_code? */
+static bool is_alike(const struct verdict *a, const struct verdict *b) {
+    if (a->gate != b->gate || a->gate != GATE_LEASE)
+        return a->gate == b->gate;
+    bool serial = a->lease == LEASE_SERIAL;
+    return a->lease == b->lease && a->key == b->key
+           && (!serial || (a->key_project == b->key_project && a->key_kind == b->key_kind));
+}
+
 static struct gate_line *line_of(struct tally *t, const struct verdict *first) {
-    struct strbuf code = STRBUF_INIT;
-    verdict_code(first, t->symbols, &code);
-    for (size_t i = 0; i < t->count; i++) {
-        if (strcmp(t->lines[i].code, strbuf_text(&code)) != 0)
-            continue;
-        strbuf_finish(&code);
-        return &t->lines[i];
-    }
+    for (size_t i = 0; i < t->count; i++)
+        if (is_alike(&t->lines[i].first, first))
+            return &t->lines[i];
     t->lines = xgrow(t->lines, &t->capacity, t->count + 1, sizeof(*t->lines));
-    t->lines[t->count] = (struct gate_line){ .code = xstrdup(strbuf_text(&code)) };
-    strbuf_finish(&code);
+    t->lines[t->count] = (struct gate_line){ .first = *first };
     return &t->lines[t->count++];
 }
 
@@ -66,7 +68,7 @@ static uint32_t look_at_all(const struct core *core, struct tally *tally) {
 }
 
 bool gate_count_check(const struct core *core, struct strbuf *out) {
-    struct tally tally = { .symbols = &core->symbols };
+    struct tally tally = { 0 };
     struct core_counts counts;
     bool same = core_waiting_by_gate(core, SIZE_MAX, add_counted, &tally);
     if (!same)
@@ -81,11 +83,12 @@ bool gate_count_check(const struct core *core, struct strbuf *out) {
     for (size_t i = 0; i < tally.count; i++) {
         const struct gate_line *line = &tally.lines[i];
         if (same && line->counted != line->seen) {
-            strbuf_printf(out, "stopped by %s: counted %" PRId64 " | there are %" PRId64,
-                          line->code, line->counted, line->seen);
+            strbuf_puts(out, "stopped by ");
+            verdict_code(&line->first, &core->symbols, out);
+            strbuf_printf(out, ": counted %" PRId64 " | there are %" PRId64, line->counted,
+                          line->seen);
             same = false;
         }
-        free(line->code);
     }
     free(tally.lines);
     return same;

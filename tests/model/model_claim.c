@@ -73,6 +73,8 @@ static bool lacks_more_than_runs(const struct model *m, const struct model_task 
 /* The first task in order that may hold it. */
 static void take(struct model *m) {
     size_t count;
+    if (!model_has_overdue(m))
+        return;
     size_t *sorted = model_sorted(m, &count);
     for (size_t i = 0; i < count; i++) {
         const struct model_task *t = &m->tasks[sorted[i]];

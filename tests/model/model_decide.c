@@ -34,10 +34,11 @@ static void run_timers(struct model *m) {
 /* --- pace ------------------------------------------------------------------------------------ */
 
 static void begin_tick(struct model *m) {
-    size_t ready;
-    free(model_sorted(m, &ready));
+    bool ready = false;
+    for (size_t i = 0; i < m->tasks_count; i++)
+        ready = ready || m->tasks[i].s.state == TASK_READY;
     bool is_time = !m->ticked || m->now >= time_add(m->tick_began, m->policy.pace.tick);
-    if (!m->tick_wanted && (ready == 0 || !is_time))
+    if (!m->tick_wanted && (!ready || !is_time))
         return;
     m->tick_wanted = false;
     m->ticked = true;

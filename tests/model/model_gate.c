@@ -216,15 +216,19 @@ static bool some_agent_can_take(const struct model *m, const struct model_task *
 
 bool model_lacks(const struct model *m, const struct model_key *key,
                  const struct model_task *asking) {
-    return model_key_used(m, key, asking) >= model_key_cap(m, key);
+    amount cap = model_key_cap(m, key);
+    return cap != UNLIMITED && model_key_used(m, key, asking) >= cap;
 }
 
 bool model_has_place(const struct model *m, const struct model_key *key,
                      const struct model_task *t) {
+    amount cap = model_key_cap(m, key);
+    if (cap == UNLIMITED)
+        return true;
     amount used = model_key_used(m, key, t);
     if (model_reserved_for_another(m, key, t))
         used++;
-    return used < model_key_cap(m, key);
+    return used < cap;
 }
 
 /* --- gates ----------------------------------------------------------------------------------- */

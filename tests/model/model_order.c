@@ -59,10 +59,10 @@ struct candidate {
 };
 
 static bool had_its_turn(const struct model *m, sym project) {
-    struct model_share share = model_share(m, project);
+    struct model_event sum = model_window(m, project);
     if (m->policy.guarantee == GUARANTEE_START)
-        return share.starts > 0;
-    return m->policy.guarantee == GUARANTEE_COMPLETION && share.completions > 0;
+        return sum.starts > 0;
+    return m->policy.guarantee == GUARANTEE_COMPLETION && sum.completions > 0;
 }
 
 static __int128 deficit(const struct model *m, const struct model_project *p) {
@@ -92,14 +92,23 @@ static struct candidate candidate_alone(const struct model *m, size_t index) {
     return c;
 }
 
-static struct candidate candidate_of(const struct model *m, size_t index) {
-    const struct model_project *p = model_project(m, m->tasks[index].s.project);
-    struct candidate c = candidate_alone(m, index);
-    if (m->policy.order & ORDER_BY_GUARANTEE)
-        c.had_its_turn = had_its_turn(m, p->spec.id);
-    if ((m->policy.order & ORDER_BY_DEFICIT) && m->policy.fair != FAIR_OFF)
-        c.deficit = deficit(m, p);
-    return c;
+/* All ready tasks of one project. Returns how many. */
+static size_t add_candidates(const struct model *m, const struct model_project *p,
+                             struct candidate *list) {
+    size_t count = 0;
+    for (size_t i = 0; i < m->tasks_count; i++)
+        if (m->tasks[i].s.state == TASK_READY && m->tasks[i].s.project == p->spec.id)
+            list[count++] = candidate_alone(m, i);
+    if (count == 0)
+        return 0;
+    bool turn = (m->policy.order & ORDER_BY_GUARANTEE) && had_its_turn(m, p->spec.id);
+    bool fair = (m->policy.order & ORDER_BY_DEFICIT) && m->policy.fair != FAIR_OFF;
+    __int128 lack = fair ? deficit(m, p) : 0;
+    for (size_t i = 0; i < count; i++) {
+        list[i].had_its_turn = turn;
+        list[i].deficit = lack;
+    }
+    return count;
 }
 
 static int in_order(const void *left, const void *right) {
@@ -150,9 +159,8 @@ bool model_has_overdue(const struct model *m) {
 size_t *model_sorted(const struct model *m, size_t *ret_count) {
     struct candidate *list = xcalloc(m->tasks_count + 1, sizeof(*list));
     size_t count = 0;
-    for (size_t i = 0; i < m->tasks_count; i++)
-        if (m->tasks[i].s.state == TASK_READY)
-            list[count++] = candidate_of(m, i);
+    for (size_t i = 0; i < m->projects_count; i++)
+        count += add_candidates(m, &m->projects[i], &list[count]);
     qsort(list, count, sizeof(*list), in_order);
     size_t *sorted = xcalloc(count + 1, sizeof(*sorted));
     for (size_t i = 0; i < count; i++)

@@ -13,8 +13,7 @@ static bool in_window(const struct model *m, const struct model_event *e) {
     return bucket > current - BUCKETS;
 }
 
-/* Everything of one project in the window. */
-static struct model_event window_of(const struct model *m, sym project) {
+struct model_event model_window(const struct model *m, sym project) {
     struct model_event sum = { .project = project };
     for (size_t i = 0; i < m->events_count; i++) {
         const struct model_event *e = &m->events[i];
@@ -33,45 +32,47 @@ static struct model_event window_of(const struct model *m, sym project) {
 }
 
 static int64_t estimate_of(const struct model *m, sym project) {
-    struct model_event own = window_of(m, project);
+    struct model_event own = model_window(m, project);
     if (own.reports > 0)
         return own.reported / own.reports;
     int64_t tokens = 0, reports = 0;
     for (size_t i = 0; i < m->projects_count; i++) {
-        struct model_event e = window_of(m, m->projects[i].spec.id);
+        struct model_event e = model_window(m, m->projects[i].spec.id);
         tokens += e.reported;
         reports += e.reports;
     }
     return reports > 0 ? tokens / reports : m->policy.run_tokens;
 }
 
-/* What a live run counts for while it lives. */
-int64_t model_charge(const struct model *m, const struct model_task *t) {
+/* Document mode knows no estimates. */
+static int64_t charge(const struct model *m, const struct model_task *t, int64_t estimate) {
     if (!model_has_run(t))
         return 0;
-    if (m->policy.fair == FAIR_DOCUMENT)
-        return t->run.reported;
-    int64_t estimate = estimate_of(m, t->s.project);
-    return t->run.reported > estimate ? t->run.reported : estimate;
+    bool told = m->policy.fair == FAIR_DOCUMENT || t->run.reported > estimate;
+    return told ? t->run.reported : estimate;
+}
+
+/* What a live run counts for while it lives. */
+int64_t model_charge(const struct model *m, const struct model_task *t) {
+    return charge(m, t, estimate_of(m, t->s.project));
 }
 
 static int64_t charge_of_project(const struct model *m, const struct model_project *p) {
-    int64_t sum = 0;
+    int64_t estimate = m->policy.fair == FAIR_DOCUMENT ? 0 : estimate_of(m, p->spec.id);
+    int64_t sum = p->external * estimate;
     for (size_t i = 0; i < m->tasks_count; i++)
         if (m->tasks[i].s.project == p->spec.id)
-            sum += model_charge(m, &m->tasks[i]);
-    if (p->external > 0 && m->policy.fair != FAIR_DOCUMENT)
-        sum += p->external * estimate_of(m, p->spec.id);
+            sum += charge(m, &m->tasks[i], estimate);
     return sum;
 }
 
 static int64_t money_estimate_of(const struct model *m, sym project) {
-    struct model_event own = window_of(m, project);
+    struct model_event own = model_window(m, project);
     if (own.priced > 0)
         return own.money / own.priced;
     int64_t money = 0, priced = 0;
     for (size_t i = 0; i < m->projects_count; i++) {
-        struct model_event e = window_of(m, m->projects[i].spec.id);
+        struct model_event e = model_window(m, m->projects[i].spec.id);
         money += e.money;
         priced += e.priced;
     }
@@ -91,11 +92,11 @@ static int64_t money_charge_of_project(const struct model *m, const struct model
 }
 
 int64_t model_tokens(const struct model *m, sym project) {
-    return window_of(m, project).share + charge_of_project(m, model_project(m, project));
+    return model_window(m, project).share + charge_of_project(m, model_project(m, project));
 }
 
 struct model_share model_share(const struct model *m, sym project) {
-    struct model_event e = window_of(m, project);
+    struct model_event e = model_window(m, project);
     return (struct model_share){
         .tokens = e.share,
         .reserved = charge_of_project(m, model_project(m, project)),
@@ -130,7 +131,7 @@ bool model_budget_open(const struct model *m) {
 bool model_project_budget_open(const struct model *m, const struct model_project *p) {
     if (p->spec.budget == UNLIMITED && !p->spec.money.is_set)
         return true;
-    struct model_event e = window_of(m, p->spec.id);
+    struct model_event e = model_window(m, p->spec.id);
     bool reserved = m->policy.budget_counts_reserved;
     int64_t used = e.reported + (reserved ? charge_of_project(m, p) : 0);
     int64_t spent = e.money + (reserved ? money_charge_of_project(m, p) : 0);

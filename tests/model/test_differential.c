@@ -21,25 +21,6 @@ struct totals {
     uint64_t steps, decisions, starts, failures;
 };
 
-/* Two cores, the same facts: the same text. */
-static bool repeats(const struct history *h, const struct pair *first) {
-    struct pair second;
-    pair_init(&second, NULL);
-    pair_play(&second, h, NULL);
-    bool same = strcmp(strbuf_text(&first->orders), strbuf_text(&second.orders)) == 0;
-    pair_finish(&second);
-    return same;
-}
-
-static uint64_t count_lines(const char *text, const char *beginning) {
-    uint64_t n = 0;
-    for (const char *line = text; line && *line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        n += strncmp(line, beginning, strlen(beginning)) == 0;
-    }
-    return n;
-}
-
 static enum difference play_seed(uint64_t seed, struct history *h, struct pair *p,
                                  struct totals *totals) {
     struct generator g;
@@ -53,11 +34,9 @@ static enum difference play_seed(uint64_t seed, struct history *h, struct pair *
             totals->decisions += h->steps[told].kind == STEP_DECIDE;
         }
     } while (same && generate_next(&g, p->model));
-    totals->starts += count_lines(strbuf_text(&p->orders), "start");
-    if (same && (seed % REPEAT_EACH == 0 || p->trace) && !repeats(h, p)) {
-        strbuf_puts(&p->text, "a second core gave other orders");
-        p->difference = DIFFERENCE_REPEAT;
-    }
+    totals->starts += p->starts;
+    if (same && p->keeps)
+        (void)pair_repeats(p, h);
     return p->difference;
 }
 
@@ -76,6 +55,7 @@ static bool run_seed(uint64_t seed, FILE *trace, struct totals *totals) {
     struct pair p;
     history_init(&h);
     pair_init(&p, trace);
+    p.keeps = trace || seed % REPEAT_EACH == 0;
     enum difference kind = play_seed(seed, &h, &p, totals);
     if (kind != DIFFERENCE_NONE) {
         printf("seed %" PRIu64 ": %s: %s; reproduce: build/tests/model/test_differential "
