@@ -117,6 +117,7 @@ example: build ## play one of examples/ to its end: NAME=loopr, conductor-loop, 
 	@SLUICE=$(BUILD)/sluice examples/run $(or $(NAME),--all)
 
 docs: build ## write the generated documents and pictures again
+	@scripts/setup --web
 	@scripts/generate-docs $(BUILD)
 
 install: build ## install the programs and their manual pages (DESTDIR, PREFIX)

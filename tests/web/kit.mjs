@@ -18,35 +18,26 @@ let number = 0;
 let failed = 0;
 let problems = [];
 let browser;
-let home;
 let opened = null; // pages of the test that runs
 const idle = [];
 const table = [];
 
-const forget = () => home && fs.rmSync(home, { recursive: true, force: true, maxRetries: 5 });
-
 export async function browse() {
     const found = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => file && fs.existsSync(file));
-    // What it keeps for its user goes away with the test, as its profile does.
-    home = fs.mkdtempSync(path.join(os.tmpdir(), 'home-'));
+    // What it keeps for its user goes where its profile is, which scripts/test-web removes.
     const { DBUS_SESSION_BUS_ADDRESS: _, XDG_CONFIG_HOME: _c, XDG_CACHE_HOME: _k, XDG_DATA_HOME: _d, ...env } = process.env;
     browser = await chromium.launch({
-        executablePath: found, timeout: patience, env: { ...env, HOME: home }, handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false,
+        executablePath: found, timeout: patience, env: { ...env, HOME: os.tmpdir() }, handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false,
         // No sandbox: the pages are our own, and it needs namespaces or a helper that not every machine has.
         args: ['--no-sandbox', '--disable-dev-shm-usage'],
     });
-    // After the handler of playwright, which ends the browser.
-    process.on('exit', forget);
     const page = await newPage();
     if (await page.evaluate(() => new OffscreenCanvas(1, 1).getContext('2d').measureText('text').width === 0))
         throw new Error('the browser finds no font: install one, for example fonts-dejavu-core');
     idle.push(page);
 }
 
-export async function done() {
-    await browser?.close();
-    forget();
-}
+export const done = () => browser?.close();
 
 export function equal(seen, wanted, what) {
     if (seen !== wanted) throw new Error(`${what}: ${JSON.stringify(seen)}, not ${JSON.stringify(wanted)}`);

@@ -10,7 +10,7 @@ import { parts } from './test_parts.mjs';
 import { views } from './test_views.mjs';
 import { World } from './world.mjs';
 
-// The end of this process, however it comes, ends the browser and the daemons and removes what they kept.
+// The end of this process, however it comes, ends the browser and the daemons.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1));
 
 let code = 1;
@@ -29,6 +29,6 @@ try {
     code = finish();
     await done();
 } catch (error) {
-    console.log(`Bail out! ${error.stack}`);
+    console.log(`Bail out! ${String(error.stack).replaceAll('\n', '\n# ')}`);
 }
 process.exit(code);

@@ -7,9 +7,9 @@ import { check, chosen, close, drawn, here, ok, open, screen, to } from './kit.m
 import { look, PARTS } from './look.mjs';
 
 const FILE = path.join(here, 'looks.txt');
-const WIDE = { width: 1280, height: 800 };
-const DARK = { ...WIDE, dark: true };
-const PHONE = { width: 360, height: 740 };
+export const WIDE = { width: 1280, height: 800 };
+export const DARK = { ...WIDE, dark: true };
+export const PHONE = { width: 360, height: 740 };
 
 /** Every view, where it is, and what must have arrived before it looks like something. */
 export const views = (night) => ({

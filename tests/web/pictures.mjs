@@ -1,0 +1,25 @@
+// pictures.mjs: the pictures of docs/img, of a night that has just begun. scripts/test-web --pictures, for `make docs`.
+// dashboard-timeline.png wants many minutes of work to look back on, and is taken by hand.
+import path from 'node:path';
+import { browse, done, here, open, screen } from './kit.mjs';
+import { DARK, PHONE, show, views, WIDE } from './test_looks.mjs';
+import { World } from './world.mjs';
+
+const FOLDER = path.resolve(here, '../../docs/img');
+const PICTURES = [
+    ['now', 'now', WIDE], ['board', 'board', WIDE], ['task', 'task', WIDE], ['graph', 'graph', WIDE],
+    ['now-dark', 'now', DARK], ['now-phone', 'now', PHONE],
+];
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1));
+await browse();
+const world = await World.start();
+const all = views(await world.night());
+const page = await open(world);
+for (const [name, view, size] of PICTURES) {
+    await screen(page, size);
+    await show(page, all[view]);
+    await page.screenshot({ path: path.join(FOLDER, `dashboard-${name}.png`) });
+}
+await done();
+process.exit(0);
