@@ -221,30 +221,34 @@ static int do_threads(int argc, char **argv) {
 
 /* --- output ---------------------------------------------------------------------------------- */
 
-static void keep_pace(const struct timespec *begin, long megabytes, long per_second) {
-    struct timespec at = *begin;
-    long ns = at.tv_nsec + (megabytes % per_second) * (1000000000 / per_second);
-    at.tv_sec += megabytes / per_second + ns / 1000000000;
-    at.tv_nsec = ns % 1000000000;
-    (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+/* Until our output is held back: its file has no more than this on disk. */
+static void await_hole(long megabytes) {
+    const struct timespec pause_ = { 0, 1000000 };
+    struct stat st;
+    while (fstat(STDOUT_FILENO, &st) == 0 && (st.st_blocks * 512) >> 20 >= megabytes)
+        (void)nanosleep(&pause_, NULL);
 }
 
-/* N megabytes (0: for ever), at most M per second (0: as quickly as it can). */
+/* N megabytes (0: for ever), as quickly as it can, or M at a time: then it waits until as much is off the disk. "stay": then a line
+ * now and then, for ever. */
 static int do_flood(int argc, char **argv) {
     static char block[1 << 20];
-    long megabytes = number(argc, argv, 2, 0), per_second = number(argc, argv, 3, 0);
-    struct timespec begin;
-    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    long megabytes = number(argc, argv, 2, 0), step = number(argc, argv, 3, 0);
     memset(block, 'x', sizeof(block));
     block[sizeof(block) - 1] = '\n';
     say("first line\n");
     for (long i = 0; megabytes == 0 || i < megabytes; i++) {
         if (write(STDOUT_FILENO, block, sizeof(block)) != (ssize_t)sizeof(block))
             return 97;
-        if (per_second > 0)
-            keep_pace(&begin, i, per_second);
+        if (step > 0 && i % step == step - 1)
+            await_hole(step);
     }
     say("last line\n");
+    while (argc > 4 && strcmp(argv[4], "stay") == 0) {
+        const struct timespec pause_ = { 0, 50000000 };
+        (void)nanosleep(&pause_, NULL);
+        say("more\n");
+    }
     return 0;
 }
 
@@ -258,7 +262,7 @@ static int do_close(int argc, char **argv) {
     return 0;
 }
 
-/* One line every MS milliseconds, COUNT times; then silence. */
+/* One line every MS milliseconds, COUNT times, and "ready"; then silence. */
 static int do_drip(int argc, char **argv) {
     long count = number(argc, argv, 2, 3), ms = number(argc, argv, 3, 100);
     const struct timespec pause_ = { ms / 1000, (ms % 1000) * 1000000 };
@@ -267,6 +271,7 @@ static int do_drip(int argc, char **argv) {
         say("drip\n");
         (void)nanosleep(&pause_, NULL);
     }
+    say("ready\n");
     wait_for_ever();
     return 0;
 }

@@ -256,6 +256,17 @@ const struct run_end *stage_run(struct stage *stage, task_id task, const struct 
     return stage_await_end(stage, task);
 }
 
+task_id stage_run_timed(struct stage *stage, const struct run_spec *spec, time_ms *time,
+                        const char *file) {
+    task_id task = 1;
+    (void)stage_run(stage, task, spec);
+    while (!strstr(stage_file(stage, task, file), "ready") && *time < patience_ms()) {
+        *time *= 2;
+        (void)stage_run(stage, ++task, spec);
+    }
+    return task;
+}
+
 void stage_stop(struct stage *stage, task_id task, enum stop_how how) {
     assert_int_equal(executor_stop(stage->ex, (struct run_key){ task, 1 }, how), 0);
     assert_false(run_of(stage, task)->ended); /* never from inside the call */

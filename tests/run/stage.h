@@ -61,6 +61,10 @@ void stage_start(struct stage *stage, task_id task, const struct run_spec *spec)
 const struct run_end *stage_await_end(struct stage *stage, task_id task);
 /* Start and end in one. */
 const struct run_end *stage_run(struct stage *stage, task_id task, const struct run_spec *spec);
+/* The same for a run that its time-out ends: again with twice the time as long as it was over before the command
+ * had written "ready" to the file, which proves nothing. `time` is a member of the spec. Gives the task. */
+task_id stage_run_timed(struct stage *stage, const struct run_spec *spec, time_ms *time,
+                        const char *file);
 void stage_stop(struct stage *stage, task_id task, enum stop_how how);
 
 /* Runs the loop until it is true. */

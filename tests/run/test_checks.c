@@ -83,9 +83,12 @@ static void a_check_that_cannot_be_run_fails(void **state) {
 static void a_check_has_its_own_time_out(void **state) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("true"));
+    struct run_command checks[] = { { say_one, 0 }, { hang, 200 } };
     spec.grace = 50;
-    CHECKS(&spec, { say_one, 0 }, { hang, 200 });
-    const struct run_end *end = stage_run(stage, 1, &spec);
+    spec.checks = checks;
+    spec.check_count = 2;
+    const struct run_end *end =
+        &stage->runs[stage_run_timed(stage, &spec, &checks[1].timeout, "check.log")].end;
     assert_int_equal(end->kind, RUN_END_CHECK);
     assert_int_equal(end->check, 1);
     assert_int_equal(end->signal, SIGKILL);

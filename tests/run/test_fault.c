@@ -82,12 +82,19 @@ static void an_old_kernel_runs_commands_too(void **state) {
     spec = stage_spec(stage, HOSTILE("leave", "4", "0"));
     assert_int_equal(stage_run(stage, 2, &spec)->leftover, 4);
 
-    spec = stage_spec(stage, HOSTILE("drip", "5", "50"));
+    stage_free(stage);
+}
+
+static void an_old_kernel_sees_silence_too(void **state) {
+    struct stage *stage = faulty_stage(*state, "inotify_init1 24\n");
+    struct run_spec spec = stage_spec(stage, HOSTILE("drip", "5", "50"));
     spec.idle_timeout = 800;
     spec.grace = 0;
-    end = stage_run(stage, 3, &spec);
+    const struct run_end *end =
+        &stage->runs[stage_run_timed(stage, &spec, &spec.idle_timeout, "out.log")].end;
     assert_int_equal(end->kind, RUN_END_TIMEOUT);
-    assert_int_equal(end->out_bytes, 25);
+    assert_true(end->idle);
+    assert_int_equal(end->out_bytes, 5 * 5 + 6);
     stage_free(stage);
 }
 
@@ -98,14 +105,15 @@ static void without_descriptors_the_deadline_is_kept(void **state) {
     spec.command.timeout = 300;
     spec.grace = 100;
     spec.log_head = spec.log_tail = 1 << 20;
-    const struct run_end *end = stage_run(stage, 1, &spec);
+    task_id task = stage_run_timed(stage, &spec, &spec.command.timeout, "out.log");
+    const struct run_end *end = &stage->runs[task].end;
     assert_int_equal(end->kind, RUN_END_TIMEOUT);
     assert_int_equal(end->signal, SIGKILL);
     spec = stage_spec(stage, HOSTILE("polite"));
-    stage_start(stage, 2, &spec);
-    stage_await_text(stage, 2, "out.log", "ready");
-    stage_stop(stage, 2, STOP_POLITELY);
-    assert_int_equal(stage_await_end(stage, 2)->code, 3);
+    stage_start(stage, ++task, &spec);
+    stage_await_text(stage, task, "out.log", "ready");
+    stage_stop(stage, task, STOP_POLITELY);
+    assert_int_equal(stage_await_end(stage, task)->code, 3);
     stage_free(stage);
 }
 
@@ -273,6 +281,7 @@ int main(void) {
         BOTH_WAYS(without_a_new_file_the_end_is_in_the_lock),
         BOTH_WAYS(without_any_file_the_end_comes_through_the_pipe),
         BOTH_WAYS(an_old_kernel_runs_commands_too),
+        BOTH_WAYS(an_old_kernel_sees_silence_too),
         ONE_WAY(without_descriptors_the_deadline_is_kept),
         { "a_kernel_without_pidfds_still_kills_the_tree",
           a_kernel_without_pidfds_still_kills_the_tree, NULL, NULL, &stage_without },

@@ -1,5 +1,6 @@
 /* test_sweep.c: folders that nobody needs go, those who live in one are found, and what the kernel can
  * do is told. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -60,10 +61,15 @@ static bool is_gone(struct stage *stage, void *ctx) {
 /* Of .trash only the empty folder stays. */
 static bool is_trash_empty(struct stage *stage, void *ctx) {
     char path[STAGE_PATH + 64];
-    struct stat st;
+    unsigned count = 0;
     (void)ctx;
     (void)snprintf(path, sizeof(path), "%s/.trash", stage->root);
-    return stat(path, &st) == 0 && st.st_nlink == 2;
+    DIR *dir = opendir(path);
+    while (dir && readdir(dir))
+        count++;
+    if (dir)
+        (void)closedir(dir);
+    return count == 2; /* "." and ".." */
 }
 
 static void the_sweep_removes_the_dead_and_finds_the_living(void **state) {

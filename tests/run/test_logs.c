@@ -1,0 +1,127 @@
+/* test_logs.c: how often must the shim look at a log so that no flood fills the disk?
+ *
+ * The clock and the writer are the test's, so the answer is the same on every machine. That real floods are
+ * held back is asked by test_output.c. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/scratch.h"
+#include "os/clock.h"
+#include "shim/shim.h"
+
+#define MEGABYTE (UINT64_C(1) << 20)
+#define HEAD     MEGABYTE
+#define TAIL     (4 * MEGABYTE)
+#define PROMISED (64 * MEGABYTE) /* on disk beyond head and tail */
+
+static time_ms now;
+
+time_ms clock_read_steady(void) {
+    return now;
+}
+
+void limits_note(struct shim *s, const char *word) {
+    (void)s;
+    (void)word;
+}
+
+static char folder[SCRATCH_PATH];
+static struct shim shim;
+static struct shim_log log_;
+static uint64_t size, most; /* of the log now; on disk at any time */
+static enum verdict verdict;
+
+static int set_up(void **state) {
+    char path[SCRATCH_PATH + 16];
+    (void)state;
+    scratch_make_fast(folder, "logs"); /* holes are the same everywhere in memory */
+    (void)snprintf(path, sizeof(path), "%s/out.log", folder);
+    shim = (struct shim){ .spec = { .log_head = HEAD, .log_tail = TAIL } };
+    log_ = (struct shim_log){ .name = "out.log",
+                              .fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) };
+    now = SECONDS(1000);
+    size = most = 0;
+    verdict = VERDICT_NONE;
+    return log_.fd < 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    close(log_.fd);
+    scratch_remove(folder);
+    return 0;
+}
+
+/* The writer has this speed until the shim looks again; how long that is. */
+static time_ms look(time_ms rest, uint64_t bytes_per_ms) {
+    size += (uint64_t)rest * bytes_per_ms;
+    now += rest;
+    uint64_t on_disk = size - log_.punched + (log_.punched > HEAD ? HEAD : log_.punched);
+    most = on_disk > most ? on_disk : most;
+    assert_int_equal(ftruncate(log_.fd, (off_t)size), 0);
+    return logs_look(&shim, &log_, 1, &verdict);
+}
+
+static void flood(time_ms rest, uint64_t bytes_per_ms) {
+    for (int i = 0; i < 200; i++)
+        rest = look(rest, bytes_per_ms);
+    assert_int_equal(verdict, VERDICT_NONE);
+    assert_false(shim.cannot_punch);
+    assert_true(most <= HEAD + TAIL + PROMISED);
+    most = 0; /* it has seen how quick the writer is */
+    for (int i = 0; i < 200; i++)
+        rest = look(rest, bytes_per_ms);
+    assert_true(most <= HEAD + TAIL + PROMISED / 4);
+}
+
+static void a_sudden_flood_stays_below_what_is_promised(void **state) {
+    (void)state;
+    for (int looks = 1; looks < 60; looks++) { /* after a few bytes now and then, at any time */
+        time_ms rest = 1;
+        for (int i = 0; i < looks; i++)
+            rest = look(rest, 1);
+        flood(rest, MEGABYTE);
+    }
+}
+
+static void a_flood_after_silence_is_seen_early(void **state) {
+    (void)state;
+    (void)look(1, 1);
+    flood(look(MINUTES(10), 0), MEGABYTE);
+}
+
+static void the_first_flood_of_a_run_is_seen_early(void **state) {
+    (void)state;
+    flood(look(1, 0), MEGABYTE);
+}
+
+/* Looking costs: who writes little is left alone. */
+static void a_slow_writer_is_looked_at_seldom(void **state) {
+    (void)state;
+    time_ms rest = 1, begin;
+    for (int i = 0; i < 20; i++)
+        rest = look(rest, 100);
+    begin = now;
+    for (int i = 0; i < 100; i++)
+        rest = look(rest, 100);
+    assert_true(now - begin >= 100 * 50);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_sudden_flood_stays_below_what_is_promised),
+        TEST(a_flood_after_silence_is_seen_early),
+        TEST(the_first_flood_of_a_run_is_seen_early),
+        TEST(a_slow_writer_is_looked_at_seldom),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
