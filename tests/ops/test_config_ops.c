@@ -149,14 +149,15 @@ static void a_project_is_added_with_its_settings(void **state) {
     (void)state;
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
-    _cleanup_(reply_finish) struct reply r =
-        ops_ask(&o, "POST", "/v1/projects",
-                "{\"name\":\"shop\",\"prefix\":\"sh\",\"weight\":\"1.5\",\"max_running\":2,"
-                "\"budget\":\"unlimited\",\"path\":\"/tmp\"}",
-                NULL);
+    char body[256];
+    snprintf(body, sizeof(body),
+             "{\"name\":\"shop\",\"prefix\":\"sh\",\"weight\":\"1.5\",\"max_running\":2,"
+             "\"budget\":\"unlimited\",\"path\":\"%s\"}",
+             o.home);
+    _cleanup_(reply_finish) struct reply r = ops_ask(&o, "POST", "/v1/projects", body, NULL);
     assert_int_equal(r.status, 200);
     assert_string_equal(reply_text(&r, "prefix"), "sh");
-    assert_string_equal(reply_text(&r, "path"), "/tmp");
+    assert_string_equal(reply_text(&r, "path"), o.home);
     assert_int_equal(reply_int(&r, "max_running"), 2);
     assert_true(reply_is_null(&r, "budget"));
     assert_non_null(strstr(r.text, "\"weight\":1.500"));

@@ -167,9 +167,11 @@ static void begin(struct ops *o) {
     report(o, "\"project\":\"web\",\"agent\":\"claude\",",
            "{\"task\":\"1\",\"tokens_in\":100,\"tokens_out\":20,\"cost_usd\":0.25}", 0);
     report(o, "\"project\":\"web\",\"agent\":\"claude\",", "{\"task\":\"2\",\"tokens_in\":1}", 1);
-    (void)ops_add(o, "\"project\":\"web\",\"workspace\":\"/tmp/w\",");
+    char members[128];
+    snprintf(members, sizeof(members), "\"project\":\"web\",\"workspace\":\"%s\",", o->home);
+    (void)ops_add(o, members);
     (void)ops_add(o, "\"project\":\"web\",");
-    (void)ops_add(o, "\"project\":\"web\",\"workspace\":\"/tmp/w\",");
+    (void)ops_add(o, members);
     (void)ops_add(o, "\"project\":\"web\",\"depends_on\":\"5\",");
     (void)ops_add(o, "\"project\":\"web\",");
 }
@@ -219,7 +221,7 @@ static void the_numbers_are_those_of_the_daemon(void **state) {
     }
     assert_non_null(strstr(r.text, "\nsluice_turn_duration_seconds_bucket{le=\"0.0001\"} "));
     assert_non_null(strstr(r.text, "\nsluice_store_commit_duration_seconds_count "));
-    assert_null(strstr(r.text, "/tmp/w"));
+    assert_null(strstr(r.text, o.home));
 }
 
 static void names_are_escaped_and_histograms_are_whole(void **state) {
