@@ -1,7 +1,10 @@
 /* crash.c: see crash.h. */
 #include "crash.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -159,6 +163,15 @@ static int wait_for(pid_t pid) {
     return status;
 }
 
+static void check_status(const struct crash *crash, enum fault_plan plan, uint64_t at, int status) {
+    if (crash->report->complaint[0])
+        fail_msg("%s at operation %u: %s", fault_plan_name(plan), (unsigned)at,
+                 crash->report->complaint);
+    if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != FAULT_EXIT))
+        fail_msg("%s at operation %u: the process ended with status %#x", fault_plan_name(plan),
+                 (unsigned)at, (unsigned)status);
+}
+
 void crash_play(struct crash *crash, enum fault_plan plan, uint64_t at, uint64_t seed) {
     kit_remove_files(crash->folder);
     memset(crash->report, 0, sizeof(*crash->report));
@@ -169,13 +182,132 @@ void crash_play(struct crash *crash, enum fault_plan plan, uint64_t at, uint64_t
         play(crash);
         _exit(0);
     }
-    int status = wait_for(pid);
-    if (crash->report->complaint[0])
-        fail_msg("%s at operation %u: %s", fault_plan_name(plan), (unsigned)at,
-                 crash->report->complaint);
-    if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != FAULT_EXIT))
-        fail_msg("%s at operation %u: the process ended with status %#x", fault_plan_name(plan),
-                 (unsigned)at, (unsigned)status);
+    check_status(crash, plan, at, wait_for(pid));
+}
+
+/* --- a fork at each operation -------------------------------------------------------------------------- */
+
+/* The process that plays the history. */
+struct leader {
+    struct crash *crash;
+    struct crash_report own,
+        *shared; /* how far it has come itself; what the test reads of a child */
+    enum fault_plan plan;
+    uint64_t stride, seed;
+    const char *aside; /* where its files are while a child has their place */
+    int told, go;
+};
+
+struct point {
+    uint64_t at;
+    int status; /* of the child */
+};
+
+/* Every open file in `aside` becomes the copy of it. */
+static void open_copies(const struct leader *leader) {
+    DIR *dir = opendir("/proc/self/fd");
+    struct dirent *entry;
+    size_t length = strlen(leader->aside);
+    if (!dir)
+        abort();
+    while ((entry = readdir(dir))) {
+        char target[PATH_MAX];
+        ssize_t size = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+        if (size < 0)
+            continue;
+        target[size] = '\0';
+        if (strncmp(target, leader->aside, length) != 0 || target[length] != '/')
+            continue;
+        int old = (int)strtol(entry->d_name, NULL, 10);
+        _cleanup_(freep) char *path = kit_path(leader->crash->folder, target + length + 1);
+        int copy = open(path, (fcntl(old, F_GETFL) & O_ACCMODE) | O_CLOEXEC);
+        if (copy < 0 || dup3(copy, old, O_CLOEXEC) < 0)
+            abort();
+        (void)close(copy);
+    }
+    (void)closedir(dir);
+}
+
+static void swap_in_copies(const struct leader *leader) {
+    const char *folder = leader->crash->folder;
+    if (rename(folder, leader->aside) < 0 || mkdir(folder, 0700) < 0)
+        abort();
+    kit_copy_folder(leader->aside, folder);
+}
+
+static void swap_back(const struct leader *leader) {
+    kit_remove_files(leader->crash->folder);
+    if (rename(leader->aside, leader->crash->folder) < 0)
+        abort();
+}
+
+static void fork_here(void *ctx) {
+    struct leader *leader = ctx;
+    struct point point = { .at = fault_count() };
+    char byte;
+    if (point.at % leader->stride != 1 % leader->stride)
+        return;
+    swap_in_copies(leader);
+    pid_t pid = fork();
+    if (pid < 0)
+        abort();
+    if (pid == 0) {
+        *leader->shared = leader->own;
+        leader->crash->report = leader->shared;
+        open_copies(leader);
+        fault_now(leader->plan, leader->seed + point.at);
+        return; /* and goes on */
+    }
+    point.status = wait_for(pid);
+    if (write(leader->told, &point, sizeof(point)) != sizeof(point)
+        || read(leader->go, &byte, 1) != 1)
+        _exit(1); /* the test has failed */
+    swap_back(leader);
+}
+
+static _Noreturn void lead(struct leader *leader) {
+    leader->shared = leader->crash->report;
+    leader->crash->report = &leader->own;
+    fault_set(FAULT_NONE, 0, 0);
+    fault_watch(fork_here, leader);
+    play(leader->crash);
+    _exit(0);
+}
+
+static void pipe_make(int ret[2]) {
+    assert_int_equal(pipe2(ret, O_CLOEXEC), 0);
+}
+
+void crash_play_each(struct crash *crash, enum fault_plan plan, uint64_t stride, uint64_t seed,
+                     void (*each)(struct crash *crash, uint64_t at, void *ctx), void *ctx) {
+    int told[2], go[2];
+    struct point point;
+    struct leader leader = { .crash = crash, .plan = plan, .stride = stride, .seed = seed };
+    _cleanup_(strbuf_finish) struct strbuf aside = STRBUF_INIT;
+    strbuf_printf(&aside, "%s-aside", crash->folder);
+    leader.aside = strbuf_text(&aside);
+    kit_remove_files(crash->folder);
+    pipe_make(told);
+    pipe_make(go);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        leader.told = told[1];
+        leader.go = go[0];
+        (void)close(told[0]);
+        (void)close(go[1]);
+        lead(&leader);
+    }
+    (void)close(told[1]);
+    (void)close(go[0]);
+    while (read(told[0], &point, sizeof(point)) == sizeof(point)) {
+        check_status(crash, plan, point.at, point.status);
+        each(crash, point.at, ctx);
+        assert_int_equal(write(go[1], "", 1), 1);
+    }
+    (void)close(told[0]);
+    (void)close(go[1]);
+    assert_int_equal(wait_for(pid), 0);
 }
 
 bool crash_recover(struct crash *crash, const char *path, enum fault_plan plan, uint64_t at) {

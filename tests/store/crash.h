@@ -40,6 +40,12 @@ void crash_finish(struct crash *crash);
 
 /* Plays the history in a new folder, in a process of its own. */
 void crash_play(struct crash *crash, enum fault_plan plan, uint64_t at, uint64_t seed);
+
+/* As crash_play() and `each` for the operations 1, 1 + stride, … of the history, with the seed `seed` + operation. The
+ * history is played only once: before each of these operations its process forks. The child has the fault and goes on
+ * with a copy of the files in their place; the process itself waits until `each` has looked at that. */
+void crash_play_each(struct crash *crash, enum fault_plan plan, uint64_t stride, uint64_t seed,
+                     void (*each)(struct crash *crash, uint64_t at, void *ctx), void *ctx);
 /* Opens the store in a process of its own; true: it came through. */
 bool crash_recover(struct crash *crash, const char *path, enum fault_plan plan, uint64_t at);
 /* Opens what is left, and fails the test unless everything that was answered is there, and

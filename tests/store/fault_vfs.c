@@ -51,6 +51,8 @@ static struct {
     uint64_t at, count;
     struct rng rng;
     bool happened;
+    void (*before)(void *ctx);
+    void *ctx;
 } fault;
 
 const char *fault_plan_name(enum fault_plan plan) {
@@ -127,7 +129,6 @@ static void cut_file(struct tracked *t) {
             abort();
         put(fd, t->last, t->last_size, 0);
         close(fd);
-        return;
     }
     if (t->made && rng_below(&fault.rng, 2)) {
         (void)unlink(t->path);
@@ -153,6 +154,8 @@ static _Noreturn void die(void) {
  * by a full disk? */
 static int operation(int io_error, bool full) {
     fault.count++;
+    if (fault.before)
+        fault.before(fault.ctx);
     bool here = fault.count == fault.at;
     bool after = fault.at > 0 && fault.count >= fault.at;
     switch (fault.plan) {
@@ -196,6 +199,18 @@ void fault_set(enum fault_plan plan, uint64_t at, uint64_t seed) {
     fault.count = 0;
     fault.happened = false;
     fault.rng.state = seed;
+}
+
+void fault_watch(void (*before)(void *ctx), void *ctx) {
+    fault.before = before;
+    fault.ctx = ctx;
+}
+
+void fault_now(enum fault_plan plan, uint64_t seed) {
+    fault.plan = plan;
+    fault.at = fault.count;
+    fault.rng.state = seed;
+    fault_watch(NULL, NULL);
 }
 
 uint64_t fault_count(void) {
@@ -281,7 +296,10 @@ static int file_sync(sqlite3_file *file, int flags) {
     if (own->tracked->made) { /* "unix" syncs the folder with the first sync of a new file */
         own->tracked->made = false;
         for (struct tracked *t = all_tracked; t; t = t->next) {
-            t->gone |= t->deleted;
+            if (!t->deleted)
+                continue;
+            pending_clear(t);
+            t->gone = true;
             t->deleted = false;
         }
     }
@@ -374,14 +392,12 @@ static int vfs_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file,
     return SQLITE_OK;
 }
 
-/* The bytes that a deleted file had on disk: what was not synced is dealt out in the old place. */
+/* The bytes of a file that is about to be deleted. What was not synced stays pending. */
 static void keep_last(struct tracked *t) {
-    cut_file(t);
-    pending_clear(t);
     struct stat st;
     int fd = open(t->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return; /* never was on disk */
+        abort();
     free(t->last);
     t->last_size = fstat(fd, &st) == 0 ? (size_t)st.st_size : 0;
     t->last = xmalloc(t->last_size + 1);
@@ -395,16 +411,14 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *name, int sync) {
     if (rc != SQLITE_OK)
         return rc;
     struct tracked *t = track(name);
-    bool may_return = fault.plan == FAULT_POWER && !sync && access(name, F_OK) == 0;
-    if (may_return)
+    if (!sync && access(name, F_OK) == 0) {
         keep_last(t);
-    rc = real_vfs->xDelete(real_vfs, name, sync);
-    if (rc == SQLITE_IOERR_DELETE_NOENT && may_return)
-        rc = SQLITE_OK;
-    pending_clear(t);
-    t->made = false;
+    } else if (!t->deleted) {
+        pending_clear(t);
+        t->made = false;
+    }
     t->gone = !t->deleted;
-    return rc;
+    return real_vfs->xDelete(real_vfs, name, sync);
 }
 
 void fault_install(void) {

@@ -31,6 +31,11 @@ void fault_install(void);
 /* From now on: `plan` at operation number `at`, counted from here. */
 void fault_set(enum fault_plan plan, uint64_t at, uint64_t seed);
 uint64_t fault_count(void); /* operations since fault_set */
+
+/* Before each operation; NULL: no more. Inside, fault_now() makes `plan` happen at this very operation: for a
+ * child that was just forked, with files of its own. */
+void fault_watch(void (*before)(void *ctx), void *ctx);
+void fault_now(enum fault_plan plan, uint64_t seed);
 bool fault_happened(void);
 
 #define FAULT_EXIT 77 /* code of a process that was killed here */

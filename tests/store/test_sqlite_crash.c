@@ -47,15 +47,23 @@ static void a_history_without_a_fault_is_all_there(void **state) {
     assert_string_not_equal(crash.expected[CRASH_STEPS], crash.expected[0]);
 }
 
+struct deaths {
+    enum fault_plan plan;
+    uint64_t died, points;
+};
+
+static void check_death(struct crash *of, uint64_t at, void *ctx) {
+    struct deaths *deaths = ctx;
+    deaths->points++;
+    deaths->died += !of->report->finished;
+    crash_check(of, of->path, fault_plan_name(deaths->plan), at);
+}
+
 static void die_everywhere(enum fault_plan plan, uint64_t seed) {
-    unsigned died = 0, points = 0;
-    for (uint64_t at = 1; at <= operations; at += CRASH_STRIDE) {
-        points++;
-        crash_play(&crash, plan, at, seed + at);
-        died += !crash.report->finished;
-        crash_check(&crash, crash.path, fault_plan_name(plan), at);
-    }
-    assert_int_equal(died, points);
+    struct deaths deaths = { .plan = plan };
+    crash_play_each(&crash, plan, CRASH_STRIDE, seed, check_death, &deaths);
+    assert_int_equal(deaths.points, (operations + CRASH_STRIDE - 1) / CRASH_STRIDE);
+    assert_int_equal(deaths.died, deaths.points);
 }
 
 static void a_kill_at_any_moment_loses_nothing(void **state) {

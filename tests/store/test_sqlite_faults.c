@@ -32,6 +32,7 @@ static int tear_down(void **state) {
 }
 
 struct tally {
+    enum fault_plan plan;
     unsigned points, unknown, refused, open_failed, finished;
 };
 
@@ -40,18 +41,22 @@ static unsigned opened(const struct tally *tally) {
     return tally->points - tally->open_failed;
 }
 
+static void count_fault(struct crash *of, uint64_t at, void *ctx) {
+    struct tally *tally = ctx;
+    tally->points++;
+    tally->unknown += of->report->unknown;
+    tally->refused += of->report->refused;
+    tally->open_failed += of->report->open_failed;
+    tally->finished += of->report->finished;
+    crash_check(of, of->path, fault_plan_name(tally->plan), at);
+}
+
 /* At every `stride`-th operation. */
 static struct tally fail_everywhere(enum fault_plan plan, unsigned stride) {
-    struct tally tally = { 0 };
-    for (uint64_t at = 1; at <= operations; at += (uint64_t)stride * CRASH_STRIDE) {
-        tally.points++;
-        crash_play(&crash, plan, at, at);
-        tally.unknown += crash.report->unknown;
-        tally.refused += crash.report->refused;
-        tally.open_failed += crash.report->open_failed;
-        tally.finished += crash.report->finished;
-        crash_check(&crash, crash.path, fault_plan_name(plan), at);
-    }
+    struct tally tally = { .plan = plan };
+    uint64_t step = (uint64_t)stride * CRASH_STRIDE;
+    crash_play_each(&crash, plan, step, 0, count_fault, &tally);
+    assert_int_equal(tally.points, (operations + step - 1) / step);
     return tally;
 }
 
