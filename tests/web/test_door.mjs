@@ -11,18 +11,18 @@ export async function door(world) {
     const own = { url: '' };
     await check('the link of `sluice dash` opens the page, once, and leaves no trace in the address', async () => {
         const link = linkTo();
-        const first = await open(own, link, { fresh: true });
+        const first = await open(own, link);
         await first.locator('.headline').waitFor();
         ok(!first.url().includes('#t='), 'the code is out of the address');
         ok(await first.evaluate(() => sessionStorage.getItem('sluice.token')?.startsWith('sl_')), 'the key is kept in this tab');
         await first.reload();
         await first.locator('.headline').waitFor();
         await first.locator('.connected.live').waitFor();
-        const second = await open(own, link, { fresh: true });
+        const second = await open(own, link);
         await second.getByText('was used already').waitFor();
     });
     await check('a key that may only read has no buttons that change anything', async () => {
-        const first = await open(own, linkTo('--scope', 'read'), { fresh: true });
+        const first = await open(own, linkTo('--scope', 'read'));
         await first.locator('.headline').waitFor();
         equal(await first.getByRole('button', { name: /Pause|Add task|Resume/ }).count(), 0, 'buttons');
     });

@@ -27,7 +27,7 @@ export const views = (night) => ({
 /** Goes there and waits until all of it is there. */
 export async function show(page, [hash, ...ready]) {
     await to(page, hash);
-    for (const selector of ready) await page.locator(selector).first().waitFor();
+    for (const selector of ready) await page.locator(selector).first().waitFor({ state: 'attached' });
     await drawn(page);
 }
 
