@@ -18,7 +18,7 @@
  *  a new row begins; say: its words; own: only those of its first child; paint: nothing more. */
 export const PARTS = [
     ['header.top', 'x'], ['.brand', 'say'], ['.logo', 'h'], ['.top nav', 'x'], ['.top nav a', 'own'], ['.connected', 'say'], ['.top button', 'say'],
-    ['main', 'x'], ['.view', 'x'], ['h1', 'say'], ['h2', 'say'], ['h3', 'say'],
+    ['main', 'x'], ['.view', 'x'], ['.view.board', 'x h'], ['h1', 'say'], ['h2', 'say'], ['h3', 'say'],
     ['.headline', 'x'], ['.headline span', 'say'], ['.headline b', 'paint'], ['.alert', 'x'], ['.alert .button', 'say'],
     ['.columns', 'x'], ['.columns > .main', 'x'], ['.columns > .side', 'x'], ['section', 'x'],
     ['.rows > li', 'x row'], ['.rows .what', 'paint'], ['.rows .title', 'paint'], ['.rows .said', 'paint'], ['.rows .mark', 'h'], ['.facts', 'paint'], ['.facts dt', 'say'],

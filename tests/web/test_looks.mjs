@@ -11,23 +11,24 @@ export const WIDE = { width: 1280, height: 800 };
 export const DARK = { ...WIDE, dark: true };
 export const PHONE = { width: 360, height: 740 };
 
-/** Every view, where it is, and what must have arrived before it looks like something. */
+/** Every view: where it is, its element, and what must have arrived in it before it looks like something. */
 export const views = (night) => ({
-    now: ['#/now', '.connected.live', '.rows.running .said', '.rows.next li', '.rows.gates li', '.alert', '.limiter.backoff .under'],
-    board: ['#/board', ...['Running', 'Ready', 'Waiting', 'Held', 'Failed', 'Done', 'Draft'].map((name) => `.column[aria-label=${name}] .card:not(.gap)`)],
-    task: [`#/task/${night.parser[0]}`, '.log-line', 'section[aria-label=Attempts] td', 'section[aria-label=Budget] td', '.history li'],
-    graph: ['#/graph', '.graph-canvas canvas', '.legend'],
-    timeline: ['#/timeline', '.timeline-box canvas'],
-    share: ['#/share', '.uplot canvas', '.share-now li'],
-    cost: ['#/cost', '.uplot canvas', 'td'],
-    whatif: ['#/whatif', '.sums', '.uplot canvas', '.setting', 'td'],
-    events: ['#/events', '.event'],
+    now: ['#/now', '.now', '.rows.running .said', '.rows.next li', '.rows.gates li', '.alert', '.limiter.backoff .under'],
+    board: ['#/board', '.board', ...['Running', 'Ready', 'Waiting', 'Held', 'Failed', 'Done', 'Draft'].map((name) => `.column[aria-label=${name}] .card:not(.gap)`)],
+    task: [`#/task/${night.parser[0]}`, '.task', '.log-line', 'section[aria-label=Attempts] td', 'section[aria-label=Budget] td', '.history li'],
+    graph: ['#/graph', '.graph', '.graph-canvas canvas', '.legend'],
+    timeline: ['#/timeline', '.timeline', '.timeline-box canvas'],
+    share: ['#/share', '.share-view', '.uplot canvas', '.share-now li'],
+    cost: ['#/cost', '.cost', '.uplot canvas', 'td'],
+    whatif: ['#/whatif', '.whatif', '.setting', '.sums', '.uplot canvas', 'td'],
+    events: ['#/events', '.events', '.event'],
 });
 
 /** Goes there and waits until all of it is there. */
-export async function show(page, [hash, ...ready]) {
+export async function show(page, [hash, view, ...ready]) {
     await to(page, hash);
-    for (const selector of ready) await page.locator(selector).first().waitFor({ state: 'attached' });
+    for (const selector of ['.connected.live', ...ready.map((one) => `.view${view} ${one}`)])
+        await page.locator(selector).first().waitFor({ state: 'attached' });
     await drawn(page);
 }
 
@@ -58,6 +59,7 @@ const BROKEN = [
     ['nothing, as at the beginning', 'now', ''],
     ['columns without a width', 'board', '.column { flex: 0 0 0; }'],
     ['columns one below the other', 'board', '.columns-x { flex-direction: column; }'],
+    ['a board that is longer than the screen', 'board', '.board { height: auto; }'],
     ['cards without a height', 'board', '.card { height: 2px; }'],
     ['events in one column', 'events', '.event { display: block; }'],
     ['a log that is folded up', 'task', '.log-lines { display: none; }'],
