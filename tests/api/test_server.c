@@ -383,7 +383,7 @@ static void a_client_that_asks_first_is_told_to_continue_or_why_not(void **state
 
 static void a_body_that_is_too_large_is_refused_and_the_client_reads_why(void **state) {
     (void)state;
-    API(api, .body_max = 1000, .bulk_body_max = 3000000, .linger_timeout = SECONDS(20));
+    API(api, .body_max = 1000, .bulk_body_max = 3000000, .linger_timeout = patience_ms());
     ANSWER(answer);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_puts(&text, POST("/v1/echo", "2500000") "\r\n");

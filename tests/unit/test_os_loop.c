@@ -226,7 +226,7 @@ static void wait_until_asleep(pid_t pid) {
 static void idle_means_asleep(void **state) {
     struct world *w = *state;
     w->timers[0] = loop_timer_new(w->loop, stop, w);
-    loop_timer_set(w->loop, w->timers[0], loop_now_steady(w->loop) + MINUTES(1));
+    loop_timer_set(w->loop, w->timers[0], loop_now_steady(w->loop) + HOURS(1));
     assert_int_equal(loop_watch(w->loop, w->fds[0], LOOP_READ, read_one, w, &w->watch), 0);
     pid_t child = fork();
     assert_true(child >= 0);
