@@ -1,7 +1,6 @@
 /* test_fault.c: whatever fails below the shim, the exit status is not lost. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -10,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +17,7 @@
 
 #include "base/hash.h"
 #include "harness/scratch.h"
+#include "harness/small_disk.h"
 #include "run/stage.h"
 
 /* A stage whose shims run on a kernel that refuses these calls. */
@@ -140,15 +139,10 @@ static void a_fork_that_fails_is_a_launch_failure(void **state) {
 
 /* --- a disk that is full --------------------------------------------------------------------- */
 
-static bool mount_small_disk(const char *path) {
-    return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0
-           && mount("none", path, "tmpfs", MS_NODEV, "size=2m,mode=700") == 0;
-}
-
 static void a_full_disk_does_not_lose_the_status(void **state) {
     char home[SCRATCH_PATH];
     scratch_make(home, "run");
-    if (!mount_small_disk(home)) {
+    if (!small_disk_mount(home, 2)) {
         print_message("not run: no right to mount a small disk\n");
         scratch_remove(home);
         return;
@@ -167,8 +161,8 @@ static void a_full_disk_does_not_lose_the_status(void **state) {
     else
         assert_int_equal(r, -ENOSPC);
     stage_free(stage);
-    assert_int_equal(umount2(home, MNT_DETACH), 0);
-    (void)rmdir(home);
+    small_disk_unmount(home);
+    scratch_remove(home);
 }
 
 /* --- without an executor --------------------------------------------------------------------- */

@@ -1,25 +1,24 @@
 /* test_sqlite_care.c: the log stays short, the disk may be full, and indexes are used. */
 #include <errno.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "harness/small_disk.h"
 #include "kit.h"
 #include "store/sqlite_internal.h"
 
 static int tear_down(void **state) {
     const struct kit_file *f = *state;
-    (void)umount2(f->folder, MNT_DETACH);
+    small_disk_unmount(f->folder);
     return kit_file_close(state);
 }
 
@@ -87,25 +86,8 @@ static void the_log_is_bounded_without_any_care(void **state) {
 
 /* --- a disk that is really full: a small file system of its own ------------------------------------ */
 
-#define DISK_BYTES    (6 << 20)
+#define DISK_MB       6
 #define RESERVE_BYTES (1 << 20)
-
-static bool resize_small(const struct kit_file *f, int bytes) {
-    char size[64];
-    (void)snprintf(size, sizeof(size), "size=%d", bytes);
-    return mount(NULL, f->folder, NULL, MS_REMOUNT, size) == 0;
-}
-
-/* In a view of the file systems that ends with this process, so that nothing is left behind. */
-static bool mount_small(const struct kit_file *f) {
-    char size[64];
-    if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-        return false;
-    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-        return false;
-    (void)snprintf(size, sizeof(size), "size=%d", DISK_BYTES);
-    return mount("tmpfs", f->folder, "tmpfs", 0, size) == 0;
-}
 
 static struct store *open_with_reserve(struct kit_file *f) {
     struct store_options options = { .url = f->path, .reserve_bytes = RESERVE_BYTES };
@@ -165,7 +147,7 @@ static void fill_a_real_disk(struct kit_file *f) {
     int r = store_open(&options, &store, NULL, &f->err);
     assert_true(r == 0 || (r == -ENOSPC && strstr(f->err.text, "the disk is full")));
     store_close(store);
-    assert_true(resize_small(f, 2 * DISK_BYTES));
+    assert_true(small_disk_resize(f->folder, 2 * DISK_MB));
     store = open_with_reserve(f);
     assert_false(info_of(store).reserve_used);
     assert_int_equal(kit_load(store, &(struct store_reader){ 0 }).tasks, in * 4);
@@ -174,8 +156,8 @@ static void fill_a_real_disk(struct kit_file *f) {
 
 static void a_really_full_disk_loses_nothing(void **state) {
     struct kit_file *f = *state;
-    if (!mount_small(f)) {
-        print_message("no right to mount a small disk here (%s): not tested\n", strerror(errno));
+    if (!small_disk_mount(f->folder, DISK_MB)) {
+        print_message("no right to mount a small disk here: not tested\n");
         return; /* test_sqlite_faults.c fills a pretended one */
     }
     fill_a_real_disk(f);

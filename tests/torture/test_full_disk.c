@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "harness/scratch.h"
+#include "harness/small_disk.h"
 #include "rig.h"
-#include "small_disk.h"
 
 #define DISK_MB   260 /* the reserve is made when there is room for two of them */
 #define RESERVE   (64LL << 20)

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "harness/patience.h"
+#include "harness/small_disk.h"
 #include "rig.h"
-#include "small_disk.h"
 
 #define CALM "host: {disk_free_gb: 0}\nstore: {min_free_mb: 1}\n"
 

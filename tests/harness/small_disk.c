@@ -1,4 +1,4 @@
-/* small_disk.c: see small_disk.h. A mount namespace of our own, so that nothing is left behind however the
+/* small_disk.c: see small_disk.h. A mount namespace of our own, so that no mount is left behind however the
  * test ends; where only root may make one, a user namespace first. */
 #include "small_disk.h"
 
@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static bool write_text(const char *path, const char *text) {
@@ -19,21 +20,36 @@ static bool write_text(const char *path, const char *text) {
 }
 
 static bool own_namespace(void) {
-    char map[64];
-    uid_t user = getuid();
+    char user[64], group[64];
+    snprintf(user, sizeof(user), "%u %u 1", (unsigned)getuid(), (unsigned)getuid());
+    snprintf(group, sizeof(group), "%u %u 1", (unsigned)getgid(), (unsigned)getgid());
     if (unshare(CLONE_NEWNS) == 0)
         return true;
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-        return false;
-    snprintf(map, sizeof(map), "%u %u 1", (unsigned)user, (unsigned)user);
-    return write_text("/proc/self/uid_map", map);
+    return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && write_text("/proc/self/setgroups", "deny")
+           && write_text("/proc/self/uid_map", user) && write_text("/proc/self/gid_map", group);
 }
 
-bool small_disk_mount(const char *folder, int megabytes) {
-    char size[32];
-    snprintf(size, sizeof(size), "size=%dm,mode=700", megabytes);
+static bool try_mount(const char *folder, const char *size) {
     return own_namespace() && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0
            && mount("tmpfs", folder, "tmpfs", 0, size) == 0;
+}
+
+/* A child tries it first: half of it would leave this process in a namespace in which it can do nothing. */
+bool small_disk_mount(const char *folder, int megabytes) {
+    char size[32];
+    int status = 1;
+    snprintf(size, sizeof(size), "size=%dm,mode=700", megabytes);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(try_mount(folder, size) ? 0 : 1);
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0
+           && try_mount(folder, size);
+}
+
+bool small_disk_resize(const char *folder, int megabytes) {
+    char size[32];
+    snprintf(size, sizeof(size), "size=%dm", megabytes);
+    return mount(NULL, folder, NULL, MS_REMOUNT, size) == 0;
 }
 
 void small_disk_unmount(const char *folder) {
