@@ -71,7 +71,7 @@ state_is() {
 
 # Looks again whenever something has happened.
 until_true() {
-    deadline=$(($(date +%s) + 60))
+    deadline=$(($(date +%s) + ${SLUICE_TEST_PATIENCE:-60}))
     last=$(sluice events --limit 1 --json | member seq)
     until "$@"; do
         [ "$(date +%s)" -lt $deadline ] || return 1

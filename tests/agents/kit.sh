@@ -9,7 +9,6 @@
 #   asked PYTHON              prints a value of the requests: a list of dicts called r
 #   of ID PYTHON              prints a value of the task as `show --json` has it, its first run first: a dict called t
 #   booked ID... in|out       prints the tokens of all runs of these tasks
-#   reaches ID STATE          as `becomes`, but two minutes: until a limit is over
 #   left_of ID                prints the processes that the task has left behind
 #   tools                     prints those that have the file $wait_for in their command line: a sandbox may hide
 #                             the rest
@@ -17,7 +16,9 @@
 # $work is the folder of the tasks, and of nothing else.
 # shellcheck shell=sh disable=SC1091,SC2034,SC2154 # the other kits set tmp, home, root, code
 
+user=$HOME # test-agents has made it: agents that find theirs below /tmp run no command
 . "$(dirname "$0")/../daemon/kit.sh"
+HOME=$user
 stub=
 stub_pid=
 work=$tmp/work
@@ -97,15 +98,8 @@ explain() { # ID
     { "$SLUICE" show "$1" && "$SLUICE" why "$1" | head -n 1 && tail -n 3 "$home/runs/$1"/*/err.log; } 2>&1 | sed 's/^/# /'
 }
 
-reaches() {
-    deadline=$(($(date +%s) + ${3:-120}))
-    while [ "$(value "$1" state)" != "$2" ]; do
-        [ "$(date +%s)" -lt $deadline ] || { explain "$1" && return 1; }
-    done
-}
-
 becomes() {
-    reaches "$1" "$2" 60
+    soon in_state "$1" "$2" || { explain "$1" && return 1; }
 }
 
 # By the environment, which children inherit: of this task, and of this home, since ids are the same in all of

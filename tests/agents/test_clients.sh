@@ -15,7 +15,7 @@ talk() { # AGENT
     codex) set -- codex exec --json --skip-git-repo-check --sandbox workspace-write - ;;
     esac
     echo 'Say hello.' >"$tmp/prompt"
-    (cd "$work" && timeout 60 "$@" <"$tmp/prompt" >"$tmp/said" 2>"$tmp/complained")
+    (cd "$work" && timeout "$patience" "$@" <"$tmp/prompt" >"$tmp/said" 2>"$tmp/complained")
     said=$?
 }
 

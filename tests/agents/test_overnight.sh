@@ -35,7 +35,7 @@ met_limit() { [ "$(answered limit)" -gt 0 ]; }
 soon met_limit
 reset=$(asked "[one['reset_at'] for one in r if one['scene'] == 'limit'][0]")
 for id in web-1 web-2 web-3; do
-    reaches $id 'done'
+    becomes $id 'done'
     report $? "$id is done"
 done
 rule 'nobody asked between the limit and its end' \

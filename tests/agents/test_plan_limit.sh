@@ -34,7 +34,7 @@ for agent in claude codex; do
     rule "$agent: and until when: the time of the provider" \
         [ "$(((opens - reset * 1000 + 500) / 1000))" = 0 ]
 
-    reaches "$first" 'done'
+    becomes "$first" 'done'
     report $? "$agent: it goes on by itself, and is done"
     becomes "$second" 'done'
     report $? "$agent: so is the one that waited"

@@ -21,7 +21,7 @@ for agent in claude codex; do
     : >"$stub/requests"
     scenes 'tool echo one' 'limit 3' 'tool echo two' 'limit 4' 'ok The end.'
     add --agent $agent --retries 0 --cwd "$work" 'Count to two.'
-    reaches "$id" 'done'
+    becomes "$id" 'done'
     report $? "$agent: done after two limits"
     rule "$agent: in one conversation" [ "$(asked "max(one['turns'] for one in r)")" = 2 ]
     rule "$agent: three requests were answered" [ "$(charged in)" = 12936 ]
@@ -65,7 +65,7 @@ start
 : >"$stub/requests"
 scenes 'ok The first part.' 'limit 3' 'ok The rest.'
 add --agent codex --retries 0 --cwd "$work" 'In two parts, please.'
-reaches "$id" 'done'
+becomes "$id" 'done'
 report $? 'codex: two turns, a limit in the second one, a third one in the next run'
 rule 'codex: the first run has told its tokens' [ "$(of "$id" "t['runs'][0]['tokens_in']")" = 4312 ]
 rule 'codex: the last one those of both' \

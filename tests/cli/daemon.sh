@@ -7,6 +7,7 @@
 #   ends ID                   until the run of the task has ended
 #   becomes ID STATE          until the task is in this state
 #   value ID MEMBER           prints a member of a task: value web-1 state
+#   first MEMBER              prints that of the JSON value on stdin
 #   pid_of_daemon             prints it
 #   store_text                prints all that the store holds
 #   forget_store              the store is gone; the daemon is down
@@ -18,7 +19,6 @@
 home=$tmp/home
 SLUICE_HOME=$home
 export SLUICE_HOME
-unset XDG_RUNTIME_DIR
 mkdir -p "$home"
 
 # What still runs is canceled first: no process outlives its test.
@@ -26,7 +26,7 @@ stop_daemon() {
     ids=$("$SLUICE" list --ids --state starting,running --limit 1000 2>/dev/null)
     # What waited for their places must not begin now.
     # shellcheck disable=SC2086 # a list
-    [ -z "$ids" ] || { timeout 20 "$SLUICE" pause && timeout 20 "$SLUICE" cancel --now $ids; } >/dev/null 2>&1
+    [ -z "$ids" ] || { timeout "$patience" "$SLUICE" pause && timeout "$patience" "$SLUICE" cancel --now $ids; } >/dev/null 2>&1
     timeout "$patience" "$SLUICE" down --wait >/dev/null 2>&1
 }
 trap 'stop_daemon; rm -rf "$tmp"' EXIT
@@ -98,9 +98,22 @@ ends() {
     timeout "$patience" "$SLUICE" logs --follow "$1" >/dev/null 2>"$tmp/err"
 }
 
+# The first one of that name on stdin: members of the object itself come before those inside.
+first() {
+    awk -v name="\"$1\":" '
+        (at = index($0, name)) {
+            rest = substr($0, at + length(name))
+            if (sub(/^"/, "", rest))
+                sub(/".*/, "", rest)
+            else
+                sub(/[],}].*/, "", rest)
+            print rest
+            exit
+        }'
+}
+
 value() {
-    "$SLUICE" show --json "$1" 2>/dev/null |
-        sed -n "s/.*[{,]\"$2\":\(\"\([^\"]*\)\"\|\([^,\"}]*\)\).*/\2\3/p" | head -n 1
+    "$SLUICE" show --json "$1" 2>/dev/null | first "$2"
 }
 
 in_state() { # ID STATE

@@ -9,6 +9,8 @@
 #   shown PAGE ARGS...        the page shows `$ sluice ARGS...` with what it prints now
 #   soon COMMAND...           until the command succeeds; fails after $patience seconds
 #   appears TEXT FILE         until the file has a line with this text
+#   disappears FILE           until there is no such file
+#   needs PROGRAM...          the test cannot do without; scripts/setup --test installs them
 #   finish                    prints the plan; the last line of each test
 #
 # SLUICE is the program. One test alone: SLUICE=build/sluice tests/cli/test_plan.sh
@@ -26,12 +28,22 @@ root=$(cd "$here/../.." && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cd "$tmp" || exit 1
-unset NO_COLOR COLUMNS SLUICE_SOCKET SLUICE_PEERS SLUICE_TOKEN
+# Nothing of the user counts: no dot files (git, curl, tmux), no proxy, no Sluice whose run this may be.
+for name in $(env | sed -n 's/^\(SLUICE_[A-Z_]*\|GIT_[A-Z_]*\|XDG_[A-Z_]*\|[A-Za-z]*_[Pp][Rr][Oo][Xx][Yy]\)=.*/\1/p'); do
+    case $name in
+    SLUICE_TEST_*) ;;
+    *) unset "$name" ;;
+    esac
+done
+unset NO_COLOR COLUMNS LINES CDPATH
+HOME=$tmp/.user
+mkdir "$HOME"
+export HOME
 number=0
 code=0
 # Seconds that a test waits for anything; scripts/run-tests sets it from the speed of the machine.
 patience=${SLUICE_TEST_PATIENCE:-300}
-await=$(dirname "$SLUICE")/tests/harness/await
+await=${SLUICE_TEST_AWAIT:-$(dirname "$SLUICE")/tests/harness/await}
 
 run() {
     [ "$1" != sluice ] || { shift && set -- "$SLUICE" "$@"; }
@@ -106,6 +118,16 @@ soon() {
 
 appears() {
     soon grep -qsF -e "$1" "$2"
+}
+
+disappears() {
+    soon [ ! -e "$1" ]
+}
+
+needs() {
+    for name; do
+        command -v "$name" >/dev/null || { echo "Bail out! there is no program '$name': run scripts/setup --test" && exit 1; }
+    done
 }
 
 finish() {

@@ -33,9 +33,8 @@ waits=$id
 becomes "$good" 'done'
 becomes "$review" held
 becomes "$failed" failed
-soon_gate() { [ "$(value "$waits" gate)" = limiter ]; }
-deadline=$(($(date +%s) + 60))
-until soon_gate || [ "$(date +%s)" -ge $deadline ]; do :; done
+waits_for_account() { [ "$(value "$waits" gate)" = limiter ]; }
+soon waits_for_account
 
 run sluice digest
 exits 0 'markdown: exit code'

@@ -34,7 +34,7 @@ run sluice events --task web-1
 report $? '--task: only its own'
 
 # Following: the daemon may go and come.
-timeout 60 "$SLUICE" events -f --after "$seq" >followed 2>follow.err &
+timeout "$patience" "$SLUICE" events -f --after "$seq" >followed 2>follow.err &
 follower=$!
 add --project web -- true
 appears 'web-2.1  outcome=ok' followed
@@ -52,10 +52,10 @@ awk -v at="$seq" '$3 != ++at { exit 1 }' followed
 report $? 'and misses nothing'
 
 # Whoever reads may go: it does not take the next event to notice that.
-timeout 60 sh -c '"$SLUICE" events -f | head -n 1' >first 2>err
+timeout "$patience" sh -c '"$SLUICE" events -f | head -n 1' >first 2>err
 [ $? = 0 ] && [ "$(wc -l <first)" = 1 ] && [ ! -s err ]
 report $? '--follow ends when nobody reads any more'
-timeout 60 sh -c '"$SLUICE" events -f --json --task web-1 --limit 0 | true'
+timeout "$patience" sh -c '"$SLUICE" events -f --json --task web-1 --limit 0 | true'
 report $? 'also before the first event'
 
 usage='usage: sluice events [--follow] [--task ID] [--after N] [--limit N]'

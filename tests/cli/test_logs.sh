@@ -78,15 +78,15 @@ c' 'following over a restart: every line once'
 mkfifo unread
 add --cwd "$tmp" -- sh -c 'echo one; read -r _ <unread'
 becomes "$id" running
-timeout 60 sh -c '"$SLUICE" logs -f "$1" | head -n 1' - "$id" >first 2>err
+timeout "$patience" sh -c '"$SLUICE" logs -f "$1" | head -n 1' - "$id" >first 2>err
 [ $? = 0 ] && [ "$(cat first)" = one ] && [ ! -s err ]
 report $? '--follow ends when nobody reads any more'
 [ "$(value "$id" state)" = running ]
 report $? 'and the run goes on'
-timeout 60 sh -c 'echo >unread'
+timeout "$patience" sh -c 'echo >unread'
 ends "$id"
 add --hold -- true
-timeout 60 sh -c '"$SLUICE" logs -f "$1" | true' - "$id"
+timeout "$patience" sh -c '"$SLUICE" logs -f "$1" | true' - "$id"
 report $? 'also before the run has begun'
 
 # Attempts.

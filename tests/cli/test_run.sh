@@ -24,7 +24,7 @@ grep -q '^sluice: .*not-there' err
 report $? 'a command that is not there'
 run sluice run --timeout 200ms -- true
 exits 2 'a wrong option: exit code'
-run sluice run --timeout 0.3s --grace 1s -- cat /dev/zero
+run sluice run --timeout 0.3s --grace 600s -- cat /dev/zero
 exits 143 'a time-out: exit code'
 grep -q '^sluice: ' err
 report $? 'a time-out is said'
@@ -102,7 +102,7 @@ exits 143 'Ctrl-C: the run was stopped'
 id=$(sed -n 's/^sluice: canceling \([^;]*\); Ctrl-C again leaves it to the daemon$/\1/p' err)
 [ -n "$id" ] && becomes "$id" canceled
 report $? 'Ctrl-C: says so, and the task is canceled'
-"$SLUICE" run --grace 60s -- sh -c 'trap "" TERM; echo here; while :; do tail -f /dev/null; done' >out 2>err &
+"$SLUICE" run --grace 3600s -- sh -c 'trap "" TERM; echo here; while :; do tail -f /dev/null; done' >out 2>err &
 runner=$!
 appears here out
 kill -INT $runner

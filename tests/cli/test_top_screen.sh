@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
 
-command -v tmux >/dev/null 2>&1 || { echo '1..0 # SKIP tmux is not installed: scripts/setup --test' && exit 0; }
+needs tmux
 LC_ALL=C.UTF-8
 PS1='ready> '
 export LC_ALL PS1
@@ -12,7 +12,7 @@ unset TMUX ENV
 
 #   mux ARGS...           tmux of this test alone
 #   keys KEY...           types
-#   shows TEXT 'what'     until the screen has the text; a minute at the most
+#   shows TEXT 'what'     until the screen has the text
 #   hides TEXT 'what'     until it has it no more
 mux() {
     tmux -S "$tmp/mux" -f /dev/null -u "$@"
@@ -27,24 +27,21 @@ screen() {
     mux capture-pane -p >"$tmp/out" 2>"$tmp/err"
 }
 
-look() { # yes|no TEXT
-    deadline=$(($(date +%s) + ${PATIENCE-60}))
-    while screen; do
-        seen=no
-        ! grep -qF -e "$2" "$tmp/out" || seen=yes
-        [ $seen != "$1" ] || return 0
-        [ "$(date +%s)" -lt $deadline ] || return 1
-    done
-    return 1
+does_show() {
+    screen && grep -qF -e "$1" "$tmp/out"
+}
+
+does_not_show() {
+    screen && ! grep -qF -e "$1" "$tmp/out"
 }
 
 shows() {
-    look yes "$1"
+    soon does_show "$1"
     report $? "$2"
 }
 
 hides() {
-    look no "$1"
+    soon does_not_show "$1"
     report $? "$2"
 }
 

@@ -43,9 +43,9 @@ run sluice wait --timeout 1 "$slow"
 exits 5 'the time is over: exit code'
 
 becomes "$slow" running
-timeout 60 "$SLUICE" wait "$slow" >waited 2>&1 &
+timeout "$patience" "$SLUICE" wait "$slow" >waited 2>&1 &
 waiter=$!
-timeout 60 sh -c 'echo >go'
+timeout "$patience" sh -c 'echo >go'
 wait $waiter
 report $? 'it is told when the task ends'
 [ "$(cat waited)" = "$slow is done" ]

@@ -48,17 +48,8 @@ shim_of() {
     tr '\0\n' '  ' <"$home/runs/$1/$2/lock" | sed -n 's/.*shim \([0-9]*\) .*/\1/p'
 }
 
-# The first one of that name on stdin: members of the object itself come before those inside.
-first() {
-    grep -oE "\"$1\":(\"[^\"]*\"|[^],}]*)" | head -n 1 | sed -e 's/^"[^"]*"://' -e 's/^"//' -e 's/"$//'
-}
-
 field() {
     first "$1" <"$tmp/out"
-}
-
-value() {
-    "$SLUICE" show --json "$1" 2>/dev/null | first "$2"
 }
 
 last_event() {

@@ -12,9 +12,9 @@
 #                                 come to its end
 # shellcheck shell=sh disable=SC2154 # kit.sh sets tmp
 
-GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
-export GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM
-command -v git >/dev/null || { echo "1..0 # SKIP there is no git" && exit 0; }
+GIT_CONFIG_SYSTEM=/dev/null
+export GIT_CONFIG_SYSTEM
+needs git
 
 repository() {
     git init -q -b main "$tmp/$1"
@@ -45,27 +45,27 @@ clock_git() {
     real=$(command -v git)
     cat >"$tmp/bin/git" <<END
 #!/bin/sh
+[ -n "\${SLUICE_ASIDE+set}" ] && [ -e "$tmp/stop" ] || exec "$real" "\$@"
 words=
 for word; do
-    shift
-    set -- "\$@" "\$word"
     case \$word in
     -c | *=*) ;;
     *) words="\$words \$word" ;;
     esac
 done
 wait_at() {
+    { read -r wanted <"$tmp/stop"; } 2>/dev/null || return
     case "\$1\$words " in
-    "\$(cat "$tmp/stop" 2>/dev/null) "*)
+    "\$wanted "*)
         [ -n "\$SLUICE_ASIDE" ] || echo \$\$ >"$tmp/unmarked"
         rm "$tmp/stop" && : >"$tmp/stopped" && read -r _ <"$tmp/continue" && rm -f "$tmp/unmarked"
         ;;
     esac
 }
-[ -z "\${SLUICE_ASIDE+set}" ] || wait_at before
+wait_at before
 "$real" "\$@"
 code=\$?
-[ -z "\${SLUICE_ASIDE+set}" ] || wait_at after
+wait_at after
 exit \$code
 END
     chmod +x "$tmp/bin/git"
@@ -74,10 +74,7 @@ END
 }
 
 stops() {
-    deadline=$(($(date +%s) + 60))
-    until [ -e "$tmp/stopped" ]; do
-        [ "$(date +%s)" -lt $deadline ] || { echo "# git was not asked for: $1" && return 1; }
-    done
+    soon [ -e "$tmp/stopped" ] || { echo "# git was not asked for: $1" && return 1; }
     rm "$tmp/stopped"
 }
 

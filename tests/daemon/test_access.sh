@@ -3,14 +3,11 @@
 # shellcheck disable=SC1091,SC2154 # kit.sh sets home, root and tmp
 . "$(dirname "$0")/kit.sh"
 
-if ! command -v curl >/dev/null || ! command -v openssl >/dev/null; then
-    echo '1..0 # SKIP curl or openssl is not installed'
-    exit 0
-fi
+needs curl openssl
 
 # ask ARGS...: the answer in out, its status in $status.
 ask() {
-    status=$(curl -s -m 30 -o "$tmp/out" -w '%{http_code}' "$@" 2>"$tmp/err")
+    status=$(curl -s -m "$patience" -o "$tmp/out" -w '%{http_code}' "$@" 2>"$tmp/err")
     code=$?
 }
 is() { # STATUS 'what'
@@ -104,7 +101,7 @@ ask -H "Authorization: Bearer $page" -H "Origin: $here_url" -H 'Sec-Fetch-Site: 
 is 200 'the page asks with it'
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     link=$(code_of)
-    status=$(setpriv --reuid 65534 --clear-groups curl -s -m 30 -o /dev/null -w '%{http_code}' \
+    status=$(setpriv --reuid 65534 --clear-groups curl -s -m "$patience" -o /dev/null -w '%{http_code}' \
         --json "{\"code\":\"$link\"}" "$here_url/v1/session")
     is 403 'another user who has seen the link gets nothing by it'
 fi

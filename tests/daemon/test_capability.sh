@@ -41,7 +41,7 @@ asked=0
 # LINE: the run does it; sets $code, fills the files out and err.
 tries() {
     asked=$((asked + 1))
-    timeout 60 sh -c 'printf "%s\n" "$1" >ask' - "$1"
+    timeout "$patience" sh -c 'printf "%s\n" "$1" >ask' - "$1"
     soon [ -e "$asked.code" ]
     code=$(cat "$asked.code")
     cp "$asked.out" out

@@ -3,10 +3,7 @@
 # shellcheck disable=SC1091,SC2034,SC2154 # kit.sh sets home, root and tmp
 . "$(dirname "$0")/kit.sh"
 
-if ! command -v openssl >/dev/null; then
-    echo '1..0 # SKIP openssl is not installed'
-    exit 0
-fi
+needs openssl
 client=$tmp/client
 mkdir -m 700 "$client"
 

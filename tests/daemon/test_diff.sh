@@ -2,7 +2,7 @@
 # What did a task change? Everything in its worktree, one iteration, after the merge; nothing of the repository is run.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
-. "$(dirname "$0")/repository.sh"
+. "$here/repository.sh"
 
 repository repo
 seq 1 40 >repo/moving

@@ -19,10 +19,10 @@ work() { # NAME TOKENS ADD-OPTIONS...
     add "$@" -- sh ./work.sh "$name" "$tokens"
 }
 settle() { # until nothing is left to do
-    deadline=$(($(date +%s) + 60))
-    while [ -n "$("$SLUICE" list --ids --state ready,starting,running)" ]; do
-        [ "$(date +%s)" -lt $deadline ] || { echo "# something still runs" && return 1; }
-    done
+    soon nothing_runs
+}
+nothing_runs() {
+    [ -z "$("$SLUICE" list --ids --state ready,starting,running)" ]
 }
 went() { # the order in which they ran since the last time
     tr '\n' ' ' <order
@@ -116,10 +116,11 @@ run sluice config set projects.beta.budget=600 retry.failed.delay_s=0 retry.fail
 echo 'sluice report --tokens-in 60 --tokens-out 0; exit 1' >burn.sh
 add --project beta --retries 5 -- sh ./burn.sh
 burning=$id
-deadline=$(($(date +%s) + 60))
-until [ "$(value "$burning" gate)" = project-budget ] || [ "$(value "$burning" state)" = failed ]; do
-    [ "$(date +%s)" -lt $deadline ] || break
-done
+is_stopped() {
+    "$SLUICE" show --json "$burning" >out
+    [ "$(field gate)" = project-budget ] || [ "$(field state)" = failed ]
+}
+soon is_stopped
 rule 'pain 3: a task that fails and fails stops at the budget, not after a night' [ "$(value "$burning" gate)" = project-budget ]
 rule 'pain 3: the excess is one run at most' [ "$(project beta tokens)" -le 660 ]
 "$SLUICE" cancel "$burning" >/dev/null

@@ -14,16 +14,12 @@ start
 
 # ID COUNT: prints the ids of its children when there are so many of them
 children() {
-    deadline=$(($(date +%s) + 60))
-    until "$SLUICE" list --json --state all --limit 1000 | tr '{' '\n' | grep -F "\"parent\":\"$1\"" |
-        first_ids >"$tmp/children" && [ "$(wc -l <"$tmp/children")" -ge "$2" ]; do
-        [ "$(date +%s)" -lt $deadline ] || { echo "# $1 has $(wc -l <"$tmp/children") children" && return 1; }
-    done
-    cat "$tmp/children"
+    soon has_children "$1" "$2" && cat "$tmp/children"
 }
 
-first_ids() {
-    sed -n 's/^"id":"\([^"]*\)".*/\1/p'
+has_children() {
+    "$SLUICE" list --ids --state all --limit 1000 --parent "$1" --order old >"$tmp/children"
+    [ "$(wc -l <"$tmp/children")" -ge "$2" ]
 }
 
 # --- gates -------------------------------------------------------------------------------------------------
@@ -83,7 +79,7 @@ has "waits for '$home/tasks/$plan/iterations/001/artifacts/review.md'" 'f017 one
 : >"$home/tasks/$plan/iterations/001/artifacts/review.md"
 becomes "$waiting" 'done'
 report $? 'f017 and may come later'
-add --parent "$plan" -- sh -c 'trap "echo stopped >gently; exit 0" TERM; echo up >up; while :; do read -r _ <hold; done'
+add --parent "$plan" --grace 600s -- sh -c 'trap "echo stopped >gently; exit 0" TERM; echo up >up; while :; do read -r _ <hold; done'
 running=$id
 appears up up
 "$SLUICE" again "$plan" >out

@@ -20,12 +20,12 @@ cat >top.sh <<'END'
 cd "$(dirname "$0")" || exit 1
 child=$(sluice add --json --agent "$1" hi | sed 's/.*"tasks":\[{"id":"\([^"]*\)".*/\1/')
 echo "$child" >"$2.child"
-sluice wait --timeout 120 "$child" >"$2.out" 2>"$2.err"
+sluice wait "$child" >"$2.out" 2>"$2.err"
 echo $? >"$2.code"
 END
 cat >middle.sh <<'END'
 child=$(sluice add --json --agent quick hi | sed 's/.*"tasks":\[{"id":"\([^"]*\)".*/\1/')
-sluice wait --timeout 120 "$child" >middle.out 2>&1
+sluice wait "$child" >middle.out 2>&1
 echo $? >middle.code
 END
 
@@ -89,11 +89,14 @@ rule 'each was answered' [ "$(cat third.code) $(cat middle.code)" = '0 0' ]
 cat >tool.sh <<'END'
 cd "$(dirname "$0")" || exit 1
 child=$(sluice add --json --agent child hi | sed 's/.*"tasks":\[{"id":"\([^"]*\)".*/\1/')
-mkfifo to-server
-sluice mcp <to-server >tool.out 2>tool.err &
-exec 3>to-server
-printf '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"task_wait","arguments":{"tasks":["%s"],"timeout_s":120}}}\n' "$child" >&3
-until grep -q '"id":1' tool.out; do :; done
+mkfifo to-server from-server
+sluice mcp <to-server >from-server 2>tool.err &
+exec 3>to-server 4<from-server
+printf '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"task_wait","arguments":{"tasks":["%s"],"timeout_s":3600}}}\n' "$child" >&3
+while read -r line <&4; do
+    echo "$line" >>tool.out
+    case $line in *'"id":1'*) break ;; esac
+done
 exec 3>&-
 wait
 END
@@ -112,9 +115,9 @@ add --project web --hold -- true
 stranger=$id
 cat >stranger.sh <<'END'
 cd "$(dirname "$0")" || exit 1
-sluice wait --timeout 60 "$1" >stranger.out 2>stranger.err
+sluice wait "$1" >stranger.out 2>stranger.err
 echo $? >stranger.code
-sluice wait --timeout 60 "$SLUICE_TASK" >self.out 2>self.err
+sluice wait "$SLUICE_TASK" >self.out 2>self.err
 echo $? >self.code
 END
 add --project web -- sh "$tmp/stranger.sh" "$stranger"

@@ -29,8 +29,11 @@ run sluice approve --reason fine 2
 exits 0 'f012 approve'
 becomes 3 held
 report $? 'f012 a verdict gives the place back: the third has run'
-deadline=$(($(date +%s) + 60))
-until [ "$(value 1 iteration) $(value 1 state)" = '2 held' ] || [ "$(date +%s)" -ge $deadline ]; do :; done
+is_held_again() {
+    "$SLUICE" show --json 1 >out
+    [ "$(field iteration) $(field state)" = '2 held' ]
+}
+soon is_held_again
 run sluice logs 1
 has 'the tests of login fail' 'f026 the next iteration is told'
 run sluice reject --reason '' 3
@@ -70,9 +73,7 @@ add --project web --parent "$parent" --hold -- true
 child=$id
 run sluice again "$parent"
 exits 0 'f026 finished work once more'
-deadline=$(($(date +%s) + 60))
-until [ "$(value "$child" state)" = invalidated ] || [ "$(date +%s)" -ge $deadline ]; do :; done
-rule 'f026 what came from the last iteration is invalidated' [ "$(value "$child" state)" = invalidated ]
+rule 'f026 what came from the last iteration is invalidated' becomes "$child" invalidated
 becomes "$parent" 'done'
 add --project web --parent "$parent" --hold -- true
 orphan=$id
@@ -98,9 +99,10 @@ rule 'f054 status lists it' grep -Eq "$outside .*external" out
 run sluice list
 has "$outside" 'f054 so does list'
 tell go
-deadline=$(($(date +%s) + 60))
-until [ "$(limit runs)" = '0 4' ] || [ "$(date +%s)" -ge $deadline ]; do :; done
-rule 'f053 its end gives the place back' [ "$(limit runs)" = '0 4' ]
+all_are_free() {
+    [ "$(limit runs)" = '0 4' ]
+}
+rule 'f053 its end gives the place back' soon all_are_free
 
 # --- f087, f088, f089: ticks -----------------------------------------------------------------------------------
 

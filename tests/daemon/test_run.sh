@@ -22,7 +22,7 @@ complains 'no-such-folder' 'a folder that is not there is named'
 # Five launches in a row that fail close an agent: nobody waits here until it is tried again.
 run sluice config set agents.ghost.command="$tmp/no-such-agent"
 for turn in 1 2 3; do
-    run timeout 60 "$SLUICE" run --agent ghost 'say hello'
+    run sluice run --agent ghost 'say hello'
     exits 125 "an agent that is not there, turn $turn: 125"
 done
 rule 'an agent that is closed is named' grep -q "agent 'ghost' could not be launched" err
@@ -32,7 +32,7 @@ complains "there is no project 'nowhere'" 'a task that is refused says why'
 run sluice run --json -- sh -c 'exit 7'
 exits 7 'run --json: the same code'
 rule 'run --json: the task at its end' [ "$(field state)" = failed ]
-run sluice run --timeout 0.2s --grace 5s -- tail -f /dev/null
+run sluice run --timeout 0.2s --grace 600s -- tail -f /dev/null
 exits 143 'a time-out ends with the signal that stopped it'
 
 # --- the daemon dies -----------------------------------------------------------------------------

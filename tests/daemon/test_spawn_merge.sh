@@ -3,7 +3,7 @@
 # children are there. Also when the run ended while no daemon was there, or one dies in the middle.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
-. "$(dirname "$0")/repository.sh"
+. "$here/repository.sh"
 
 repository repo
 config "limits: {runs: 8}

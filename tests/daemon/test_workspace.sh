@@ -2,7 +2,7 @@
 # Where runs work: a pool of paths, a git worktree for each task, and what is left of those.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
-. "$(dirname "$0")/repository.sh"
+. "$here/repository.sh"
 
 repository repo
 mkdir repo/sub
@@ -39,11 +39,10 @@ for n in $(seq 20); do
 done >>many.yaml
 run sluice add --file many.yaml
 exits 0 'tasks for a pool, some of which want a certain path'
-deadline=$(($(date +%s) + 100))
-while [ "$(grep -c . places 2>/dev/null)" != 60 ]; do
-    [ "$(date +%s)" -lt $deadline ] || break
-done
-rule 'f065 all of them ran' [ "$(grep -c . places)" = 60 ]
+all_ran() {
+    [ "$(grep -c . places 2>/dev/null)" = 60 ]
+}
+rule 'f065 all of them ran' soon all_ran
 rule 'f065 never were two runs in one path' [ ! -e together ]
 rule 'f065 all paths were used, and no other' \
     [ "$(cut -d ' ' -f 1 places | sort -u | tr '\n' ' ')" = "$tmp/p1 $tmp/p2 $tmp/p3 " ]
@@ -116,13 +115,10 @@ has "works in    $home/worktrees/$tree" 'show names it'
 has "branch      sluice/$tree, from main" 'with its branch and its base'
 tell go
 becomes "$tree" 'done'
-is_away() {
-    deadline=$(($(date +%s) + 60))
-    while [ -e "$home/worktrees/$1" ] || [ -e "$home/worktrees/$1.json" ]; do
-        [ "$(date +%s)" -lt $deadline ] || return 1
-    done
+goes_away() {
+    disappears "$home/worktrees/$1" && disappears "$home/worktrees/$1.json"
 }
-rule 'a clean one goes when its task is done' is_away "$tree"
+rule 'a clean one goes when its task is done' goes_away "$tree"
 rule 'and its branch with it' [ -z "$(git -C repo branch --list "sluice/$tree")" ]
 add -p sub -- sh -c 'pwd; cat inner'
 becomes "$id" 'done'
@@ -214,20 +210,18 @@ done
 
 run sluice delete "$failed"
 exits 0 'failed work is deleted'
-deadline=$(($(date +%s) + 60))
-until
+doctor_names_it() {
     run sluice doctor
     grep -qF "$home/worktrees/$failed" "$tmp/out"
-do
-    [ "$(date +%s)" -lt $deadline ] || break
-done
+}
+soon doctor_names_it
 has "$home/worktrees/$failed' (2 commits are not in 'main')" 'but not its work: doctor names it'
 rule 'it is still there' [ -e "$home/worktrees/$failed/half" ]
 rule 'the log names it' grep -qF "$home/worktrees/$failed" "$home/sluice.log"
 stop_daemon
 git -C "$home/worktrees/$failed" reset -q --hard main
 start
-rule 'the next start removes what is clean by then' is_away "$failed"
+rule 'the next start removes what is clean by then' goes_away "$failed"
 mkdir "$home/worktrees/strange"
 stop_daemon
 start

@@ -2,7 +2,7 @@
 # A workspace stays with its task, belongs to one home, and goes when the disk is short and nothing is lost.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
-. "$(dirname "$0")/repository.sh"
+. "$here/repository.sh"
 
 repository repo
 repository clone

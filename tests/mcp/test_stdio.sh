@@ -8,7 +8,7 @@ SLUICE_TESTS=$(cd "$(dirname "$0")/../cli" && pwd)
 # One message a line, all at once; the answers are in the file out.
 speak() {
     printf '%s\n' "$@" >"$tmp/in"
-    timeout -k 10 60 "$SLUICE" mcp <"$tmp/in" >"$tmp/out" 2>"$tmp/err"
+    timeout -k 10 "$patience" "$SLUICE" mcp <"$tmp/in" >"$tmp/out" 2>"$tmp/err"
     code=$?
 }
 
@@ -35,14 +35,14 @@ has '"code":-32700' 'a line that is no JSON'
 [ "$(wc -l <out)" -eq 2 ]
 report $? 'an empty line is nothing'
 
-printf '{"jsonrpc":"2.0","id":7,"method":"ping"}' | timeout 60 "$SLUICE" mcp >out 2>err
+printf '{"jsonrpc":"2.0","id":7,"method":"ping"}' | timeout "$patience" "$SLUICE" mcp >out 2>err
 has '"id":7,"result":{}' 'the last line needs no newline'
 
 head -c 1200000 /dev/zero | tr '\0' 'x' >"$tmp/long"
 {
     cat "$tmp/long"
     printf '\n%s\n' '{"jsonrpc":"2.0","id":1,"method":"ping"}'
-} | timeout 60 "$SLUICE" mcp >out 2>err
+} | timeout "$patience" "$SLUICE" mcp >out 2>err
 has '"code":-32600' 'a line that is too long'
 has '"id":1,"result":{}' 'and the next one'
 
@@ -94,7 +94,7 @@ mkfifo to-server go
 server=$!
 exec 3>to-server
 add --project web -- sh -c "read -r word <'$tmp/go'"
-printf '%s\n' "{\"jsonrpc\":\"2.0\",\"id\":\"w\",\"method\":\"tools/call\",\"params\":{\"name\":\"task_wait\",\"arguments\":{\"tasks\":[\"$id\"],\"timeout_s\":60},\"_meta\":{\"progressToken\":\"t\"}}}" >&3
+printf '%s\n' "{\"jsonrpc\":\"2.0\",\"id\":\"w\",\"method\":\"tools/call\",\"params\":{\"name\":\"task_wait\",\"arguments\":{\"tasks\":[\"$id\"],\"timeout_s\":3600},\"_meta\":{\"progressToken\":\"t\"}}}" >&3
 appears "$id is" answers
 report $? 'progress'
 told '"progressToken":"t"' 'with its token'
@@ -107,18 +107,12 @@ told '\"ended\":true' 'as such'
 updates() { # N: so many of the task have come
     [ "$(grep -c "\"notifications/resources/updated\",\"params\":{\"uri\":\"sluice://task/$id\"}" answers)" -ge "$1" ]
 }
-await() { # COMMAND...
-    deadline=$(($(date +%s) + patience))
-    until "$@"; do
-        [ "$(date +%s)" -lt $deadline ] || return 1
-    done
-}
 add --project web --hold -- true
 printf '{"jsonrpc":"2.0","id":"s","method":"resources/subscribe","params":{"uri":"sluice://task/%s"}}\n' "$id" >&3
 appears '"id":"s","result":{}' answers
 report $? 'resources/subscribe is answered'
 "$SLUICE" release "$id" >/dev/null
-await updates 1
+soon updates 1
 report $? 'and what happens to the task is told'
 becomes "$id" 'done'
 printf '{"jsonrpc":"2.0","id":"u","method":"resources/unsubscribe","params":{"uri":"sluice://task/%s"}}\n' "$id" >&3
@@ -129,12 +123,12 @@ appears '"id":"s2","result":{}' answers
 "$SLUICE" down >/dev/null 2>&1
 before=$(grep -c '"notifications/resources/updated"' answers)
 start
-await updates $((before + 1))
+soon updates $((before + 1))
 report $? 'a daemon that comes back makes everything that is subscribed worth a look'
 
 # A daemon that goes away and comes back.
 add --project web -- sh -c "read -r word <'$tmp/go'"
-printf '%s\n' "{\"jsonrpc\":\"2.0\",\"id\":\"r\",\"method\":\"tools/call\",\"params\":{\"name\":\"task_wait\",\"arguments\":{\"tasks\":[\"$id\"],\"timeout_s\":60},\"_meta\":{\"progressToken\":\"u\"}}}" >&3
+printf '%s\n' "{\"jsonrpc\":\"2.0\",\"id\":\"r\",\"method\":\"tools/call\",\"params\":{\"name\":\"task_wait\",\"arguments\":{\"tasks\":[\"$id\"],\"timeout_s\":3600},\"_meta\":{\"progressToken\":\"u\"}}}" >&3
 appears '"progressToken":"u"' answers
 "$SLUICE" down >/dev/null 2>&1
 start

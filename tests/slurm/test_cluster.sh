@@ -47,8 +47,7 @@ done
 live() {
     run sbatch --parsable --chdir=/ --output="$tmp/live" --wrap 'setsid tail -f /dev/null & echo here; exec tail -f /dev/null'
     job=$(cat "$tmp/out")
-    deadline=$(($(date +%s) + patience))
-    until grep -q here "$tmp/live" 2>/dev/null || [ "$(date +%s)" -ge $deadline ]; do :; done
+    appears here "$tmp/live"
 }
 live
 run "$SLURM_CLUSTER" restart-ctld "$cluster"
