@@ -1,8 +1,8 @@
 #!/bin/sh
-# What becomes of the work in a worktree: merge strategies, conflicts, crashes.
+# What becomes of the work in a worktree: merge strategies, conflicts. test_merge_crashes.sh has the crashes.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
-. "$(dirname "$0")/repository.sh"
+. "$here/repository.sh"
 
 repository repo
 repository other
@@ -175,10 +175,11 @@ mkfifo hold
 (flock 9; echo held >"$tmp/held"; read -r _ <"$tmp/hold") 9>repo/.git/sluice-merge.lock &
 appears held "$tmp/held"
 add -p web -- sh -c 'echo locked >locked'
-deadline=$(($(date +%s) + 60))
-until run sluice show "$id" && grep -q 'somebody else merges' "$tmp/out"; do
-    [ "$(date +%s)" -lt $deadline ] || break
-done
+waits_for_others() {
+    run sluice show "$id"
+    grep -q 'somebody else merges' "$tmp/out"
+}
+soon waits_for_others
 has 'waits: somebody else merges in this repository' 'a merge waits for other programs that have the lock'
 tell hold
 becomes "$id" 'done'
@@ -196,10 +197,7 @@ for id in $apart; do becomes "$id" 'done' && ok=$((ok + 1)); done
 rule 'many merges into one branch wait for each other' [ $ok = 6 ]
 settled=0
 for id in $many; do
-    deadline=$(($(date +%s) + 60))
-    until case $(value "$id" state) in 'done' | failed) true ;; *) false ;; esac; do
-        [ "$(date +%s)" -lt $deadline ] || break
-    done
+    "$SLUICE" wait "$id" >/dev/null
     [ "$(value "$id" state)" != 'done' ] || settled=$((settled + 1))
 done
 rule 'and each that is done is in it' [ "$(git -C repo ls-tree --name-only main | grep -c '^many\.')" = $settled ]
@@ -216,91 +214,4 @@ run sluice cancel "$id"
 becomes "$id" canceled
 report $? 'a merge that has not begun to move the base can be canceled'
 rule 'then nothing is merged' [ -z "$(in_main repo never)" ]
-
-# --- crashes ---------------------------------------------------------------------------------------
-
-n=0
-for step in 'worktree add' 'worktree lock' 'add --all' 'diff --cached' 'commit' 'rebase' \
-    'worktree list' 'merge' 'worktree unlock' 'worktree remove' 'update-ref -d'; do
-    for when in before after; do
-        n=$((n + 1))
-        echo "$when $step" >"$tmp/stop"
-        add -p web -- sh -c 'echo "$0" >"crash.$0"; test -e "moved.$0" || { echo ready; read -r _ <"$1"; }' $n "$tmp/go"
-        case $step in
-        'worktree add' | 'worktree lock')
-            stopped=yes
-            stops "$step" || stopped=no
-            crash
-            start
-            deadline=$(($(date +%s) + 60))
-            until grep -q ready "$home/runs/$id/"*/out.log 2>/dev/null; do
-                [ "$(date +%s)" -lt $deadline ] || break
-            done
-            commit repo "moved.$n" yes
-            tell go
-            ;;
-        *)
-            appears ready "$home/runs/$id/1/out.log"
-            commit repo "moved.$n" yes
-            tell go
-            stopped=yes
-            stops "$step" || stopped=no
-            crash
-            start
-            ;;
-        esac
-        becomes "$id" 'done'
-        deadline=$(($(date +%s) + 60))
-        while [ -e "$home/worktrees/$id.json" ]; do
-            [ "$(date +%s)" -lt $deadline ] || break
-        done
-        [ $stopped = yes ] && [ "$(in_main repo "crash.$n")" = $n ] && [ "$(git -C repo log --format=%s main -- "crash.$n" | wc -l)" = 1 ] &&
-            [ ! -e "$home/worktrees/$id" ] && [ -z "$(git -C repo branch --list "sluice/$id")" ] &&
-            [ -z "$(git -C repo status --porcelain)" ]
-        report $? "killed $when 'git $step', the next daemon merges once and cleans up"
-    done
-done
-
-echo 'before rebase' >"$tmp/stop"
-add -p web -- sh -c 'echo down >down; echo ready; read -r _ <"$0"' "$tmp/go"
-appears ready "$home/runs/$id/1/out.log"
-commit repo moved.down yes
-tell go
-stops rebase
-run sluice down --wait
-exits 0 'a daemon that is stopped does not wait for a merge'
-start
-becomes "$id" 'done'
-rule 'and the next one begins it again' [ "$(in_main repo down)" = down ]
-
-# A git that is killed has written files of which it has not taken note.
-echo 'before rebase' >"$tmp/stop"
-add -p web -- sh -c 'echo torn >torn; echo ready; read -r _ <"$0"' "$tmp/go"
-appears ready "$home/runs/$id/1/out.log"
-commit repo moved.torn yes
-tell go
-stops rebase
-crash
-GIT_SEQUENCE_EDITOR='sed -i 1ibreak' "$real" -C "$home/worktrees/$id" rebase -q -i main >/dev/null 2>&1
-echo half >"$home/worktrees/$id/torn"
-start
-becomes "$id" 'done'
-rule 'a rebase that was killed half way is given up and begun again' [ "$(in_main repo torn)" = torn ]
-rule 'and its agent ran once' [ ! -e "$home/runs/$id/2" ]
-
-git -C repo branch release
-sed -i 's/merge: direct}/merge: direct, base_branch: release}/' "$home/sluice.yaml"
-kill -HUP "$(pid_of_daemon)"
-run sluice config get projects.web.base_branch
-for when in before after; do
-    n=$((n + 1))
-    echo "$when update-ref -m" >"$tmp/stop"
-    add -p web -- sh -c 'echo "$0" >"crash.$0"' $n
-    stops update-ref
-    crash
-    start
-    becomes "$id" 'done'
-    rule "a base that nobody has checked out: killed $when it is moved" \
-        [ "$(git -C repo show "release:crash.$n")" = $n ]
-done
 finish
