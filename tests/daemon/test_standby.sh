@@ -42,6 +42,15 @@ is_role() { # HOME ROLE
 configure "$home"
 configure "$b"
 
+# A command that finds nobody looks for three seconds; meanwhile the others go on.
+mkdir -m 700 "$tmp/nobody"
+echo "daemon: {addresses: ['unix:$tmp/nobody/sluice.sock', 'unix:$tmp/none/sluice.sock']}" >"$tmp/nobody/sluice.yaml"
+(
+    SLUICE_HOME=$tmp/nobody "$SLUICE" add -- true >/dev/null 2>"$tmp/nobody/err"
+    echo $? >"$tmp/nobody/code"
+) &
+nobody=$!
+
 # --- a standby ---------------------------------------------------------------------------------
 
 run sluice up
@@ -167,9 +176,11 @@ kill -TERM "$second"
 rule 'an active daemon that is stopped in good order makes room, too' soon is_role "$home" active
 rule 'and has gone' is_gone "$second"
 run sluice down
-run sluice add -- true
+wait "$nobody"
+code=$(cat "$tmp/nobody/code")
+cp "$tmp/nobody/err" err
 exits 3 'with addresses no command starts a daemon by itself: code 3'
-complains "no daemon answers at 'unix:$home/sluice.sock', 'unix:$b/sluice.sock'" 'and says where none was'
+complains "no daemon answers at 'unix:$tmp/nobody/sluice.sock', 'unix:$tmp/none/sluice.sock'" 'and says where none was'
 
 # --- by TCP ------------------------------------------------------------------------------------
 
@@ -206,11 +217,11 @@ configure "$b"
 
 run sluice up
 sed -i 's/standby: true/standby: false/' "$b/sluice.yaml"
-run_b timeout 20 "$SLUICED"
+run_b "$SLUICED"
 exits 4 'without the setting a daemon that finds the store in use ends: code 4'
 rule 'and says who has it' grep -q "one/$(pid_of_daemon) unix:" err
 sed -i 's/standby: false/standby: nearly/' "$b/sluice.yaml"
-run_b timeout 20 "$SLUICED"
+run_b "$SLUICED"
 exits 1 'a value that is none is refused'
 configure "$b" 'limits: {runs: 3}'
 run_b "$SLUICE" up
