@@ -6,6 +6,7 @@
  * is the word in FOLDER/mode when the request has come:
  *   NNN     answers with this status (204 when there is no such file)
  *   NNN+S   the same, and asks to be left alone for S seconds (Retry-After)
+ *   NNN=T   the same when the text T is in the request, else 204
  *   hang    answers nothing until the other side goes
  *   close   closes the connection
  *   half    closes it in the middle of its answer, which begins well
@@ -131,6 +132,11 @@ static void serve(int listener) {
         if (file_read(strbuf_text(&path), 100, &mode, NULL) < 0)
             strbuf_puts(&mode, "204");
         mode.text[strcspn(strbuf_text(&mode), "\n")] = '\0';
+        char *text = strchr(mode.text, '=');
+        if (text && !strstr(strbuf_text(&request), text + 1))
+            (void)snprintf(mode.text, mode.length + 1, "204");
+        else if (text)
+            *text = '\0';
         write_log(mode.text, strbuf_text(&request));
         answer(fd, mode.text);
     }

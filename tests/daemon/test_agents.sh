@@ -11,7 +11,7 @@ PLAYS=$tmp/plays
 export PATH PLAYS
 config "limiter: {margin_s: 0, jitter_s: 0}
 agents:
-  claude: {env: ['PLAYS=$tmp/plays', 'RECORDINGS=$root/tests/fixtures/agents'], linger_s: 1}
+  claude: {env: ['PLAYS=$tmp/plays', 'RECORDINGS=$root/tests/fixtures/agents'], linger_s: 0.2}
   codex: {env: ['PLAYS=$tmp/plays', 'RECORDINGS=$root/tests/fixtures/agents']}
 prices:
   stub-model: {in: 1, out: 2}"
@@ -32,8 +32,9 @@ hold() {
 
 hold claude
 limited=$id
-play "$limited" 1 claude/limit-oauth 4
-play "$limited" 2 claude/ok-stream
+play "$limited" 1 claude/limit-oauth 3600
+play "$limited" 2 claude/limit-oauth 1
+play "$limited" 3 claude/ok-stream
 run sluice release "$limited"
 soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"backoff\""'
 report $? 'a plan that is used up: its account waits'
@@ -49,12 +50,17 @@ run sluice up
 exits 0 'a daemon that was killed meanwhile starts again'
 soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"backoff\""'
 report $? 'the account still waits'
+run sluice limiter clear claude # the next limit is short
+soon [ -e "plays/$limited.2.prompt" ]
+kill -9 "$(pid_of_daemon)"
+run sluice up
 becomes "$limited" 'done'
 report $? 'when the time has come it goes on by itself'
-appears "--resume $session" "plays/$limited.2.argv"
-report $? 'in the same session'
-rule 'and is told again what to do' grep -qF 'mend it' "plays/$limited.2.prompt"
-rule 'it took two attempts and no retry' [ "$(value "$limited" attempt) $(value "$limited" failures)" = '2 0' ]
+for attempt in 2 3; do
+    rule "attempt $attempt: in the same session" grep -qF -e "--resume $session" "plays/$limited.$attempt.argv"
+    rule "attempt $attempt: and is told again what to do" grep -qF 'mend it' "plays/$limited.$attempt.prompt"
+done
+rule 'it took three attempts and no retry' [ "$(value "$limited" attempt) $(value "$limited" failures)" = '3 0' ]
 run sluice show "$limited"
 has "limited, exit code 1: You've hit your 5-hour limit" 'show has what the agent said'
 has 'session ' 'and its session'

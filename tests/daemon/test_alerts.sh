@@ -17,17 +17,20 @@ raised() { # KEY: how often it was told, ever
 cleared() {
     "$SLUICE" debug events | grep -c "\"kind\":\"alert.cleared\".*\"key\":\"$1\""
 }
+is_open() { # KEY
+    keys | grep -qxF -e "$1"
+}
+is_closed() {
+    ! is_open "$1"
+}
 opens() { # KEY: until the alert is open
-    deadline=$(($(date +%s) + 60))
-    until keys | grep -qxF -e "$1"; do
-        [ "$(date +%s)" -lt $deadline ] || { echo "# no alert $1, but: $(keys)" && return 1; }
-    done
+    soon is_open "$1" || { echo "# no alert $1, but: $(keys)" && return 1; }
 }
 closes() {
-    deadline=$(($(date +%s) + 60))
-    while keys | grep -qxF -e "$1"; do
-        [ "$(date +%s)" -lt $deadline ] || { echo "# alert $1 stays" && return 1; }
-    done
+    soon is_closed "$1"
+}
+none_is_open() {
+    [ -z "$(keys)" ]
 }
 
 rule 'a quiet home has no alert' [ -z "$(keys)" ]
@@ -99,7 +102,7 @@ closes stuck:lease:resource:gpu
 report $? 'f022 what a person has stopped is not stuck'
 "$SLUICE" resume >/dev/null
 becomes "$id" 'done'
-rule 'f022 in the end nothing is left' [ -z "$(keys)" ]
+rule 'f022 in the end nothing is left' soon none_is_open
 
 # --- alerts.notify --------------------------------------------------------------------------------------
 

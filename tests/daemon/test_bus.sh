@@ -20,7 +20,7 @@ capability: {commands: true}
 retry: {unfinished: {delay_s: 0}}'
 start
 run sluice project add web
-mkfifo go
+mkfifo go begun
 
 # --- the life of a task -----------------------------------------------------------------------
 add --project web -- sh -c "read -r _ <'$tmp/go'; [ \$SLUICE_ATTEMPT = 1 ] || '$SLUICE' report --done"
@@ -54,8 +54,8 @@ printf '%s\n' 'FACT: task web-1 completed (succeeded)' 'FACT: task web-2 complet
 compare want out 'f136 completions on the bus of the project'
 
 # --- warnings ---------------------------------------------------------------------------------
-add --project web -- sh -c "'$SLUICE' add --project web --parent web-4 -- sh -c \"read -r _ <'$tmp/go'; '$SLUICE' report --done\"
-    until [ \"\$('$SLUICE' list --ids --state running | wc -l)\" = 2 ]; do :; done
+add --project web -- sh -c "'$SLUICE' add --project web --parent web-4 -- sh -c \"echo >'$tmp/begun'; read -r _ <'$tmp/go'; '$SLUICE' report --done\"
+    read -r _ <'$tmp/begun'
     '$SLUICE' report --done"
 becomes web-4 'done'
 appears 'task web-4 completed' "$home/bus/web.md"
@@ -97,6 +97,7 @@ mkfifo held free
 flock -x "$home/bus/web.md" sh -c "echo >'$tmp/held'; read -r _ <'$tmp/free'" &
 holder=$!
 read -r _ <held
+since=$(date +%s)
 add --project web -- sh -c "'$SLUICE' report --done"
 becomes web-8 'done'
 report $? 'f117 a locked bus stops no task'
@@ -107,13 +108,16 @@ exits 0 'f117 and no request'
 appears 'task completed' "$home/bus/web/web-8.md"
 tell free
 wait $holder
+took=$(($(date +%s) - since))
 appears 'task web-8 completed' "$home/bus/web.md"
 report $? 'f117 it is posted when the lock is free'
 rule 'f117 once' [ "$(count 'task web-8 completed' web)" = 1 ]
 run sluice bus stats --json
 rule 'f133 the wait is counted' [ "$(field waits)" -ge 1 ]
 rule 'f133 every message has an attempt' [ "$(field attempts)" -ge "$(field messages)" ]
-rule 'f118 nothing timed out, nothing was repeated' [ "$(field timeouts)$(field retries)" = 00 ]
+# Who waits for a lock gives up after ten seconds, and tries again.
+rule 'f118 nothing timed out, nothing was repeated' sh -c \
+    '[ "$1" = 00 ] || [ "$2" -ge 10 ]' - "$(field timeouts)$(field retries)" "$took"
 flock -x "$home/bus/web.md" sh -c "echo >'$tmp/held'; read -r _ <'$tmp/free'" &
 holder=$!
 read -r _ <held

@@ -87,7 +87,7 @@ rule 'nothing has started' [ "$(value "$both" state) $(value "$both" attempt)" =
 
 # --- the first is open again -----------------------------------------------------------------------------------
 
-play "$both" 2 claude/limit-oauth 2
+play "$both" 2 claude/limit-oauth 1
 play "$both" 3 claude/ok-stream
 play "$none" 1 claude/ok-stream
 run sluice limiter clear claude
@@ -106,10 +106,12 @@ report $? 'with a command of its own too'
 run sluice limiter clear codex
 add --hold --agent claude 'mend all'
 back=$id
-play "$back" 1 claude/limit-oauth 4
+play "$back" 1 claude/limit-oauth 3600
 play "$back" 2 codex/401
 play "$back" 3 claude/ok-stream
 run sluice release "$back"
+soon account codex closed
+run sluice limiter clear claude
 becomes "$back" 'done'
 report $? 'after a turn of the other it comes back'
 session=$(session_of "$back" 1)

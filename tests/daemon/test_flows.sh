@@ -70,11 +70,14 @@ stop_all
 # --- f079 to f083: backoff, with the card locked ----------------------------------------------------------
 
 run sluice config set limits.runs=2 kinds.implement.max_running=2
+rule 'f079 the pause is that of the document' \
+    [ "$("$SLUICE" config get --live retry.failed.delay_s) $("$SLUICE" config get --live retry.failed.jitter)" = '30 0.1' ]
+run sluice config set retry.failed.delay_s=3600 retry.failed.cap_s=3600 # nothing below waits for its end
 add --project web --kind implement --external-id cards/a.md -- sh -c 'echo >>tries; exit 1'
 card_a=$id
 becomes "$card_a" held
-rule 'f079 a failed run waits 30 s, 10 % more or less' sh -c \
-    '[ "$1" -ge 26000 ] && [ "$1" -le 33500 ]' - "$(($(value "$card_a" not_before) - $(value "$card_a" changed_at)))"
+rule 'f079 a failed run waits so long, 10 % more or less' sh -c \
+    '[ "$1" -ge 3200000 ] && [ "$1" -le 4000000 ]' - "$(($(value "$card_a" not_before) - $(value "$card_a" changed_at)))"
 run sluice add --project web --kind implement --external-id cards/a.md -- true
 exits 4 'f080 the card stays locked while it backs off: a second run is refused'
 prints "$card_a already: held" 'f080 with the one that has it'
@@ -85,9 +88,10 @@ exits 4 'f154 the lock is in the store: after kill -9 it is still held'
 rule 'f111 locks do not expire by age: the timer is the same as before' [ "$(value "$card_a" state)" = held ]
 run sluice retry "$card_a"
 exits 0 'f081 a manual rerun of a card that backs off'
-deadline=$(($(date +%s) + 60))
-until [ "$(wc -l <tries)" = 2 ] || [ "$(date +%s)" -ge $deadline ]; do :; done
-rule 'f081 runs it now' [ "$(wc -l <tries)" = 2 ]
+ran_twice() {
+    [ "$(wc -l <tries)" = 2 ]
+}
+rule 'f081 runs it now' soon ran_twice
 becomes "$card_a" held
 rule 'f081 as a new run, with its counter at the beginning' [ "$(value "$card_a" attempt)" = 2 ]
 run sluice show "$card_a"
@@ -102,7 +106,7 @@ rule 'f082 and it is out of the queue' [ ! -s out ]
 run sluice retry "$card_a"
 exits 0 'f082 its lock is gone: a person can run it again'
 "$SLUICE" cancel --now "$card_a" >/dev/null
-run sluice config set retry.failed.delay_s=30 retry.failed.cap_s=300
+run sluice config set retry.failed.delay_s=3600 retry.failed.cap_s=3600
 add --project web --kind implement -- /nowhere/at/all
 becomes "$id" held
 report $? 'f083 a launch that fails backs off like a failed run'
@@ -145,8 +149,8 @@ exits 0 'f093 the log goes on'
 
 # --- f096, f153: what a start leaves ------------------------------------------------------------------------
 
-rule 'f096 each run has a folder of its own, with its log and its end' \
-    [ -f "$home/runs/$id/1/out.log" ] && [ -f "$home/runs/$id/1/end.json" ]
+rule 'f096 each run has a folder of its own, with its log' [ -f "$home/runs/$id/1/out.log" ]
+rule 'f096 and its end' [ -f "$home/runs/$id/1/end.json" ]
 rule 'f096 queued, starting, running and done are told in this order' [ "$("$SLUICE" debug events |
     grep "\"task\":\"$id\"" | grep -oE '"to":"[a-z]+"' | tr -d '"' | tr '\n' ' ')" = 'to:starting to:running to:done ' ]
 finish

@@ -24,10 +24,10 @@ alert() { # prints the text of an open alert: alert disk
         grep -oE "\"key\":\"$1\",\"text\":\"[^\"]*" | sed 's/.*"text":"//'
 }
 until_alert() { # KEY yes|no
-    deadline=$(($(date +%s) + 60))
-    while [ "$([ -n "$(alert "$1")" ] && echo yes || echo no)" != "$2" ]; do
-        [ "$(date +%s)" -lt $deadline ] || { echo "# alert $1: '$(alert "$1")'" && return 1; }
-    done
+    soon is_alert "$1" "$2"
+}
+is_alert() {
+    [ "$([ -n "$(alert "$1")" ] && echo yes || echo no)" = "$2" ]
 }
 
 # --- f067 -----------------------------------------------------------------------------------------------
@@ -118,15 +118,19 @@ report $? 'pain 9: lowered, work goes on at once'
 until_alert memory no
 report $? 'pain 9: and the alert is over'
 "$SLUICE" config set host.load=0.001 >/dev/null
+sh -c 'while :; do :; done' & # the load, where nothing else runs
+burner=$!
+trap 'kill "$burner" 2>/dev/null; stop_daemon; umount -l "$home"; rm -rf "$tmp"' EXIT
+is_loaded() {
+    [ "$(cut -d ' ' -f 1 /proc/loadavg)" != 0.00 ]
+}
+soon is_loaded
 add -- true
-if [ "$(cut -d ' ' -f 1 /proc/loadavg)" = 0.00 ]; then
-    number=$((number + 1)) && echo "ok $number - pain 9: a limit for the load # SKIP nothing else runs here"
-else
-    run sluice why "$id"
-    rule 'pain 9: a limit for the load of the machine stops starts' grep -Eq 'host .*load' out
-    until_alert load yes
-    report $? 'pain 9: which is told too'
-fi
+run sluice why "$id"
+rule 'pain 9: a limit for the load of the machine stops starts' grep -Eq 'host .*load' out
+until_alert load yes
+report $? 'pain 9: which is told too'
+kill "$burner"
 "$SLUICE" config unset host.load >/dev/null
 becomes "$id" 'done'
 report $? 'pain 9: and lets them go on'

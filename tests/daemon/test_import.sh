@@ -88,12 +88,13 @@ card phase-9/backlog/a.md 'agent_flow: implement\r\nagent_status: idle # state\r
 card phase-9/backlog/b.md 'agent_flow: review\r\n' 'Fail.'
 chmod 640 board/phase-9/backlog/a.md
 cp board/phase-9/backlog/a.md a.before
+yesterday=$(date +%F) # if midnight is near
 run sluice import cards --agent claude --project web --mirror board --json
 a=$(grep -o '"id":"web-[0-9]*"' out | head -n 1 | grep -o 'web-[0-9]*')
 appears 'agent_status: succeeded' board/phase-9/backlog/a.md
 today=$(date +%F)
 for state in queued running succeeded; do
-    rule "f155 one dated line of history: $state" grep -q "^- $today: agent $state (${a}[ .]" board/phase-9/backlog/a.md
+    rule "f155 one dated line of history: $state" grep -Eq "^- ($yesterday|$today): agent $state \(${a}[ .]" board/phase-9/backlog/a.md
 done
 sed "/agent [a-z]* ($a/d" board/phase-9/backlog/a.md | sed 's/agent_status: succeeded/agent_status: idle/' >a.after
 compare a.before a.after 'f155 and no other byte has changed, CRLF and comments included'

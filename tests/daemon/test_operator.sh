@@ -44,6 +44,7 @@ done
 "$SLUICE" down >/dev/null 2>&1
 config 'preset: gastown
 limits: {runs: 1}
+pace: {tick_s: 3600}
 projects: {web: , api: }'
 start
 before=$(last_event)

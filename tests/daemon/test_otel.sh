@@ -40,7 +40,7 @@ variable() { # NAME: of the run's environment
     sed -n "s/^$1=//p" "plays/$id.1.env"
 }
 says() { # LINE: the agent's last words
-    timeout 60 sh -c 'printf "%s\n" "$1" >"$2"' - "$1" "plays/$id.1.go"
+    timeout "$patience" sh -c 'printf "%s\n" "$1" >"$2"' - "$1" "plays/$id.1.go"
 }
 post() { # PATH FILE [TYPE]: at the run's address; prints the status
     "$OTLP_POST" "$(variable OTEL_EXPORTER_OTLP_ENDPOINT)$1" "$bodies/$2" ${3+"$3"} 2>&1
@@ -204,46 +204,43 @@ mode 204
 add --project web -- true
 soon grep -q "^204 .*$id\"" "$hook/log"
 rule 'what is refused for good is not' [ "$(grep -c "v1/traces.*$refused\"" "$hook/log")" = 1 ]
-mode 503+3
+mode 503+1
 began=$(date +%s%3N)
 add --project web -- true
-soon grep -q "^503+3 .*$id\"" "$hook/log"
+soon grep -q "^503+1 .*$id\"" "$hook/log"
 mode 204
 soon grep -q "^204 .*$id\"" "$hook/log"
-rule 'one that asks for time (Retry-After) gets it' [ $(($(date +%s%3N) - began)) -ge 3000 ]
+rule 'one that asks for time (Retry-After) gets it' [ $(($(date +%s%3N) - began)) -ge 1000 ]
 
 # --- https ------------------------------------------------------------------------------------------------
 
-if command -v openssl >/dev/null && command -v curl >/dev/null; then
-    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem \
-        -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 2>/dev/null
-    mkfifo answers
-    openssl s_server -accept 127.0.0.1:0 -cert cert.pem -key key.pem <answers >served 2>&1 &
-    tls_pid=$!
-    trap 'stop_daemon; kill "$hook_pid" "$tls_pid" 2>/dev/null; rm -rf "$tmp"' EXIT
-    exec 9>answers
-    soon grep -q '^ACCEPT' served
-    tls=$(sed -n 's/^ACCEPT \(.*:[0-9]*\).*/\1/p' served | head -n 1)
-    set_to "otel.endpoint=https://$tls/base" notify.https_command=curl
-    add --project web -- true
-    https=$id
-    appears 'the certificate of the server is not trusted' "$home/sluice.log"
-    report $? 'a collector that nobody vouches for gets nothing, and the log says why'
-    rule 'really nothing' [ "$(grep -c 'POST /base' served)" = 0 ]
-    set_to "notify.https_command=curl --cacert $tmp/cert.pem"
-    appears "$https\"" served
-    report $? 'one with a certificate that is trusted gets its spans by https'
-    rule 'at its path' grep -qF -e 'POST /base/v1/traces HTTP/' served
-    rule 'with the headers of the file' grep -qF -e 'Sluice-Id: from-the-file' served
-    printf 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n' >&9
-    appears 'otel.endpoint: it is back' "$home/sluice.log"
-    report $? 'and its answer is the acknowledgement'
-    exec 9>&-
-    kill "$tls_pid"
-    set_to "otel.endpoint=${url%/hook}/base/"
-else
-    echo '# no openssl or no curl: https is not tried'
-fi
+needs openssl curl
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem \
+    -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 2>/dev/null
+mkfifo answers
+openssl s_server -accept 127.0.0.1:0 -cert cert.pem -key key.pem <answers >served 2>&1 &
+tls_pid=$!
+trap 'stop_daemon; kill "$hook_pid" "$tls_pid" 2>/dev/null; rm -rf "$tmp"' EXIT
+exec 9>answers
+soon grep -q '^ACCEPT' served
+tls=$(sed -n 's/^ACCEPT \(.*:[0-9]*\).*/\1/p' served | head -n 1)
+set_to "otel.endpoint=https://$tls/base" notify.https_command=curl
+add --project web -- true
+https=$id
+appears 'the certificate of the server is not trusted' "$home/sluice.log"
+report $? 'a collector that nobody vouches for gets nothing, and the log says why'
+rule 'really nothing' [ "$(grep -c 'POST /base' served)" = 0 ]
+set_to "notify.https_command=curl --cacert $tmp/cert.pem"
+appears "$https\"" served
+report $? 'one with a certificate that is trusted gets its spans by https'
+rule 'at its path' grep -qF -e 'POST /base/v1/traces HTTP/' served
+rule 'with the headers of the file' grep -qF -e 'Sluice-Id: from-the-file' served
+printf 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n' >&9
+appears 'otel.endpoint: it is back' "$home/sluice.log"
+report $? 'and its answer is the acknowledgement'
+exec 9>&-
+kill "$tls_pid"
+set_to "otel.endpoint=${url%/hook}/base/"
 
 mode hang
 add --project web -- true
@@ -251,6 +248,6 @@ soon grep -q "^hang .*$id\"" "$hook/log"
 add --project web -- true
 becomes "$id" 'done'
 report $? 'one that hangs holds up nothing'
-timeout 20 "$SLUICE" down --wait
+timeout "$patience" "$SLUICE" down --wait
 report $? 'not even the end of the daemon'
 finish

@@ -5,6 +5,8 @@
 . "$(dirname "$0")/kit.sh"
 config 'preset: gastown
 limits: {runs: 3}
+pace: {tick_s: 3600}
+retry: {failed: {delay_s: 3600, cap_s: 3600}}
 projects: {web: , api: }'
 start
 mkfifo go
@@ -208,6 +210,10 @@ add --project web -- false
 "$SLUICE" release "$held" >/dev/null
 becomes "$held" 'done'
 "$SLUICE" add --project api --draft -- true >/dev/null
+quiet() {
+    [ -z "$("$SLUICE" list --ids --state ready,starting,running)" ]
+}
+soon quiet
 "$SLUICE" events --json --limit 1000 >all
 # the last state that the events tell of each task, beside that of the list
 grep '"kind":"task.state"' all | sed 's/.*"task":"\([^"]*\)".*"to":"\([^"]*\)".*/\1 \2/' |

@@ -115,7 +115,8 @@ mkfifo go
 add --project far -- sh -c 'echo "attempt $SLUICE_ATTEMPT"; read -r _ <go'
 becomes "$id" running
 job=$(jobs)
-for pid in $(pgrep -P "$(cat "$slurm/jobs/$job/pid")" 2>/dev/null) "$(cat "$slurm/jobs/$job/pid")"; do kill -9 "$pid" 2>/dev/null; done
+pid=$(cat "$slurm/jobs/$job/pid")
+for pid in $(cat "/proc/$pid/task/$pid/children") "$pid"; do kill -9 "$pid" 2>/dev/null; done
 echo NODE_FAIL >"$slurm/jobs/$job/state"
 soon is_attempt "$id" 2
 becomes "$id" running

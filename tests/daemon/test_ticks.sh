@@ -6,7 +6,8 @@ config 'preset: loopr
 limits: {runs: 2}
 projects: {web: }
 tasks: {until: exit}
-agents: {bot: {command: [sh, -c, "sluice report --rate-limited 30; exit 1"], limiter: account}}
+score: {age_per_minute: 0}
+agents: {bot: {command: [sh, -c, "sluice report --rate-limited 3000; exit 1"], limiter: account}}
 limiters: {account: {max_running: 4}}'
 PATH=$(dirname "$SLUICE"):$PATH
 start
@@ -42,7 +43,7 @@ run sluice config set log.level=debug
 
 add --project web --kind ralph --agent bot --retries 0 'hit the limit'
 hit=$id
-appears 'Rate limited, backing off globally limiter=account retry_after_secs=30 consecutive_hits=1' "$log"
+appears 'Rate limited, backing off globally limiter=account retry_after_secs=3000 consecutive_hits=1' "$log"
 report $? 'f131 a rate limit tells retry_after_secs and consecutive_hits'
 add --project web --kind ralph --agent bot 'wait for it'
 appears 'Rate limited, not selecting new loops limiter=account until=' "$log"

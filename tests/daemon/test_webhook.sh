@@ -12,7 +12,7 @@ projects: {web: }
 limiters: {anthropic: {initial_s: 600, max_s: 600}}
 breaker: {max: 1, reset_s: 3600}
 retry: {failed: {delay_s: 0}}
-notify: {webhook: '$url', secret_file: '$tmp/secret', retry_s: 0.1, retry_max_s: 0.2, timeout_s: 60}"
+notify: {webhook: '$url', secret_file: '$tmp/secret', retry_s: 0.1, retry_max_s: 0.2, timeout_s: 3600}"
 start
 
 set_to() { # KEY=VALUE...
@@ -93,14 +93,14 @@ for bad in 500 302 404 close half junk; do
 done
 rule 'and each was acknowledged once' [ -z "$(ids 204 | sort | uniq -d)" ]
 
-mode 503+3
+mode 503+1
 began=$(date +%s%3N)
 add --project web --title 'not now' -- true
 posted '"title":"not now"'
 mode 204
 soon grep -q '^204 .*"title":"not now"' "$hook/log"
 report $? 'a receiver that asks for time (Retry-After) gets it: it arrives then'
-rule 'and not before' [ $(($(date +%s%3N) - began)) -ge 3000 ]
+rule 'and not before' [ $(($(date +%s%3N) - began)) -ge 1000 ]
 rule 'nor is it tried in between' [ "$(posts '"title":"not now"')" = 2 ]
 
 mode 503+3600
@@ -128,7 +128,11 @@ soon grep -q '^204 .*"title":"behind it"' "$hook/log"
 
 # --- kill -9 --------------------------------------------------------------------------------------------
 
-set_to notify.timeout_s=60
+# On a busy machine an answer may come later than that short time-out, and what it was about once more.
+set_to notify.timeout_s=3600
+add --project web --title 'from now on' -- true
+soon grep -q '^204 .*"title":"from now on"' "$hook/log"
+: >"$hook/log"
 mode hang
 before=$(ids 204 | wc -l)
 add --project web --title 'killed in between' -- true
@@ -193,7 +197,7 @@ report $? 'also when hundreds of events wait'
 soon grep -q '^204 POST /hook/newer .*"title":"many 100"' "$hook/log"
 soon no_alert webhook
 
-mode 500
+mode '500=too late' # that one alone: what is told of it has its own age
 set_to notify.give_up_s=1
 add --project web --title 'too late' -- true
 soon alert_is webhook:given-up
