@@ -24,6 +24,7 @@
 #define POLL_IDLE       SECONDS(15)
 #define POLL_BUSY       SECONDS(1)
 #define PATIENCE        SECONDS(15)
+#define RETRY           SECONDS(1)
 #define RECORD_LOCAL    SECONDS(1)
 #define SUBMITS_AT_ONCE 8
 #define KILL_WAIT       SECONDS(30) /* Slurm's own default, until it is asked */
@@ -321,6 +322,7 @@ static void copy_options(struct slurm *ex, const struct executor_slurm_options *
     ex->poll_idle = options->poll_idle ? options->poll_idle : POLL_IDLE;
     ex->poll_busy = options->poll_busy ? options->poll_busy : POLL_BUSY;
     ex->patience = options->patience ? options->patience : PATIENCE;
+    ex->retry = options->retry ? options->retry : RETRY;
     ex->submits_at_once = options->submits_at_once ? options->submits_at_once : SUBMITS_AT_ONCE;
     ex->use_sacct = options->use_sacct;
     copy_env(ex, options->env);

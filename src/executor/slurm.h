@@ -32,6 +32,8 @@ struct executor_slurm_options {
     const char *const
         *env;         /* the whole environment of these programs, and so of all jobs; NULL: ours */
     time_ms patience; /* before a run that nobody has seen is given up; 0: 15 s */
+    time_ms
+        retry; /* pause after the first call in a row that nobody answered, then twice as long; 0: 1 s */
 };
 
 /* An error: the folder or the shim is not there. A Slurm that does not answer is none. */

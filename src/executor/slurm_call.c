@@ -10,7 +10,6 @@
 
 #define CALL_TIMEOUT SECONDS(60)
 #define LIST_MAX     (64u << 20) /* bytes of a list of jobs */
-#define AWAY_FIRST   SECONDS(1)
 #define AWAY_MAX     SECONDS(30)
 
 int slurm_call(struct slurm *ex, const char *const *argv, bool reads, aside_ended ended, void *ctx,
@@ -46,7 +45,7 @@ void slurm_not_heard(struct slurm *ex, const char *why) {
         (void)snprintf(ex->away_why, sizeof(ex->away_why), "%s", why);
     if (now < ex->away_until)
         return; /* several calls that failed at the same time count once */
-    ex->away_delay = ex->away_delay ? time_min(2 * ex->away_delay, AWAY_MAX) : AWAY_FIRST;
+    ex->away_delay = ex->away_delay ? time_min(2 * ex->away_delay, AWAY_MAX) : ex->retry;
     ex->away_until = now + ex->away_delay;
     loop_timer_set(ex->loop, ex->submit_timer, ex->away_until);
 }

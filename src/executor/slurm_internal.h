@@ -87,7 +87,7 @@ struct slurm {
     char *programs[SLURM_PROGRAM_MAX];
     char **env;
     char *cluster;
-    time_ms poll_idle, poll_busy, patience;
+    time_ms poll_idle, poll_busy, patience, retry;
     time_ms record_delay; /* an end may be on its way to us for so long */
     uint32_t submits_at_once;
     bool use_sacct;

@@ -15,7 +15,6 @@
 
 #define JOBS_EACH    SLURM_CANCELS
 #define STEP_MARGIN  SECONDS(15)
-#define TRY_AGAIN    SECONDS(2)
 #define UNWANTED_MAX 20 /* calls that failed in a row, until jobs of closed runs are left alone */
 
 enum { STEP_ASK, STEP_CANCEL, STEP_KILL };
@@ -82,7 +81,7 @@ static void cancel_ended(void *ctx, const struct aside_end *end) {
             struct slurm_run *run = slurm_at(ex, k);
             if (run && run->job == ex->cancel_jobs[i] && run->stop_asked) {
                 run->stop_step = ex->cancel_step;
-                run->stop_at = now + TRY_AGAIN;
+                run->stop_at = now + 2 * ex->retry;
             }
         }
     if (ex->cancel_unwanted) {
@@ -95,7 +94,7 @@ static void cancel_ended(void *ctx, const struct aside_end *end) {
         }
     }
     slurm_ask_soon(ex);
-    loop_timer_set(ex->loop, ex->stop_timer, good ? now : now + TRY_AGAIN);
+    loop_timer_set(ex->loop, ex->stop_timer, good ? now : now + 2 * ex->retry);
 }
 
 static void call_scancel(struct slurm *ex, const char *const *options) {
@@ -112,7 +111,7 @@ static void call_scancel(struct slurm *ex, const char *const *options) {
     }
     argv[count] = NULL;
     if (slurm_call(ex, argv, false, cancel_ended, ex, &ex->cancel_call) < 0)
-        loop_timer_set(ex->loop, ex->stop_timer, loop_now_steady(ex->loop) + TRY_AGAIN);
+        loop_timer_set(ex->loop, ex->stop_timer, loop_now_steady(ex->loop) + 2 * ex->retry);
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -192,7 +191,7 @@ void slurm_stop_due(void *ctx) {
         if (!first && is_due(run, now))
             first = run;
         if (!run->begun)
-            run->stop_at = now + TRY_AGAIN;
+            run->stop_at = now + 2 * ex->retry;
         if (!is_due(run, now))
             next = time_min(next, run->stop_at);
     }

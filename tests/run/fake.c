@@ -57,6 +57,7 @@ static struct fake *make(bool accounting) {
         .poll_busy = 20,
         .poll_idle = 100,
         .patience = FAKE_PATIENCE,
+        .retry = 50,
         .use_sacct = accounting,
     };
     fake->stage = stage_new_slurm(&options);
