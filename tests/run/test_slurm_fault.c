@@ -243,12 +243,15 @@ static void the_state_of_a_job_tells_how_a_run_without_a_record_ended(void **sta
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     for (unsigned i = 0; i < ARRAY_SIZE(endings); i++) {
-        char job[16];
         stage_start(fake->stage, i + 1, &spec);
-        stage_await_started(fake->stage, i + 1);
-        (void)snprintf(job, sizeof(job), "%u", i + 1);
+        stage_await_started(fake->stage,
+                            i + 1); /* one by one: the numbers of the jobs are theirs */
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(endings); i++) {
         fake_put(fake, i + 1, "state", endings[i].state);
         (void)kill(stage_who(fake->stage, i + 1).shim, SIGKILL);
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(endings); i++) {
         const struct run_end *end = stage_await_end(fake->stage, i + 1);
         if (end->kind != endings[i].kind || !strstr(end->message, endings[i].message))
             fail_msg("%s is told as %s: %s", endings[i].state, run_end_kind_name(end->kind),
