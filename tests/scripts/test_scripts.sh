@@ -4,7 +4,7 @@
 set -u
 
 scripts=$(cd "${1:?usage: test_scripts.sh FOLDER-OF-THE-PROJECT AWAIT}/scripts" && pwd) || exit 1
-await=${2:?usage: test_scripts.sh FOLDER-OF-THE-PROJECT AWAIT}
+await=$(readlink -f "${2:?usage: test_scripts.sh FOLDER-OF-THE-PROJECT AWAIT}") || exit 1 # cases run in other folders
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
 trees=0
@@ -287,8 +287,10 @@ expect 'isolate: the environment is minimal' 0 '' env SECRET=x "$scripts/isolate
 expect 'isolate: but what tests are told arrives' 0 'a "b $c' \
     env SLUICE_TEST_X='a "b $c' "$scripts/isolate" sh -c 'echo "$SLUICE_TEST_X"'
 expect 'isolate: HOME is empty' 0 '' "$scripts/isolate" sh -c 'ls -A "$HOME"'
+# Where this folder is below /tmp, it stays visible there.
+visible=${tree#/tmp/}
 expect 'isolate: and so is the folder for temporary files' 1 '' "$scripts/isolate" sh -c 'ls -A "${TMPDIR:-/tmp}" | grep -vxe home -e "$1"' - \
-    "$(basename "$top")"
+    "${visible%%/*}"
 expect 'isolate: this folder is still here' 0 "$tree" "$scripts/isolate" pwd
 expect 'isolate: also what is in it' 0 'src/core/y.c' "$scripts/isolate" ls src/core/y.c
 expect 'isolate: a variable of the caller' 0 'Pacific/Auckland 0077' \
