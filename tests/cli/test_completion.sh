@@ -39,18 +39,17 @@ printf '%s ' "${COMPREPLY[@]}"
 END
     run bash offer.bash "$@"
 }
-if command -v bash >/dev/null 2>&1; then
-    offers sluice stat
-    has 'status' 'a command'
-    offers sluice status --w
-    has '--watch' 'an option'
-    offers sluice config ex
-    has 'explain' 'a subcommand'
-    offers sluice config explain --fi
-    has '--file' 'an option of a subcommand'
-    offers sluice show web-1
-    has 'web-17 web-18' 'ids'
-    offers sluice help com
-    has 'completion' 'a command behind help'
-fi
+needs bash
+offers sluice stat
+has 'status' 'a command'
+offers sluice status --w
+has '--watch' 'an option'
+offers sluice config ex
+has 'explain' 'a subcommand'
+offers sluice config explain --fi
+has '--file' 'an option of a subcommand'
+offers sluice show web-1
+has 'web-17 web-18' 'ids'
+offers sluice help com
+has 'completion' 'a command behind help'
 finish

@@ -52,20 +52,19 @@ coloured() { grep -q "$escape" out; }
 run sluice plan "$snapshot"
 ! coloured
 report $? 'a pipe gets no escape codes'
-if command -v script >/dev/null 2>&1 && script -qec true /dev/null >/dev/null 2>&1; then
-    run env TERM=xterm script -qec "'$SLUICE' plan '$snapshot'" /dev/null
-    coloured
-    report $? 'a terminal gets colours'
-    run env TERM=xterm NO_COLOR=1 script -qec "'$SLUICE' plan '$snapshot'" /dev/null
-    ! coloured
-    report $? 'NO_COLOR'
-    run env TERM=dumb script -qec "'$SLUICE' plan '$snapshot'" /dev/null
-    ! coloured
-    report $? 'TERM=dumb'
-    awk 'BEGIN { printf "{\"tasks\":["; for (i = 0; i < 50; i++) printf "%s{\"id\":\"t%d\"}", i ? "," : "", i; print "]}" }' >many.json
-    run env TERM=dumb script -qec "'$SLUICE' plan --set limits.runs=0 many.json" /dev/null
-    has '... and 30 more; --all shows them' 'long lists are cut on a terminal'
-    run env TERM=dumb script -qec "'$SLUICE' plan --all --set limits.runs=0 many.json" /dev/null
-    has 't49' '--all shows everything'
-fi
+needs script
+run env TERM=xterm script -qec "'$SLUICE' plan '$snapshot'" /dev/null
+coloured
+report $? 'a terminal gets colours'
+run env TERM=xterm NO_COLOR=1 script -qec "'$SLUICE' plan '$snapshot'" /dev/null
+! coloured
+report $? 'NO_COLOR'
+run env TERM=dumb script -qec "'$SLUICE' plan '$snapshot'" /dev/null
+! coloured
+report $? 'TERM=dumb'
+awk 'BEGIN { printf "{\"tasks\":["; for (i = 0; i < 50; i++) printf "%s{\"id\":\"t%d\"}", i ? "," : "", i; print "]}" }' >many.json
+run env TERM=dumb script -qec "'$SLUICE' plan --set limits.runs=0 many.json" /dev/null
+has '... and 30 more; --all shows them' 'long lists are cut on a terminal'
+run env TERM=dumb script -qec "'$SLUICE' plan --all --set limits.runs=0 many.json" /dev/null
+has 't49' '--all shows everything'
 finish

@@ -41,14 +41,13 @@ exits 2 'a draft would never start'
 printf '\033[31mred\033[0m\377\000\r\n' >bytes
 run sluice run --cwd "$tmp" -- cat bytes
 compare bytes out 'byte by byte into a pipe'
-if command -v script >/dev/null 2>&1 && script -qec true /dev/null >/dev/null 2>&1; then
-    run env TERM=xterm script -qec "'$SLUICE' run --cwd '$tmp' -- cat bytes" /dev/null
-    ! grep -q "$(printf '\033')" out
-    report $? 'no escapes on a terminal'
-    run env TERM=xterm script -qec "'$SLUICE' run --raw --cwd '$tmp' -- cat bytes" /dev/null
-    grep -q "$(printf '\033')" out
-    report $? '--raw'
-fi
+needs script
+run env TERM=xterm script -qec "'$SLUICE' run --cwd '$tmp' -- cat bytes" /dev/null
+! grep -q "$(printf '\033')" out
+report $? 'no escapes on a terminal'
+run env TERM=xterm script -qec "'$SLUICE' run --raw --cwd '$tmp' -- cat bytes" /dev/null
+grep -q "$(printf '\033')" out
+report $? '--raw'
 
 run sluice run --json -- sh -c 'echo hidden; exit 4'
 exits 4 '--json: exit code'

@@ -12,10 +12,11 @@ prints '{"start":[]}' 'nothing waits, as JSON'
 run sluice tick
 prints "nothing to start; 'sluice status' tells why" 'a tick without work'
 
-# Under gastown with a finite cap one task starts every three minutes, or with a tick by hand.
+# Under gastown with a finite cap one task starts with each tick, or with a tick by hand.
 run sluice down
 config 'preset: gastown
-limits: {runs: 3}'
+limits: {runs: 3}
+pace: {tick_s: 3600}'
 start
 run sluice project add web
 mkfifo go

@@ -83,14 +83,13 @@ width=$(LC_ALL=C.UTF-8 COLUMNS=200 LINES=60 "$SLUICE" top --once --pane ready | 
 report $? 'a wide screen has the reasons'
 
 # A terminal that cannot be drawn on gets a sentence, and nothing is changed.
-if command -v script >/dev/null 2>&1 && script -qec true /dev/null >/dev/null 2>&1; then
-    for name in dumb no-such-terminal; do
-        run env -u LINES -u COLUMNS TERM=$name script -qec "'$SLUICE' top" /dev/null
-        exits 2 "TERM=$name: exit code"
-        grep -q "terminal '$name' .*sluice top --once" out
-        report $? "TERM=$name: a sentence"
-        ! grep -q "$(printf '\033')" out
-        report $? "TERM=$name: nothing is sent to the terminal"
-    done
-fi
+needs script
+for name in dumb no-such-terminal; do
+    run env -u LINES -u COLUMNS TERM=$name script -qec "'$SLUICE' top" /dev/null
+    exits 2 "TERM=$name: exit code"
+    grep -q "terminal '$name' .*sluice top --once" out
+    report $? "TERM=$name: a sentence"
+    ! grep -q "$(printf '\033')" out
+    report $? "TERM=$name: nothing is sent to the terminal"
+done
 finish
