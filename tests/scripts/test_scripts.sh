@@ -410,6 +410,8 @@ expect 'test-web: no browser is a reason to skip' 0 '1..0 # SKIP there is no nod
     env PATH="$tree/bin" SLUICE_TEST_WEB= "$scripts/test-web" .
 expect 'test-web: unless it is required' 1 'not ok 1 - the dashboard in a browser' \
     env PATH="$tree/bin" SLUICE_TEST_WEB=required "$scripts/test-web" .
+expect 'test-web: without one there are no pictures' 1 'test-web: there is no node: run scripts/setup --web' \
+    env PATH="$tree/bin" "$scripts/test-web" --pictures .
 
 # --- test-fresh -----------------------------------------------------------------------------------
 

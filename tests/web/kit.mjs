@@ -136,7 +136,7 @@ export async function until(page, what, condition, value) {
     }
 }
 
-/** What is said for a few seconds only: somebody looks before it is done. */
+/** What the page says for a few seconds only: the wait for it begins before the act. */
 export async function says(page, what, act) {
     const locator = typeof what === 'string' ? page.getByText(what) : what;
     await Promise.all([locator.waitFor(), act()]);
