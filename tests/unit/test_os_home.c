@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -252,9 +253,11 @@ static void a_folder_of_somebody_else_is_refused(void **state) {
         return; /* only root can give a folder away */
     setenv("SLUICE_HOME", in("h"), 1);
     assert_int_equal(mkdir(in("h"), 0755), 0);
-    assert_int_equal(chmod(folder, 0755), 0);
-    assert_int_equal(chown(in("h"), NOBODY + 1, NOBODY), 0);
-    assert_int_equal(seteuid(NOBODY), 0);
+    if (chown(in("h"), NOBODY + 1, NOBODY) < 0 || seteuid(NOBODY) < 0) {
+        print_message("this root has no other users; not tested\n");
+        return;
+    }
+    (void)setfsuid(0); /* folders above may be closed to others: it still sees files as root does */
     find();
     int r = home_make(&home, &err);
     assert_int_equal(seteuid(0), 0);
