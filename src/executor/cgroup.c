@@ -10,10 +10,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -28,12 +30,17 @@
 #include "os/clock.h"
 #include "os/files.h"
 
-#define PROC_MAX   (1u << 20)
-#define FREE_SLOTS 64 /* kept for the next runs */
+#define PROC_MAX       (1u << 20)
+#define FREE_SLOTS     64 /* kept for the next runs */
+#define NAME_BEGIN     "sluice-"
+#define CLEAN_MOST     512 /* folders of others that are looked at */
+#define PARENT_TRIES   100
+#define PARENT_WAIT_MS 10
 
 struct cgroup_pool {
     char *name;
     char *parent; /* folder of our slots; NULL: no cgroups */
+    int lock;     /* on it; -1: none */
     struct cgroup_facts facts;
     struct cgroup_slot *free, *dirty; /* dirty: somebody was still in it */
     size_t free_count;
@@ -178,6 +185,104 @@ static void open_limits(const char *own, const char *parent) {
     hand_down(parent);
 }
 
+/* --- whose it is ------------------------------------------------------------------------------ */
+
+static int open_folder(const char *path) {
+    return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static bool is_still(int fd, const char *path) {
+    struct stat open, named;
+    return fstat(fd, &open) == 0 && stat(path, &named) == 0 && open.st_ino == named.st_ino;
+}
+
+/* Makes the folder of the slots and takes our lock on it. Another daemon may be removing the old one, which takes a
+ * moment. A process of the same user could hold the lock for ever: after a second we go on without it, which is safe
+ * while that process has it. Returns the descriptor. */
+static int make_parent(const char *path) {
+    for (int tries = 0; tries < PARENT_TRIES; tries++) {
+        if (mkdir(path, 0700) < 0 && errno != EEXIST)
+            return -1;
+        int fd = open_folder(path);
+        if (fd < 0 && errno != ENOENT)
+            return -1;
+        bool is_last = tries == PARENT_TRIES - 1;
+        bool is_locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
+        if (fd >= 0 && (is_locked || is_last) && is_still(fd, path))
+            return fd;
+        if (fd >= 0)
+            close(fd);
+        if (fd >= 0 && !is_locked)
+            (void)poll(NULL, 0, PARENT_WAIT_MS);
+    }
+    return -1;
+}
+
+/* The right to remove it: nobody has a lock on it, and it is not one that was made again since. -1: it stays. */
+static int lock_left(const char *path) {
+    int fd = open_folder(path);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_still(fd, path))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* rmdir refuses a folder with somebody in it. */
+static void remove_slot(const char *path) {
+    int fd = lock_left(path);
+    if (fd < 0)
+        return;
+    (void)rmdir(path);
+    close(fd);
+}
+
+static bool is_slot(const char *name) {
+    return name[0] >= '0' && name[0] <= '9';
+}
+
+enum left { LEFT_REMOVED, LEFT_KEPT, LEFT_TO_OTHERS };
+
+/* The lock keeps a daemon with its name from starting in between. */
+static enum left remove_left(const char *path) {
+    int fd = lock_left(path);
+    if (fd < 0)
+        return LEFT_TO_OTHERS;
+    struct folder folder;
+    (void)folder_open(&folder, AT_FDCWD, path);
+    for (const char *name; (name = folder_next(&folder));) {
+        char slot[PATH_MAX];
+        if (is_slot(name) && snprintf(slot, sizeof(slot), "%s/%s", path, name) < (int)sizeof(slot))
+            remove_slot(slot);
+    }
+    folder_close(&folder);
+    enum left left = rmdir(path) == 0 ? LEFT_REMOVED : LEFT_KEPT;
+    close(fd);
+    return left;
+}
+
+size_t cgroup_clean(const struct cgroup_pool *pool, size_t *ret_kept) {
+    size_t looked = 0, count[LEFT_TO_OTHERS + 1] = { 0 };
+    *ret_kept = 0;
+    if (!pool->parent)
+        return 0;
+    _cleanup_(freep) char *own = xstrdup(pool->parent);
+    *strrchr(own, '/') = '\0';
+    struct folder folder;
+    (void)folder_open(&folder, AT_FDCWD, own);
+    for (const char *name; looked < CLEAN_MOST && (name = folder_next(&folder));) {
+        char path[PATH_MAX];
+        if (strncmp(name, NAME_BEGIN, strlen(NAME_BEGIN)) != 0 || strcmp(name, pool->name) == 0
+            || snprintf(path, sizeof(path), "%s/%s", own, name) >= (int)sizeof(path))
+            continue;
+        looked++;
+        count[remove_left(path)]++;
+    }
+    folder_close(&folder);
+    *ret_kept = count[LEFT_KEPT];
+    return count[LEFT_REMOVED];
+}
+
 /* --- what works ------------------------------------------------------------------------------ */
 
 static bool can_clone_into(const char *path) {
@@ -217,20 +322,27 @@ static void free_slot(struct cgroup_slot *slot) {
 }
 
 struct cgroup_pool *cgroup_pool_new(const char *name, bool use) {
+    _cleanup_(freep) char *own = use ? find_own() : NULL;
+    return cgroup_pool_new_in(own, name);
+}
+
+struct cgroup_pool *cgroup_pool_new_in(const char *own, const char *name) {
     struct cgroup_pool *pool = xcalloc(1, sizeof(*pool));
     pool->name = xstrdup(name);
-    _cleanup_(freep) char *own = use ? find_own() : NULL;
+    pool->lock = -1;
     if (!own)
         return pool;
     _cleanup_(strbuf_finish) struct strbuf parent = STRBUF_INIT;
     strbuf_printf(&parent, "%s/%s", own, name);
-    if (mkdir(parent.text, 0700) < 0 && errno != EEXIST)
+    pool->lock = make_parent(parent.text);
+    if (pool->lock < 0)
         return pool;
     open_limits(own, parent.text);
     (void)snprintf(pool->prefix, sizeof(pool->prefix), "%" PRId64 ".", (int64_t)clock_read());
     pool->parent = strbuf_take(&parent);
     struct cgroup_slot *slot = make_slot(pool);
     if (!slot) {
+        (void)rmdir(pool->parent);
         free(TAKE_PTR(pool->parent));
         return pool;
     }
@@ -242,6 +354,8 @@ struct cgroup_pool *cgroup_pool_new(const char *name, bool use) {
         .clone = can_clone_into(slot->path),
     };
     cgroup_give_back(pool, slot);
+    size_t kept;
+    (void)cgroup_clean(pool, &kept);
     return pool;
 }
 
@@ -256,8 +370,11 @@ struct cgroup_pool *cgroup_pool_free(struct cgroup_pool *pool) {
             free_slot(slot);
         }
     }
-    if (pool->parent)
-        (void)rmdir(pool->parent); /* fails while a run lives in it */
+    /* Not while another pool of this name has it, nor while a run lives in it. */
+    if (pool->parent && flock(pool->lock, LOCK_EX | LOCK_NB) == 0)
+        (void)rmdir(pool->parent);
+    if (pool->lock >= 0)
+        close(pool->lock);
     free(pool->parent);
     free(pool->name);
     free(pool);
@@ -283,7 +400,7 @@ void cgroup_probe(struct cgroup_facts *ret) {
     char before[256] = "", name[48];
     _cleanup_(freep) char *own = find_own();
     bool known = own && read_text(own, "cgroup.subtree_control", before, sizeof(before));
-    (void)snprintf(name, sizeof(name), "sluice-probe-%d", (int)getpid());
+    (void)snprintf(name, sizeof(name), NAME_BEGIN "probe-%d", (int)getpid());
     struct cgroup_pool *pool = cgroup_pool_new(name, own != NULL);
     *ret = pool->facts;
     cgroup_pool_free(pool);
@@ -332,12 +449,11 @@ static void remove_old(struct cgroup_pool *pool, cgroup_used used, void *ctx) {
     (void)folder_open(&folder, AT_FDCWD, pool->parent);
     for (const char *name; (name = folder_next(&folder));) {
         char path[PATH_MAX];
-        if (name[0] < '0' || name[0] > '9'
-            || strncmp(name, pool->prefix, strlen(pool->prefix)) == 0)
+        if (!is_slot(name) || strncmp(name, pool->prefix, strlen(pool->prefix)) == 0)
             continue;
         (void)snprintf(path, sizeof(path), "%s/%s", pool->parent, name);
         if (!used(ctx, path))
-            (void)rmdir(path);
+            remove_slot(path);
     }
     folder_close(&folder);
 }

@@ -2,7 +2,12 @@
  *
  * Making and removing one costs as much as a tenth of a short run, so a slot is used again once its run
  * has ended and nobody is in it. Slots of an earlier daemon are never given out: a shim that lives
- * may still use one. They are removed when they are free (cgroup_sweep). */
+ * may still use one. They are removed when they are free (cgroup_sweep).
+ *
+ * A daemon that is killed leaves its folder and its free slots. They belong to no daemon that lives when
+ * nobody has a lock on them (flock of the folder itself): a pool has a shared one on its folder, and a shim
+ * on its slot. Whoever removes takes the exclusive one first, and does not wait for it; a pool that meets it
+ * waits that moment, and makes its folder again. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,8 +32,11 @@ struct cgroup_facts {
     bool clone;  /* processes can be born in it */
 };
 
-/* Never fails: without cgroups the pool is empty for ever. `name` tells several daemons apart. */
+/* Never fails: without cgroups the pool is empty for ever. `name` tells several daemons apart: "sluice-" and more.
+ * Cleans up. */
 struct cgroup_pool *cgroup_pool_new(const char *name, bool use);
+/* The same in any folder, or NULL; for tests. */
+struct cgroup_pool *cgroup_pool_new_in(const char *own, const char *name);
 struct cgroup_pool *cgroup_pool_free(struct cgroup_pool *pool); /* accepts NULL */
 const struct cgroup_facts *cgroup_pool_facts(const struct cgroup_pool *pool);
 
@@ -41,6 +49,10 @@ void cgroup_give_back(struct cgroup_pool *pool, struct cgroup_slot *slot);
 /* Slots of an earlier daemon that no living run uses: away with them. */
 typedef bool (*cgroup_used)(void *ctx, const char *path);
 void cgroup_sweep(struct cgroup_pool *pool, cgroup_used used, void *ctx);
+
+/* Away with what daemons of any name have left beside our own folder, as far as no run uses it. Looks at so many that
+ * a start does not notice it. Returns how many were removed; `ret_kept`: how many have a run that lives. */
+size_t cgroup_clean(const struct cgroup_pool *pool, size_t *ret_kept);
 
 /* Was it made by a daemon with this name, wherever that was? */
 bool cgroup_is_ours(const struct cgroup_pool *pool, const char *path);

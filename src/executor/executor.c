@@ -46,6 +46,12 @@ bool executor_doing(const struct executor *ex, struct run_key run, struct strbuf
     return ex->backend->doing && ex->backend->doing(ex, run, out);
 }
 
+size_t executor_clean(struct executor *ex, size_t *ret_kept) {
+    assert(ex && ret_kept);
+    *ret_kept = 0;
+    return ex->backend->clean ? ex->backend->clean(ex, ret_kept) : 0;
+}
+
 uint32_t executor_live(const struct executor *ex) {
     return ex->live;
 }

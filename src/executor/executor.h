@@ -112,6 +112,9 @@ struct executor_feature {
     const char *fix;     /* what a person can do; or NULL */
 };
 size_t executor_features(const struct executor *ex, const struct executor_feature **ret);
+/* Removes the cgroups that daemons of any home have left here which were killed; a start does that, too. Returns how
+ * many such daemons there were; `ret_kept`: how many more have a run that lives, and are left as they are. */
+size_t executor_clean(struct executor *ex, size_t *ret_kept);
 /* The same without an executor: what one would find that has its runs in `folder`, which need not be
  * there. Leaves nothing behind; for one thread. */
 size_t executor_probe(const char *folder, const struct executor_feature **ret);

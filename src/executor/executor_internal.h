@@ -19,6 +19,7 @@ struct executor_backend {
     int (*sweep)(struct executor *ex, struct executor_sweep *sweep, struct error *err);
     void (*forget)(struct executor *ex, const char *task);
     bool (*doing)(const struct executor *ex, struct run_key run, struct strbuf *out); /* or NULL */
+    size_t (*clean)(struct executor *ex, size_t *ret_kept);                           /* or NULL */
     void (*free)(struct executor *ex); /* frees `ex` too */
 };
 

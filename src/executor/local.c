@@ -168,12 +168,17 @@ static void local_free(struct executor *base) {
     free(ex);
 }
 
+static size_t local_clean(struct executor *base, size_t *ret_kept) {
+    return cgroup_clean(local_of(base)->cgroups, ret_kept);
+}
+
 static const struct executor_backend local_backend = {
     .start = local_start,
     .stop = local_stop,
     .adopt = local_adopt,
     .sweep = local_sweep,
     .forget = local_forget,
+    .clean = local_clean,
     .free = local_free,
 };
 

@@ -201,6 +201,19 @@ static void check_worktrees(struct op_call *call, struct check *c) {
                      "remove the .json beside it; it is gone here after the next start";
 }
 
+/* A daemon that is killed cannot take its own away. */
+static void check_cgroups(struct op_call *call, struct check *c) {
+    size_t kept, removed = executor_clean(engine_executor(call->engine), &kept);
+    c->name = "cgroups";
+    c->ok = true;
+    if (removed == 0 && kept == 0)
+        (void)snprintf(c->text, sizeof(c->text), "none is left of daemons that are gone");
+    else
+        (void)snprintf(c->text, sizeof(c->text),
+                       "of daemons that are gone: %zu removed, %zu with runs that live", removed,
+                       kept);
+}
+
 static void check_settings(struct op_call *call, struct check *c) {
     c->name = "settings";
     c->ok = !config_wait_is_idle(engine_config(call->engine));
@@ -213,8 +226,9 @@ static void check_settings(struct op_call *call, struct check *c) {
 }
 
 static const check_function checks[] = {
-    check_disk, check_store, check_fsync,     check_home,      check_socket,   check_doors,
-    check_shim, check_files, check_isolation, check_worktrees, check_settings, check_run_folders,
+    check_disk,    check_store,    check_fsync,       check_home,      check_socket,
+    check_doors,   check_shim,     check_files,       check_isolation, check_worktrees,
+    check_cgroups, check_settings, check_run_folders,
 };
 
 static void print_features(const struct executor_feature *features, size_t count,

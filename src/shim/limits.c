@@ -4,6 +4,7 @@
  * `applied` tells the difference. The daemon has made the cgroup; only this run is ever in it. */
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "rundir/record.h"
@@ -45,6 +46,8 @@ static bool limit(struct shim *s, const char *name, int64_t value, bool *ret_wat
 void limits_open(struct shim *s) {
     if (s->spec.cgroup)
         s->cgroup = open(s->spec.cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s->cgroup >= 0) /* ours, also while nobody is in it (executor/cgroup.h) */
+        (void)flock(s->cgroup, LOCK_SH | LOCK_NB);
     s->cgroup_kill = s->cgroup >= 0;
     if (limit(s, "memory.max", s->spec.memory_max, &s->watch_memory)) {
         (void)write_limit(s->cgroup, "memory.oom.group", 1); /* all of it or nothing */

@@ -17,5 +17,8 @@ const struct fake_run *fake_run_find(task_id task); /* the last one of that task
 bool fake_run_is_in_slurm(task_id task);
 size_t fake_runs_started(void);
 
+/* What executor_clean finds. */
+void fake_cgroups_left(size_t removed, size_t kept);
+
 void fake_run_starts(task_id task); /* its command was seen */
 void fake_run_ends(task_id task, int exit_code);

@@ -464,6 +464,29 @@ static void health_and_doctor_name_what_is_missing(void **state) {
     assert_true(shim);
 }
 
+static const char *check_text(const struct reply *r, const char *wanted) {
+    size_t i;
+    json_t *check;
+    json_array_foreach(reply_at(r, "checks"), i, check) {
+        if (strcmp(json_string_value(json_object_get(check, "name")), wanted) == 0)
+            return json_string_value(json_object_get(check, "text"));
+    }
+    return "";
+}
+
+static void doctor_says_which_cgroups_were_left(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    _cleanup_(reply_finish) struct reply none = get(&o, "/v1/doctor");
+    assert_string_equal(check_text(&none, "cgroups"), "none is left of daemons that are gone");
+    fake_cgroups_left(19, 2);
+    _cleanup_(reply_finish) struct reply some = get(&o, "/v1/doctor");
+    fake_cgroups_left(0, 0);
+    assert_string_equal(check_text(&some, "cgroups"),
+                        "of daemons that are gone: 19 removed, 2 with runs that live");
+}
+
 static void agents_limiters_and_groups_are_listed(void **state) {
     (void)state;
     _cleanup_(ops_close) struct ops o = { 0 };
@@ -529,6 +552,7 @@ int main(void) {
         cmocka_unit_test(a_dependency_that_failed_is_counted_apart),
         cmocka_unit_test(f132_metrics_have_help_and_type_and_no_ids),
         cmocka_unit_test(health_and_doctor_name_what_is_missing),
+        cmocka_unit_test(doctor_says_which_cgroups_were_left),
         cmocka_unit_test(agents_limiters_and_groups_are_listed),
         cmocka_unit_test(groups_are_opened_and_closed),
     };

@@ -1,0 +1,241 @@
+/* test_cgroup.c: what a killed daemon leaves is removed by any other one; what a living one has stays.
+ *
+ * In an ordinary folder: what counts here (locks, and that a folder with something in it cannot be removed) is the same,
+ * and no other daemon of this machine cleans up in between. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "executor/cgroup.h"
+#include "run/stage.h"
+#include "rundir/rundir.h"
+
+#define KILLED "sluice-0000000a"
+#define OTHER  "sluice-0000000b"
+#define ROUNDS 500
+
+static char own[64];
+
+static int set_up(void **state) {
+    (void)state;
+    const char *base = getenv("TMPDIR");
+    (void)snprintf(own, sizeof(own), "%s/cgroup-XXXXXX", base ? base : "/tmp");
+    assert_non_null(mkdtemp(own));
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    return rmdir(own); /* nothing is left */
+}
+
+static bool is_there(const char *name) {
+    char path[128];
+    (void)snprintf(path, sizeof(path), "%s/%s", own, name);
+    return access(path, F_OK) == 0;
+}
+
+static int wait_for(pid_t pid) {
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        assert_int_equal(errno, EINTR);
+    return status;
+}
+
+/* Slots that it took go to `ret`, in the caller's memory. */
+static void killed_daemon(size_t slots, char ret[][128]) {
+    int pipes[2];
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct cgroup_pool *pool = cgroup_pool_new_in(own, KILLED);
+        for (size_t i = 0; i < slots; i++) {
+            char path[128] = "";
+            (void)snprintf(path, sizeof(path), "%s", cgroup_take(pool)->path);
+            (void)!write(pipes[1], path, sizeof(path));
+        }
+        (void)raise(SIGKILL);
+    }
+    (void)close(pipes[1]);
+    for (size_t i = 0; i < slots; i++)
+        assert_int_equal(read(pipes[0], ret[i], 128), 128);
+    (void)close(pipes[0]);
+    assert_int_equal(wait_for(pid), SIGKILL);
+    assert_true(is_there(KILLED));
+}
+
+static void what_a_killed_daemon_left_goes_with_the_next_start_of_any(void **state) {
+    (void)state;
+    char slots[3][128];
+    killed_daemon(3, slots);
+    struct cgroup_pool *pool = cgroup_pool_new_in(own, OTHER);
+    assert_false(is_there(KILLED));
+    assert_true(is_there(OTHER));
+    (void)cgroup_pool_free(pool);
+    assert_false(is_there(OTHER));
+}
+
+static void what_a_living_daemon_has_stays(void **state) {
+    (void)state;
+    struct cgroup_pool *living = cgroup_pool_new_in(own, KILLED);
+    struct cgroup_slot *slot = cgroup_take(living); /* a free one, too, is not there for others */
+    cgroup_give_back(living, slot);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        size_t kept;
+        struct cgroup_pool *pool = cgroup_pool_new_in(own, OTHER);
+        size_t removed = cgroup_clean(pool, &kept);
+        (void)cgroup_pool_free(pool);
+        _exit((int)(removed + kept));
+    }
+    assert_int_equal(wait_for(pid), 0);
+    slot = cgroup_take(living);
+    assert_int_equal(access(slot->path, F_OK), 0);
+    cgroup_give_back(living, slot);
+    (void)cgroup_pool_free(living);
+}
+
+/* A shim has a lock on its slot, whoever made that. */
+static void a_run_that_outlives_its_daemon_keeps_its_slot_alone(void **state) {
+    (void)state;
+    char slots[2][128];
+    size_t kept;
+    killed_daemon(2, slots);
+    int shim = open(slots[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(shim, LOCK_SH), 0);
+    struct cgroup_pool *pool = cgroup_pool_new_in(own, OTHER);
+    assert_int_equal(access(slots[0], F_OK), -1);
+    assert_int_equal(access(slots[1], F_OK), 0);
+    assert_int_equal(cgroup_clean(pool, &kept), 0);
+    assert_int_equal(kept, 1);
+    (void)close(shim);
+    assert_int_equal(cgroup_clean(pool, &kept), 1);
+    assert_int_equal(kept, 0);
+    assert_false(is_there(KILLED));
+    (void)cgroup_pool_free(pool);
+}
+
+/* A process in a cgroup, a file in a folder: it cannot be removed. */
+static void a_slot_with_somebody_in_it_stays(void **state) {
+    (void)state;
+    char slots[1][128], path[160];
+    size_t kept;
+    killed_daemon(1, slots);
+    (void)snprintf(path, sizeof(path), "%s/process", slots[0]);
+    assert_int_equal(close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+    struct cgroup_pool *pool = cgroup_pool_new_in(own, OTHER);
+    assert_int_equal(cgroup_clean(pool, &kept), 0);
+    assert_int_equal(kept, 1);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(cgroup_clean(pool, &kept), 1);
+    (void)cgroup_pool_free(pool);
+}
+
+static void what_is_not_ours_is_not_touched(void **state) {
+    (void)state;
+    char path[128];
+    (void)snprintf(path, sizeof(path), "%s/user.slice", own);
+    assert_int_equal(mkdir(path, 0700), 0);
+    (void)cgroup_pool_free(cgroup_pool_new_in(own, OTHER));
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void two_pools_of_one_name_do_not_take_it_from_each_other(void **state) {
+    (void)state;
+    struct cgroup_pool *first = cgroup_pool_new_in(own, OTHER);
+    struct cgroup_pool *second = cgroup_pool_new_in(own, OTHER);
+    (void)cgroup_pool_free(first);
+    struct cgroup_slot *slot = cgroup_take(second);
+    assert_int_equal(access(slot->path, F_OK), 0);
+    cgroup_give_back(second, slot);
+    (void)cgroup_pool_free(second);
+}
+
+/* Daemons of one home start and end, others clean up all the time: whoever has started has its folder. */
+static void starts_and_cleaning_do_not_meet(void **state) {
+    (void)state;
+    pid_t cleaners[2];
+    for (size_t i = 0; i < ARRAY_SIZE(cleaners); i++) {
+        cleaners[i] = fork();
+        assert_true(cleaners[i] >= 0);
+        if (cleaners[i] == 0) {
+            char name[32];
+            size_t kept;
+            (void)snprintf(name, sizeof(name), "sluice-cleaner%zu", i);
+            struct cgroup_pool *pool = cgroup_pool_new_in(own, name);
+            for (;;)
+                (void)cgroup_clean(pool, &kept);
+        }
+    }
+    unsigned missing = 0;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct cgroup_pool *pool = cgroup_pool_new_in(own, KILLED);
+        struct cgroup_slot *slot = cgroup_take(pool);
+        missing += !slot || access(slot->path, F_OK) < 0;
+        cgroup_give_back(pool, slot);
+        (void)cgroup_pool_free(pool);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(cleaners); i++) {
+        (void)kill(cleaners[i], SIGKILL);
+        (void)wait_for(cleaners[i]);
+    }
+    (void)cgroup_pool_free(cgroup_pool_new_in(own, OTHER));
+    assert_int_equal(missing, 0);
+}
+
+/* Where the kernel gives us cgroups. */
+static void a_shim_has_the_lock_on_its_slot(void **state) {
+    struct stage *stage = STAGE(state);
+    struct run_spec spec = stage_spec(stage, ARGV("sleep", "1000"));
+    stage_start(stage, 1, &spec);
+    stage_await_started(stage, 1);
+    char folder[STAGE_PATH];
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    stage_folder(1, folder);
+    assert_int_equal(rundir_read_spec(stage->root, folder, &read, NULL), 0);
+    if (read->spec.cgroup) {
+        int fd = open(read->spec.cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1);
+        assert_int_equal(errno, EWOULDBLOCK);
+        (void)close(fd);
+    }
+    stage_stop(stage, 1, STOP_AT_ONCE);
+    (void)stage_await_end(stage, 1);
+    stage_free(stage);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_a_killed_daemon_left_goes_with_the_next_start_of_any,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_living_daemon_has_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_run_that_outlives_its_daemon_keeps_its_slot_alone, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_slot_with_somebody_in_it_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_not_ours_is_not_touched, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(two_pools_of_one_name_do_not_take_it_from_each_other,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(starts_and_cleaning_do_not_meet, set_up, tear_down),
+        BOTH_WAYS(a_shim_has_the_lock_on_its_slot),
+    };
+    return cmocka_run_group_tests_name("run_cgroup", tests, NULL, NULL);
+}
