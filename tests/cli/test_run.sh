@@ -101,6 +101,7 @@ exits 143 'Ctrl-C: the run was stopped'
 id=$(sed -n 's/^sluice: canceling \([^;]*\); Ctrl-C again leaves it to the daemon$/\1/p' err)
 [ -n "$id" ] && becomes "$id" canceled
 report $? 'Ctrl-C: says so, and the task is canceled'
+rm out err # it makes them itself, a moment later: what the last one has said is not its answer
 "$SLUICE" run --grace 3600s -- sh -c 'trap "" TERM; echo here; while :; do tail -f /dev/null; done' >out 2>err &
 runner=$!
 appears here out

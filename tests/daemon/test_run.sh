@@ -63,6 +63,7 @@ rule 'one attempt' [ "$(field attempt)" = 1 ]
 # Nobody but the follower is there to start the next one.
 rm one
 mkfifo one
+rm out err # until it has made its own
 "$SLUICE" run -- sh -c 'echo begun; read -r _ <one; exit 11' >out 2>err &
 runner=$!
 appears begun out
