@@ -313,7 +313,8 @@ const struct cmd cmd_doctor = {
     .summary = "check folders, configuration, programs, kernel and database",
     .text =
         "Works with and without a daemon, starts none and changes nothing, except that it removes\n"
-        "cgroups that killed daemons have left. Exit code 1 says that something must be put right;\n"
+        "cgroups that killed daemons have left. Exit code 1 says that something must be put "
+        "right;\n"
         "a warning need not be. A kernel feature that is not there is no fault: it tells what is\n"
         "done instead, and how to have it.\n",
     .examples = "sluice doctor\n"
