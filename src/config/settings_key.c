@@ -90,6 +90,8 @@ static struct setting_key match_row(const struct setting *setting, const char *k
 struct setting_key settings_match(const char *key, const struct setting_joints *joints) {
     struct setting_key best = { .match = MATCH_NOTHING };
     for (size_t i = 0; i < settings_count && best.match != MATCH_SETTING; i++) {
+        if (settings[i].key[0] != key[0]) /* no pattern begins with a name */
+            continue;
         struct setting_key m = match_row(&settings[i], key, joints);
         if (m.match > best.match)
             best = m;
