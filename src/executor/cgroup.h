@@ -7,7 +7,8 @@
  * A daemon that is killed leaves its folder and its free slots. They belong to no daemon that lives when
  * nobody has a lock on them (flock of the folder itself): a pool has a shared one on its folder, and a shim
  * on its slot. Whoever removes takes the exclusive one first, and does not wait for it; a pool that meets it
- * waits that moment, and makes its folder again. */
+ * waits that moment, and makes its folder again. A pool that is made removes those of others, and a shim
+ * that ends its own slot, and the folder if it was the last. */
 #pragma once
 
 #include <stdbool.h>

@@ -3,6 +3,7 @@
  * A limit that cannot be set is no reason not to run: it is watched instead where that is possible, and
  * `applied` tells the difference. The daemon has made the cgroup; only this run is ever in it. */
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -59,6 +60,42 @@ void limits_open(struct shim *s) {
         limits_note(s, "pids.max");
     else if (s->watch_processes)
         limits_note(s, "pids.watch");
+}
+
+/* Up to the slash before `end`; its name from there. */
+static const char *last_name(const char *path, const char *end) {
+    while (end > path && end[-1] != '/')
+        end--;
+    return end;
+}
+
+static void remove_in(int folder, const char *name, const char *end) {
+    char copy[NAME_MAX + 1];
+    size_t length = (size_t)(end - name);
+    if (length == 0 || length >= sizeof(copy))
+        return;
+    memcpy(copy, name, length);
+    copy[length] = '\0';
+    (void)unlinkat(folder, copy, AT_REMOVEDIR);
+}
+
+void limits_close(struct shim *s) {
+    int above = s->cgroup < 0 ? -1 : openat(s->cgroup, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (above < 0)
+        return;
+    int top = -1;
+    if (flock(above, LOCK_EX | LOCK_NB) == 0)
+        top = openat(above, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (top >= 0) {
+        const char *path = s->spec.cgroup, *end = path + strlen(path);
+        const char *slot = last_name(path, end);
+        remove_in(above, slot, end);
+        if (slot > path)
+            remove_in(top, last_name(path, slot - 1),
+                      slot - 1); /* refused while others are in it */
+        close(top);
+    }
+    close(above);
 }
 
 bool limits_were_hit(const struct shim *s) {

@@ -73,5 +73,6 @@ int main(int argc, char **argv) {
         (void)renameat(FD_FOLDER, "tmp", FD_FOLDER, "tmp.left");
     else if (shim.kill_wait > 0) /* no daemon knows when we are gone, so none can take it */
         (void)unlinkat(FD_FOLDER, "tmp", AT_REMOVEDIR);
+    limits_close(&shim);
     return 0;
 }

@@ -89,6 +89,7 @@ int command_start(struct shim *s, const char *const *argv, const struct command_
 
 /* limits.c */
 void limits_open(struct shim *s);
+void limits_close(struct shim *s); /* nobody else removes the cgroup of a daemon that is gone */
 void limits_note(struct shim *s, const char *word); /* into `applied`, once */
 bool limits_were_hit(const struct shim *s);         /* the kernel killed for memory */
 

@@ -223,6 +223,26 @@ static void a_shim_has_the_lock_on_its_slot(void **state) {
     stage_free(stage);
 }
 
+/* Its daemon has left it alone, and nobody else comes. */
+static void the_last_run_of_a_daemon_that_is_gone_takes_the_cgroup_away(void **state) {
+    struct stage *stage = STAGE(state);
+    char fifo[2 * STAGE_PATH];
+    (void)snprintf(fifo, sizeof(fifo), "%s/fifo", stage->home);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "read -r word <fifo"));
+    stage_start(stage, 1, &spec);
+    stage_await_started(stage, 1);
+    pid_t shim = stage_who(stage, 1).shim;
+    stage->ex = executor_free(stage->ex);
+    int end = open(fifo, O_WRONLY | O_CLOEXEC);
+    assert_true(end >= 0);
+    (void)close(end);
+    (void)wait_for(shim);
+    assert_int_equal(stage_cgroups(stage), 0);
+    stage_restart(stage);
+    stage_free(stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_a_killed_daemon_left_goes_with_the_next_start_of_any,
@@ -236,6 +256,7 @@ int main(void) {
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(starts_and_cleaning_do_not_meet, set_up, tear_down),
         BOTH_WAYS(a_shim_has_the_lock_on_its_slot),
+        BOTH_WAYS(the_last_run_of_a_daemon_that_is_gone_takes_the_cgroup_away),
     };
     return cmocka_run_group_tests_name("run_cgroup", tests, NULL, NULL);
 }
