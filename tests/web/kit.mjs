@@ -85,6 +85,17 @@ async function newPage(ahead) {
     const context = await browser.newContext({ reducedMotion: 'reduce', timezoneId: 'UTC', locale: 'en-US' });
     // The clock of this browser is so many ms ahead.
     if (ahead) await context.addInitScript((by) => { const real = Date.now; Date.now = () => real() + by; }, ahead);
+    // A message of the page is gone after seconds, and a busy machine may look later than that: all are noted.
+    await context.addInitScript(() => {
+        window.noted = [];
+        const seen = new WeakSet();
+        new MutationObserver(() => {
+            for (const toast of document.querySelectorAll('.toast')) {
+                if (!seen.has(toast)) window.noted.push(toast.textContent);
+                seen.add(toast);
+            }
+        }).observe(document, { childList: true, subtree: true });
+    });
     const page = await context.newPage();
     page.setDefaultTimeout(patience);
     page.on('pageerror', (error) => problems.push(`threw ${error.message}`));
@@ -136,10 +147,11 @@ export async function until(page, what, condition, value) {
     }
 }
 
-/** What the page says for a few seconds only: the wait for it begins before the act. */
-export async function says(page, what, act) {
-    const locator = typeof what === 'string' ? page.getByText(what) : what;
-    await Promise.all([locator.waitFor(), act()]);
+/** The act makes the page show a message with this text. */
+export async function says(page, text, act) {
+    const before = await page.evaluate(() => window.noted.length);
+    await act();
+    await until(page, `the page says '${text}'`, ([from, wanted]) => window.noted.slice(from).some((one) => one.includes(wanted)), [before, text]);
 }
 
 /** The view is there and has been drawn. */
