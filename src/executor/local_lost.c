@@ -1,8 +1,9 @@
 /* local_lost.c: a shim that was killed leaves nobody behind.
  *
  * Its command dies with it (parent death signal); what that has started does not. Before the run is
- * called lost, and perhaps started again in the same folder, those are killed: all of the run's cgroup, or
- * without one those of the shim's session and those with the TMPDIR of the run. */
+ * called lost, and perhaps started again in the same folder, those are killed: all of the run's cgroup, then
+ * those of the shim's session and those with the TMPDIR of the run. The cgroup may be empty because the shim
+ * has found none, or the command could not join it. */
 #include "executor/local.h"
 
 #include <signal.h>
@@ -15,15 +16,13 @@
 
 static bool kill_once(const struct local_run *run) {
     const char *cgroup = run->slot ? run->slot->path : run->old_cgroup;
-    if (!cgroup) {
-        _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
-        strbuf_printf(&mark, "TMPDIR=%s/%s/tmp", run->ex->root_given, run->folder);
-        return proc_kill_session(run->shim) + proc_kill_marked(mark.text) == 0;
+    if (cgroup && cgroup_is_populated(cgroup)) {
+        cgroup_kill(cgroup);
+        return false; /* they need a moment */
     }
-    if (!cgroup_is_populated(cgroup))
-        return true;
-    cgroup_kill(cgroup);
-    return false; /* they need a moment */
+    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
+    strbuf_printf(&mark, "TMPDIR=%s/%s/tmp", run->ex->root_given, run->folder);
+    return proc_kill_session(run->shim) + proc_kill_marked(mark.text) == 0;
 }
 
 bool local_kill_rest(struct local_run *run) {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -119,12 +120,15 @@ void stage_restart(struct stage *stage) {
     make_executor(stage);
 }
 
-static char slot_parent[32];
+static char slot_parent[32], slot_parent_path[PATH_MAX];
 static unsigned slot_parents;
 
 static int count_parent(const char *path, const struct stat *st, int type, struct FTW *ftw) {
     (void)st;
-    slot_parents += type == FTW_D && strcmp(path + ftw->base, slot_parent) == 0;
+    if (type == FTW_D && strcmp(path + ftw->base, slot_parent) == 0) {
+        (void)snprintf(slot_parent_path, sizeof(slot_parent_path), "%s", path);
+        slot_parents++;
+    }
     return 0;
 }
 
@@ -144,6 +148,17 @@ unsigned stage_cgroups(const struct stage *stage) {
     if (point[0])
         (void)nftw(point, count_parent, 16, FTW_PHYS | FTW_MOUNT);
     return slot_parents;
+}
+
+void stage_remove_cgroups(const struct stage *stage) {
+    if (stage_cgroups(stage) == 0)
+        return;
+    DIR *dir = opendir(slot_parent_path);
+    assert_non_null(dir);
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        if (entry->d_name[0] != '.')
+            (void)unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
+    (void)closedir(dir);
 }
 
 void stage_free(struct stage *stage) {

@@ -84,6 +84,8 @@ void stage_folder(task_id task, char out[STAGE_PATH]);
 struct run_started stage_who(const struct stage *stage, task_id task);
 
 unsigned stage_cgroups(const struct stage *stage);
+/* Takes away those in which nobody is, as another program might. */
+void stage_remove_cgroups(const struct stage *stage);
 
 /* Processes that commands of this stage have registered, and how many of them live. */
 unsigned stage_registered(const struct stage *stage);

@@ -167,6 +167,19 @@ static void a_killed_shim_means_lost_and_nobody_survives(void **state) {
     stage_free(stage);
 }
 
+/* The shim may find no cgroup, or one that the command cannot join: then nobody is in it to be killed. */
+static void nor_where_the_cgroup_was_not_used(void **state) {
+    struct stage *stage = STAGE(state);
+    struct run_spec spec = leaving_spec(stage);
+    stage_remove_cgroups(stage);
+    stage_start(stage, 1, &spec);
+    stage_await_registered(stage, 6);
+    kill_shim(stage, 1);
+    assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_LOST);
+    stage_await(stage, nobody_is_left, NULL, "the end of the last process");
+    stage_free(stage);
+}
+
 static void a_shim_killed_while_no_daemon_lived_is_lost_too(void **state) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = leaving_spec(stage);
@@ -394,6 +407,7 @@ int main(void) {
         BOTH_WAYS(a_stop_of_a_run_that_is_still_hidden_is_kept),
         BOTH_WAYS(checks_that_begin_after_the_restart_are_told),
         BOTH_WAYS(a_killed_shim_means_lost_and_nobody_survives),
+        ONE_WAY(nor_where_the_cgroup_was_not_used),
         BOTH_WAYS(a_shim_killed_while_no_daemon_lived_is_lost_too),
         { "without_a_cgroup_the_session_of_a_dead_shim_is_killed",
           without_a_cgroup_the_session_of_a_dead_shim_is_killed, NULL, NULL, &stage_without },
