@@ -36,6 +36,7 @@
 #define CLEAN_MOST     512 /* folders of others that are looked at */
 #define PARENT_TRIES   100
 #define PARENT_WAIT_MS 10
+#define LOCK_TRIES     10 /* a millisecond each */
 
 struct cgroup_pool {
     char *name;
@@ -228,6 +229,16 @@ static int lock_left(const char *path) {
     return -1;
 }
 
+/* The same, but shims that remove something there are waited for. */
+static int lock_soon(const char *path) {
+    int fd = lock_left(path);
+    for (int tries = 0; fd < 0 && tries < LOCK_TRIES && access(path, F_OK) == 0; tries++) {
+        (void)poll(NULL, 0, 1);
+        fd = lock_left(path);
+    }
+    return fd;
+}
+
 /* rmdir refuses a folder with somebody in it. */
 static void remove_slot(const char *path) {
     int fd = lock_left(path);
@@ -243,10 +254,9 @@ static bool is_slot(const char *name) {
 
 enum left { LEFT_REMOVED, LEFT_KEPT, LEFT_TO_OTHERS };
 
-/* The lock keeps a daemon with its name from starting in between. */
-static enum left remove_left(const char *path) {
-    int fd = lock_left(path);
-    if (fd < 0)
+/* `lock`: of lock_left, which is closed; it keeps a daemon with its name from starting in between. */
+static enum left remove_left(const char *path, int lock) {
+    if (lock < 0)
         return LEFT_TO_OTHERS;
     struct folder folder;
     (void)folder_open(&folder, AT_FDCWD, path);
@@ -257,7 +267,7 @@ static enum left remove_left(const char *path) {
     }
     folder_close(&folder);
     enum left left = rmdir(path) == 0 ? LEFT_REMOVED : LEFT_KEPT;
-    close(fd);
+    close(lock);
     return left;
 }
 
@@ -276,7 +286,7 @@ size_t cgroup_clean(const struct cgroup_pool *pool, size_t *ret_kept) {
             || snprintf(path, sizeof(path), "%s/%s", own, name) >= (int)sizeof(path))
             continue;
         looked++;
-        count[remove_left(path)]++;
+        count[remove_left(path, lock_left(path))]++;
     }
     folder_close(&folder);
     *ret_kept = count[LEFT_KEPT];
@@ -370,11 +380,11 @@ struct cgroup_pool *cgroup_pool_free(struct cgroup_pool *pool) {
             free_slot(slot);
         }
     }
-    /* Not while another pool of this name has it, nor while a run lives in it. */
-    if (pool->parent && flock(pool->lock, LOCK_EX | LOCK_NB) == 0)
-        (void)rmdir(pool->parent);
+    /* Runs that end from now on remove their slots themselves; which have ended just before is seen by their locks. */
     if (pool->lock >= 0)
         close(pool->lock);
+    if (pool->parent)
+        (void)remove_left(pool->parent, lock_soon(pool->parent));
     free(pool->parent);
     free(pool->name);
     free(pool);
@@ -426,6 +436,13 @@ struct cgroup_slot *cgroup_take(struct cgroup_pool *pool) {
     pool->free_count--;
     slot->next = NULL;
     return slot;
+}
+
+int cgroup_hold(const struct cgroup_slot *slot) {
+    int fd = slot ? open_folder(slot->path) : -1;
+    if (fd >= 0)
+        (void)flock(fd, LOCK_SH | LOCK_NB); /* the daemon waits for nobody */
+    return fd;
 }
 
 void cgroup_give_back(struct cgroup_pool *pool, struct cgroup_slot *slot) {

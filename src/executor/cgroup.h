@@ -6,9 +6,9 @@
  *
  * A daemon that is killed leaves its folder and its free slots. They belong to no daemon that lives when
  * nobody has a lock on them (flock of the folder itself): a pool has a shared one on its folder, and a shim
- * on its slot. Whoever removes takes the exclusive one first, and does not wait for it; a pool that meets it
- * waits that moment, and makes its folder again. A pool that is made removes those of others, and a shim
- * that ends its own slot, and the folder if it was the last. */
+ * on its slot, from before its birth (cgroup_hold). Whoever removes takes the exclusive one first; a pool
+ * that meets it waits that moment, and makes its folder again. A pool that is made removes what others have
+ * left; a shim whose daemon is gone removes its own slot, and the folder if it was the last. */
 #pragma once
 
 #include <stdbool.h>
@@ -38,6 +38,7 @@ struct cgroup_facts {
 struct cgroup_pool *cgroup_pool_new(const char *name, bool use);
 /* The same in any folder, or NULL; for tests. */
 struct cgroup_pool *cgroup_pool_new_in(const char *own, const char *name);
+/* No shim finds somebody who listens any more: so it knows that its slot is its own to remove. */
 struct cgroup_pool *cgroup_pool_free(struct cgroup_pool *pool); /* accepts NULL */
 const struct cgroup_facts *cgroup_pool_facts(const struct cgroup_pool *pool);
 
@@ -45,6 +46,8 @@ const struct cgroup_facts *cgroup_pool_facts(const struct cgroup_pool *pool);
 void cgroup_probe(struct cgroup_facts *ret);
 
 struct cgroup_slot *cgroup_take(struct cgroup_pool *pool); /* NULL: runs without */
+/* A descriptor with the lock of a run on its slot, for its shim; the caller closes its own. -1: none. */
+int cgroup_hold(const struct cgroup_slot *slot);
 /* The run in it has ended. Accepts NULL. */
 void cgroup_give_back(struct cgroup_pool *pool, struct cgroup_slot *slot);
 /* Slots of an earlier daemon that no living run uses: away with them. */

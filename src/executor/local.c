@@ -109,7 +109,11 @@ static int local_start(struct executor *base, struct run_key key, const char *fo
     run->slot = slot;
     char handle[32];
     handle_text(run, handle, sizeof(handle));
-    r = spawn_shim(ex, spec->run, handle, (const int[]){ open.dir, open.lock }, &run->shim, err);
+    int cgroup = cgroup_hold(slot);
+    r = spawn_shim(ex, spec->run, handle, (const int[]){ open.dir, open.lock, cgroup }, &run->shim,
+                   err);
+    if (cgroup >= 0)
+        close(cgroup);
     close(open.lock);
     close(open.dir);
     if (r < 0) {
@@ -155,6 +159,7 @@ static void local_free(struct executor *base) {
     loop_timer_free(ex->loop, ex->pending_timer);
     (void)trash_free(ex->trash);
     (void)spare_free(ex->spare);
+    fd_closep(&ex->pipe_in); /* before it: see there */
     (void)cgroup_pool_free(ex->cgroups);
     const int fds[] = {
         ex->root, ex->null_in, ex->null_out, ex->pipe_in, ex->pipe_out, ex->inotify

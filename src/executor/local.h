@@ -121,8 +121,8 @@ bool local_kill_rest(struct local_run *run);
 
 /* --- spawn.c --------------------------------------------------------------------------------- */
 
-/* Starts the shim with the two descriptors; the caller keeps and closes them. */
-int spawn_shim(struct local *ex, const char *run, const char *handle, const int fds[2],
+/* Starts the shim with the three descriptors (folder, lock, cgroup or -1); the caller keeps and closes them. */
+int spawn_shim(struct local *ex, const char *run, const char *handle, const int fds[3],
                pid_t *ret_pid, struct error *err);
 
 /* --- features.c ------------------------------------------------------------------------------ */

@@ -4,12 +4,16 @@
  * `applied` tells the difference. The daemon has made the cgroup; only this run is ever in it. */
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "rundir/record.h"
 #include "shim/shim.h"
+
+#define LOCK_TRIES 5 /* a millisecond each */
 
 void limits_note(struct shim *s, const char *word) {
     char *applied = s->end.applied;
@@ -45,10 +49,11 @@ static bool limit(struct shim *s, const char *name, int64_t value, bool *ret_wat
 }
 
 void limits_open(struct shim *s) {
-    if (s->spec.cgroup)
+    struct stat st;
+    if (s->spec.cgroup && fstat(FD_CGROUP, &st) == 0 && S_ISDIR(st.st_mode))
+        s->cgroup = FD_CGROUP;
+    else if (s->spec.cgroup) /* of an older daemon */
         s->cgroup = open(s->spec.cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (s->cgroup >= 0) /* ours, also while nobody is in it (executor/cgroup.h) */
-        (void)flock(s->cgroup, LOCK_SH | LOCK_NB);
     s->cgroup_kill = s->cgroup >= 0;
     if (limit(s, "memory.max", s->spec.memory_max, &s->watch_memory)) {
         (void)write_limit(s->cgroup, "memory.oom.group", 1); /* all of it or nothing */
@@ -69,33 +74,55 @@ static const char *last_name(const char *path, const char *end) {
     return end;
 }
 
-static void remove_in(int folder, const char *name, const char *end) {
+/* Unless another one has that name now. rmdir refuses a folder with somebody in it. */
+static void remove_in(int folder, const char *name, const char *end, int fd) {
+    struct stat is, named;
     char copy[NAME_MAX + 1];
     size_t length = (size_t)(end - name);
     if (length == 0 || length >= sizeof(copy))
         return;
     memcpy(copy, name, length);
     copy[length] = '\0';
-    (void)unlinkat(folder, copy, AT_REMOVEDIR);
+    if (fstat(fd, &is) == 0 && fstatat(folder, copy, &named, AT_SYMLINK_NOFOLLOW) == 0
+        && is.st_ino == named.st_ino)
+        (void)unlinkat(folder, copy, AT_REMOVEDIR);
+}
+
+/* Nobody reads what we say: the daemon that started us has ended. */
+static bool daemon_is_gone(void) {
+    struct pollfd daemon = { .fd = FD_DAEMON };
+    return poll(&daemon, 1, 0) == 1 && (daemon.revents & POLLERR);
+}
+
+/* Others that remove something have it for a moment. A daemon that has adopted us has it for good. */
+static bool lock_soon(int folder) {
+    for (int tries = 0; tries < LOCK_TRIES; tries++) {
+        if (flock(folder, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        (void)poll(NULL, 0, 1);
+    }
+    return false;
+}
+
+static void remove_cgroup(const struct shim *s, int above, int top) {
+    const char *path = s->spec.cgroup, *end = path + strlen(path);
+    const char *slot = last_name(path, end);
+    remove_in(above, slot, end, s->cgroup);
+    if (slot > path && lock_soon(above))
+        remove_in(top, last_name(path, slot - 1), slot - 1, above);
 }
 
 void limits_close(struct shim *s) {
-    int above = s->cgroup < 0 ? -1 : openat(s->cgroup, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (above < 0)
+    if (s->cgroup < 0)
         return;
-    int top = -1;
-    if (flock(above, LOCK_EX | LOCK_NB) == 0)
-        top = openat(above, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (top >= 0) {
-        const char *path = s->spec.cgroup, *end = path + strlen(path);
-        const char *slot = last_name(path, end);
-        remove_in(above, slot, end);
-        if (slot > path)
-            remove_in(top, last_name(path, slot - 1),
-                      slot - 1); /* refused while others are in it */
-        close(top);
-    }
-    close(above);
+    /* First: a daemon that ends now looks at our lock after it has stopped to listen. */
+    (void)flock(s->cgroup, LOCK_UN);
+    if (!daemon_is_gone())
+        return;
+    int above = openat(s->cgroup, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int top = above < 0 ? -1 : openat(above, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (top >= 0)
+        remove_cgroup(s, above, top);
 }
 
 bool limits_were_hit(const struct shim *s) {

@@ -17,6 +17,7 @@
 #define FD_FOLDER 3
 #define FD_LOCK   4
 #define FD_DAEMON 5
+#define FD_CGROUP 6 /* folder of its cgroup, with our lock on it; a file: none */
 
 #define SHIM_LOGS_MAX 2
 

@@ -243,6 +243,25 @@ static void the_last_run_of_a_daemon_that_is_gone_takes_the_cgroup_away(void **s
     stage_free(stage);
 }
 
+/* Some have ended before, some in the same moment, some have hardly begun. */
+static void runs_that_end_together_with_their_daemon_leave_nothing(void **state) {
+    for (task_id round = 0; round < 20; round++) {
+        struct stage *stage = STAGE(state);
+        struct run_spec spec = stage_spec(stage, ARGV("true"));
+        for (task_id task = 1; task <= 8; task++)
+            stage_start(stage, task, &spec);
+        if (round % 5 > 0)
+            (void)stage_await_end(stage, 2 * (round % 5));
+        stage->ex = executor_free(stage->ex);
+        while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+            continue;
+        if (stage_cgroups(stage) != 0)
+            fail_msg("round %u: a cgroup is left", (unsigned)round);
+        stage_restart(stage);
+        stage_free(stage);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_a_killed_daemon_left_goes_with_the_next_start_of_any,
@@ -257,6 +276,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(starts_and_cleaning_do_not_meet, set_up, tear_down),
         BOTH_WAYS(a_shim_has_the_lock_on_its_slot),
         BOTH_WAYS(the_last_run_of_a_daemon_that_is_gone_takes_the_cgroup_away),
+        ONE_WAY(runs_that_end_together_with_their_daemon_leave_nothing),
     };
     return cmocka_run_group_tests_name("run_cgroup", tests, NULL, NULL);
 }
