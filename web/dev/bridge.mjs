@@ -54,7 +54,9 @@ function pass(request, response, socket) {
         else response.writeHead(502).end();
     });
     response.on('close', () => up.destroy());
-    request.pipe(up);
+    // In one write, with its end: node 18 writes the end of a piped body apart, after the daemon may have answered and closed.
+    const parts = [];
+    request.on('data', (part) => parts.push(part)).on('end', () => up.end(Buffer.concat(parts)));
 }
 
 function page(pathname, response, dist) {
