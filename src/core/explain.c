@@ -224,9 +224,9 @@ bool explain_first(const struct core *c, uint32_t task, const struct task *t, st
         size_t asked = x.count;
         explainers[i](&x);
         for (; asked < x.count; asked++) {
-            if (list[asked].open)
+            if (x.list[asked].open)
                 continue;
-            *ret = list[asked];
+            *ret = x.list[asked];
             return true;
         }
     }
