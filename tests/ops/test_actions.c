@@ -60,7 +60,7 @@ static void hold_until_a_time(void **state) {
     (void)ops_add(&o, "");
     char body[96];
     (void)snprintf(body, sizeof(body), "{\"tasks\":[\"1\"],\"until\":%" PRId64 "}",
-                   engine_now(o.engine) + 5000);
+                   engine_now(o.engine) + HOURS(1));
     expect(&o, "hold", body, "held", false);
     expect(&o, "hold", body, "held", true);
     expect(&o, "hold", "{\"tasks\":[\"1\"]}", "held", false); /* for ever instead */
@@ -278,7 +278,7 @@ static void what_a_draft_says_of_its_start_counts_when_it_is_slung(void **state)
     begin(&o);
     char body[128];
     (void)snprintf(body, sizeof(body), "\"draft\":true,\"not_before\":%" PRId64 ",",
-                   engine_now(o.engine) + 60000);
+                   engine_now(o.engine) + HOURS(1));
     (void)ops_add(&o, body);
     (void)ops_add(&o, "\"draft\":true,\"hold\":true,");
     (void)ops_add(&o, "\"draft\":true,\"not_before\":1000,");

@@ -515,7 +515,7 @@ static void a_time_in_the_future_holds_a_task_until_then(void **state) {
     (void)state;
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
-    int64_t later = engine_now(o.engine) + 60000;
+    int64_t later = engine_now(o.engine) + HOURS(1);
     char members[64];
     (void)snprintf(members, sizeof(members), "\"not_before\":%" PRId64 ",", later);
     (void)ops_add(&o, members);
