@@ -451,13 +451,8 @@ static void tokens_of_a_session_are_booked_once(void **state) {
     struct ended first = wait_end(task, 1);
     assert_int_equal(first.row.outcome, OUTCOME_LIMITED);
     assert_int_equal(first.row.tokens_in, 4312);
-    struct kit_ask clear = kit_ask_tell(FACT_LIMITER_CLEAR, 0); /* it told a time of that day */
-    struct symbol_table *symbols = core_symbols((struct core *)engine_core(kit.engine));
-    clear.fact.limiter_clear = symbol_find(symbols, "codex", strlen("codex"));
     kit_restart(&kit);
-    symbols = core_symbols((struct core *)engine_core(kit.engine));
-    clear.fact.limiter_clear = symbol_find(symbols, "codex", strlen("codex"));
-    assert_int_equal(kit_do(&kit, &clear), 0);
+    clear("codex"); /* its message names a time of that day */
     kit_wait_starts(&kit, 2);
     assert_non_null(strstr(command(1), first.session));
     plays(1, "codex/resume-2", 0);
