@@ -79,6 +79,7 @@ printf -- '- {id: x, run: "echo $SLUICE_TASK"}\n' | "$SLUICE" add -f - >out 2>er
 code=$?
 exits 0 'a file through stdin'
 prints 't-4 started (x)' 'a file through stdin: the task'
+becomes t-4 'done' # its end is an event, too; below they are counted
 printf '[{"argv":["true"],"titel":"x"}]' | "$SLUICE" add -f - >out 2>err
 code=$?
 exits 2 'stdin with a mistake: exit code'
