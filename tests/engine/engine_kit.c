@@ -306,6 +306,13 @@ int kit_tell(struct kit *kit, enum fact_kind kind, task_id task) {
     return kit_do(kit, &ask);
 }
 
+void kit_clear_limiter(struct kit *kit, const char *name) {
+    struct kit_ask ask = kit_ask_tell(FACT_LIMITER_CLEAR, 0);
+    struct symbol_table *symbols = core_symbols((struct core *)engine_core(kit->engine));
+    ask.fact.limiter_clear = symbol_find(symbols, name, strlen(name));
+    assert_int_equal(kit_do(kit, &ask), 0);
+}
+
 int kit_run(struct kit *kit, int (*run)(struct engine *engine, struct kit_ask *ask),
             const char *text) {
     struct kit_ask ask = { .run = run, .text = text };

@@ -80,6 +80,7 @@ int kit_add(struct kit *kit, const char *project, const char *json, task_id *ret
 int kit_add_for(struct kit *kit, const char *agent, const char *json, task_id *ret_task);
 int kit_add_after(struct kit *kit, task_id before, task_id *ret_task);
 int kit_tell(struct kit *kit, enum fact_kind kind, task_id task);
+void kit_clear_limiter(struct kit *kit, const char *name); /* as a person does it */
 int kit_run(struct kit *kit, int (*run)(struct engine *engine, struct kit_ask *ask),
             const char *text);
 int kit_pause(struct kit *kit, bool paused);

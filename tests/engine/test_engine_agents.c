@@ -238,13 +238,6 @@ static void exit_code_0_alone_is_no_success(void **state) {
     kit_wait_state(&kit, first, TASK_DONE);
 }
 
-static void clear(const char *limiter) {
-    struct kit_ask ask = kit_ask_tell(FACT_LIMITER_CLEAR, 0);
-    struct symbol_table *symbols = core_symbols((struct core *)engine_core(kit.engine));
-    ask.fact.limiter_clear = symbol_find(symbols, limiter, strlen(limiter));
-    assert_int_equal(kit_do(&kit, &ask), 0);
-}
-
 static void an_account_that_is_refused_is_closed_until_a_person_clears_it(void **state) {
     (void)state;
     kit_open(&kit, QUICK "limits: {runs: 1}\n");
@@ -260,7 +253,7 @@ static void an_account_that_is_refused_is_closed_until_a_person_clears_it(void *
     assert_int_equal(kit_state(&kit, second), TASK_READY);
     kit_restart(&kit);
     assert_true(account("claude").closed);
-    clear("claude");
+    kit_clear_limiter(&kit, "claude");
     kit_wait_starts(&kit, 2);
 }
 
@@ -281,7 +274,7 @@ static void a_limit_costs_no_retry_and_the_session_goes_on(void **state) {
     assert_int_equal(fake_start_count(), 1);
     kit_restart(&kit); /* as kill -9 does it */
     assert_true(account("claude").backoff_until > loop_now(kit.loop));
-    clear("claude");
+    kit_clear_limiter(&kit, "claude");
     kit_wait_starts(&kit, 2);
     char resume[160];
     snprintf(resume, sizeof(resume), "--resume %s", first.session);
@@ -403,7 +396,7 @@ static void who_takes_over_has_its_own_command_and_session(void **state) {
     kit_settle(&kit);
     assert_int_equal(fake_start_count(), 2); /* both are closed until the first is open again */
     assert_true(account("codex").closed);
-    clear("claude");
+    kit_clear_limiter(&kit, "claude");
     kit_wait_starts(&kit, 3);
     char resume[160];
     snprintf(resume, sizeof(resume), "--resume %s", run_of(task, 1).session);
@@ -452,7 +445,7 @@ static void tokens_of_a_session_are_booked_once(void **state) {
     assert_int_equal(first.row.outcome, OUTCOME_LIMITED);
     assert_int_equal(first.row.tokens_in, 4312);
     kit_restart(&kit);
-    clear("codex"); /* its message names a time of that day */
+    kit_clear_limiter(&kit, "codex"); /* its message names a time of that day */
     kit_wait_starts(&kit, 2);
     assert_non_null(strstr(command(1), first.session));
     plays(1, "codex/resume-2", 0);
