@@ -219,7 +219,7 @@ static int make_parent(const char *path) {
     return -1;
 }
 
-/* The right to remove it: nobody has a lock on it, and it is not one that was made again since. -1: it stays. */
+/* An exclusive lock on a directory that no process holds and that was not re-created meanwhile; else -1. */
 static int lock_left(const char *path) {
     int fd = open_folder(path);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_still(fd, path))
@@ -239,7 +239,7 @@ static int lock_soon(const char *path) {
     return fd;
 }
 
-/* rmdir refuses a folder with somebody in it. */
+/* rmdir refuses a cgroup that has processes. */
 static void remove_slot(const char *path) {
     int fd = lock_left(path);
     if (fd < 0)
@@ -441,7 +441,7 @@ struct cgroup_slot *cgroup_take(struct cgroup_pool *pool) {
 int cgroup_hold(const struct cgroup_slot *slot) {
     int fd = slot ? open_folder(slot->path) : -1;
     if (fd >= 0)
-        (void)flock(fd, LOCK_SH | LOCK_NB); /* the daemon waits for nobody */
+        (void)flock(fd, LOCK_SH | LOCK_NB); /* never block the daemon */
     return fd;
 }
 

@@ -38,7 +38,7 @@ struct cgroup_facts {
 struct cgroup_pool *cgroup_pool_new(const char *name, bool use);
 /* The same in any folder, or NULL; for tests. */
 struct cgroup_pool *cgroup_pool_new_in(const char *own, const char *name);
-/* No shim finds somebody who listens any more: so it knows that its slot is its own to remove. */
+/* The caller has closed the pipe from the shims: a shim that ends later removes its slot itself. */
 struct cgroup_pool *cgroup_pool_free(struct cgroup_pool *pool); /* accepts NULL */
 const struct cgroup_facts *cgroup_pool_facts(const struct cgroup_pool *pool);
 

@@ -74,7 +74,7 @@ static const char *last_name(const char *path, const char *end) {
     return end;
 }
 
-/* Unless another one has that name now. rmdir refuses a folder with somebody in it. */
+/* Unless the name belongs to another directory now. rmdir refuses a cgroup that has processes. */
 static void remove_in(int folder, const char *name, const char *end, int fd) {
     struct stat is, named;
     char copy[NAME_MAX + 1];
