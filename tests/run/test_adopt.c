@@ -105,12 +105,21 @@ static void a_stop_of_a_run_that_is_still_hidden_is_kept(void **state) {
     stage_free(stage);
 }
 
+/* To the command that reads from this FIFO. */
+static void write_line(const char *fifo) {
+    int fd = open(fifo, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(write(fd, "\n", 1), 1);
+    close(fd);
+}
+
 static void checks_that_begin_after_the_restart_are_told(void **state) {
     struct stage *stage = STAGE(state);
-    static const char *const wait[] = { "sh", "-c", "until [ -e go2 ]; do :; done", NULL };
+    static const char *const wait[] = { "sh", "-c", "read line <go2", NULL };
     static const struct run_command checks[] = { { wait, 0 } };
-    struct run_spec spec =
-        stage_spec(stage, ARGV("sh", "-c", "echo ready; until [ -e go ]; do :; done"));
+    struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "echo ready; read line <go"));
+    assert_int_equal(chdir(stage->home), 0);
+    assert_int_equal(mkfifo("go", 0600), 0);
+    assert_int_equal(mkfifo("go2", 0600), 0);
     spec.checks = checks;
     spec.check_count = 1;
     stage_start(stage, 1, &spec);
@@ -119,15 +128,12 @@ static void checks_that_begin_after_the_restart_are_told(void **state) {
     assert_int_equal(adopt(stage, 1), ADOPTED_ALIVE);
     stage_await_started(stage, 1);
     assert_false(stage->runs[1].validating);
-    assert_int_equal(chdir(stage->home), 0);
-    int fd = open("go", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    close(fd);
+    write_line("go");
     stage_await_validating(stage, 1);
     stage_restart(stage); /* a daemon that comes only now hears it too */
     assert_int_equal(adopt(stage, 1), ADOPTED_ALIVE);
     stage_await_validating(stage, 1);
-    fd = open("go2", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    close(fd);
+    write_line("go2");
     assert_int_equal(stage_await_end(stage, 1)->code, 0);
     assert_int_equal(chdir("/"), 0);
     stage_free(stage);

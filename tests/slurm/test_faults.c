@@ -314,6 +314,7 @@ static void bad_sbatch(struct bad *bad, const char *how) {
     (void)snprintf(bad->conf, sizeof(bad->conf), "SLURM_CONF=%.200s", getenv("SLURM_CONF"));
     (void)snprintf(bad->calls, sizeof(bad->calls), "CALLS=%s/calls", bad->home);
     (void)snprintf(bad->late, sizeof(bad->late), "LATE=%s/late", bad->home);
+    assert_int_equal(mkfifo(bad->late + strlen("LATE="), 0600), 0);
     const char *const env[] = { bad->how, bad->path, bad->conf, bad->calls, bad->late };
     memcpy(bad->env, env, sizeof(env));
     bad->options = (struct executor_slurm_options){ .sbatch = BAD_SBATCH, .env = bad->env };
@@ -371,9 +372,9 @@ static void the_next_executor_finds_a_submission_without_answer(void **state) {
                      ADOPTED_ALIVE);
     ends_well_once(stage, 1, 1);
     assert_int_equal(cluster_jobs(stage, 1), 1);
-    FILE *late = fopen(bad.late + strlen("LATE="), "we");
-    assert_non_null(late);
-    (void)fclose(late);
+    int late = open(bad.late + strlen("LATE="), O_RDWR | O_CLOEXEC);
+    assert_true(late >= 0);
+    close(late);
     stage_free(stage);
     assert_int_equal(bad_finish(&bad), 1);
 }
