@@ -279,6 +279,14 @@ expect 'run-one: a process that stays' 0 '' run_one 'sleep 1000 >/dev/null 2>&1 
 expect 'run-one: is noted' 0 'sleep 1000' cat left
 expect 'run-one: and killed' 0 '' "$await" exit "$(sed 's/.*process \([0-9]*\):.*/\1/' left)" $(($(date +%s) + 60))
 
+if [ -n "${SLUICE_TEST_CGROUP-}" ]; then
+    expect 'run-one: one without its environment' 0 '' run_one 'env -i sleep 1000 >/dev/null 2>&1 &'
+    expect 'run-one: is noted too' 0 'sleep 1000' cat left
+    expect 'run-one: a cgroup of a daemon' 0 '' run_one \
+        'mkdir "$SLUICE_TEST_CGROUP/${TMPDIR##*/}/sluice-0"'
+    expect 'run-one: is noted as well' 0 'test_x	cgroups: sluice-0' cat left
+fi
+
 # --- isolate --------------------------------------------------------------------------------------
 
 fresh
