@@ -20,7 +20,7 @@ void bench_idle(void) {
     bench_open(&rig, NULL);
     bench_pause(&rig, false);
     (void)bench_bulk(&rig, 200);
-    rig_wait_drained(&rig, 60);
+    rig_wait_drained(&rig);
     struct client *client = rig_client(&rig);
     json_t *task = json_pack("{s:[s,s],s:s}", "argv", "/bin/sleep", "100", "cwd", "/");
     if (rig_submit(client, task, id, &err) != 200)
@@ -42,6 +42,6 @@ void bench_idle(void) {
     (void)client_call(client, "POST", "/v1/tasks/cancel",
                       json_pack("{s:[s],s:b}", "tasks", id, "now", 1), NULL, &err);
     client_close(client);
-    rig_wait_drained(&rig, 20);
+    rig_wait_drained(&rig);
     rig_close(&rig);
 }
