@@ -387,6 +387,7 @@ void connection_new(struct listener *listener, int fd, const char *user) {
     struct connection *c = xcalloc(1, sizeof(*c));
     c->server = server;
     c->user = user;
+    owner_socket_note(c);
     c->of_run = listener->of_runs;
     c->tcp = listener->tcp;
     c->fd = fd;

@@ -318,6 +318,8 @@ void route_head(struct connection *c) {
     const char *allowed = NULL;
     c->op = NULL;
     c->mcp = strcmp(request->path, MCP_PATH) == 0;
+    if (!owner_socket_check(c))
+        return;
     struct door_verdict verdict = check_door(c, request);
     if (verdict.status == 0 && (standby_answer(c) || page_answer(c)))
         return;

@@ -60,6 +60,7 @@ struct server *server_new(struct loop *loop, struct engine *engine,
 
 void server_set_engine(struct server *server, struct engine *engine) {
     server->engine = engine;
+    owner_socket_close(server);
 }
 
 /* --- accepting ------------------------------------------------------------------------------- */
@@ -82,12 +83,11 @@ static void turn_away(struct server *server, int fd, int status, const char *wor
 }
 
 /* Which of the two who may ask us is at the other end; NULL: neither. */
-static const char *user_of(const struct server *server, int fd, pid_t *ret_pid) {
+static const char *user_of(const struct server *server, int fd) {
     struct ucred peer;
     socklen_t size = sizeof(peer);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
         return NULL;
-    *ret_pid = peer.pid;
     return peer.uid == geteuid() ? server->owner : peer.uid == 0 ? "root" : NULL;
 }
 
@@ -127,21 +127,19 @@ static void take_tcp_client(struct listener *listener, int fd) {
 
 static void take_client(struct listener *listener, int fd) {
     struct server *server = listener->server;
-    const struct server_options *options = &server->options;
-    pid_t pid = 0;
+    const char *refusal = NULL;
     server->stats.accepted++;
     if (listener->tcp) {
         take_tcp_client(listener, fd);
         return;
     }
-    const char *user = user_of(server, fd, &pid);
+    const char *user = user_of(server, fd);
     if (!user)
         turn_away(server, fd, 403, "refused", "only the owner of this daemon may ask it");
     else if (is_full(server, listener))
         turn_away(server, fd, 503, "busy", "too many connections: try again in a moment");
-    else if (!listener->of_runs && user == server->owner && options->is_run
-             && options->is_run(options->ctx, pid))
-        turn_away(server, fd, 403, "refused", OWNERS_DOOR);
+    else if (!listener->of_runs && (refusal = owner_socket_refusal(server, fd)))
+        turn_away(server, fd, 403, "refused", refusal);
     else
         connection_new(listener, fd, user);
 }

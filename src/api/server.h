@@ -28,6 +28,13 @@ struct event_row;
 struct loop;
 struct server;
 
+/* Who has connected to the owner's socket. */
+enum server_peer {
+    SERVER_PEER_OWNER,
+    SERVER_PEER_RUN,     /* a process of a run */
+    SERVER_PEER_UNKNOWN, /* it has ended, or cannot be seen from here */
+};
+
 /* What a daemon without an engine says: another one is at work, and it waits to take its place. By TCP
  * nobody can be known without a store, so only that much is told there. */
 struct server_standby {
@@ -58,15 +65,17 @@ struct server_options {
     /* A client asked the daemon to end, and its answer is on the way. Inside the loop; may call
      * server_stop_accepting, not server_free. NULL: nobody is told. */
     void (*stop_asked)(void *ctx);
-    /* Is this process one of a run? Then it is turned away from the owner's door. NULL: none is. */
-    bool (*is_run)(void *ctx, pid_t pid);
+    /* Asked when a client connects to the owner's socket, and again at its next request when `identities` has another value
+     * by then. Only SERVER_PEER_OWNER is served there. NULL: everybody is the owner. */
+    enum server_peer (*identify)(void *ctx, pid_t pid);
+    uint64_t (*identities)(void *ctx); /* with `identify` */
     /* What is told without an engine; borrowed until the next time. NULL: it never is without one. */
     void (*standby)(void *ctx, struct server_standby *ret);
     void *ctx;
 };
 
-/* `options` may be NULL. So may `engine`: then it is a standby (docs/high-availability.md) until it gets one; those who
- * are connected stay, and what they ask from then on is answered. */
+/* `options` may be NULL. So may `engine`: then it is a standby (docs/high-availability.md) until it gets one. Then the
+ * connections at the owner's socket end: what they were let in for was a standby. */
 struct server *server_new(struct loop *loop, struct engine *engine,
                           const struct server_options *options);
 void server_set_engine(struct server *server, struct engine *engine);

@@ -17,14 +17,12 @@
 #include "api/door.h"
 #include "api/http_parser.h"
 #include "api/listener.h"
+#include "api/owner_socket.h"
 #include "api/server.h"
 #include "api/tcp_door.h"
 #include "base/strbuf.h"
 #include "ops/op.h"
 #include "os/loop.h"
-
-/* What a run is told at the door of the owner. */
-#define OWNERS_DOOR "this is the owner's socket: a run asks at SLUICE_SOCKET, with its SLUICE_TOKEN"
 
 #define READ_SIZE     ((size_t)64 * 1024)
 #define IN_FLIGHT_MAX 32                   /* requests of one connection without an answer */
@@ -159,6 +157,7 @@ struct connection {
     struct server *server;
     const char *user;     /* at the other end */
     bool of_run;          /* it came through the door of the runs */
+    uint64_t identities;  /* when the process was looked at: owner_socket.h */
     struct tcp_door *tcp; /* by TCP; else NULL: then what follows is nothing */
     struct tls *tls;      /* or NULL */
     struct tcp_address peer;

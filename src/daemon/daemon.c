@@ -28,13 +28,13 @@
 #include "daemon/lifecycle.h"
 #include "daemon/mirror.h"
 #include "daemon/notify.h"
+#include "daemon/peer.h"
 #include "daemon/shim_path.h"
 #include "daemon/standby.h"
 #include "daemon/telemetry.h"
 #include "engine/data_folder.h"
 #include "engine/engine.h"
 #include "engine/follow.h"
-#include "executor/executor.h"
 #include "ops/spawn.h"
 #include "os/clock.h"
 #include "os/log.h"
@@ -229,11 +229,12 @@ static void check_stopped(void *ctx) {
         loop_stop(d->loop);
 }
 
-/* At the owner's door. A run that hides who it is gets in as little as one that says so. A standby knows no
- * runs, and has nothing that a run may not hear. */
-static bool is_run(void *ctx, pid_t pid) {
-    struct daemon *d = ctx;
-    return d->engine && executor_kin(engine_executor(d->engine), pid) != KIN_NONE;
+static enum server_peer identify(void *ctx, pid_t pid) {
+    return peer_identify(((struct daemon *)ctx)->engine, pid);
+}
+
+static uint64_t identities(void *ctx) {
+    return peer_identities(((struct daemon *)ctx)->engine);
 }
 
 /* --- start ----------------------------------------------------------------------------------- */
@@ -345,7 +346,8 @@ static void describe_standby(void *ctx, struct server_standby *ret) {
 /* `d->engine` may be NULL: a standby. */
 static void make_server(struct daemon *d) {
     struct server_options options = { .stop_asked = begin_stop,
-                                      .is_run = is_run,
+                                      .identify = identify,
+                                      .identities = identities,
                                       .standby = describe_standby,
                                       .ctx = d,
                                       .web_dir = d->options->web_dir };

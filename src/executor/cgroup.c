@@ -33,6 +33,7 @@
 #define PROC_MAX       (1u << 20)
 #define FREE_SLOTS     64 /* kept for the next runs */
 #define NAME_BEGIN     "sluice-"
+#define NAME_DIGITS    8   /* behind it: CGROUP_NAME */
 #define CLEAN_MOST     512 /* folders of others that are looked at */
 #define PARENT_TRIES   100
 #define PARENT_WAIT_MS 10
@@ -129,20 +130,21 @@ static bool find_mount(char *ret_root, char *ret_point, size_t size) {
     return false;
 }
 
+char *cgroup_read_path(const char *file) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (file_read(file, PROC_MAX, &text, NULL) < 0 || text.length == 0)
+        return NULL;
+    const char *line = strncmp(text.text, "0::", 3) == 0 ? text.text : strstr(text.text, "\n0::");
+    const char *path = line ? strchr(line, '/') : NULL;
+    return path ? xstrndup(path, strcspn(path, "\n")) : NULL;
+}
+
 /* The folder of the daemon's own cgroup v2. */
 static char *find_own(void) {
     char root[PATH_MAX], point[PATH_MAX];
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (!find_mount(root, point, sizeof(root))
-        || file_read("/proc/self/cgroup", PROC_MAX, &text, NULL) < 0)
+    _cleanup_(freep) char *path = cgroup_read_path("/proc/self/cgroup");
+    if (!path || !find_mount(root, point, sizeof(root)))
         return NULL;
-    char *line = strncmp(text.text, "0::", 3) == 0 ? text.text : strstr(text.text, "\n0::");
-    if (!line)
-        return NULL;
-    char *path = strchr(line, '/');
-    if (!path)
-        return NULL;
-    path[strcspn(path, "\n")] = '\0';
     /* A mount may show only a part of the hierarchy. */
     size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
     if (strncmp(path, root, length) != 0)
@@ -424,6 +426,30 @@ bool cgroup_is_ours(const struct cgroup_pool *pool, const char *path) {
     return *path == '/' && slot && slot - path > (ptrdiff_t)length && !strstr(path, "/../")
            && strncmp(slot - length, pool->name, length) == 0 && slot[-(ptrdiff_t)length - 1] == '/'
            && slot[1] >= '0' && slot[1] <= '9';
+}
+
+/* The end of the slot that begins at `at`, "/sluice-0123abcd/1700000000000.1"; NULL: none does. */
+static const char *slot_end(const char *at) {
+    static const char begin[] = "/" NAME_BEGIN;
+    size_t length = sizeof(begin) - 1;
+    if (strncmp(at, begin, length) != 0 || strspn(at + length, "0123456789abcdef") != NAME_DIGITS
+        || at[length + NAME_DIGITS] != '/' || !is_slot(at + length + NAME_DIGITS + 1))
+        return NULL;
+    const char *slot = at + length + NAME_DIGITS + 1;
+    return slot + strcspn(slot, "/");
+}
+
+static bool is_below(const char *path, const char *folder, size_t length) {
+    return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+bool cgroup_is_in_slot(const char *path, const char *own) {
+    for (const char *at = path; (at = strchr(at, '/')); at++) {
+        const char *end = slot_end(at);
+        if (end && !is_below(own, path, (size_t)(end - path)))
+            return true;
+    }
+    return false;
 }
 
 struct cgroup_slot *cgroup_take(struct cgroup_pool *pool) {

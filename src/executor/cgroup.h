@@ -11,9 +11,9 @@
  * left; a shim whose daemon is gone removes its own slot, and the folder if it was the last. */
 #pragma once
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 struct cgroup_pool;
 
@@ -33,8 +33,10 @@ struct cgroup_facts {
     bool clone;  /* processes can be born in it */
 };
 
-/* Never fails: without cgroups the pool is empty for ever. `name` tells several daemons apart: "sluice-" and more.
- * Cleans up. */
+/* What a pool is called, by a hash of the folder of its runs. */
+#define CGROUP_NAME "sluice-%08" PRIx32
+
+/* Never fails: without cgroups the pool is empty for ever. `name` tells several daemons apart: CGROUP_NAME. Cleans up. */
 struct cgroup_pool *cgroup_pool_new(const char *name, bool use);
 /* The same in any folder, or NULL; for tests. */
 struct cgroup_pool *cgroup_pool_new_in(const char *own, const char *name);
@@ -60,6 +62,11 @@ size_t cgroup_clean(const struct cgroup_pool *pool, size_t *ret_kept);
 
 /* Was it made by a daemon with this name, wherever that was? */
 bool cgroup_is_ours(const struct cgroup_pool *pool, const char *path);
+
+/* The cgroup v2 that a file such as /proc/PID/cgroup names, below the root of the hierarchy; NULL: none. To be freed. */
+char *cgroup_read_path(const char *file);
+/* Is this cgroup the slot of a run, of any daemon, or below one? Slots that `own` is in, too, do not count. */
+bool cgroup_is_in_slot(const char *path, const char *own);
 
 /* Of any path, also of another daemon's: everybody in it gets KILL. */
 void cgroup_kill(const char *path);

@@ -94,13 +94,16 @@ uint32_t executor_live(const struct executor *ex); /* how many it watches */
  * Resources". False: there is nothing to say. */
 bool executor_doing(const struct executor *ex, struct run_key run, struct strbuf *out);
 
-/* Is this process one of a run that lives here? */
+/* Does this process belong to a run, of this executor or of any other daemon of this user? `ex` may be NULL: a standby.
+ * A daemon that is in a run itself takes the other processes of that run for its owner's. */
 enum executor_kin {
     KIN_NONE,
     KIN_RUN,
-    KIN_UNKNOWN, /* it is gone, or ever more of its ancestors: nobody can say */
+    KIN_UNKNOWN, /* it has ended, or cannot be seen from here: refuse it */
 };
 enum executor_kin executor_kin(const struct executor *ex, pid_t pid);
+/* Rises when executor_kin may answer differently for a process that was asked about before. */
+uint64_t executor_kin_epoch(const struct executor *ex);
 const char *executor_boot_id(const struct executor *ex);
 const char *executor_host(const struct executor *ex);
 

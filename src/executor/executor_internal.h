@@ -28,6 +28,7 @@ struct executor {
     const struct executor_backend *backend;
     struct executor_events events;
     uint32_t live;
+    uint64_t kin_epoch; /* raised when the shim of a run becomes known after its start */
     char host[256];
     char boot_id[40];
     struct executor_feature features[EXECUTOR_FEATURES_MAX];
@@ -37,5 +38,5 @@ struct executor {
 /* What this host is called in rows; NULL: as the system calls it. */
 void executor_set_host(struct executor *ex, const char *host);
 
-/* ancestry.c: executor_kin with another folder than /proc, for its tests. */
+/* ancestry.c: executor_kin with another folder than /proc, for tests. */
 enum executor_kin kin_in(const struct executor *ex, const char *proc, pid_t pid);

@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,7 +249,7 @@ int executor_local_new(struct loop *loop, const struct executor_options *options
         r = local_open_pipe(ex, err);
     if (r >= 0) {
         char name[32];
-        (void)snprintf(name, sizeof(name), "sluice-%08" PRIx32,
+        (void)snprintf(name, sizeof(name), CGROUP_NAME,
                        (uint32_t)hash_bytes(ex->root_path, strlen(ex->root_path)));
         ex->cgroups = cgroup_pool_new(name, options->use_cgroup);
         ex->trash = trash_new(loop, ex->root, &ex->base.live);

@@ -89,6 +89,12 @@ static int open_shim(const struct local_run *run, int dir) {
     return -1;
 }
 
+static void set_shim(struct local_run *run, pid_t shim) {
+    if (run->shim != shim)
+        run->ex->base.kin_epoch++;
+    run->shim = shim;
+}
+
 void local_unhide(struct local_run *run) {
     struct local *ex = run->ex;
     _cleanup_(fd_closep) int dir = -1;
@@ -102,7 +108,7 @@ void local_unhide(struct local_run *run) {
     int pidfd = open_shim(run, dir);
     if (pidfd < 0 || local_watch_shim(run, pidfd, NULL) < 0)
         return;
-    run->shim = run->who.shim;
+    set_shim(run, run->who.shim);
     watch_lock(run);
     /* Read again: it may have changed before the file was watched. */
     if (rundir_read_started_at(dir, &run->who, NULL) < 0)
@@ -111,6 +117,16 @@ void local_unhide(struct local_run *run) {
         local_tell_started(run, run->who.at);
     if (run->who.validating)
         local_tell_validating(run);
+}
+
+/* Its processes are known from now on, before anybody can ask; it is watched from the loop. */
+static void find_shim(struct local_run *run, int dir) {
+    int pidfd =
+        dir >= 0 && rundir_read_started_at(dir, &run->who, NULL) == 0 ? open_shim(run, dir) : -1;
+    if (pidfd < 0)
+        return;
+    close(pidfd);
+    set_shim(run, run->who.shim);
 }
 
 enum adopted local_adopt(struct executor *base, struct run_key key, const char *folder,
@@ -130,6 +146,7 @@ enum adopted local_adopt(struct executor *base, struct run_key key, const char *
     if (dir >= 0 && same_boot)
         run->old_cgroup = read_cgroup(ex, dir);
     if (same_boot && (locked != 0 || (r < 0 && r != -ENOENT && r != -ENOTDIR && r != -EINVAL))) {
+        find_shim(run, dir);
         local_set_pending(run, LOCAL_HIDDEN);
         return ADOPTED_ALIVE;
     }

@@ -1,4 +1,4 @@
-/* proc.c: processes that a dead shim has left, found without a cgroup.
+/* proc.c: what /proc says of a process; and those that a dead shim has left, found without a cgroup.
  *
  * By session: its number is not given to another process while somebody is in it. So if nobody has the
  * number as its own, everybody who has it as session is of the old one.
@@ -7,7 +7,9 @@
 #include "executor/proc.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,30 +25,42 @@
 #define ENVIRONMENT_MAX  (4u << 20)
 #define COMMAND_LINE_MAX (64u << 10)
 
-struct stat_fields {
-    char state;
-    pid_t session;
-};
+/* The name is in parentheses and may hold anything, parentheses too. */
+static bool parse_stat(const char *text, struct process *ret) {
+    const char *name = strchr(text, '('), *rest = strrchr(text, ')');
+    struct process process = { 0 };
+    if (!name || !rest || rest < name)
+        return false;
+    size_t length = (size_t)(rest - name - 1);
+    if (length >= sizeof(process.name))
+        length = sizeof(process.name) - 1;
+    memcpy(process.name, name + 1, length);
+    int parent = 0, session = 0;
+    /* state parent group session, 15 others, the start */
+    if (sscanf(rest + 1,
+               " %c %d %*d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
+               &process.state, &parent, &session, &process.start)
+        != 4)
+        return false;
+    process.parent = parent;
+    process.session = session;
+    *ret = process;
+    return true;
+}
 
-static bool read_stat(pid_t pid, struct stat_fields *ret) {
-    char path[64], text[1024];
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+int proc_read(const char *proc, pid_t pid, struct process *ret) {
+    char path[256], text[1024];
+    (void)snprintf(path, sizeof(path), "%.200s/%d/stat", proc, (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return false;
+        return -errno;
     ssize_t size = read(fd, text, sizeof(text) - 1);
+    int error = size < 0 ? -errno : -ESRCH; /* it ended after the file was opened */
     close(fd);
     if (size <= 0)
-        return false;
+        return error;
     text[size] = '\0';
-    /* The name is in parentheses and may hold anything. */
-    const char *rest = strrchr(text, ')');
-    int session = 0;
-    char state = 0;
-    if (!rest || sscanf(rest + 1, " %c %*d %*d %d", &state, &session) != 2)
-        return false;
-    *ret = (struct stat_fields){ .state = state, .session = session };
-    return true;
+    return parse_stat(text, ret) ? 0 : -EPROTO;
 }
 
 bool proc_is_shim(pid_t pid, const char *run) {
@@ -81,11 +95,11 @@ static bool has_variable(pid_t pid, const char *variable) {
 }
 
 static bool is_wanted(pid_t pid, const struct wanted *wanted) {
-    struct stat_fields fields;
-    if (!read_stat(pid, &fields) || fields.state == 'Z')
+    struct process process;
+    if (proc_read("/proc", pid, &process) < 0 || process.state == 'Z')
         return false;
     return wanted->variable ? has_variable(pid, wanted->variable)
-                            : fields.session == wanted->session;
+                            : process.session == wanted->session;
 }
 
 /* Held by a pidfd and looked at again before the signal, so that nobody else gets it. */
@@ -116,8 +130,8 @@ unsigned proc_kill_marked(const char *variable) {
 }
 
 unsigned proc_kill_session(pid_t leader) {
-    struct stat_fields fields;
-    if (leader <= 1 || (read_stat(leader, &fields) && fields.state != 'Z'))
+    struct process process;
+    if (leader <= 1 || (proc_read("/proc", leader, &process) == 0 && process.state != 'Z'))
         return 0;
     return kill_all(&(struct wanted){ .session = leader });
 }

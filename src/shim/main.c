@@ -32,6 +32,7 @@ static int prepare(struct shim *s, int argc, char **argv) {
     (void)!fchdir(FD_FOLDER); /* short names for its files, and no disk is held busy */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    (void)prctl(PR_SET_NAME, "sluice-shim"); /* whatever the file is called: executor/ancestry.c */
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
     s->command_umask = umask(077);
     s->self = getpid();

@@ -2,9 +2,13 @@
  * other's. */
 #include "api_fixture.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fake_ops.h"
@@ -80,14 +84,38 @@ static void the_owners_door_takes_no_token(void **state) {
     ASSERT_HAS(strbuf_text(&answer.body), "a run asks at SLUICE_SOCKET");
 }
 
-static bool is_me(void *ctx, pid_t pid) {
+/* What this process is taken for. Changed from inside the loop alone. */
+static struct {
+    enum server_peer peer;
+    uint64_t times;
+} identity;
+
+static enum server_peer identify(void *ctx, pid_t pid) {
     (void)ctx;
-    return pid == getpid();
+    return pid == getpid() ? identity.peer : SERVER_PEER_OWNER;
+}
+
+static uint64_t identities(void *ctx) {
+    (void)ctx;
+    return identity.times;
+}
+
+static void become_run(struct api *api, void *arg) {
+    (void)api;
+    (void)arg;
+    identity.peer = SERVER_PEER_RUN;
+}
+
+static void raise_identities(struct api *api, void *arg) {
+    (void)api;
+    (void)arg;
+    identity.times++;
 }
 
 static void nor_a_process_of_a_run(void **state) {
     (void)state;
-    API(api, .is_run = is_me);
+    identity.peer = SERVER_PEER_RUN;
+    API(api, .identify = identify);
     ANSWER(answer);
     struct api runs = door_of_runs(api);
     int fd = api_connect(api);
@@ -97,6 +125,106 @@ static void nor_a_process_of_a_run(void **state) {
     close(fd);
     ANSWER(other);
     api_once(&runs, WITH("/v1/echo", "Bearer " TOKEN), 200, &other);
+}
+
+static void nor_one_that_cannot_be_identified(void **state) {
+    (void)state;
+    identity.peer = SERVER_PEER_UNKNOWN;
+    API(api, .identify = identify);
+    ANSWER(answer);
+    int fd = api_connect(api);
+    api_read_answer(fd, &answer);
+    assert_int_equal(answer.status, 403);
+    ASSERT_HAS(strbuf_text(&answer.body), "cannot be seen");
+    close(fd);
+}
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+/* Can this kernel tell whether the process that has connected still lives? */
+static bool knows_peers(void) {
+    int pair[2], pidfd = -1;
+    socklen_t size = sizeof(pidfd);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    bool knows = getsockopt(pair[0], SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) == 0;
+    close(pair[0]);
+    close(pair[1]);
+    if (knows)
+        close(pidfd);
+    return knows;
+}
+
+struct handed {
+    int fd;    /* connected by another process */
+    bool ends; /* before the server sees it */
+    pid_t pid;
+};
+
+/* From inside the loop, so the server accepts afterwards. */
+static void connect_in_child(struct api *api, void *arg) {
+    struct handed *handed = arg;
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int go[2];
+    char byte = 0;
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", api->path);
+    handed->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(pipe(go), 0);
+    handed->pid = fork();
+    assert_true(handed->pid >= 0);
+    if (handed->pid == 0) {
+        int r = connect(handed->fd, (const struct sockaddr *)&address, sizeof(address));
+        (void)!write(go[1], &byte, 1);
+        if (r == 0 && !handed->ends)
+            (void)pause();
+        _exit(0);
+    }
+    assert_int_equal(read(go[0], &byte, 1), 1);
+    close(go[0]);
+    close(go[1]);
+    if (handed->ends)
+        assert_int_equal(waitpid(handed->pid, NULL, 0), handed->pid);
+}
+
+/* Its number may be that of another process by now, which `identify` takes for the owner here. */
+static void a_process_that_has_ended_is_not_taken_for_another_one(void **state) {
+    (void)state;
+    identity.peer = SERVER_PEER_OWNER;
+    API(api, .identify = identify);
+    ANSWER(answer);
+    struct handed lives = { .ends = false }, ended = { .ends = true };
+    api_do(api, connect_in_child, &lives);
+    api_ask(lives.fd, GET("/v1/echo"), 200, &answer);
+    close(lives.fd);
+    assert_int_equal(kill(lives.pid, SIGKILL), 0);
+    assert_int_equal(waitpid(lives.pid, NULL, 0), lives.pid);
+    ANSWER(other);
+    api_do(api, connect_in_child, &ended);
+    if (!knows_peers())
+        api_send(ended.fd, GET("/v1/echo"));
+    api_read_answer(ended.fd, &other);
+    assert_int_equal(other.status, knows_peers() ? 403 : 200);
+    close(ended.fd);
+}
+
+/* Once per connection, and again when anything has changed that it depends on. */
+static void who_asks_is_looked_at_again_when_that_may_have_changed(void **state) {
+    (void)state;
+    identity.peer = SERVER_PEER_OWNER;
+    API(api, .identify = identify, .identities = identities);
+    int fd = api_connect(api);
+    ANSWER(first);
+    api_ask(fd, GET("/v1/echo"), 200, &first);
+    api_do(api, become_run, NULL);
+    ANSWER(second);
+    api_ask(fd, GET("/v1/echo"), 200, &second); /* identify was not called again */
+    api_do(api, raise_identities, NULL);
+    ANSWER(third);
+    api_ask(fd, GET("/v1/echo"), 403, &third);
+    ASSERT_HAS(strbuf_text(&third.body), "a run asks at SLUICE_SOCKET");
+    api_expect_closed(fd);
+    close(fd);
 }
 
 static void runs_leave_room_for_the_owner(void **state) {
@@ -137,6 +265,9 @@ int main(void) {
         cmocka_unit_test(nobody_comes_in_at_the_door_of_the_runs_without_one),
         cmocka_unit_test(the_owners_door_takes_no_token),
         cmocka_unit_test(nor_a_process_of_a_run),
+        cmocka_unit_test(nor_one_that_cannot_be_identified),
+        cmocka_unit_test(a_process_that_has_ended_is_not_taken_for_another_one),
+        cmocka_unit_test(who_asks_is_looked_at_again_when_that_may_have_changed),
         cmocka_unit_test(runs_leave_room_for_the_owner),
         cmocka_unit_test(a_stream_of_events_shows_a_run_its_own),
     };

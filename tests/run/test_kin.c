@@ -1,10 +1,12 @@
 /* test_kin.c: a process of a run is known as one, however it was born. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,14 +62,48 @@ static void and_after_a_restart(void **state) {
     stage_start(stage, 1, &spec);
     pid_t pid = printed_pid(stage, 1);
     stage_restart(stage);
-    assert_int_equal(executor_kin(stage->ex, pid), KIN_NONE); /* it knows of none yet */
+    assert_int_equal(executor_kin(stage->ex, pid), KIN_RUN); /* before the run is known */
+    assert_int_equal(executor_kin(NULL, pid), KIN_RUN);      /* a standby knows none */
     stage_folder(1, folder);
     assert_int_equal(
         executor_adopt(stage->ex, (struct run_key){ 1, 1 }, folder, executor_boot_id(stage->ex)),
         ADOPTED_ALIVE);
+    /* Its shim is in the table as soon as it is adopted, before the loop runs. */
+    assert_int_equal(executor_kin_epoch(stage->ex), 1);
+    assert_int_equal(executor_kin(stage->ex, pid), KIN_RUN);
     stage_await_started(stage, 1);
     assert_int_equal(executor_kin(stage->ex, pid), KIN_RUN);
+    assert_int_equal(executor_kin_epoch(stage->ex), 1);
     end(stage);
+}
+
+static bool is_in_slot(pid_t pid) {
+    char path[64], text[4096];
+    (void)snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+    FILE *stream = fopen(path, "re");
+    assert_non_null(stream);
+    size_t size = fread(text, 1, sizeof(text) - 1, stream);
+    text[size] = '\0';
+    assert_int_equal(fclose(stream), 0);
+    return strstr(text, "/sluice-") != NULL;
+}
+
+/* Without a cgroup nothing tells it from a process of the owner: that is the positive control. */
+static void one_whose_shim_was_killed_is_known_by_its_cgroup(void **state) {
+    struct stage *stage = STAGE(state);
+    struct run_spec spec = stage_spec(
+        stage,
+        ARGV("sh", "-c",
+             "(setsid sh -c 'echo pid $$; echo ready; exec sleep 1000' &) ; exec sleep 1000"));
+    stage_start(stage, 1, &spec);
+    pid_t pid = printed_pid(stage, 1), shim = stage_who(stage, 1).shim;
+    assert_int_equal(kill(shim, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)shim, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
+    /* The executor has not heard of it yet: the loop does not run. */
+    assert_int_equal(executor_kin(stage->ex, pid), is_in_slot(pid) ? KIN_RUN : KIN_NONE);
+    assert_int_equal(executor_kin(NULL, pid), is_in_slot(pid) ? KIN_RUN : KIN_NONE);
+    assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_LOST);
+    stage_free(stage);
 }
 
 static void of_who_is_gone_nobody_knows(void **state) {
@@ -84,40 +120,155 @@ static void of_who_is_gone_nobody_knows(void **state) {
     end(stage);
 }
 
-/* A folder like /proc, in which things are as a test wants them. */
-static void pretend(struct stage *stage, char *ret_proc, size_t room, pid_t pid, pid_t parent) {
+/* --- a folder like /proc, in which things are as a test wants them ----------------------------- */
+
+#define NO_PID 5000000 /* above all that the kernel gives */
+
+struct fake {
+    struct stage *stage;
+    char proc[STAGE_PATH + 8];
+};
+
+static void put_file(const struct fake *fake, const char *folder, const char *name,
+                     const char *text) {
     char path[2 * STAGE_PATH];
-    (void)snprintf(ret_proc, room, "%s/proc", stage->home);
-    (void)mkdir(ret_proc, 0700);
-    (void)snprintf(path, sizeof(path), "%s/%d", ret_proc, (int)pid);
-    assert_int_equal(mkdir(path, 0700), 0);
-    (void)snprintf(path, sizeof(path), "%s/%d/stat", ret_proc, (int)pid);
+    (void)snprintf(path, sizeof(path), "%s/%s", fake->proc, folder);
+    (void)mkdir(path, 0700);
+    (void)snprintf(path, sizeof(path), "%s/%s/%s", fake->proc, folder, name);
     FILE *stream = fopen(path, "we");
     assert_non_null(stream);
-    (void)fprintf(stream, "%d (a) name) 9) S %d 1 1 0", (int)pid, (int)parent);
+    (void)fputs(text, stream);
     assert_int_equal(fclose(stream), 0);
+}
+
+static void put_process(const struct fake *fake, pid_t pid, const char *name, pid_t parent,
+                        unsigned start) {
+    char folder[16], line[256];
+    (void)snprintf(folder, sizeof(folder), "%d", (int)pid);
+    (void)snprintf(line, sizeof(line),
+                   "%d (%s) S %d 1 1 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 %u 1000 10\n", (int)pid,
+                   name, (int)parent, start);
+    put_file(fake, folder, "stat", line);
+}
+
+static void put_cgroup(const struct fake *fake, const char *folder, const char *path) {
+    char text[256];
+    (void)snprintf(text, sizeof(text), "1:name=systemd:/\n0::%s\n", path);
+    put_file(fake, folder, "cgroup", text);
+}
+
+static struct fake fake_new(struct stage *stage) {
+    struct fake fake = { .stage = stage };
+    (void)snprintf(fake.proc, sizeof(fake.proc), "%s/proc", stage->home);
+    assert_int_equal(mkdir(fake.proc, 0700), 0);
+    put_process(&fake, 1, "init", 0, 1);
+    return fake;
+}
+
+static enum executor_kin kin_of(const struct fake *fake, pid_t pid) {
+    return kin_in(fake->stage->ex, fake->proc, pid);
 }
 
 static void who_lives_is_never_unknown_and_a_hole_above_is_never_a_stranger(void **state) {
     struct stage *stage = STAGE(state);
-    char proc[STAGE_PATH + 8];
     struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "echo ready; exec sleep 1000"));
     stage_start(stage, 1, &spec);
     stage_await_text(stage, 1, "out.log", "ready");
-    pid_t shim = stage_who(stage, 1).shim;
-    pretend(stage, proc, sizeof(proc), 501, 0);   /* came by `docker exec` */
-    pretend(stage, proc, sizeof(proc), 502, 501); /* its child */
-    pretend(stage, proc, sizeof(proc), 503, 1);
-    pretend(stage, proc, sizeof(proc), 504, shim);
-    pretend(stage, proc, sizeof(proc), 505, 499); /* its parent ends while it is looked at */
-    pretend(stage, proc, sizeof(proc), 506, 506); /* nobody looks for ever */
-    assert_int_equal(kin_in(stage->ex, proc, 501), KIN_NONE);
-    assert_int_equal(kin_in(stage->ex, proc, 502), KIN_NONE);
-    assert_int_equal(kin_in(stage->ex, proc, 503), KIN_NONE);
-    assert_int_equal(kin_in(stage->ex, proc, 504), KIN_RUN);
-    assert_int_equal(kin_in(stage->ex, proc, 505), KIN_UNKNOWN);
-    assert_int_equal(kin_in(stage->ex, proc, 506), KIN_UNKNOWN);
+    struct fake fake = fake_new(stage);
+    put_process(&fake, NO_PID + 1, "a) name) 9", 0, 10); /* came by `docker exec` */
+    put_process(&fake, NO_PID + 2, "sh", NO_PID + 1, 11);
+    put_process(&fake, NO_PID + 3, "sh", 1, 10);
+    put_process(&fake, NO_PID + 4, "sh", stage_who(stage, 1).shim, 10); /* in our table */
+    put_process(&fake, NO_PID + 5, "sh", NO_PID, 10);     /* its parent ends at this moment */
+    put_process(&fake, NO_PID + 6, "sh", NO_PID + 6, 10); /* the walk ends */
+    assert_int_equal(kin_of(&fake, NO_PID + 1), KIN_NONE);
+    assert_int_equal(kin_of(&fake, NO_PID + 2), KIN_NONE);
+    assert_int_equal(kin_of(&fake, NO_PID + 3), KIN_NONE);
+    assert_int_equal(kin_of(&fake, NO_PID + 4), KIN_RUN);
+    assert_int_equal(kin_of(&fake, NO_PID + 5), KIN_UNKNOWN);
+    assert_int_equal(kin_of(&fake, NO_PID + 6), KIN_UNKNOWN);
+    assert_int_equal(kin_of(&fake, 0), KIN_UNKNOWN); /* outside of our pid namespace */
+    assert_int_equal(kin_of(&fake, NO_PID), KIN_UNKNOWN);
     end(stage);
+}
+
+static void any_shim_above_counts_unless_the_daemon_is_below_it_too(void **state) {
+    struct stage *stage = STAGE(state);
+    struct fake fake = fake_new(stage);
+    put_process(&fake, NO_PID + 1, "sluice-shim", 1, 10);
+    put_process(&fake, NO_PID + 2, "sh", NO_PID + 1, 11);
+    put_process(&fake, NO_PID + 3, "sluice-shim-che", 1, 10); /* sluice-shim-checked */
+    put_process(&fake, NO_PID + 4, "sh", NO_PID + 3, 11);
+    assert_int_equal(kin_of(&fake, NO_PID + 2), KIN_RUN);
+    assert_int_equal(kin_of(&fake, NO_PID + 4), KIN_RUN);
+    put_process(&fake, getpid(), "sluiced", NO_PID + 1, 20); /* a run has started this daemon */
+    put_process(&fake, NO_PID + 5, "sluice-shim", getpid(), 21);
+    put_process(&fake, NO_PID + 6, "sh", NO_PID + 5, 22);
+    assert_int_equal(kin_of(&fake, NO_PID + 2), KIN_NONE);
+    assert_int_equal(kin_of(&fake, NO_PID + 4), KIN_RUN); /* another run */
+    assert_int_equal(kin_of(&fake, NO_PID + 6), KIN_RUN); /* one of ours */
+    stage_free(stage);
+}
+
+static void a_number_that_was_given_again_is_no_parent(void **state) {
+    struct stage *stage = STAGE(state);
+    struct fake fake = fake_new(stage);
+    put_process(&fake, NO_PID + 1, "bash", 1, 12);
+    put_process(&fake, NO_PID + 2, "sh", NO_PID + 1, 11); /* older than its parent */
+    put_process(&fake, NO_PID + 3, "sh", NO_PID + 1, 12);
+    assert_int_equal(kin_of(&fake, NO_PID + 2), KIN_UNKNOWN);
+    assert_int_equal(kin_of(&fake, NO_PID + 3), KIN_NONE);
+    stage_free(stage);
+}
+
+/* The mount option hidepid: init cannot be seen, nor sshd, which is above the owner's shell. */
+static void what_the_kernel_hides_ends_the_walk(void **state) {
+    struct stage *stage = STAGE(state);
+    struct fake fake = fake_new(stage);
+    char init[2 * STAGE_PATH];
+    put_process(&fake, NO_PID + 1, "sh", getppid(), 10);      /* lives, and is not in the folder */
+    put_process(&fake, NO_PID + 2, "sh", NO_PID, 10);         /* lives nowhere */
+    assert_int_equal(kin_of(&fake, NO_PID + 1), KIN_UNKNOWN); /* nothing is hidden here */
+    (void)snprintf(init, sizeof(init), "%s/1/stat", fake.proc);
+    assert_int_equal(unlink(init), 0);
+    assert_int_equal(kin_of(&fake, NO_PID + 1), KIN_NONE);
+    assert_int_equal(kin_of(&fake, NO_PID + 2), KIN_UNKNOWN);
+    assert_int_equal(kin_of(&fake, getppid()), KIN_UNKNOWN); /* nor is the one who asks */
+    stage_free(stage);
+}
+
+static void a_slot_of_any_daemon_counts_unless_the_daemon_is_in_it_too(void **state) {
+    struct stage *stage = STAGE(state);
+    struct fake fake = fake_new(stage);
+    put_process(&fake, NO_PID + 1, "sh", 1, 10);
+    assert_int_equal(kin_of(&fake, NO_PID + 1), KIN_NONE); /* no cgroups here */
+    put_cgroup(&fake, "self", "/user.slice");
+    assert_int_equal(kin_of(&fake, NO_PID + 1), KIN_UNKNOWN); /* it has none: it has ended */
+    static const struct {
+        const char *path;
+        enum executor_kin kin, inside; /* inside: of a daemon that is in /s/sluice-00000000/1.1 */
+    } cases[] = {
+        { "/", KIN_NONE, KIN_NONE },
+        { "/user.slice/sluice.service", KIN_NONE, KIN_NONE },
+        { "/sluice-web.service/1.1", KIN_NONE, KIN_NONE },
+        { "/s/sluice-00000000", KIN_NONE, KIN_NONE },
+        { "/s/sluice-00000000/daemon", KIN_NONE, KIN_NONE },
+        { "/s/sluice-00000000/1.1", KIN_RUN, KIN_NONE },
+        { "/s/sluice-00000000/1.1/deep", KIN_RUN, KIN_NONE },
+        { "/s/sluice-00000000/1.10", KIN_RUN, KIN_RUN },
+        { "/s/sluice-0123abcd/1700000000000.12", KIN_RUN, KIN_RUN },
+        { "/s/sluice-00000000/1.1/sluice-0123abcd/2.1", KIN_RUN, KIN_RUN },
+    };
+    char folder[16];
+    (void)snprintf(folder, sizeof(folder), "%d", NO_PID + 1);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        put_cgroup(&fake, folder, cases[i].path);
+        put_cgroup(&fake, "self", "/user.slice");
+        assert_int_equal(kin_of(&fake, NO_PID + 1), cases[i].kin);
+        put_cgroup(&fake, "self", "/s/sluice-00000000/1.1");
+        assert_int_equal(kin_of(&fake, NO_PID + 1), cases[i].inside);
+    }
+    stage_free(stage);
 }
 
 int main(void) {
@@ -125,8 +276,13 @@ int main(void) {
         BOTH_WAYS(the_command_of_a_run_is_of_a_run),
         BOTH_WAYS(so_is_one_whose_parents_are_dead),
         ONE_WAY(and_after_a_restart),
+        BOTH_WAYS(one_whose_shim_was_killed_is_known_by_its_cgroup),
         ONE_WAY(of_who_is_gone_nobody_knows),
         ONE_WAY(who_lives_is_never_unknown_and_a_hole_above_is_never_a_stranger),
+        ONE_WAY(any_shim_above_counts_unless_the_daemon_is_below_it_too),
+        ONE_WAY(a_number_that_was_given_again_is_no_parent),
+        ONE_WAY(what_the_kernel_hides_ends_the_walk),
+        ONE_WAY(a_slot_of_any_daemon_counts_unless_the_daemon_is_in_it_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
