@@ -1,7 +1,7 @@
 /* capability_children.c: what a run may add below itself.
  *
- * An allow-list: a member that is not in it is refused, so that one that is invented later does not become a
- * right by accident. Everything that a run does not choose comes from its own task. */
+ * Which members it may set says child_members.h. Everything that a run does not choose comes from its own
+ * task. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -12,45 +12,7 @@
 #include "engine/executors.h"
 #include "engine/run_token.h"
 #include "ops/capability.h"
-
-/* What a run chooses freely: nothing of it reaches beyond its own children. */
-static const char *const free_members[] = {
-    "agent",     "depends_on", "draft",      "hold",           "idle_timeout_s", "kind",
-    "meta",      "name",       "not_before", "parallelizable", "parent",         "prompt",
-    "resources", "resume",     "retries",    "review",         "serial",         "timeout_s",
-    "title",     "tokens",     "usd",        "run_tokens",     "run_usd",        "failover",
-};
-
-static const struct {
-    const char *member, *why;
-} reasons[] = {
-    { "base_branch", "where its children work is not for a run to choose" },
-    { "checks", "a run names an agent, no commands" },
-    { "env", "the environment of its children is not for a run to set" },
-    { "executor", "where its children run is not for a run to choose" },
-    { "limiter", "which account its children use is not for a run to choose" },
-    { "on_budget", "what its children were given is all they have: who passes it is stopped" },
-    { "merge", "what becomes of its children's work is not for a run to choose" },
-    { "slurm", "where its children run is not for a run to choose" },
-    { "spawn", "its children add others by their own tokens" },
-    { "stdin", "where its children read is not for a run to choose" },
-    { "workspace", "where its children work is not for a run to choose" },
-};
-
-static bool is_free(const char *member) {
-    for (size_t i = 0; i < ARRAY_SIZE(free_members); i++)
-        if (strcmp(free_members[i], member) == 0)
-            return true;
-    return false;
-}
-
-static int refuse_member(struct op_call *call, const char *member) {
-    const char *why = "a run may not set this of a child";
-    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
-        if (strcmp(reasons[i].member, member) == 0)
-            why = reasons[i].why;
-    return op_fail(call, -EACCES, "'%s': %s", op_quote(member).text, why);
-}
+#include "ops/child_members.h"
 
 /* --- one child as it was written ------------------------------------------------------------- */
 
@@ -90,25 +52,10 @@ static bool is_given(const json_t *task, const char *member) {
     return value && !json_is_null(value);
 }
 
-static bool goes_up(const char *path) {
-    for (const char *at = path; (at = strstr(at, "..")); at += 2)
-        if ((at == path || at[-1] == '/') && (at[2] == '/' || at[2] == '\0'))
-            return true;
-    return false;
-}
-
-static bool is_inside(const char *folder, const char *path) {
-    size_t length = strlen(folder);
-    while (length > 0 && folder[length - 1] == '/')
-        length--;
-    return strncmp(folder, path, length) == 0 && (path[length] == '/' || path[length] == '\0')
-           && !goes_up(path);
-}
-
 static int complete_folder(struct op_call *call, const struct parent *p, json_t *task) {
     const char *given = json_string_value(json_object_get(task, "cwd"));
     const char *own = strbuf_text(&p->folder);
-    if (given && (!*own || !is_inside(own, given)))
+    if (given && (!*own || !child_path_is_inside(own, given)))
         return op_fail(call, -EACCES, "'cwd': '%s' is not in the folder of run '%s'",
                        op_quote(given).text, call->caller);
     if (!given && *own)
@@ -151,16 +98,6 @@ static int check_kind(struct op_call *call, const struct parent *p, const json_t
     return op_fail(call, -EACCES, "'kind': '%s' would go before '%s'", op_quote(kind).text, p->id);
 }
 
-/* Some agents need no configuration; for a run they are there when the owner has named them, or uses them. */
-static int check_agent(struct op_call *call, const struct parent *p, const json_t *task) {
-    const char *agent = json_string_value(json_object_get(task, "agent"));
-    if (!agent || op_knows(call->engine, op_agent_at, agent)
-        || (p->agent && strcmp(p->agent, agent) == 0))
-        return 0;
-    return op_fail(call, -EACCES, "'agent': '%s' is none of those that are configured",
-                   op_quote(agent).text);
-}
-
 static int check_until(struct op_call *call, const json_t *task) {
     const char *until = json_string_value(json_object_get(task, "until"));
     if (!until || strcmp(until, "exit") == 0 || strcmp(until, "done") == 0)
@@ -176,25 +113,6 @@ static int complete_gate(struct op_call *call, json_t *task) {
     return 0;
 }
 
-static int check_members(struct op_call *call, json_t *task) {
-    static const char *const checked[] = { "cwd", "parent_gate", "priority", "project", "until" };
-    bool commands = config_number(engine_config(call->engine), "capability.commands", NULL) != 0;
-    const char *member;
-    json_t *value;
-    json_object_foreach(task, member, value) {
-        bool known = is_free(member);
-        for (size_t i = 0; i < ARRAY_SIZE(checked); i++)
-            known = known || strcmp(checked[i], member) == 0;
-        if (strcmp(member, "argv") == 0 && !commands && !json_is_null(value))
-            return op_fail(call, -EACCES,
-                           "'argv': a run names an agent that is configured, no command "
-                           "(capability.commands)");
-        if (!known && strcmp(member, "argv") != 0 && !json_is_null(value))
-            return refuse_member(call, member);
-    }
-    return 0;
-}
-
 /* What a run in Slurm hands on is done there, too: that is where its files are. */
 static void complete_place(struct op_call *call, json_t *task) {
     const char *partition = engine_partition(call->engine, call->run.task);
@@ -204,7 +122,7 @@ static void complete_place(struct op_call *call, json_t *task) {
 }
 
 static int complete(struct op_call *call, const struct parent *p, json_t *task) {
-    int r = check_members(call, task);
+    int r = child_check_members(call->engine, CHILD_OF_TOKEN, task, &call->err);
     if (r == 0)
         r = complete_project(call, p, task);
     if (r == 0)
@@ -216,7 +134,7 @@ static int complete(struct op_call *call, const struct parent *p, json_t *task) 
     if (r == 0)
         r = check_kind(call, p, task);
     if (r == 0)
-        r = check_agent(call, p, task);
+        r = child_check_agent(call->engine, p->agent, task, &call->err);
     if (r == 0)
         r = check_until(call, task);
     if (r < 0)

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "engine/groups.h"
 #include "ops/batch.h"
+#include "ops/child_members.h"
 #include "ops/op_internal.h"
 #include "os/files.h"
 #include "taskfile/taskfile.h"
@@ -30,6 +31,7 @@ struct spawning {
     json_t *body;
     struct batch batch;
     char parent[ENGINE_ID_MAX];
+    enum child_source source;
 };
 
 static void spawning_finish(struct spawning *s) {
@@ -117,12 +119,59 @@ static void inherit_place(json_t *task, const json_t *from) {
         (void)json_object_set(task, "slurm", place);
 }
 
+/* --- what an agent may not choose ------------------------------------------------------------ */
+
+static const char *text_of(const json_t *object, const char *member) {
+    return json_string_value(json_object_get(object, member));
+}
+
+/* An absolute path leads into the folder that the task works in, or to its artifacts. */
+static int check_path(const struct spawning *s, const json_t *task, const char *member,
+                      struct error *err) {
+    const char *path = text_of(task, member), *own = text_of(s->spec, "cwd");
+    const char *name = text_of(s->spec, "project");
+    const struct engine_project *project =
+        engine_find_project(s->engine, name ? name : DEFAULT_PROJECT);
+    if (!own && project)
+        own = project->path;
+    if (!path || *path != '/' || (own && child_path_is_inside(own, path))
+        || child_path_is_inside(s->order->folder, path))
+        return 0;
+    return error_set(err, -EACCES, "'%s': '%s' is not in a folder of '%s'", member,
+                     op_quote(path).text, s->parent);
+}
+
+/* That it stays in its project is a rule for every child (submission_link). */
+static int check_child(const struct spawning *s, const json_t *task, struct error *err) {
+    static const char *const paths[] = { "cwd", "artifact", "spawn" };
+    int r = child_check_members(s->engine, s->source, task, err);
+    if (r < 0 || s->source != CHILD_OF_AGENT)
+        return r;
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(paths); i++)
+        r = check_path(s, task, paths[i], err);
+    return r < 0 ? r : child_check_agent(s->engine, text_of(s->spec, "agent"), task, err);
+}
+
+static int check_group(const struct spawning *s, struct error *err) {
+    const char *name = text_of(s->body, "group");
+    struct task_spec told = { 0 };
+    (void)core_task_spec(engine_core(s->engine), s->order->task, &told);
+    const char *own = op_group_name(s->engine, told.group);
+    if (s->source != CHILD_OF_AGENT || !name || (own && strcmp(own, name) == 0))
+        return 0;
+    return error_set(err, -EACCES, "%s: 'group': children of a run are in its own group",
+                     s->order->shown);
+}
+
+/* --- each task ------------------------------------------------------------------------------- */
+
 static int complete(struct spawning *s, json_t *task, size_t index, struct error *err) {
-    const char *parent = json_string_value(json_object_get(task, "parent"));
-    const char *cwd = json_string_value(json_object_get(task, "cwd"));
+    const char *parent = text_of(task, "parent"), *cwd = text_of(task, "cwd");
     if (json_object_get(task, "external_id"))
         return refuse(s, index, err,
                       "'external_id' is for submissions: leave it out of a spawn file");
+    if (check_child(s, task, err) < 0)
+        return taskfile_locate(s->file, index, err);
     if (parent && !is_name_of_file(s, parent))
         return refuse(s, index, err, "'parent' must be a task of this file, or be left out");
     if (!parent)
@@ -144,7 +193,9 @@ static int complete(struct spawning *s, json_t *task, size_t index, struct error
 static int complete_all(struct spawning *s, struct error *err) {
     size_t index;
     json_t *task;
-    int r = 0;
+    int r = check_group(s, err);
+    if (r < 0)
+        return r;
     json_array_foreach(json_object_get(s->body, "tasks"), index, task) {
         r = complete(s, task, index, err);
         if (r < 0)
@@ -227,6 +278,7 @@ int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *ord
         return r;
     s.body = taskfile_body(s.file);
     s.spec = json_loads(order->spec, 0, NULL);
+    s.source = child_source_of(engine, s.spec);
     r = check_count(&s, err);
     if (r == 0)
         r = complete_all(&s, err);

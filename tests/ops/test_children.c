@@ -1,0 +1,312 @@
+/* Which members of a task may a run set for its children? Every member is tried on every path by which a
+ * run adds tasks: with its token, and in a spawn file. The same task is first accepted from the owner, so
+ * a refusal is about the run and not about the value. A member without a row here fails the test: whoever
+ * adds one decides what runs may do with it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "base/strbuf.h"
+#include "fake_executor.h"
+#include "fixture.h"
+#include "ops/spawn.h"
+#include "ops/submission.h"
+#include "os/files.h"
+
+/* Who may set a member. */
+enum {
+    TOKEN = 1,   /* a run, with its token */
+    AGENT = 2,   /* an agent, in its spawn file */
+    COMMAND = 4, /* a command of the owner, in its spawn file */
+    FILES = AGENT | COMMAND,
+    ALL = TOKEN | AGENT | COMMAND,
+    IF_ALLOWED = 8, /* all of them, with capability.commands */
+};
+
+struct row {
+    const char *member, *value; /* JSON */
+    unsigned who;
+    const char *with; /* other members of the task; NULL: a prompt */
+};
+
+#define ARGV   "\"argv\":[\"true\"]"
+#define PROMPT "\"agent\":\"claude\",\"prompt\":\"go\""
+#define PLAIN  "\"prompt\":\"go\""
+
+static const struct row rows[] = {
+    { "agent", "\"claude\"", ALL, PLAIN },
+    { "argv", "[\"true\"]", COMMAND | IF_ALLOWED, "\"title\":\"t\"" },
+    { "artifact", "\"/srv/x/a.md\"", FILES, NULL },
+    { "base_branch", "\"main\"", COMMAND, NULL },
+    { "checks", "[[\"true\"]]", IF_ALLOWED, NULL },
+    { "cwd", "\"/srv/x\"", FILES,
+      NULL }, /* a run in a test has no folder that a token could name */
+    { "depends_on", "[]", ALL, NULL },
+    { "draft", "false", ALL, NULL },
+    { "env", "{\"LD_PRELOAD\":\"/tmp/x.so\"}", COMMAND, NULL },
+    { "executor", "\"local\"", COMMAND, NULL },
+    { "external_id", "\"x\"", 0, NULL },
+    { "failover", "\"none\"", ALL, NULL },
+    { "grace_s", "1", COMMAND, NULL },
+    { "hold", "false", ALL, NULL },
+    { "idle_timeout_s", "1", ALL, NULL },
+    { "iteration", "2", COMMAND, NULL },
+    { "kind", "\"plan\"", ALL, NULL },
+    { "limiter", "\"anthropic\"", COMMAND, NULL },
+    { "memory_mb", "100", COMMAND, NULL },
+    { "merge", "\"none\"", COMMAND, NULL },
+    { "meta", "{\"a\":1}", ALL, NULL },
+    { "name", "\"n\"", ALL, NULL },
+    { "nice", "1", COMMAND, NULL },
+    { "not_before", "1", ALL, NULL },
+    { "on_budget", "\"hold\"", COMMAND, NULL },
+    { "parallelizable", "true", ALL, NULL },
+    { "parent", "\"other\"", ALL, NULL },
+    { "parent_gate", "\"none\"", ALL, NULL },
+    { "priority", "200", ALL, NULL },
+    { "processes", "10", COMMAND, NULL },
+    { "project", "\"web\"", ALL, NULL },
+    { "prompt", "\"go\"", ALL, "\"agent\":\"claude\"" },
+    { "resources", "[\"gpu\"]", ALL, NULL },
+    { "resume", "\"never\"", ALL, NULL },
+    { "retries", "1", ALL, NULL },
+    { "review", "true", ALL, NULL },
+    { "run_tokens", "100", ALL, NULL },
+    { "run_usd", "1", ALL, NULL },
+    { "serial", "\"s\"", ALL, NULL },
+    { "slurm", "{\"options\":\"--exclusive\"}", COMMAND, "\"executor\":\"slurm\"," PROMPT },
+    { "spawn", "\"next.yaml\"", FILES, NULL },
+    { "stdin", "\"/etc/passwd\"", COMMAND, ARGV },
+    { "stop_signal", "\"INT\"", COMMAND, NULL },
+    { "timeout_s", "1", ALL, NULL },
+    { "title", "\"t\"", ALL, NULL },
+    { "tokens", "100", ALL, NULL },
+    { "until", "\"exit\"", ALL, NULL },
+    { "usd", "1", ALL, NULL },
+    { "workspace", "\"a\"", COMMAND, NULL },
+};
+
+/* What Sluice executes for a task beside its own command. Those of a later version are refused before
+ * they exist. */
+static const char *const commands[] = { "prepare", "on_end", "wrap", "sandbox",
+                                        "gates",   "gate",   "copy", "mr_command" };
+
+static const struct row *row_of(const char *member) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (strcmp(rows[i].member, member) == 0)
+            return &rows[i];
+    fail_msg("'%s' has no row in this test: may a run set it for its children?", member);
+    return NULL;
+}
+
+/* The task of a row, behind one that it can name as its parent. */
+static void print_tasks(const struct row *row, struct strbuf *out) {
+    strbuf_printf(out, "[{\"name\":\"other\",%s},{\"%s\":%s,%s}]", PROMPT, row->member, row->value,
+                  row->with ? row->with : PROMPT);
+}
+
+static bool may(const struct row *row, unsigned who, bool allowed) {
+    if (allowed && (row->who & IF_ALLOWED))
+        return true;
+    return (row->who & who) != 0;
+}
+
+/* A task of the project `web` whose run lives. */
+static task_id given_run(struct ops *o) {
+    task_id task = ops_add(o, "\"project\":\"web\",\"cwd\":\"/srv/x\",");
+    ops_turn(o);
+    fake_run_starts(task);
+    ops_turn(o);
+    return task;
+}
+
+static void open_roomy(struct ops *o, bool allowed) {
+    ops_open(o, OPS_MEMORY, allowed ? "capability: {commands: true}\n" : NULL);
+    ops_expect(o, 200, "POST", "/v1/config",
+               "{\"set\":{\"limits.runs\":50,\"capability.children\":1000}}");
+}
+
+/* --- the owner ------------------------------------------------------------------------------- */
+
+static void every_member_has_a_row_and_is_open_to_the_owner(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, false);
+    const char *name, *type, *text;
+    size_t count = 0;
+    for (; submission_member(count, &name, &type, &text); count++) {
+        _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+        const struct row *row = row_of(name);
+        strbuf_puts(&body, "{\"tasks\":");
+        print_tasks(row, &body);
+        strbuf_puts(&body, "}");
+        struct reply r = ops_ask(&o, "POST", "/v1/tasks", strbuf_text(&body), NULL);
+        if (r.status != 200)
+            fail_msg("the owner may not set %s: %s", name, r.text);
+        reply_finish(&r);
+    }
+    assert_int_equal(count, ARRAY_SIZE(rows));
+}
+
+/* --- with a token ---------------------------------------------------------------------------- */
+
+static void ask_with_token(struct ops *o, task_id task, const struct row *row, bool expected) {
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+    struct ops_trace before, after;
+    strbuf_puts(&body, "{\"tasks\":");
+    print_tasks(row, &body);
+    strbuf_puts(&body, "}");
+    ops_trace(o, &before);
+    struct reply r =
+        ops_ask_as(o, fake_run_find(task)->token, "POST", "/v1/tasks", strbuf_text(&body));
+    ops_trace(o, &after);
+    if (r.status != (expected ? 200 : 403))
+        fail_msg("%s with a token: %d %s", row->member, r.status, r.text);
+    if (!expected && memcmp(&before, &after, sizeof(before)) != 0)
+        fail_msg("%s with a token was refused and has left something", row->member);
+    reply_finish(&r);
+}
+
+static void a_token_sets_no_command(void **state) {
+    (void)state;
+    for (unsigned allowed = 0; allowed < 2; allowed++) {
+        _cleanup_(ops_close) struct ops o = { 0 };
+        open_roomy(&o, allowed);
+        task_id task = given_run(&o);
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+            ask_with_token(&o, task, &rows[i], may(&rows[i], TOKEN, allowed));
+        for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+            ask_with_token(&o, task, &(struct row){ commands[i], "[\"true\"]", 0, NULL }, false);
+    }
+}
+
+/* --- in a spawn file ------------------------------------------------------------------------- */
+
+static int check_file(struct ops *o, task_id task, const char *spec, const char *tasks,
+                      struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/next.json", o->home);
+    assert_int_equal(file_write(strbuf_text(&path), tasks, strlen(tasks), NULL), 0);
+    struct engine_spawn order = { .task = task,
+                                  .spec = spec,
+                                  .path = strbuf_text(&path),
+                                  .shown = "next.json",
+                                  .folder = o->home,
+                                  .check_only = true };
+    return spawn_tasks(NULL, o->engine, &order, err);
+}
+
+#define AGENT_SPEC "{\"agent\":\"claude\",\"prompt\":\"go\",\"cwd\":\"/srv/x\",\"project\":\"web\"}"
+#define COMMAND_SPEC                                                                               \
+    "{\"argv\":[\"true\"],\"agent\":\"claude\",\"cwd\":\"/srv/x\",\"project\":\"web\"}"
+
+static void try_file(struct ops *o, task_id task, unsigned who, const struct row *row,
+                     bool expected) {
+    _cleanup_(strbuf_finish) struct strbuf tasks = STRBUF_INIT;
+    struct error err = { 0 };
+    print_tasks(row, &tasks);
+    int r =
+        check_file(o, task, who == AGENT ? AGENT_SPEC : COMMAND_SPEC, strbuf_text(&tasks), &err);
+    if ((r == 0) != expected)
+        fail_msg("%s in the spawn file of %s: %d %s", row->member,
+                 who == AGENT ? "an agent" : "a command", r, err.text);
+    if (!expected && !strstr(err.text, row->member))
+        fail_msg("the refusal of '%s' does not name it: %s", row->member, err.text);
+}
+
+static void a_spawn_file_sets_no_command(void **state) {
+    (void)state;
+    for (unsigned allowed = 0; allowed < 2; allowed++) {
+        _cleanup_(ops_close) struct ops o = { 0 };
+        open_roomy(&o, allowed);
+        task_id task = given_run(&o);
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+            try_file(&o, task, AGENT, &rows[i], may(&rows[i], allowed ? COMMAND : AGENT, allowed));
+            try_file(&o, task, COMMAND, &rows[i], may(&rows[i], COMMAND, allowed));
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+            const struct row row = { commands[i], "[\"true\"]", 0, NULL };
+            try_file(&o, task, AGENT, &row, false);
+            try_file(&o, task, COMMAND, &row, false);
+        }
+    }
+}
+
+/* What is true for a task is true for the defaults of its file. */
+static void the_defaults_of_a_spawn_file_set_no_command(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    struct error err = { 0 };
+    open_roomy(&o, false);
+    task_id task = given_run(&o);
+    static const char checks[] =
+        "{\"defaults\":{\"checks\":[\"id\"]},\"tasks\":[{\"prompt\":\"go\"}]}";
+    static const char run[] = "{\"defaults\":{\"run\":\"id\"},\"tasks\":[{\"title\":\"t\"}]}";
+    assert_int_not_equal(check_file(&o, task, AGENT_SPEC, checks, &err), 0);
+    assert_non_null(strstr(err.text, "'checks'"));
+    assert_int_not_equal(check_file(&o, task, COMMAND_SPEC, checks, &err), 0);
+    assert_int_not_equal(check_file(&o, task, AGENT_SPEC, run, &err), 0);
+    assert_non_null(strstr(err.text, "'argv'"));
+    assert_int_equal(check_file(&o, task, COMMAND_SPEC, run, &err), 0);
+}
+
+/* Where a child works, its sandbox can write: an agent does not send it elsewhere. Nor does it have the
+ * daemon look at files that it cannot see itself. */
+static void an_agent_keeps_its_children_in_its_own_folders(void **state) {
+    (void)state;
+    static const struct {
+        const char *members, *part;
+    } refused[] = {
+        { "\"cwd\":\"/srv\"", "'cwd'" },
+        { "\"cwd\":\"/srv/xy\"", "'cwd'" },
+        { "\"cwd\":\"/srv/x/../../etc\"", "'cwd'" },
+        { "\"artifact\":\"/etc/shadow\"", "'artifact'" },
+        { "\"spawn\":\"/etc/passwd\"", "'spawn'" },
+        { "\"agent\":\"codex\"", "'agent'" }, /* nobody has configured it */
+    };
+    static const char *const good[] = { "\"cwd\":\"/srv/x/sub\"", "\"cwd\":\"sub\"",
+                                        "\"spawn\":\"next.yaml\"", "\"project\":\"web\"",
+                                        "\"agent\":\"claude\"" };
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, false);
+    task_id task = given_run(&o);
+    char tasks[300];
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        struct error err = { 0 };
+        (void)snprintf(tasks, sizeof(tasks), "[{%s,\"prompt\":\"go\"}]", refused[i].members);
+        if (check_file(&o, task, AGENT_SPEC, tasks, &err) == 0
+            || !strstr(err.text, refused[i].part))
+            fail_msg("%s of an agent: %s", tasks, err.text);
+        if (check_file(&o, task, COMMAND_SPEC, tasks, &err) != 0) /* the value is a good one */
+            fail_msg("%s of a command: %s", tasks, err.text);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+        struct error err = { 0 };
+        (void)snprintf(tasks, sizeof(tasks), "[{%s,\"prompt\":\"go\"}]", good[i]);
+        if (check_file(&o, task, AGENT_SPEC, tasks, &err) != 0)
+            fail_msg("%s: %s", tasks, err.text);
+    }
+    struct error err = { 0 };
+    static const char grouped[] = "{\"group\":\"night\",\"tasks\":[{\"prompt\":\"go\"}]}";
+    assert_int_equal(check_file(&o, task, COMMAND_SPEC, grouped, &err), 0);
+    assert_int_not_equal(check_file(&o, task, AGENT_SPEC, grouped, &err), 0);
+    assert_non_null(strstr(err.text, "'group'"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_member_has_a_row_and_is_open_to_the_owner),
+        cmocka_unit_test(a_token_sets_no_command),
+        cmocka_unit_test(a_spawn_file_sets_no_command),
+        cmocka_unit_test(the_defaults_of_a_spawn_file_set_no_command),
+        cmocka_unit_test(an_agent_keeps_its_children_in_its_own_folders),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
