@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/json_escape.h"
+
 #define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
 void json_write_init(struct json_writer *w, struct strbuf *out, bool pretty) {
@@ -102,21 +104,6 @@ static bool is_plain(unsigned char c) {
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
-static void write_escape(struct strbuf *out, unsigned char c) {
-    static const char hex[] = "0123456789abcdef";
-    static const char letters[] = {
-        ['"'] = '"',  ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
-        ['\n'] = 'n', ['\r'] = 'r',  ['\t'] = 't',
-    };
-    if (c < sizeof(letters) && letters[c]) {
-        char text[2] = { '\\', letters[c] };
-        strbuf_add(out, text, sizeof(text));
-    } else {
-        char text[6] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] };
-        strbuf_add(out, text, sizeof(text));
-    }
-}
-
 static void write_text(struct strbuf *out, const char *text) {
     const unsigned char *at = (const unsigned char *)text;
     strbuf_putc(out, '"');
@@ -129,7 +116,8 @@ static void write_text(struct strbuf *out, const char *text) {
         if (*at == '\0')
             break;
         if (*at < 0x80) {
-            write_escape(out, *at++);
+            char escape[JSON_ESCAPE_MAX];
+            strbuf_add(out, escape, json_escape(*at++, escape));
         } else if ((size = utf8_size(at)) > 0) {
             strbuf_add(out, (const char *)at, size);
             at += size;

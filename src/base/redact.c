@@ -1,0 +1,162 @@
+/* redact.c: see redact.h. Without heap. */
+#include "base/redact.h"
+
+#include <string.h>
+
+#include "base/json_escape.h"
+
+#define FILTER_BITS 16
+_Static_assert(sizeof(((struct redact_index *)NULL)->filter) * 8 == 1u << FILTER_BITS,
+               "the filter has one bit for each hash");
+
+static uint64_t head_of(const char *bytes) {
+    uint64_t head;
+    memcpy(&head, bytes, sizeof(head));
+    return head;
+}
+_Static_assert(sizeof(uint64_t) == REDACT_LEAST, "every value has a complete head");
+
+static unsigned hash_of(uint64_t head) {
+    return (unsigned)(head * UINT64_C(0x9E3779B97F4A7C15) >> (64 - FILTER_BITS));
+}
+
+void redact_index_init(struct redact_index *index, const struct redact_value *values, size_t count,
+                       const struct redact_shape *shape) {
+    *index = (struct redact_index){ .values = values, .count = count, .shape = shape };
+    if (shape)
+        index->longest = shape->size;
+    for (size_t i = 0; i < count; i++) {
+        if (values[i].size < REDACT_LEAST)
+            continue;
+        unsigned hash = hash_of(head_of(values[i].bytes));
+        index->filter[hash / 64] |= UINT64_C(1) << (hash % 64);
+        if (values[i].size > index->longest)
+            index->longest = values[i].size;
+    }
+}
+
+/* --- finding --------------------------------------------------------------------------------- */
+
+/* The longest value at the beginning of the text, which has REDACT_LEAST bytes at least; or NULL. */
+static const struct redact_value *value_at(const struct redact_index *index, const char *text,
+                                           size_t left) {
+    uint64_t head = head_of(text);
+    unsigned hash = hash_of(head);
+    const struct redact_value *longest = NULL;
+    if (!(index->filter[hash / 64] >> (hash % 64) & 1))
+        return NULL;
+    for (size_t i = 0; i < index->count; i++) {
+        const struct redact_value *value = &index->values[i];
+        if (value->size >= REDACT_LEAST && value->size <= left && head_of(value->bytes) == head
+            && (!longest || value->size > longest->size)
+            && memcmp(value->bytes, text, value->size) == 0)
+            longest = value;
+    }
+    return longest;
+}
+
+/* How much of the text fits the shape; never more than its size. */
+static size_t shape_length(const struct redact_shape *shape, const char *text, size_t left) {
+    size_t length = 0, prefix = strlen(shape->prefix);
+    while (length < left && length < prefix && text[length] == shape->prefix[length])
+        length++;
+    if (length < prefix)
+        return length;
+    while (length < left && length < shape->size && text[length] != '\0'
+           && strchr(shape->alphabet, text[length]))
+        length++;
+    return length;
+}
+
+/* Is there an occurrence at `at`? The longest, as a hit. */
+static bool find_at(const struct redact_index *index, const char *text, size_t size, size_t at,
+                    struct redact_hit *ret) {
+    const struct redact_shape *shape = index->shape;
+    const struct redact_value *value =
+        size - at >= REDACT_LEAST ? value_at(index, text + at, size - at) : NULL;
+    if (value)
+        *ret = (struct redact_hit){ at, at + value->size, value->name };
+    if (!shape || text[at] != shape->prefix[0] || (value && value->size >= shape->size)
+        || shape_length(shape, text + at, size - at) < shape->size)
+        return value != NULL;
+    *ret = (struct redact_hit){ at, at + shape->size, shape->name };
+    return true;
+}
+
+bool redact_find(const struct redact_index *index, const char *text, size_t size, size_t from,
+                 struct redact_hit *ret) {
+    struct redact_hit more;
+    if (index->longest == 0)
+        return false;
+    while (from < size && !find_at(index, text, size, from, ret))
+        from++;
+    if (from >= size)
+        return false;
+    for (size_t at = ret->begin + 1; at < ret->end; at++)
+        if (find_at(index, text, size, at, &more) && more.end > ret->end)
+            ret->end = more.end;
+    return true;
+}
+
+static bool is_open_at(const struct redact_index *index, const char *text, size_t left) {
+    const struct redact_shape *shape = index->shape;
+    if (shape && left < shape->size && shape_length(shape, text, left) == left)
+        return true;
+    for (size_t i = 0; i < index->count; i++)
+        if (index->values[i].size >= REDACT_LEAST && index->values[i].size > left
+            && memcmp(index->values[i].bytes, text, left) == 0)
+            return true;
+    return false;
+}
+
+size_t redact_open(const struct redact_index *index, const char *text, size_t size) {
+    size_t at = size < index->longest ? 0 : size - index->longest;
+    while (at < size && !is_open_at(index, text + at, size - at))
+        at++;
+    return at;
+}
+
+/* --- replacing ------------------------------------------------------------------------------- */
+
+static const char before[] = "[redacted ", behind[] = "]";
+
+/* The byte at `at` of the label, which has `length` bytes. */
+static char label_at(const struct redact_hit *hit, size_t length, size_t at) {
+    size_t name = sizeof(before) - 1;
+    if (at < name)
+        return before[at];
+    return at < length - 1 ? hit->name[at - name] : behind[0];
+}
+
+void redact_fill(const struct redact_hit *hit, size_t at, char *out, size_t size) {
+    size_t length = sizeof(before) - 1 + strlen(hit->name) + sizeof(behind) - 1;
+    bool fits = length <= hit->end - hit->begin;
+    for (size_t i = 0; i < size; i++)
+        out[i] = (char)(fits && at + i < length ? label_at(hit, length, at + i) : '*');
+}
+
+bool redact_cover(const struct redact_index *index, char *text, size_t size) {
+    struct redact_hit hit;
+    bool any = false;
+    for (size_t from = 0; redact_find(index, text, size, from, &hit); from = hit.end) {
+        redact_fill(&hit, 0, text + hit.begin, hit.end - hit.begin);
+        any = true;
+    }
+    return any;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+size_t redact_json_form(const char *bytes, size_t size, char *out, size_t room) {
+    size_t length = 0;
+    for (size_t i = 0; i < size; i++) {
+        char form[JSON_ESCAPE_MAX] = { bytes[i] };
+        size_t wide = json_escape((unsigned char)bytes[i], form);
+        wide = wide ? wide : 1;
+        if (wide > room - length)
+            return 0;
+        memcpy(out + length, form, wide);
+        length += wide;
+    }
+    return length == size ? 0 : length;
+}

@@ -1,0 +1,109 @@
+/* redact_file.c: see redact_file.h. */
+#include "os/redact_file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How many bytes before and behind others may belong to a value that touches them. */
+static size_t margin_of(const struct redact_index *index) {
+    assert(index->longest <= REDACT_FILE_LONGEST);
+    return index->longest > 0 ? index->longest - 1 : 0;
+}
+
+/* As many bytes as there are; short only at the end of the file. */
+static ssize_t read_all(int fd, char *out, size_t size, off_t offset) {
+    size_t length = 0;
+    while (length < size) {
+        ssize_t got = pread(fd, out + length, size - length, offset + (off_t)length);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        length += (size_t)got;
+    }
+    return (ssize_t)length;
+}
+
+ssize_t redact_pread(const struct redact_index *index, int fd, const struct redact_range *range,
+                     char *space, const char **ret_bytes) {
+    size_t margin = margin_of(index), size = range->size;
+    size_t back = (uint64_t)range->offset < margin ? (size_t)range->offset : margin;
+    ssize_t got = read_all(fd, space, back + size + margin, range->offset - (off_t)back);
+    if (got < 0)
+        return -1;
+    size_t length = (size_t)got;
+    bool at_end = length < back + size + margin;
+    /* Where what is open begins must be known before anything is replaced. */
+    size_t end = range->grows && at_end ? redact_open(index, space, length) : length;
+    (void)redact_cover(index, space, length);
+    *ret_bytes = space + back;
+    if (end <= back)
+        return 0;
+    return (ssize_t)(end - back < size ? end - back : size);
+}
+
+/* --- in place -------------------------------------------------------------------------------- */
+
+static int write_hit(int fd, const struct redact_hit *hit, off_t offset) {
+    char bytes[256];
+    for (size_t at = 0; at < hit->end - hit->begin;) {
+        size_t left = hit->end - hit->begin - at;
+        size_t size = left < sizeof(bytes) ? left : sizeof(bytes);
+        redact_fill(hit, at, bytes, size);
+        ssize_t put = pwrite(fd, bytes, size, offset + (off_t)(hit->begin + at));
+        if (put < 0 && errno != EINTR)
+            return -errno;
+        at += put > 0 ? (size_t)put : 0;
+    }
+    return 0;
+}
+
+/* The stretch from `begin` to `end`, where there is no hole. The bytes in `space` stay as they were in the file: what
+ * is replaced may be part of a value that goes on behind them. */
+static int redact_stretch(const struct redact_index *index, int fd, off_t begin, off_t end,
+                          char *space, size_t size) {
+    size_t margin = margin_of(index), kept = 0;
+    while (begin + (off_t)kept < end) {
+        off_t from = begin + (off_t)kept;
+        size_t room = size - kept;
+        ssize_t got = read_all(fd, space + kept,
+                               end - from < (off_t)room ? (size_t)(end - from) : room, from);
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            return 0; /* it has become shorter */
+        struct redact_hit hit;
+        size_t length = kept + (size_t)got;
+        for (size_t at = 0; redact_find(index, space, length, at, &hit); at = hit.end) {
+            int r = write_hit(fd, &hit, begin);
+            if (r < 0)
+                return r;
+        }
+        kept = length < margin ? length : margin;
+        memmove(space, space + length - kept, kept);
+        begin += (off_t)(length - kept);
+    }
+    return 0;
+}
+
+int redact_file(const struct redact_index *index, int fd, char *space, size_t size) {
+    off_t at = 0;
+    if (index->longest == 0)
+        return 0;
+    for (;;) {
+        off_t begin = lseek(fd, at, SEEK_DATA);
+        if (begin < 0)
+            return errno == ENXIO ? 0 : -errno; /* nothing but a hole is left */
+        off_t end = lseek(fd, begin, SEEK_HOLE);
+        if (end < 0)
+            return -errno;
+        int r = redact_stretch(index, fd, begin, end, space, size);
+        if (r < 0)
+            return r;
+        at = end;
+    }
+}
