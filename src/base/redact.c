@@ -75,11 +75,11 @@ static bool find_at(const struct redact_index *index, const char *text, size_t s
     const struct redact_value *value =
         size - at >= REDACT_LEAST ? value_at(index, text + at, size - at) : NULL;
     if (value)
-        *ret = (struct redact_hit){ at, at + value->size, value->name };
+        *ret = (struct redact_hit){ at, at + value->size, value->name, value->name_size };
     if (!shape || text[at] != shape->prefix[0] || (value && value->size >= shape->size)
         || shape_length(shape, text + at, size - at) < shape->size)
         return value != NULL;
-    *ret = (struct redact_hit){ at, at + shape->size, shape->name };
+    *ret = (struct redact_hit){ at, at + shape->size, shape->name, strlen(shape->name) };
     return true;
 }
 
@@ -129,7 +129,7 @@ static char label_at(const struct redact_hit *hit, size_t length, size_t at) {
 }
 
 void redact_fill(const struct redact_hit *hit, size_t at, char *out, size_t size) {
-    size_t length = sizeof(before) - 1 + strlen(hit->name) + sizeof(behind) - 1;
+    size_t length = sizeof(before) - 1 + hit->name_size + sizeof(behind) - 1;
     bool fits = length <= hit->end - hit->begin;
     for (size_t i = 0; i < size; i++)
         out[i] = (char)(fits && at + i < length ? label_at(hit, length, at + i) : '*');

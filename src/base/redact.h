@@ -19,6 +19,7 @@
 
 struct redact_value {
     const char *name; /* letters, digits, blanks and '_': it stands in JSON texts as it is */
+    size_t name_size;
     const char *bytes;
     size_t size;
 };
@@ -45,6 +46,7 @@ void redact_index_init(struct redact_index *index, const struct redact_value *va
 struct redact_hit {
     size_t begin, end;
     const char *name; /* of the first of them */
+    size_t name_size;
 };
 /* The first one that begins at `from` or behind it. */
 bool redact_find(const struct redact_index *index, const char *text, size_t size, size_t from,

@@ -14,8 +14,8 @@
 #include "base/macros.h"
 #include "base/redact.h"
 
-#define VALUE(name_, text)                                                                         \
-    { name_, text, sizeof(text) - 1 }
+#define VALUE(name, text)                                                                          \
+    { name, sizeof(name) - 1, text, sizeof(text) - 1 }
 
 static const struct redact_value two[] = { VALUE("KEY", "hunter2-hunter2"),
                                            VALUE("OTHER_KEY", "correct horse") };
@@ -169,7 +169,7 @@ static void a_search_finds_what_the_plain_way_finds(void **state) {
         bool marked[TEXT_SIZE];
         struct redact_index index;
         for (size_t i = 0; i < 3; i++) {
-            values[i] = (struct redact_value){ "V", bytes[i], REDACT_LEAST + random_below(5) };
+            values[i] = (struct redact_value){ "V", 1, bytes[i], REDACT_LEAST + random_below(5) };
             random_text(bytes[i], values[i].size);
         }
         random_text(text, sizeof(text));

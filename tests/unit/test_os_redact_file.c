@@ -19,8 +19,8 @@
 #include "os/files.h"
 #include "os/redact_file.h"
 
-#define VALUE(name_, text)                                                                         \
-    { name_, text, sizeof(text) - 1 }
+#define VALUE(name, text)                                                                          \
+    { name, sizeof(name) - 1, text, sizeof(text) - 1 }
 
 static const struct redact_value values[] = { VALUE("KEY", "hunter2-hunter2"),
                                               VALUE("B", "nter2-xyzabc") };
