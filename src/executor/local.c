@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "executor/handover.h"
 #include "executor/spare.h"
 #include "os/files.h"
 #include "rundir/remove.h"
@@ -91,6 +92,10 @@ static int local_start(struct executor *base, struct run_key key, const char *fo
     int r = rundir_check(folder, spec, err); /* before a folder is taken for it */
     if (r < 0)
         return r;
+    _cleanup_(fd_closep) int secrets = -1;
+    r = handover_secrets(spec->secrets, &secrets, err);
+    if (r < 0)
+        return r;
     struct run_spec full = *spec;
     struct cgroup_slot *slot = cgroup_take(ex->cgroups);
     full.cgroup = slot ? slot->path : NULL;
@@ -109,8 +114,8 @@ static int local_start(struct executor *base, struct run_key key, const char *fo
     char handle[32];
     handle_text(run, handle, sizeof(handle));
     int cgroup = cgroup_hold(slot);
-    r = spawn_shim(ex, spec->run, handle, (const int[]){ open.dir, open.lock, cgroup }, &run->shim,
-                   err);
+    r = spawn_shim(ex, spec->run, handle, (const int[]){ open.dir, open.lock, cgroup, secrets },
+                   &run->shim, err);
     if (cgroup >= 0)
         close(cgroup);
     close(open.lock);

@@ -121,8 +121,10 @@ bool local_kill_rest(struct local_run *run);
 
 /* --- spawn.c --------------------------------------------------------------------------------- */
 
-/* Starts the shim with the three descriptors (folder, lock, cgroup or -1); the caller keeps and closes them. */
-int spawn_shim(struct local *ex, const char *run, const char *handle, const int fds[3],
+/* Starts the shim with descriptors for folder, lock, cgroup and secrets (the last two may be -1); the caller keeps and
+ * closes them. */
+#define SPAWN_FDS 4
+int spawn_shim(struct local *ex, const char *run, const char *handle, const int fds[SPAWN_FDS],
                pid_t *ret_pid, struct error *err);
 
 /* --- features.c ------------------------------------------------------------------------------ */

@@ -1,4 +1,4 @@
-/* spawn.c: a shim with nothing of the daemon's but four descriptors.
+/* spawn.c: a shim with nothing of the daemon's but five descriptors.
  *
  * posix_spawn, never fork: the daemon may be large, and copying its page tables would stop the loop.
  * All signals are blocked in the shim from its first instruction on, so a stop that comes early is
@@ -12,7 +12,7 @@
 
 #include "executor/local.h"
 
-#define FIRST_FREE 7 /* the shim's own are below */
+#define FIRST_FREE 8 /* the shim's own are below */
 
 /* A descriptor that no dup2 of the list below overwrites. */
 static int above(int fd, int *ret_made) {
@@ -23,9 +23,9 @@ static int above(int fd, int *ret_made) {
 }
 
 static int add_files(posix_spawn_file_actions_t *actions, const struct local *ex,
-                     const int fds[3]) {
+                     const int fds[SPAWN_FDS]) {
     const int wanted[] = { ex->null_in, ex->null_out, ex->null_out, fds[0],
-                           fds[1],      ex->pipe_out, fds[2] };
+                           fds[1],      ex->pipe_out, fds[2],       fds[3] };
     int error = 0;
     for (int i = 0; error == 0 && i < (int)ARRAY_SIZE(wanted); i++)
         error = posix_spawn_file_actions_adddup2(actions, wanted[i], i);
@@ -41,18 +41,20 @@ static int set_attributes(posix_spawnattr_t *attributes) {
     return error ? error : posix_spawnattr_setsigdefault(attributes, &all);
 }
 
-int spawn_shim(struct local *ex, const char *run, const char *handle, const int fds[3],
+int spawn_shim(struct local *ex, const char *run, const char *handle, const int fds[SPAWN_FDS],
                pid_t *ret_pid, struct error *err) {
     const char *const argv[] = { "sluice-shim", run, handle, NULL };
     char *const environment[] = { NULL };
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    int made[3] = { -1, -1, -1 };
-    const int own[3] = { above(fds[0], &made[0]), above(fds[1], &made[1]),
-                         fds[2] < 0 ? ex->null_in : above(fds[2], &made[2]) };
+    int made[SPAWN_FDS], own[SPAWN_FDS], error = 0;
+    for (int i = 0; i < SPAWN_FDS; i++) {
+        made[i] = -1;
+        own[i] = fds[i] < 0 ? ex->null_in : above(fds[i], &made[i]);
+        error = own[i] < 0 ? errno : error;
+    }
     pid_t pid = 0;
-    int error =
-        own[0] < 0 || own[1] < 0 || own[2] < 0 ? errno : posix_spawn_file_actions_init(&actions);
+    error = error ? error : posix_spawn_file_actions_init(&actions);
     if (error == 0) {
         (void)posix_spawnattr_init(&attributes);
         error = add_files(&actions, ex, own);
@@ -63,7 +65,7 @@ int spawn_shim(struct local *ex, const char *run, const char *handle, const int 
         (void)posix_spawnattr_destroy(&attributes);
         (void)posix_spawn_file_actions_destroy(&actions);
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < SPAWN_FDS; i++)
         if (made[i] >= 0)
             close(made[i]);
     if (error != 0)

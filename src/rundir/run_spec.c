@@ -27,12 +27,20 @@ static void add_words(struct strbuf *out, const char *name, const char *const *w
         add(out, name, *words);
 }
 
+static int64_t count_words(const char *const *words) {
+    int64_t count = 0;
+    while (words && words[count])
+        count++;
+    return count;
+}
+
 void run_spec_format(const struct run_spec *spec, struct strbuf *out) {
     add_number(out, "version", RUNDIR_VERSION);
     add(out, "run", spec->run);
     add(out, "cwd", spec->cwd);
     add_words(out, "arg", spec->command.argv);
     add_words(out, "env", spec->env);
+    add_unless_zero(out, "secrets", count_words(spec->secrets));
     add_unless_zero(out, "timeout", spec->command.timeout);
     add_unless_zero(out, "idle_timeout", spec->idle_timeout);
     add_unless_zero(out, "grace", spec->grace);

@@ -42,6 +42,7 @@ static const struct number_field number_fields[] = {
     FIELD("log_tail", log_tail, 0, INT64_MAX / 4),
     FIELD("memory_max", memory_max, 0, INT64_MAX),
     FIELD("processes_max", processes_max, 0, INT64_MAX),
+    FIELD("secrets", secret_count, 0, RUN_SECRETS_MAX),
     FIELD("prompt", prompt_size, 0, INT64_MAX),
     FIELD("nice", nice, -20, 19),
     FIELD("open_files", open_files, 0, INT64_MAX),

@@ -93,6 +93,24 @@ static int make_parents(int root, const char *folder, struct error *err) {
     return 0;
 }
 
+/* Names are public, values never. */
+static int check_secrets(const struct run_spec *spec, size_t envs, struct error *err) {
+    size_t count = 0, bytes = 0;
+    for (; spec->secrets && spec->secrets[count]; count++) {
+        const char *pair = spec->secrets[count];
+        size_t size = strlen(pair) + 1;
+        bytes += size;
+        if (size > RUN_SECRET_BYTES)
+            return error_set(err, -E2BIG, "secret '%.*s' has more than %u bytes",
+                             (int)strcspn(pair, "="), pair, RUN_SECRET_BYTES);
+    }
+    if (count > RUN_SECRETS_MAX || bytes > RUN_SECRETS_BYTES || envs + count > RUN_ENV_MAX)
+        return error_set(err, -E2BIG,
+                         "run '%s' has too many secrets: at most %d, %u bytes, and %d variables",
+                         spec->run, RUN_SECRETS_MAX, RUN_SECRETS_BYTES, RUN_ENV_MAX);
+    return 0;
+}
+
 /* A limit that the reader has is told by the writer, who can still refuse the start. */
 static int check_spec(const struct run_spec *spec, size_t size, struct error *err) {
     size_t args = 0, envs = 0, words = 0;
@@ -112,7 +130,7 @@ static int check_spec(const struct run_spec *spec, size_t size, struct error *er
             "run '%s' is too large: at most %d words, %d variables, %d checks, %u bytes;"
             " put long texts into files",
             spec->run, RUN_ARGS_MAX, RUN_ENV_MAX, RUN_CHECKS_MAX, RUN_SPEC_MAX);
-    return 0;
+    return check_secrets(spec, envs, err);
 }
 
 /* What could not be made whole is not left as a part. */

@@ -54,6 +54,10 @@
 #define RUN_LOCK_END   1024       /* where in the lock file the record `end` would be */
 #define RUN_LOCK_SPEC  4096       /* where in the lock file the spec is */
 
+#define RUN_SECRETS_MAX   64          /* secrets of one run, */
+#define RUN_SECRETS_BYTES (64u << 10) /* bytes of all of them, with their names and NULs, */
+#define RUN_SECRET_BYTES  (16u << 10) /* and of one */
+
 struct run_command {
     const char *const *argv; /* ends with NULL */
     time_ms timeout;         /* span; 0: none */
@@ -74,6 +78,10 @@ struct run_spec {
     const char *run; /* "web-17.2": task and attempt; shown by ps */
     struct run_command command;
     const char *const *env; /* the whole environment, KEY=VALUE, ends with NULL */
+    /* More variables, stronger than `env`; or NULL. Not in the spec, which has their number, nor in any
+     * other file: the executor hands them to the shim through a descriptor. */
+    const char *const *secrets;
+    int64_t secret_count; /* of a spec that was read */
     const char *cwd;
     const char *prompt; /* text for the standard input; NULL: /dev/null. Not in the spec */
     size_t prompt_size;

@@ -107,6 +107,7 @@ void logs_finish(struct shim *s, struct shim_log *logs, unsigned count) {
             logs[i].size = (uint64_t)st.st_size;
             punch(s, &logs[i], BLOCK_BYTES);
         }
+        secrets_cover(&logs[i]);
         close(logs[i].fd);
     }
 }

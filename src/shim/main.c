@@ -61,6 +61,8 @@ int main(int argc, char **argv) {
     if (code != 0)
         return code;
     int r = read_spec(&shim, &err);
+    if (r == 0)
+        r = secrets_take(&shim, &err);
     if (shim.kill_wait > 0)
         node_add_env(&shim);
     report_self(&shim);

@@ -19,6 +19,8 @@
 #define FD_DAEMON 5
 #define FD_CGROUP 6 /* folder of its cgroup, with our lock on it; a file: none */
 
+#define FD_SECRETS 7 /* variables that are in no file: secrets.c */
+
 #define SHIM_LOGS_MAX 2
 
 /* Why the shim itself ended a command. */
@@ -101,6 +103,12 @@ void logs_open(struct shim_log *log, const char *name);
  * faster than they can be held back. */
 time_ms logs_look(struct shim *s, struct shim_log *logs, unsigned count, enum verdict *ret_verdict);
 void logs_finish(struct shim *s, struct shim_log *logs, unsigned count);
+
+/* secrets.c */
+/* Adds them to the environment of the command and of its checks. */
+int secrets_take(struct shim *s, struct error *err);
+/* Replaces them in a log that nobody writes any more. */
+void secrets_cover(const struct shim_log *log);
 
 /* tree.c */
 /* Takes everybody who has ended. false: nobody is left. */
