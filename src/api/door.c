@@ -46,6 +46,20 @@ static bool has_known_method(const struct http_request *request) {
            || strcmp(request->method, "POST") == 0;
 }
 
+static bool has_header(const struct http_request *request, const char *name, const char *value) {
+    const char *header = http_request_header(request, name);
+    return header && strcasecmp(header, value) == 0;
+}
+
+/* A person goes there, in a window of its own: a page of another site sees nothing of the answer, and cannot send a
+ * token along. */
+static bool is_visit(const struct door *door, const struct http_request *request) {
+    return door->entrance && strcmp(request->method, "GET") == 0
+           && strcmp(request->path, door->entrance) == 0 && !request->query
+           && has_header(request, "sec-fetch-mode", "navigate")
+           && has_header(request, "sec-fetch-dest", "document");
+}
+
 struct door_verdict door_check(const struct door *door, const struct http_request *request) {
     const char *host = http_request_header(request, "host");
     const char *site = http_request_header(request, "sec-fetch-site");
@@ -55,7 +69,8 @@ struct door_verdict door_check(const struct door *door, const struct http_reques
     const char *origin = http_request_header(request, "origin");
     if (origin && !is_listed(door->origins, origin))
         return (struct door_verdict){ 403, "refused", "requests of web pages are not served here" };
-    if (site && strcasecmp(site, "none") != 0 && strcasecmp(site, "same-origin") != 0)
+    if (site && strcasecmp(site, "none") != 0 && strcasecmp(site, "same-origin") != 0
+        && !is_visit(door, request))
         return (struct door_verdict){ 403, "refused",
                                       "requests of other web sites are not served" };
     if (!has_known_method(request))

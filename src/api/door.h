@@ -15,6 +15,9 @@ struct door {
     const char *const *hosts;
     /* Pages that are let in, by their whole Origin ("http://127.0.0.1:7700"); ends with NULL. NULL: none is. */
     const char *const *origins;
+    /* The one path that a browser may come to from another page, as the file of `sluice dash` leads there: a page that
+     * says nothing of the queue. NULL: none. */
+    const char *entrance;
 };
 
 struct door_verdict {

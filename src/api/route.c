@@ -244,10 +244,10 @@ static void forget_route(struct connection *c) {
     c->mcp = false;
 }
 
-/* Who asks for a token with a code: the code was an argument of the browser, and every user of the machine can list those. */
+/* Who asks for a token with a code: never another user of this machine. */
 static bool is_owners_program(const struct connection *c) {
-    uid_t user = geteuid();
-    return tcp_peer_user(c->fd, &user) < 0 || user == geteuid() || user == 0;
+    struct tcp_end end;
+    return tcp_peer_end(c->fd, &end) < 0 || end.user == geteuid() || end.user == 0;
 }
 
 /* A run on another machine, put there by Slurm or left there when another host took over, has no other
@@ -418,6 +418,7 @@ static void submit(struct connection *c, struct exchange *exchange, json_t *para
     struct op_call *call = op_call_new(c->op, c->server->engine, params, key);
     call->answered = call_answered;
     call->ctx = exchange;
+    call->find_peer = c->tcp ? server_find_peer : NULL;
     exchange_take_caller(exchange, request, &caller);
     exchange_set_caller(call, exchange, &caller);
     exchange_caller_finish(&caller);

@@ -63,7 +63,8 @@ struct server {
     char buffer[READ_SIZE]; /* for whoever reads right now */
 };
 
-/* server_metrics.c. */
+/* server_tcp.c: for op_call.find_peer, whose ctx is an exchange; server_metrics.c. */
+enum op_peer server_find_peer(const struct op_call *call);
 void server_print_metrics(const struct server *server, struct strbuf *out);
 
 /* --- streams --------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "api/server_internal.h"
+#include "os/socket_holder.h"
 
 #define BACKLOG 128
 
@@ -67,4 +68,32 @@ void server_access_ended(struct server *server, const char *id) {
 
 const char *server_url(const struct server *server) {
     return server->web.fd >= 0 ? tcp_door_url(server->web.tcp) : NULL;
+}
+
+/* --- who is at the other end ------------------------------------------------------------------- */
+
+static bool is_of_run(void *ctx, pid_t pid) {
+    const struct server_options *options = ctx;
+    return options->is_run && options->is_run(options->ctx, pid);
+}
+
+enum op_peer server_find_peer(const struct op_call *call) {
+    const struct exchange *exchange = call->ctx;
+    struct connection *c = exchange->connection;
+    struct tcp_end end;
+    struct tcp_address here;
+    if (tcp_peer_end(c->fd, &end) < 0)
+        return tcp_local(c->fd, &here) < 0 || tcp_same_host(&here, &c->peer) ? OP_PEER_UNKNOWN
+                                                                             : OP_PEER_ELSEWHERE;
+    switch (socket_holder(end.inode, end.user, is_of_run, &c->server->options)) {
+    case SOCKET_OF_OTHERS:
+        return OP_PEER_PROGRAM;
+    case SOCKET_BELONGS:
+        return OP_PEER_RUN;
+    case SOCKET_HIDDEN:
+        return OP_PEER_ELSEWHERE;
+    case SOCKET_LOST:
+        break;
+    }
+    return OP_PEER_UNKNOWN;
 }

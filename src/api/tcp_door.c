@@ -90,6 +90,7 @@ struct tcp_door *tcp_door_new(const struct tcp_address *address, const char *con
         add_given(door, *hosts, port);
     door->door.hosts = (const char *const *)door->hosts.items;
     door->door.origins = (const char *const *)door->origins.items;
+    door->door.entrance = "/";
     strbuf_printf(&url, "%s://", tls ? "https" : "http");
     if (tcp_is_any(address))
         strbuf_printf(&url, "127.0.0.1:%u", port);

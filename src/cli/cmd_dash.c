@@ -1,7 +1,8 @@
 /* cmd_dash.c: opens the dashboard in a browser.
  *
- * The link holds a code that is good once and for a minute. It is seen by whoever can list the processes of this machine, as
- * an argument of the browser; the daemon takes it from programs of the owner alone (docs/security.md). */
+ * The link holds a code that is good once and for a minute. Every process of this user can read the arguments of the
+ * others, a run as well, so the browser gets no link: it gets a private file of the daemon that leads there
+ * (docs/security.md). */
 #include "cli/cmd.h"
 
 #include <stdlib.h>
@@ -20,11 +21,13 @@ static bool has_display(void) {
 }
 
 /* False: there is none, or no display. */
-static bool open_browser(const char *link) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    const char *const argv[] = { OPENER, link, NULL };
-    return has_display() && daemon_find_program(OPENER, &path, NULL) == 0
-           && program_leave(strbuf_text(&path), argv, NULL) == 0;
+static bool find_opener(struct strbuf *path) {
+    return has_display() && daemon_find_program(OPENER, path, NULL) == 0;
+}
+
+static bool open_browser(const char *opener, const char *file) {
+    const char *const argv[] = { OPENER, file, NULL };
+    return *file && program_leave(opener, argv, NULL) == 0;
 }
 
 static void tell(const struct cmd_call *call, const struct ask *ask) {
@@ -38,37 +41,50 @@ static void tell(const struct cmd_call *call, const struct ask *ask) {
         cmd_warn("the daemon listens at %s already: --port was not needed", url);
 }
 
+/* What the page may do; NULL: as the daemon has it. */
+static int take_scope(const struct cmd_call *call, const char **ret_scope) {
+    *ret_scope = cmd_value(call, "scope");
+    if (!cmd_has(call, "admin"))
+        return CMD_OK;
+    if (*ret_scope && strcmp(*ret_scope, "admin") != 0)
+        return cmd_usage_error(call->cmd, "--admin and --scope %s cannot be used together",
+                               *ret_scope);
+    *ret_scope = "admin";
+    return CMD_OK;
+}
+
 static int dash_run(const struct cmd_call *call) {
-    static const char *const members[][2] = { { "scope", "scope" }, { NULL, NULL } };
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    json_t *body = json_object();
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, opener = STRBUF_INIT;
+    const char *scope = NULL;
     int64_t port = 0;
     int code = cmd_number(call, "port", 0, 65535, &port);
-    ask_take_options(call, members, body);
-    json_object_set_new(body, "port", json_integer(port));
-    if (code != CMD_OK) {
-        json_decref(body);
+    if (code == CMD_OK)
+        code = take_scope(call, &scope);
+    if (code != CMD_OK)
         return code;
-    }
+    bool opens = !call->json && !cmd_has(call, "print") && find_opener(&opener);
+    json_t *body = json_pack("{s:I, s:b}", "port", (json_int_t)port, "file", opens);
+    if (scope)
+        json_object_set_new(body, "scope", ask_string(scope));
     code = ask_open_post(&ask, body, "/v1/session/code");
     if (code != CMD_OK)
         return code;
     tell(call, &ask);
     if (call->json)
         return ask_print(&ask);
-    const char *link = ask_text(ask.answer, "link", "");
-    if (!cmd_has(call, "print") && open_browser(link))
+    if (opens && open_browser(strbuf_text(&opener), ask_text(ask.answer, "file", "")))
         strbuf_printf(&out, "opened %s in the browser\n", ask_text(ask.answer, "url", ""));
     else
-        strbuf_printf(&out, "%s\n", link);
+        strbuf_printf(&out, "%s\n", ask_text(ask.answer, "link", ""));
     output_rest(&out);
     return CMD_OK;
 }
 
 static const struct cmd_option dash_options[] = {
     { "print", 0, NULL, "print the link, and open nothing" },
-    { "scope", 0, "SCOPE", "what the page may do: read, submit or admin (the default)" },
+    { "scope", 0, "SCOPE", "what the page may do: read, submit (the default) or admin" },
+    { "admin", 0, NULL, "let it pause and change settings, too: --scope admin" },
     { "port", 0, "PORT",
       "where the daemon shall listen, if it does not yet; else any that is free" },
     { NULL, 0, NULL, NULL },
@@ -76,13 +92,16 @@ static const struct cmd_option dash_options[] = {
 
 const struct cmd cmd_dash = {
     .name = "dash",
-    .usage = "dash [--print] [--scope read|submit|admin] [--port PORT]",
+    .usage = "dash [--print] [--admin | --scope read|submit|admin] [--port PORT]",
     .summary = "open the dashboard in a browser",
     .text =
-        "The link is good for one use within a minute. Without a display, or without xdg-open, it\n"
-        "is printed. If the daemon lets nobody in by TCP (http.listen), it listens on a port of\n"
-        "this machine from now on, until it ends.\n",
+        "The link is good for one use within a minute. The browser gets it in a private file, not\n"
+        "as an argument. Without a display, or without xdg-open, the link is printed; so it is "
+        "with\n"
+        "--print, for a browser that cannot read the file. If the daemon does not listen on TCP\n"
+        "(http.listen), it listens on a port of this machine from now on, until it ends.\n",
     .examples = "sluice dash\n"
+                "sluice dash --admin\n"
                 "sluice dash --print --scope read\n",
     .options = dash_options,
     .run = dash_run,

@@ -20,9 +20,7 @@
 #define NOTE         "access:"
 #define PREFIX       "sl_"
 #define SECRET_BYTES 32u
-#define SECRET_SIZE  44u /* 43 characters of base64url, NUL */
 #define USED_EVERY   MINUTES(1)
-#define CODES_MAX    16u
 
 struct token {
     struct engine_access view;
@@ -30,17 +28,10 @@ struct token {
     time_ms used_stored; /* what the store has */
 };
 
-struct code {
-    uint8_t hash[SHA256_SIZE];
-    enum access_scope scope; /* ACCESS_NONE: nobody's */
-    time_ms until;
-};
-
 struct accesses {
     struct engine_request request; /* first: it is found by that */
     struct engine *engine;
     LIST(struct token) tokens;
-    struct code codes[CODES_MAX];
     struct engine_entry entry;
     bool asked; /* the request is on its way */
 };
@@ -98,13 +89,11 @@ void access_free(struct engine *e) {
     if (!e->access)
         return;
     free(e->access->tokens.items);
-    explicit_bzero(e->access->codes, sizeof(e->access->codes));
     free(e->access);
     e->access = NULL;
 }
 
-/* The clock of the engine, now and not when its last turn was. */
-static time_ms now_of(const struct engine *e) {
+time_ms access_now(const struct engine *e) {
     return e->wall_at_start + (loop_now_steady(e->loop) - e->steady_at_start);
 }
 
@@ -195,7 +184,7 @@ void engine_use_access(struct engine *e, const char *id) {
         struct token *token = &a->tokens.items[i];
         if (strcmp(token->view.id, id) != 0)
             continue;
-        token->view.used_at = now_of(e);
+        token->view.used_at = access_now(e);
         if (a->asked || token->view.used_at < token->used_stored + USED_EVERY)
             continue;
         a->asked = true;
@@ -217,7 +206,7 @@ const struct engine_access *engine_access_at(const struct engine *e, size_t inde
 
 time_ms engine_access_left(const struct engine *e, const struct engine_access *access) {
     return access->expires_at == TIME_NEVER ? TIME_NEVER
-                                            : time_max(0, access->expires_at - now_of(e));
+                                            : time_max(0, access->expires_at - access_now(e));
 }
 
 const struct engine_access *engine_access_named(const struct engine *e, const char *name) {
@@ -229,7 +218,7 @@ const struct engine_access *engine_access_named(const struct engine *e, const ch
     return NULL;
 }
 
-static void hash_text(const char *text, uint8_t ret[SHA256_SIZE]) {
+void access_hash(const char *text, uint8_t ret[SHA256_SIZE]) {
     struct sha256 hash;
     sha256_init(&hash);
     sha256_add(&hash, text, strlen(text));
@@ -244,7 +233,7 @@ const struct engine_access *engine_find_access(const struct engine *e, const cha
     const char *id = token + strlen(PREFIX), *secret = id + ACCESS_ID_SIZE;
     if (secret[-1] != '_')
         return NULL;
-    hash_text(secret, hash);
+    access_hash(secret, hash);
     for (size_t i = 0; i < engine_access_count(e); i++) {
         const struct token *known = &e->access->tokens.items[i];
         if (strncmp(known->view.id, id, ACCESS_ID_SIZE - 1) == 0 && sha256_same(known->hash, hash)
@@ -256,8 +245,7 @@ const struct engine_access *engine_find_access(const struct engine *e, const cha
 
 /* --- making ---------------------------------------------------------------------------------- */
 
-/* 32 random bytes as 43 characters. */
-static void make_secret(char ret[SECRET_SIZE]) {
+void access_make_secret(char ret[ACCESS_SECRET_SIZE]) {
     static const char letters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     uint8_t bytes[SECRET_BYTES + 1] = { 0 };
@@ -265,13 +253,13 @@ static void make_secret(char ret[SECRET_SIZE]) {
     for (size_t i = 0, out = 0; i < SECRET_BYTES; i += 3) {
         uint32_t part = (uint32_t)bytes[i] << 16 | (uint32_t)bytes[i + 1] << 8
                         | (i + 2 < SECRET_BYTES ? bytes[i + 2] : 0u);
-        for (unsigned shift = 18; out < SECRET_SIZE - 1; shift -= 6) {
+        for (unsigned shift = 18; out < ACCESS_SECRET_SIZE - 1; shift -= 6) {
             ret[out++] = letters[part >> shift & 63];
             if (shift == 0)
                 break;
         }
     }
-    ret[SECRET_SIZE - 1] = '\0';
+    ret[ACCESS_SECRET_SIZE - 1] = '\0';
     explicit_bzero(bytes, sizeof(bytes));
 }
 
@@ -338,7 +326,7 @@ static size_t count_tokens(const struct engine *e) {
 int engine_add_access(struct engine *e, const struct engine_access *draft,
                       char ret_token[ACCESS_TOKEN_SIZE], char ret_id[ACCESS_ID_SIZE],
                       struct error *err) {
-    char secret[SECRET_SIZE];
+    char secret[ACCESS_SECRET_SIZE];
     struct token token = { .view = *draft };
     const struct engine_access *other = engine_access_named(e, draft->name);
     if (!draft->session && other && engine_access_left(e, other) > 0)
@@ -351,10 +339,10 @@ int engine_add_access(struct engine *e, const struct engine_access *draft,
     do
         make_id(token.view.id);
     while (engine_access_named(e, token.view.id));
-    make_secret(secret);
-    hash_text(secret, token.hash);
+    access_make_secret(secret);
+    access_hash(secret, token.hash);
     token.view.name = xstrdup(draft->name);
-    token.view.created_at = now_of(e);
+    token.view.created_at = access_now(e);
     token.view.used_at = 0;
     (void)snprintf(ret_token, ACCESS_TOKEN_SIZE, PREFIX "%s_%s", token.view.id, secret);
     memcpy(ret_id, token.view.id, ACCESS_ID_SIZE);
@@ -375,36 +363,6 @@ void engine_end_access(struct engine *e, const char *id, const char *by) {
         remove_token(e, i);
         return;
     }
-}
-
-/* --- codes ----------------------------------------------------------------------------------- */
-
-time_ms engine_make_code(struct engine *e, enum access_scope scope,
-                         char ret_code[ACCESS_CODE_SIZE]) {
-    struct accesses *a = all_of(e);
-    struct code *code = a->codes;
-    for (struct code *other = a->codes; other < a->codes + CODES_MAX; other++)
-        if (other->until < code->until) /* one that is over, or else the oldest */
-            code = other;
-    make_secret(ret_code);
-    hash_text(ret_code, code->hash);
-    code->scope = scope;
-    code->until = time_add(now_of(e), ACCESS_CODE_LIFE);
-    return code->until;
-}
-
-enum access_scope engine_take_code(struct engine *e, const char *text) {
-    uint8_t hash[SHA256_SIZE];
-    struct accesses *a = all_of(e);
-    hash_text(text, hash);
-    for (struct code *code = a->codes; code < a->codes + CODES_MAX; code++) {
-        if (code->scope == ACCESS_NONE || !sha256_same(code->hash, hash))
-            continue;
-        enum access_scope scope = code->until > now_of(e) ? code->scope : ACCESS_NONE;
-        *code = (struct code){ 0 };
-        return scope;
-    }
-    return ACCESS_NONE;
 }
 
 /* --- where they come in ------------------------------------------------------------------------ */

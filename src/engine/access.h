@@ -1,11 +1,10 @@
-/* access.h: who may come in by TCP: tokens that people have, and one-time codes for pages.
+/* access.h: who may come in by TCP: tokens that people have.
  *
  * A token is `sl_ID_SECRET`: ID finds its row, and the SHA-256 of SECRET, 256 bits from the kernel, must be the
  * one that is kept. The secret is shown once, when the token is made; the store and its backups have the hash
  * alone. A token ends when it is revoked or expires, and outlives the daemon.
  *
- * A session is a token that a page got for a code. A code is good for one use within ACCESS_CODE_LIFE, and is in
- * memory alone: it ends with the daemon.
+ * A session is a token that a page got for a one-time code (page_code.h).
  *
  * Which rights a scope gives is decided elsewhere (ops/access.h). Kept as notes of the store, one for each token. */
 #pragma once
@@ -14,12 +13,12 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "base/time_ms.h"
 
 #define ACCESS_ID_SIZE      11u /* with the NUL */
 #define ACCESS_TOKEN_SIZE   58u /* "sl_", id, "_", 43 characters, NUL */
-#define ACCESS_CODE_SIZE    44u
-#define ACCESS_CODE_LIFE    SECONDS(60)
+#define ACCESS_SECRET_SIZE  44u /* 43 characters of base64url and a NUL */
 #define ACCESS_NAME_MAX     64u
 #define ACCESS_MAX          256u /* tokens, without sessions */
 #define ACCESS_SESSIONS_MAX 64u  /* one more ends the one that was not used for the longest time */
@@ -62,12 +61,6 @@ void engine_use_access(struct engine *engine, const char *id);
 /* How long it is good for from now on; TIME_NEVER: for ever. */
 time_ms engine_access_left(const struct engine *engine, const struct engine_access *access);
 
-/* A new code for pages with this scope, and until when it can be used. */
-time_ms engine_make_code(struct engine *engine, enum access_scope scope,
-                         char ret_code[ACCESS_CODE_SIZE]);
-/* ACCESS_NONE: it is none, was used, or came too late. It is used up now. */
-enum access_scope engine_take_code(struct engine *engine, const char *code);
-
 /* --- inside a turn --------------------------------------------------------------------------- */
 
 /* Of `draft` name, scope, session and expires_at count. -EEXIST: the name is taken (not of sessions, which may
@@ -100,3 +93,8 @@ int engine_open_entry(struct engine *engine, unsigned port, struct error *err);
 void access_load(struct engine *e, const struct note_row *row);
 void access_forget(struct engine *e); /* what came from rows */
 void access_free(struct engine *e);
+/* The clock of the engine, now and not when its last turn was. */
+time_ms access_now(const struct engine *e);
+/* 32 random bytes as 43 characters. */
+void access_make_secret(char ret[ACCESS_SECRET_SIZE]);
+void access_hash(const char *text, uint8_t ret[SHA256_SIZE]);

@@ -25,6 +25,7 @@
 #include "engine/journal_internal.h"
 #include "engine/listen.h"
 #include "engine/outlook_internal.h"
+#include "engine/page_code.h"
 #include "engine/recover_internal.h"
 #include "engine/session.h"
 #include "engine/stuck.h"
@@ -134,6 +135,7 @@ struct engine *engine_free(struct engine *e) {
     tally_free(e);
     allowance_free(e);
     access_free(e);
+    page_codes_free(e);
     away_free(e);
     projects_free(e);
     groups_free(e);

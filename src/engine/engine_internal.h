@@ -169,6 +169,7 @@ struct engine {
     LIST(struct engine_await *) awaits; /* who waits for tasks: await.h */
     bool await_news;                    /* which runs wait may have changed */
     struct accesses *access;            /* NULL: nobody ever had one */
+    struct page_codes *page_codes;      /* NULL: no code was ever made */
     LIST(struct limited_since) limited;
     LIST(struct stuck *) stuck; /* whose work tree is looked at: stuck.c */
     struct engine_report report;

@@ -23,6 +23,7 @@
 #include "engine/gone_internal.h"
 #include "engine/iteration.h"
 #include "engine/listen.h"
+#include "engine/page_code.h"
 #include "engine/recover_internal.h"
 #include "engine/workspace.h"
 #include "os/clock.h"
@@ -298,6 +299,7 @@ int engine_start(struct engine *e, struct engine_report *ret_report, struct erro
     workspaces_start(e);
     iterations_start(e);
     gone_start(e);
+    page_codes_start(e);
     e->report.took = clock_read_steady() - began;
     recover_write_report(e);
     e->started = true;

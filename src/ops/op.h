@@ -114,6 +114,14 @@ struct op_access {
     enum access_scope scope; /* ACCESS_NONE: it has shown no token */
 };
 
+/* What is at the other end of a connection by TCP. */
+enum op_peer {
+    OP_PEER_UNKNOWN,   /* nobody can say */
+    OP_PEER_RUN,       /* a process of a run */
+    OP_PEER_ELSEWHERE, /* another machine, or a program that hides its descriptors, as sshd does */
+    OP_PEER_PROGRAM,   /* a program of this machine, and of no run */
+};
+
 /* One call, from the front end to the answer. */
 struct op_call {
     const struct op *op;
@@ -132,6 +140,8 @@ struct op_call {
     char *user;   /* which user, "ann" */
     struct op_run run;
     struct op_access access;
+    /* The front end's, or NULL: who asks by TCP? Takes a look at every process: asked only when it matters. */
+    enum op_peer (*find_peer)(const struct op_call *call);
     /* OP_ANSWER_LOG: what to send. */
     struct {
         char *path;

@@ -438,6 +438,7 @@ void op_submit(struct op_call *call) {
 void op_abandon(struct op_call *call) {
     struct op_private *p = call->own;
     p->abandoned = true;
+    call->find_peer = NULL;
     if (p->await) { /* nobody else would end it before its time is over */
         engine_await_end(call->engine, p->await);
         tasks_are_settled(call);

@@ -2,19 +2,34 @@
  *
  * The command line asks, at the owner's socket, for a code that is good once and for a minute, and opens a link with it in the
  * fragment, which browsers send to nobody. The page swaps it for a token of its own. What is left in a history or a
- * terminal is worth nothing. */
+ * terminal is worth nothing. The browser gets the link from a file (engine/page_code.h).
+ *
+ * A process of a run gets no token for a code, wherever it has found it: a run must not become its owner. The code is
+ * used up then, because it is known to a program that should not have it. */
 #include <errno.h>
 #include <string.h>
 
 #include "engine/access.h"
+#include "engine/page_code.h"
 #include "ops/print.h"
+#include "os/log.h"
 
-#define PAGE_NAME "dashboard"
+#define PAGE_NAME  "dashboard"
+#define PAGE_SCOPE ACCESS_SUBMIT /* when none is asked for */
 
 static const char *const scopes[] = { "read", "submit", "admin", NULL };
 
+/* Its link in a file, for the browser. What cannot be written is no error: the link is still good. */
+static const char *write_file(struct op_call *call, const char *code, const char *link) {
+    const char *path = NULL;
+    struct error err = { 0 };
+    if (op_flag(call, "file") && engine_write_code_file(call->engine, code, link, &path, &err) < 0)
+        log_warning("no file for the browser: %s", err.text);
+    return path;
+}
+
 static int run_code(struct op_call *call) {
-    char code[ACCESS_CODE_SIZE];
+    char code[PAGE_CODE_SIZE];
     const char *scope = op_text(call, "scope");
     const char *url = engine_entry_url(call->engine);
     bool opened = !url;
@@ -24,8 +39,8 @@ static int run_code(struct op_call *call) {
         return r;
     if (opened)
         url = engine_entry_url(call->engine);
-    time_ms until =
-        engine_make_code(call->engine, scope ? access_scope_find(scope) : ACCESS_ADMIN, code);
+    scope = scope ? scope : access_scope_name(PAGE_SCOPE);
+    time_ms until = engine_make_code(call->engine, access_scope_find(scope), code);
     _cleanup_(strbuf_finish) struct strbuf link = STRBUF_INIT;
     strbuf_printf(&link, "%s/#t=%s", url ? url : "", code);
     struct json_writer w;
@@ -34,9 +49,10 @@ static int run_code(struct op_call *call) {
     print_text(&w, "link", strbuf_text(&link));
     print_text(&w, "url", url);
     print_text(&w, "code", code);
-    print_text(&w, "scope", scope ? scope : "admin");
+    print_text(&w, "scope", scope);
     print_time(&w, "expires_at", until);
     print_bool(&w, "opened", opened);
+    print_text(&w, "file", write_file(call, code, strbuf_text(&link)));
     json_write_object_end(&w);
     explicit_bzero(code, sizeof(code));
     if (link.text)
@@ -55,20 +71,42 @@ static void wipe(void *state) {
     explicit_bzero(state, sizeof(struct made));
 }
 
+/* May the other end have a token? Who follows a file sits at this machine. */
+static int check_peer(struct op_call *call, const struct page_code *code) {
+    enum op_peer peer = call->find_peer ? call->find_peer(call) : OP_PEER_UNKNOWN;
+    if (peer == OP_PEER_PROGRAM || (peer == OP_PEER_ELSEWHERE && !code->has_file))
+        return 0;
+    log_warning("the code of a dashboard link was refused: it came from %s",
+                peer == OP_PEER_RUN         ? "a process of a run"
+                : peer == OP_PEER_ELSEWHERE ? "outside of this machine"
+                                            : "a process that cannot be identified");
+    if (peer == OP_PEER_ELSEWHERE)
+        return op_fail(call, -EACCES,
+                       "this link is for a browser of the daemon's machine: run 'sluice dash "
+                       "--print' for one that can be opened elsewhere");
+    return op_fail(call, -EACCES,
+                   "a process of a run cannot open the dashboard, nor can one that cannot be "
+                   "identified: this link is used up");
+}
+
 static int run_open(struct op_call *call) {
     struct made *made = op_state(call, sizeof(*made), wipe);
-    made->scope = engine_take_code(call->engine, op_text(call, "code"));
+    struct page_code code = engine_take_code(call->engine, op_text(call, "code"));
+    made->scope = code.scope;
     if (made->scope == ACCESS_NONE)
         return op_fail(call, -EKEYREJECTED,
                        "this link was used already, or is older than a minute: run 'sluice dash' "
                        "again");
+    int r = check_peer(call, &code);
+    if (r < 0)
+        return r;
     made->until = time_add(engine_now(call->engine),
                            config_number(engine_config(call->engine), "http.session_h", NULL));
     char name[] = PAGE_NAME;
     struct engine_access draft = {
         .name = name, .scope = made->scope, .session = true, .expires_at = made->until
     };
-    int r = engine_add_access(call->engine, &draft, made->token, made->id, &call->err);
+    r = engine_add_access(call->engine, &draft, made->token, made->id, &call->err);
     if (r == 0)
         strbuf_puts(&call->memo, made->id);
     return r;
@@ -97,7 +135,13 @@ static const struct op_param code_params[] = {
       .type = OP_TEXT,
       .place = OP_IN_BODY,
       .choices = scopes,
-      .text = "what the page may do; `admin` when not given" },
+      .text = "what the page may do; `submit` when not given" },
+    { .name = "file",
+      .type = OP_BOOLEAN,
+      .place = OP_IN_BODY,
+      .text =
+          "also write a file that leads to the link, for a browser of this machine: its path is "
+          "no secret, as an argument of a program would be" },
     { .name = "port",
       .type = OP_NUMBER,
       .place = OP_IN_BODY,
@@ -114,10 +158,12 @@ const struct op op_session_code = {
     .summary = "make a link that opens the dashboard once",
     .text = "Good for one use within a minute. When nobody is let in by TCP (`http.listen`), the "
             "daemon listens on a port of this machine alone from now on, until it ends: `opened`. "
-            "Only at the owner's socket.",
+            "`file` is the file that was asked for, with mode 0600; it is removed when the code is "
+            "used or has expired. Only at the owner's socket.",
     .params = code_params,
     .result = "{\"link\":\"http://127.0.0.1:7878/#t=…\",\"url\":\"http://127.0.0.1:7878\","
-              "\"code\":\"…\",\"scope\":\"admin\",\"expires_at\":1760000060000,\"opened\":true}",
+              "\"code\":\"…\",\"scope\":\"submit\",\"expires_at\":1760000060000,\"opened\":true,"
+              "\"file\":null}",
     .right = OP_ADMIN,
     .local = true,
     .run = run_code,
@@ -140,10 +186,10 @@ const struct op op_session_open = {
     .path = "/v1/session",
     .summary = "swap the code of a link for a token",
     .text = "The one operation besides /healthz that needs no token by TCP. A code that was used, "
-            "or is "
-            "older than a minute, is refused (401).",
+            "or is older than a minute, is refused (401). So is a process of a run (403): the code "
+            "is used up then.",
     .params = open_params,
-    .result = "{\"token\":\"sl_k3f9x2m7aq_…\",\"scope\":\"admin\","
+    .result = "{\"token\":\"sl_k3f9x2m7aq_…\",\"scope\":\"submit\","
               "\"expires_at\":1760086400000}",
     .right = OP_READ,
     .writes = true,

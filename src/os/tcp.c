@@ -60,6 +60,12 @@ bool tcp_is_any(const struct tcp_address *address) {
     return IN6_IS_ADDR_UNSPECIFIED(&address->v6.sin6_addr);
 }
 
+bool tcp_same_host(const struct tcp_address *a, const struct tcp_address *b) {
+    char first[TCP_TEXT_MAX], second[TCP_TEXT_MAX];
+    return tcp_is_loopback(a) || tcp_is_loopback(b)
+           || strcmp(tcp_print_host(a, first), tcp_print_host(b, second)) == 0;
+}
+
 uint16_t tcp_port(const struct tcp_address *address) {
     return ntohs(address->any.sa_family == AF_INET ? address->v4.sin_port : address->v6.sin6_port);
 }
@@ -125,12 +131,25 @@ static void print_row(const struct tcp_address *address, char buf[48]) {
     (void)snprintf(buf + length, 48 - length, ":%04X", tcp_port(address));
 }
 
-int tcp_peer_user(int fd, uid_t *ret_uid) {
+/* A listener for IPv6 takes IPv4 as well; the client's own socket is in the table of IPv4 then. */
+static void unmap(struct tcp_address *address) {
+    if (address->any.sa_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&address->v6.sin6_addr))
+        return;
+    struct tcp_address v4 = { .size = sizeof(v4.v4) };
+    v4.v4.sin_family = AF_INET;
+    v4.v4.sin_port = address->v6.sin6_port;
+    memcpy(&v4.v4.sin_addr, address->v6.sin6_addr.s6_addr + 12, 4);
+    *address = v4;
+}
+
+int tcp_peer_end(int fd, struct tcp_end *ret) {
     struct tcp_address here = { .size = 0 }, there = { .size = 0 };
     char wanted[100], from[48], to[48], line[512];
     int r = -ENOENT;
     if (tcp_local(fd, &here) < 0 || tcp_peer(fd, &there) < 0)
         return -ENOENT;
+    unmap(&here);
+    unmap(&there);
     print_row(&there, from); /* seen from the other end */
     print_row(&here, to);
     (void)snprintf(wanted, sizeof(wanted), " %s %s ", from, to);
@@ -139,10 +158,11 @@ int tcp_peer_user(int fd, uid_t *ret_uid) {
                         "re");
     while (table && r < 0 && fgets(line, sizeof(line), table)) {
         const char *at = strstr(line, wanted);
-        unsigned uid = 0;
-        /* state, queues, timer, retransmits, user */
-        if (at && sscanf(at + strlen(wanted), "%*s %*s %*s %*s %u", &uid) == 1) {
-            *ret_uid = uid;
+        unsigned user = 0;
+        unsigned long long inode = 0;
+        /* state, queues, timer, retransmits, user, timeout, inode */
+        if (at && sscanf(at + strlen(wanted), "%*s %*s %*s %*s %u %*s %llu", &user, &inode) == 2) {
+            *ret = (struct tcp_end){ .user = user, .inode = inode };
             r = 0;
         }
     }

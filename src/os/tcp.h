@@ -29,6 +29,8 @@ int tcp_parse(const char *text, struct tcp_address *ret, struct error *err);
 bool tcp_is_loopback(const struct tcp_address *address);
 /* Every address of this machine: 0.0.0.0 or ::. */
 bool tcp_is_any(const struct tcp_address *address);
+/* Are these two ends of one machine? Loopback addresses are; so is an address that talks to itself. */
+bool tcp_same_host(const struct tcp_address *a, const struct tcp_address *b);
 uint16_t tcp_port(const struct tcp_address *address);
 /* The address alone, with brackets around IPv6. */
 const char *tcp_print_host(const struct tcp_address *address, char buf[TCP_TEXT_MAX]);
@@ -40,6 +42,11 @@ int tcp_listen(const struct tcp_address *address, int backlog, int *ret_fd, stru
 /* Where a socket is bound, the port that it was given too; or who is at its other end. */
 int tcp_local(int fd, struct tcp_address *ret);
 int tcp_peer(int fd, struct tcp_address *ret);
-/* Which user the other end of a connection inside this machine belongs to, by the kernel's table of sockets. -ENOENT: it is not
- * of this machine, or nobody can say. */
-int tcp_peer_user(int fd, uid_t *ret_uid);
+
+/* The other end of a connection inside this machine, by the kernel's table of sockets. */
+struct tcp_end {
+    uid_t user;     /* whose socket it is */
+    uint64_t inode; /* names the socket (socket_holder.h); 0: no process has it any more */
+};
+/* -ENOENT: it is on another machine, in another network namespace, or gone. */
+int tcp_peer_end(int fd, struct tcp_end *ret);

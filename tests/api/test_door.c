@@ -16,17 +16,22 @@ static const char *const names[] = { "localhost:7700", "127.0.0.1:7700", "[::1]:
 static const struct door socket_door = { NULL };
 static const struct door tcp_door = { names };
 
-static int status_of(const struct door *door, const char *method, const char *lines) {
+static int status_at(const struct door *door, const char *method, const char *path,
+                     const char *lines) {
     char text[512];
     struct http_parser parser;
     http_parser_init(&parser);
-    (void)snprintf(text, sizeof(text), "%s /v1/tasks HTTP/1.1\r\n%s\r\n", method, lines);
+    (void)snprintf(text, sizeof(text), "%s %s HTTP/1.1\r\n%s\r\n", method, path, lines);
     http_parser_feed(&parser, text, strlen(text));
     if (parser.step != HTTP_GOT_HEAD)
         fail_msg("the test's request is none: %s", parser.problem);
     int status = door_check(door, &parser.request).status;
     http_parser_finish(&parser);
     return status;
+}
+
+static int status_of(const struct door *door, const char *method, const char *lines) {
+    return status_at(door, method, "/v1/tasks", lines);
 }
 
 static const char *const methods[] = { "GET",   "HEAD",   "POST",    "PUT",   "PATCH",
@@ -81,6 +86,28 @@ static void pages_of_other_sites_are_refused_on_every_method(void **state) {
                 fail_msg("'%s' was let in with %s", lines[i], methods[m]);
         }
     assert_int_equal(status_of(&socket_door, "GET", "Host: a\r\nSec-Fetch-Site: none\r\n"), 0);
+}
+
+#define VISIT                                                                                      \
+    "Host: localhost:7700\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n"           \
+    "Sec-Fetch-Dest: "
+
+static void a_person_may_come_to_the_entrance_from_another_page(void **state) {
+    (void)state;
+    static const struct door door = { .hosts = names, .entrance = "/" };
+    assert_int_equal(status_at(&door, "GET", "/", VISIT "document\r\n"), 0);
+    assert_int_equal(status_at(&tcp_door, "GET", "/", VISIT "document\r\n"), 403);
+    assert_int_equal(status_at(&socket_door, "GET", "/", VISIT "document\r\n"), 403);
+    assert_int_equal(status_at(&door, "GET", "/", VISIT "iframe\r\n"), 403);
+    assert_int_equal(status_at(&door, "POST", "/", VISIT "document\r\n"), 403);
+    assert_int_equal(status_at(&door, "GET", "/v1/tasks", VISIT "document\r\n"), 403);
+    assert_int_equal(status_at(&door, "GET", "/?code=x", VISIT "document\r\n"), 403);
+    assert_int_equal(status_at(&door, "GET", "/", VISIT "document\r\nOrigin: http://evil.com\r\n"),
+                     403);
+    assert_int_equal(status_at(&door, "GET", "/",
+                               "Host: localhost:7700\r\nSec-Fetch-Site: cross-site\r\n"
+                               "Sec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: document\r\n"),
+                     403);
 }
 
 static void only_three_methods_are_known(void **state) {
@@ -141,6 +168,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts_are_compared_whole_on_every_method),
         cmocka_unit_test(pages_of_other_sites_are_refused_on_every_method),
+        cmocka_unit_test(a_person_may_come_to_the_entrance_from_another_page),
         cmocka_unit_test(only_three_methods_are_known),
         cmocka_unit_test(a_body_is_json_and_says_so),
         cmocka_unit_test(an_answer_is_printed_byte_by_byte),

@@ -27,11 +27,17 @@ report $? 'again: nothing new is opened'
 report $? 'again: the same port, another code'
 run sluice dash --print --port 1
 says "sluice: the daemon listens at $url already: --port was not needed" 'a port that is not needed'
-run sluice dash --json --scope submit
-has '"scope":"submit"' 'as JSON'
+run sluice dash --json
+has '"scope":"submit"' 'a page may add tasks'
+run sluice dash --json --admin
+has '"scope":"admin"' 'and more if that is asked for'
+run sluice dash --json --admin --scope read
+exits 2 'two scopes: exit code'
+run sluice dash --json --scope read
+has '"scope":"read"' 'as JSON'
 has '"opened":false' 'as JSON: it listened already'
 
-# With a display the opener gets the link, and stdout does not.
+# With a display the opener gets a file that leads to the link: its arguments can be read by every process of this user.
 mkdir bin
 cat >bin/xdg-open <<END
 #!/bin/sh
@@ -40,8 +46,14 @@ END
 chmod +x bin/xdg-open
 run env PATH="$tmp/bin:$PATH" DISPLAY=:7 "$SLUICE" dash
 prints "opened $url in the browser" 'with a display the browser is opened'
-appears "$url/#t=" opened
-report $? 'with the link'
+appears / opened
+report $? 'with one argument'
+! grep -qF '#t=' opened
+report $? 'which is no link'
+grep -qF "url=$url/#t=" "$(cat opened)"
+report $? 'but a file with the link'
+[ "$(stat -c %a "$(cat opened)")" = 600 ]
+report $? 'that only this user can read'
 run env PATH="$tmp/bin:$PATH" DISPLAY=:7 "$SLUICE" dash --print
 has "$url/#t=" '--print opens nothing'
 

@@ -166,6 +166,13 @@ static const struct op *find_op(const struct question *q, json_t **ret_params, s
     return op;
 }
 
+enum op_peer ops_peer = OP_PEER_PROGRAM;
+
+static enum op_peer find_peer(const struct op_call *call) {
+    (void)call;
+    return ops_peer;
+}
+
 static void begin(struct ops *o, const struct question *q, struct reply *r) {
     json_t *params = NULL;
     *r = (struct reply){ 0 };
@@ -178,6 +185,8 @@ static void begin(struct ops *o, const struct question *q, struct reply *r) {
         (void)snprintf(r->call->run.token, sizeof(r->call->run.token), "%s", q->token);
     if (q->access)
         r->call->access = *q->access;
+    if (q->access)
+        r->call->find_peer = find_peer;
     r->call->answered = answered;
     r->call->ctx = r;
     op_submit(r->call);

@@ -32,6 +32,9 @@ void ops_close(struct ops *o);
 void ops_restart(struct ops *o); /* a new life of the daemon on the same home; SQLite only */
 void ops_turn(struct ops *o);
 
+/* Who is at the other end of what ops_ask_by asks; OP_PEER_PROGRAM until a test says otherwise. */
+extern enum op_peer ops_peer;
+
 struct reply {
     int status;
     bool replayed, answered, stops_daemon;

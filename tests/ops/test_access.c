@@ -10,10 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "engine/engine_internal.h"
+#include "engine/page_code.h"
 #include "fixture.h"
+#include "harness/patience.h"
 #include "os/files.h"
 
 #define CONFIG "/v1/config"
@@ -399,12 +403,121 @@ static void a_link_is_good_for_a_minute(void **state) {
     open_with_entry(&o);
     char *early = code_of(&o, "{}"), *late = code_of(&o, "{}");
     pass(&o, SECONDS(58));
-    expect(swap(&o, early), 200, "\"scope\":\"admin\"");
+    expect(swap(&o, early), 200, "\"scope\":\"submit\"");
     pass(&o, SECONDS(3));
     expect(swap(&o, late), 401, "older than a minute");
     expect(swap(&o, "guess"), 401, NULL);
     free(early);
     free(late);
+}
+
+/* Swaps a new code, asked for with this body, from there. */
+static void swap_from(struct ops *o, enum op_peer peer, const char *body, int status) {
+    char *code = code_of(o, body);
+    ops_peer = peer;
+    expect(swap(o, code), status, NULL);
+    ops_peer = OP_PEER_PROGRAM;
+    if (status != 200)
+        expect(swap(o, code), 401, "this link was used already");
+    free(code);
+}
+
+static void a_run_gets_no_token_for_a_code(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_with_entry(&o);
+    swap_from(&o, OP_PEER_PROGRAM, "{}", 200);
+    swap_from(&o, OP_PEER_ELSEWHERE, "{}", 200);
+    swap_from(&o, OP_PEER_RUN, "{}", 403);
+    swap_from(&o, OP_PEER_UNKNOWN, "{}", 403);
+    swap_from(&o, OP_PEER_PROGRAM, "{\"file\":true}", 200);
+    swap_from(&o, OP_PEER_ELSEWHERE, "{\"file\":true}", 403);
+    swap_from(&o, OP_PEER_RUN, "{\"file\":true}", 403);
+    assert_int_equal(engine_access_count(o.engine), 3);
+}
+
+/* The code in the file at this path; NULL: there is none. */
+static char *code_in(const char *path) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (file_read(path, 4096, &text, NULL) < 0)
+        return NULL;
+    const char *code = strstr(strbuf_text(&text), "url=http://127.0.0.1:7878/#t=");
+    assert_non_null(code);
+    code += strlen("url=http://127.0.0.1:7878/#t=");
+    return xstrndup(code, strcspn(code, "\""));
+}
+
+static char *path_of_file(struct ops *o) {
+    struct reply r = ops_ask(o, "POST", "/v1/session/code", "{\"file\":true}", NULL);
+    assert_int_equal(r.status, 200);
+    char *path = xstrdup(reply_text(&r, "file"));
+    reply_finish(&r);
+    return path;
+}
+
+struct removal {
+    struct ops *o;
+    struct loop_timer *again;
+    const char *path;
+    time_ms deadline;
+};
+
+static void look_for_removal(void *ctx) {
+    struct removal *r = ctx;
+    time_ms now = loop_now_steady(r->o->loop);
+    if (access(r->path, F_OK) < 0 || now >= r->deadline)
+        loop_stop(r->o->loop);
+    loop_timer_set(r->o->loop, r->again, now + 1);
+}
+
+static void await_removal(struct ops *o, const char *path) {
+    struct removal r = { .o = o,
+                         .path = path,
+                         .deadline = loop_now_steady(o->loop) + patience_ms() };
+    r.again = loop_timer_new(o->loop, look_for_removal, &r);
+    loop_timer_set(o->loop, r.again, loop_now_steady(o->loop));
+    (void)loop_run(o->loop, NULL);
+    loop_timer_free(o->loop, r.again);
+    if (access(path, F_OK) == 0)
+        fail_msg("'%s' is still there after %d s", path, patience_s());
+}
+
+static void the_file_of_a_link_is_private_and_goes_with_its_code(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    struct stat st;
+    open_with_entry(&o);
+    expect(ops_ask(&o, "POST", "/v1/session/code", "{}", NULL), 200, "\"file\":null");
+    char *path = path_of_file(&o), *late = path_of_file(&o);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    char *code = code_in(path);
+    expect(swap(&o, code), 200, NULL);
+    assert_int_equal(access(path, F_OK), -1);
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    assert_int_equal(access(late, F_OK), 0);
+    pass(&o, PAGE_CODE_LIFE - 1);
+    free(code_of(&o, "{}")); /* the timer is set again, by the clock as it is now */
+    await_removal(&o, late);
+    free(code);
+    free(path);
+    free(late);
+}
+
+static void a_folder_that_is_not_private_gets_no_link(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    char path[96];
+    open_with_entry(&o);
+    (void)snprintf(path, sizeof(path), "%s/dash", o.home);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(chmod(path, 0755), 0);
+    expect(ops_ask(&o, "POST", "/v1/session/code", "{\"file\":true}", NULL), 200, "\"file\":null");
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(symlink(o.home, path), 0);
+    expect(ops_ask(&o, "POST", "/v1/session/code", "{\"file\":true}", NULL), 200, "\"file\":null");
 }
 
 static void asking_for_a_link_opens_the_door_if_it_is_closed(void **state) {
@@ -474,6 +587,9 @@ int main(void) {
         cmocka_unit_test(that_it_was_used_is_written_once_in_a_minute),
         cmocka_unit_test(a_link_opens_a_page_once),
         cmocka_unit_test(a_link_is_good_for_a_minute),
+        cmocka_unit_test(a_run_gets_no_token_for_a_code),
+        cmocka_unit_test(the_file_of_a_link_is_private_and_goes_with_its_code),
+        cmocka_unit_test(a_folder_that_is_not_private_gets_no_link),
         cmocka_unit_test(asking_for_a_link_opens_the_door_if_it_is_closed),
         cmocka_unit_test(pages_are_bounded_by_ending_the_one_that_rests_longest),
         cmocka_unit_test(an_address_for_everybody_needs_tls),

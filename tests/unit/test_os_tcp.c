@@ -7,10 +7,15 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "os/socket_holder.h"
 #include "os/tcp.h"
 
 static void an_address_is_numbers_and_a_port(void **state) {
@@ -69,7 +74,7 @@ static void the_kernel_says_whose_program_is_at_the_other_end(void **state) {
     (void)state;
     struct tcp_address address = parsed("127.0.0.1:0");
     int listener = -1;
-    uid_t user = (uid_t)-1;
+    struct tcp_end end = { .user = (uid_t)-1 };
     assert_int_equal(tcp_listen(&address, 1, &listener, NULL), 0);
     assert_int_equal(tcp_local(listener, &address), 0);
     assert_int_not_equal(tcp_port(&address), 0);
@@ -78,8 +83,9 @@ static void the_kernel_says_whose_program_is_at_the_other_end(void **state) {
     /* The handshake is over when connect has returned. */
     int here = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     assert_true(here >= 0);
-    assert_int_equal(tcp_peer_user(here, &user), 0);
-    assert_int_equal(user, geteuid());
+    assert_int_equal(tcp_peer_end(here, &end), 0);
+    assert_int_equal(end.user, geteuid());
+    assert_true(end.inode > 0);
     close(client);
     close(here);
     struct error err = { 0 };
@@ -87,7 +93,124 @@ static void the_kernel_says_whose_program_is_at_the_other_end(void **state) {
     assert_int_equal(tcp_listen(&address, 1, &second, &err), -EADDRINUSE);
     assert_int_equal(second, -1);
     close(listener);
-    assert_true(tcp_peer_user(-1, &user) < 0);
+    assert_true(tcp_peer_end(-1, &end) < 0);
+}
+
+/* --- which process --------------------------------------------------------------------------- */
+
+/* A connection whose other end a child of this test has alone. */
+struct held {
+    int listener, here;
+    pid_t child;
+    struct tcp_end end;
+};
+
+enum hide { HIDE_NOT, HIDE_IN_FLIGHT, HIDE_IN_THREAD };
+
+/* Sent to itself, and kept by nobody: it can be taken back at any time. */
+static void put_in_flight(int fd) {
+    int ends[2];
+    char byte = 0, space[CMSG_SPACE(sizeof(int))] = { 0 };
+    struct iovec part = { &byte, 1 };
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof(space)
+    };
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    *head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+                              .cmsg_level = SOL_SOCKET,
+                              .cmsg_type = SCM_RIGHTS };
+    memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 || sendmsg(ends[0], &message, 0) != 1)
+        _exit(1);
+    close(fd);
+}
+
+static void *keep_alone(void *ctx) {
+    const int *go = ctx;
+    char byte;
+    if (unshare(CLONE_FILES) < 0 || write(go[1], "", 1) != 1)
+        _exit(1);
+    for (;;)
+        (void)!read(go[2], &byte, 1); /* nobody writes */
+}
+
+/* In the table of a thread: /proc shows that of the first one. */
+static void put_in_thread(int fd) {
+    static int go[4];
+    pthread_t thread;
+    char byte;
+    if (pipe(go) < 0 || pipe(go + 2) < 0 || pthread_create(&thread, NULL, keep_alone, go) != 0
+        || read(go[0], &byte, 1) != 1)
+        _exit(1);
+    close(fd);
+}
+
+static void hold(struct held *h, enum hide hide) {
+    struct tcp_address address = parsed("127.0.0.1:0");
+    int ready[2];
+    char byte = 0;
+    assert_int_equal(tcp_listen(&address, 1, &h->listener, NULL), 0);
+    assert_int_equal(tcp_local(h->listener, &address), 0);
+    assert_int_equal(pipe(ready), 0);
+    h->child = fork();
+    if (h->child == 0) {
+        int client = socket(AF_INET, SOCK_STREAM, 0);
+        if (connect(client, &address.any, address.size) < 0)
+            _exit(1);
+        if (hide == HIDE_IN_FLIGHT)
+            put_in_flight(client);
+        if (hide == HIDE_IN_THREAD)
+            put_in_thread(client);
+        (void)!write(ready[1], "", 1);
+        for (;;)
+            pause();
+    }
+    assert_true(h->child > 0);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    h->here = accept4(h->listener, NULL, NULL, SOCK_CLOEXEC);
+    assert_true(h->here >= 0);
+    assert_int_equal(tcp_peer_end(h->here, &h->end), 0);
+}
+
+static void let_go(const struct held *h) {
+    (void)kill(h->child, SIGKILL);
+    assert_int_equal(waitpid(h->child, NULL, 0), h->child);
+    close(h->here);
+    close(h->listener);
+}
+
+static bool is_child(void *ctx, pid_t pid) {
+    return pid == *(const pid_t *)ctx;
+}
+
+static bool is_nobody(void *ctx, pid_t pid) {
+    (void)ctx;
+    (void)pid;
+    return false;
+}
+
+static void the_process_that_holds_a_socket_is_found(void **state) {
+    (void)state;
+    struct held h;
+    hold(&h, HIDE_NOT);
+    assert_int_equal(socket_holder(h.end.inode, h.end.user, is_child, &h.child), SOCKET_BELONGS);
+    assert_int_equal(socket_holder(h.end.inode, h.end.user, is_nobody, NULL), SOCKET_OF_OTHERS);
+    let_go(&h);
+}
+
+static void a_socket_that_is_hidden_is_of_no_known_process(void **state) {
+    (void)state;
+    for (enum hide hide = HIDE_IN_FLIGHT; hide <= HIDE_IN_THREAD; hide++) {
+        struct held h;
+        hold(&h, hide);
+        assert_true(h.end.inode > 0);
+        enum socket_holder holder = socket_holder(h.end.inode, h.end.user, is_child, &h.child);
+        /* Another process of this user may hide its descriptors, and be taken for the holder. */
+        assert_true(holder == SOCKET_LOST || holder == SOCKET_HIDDEN);
+        let_go(&h);
+    }
 }
 
 int main(void) {
@@ -95,6 +218,8 @@ int main(void) {
         cmocka_unit_test(an_address_is_numbers_and_a_port),
         cmocka_unit_test(only_two_addresses_are_of_this_machine_alone),
         cmocka_unit_test(the_kernel_says_whose_program_is_at_the_other_end),
+        cmocka_unit_test(the_process_that_holds_a_socket_is_found),
+        cmocka_unit_test(a_socket_that_is_hidden_is_of_no_known_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

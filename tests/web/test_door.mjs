@@ -1,4 +1,5 @@
 // test_door.mjs: the page as the daemon itself serves it: the link of `sluice dash`, its key, its end.
+import fs from 'node:fs';
 import { check, equal, ok, open } from './kit.mjs';
 
 export async function door(world) {
@@ -20,6 +21,21 @@ export async function door(world) {
         await first.locator('.connected.live').waitFor();
         const second = await open(own, link);
         await second.getByText('was used already').waitFor();
+    });
+    await check('the file that a browser is given leads to the page, and is gone then', async () => {
+        const { file } = await world.api('POST', '/v1/session/code', { file: true });
+        ok(fs.existsSync(file), 'the file is there');
+        const first = await open(own, `file://${file}`);
+        await first.locator('.headline').waitFor();
+        ok(!first.url().includes('#t='), 'the code is out of the address');
+        equal(await first.evaluate(() => sessionStorage.getItem('sluice.scope')), 'submit', 'what the page may do');
+        equal(await first.getByRole('button', { name: /Pause|Resume/ }).count(), 0, 'buttons that need more');
+        ok(!fs.existsSync(file), 'the file is gone');
+    });
+    await check('a page that was asked for with --admin can pause', async () => {
+        const first = await open(own, linkTo('--admin'));
+        await first.locator('.headline').waitFor();
+        equal(await first.getByRole('button', { name: /Pause|Resume/ }).count(), 1, 'buttons');
     });
     await check('a key that may only read has no buttons that change anything', async () => {
         const first = await open(own, linkTo('--scope', 'read'));

@@ -1,0 +1,158 @@
+/* page_code.c: see page_code.h. */
+#include "engine/page_code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/sha256.h"
+#include "engine/engine_internal.h"
+#include "os/private_file.h"
+
+#define CODES_MAX 16u
+#define FOLDER    "dash"
+#define NAME_SIZE 16u /* of the random part of a file's name */
+
+struct code {
+    uint8_t hash[SHA256_SIZE];
+    enum access_scope scope; /* ACCESS_NONE: nobody's */
+    time_ms until;           /* by the clock of access_now */
+    char *path;              /* of its file; or NULL */
+};
+
+struct page_codes {
+    struct engine *engine;
+    struct code codes[CODES_MAX];
+    struct loop_timer *timer; /* set while there is a file */
+};
+
+static void folder_of(const struct engine *e, struct strbuf *out) {
+    strbuf_printf(out, "%s/" FOLDER, e->home);
+}
+
+static void end_code(const struct engine *e, struct code *code) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    if (code->path) {
+        folder_of(e, &folder);
+        private_file_remove(strbuf_text(&folder), strrchr(code->path, '/') + 1);
+        free(code->path);
+    }
+    *code = (struct code){ 0 };
+}
+
+/* The files of codes that have expired go; then it waits for the next. */
+static void look(void *ctx) {
+    struct page_codes *p = ctx;
+    struct loop *loop = p->engine->loop;
+    time_ms now = access_now(p->engine), next = TIME_NEVER;
+    for (struct code *code = p->codes; code < p->codes + CODES_MAX; code++) {
+        if (code->path && code->until <= now)
+            end_code(p->engine, code);
+        if (code->path)
+            next = time_min(next, code->until);
+    }
+    loop_timer_set(loop, p->timer,
+                   next == TIME_NEVER ? next : time_add(loop_now_steady(loop), next - now));
+}
+
+static struct page_codes *codes_of(struct engine *e) {
+    if (!e->page_codes) {
+        e->page_codes = xcalloc(1, sizeof(*e->page_codes));
+        e->page_codes->engine = e;
+        e->page_codes->timer = loop_timer_new(e->loop, look, e->page_codes);
+    }
+    return e->page_codes;
+}
+
+void page_codes_start(struct engine *e) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    folder_of(e, &folder);
+    private_folder_clear(strbuf_text(&folder));
+}
+
+void page_codes_free(struct engine *e) {
+    struct page_codes *p = e->page_codes;
+    if (!p)
+        return;
+    for (struct code *code = p->codes; code < p->codes + CODES_MAX; code++)
+        end_code(e, code);
+    loop_timer_free(e->loop, p->timer);
+    explicit_bzero(p->codes, sizeof(p->codes));
+    free(p);
+    e->page_codes = NULL;
+}
+
+static struct code *find(struct engine *e, const char *text) {
+    uint8_t hash[SHA256_SIZE];
+    struct page_codes *p = codes_of(e);
+    access_hash(text, hash);
+    for (struct code *code = p->codes; code < p->codes + CODES_MAX; code++)
+        if (code->scope != ACCESS_NONE && sha256_same(code->hash, hash))
+            return code;
+    return NULL;
+}
+
+time_ms engine_make_code(struct engine *e, enum access_scope scope, char ret_code[PAGE_CODE_SIZE]) {
+    struct page_codes *p = codes_of(e);
+    struct code *code = p->codes;
+    look(p);
+    for (struct code *other = p->codes; other < p->codes + CODES_MAX; other++)
+        if (other->until < code->until) /* one that is over, or else the oldest */
+            code = other;
+    end_code(e, code);
+    access_make_secret(ret_code);
+    access_hash(ret_code, code->hash);
+    code->scope = scope;
+    code->until = time_add(access_now(e), PAGE_CODE_LIFE);
+    return code->until;
+}
+
+/* No script, and nothing is loaded: the browser follows the address, or a person does. */
+static void print_page(const char *link, struct strbuf *out) {
+    strbuf_printf(out,
+                  "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'\">\n"
+                  "<meta name=\"referrer\" content=\"no-referrer\">\n"
+                  "<meta http-equiv=\"refresh\" content=\"0;url=%s\">\n"
+                  "<title>Sluice</title>\n"
+                  "<p><a href=\"%s\">Open the dashboard</a></p>\n</html>\n",
+                  link, link);
+}
+
+int engine_write_code_file(struct engine *e, const char *text, const char *link,
+                           const char **ret_path, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT, page = STRBUF_INIT;
+    struct strbuf path = STRBUF_INIT;
+    char secret[PAGE_CODE_SIZE];
+    struct code *code = find(e, text);
+    if (!code || strpbrk(link, "\"<>&' ;"))
+        return error_set(err, -EINVAL, "this is no link of a page");
+    folder_of(e, &folder);
+    access_make_secret(secret);
+    strbuf_printf(&path, "%s/", strbuf_text(&folder));
+    size_t name = path.length;
+    strbuf_printf(&path, "open-%.*s.html", (int)NAME_SIZE, secret);
+    print_page(link, &page);
+    int r = private_file_make(strbuf_text(&folder), path.text + name, page.text, page.length, err);
+    explicit_bzero(page.text, page.length);
+    if (r < 0) {
+        strbuf_finish(&path);
+        return r;
+    }
+    code->path = strbuf_take(&path);
+    *ret_path = code->path;
+    look(e->page_codes);
+    return 0;
+}
+
+struct page_code engine_take_code(struct engine *e, const char *text) {
+    struct code *code = find(e, text);
+    if (!code)
+        return (struct page_code){ .scope = ACCESS_NONE };
+    bool late = code->until <= access_now(e);
+    struct page_code taken = { .scope = late ? ACCESS_NONE : code->scope,
+                               .has_file = code->path != NULL };
+    end_code(e, code);
+    return taken;
+}
