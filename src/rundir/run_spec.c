@@ -64,5 +64,9 @@ void run_spec_format(const struct run_spec *spec, struct strbuf *out) {
     add_unless_zero(out, "open_files", spec->open_files);
     if (spec->boot_id)
         add(out, "boot_id", spec->boot_id);
+    add_words(out, "wrap", spec->wrap);
+    add_words(out, "wrap_env", spec->wrap_env);
+    if (spec->enter)
+        add(out, "enter", spec->enter);
     add(out, "done", "");
 }

@@ -17,7 +17,7 @@
 struct parser {
     struct run_spec *spec;
     struct run_spec_words *words;
-    size_t args, envs, check_words;
+    size_t args, envs, check_words, wraps, wrap_envs;
     int64_t version;
     bool done;
 };
@@ -54,6 +54,7 @@ static const struct { const char *name; size_t offset; } text_fields[] = {
     { "stdin", offsetof(struct run_spec, stdin_path) },
     { "cgroup", offsetof(struct run_spec, cgroup) },
     { "boot_id", offsetof(struct run_spec, boot_id) },
+    { "enter", offsetof(struct run_spec, enter) },
 };
 /* clang-format on */
 
@@ -127,16 +128,24 @@ static int take_check(struct parser *p, const char *name, const char *value, str
 }
 
 static int take_word(struct parser *p, const char *name, const char *value, struct error *err) {
-    if (strcmp(name, "arg") == 0) {
-        if (p->args == RUN_ARGS_MAX)
-            return too_many("words in the command", RUN_ARGS_MAX, err);
-        p->words->argv[p->args++] = value;
-        return 1;
-    }
-    if (strcmp(name, "env") == 0) {
-        if (p->envs == RUN_ENV_MAX)
-            return too_many("variables in the environment", RUN_ENV_MAX, err);
-        p->words->env[p->envs++] = value;
+    struct run_spec_words *words = p->words;
+    const struct {
+        const char *name, **words;
+        size_t *count;
+        unsigned most;
+        const char *what;
+    } lists[] = {
+        { "arg", words->argv, &p->args, RUN_ARGS_MAX, "words in the command" },
+        { "env", words->env, &p->envs, RUN_ENV_MAX, "variables in the environment" },
+        { "wrap", words->wrap, &p->wraps, RUN_WRAP_MAX, "words in the sandbox" },
+        { "wrap_env", words->wrap_env, &p->wrap_envs, RUN_ENV_MAX, "variables of the sandbox" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        if (strcmp(name, lists[i].name) != 0)
+            continue;
+        if (*lists[i].count == lists[i].most)
+            return too_many(lists[i].what, lists[i].most, err);
+        lists[i].words[(*lists[i].count)++] = value;
         return 1;
     }
     return take_check(p, name, value, err);
@@ -170,6 +179,8 @@ static int check_whole(const struct parser *p, struct error *err) {
     if (p->args == 0 || !spec->run || !spec->cwd)
         return error_set(err, -EPROTO, "the spec lacks the %s",
                          p->args == 0 ? "command" : (!spec->run ? "run" : "cwd"));
+    if (spec->enter && p->wraps == 0)
+        return error_set(err, -EPROTO, "the spec enters a sandbox and has no words for it");
     for (size_t i = 0; i < spec->check_count; i++)
         if (!spec->checks[i].argv[0])
             return error_set(err, -EPROTO, "check %zu of the spec has no command", i);
@@ -190,9 +201,13 @@ int run_spec_parse(const char *text, size_t size, struct run_spec_words *words,
     words->argv[p.args] = NULL;
     words->env[p.envs] = NULL;
     words->check_argv[p.check_words] = NULL;
+    words->wrap[p.wraps] = NULL;
+    words->wrap_env[p.wrap_envs] = NULL;
     spec.command.argv = words->argv;
     spec.env = words->env;
     spec.checks = words->checks;
+    spec.wrap = p.wraps > 0 ? words->wrap : NULL;
+    spec.wrap_env = words->wrap_env;
     int r = check_whole(&p, err);
     if (r < 0)
         return r;

@@ -113,7 +113,7 @@ static int check_secrets(const struct run_spec *spec, size_t envs, struct error 
 
 /* A limit that the reader has is told by the writer, who can still refuse the start. */
 static int check_spec(const struct run_spec *spec, size_t size, struct error *err) {
-    size_t args = 0, envs = 0, words = 0;
+    size_t args = 0, envs = 0, words = 0, wraps = 0;
     while (spec->command.argv[args])
         args++;
     while (spec->env && spec->env[envs])
@@ -121,6 +121,8 @@ static int check_spec(const struct run_spec *spec, size_t size, struct error *er
     for (size_t i = 0; i < spec->check_count; i++)
         for (size_t k = 0; spec->checks[i].argv[k]; k++)
             words++;
+    while (spec->wrap && spec->wrap[wraps])
+        wraps++;
     if (args == 0)
         return error_set(err, -EINVAL, "run '%s' has no command", spec->run);
     if (args > RUN_ARGS_MAX || envs > RUN_ENV_MAX || spec->check_count > RUN_CHECKS_MAX
@@ -130,6 +132,9 @@ static int check_spec(const struct run_spec *spec, size_t size, struct error *er
             "run '%s' is too large: at most %d words, %d variables, %d checks, %u bytes;"
             " put long texts into files",
             spec->run, RUN_ARGS_MAX, RUN_ENV_MAX, RUN_CHECKS_MAX, RUN_SPEC_MAX);
+    if (wraps > RUN_WRAP_MAX)
+        return error_set(err, -E2BIG, "the sandbox of run '%s' has %zu words; the maximum is %d",
+                         spec->run, wraps, RUN_WRAP_MAX);
     return check_secrets(spec, envs, err);
 }
 

@@ -49,6 +49,7 @@
 #define RUN_ARGS_MAX   512 /* words of one command */
 #define RUN_ENV_MAX    512
 #define RUN_CHECKS_MAX 32
+#define RUN_WRAP_MAX   1024       /* words of a sandbox */
 #define RUN_SPEC_MAX   (1u << 20) /* bytes of a spec */
 #define RUN_RECORD_MAX 4096       /* what run_started_format and run_end_format need at most */
 #define RUN_LOCK_END   1024       /* where in the lock file the record `end` would be */
@@ -100,6 +101,13 @@ struct run_spec {
     int oom_score_adj;
     int64_t open_files;  /* how many it may have open (soft limit); 0: as many as the daemon */
     const char *boot_id; /* of this boot, so that not every shim has to look; or NULL */
+    /* A sandbox around the command and each check: the words of a program that runs what follows them.
+     * `enter`: the path of the shim inside it. Then the shim follows the words, gets command and
+     * environment by a descriptor, says that it is inside, and becomes the command; the program itself gets
+     * `wrap_env` alone. NULL: the command follows the words, and the program gets its environment. */
+    const char *const *wrap; /* ends with NULL; or NULL: none */
+    const char *const *wrap_env;
+    const char *enter;
     /* For an executor that hands the run over to somebody else; none of it is in the spec of the shim. */
     struct run_place place;
     const char *name;  /* the task's id, for people; or NULL */
@@ -211,6 +219,8 @@ struct run_spec_words {
     const char *env[RUN_ENV_MAX + 1];
     struct run_command checks[RUN_CHECKS_MAX];
     const char *check_argv[RUN_ARGS_MAX + RUN_CHECKS_MAX];
+    const char *wrap[RUN_WRAP_MAX + 1];
+    const char *wrap_env[RUN_ENV_MAX + 1];
 };
 int run_spec_parse(const char *text, size_t size, struct run_spec_words *words,
                    struct run_spec *ret, struct error *err);

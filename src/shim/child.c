@@ -25,7 +25,7 @@ static void tell(int report, enum child_step step) {
     (void)!write(report, &news, sizeof(news));
 }
 
-_Noreturn static void give_up(int report, enum child_step step) {
+_Noreturn void child_give_up(int report, enum child_step step) {
     tell(report, step);
     _exit(127);
 }
@@ -42,23 +42,25 @@ static void set_oom_score(int score, int report) {
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* the memory may be the shim's */
 }
 
-static void set_files(const struct command_files *files, int report) {
-    int in = STDIN_FILENO; /* the daemon has made it /dev/null */
-    if (files->stdin_path)
+static void set_files(const struct child *child, int report) {
+    const struct command_files *files = child->files;
+    int in = STDIN_FILENO;                  /* the daemon has made it /dev/null */
+    if (files->stdin_path && child->enters) /* what cannot be seen inside cannot be read either */
+        in = STDIN_FILENO;
+    else if (files->stdin_path)
         in = open(files->stdin_path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
     else if (files->prompt)
         in = openat(FD_FOLDER, "prompt", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (in < 0 || (in != STDIN_FILENO && dup2(in, STDIN_FILENO) < 0))
-        give_up(report, STEP_STDIN);
+        child_give_up(report, STEP_STDIN);
     if (dup2(files->out, STDOUT_FILENO) < 0 || dup2(files->err, STDERR_FILENO) < 0)
-        give_up(report, STEP_STDIN);
+        child_give_up(report, STEP_STDIN);
 }
 
-/* Nothing but 0, 1 and 2 survives exec. */
-static void close_others(void) {
-    if (syscall(SYS_close_range, 3u, ~0u, RANGE_CLOEXEC) == 0)
+void child_close_others(int first) {
+    if (syscall(SYS_close_range, (unsigned)first, ~0u, RANGE_CLOEXEC) == 0)
         return;
-    for (int fd = 3; fd < 1024; fd++)
+    for (int fd = first; fd < 1024; fd++)
         (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
@@ -80,9 +82,9 @@ static const char *path_of(const char *const *env) {
     return STANDARD_PATH;
 }
 
-/* Returns only when it failed, with the errno that tells most: a program that was found but may not
- * be run is named before one that was not found. */
-static int exec_from_path(const char *const *argv, const char *const *env) {
+/* Gives the errno that tells most: a program that was found but may not be run is named before one that
+ * was not found. */
+int child_exec(const char *const *argv, const char *const *env) {
     char *const *words = (char *const *)(uintptr_t)argv;
     char *const *variables = (char *const *)(uintptr_t)env;
     if (strchr(argv[0], '/') || argv[0][0] == '\0') {
@@ -111,6 +113,13 @@ static int exec_from_path(const char *const *argv, const char *const *env) {
     }
 }
 
+/* They are above the numbers that they get (wrap.c). */
+static void pass_descriptors(const struct child *child, int report) {
+    for (int i = 0; i < INSIDE_COUNT; i++)
+        if (dup2(child->passed[i], FD_INSIDE_REPORT + i) < 0)
+            child_give_up(report, STEP_FORK);
+}
+
 static void set_open_files(int64_t most) {
     struct rlimit limit;
     if (most == 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0 || (rlim_t)most > limit.rlim_max)
@@ -133,16 +142,18 @@ _Noreturn void child_run(const struct child *child) {
             (void)!write(fd, "0", 1);
     }
     if (chdir(s->spec.cwd) < 0)
-        give_up(report, STEP_CWD);
+        child_give_up(report, STEP_CWD);
     if (s->spec.nice != 0 && setpriority(PRIO_PROCESS, 0, s->spec.nice) < 0)
         tell(report, STEP_NICE);
     if (s->spec.oom_score_adj != 0)
         set_oom_score(s->spec.oom_score_adj, report);
-    set_files(child->files, report);
-    close_others();
+    set_files(child, report);
+    if (child->enters)
+        pass_descriptors(child, report);
+    child_close_others(child->enters ? FD_INSIDE_END : STDERR_FILENO + 1);
     set_open_files(s->spec.open_files);
     (void)umask(s->command_umask);
     reset_signals();
-    errno = exec_from_path(child->argv, s->spec.env);
-    give_up(report, STEP_EXEC);
+    errno = child_exec(child->argv, child->env);
+    child_give_up(report, STEP_EXEC);
 }

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -124,8 +125,18 @@ static void take_news(struct shim *s, const struct child_news *news,
         s->spec.nice = 0;
     else if (news->step == STEP_OOM)
         s->spec.oom_score_adj = 0;
-    else
+    else if (news->step == STEP_ENTERED && (news->error & ENTERED_SCOPED))
+        limits_note(s, "landlock");
+    else if (news->step != STEP_ENTERED)
         *ret_failed = *news;
+}
+
+/* A sandbox program may have started others by now; without its cgroup they are found from the shim. */
+static void give_up_start(struct shim *s) {
+    if (s->spec.enter)
+        tree_kill(s);
+    else
+        (void)kill(s->leader, SIGKILL);
 }
 
 /* Until the child runs its program or has told why not. */
@@ -133,37 +144,88 @@ static struct child_news await_exec(struct shim *s, int report) {
     struct child_news failed = { .step = STEP_NONE };
     for (;;) {
         struct pollfd ready = { .fd = report, .events = POLLIN };
-        struct child_news news;
+        struct child_news news = { .step = STEP_NONE };
         if (poll(&ready, 1, EXEC_LOOK_MS) == 0) {
             int reason = why_end(s);
             if (reason != 0) {
                 failed = (struct child_news){ .step = STEP_ENDED, .error = reason };
-                (void)kill(s->leader, SIGKILL);
+                give_up_start(s);
             }
-        } else if (read(report, &news, sizeof(news)) == (ssize_t)sizeof(news)) {
+        } else if ((s->spec.enter ? wrap_hear(s, report, &news) : read(report, &news, sizeof(news)))
+                   == (ssize_t)sizeof(news)) {
             take_news(s, &news, &failed);
         } else {
-            return failed;
+            break;
         }
     }
+    if (failed.step == STEP_NONE && s->spec.enter && s->inside.command == 0)
+        failed = (struct child_news){ .step = STEP_SANDBOX, .error = EOPNOTSUPP };
+    return failed;
 }
 
 static void describe(const struct shim *s, const char *program, const struct child_news *news,
                      struct command_failure *ret) {
     const char *stdin_path = s->spec.stdin_path ? s->spec.stdin_path : "prompt";
+    /* Before somebody is inside, what could not be run is the sandbox program. */
+    if (s->spec.wrap && s->inside.command == 0)
+        program = s->spec.wrap[0];
     *ret = (struct command_failure){ .what = "run", .subject = program, .error = news->error };
     if (news->step == STEP_CWD)
-        *ret = (struct command_failure){ "enter folder", s->spec.cwd, news->error };
+        *ret = (struct command_failure){ "enter folder", s->spec.cwd, news->error, NULL };
     else if (news->step == STEP_STDIN)
-        *ret = (struct command_failure){ "read", stdin_path, news->error };
+        *ret = (struct command_failure){ "read", stdin_path, news->error, NULL };
+    else if (news->step == STEP_SANDBOX)
+        *ret = (struct command_failure){ "create the sandbox with", program, news->error,
+                                         s->inside.words[0] ? s->inside.words : NULL };
+}
+
+static int open_report(struct shim *s, struct child *child, int *ret_report) {
+    int report[2];
+    if (s->spec.wrap)
+        return wrap_open(s, child, ret_report);
+    if (pipe2(report, O_CLOEXEC) < 0)
+        return -1;
+    child->report = report[1];
+    *ret_report = report[0];
+    return 0;
+}
+
+/* What the child has of its own by now. */
+static void close_childs(struct child *child) {
+    if (child->enters)
+        wrap_close_passed(child);
+    else
+        close(child->report);
+}
+
+/* Nothing of it may be left, of a sandbox program either. */
+static void end_start(struct shim *s, pid_t pid) {
+    while (s->leader != 0 && tree_reap(s))
+        (void)waitid(P_PID, (id_t)pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
+    uint32_t leftover = s->end.leftover; /* of the command, when this is a check */
+    if (s->spec.enter)
+        tree_end(s);
+    s->end.leftover = leftover;
+}
+
+static void note_started(struct shim *s, bool joined) {
+    note_cgroup(s, joined);
+    if (s->spec.nice != 0)
+        limits_note(s, "nice");
+    if (s->spec.oom_score_adj != 0)
+        limits_note(s, "oom_score_adj");
+    if (s->inside.command > 0)
+        limits_note(s, "sandbox");
 }
 
 int command_start(struct shim *s, const char *const *argv, const struct command_files *files,
                   struct command_failure *ret_failure) {
-    int report[2];
-    struct child child = { .shim = s, .argv = argv, .files = files };
+    int report = -1;
+    struct child child = { .shim = s, .argv = argv, .env = s->spec.env, .files = files };
     struct child_news news = { .step = STEP_FORK };
+    struct stat before = { 0 };
     pid_t pid = -1;
+    wrap_forget(s);
     /* A stop that came before: who was told so must not see it begin. */
     int reason = why_end(s);
     if (reason != 0) {
@@ -171,34 +233,30 @@ int command_start(struct shim *s, const char *const *argv, const struct command_
         describe(s, argv[0], &news, ret_failure);
         return -1;
     }
-    bool piped = pipe2(report, O_CLOEXEC) == 0;
-    if (piped) {
-        child.report = report[1];
+    (void)fstat(files->err, &before);
+    bool opened = open_report(s, &child, &report) == 0;
+    if (opened)
         pid = start_child(s, &child);
-    }
     if (pid < 0) {
         news.error = errno;
         describe(s, argv[0], &news, ret_failure);
-        if (piped) {
-            close(report[0]);
-            close(report[1]);
+        if (opened) {
+            close(report);
+            close_childs(&child);
         }
         return -1;
     }
     s->leader = pid;
-    close(report[1]);
-    news = await_exec(s, report[0]);
-    close(report[0]);
+    close_childs(&child);
+    news = await_exec(s, report);
+    close(report);
     if (news.step != STEP_NONE) {
-        while (s->leader != 0 && tree_reap(s))
-            (void)waitid(P_PID, (id_t)pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
+        end_start(s, pid);
+        if (news.step == STEP_SANDBOX)
+            wrap_read_words(s, files->err, before.st_size);
         describe(s, argv[0], &news, ret_failure);
         return -1;
     }
-    note_cgroup(s, child.join_cgroup);
-    if (s->spec.nice != 0)
-        limits_note(s, "nice");
-    if (s->spec.oom_score_adj != 0)
-        limits_note(s, "oom_score_adj");
+    note_started(s, child.join_cgroup);
     return 0;
 }

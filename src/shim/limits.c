@@ -13,7 +13,8 @@
 #include "rundir/record.h"
 #include "shim/shim.h"
 
-#define LOCK_TRIES 5 /* a millisecond each */
+#define LOCK_TRIES        5 /* a millisecond each */
+#define SANDBOX_PROCESSES 2 /* of bubblewrap; the limit is about the command */
 
 void limits_note(struct shim *s, const char *word) {
     char *applied = s->end.applied;
@@ -61,7 +62,10 @@ void limits_open(struct shim *s) {
     } else if (s->watch_memory) {
         limits_note(s, "memory.watch");
     }
-    if (limit(s, "pids.max", s->spec.processes_max, &s->watch_processes))
+    int64_t processes = s->spec.processes_max;
+    if (processes > 0 && s->spec.enter)
+        processes += SANDBOX_PROCESSES;
+    if (limit(s, "pids.max", processes, &s->watch_processes))
         limits_note(s, "pids.max");
     else if (s->watch_processes)
         limits_note(s, "pids.watch");

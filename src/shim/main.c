@@ -57,6 +57,10 @@ static int read_spec(struct shim *s, struct error *err) {
 
 int main(int argc, char **argv) {
     struct error err = { 0 };
+    if (argc == 2 && strcmp(argv[1], "--enter") == 0)
+        enter_sandbox();
+    if (argc == 2 && strcmp(argv[1], "--trial") == 0)
+        return trial_run(&shim, spec_text, sizeof(spec_text));
     int code = prepare(&shim, argc, argv);
     if (code != 0)
         return code;

@@ -29,7 +29,7 @@ void run_refuse(struct shim *s, int error, const char *why) {
     set_message(s, why);
 }
 
-static void refuse_command(struct shim *s, const struct command_failure *failure) {
+void run_refuse_command(struct shim *s, const struct command_failure *failure) {
     struct error err = { 0 };
     const char *hint = "";
     bool run = failure->subject == s->spec.command.argv[0];
@@ -41,7 +41,8 @@ static void refuse_command(struct shim *s, const struct command_failure *failure
     else if (failure->error == E2BIG)
         hint = ": put the long text into a file or the standard input";
     (void)error_set(&err, -failure->error, "cannot %s '%.120s': %s%s", failure->what,
-                    failure->subject, strerror(failure->error), hint);
+                    failure->subject, failure->words ? failure->words : strerror(failure->error),
+                    hint);
     run_refuse(s, failure->error, err.text);
     if (failure->error == ECANCELED || failure->error == ETIME) {
         s->end.kind = failure->error == ECANCELED ? RUN_END_STOPPED : RUN_END_TIMEOUT;
@@ -128,7 +129,7 @@ static bool run_check(struct shim *s, size_t index, struct shim_log *log) {
     const struct command_files files = { .out = log->fd, .err = log->fd };
     set_deadline(s, check->timeout);
     if (command_start(s, check->argv, &files, &failure) < 0) {
-        refuse_command(s, &failure);
+        run_refuse_command(s, &failure);
         s->end.kind = failure.error == ECANCELED ? RUN_END_STOPPED : RUN_END_CHECK;
         s->end.check = (int)index;
         s->end.code = -1;
@@ -147,8 +148,8 @@ static void run_checks(struct shim *s) {
     struct shim_log log;
     logs_open(&log, "check.log");
     if (log.fd < 0) {
-        struct command_failure failure = { "write", "check.log", errno };
-        refuse_command(s, &failure);
+        struct command_failure failure = { "write", "check.log", errno, NULL };
+        run_refuse_command(s, &failure);
         s->end.kind = RUN_END_CHECK;
         s->end.code = -1;
         return;
@@ -179,7 +180,7 @@ static void run_command(struct shim *s, struct shim_log logs[SHIM_LOGS_MAX]) {
     if (command_start(s, s->spec.command.argv, &files, &failure) < 0) {
         s->started.exec_errno = failure.error;
         report_started(s);
-        refuse_command(s, &failure);
+        run_refuse_command(s, &failure);
         return;
     }
     const struct watch watch = { .idle_timeout = s->spec.idle_timeout,
@@ -202,8 +203,8 @@ void run_all(struct shim *s) {
     logs_open(&logs[0], "out.log");
     logs_open(&logs[1], "err.log");
     if (logs[0].fd < 0 || logs[1].fd < 0) {
-        struct command_failure failure = { "write", "out.log", errno };
-        refuse_command(s, &failure);
+        struct command_failure failure = { "write", "out.log", errno, NULL };
+        run_refuse_command(s, &failure);
         return;
     }
     run_command(s, logs);

@@ -60,6 +60,14 @@ struct shim {
 
     /* The process that runs now, and whether somebody asked to end it. */
     pid_t leader; /* 0: it has been reaped, `status` is its */
+    /* In a sandbox the leader is the sandbox program, and the command a process below it. */
+    struct {
+        pid_t command;   /* 0: not inside yet, or no sandbox */
+        int handle;      /* its pidfd; -1: none */
+        pid_t parent;    /* its parent, if that belongs to the sandbox program; or 0 */
+        char words[160]; /* why it could not be made */
+    } inside;
+    const char *line[RUN_WRAP_MAX + RUN_ARGS_MAX + 1]; /* the sandbox with what follows it */
     int status;
     bool stop_wanted, kill_wanted;
     time_ms kill_wait; /* on a node: how long Slurm waits after its TERM; 0: on the daemon's host */
@@ -84,11 +92,20 @@ struct command_failure {
     const char *what; /* "run", "enter folder" … */
     const char *subject;
     int error;
+    const char *words; /* what says more than the error; or NULL */
 };
 /* Starts `argv` in its own process group. 0 and s->leader; or -1, and nothing runs. The error is
  * ECANCELED when somebody stopped it before it ran, ETIME when its deadline came first. */
 int command_start(struct shim *s, const char *const *argv, const struct command_files *files,
                   struct command_failure *ret_failure);
+
+/* enter.c */
+/* Inside a sandbox: becomes the command. */
+_Noreturn void enter_sandbox(void);
+
+/* trial.c */
+/* Runs the command of a spec that comes by the standard input, and nothing around it. */
+int trial_run(struct shim *s, char *text, size_t size);
 
 /* limits.c */
 void limits_open(struct shim *s);
@@ -113,6 +130,7 @@ void secrets_cover(const struct shim_log *log);
 /* tree.c */
 /* Takes everybody who has ended. false: nobody is left. */
 bool tree_reap(struct shim *s);
+/* To the process group of the command; never to a sandbox program, which would end by it. */
 void tree_signal_group(const struct shim *s, int signal);
 void tree_kill(struct shim *s);
 /* Kills what is left and waits until it is gone. */
@@ -137,6 +155,7 @@ void watch_signals(struct shim *s);
 /* run.c */
 void run_all(struct shim *s);
 void run_refuse(struct shim *s, int error, const char *why); /* it never ran */
+void run_refuse_command(struct shim *s, const struct command_failure *failure);
 
 /* report.c */
 void report_self(

@@ -43,16 +43,21 @@ bool tree_reap(struct shim *s) {
 }
 
 void tree_signal_group(const struct shim *s, int signal) {
-    if (s->leader <= 1)
+    pid_t group = s->inside.command > 0 ? s->inside.command : s->leader;
+    if (group <= 1)
         return;
-    (void)kill(-s->leader, signal);
-    (void)kill(-s->leader, SIGCONT); /* a stopped process would get it too late */
+    /* Not our child: a number whose process has gone may be another's. The sandbox program ends then, too. */
+    if (s->inside.command > 0 && s->inside.handle >= 0 && proc_signal(s->inside.handle, 0) < 0)
+        return;
+    (void)kill(-group, signal);
+    (void)kill(-group, SIGCONT); /* a stopped process would get it too late */
 }
 
 /* --- the walk -------------------------------------------------------------------------------- */
 
 struct walk {
     bool kill;
+    pid_t own; /* of a sandbox program: not counted; or 0 */
     struct tree_sum sum;
 };
 
@@ -75,7 +80,7 @@ static void send(pid_t pid, int handle, int signal) {
 }
 
 static void look_at(struct walk *walk, pid_t pid, int handle, unsigned depth) {
-    walk->sum.processes++;
+    walk->sum.processes += pid != walk->own;
     if (walk->kill)
         send(pid, handle, SIGSTOP);
     else
@@ -87,8 +92,9 @@ static void look_at(struct walk *walk, pid_t pid, int handle, unsigned depth) {
 }
 
 struct tree_sum tree_measure(const struct shim *s) {
-    struct walk walk = { .kill = false };
+    struct walk walk = { .kill = false, .own = s->inside.parent };
     proc_children(s->self, visit, &walk, 1);
+    walk.sum.processes -= s->inside.command > 0 && s->leader > 0 && walk.sum.processes > 0;
     return walk.sum;
 }
 

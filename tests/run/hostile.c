@@ -9,13 +9,16 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -383,17 +386,29 @@ static int do_fill(int argc, char **argv) {
     return (int)number(argc, argv, 2, 0);
 }
 
+/* To the abstract socket NAME: 0, or the errno. */
+static int do_abstract(int argc, char **argv) {
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    size_t length = argc > 2 ? strlen(argv[2]) : 0;
+    if (fd < 0 || length + 1 > sizeof(address.sun_path))
+        return 88;
+    memcpy(address.sun_path + 1, argv[2], length);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+    return connect(fd, (struct sockaddr *)&address, size) == 0 ? 0 : errno;
+}
+
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } ways[] = {
-    { "exit", do_exit },     { "signal", do_signal },   { "ignore", do_ignore },
-    { "polite", do_polite }, { "stopped", do_stopped }, { "leave", do_leave },
-    { "tree", do_tree },     { "runaway", do_runaway }, { "threads", do_threads },
-    { "flood", do_flood },   { "close", do_close },     { "drip", do_drip },
-    { "fds", do_fds },       { "env", do_env },         { "ids", do_ids },
-    { "stdin", do_stdin },   { "litter", do_litter },   { "eat", do_eat },
-    { "fill", do_fill },
+    { "exit", do_exit },     { "signal", do_signal },     { "ignore", do_ignore },
+    { "polite", do_polite }, { "stopped", do_stopped },   { "leave", do_leave },
+    { "tree", do_tree },     { "runaway", do_runaway },   { "threads", do_threads },
+    { "flood", do_flood },   { "close", do_close },       { "drip", do_drip },
+    { "fds", do_fds },       { "env", do_env },           { "ids", do_ids },
+    { "stdin", do_stdin },   { "litter", do_litter },     { "eat", do_eat },
+    { "fill", do_fill },     { "abstract", do_abstract },
 };
 
 int main(int argc, char **argv) {

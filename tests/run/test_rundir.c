@@ -45,6 +45,8 @@ static struct run_spec full_spec(void) {
     static const char *const second[] = { "true", NULL };
     static const struct run_command checks[] = { { first, 5000 }, { second, 0 } };
     static const char *const env[] = { "PATH=/bin", "EMPTY=", NULL };
+    static const char *const wrap[] = { "/usr/bin/bwrap", "--ro-bind", "/", "/", "--", NULL };
+    static const char *const wrap_env[] = { "HOME=/home/me", NULL };
     return (struct run_spec){
         .run = "web-17.2",
         .command = { command, 90000 },
@@ -65,6 +67,9 @@ static struct run_spec full_spec(void) {
         .processes_max = 512,
         .nice = -5,
         .oom_score_adj = 500,
+        .wrap = wrap,
+        .wrap_env = wrap_env,
+        .enter = "/proc/self/fd/4",
     };
 }
 
@@ -100,6 +105,9 @@ static void expect_same(const struct run_spec *got, const struct run_spec *wante
     assert_int_equal(got->processes_max, wanted->processes_max);
     assert_int_equal(got->nice, wanted->nice);
     assert_int_equal(got->oom_score_adj, wanted->oom_score_adj);
+    expect_words(got->wrap, wanted->wrap);
+    expect_words(got->wrap_env, wanted->wrap_env);
+    assert_string_equal(got->enter, wanted->enter);
 }
 
 static struct run_spec_words words;
@@ -130,6 +138,9 @@ static void what_is_absent_has_its_default(void **state) {
     assert_null(got.prompt);
     assert_null(got.stdin_path);
     assert_null(got.cgroup);
+    assert_null(got.wrap);
+    assert_null(got.wrap_env[0]);
+    assert_null(got.enter);
     assert_int_equal(got.check_count, 0);
     assert_int_equal(got.stop_signal, SIGTERM);
     assert_int_equal(got.command.timeout + got.idle_timeout + got.grace, 0);
@@ -219,6 +230,15 @@ static void limits_are_the_same_on_both_sides(void **state) {
                 assert_int_equal(parse(&text, &got, &err), 0);
         }
     }
+    begin(&text);
+    for (int i = 0; i <= RUN_WRAP_MAX; i++)
+        add(&text, "wrap", "x");
+    add(&text, "done", "");
+    expect_refused(&text, -E2BIG, "words in the sandbox");
+    begin(&text);
+    add(&text, "enter", "/proc/self/fd/4");
+    add(&text, "done", "");
+    expect_refused(&text, -EPROTO, "enters a sandbox");
     begin(&text);
     for (int i = 0; i <= RUN_CHECKS_MAX; i++) {
         add(&text, "check", "0");
