@@ -74,7 +74,7 @@ const char *server_url(const struct server *server) {
 
 static bool is_of_run(void *ctx, pid_t pid) {
     const struct server_options *options = ctx;
-    return options->is_run && options->is_run(options->ctx, pid);
+    return options->identify && options->identify(options->ctx, pid) != SERVER_PEER_OWNER;
 }
 
 enum op_peer server_find_peer(const struct op_call *call) {
