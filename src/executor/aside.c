@@ -3,19 +3,15 @@
  * Each is the leader of a process group of its own, so that its time-out reaches what it has started.
  * Its end is seen through a pidfd. The group is killed before the leader is reaped: until then its
  * number cannot belong to anybody else, and what a command leaves behind must not write into a
- * repository that the next command works on.
- *
- * A daemon that is killed cannot kill them. Whoever must not meet one of those again marks the
- * environment (aside_mark) and looks for the mark at its start (aside_sweep). */
+ * repository that the next command works on. A guard kills its own tree; it is killed itself only if it does not
+ * end when it is asked to. */
 #include "executor/aside.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -23,15 +19,15 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/number.h"
 #include "base/strbuf.h"
+#include "executor/aside_guard.h"
 #include "os/files.h"
 #include "os/loop.h"
 
 #define OUTPUT_USUAL    (64u << 10)
-#define LOW_DESCRIPTORS 10 /* ours stay above: those of the command must be free */
-#define ENVIRON_MAX     (1u << 20)
-#define GONE_MS         2000
+#define LOW_DESCRIPTORS 10         /* ours stay above: those of the command must be free */
+#define GUARD_PATIENCE  SECONDS(5) /* for a guard that was asked to kill its tree */
+#define GUARD_WAIT_MS   2000       /* the same while the loop stands still */
 #define PIECES_EACH     8
 #define PIECES_REST     256 /* more than a pipe holds; who left the group may still write */
 
@@ -49,6 +45,10 @@ struct aside {
     struct loop_watch *pid_watch, *pipe_watch;
     struct loop_timer *timer;
     bool timed_out, outlives, reads, cut;
+    bool has_guard, was_asked; /* asked: the guard kills its tree */
+    int report;                /* memory file of the guard; -1: none */
+    void (*over)(void *ctx, pid_t guard, enum guard_over how);
+    void *over_ctx;
     size_t output_max;
     struct strbuf output;
 };
@@ -60,9 +60,21 @@ static struct aside *aside_free(struct aside *a) {
     loop_timer_free(a->loop, a->timer);
     fd_closep(&a->pidfd);
     fd_closep(&a->pipe);
+    fd_closep(&a->report);
     strbuf_finish(&a->output);
     free(a);
     return NULL;
+}
+
+/* What runs is killed. A guard that was asked already is not asked again: its timer is set. */
+static void kill_tree(struct aside *a) {
+    if (!a->has_guard) {
+        (void)kill(-a->pid, SIGKILL);
+    } else if (!a->was_asked) {
+        a->was_asked = true;
+        guard_kill(a->pid);
+        loop_timer_set(a->loop, a->timer, time_add(loop_now_steady(a->loop), GUARD_PATIENCE));
+    }
 }
 
 /* --- output ---------------------------------------------------------------------------------- */
@@ -84,7 +96,7 @@ static void cut_rest(struct aside *a) {
     a->output.length = a->output_max;
     a->output.text[a->output_max] = '\0';
     if (a->pid > 0)
-        (void)kill(-a->pid, SIGKILL);
+        kill_tree(a);
 }
 
 /* At most so many pieces: others want to be heard too. */
@@ -113,11 +125,32 @@ static void output_ready(void *ctx, int fd, unsigned events) {
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-static void tell_end(struct aside *a, const siginfo_t *info) {
+/* The guard is dead, left alone, or was not started (0); `report` is what it has told. */
+static void tell_over(struct aside *a, pid_t guard, struct guard_report *report) {
+    enum guard_over how = GUARD_ENDED;
+    if (!a->has_guard)
+        return;
+    if (guard > 0 && a->pid > 0) {
+        how = GUARD_LEFT;
+    } else if (guard > 0) {
+        guard_read(a->report, report);
+        how = !report->is_there       ? GUARD_LOST
+              : report->cgroup_killed ? GUARD_CGROUP_SPENT
+                                      : GUARD_ENDED;
+    }
+    a->over(a->over_ctx, guard, how);
+}
+
+static void tell_end(struct aside *a, const siginfo_t *info, const struct guard_report *report) {
     struct aside_end end = {
-        .code = -1, .error = a->error, .timed_out = a->timed_out, .cut = a->cut
+        .code = -1, .error = a->error, .why = "", .timed_out = a->timed_out, .cut = a->cut
     };
-    if (info && info->si_code == CLD_EXITED)
+    if (a->error != 0 && a->has_guard)
+        end.why = "cannot start sluice-shim";
+    if (report->error != 0) {
+        end.error = report->error;
+        end.why = report->message;
+    } else if (info && info->si_code == CLD_EXITED)
         end.code = info->si_status;
     else if (info)
         end.signal = info->si_status;
@@ -137,33 +170,58 @@ static void tell_end(struct aside *a, const siginfo_t *info) {
 static void process_ended(void *ctx, int fd, unsigned events) {
     struct aside *a = ctx;
     siginfo_t info = { 0 };
+    struct guard_report report = { 0 };
+    pid_t pid = a->pid;
     (void)events;
-    (void)kill(-a->pid, SIGKILL); /* before it is reaped: the number is still its own */
+    (void)kill(-pid, SIGKILL); /* before it is reaped: the number is still its own */
     (void)waitid(P_PIDFD, (id_t)fd, &info, WEXITED);
     a->pid = 0;
     if (a->pipe >= 0)
         read_output(a, PIECES_REST);
-    tell_end(a, &info);
+    tell_over(a, pid, &report);
+    tell_end(a, &info, &report);
 }
 
 static void timer_due(void *ctx) {
     struct aside *a = ctx;
     if (a->pid == 0) {
-        tell_end(a, NULL);
-        return;
+        struct guard_report report = { 0 };
+        tell_over(a, 0, &report);
+        tell_end(a, NULL, &report);
+    } else if (a->was_asked) { /* it cannot kill its tree, or something keeps it from that */
+        (void)kill(-a->pid, SIGKILL);
+    } else {
+        a->timed_out = true;
+        kill_tree(a);
     }
-    a->timed_out = true;
-    (void)kill(-a->pid, SIGKILL);
+}
+
+void aside_stop(struct aside *a) {
+    if (a->pid > 0 && !a->outlives)
+        kill_tree(a);
+}
+
+/* Waits for the end of a guard that was asked; not for ever: the loop stands still. */
+static void await_guard(const struct aside *a) {
+    struct pollfd gone = { .fd = a->pidfd, .events = POLLIN };
+    if (poll(&gone, 1, GUARD_WAIT_MS) != 1)
+        (void)kill(-a->pid, SIGKILL);
 }
 
 struct aside *aside_kill(struct aside *a) {
     siginfo_t info;
+    struct guard_report report = { 0 };
     if (!a)
         return NULL;
-    if (a->pid > 0 && !a->outlives) {
-        (void)kill(-a->pid, SIGKILL);
+    pid_t pid = a->pid;
+    if (pid > 0 && !a->outlives) {
+        kill_tree(a);
+        if (a->has_guard)
+            await_guard(a);
         (void)waitid(P_PIDFD, (id_t)a->pidfd, &info, WEXITED);
+        a->pid = 0;
     }
+    tell_over(a, pid, &report);
     return aside_free(a);
 }
 
@@ -199,6 +257,8 @@ static int spawn(struct aside *a, const struct aside_spec *spec, int out) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     pid_t pid = 0;
+    if (spec->guard)
+        return guard_spawn(spec, out, &a->report, &a->pid);
     int error = posix_spawn_file_actions_init(&actions);
     if (error != 0)
         return error;
@@ -248,7 +308,13 @@ static bool is_of_program(int error) {
 int aside_start(struct loop *loop, const struct aside_spec *spec, aside_ended ended, void *ctx,
                 struct aside **ret_aside, struct error *err) {
     struct aside *a = xcalloc(1, sizeof(*a));
-    *a = (struct aside){ .loop = loop, .ended = ended, .ctx = ctx, .pidfd = -1, .pipe = -1 };
+    *a = (struct aside){ .loop = loop, .ended = ended, .ctx = ctx };
+    a->pidfd = a->pipe = a->report = -1;
+    if (spec->guard) {
+        a->has_guard = true;
+        a->over = spec->guard->over;
+        a->over_ctx = spec->guard->ctx;
+    }
     a->outlives = spec->outlives;
     a->reads = spec->reads;
     a->output_max = spec->output_max ? spec->output_max : OUTPUT_USUAL;
@@ -272,47 +338,4 @@ int aside_start(struct loop *loop, const struct aside_spec *spec, aside_ended en
         loop_timer_set(loop, a->timer, time_add(loop_now_steady(loop), span));
     *ret_aside = a;
     return 0;
-}
-
-/* --- those of a daemon that was killed --------------------------------------------------------- */
-
-void aside_mark(const char *home, struct strbuf *out) {
-    strbuf_printf(out, "SLUICE_ASIDE=%s", home);
-}
-
-static bool has_mark(const char *pid, const char *mark) {
-    char path[64];
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    (void)snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
-    if (file_read(path, ENVIRON_MAX, &text, NULL) < 0)
-        return false; /* another user's, or gone */
-    for (size_t at = 0; at < text.length; at += strlen(text.text + at) + 1)
-        if (strcmp(text.text + at, mark) == 0)
-            return true;
-    return false;
-}
-
-unsigned aside_sweep(const char *home) {
-    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
-    unsigned killed = 0;
-    DIR *dir = opendir("/proc");
-    aside_mark(home, &mark);
-    for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        int64_t pid = 0;
-        if (strspn(entry->d_name, "0123456789") != strlen(entry->d_name)
-            || number_parse_int(entry->d_name, &pid, NULL) < 0 || pid <= 1 || pid == getpid())
-            continue;
-        int fd =
-            (int)syscall(SYS_pidfd_open, (pid_t)pid, 0); /* first: then it is the one we read */
-        if (fd >= 0 && has_mark(entry->d_name, strbuf_text(&mark))
-            && syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0) {
-            struct pollfd gone = { .fd = fd, .events = POLLIN };
-            (void)poll(&gone, 1, GONE_MS); /* a second git must not find it at work */
-            killed++;
-        }
-        fd_closep(&fd);
-    }
-    if (dir)
-        closedir(dir);
-    return killed;
 }

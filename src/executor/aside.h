@@ -4,11 +4,16 @@
  * /dev/null, both outputs go into one bounded buffer. When the time is over the whole process group is
  * killed. `ended` is called once, from the loop, never from inside aside_start. A daemon that ends
  * kills them: what they were for is still to be done then, and is begun again. Not those that change what
- * is not ours (`outlives`): half a change would be worse. */
+ * is not ours (`outlives`): half a change would be worse.
+ *
+ * A command that may execute what a run wrote has a guard: a shim above it (src/shim/guard.c). Everything that it
+ * starts counts as a run then, has the limits and the sandbox of the guard's spec, and is killed as a whole. A
+ * guarded aside dies with the daemon even if the daemon is killed. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/strbuf.h"
@@ -16,6 +21,25 @@
 
 struct aside;
 struct loop;
+struct run_spec;
+
+/* What became of the guard, when the daemon does not watch it any more. */
+enum guard_over {
+    GUARD_ENDED,        /* its whole tree has ended */
+    GUARD_CGROUP_SPENT, /* the same; and nothing may be born into its cgroup any more */
+    GUARD_LOST,         /* it was killed: some of its tree may live */
+    GUARD_LEFT,         /* it outlives the daemon */
+};
+
+struct aside_guard {
+    const char *shim; /* the program sluice-shim */
+    /* Name, limits and sandbox. The command, its environment and its folder are those of the aside. */
+    const struct run_spec *spec;
+    int cgroup; /* folder of spec->cgroup, which the guard keeps open; -1: none. The caller closes its own */
+    /* Called once, before `ended`, from aside_kill, or from an aside_start that fails. `guard` 0: none was started. */
+    void (*over)(void *ctx, pid_t guard, enum guard_over how);
+    void *ctx;
+};
 
 struct aside_spec {
     const char *const *argv; /* ends with NULL; the first is looked for in PATH */
@@ -26,12 +50,14 @@ struct aside_spec {
     bool outlives;           /* aside_kill leaves it alone */
     bool
         reads; /* standard output alone counts, and of it the beginning: a command that says more is killed */
+    const struct aside_guard *guard; /* NULL: it executes nothing that a run wrote */
 };
 
 struct aside_end {
-    int code;   /* -1: none */
-    int signal; /* 0: none */
-    int error;  /* errno of a program that could not be run */
+    int code;        /* -1: none */
+    int signal;      /* 0: none */
+    int error;       /* errno of a program that could not be run */
+    const char *why; /* the same in a sentence, if there is one; else "" */
     bool timed_out;
     bool cut;           /* `reads`: there was more */
     const char *output; /* NUL-terminated; lives as long as the call */
@@ -43,7 +69,9 @@ typedef void (*aside_ended)(void *ctx, const struct aside_end *end);
 /* The specification is copied. */
 int aside_start(struct loop *loop, const struct aside_spec *spec, aside_ended ended, void *ctx,
                 struct aside **ret_aside, struct error *err);
-/* Nobody is told; accepts NULL. One that outlives goes on without us. */
+/* Its end is near, and `ended` tells it as ever. Not of one that outlives. */
+void aside_stop(struct aside *aside);
+/* The same, and it is waited for; `ended` is not called. Accepts NULL. One that outlives goes on without us. */
 struct aside *aside_kill(struct aside *aside);
 
 /* A daemon that was killed has left its asides behind. One whose environment has this variable is killed

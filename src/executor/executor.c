@@ -52,6 +52,19 @@ size_t executor_clean(struct executor *ex, size_t *ret_kept) {
     return ex->backend->clean ? ex->backend->clean(ex, ret_kept) : 0;
 }
 
+struct cgroup_slot *executor_slot_take(struct executor *ex, bool limited,
+                                       struct executor_slot *ret_slot) {
+    assert(ex && ret_slot);
+    return ex->backend->slot_take ? ex->backend->slot_take(ex, limited, ret_slot) : NULL;
+}
+
+void executor_slot_give_back(struct executor *ex, struct cgroup_slot *slot, pid_t guard,
+                             enum guard_over how) {
+    assert(ex);
+    if (ex->backend->slot_give_back)
+        ex->backend->slot_give_back(ex, slot, guard, how);
+}
+
 uint32_t executor_live(const struct executor *ex) {
     return ex->live;
 }

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "core/model.h"
+#include "executor/aside.h"
 #include "rundir/rundir.h"
 
 struct loop;
@@ -106,6 +107,19 @@ enum executor_kin executor_kin(const struct executor *ex, pid_t pid);
 uint64_t executor_kin_epoch(const struct executor *ex);
 const char *executor_boot_id(const struct executor *ex);
 const char *executor_host(const struct executor *ex);
+
+/* A cgroup for a guarded helper process (aside.h), like that of a run. NULL: there is none. `limited`: its guard sets
+ * limits in it. The caller closes the folder when the guard has been started. */
+struct cgroup_slot;
+struct executor_slot {
+    const char *path;
+    int folder;
+};
+struct cgroup_slot *executor_slot_take(struct executor *ex, bool limited,
+                                       struct executor_slot *ret_slot);
+/* When the guard is over. Kills what a lost one has left, also without a slot. */
+void executor_slot_give_back(struct executor *ex, struct cgroup_slot *slot, pid_t guard,
+                             enum guard_over how);
 
 /* What the kernel lets us do, probed once. */
 struct executor_feature {

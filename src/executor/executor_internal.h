@@ -20,7 +20,11 @@ struct executor_backend {
     void (*forget)(struct executor *ex, const char *task);
     bool (*doing)(const struct executor *ex, struct run_key run, struct strbuf *out); /* or NULL */
     size_t (*clean)(struct executor *ex, size_t *ret_kept);                           /* or NULL */
-    void (*free)(struct executor *ex); /* frees `ex` too */
+    struct cgroup_slot *(*slot_take)(struct executor *ex, bool limited,
+                                     struct executor_slot *ret_slot); /* or NULL */
+    void (*slot_give_back)(struct executor *ex, struct cgroup_slot *slot, pid_t guard,
+                           enum guard_over how); /* the same */
+    void (*free)(struct executor *ex);           /* frees `ex` too */
 };
 
 /* The part that all have; an implementation's own struct begins with it. */

@@ -188,6 +188,8 @@ static const struct executor_backend local_backend = {
     .sweep = local_sweep,
     .forget = local_forget,
     .clean = local_clean,
+    .slot_take = local_slot_take,
+    .slot_give_back = local_slot_give_back,
     .free = local_free,
 };
 

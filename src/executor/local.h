@@ -4,6 +4,7 @@
  *   local_watch.c  hears from shims (one pipe for all of them) and notices their ends (a pidfd each)
  *   local_adopt.c  finds runs again after a restart; sweeps
  *   local_lost.c   kills what a dead shim has left
+ *   local_slot.c   cgroups for guarded helper processes
  *   spare.c        run folders made ahead
  *   spawn.c        posix_spawn of a shim
  *   cgroup.c       slots;  features.c  what the kernel can
@@ -118,6 +119,13 @@ void local_unhide(struct local_run *run);
 
 /* Kills what a dead shim has left. true: nothing is left. */
 bool local_kill_rest(struct local_run *run);
+
+/* --- local_slot.c ---------------------------------------------------------------------------- */
+
+struct cgroup_slot *local_slot_take(struct executor *ex, bool limited,
+                                    struct executor_slot *ret_slot);
+void local_slot_give_back(struct executor *ex, struct cgroup_slot *slot, pid_t guard,
+                          enum guard_over how);
 
 /* --- spawn.c --------------------------------------------------------------------------------- */
 

@@ -157,6 +157,10 @@ void run_all(struct shim *s);
 void run_refuse(struct shim *s, int error, const char *why); /* it never ran */
 void run_refuse_command(struct shim *s, const struct command_failure *failure);
 
+/* guard.c */
+/* The whole life of a guard; `text` takes the spec. Returns its exit code. */
+int guard_main(struct shim *s, const char *parent, char *text, size_t size);
+
 /* report.c */
 void report_self(
     struct shim *s); /* before anything else: whoever finds the lock can ask us to stop */

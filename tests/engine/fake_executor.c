@@ -359,6 +359,22 @@ const char *executor_host(const struct executor *ex) {
     return ex->is_slurm ? "slurm" : ex->host;
 }
 
+struct cgroup_slot *executor_slot_take(struct executor *ex, bool limited,
+                                       struct executor_slot *ret_slot) {
+    (void)ex;
+    (void)limited;
+    (void)ret_slot;
+    return NULL;
+}
+
+void executor_slot_give_back(struct executor *ex, struct cgroup_slot *slot, pid_t guard,
+                             enum guard_over how) {
+    (void)ex;
+    (void)slot;
+    (void)guard;
+    (void)how;
+}
+
 size_t executor_clean(struct executor *ex, size_t *ret_kept) {
     (void)ex;
     *ret_kept = 0;

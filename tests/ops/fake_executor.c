@@ -147,6 +147,22 @@ void fake_cgroups_left(size_t removed, size_t kept) {
     left_kept = kept;
 }
 
+struct cgroup_slot *executor_slot_take(struct executor *ex, bool limited,
+                                       struct executor_slot *ret_slot) {
+    (void)ex;
+    (void)limited;
+    (void)ret_slot;
+    return NULL;
+}
+
+void executor_slot_give_back(struct executor *ex, struct cgroup_slot *slot, pid_t guard,
+                             enum guard_over how) {
+    (void)ex;
+    (void)slot;
+    (void)guard;
+    (void)how;
+}
+
 size_t executor_clean(struct executor *ex, size_t *ret_kept) {
     (void)ex;
     *ret_kept = left_kept;

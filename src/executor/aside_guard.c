@@ -1,0 +1,158 @@
+/* aside_guard.c: starts the shim above a helper process, and reads what it reports.
+ *
+ * The spec goes through a memory file: nothing else can open it, because the guard is not dumpable. It is replaced by
+ * the report at the end. */
+#include "executor/aside_guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "os/files.h"
+#include "rundir/guard_report.h"
+#include "rundir/record.h"
+#include "rundir/rundir.h"
+
+#define FD_SPEC         3
+#define FD_CGROUP       6
+#define LOW_DESCRIPTORS 10
+#define MARK            "SLUICE_ASIDE="
+
+/* One that dies with the daemon carries its mark, so that the next daemon finds it (aside_sweep). */
+static const char *mark_of(const struct aside_spec *spec) {
+    for (const char *const *pair = spec->env; pair && *pair && !spec->outlives; pair++)
+        if (strncmp(*pair, MARK, strlen(MARK)) == 0)
+            return *pair;
+    return NULL;
+}
+
+static void format_spec(const struct aside_spec *spec, struct strbuf *out) {
+    static const char *const none[] = { NULL };
+    struct run_spec full = *spec->guard->spec;
+    full.command = (struct run_command){ .argv = spec->argv };
+    full.env = spec->env ? spec->env : none;
+    full.cwd = spec->cwd ? spec->cwd : "/";
+    full.checks = NULL;
+    full.check_count = 0;
+    full.prompt = full.stdin_path = NULL;
+    full.idle_timeout = 0;
+    full.log_head = full.log_tail = 0;
+    run_spec_format(&full, out);
+}
+
+/* A memory file with the spec, above the descriptors of the guard. */
+static int write_spec(const struct aside_spec *spec, int *ret_file) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    format_spec(spec, &text);
+    if (text.length > RUN_SPEC_MAX)
+        return E2BIG;
+    _cleanup_(fd_closep) int low = memfd_create("sluice-guard", MFD_CLOEXEC);
+    _cleanup_(fd_closep) int file = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
+    if (file < 0)
+        return errno;
+    for (size_t at = 0; at < text.length;) {
+        ssize_t done = pwrite(file, text.text + at, text.length - at, (off_t)at);
+        if (done <= 0)
+            return done < 0 ? errno : EIO;
+        at += (size_t)done;
+    }
+    *ret_file = file;
+    file = -1;
+    return 0;
+}
+
+static int set_files(posix_spawn_file_actions_t *actions, const struct aside_spec *spec, int out,
+                     int file, int cgroup) {
+    int error = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+    error = error ? error : posix_spawn_file_actions_adddup2(actions, out, 1);
+    error = error         ? error
+            : spec->reads ? posix_spawn_file_actions_addopen(actions, 2, "/dev/null", O_WRONLY, 0)
+                          : posix_spawn_file_actions_adddup2(actions, out, 2);
+    error = error ? error : posix_spawn_file_actions_adddup2(actions, file, FD_SPEC);
+    for (int fd = FD_SPEC + 1; error == 0 && fd < FD_CGROUP; fd++)
+        error = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDONLY, 0);
+    error = error        ? error
+            : cgroup < 0 ? posix_spawn_file_actions_addopen(actions, FD_CGROUP, "/dev/null", 0, 0)
+                         : posix_spawn_file_actions_adddup2(actions, cgroup, FD_CGROUP);
+    return error ? error : posix_spawn_file_actions_addclosefrom_np(actions, FD_CGROUP + 1);
+}
+
+/* All signals are blocked in the guard from its first instruction on, as in any shim. */
+static int set_attributes(posix_spawnattr_t *attributes, bool outlives) {
+    sigset_t all;
+    sigfillset(&all);
+    int error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK
+                                                         | POSIX_SPAWN_SETSIGDEF);
+    error = error ? error : posix_spawnattr_setsigmask(attributes, &all);
+    if (outlives) /* nobody may read what the command says at its end: that must not kill it */
+        sigdelset(&all, SIGPIPE);
+    return error ? error : posix_spawnattr_setsigdefault(attributes, &all);
+}
+
+static int spawn(const struct aside_spec *spec, int out, int file, int cgroup, pid_t *ret_pid) {
+    char *const nothing[] = { NULL };
+    char parent[16];
+    (void)snprintf(parent, sizeof(parent), "%d", spec->outlives ? 0 : (int)getpid());
+    const char *const argv[] = { "sluice-shim",          "--guard",     parent,
+                                 spec->guard->spec->run, mark_of(spec), NULL };
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error != 0)
+        return error;
+    (void)posix_spawnattr_init(&attributes);
+    error = set_files(&actions, spec, out, file, cgroup);
+    error = error ? error : set_attributes(&attributes, spec->outlives);
+    error = error ? error
+                  : posix_spawn(ret_pid, spec->guard->shim, &actions, &attributes,
+                                (char *const *)(uintptr_t)argv, nothing);
+    (void)posix_spawnattr_destroy(&attributes);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+int guard_spawn(const struct aside_spec *spec, int out, int *ret_file, pid_t *ret_pid) {
+    _cleanup_(fd_closep) int file = -1, cgroup = -1;
+    int error = write_spec(spec, &file);
+    if (error == 0 && spec->guard->cgroup >= 0
+        && (cgroup = fcntl(spec->guard->cgroup, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS)) < 0)
+        error = errno;
+    error = error ? error : spawn(spec, out, file, cgroup, ret_pid);
+    if (error != 0)
+        return error;
+    *ret_file = file;
+    file = -1;
+    return 0;
+}
+
+void guard_kill(pid_t guard) {
+    (void)kill(guard, SIGUSR1);
+    (void)kill(guard, SIGCONT); /* something below it may have stopped it */
+}
+
+void guard_read(int file, struct guard_report *ret) {
+    char text[RUN_RECORD_MAX];
+    ssize_t size = pread(file, text, sizeof(text), 0);
+    struct record_in in = { .at = text, .end = text + (size > 0 ? size : 0) };
+    const char *name, *value;
+    *ret = (struct guard_report){ 0 };
+    if (!record_next(&in, &name, &value) || strcmp(name, GUARD_REPORT) != 0)
+        return;
+    ret->is_there = true;
+    while (record_next(&in, &name, &value)) {
+        int64_t number;
+        if (strcmp(name, GUARD_ERRNO) == 0 && record_number(value, 1, 4095, &number))
+            ret->error = (int)number;
+        else if (strcmp(name, GUARD_MESSAGE) == 0)
+            (void)snprintf(ret->message, sizeof(ret->message), "%s", value);
+        else if (strcmp(name, GUARD_CGROUP_KILLED) == 0)
+            ret->cgroup_killed = true;
+    }
+}

@@ -1,0 +1,19 @@
+/* aside_guard.h: a guard as the daemon sees it (src/shim/guard.c). Private to executor/. */
+#pragma once
+
+#include "executor/aside.h"
+
+/* Starts the guard of spec->guard with `out` as its output. 0, its process and the memory file that it reports in; or
+ * an errno. */
+int guard_spawn(const struct aside_spec *spec, int out, int *ret_file, pid_t *ret_pid);
+
+/* The whole tree of the guard is killed; then it ends. */
+void guard_kill(pid_t guard);
+
+struct guard_report {
+    bool is_there; /* it has ended by itself, and nothing of its tree is left */
+    bool cgroup_killed;
+    int error; /* errno of a command that could not be run */
+    char message[256];
+};
+void guard_read(int file, struct guard_report *ret);

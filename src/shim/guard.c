@@ -1,0 +1,117 @@
+/* guard.c: a shim above a helper process of the daemon (src/executor/aside.h).
+ *
+ * Some helper processes may execute what a run wrote: checks after a merge, git in a worktree. Below a shim they
+ * count as a run: the owner's socket refuses them, and they get the limits and the sandbox of the spec.
+ *
+ * sluice-shim --guard PARENT RUN [MARK]
+ *   0, 1, 2   those of the command
+ *   3         a memory file: the spec, replaced by the report when the command has ended
+ *   6         the cgroup, as a run has it
+ * PARENT is the daemon, with whose end all of this ends; 0: it goes on. RUN and MARK are for `ps` and aside_sweep.
+ *
+ * There is no folder and no end.json: the exit status is that of the command, and a helper process whose daemon has
+ * died is started again by the next one. A guard that was killed leaves no report: then the daemon kills the rest. */
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rundir/guard_report.h"
+#include "rundir/record.h"
+#include "shim/shim.h"
+
+#define FD_SPEC      3
+#define EXIT_NOT_RUN 127
+
+/* The kill signal of a shim comes when the daemon dies; if it has died before, no signal would come. */
+static bool outlives_or_has_parent(const char *word) {
+    int64_t parent = 0;
+    if (!record_number(word, 0, INT32_MAX, &parent))
+        return false;
+    if (parent == 0)
+        return true;
+    return prctl(PR_SET_PDEATHSIG, SIGUSR1, 0, 0, 0) == 0 && getppid() == (pid_t)parent;
+}
+
+static void prepare(struct shim *s) {
+    sigset_t all;
+    sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)!chdir("/");
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+    s->command_umask = umask(077);
+    s->self = getpid();
+    s->cgroup = -1;
+    s->hurry_at = s->deadline = TIME_NEVER;
+}
+
+static int read_spec(struct shim *s, char *text, size_t size, struct error *err) {
+    size_t length = 0;
+    ssize_t got;
+    do {
+        got = pread(FD_SPEC, text + length, size - length, (off_t)length);
+        length += got > 0 ? (size_t)got : 0;
+    } while (got > 0 && length < size);
+    if (got < 0)
+        return error_set(err, -errno, "cannot read the spec: %s", strerror(errno));
+    return run_spec_parse(text, length, &s->words, &s->spec, err);
+}
+
+static void report(const struct shim *s) {
+    char text[RUN_RECORD_MAX];
+    struct record_out out = { .text = text, .size = sizeof(text) };
+    record_add(&out, GUARD_REPORT, GUARD_REPORT_VERSION);
+    if (s->end.exec_errno != 0)
+        record_add_number(&out, GUARD_ERRNO, s->end.exec_errno);
+    if (s->end.message[0] != '\0')
+        record_add(&out, GUARD_MESSAGE, s->end.message);
+    if (s->cgroup_killed)
+        record_add(&out, GUARD_CGROUP_KILLED, "1");
+    if (ftruncate(FD_SPEC, 0) == 0)
+        (void)!pwrite(FD_SPEC, text, out.length, 0);
+}
+
+static int exit_code(int status) {
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    int number = WTERMSIG(status);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    (void)sigaction(number, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+    (void)kill(getpid(), number);
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+    return 128 + number; /* one that does not end a process */
+}
+
+int guard_main(struct shim *s, const char *parent, char *text, size_t size) {
+    static const struct command_files files = { .out = STDOUT_FILENO, .err = STDERR_FILENO };
+    static const struct watch watch = { 0 };
+    struct error err = { 0 };
+    prepare(s);
+    if (!outlives_or_has_parent(parent))
+        return EXIT_NOT_RUN;
+    int r = read_spec(s, text, size, &err);
+    if (r < 0) {
+        run_refuse(s, -r, err.text);
+        report(s);
+        return EXIT_NOT_RUN;
+    }
+    struct command_failure failure;
+    limits_open(s);
+    if (command_start(s, s->spec.command.argv, &files, &failure) < 0) {
+        run_refuse_command(s, &failure);
+        report(s);
+        return EXIT_NOT_RUN;
+    }
+    (void)watch_leader(s, &watch);
+    tree_end(s);
+    report(s);
+    limits_close(s);
+    return exit_code(s->status);
+}
