@@ -215,7 +215,9 @@ static void spec_answered(void *ctx, const struct store_answer *answer, const st
                        ? json_loadb(answer->specs[0].json, answer->specs[0].json_size, 0, NULL)
                        : NULL;
     const json_t *meta = json_object_get(spec, "meta");
-    const char *path = json_string_value(json_object_get(meta, "card"));
+    /* A card has an external id. No task that a run adds has one, and its `meta` is the run's own. */
+    bool is_card = json_is_string(json_object_get(spec, "external_id"));
+    const char *path = is_card ? json_string_value(json_object_get(meta, "card")) : NULL;
     bool wanted = config_number(engine_config(m->engine), "cards.mirror", NULL)
                   || json_is_true(json_object_get(meta, "mirror"));
     if (spec && !path)

@@ -145,6 +145,24 @@ rule 'f155 a card that vanished is logged once' [ "$(grep -c 'e.md. of task .* i
 rule 'f155 and not made again' [ ! -e board/phase-9/backlog/e.md ]
 start
 
+# A run does not have the daemon write into a file of its choice: what it adds is no card, also after a restart.
+card phase-9/backlog/g.md 'agent_flow: review\r\n' 'Not yours.\r\n'
+mv board/phase-9/backlog/g.md notes.md
+cp notes.md notes.before
+echo "- {agent: claude, prompt: x, hold: true, meta: {card: $tmp/notes.md, mirror: true}}" >child.yaml
+add -p web -- "$SLUICE" add -f "$tmp/child.yaml"
+child=web-$((${id#web-} + 1))
+becomes "$child" held
+"$SLUICE" down --wait >/dev/null 2>&1
+start
+"$SLUICE" release "$child" >/dev/null
+becomes "$child" 'done'
+card phase-9/backlog/h.md 'agent_flow: review\r\n' 'A card.\r\n'
+run sluice import cards --agent claude --project web --mirror --json board
+appears 'agent_status: succeeded' board/phase-9/backlog/h.md
+report $? 'a card is still told'
+compare notes.before notes.md 'what a run adds is no card'
+
 # --- beads ------------------------------------------------------------------------------------------------------------
 
 cat >beads.json <<'END'
