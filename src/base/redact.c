@@ -20,7 +20,7 @@ static unsigned hash_of(uint64_t head) {
     return (unsigned)(head * UINT64_C(0x9E3779B97F4A7C15) >> (64 - FILTER_BITS));
 }
 
-void redact_index_init(struct redact_index *index, const struct redact_value *values, size_t count,
+void redact_index_init(struct redact_index *index, struct redact_value *values, size_t count,
                        const struct redact_shape *shape) {
     *index = (struct redact_index){ .values = values, .count = count, .shape = shape };
     if (shape)
@@ -28,7 +28,8 @@ void redact_index_init(struct redact_index *index, const struct redact_value *va
     for (size_t i = 0; i < count; i++) {
         if (values[i].size < REDACT_LEAST)
             continue;
-        unsigned hash = hash_of(head_of(values[i].bytes));
+        values[i].head = head_of(values[i].bytes);
+        unsigned hash = hash_of(values[i].head);
         index->filter[hash / 64] |= UINT64_C(1) << (hash % 64);
         if (values[i].size > index->longest)
             index->longest = values[i].size;
@@ -47,7 +48,7 @@ static const struct redact_value *value_at(const struct redact_index *index, con
         return NULL;
     for (size_t i = 0; i < index->count; i++) {
         const struct redact_value *value = &index->values[i];
-        if (value->size >= REDACT_LEAST && value->size <= left && head_of(value->bytes) == head
+        if (value->head == head && value->size >= REDACT_LEAST && value->size <= left
             && (!longest || value->size > longest->size)
             && memcmp(value->bytes, text, value->size) == 0)
             longest = value;

@@ -22,6 +22,7 @@ struct redact_value {
     size_t name_size;
     const char *bytes;
     size_t size;
+    uint64_t head; /* set by redact_index_init */
 };
 
 /* Everything that looks like this, whatever it is: a prefix, and so many bytes of an alphabet behind it. */
@@ -39,7 +40,7 @@ struct redact_index {
     uint64_t filter[1024]; /* one bit for each hash of the first eight bytes of a value */
 };
 
-void redact_index_init(struct redact_index *index, const struct redact_value *values, size_t count,
+void redact_index_init(struct redact_index *index, struct redact_value *values, size_t count,
                        const struct redact_shape *shape);
 
 /* Occurrences that overlap are one. */

@@ -27,11 +27,16 @@ static void add_words(struct strbuf *out, const char *name, const char *const *w
         add(out, name, *words);
 }
 
-static int64_t count_words(const char *const *words) {
-    int64_t count = 0;
-    while (words && words[count])
-        count++;
-    return count;
+static void add_names(struct strbuf *out, const char *name, const char *const *pairs) {
+    if (!pairs || !*pairs)
+        return;
+    strbuf_add(out, name, strlen(name) + 1);
+    for (const char *const *pair = pairs; *pair; pair++) {
+        if (pair != pairs)
+            strbuf_putc(out, ' ');
+        strbuf_add(out, *pair, strcspn(*pair, "="));
+    }
+    strbuf_putc(out, '\0');
 }
 
 void run_spec_format(const struct run_spec *spec, struct strbuf *out) {
@@ -40,7 +45,7 @@ void run_spec_format(const struct run_spec *spec, struct strbuf *out) {
     add(out, "cwd", spec->cwd);
     add_words(out, "arg", spec->command.argv);
     add_words(out, "env", spec->env);
-    add_unless_zero(out, "secrets", count_words(spec->secrets));
+    add_names(out, "secrets", spec->secrets);
     add_unless_zero(out, "timeout", spec->command.timeout);
     add_unless_zero(out, "idle_timeout", spec->idle_timeout);
     add_unless_zero(out, "grace", spec->grace);

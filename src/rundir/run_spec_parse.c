@@ -42,7 +42,6 @@ static const struct number_field number_fields[] = {
     FIELD("log_tail", log_tail, 0, INT64_MAX / 4),
     FIELD("memory_max", memory_max, 0, INT64_MAX),
     FIELD("processes_max", processes_max, 0, INT64_MAX),
-    FIELD("secrets", secret_count, 0, RUN_SECRETS_MAX),
     FIELD("prompt", prompt_size, 0, INT64_MAX),
     FIELD("nice", nice, -20, 19),
     FIELD("open_files", open_files, 0, INT64_MAX),
@@ -55,6 +54,7 @@ static const struct { const char *name; size_t offset; } text_fields[] = {
     { "cgroup", offsetof(struct run_spec, cgroup) },
     { "boot_id", offsetof(struct run_spec, boot_id) },
     { "enter", offsetof(struct run_spec, enter) },
+    { "secrets", offsetof(struct run_spec, secret_names) },
 };
 /* clang-format on */
 

@@ -79,10 +79,10 @@ struct run_spec {
     const char *run; /* "web-17.2": task and attempt; shown by ps */
     struct run_command command;
     const char *const *env; /* the whole environment, KEY=VALUE, ends with NULL */
-    /* More variables, stronger than `env`; or NULL. Not in the spec, which has their number, nor in any
+    /* More variables, stronger than `env`; or NULL. Not in the spec, which has their names, nor in any
      * other file: the executor hands them to the shim through a descriptor. */
     const char *const *secrets;
-    int64_t secret_count; /* of a spec that was read */
+    const char *secret_names; /* of a spec that was read: between blanks; NULL: none */
     const char *cwd;
     const char *prompt; /* text for the standard input; NULL: /dev/null. Not in the spec */
     size_t prompt_size;

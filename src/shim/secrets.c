@@ -50,37 +50,46 @@ static bool put_variable(struct shim *s, const char *pair, size_t name) {
 static void know_value(size_t *count, const char *pair, size_t name, size_t *forms) {
     const char *value = pair + name + 1;
     size_t size = strlen(value);
-    values[(*count)++] = (struct redact_value){ pair, name, value, size };
+    values[(*count)++] = (struct redact_value){ pair, name, value, size, 0 };
     size_t room = sizeof(json_forms) - *forms;
     size_t form = redact_json_form(value, size, json_forms + *forms,
                                    room < REDACT_FILE_LONGEST ? room : REDACT_FILE_LONGEST);
     if (form > 0)
-        values[(*count)++] = (struct redact_value){ pair, name, json_forms + *forms, form };
+        values[(*count)++] = (struct redact_value){ pair, name, json_forms + *forms, form, 0 };
     *forms += form;
 }
 
-/* How many variables the block holds; -1: it is no such block, or they are too many. */
-static int64_t take_block(struct shim *s, size_t size) {
-    size_t count = 0, forms = 0;
-    int64_t taken = 0;
+/* Is this the name that comes next in the list of the spec? */
+static bool take_name(const char **names, const char *pair, size_t name) {
+    if (strncmp(*names, pair, name) != 0 || ((*names)[name] != ' ' && (*names)[name] != '\0'))
+        return false;
+    *names += name + ((*names)[name] == ' ');
+    return true;
+}
+
+/* Exactly those variables that the spec names. */
+static bool take_block(struct shim *s, size_t size) {
+    const char *names = s->spec.secret_names;
+    size_t count = 0, forms = 0, taken = 0;
     for (size_t at = 0; at < size; taken++) {
         const char *pair = block + at;
         size_t length = strnlen(pair, size - at);
         size_t name = length < size - at ? strcspn(pair, "=") : 0;
-        if (name == 0 || name == length || taken == RUN_SECRETS_MAX || !put_variable(s, pair, name))
-            return -1;
+        if (name == 0 || name == length || taken == RUN_SECRETS_MAX
+            || !take_name(&names, pair, name) || !put_variable(s, pair, name))
+            return false;
         know_value(&count, pair, name, &forms);
         at += length + 1;
     }
     redact_index_init(&index_of_values, values, count, NULL);
-    return taken;
+    return *names == '\0';
 }
 
 int secrets_take(struct shim *s, struct error *err) {
-    if (s->spec.secret_count == 0)
+    if (!s->spec.secret_names)
         return 0;
     ssize_t size = read_block();
-    if (size < 0 || take_block(s, (size_t)size) != s->spec.secret_count)
+    if (size < 0 || !take_block(s, (size_t)size))
         return error_set(err, -ENODATA, "the secrets of this run did not reach its shim");
     return 0;
 }

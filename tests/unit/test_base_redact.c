@@ -17,13 +17,13 @@
 #define VALUE(name, text)                                                                          \
     { name, sizeof(name) - 1, text, sizeof(text) - 1 }
 
-static const struct redact_value two[] = { VALUE("KEY", "hunter2-hunter2"),
-                                           VALUE("OTHER_KEY", "correct horse") };
+static struct redact_value two[] = { VALUE("KEY", "hunter2-hunter2"),
+                                     VALUE("OTHER_KEY", "correct horse") };
 
 static const struct redact_shape shape = { "token", "sl_", "0123456789abcdef_", 12 };
 
 /* Static memory, until the next call. */
-static const char *redacted(const struct redact_value *values, size_t count, const char *text) {
+static const char *redacted(struct redact_value *values, size_t count, const char *text) {
     static struct strbuf out;
     struct redact_index index;
     redact_index_init(&index, values, count, &shape);
@@ -32,7 +32,7 @@ static const char *redacted(const struct redact_value *values, size_t count, con
     return strbuf_text(&out);
 }
 
-static const char *covered(const struct redact_value *values, size_t count, const char *text) {
+static const char *covered(struct redact_value *values, size_t count, const char *text) {
     static char out[256];
     struct redact_index index;
     redact_index_init(&index, values, count, &shape);
@@ -59,27 +59,26 @@ static void other_texts_stay_as_they_are(void **state) {
 
 static void short_values_are_ignored(void **state) {
     (void)state;
-    const struct redact_value values[] = { VALUE("A", "1234567"), VALUE("B", "12345678") };
+    struct redact_value values[] = { VALUE("A", "1234567"), VALUE("B", "12345678") };
     assert_string_equal(redacted(values, 1, "01234567"), "01234567");
     assert_string_equal(redacted(values, 2, "0123456789"), "0[redacted B]9");
 }
 
 static void of_values_that_begin_alike_the_longest_counts(void **state) {
     (void)state;
-    const struct redact_value values[] = { VALUE("SHORT", "abcdefgh"),
-                                           VALUE("LONG", "abcdefghijkl") };
+    struct redact_value values[] = { VALUE("SHORT", "abcdefgh"), VALUE("LONG", "abcdefghijkl") };
     assert_string_equal(redacted(values, 2, "xabcdefghijkly"), "x[redacted LONG]y");
     assert_string_equal(redacted(values, 2, "xabcdefghijk"), "x[redacted SHORT]ijk");
 }
 
 static void nothing_is_left_of_values_that_overlap(void **state) {
     (void)state;
-    const struct redact_value values[] = { VALUE("A", "abcdefgh"), VALUE("B", "efghijkl"),
-                                           VALUE("C", "ijklmnop") };
+    struct redact_value values[] = { VALUE("A", "abcdefgh"), VALUE("B", "efghijkl"),
+                                     VALUE("C", "ijklmnop") };
     assert_string_equal(redacted(values, 3, "-abcdefghijklmnop-"), "-[redacted A]-");
     assert_string_equal(redacted(values, 1, "-abcdefghijklmnop-"), "-[redacted A]ijklmnop-");
-    const struct redact_value inside[] = { VALUE("OUTER", "0123456789abcdef"),
-                                           VALUE("INNER", "456789ab") };
+    struct redact_value inside[] = { VALUE("OUTER", "0123456789abcdef"),
+                                     VALUE("INNER", "456789ab") };
     assert_string_equal(redacted(inside, 2, "0123456789abcdef"), "[redacted OUTER]");
 }
 
@@ -95,7 +94,7 @@ static void a_cover_has_the_size_of_the_value(void **state) {
     (void)state;
     assert_string_equal(covered(two, 2, "a hunter2-hunter2 b"), "a [redacted KEY]* b");
     assert_string_equal(covered(two, 2, "a correct horse b"), "a ************* b");
-    const struct redact_value exact[] = { VALUE("K", "123456789012") };
+    struct redact_value exact[] = { VALUE("K", "123456789012") };
     assert_string_equal(covered(exact, 1, "123456789012"), "[redacted K]");
 }
 

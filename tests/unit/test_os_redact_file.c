@@ -22,8 +22,8 @@
 #define VALUE(name, text)                                                                          \
     { name, sizeof(name) - 1, text, sizeof(text) - 1 }
 
-static const struct redact_value values[] = { VALUE("KEY", "hunter2-hunter2"),
-                                              VALUE("B", "nter2-xyzabc") };
+static struct redact_value values[] = { VALUE("KEY", "hunter2-hunter2"),
+                                        VALUE("B", "nter2-xyzabc") };
 
 static struct redact_index index_;
 
@@ -47,7 +47,7 @@ static void reads_are_replaced_wherever_they_are_cut(void **state) {
     (void)state;
     static const char text[] = "a hunter2-hunter2 b hunter2-hunter2-xyzabc c";
     /* Names that do not fit, so that every byte is replaced by the same. */
-    static const struct redact_value nameless[] = {
+    static struct redact_value nameless[] = {
         VALUE("A_NAME_THAT_IS_TOO_LONG", "hunter2-hunter2"),
         VALUE("ANOTHER_NAME_THAT_IS_TOO_LONG", "nter2-xyzabc"),
     };
