@@ -70,7 +70,7 @@ static char *read_cgroup(const struct local *ex, int dir) {
 
 static void set_over(struct local_run *run, bool same_boot) {
     local_conclude(run);
-    run->state = run->has_end || !same_boot ? LOCAL_OVER : LOCAL_DYING;
+    run->state = same_boot ? LOCAL_DYING : LOCAL_OVER;
 }
 
 /* Is the process that the lock file names the one that wrote it? If the lock is still held after the

@@ -161,6 +161,7 @@ static void tell_end(struct local_run *run) {
 static void conclude_lost(struct local_run *run, const char *why) {
     run->end = (struct run_end){ .kind = RUN_END_LOST, .code = -1 };
     run->end.ended_at = loop_now(run->ex->loop);
+    run->has_end = false;
     (void)snprintf(run->end.message, sizeof(run->end.message), "%.255s", why);
 }
 
@@ -182,17 +183,31 @@ void local_conclude(struct local_run *run) {
     conclude_lost(run, r == -ENOENT ? "its shim is gone and has recorded no end" : err.text);
 }
 
+/* A shim does not end by a signal unless somebody has killed it. Then its folder proves nothing: its run can write there,
+ * and may be the one that did it. 0: it has exited, or it is not our child. */
+static int signal_of_end(int pidfd) {
+    siginfo_t info = { 0 };
+    if (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0)
+        return 0; /* init reaps it */
+    return info.si_code == CLD_EXITED ? 0 : info.si_status;
+}
+
 static void shim_gone(void *ctx, int fd, unsigned events) {
     struct local_run *run = ctx;
     (void)events;
-    siginfo_t info = { 0 };
     drain_pipe(run->ex); /* what it said comes before its end */
-    (void)waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG); /* no child of ours: init does it */
+    int signal = signal_of_end(fd);
     loop_unwatch(run->ex->loop, TAKE_PTR(run->watch));
     close(run->pidfd);
     run->pidfd = -1;
-    local_conclude(run);
-    if (run->has_end || local_kill_rest(run))
+    if (signal) {
+        struct error why = { 0 };
+        (void)error_set(&why, -ESRCH, "its shim was ended by signal %d", signal);
+        conclude_lost(run, why.text);
+    } else {
+        local_conclude(run);
+    }
+    if (local_kill_rest(run))
         tell_end(run);
     else
         local_set_pending(run, LOCAL_DYING);
