@@ -110,6 +110,19 @@ struct agent_launch {
 size_t agent_command(const struct agent_adapter *adapter, const struct agent_launch *launch,
                      struct strbuf *out);
 bool agent_prompt_is_word(const struct agent_adapter *adapter);
+
+/* A word of a configured command that stands for the prompt: "{prompt}", or the value in "--option={prompt}". */
+bool agent_word_has_prompt(const char *word);
+void agent_word_put_prompt(const char *word, const char *prompt, struct strbuf *out);
+/* What keeps a prompt that begins with '-' from being an option at the place `at` of these words (`count`: behind the
+ * last)? `adapter`: whose program it is, or NULL. */
+enum agent_dashes {
+    AGENT_DASHES_NOT_NEEDED, /* "--" is there, or it is the value of an option */
+    AGENT_DASHES_NEEDED,     /* "--" before it */
+    AGENT_DASHES_UNKNOWN,    /* nobody knows what the program does with it */
+};
+enum agent_dashes agent_prompt_dashes(const struct agent_adapter *adapter, const char *const *words,
+                                      size_t count, size_t at);
 /* KEY=VALUE pairs that it should have, NULL at the end: few retries of its own, no updates. */
 const char *const *agent_environment(const struct agent_adapter *adapter);
 

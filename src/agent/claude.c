@@ -335,8 +335,15 @@ static const char *const instead[] = { "--permission-mode", "--dangerously-skip-
 static const char *const environment[] = { "CLAUDE_CODE_MAX_RETRIES=2", "DISABLE_AUTOUPDATER=1",
                                            NULL };
 
+static const char *const flags[] = {
+    "-p", "--print",    "--verbose",      "--dangerously-skip-permissions",
+    "-c", "--continue", "--fork-session", "--include-partial-messages",
+    NULL
+};
+
 const struct agent_adapter agent_claude = {
     .name = "claude",
+    .flags = flags,
     .stop_signal = "INT",
     .command = command,
     .resume = resume,

@@ -204,8 +204,12 @@ static const char *const resume[] = {
     NULL,
 };
 
+static const char *const flags[] = { "--json", "--skip-git-repo-check", "--full-auto",
+                                     "--dangerously-bypass-approvals-and-sandbox", NULL };
+
 const struct agent_adapter agent_codex = {
     .name = "codex",
+    .flags = flags,
     .stop_signal = "INT",
     .command = command,
     .resume = resume,

@@ -190,8 +190,11 @@ static const char *const environment[] = {
     NULL,
 };
 
+static const char *const flags[] = { "--auto", "-c", "--continue", "--fork", NULL };
+
 const struct agent_adapter agent_opencode = {
     .name = "opencode",
+    .flags = flags,
     .stop_signal = "TERM",
     .command = command,
     .resume = resume,

@@ -65,6 +65,9 @@ struct agent_adapter {
     const char *name;
     const char *stop_signal; /* "INT" or "TERM" */
     bool prompt_is_word;     /* else it goes to the standard input */
+    /* Its options without a value, NULL at the end, of a program that takes a prompt as an operand and knows `--`; those
+     * that a prompt may follow. NULL: it does not. */
+    const char *const *flags;
 
     /* Words, NULL at the end; the first is the program. NULL: no command of its own; cannot resume. */
     const char *const *command;

@@ -37,7 +37,7 @@ static const char names_text[] =
     "#    model: sonnet\n"
     "#    slots: 4\n"
     "#  mine:\n"
-    "#    command: [./agent.sh, \"{prompt}\"]\n"
+    "#    command: [./agent.sh, --, \"{prompt}\"]\n"
     "#    prompt: argument\n"
     "\n"
     "# A limiter is an account at a provider. When it says that it is too much, all who use it\n"

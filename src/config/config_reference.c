@@ -28,7 +28,7 @@ static const char *const intro =
     "agents:\n"
     "  claude: {slots: 3}\n"
     "  mine:\n"
-    "    command: [./agent.sh, \"{prompt}\"]\n"
+    "    command: [./agent.sh, --, \"{prompt}\"]\n"
     "    prompt: argument\n"
     "projects:\n"
     "  web: {weight: 3}\n"

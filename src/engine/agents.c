@@ -90,3 +90,51 @@ int engine_check_agent(const struct engine *e, const char *agent, struct error *
         "give an 'argv'",
         agent, agent);
 }
+
+/* --- prompts that begin with '-' --------------------------------------------------------------- */
+
+int agents_dashes(const struct engine *e, const char *agent, const char *const *words, size_t count,
+                  size_t at, struct error *err) {
+    const char *name = config_text(e->config, "agents.A.adapter", agent);
+    enum agent_dashes dashes = agent_prompt_dashes(agent_adapter_find(name), words, count, at);
+    if (dashes != AGENT_DASHES_UNKNOWN)
+        return dashes == AGENT_DASHES_NEEDED;
+    return error_set(err, -EINVAL,
+                     "the prompt begins with '-', and would be an option of agent '%.60s': put "
+                     "\"--\" before \"{prompt}\" in agents.%.60s.command, or write the option and "
+                     "the prompt as one word, \"--option={prompt}\", or set "
+                     "agents.%.60s.prompt=stdin",
+                     agent, agent, agent);
+}
+
+/* The words that a first attempt has; those of a later one begin with words of our own. */
+static int check_words(const struct engine *e, const char *agent, const char *prompt,
+                       struct error *err) {
+    const char *const *words = NULL;
+    size_t count = config_words(e->config, "agents.A.command", agent, &words);
+    const char *way = config_text(e->config, "agents.A.prompt", agent);
+    bool placed = false;
+    int r = 0;
+    if (count == 0 || strcmp(way, "file") == 0 || *prompt != '-')
+        return 0;
+    for (size_t i = 0; r >= 0 && i < count; i++) {
+        if (!agent_word_has_prompt(words[i]))
+            continue;
+        placed = true;
+        r = agents_dashes(e, agent, words, count, i, err);
+    }
+    if (r >= 0 && !placed && strcmp(way, "argument") == 0)
+        r = agents_dashes(e, agent, words, count, count, err);
+    return r < 0 ? r : 0;
+}
+
+int engine_check_prompt(const struct engine *e, const char *agent, const char *prompt,
+                        bool failover, struct error *err) {
+    const char *const *others = NULL;
+    int r = check_words(e, agent ? agent : "", prompt, err);
+    size_t count =
+        agent && failover ? config_words(e->config, "agents.A.failover", agent, &others) : 0;
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = check_words(e, others[i], prompt, err);
+    return r;
+}

@@ -225,6 +225,22 @@ static const char *budget_text(struct launch *l) {
     return arena_strdup(&l->arena, strbuf_text(&text));
 }
 
+/* The prompt as a word, at the place `at` of these: never as an option. */
+static int add_prompt(struct launch *l, const char *const *words, size_t count, size_t at,
+                      const char *prompt, struct error *err) {
+    const char *agent = l->run->agent ? l->run->agent : "";
+    _cleanup_(strbuf_finish) struct strbuf word = STRBUF_INIT;
+    int r = *prompt == '-' ? agents_dashes(l->e, agent, words, count, at, err) : 0;
+    if (r < 0)
+        return r;
+    if (at < count)
+        agent_word_put_prompt(words[at], prompt, &word);
+    if (r > 0)
+        *LIST_ADD(&l->argv) = "--";
+    *LIST_ADD(&l->argv) = at < count ? arena_strdup(&l->arena, strbuf_text(&word)) : prompt;
+    return 0;
+}
+
 /* The words that its adapter knows: unattended, its output as events, the prompt where it wants it. */
 static int take_adapter_command(struct launch *l, const char *prompt, struct error *err) {
     struct engine *e = l->e;
@@ -249,7 +265,9 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
     if (l->run->resumes)
         prompt = format(l, "%s%s", RESUME_PROMPT, prompt);
     if (agent_prompt_is_word(l->adapter)) {
-        *LIST_ADD(&l->argv) = prompt;
+        int r = add_prompt(l, l->argv.items, l->argv.count, l->argv.count, prompt, err);
+        if (r < 0)
+            return r;
     } else {
         l->spec.prompt = prompt;
         l->spec.prompt_size = strlen(prompt);
@@ -309,13 +327,18 @@ static int take_agent_command(struct launch *l, const char *prompt, struct error
     if (strcmp(way, "file") == 0)
         inserted = format(l, "%s/%s/prompt", l->e->runs_folder, l->run->view.folder);
     bool placed = false;
-    for (size_t i = 0; i < count; i++) {
-        bool here = strcmp(words[i], "{prompt}") == 0;
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        bool here = agent_word_has_prompt(words[i]);
         placed = placed || here;
-        *LIST_ADD(&l->argv) = here ? inserted : with_session(l, words[i]);
+        if (here)
+            r = add_prompt(l, words, count, i, inserted, err);
+        else
+            *LIST_ADD(&l->argv) = with_session(l, words[i]);
     }
-    if (strcmp(way, "argument") == 0 && !placed)
-        *LIST_ADD(&l->argv) = prompt;
+    if (r == 0 && strcmp(way, "argument") == 0 && !placed)
+        r = add_prompt(l, words, count, count, prompt, err);
+    if (r < 0)
+        return r;
     *LIST_ADD(&l->argv) = NULL;
     if (strcmp(way, "argument") != 0) {
         l->spec.prompt = prompt;

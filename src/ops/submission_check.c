@@ -68,7 +68,11 @@ static int check_names(const struct batch *batch, const struct submission *s, st
         if (!op_knows(engine, op_resource_at, s->resources[i]))
             return unknown(engine, "resource", s->resources[i], op_resource_at,
                            "config set limits.resource.%s=1", err);
-    return s->prompt ? engine_check_agent(engine, s->agent, err) : 0;
+    if (!s->prompt)
+        return 0;
+    bool failover = !s->failover || strcmp(s->failover, "none") != 0;
+    int r = engine_check_agent(engine, s->agent, err);
+    return r < 0 ? r : engine_check_prompt(engine, s->agent, s->prompt, failover, err);
 }
 
 /* "gt-17" looks like a task of the project with the prefix gt. */

@@ -1,0 +1,106 @@
+/* test_prompt_word.c: a prompt in a command line is never an option. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agent/agent.h"
+#include "base/macros.h"
+
+#define WORDS_MAX 8
+
+/* Of the command, with blanks between its words; the place is "{prompt}", or behind the last word. */
+static enum agent_dashes dashes(const char *adapter, const char *command) {
+    char text[256];
+    const char *words[WORDS_MAX];
+    size_t count = 0, at = SIZE_MAX;
+    assert_true(strlen(command) < sizeof(text));
+    strcpy(text, command);
+    for (char *rest = text, *word; (word = strsep(&rest, " "));) {
+        assert_true(count < WORDS_MAX);
+        at = agent_word_has_prompt(word) ? count : at;
+        words[count++] = word;
+    }
+    return agent_prompt_dashes(adapter ? agent_adapter_find(adapter) : NULL, words, count,
+                               at == SIZE_MAX ? count : at);
+}
+
+static void dashes_that_are_there_are_enough_for_every_program(void **state) {
+    (void)state;
+    assert_int_equal(dashes(NULL, "robot -- {prompt}"), AGENT_DASHES_NOT_NEEDED);
+    assert_int_equal(dashes("plain", "robot --"), AGENT_DASHES_NOT_NEEDED);
+    assert_int_equal(dashes("claude", "claude -p -- {prompt}"), AGENT_DASHES_NOT_NEEDED);
+    assert_int_equal(dashes("plain", "env -- claude -p {prompt}"), AGENT_DASHES_UNKNOWN);
+}
+
+static void the_value_of_an_option_is_no_option(void **state) {
+    (void)state;
+    assert_int_equal(dashes(NULL, "robot --message={prompt}"), AGENT_DASHES_NOT_NEEDED);
+    assert_int_equal(dashes("gemini", "gemini --prompt={prompt} --yolo"), AGENT_DASHES_NOT_NEEDED);
+    assert_false(agent_word_has_prompt("message={prompt}")); /* a shell may do anything with it */
+    assert_false(agent_word_has_prompt("--message={prompt} now"));
+    assert_false(agent_word_has_prompt("={prompt}"));
+}
+
+static void they_are_put_in_where_the_adapter_knows_that_it_is_an_operand(void **state) {
+    (void)state;
+    static const struct {
+        const char *adapter, *command;
+    } known[] = {
+        { "claude", "claude {prompt}" },
+        { "claude", "claude -p" },
+        { "claude", "claude --model opus -p {prompt}" },
+        { "claude", "claude -p --allowedTools Bash Edit {prompt}" },
+        { "claude", "claude -p --output-format=json {prompt}" },
+        { "codex", "codex exec --json {prompt}" },
+        { "codex", "codex exec --sandbox read-only" },
+        { "opencode", "opencode run --format json {prompt}" },
+        { "claude", "claude {prompt} more" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (dashes(known[i].adapter, known[i].command) != AGENT_DASHES_NEEDED)
+            fail_msg("'%s' of %s", known[i].command, known[i].adapter);
+}
+
+static void else_nobody_knows(void **state) {
+    (void)state;
+    static const struct {
+        const char *adapter, *command;
+    } unknown[] = {
+        { NULL, "robot {prompt}" },
+        { "plain", "claude -p {prompt}" },
+        { "claude-stream", "amp -x {prompt}" },
+        { "gemini", "gemini -p {prompt}" },
+        { "copilot", "copilot -p {prompt}" },
+        { "claude", "claude -p go --append-system-prompt {prompt}" },
+        { "claude", "claude -p {prompt} --model opus" },
+        { "codex", "codex exec -C {prompt}" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
+        if (dashes(unknown[i].adapter, unknown[i].command) != AGENT_DASHES_UNKNOWN)
+            fail_msg("'%s' of %s", unknown[i].command, unknown[i].adapter);
+}
+
+static void the_prompt_stands_where_its_place_is(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    agent_word_put_prompt("{prompt}", "-x y", &out);
+    assert_string_equal(strbuf_text(&out), "-x y");
+    strbuf_clear(&out);
+    agent_word_put_prompt("--message={prompt}", "-x y", &out);
+    assert_string_equal(strbuf_text(&out), "--message=-x y");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dashes_that_are_there_are_enough_for_every_program),
+        cmocka_unit_test(the_value_of_an_option_is_no_option),
+        cmocka_unit_test(they_are_put_in_where_the_adapter_knows_that_it_is_an_operand),
+        cmocka_unit_test(else_nobody_knows),
+        cmocka_unit_test(the_prompt_stands_where_its_place_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
