@@ -73,15 +73,12 @@ static void stream_free(struct stream *stream) {
 }
 
 static void begin_stream(struct mcp_exchange *m) {
-    struct server *server = server_of(m);
-    /* Whatever runs do, there is room for the owner. */
-    size_t most = server->options.streams_max / (m->exchange->connection->of_run ? 2 : 1);
-    if (server->mcp_streams >= most) {
-        exchange_fail(m->exchange, 503, "busy", "too many streams: close one of them");
+    const char *why = stream_share_take(m->exchange->connection, STREAM_OF_MCP, &m->caller.token);
+    if (why) {
+        exchange_fail(m->exchange, 503, "busy", why);
         m->over = true;
         return;
     }
-    server->mcp_streams++;
     m->begun = true;
     exchange_begin_stream(m->exchange, STREAM_TYPE, "X-Accel-Buffering: no\r\n", &m->stream);
 }
@@ -278,7 +275,8 @@ void mcp_exchange_free(struct mcp_exchange *m) {
     m->over = true;
     mcp_free(m->mcp);
     loop_timer_free(server->loop, m->timer);
-    server->mcp_streams -= m->begun;
+    if (m->begun)
+        stream_share_give(m->exchange->connection);
     if (m->previous)
         m->previous->next = m->next;
     else

@@ -19,6 +19,7 @@
 #include "api/listener.h"
 #include "api/owner_socket.h"
 #include "api/server.h"
+#include "api/stream_share.h"
 #include "api/tcp_door.h"
 #include "base/strbuf.h"
 #include "ops/op.h"
@@ -52,7 +53,6 @@ struct server {
     uint64_t published; /* the newest event we were told; 0: none yet */
 
     struct mcp_exchange *mcp_exchanges;
-    size_t mcp_streams;
 
     struct log_stream *log_streams;
     int inotify; /* -1: nobody follows */
@@ -105,7 +105,6 @@ struct exchange {
 };
 
 #define EVENTS_NEW UINT64_MAX
-
 /* route.c. At HTTP_GOT_HEAD: door and route; refuses, or calls http_parser_take_body. */
 void route_head(struct connection *connection);
 /* At HTTP_COMPLETE: makes the call. */
@@ -187,6 +186,7 @@ struct connection {
     size_t out_sent;
     uint64_t sent; /* ever */
 
+    struct stream_share share;
     bool owes_continue; /* 100 Continue, as soon as it is this request's turn */
     bool streaming;     /* a stream is open or asked for: requests behind it wait */
     bool eof;           /* the client will not send any more */

@@ -90,6 +90,7 @@ static void events_free(struct stream *stream) {
     if (s->next)
         s->next->previous = s->previous;
     server->stats.event_streams--;
+    stream_share_give(s->exchange->connection);
     if (!server->event_streams)
         loop_timer_clear(server->loop, server->comment_timer);
     json_decref(s->params);
@@ -253,9 +254,9 @@ int events_prepare(struct exchange *exchange, const struct http_request *request
 
 void events_begin(struct exchange *exchange, struct op_call *call) {
     struct server *server = exchange->connection->server;
-    size_t most = server->options.streams_max / (exchange->connection->of_run ? 2 : 1);
-    if (server->stats.event_streams >= most) {
-        exchange_fail(exchange, 503, "busy", "too many streams of events are open");
+    const char *why = stream_share_take(exchange->connection, STREAM_OF_EVENTS, &call->run);
+    if (why) {
+        exchange_fail(exchange, 503, "busy", why);
         return;
     }
     struct event_stream *s = events_new(exchange, call);

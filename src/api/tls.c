@@ -10,6 +10,10 @@
 
 #include "base/alloc.h"
 
+/* Of TLS 1.2 only what agrees on a new key for each connection: who records a connection and gets the key of the
+ * certificate later, reads nothing. TLS 1.3 has nothing else. */
+#define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL"
+
 struct tls_server {
     SSL_CTX *context;
 };
@@ -76,7 +80,11 @@ int tls_server_new(const char *certificate, const char *key, struct tls_server *
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
     if (!context)
         return fail("TLS for", certificate, err);
-    (void)SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1
+        || SSL_CTX_set_cipher_list(context, CIPHERS) != 1) {
+        SSL_CTX_free(context);
+        return fail("TLS for", certificate, err);
+    }
     (void)SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION
                                            | SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE);
     (void)SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);

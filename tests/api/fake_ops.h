@@ -13,6 +13,7 @@
 #define FAKE_EVENTS_MAX 20000
 #define FAKE_RUN_TOKEN  "0123456789abcdef0123456789abcdef" /* of the run, while it is in Slurm */
 #define FAKE_TOKEN      "sl_abcdefghij_0123456789012345678901234567890123456789012"
+/* The same with another letter for the last of "abcdefghij", from k on, is another token that may read. */
 
 struct fake_event {
     task_id task;

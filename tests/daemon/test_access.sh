@@ -160,6 +160,25 @@ report $? 'TLS: nothing is said without'
 tls --tls-max 1.1 "https://localhost:$port/healthz"
 [ "$code" != 0 ]
 report $? 'TLS: nothing older than 1.2'
+# CIPHER PORT: does a client of TLS 1.2 that knows nothing else get a connection?
+offers() {
+    timeout "$patience" openssl s_client -connect "127.0.0.1:$2" -tls1_2 -cipher "$1@SECLEVEL=0" </dev/null >out 2>err &&
+        grep -q "Cipher is $1" out
+}
+mkfifo server.in
+openssl s_server -accept 127.0.0.1:0 -cert cert.pem -key key.pem -cipher ALL@SECLEVEL=0 <server.in >server.out 2>&1 &
+server=$!
+exec 4>server.in
+appears ACCEPT server.out
+other=$(sed -n 's/^ACCEPT .*:\([0-9]*\)$/\1/p' server.out | head -n 1)
+rule 'control: a server that allows it takes a key exchange by RSA' offers AES128-GCM-SHA256 "$other"
+kill $server
+exec 4>&-
+for cipher in AES128-GCM-SHA256 AES256-SHA; do
+    ! offers $cipher "$port"
+    report $? "TLS 1.2: a key exchange by RSA is refused: $cipher"
+done
+rule 'TLS 1.2: one that is new for each connection is taken' offers ECDHE-RSA-AES128-GCM-SHA256 "$port"
 tls -k -H 'Host: 0.0.0.0' "https://localhost:$port/healthz"
 is 403 'TLS: 0.0.0.0 is no name'
 : >cert.pem
