@@ -2,9 +2,13 @@
 #include "engine/below.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "engine/engine.h"
+#include "engine/run_token.h"
+
+#define RESOURCES_MAX 16
 
 bool below_is_handed(const struct core *core, task_id task, task_id *ret_parent) {
     struct task_spec told;
@@ -12,6 +16,17 @@ bool below_is_handed(const struct core *core, task_id task, task_id *ret_parent)
         return false;
     *ret_parent = told.parent;
     return true;
+}
+
+bool below_is_of_run(struct core *core, task_id task) {
+    sym resources[RESOURCES_MAX];
+    size_t count = core_task_resources(core, task, resources, RESOURCES_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(symbol_name(core_symbols(core), resources[i]), CHILDREN_KEY,
+                    strlen(CHILDREN_KEY))
+            == 0)
+            return true;
+    return false;
 }
 
 struct tasks {

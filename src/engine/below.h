@@ -12,6 +12,8 @@ struct engine;
 
 /* Was it handed down by its parent? */
 bool below_is_handed(const struct core *core, task_id task, task_id *ret_parent);
+/* Was it added by a run, with a token? Such a task has the key of its parent's children (run_token.h). */
+bool below_is_of_run(struct core *core, task_id task);
 /* Calls `each` for all that were handed down from `top`, and on from those, until it says no. */
 void below_walk(const struct core *core, task_id top, bool (*each)(void *ctx, task_id task),
                 void *ctx);

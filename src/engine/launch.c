@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/money.h"
 #include "engine/agents.h"
+#include "engine/below.h"
 #include "engine/budget.h"
 #include "engine/context.h"
 #include "engine/executors_internal.h"
@@ -400,13 +401,22 @@ static int build_checks(struct launch *l, struct error *err) {
     return 0;
 }
 
+/* A span of the task. What a run has added says no more than the configuration: that may be another than when it was
+ * added, and so may its agent. */
+static time_ms span_of(const struct launch *l, const char *member, time_ms configured) {
+    time_ms span = seconds_of(l, member, configured);
+    return configured != TIME_NEVER && below_is_of_run(l->e->core, l->run->task)
+               ? time_min(span, configured)
+               : span;
+}
+
 static void build_limits(struct launch *l) {
     const struct config *config = l->e->config;
     time_ms timeout = l->run->agent ? config_number(config, "agents.A.timeout_s", l->run->agent)
                                     : config_number(config, "tasks.timeout_s", NULL);
-    l->spec.command.timeout = seconds_of(l, "timeout_s", timeout);
+    l->spec.command.timeout = span_of(l, "timeout_s", timeout);
     l->spec.idle_timeout =
-        seconds_of(l, "idle_timeout_s", config_number(config, "tasks.idle_timeout_s", NULL));
+        span_of(l, "idle_timeout_s", config_number(config, "tasks.idle_timeout_s", NULL));
     l->spec.grace = seconds_of(l, "grace_s", config_number(config, "tasks.grace_s", NULL));
     const char *signal_name = text_of(l, "stop_signal");
     if (!signal_name && l->adapter && !config_is_set(config, "agents.A.stop_signal", l->run->agent))

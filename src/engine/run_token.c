@@ -93,6 +93,18 @@ bool engine_run_folder_of(const struct engine *e, task_id task, struct strbuf *r
     return told;
 }
 
+bool engine_run_spans_of(const struct engine *e, task_id task, time_ms *ret_timeout,
+                         time_ms *ret_idle) {
+    const struct live_run *run = run_find(e, task);
+    struct run_spec_read *spec = NULL;
+    if (!run || run_read_spec(e, run->view.folder, &spec, NULL) < 0)
+        return false;
+    *ret_timeout = spec->spec.command.timeout;
+    *ret_idle = spec->spec.idle_timeout;
+    run_spec_read_free(&spec);
+    return true;
+}
+
 void engine_limit_children(struct engine *e, const char *key) {
     struct fact fact = { .kind = FACT_RESOURCE };
     fact.resource.id = symbol_intern(core_symbols(e->core), key, strlen(key));

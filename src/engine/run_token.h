@@ -10,6 +10,7 @@
 
 #include "base/sha256.h"
 #include "base/strbuf.h"
+#include "base/time_ms.h"
 #include "core/model.h"
 
 #define RUN_TOKEN_SIZE 33u /* 32 digits and a NUL */
@@ -33,6 +34,10 @@ task_id engine_find_token(const struct engine *engine, const char *token, uint32
 
 /* Where the command of a live run was started. False: nobody can say. */
 bool engine_run_folder_of(const struct engine *engine, task_id task, struct strbuf *ret_folder);
+
+/* How long it may take, and how long it may print nothing; 0: as long as it likes. False: nobody can say. */
+bool engine_run_spans_of(const struct engine *engine, task_id task, time_ms *ret_timeout,
+                         time_ms *ret_idle);
 
 /* At most so many children of this task run at once, from now on: those that name the key among their
  * resources. `name` is the key's: run_token_key. */

@@ -11,6 +11,8 @@
 #include "ops/json_span.h"
 #include "ops/submission.h"
 
+struct op_call;
+
 struct batch_entry {
     struct submission s;
     struct json_span span;                /* as it was written; from NULL: print it */
@@ -28,9 +30,10 @@ struct batch {
     struct batch_entry *entries;
     size_t count;
     size_t index;
-    size_t added;  /* how many are not there already */
-    size_t queued; /* how many of those will wait: no drafts, none that is held */
-    task_id first; /* the number of the first that is added */
+    size_t added;              /* how many are not there already */
+    size_t queued;             /* how many of those will wait: no drafts, none that is held */
+    task_id first;             /* the number of the first that is added */
+    const struct op_call *run; /* of a run: it knows of no task but those that it sees; or NULL */
     bool force, draft;
     bool makes_default; /* one is for the project "default", which is not there yet */
     struct id_map names;

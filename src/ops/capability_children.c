@@ -13,6 +13,7 @@
 #include "engine/run_token.h"
 #include "ops/capability.h"
 #include "ops/child_members.h"
+#include "ops/child_spans.h"
 
 /* --- one child as it was written ------------------------------------------------------------- */
 
@@ -22,6 +23,7 @@ struct parent {
     struct task_spec told;
     const char *id, *project, *kind, *agent;
     struct strbuf folder; /* where it works; "": in a workspace, or nobody knows */
+    struct child_spans spans;
 };
 
 static void parent_finish(struct parent *p) {
@@ -40,6 +42,7 @@ static void parent_find(struct op_call *call, struct parent *ret) {
     ret->kind = op_name_of(call->engine, ret->view.kind);
     /* Who stands in for its agent does so for this run alone. */
     ret->agent = op_name_of(call->engine, ret->told.agent ? ret->told.agent : ret->told.run_agent);
+    ret->spans = child_spans_of(call->engine, call->run.task);
     engine_workspace(call->engine, call->run.task, &workspace);
     if (!workspace.path)
         (void)engine_run_folder_of(call->engine, call->run.task, &ret->folder);
@@ -145,7 +148,7 @@ static int complete(struct op_call *call, const struct parent *p, json_t *task) 
         json_object_set_new(task, "parent", json_string(p->id));
     if (is_given(task, "prompt") && !is_given(task, "agent") && p->agent)
         json_object_set_new(task, "agent", json_string(p->agent));
-    return 0;
+    return child_spans_bound(call->engine, &p->spans, task, &call->err);
 }
 
 int capability_complete(struct op_call *call) {
@@ -228,19 +231,6 @@ static int check_entry(struct op_call *call, const struct batch *batch,
                        "it would be %u levels below the task that a person has added; the most are "
                        "%" PRId64 " (capability.depth)",
                        level + 1, most);
-    return 0;
-}
-
-static int check_depends(struct op_call *call, const struct batch *batch,
-                         const struct batch_entry *entry) {
-    char id[ENGINE_ID_MAX];
-    for (size_t i = 0; i < entry->depends_on_count; i++) {
-        task_id task = entry->depends_on[i];
-        if (!is_of_batch(batch, task) && !capability_sees(call, task))
-            return op_fail(call, -EACCES,
-                           "'depends_on': '%s' is not below '%s': a run knows of nothing else",
-                           engine_task_id(call->engine, task, id), call->caller);
-    }
     return 0;
 }
 
@@ -383,8 +373,6 @@ int capability_admit(struct op_call *call, struct batch *batch) {
     for (size_t i = 0; r == 0 && i < batch->count; i++) {
         batch->index = i;
         r = check_entry(call, batch, &batch->entries[i], level);
-        if (r == 0)
-            r = check_depends(call, batch, &batch->entries[i]);
     }
     if (r == 0)
         r = check_number(call, top, batch->added);

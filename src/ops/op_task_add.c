@@ -146,6 +146,7 @@ static int ask_external(struct op_call *call) {
 static int run(struct op_call *call) {
     struct adding *a = adding_of(call);
     a->batch.engine = call->engine;
+    a->batch.run = call->run.token[0] ? call : NULL;
     a->batch.arena = op_arena(call);
     a->batch.force = op_flag(call, "force");
     a->batch.draft = op_flag(call, "draft");

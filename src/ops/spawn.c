@@ -15,6 +15,7 @@
 #include "engine/groups.h"
 #include "ops/batch.h"
 #include "ops/child_members.h"
+#include "ops/child_spans.h"
 #include "ops/op_internal.h"
 #include "os/files.h"
 #include "taskfile/taskfile.h"
@@ -187,7 +188,8 @@ static int complete(struct spawning *s, json_t *task, size_t index, struct error
     inherit_place(task, s->spec);
     if (json_object_get(task, "prompt"))
         inherit(task, "agent", s->spec);
-    return 0;
+    int r = child_spans_bound(s->engine, &(struct child_spans){ 0 }, task, err);
+    return r < 0 ? taskfile_locate(s->file, index, err) : 0;
 }
 
 static int complete_all(struct spawning *s, struct error *err) {

@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "engine/agents.h"
 #include "ops/batch.h"
+#include "ops/capability.h"
 #include "ops/op_internal.h"
 
 const char *submission_project(const struct submission *s) {
@@ -122,17 +123,23 @@ static task_id number_in(const char *id) {
     return plain && number_parse_int(digits, &number, NULL) == 0 ? (task_id)number : 0;
 }
 
-/* An id, or the name of an entry of the batch. */
+/* An id, or the name of an entry of the batch. A run is told the same of a task that is not there and of one that it does
+ * not see: else it could find out what there is. */
 static int resolve(const struct batch *batch, const char *name, task_id *ret_task,
                    struct error *err) {
     uint32_t index = id_map_find(&batch->names, hash_bytes(name, strlen(name)), name);
     *ret_task = index ? batch->entries[index - 1].id : engine_find_task(batch->engine, name, err);
+    if (batch->run && !index && !capability_sees(batch->run, *ret_task))
+        return error_set(err, -EACCES, "'%s' is not below '%s': a run knows of nothing else",
+                         op_quote(name).text, batch->run->caller);
     return *ret_task ? 0 : err->code;
 }
 
 static int link_parent(const struct batch *batch, struct batch_entry *entry, struct error *err) {
     const char *name = entry->s.parent;
     int r = resolve(batch, name, &entry->parent, err);
+    if (r == -EACCES)
+        return error_prefix(err, "'parent'");
     if (r < 0)
         return error_prefix(err, "parent '%s'", op_quote(name).text);
     if (entry->parent == entry->id)
@@ -151,6 +158,8 @@ static int link_one(const struct batch *batch, const char *name, task_id *ret_ta
     int r = resolve(batch, name, ret_task, err);
     if (r == 0)
         return 0;
+    if (r == -EACCES)
+        return error_prefix(err, "'depends_on'");
     *ret_task = batch->force && r == -ENOENT ? number_in(name) : 0;
     if (*ret_task)
         return 0;

@@ -33,7 +33,7 @@ mkfifo ask forever
 add --project web -- sh -c 'read -r _ <forever'
 stranger=$id
 becomes "$stranger" running
-add --project web --priority 50 --env "OWNER=$home" -- sh "$tmp/rogue.sh"
+add --project web --priority 50 --timeout 7200 --env "OWNER=$home" -- sh "$tmp/rogue.sh"
 rogue=$id
 becomes "$rogue" running
 
@@ -107,6 +107,8 @@ denied "sluice add --agent helper --cwd $tmp/.. hi" "'cwd'" 'nor in one that is 
 denied 'sluice add --agent helper --priority 49 hi' "'priority'" 'nor goes before its parent'
 denied "sluice add --agent helper --parent $stranger hi" "'parent'" 'nor is a stranger'"'"'s'
 denied "sluice add --agent helper --after $stranger hi" "'depends_on'" 'nor waits for one'
+denied "sluice add --agent helper --after web-99 hi" "'depends_on': 'web-99' is not below" 'and one that is not there sounds the same'
+denied "sluice add --agent helper --timeout 7201 hi" "'timeout_s': a child may have 7200 s at most, as its parent has" 'nor takes longer than its parent'
 denied 'sluice add --agent /bin/sh hi' "'agent'" 'nor is its agent anything but a configured one'
 denied 'sluice add --agent codex hi' "'agent'" 'even if Sluice knows how to start it'
 tries 'sluice add --agent helper --title "$(printf "\033[2J")" hi'
@@ -118,6 +120,7 @@ becomes "$child" running
 report $? 'what it may add starts beside it'
 run sluice show --json "$child"
 rule 'as its child, in its folder, at its priority' [ "$(field parent) $(field priority)" = "$rogue 50" ]
+has '"timeout_s":7200' 'with the deadline of its parent'
 appears "$child" begun
 report $? 'where it works itself'
 cat >many.yaml <<'END'
@@ -159,6 +162,17 @@ tries 'sluice report --tokens 20 && sluice show --json $SLUICE_TASK'
 rule 'its token is good for the next daemon, too' [ "$code" = 0 ]
 denied 'sluice pause' 'not for runs' 'and for no more than before'
 denied 'env -u SLUICE_TOKEN SLUICE_HOME=$OWNER sluice pause' 'SLUICE_SOCKET' 'which knows its processes again'
+
+# --- a deadline that is changed -------------------------------------------------------------------------
+
+"$SLUICE" config set capability.children=40 capability.running=8 agents.slow.command='sleep 100000' >/dev/null
+tries 'sluice add --agent slow --hold --timeout 7200 --retries 0 --json hi'
+slow=$(field id)
+"$SLUICE" config set agents.slow.timeout_s=0.2 >/dev/null
+run sluice release "$slow"
+rule 'a child is launched with the deadline that its agent has then' becomes "$slow" failed
+run sluice show "$slow"
+has timeout 'and stopped by it'
 
 # --- what this host lacks -----------------------------------------------------------------------------
 

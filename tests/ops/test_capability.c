@@ -264,7 +264,7 @@ static void what_a_run_may_not_choose_is_refused(void **state) {
         { "\"kind\":\"urgent\"", "'kind'" },
         { "\"project\":\"api\"", "'project'" },
         { "\"parent\":\"web-2\"", "'parent'" },
-        { "\"parent\":\"web-1/../web-2\"", "no task" },
+        { "\"parent\":\"web-1/../web-2\"", "'parent'" },
         { "\"parent_gate\":\"done\"", "'parent_gate'" },
         { "\"until\":\"external\"", "'until'" },
         { "\"depends_on\":[\"web-2\"]", "'depends_on'" },
@@ -281,7 +281,7 @@ static void what_a_run_may_not_choose_is_refused(void **state) {
         struct reply r = ops_ask_as(&o, token_of(task), "POST", "/v1/tasks", strbuf_text(&body));
         if (r.status < 400 || !strstr(r.text, rows[i].part))
             fail_msg("%s: %d %s", rows[i].members, r.status, r.text);
-        if (r.status != 403 && !strstr(rows[i].members, "/../"))
+        if (r.status != 403)
             fail_msg("%s is refused with %d, not 403: %s", rows[i].members, r.status, r.text);
         reply_finish(&r);
     }
@@ -292,6 +292,69 @@ static void what_a_run_may_not_choose_is_refused(void **state) {
     (void)snprintf(body, sizeof(body), "{\"group\":\"night\",\"tasks\":%s}", one);
     refused(&o, task, "/v1/tasks", body, "'group'");
     assert_int_equal(engine_last_task(o.engine), 2);
+}
+
+/* What a run is told when it names this task, with the name taken out. */
+static char *told_of(struct ops *o, task_id run, const char *member, const char *name) {
+    char body[200];
+    (void)snprintf(body, sizeof(body),
+                   "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\",\"%s\":\"%s\"}]}", member,
+                   name);
+    struct reply r = ops_ask_as(o, token_of(run), "POST", "/v1/tasks", body);
+    struct strbuf told = STRBUF_INIT;
+    strbuf_printf(&told, "%d ", r.status);
+    const char *at = strstr(r.text, name);
+    strbuf_add(&told, r.text, at ? (size_t)(at - r.text) : strlen(r.text));
+    strbuf_puts(&told, at ? at + strlen(name) : "");
+    reply_finish(&r);
+    return strbuf_take(&told);
+}
+
+static void a_run_does_not_learn_which_tasks_there_are(void **state) {
+    (void)state;
+    static const char *const members[] = { "depends_on", "parent" };
+    static const char *const foreign[] = {
+        "web-2", "api-3", "web-99", "nowhere-1", "web-x", "a b"
+    };
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, OPS_MEMORY, NULL);
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    (void)ops_add(&o, "\"project\":\"web\",");
+    (void)ops_add(&o, "\"project\":\"api\",");
+    for (size_t m = 0; m < ARRAY_SIZE(members); m++) {
+        char *there = told_of(&o, task, members[m], foreign[0]);
+        assert_int_equal(strncmp(there, "403 ", 4), 0);
+        for (size_t i = 1; i < ARRAY_SIZE(foreign); i++) {
+            char *other = told_of(&o, task, members[m], foreign[i]);
+            assert_string_equal(there, other);
+            free(other);
+        }
+        free(there);
+    }
+    char *own = told_of(&o, task, "depends_on", "web-1"); /* its own it may name */
+    assert_int_equal(strncmp(own, "200 ", 4), 0);
+    free(own);
+}
+
+static void a_child_takes_no_longer_than_its_agent(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    open_roomy(&o, OPS_MEMORY,
+               "agents.claude.timeout_s: 60\ntasks: {idle_timeout_s: 30}\n"
+               "agents.mine: {command: [mine]}\n");
+    task_id task = given_run(&o, "\"project\":\"web\",");
+    (void)child_of(&o, task, "\"timeout_s\":60,\"idle_timeout_s\":30,");
+    (void)child_of(&o, task, "");
+    refused(&o, task, "/v1/tasks",
+            "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\",\"timeout_s\":60.5}]}",
+            "'timeout_s': a child may have 60 s at most, as its agent has");
+    refused(&o, task, "/v1/tasks",
+            "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\",\"idle_timeout_s\":31}]}",
+            "'idle_timeout_s': a child may have 30 s at most");
+    expect(&o, task, 200, "/v1/tasks",
+           "{\"tasks\":[{\"agent\":\"mine\",\"prompt\":\"go\",\"timeout_s\":7200}]}", NULL);
+    ops_expect(&o, 200, "POST", "/v1/tasks", /* its owner may say what he likes */
+               "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\",\"timeout_s\":7200}]}");
 }
 
 static void commands_of_runs_are_a_setting(void **state) {
@@ -508,6 +571,8 @@ int main(void) {
         cmocka_unit_test(a_run_cancels_below_itself_alone),
         cmocka_unit_test(a_child_gets_from_its_parent_what_it_does_not_choose),
         cmocka_unit_test(what_a_run_may_not_choose_is_refused),
+        cmocka_unit_test(a_run_does_not_learn_which_tasks_there_are),
+        cmocka_unit_test(a_child_takes_no_longer_than_its_agent),
         cmocka_unit_test(commands_of_runs_are_a_setting),
         cmocka_unit_test(escape_codes_in_titles_are_refused_or_harmless),
         cmocka_unit_test(depth_number_and_places_of_children_have_limits),
