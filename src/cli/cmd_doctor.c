@@ -21,6 +21,7 @@
 #include "cli/program.h"
 #include "cli/sanitize.h"
 #include "config/config.h"
+#include "config/config_secret.h"
 #include "os/home.h"
 
 DEFINE_FREEP(struct config, config_free);
@@ -82,6 +83,29 @@ static void check_home(struct doctor *d) {
         add_check(d, "home", true, d->home.data, NULL);
 }
 
+/* Can others get to the file, by the folder that it is in? */
+static bool is_reachable(const char *path) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    struct stat st;
+    const char *slash = strrchr(path, '/');
+    strbuf_add(&folder, path, slash ? (size_t)(slash - path) : 0);
+    return !slash || stat(strbuf_text(&folder), &st) < 0 || (st.st_mode & 011);
+}
+
+static void check_secrets(struct doctor *d, const struct config *config) {
+    char key[CONFIG_SECRET_KEY_MAX];
+    struct stat st;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, fix = STRBUF_INIT;
+    if (!config_has_secret(config, key) || stat(d->home.config_file, &st) < 0
+        || (st.st_mode & 077) == 0)
+        return;
+    strbuf_printf(&text, "%s has mode %03o, and '%s' may hold a secret", d->home.config_file,
+                  (unsigned)(st.st_mode & 0777), key);
+    strbuf_printf(&fix, "others can read it: chmod 600 '%s'", d->home.config_file);
+    add_level(d, "secrets", is_reachable(d->home.config_file) ? BAD : WARNING, strbuf_text(&text),
+              strbuf_text(&fix));
+}
+
 static void check_config(struct doctor *d) {
     _cleanup_(config_freep) struct config *config = config_new();
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -95,6 +119,7 @@ static void check_config(struct doctor *d) {
     strbuf_printf(&text, "%s%s, preset %s", d->home.config_file, r < 0 ? " (not there)" : "",
                   config_preset(config));
     add_check(d, "configuration", true, strbuf_text(&text), NULL);
+    check_secrets(d, config);
 }
 
 static void check_program(struct doctor *d, const char *name, const char *program) {

@@ -12,6 +12,7 @@
 #include "cli/cmd.h"
 #include "cli/output.h"
 #include "config/config.h"
+#include "config/config_secret.h"
 #include "config/presets.h"
 #include "config/settings.h"
 #include "os/files.h"
@@ -175,7 +176,7 @@ static int write_file(const struct cmd_call *call, const struct home *home,
     if (r < 0)
         return r;
     put_file(&text, config, preset);
-    return file_write(home->config_file, strbuf_text(&text), text.length, err);
+    return config_write_file(home->config_file, &text, config, err);
 }
 
 static int cmd_init_run(const struct cmd_call *call) {

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "config/config_edit_internal.h"
 #include "config/config_internal.h"
+#include "config/config_secret.h"
 #include "os/files.h"
 
 DEFINE_FREEP(struct config, config_free);
@@ -242,5 +243,7 @@ int config_edit(const char *path, const struct config_change *changes, size_t co
         && old.length == new.length &&memcmp(strbuf_text(&old), strbuf_text(&new), new.length) == 0;
     if (r < 0 || is_same)
         return r;
-    return file_write(path, strbuf_text(&new), new.length, err);
+    _cleanup_(config_freep) struct config *config = config_new();
+    r = config_read_text(config, path, strbuf_text(&new), new.length, err);
+    return r < 0 ? r : config_write_file(path, &new, config, err);
 }

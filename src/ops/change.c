@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "config/config_secret.h"
 #include "ops/access.h"
 #include "os/files.h"
 
@@ -63,8 +64,8 @@ int change_apply(struct op_call *call, struct change *change) {
     if (r < 0)
         return r;
     change->config = NULL; /* the engine's now */
-    r = file_write(engine_config_file(call->engine), strbuf_text(&change->after),
-                   change->after.length, &call->err);
+    r = config_write_file(engine_config_file(call->engine), &change->after,
+                          engine_config(call->engine), &call->err);
     if (r < 0)
         go_back(call, change);
     return r;

@@ -49,6 +49,17 @@ int private_file_make(const char *folder, const char *name, const void *bytes, s
     return r;
 }
 
+int private_file_prepare(const char *path, struct error *err) {
+    struct stat st;
+    _cleanup_(fd_closep) int fd =
+        open(path, O_RDONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return error_set_errno(err, "write", path);
+    if (!S_ISREG(st.st_mode) || (st.st_mode & 077) == 0)
+        return 0;
+    return fchmod(fd, st.st_mode & 0700) < 0 ? error_set_errno(err, "make private", path) : 0;
+}
+
 void private_file_remove(const char *folder, const char *name) {
     _cleanup_(fd_closep) int at = open_folder(folder);
     if (at >= 0)

@@ -9,6 +9,9 @@
  * user's or open to others (-EPERM), and a name that is taken (-EEXIST). A failure leaves no file. */
 int private_file_make(const char *folder, const char *name, const void *bytes, size_t size,
                       struct error *err);
+/* Makes an empty file with mode 0600, or takes away what others may do with the one that is there. What is no regular file
+ * stays as it is. */
+int private_file_prepare(const char *path, struct error *err);
 /* Missing: nothing happens. */
 void private_file_remove(const char *folder, const char *name);
 /* Removes the files in it, and leaves folders alone. */

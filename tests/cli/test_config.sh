@@ -78,6 +78,19 @@ run sluice config get ''
 exits 2 'get nothing'
 
 # Changing a file: without a daemon, and only what was asked for.
+# The file is private once it holds a secret, or was made by us; else it stays as it is.
+(umask 022 && SLUICE_HOME=$tmp/own "$SLUICE" config set limits.runs=3 >/dev/null)
+[ "$(stat -c %a own/sluice.yaml)" = 600 ]
+report $? 'a file that is made here is private'
+chmod 644 own/sluice.yaml
+SLUICE_HOME=$tmp/own "$SLUICE" config set limits.runs=4 >/dev/null
+[ "$(stat -c %a own/sluice.yaml)" = 644 ]
+report $? 'control: a file without a secret keeps its mode'
+SLUICE_HOME=$tmp/own "$SLUICE" config set agents.claude.env=KEY=1 >/dev/null
+[ "$(stat -c %a own/sluice.yaml)" = 600 ]
+report $? 'with a secret it is private'
+rm own/sluice.yaml
+
 printf '# mine\nlimits:\n  runs: 3 # few\n' >own/sluice.yaml
 run sluice config set limits.runs=5 kinds.plan.max_running=1
 exits 0 'f126: set: exit code'

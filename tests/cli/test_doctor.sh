@@ -66,6 +66,36 @@ run sluice doctor
 exits 1 'a home that others may read: exit code'
 has "  BAD   home            $home" 'a home that others may read'
 chmod 700 "$home"
+
+# A file with secrets that others can read.
+secrets() { # MODE: what doctor says of the file with this mode
+    chmod "$1" "$home/sluice.yaml"
+    run sluice doctor
+}
+config 'limits: {runs: 2}'
+secrets 644
+! grep -q ' secrets ' out
+report $? 'a file without a secret may have any mode'
+config 'agents: {claude: {env: ["ANTHROPIC_API_KEY=sk-1"]}}'
+secrets 600
+! grep -q ' secrets ' out
+report $? 'one with a secret is for its owner alone'
+secrets 644
+exits 0 'a looser one in a folder that is private: exit code'
+has "  warn  secrets         $home/sluice.yaml has mode 644, and 'agents.claude.env' may hold" 'a looser one in a folder that is private'
+mkdir open
+chmod 755 open
+cp "$home/sluice.yaml" open/sluice.yaml
+chmod 644 open/sluice.yaml
+mkdir -p open/.config/sluice
+chmod 755 open/.config open/.config/sluice
+cp open/sluice.yaml open/.config/sluice/sluice.yaml
+run env -u SLUICE_HOME HOME="$tmp/open" "$SLUICE" doctor
+has '  BAD   secrets ' 'a looser one that others get to'
+exits 1 'a looser one that others get to: exit code'
+run env -u SLUICE_HOME HOME="$tmp/open" "$SLUICE" config set limits.runs=3
+[ "$(stat -c %a open/.config/sluice/sluice.yaml)" = 600 ]
+report $? 'and any change makes it private'
 run sluice doctor now
 exits 2 'an argument'
 finish

@@ -6,8 +6,11 @@
 SLUICE_HOME=$tmp/home
 export SLUICE_HOME
 file=$SLUICE_HOME/sluice.yaml
+umask 022
 run sluice init
 exits 0 'init: exit code'
+[ "$(stat -c %a "$file")" = 600 ]
+report $? 'only its owner can read it: secrets of agents may come into it'
 has "wrote $file (preset sluice)" 'it says what it wrote'
 has 'sluice run -- echo hello' 'and what to do next'
 cp "$file" first.yaml

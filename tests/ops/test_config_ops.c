@@ -329,10 +329,28 @@ static void a_daemon_that_ends_gives_a_backup_up(void **state) {
     reply_finish(&backup);
 }
 
+static unsigned mode_of(const char *path) {
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_mode & 0777;
+}
+
+static void a_file_with_a_secret_becomes_private(void **state) {
+    (void)state;
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    assert_int_equal(chmod(o.config_file, 0644), 0);
+    ops_expect(&o, 200, "POST", "/v1/config", "{\"set\":{\"limits.runs\":5}}");
+    assert_int_equal(mode_of(o.config_file), 0644);
+    ops_expect(&o, 200, "POST", "/v1/config", "{\"set\":{\"agents.claude.env\":\"KEY=1\"}}");
+    assert_int_equal(mode_of(o.config_file), 0600);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chosen_settings_are_listed_with_their_origin),
         cmocka_unit_test(one_setting_is_explained),
+        cmocka_unit_test(a_file_with_a_secret_becomes_private),
         cmocka_unit_test(f126_a_setting_is_changed_in_the_file_and_at_once),
         cmocka_unit_test(a_wrong_value_changes_nothing),
         cmocka_unit_test(a_file_that_cannot_be_written_changes_nothing_in_force),
