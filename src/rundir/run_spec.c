@@ -54,6 +54,10 @@ void run_spec_format(const struct run_spec *spec, struct strbuf *out) {
         add_number(out, "prompt", (int64_t)spec->prompt_size);
     if (spec->stdin_path)
         add(out, "stdin", spec->stdin_path);
+    add_words(out, "prepare_arg", spec->prepare.argv);
+    add_unless_zero(out, "prepare_timeout", spec->prepare.timeout);
+    if (spec->prepare_cwd)
+        add(out, "prepare_cwd", spec->prepare_cwd);
     for (size_t i = 0; i < spec->check_count; i++) {
         add_number(out, "check", spec->checks[i].timeout);
         add_words(out, "check_arg", spec->checks[i].argv);

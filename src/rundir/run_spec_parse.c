@@ -17,7 +17,7 @@
 struct parser {
     struct run_spec *spec;
     struct run_spec_words *words;
-    size_t args, envs, check_words, wraps, wrap_envs;
+    size_t args, envs, check_words, wraps, wrap_envs, prepare_words;
     int64_t version;
     bool done;
 };
@@ -36,6 +36,7 @@ struct number_field {
 static const struct number_field number_fields[] = {
     FIELD("timeout", command.timeout, 0, INT64_MAX),
     FIELD("idle_timeout", idle_timeout, 0, INT64_MAX),
+    FIELD("prepare_timeout", prepare.timeout, 0, INT64_MAX),
     FIELD("grace", grace, 0, INT64_MAX),
     FIELD("stop_signal", stop_signal, 1, 64),
     FIELD("log_head", log_head, 0, INT64_MAX / 4),
@@ -51,6 +52,7 @@ static const struct { const char *name; size_t offset; } text_fields[] = {
     { "run", offsetof(struct run_spec, run) },
     { "cwd", offsetof(struct run_spec, cwd) },
     { "stdin", offsetof(struct run_spec, stdin_path) },
+    { "prepare_cwd", offsetof(struct run_spec, prepare_cwd) },
     { "cgroup", offsetof(struct run_spec, cgroup) },
     { "boot_id", offsetof(struct run_spec, boot_id) },
     { "enter", offsetof(struct run_spec, enter) },
@@ -139,6 +141,8 @@ static int take_word(struct parser *p, const char *name, const char *value, stru
         { "env", words->env, &p->envs, RUN_ENV_MAX, "variables in the environment" },
         { "wrap", words->wrap, &p->wraps, RUN_WRAP_MAX, "words in the sandbox" },
         { "wrap_env", words->wrap_env, &p->wrap_envs, RUN_ENV_MAX, "variables of the sandbox" },
+        { "prepare_arg", words->prepare_argv, &p->prepare_words, RUN_ARGS_MAX,
+          "words in the command that prepares" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
         if (strcmp(name, lists[i].name) != 0)
@@ -203,11 +207,13 @@ int run_spec_parse(const char *text, size_t size, struct run_spec_words *words,
     words->check_argv[p.check_words] = NULL;
     words->wrap[p.wraps] = NULL;
     words->wrap_env[p.wrap_envs] = NULL;
+    words->prepare_argv[p.prepare_words] = NULL;
     spec.command.argv = words->argv;
     spec.env = words->env;
     spec.checks = words->checks;
     spec.wrap = p.wraps > 0 ? words->wrap : NULL;
     spec.wrap_env = words->wrap_env;
+    spec.prepare.argv = p.prepare_words > 0 ? words->prepare_argv : NULL;
     int r = check_whole(&p, err);
     if (r < 0)
         return r;

@@ -113,7 +113,7 @@ static int check_secrets(const struct run_spec *spec, size_t envs, struct error 
 
 /* A limit that the reader has is told by the writer, who can still refuse the start. */
 static int check_spec(const struct run_spec *spec, size_t size, struct error *err) {
-    size_t args = 0, envs = 0, words = 0, wraps = 0;
+    size_t args = 0, envs = 0, words = 0, wraps = 0, prepares = 0;
     while (spec->command.argv[args])
         args++;
     while (spec->env && spec->env[envs])
@@ -123,10 +123,12 @@ static int check_spec(const struct run_spec *spec, size_t size, struct error *er
             words++;
     while (spec->wrap && spec->wrap[wraps])
         wraps++;
+    while (spec->prepare.argv && spec->prepare.argv[prepares])
+        prepares++;
     if (args == 0)
         return error_set(err, -EINVAL, "run '%s' has no command", spec->run);
     if (args > RUN_ARGS_MAX || envs > RUN_ENV_MAX || spec->check_count > RUN_CHECKS_MAX
-        || words > RUN_ARGS_MAX || size > RUN_SPEC_MAX)
+        || words > RUN_ARGS_MAX || prepares > RUN_ARGS_MAX || size > RUN_SPEC_MAX)
         return error_set(
             err, -E2BIG,
             "run '%s' is too large: at most %d words, %d variables, %d checks, %u bytes;"

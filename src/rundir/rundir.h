@@ -8,6 +8,7 @@
  *   out.log err.log   the command's output, written by the command itself; holes are punched into the
  *             middle of what is too long, so offsets stay true
  *   check.log output of the check commands
+ *   prepare.log output of the command that prepares the worktree, when there is one
  *   tmp/      TMPDIR of the command. The shim empties it at the end (tmp.left: it could not), the
  *             daemon takes it away
  *   end.json  how it ended: durable (file and folder fsynced) before anybody hears of it. The only file
@@ -87,6 +88,10 @@ struct run_spec {
     const char *prompt; /* text for the standard input; NULL: /dev/null. Not in the spec */
     size_t prompt_size;
     const char *stdin_path; /* a file for the standard input instead; or NULL */
+    /* Run before the command, as the command is; argv NULL: nothing is. Unless it succeeds, the run is not
+     * launched. When it has succeeded, `applied` of the end has the word `prepared`. */
+    struct run_command prepare;
+    const char *prepare_cwd; /* its folder; NULL: that of the command */
     const struct run_command
         *checks; /* run in order after exit code 0; the first failure ends it */
     size_t check_count;
@@ -221,6 +226,7 @@ struct run_spec_words {
     const char *check_argv[RUN_ARGS_MAX + RUN_CHECKS_MAX];
     const char *wrap[RUN_WRAP_MAX + 1];
     const char *wrap_env[RUN_ENV_MAX + 1];
+    const char *prepare_argv[RUN_ARGS_MAX + 1];
 };
 int run_spec_parse(const char *text, size_t size, struct run_spec_words *words,
                    struct run_spec *ret, struct error *err);

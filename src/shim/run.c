@@ -1,4 +1,4 @@
-/* run.c: the command, then its checks; and what that makes of the end.
+/* run.c: what prepares the worktree, the command, then its checks; and what that makes of the end.
  *
  * Whatever ends a command, the whole tree below it is dead before the next step begins: a check never
  * competes with what the command has left behind, and the end is never told while something lives. */
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "os/clock.h"
+#include "rundir/record.h"
 #include "shim/shim.h"
 
 /* --- how it ended ---------------------------------------------------------------------------- */
@@ -32,7 +33,7 @@ void run_refuse(struct shim *s, int error, const char *why) {
 void run_refuse_command(struct shim *s, const struct command_failure *failure) {
     struct error err = { 0 };
     const char *hint = "";
-    bool run = failure->subject == s->spec.command.argv[0];
+    bool run = strcmp(failure->what, "run") == 0;
     if (run && failure->error == ENOENT)
         hint = strchr(failure->subject, '/') ? "; or the program named in its first line is missing"
                                              : ": no folder of PATH has it";
@@ -168,6 +169,87 @@ static void run_checks(struct shim *s) {
     logs_finish(s, &log, 1);
 }
 
+/* --- what prepares the worktree -------------------------------------------------------------- */
+
+#define PREPARE_LOG   "prepare.log"
+#define PREPARE_SHOWN 100 /* bytes of the command in a message */
+#define PREPARE_HINT  "; 'sluice logs --prepare' shows its output"
+
+/* "npm ci": its words, cut when they are long. */
+static void print_words(struct record_out *out, const char *const *argv) {
+    for (size_t i = 0; argv[i] && !out->full; i++) {
+        if (i > 0)
+            record_puts(out, " ");
+        record_puts(out, argv[i]);
+    }
+}
+
+static void fail_prepare(struct shim *s, enum verdict verdict) {
+    char words[PREPARE_SHOWN + 1] = "";
+    struct record_out out = { .text = words, .size = PREPARE_SHOWN };
+    struct error err = { 0 };
+    take_status(s, verdict);
+    s->end.ended_at = clock_read();
+    if (verdict == VERDICT_STOPPED) {
+        set_message(s, "it was stopped before its worktree was prepared");
+        return;
+    }
+    print_words(&out, s->spec.prepare.argv);
+    s->end.kind = RUN_END_LAUNCH;
+    if (s->end.message[0]) /* it was ended by a limit */
+        (void)error_set(&err, -ECHILD, "prepare '%s' failed: %s" PREPARE_HINT, words,
+                        s->end.message);
+    else
+        (void)error_set(&err, -ECHILD, "prepare '%s' failed with %s %d" PREPARE_HINT, words,
+                        s->end.signal ? "signal" : "exit code",
+                        s->end.signal ? s->end.signal : s->end.code);
+    set_message(s, err.text);
+}
+
+static void refuse_prepare(struct shim *s, const struct command_failure *failure) {
+    struct error err = { 0 };
+    refuse_command(s, failure);
+    if (s->end.kind == RUN_END_STOPPED)
+        return;
+    (void)error_set(&err, -failure->error, "prepare: %s", s->end.message);
+    s->end.kind = RUN_END_LAUNCH;
+    set_message(s, err.text);
+}
+
+/* true: it succeeded. Its folder may be another one than that of the command. */
+static bool run_prepare(struct shim *s) {
+    struct shim_log log;
+    struct command_failure failure = { "write", PREPARE_LOG, 0 };
+    const char *cwd = s->spec.cwd;
+    logs_open(&log, PREPARE_LOG);
+    if (log.fd < 0) {
+        failure.error = errno;
+        refuse_prepare(s, &failure);
+        return false;
+    }
+    const struct command_files files = { .out = log.fd, .err = log.fd };
+    set_deadline(s, s->spec.prepare.timeout);
+    s->spec.cwd = s->spec.prepare_cwd ? s->spec.prepare_cwd : cwd;
+    bool started = command_start(s, s->spec.prepare.argv, &files, &failure) == 0;
+    enum verdict verdict = VERDICT_NONE;
+    if (started) {
+        const struct watch watch = { .logs = &log, .log_count = 1 };
+        verdict = watch_leader(s, &watch);
+        tree_end(s);
+    } else {
+        refuse_prepare(s, &failure);
+    }
+    logs_finish(s, &log, 1);
+    s->spec.cwd = cwd;
+    bool good =
+        started && verdict == VERDICT_NONE && WIFEXITED(s->status) && WEXITSTATUS(s->status) == 0;
+    if (good)
+        limits_note(s, "prepared");
+    else if (started)
+        fail_prepare(s, verdict);
+    return good;
+}
+
 /* --- the command ----------------------------------------------------------------------------- */
 
 static void run_command(struct shim *s, struct shim_log logs[SHIM_LOGS_MAX]) {
@@ -200,6 +282,10 @@ static void run_command(struct shim *s, struct shim_log logs[SHIM_LOGS_MAX]) {
 void run_all(struct shim *s) {
     struct shim_log logs[SHIM_LOGS_MAX];
     limits_open(s);
+    if (s->spec.prepare.argv && !run_prepare(s)) {
+        take_usage(s);
+        return;
+    }
     logs_open(&logs[0], "out.log");
     logs_open(&logs[1], "err.log");
     if (logs[0].fd < 0 || logs[1].fd < 0) {

@@ -47,6 +47,7 @@ static struct run_spec full_spec(void) {
     static const char *const env[] = { "PATH=/bin", "EMPTY=", NULL };
     static const char *const wrap[] = { "/usr/bin/bwrap", "--ro-bind", "/", "/", "--", NULL };
     static const char *const wrap_env[] = { "HOME=/home/me", NULL };
+    static const char *const prepare[] = { "npm", "ci", "", NULL };
     return (struct run_spec){
         .run = "web-17.2",
         .command = { command, 90000 },
@@ -55,6 +56,8 @@ static struct run_spec full_spec(void) {
         .prompt = "text",
         .prompt_size = 4,
         .stdin_path = "/tmp/input",
+        .prepare = { prepare, 7000 },
+        .prepare_cwd = "/home/me",
         .checks = checks,
         .check_count = 2,
         .idle_timeout = 600000,
@@ -90,6 +93,9 @@ static void expect_same(const struct run_spec *got, const struct run_spec *wante
     assert_non_null(got->prompt); /* its text is a file of its own */
     assert_int_equal(got->prompt_size, wanted->prompt_size);
     assert_string_equal(got->stdin_path, wanted->stdin_path);
+    expect_words(got->prepare.argv, wanted->prepare.argv);
+    assert_int_equal(got->prepare.timeout, wanted->prepare.timeout);
+    assert_string_equal(got->prepare_cwd, wanted->prepare_cwd);
     assert_int_equal(got->check_count, wanted->check_count);
     for (size_t i = 0; i < wanted->check_count; i++) {
         expect_words(got->checks[i].argv, wanted->checks[i].argv);
@@ -142,6 +148,8 @@ static void what_is_absent_has_its_default(void **state) {
     assert_null(got.wrap_env[0]);
     assert_null(got.enter);
     assert_int_equal(got.check_count, 0);
+    assert_null(got.prepare.argv);
+    assert_null(got.prepare_cwd);
     assert_int_equal(got.stop_signal, SIGTERM);
     assert_int_equal(got.command.timeout + got.idle_timeout + got.grace, 0);
 }
@@ -182,13 +190,17 @@ static void expect_refused(const struct strbuf *text, int code, const char *why)
 static void a_spec_is_understood_whole_or_refused(void **state) {
     (void)state;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    static const char *const bad[][2] = {
-        { "timeout", "soon" },   { "timeout", "-1" },
-        { "stop_signal", "0" },  { "stop_signal", "65" },
-        { "nice", "20" },        { "log_head", "9e9" },
-        { "check", "x" },        { "check_arg", "orphan" },
-        { "oom_score_adj", "" }, { "memory_max", "99999999999999999999" }
-    };
+    static const char *const bad[][2] = { { "timeout", "soon" },
+                                          { "timeout", "-1" },
+                                          { "stop_signal", "0" },
+                                          { "stop_signal", "65" },
+                                          { "nice", "20" },
+                                          { "log_head", "9e9" },
+                                          { "check", "x" },
+                                          { "check_arg", "orphan" },
+                                          { "prepare_timeout", "" },
+                                          { "oom_score_adj", "" },
+                                          { "memory_max", "99999999999999999999" } };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         begin(&text);
         add(&text, bad[i][0], bad[i][1]);
@@ -214,13 +226,13 @@ static void limits_are_the_same_on_both_sides(void **state) {
     struct error err = { 0 };
     struct run_spec got;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    static const char *const lists[] = { "arg", "env", "check_arg" };
-    for (size_t list = 0; list < 3; list++) {
+    static const char *const lists[] = { "arg", "env", "check_arg", "prepare_arg" };
+    for (size_t list = 0; list < 4; list++) {
         for (int extra = 0; extra < 2; extra++) {
             begin(&text);
             add(&text, "check", "0");
             add(&text, "check_arg", "true");
-            int already = strcmp(lists[list], "env") != 0; /* the one word of each */
+            int already = strstr("arg check_arg", lists[list]) != NULL; /* the one word of each */
             for (int i = already; i < RUN_ARGS_MAX + extra; i++)
                 add(&text, lists[list], "x");
             add(&text, "done", "");
