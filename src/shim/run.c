@@ -208,7 +208,7 @@ static void fail_prepare(struct shim *s, enum verdict verdict) {
 
 static void refuse_prepare(struct shim *s, const struct command_failure *failure) {
     struct error err = { 0 };
-    refuse_command(s, failure);
+    run_refuse_command(s, failure);
     if (s->end.kind == RUN_END_STOPPED)
         return;
     (void)error_set(&err, -failure->error, "prepare: %s", s->end.message);
