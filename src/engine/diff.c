@@ -142,16 +142,12 @@ static void base_told(struct job *job, const struct aside_end *end) {
 
 static void diff_begin(struct job *job) {
     struct git_line line;
-    struct strbuf git_dir = STRBUF_INIT;
     if (fall_back(job))
         return;
     if (!job->diff->is_live) {
         ask(job, "--numstat", NUMSTAT_MAX, files_told);
         return;
     }
-    (void)worktree_git_dir(job->path, &git_dir);
-    job->git_dir = arena_strdup(&job->arena, strbuf_text(&git_dir));
-    strbuf_finish(&git_dir);
     GIT_LINE(&line, "rev-parse", "HEAD", job_text(job, "%s...HEAD", job->record.base));
     diff_run(job, line.argv, base_told);
 }
@@ -207,10 +203,7 @@ static int choose(struct job *job, uint32_t now, struct error *err) {
  * asked for, or there is none and the job has ended. */
 static bool fall_back(struct job *job) {
     struct diff_work *work = job->diff;
-    struct strbuf git_dir = STRBUF_INIT;
-    bool is_there = !job->has_record || worktree_git_dir(job->path, &git_dir) == 0;
-    strbuf_finish(&git_dir);
-    if (is_there)
+    if (!job->has_record || worktree_find(job->path, &job->record) == 0)
         return false;
     job->has_record = false;
     work->cwd = job->record.repository;
@@ -243,10 +236,11 @@ static int prepare(struct job *job, struct error *err) {
     struct engine *e = job->e;
     struct diff_work *work = job->diff;
     struct task_view view;
-    struct strbuf git_dir = STRBUF_INIT;
     bool has_record = worktree_record_read(e->data, job->id, &job->record, NULL) == 0;
-    job->has_record = has_record && job->record.made && worktree_git_dir(job->path, &git_dir) == 0;
-    strbuf_finish(&git_dir);
+    int there = has_record && job->record.made ? worktree_find(job->path, &job->record) : -ENOENT;
+    if (there == -EPERM)
+        return error_set(err, -ENOENT, WORKTREE_FOREIGN, job->path);
+    job->has_record = there == 0;
     bool is_noted = diff_find_record(job, 0, &work->all);
     if (!job->has_record && !is_noted)
         return has_record ? not_recorded(job, err) : no_worktree(e, job, err);

@@ -49,7 +49,7 @@ void diff_copy_index(struct job *job, const char *name, job_step then);
 /* Our index learns of the files that git was not told of: by their names, or with all that has changed. */
 void diff_add_new(struct job *job, job_step then);
 void diff_add_all(struct job *job, job_step then);
-/* What `rev-parse HEAD BASE...HEAD` says. False: it does not. */
+/* What `rev-parse HEAD BASE...HEAD` says: where HEAD is, and where it has left the base. False: it does not. */
 bool diff_take_base(const char *output, char ret_head[GIT_HASH_MAX], char ret_from[GIT_HASH_MAX]);
 
 /* --- the end of a run -------------------------------------------------------------------------- */

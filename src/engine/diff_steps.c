@@ -2,9 +2,9 @@
  *
  * What is compared was written by an agent, which may have configured the repository, too. Hooks, fsmonitor
  * and programs for diffs are turned off by words of the command line. Filters (`filter.X.clean`) have names
- * of their own, so they are asked for first, and each is turned off by its name. `git add --all` would look
- * into repositories below this one, with their filters: names are listed and given one by one instead.
- * Objects that a partial clone lacks are not fetched: no transport is allowed. */
+ * of their own, so they are asked for first, and each is turned off by its name; one that comes later is run below the
+ * guard, as a run. `git add --all` would look into repositories below this one, with their filters: names are
+ * listed and given one by one instead. Objects that a partial clone lacks are not fetched: no transport is allowed. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -68,44 +68,39 @@ bool diff_find_record(const struct job *job, uint32_t iteration, struct diff_rec
 
 /* --- running git ------------------------------------------------------------------------------- */
 
-static size_t count_texts(const char *const *texts) {
-    size_t count = 0;
-    while (texts && texts[count])
-        count++;
-    return count;
-}
-
 static const char *const *build_env(struct job *job) {
-    static const char *const ours[] = { "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1",
-                                        "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1" };
     const struct diff_work *work = job->diff;
-    const char *const *usual = job_env(job);
-    size_t count = count_texts(usual), filters = count_texts(work->filters), n = 0;
-    const char **env =
-        arena_alloc(&job->arena, (count + filters + ARRAY_SIZE(ours) + 2) * sizeof(*env));
-    for (size_t i = 0; i < count; i++)
-        env[n++] = usual[i];
-    for (size_t i = 0; i < filters; i++)
-        env[n++] = work->filters[i];
-    for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
-        env[n++] = ours[i];
+    size_t filters = 0, n = 0;
+    while (work->filters && work->filters[filters])
+        filters++;
+    const char **env = arena_alloc(&job->arena, (filters + 4) * sizeof(*env));
+    for (; n < filters; n++)
+        env[n] = work->filters[n];
+    env[n++] = "GIT_OPTIONAL_LOCKS=0";
+    env[n++] = "GIT_LITERAL_PATHSPECS=1";
     if (work->index)
         env[n++] = job_text(job, INDEX_MARK "%s", work->index);
     env[n] = NULL;
     return env;
 }
 
+/* Of a worktree that has gone, git finds the repository. */
 static void run(struct job *job, const char *const *argv, size_t most, job_step then) {
     time_ms span = config_number(job->e->config, "git.timeout_s", NULL);
-    struct aside_spec spec = {
+    bool has_worktree = job->diff->cwd == job->path;
+    const struct job_call call = {
         .argv = argv,
         .cwd = job->diff->cwd,
-        .env = build_env(job),
+        .git_dir = has_worktree ? job->record.git_dir : NULL,
+        .work_tree = has_worktree ? job->path : NULL,
+        .more = build_env(job),
         .timeout = span < SPAN ? span : SPAN,
         .output_max = most > 0 ? most : OUTPUT_MAX,
+        .as_run = has_worktree,
+        .is_offline = true,
         .reads = most > 0,
     };
-    job_run_with(job, &spec, then);
+    job_call(job, &call, then);
 }
 
 void diff_run(struct job *job, const char *const *argv, job_step then) {
@@ -147,7 +142,7 @@ static void filters_told(struct job *job, const struct aside_end *end) {
         return;
     }
     turn_off(job, end);
-    const char *from = job_text(job, "%s/index", job->git_dir);
+    const char *from = job_text(job, "%s/index", job->record.git_dir);
     const char *const argv[] = { "cp", "--", from, work->index, NULL };
     remove_index(work);
     diff_run(job, argv, work->then);
@@ -156,7 +151,7 @@ static void filters_told(struct job *job, const struct aside_end *end) {
 void diff_copy_index(struct job *job, const char *name, job_step then) {
     struct git_line line;
     job->diff->then = then;
-    job->diff->index = job_text(job, "%s/%s", job->git_dir, name);
+    job->diff->index = job_text(job, "%s/%s", job->record.git_dir, name);
     GIT_LINE(&line, "config", "--null", "--name-only", "--get-regexp",
              "^filter\\..*\\.(clean|smudge|process|required)$");
     diff_read(job, line.argv, OUTPUT_MAX, filters_told);
@@ -186,15 +181,12 @@ void diff_add_all(struct job *job, job_step then) {
               then);
 }
 
-/* "HEAD", "BASE", "HEAD", "^MERGE-BASE" */
+/* HEAD, then both sides of BASE...HEAD, then "^" and where HEAD has left the base. */
 bool diff_take_base(const char *output, char ret_head[GIT_HASH_MAX], char ret_from[GIT_HASH_MAX]) {
-    _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT, from = STRBUF_INIT;
-    char first[GIT_HASH_MAX], second[GIT_HASH_MAX];
-    if (!git_output_line(output, 0, &head) || !git_output_line(output, 3, &from)
-        || !git_hash(strbuf_text(&head), first) || strbuf_text(&from)[0] != '^'
-        || !git_hash(strbuf_text(&from) + 1, second))
+    char head[GIT_HASH_MAX], from[GIT_HASH_MAX];
+    if (!git_output_hash(output, 0, head) || !git_output_hash(output, 3, from))
         return false;
-    memcpy(ret_head, first, GIT_HASH_MAX);
-    memcpy(ret_from, second, GIT_HASH_MAX);
+    memcpy(ret_head, head, GIT_HASH_MAX);
+    memcpy(ret_from, from, GIT_HASH_MAX);
     return true;
 }

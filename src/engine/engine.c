@@ -114,10 +114,11 @@ struct engine *engine_free(struct engine *e) {
     if (!e)
         return NULL;
     loop_set_round(e->loop, NULL, NULL);
+    stuck_free(e);
+    workspaces_free(e); /* guarded helper processes give their cgroups back to the executor */
     executor_free(e->executor);
     executors_free(e);
     listen_free(e);
-    stuck_free(e);
     watch_free(e->loop, e->watch);
     loop_timer_free(e->loop, e->timer);
     loop_timer_free(e->loop, e->care_timer);
@@ -126,7 +127,6 @@ struct engine *engine_free(struct engine *e) {
     forecast_free(e);
     await_free(e);
     outlook_free(e);
-    workspaces_free(e);
     alerts_free(e);
     journal_free(e);
     stopping_finish(e);

@@ -14,8 +14,6 @@
 #include "engine/diff_internal.h"
 #include "engine/workspace_internal.h"
 
-#define OUTPUT_MAX (32u << 10)
-
 struct job *job_new(struct engine *e, enum job_kind kind, const char *id) {
     struct job *job = xcalloc(1, sizeof(*job));
     job->e = e;
@@ -130,94 +128,7 @@ void job_pause(struct job *job, time_ms span) {
         start_next(job->e, job->lane);
 }
 
-/* --- steps ------------------------------------------------------------------------------------ */
-
-/* What a person would have, without what could make git ask or wait for one. */
-static const char *const *build_env(struct job *job, const char *mark) {
-    struct engine *e = job->e;
-    const char *const *names = NULL;
-    size_t count = config_words(e->config, "tasks.env", NULL, &names), n = 0;
-    static const char *const always[] = {
-        "GIT_TERMINAL_PROMPT=0",
-        "GIT_ASKPASS=true",
-        "SSH_ASKPASS=true",
-        "GIT_EDITOR=true",
-        "GIT_SEQUENCE_EDITOR=true",
-        "GIT_PAGER=cat",
-        "LC_ALL=C",
-        "EMAIL=sluice@localhost",
-    };
-    static const char *const nobody[] = {
-        "GIT_AUTHOR_NAME=Sluice",
-        "GIT_AUTHOR_EMAIL=sluice@localhost",
-        "GIT_COMMITTER_NAME=Sluice",
-        "GIT_COMMITTER_EMAIL=sluice@localhost",
-    };
-    const char **env = arena_alloc(
-        &job->arena, (count + ARRAY_SIZE(always) + ARRAY_SIZE(nobody) + 4) * sizeof(*env));
-    for (size_t i = 0; i <= count; i++) {
-        const char *name = i < count ? names[i] : "SSH_AUTH_SOCK";
-        size_t length = strlen(name);
-        for (char *const *pair = e->options.environment; pair && *pair; pair++)
-            if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '='
-                && strcmp(name, "LC_ALL") != 0) {
-                env[n++] = *pair;
-                break; /* it may be there more than once */
-            }
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(always); i++)
-        env[n++] = always[i];
-    for (size_t i = 0; job->anonymous && i < ARRAY_SIZE(nobody); i++)
-        env[n++] = nobody[i];
-    env[n++] = arena_strdup(&job->arena, mark);
-    env[n] = NULL;
-    return env;
-}
-
-const char *const *job_env(struct job *job) {
-    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
-    aside_mark(job->e->data, &mark);
-    return build_env(job, strbuf_text(&mark));
-}
-
-static void run_with_mark(struct job *job, const struct aside_spec *what, const char *mark,
-                          job_step then) {
-    struct aside_spec spec = *what;
-    spec.env = build_env(job, mark);
-    spec.timeout = config_number(job->e->config, "git.timeout_s", NULL);
-    spec.output_max = OUTPUT_MAX;
-    job_run_with(job, &spec, then);
-}
-
-static void step_ended(void *ctx, const struct aside_end *end) {
-    struct job *job = ctx;
-    job->aside = NULL;
-    if (!turn_is_over(job->e)) /* else the next daemon begins it again */
-        job->then(job, end);
-}
-
-void job_run_with(struct job *job, const struct aside_spec *spec, job_step then) {
-    struct error err = { 0 };
-    job->then = then;
-    if (turn_is_over(job->e))
-        return;
-    if (aside_start(job->e->loop, spec, step_ended, job, &job->aside, &err) == 0)
-        return;
-    struct aside_end end = { .code = -1, .error = -err.code, .output = "" };
-    then(job, &end);
-}
-
-void job_run(struct job *job, const char *cwd, const char *const *argv, job_step then) {
-    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
-    struct aside_spec spec = { .argv = argv, .cwd = cwd ? cwd : job->path };
-    aside_mark(job->e->data, &mark);
-    run_with_mark(job, &spec, strbuf_text(&mark), then);
-}
-
-void job_run_for_others(struct job *job, const char *cwd, const char *const *argv, job_step then) {
-    struct aside_spec spec = { .argv = argv, .cwd = cwd, .outlives = true };
-    run_with_mark(job, &spec, "SLUICE_ASIDE=", then);
-}
+/* --- pauses, ends ---------------------------------------------------------------------------- */
 
 void job_wait(struct job *job, time_ms span, loop_due due) {
     loop_timer_free(job->e->loop, job->timer);
@@ -230,7 +141,7 @@ bool job_worked(struct job *job, const struct aside_end *end, const char *what) 
         return true;
     if (end->error)
         error_set(&job->err, -end->error, "%s: git cannot be run there: %s", what,
-                  strerror(end->error));
+                  *end->why ? end->why : strerror(end->error));
     else if (end->timed_out)
         error_set(&job->err, -ETIMEDOUT, "%s: it took longer than git.timeout_s", what);
     else if (end->signal)

@@ -1,8 +1,9 @@
 /* job.h: git commands one after another, for one worktree. Private to engine/.
  *
  * Life:   job_new → job_begin → steps → job_end, which calls `done` and frees it
- * A step: job_run starts a command and returns; `then` is called with its end, from the loop, and starts
- *         the next one or ends the job.
+ * A step: job_git and its kin start a command and return; `then` is called with its end, from the loop, and starts
+ *         the next one or ends the job. Every command has a guard (guard.h): what a repository configures, or a
+ *         run has written, is executed below a shim or not at all.
  * Lanes:  of the jobs with the same lane one is at work at a time, in the order of job_begin. One that
  *         pauses leaves its lane to the others meanwhile. */
 #pragma once
@@ -12,6 +13,9 @@
 #include "executor/aside.h"
 #include "workspace/git.h"
 #include "workspace/worktree.h"
+
+/* A run has replaced it; `%s` is the folder. */
+#define WORKTREE_FOREIGN "'%s/.git' is not the one that was made for it"
 
 enum job_kind { JOB_MAKE, JOB_FINISH, JOB_CLEAN, JOB_DIFF };
 
@@ -34,9 +38,10 @@ struct job {
     char id[ENGINE_ID_MAX];
     struct run_key key;
     enum job_kind kind;
-    enum outcome outcome;                       /* JOB_FINISH */
-    char *path, *branch, *branch_ref, *git_dir; /* of the worktree */
+    enum outcome outcome;             /* JOB_FINISH */
+    char *path, *branch, *branch_ref; /* of the worktree */
     struct worktree_record record;
+    struct run_spec_read *told; /* what the shim of its run was told; NULL: not read, or gone */
 
     /* JOB_FINISH */
     struct run_end end;
@@ -49,8 +54,7 @@ struct job {
     char *base_ref;
     char head[GIT_HASH_MAX], base_hash[GIT_HASH_MAX];
     size_t check;
-    struct run_spec_read *told; /* what the shim was told; for its checks */
-    struct strbuf output;       /* what a person should see of it */
+    struct strbuf output; /* what a person should see of it */
 
     struct diff_work *diff; /* JOB_DIFF, and what JOB_FINISH notes; or NULL */
 
@@ -64,6 +68,7 @@ struct job {
     bool anonymous;  /* nobody has told git who commits */
     bool is_forced;  /* `outcome` counts, not what the end says */
     bool can_stop;   /* nothing is merged yet */
+    bool is_stopped; /* it shall end when its command has */
     bool is_rebased; /* it has a new base: its checks must pass again */
     bool is_orphan;  /* its task is no more */
 };
@@ -75,16 +80,42 @@ void job_end(struct job *job); /* with job->err */
 struct job *job_find(const struct engine *e, enum job_kind kind, task_id task);
 
 char *job_text(struct job *job, const char *format, ...) _printf_(2, 3);
-/* In the job's worktree when `cwd` is NULL. */
-void job_run(struct job *job, const char *cwd, const char *const *argv, job_step then);
-/* What git is given: no questions, no pager, and our mark. */
-const char *const *job_env(struct job *job);
-/* The same with more to say about it. */
-void job_run_with(struct job *job, const struct aside_spec *spec, job_step then);
-/* For what changes more than the worktree, a work tree or refs that others use too: the next daemon lets it
- * come to its end. Killed half way it would leave them with half of the files, or a lock that nobody
- * removes. */
-void job_run_for_others(struct job *job, const char *cwd, const char *const *argv, job_step then);
+
+/* --- commands (job_git.c) ---------------------------------------------------------------------- */
+
+/* A git command on refs and objects of the repository. */
+void job_git(struct job *job, const struct git_line *line, job_step then);
+/* The same; `then` gets standard output alone. */
+void job_git_ask(struct job *job, const struct git_line *line, job_step then);
+/* For what moves refs that others use too: the next daemon lets it come to its end. Killed half way it would leave
+ * a lock that nobody removes. */
+void job_git_for_others(struct job *job, const struct git_line *line, job_step then);
+/* In the worktree, as the run: the index and the files, too. */
+void job_git_in_worktree(struct job *job, const struct git_line *line, job_step then);
+
+/* More to say about it. */
+struct job_call {
+    const char *const *argv;
+    const char *cwd; /* NULL: the worktree */
+    const char
+        *git_dir; /* NULL: git looks for it from `cwd` on. Else the record has its common_dir */
+    const char *work_tree;   /* with git_dir */
+    const char *const *env;  /* NULL: what git needs */
+    const char *const *more; /* of the environment, behind that; or NULL */
+    time_ms timeout;         /* 0: git.timeout_s */
+    size_t output_max;       /* as in struct aside_spec; 0: as usual */
+    bool as_run;             /* limits and sandbox of the run */
+    bool is_offline;         /* objects that a partial clone lacks are not fetched */
+    bool outlives, reads;    /* as in struct aside_spec */
+};
+void job_call(struct job *job, const struct job_call *call, job_step then);
+/* The command has ended or will, and the job goes on with worktree_end_finish or ends. */
+void job_stop(struct job *job);
+/* Reads `told` of this attempt, unless it is there. False: it is gone. */
+bool job_read_spec(struct job *job, uint32_t attempt);
+
+/* --- pauses, ends ------------------------------------------------------------------------------- */
+
 /* `begin` is called again after so long, when its lane is free then. */
 void job_pause(struct job *job, time_ms span);
 /* Calls `due` after so long. */
@@ -103,6 +134,8 @@ void worktree_clean_begin(struct job *job);
 /* A rebase of ours is given up, whatever state it was left in: its branch is checked out as it was.
  * Everything was committed before it began, so what is in the way comes from it. `then` gets the end. */
 void worktree_abandon_rebase(struct job *job, job_step then);
+/* Deletes the folder. */
+void worktree_delete(struct job *job, job_step then);
 /* What is not committed is: `after` follows when the worktree is clean. */
 void worktree_commit(struct job *job, const char *message, job_step after);
 /* The last step: unlocked, and told. */

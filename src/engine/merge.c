@@ -22,11 +22,14 @@
 #include "engine/diff_internal.h"
 #include "engine/job.h"
 #include "os/files.h"
+#include "workspace/repository.h"
 
 #define TRIES_MAX   3
 #define LOCK_AGAIN  100 /* ms */
 #define NAMES_SHOWN 5
 #define CHECK_MAX   HOURS(24) /* of a check that has no time-out of its own */
+
+#define CHECK_OUTPUT (64u << 10)
 
 static void look(struct job *job);
 static void move_base(struct job *job);
@@ -98,7 +101,7 @@ static void forwarded(struct job *job, const struct aside_end *end) {
     struct git_line line;
     if (end->code == 0) {
         GIT_LINE(&line, "merge-base", "--is-ancestor", job->head, job->base_ref);
-        job_run(job, NULL, line.argv, arrival_asked);
+        job_git(job, &line, arrival_asked);
         return;
     }
     if (end->timed_out || end->error || end->signal) {
@@ -108,7 +111,45 @@ static void forwarded(struct job *job, const struct aside_end *end) {
     strbuf_clear(&job->output);
     strbuf_puts(&job->output, end->output);
     GIT_LINE(&line, "merge-base", "--is-ancestor", job->base_ref, job->branch_ref);
-    job_run(job, NULL, line.argv, refusal_asked);
+    job_git(job, &line, refusal_asked);
+}
+
+/* The checkout that git has named, if it is one of this repository: what it names comes from files that a run can
+ * write. Git names the main one of some repositories (submodules) by their git folder; then it is where the
+ * project is. */
+static bool find_checkout(const struct job *job, const char *named,
+                          struct repository_checkout *ret) {
+    const char *const folders[] = { named, job->record.repository };
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+        if (repository_find(folders[i], ret) < 0)
+            continue;
+        bool is_meant = i == 0 ? repository_is_same(strbuf_text(&ret->top), named)
+                               : repository_is_same(strbuf_text(&ret->git_dir), named);
+        if (is_meant && repository_is_same(strbuf_text(&ret->common_dir), job->record.common_dir))
+            return true;
+        repository_checkout_finish(ret);
+    }
+    return false;
+}
+
+static void forward(struct job *job, const char *named) {
+    struct git_line line;
+    struct repository_checkout checkout;
+    if (!find_checkout(job, named, &checkout)) {
+        worktree_end_again(job,
+                           "'%s' is checked out in '%.100s', which does not belong to '%.100s'",
+                           job->record.base, named, job->record.repository);
+        return;
+    }
+    GIT_LINE(&line, "merge", "--ff-only", "--quiet", job->branch_ref);
+    const char *top = job_text(job, "%s", strbuf_text(&checkout.top));
+    const struct job_call call = { .argv = line.argv,
+                                   .cwd = top,
+                                   .git_dir = strbuf_text(&checkout.git_dir),
+                                   .work_tree = top,
+                                   .outlives = true };
+    job_call(job, &call, forwarded);
+    repository_checkout_finish(&checkout);
 }
 
 static void checkouts_asked(struct job *job, const struct aside_end *end) {
@@ -117,13 +158,12 @@ static void checkouts_asked(struct job *job, const struct aside_end *end) {
     if (!worked(job, end, "git worktree list"))
         return;
     if (git_find_checkout(end->output, job->record.base, &where)) {
-        GIT_LINE(&line, "merge", "--ff-only", "--quiet", job->branch_ref);
-        job_run_for_others(job, job_text(job, "%s", strbuf_text(&where)), line.argv, forwarded);
+        forward(job, strbuf_text(&where));
         return;
     }
     GIT_LINE(&line, "update-ref", "-m", job_text(job, "sluice: %s", job->id), job->base_ref,
              job->head, job->base_hash);
-    job_run_for_others(job, job->record.repository, line.argv, updated);
+    job_git_for_others(job, &line, updated);
 }
 
 static void move_base(struct job *job) {
@@ -132,7 +172,7 @@ static void move_base(struct job *job) {
     job->can_stop = false;
     diff_keep_merge(job);
     GIT_LINE(&line, "worktree", "list", "--porcelain");
-    job_run(job, NULL, line.argv, checkouts_asked);
+    job_git(job, &line, checkouts_asked);
 }
 
 /* --- its checks, once more -------------------------------------------------------------------- */
@@ -176,14 +216,10 @@ static const char *const *check_env(struct job *job) {
     size_t count = 0, n = 0;
     while (job->told->spec.env[count])
         count++;
-    const char **env = arena_alloc(&job->arena, (count + 2) * sizeof(*env));
+    const char **env = arena_alloc(&job->arena, (count + 1) * sizeof(*env));
     for (size_t i = 0; i < count; i++)
         if (strncmp(job->told->spec.env[i], "TMPDIR=", strlen("TMPDIR=")) != 0)
             env[n++] = job->told->spec.env[i];
-    struct strbuf mark = STRBUF_INIT;
-    aside_mark(job->e->data, &mark);
-    env[n++] = arena_strdup(&job->arena, strbuf_text(&mark));
-    strbuf_finish(&mark);
     env[n] = NULL;
     return env;
 }
@@ -198,32 +234,25 @@ static void next_check(struct job *job) {
         return;
     }
     const struct run_command *check = &job->told->spec.checks[job->check];
-    struct aside_spec spec = {
+    const struct job_call call = {
         .argv = check->argv,
         .cwd = job->told->spec.cwd,
         .env = check_env(job),
         .timeout = check->timeout > 0 ? check->timeout : CHECK_MAX,
+        .output_max = CHECK_OUTPUT,
+        .as_run = true,
     };
     job->can_stop = true;
-    job_run_with(job, &spec, checked);
-}
-
-/* What its shim was given. */
-static int read_checks(struct job *job) {
-    const struct live_run *run = run_find(job->e, job->key.task);
-    if (!run)
-        return error_set(&job->err, -ENOENT, "its run is gone");
-    run_spec_read_free(&job->told);
-    return run_read_spec(job->e, run->view.folder, &job->told, &job->err);
+    job_call(job, &call, checked);
 }
 
 static void check_again(struct job *job) {
     job->doing = "runs its checks again, on the new base";
     job->check = 0;
-    if (read_checks(job) < 0)
-        fail_with(job);
-    else
+    if (job_read_spec(job, job->key.attempt))
         next_check(job);
+    else
+        worktree_end_again(job, "the folder of its run cannot be read");
 }
 
 /* --- rebase ----------------------------------------------------------------------------------- */
@@ -268,13 +297,13 @@ static void rebased(struct job *job, const struct aside_end *end) {
         return;
     }
     if (!job_worked(job, end, "git rebase")) {
-        GIT_LINE(&line, "diff", "--name-only", "--diff-filter=U");
-        job_run(job, NULL, line.argv, conflicts_asked);
+        GIT_LINE(&line, "diff", "--no-ext-diff", "--no-textconv", "--name-only", "--diff-filter=U");
+        job_git_in_worktree(job, &line, conflicts_asked);
         return;
     }
     job->is_rebased = true;
     GIT_LINE(&line, "rev-parse", "--verify", job->branch_ref);
-    job_run(job, NULL, line.argv, head_asked);
+    job_git(job, &line, head_asked);
 }
 
 static void rebase(struct job *job) {
@@ -286,59 +315,40 @@ static void rebase(struct job *job) {
         return;
     }
     GIT_LINE(&line, "rebase", "--quiet", job->base_hash);
-    job_run(job, NULL, line.argv, rebased);
+    job_git_in_worktree(job, &line, rebased);
 }
 
 /* --- where is it? ----------------------------------------------------------------------------- */
 
-static void ahead_asked(struct job *job, const struct aside_end *end) {
-    if (end->code == 1)
-        rebase(job);
-    else if (!worked(job, end, "git merge-base"))
+static void looked(struct job *job, const struct aside_end *end) {
+    char fork[GIT_HASH_MAX] =
+        ""; /* where the branch has left the base; none: no commit in common */
+    if (!worked(job, end, "git rev-parse"))
         return;
-    else if (job->is_rebased)
-        check_again(job);
-    else
-        move_base(job);
-}
-
-static void behind_asked(struct job *job, const struct aside_end *end) {
-    struct git_line line;
-    if (end->code == 0) {
+    (void)git_output_hash(end->output, 4, fork);
+    if (!git_output_hash(end->output, 0, job->head)
+        || !git_output_hash(end->output, 1, job->base_hash)) {
+        worktree_end_again(job, "git told no commits for '%s' and '%s'", job->branch,
+                           job->record.base);
+    } else if (strcmp(fork, job->head) == 0) {
         worktree_end_note(job, "'%s' has all of it (%.12s)", job->record.base, job->base_hash);
         job->record.rebasing = false;
         worktree_end_finish(job);
-        return;
+    } else if (strcmp(fork, job->base_hash) != 0) {
+        rebase(job);
+    } else if (job->is_rebased) {
+        check_again(job);
+    } else {
+        move_base(job);
     }
-    if (end->code != 1) {
-        (void)worked(job, end, "git merge-base");
-        return;
-    }
-    GIT_LINE(&line, "merge-base", "--is-ancestor", job->base_hash, job->head);
-    job_run(job, NULL, line.argv, ahead_asked);
-}
-
-static void looked(struct job *job, const struct aside_end *end) {
-    _cleanup_(strbuf_finish) struct strbuf first = STRBUF_INIT, second = STRBUF_INIT;
-    struct git_line line;
-    if (!worked(job, end, "git rev-parse"))
-        return;
-    if (!git_output_line(end->output, 0, &first) || !git_output_line(end->output, 1, &second)
-        || !git_hash(strbuf_text(&first), job->head)
-        || !git_hash(strbuf_text(&second), job->base_hash)) {
-        worktree_end_again(job, "git told no commits for '%s' and '%s'", job->branch,
-                           job->record.base);
-        return;
-    }
-    GIT_LINE(&line, "merge-base", "--is-ancestor", job->head, job->base_hash);
-    job_run(job, NULL, line.argv, behind_asked);
 }
 
 static void look(struct job *job) {
     struct git_line line;
     job->doing = "compares with the base branch";
-    GIT_LINE(&line, "rev-parse", job->branch_ref, job->base_ref);
-    job_run(job, NULL, line.argv, looked);
+    GIT_LINE(&line, "rev-parse", job->branch_ref, job->base_ref,
+             job_text(job, "%s...%s", job->base_ref, job->branch_ref), "--");
+    job_git(job, &line, looked);
 }
 
 static void committed(struct job *job, const struct aside_end *end) {
@@ -367,8 +377,7 @@ static void try_lock(void *ctx) {
 
 void merge_begin(struct job *job) {
     struct strbuf path = STRBUF_INIT;
-    worktree_common_dir(job->git_dir, &path);
-    strbuf_puts(&path, "/sluice-merge.lock");
+    strbuf_printf(&path, "%s/sluice-merge.lock", job->record.common_dir);
     job->lock = open(strbuf_text(&path), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     int error = errno;
     strbuf_finish(&path);

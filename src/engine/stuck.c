@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "engine/guard.h"
 #include "engine/session.h"
-#include "executor/aside.h"
 #include "workspace/git.h"
 
 struct stuck {
@@ -35,7 +35,7 @@ static const char script[] =
     "[ ! -f \"$index\" ] || cp \"$index\" \"$aside/index\" || exit 1\n"
     "export GIT_INDEX_FILE=\"$aside/index\" GIT_OBJECT_DIRECTORY=\"$aside\"\n"
     "export GIT_ALTERNATE_OBJECT_DIRECTORIES=\"$objects\"\n"
-    "git -c core.fsmonitor=false add -A && git write-tree\n";
+    "git -c core.fsmonitor=false -c core.hooksPath=/dev/null add -A && git write-tree\n";
 
 static struct stuck *find(const struct engine *e, struct run_key key) {
     for (size_t i = 0; i < e->stuck.count; i++)
@@ -54,7 +54,8 @@ static void looked(void *ctx, const struct aside_end *end) {
     finish_take_end(one->e, one->key, &one->end);
 }
 
-static bool start(struct stuck *one, const char *folder) {
+/* The work tree is wherever the run was; its repository is not known. So git finds it, below a guard. */
+static bool start(struct stuck *one, const struct run_spec *run) {
     struct engine *e = one->e;
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
     const char *const argv[] = { "sh", "-c", script, NULL };
@@ -66,11 +67,16 @@ static bool start(struct stuck *one, const char *folder) {
             env[n++] = *pair;
     aside_mark(e->data, &mark);
     env[n] = strbuf_text(&mark);
-    struct aside_spec spec = { .argv = argv,
-                               .cwd = folder,
-                               .env = env,
-                               .timeout = config_number(e->config, "git.timeout_s", NULL) };
-    return aside_start(e->loop, &spec, looked, one, &one->aside, NULL) == 0;
+    const struct guard_call call = {
+        .command = { .argv = argv,
+                     .cwd = run->cwd,
+                     .env = env,
+                     .timeout = config_number(e->config, "git.timeout_s", NULL) },
+        .run = run,
+        .ended = looked,
+        .ctx = one,
+    };
+    return guard_start(e, &call, &one->aside, NULL) == 0;
 }
 
 /* Only what may be followed by another iteration. */
@@ -91,7 +97,7 @@ bool stuck_look(struct engine *e, struct run_key key, const struct run_end *end)
         return false;
     struct stuck *one = xcalloc(1, sizeof(*one));
     *one = (struct stuck){ .e = e, .key = key, .end = *end };
-    if (!start(one, read->spec.cwd)) {
+    if (!start(one, &read->spec)) {
         free(one);
         return false;
     }

@@ -174,6 +174,8 @@ static int prepare_worktree(struct engine *e, const struct live_run *run, const 
         .prefix = xstrdup(""),
         .merge = xstrdup(merge_of(e, project, spec)),
         .title = xstrndup(title ? title : id, strcspn(title ? title : id, "\n")),
+        .git_dir = xstrdup(""),
+        .common_dir = xstrdup(""),
     };
     job_set_lane(job, "worktrees", project->view.path);
     job_begin(job);
@@ -367,12 +369,11 @@ void workspace_stop(struct engine *e, task_id task) {
     struct job *job = job_find(e, JOB_FINISH, task);
     if (!job || !job->can_stop)
         return;
-    job->aside = aside_kill(job->aside);
     loop_timer_free(e->loop, TAKE_PTR(job->timer));
     job->end.kind = RUN_END_STOPPED;
     job->end.message[0] = '\0';
     if (job->running || job->paused)
-        worktree_end_finish(job);
+        job_stop(job);
     else
         job_end(job);
 }

@@ -9,7 +9,7 @@
  *   workspace_pool.c  which path of a pool
  *   workspace_claim.c other homes
  *   workspace_look.c  what people are told of it
- *   job.c             a row of asides: what they have in common
+ *   job.c             a row of asides: what they have in common; job_git.c how they run git
  *   worktree_make.c   a worktree before its run
  *   worktree_end.c    after the run: work is saved, committed, handed over
  *   merge.c           merge: direct

@@ -38,7 +38,7 @@ static void gone(struct job *job, const struct aside_end *end) {
 static void drop_branch(struct job *job) {
     struct git_line line;
     GIT_LINE(&line, "update-ref", "-d", job->branch_ref, job->head);
-    job_run_for_others(job, job->record.repository, line.argv, gone);
+    job_git_for_others(job, &line, gone);
 }
 
 static void removed(struct job *job, const struct aside_end *end) {
@@ -52,17 +52,21 @@ static void removed(struct job *job, const struct aside_end *end) {
 
 static void unlocked(struct job *job, const struct aside_end *end) {
     struct git_line line;
-    (void)end; /* most are not locked */
+    (void)end; /* if it is still locked, git says so */
     GIT_LINE(&line, "worktree", "remove", job->path);
-    job_run(job, job->record.repository, line.argv, removed);
+    job_git(job, &line, removed);
 }
 
 /* `branch_is_there`: it stays. */
 static void remove_it(struct job *job, bool with_branch) {
     struct git_line line;
     job->branch_is_there = !with_branch;
+    if (!worktree_is_locked(&job->record)) {
+        unlocked(job, NULL);
+        return;
+    }
     GIT_LINE(&line, "worktree", "unlock", job->path);
-    job_run(job, job->record.repository, line.argv, unlocked);
+    job_git(job, &line, unlocked);
 }
 
 /* --- may it go? ------------------------------------------------------------------------------- */
@@ -92,12 +96,12 @@ static void tip_asked(struct job *job, const struct aside_end *end) {
 
 static void squeeze(struct job *job) {
     struct git_line line;
-    if (worktree_in_progress(job->git_dir)) {
+    if (worktree_in_progress(job->record.git_dir)) {
         keep_commits(job);
         return;
     }
     GIT_LINE(&line, "rev-parse", "--verify", "--quiet", job->branch_ref);
-    job_run(job, NULL, line.argv, tip_asked);
+    job_git(job, &line, tip_asked);
 }
 
 static void counted(struct job *job, const struct aside_end *end) {
@@ -120,14 +124,20 @@ static void counted(struct job *job, const struct aside_end *end) {
         keep_commits(job);
 }
 
+/* Its fourth line is where it has left the base. If that is where it is, the base has all of it. */
 static void head_asked(struct job *job, const struct aside_end *end) {
     struct git_line line;
-    if (end->code != 0 || !git_hash(end->output, job->head)) {
+    char from[GIT_HASH_MAX];
+    if (!git_output_hash(end->output, 0, job->head)) {
         keep(job, "git cannot tell what is checked out there");
         return;
     }
+    if (git_output_hash(end->output, 3, from) && strcmp(job->head, from) == 0) {
+        remove_it(job, true);
+        return;
+    }
     GIT_LINE(&line, "rev-list", "--count", job->head, job_text(job, "^%s", job->record.base));
-    job_run(job, NULL, line.argv, counted);
+    job_git(job, &line, counted);
 }
 
 static void status_asked(struct job *job, const struct aside_end *end) {
@@ -140,8 +150,13 @@ static void status_asked(struct job *job, const struct aside_end *end) {
         keep(job, "it has changes that are not committed");
         return;
     }
-    GIT_LINE(&line, "rev-parse", "--verify", "HEAD");
-    job_run(job, NULL, line.argv, head_asked);
+    GIT_LINE(&line, "rev-parse", "HEAD", job_text(job, "%s...HEAD", job->record.base), "--");
+    const struct job_call call = { .argv = line.argv,
+                                   .git_dir = job->record.git_dir,
+                                   .work_tree = job->path,
+                                   .is_offline = true,
+                                   .reads = true };
+    job_call(job, &call, head_asked);
 }
 
 /* --- what git has not finished, or does not know ---------------------------------------------- */
@@ -163,26 +178,31 @@ static void branch_asked(struct job *job, const struct aside_end *end) {
         return;
     }
     GIT_LINE(&line, "rev-list", "--count", job->head, job_text(job, "^%s", job->record.base));
-    job_run(job, job->record.repository, line.argv, branch_counted);
+    job_git(job, &line, branch_counted);
 }
 
 static void pruned(struct job *job, const struct aside_end *end) {
     struct git_line line;
     (void)end;
     GIT_LINE(&line, "rev-parse", "--verify", "--quiet", job->branch_ref);
-    job_run(job, job->record.repository, line.argv, branch_asked);
+    job_git(job, &line, branch_asked);
 }
 
 static void prune(struct job *job, const struct aside_end *end) {
     struct git_line line;
     (void)end;
     GIT_LINE(&line, "worktree", "prune");
-    job_run(job, job->record.repository, line.argv, pruned);
+    job_git(job, &line, pruned);
+}
+
+void worktree_delete(struct job *job, job_step then) {
+    const char *const argv[] = { "rm", "-rf", "--", job->path, NULL };
+    job_call(job, &(struct job_call){ .argv = argv, .cwd = "/" }, then);
 }
 
 static void half_removed(struct job *job, const struct aside_end *end) {
     (void)end;
-    job_run(job, "/", (const char *const[]){ "rm", "-rf", "--", job->path, NULL }, prune);
+    worktree_delete(job, prune);
 }
 
 static bool is_needed(const struct job *job) {
@@ -193,13 +213,14 @@ static bool is_needed(const struct job *job) {
 
 void worktree_clean_begin(struct job *job) {
     struct git_line line;
-    _cleanup_(strbuf_finish) struct strbuf git_dir = STRBUF_INIT;
+    struct strbuf git_dir = STRBUF_INIT;
     if (is_needed(job)) { /* it was retried meanwhile */
         job_end(job);
         return;
     }
-    int there = worktree_git_dir(job->path, &git_dir);
-    job->git_dir = job_text(job, "%s", strbuf_text(&git_dir));
+    int there = job->has_record ? worktree_find(job->path, &job->record)
+                                : worktree_git_dir(job->path, &git_dir);
+    strbuf_finish(&git_dir);
     if (!job->has_record) {
         if (there != -ENOENT)
             keep(job, "it was not made here");
@@ -209,11 +230,13 @@ void worktree_clean_begin(struct job *job) {
         prune(job, NULL);
     } else if (!job->record.made) {
         GIT_LINE(&line, "worktree", "remove", "--force", "--force", job->path);
-        job_run(job, job->record.repository, line.argv, half_removed);
+        job_git(job, &line, half_removed);
+    } else if (there == -EPERM) {
+        keep(job, WORKTREE_FOREIGN, job->path);
     } else if (there < 0) {
         keep(job, "its repository '%s' does not know it", job->record.repository);
     } else {
         GIT_LINE(&line, "status", "--porcelain", "--untracked-files=normal");
-        job_run(job, NULL, line.argv, status_asked);
+        job_git_in_worktree(job, &line, status_asked);
     }
 }

@@ -87,7 +87,7 @@ void worktree_end_finish(struct job *job) {
     job->can_stop = false;
     unlock_merges(job);
     GIT_LINE(&line, "worktree", "unlock", job->path);
-    job_run(job, job->record.repository, line.argv, unlocked);
+    job_git(job, &line, unlocked);
 }
 
 /* --- a commit of what is there ---------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static void committed(struct job *job, const struct aside_end *end) {
 static void try_commit(struct job *job) {
     struct git_line line;
     GIT_LINE(&line, "commit", "--quiet", "--no-verify", "-m", job->message);
-    job_run(job, NULL, line.argv, committed);
+    job_git_in_worktree(job, &line, committed);
 }
 
 static void compared(struct job *job, const struct aside_end *end) {
@@ -135,8 +135,8 @@ static void all_added(struct job *job, const struct aside_end *end) {
         commit_failed(job);
         return;
     }
-    GIT_LINE(&line, "diff", "--cached", "--quiet");
-    job_run(job, NULL, line.argv, compared);
+    GIT_LINE(&line, "diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv");
+    job_git_in_worktree(job, &line, compared);
 }
 
 void worktree_commit(struct job *job, const char *message, job_step after) {
@@ -144,7 +144,7 @@ void worktree_commit(struct job *job, const char *message, job_step after) {
     job->message = message;
     job->after_commit = after;
     GIT_LINE(&line, "add", "--all");
-    job_run(job, NULL, line.argv, all_added);
+    job_git_in_worktree(job, &line, all_added);
 }
 
 /* --- a rebase that was not finished ----------------------------------------------------------- */
@@ -154,14 +154,14 @@ static void quitted(struct job *job, const struct aside_end *end) {
     struct git_line line;
     (void)end; /* there was none, perhaps */
     GIT_LINE(&line, "checkout", "--quiet", "--force", job->branch);
-    job_run(job, NULL, line.argv, job->after_abandon);
+    job_git_in_worktree(job, &line, job->after_abandon);
 }
 
 void worktree_abandon_rebase(struct job *job, job_step then) {
     struct git_line line;
     job->after_abandon = then;
     GIT_LINE(&line, "rebase", "--quit");
-    job_run(job, NULL, line.argv, quitted);
+    job_git_in_worktree(job, &line, quitted);
 }
 
 /* --- merge: local, mr ------------------------------------------------------------------------- */
@@ -183,7 +183,7 @@ static void handed_over(struct job *job, const struct aside_end *end) {
         return;
     }
     const char *why = end->timed_out ? "it took longer than git.timeout_s"
-                      : end->error   ? strerror(end->error)
+                      : end->error   ? (*end->why ? end->why : strerror(end->error))
                                      : strbuf_text(&last);
     worktree_end_again(job, "projects.P.mr_command failed: %s", why);
 }
@@ -193,6 +193,12 @@ static void hand_over(struct job *job, const struct aside_end *end) {
     struct task_view view;
     const struct project *project = NULL;
     (void)end;
+    /* What the repository names has run since the last look; the command is the owner's, and looks for git itself. */
+    if (worktree_find(job->path, &job->record) < 0) {
+        worktree_end_fail(job, OUTCOME_FAILED, WORKTREE_FOREIGN ": nothing is delivered",
+                          job->path);
+        return;
+    }
     if (core_task(e->core, job->key.task, &view))
         project = project_of_symbol(e, view.project);
     const char *const *words = NULL;
@@ -207,6 +213,7 @@ static void hand_over(struct job *job, const struct aside_end *end) {
         { "base", job->record.base },
         { "id", job->id },
         { "title", job->record.title },
+        { "repository", job->record.repository },
         { NULL, NULL },
     };
     const char **argv = arena_alloc(&job->arena, (count + 1) * sizeof(*argv));
@@ -218,7 +225,7 @@ static void hand_over(struct job *job, const struct aside_end *end) {
     }
     job->doing = "asks for a merge";
     job->can_stop = true;
-    job_run(job, NULL, argv, handed_over);
+    job_call(job, &(struct job_call){ .argv = argv }, handed_over);
 }
 
 /* --- the beginning ---------------------------------------------------------------------------- */
@@ -249,7 +256,7 @@ static void on_branch(struct job *job, const struct aside_end *end) {
 /* The work is good. */
 static void deliver(struct job *job) {
     struct git_line line;
-    const char *busy = worktree_in_progress(job->git_dir);
+    const char *busy = worktree_in_progress(job->record.git_dir);
     if (busy) {
         worktree_end_fail(job, OUTCOME_FAILED, "a %s is unfinished in its worktree '%s'", busy,
                           job->path);
@@ -257,7 +264,7 @@ static void deliver(struct job *job) {
     }
     job->doing = "commits its work";
     GIT_LINE(&line, "symbolic-ref", "--quiet", "--short", "HEAD");
-    job_run(job, NULL, line.argv, on_branch);
+    job_git_in_worktree(job, &line, on_branch);
 }
 
 static void saved(struct job *job, const struct aside_end *end) {
@@ -271,7 +278,7 @@ static void go_on(struct job *job) {
                    || job->outcome == OUTCOME_LOST || job->outcome == OUTCOME_CANCELED;
     if (is_good && strcmp(job->record.merge, "none") != 0)
         deliver(job);
-    else if (is_over && !worktree_in_progress(job->git_dir)) {
+    else if (is_over && !worktree_in_progress(job->record.git_dir)) {
         job->doing = "saves what it has left";
         worktree_commit(job, WIP, saved);
     } else
@@ -287,22 +294,31 @@ static void abandoned(struct job *job, const struct aside_end *end) {
     diff_keep(job, go_on);
 }
 
+/* Good work that cannot be delivered: why. */
+static void note_missing(struct job *job, int there) {
+    if (there == -EPERM)
+        worktree_end_note(job, WORKTREE_FOREIGN ": nothing is delivered", job->path);
+    else
+        worktree_end_note(job, "its worktree '%.180s' is %s", job->path,
+                          there == -EXDEV ? "a copy of another" : "gone");
+}
+
 void worktree_end_begin(struct job *job) {
-    struct strbuf git_dir = STRBUF_INIT;
-    int there = job->record.made ? worktree_git_dir(job->path, &git_dir) : -ENOENT;
-    job->git_dir = arena_strdup(&job->arena, strbuf_text(&git_dir));
-    strbuf_finish(&git_dir);
+    int there = job->record.made ? worktree_find(job->path, &job->record) : -ENOENT;
     if (there < 0) {
         if (job->outcome == OUTCOME_OK && strcmp(job->record.merge, "none") != 0) {
             job->outcome = OUTCOME_FAILED;
             job->is_forced = true;
-            worktree_end_note(job, "its worktree '%.180s' is %s", job->path,
-                              there == -EXDEV ? "a copy of another" : "gone");
+            note_missing(job, there);
         }
-        job_end(job);
+        if (there == -EPERM) {
+            log_warning("what '%s' has left is not saved: " WORKTREE_FOREIGN, job->id, job->path);
+            worktree_end_finish(job);
+        } else
+            job_end(job);
         return;
     }
-    worktree_break_locks(job->git_dir, job->branch);
+    worktree_break_locks(&job->record, job->branch);
     if (job->record.rebasing)
         worktree_abandon_rebase(job, abandoned);
     else

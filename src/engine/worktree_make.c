@@ -20,27 +20,41 @@ static void fail(struct job *job) {
 }
 
 static void locked(struct job *job, const struct aside_end *end) {
-    (void)end; /* it may be locked already: by the attempt before, whose daemon was killed */
+    (void)end; /* it is locked so that people leave it alone; that is no reason not to run */
     job_end(job);
+}
+
+static const char *lock_reason(struct job *job) {
+    return job_text(job, "sluice: %s runs here", job->id);
 }
 
 static void lock(struct job *job) {
     struct git_line line;
-    GIT_LINE(&line, "worktree", "lock", "--reason", job_text(job, "sluice: %s runs here", job->id),
-             job->path);
-    job_run(job, NULL, line.argv, locked);
+    if (worktree_is_locked(&job->record)) { /* by the attempt before, whose daemon was killed */
+        job_end(job);
+        return;
+    }
+    GIT_LINE(&line, "worktree", "lock", "--reason", lock_reason(job), job->path);
+    job_git(job, &line, locked);
 }
 
 /* --- a new one -------------------------------------------------------------------------------- */
 
+/* Nothing has run in it yet: what its `.git` says now is noted. */
 static void added(struct job *job, const struct aside_end *end) {
     if (!job_worked(job, end, "git worktree add")) {
         fail(job);
         return;
     }
+    if (worktree_find(job->path, &job->record) < 0) {
+        error_set(&job->err, -EUCLEAN, "git made '%s' in another repository than '%s'", job->path,
+                  job->record.repository);
+        fail(job);
+        return;
+    }
     job->record.made = true;
     if (job_write_record(job))
-        lock(job);
+        job_end(job);
 }
 
 static void add(struct job *job) {
@@ -49,15 +63,36 @@ static void add(struct job *job) {
     if (!job_write_record(job))
         return;
     if (job->branch_is_there)
-        GIT_LINE(&line, "worktree", "add", job->path, job->branch);
+        GIT_LINE(&line, "worktree", "add", "--lock", "--reason", lock_reason(job), job->path,
+                 job->branch);
     else
-        GIT_LINE(&line, "worktree", "add", "--no-track", "-b", job->branch, job->path,
-                 job->record.base);
-    job_run(job, job->record.repository, line.argv, added);
+        GIT_LINE(&line, "worktree", "add", "--lock", "--reason", lock_reason(job), "--no-track",
+                 "-b", job->branch, job->path, job->record.base);
+    const struct job_call call = { .argv = line.argv,
+                                   .cwd = job->record.repository,
+                                   .git_dir = job->record.common_dir };
+    job_call(job, &call, added);
 }
 
-static void branch_asked(struct job *job, const struct aside_end *end) {
-    job->branch_is_there = end->code == 0;
+static void no_base(struct job *job) {
+    error_set(&job->err, -ENOENT, "'%s' has no %s '%s'", job->record.repository,
+              strcmp(job->record.merge, "direct") == 0 ? "branch" : "commit", job->record.base);
+    fail(job);
+}
+
+/* A name that git does not know is printed as it is, and ends the list. */
+static void branches_asked(struct job *job, const struct aside_end *end) {
+    char hash[GIT_HASH_MAX];
+    if (end->code < 0) {
+        (void)job_worked(job, end, "git rev-parse");
+        fail(job);
+        return;
+    }
+    if (!git_output_hash(end->output, 0, hash)) {
+        no_base(job);
+        return;
+    }
+    job->branch_is_there = git_output_hash(end->output, 1, hash);
     if (job->branch_is_there && !job->has_record
         && !workspace_has_run_in(job->e, job->id, job->key.attempt, job->path)) {
         error_set(&job->err, -EEXIST,
@@ -70,92 +105,96 @@ static void branch_asked(struct job *job, const struct aside_end *end) {
     add(job);
 }
 
-static void base_asked(struct job *job, const struct aside_end *end) {
-    struct git_line line;
-    if (end->code != 0 && !end->error && !end->timed_out) {
-        error_set(&job->err, -ENOENT, "'%s' has no %s '%s'", job->record.repository,
-                  strcmp(job->record.merge, "direct") == 0 ? "branch" : "commit", job->record.base);
-        fail(job);
-        return;
-    }
-    if (!job_worked(job, end, "git rev-parse")) {
-        fail(job);
-        return;
-    }
-    GIT_LINE(&line, "rev-parse", "--verify", "--quiet", job->branch_ref);
-    job_run(job, job->record.repository, line.argv, branch_asked);
-}
-
-static void ask_base(struct job *job) {
+static void ask_branches(struct job *job) {
     struct git_line line;
     bool is_direct = strcmp(job->record.merge, "direct") == 0;
-    GIT_LINE(&line, "rev-parse", "--verify", "--quiet",
-             job_text(job, "%s%s^{commit}", is_direct ? "refs/heads/" : "", job->record.base));
-    job_run(job, job->record.repository, line.argv, base_asked);
+    GIT_LINE(&line, "rev-parse",
+             job_text(job, "%s%s^{commit}", is_direct ? "refs/heads/" : "", job->record.base),
+             job->branch_ref, "--");
+    job_git_ask(job, &line, branches_asked);
 }
 
-static void head_asked(struct job *job, const struct aside_end *end) {
-    _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT;
-    if (end->code != 0 || !git_output_line(end->output, 0, &head)) {
+static void reason_asked(struct job *job, const struct aside_end *end) {
+    if (job_worked(job, end, "git rev-parse"))
+        error_set(&job->err, -EIO, "git does not say where the repository of '%s' is",
+                  job->record.repository);
+    fail(job);
+}
+
+/* Git finds the repository itself, this once: the folder is the owner's, and git refuses those of other users. */
+static void ask_git(struct job *job, bool reads, const char *const *words, job_step then) {
+    struct git_line line;
+    git_line_make(&line, words);
+    const struct job_call call = {
+        .argv = line.argv, .cwd = job->record.repository, .is_offline = true, .reads = reads
+    };
+    job_call(job, &call, then);
+}
+
+/* "/repo/.git", "sub/dir/", "refs/heads/main" */
+static void place_asked(struct job *job, const struct aside_end *end) {
+    static const char heads[] = "refs/heads/";
+    _cleanup_(strbuf_finish) struct strbuf common = STRBUF_INIT, prefix = STRBUF_INIT,
+                                           head = STRBUF_INIT;
+    if (!git_output_line(end->output, 0, &common) || *strbuf_text(&common) != '/'
+        || !git_output_line(end->output, 1, &prefix)) {
+        ask_git(job, false, (const char *const[]){ "rev-parse", "--git-dir", NULL }, reason_asked);
+        return;
+    }
+    (void)git_output_line(end->output, 2, &head);
+    free(job->record.common_dir);
+    free(job->record.prefix);
+    job->record.common_dir = strbuf_take(&common);
+    job->record.prefix = strbuf_take(&prefix);
+    if (!*job->record.base && strncmp(strbuf_text(&head), heads, strlen(heads)) != 0) {
         error_set(&job->err, -ENOENT,
                   "'%s' has no branch checked out: say which with projects.P.base_branch",
                   job->record.repository);
         fail(job);
         return;
     }
-    free(job->record.base);
-    job->record.base = strbuf_take(&head);
-    ask_base(job);
+    if (!*job->record.base) {
+        free(job->record.base);
+        job->record.base = xstrdup(strbuf_text(&head) + strlen(heads));
+    }
+    ask_branches(job);
 }
 
-static void prefix_asked(struct job *job, const struct aside_end *end) {
-    _cleanup_(strbuf_finish) struct strbuf prefix = STRBUF_INIT;
-    struct git_line line;
-    if (!job_worked(job, end, "git rev-parse")) {
-        fail(job);
-        return;
-    }
-    (void)git_output_line(end->output, 0, &prefix);
-    free(job->record.prefix);
-    job->record.prefix = xstrdup(strbuf_text(&prefix));
-    if (*job->record.base) {
-        ask_base(job);
-        return;
-    }
-    GIT_LINE(&line, "symbolic-ref", "--quiet", "--short", "HEAD");
-    job_run(job, job->record.repository, line.argv, head_asked);
-}
-
-static void ask_prefix(struct job *job) {
-    struct git_line line;
-    GIT_LINE(&line, "rev-parse", "--show-prefix");
-    job_run(job, job->record.repository, line.argv, prefix_asked);
+static void ask_place(struct job *job) {
+    static const char *const words[] = { "rev-parse",
+                                         "--path-format=absolute",
+                                         "--git-common-dir",
+                                         "--show-prefix",
+                                         "--symbolic-full-name",
+                                         "HEAD",
+                                         NULL };
+    ask_git(job, true, words, place_asked);
 }
 
 /* --- one that was not finished ---------------------------------------------------------------- */
 
 static void pruned(struct job *job, const struct aside_end *end) {
     (void)end; /* what is wrong with the repository, the next steps will tell */
-    ask_prefix(job);
+    ask_place(job);
 }
 
 static void prune(struct job *job, const struct aside_end *end) {
     struct git_line line;
     (void)end;
     GIT_LINE(&line, "worktree", "prune");
-    job_run(job, job->record.repository, line.argv, pruned);
+    job_git(job, &line, pruned);
 }
 
 static void removed(struct job *job, const struct aside_end *end) {
     (void)end; /* git does not know it, perhaps */
-    job_run(job, "/", (const char *const[]){ "rm", "-rf", "--", job->path, NULL }, prune);
+    worktree_delete(job, prune);
 }
 
 static void discard(struct job *job) {
     struct git_line line;
     job->doing = "makes its worktree again";
     GIT_LINE(&line, "worktree", "remove", "--force", "--force", job->path);
-    job_run(job, job->record.repository, line.argv, removed);
+    job_git(job, &line, removed);
 }
 
 /* --- the beginning ---------------------------------------------------------------------------- */
@@ -172,51 +211,63 @@ static void abandoned(struct job *job, const struct aside_end *end) {
 
 /* What an attempt before this one has left there. */
 static void use(struct job *job) {
-    worktree_break_locks(job->git_dir, job->branch);
+    worktree_break_locks(&job->record, job->branch);
     if (job->record.rebasing)
         worktree_abandon_rebase(job, abandoned);
     else if (job_write_record(job)) /* what is done with the work may be said anew */
         lock(job);
 }
 
+static void take_text(char **to, char **from) {
+    free(*to);
+    *to = TAKE_PTR(*from);
+}
+
 /* The record has what is wanted now; of one that is there, what it came from counts. */
-void worktree_make_begin(struct job *job) {
-    struct worktree_record old = { 0 };
-    struct strbuf git_dir = STRBUF_INIT;
-    job->doing = "looks at its worktree";
-    int r = worktree_record_read(job->e->data, job->id, &old, NULL);
-    int there = worktree_git_dir(job->path, &git_dir);
-    job->git_dir = arena_strdup(&job->arena, strbuf_text(&git_dir));
-    strbuf_finish(&git_dir);
-    bool is_made = r == 0 && old.made && there == 0;
-    job->has_record = r == 0;
-    if (is_made) {
-        free(job->record.repository);
-        free(job->record.base);
-        free(job->record.prefix);
-        job->record.repository = TAKE_PTR(old.repository);
-        job->record.base = TAKE_PTR(old.base);
-        job->record.prefix = TAKE_PTR(old.prefix);
-        job->record.made = true;
-        job->record.rebasing = old.rebasing;
-    }
-    worktree_record_finish(&old);
-    if (is_made) {
-        use(job);
-    } else if (there == -EXDEV) {
-        error_set(
+static void take_old(struct worktree_record *record, struct worktree_record *old) {
+    take_text(&record->repository, &old->repository);
+    take_text(&record->base, &old->base);
+    take_text(&record->prefix, &old->prefix);
+    take_text(&record->git_dir, &old->git_dir);
+    take_text(&record->common_dir, &old->common_dir);
+    record->made = true;
+    record->rebasing = old->rebasing;
+}
+
+/* 0: it is not there, or was not finished. */
+static int check_old(struct job *job, int there) {
+    if (there == -EXDEV)
+        return error_set(
             &job->err, -EBUSY,
             "'%s' is a copy, and its branch is checked out where it was copied from: this home "
             "is a copy of another, remove the folder and its .json",
             job->path);
+    if (there == -EPERM)
+        return error_set(&job->err, -EPERM, WORKTREE_FOREIGN "; move the folder away", job->path);
+    if (!job->has_record && there != -ENOENT)
+        return error_set(&job->err, -EEXIST, "'%s' is in the way: it was not made here, move it",
+                         job->path);
+    return 0;
+}
+
+void worktree_make_begin(struct job *job) {
+    struct worktree_record old = { 0 };
+    struct strbuf git_dir = STRBUF_INIT;
+    job->doing = "looks at its worktree";
+    job->has_record = worktree_record_read(job->e->data, job->id, &old, NULL) == 0;
+    int there =
+        job->has_record ? worktree_find(job->path, &old) : worktree_git_dir(job->path, &git_dir);
+    strbuf_finish(&git_dir);
+    bool is_made = job->has_record && old.made && there == 0;
+    if (is_made)
+        take_old(&job->record, &old);
+    worktree_record_finish(&old);
+    if (is_made)
+        use(job);
+    else if (check_old(job, there) < 0)
         fail(job);
-    } else if (r < 0 && there != -ENOENT) {
-        error_set(&job->err, -EEXIST, "'%s' is in the way: it was not made here, move it",
-                  job->path);
-        fail(job);
-    } else if (r == 0) {
+    else if (job->has_record)
         discard(job);
-    } else {
-        ask_prefix(job);
-    }
+    else
+        ask_place(job);
 }

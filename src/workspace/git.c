@@ -24,6 +24,12 @@ static const char *const always[] = {
     "-c",
     "core.fsmonitor=false",
     "-c",
+    "core.attributesFile=/dev/null",
+    "-c",
+    "core.alternateRefsCommand=true",
+    "-c",
+    "protocol.ext.allow=never",
+    "-c",
     "advice.detachedHead=false",
 };
 

@@ -2,8 +2,9 @@
  *
  * A line is the words of one command. Its texts are borrowed from the caller, who keeps them until the
  * command has been started. Every line says what must not depend on the user's settings: no hook of the
- * repository runs, nothing is signed, no garbage is collected behind our back. Answers are read as git
- * gives them with LC_ALL=C.
+ * repository runs, nothing is signed, no garbage is collected behind our back. It also turns off the
+ * settings by which a repository names programs, as far as they have fixed names; the others (filters, merge drivers)
+ * are why every line is run with a guard. Answers are read as git gives them with LC_ALL=C.
  *
  * What can begin with a dash or a colon is never given as it is: branches are checked by
  * git_branch_is_valid, commits are written refs/heads/BRANCH. */
@@ -14,7 +15,7 @@
 
 #include "base/strbuf.h"
 
-#define GIT_WORDS_MAX 40
+#define GIT_WORDS_MAX 64
 #define GIT_HASH_MAX  72 /* SHA-256 in hex, and a NUL */
 
 struct git_line {
@@ -43,6 +44,8 @@ void git_sentence(const char *output, struct strbuf *out);
 bool git_output_line(const char *output, size_t number, struct strbuf *out);
 /* A full object name, and nothing else. */
 bool git_hash(const char *output, char ret[GIT_HASH_MAX]);
+/* The same in the line of that number; a `^` before it is left out. */
+bool git_output_hash(const char *output, size_t number, char ret[GIT_HASH_MAX]);
 
 /* Of `worktree list --porcelain`: where refs/heads/BRANCH is checked out. */
 bool git_find_checkout(const char *output, const char *branch, struct strbuf *ret_path);

@@ -52,6 +52,14 @@ bool git_hash(const char *output, char ret[GIT_HASH_MAX]) {
     return true;
 }
 
+bool git_output_hash(const char *output, size_t number, char ret[GIT_HASH_MAX]) {
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
+    if (!git_output_line(output, number, &line))
+        return false;
+    const char *text = strbuf_text(&line);
+    return git_hash(text + (*text == '^'), ret);
+}
+
 bool git_find_checkout(const char *output, const char *branch, struct strbuf *ret_path) {
     const char *path = NULL;
     size_t length = strlen(branch);

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "os/files.h"
+#include "workspace/repository.h"
 
 #define RECORD_MAX (64u << 10)
 #define ENDING     ".json"
@@ -21,6 +22,8 @@ void worktree_record_finish(struct worktree_record *record) {
     free(record->prefix);
     free(record->merge);
     free(record->title);
+    free(record->git_dir);
+    free(record->common_dir);
     *record = (struct worktree_record){ 0 };
 }
 
@@ -56,6 +59,8 @@ int worktree_record_read(const char *home, const char *task, struct worktree_rec
         .prefix = text_of(json, "prefix"),
         .merge = text_of(json, "merge"),
         .title = text_of(json, "title"),
+        .git_dir = text_of(json, "git_dir"),
+        .common_dir = text_of(json, "common_dir"),
         .made = json_is_true(json_object_get(json, "made")),
         .rebasing = json_is_true(json_object_get(json, "rebasing")),
     };
@@ -83,9 +88,10 @@ int worktree_record_write(const char *home, const char *task, const struct workt
         return r;
     worktree_record_path(home, task, &path);
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "repository", record->repository, "base",
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "repository", record->repository, "base",
         record->base, "prefix", or_empty(record->prefix), "merge", or_empty(record->merge), "title",
-        or_empty(record->title), "made", record->made, "rebasing", record->rebasing);
+        or_empty(record->title), "git_dir", or_empty(record->git_dir), "common_dir",
+        or_empty(record->common_dir), "made", record->made, "rebasing", record->rebasing);
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
     r = text ? file_write(strbuf_text(&path), text, strlen(text), err)
              : error_set(err, -EILSEQ, "'%s' is not UTF-8, which paths of projects must be",
@@ -106,34 +112,72 @@ static bool is_copy(const char *git_dir, const char *git_file) {
     _cleanup_(strbuf_finish) struct strbuf note = STRBUF_INIT, text = STRBUF_INIT;
     struct stat here, there;
     strbuf_printf(&note, "%s/gitdir", git_dir);
-    if (file_read(strbuf_text(&note), RECORD_MAX, &text, NULL) < 0 || text.length == 0)
+    if (repository_read_line(strbuf_text(&note), &text) < 0 || text.length == 0)
         return false;
-    text.text[strcspn(text.text, "\n")] = '\0';
     return text.text[0] == '/' && stat(text.text, &there) == 0 && stat(git_file, &here) == 0
            && (here.st_ino != there.st_ino || here.st_dev != there.st_dev);
 }
 
 int worktree_git_dir(const char *path, struct strbuf *out) {
-    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT, text = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT, dir = STRBUF_INIT;
     struct stat st;
     if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
         return -ENOENT;
+    if (repository_git_file(path, &dir) < 0)
+        return -EUCLEAN;
     strbuf_printf(&file, "%s/.git", path);
-    static const char mark[] = "gitdir: ";
-    if (file_read(strbuf_text(&file), RECORD_MAX, &text, NULL) < 0
-        || strncmp(strbuf_text(&text), mark, strlen(mark)) != 0)
-        return -EUCLEAN;
-    const char *where = strbuf_text(&text) + strlen(mark);
-    size_t length = strcspn(where, "\n");
-    _cleanup_(strbuf_finish) struct strbuf dir = STRBUF_INIT;
-    if (*where != '/')
-        strbuf_printf(&dir, "%s/", path);
-    strbuf_add(&dir, where, length);
-    if (lstat(strbuf_text(&dir), &st) < 0 || !S_ISDIR(st.st_mode))
-        return -EUCLEAN;
     if (is_copy(strbuf_text(&dir), strbuf_text(&file)))
         return -EXDEV;
     strbuf_puts(out, strbuf_text(&dir));
+    return 0;
+}
+
+/* The shared git folder that the worktree of a record has, as far as the record or its repository says. */
+static int expected_common(const struct worktree_record *record, struct strbuf *out) {
+    if (record->common_dir && *record->common_dir) {
+        strbuf_puts(out, record->common_dir);
+        return 0;
+    }
+    struct repository_checkout checkout;
+    if (repository_find(record->repository, &checkout) < 0)
+        return -EUCLEAN; /* the repository is gone */
+    strbuf_puts(out, strbuf_text(&checkout.common_dir));
+    repository_checkout_finish(&checkout);
+    return 0;
+}
+
+/* COMMON/worktrees/NAME */
+static bool is_below(const char *git_dir, const char *common) {
+    _cleanup_(strbuf_finish) struct strbuf above = STRBUF_INIT;
+    strbuf_printf(&above, "%s/../..", git_dir);
+    return repository_is_same(strbuf_text(&above), common);
+}
+
+static void set_text(char **text, const char *value) {
+    free(*text);
+    *text = xstrdup(value);
+}
+
+int worktree_find(const char *path, struct worktree_record *record) {
+    _cleanup_(strbuf_finish) struct strbuf git_dir = STRBUF_INIT, common = STRBUF_INIT,
+                                           shared = STRBUF_INIT, odd = STRBUF_INIT;
+    int r = worktree_git_dir(path, &git_dir);
+    if (r == -EUCLEAN && record->made && repository_git_file(path, &odd) == -EUCLEAN)
+        return -EPERM; /* there is something else in the place of `.git` */
+    if (r == 0)
+        r = expected_common(record, &common);
+    if (r < 0)
+        return r;
+    bool is_noted = record->git_dir && *record->git_dir;
+    bool is_its = is_noted ? repository_is_same(strbuf_text(&git_dir), record->git_dir)
+                           : is_below(strbuf_text(&git_dir), strbuf_text(&common));
+    const char *own = is_noted ? record->git_dir : strbuf_text(&git_dir);
+    if (!is_its || repository_common_dir(own, &shared) < 0
+        || !repository_is_same(strbuf_text(&shared), strbuf_text(&common)))
+        return -EPERM;
+    if (!is_noted)
+        set_text(&record->git_dir, strbuf_text(&git_dir));
+    set_text(&record->common_dir, strbuf_text(&common));
     return 0;
 }
 
@@ -157,11 +201,8 @@ const char *worktree_in_progress(const char *git_dir) {
     return NULL;
 }
 
-void worktree_common_dir(const char *git_dir, struct strbuf *out) {
-    const char *end = strstr(git_dir, "/worktrees/");
-    for (const char *next = end; next; next = strstr(next + 1, "/worktrees/"))
-        end = next;
-    strbuf_add(out, git_dir, end ? (size_t)(end - git_dir) : strlen(git_dir));
+bool worktree_is_locked(const struct worktree_record *record) {
+    return has(record->git_dir, "locked");
 }
 
 static void remove_file(const char *folder, const char *name) {
@@ -170,13 +211,12 @@ static void remove_file(const char *folder, const char *name) {
     (void)unlink(strbuf_text(&path));
 }
 
-void worktree_break_locks(const char *git_dir, const char *branch) {
-    _cleanup_(strbuf_finish) struct strbuf common = STRBUF_INIT;
-    worktree_common_dir(git_dir, &common);
-    strbuf_printf(&common, "/refs/heads/%s.lock", branch);
-    (void)unlink(strbuf_text(&common));
-    remove_file(git_dir, "index.lock");
-    remove_file(git_dir, "HEAD.lock");
+void worktree_break_locks(const struct worktree_record *record, const char *branch) {
+    _cleanup_(strbuf_finish) struct strbuf ref = STRBUF_INIT;
+    strbuf_printf(&ref, "refs/heads/%s.lock", branch);
+    remove_file(record->common_dir, strbuf_text(&ref));
+    remove_file(record->git_dir, "index.lock");
+    remove_file(record->git_dir, "HEAD.lock");
 }
 
 void worktree_map_folder(const char *cwd, const char *from, const char *to, struct strbuf *out) {

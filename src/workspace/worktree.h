@@ -5,7 +5,11 @@
  *   made false   git was asked for it, and whether it did nobody knows: nothing has ever run there
  *   rebasing     a rebase in it is ours, and its checks have not passed since: after a crash the rebase is
  *                given up and begun again, or the checks are run again
- * A worktree without its file was not made by this home, and is left alone. */
+ * A worktree without its file was not made by this home, and is left alone.
+ *
+ * It notes which git folders belong to the worktree. Git is never left to find them: a run can replace the file `.git`
+ * and what that leads to. Records of earlier versions have no such note; then the shared git folder must be that of the
+ * repository. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,6 +23,8 @@ struct worktree_record {
     char *prefix;     /* where in it the project's folder is: "" or "sub/dir/" */
     char *merge;      /* what is done with good work: "none" "local" "direct" "mr" */
     char *title;      /* of the task, for commits */
+    char *git_dir;    /* of the worktree alone; "": not noted */
+    char *common_dir; /* that all worktrees of the repository share; "": not noted */
     bool made;
     bool rebasing;
 };
@@ -41,13 +47,15 @@ void worktree_record_remove(const char *home, const char *task);
  * `.git` says. 0; -ENOENT: no folder; -EUCLEAN: a folder that git has not finished; -EXDEV: a copy, whose
  * git folder belongs to the worktree it was copied from. */
 int worktree_git_dir(const char *path, struct strbuf *out);
+/* The same for the worktree of a record. -EPERM: its `.git`, or what that shares, is not what was made. After 0 the
+ * record has both git folders. */
+int worktree_find(const char *path, struct worktree_record *record);
 /* Somebody is in the middle of something there: "rebase", "merge" … or NULL. */
 const char *worktree_in_progress(const char *git_dir);
 /* Whoever held these is dead: the run has ended, and nobody else works in there or moves its branch. */
-void worktree_break_locks(const char *git_dir, const char *branch);
-
-/* The git folder that all worktrees of its repository share. */
-void worktree_common_dir(const char *git_dir, struct strbuf *out);
+void worktree_break_locks(const struct worktree_record *record, const char *branch);
+/* Is it locked (git worktree lock)? */
+bool worktree_is_locked(const struct worktree_record *record);
 
 /* Where a task's own folder is in its workspace: below `from` (the project's folder) it is the same place
  * below `to`; elsewhere it is `to`. */

@@ -19,14 +19,14 @@ is_ready() { # in whichever attempt
 }
 
 n=0
-for step in 'worktree add' 'worktree lock' 'add --all' 'diff --cached' 'commit' 'rebase' \
+for step in 'worktree add' 'add --all' 'diff --cached' 'commit' 'rebase' \
     'worktree list' 'merge' 'worktree unlock' 'worktree remove' 'update-ref -d'; do
     for when in before after; do
         n=$((n + 1))
         echo "$when $step" >"$tmp/stop"
         add -p web -- sh -c 'echo "$0" >"crash.$0"; test -e "moved.$0" || { echo ready; read -r _ <"$1"; }' $n "$tmp/go"
         case $step in
-        'worktree add' | 'worktree lock')
+        'worktree add')
             stopped=yes
             stops "$step" || stopped=no
             crash

@@ -63,7 +63,7 @@ static void start(struct ops *o) {
         .home = o->home,
         .config_file = o->config_file,
         .socket_path = "/nonexistent/sluice.sock",
-        .shim_path = "/bin/true",
+        .shim_path = SHIM_PATH, /* git runs below it */
         .version = "0.0-test",
     };
     if (engine_new(&options, &o->engine, &err) < 0)

@@ -72,6 +72,10 @@ static void hashes_are_whole(void **state) {
     assert_false(git_hash("0123456789\n", hash));
     assert_false(git_hash("", hash));
     assert_false(git_hash("0123456789012345678901234567890123456789 x\n", hash));
+    assert_true(git_output_hash("x\n^0123456789012345678901234567890123456789\n", 1, hash));
+    assert_string_equal(hash, "0123456789012345678901234567890123456789");
+    assert_false(git_output_hash("x\n--\n", 1, hash));
+    assert_false(git_output_hash("x\n", 1, hash));
 }
 
 static void the_checkout_of_a_branch_is_found(void **state) {
@@ -108,17 +112,6 @@ static void what_is_in_the_way_is_named(void **state) {
                                   5, &out),
                      2);
     assert_string_equal(strbuf_text(&out), "a b, c");
-    strbuf_finish(&out);
-}
-
-static void worktrees_share_the_folder_of_their_repository(void **state) {
-    (void)state;
-    struct strbuf out = STRBUF_INIT;
-    worktree_common_dir("/home/worktrees/x/.git/worktrees/web-1", &out);
-    assert_string_equal(strbuf_text(&out), "/home/worktrees/x/.git");
-    strbuf_clear(&out);
-    worktree_common_dir("/repo/.git", &out);
-    assert_string_equal(strbuf_text(&out), "/repo/.git");
     strbuf_finish(&out);
 }
 
@@ -173,14 +166,19 @@ static void a_record_comes_back_as_it_was(void **state) {
     scratch_make(home, "tree");
     struct worktree_record none = { 0 }, back = { 0 };
     assert_int_equal(worktree_record_read(home, "web-1", &none, NULL), -ENOENT);
-    struct worktree_record record = {
-        .repository = (char *)"/r ö", .base = (char *)"main", .prefix = (char *)"sub/", .made = true
-    };
+    struct worktree_record record = { .repository = (char *)"/r ö",
+                                      .base = (char *)"main",
+                                      .prefix = (char *)"sub/",
+                                      .git_dir = (char *)"/r/.git/worktrees/x",
+                                      .common_dir = (char *)"/r/.git",
+                                      .made = true };
     assert_int_equal(worktree_record_write(home, "web-1", &record, NULL), 0);
     assert_int_equal(worktree_record_read(home, "web-1", &back, NULL), 0);
     assert_string_equal(back.repository, "/r ö");
     assert_string_equal(back.base, "main");
     assert_string_equal(back.prefix, "sub/");
+    assert_string_equal(back.git_dir, "/r/.git/worktrees/x");
+    assert_string_equal(back.common_dir, "/r/.git");
     assert_true(back.made);
     assert_false(back.rebasing);
     worktree_record_finish(&back);
@@ -244,6 +242,144 @@ static void a_copy_is_not_the_worktree(void **state) {
     scratch_remove(home);
 }
 
+/* --- is it the worktree that was made? -------------------------------------------------------- */
+
+struct place {
+    char home[SCRATCH_PATH], repo[100], git[100], common[100], tree[100], file[110];
+    struct worktree_record record;
+};
+
+/* What git makes of `git init repo; git worktree add tree`. */
+static void given_worktree(struct place *p) {
+    char path[200];
+    *p = (struct place){ 0 };
+    scratch_make(p->home, "tree");
+    (void)snprintf(p->repo, sizeof(p->repo), "%s/repo", p->home);
+    (void)snprintf(p->common, sizeof(p->common), "%s/repo/.git", p->home);
+    (void)snprintf(p->git, sizeof(p->git), "%s/repo/.git/worktrees/x", p->home);
+    (void)snprintf(p->tree, sizeof(p->tree), "%s/tree", p->home);
+    (void)snprintf(p->file, sizeof(p->file), "%s/tree/.git", p->home);
+    static const char *const folders[] = { "repo",           "repo/sub",
+                                           "repo/.git",      "repo/.git/objects",
+                                           "repo/.git/refs", "repo/.git/worktrees",
+                                           "tree",           "repo/.git/worktrees/x" };
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", p->home, folders[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    write_text(p->common, "HEAD", "ref: refs/heads/main\n");
+    write_text(p->git, "commondir", "../..\n");
+    (void)snprintf(path, sizeof(path), "%s\n", p->file);
+    write_text(p->git, "gitdir", path);
+    (void)snprintf(path, sizeof(path), "gitdir: %s\n", p->git);
+    write_text(p->tree, ".git", path);
+    (void)snprintf(path, sizeof(path), "%s/sub", p->repo);
+    p->record = (struct worktree_record){ .repository = xstrdup(path), .made = true };
+}
+
+static void place_finish(struct place *p) {
+    worktree_record_finish(&p->record);
+    scratch_remove(p->home);
+}
+
+static void a_record_without_git_folders_gets_those_of_its_repository(void **state) {
+    struct place p;
+    (void)state;
+    given_worktree(&p);
+    assert_int_equal(worktree_find(p.tree, &p.record), 0);
+    assert_string_equal(p.record.git_dir, p.git);
+    assert_string_equal(p.record.common_dir, p.common);
+    assert_int_equal(worktree_find(p.tree, &p.record), 0);
+    assert_false(worktree_is_locked(&p.record));
+    write_text(p.git, "locked", "");
+    assert_true(worktree_is_locked(&p.record));
+    place_finish(&p);
+}
+
+/* An attacker's git folder, made as well as git makes one. */
+static void given_other(const struct place *p, char ret_git[160]) {
+    char path[200];
+    static const char *const folders[] = { "evil", "evil/objects", "evil/refs", "evil/worktrees",
+                                           "evil/worktrees/x" };
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", p->home, folders[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    (void)snprintf(path, sizeof(path), "%s/evil", p->home);
+    write_text(path, "HEAD", "ref: refs/heads/main\n");
+    (void)snprintf(ret_git, 160, "%s/evil/worktrees/x", p->home);
+    write_text(ret_git, "commondir", "../..\n");
+    (void)snprintf(path, sizeof(path), "%s\n", p->file);
+    write_text(ret_git, "gitdir", path);
+}
+
+static void another_repository_is_refused(void **state) {
+    struct place p;
+    char git[160], text[200];
+    (void)state;
+    for (int is_noted = 0; is_noted < 2; is_noted++) {
+        given_worktree(&p);
+        if (is_noted)
+            assert_int_equal(worktree_find(p.tree, &p.record), 0);
+        given_other(&p, git);
+        (void)snprintf(text, sizeof(text), "gitdir: %s\n", git);
+        write_text(p.tree, ".git", text);
+        assert_int_equal(worktree_find(p.tree, &p.record), -EPERM);
+        place_finish(&p);
+    }
+}
+
+static void so_is_a_worktree_that_shares_another_one(void **state) {
+    struct place p;
+    char git[160], text[200];
+    (void)state;
+    for (int is_noted = 0; is_noted < 2; is_noted++) {
+        given_worktree(&p);
+        if (is_noted)
+            assert_int_equal(worktree_find(p.tree, &p.record), 0);
+        given_other(&p, git);
+        (void)snprintf(text, sizeof(text), "%s/evil\n", p.home);
+        write_text(p.git, "commondir", text);
+        assert_int_equal(worktree_find(p.tree, &p.record), -EPERM);
+        place_finish(&p);
+    }
+}
+
+static void so_is_what_is_no_file(void **state) {
+    struct place p;
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        given_worktree(&p);
+        assert_int_equal(worktree_find(p.tree, &p.record), 0);
+        assert_int_equal(unlink(p.file), 0);
+        if (kind == 0)
+            assert_int_equal(mkfifo(p.file, 0600), 0); /* nothing waits for it */
+        else if (kind == 1)
+            assert_int_equal(mkdir(p.file, 0700), 0);
+        else if (kind == 2)
+            assert_int_equal(symlink(p.git, p.file), 0);
+        else {
+            write_text(p.tree, ".git", "gitdir: ");
+            assert_int_equal(truncate(p.file, 1 << 20), 0);
+        }
+        assert_int_equal(worktree_find(p.tree, &p.record), -EPERM);
+        p.record.made = false; /* one that git has not finished may be anything */
+        assert_int_equal(worktree_find(p.tree, &p.record), -EUCLEAN);
+        place_finish(&p);
+    }
+}
+
+static void a_worktree_without_git_is_not_finished(void **state) {
+    struct place p;
+    (void)state;
+    given_worktree(&p);
+    assert_int_equal(unlink(p.file), 0);
+    assert_int_equal(worktree_find(p.tree, &p.record), -EUCLEAN);
+    assert_int_equal(rmdir(p.tree), 0);
+    assert_int_equal(worktree_find(p.tree, &p.record), -ENOENT);
+    place_finish(&p);
+}
+
 static void files_of_a_diff_are_read_one_by_one(void **state) {
     (void)state;
     static const char text[] = "1\t2\ta\nb\0"
@@ -273,13 +409,17 @@ int main(void) {
         cmocka_unit_test(the_checkout_of_a_branch_is_found),
         cmocka_unit_test(names_are_joined),
         cmocka_unit_test(what_is_in_the_way_is_named),
-        cmocka_unit_test(worktrees_share_the_folder_of_their_repository),
         cmocka_unit_test(lines_are_counted_from_none),
         cmocka_unit_test(words_of_people_are_filled),
         cmocka_unit_test(a_folder_of_the_project_is_the_same_in_the_workspace),
         cmocka_unit_test(a_record_comes_back_as_it_was),
         cmocka_unit_test(a_folder_without_git_is_half_made),
         cmocka_unit_test(a_copy_is_not_the_worktree),
+        cmocka_unit_test(a_record_without_git_folders_gets_those_of_its_repository),
+        cmocka_unit_test(another_repository_is_refused),
+        cmocka_unit_test(so_is_a_worktree_that_shares_another_one),
+        cmocka_unit_test(so_is_what_is_no_file),
+        cmocka_unit_test(a_worktree_without_git_is_not_finished),
         cmocka_unit_test(files_of_a_diff_are_read_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,37 @@
+/* guard.c: starts a guarded helper process in a cgroup of the executor. See guard.h. */
+#include "engine/guard.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "os/files.h"
+
+struct guard {
+    struct executor *executor;
+    struct cgroup_slot *slot;
+};
+
+static void over(void *ctx, pid_t pid, enum guard_over how) {
+    struct guard *guard = ctx;
+    executor_slot_give_back(guard->executor, guard->slot, pid, how);
+    free(guard);
+}
+
+int guard_start(struct engine *e, const struct guard_call *call, struct aside **ret_aside,
+                struct error *err) {
+    struct run_spec spec = call->run ? *call->run : (struct run_spec){ .run = call->name };
+    struct executor_slot slot = { .folder = -1 };
+    struct guard *guard = xcalloc(1, sizeof(*guard));
+    guard->executor = e->executor;
+    guard->slot =
+        executor_slot_take(e->executor, spec.memory_max > 0 || spec.processes_max > 0, &slot);
+    spec.cgroup = slot.path; /* not that of the run, which has ended or still lives in it */
+    const struct aside_guard how = {
+        .shim = e->shim_path, .spec = &spec, .cgroup = slot.folder, .over = over, .ctx = guard
+    };
+    struct aside_spec command = call->command;
+    command.guard = &how;
+    int r = aside_start(e->loop, &command, call->ended, call->ctx, ret_aside, err);
+    fd_closep(&slot.folder);
+    return r;
+}

@@ -1,0 +1,208 @@
+/* job_git.c: how a job runs git, and what else it runs. See job.h.
+ *
+ * Git is told where everything is: the git folder, what all worktrees share, the work tree. It would look for them itself
+ * in files that a run can write. Two things it reads all the same, the configuration of the repository and the attributes of its
+ * files, and both may name commands. These are executed below the guard. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "engine/guard.h"
+#include "engine/job.h"
+#include "engine/workspace_internal.h"
+
+#define OUTPUT_MAX (32u << 10)
+#define ENV_FIXED  32 /* more variables than this file names */
+
+/* --- the environment --------------------------------------------------------------------------- */
+
+struct env {
+    const char **pairs;
+    size_t count;
+};
+
+static void add(struct env *env, const char *pair) {
+    env->pairs[env->count++] = pair;
+}
+
+static void add_all(struct env *env, const char *const *pairs, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        add(env, pairs[i]);
+}
+
+static size_t count_pairs(const char *const *pairs) {
+    size_t count = 0;
+    while (pairs && pairs[count])
+        count++;
+    return count;
+}
+
+static void add_own(struct env *env, const struct engine *e, const char *name) {
+    size_t length = strlen(name);
+    for (char *const *pair = e->options.environment; pair && *pair; pair++)
+        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=') {
+            add(env, *pair);
+            return; /* it may be there more than once */
+        }
+}
+
+/* What a person would have, without what could make git ask or wait for one. */
+static void add_usual(struct env *env, const struct job *job, const char *const *names,
+                      size_t count) {
+    static const char *const always[] = {
+        "GIT_TERMINAL_PROMPT=0",
+        "GIT_ASKPASS=true",
+        "SSH_ASKPASS=true",
+        "GIT_EDITOR=true",
+        "GIT_SEQUENCE_EDITOR=true",
+        "GIT_PAGER=cat",
+        "LC_ALL=C",
+        "EMAIL=sluice@localhost",
+    };
+    static const char *const nobody[] = {
+        "GIT_AUTHOR_NAME=Sluice",
+        "GIT_AUTHOR_EMAIL=sluice@localhost",
+        "GIT_COMMITTER_NAME=Sluice",
+        "GIT_COMMITTER_EMAIL=sluice@localhost",
+    };
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], "LC_ALL") != 0)
+            add_own(env, job->e, names[i]);
+    add_own(env, job->e, "SSH_AUTH_SOCK");
+    add_all(env, always, ARRAY_SIZE(always));
+    if (job->anonymous)
+        add_all(env, nobody, ARRAY_SIZE(nobody));
+}
+
+static void add_place(struct env *env, struct job *job, const struct job_call *call) {
+    if (!call->git_dir)
+        return;
+    add(env, job_text(job, "GIT_DIR=%s", call->git_dir));
+    add(env, job_text(job, "GIT_COMMON_DIR=%s", job->record.common_dir));
+    if (call->work_tree)
+        add(env, job_text(job, "GIT_WORK_TREE=%s", call->work_tree));
+}
+
+/* The mark is for the next daemon, which ends what this one has left. */
+static void add_mark(struct env *env, struct job *job, bool outlives) {
+    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
+    aside_mark(outlives ? "" : job->e->data, &mark);
+    add(env, job_text(job, "%s", strbuf_text(&mark)));
+}
+
+static const char *const *build_env(struct job *job, const struct job_call *call) {
+    const char *const *names = NULL;
+    size_t count = call->env ? count_pairs(call->env)
+                             : config_words(job->e->config, "tasks.env", NULL, &names);
+    size_t more = count_pairs(call->more);
+    struct env env = { 0 };
+    env.pairs = arena_alloc(&job->arena, (count + more + ENV_FIXED) * sizeof(*env.pairs));
+    if (call->env)
+        add_all(&env, call->env, count);
+    else
+        add_usual(&env, job, names, count);
+    add_place(&env, job, call);
+    if (call->is_offline) {
+        add(&env, "GIT_NO_LAZY_FETCH=1");
+        add(&env, "GIT_ALLOW_PROTOCOL=none");
+    }
+    add_all(&env, call->more, more);
+    add_mark(&env, job, call->outlives);
+    env.pairs[env.count] = NULL;
+    return env.pairs;
+}
+
+/* --- as the run -------------------------------------------------------------------------------- */
+
+bool job_read_spec(struct job *job, uint32_t attempt) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    rundir_name(&folder, job->id, attempt);
+    return job->told
+           || (attempt > 0 && run_read_spec(job->e, strbuf_text(&folder), &job->told, NULL) == 0);
+}
+
+/* Of a worktree that several runs have used, the last one counts. */
+static const struct run_spec *spec_of_run(struct job *job) {
+    struct task_view view;
+    uint32_t attempt = job->key.attempt;
+    if (attempt == 0 && core_task(job->e->core, job->key.task, &view))
+        attempt = view.attempt;
+    if (!job_read_spec(job, attempt) && attempt > 1) /* this one has not begun */
+        (void)job_read_spec(job, attempt - 1);
+    return job->told ? &job->told->spec : NULL;
+}
+
+/* --- starting ---------------------------------------------------------------------------------- */
+
+static void step_ended(void *ctx, const struct aside_end *end) {
+    struct job *job = ctx;
+    job->aside = NULL;
+    if (turn_is_over(job->e)) /* the next daemon begins it again */
+        return;
+    if (job->is_stopped) {
+        job->is_stopped = false;
+        worktree_end_finish(job);
+    } else
+        job->then(job, end);
+}
+
+void job_call(struct job *job, const struct job_call *call, job_step then) {
+    struct error err = { 0 };
+    job->then = then;
+    if (turn_is_over(job->e))
+        return;
+    time_ms timeout = config_number(job->e->config, "git.timeout_s", NULL);
+    const struct guard_call guarded = {
+        .command = { .argv = call->argv,
+                     .cwd = call->cwd ? call->cwd : job->path,
+                     .env = build_env(job, call),
+                     .timeout = call->timeout > 0 ? call->timeout : timeout,
+                     .output_max = call->output_max > 0 ? call->output_max : OUTPUT_MAX,
+                     .outlives = call->outlives,
+                     .reads = call->reads },
+        .run = call->as_run ? spec_of_run(job) : NULL,
+        .name = job->id,
+        .ended = step_ended,
+        .ctx = job,
+    };
+    if (guard_start(job->e, &guarded, &job->aside, &err) == 0)
+        return;
+    struct aside_end end = { .code = -1, .error = -err.code, .output = "", .why = err.text };
+    then(job, &end);
+}
+
+static void call_repository(struct job *job, const struct git_line *line, struct job_call call,
+                            job_step then) {
+    call.argv = line->argv;
+    call.cwd = job->record.repository;
+    if (job->record.common_dir && *job->record.common_dir) /* else git looks for it */
+        call.git_dir = job->record.common_dir;
+    job_call(job, &call, then);
+}
+
+void job_git(struct job *job, const struct git_line *line, job_step then) {
+    call_repository(job, line, (struct job_call){ .is_offline = true }, then);
+}
+
+void job_git_ask(struct job *job, const struct git_line *line, job_step then) {
+    call_repository(job, line, (struct job_call){ .is_offline = true, .reads = true }, then);
+}
+
+void job_git_for_others(struct job *job, const struct git_line *line, job_step then) {
+    call_repository(job, line, (struct job_call){ .is_offline = true, .outlives = true }, then);
+}
+
+void job_git_in_worktree(struct job *job, const struct git_line *line, job_step then) {
+    const struct job_call call = {
+        .argv = line->argv, .git_dir = job->record.git_dir, .work_tree = job->path, .as_run = true
+    };
+    job_call(job, &call, then);
+}
+
+void job_stop(struct job *job) {
+    if (job->aside) {
+        job->is_stopped = true;
+        aside_stop(job->aside);
+    } else
+        worktree_end_finish(job);
+}

@@ -1,0 +1,139 @@
+/* repository.c: what `.git` and `commondir` say. See repository.h. */
+#include "workspace/repository.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/macros.h"
+#include "os/files.h"
+
+#define LINE_MAX_BYTES 8192 /* of a file with one path in it */
+
+int repository_read_line(const char *path, struct strbuf *out) {
+    char text[LINE_MAX_BYTES];
+    struct stat st;
+    _cleanup_(fd_closep) int fd =
+        open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? -ENOENT : -EUCLEAN;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size >= (off_t)sizeof(text))
+        return -EUCLEAN;
+    ssize_t size = read(fd, text, sizeof(text));
+    if (size <= 0 || size >= (ssize_t)sizeof(text) || memchr(text, '\0', (size_t)size))
+        return -EUCLEAN;
+    const char *end = memchr(text, '\n', (size_t)size);
+    strbuf_add(out, text, end ? (size_t)(end - text) : (size_t)size);
+    return 0;
+}
+
+/* A name in a file of this folder; relative ones begin there. */
+static void resolve(const char *folder, const char *name, struct strbuf *out) {
+    if (*name != '/')
+        strbuf_printf(out, "%s/", folder);
+    strbuf_puts(out, name);
+}
+
+int repository_git_file(const char *folder, struct strbuf *out) {
+    static const char mark[] = "gitdir: ";
+    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT, line = STRBUF_INIT,
+                                           dir = STRBUF_INIT;
+    struct stat st;
+    strbuf_printf(&file, "%s/.git", folder);
+    int r = repository_read_line(strbuf_text(&file), &line);
+    if (r < 0)
+        return r;
+    if (strncmp(strbuf_text(&line), mark, strlen(mark)) != 0)
+        return -EUCLEAN;
+    resolve(folder, strbuf_text(&line) + strlen(mark), &dir);
+    if (lstat(strbuf_text(&dir), &st) < 0 || !S_ISDIR(st.st_mode))
+        return -ENOTDIR;
+    strbuf_puts(out, strbuf_text(&dir));
+    return 0;
+}
+
+int repository_common_dir(const char *git_dir, struct strbuf *out) {
+    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT, line = STRBUF_INIT,
+                                           dir = STRBUF_INIT;
+    strbuf_printf(&file, "%s/commondir", git_dir);
+    int r = repository_read_line(strbuf_text(&file), &line);
+    if (r == -ENOENT) {
+        strbuf_puts(out, git_dir);
+        return 0;
+    }
+    if (r < 0)
+        return r;
+    resolve(git_dir, strbuf_text(&line), &dir);
+    char real[PATH_MAX];
+    if (!realpath(strbuf_text(&dir), real))
+        return -EUCLEAN;
+    strbuf_puts(out, real);
+    return 0;
+}
+
+/* As git recognizes one: a repository without a work tree is such a folder, too. */
+static bool is_git_dir(const char *path) {
+    static const char *const parts[] = { "HEAD", "objects", "refs" };
+    _cleanup_(strbuf_finish) struct strbuf part = STRBUF_INIT;
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        strbuf_clear(&part);
+        strbuf_printf(&part, "%s/%s", path, parts[i]);
+        if (access(strbuf_text(&part), F_OK) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Is there a repository in this folder itself? */
+static bool look_at(const char *folder, struct repository_checkout *ret) {
+    _cleanup_(strbuf_finish) struct strbuf git = STRBUF_INIT;
+    strbuf_printf(&git, "%s/.git", folder);
+    if (is_git_dir(strbuf_text(&git))) {
+        strbuf_puts(&ret->git_dir, strbuf_text(&git));
+        strbuf_puts(&ret->top, folder);
+        return true;
+    }
+    if (repository_git_file(folder, &ret->git_dir) == 0) {
+        strbuf_puts(&ret->top, folder);
+        return true;
+    }
+    if (!is_git_dir(folder))
+        return false;
+    strbuf_puts(&ret->git_dir, folder);
+    return true;
+}
+
+int repository_find(const char *folder, struct repository_checkout *ret) {
+    char at[PATH_MAX];
+    *ret = (struct repository_checkout){ 0 };
+    if (!realpath(folder, at))
+        return -ENOENT;
+    for (;;) {
+        if (look_at(at, ret)) {
+            int r = repository_common_dir(strbuf_text(&ret->git_dir), &ret->common_dir);
+            if (r < 0)
+                repository_checkout_finish(ret);
+            return r;
+        }
+        char *slash = strrchr(at, '/');
+        if (!slash || slash == at)
+            return -ENOENT;
+        *slash = '\0';
+    }
+}
+
+void repository_checkout_finish(struct repository_checkout *checkout) {
+    strbuf_finish(&checkout->top);
+    strbuf_finish(&checkout->git_dir);
+    strbuf_finish(&checkout->common_dir);
+}
+
+bool repository_is_same(const char *folder, const char *other) {
+    struct stat a, b;
+    return stat(folder, &a) == 0 && stat(other, &b) == 0 && S_ISDIR(a.st_mode)
+           && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
