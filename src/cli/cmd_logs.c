@@ -43,9 +43,10 @@ static void add_log(struct logs *l, const char *name, FILE *to) {
 static int read_call(struct logs *l) {
     const struct cmd_call *call = l->call;
     bool errors = cmd_has(call, "err"), checks = cmd_has(call, "check"),
-         both = cmd_has(call, "both");
-    if (errors + checks + both > 1)
-        return cmd_usage_error(call->cmd, "'--err', '--check' and '--both' exclude each other");
+         prepares = cmd_has(call, "prepare"), both = cmd_has(call, "both");
+    if (errors + checks + prepares + both > 1)
+        return cmd_usage_error(
+            call->cmd, "only one of '--err', '--check', '--prepare' and '--both' can be used");
     if (call->json && (cmd_has(call, "follow") || both))
         return cmd_usage_error(call->cmd, "'--json' goes with one log that has an end");
     if (both && cmd_has(call, "tail"))
@@ -54,13 +55,20 @@ static int read_call(struct logs *l) {
     int code = cmd_number(call, "attempt", 1, INT64_MAX, &l->attempt);
     if (code == CMD_OK)
         code = cmd_number(call, "tail", 0, INT64_MAX, &l->tail);
-    if (both || (!errors && !checks))
+    if (both || (!errors && !checks && !prepares))
         add_log(l, "out", stdout);
     if (errors || both)
         add_log(l, "err", both ? stderr : stdout);
     if (checks)
         add_log(l, "check", stdout);
+    if (prepares)
+        add_log(l, "prepare", stdout);
     return code;
+}
+
+/* A log only of runs that had something to write there. */
+static bool is_optional(const char *name) {
+    return strcmp(name, "check") == 0 || strcmp(name, "prepare") == 0;
 }
 
 /* --- the end of a log ------------------------------------------------------------------------ */
@@ -179,8 +187,7 @@ static int print_logs(struct logs *l, int64_t attempt) {
             cmd_warn("%s", l->err.text);
             return client_is_absent(r) ? CMD_NO_DAEMON : CMD_FAILED;
         }
-        /* Checks are a log only where there are some. */
-        l->gone |= r == -ENODATA && strcmp(log->name, "check") != 0;
+        l->gone |= r == -ENODATA && !is_optional(log->name);
     }
     f->attempt = (uint32_t)attempt;
     f->logs_open = true;
@@ -266,8 +273,12 @@ static bool explain_nothing(struct logs *l, int64_t attempt, bool over) {
     if (l->follow.log_count != 1 || log->received > 0 || l->tail == 0)
         return true;
     bool errors = strcmp(log->name, "err") == 0, checks = strcmp(log->name, "check") == 0;
-    const char *to = checks ? "in its checks" : errors ? "to stderr" : "to stdout";
-    if (!checks && has_bytes(l, attempt, errors ? "out" : "err")) {
+    bool optional = is_optional(log->name);
+    const char *to = checks     ? "in its checks"
+                     : optional ? "while its worktree was prepared"
+                     : errors   ? "to stderr"
+                                : "to stdout";
+    if (!optional && has_bytes(l, attempt, errors ? "out" : "err")) {
         cmd_warn("attempt %lld of '%s' wrote nothing %s; 'sluice logs %s%s' shows its %s",
                  (long long)attempt, id, to, errors ? "" : "--err ", id,
                  errors ? "stdout" : "stderr");
@@ -312,6 +323,7 @@ static const struct cmd_option logs_options[] = {
     { "follow", 'f', NULL, "wait for its start, and go on until its end" },
     { "err", 'e', NULL, "what it wrote on its standard error" },
     { "check", 'c', NULL, "what its check commands wrote" },
+    { "prepare", 'p', NULL, "what the command that prepares its worktree wrote" },
     { "both", 'b', NULL, "standard output and error, each to its own" },
     { "attempt", 'n', "N", "of this attempt; of the last one if not given" },
     { "tail", 't', "N", "only the last N lines" },
@@ -321,7 +333,7 @@ static const struct cmd_option logs_options[] = {
 
 const struct cmd cmd_logs = {
     .name = "logs",
-    .usage = "logs [-f] [--err|--check|--both] [--attempt N] [--tail N] ID",
+    .usage = "logs [-f] [--err|--check|--prepare|--both] [--attempt N] [--tail N] ID",
     .summary = "print what a run wrote, or follow it live",
     .text = "Its standard output, unless an option says otherwise; when it wrote only to the\n"
             "other one, a line on stderr says so. Terminal escapes are taken out unless --raw is\n"

@@ -18,7 +18,7 @@
 struct log_stream {
     const char *task; /* its id; borrowed */
     uint32_t attempt; /* 0: the last one; then begin says which */
-    const char *name; /* "out", "err" or "check" */
+    const char *name; /* "out", "err", "check" or "prepare" */
     FILE *to;         /* NULL: into `kept` */
     bool raw;         /* as it is; else made safe for a terminal */
     bool follow;      /* until the run has ended */

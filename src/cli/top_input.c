@@ -353,7 +353,11 @@ static void open_log(struct top *top, const char *stream) {
 }
 
 static const char *next_stream(const char *stream) {
-    return strcmp(stream, "out") == 0 ? "err" : strcmp(stream, "err") == 0 ? "check" : "out";
+    static const char *const streams[] = { "out", "err", "check", "prepare" };
+    size_t i = 0;
+    while (i < ARRAY_SIZE(streams) - 1 && strcmp(streams[i], stream) != 0)
+        i++;
+    return streams[(i + 1) % ARRAY_SIZE(streams)];
 }
 
 static void close_mode(struct top *top) {

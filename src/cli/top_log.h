@@ -24,7 +24,7 @@ struct top_log_row {
 
 struct top_log {
     char *task;         /* its id; NULL: no log is open */
-    const char *stream; /* "out", "err", "check" */
+    const char *stream; /* "out", "err", "check", "prepare" */
     bool follow;
     bool ended; /* the run has, or there is no such log */
     bool cut;   /* the beginning is not here */

@@ -216,9 +216,10 @@ static void draw_log(struct top *top, struct top_cells *cells) {
     top_cells_style(cells, 0, 0, cells->width, TOP_BAR);
     (void)put_piece(&p, TOP_BOLD, "%s", log->task ? log->task : "");
     (void)put_piece(&p, TOP_BAR, "%s",
-                    strcmp(log->stream, "out") == 0   ? "output"
-                    : strcmp(log->stream, "err") == 0 ? "errors"
-                                                      : "checks");
+                    strcmp(log->stream, "out") == 0     ? "output"
+                    : strcmp(log->stream, "err") == 0   ? "errors"
+                    : strcmp(log->stream, "check") == 0 ? "checks"
+                                                        : "preparation");
     (void)put_piece(&p, TOP_BAR, "%s",
                     log->ended    ? "(ended)"
                     : log->follow ? "(following)"

@@ -7,6 +7,7 @@
 
 #include "base/macros.h"
 #include "config/place.h"
+#include "os/copy_files.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS  "0123456789"
@@ -154,6 +155,9 @@ const struct setting_form pair_form = { is_pair, "words KEY=VALUE" };
 const struct setting_form path_form = { is_path, "an absolute path" };
 const struct setting_form paths_form = { is_path, "absolute paths" };
 const struct setting_form branch_form = { is_branch, "the name of a branch" };
+const struct setting_form copy_form = {
+    copy_pattern_is_valid, "paths in the folder of the project, like .env or config/*.local"
+};
 const struct setting_form word_form = { is_word,
                                         "1 to 64 letters, digits, hyphens and underscores" };
 const struct setting_form prefix_form = { is_prefix,

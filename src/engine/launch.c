@@ -461,6 +461,7 @@ static int launch_one(struct launch *l, struct error *err) {
         run_token_make(&l->run->token);
     build_env(l);
     build_limits(l);
+    launch_prepare(l->e, l->run, &l->arena, &l->spec);
     launch_place(l->e, l->run, l->json, &l->arena, &l->spec);
     r = executors_launch(l->e, l->run, &l->spec, err);
     run_token_forget(&l->run->token);

@@ -37,6 +37,10 @@ static time_ms time_of(const struct run_spec *spec) {
     if (spec->command.timeout == 0)
         return 0;
     time_ms all = time_add(spec->command.timeout, spec->grace);
+    if (spec->prepare.argv && spec->prepare.timeout == 0)
+        return 0;
+    if (spec->prepare.argv)
+        all = time_add(all, time_add(spec->prepare.timeout, spec->grace));
     for (size_t i = 0; i < spec->check_count; i++) {
         if (spec->checks[i].timeout == 0)
             return 0;

@@ -31,6 +31,8 @@ struct live_run {
     time_ms limited_until; /* it has said that its provider wants it to wait; 0: it has not */
     char *spawner;         /* its task as it was submitted, if that spawns others; owned */
     bool spawner_known;    /* else the store must be asked for it */
+    bool prepares;         /* its worktree is prepared before its command starts */
+    bool deadline_moved;   /* of its launch, for that */
     bool stop_now;         /* a stop order kills at once */
     bool is_alive;         /* the start of the daemon has found it so */
     bool is_away;          /* on another host: away.h */

@@ -133,6 +133,7 @@ static void made(struct job *job) {
     place->prefix = xstrdup(job->record.prefix);
     place->branch = xstrdup(job->branch);
     place->base = xstrdup(job->record.base);
+    place->is_new = !job->record.prepared;
     launch_set_deadline(e, run);
     launch_later(e, run->task);
     turn_wake(e);
@@ -216,6 +217,8 @@ int workspace_prepare(struct engine *e, struct live_run *run, const json_t *spec
                              "merge '%s' needs a branch to merge: set "
                              "projects.%s.workspace_mode to worktree",
                              merge, project->view.name);
+        if (engine_check_worktrees(e, project->view.name, err) < 0)
+            return err->code;
         return pool_prepare(e, run, member(spec, "workspace"), err);
     }
     if (strcmp(merge, "mr") == 0
@@ -330,6 +333,17 @@ bool workspace_has_run_in(const struct engine *e, const char *id, uint32_t befor
     return false;
 }
 
+/* Has the run done what prepares its worktree? Its shim says so at the end. Of one that was lost it is known by its
+ * command, which does not start before. */
+static bool has_prepared(const struct engine *e, const struct live_run *run,
+                         const struct run_end *end) {
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    if (strstr(end->applied, "prepared"))
+        return true;
+    return (run->view.started_at || end->started_at)
+           && run_read_spec(e, run->view.folder, &read, NULL) == 0 && read->spec.prepare.argv;
+}
+
 bool workspace_finish(struct engine *e, struct run_key key, const struct run_end *end) {
     const struct live_run *run = run_find(e, key.task);
     struct worktree_record record = { 0 };
@@ -346,6 +360,11 @@ bool workspace_finish(struct engine *e, struct run_key key, const struct run_end
     job->key = key;
     job->record = record;
     job->end = *end;
+    if (!record.prepared && has_prepared(e, run, end)) {
+        job->record.prepared = true;
+        /* If this fails it is prepared once more. */
+        (void)worktree_record_write(e->data, id, &job->record, NULL);
+    }
     /* What was not merged because of its spawn file must not be good later: the file could be by then. */
     job->outcome = finish_outcome(e, run, &job->end, &job->is_forced);
     job->begin = worktree_end_begin;

@@ -12,6 +12,7 @@ struct workspace_place {
     char *path;
     char *prefix; /* of a worktree: where in it the project's folder is; NULL: no worktree */
     char *branch, *base;
+    bool is_new;  /* of a worktree: nothing has prepared it */
     bool is_told; /* of a pool, and not wished for: the core was told that it is locked */
     int claim;    /* of a pool: what keeps other homes away; -1: nothing */
 };

@@ -1,5 +1,6 @@
 /* workspace_look.c: what people are told of workspaces: where a task works, what is done around its run,
  * which worktrees are left over. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@ const char *engine_run_doing(const struct engine *e, task_id task) {
     for (const struct job *job = e->workspaces->jobs; job; job = job->next)
         if (job->key.task == task && job->kind != JOB_CLEAN && job->kind != JOB_DIFF)
             return job->doing;
-    return NULL;
+    const struct live_run *run = run_find(e, task);
+    return run && run->prepares && !run->view.started_at ? "prepares its worktree" : NULL;
 }
 
 void engine_workspace(const struct engine *e, task_id task, struct engine_workspace *ret) {
@@ -31,6 +33,20 @@ void engine_workspace(const struct engine *e, task_id task, struct engine_worksp
     } else if (place) {
         ret->path = xstrdup(place->path);
     }
+}
+
+int engine_check_worktrees(const struct engine *e, const char *project, struct error *err) {
+    static const char *const keys[] = { "prepare", "copy" };
+    static const char *const patterns[] = { "projects.P.prepare", "projects.P.copy" };
+    const char *mode = config_text(e->config, "projects.P.workspace_mode", project);
+    const char *const *words = NULL;
+    for (size_t i = 0; strcmp(mode, "worktree") != 0 && i < ARRAY_SIZE(keys); i++)
+        if (config_words(e->config, patterns[i], project, &words) > 0)
+            return error_set(err, -EINVAL,
+                             "projects.%s.%s is for worktrees: set projects.%s.workspace_mode to "
+                             "worktree, or unset it",
+                             project, keys[i], project);
+    return 0;
 }
 
 void engine_workspace_finish(struct engine_workspace *workspace) {

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "engine/job.h"
 #include "engine/workspace_internal.h"
+#include "os/copy_files.h"
 
 static void fail(struct job *job) {
     (void)error_prefix(&job->err, "no worktree for '%s'", job->id);
@@ -40,6 +41,49 @@ static void lock(struct job *job) {
 
 /* --- a new one -------------------------------------------------------------------------------- */
 
+static void made(struct job *job) {
+    job->record.made = true;
+    if (job_write_record(job))
+        job_end(job);
+}
+
+/* In a new worktree only what was just copied can be untracked. Work is saved with `git add --all`, and agents do
+ * the same: what git does not ignore would be committed, and merged. */
+static void untracked_asked(struct job *job, const struct aside_end *end) {
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+    if (!job_worked(job, end, "git ls-files")) {
+        fail(job);
+        return;
+    }
+    if (git_output_line(end->output, 0, &name) && name.length > 0) {
+        error_set(&job->err, -EINVAL,
+                  "'%.150s' was copied, but git does not ignore it, so it would be committed: add "
+                  "it to .gitignore or .git/info/exclude, or remove it from projects.P.copy",
+                  strbuf_text(&name));
+        fail(job);
+        return;
+    }
+    made(job);
+}
+
+static void copy(struct job *job) {
+    const struct project *project = workspace_project(job->e, job->key.task);
+    struct copy_files what = { job->record.repository, job->path, job->record.prefix, NULL, 0 };
+    struct git_line line;
+    if (project)
+        what.count =
+            config_words(job->e->config, "projects.P.copy", project->view.name, &what.patterns);
+    int copied = what.count > 0 ? copy_files(&what, &job->err) : 0;
+    if (copied < 0) {
+        fail(job);
+    } else if (copied == 0) {
+        made(job);
+    } else {
+        GIT_LINE(&line, "ls-files", "--others", "--exclude-standard");
+        job_git_in_worktree(job, &line, untracked_asked);
+    }
+}
+
 /* Nothing has run in it yet: what its `.git` says now is noted. */
 static void added(struct job *job, const struct aside_end *end) {
     if (!job_worked(job, end, "git worktree add")) {
@@ -52,9 +96,7 @@ static void added(struct job *job, const struct aside_end *end) {
         fail(job);
         return;
     }
-    job->record.made = true;
-    if (job_write_record(job))
-        job_end(job);
+    copy(job);
 }
 
 static void add(struct job *job) {
@@ -232,6 +274,7 @@ static void take_old(struct worktree_record *record, struct worktree_record *old
     take_text(&record->common_dir, &old->common_dir);
     record->made = true;
     record->rebasing = old->rebasing;
+    record->prepared = old->prepared;
 }
 
 /* 0: it is not there, or was not finished. */

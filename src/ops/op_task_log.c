@@ -50,7 +50,7 @@ static int run(struct op_call *call) {
     return 0;
 }
 
-static const char *const streams[] = { "out", "err", "check", NULL };
+static const char *const streams[] = { "out", "err", "check", "prepare", NULL };
 
 static const struct op_param params[] = {
     OP_PARAM_ID,
@@ -64,7 +64,8 @@ static const struct op_param params[] = {
       .type = OP_TEXT,
       .place = OP_IN_QUERY,
       .choices = streams,
-      .text = "its output (when not given), its errors, or the output of its checks" },
+      .text = "its output (when not given), its errors, or the output of its checks or of what "
+              "prepared its worktree" },
     { .name = "offset",
       .type = OP_NUMBER,
       .place = OP_IN_QUERY,

@@ -77,5 +77,7 @@ int submission_check_workspace(const struct batch *batch, const struct batch_ent
     int r = s->workspace ? check_wish(config, wish.project, s->workspace,
                                       makes_worktrees(config, wish.project), err)
                          : 0;
+    if (r == 0)
+        r = engine_check_worktrees(batch->engine, wish.project, err);
     return r < 0 ? r : submission_check_merge(config, &wish, err);
 }

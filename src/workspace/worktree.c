@@ -63,6 +63,7 @@ int worktree_record_read(const char *home, const char *task, struct worktree_rec
         .common_dir = text_of(json, "common_dir"),
         .made = json_is_true(json_object_get(json, "made")),
         .rebasing = json_is_true(json_object_get(json, "rebasing")),
+        .prepared = json_is_true(json_object_get(json, "prepared")),
     };
     json_decref(json);
     return 0;
@@ -88,10 +89,11 @@ int worktree_record_write(const char *home, const char *task, const struct workt
         return r;
     worktree_record_path(home, task, &path);
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b}", "repository", record->repository, "base",
-        record->base, "prefix", or_empty(record->prefix), "merge", or_empty(record->merge), "title",
-        or_empty(record->title), "git_dir", or_empty(record->git_dir), "common_dir",
-        or_empty(record->common_dir), "made", record->made, "rebasing", record->rebasing);
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b}", "repository", record->repository,
+        "base", record->base, "prefix", or_empty(record->prefix), "merge", or_empty(record->merge),
+        "title", or_empty(record->title), "git_dir", or_empty(record->git_dir), "common_dir",
+        or_empty(record->common_dir), "made", record->made, "rebasing", record->rebasing,
+        "prepared", record->prepared);
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
     r = text ? file_write(strbuf_text(&path), text, strlen(text), err)
              : error_set(err, -EILSEQ, "'%s' is not UTF-8, which paths of projects must be",

@@ -3,6 +3,7 @@
  * The file is written before git makes anything and goes after everything else, so whatever a crash
  * leaves is known:
  *   made false   git was asked for it, and whether it did nobody knows: nothing has ever run there
+ *   prepared     its first run has said that the project's `prepare` succeeded: it is not repeated
  *   rebasing     a rebase in it is ours, and its checks have not passed since: after a crash the rebase is
  *                given up and begun again, or the checks are run again
  * A worktree without its file was not made by this home, and is left alone.
@@ -27,6 +28,7 @@ struct worktree_record {
     char *common_dir; /* that all worktrees of the repository share; "": not noted */
     bool made;
     bool rebasing;
+    bool prepared; /* a run has done what prepares it */
 };
 
 void worktree_record_finish(struct worktree_record *record);

@@ -143,7 +143,8 @@ bad() { # SENTENCE ARGS...
     report $? "logs $*"
 }
 bad "'logs' needs 1 argument"
-bad "'--err', '--check' and '--both' exclude each other" --err --both x
+bad "only one of '--err', '--check', '--prepare' and '--both' can be used" --err --both x
+bad "only one of '--err', '--check', '--prepare' and '--both' can be used" --check --prepare x
 bad "option '--attempt': expected a whole number from 1 on, got '0'" --attempt 0 x
 bad "option '--tail': expected a whole number from 0 on, got '-1'" --tail -1 x
 bad "'--json' goes with one log that has an end" --json --follow x

@@ -128,6 +128,8 @@ static void r10_nothing_by_tcp_changes_what_program_runs(void **state) {
         "{\"set\":{\"groups.notify\":\"evil\"}}",
         "{\"set\":{\"projects.web.mr_command\":\"evil\"}}",
         "{\"set\":{\"projects.web.path\":\"/evil\"}}",
+        "{\"set\":{\"projects.web.prepare\":\"evil\"}}",
+        "{\"set\":{\"projects.web.copy\":\".env\"}}",
         "{\"set\":{\"otel.endpoint\":\"http://evil.example\"}}",
         "{\"set\":{\"otel.headers_file\":\"/etc/shadow\"}}",
         "{\"set\":{\"store.url\":\"/tmp/evil.db\"}}",

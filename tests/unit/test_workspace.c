@@ -181,6 +181,12 @@ static void a_record_comes_back_as_it_was(void **state) {
     assert_string_equal(back.common_dir, "/r/.git");
     assert_true(back.made);
     assert_false(back.rebasing);
+    assert_false(back.prepared);
+    worktree_record_finish(&back);
+    record.prepared = true;
+    assert_int_equal(worktree_record_write(home, "web-1", &record, NULL), 0);
+    assert_int_equal(worktree_record_read(home, "web-1", &back, NULL), 0);
+    assert_true(back.prepared);
     worktree_record_finish(&back);
     struct strbuf names = STRBUF_INIT;
     worktree_each(home, note_task, &names);

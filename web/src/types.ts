@@ -68,6 +68,7 @@ export interface Run {
     tokens_cached: number | null;
     cost_usd?: number | null;
     cost?: number | null;
+    applied?: unknown;
     message?: string | null;
     session?: string | null;
     resumed?: boolean;

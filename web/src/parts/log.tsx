@@ -96,7 +96,7 @@ export function Log({ task, attempt, live, streams }: { task: string; attempt: n
                 <div class="tabs" role="group" aria-label="stream">
                     {streams.map((name) => (
                         <button key={name} class="quiet" aria-pressed={stream === name} onClick={() => setStream(name)}>
-                            {{ out: 'output', err: 'errors', check: 'checks' }[name] ?? name}
+                            {{ out: 'output', err: 'errors', check: 'checks', prepare: 'preparation' }[name] ?? name}
                         </button>
                     ))}
                 </div>

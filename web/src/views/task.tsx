@@ -211,6 +211,11 @@ function Spec({ task }: { task: TaskFull }) {
     );
 }
 
+// What prepares its worktree has a log when it has succeeded, has failed, or is at work.
+function hasPrepared(run: Run, doing?: string | null) {
+    return /\bprepared\b/.test(String(run.applied ?? '')) || /^prepare\b/.test(run.message ?? '') || doing === 'prepares its worktree';
+}
+
 export function TaskView() {
     const id = route.value.id;
     const task = useLoad(`task ${id}`, (signal) => get<TaskFull>(`/v1/tasks/${encodeURIComponent(id)}`, {}, signal));
@@ -241,7 +246,9 @@ export function TaskView() {
     const attempt = chosen ?? runs[0]?.attempt ?? null;
     const run = runs.find((one) => one.attempt === attempt);
     const live = LIVE.has(t.state) && !!run && !run.ended_at;
-    const checks = Array.isArray(t.spec.checks) && t.spec.checks.length > 0;
+    const streams = ['out', 'err'];
+    if (Array.isArray(t.spec.checks) && t.spec.checks.length > 0) streams.push('check');
+    if (run && hasPrepared(run, live ? fresh?.run?.doing : null)) streams.push('prepare');
     return (
         <div class="view task">
             <header class="task-head">
@@ -266,7 +273,7 @@ export function TaskView() {
                     {t.hold === 'budget' && t.state === 'held' && <Budget task={t} after={again} />}
                     {attempt !== null && (
                         <Section title="Log" note={`attempt ${attempt}${run?.host ? ` on ${line(run.host)}` : ''}`}>
-                            <Log key={`${id} ${attempt}`} task={id} attempt={attempt} live={live} streams={checks ? ['out', 'err', 'check'] : ['out', 'err']} />
+                            <Log key={`${id} ${attempt}`} task={id} attempt={attempt} live={live} streams={streams} />
                         </Section>
                     )}
                     <Attempts runs={runs} chosen={attempt ?? -1} choose={choose} />
