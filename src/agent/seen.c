@@ -56,19 +56,6 @@ static const char *escape_skip(const char *at) {
     return *at > 0x20 && *at < 0x7f ? at + 1 : at;
 }
 
-/* Controls beyond ASCII: C1, line and paragraph ends, what turns the direction of writing. */
-static bool is_control(const char *at, size_t length) {
-    const unsigned char *b = (const unsigned char *)at;
-    if (length == 1)
-        return b[0] < 0x20 || b[0] == 0x7f;
-    if (length == 2)
-        return b[0] == 0xc2 && b[1] < 0xa0;
-    if (length != 3 || b[0] != 0xe2)
-        return false;
-    return (b[1] == 0x80 && b[2] >= 0xa8 && b[2] <= 0xae)
-           || (b[1] == 0x81 && b[2] >= 0xa6 && b[2] <= 0xa9);
-}
-
 void agent_set_line(char *to, size_t size, const char *text) {
     static const char unknown[] = "\xef\xbf\xbd";
     size_t length = 0, left = strlen(text);
@@ -83,7 +70,7 @@ void agent_set_line(char *to, size_t size, const char *text) {
         bool known = bytes > 0;
         const char *from = known ? at : unknown;
         at += known ? bytes : 1;
-        if (known && (*from == ' ' || is_control(from, bytes))) {
+        if (known && (*from == ' ' || utf8_is_control(from, bytes))) {
             blank = true;
             continue;
         }

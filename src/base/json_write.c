@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/json_escape.h"
+#include "base/utf8.h"
 
 #define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
@@ -101,7 +102,34 @@ static size_t utf8_size(const unsigned char *at) {
 }
 
 static bool is_plain(unsigned char c) {
-    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+/* U+0080 … U+FFFF, of two or three bytes. */
+static void write_wide_escape(struct strbuf *out, const unsigned char *at, size_t size) {
+    unsigned c = size == 2 ? (at[0] & 0x1fu) << 6 | (at[1] & 0x3fu)
+                           : (at[0] & 0xfu) << 12 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu);
+    strbuf_printf(out, "\\u%04x", c);
+}
+
+void json_escape_controls(const char *json, size_t size, struct strbuf *out) {
+    for (size_t i = 0; i < size;) {
+        size_t begin = i;
+        while (i < size && (unsigned char)json[i] < 0x7f)
+            i++;
+        strbuf_add(out, json + begin, i - begin);
+        if (i == size)
+            return;
+        size_t length = utf8_length(json + i, size - i);
+        length = length ? length : 1;
+        if (length == 1 && json[i] == 0x7f)
+            strbuf_puts(out, "\\u007f");
+        else if (length > 1 && utf8_is_control(json + i, length))
+            write_wide_escape(out, (const unsigned char *)json + i, length);
+        else
+            strbuf_add(out, json + i, length);
+        i += length;
+    }
 }
 
 static void write_text(struct strbuf *out, const char *text) {
@@ -119,7 +147,10 @@ static void write_text(struct strbuf *out, const char *text) {
             char escape[JSON_ESCAPE_MAX];
             strbuf_add(out, escape, json_escape(*at++, escape));
         } else if ((size = utf8_size(at)) > 0) {
-            strbuf_add(out, (const char *)at, size);
+            if (utf8_is_control((const char *)at, size))
+                write_wide_escape(out, at, size);
+            else
+                strbuf_add(out, (const char *)at, size);
             at += size;
         } else {
             strbuf_puts(out, REPLACEMENT);

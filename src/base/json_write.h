@@ -1,7 +1,8 @@
 /* json_write.h: prints JSON into a strbuf, commas and escapes right by construction.
  *
  * Compact, or indented by two spaces when `pretty`. Text must be UTF-8; invalid bytes come out as
- * U+FFFD so that the output is always valid JSON. Nesting errors are asserted. */
+ * U+FFFD so that the output is always valid JSON. Controls (utf8_is_control) are escaped: JSON on a terminal does nothing to
+ * it. Nesting errors are asserted. */
 #pragma once
 
 #include <stdbool.h>
@@ -31,3 +32,5 @@ void json_write_int(struct json_writer *w, int64_t value);
 void json_write_double(struct json_writer *w, double value, int decimals);
 void json_write_bool(struct json_writer *w, bool value);
 void json_write_null(struct json_writer *w);
+/* JSON that another program has printed, with its controls escaped. */
+void json_escape_controls(const char *json, size_t size, struct strbuf *out);

@@ -22,6 +22,29 @@ size_t utf8_length(const char *text, size_t left) {
     return value < smallest[length] || value > 0x10ffff || surrogate ? 0 : length;
 }
 
+bool utf8_is_control(const char *text, size_t length) {
+    const unsigned char *at = (const unsigned char *)text;
+    if (length == 1)
+        return at[0] < 0x20 || at[0] == 0x7f;
+    if (length == 2) /* U+0080 … U+009F, U+061C */
+        return (at[0] == 0xc2 && at[1] < 0xa0) || (at[0] == 0xd8 && at[1] == 0x9c);
+    if (length != 3 || at[0] != 0xe2)
+        return false;
+    if (at[1] == 0x80) /* U+200E, U+200F, U+2028 … U+202E */
+        return at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xa8 && at[2] <= 0xae);
+    return at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9; /* U+2066 … U+2069 */
+}
+
+bool utf8_is_line(const char *text, size_t size) {
+    for (size_t i = 0; i < size;) {
+        size_t length = utf8_length(text + i, size - i);
+        if (length == 0 || utf8_is_control(text + i, length))
+            return false;
+        i += length;
+    }
+    return true;
+}
+
 /* Eight bytes of ASCII, none of them NUL. */
 static bool is_plain(const char *text) {
     static const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/json_write.h"
 #include "base/utf8.h"
 #include "cli/daemon.h"
 #include "cli/output.h"
@@ -138,8 +139,10 @@ static int dump_piece(const char *bytes, size_t size, void *out) {
 
 /* 15 digits: 0.1 as it was written, and not 0.10000000000000001. */
 void ask_dump(const json_t *value, struct strbuf *out) {
-    (void)json_dump_callback(value, dump_piece, out,
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    (void)json_dump_callback(value, dump_piece, &text,
                              JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+    json_escape_controls(strbuf_text(&text), text.length, out);
     strbuf_putc(out, '\n');
 }
 

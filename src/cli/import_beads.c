@@ -12,6 +12,7 @@
 #include "cli/import.h"
 #include "cli/import_subs.h"
 #include "cli/program.h"
+#include "cli/sanitize.h"
 #include "os/files.h"
 
 #define BEADS_MAX (16u << 20)
@@ -162,7 +163,8 @@ static const char *why_skipped(const struct beads *b, const json_t *bead, const 
 }
 
 static int take_bead(const struct beads *b, const json_t *bead, size_t index) {
-    const char *id = ask_text(bead, "id", ""), *title = ask_text(bead, "title", "");
+    _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
+    const char *id = ask_text(bead, "id", "");
     const char *type = ask_text(bead, "issue_type", ask_text(bead, "type", "task"));
     if (!*id)
         return refuse(b, index, "", "it has no 'id'");
@@ -171,7 +173,8 @@ static int take_bead(const struct beads *b, const json_t *bead, size_t index) {
         import_skip(b->import, id, why);
         return CMD_OK;
     }
-    if (!*title)
+    sanitize_line(ask_text(bead, "title", ""), &title);
+    if (title.length == 0)
         return refuse(b, index, id, "it has no 'title'");
     const json_t *project = project_of(b->projects, id);
     if (!project && !cmd_has(b->import->call, "project"))
@@ -180,8 +183,8 @@ static int take_bead(const struct beads *b, const json_t *bead, size_t index) {
     if (json_object_get(bead, "labels"))
         json_object_set(meta, "labels", json_object_get(bead, "labels"));
     json_t *task =
-        json_pack("{s:s, s:s, s:o, s:o, s:o}", "external_id", id, "title", title, "prompt",
-                  prompt_of(bead), "priority", priority_of(bead), "meta", meta);
+        json_pack("{s:s, s:s, s:o, s:o, s:o}", "external_id", id, "title", strbuf_text(&title),
+                  "prompt", prompt_of(bead), "priority", priority_of(bead), "meta", meta);
     if (!cmd_has(b->import->call, "project"))
         json_object_set(task, "project", json_object_get(project, "name"));
     import_add(b->import, id, task);

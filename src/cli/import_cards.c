@@ -15,6 +15,7 @@
 #include "card/card.h"
 #include "cli/ask.h"
 #include "cli/import.h"
+#include "cli/sanitize.h"
 #include "os/files.h"
 
 struct cards {
@@ -137,8 +138,11 @@ static int make_task(const struct cards *c, const char *path, const struct card 
                           "serial", serial, "meta", meta);
     if (card->flow)
         json_object_set_new(*ret_task, "kind", ask_string(card->flow));
-    if (card->title)
-        json_object_set_new(*ret_task, "title", ask_string(card->title));
+    if (card->title) {
+        _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
+        sanitize_line(card->title, &title);
+        json_object_set_new(*ret_task, "title", ask_string(strbuf_text(&title)));
+    }
     if (card->branch)
         json_object_set_new(*ret_task, "base_branch", ask_string(card->branch));
     if (card->parallelizable != CARD_NOT_SAID)

@@ -9,13 +9,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define ESC         0x1b
 #define REPLACEMENT "\xef\xbf\xbd"
-
-static bool is_bidi(uint32_t c) {
-    return c == 0x061c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e)
-           || (c >= 0x2066 && c <= 0x2069);
-}
 
 /* What follows ESC and this letter, or the C1 control that stands for both. */
 static enum sanitizer_state after_introducer(uint32_t letter) {
@@ -63,7 +60,7 @@ static void take_character(struct sanitizer *s, uint32_t c, const char *bytes, s
         s->state = SANITIZER_TEXT; /* no sequence has such a character in it */
     switch (s->state) {
     case SANITIZER_TEXT:
-        if (!is_bidi(c))
+        if (c < 0x80 || !utf8_is_control(bytes, size)) /* those of ASCII were looked at */
             strbuf_add(out, bytes, size);
         break;
     case SANITIZER_ESCAPE:

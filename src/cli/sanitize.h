@@ -7,7 +7,7 @@
  *   struct sanitizer s = SANITIZER_INIT; sanitizer_feed(&s, piece, …) …; sanitizer_finish(&s, out)
  *
  * Taken out: escape sequences (ESC, CSI, OSC, DCS, SOS, PM, APC with what belongs to them), C0 except
- * tab and newline, DEL, C1 as bytes and as UTF-8, bidirectional controls. Bytes that are no UTF-8
+ * tab and newline, DEL, C1 as bytes and as UTF-8, and the other controls of utf8.h. Bytes that are no UTF-8
  * become U+FFFD.
  * Promises: the output is valid UTF-8 without any of these. The pieces do not matter, only the
  * bytes. A newline always comes through and ends every sequence, so one that is never closed hides

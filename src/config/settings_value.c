@@ -5,13 +5,13 @@
 #include "config/settings.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/macros.h"
 #include "base/money.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "config/words.h"
 #include "core/policy.h"
 
@@ -341,8 +341,5 @@ void setting_store(const struct setting *setting, int64_t value, void *target) {
 bool setting_name_is_valid(const char *name, size_t length) {
     if (length == 0 || length > SETTING_NAME_MAX || name[0] == ' ' || name[length - 1] == ' ')
         return false;
-    for (size_t i = 0; i < length; i++)
-        if (iscntrl((unsigned char)name[i]))
-            return false;
-    return true;
+    return utf8_is_line(name, length);
 }

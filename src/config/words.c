@@ -98,7 +98,7 @@ bool words_is_text(const char *text, size_t size, bool controls) {
         length = utf8_length(text, (size_t)(end - text));
         if (length == 0 || c == '\0' || is_upper_control(text))
             return false;
-        if (!controls && (c < ' ' || c == 0x7f))
+        if (!controls && utf8_is_control(text, length))
             return false;
     }
     return true;

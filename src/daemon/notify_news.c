@@ -55,18 +55,6 @@ void news_reader_finish(struct news_reader *reader) {
 
 /* --- texts ----------------------------------------------------------------------------------- */
 
-/* What moves a cursor or turns the direction of writing: C0, DEL, C1, bidirectional controls. */
-static bool is_control(const unsigned char *c, size_t length) {
-    if (length == 1)
-        return c[0] < 0x20 || c[0] == 0x7f;
-    if (length == 2)
-        return c[0] == 0xc2 && c[1] < 0xa0;
-    if (length != 3 || c[0] != 0xe2)
-        return false;
-    return (c[1] == 0x80 && c[2] >= 0xaa && c[2] <= 0xae)
-           || (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9);
-}
-
 /* On one line, at most TEXT_MAX bytes; NULL for nothing. */
 static char *clean(const char *text) {
     struct strbuf out = STRBUF_INIT;
@@ -81,7 +69,7 @@ static char *clean(const char *text) {
         }
         if (length == 0)
             strbuf_putc(&out, '?');
-        else if (is_control((const unsigned char *)text, length))
+        else if (utf8_is_control(text, length))
             strbuf_putc(&out, ' ');
         else
             strbuf_add(&out, text, length);

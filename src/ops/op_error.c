@@ -78,10 +78,7 @@ struct op_quoted op_quote(const char *text) {
     const size_t most = sizeof(quoted.text) - sizeof("...");
     while (left > 0) {
         size_t size = utf8_length(text, left);
-        bool plain = size > 0 && !((unsigned char)*text < 0x20 || *text == 0x7f);
-        /* U+0080..9F steer terminals too */
-        plain = plain
-                && !(size == 2 && (unsigned char)text[0] == 0xC2 && (unsigned char)text[1] < 0xA0);
+        bool plain = size > 0 && !utf8_is_control(text, size);
         if (at + (plain ? size : 1) > most) {
             memcpy(quoted.text + at, "...", sizeof("..."));
             break;

@@ -142,13 +142,6 @@ static int refuse_choice(const struct op_param *p, const char *given, struct err
                      op_quote(given).text, strbuf_text(&list));
 }
 
-static bool has_control(const char *text) {
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            return true;
-    return false;
-}
-
 /* `what` names the text in the sentence: a parameter, or one entry of it. */
 static int check_text(const struct op_param *p, const char *what, const json_t *value, int64_t most,
                       struct error *err) {
@@ -160,7 +153,7 @@ static int check_text(const struct op_param *p, const char *what, const json_t *
                          p->name, size, most);
     if (p->lines && strlen(json_string_value(value)) < size)
         return error_set(err, -EINVAL, "%s '%s' has a NUL in it", what, p->name);
-    if (!p->lines && has_control(json_string_value(value)))
+    if (!p->lines && !utf8_is_line(json_string_value(value), json_string_length(value)))
         return error_set(err, -EINVAL, "%s '%s' has a control character in it", what, p->name);
     return 0;
 }

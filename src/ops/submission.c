@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/utf8.h"
 #include "config/settings.h"
 #include "ops/budgets.h"
 #include "ops/op_internal.h"
@@ -308,13 +309,6 @@ static int refuse_text(const struct member *m, struct error *err) {
     return error_set(err, -EINVAL, "'%s' must be a text", m->name);
 }
 
-static bool has_control(const char *text) {
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            return true;
-    return false;
-}
-
 static bool leads_up(const char *path) {
     for (;;) {
         size_t length = strcspn(path, "/");
@@ -347,7 +341,7 @@ static int check_text(const struct member *m, const json_t *value, struct error 
     if (m->type == MEMBER_PATH && (text[0] != '/' || size > PATH_BYTES))
         return error_set(err, -EINVAL, "'%s' must be an absolute path of at most %d bytes", m->name,
                          PATH_BYTES);
-    if (has_control(text))
+    if (!utf8_is_line(text, size))
         return error_set(err, -EINVAL, "'%s' has a control character in it", m->name);
     return 0;
 }

@@ -3,7 +3,22 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define TITLE_MADE 80 /* bytes of a title that nobody wrote */
+
+/* A control is a blank. Returns how many bytes it has. */
+static size_t add_character(char made[TITLE_MADE + 1], size_t *length, const char *at) {
+    size_t size = utf8_length(at, strnlen(at, 4));
+    if (size == 0 || utf8_is_control(at, size)) {
+        made[(*length)++] = ' ';
+        return size ? size : 1;
+    }
+    size_t room = TITLE_MADE - *length;
+    memcpy(made + *length, at, size < room ? size : room);
+    *length += size < room ? size : room;
+    return size;
+}
 
 const char *submission_title(const struct submission *s, struct arena *arena) {
     if (s->title && *s->title)
@@ -16,8 +31,8 @@ const char *submission_title(const struct submission *s, struct arena *arena) {
                               : json_string_value(json_array_get(s->argv, word));
         if (word > 0 && length < TITLE_MADE)
             made[length++] = ' ';
-        for (; *at && length < TITLE_MADE && !(text && *at == '\n'); at++)
-            made[length++] = (unsigned char)*at < 0x20 || *at == 0x7f ? ' ' : *at;
+        for (size_t size; *at && length < TITLE_MADE && !(text && *at == '\n'); at += size)
+            size = add_character(made, &length, at);
         if (text || length == TITLE_MADE)
             break;
     }

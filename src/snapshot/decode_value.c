@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
+#include "base/utf8.h"
 
 static const char *token_noun(const struct json_token *token) {
     switch (token->kind) {
@@ -76,14 +77,9 @@ int decode_check_text(const char *what, const struct json_token *token, struct e
         return error_set(err, -EINVAL, "'%s' must not be empty", what);
     if (token->length > TEXT_MAX)
         return error_set(err, -EINVAL, "'%s' must not be longer than %d bytes", what, TEXT_MAX);
-    for (size_t i = 0; i < token->length; i++) {
-        unsigned char c = (unsigned char)token->text[i];
-        /* C0, DEL, and C1 as UTF-8 writes it: what a terminal might obey. */
-        bool c1 = c == 0xc2 && i + 1 < token->length && (unsigned char)token->text[i + 1] < 0xa0;
-        if (c < 0x20 || c == 0x7f || c1)
-            return error_set(err, -EINVAL, "'%s' must not contain control characters", what);
-    }
-    return 0;
+    return utf8_is_line(token->text, token->length)
+               ? 0
+               : error_set(err, -EINVAL, "'%s' must not contain control characters", what);
 }
 
 static void *place_of(struct reader *r, const struct frame *frame) {

@@ -28,7 +28,7 @@ add --project web --after "$plan" --title 'write the printer' -- true
 printer=$id
 add --project web --after "$parser" --after "$printer" --title 'put together' -- true
 add --project web --parent "$id" --title 'say so' -- true
-bad=$(printf 'red <b onload="x">&amp;\\ " \342\200\256live')
+bad=$(printf 'red <b onload="x">&amp;\\ " live')
 add --project api --title "$bad" -- true
 hostile=$id
 

@@ -28,7 +28,7 @@ run sluice list --order old
 sed 's/  *$//; s/ [0-9]* s  / 0 s  /' out >seen
 printf '%s\n' "  ID     STATE        PROJECT  AGENT  AGE  GATE        TITLE
   $first  held:person  web      -      0 s  held        the first
-  $second  held:person  api      -      0 s  held        safe x
+  $second  held:person  api      -      0 s  held        safe  x
   $third  waiting      web      -      0 s  dependency  true" >want
 compare want seen 'f122: the gate that stops each, titles made safe'
 run sluice list --by-project --order old

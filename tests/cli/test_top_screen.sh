@@ -57,7 +57,7 @@ cat go
 exec tail -f /dev/null
 END
 mkfifo go
-add --project web --title "$(printf 'hostile \342\200\256title \346\227\245\346\234\254')" --cwd "$tmp" -- sh noise.sh
+add --project web --title "$(printf 'hostile title \346\227\245\346\234\254')" --cwd "$tmp" -- sh noise.sh
 becomes web-1 running
 add --project web --title 'one that is ready' -- true
 add --project web --title 'another' -- true

@@ -372,9 +372,14 @@ static void escape_codes_in_titles_are_refused_or_harmless(void **state) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
-    expect(&o, task, 400, "/v1/tasks",
-           "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"x\",\"title\":\"\\u001b[2J\"}]}",
-           "title");
+    static const char *const titles[] = { "\\u001b[2J", "\\u009b2J", "\\u202eexe.gnp", "\\u2066x" };
+    for (size_t i = 0; i < ARRAY_SIZE(titles); i++) {
+        char body[160];
+        (void)snprintf(body, sizeof(body),
+                       "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"x\",\"title\":\"%s\"}]}",
+                       titles[i]);
+        expect(&o, task, 400, "/v1/tasks", body, "title");
+    }
     refused(&o, task, "/v1/tasks", "{\"tasks\":[{\"agent\":\"../../bin/sh\",\"prompt\":\"x\"}]}",
             "'agent'");
     refused(&o, task, "/v1/tasks", "{\"tasks\":[{\"agent\":\"codex\",\"prompt\":\"x\"}]}",

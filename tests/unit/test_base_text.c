@@ -285,7 +285,7 @@ static void json_write_escapes_what_json_cannot_hold(void **state) {
     expect_printed(NULL, "null");
     expect_printed("a\"b\\c/d", "\"a\\\"b\\\\c/d\"");
     expect_printed("\b\f\n\r\t", "\"\\b\\f\\n\\r\\t\"");
-    expect_printed("\x01\x1f\x7f", "\"\\u0001\\u001f\x7f\"");
+    expect_printed("\x01\x1f\x7f", "\"\\u0001\\u001f\\u007f\"");
 }
 
 static void json_write_keeps_valid_utf8(void **state) {

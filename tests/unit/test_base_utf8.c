@@ -6,6 +6,9 @@
 
 #include <cmocka.h>
 
+#include <string.h>
+
+#include "base/json_write.h"
 #include "base/macros.h"
 #include "base/utf8.h"
 
@@ -43,9 +46,61 @@ static void what_is_no_text_is_found_and_made_one(void **state) {
         }
 }
 
+static void controls_are_no_part_of_a_line(void **state) {
+    (void)state;
+    static const char *const controls[] = {
+        "\x01",         "\t",           "\n",           "\x1b",
+        "\x7f",         "\xc2\x80",     "\xc2\x9b",     "\xc2\x9f",
+        "\xd8\x9c",     "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xa8",
+        "\xe2\x80\xaa", "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xa9",
+    };
+    static const char *const others[] = {
+        " ",
+        "a",
+        "\xc2\xa0",
+        "\xc3\xa4",
+        "\xd8\x9b",
+        "\xd8\x9d",
+        "\xe2\x80\x8d",
+        "\xe2\x80\x90",
+        "\xe2\x80\xaf",
+        "\xe2\x81\xa5",
+        "\xe2\x81\xaa",
+        "\xf0\x9f\x9a\x80",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(controls); i++) {
+        assert_true(utf8_is_control(controls[i], strlen(controls[i])));
+        assert_false(utf8_is_line(controls[i], strlen(controls[i])));
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        assert_false(utf8_is_control(others[i], strlen(others[i])));
+        assert_true(utf8_is_line(others[i], strlen(others[i])));
+    }
+    assert_true(utf8_is_line("", 0));
+    assert_false(utf8_is_line("a\xff", 2));
+    assert_false(utf8_is_line("a\0b", 3));
+}
+
+static void json_has_no_control_in_it(void **state) {
+    (void)state;
+    static const char text[] = "a\x7f\xc2\x9b\xe2\x80\xae\xc3\xa4\x1b";
+    static const char want[] = "\"a\\u007f\\u009b\\u202e\xc3\xa4\\u001b\"";
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, escaped = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &out, false);
+    json_write_string(&w, text);
+    assert_string_equal(strbuf_text(&out), want);
+    static const char printed[] = "{\"a\":\"\x7f\xc2\x9b\xe2\x80\xae\xc3\xa4\xf0\x9f\x9a\x80\"}";
+    json_escape_controls(printed, strlen(printed), &escaped);
+    assert_string_equal(strbuf_text(&escaped),
+                        "{\"a\":\"\\u007f\\u009b\\u202e\xc3\xa4\xf0\x9f\x9a\x80\"}");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_no_text_is_found_and_made_one),
+        cmocka_unit_test(controls_are_no_part_of_a_line),
+        cmocka_unit_test(json_has_no_control_in_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

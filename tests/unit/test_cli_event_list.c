@@ -54,7 +54,7 @@ static void nothing_reaches_the_terminal(void **state) {
     expect_line(
         "{\"seq\":4,\"at\":0,\"kind\":\"x\\u001b[2J\",\"task\":\"t\\u001b]0;evil\\u0007\","
         "\"data\":{\"k\\u001b[31m\":\"red\\u001b[0m\",\"n\":\"a\\nb\",\"l\":[\"\\u009b1m\"]}}",
-        "1970-01-01 00:00:00  4       x                 t  k=red  n=\"a b\"  l=[\"\"]\n");
+        "1970-01-01 00:00:00  4       x                 t  k=red  n=\"a b\"  l=[\"\\u009b1m\"]\n");
 }
 
 static void numbers_are_short(void **state) {

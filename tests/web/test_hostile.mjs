@@ -1,7 +1,8 @@
 // test_hostile.mjs: what agents write is text. It runs nothing, steers nothing, and cannot stop the page.
 import { check, drawn, equal, ok, open, report, to } from './kit.mjs';
 
-const TITLE = '<img src=x onerror="document.title=\'owned\'"> \u202egnp.exe \u2066x\u2069';
+const TITLE = '<img src=x onerror="document.title=\'owned\'">';
+const TURNED = '\u202egnp.exe \u2066x\u2069';
 
 export async function hostile(world) {
     await check('a hostile title is shown as it is, in every view, and does nothing', async () => {
@@ -11,7 +12,6 @@ export async function hostile(world) {
         await card.waitFor();
         const seen = await card.locator('.title').innerText();
         ok(seen.includes('<img src=x onerror='), 'the tag is text');
-        ok(seen.includes('\u27e8202E\u27e9') && !seen.includes('\u202e'), 'the override is a sign');
         for (const view of [`task/${id}`, 'events', 'now', 'graph', 'timeline']) {
             await to(page, `#/${view}`);
             await drawn(page);
@@ -46,9 +46,10 @@ export async function hostile(world) {
 
     await check('a message and an agent of bad words are text too', async () => {
         const [id] = await world.add({ title: 'talks', argv: ['true'], hold: true });
-        await world.api('POST', `/v1/tasks/${id}/messages`, { text: '</p><script>document.title="owned"</script>\u202e' });
+        await world.api('POST', `/v1/tasks/${id}/messages`, { text: `</p><script>document.title="owned"</script>${TURNED}` });
         const page = await open(world, `#/task/${id}`);
-        await page.getByText('</p><script>').waitFor();
+        const seen = await page.getByText('</p><script>').innerText();
+        ok(seen.includes('\u27e8202E\u27e9') && !seen.includes('\u202e'), 'the override is a sign');
         ok(!(await page.title()).includes('owned'), 'nothing ran');
     });
 }

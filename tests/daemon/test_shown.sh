@@ -1,0 +1,71 @@
+#!/bin/sh
+# Every text that is shown does nothing to a terminal or a page: controls (C0, DEL, C1) and characters that turn the order of
+# letters around are refused where people write names, and harmless where agents write.
+# shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, tmp; the shell of the run expands the rest
+. "$(dirname "$0")/kit.sh"
+
+config 'projects: {web: }'
+start
+
+# Of the characters only the bytes that UTF-8 gives them: C1 CSI and OSC, override, isolate, mark, line separator, DEL.
+bad='\302\233 \302\235 \342\200\256 \342\201\246 \342\200\217 \330\234 \342\200\250 \177'
+steers() { # FILE: is any of them in it?
+    LC_ALL=C grep -qaE "$(printf '\302[\200-\237]|\342\200[\216\217\250-\256]|\342\201[\246-\251]|\330\234|[\001-\010\013-\037\177]')" "$1"
+}
+printf "$bad" >sample
+rule 'control: the pattern finds them' steers sample
+
+# NAME OCTAL: a title and a name with this character.
+refused() {
+    text=$(printf "a${2}b")
+    run sluice add --title "$text" -- true
+    exits 2 "a title with $1 is refused: exit code"
+    complains "'title' has a control character in it" "a title with $1 is refused"
+    run sluice add --project web --serial "$text" -- true
+    exits 2 "so is a name with $1"
+}
+refused CSI '\302\233'
+refused OSC '\302\235'
+refused 'an override' '\342\200\256'
+refused 'an isolate' '\342\201\246'
+refused 'a mark of direction' '\342\200\217'
+refused 'an Arabic mark' '\330\234'
+refused 'a separator of lines' '\342\200\250'
+refused DEL '\177'
+run sluice project add "$(printf 'w\342\200\256b')"
+exits 2 'a project with an override is refused'
+run sluice group open "$(printf 'w\302\233b')"
+exits 2 'a group with a C1 control is refused'
+run sluice add --title 'שלום עולם — naïve 日本' -- true
+exits 0 'letters of any writing are fine'
+
+# A title that was made from a prompt or a command.
+all=$(printf "x $bad y")
+add -- sh -c ': "$1"' - "$all"
+ends "$id"
+run sluice list --json
+! steers out
+report $? 'as JSON nothing steers the terminal'
+value "$id" title >title
+! steers title
+report $? 'its title is clean'
+
+# What an agent prints as its last message, and what a run posts.
+printf 'echo "%s" >&2; printf "%%s\\n" "%s"; sluice bus post --type FACT "%s"; exit 3\n' "$all" "$all" "$all" >loud.sh
+PATH=$(dirname "$SLUICE"):$PATH
+export PATH
+add --project web --retries 0 -- sh "$tmp/loud.sh"
+ends "$id"
+becomes "$id" failed
+rule 'control: the run has printed them' steers "$home/runs/$id/1/out.log"
+for command in "show $id" "show --json $id" "why $id" "logs $id" "bus read --task $id" "bus read --task $id --json" 'events --limit 100' \
+    'events --json --limit 100' status 'list' digest 'digest --html' 'graph'; do
+    # shellcheck disable=SC2086 # words
+    run sluice $command
+    ! steers out
+    report $? "sluice $command"
+done
+rule 'the log of the daemon is there' [ -s "$home/sluice.log" ]
+! steers "$home/sluice.log"
+report $? 'and steers nothing'
+finish
