@@ -231,7 +231,15 @@ static int lock_left(const char *path) {
     return -1;
 }
 
-/* The same, but shims that remove something there are waited for. */
+bool cgroup_is_held(const char *path) {
+    int fd = open_folder(path);
+    bool is_held = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    if (fd >= 0)
+        close(fd);
+    return is_held;
+}
+
+/* lock_left, but shims that remove something there are waited for. */
 static int lock_soon(const char *path) {
     int fd = lock_left(path);
     for (int tries = 0; fd < 0 && tries < LOCK_TRIES && access(path, F_OK) == 0; tries++) {

@@ -50,6 +50,7 @@ void cgroup_probe(struct cgroup_facts *ret);
 struct cgroup_slot *cgroup_take(struct cgroup_pool *pool); /* NULL: runs without */
 /* A descriptor with the lock of a run on its slot, for its shim; the caller closes its own. -1: none. */
 int cgroup_hold(const struct cgroup_slot *slot);
+bool cgroup_is_held(const char *path); /* by the shim of a run that lives in it */
 /* The run in it has ended. Accepts NULL. */
 void cgroup_give_back(struct cgroup_pool *pool, struct cgroup_slot *slot);
 /* Slots of an earlier daemon that no living run uses: away with them. */

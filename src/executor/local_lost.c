@@ -17,6 +17,9 @@
 
 static bool kill_once(const struct local_run *run) {
     const char *cgroup = run->slot ? run->slot->path : run->old_cgroup;
+    /* After an end that an earlier daemon has seen, its slot was given to another run. */
+    if (cgroup && !run->slot && run->has_end && cgroup_is_held(cgroup))
+        return true;
     if (cgroup && cgroup_is_populated(cgroup)) {
         cgroup_kill(cgroup);
         if (run->slot)

@@ -76,6 +76,24 @@ static void a_run_that_ended_meanwhile_has_its_exit_code(void **state) {
     stage_free(stage);
 }
 
+/* Slots are used again. A store that was restored still has a run whose end an earlier daemon has seen. */
+static void an_end_that_was_seen_before_does_not_kill_the_next_run_of_its_cgroup(void **state) {
+    struct stage *stage = STAGE(state);
+    struct run_spec quick = stage_spec(stage, ARGV("true"));
+    struct run_spec lasting = stage_spec(stage, ARGV("sh", "-c", "echo ready; exec sleep 1000"));
+    stage_start(stage, 1, &quick);
+    assert_int_equal(stage_await_end(stage, 1)->code, 0);
+    stage_start(stage, 2, &lasting);
+    stage_await_text(stage, 2, "out.log", "ready");
+    stage_restart(stage);
+    assert_int_equal(adopt(stage, 1), ADOPTED_ENDED);
+    assert_int_equal(stage_await_end(stage, 1)->code, 0);
+    assert_int_equal(adopt(stage, 2), ADOPTED_ALIVE);
+    stage_stop(stage, 2, STOP_AT_ONCE);
+    assert_int_equal(stage_await_end(stage, 2)->kind, RUN_END_STOPPED);
+    stage_free(stage);
+}
+
 static void a_run_adopted_at_any_moment_is_told_once(void **state) {
     struct stage *stage = STAGE(state);
     for (task_id task = 1; task < 32; task++) {
@@ -409,6 +427,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         BOTH_WAYS(a_living_run_is_found_and_its_end_told),
         BOTH_WAYS(a_run_that_ended_meanwhile_has_its_exit_code),
+        BOTH_WAYS(an_end_that_was_seen_before_does_not_kill_the_next_run_of_its_cgroup),
         BOTH_WAYS(a_run_adopted_at_any_moment_is_told_once),
         BOTH_WAYS(a_stop_of_a_run_that_is_still_hidden_is_kept),
         BOTH_WAYS(checks_that_begin_after_the_restart_are_told),
