@@ -196,7 +196,9 @@ struct fact {
             time_ms retry_after, reset_at; /* with LIMITED; reset_at also with BUDGET */
             bool limit_told; /* with LIMITED: the account knows it, by FACT_RUN_LIMITED */
             bool output;     /* the run printed something or lived for 2 s: closes a breaker */
-            sym workspace;   /* where it worked: its task wants that from now on; 0: as before */
+            bool
+                before_agent; /* with LAUNCH: its agent had no part in it; that of its task counts */
+            sym workspace;    /* where it worked: its task wants that from now on; 0: as before */
         } ended;
     };
 };

@@ -400,7 +400,8 @@ static bool tell_account_and_agent(struct core *c, const struct run *r, const st
         agent_works(c, r->agent);
         return true;
     }
-    return c->policy.launch_is_failed || count_launch_on_agent(c, r->agent);
+    return c->policy.launch_is_failed || fact->ended.before_agent
+           || count_launch_on_agent(c, r->agent);
 }
 
 /* The next attempt goes on where this one was. After the places are given back: it held the old one. */

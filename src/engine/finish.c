@@ -17,6 +17,7 @@
 #include "engine/agent_end.h"
 #include "engine/budget.h"
 #include "engine/engine_internal.h"
+#include "engine/executors_internal.h"
 #include "engine/forecast_internal.h"
 #include "engine/iteration.h"
 #include "engine/listen.h"
@@ -334,12 +335,22 @@ static void book_agent(struct engine *e, struct live_run *run, struct happening 
     ended->ended.money = run->cost_micro_usd;
 }
 
+/* What a worktree is made from, and prepared with, is of the project: an agent is not closed for it, which would keep
+ * it from other projects. */
+static bool ended_before_agent(const struct engine *e, const struct live_run *run,
+                               const struct run_end *end) {
+    return end->kind == RUN_END_LAUNCH
+           && (run->no_worktree
+               || (!strstr(end->applied, "prepared") && launch_prepare_time(e, run) > 0));
+}
+
 static enum outcome tell_end(struct engine *e, struct live_run *run, struct happening *h,
                              enum outcome outcome) {
     struct fact fact = { .kind = FACT_RUN_ENDED, .task = run->task, .attempt = run->view.attempt };
     fact.ended.outcome = outcome;
     fact.ended.limit_told = run->limited_until > 0;
     fact.ended.output = showed_life(&h->end);
+    fact.ended.before_agent = ended_before_agent(e, run, &h->end);
     fact.ended.workspace = h->end.started_at ? pool_left_in(e, run) : 0;
     book_agent(e, run, h, &fact);
     (void)engine_tell(e, &fact, NULL);

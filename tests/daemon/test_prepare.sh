@@ -31,8 +31,10 @@ how() {
 prepare="prepare: [sh, $tmp/prepare.sh]"
 config "limits: {runs: 20}
 retry: {failed: {max: 3, delay_s: 0}, lost: {delay_s: 0}}
-breaker: {max: 2}
+breaker: {max: 2, agent_max: 3}
+agents: {helper: {command: ['true']}, broken: {command: [no-such-agent]}}
 projects:
+  plain: {path: $tmp}
   web: {path: $tmp/repo, workspace_mode: worktree, $prepare, copy: [.env, config/*.local, config/*.none]}
   sub: {path: $tmp/repo/sub, workspace_mode: worktree, $prepare, copy: [.env]}
   direct: {path: $tmp/repo, workspace_mode: worktree, $prepare, copy: [.env], merge: direct}
@@ -111,6 +113,21 @@ how 'echo prepared >made'
 becomes "$id" 'done'
 rule 'and begins when it succeeds' [ -e began ]
 
+# One project whose worktrees cannot be made, or prepared, keeps no agent from the others.
+for project in word gone; do
+    for n in 1 2; do
+        add -p $project --agent helper hi
+        becomes "$id" held
+    done
+    add -p plain --agent helper hi
+    becomes "$id" 'done'
+    report $? "four failed launches in project $project do not close the agent"
+done
+for n in 1 2; do
+    add -p plain --agent broken hi
+done
+soon sh -c '"$1" why "$2" | grep -q "agent"' - "$SLUICE" "$id"
+report $? 'those of an agent that cannot be run do'
 add -p word -- true
 becomes "$id" held
 run sluice show "$id"

@@ -203,9 +203,12 @@ static void tell_limiter(struct model *m, const struct model_task *t, const stru
 }
 
 /* Step 3. True: the agent is closed, now or already, and the failure is not its task's. */
-static bool tell_agent(struct model *m, sym agent, enum outcome outcome) {
+static bool tell_agent(struct model *m, sym agent, const struct fact *fact) {
+    enum outcome outcome = fact->ended.outcome;
     if (!agent || (outcome == OUTCOME_LAUNCH && m->policy.launch_is_failed))
         return false;
+    if (outcome == OUTCOME_LAUNCH && fact->ended.before_agent)
+        return false; /* nothing is known of the agent */
     struct model_breaker *b = model_breaker(m, agent);
     if (outcome != OUTCOME_LAUNCH) {
         *b = (struct model_breaker){ .agent = agent };
@@ -230,7 +233,7 @@ static void run_ended(struct model *m, struct model_task *t, const struct fact *
     if (fact->ended.workspace)
         t->s.workspace = fact->ended.workspace;
     tell_limiter(m, t, fact);
-    bool agent_is_closed = tell_agent(m, t->run.agent, outcome);
+    bool agent_is_closed = tell_agent(m, t->run.agent, fact);
     if (outcome != OUTCOME_LAUNCH || fact->ended.output) {
         t->s.launch_failures = 0;
         t->openings = 0;

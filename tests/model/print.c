@@ -210,9 +210,10 @@ static void put_about_task(struct strbuf *out, const struct fact *f) {
     if (f->kind == FACT_RUN_ENDED)
         strbuf_printf(
             out,
-            " %s tokens=%" PRId64 " retry_after=%" PRId64 " reset_at=%" PRId64 " workspace=%u%s",
+            " %s tokens=%" PRId64 " retry_after=%" PRId64 " reset_at=%" PRId64 " workspace=%u%s%s",
             outcome_name(f->ended.outcome), f->ended.tokens, f->ended.retry_after,
-            f->ended.reset_at, (unsigned)f->ended.workspace, f->ended.output ? " output" : "");
+            f->ended.reset_at, (unsigned)f->ended.workspace, f->ended.output ? " output" : "",
+            f->ended.before_agent ? " before_agent" : "");
 }
 
 void fact_print(const struct fact *fact, const struct symbol_table *symbols, struct strbuf *out) {

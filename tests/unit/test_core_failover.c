@@ -236,6 +236,13 @@ static void an_agent_that_cannot_be_launched_is_closed_too(void **state) {
     tell(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
     add_like(core, 1, (struct task_spec){ 0 });
     expect_start(core, 1, AGENT, LIMITER);
+    /* Not for what failed before its turn: that says nothing of it. */
+    struct fact early = { .kind = FACT_RUN_ENDED, .task = 1, .attempt = 1 };
+    early.ended.outcome = OUTCOME_LAUNCH;
+    early.ended.tokens = early.ended.money = -1;
+    early.ended.before_agent = true;
+    assert_int_equal(tell(core, early), 0);
+    expect_start(core, 1, AGENT, LIMITER);
     end(core, 1, OUTCOME_LAUNCH, 0);
     expect_start(core, 1, OTHER, OTHER_ACCOUNT);
     core_free(core);

@@ -171,14 +171,15 @@ static void ended_by_outcome(const struct books *b, struct row *row, const struc
 }
 
 /* Whether a launch failure counts on its task and not on the agent. */
-static bool agent_ended(struct books *b, unsigned a, enum outcome outcome) {
+static bool agent_ended(struct books *b, unsigned a, const struct fact *fact) {
     struct agent_book *agent = &b->agent[a];
-    if (outcome != OUTCOME_LAUNCH) {
+    if (fact->ended.outcome != OUTCOME_LAUNCH) {
         agent->launch_failures = agent->openings = 0;
         agent->closed_until = 0;
         return true;
     }
-    if (b->policy.launch_is_failed || !a || b->policy.breaker.reset == TIME_NEVER)
+    if (b->policy.launch_is_failed || !a || b->policy.breaker.reset == TIME_NEVER
+        || fact->ended.before_agent)
         return true;
     if (b->now < agent->closed_until)
         return false;
@@ -215,7 +216,7 @@ static void told_ended(struct books *b, struct row *row, const struct fact *fact
                         fact->ended.reset_at);
     if (row->run_limiter && outcome == OUTCOME_CLOSED)
         b->limiter[row->run_limiter].closed = true;
-    bool launch_counts = agent_ended(b, row->run_agent, outcome);
+    bool launch_counts = agent_ended(b, row->run_agent, fact);
     if (outcome != OUTCOME_LAUNCH || fact->ended.output)
         row->launch_failures = row->openings = 0;
     row->before_end[0] = row->failures;

@@ -154,6 +154,7 @@ static struct fact message(struct world *w, const struct event *e) {
         fact.ended.tokens = e->tokens;
         fact.ended.money = money_of(e->tokens);
         fact.ended.output = e->outcome != OUTCOME_LAUNCH || world_chance(w, 20);
+        fact.ended.before_agent = e->outcome == OUTCOME_LAUNCH && world_chance(w, 20);
         if (e->outcome == OUTCOME_LIMITED && world_chance(w, 30))
             fact.ended.retry_after = world_span(w, 1, MINUTES(5));
         if ((e->outcome == OUTCOME_LIMITED || e->outcome == OUTCOME_BUDGET) && world_chance(w, 30))
