@@ -26,6 +26,12 @@ static bool is_pair(const char *text) {
     return length > 0 && text[length] == '=';
 }
 
+/* A credential is a file in a folder that systemd fills. */
+static bool is_credential(const char *text) {
+    const char *name = is_pair(text) ? strchr(text, '=') + 1 : "";
+    return *name && *name != '.' && strspn(name, LETTERS DIGITS "._-") == strlen(name);
+}
+
 static bool is_path(const char *text) {
     return *text == '/';
 }
@@ -151,6 +157,7 @@ const struct setting_form place_form = {
     "words KEY=VALUE with partition, account, qos, gres, constraint, cpus or options"
 };
 const struct setting_form variable_form = { is_variable, "names of variables" };
+const struct setting_form credential_form = { is_credential, "words NAME=CREDENTIAL" };
 const struct setting_form pair_form = { is_pair, "words KEY=VALUE" };
 const struct setting_form path_form = { is_path, "an absolute path" };
 const struct setting_form paths_form = { is_path, "absolute paths" };

@@ -27,6 +27,8 @@
 #include "engine/outlook_internal.h"
 #include "engine/page_code.h"
 #include "engine/recover_internal.h"
+#include "engine/redaction.h"
+#include "engine/secrets.h"
 #include "engine/session.h"
 #include "engine/stuck.h"
 #include "engine/tally_internal.h"
@@ -87,6 +89,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     journal_init(e);
     sessions_init(e);
     listen_init(e);
+    redaction_init(e);
     executors_init(e);
 
     const char *host = config_text(e->config, "daemon.host", NULL);
@@ -127,6 +130,7 @@ struct engine *engine_free(struct engine *e) {
     forecast_free(e);
     await_free(e);
     outlook_free(e);
+    secrets_free(e);
     alerts_free(e);
     journal_free(e);
     stopping_finish(e);
@@ -153,6 +157,7 @@ struct engine *engine_free(struct engine *e) {
     free(e->claims.items);
     free(e->prune.expired.items);
     free(e->launches.items);
+    redaction_free(e); /* the last: requests are answered up to here */
     pause_set(&e->pause, NULL, 0);
     free(e->home);
     free(e->data);
@@ -180,7 +185,8 @@ bool engine_is_committing(const struct engine *e) {
 }
 
 bool engine_is_launching(const struct engine *e) {
-    return e->launches.count > 0 || e->launches_asked > 0 || workspaces_are_preparing(e);
+    return e->launches.count > 0 || e->launches_asked > 0 || workspaces_are_preparing(e)
+           || secrets_are_being_read(e);
 }
 
 const struct engine_report *engine_start_report(const struct engine *e) {

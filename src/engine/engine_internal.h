@@ -99,8 +99,7 @@ struct engine {
     struct store_name store_name;
     struct data_place *places; /* data_place.h */
     /* the clock: the wall when the daemon started, moved on by the steady one */
-    time_ms wall_at_start, steady_at_start;
-    time_ms now;
+    time_ms wall_at_start, steady_at_start, now;
 
     LIST(struct project) projects;
     uint32_t *project_of; /* by symbol: index + 1 */
@@ -144,9 +143,8 @@ struct engine {
     struct error refused;      /* what the last of them was refused for, */
     time_ms rebuild;           /* and how long it took to build the core again */
     uint32_t spare_iterations; /* bit N: HOME/tasks/.spare/N is there */
-    bool committing, started, ending;
-    bool start_pending; /* the first turn, whatever there is to do */
-    bool gone_is_noted, gone_is_noting, data_mark_is_due;
+    bool committing, started, ending, gone_is_noted, gone_is_noting, data_mark_is_due;
+    bool start_pending;          /* the first turn, whatever there is to do */
     bool paused, full, disk_low; /* the last: below host.disk_free_gb */
     struct loop_timer *timer;
     struct turn turn;
@@ -166,6 +164,8 @@ struct engine {
     struct journal *journal;
     struct listening *listening;
     struct sessions *sessions;
+    struct secrets *secrets; /* of runs that are launched or live: secrets.h */
+    struct redaction *redaction;
     LIST(struct engine_await *) awaits; /* who waits for tasks: await.h */
     bool await_news;                    /* which runs wait may have changed */
     struct accesses *access;            /* NULL: nobody ever had one */

@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "engine/iteration.h"
+#include "engine/redaction.h"
 #include "os/files.h"
 #include "os/log.h"
 
@@ -47,15 +48,17 @@ static void add_clean(struct strbuf *out, const char *text, size_t size) {
 /* The end of a log, as a block. */
 static void add_log(const struct engine *e, const struct live_run *run, const char *log,
                     struct strbuf *out) {
-    char text[TAIL_MAX];
+    _cleanup_(freep) char *space = xmalloc(REDACT_FILE_SPACE(TAIL_MAX));
+    const char *text;
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     strbuf_printf(&path, "%s/%s/%s", e->runs_folder, run->view.folder, log);
     _cleanup_(fd_closep) int fd = open(strbuf_text(&path), O_RDONLY | O_CLOEXEC);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0 || st.st_size == 0)
         return;
-    off_t from = st.st_size > (off_t)sizeof(text) ? st.st_size - (off_t)sizeof(text) : 0;
-    ssize_t got = pread(fd, text, sizeof(text), from);
+    off_t from = st.st_size > (off_t)TAIL_MAX ? st.st_size - (off_t)TAIL_MAX : 0;
+    const struct redact_range range = { from, TAIL_MAX, false };
+    ssize_t got = engine_read_log(e, fd, &range, space, &text);
     if (got <= 0)
         return;
     strbuf_printf(out, "\nThe end of %s:\n\n```\n", log);

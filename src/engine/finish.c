@@ -21,6 +21,8 @@
 #include "engine/forecast_internal.h"
 #include "engine/iteration.h"
 #include "engine/listen.h"
+#include "engine/redaction.h"
+#include "engine/secrets.h"
 #include "engine/spawning.h"
 #include "engine/stuck.h"
 #include "engine/watch.h"
@@ -363,6 +365,7 @@ static void tell_ended(struct engine *e, struct live_run *run, struct happening 
         return;
     if (outcome == OUTCOME_OK)
         outcome = spawning_children(e, run, &h->end);
+    engine_redact_in_place(e, h->end.message);
     explain_stop(&h->end, outcome);
     explain_marker(e, run, &h->end, outcome);
     if (h->end.started_at && h->end.kind != RUN_END_LAUNCH)
@@ -381,6 +384,7 @@ static void tell_ended(struct engine *e, struct live_run *run, struct happening 
         spans_add(&e->turn.ran,
                   (h->end.ended_at ? h->end.ended_at : e->now) - run->view.started_at);
     workspace_release(e, run->task);
+    secrets_release(e, run->task);
     run_remove(e, run->task);
 }
 

@@ -20,6 +20,7 @@
 #include "engine/executors_internal.h"
 #include "engine/iteration.h"
 #include "engine/listen.h"
+#include "engine/secrets.h"
 #include "engine/session.h"
 #include "engine/spawning.h"
 #include "engine/telemetry_internal.h"
@@ -126,6 +127,16 @@ static void put_agent_env(struct launch *l) {
         put_env(l, "SLUICE_RESUMES=1");
 }
 
+/* For programs of the run that show or keep what others read. */
+static void put_secret_names(struct launch *l) {
+    _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT;
+    for (const char *const *pair = l->spec.secrets; pair && *pair; pair++)
+        strbuf_printf(&names, "%s%.*s", names.length > 0 ? " " : "", (int)strcspn(*pair, "="),
+                      *pair);
+    if (names.length > 0)
+        put_env(l, format(l, "SLUICE_SECRETS=%s", strbuf_text(&names)));
+}
+
 static void put_own_env(struct launch *l) {
     const struct engine *e = l->e;
     struct strbuf marker = STRBUF_INIT;
@@ -147,6 +158,7 @@ static void put_own_env(struct launch *l) {
     put_env(l, format(l, "TMPDIR=%s/%s/tmp", e->runs_folder, l->run->view.folder));
     put_iteration_env(l);
     put_workspace_env(l);
+    put_secret_names(l);
     if (l->adapter)
         put_agent_env(l);
     strbuf_finish(&marker);
@@ -459,6 +471,9 @@ static int launch_one(struct launch *l, struct error *err) {
         return r;
     if (!l->run->token.text[0]) /* forgotten with a turn that could not be stored */
         run_token_make(&l->run->token);
+    struct run_key key = { .task = l->run->task, .attempt = l->run->view.attempt };
+    l->spec.secrets = secrets_list(l->e, key, l->json, &l->arena);
+    secrets_note_token(l->e, l->run);
     build_env(l);
     build_limits(l);
     launch_prepare(l->e, l->run, &l->arena, &l->spec);
@@ -488,7 +503,9 @@ int launch_spec(struct engine *e, struct live_run *run, const struct spec_row *r
     spawning_launched(run, row->json, row->json_size, text_of(&l, "spawn") != NULL);
     int r = l.json ? workspace_prepare(e, run, l.json, row->title, err)
                    : error_set(err, -EUCLEAN, "the stored task cannot be read: %s", problem.text);
-    if (r == 0) /* else it cannot, or its workspace is being made: then this comes again */
+    if (r == 0)
+        r = secrets_prepare(e, run, l.json, err);
+    if (r == 0) /* else it cannot, or something is being made for it: then this comes again */
         r = launch_one(&l, err);
     json_decref(l.json);
     arena_finish(&l.arena);

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "engine/executors_internal.h"
+#include "engine/secrets.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
 
@@ -117,6 +118,7 @@ void launch_stop(struct engine *e, const struct order *order) {
     if (executors_stop(e, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY) == 0)
         stopping_told(e, run);
     workspace_stop(e, order->task);
+    secrets_stop(e, order->task);
 }
 
 void engine_stop_at_once(struct engine *e, task_id task) {

@@ -24,6 +24,7 @@
 #include "base/alloc.h"
 #include "engine/agent_end.h"
 #include "engine/executors_internal.h"
+#include "engine/redaction.h"
 #include "engine/session.h"
 #include "engine/stuck.h"
 #include "os/files.h"
@@ -46,7 +47,8 @@ struct listener {
     struct agent_reader *reader;
     char *folder; /* absolute */
     char *agent;
-    off_t at[LOGS];    /* read up to here */
+    off_t at[LOGS];    /* read up to here, */
+    off_t seen[LOGS];  /* when it had this size: what may be the beginning of a secret is left */
     int watch[LOGS];   /* -1: none is set */
     bool is_changed;   /* there may be something to read, */
     time_ms look_at;   /* but not before; steady */
@@ -69,7 +71,7 @@ struct listening {
     struct loop_watch *ready;
     struct loop_timer *timer;
     size_t next; /* whose turn it is to be read first */
-    char piece[PIECE];
+    char piece[REDACT_FILE_SPACE(PIECE)];
 };
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -215,17 +217,19 @@ static void skip_hole(struct listener *one, int log, int fd, off_t size) {
 
 /* True: read to its end as it is now. */
 static bool read_log(struct engine *e, struct listener *one, int log, size_t *left) {
-    char *piece = e->listening->piece;
     _cleanup_(fd_closep) int fd = open_log(one, log);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return true;
+    one->seen[log] = st.st_size;
     while (one->at[log] < st.st_size) {
         if (*left == 0)
             return false;
         skip_hole(one, log, fd, st.st_size);
-        size_t most = *left < PIECE ? *left : PIECE;
-        ssize_t got = pread(fd, piece, most, one->at[log]);
+        const struct redact_range range = { one->at[log], *left < PIECE ? *left : PIECE,
+                                            !one->has_ended };
+        const char *piece;
+        ssize_t got = engine_read_log(e, fd, &range, e->listening->piece, &piece);
         if (got <= 0)
             return true;
         feed(one, log, piece, (size_t)got);
@@ -244,7 +248,7 @@ static bool has_grown(const struct listener *one) {
     for (int log = 0; log < LOGS; log++) {
         _cleanup_(fd_closep) int fd = open_log(one, log);
         struct stat st;
-        if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > one->at[log])
+        if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > one->seen[log])
             return true;
     }
     return false;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "engine/engine_internal.h"
+#include "engine/redaction.h"
 #include "os/files.h"
 
 #define TAIL_MAX  16384
@@ -111,14 +112,16 @@ static bool put_line(const char *tail, size_t size, struct strbuf *out) {
     return false;
 }
 
-static bool read_end(const char *path, struct strbuf *out) {
+static bool read_end(const struct engine *e, const char *path, struct strbuf *out) {
     _cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat st;
-    char tail[TAIL_MAX];
+    char space[REDACT_FILE_SPACE(TAIL_MAX)];
+    const char *tail;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return false;
     off_t from = st.st_size > TAIL_MAX ? st.st_size - TAIL_MAX : 0;
-    ssize_t n = pread(fd, tail, sizeof(tail), from);
+    const struct redact_range range = { from, TAIL_MAX, true };
+    ssize_t n = engine_read_log(e, fd, &range, space, &tail);
     if (n <= 0)
         return false;
     size_t begin = 0; /* behind the line that was cut, if another follows */
@@ -135,7 +138,7 @@ bool engine_last_line(const struct engine *e, task_id task, struct strbuf *out) 
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         engine_run_folder(e, task, run->view.attempt, &path);
         strbuf_puts(&path, names[i]);
-        if (read_end(strbuf_text(&path), out))
+        if (read_end(e, strbuf_text(&path), out))
             return true;
     }
     return false;

@@ -21,6 +21,8 @@
 #include "base/alloc.h"
 #include "engine/diff_internal.h"
 #include "engine/job.h"
+#include "engine/redaction.h"
+#include "engine/secrets.h"
 #include "os/files.h"
 #include "workspace/repository.h"
 
@@ -188,7 +190,10 @@ static void append_log(struct job *job, const struct aside_end *end) {
     strbuf_printf(&path, "%s/%s/check.log", job->e->runs_folder, run->view.folder);
     _cleanup_(fd_closep) int fd =
         open(strbuf_text(&path), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    if (fd >= 0 && end->size > 0 && write(fd, end->output, end->size) < 0)
+    _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
+    if (!engine_redact(job->e, end->output, end->size, &shown))
+        strbuf_add(&shown, end->output, end->size);
+    if (fd >= 0 && shown.length > 0 && write(fd, shown.text, shown.length) < 0)
         return; /* it is told all the same */
 }
 
@@ -214,12 +219,13 @@ static void checked(struct job *job, const struct aside_end *end) {
 /* That of the run; its own folder for temporary files is gone. */
 static const char *const *check_env(struct job *job) {
     size_t count = 0, n = 0;
-    while (job->told->spec.env[count])
+    const char *const *own = secrets_add_to(job->e, job->key, &job->told->spec, &job->arena);
+    while (own[count])
         count++;
     const char **env = arena_alloc(&job->arena, (count + 1) * sizeof(*env));
     for (size_t i = 0; i < count; i++)
-        if (strncmp(job->told->spec.env[i], "TMPDIR=", strlen("TMPDIR=")) != 0)
-            env[n++] = job->told->spec.env[i];
+        if (strncmp(own[i], "TMPDIR=", strlen("TMPDIR=")) != 0)
+            env[n++] = own[i];
     env[n] = NULL;
     return env;
 }

@@ -25,6 +25,7 @@
 #include "engine/listen.h"
 #include "engine/page_code.h"
 #include "engine/recover_internal.h"
+#include "engine/secrets.h"
 #include "engine/workspace.h"
 #include "os/clock.h"
 
@@ -297,6 +298,7 @@ int engine_start(struct engine *e, struct engine_report *ret_report, struct erro
         if (!run_live_at(e, i)->is_away)
             listen_again(e, run_live_at(e, i));
     workspaces_start(e);
+    secrets_start(e);
     iterations_start(e);
     gone_start(e);
     page_codes_start(e);

@@ -29,6 +29,7 @@
 #include "engine/listen.h"
 #include "engine/partition.h"
 #include "engine/recover_internal.h"
+#include "engine/redaction.h"
 #include "engine/session.h"
 #include "engine/tally_internal.h"
 #include "engine/watch.h"
@@ -227,7 +228,7 @@ void engine_event(struct engine *e, const char *kind, task_id task, uint32_t att
         .kind = turn_text(e, kind),
         .task = task,
         .attempt = attempt,
-        .data = turn_text(e, data),
+        .data = redaction_turn_text(e, data),
     };
     if (e->first_event == 0)
         e->first_event = row->seq;

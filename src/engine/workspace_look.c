@@ -6,12 +6,15 @@
 
 #include "base/alloc.h"
 #include "engine/job.h"
+#include "engine/secrets.h"
 #include "engine/workspace_internal.h"
 
 const char *engine_run_doing(const struct engine *e, task_id task) {
     for (const struct job *job = e->workspaces->jobs; job; job = job->next)
         if (job->key.task == task && job->kind != JOB_CLEAN && job->kind != JOB_DIFF)
             return job->doing;
+    if (secrets_are_read_for(e, task))
+        return "reads its secrets";
     const struct live_run *run = run_find(e, task);
     return run && run->prepares && !run->view.started_at ? "prepares its worktree" : NULL;
 }

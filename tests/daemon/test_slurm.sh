@@ -15,7 +15,10 @@ capability: {commands: true}
 retry: {lost: {delay_s: 0}}
 limits: {runs: 20}
 daemon: {host: head}
-projects: {far: {executor: slurm, slurm: [account=lab, cpus=2]}}"
+projects:
+  far: {executor: slurm, slurm: [account=lab, cpus=2]}
+  closed: {executor: slurm, env_file: $tmp/closed.env}"
+echo KEY=sk-4f8a0c22 >closed.env
 start
 run sluice project add far
 jobs() { find "$slurm/jobs" -mindepth 1 -maxdepth 1 | wc -l; }
@@ -51,6 +54,12 @@ complains "say 'executor': slurm" 'a partition without Slurm is refused'
 run sluice add --executor slurm --slurm options=--array=1-9 -- true
 complains "'options' of 'slurm' must be long options of sbatch" 'what would make several jobs of one run is refused'
 rule 'nothing of that became a job' [ "$(jobs)" = 1 ]
+is_refused() { "$SLUICE" show "$1" | grep -qF -e 'no safe way to hand them to a run in Slurm'; }
+add --project closed -- true
+rule 'a run with secrets is refused there' soon is_refused "$id"
+run sluice cancel "$id"
+rule 'and is no job' [ "$(jobs)" = 1 ]
+rule 'nothing of the secret is in the home' sh -c '! grep -rqaF -f closed.env "$1"' - "$home"
 
 # --- waiting there -----------------------------------------------------------------------------------
 

@@ -1,0 +1,518 @@
+/* secrets.c: see secrets.h. */
+#include "engine/secrets.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/env_text.h"
+#include "engine/redaction.h"
+#include "executor/aside.h"
+#include "os/files.h"
+#include "os/log.h"
+
+#define SOURCE_MAX ((size_t)64 << 10) /* bytes of one source */
+
+/* In this order: what comes later is stronger. */
+enum step {
+    AGENT_FILE,
+    AGENT_COMMAND,
+    AGENT_CREDENTIAL,
+    PROJECT_FILE,
+    PROJECT_COMMAND,
+    PROJECT_CREDENTIAL,
+    STEPS,
+};
+
+static const char *const patterns[STEPS] = {
+    [AGENT_FILE] = "agents.A.env_file",
+    [AGENT_COMMAND] = "agents.A.env_command",
+    [AGENT_CREDENTIAL] = "agents.A.env_credential",
+    [PROJECT_FILE] = "projects.P.env_file",
+    [PROJECT_COMMAND] = "projects.P.env_command",
+    [PROJECT_CREDENTIAL] = "projects.P.env_credential",
+};
+
+/* Of one run. */
+struct secrets {
+    struct secrets *next;
+    struct engine *e;
+    struct run_key key;
+    char *agent, *project; /* whose; agent NULL: not its agent's */
+    unsigned step;         /* the next */
+    struct aside *aside;   /* the command that is run; or NULL */
+    bool is_adopted;       /* it runs already: they are read to be recognized */
+    char *names;           /* with is_adopted: those it has, between blanks */
+    struct error err;      /* code 0: none */
+    LIST(char *) pairs;    /* NAME=VALUE */
+    char *token;           /* the same; NULL: not known */
+};
+
+static void go_on(struct secrets *s);
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void wipe(char *text) {
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
+}
+
+static void secrets_finish(struct secrets *s) {
+    aside_kill(s->aside);
+    for (size_t i = 0; i < s->pairs.count; i++) {
+        redaction_release(s->e, s->pairs.items[i], false);
+        wipe(s->pairs.items[i]);
+    }
+    if (s->token)
+        redaction_release(s->e, s->token, true);
+    wipe(s->token);
+    free(s->pairs.items);
+    free(s->agent);
+    free(s->project);
+    free(s->names);
+    free(s);
+}
+
+static struct secrets *find(const struct engine *e, task_id task) {
+    struct secrets *s = e->secrets;
+    while (s && s->key.task != task)
+        s = s->next;
+    return s;
+}
+
+static struct secrets *find_run(const struct engine *e, struct run_key key) {
+    struct secrets *s = find(e, key.task);
+    return s && s->key.attempt == key.attempt ? s : NULL;
+}
+
+void secrets_release(struct engine *e, task_id task) {
+    for (struct secrets **at = &e->secrets; *at; at = &(*at)->next)
+        if ((*at)->key.task == task) {
+            struct secrets *s = *at;
+            *at = s->next;
+            secrets_finish(s);
+            return;
+        }
+}
+
+void secrets_free(struct engine *e) {
+    while (e->secrets)
+        secrets_release(e, e->secrets->key.task);
+}
+
+static struct run_key key_of(const struct live_run *run) {
+    return (struct run_key){ .task = run->task, .attempt = run->view.attempt };
+}
+
+static struct secrets *secrets_new(struct engine *e, const struct live_run *run) {
+    secrets_release(e, run->task);
+    struct task_view view = { 0 };
+    struct secrets *s = xcalloc(1, sizeof(*s));
+    (void)core_task(e->core, run->task, &view);
+    *s = (struct secrets){ .next = e->secrets, .e = e, .key = key_of(run) };
+    s->agent = run->agent ? xstrdup(run->agent) : NULL;
+    s->project = xstrdup(project_of_symbol(e, view.project)->view.name);
+    return e->secrets = s;
+}
+
+/* --- one source ------------------------------------------------------------------------------- */
+
+static const char *owner_of(const struct secrets *s, enum step step) {
+    return step < PROJECT_FILE ? s->agent : s->project;
+}
+
+/* "agents.claude.env_file" */
+static int fail(struct secrets *s, enum step step) {
+    const char *pattern = patterns[step];
+    return error_prefix(&s->err, "%.*s.%s%s", (int)strcspn(pattern, "."), pattern,
+                        owner_of(s, step), strrchr(pattern, '.'));
+}
+
+/* Is this pair one of those whose names are given, between blanks? */
+static bool is_named(const char *names, const char *pair) {
+    size_t length = strcspn(pair, "=");
+    for (const char *at = names; at && *at; at += *at == ' ') {
+        size_t size = strcspn(at, " ");
+        if (size == length && strncmp(at, pair, length) == 0)
+            return true;
+        at += size;
+    }
+    return false;
+}
+
+static int check_pair(const char *pair, size_t name, struct error *err) {
+    static const char own[] = "SLUICE_";
+    if (strncmp(pair, own, sizeof(own) - 1) == 0 || strncmp(pair, "TMPDIR=", name + 1) == 0)
+        return error_set(err, -EINVAL, "it sets '%.*s', which Sluice sets itself", (int)name, pair);
+    if (strlen(pair) >= RUN_SECRET_BYTES)
+        return error_set(err, -E2BIG, "'%.*s' has more than %u bytes", (int)name, pair,
+                         RUN_SECRET_BYTES);
+    return 0;
+}
+
+/* A later one of the same name takes the place of an earlier one. */
+static int put_pair(struct secrets *s, const char *pair) {
+    size_t name = strcspn(pair, "="), at = 0;
+    int r = check_pair(pair, name, &s->err);
+    if (r < 0 || (s->is_adopted && !is_named(s->names, pair)))
+        return r;
+    while (at < s->pairs.count && strncmp(s->pairs.items[at], pair, name + 1) != 0)
+        at++;
+    redaction_add(s->e, pair);
+    if (at < s->pairs.count) {
+        redaction_release(s->e, s->pairs.items[at], false);
+        wipe(s->pairs.items[at]);
+        s->pairs.items[at] = xstrdup(pair);
+    } else {
+        *LIST_ADD(&s->pairs) = xstrdup(pair);
+    }
+    return 0;
+}
+
+static int take_lines(struct secrets *s, const char *text, size_t size) {
+    struct strbuf pairs = STRBUF_INIT;
+    int r = env_text_parse(text, size, &pairs, &s->err);
+    for (size_t at = 0; r == 0 && at < pairs.length; at += strlen(pairs.text + at) + 1)
+        r = put_pair(s, pairs.text + at);
+    if (pairs.text)
+        explicit_bzero(pairs.text, pairs.length);
+    strbuf_finish(&pairs);
+    return r;
+}
+
+static int read_file(struct secrets *s, enum step step) {
+    const char *path = config_text(s->e->config, patterns[step], owner_of(s, step));
+    struct strbuf text = STRBUF_INIT;
+    if (!*path)
+        return 0;
+    int r = file_read(path, SOURCE_MAX, &text, &s->err);
+    if (r == 0)
+        r = take_lines(s, strbuf_text(&text), text.length);
+    if (text.text)
+        explicit_bzero(text.text, text.length);
+    strbuf_finish(&text);
+    return r;
+}
+
+static const char *variable_of(const struct engine *e, const char *name) {
+    size_t length = strlen(name);
+    for (char *const *pair = e->options.environment; pair && *pair; pair++)
+        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=')
+            return *pair + length + 1;
+    return NULL;
+}
+
+/* `word`: NAME=CREDENTIAL. The file is the value, without the newline at its end. */
+static int read_credential(struct secrets *s, const char *folder, const char *word) {
+    const char *credential = strchr(word, '=') + 1;
+    struct strbuf path = STRBUF_INIT, pair = STRBUF_INIT;
+    strbuf_printf(&path, "%s/%s", folder, credential);
+    strbuf_add(&pair, word, (size_t)(credential - word));
+    size_t name = pair.length;
+    int r = file_read(strbuf_text(&path), SOURCE_MAX, &pair, &s->err);
+    if (r == 0 && pair.length > name && pair.text[pair.length - 1] == '\n')
+        pair.text[--pair.length] = '\0';
+    if (r == 0 && strlen(pair.text) != pair.length)
+        r = error_set(&s->err, -EINVAL, "there is a NUL in '%s'", credential);
+    if (r == 0)
+        r = put_pair(s, strbuf_text(&pair));
+    explicit_bzero(pair.text, pair.length);
+    strbuf_finish(&pair);
+    strbuf_finish(&path);
+    return r;
+}
+
+static int read_credentials(struct secrets *s, enum step step) {
+    const char *const *words = NULL;
+    const char *folder = variable_of(s->e, "CREDENTIALS_DIRECTORY");
+    size_t count = config_words(s->e->config, patterns[step], owner_of(s, step), &words);
+    int r = 0;
+    if (count > 0 && !folder)
+        return error_set(&s->err, -ENOENT,
+                         "the daemon has no credentials: CREDENTIALS_DIRECTORY is not set; a "
+                         "service of systemd with LoadCredential= has it");
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = read_credential(s, folder, words[i]);
+    return r;
+}
+
+/* --- commands --------------------------------------------------------------------------------- */
+
+/* What it printed is not shown: it may be a part of a secret. */
+static int check_end(struct secrets *s, const struct aside_end *end) {
+    if (end->error)
+        return error_set(&s->err, -end->error, "it cannot be run: %s", strerror(end->error));
+    if (end->timed_out)
+        return error_set(&s->err, -ETIMEDOUT, "it took longer than tasks.env_command_timeout_s");
+    if (end->cut)
+        return error_set(&s->err, -EFBIG, "it printed more than %zu bytes", SOURCE_MAX);
+    if (end->signal)
+        return error_set(&s->err, -EIO, "signal %d ended it", end->signal);
+    if (end->code != 0)
+        return error_set(&s->err, -EIO, "it failed with exit code %d", end->code);
+    return take_lines(s, end->output, end->size);
+}
+
+static void command_ended(void *ctx, const struct aside_end *end) {
+    struct secrets *s = ctx;
+    s->aside = NULL;
+    if (turn_is_over(s->e)) /* the next daemon launches it */
+        return;
+    if (check_end(s, end) < 0)
+        (void)fail(s, (enum step)(s->step - 1));
+    if (end->size > 0)
+        explicit_bzero((char *)(uintptr_t)end->output, end->size);
+    go_on(s);
+}
+
+/* That of the daemon: programs that know secrets find what they need there. And our mark, so that the next daemon ends
+ * what this one has left behind. */
+static const char *const *command_env(const struct engine *e, struct arena *arena) {
+    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
+    size_t count = 0;
+    while (e->options.environment && e->options.environment[count])
+        count++;
+    const char **env = arena_alloc(arena, (count + 2) * sizeof(*env));
+    for (size_t i = 0; i < count; i++)
+        env[i] = e->options.environment[i];
+    aside_mark(e->data, &mark);
+    env[count] = arena_strdup(arena, strbuf_text(&mark));
+    env[count + 1] = NULL;
+    return env;
+}
+
+static int run_command(struct secrets *s, enum step step) {
+    const char *const *words = NULL;
+    struct engine *e = s->e;
+    _cleanup_(arena_finish) struct arena arena = ARENA_INIT;
+    if (config_words(e->config, patterns[step], owner_of(s, step), &words) == 0)
+        return 0;
+    struct aside_spec spec = {
+        .argv = words,
+        .cwd = e->home,
+        .env = command_env(e, &arena),
+        .timeout = config_number(e->config, "tasks.env_command_timeout_s", NULL),
+        .output_max = SOURCE_MAX,
+        .reads = true,
+    };
+    return aside_start(e->loop, &spec, command_ended, s, &s->aside, &s->err);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static int take_step(struct secrets *s, enum step step) {
+    int r = 0;
+    if (!owner_of(s, step))
+        return 0;
+    switch (step) {
+    case AGENT_FILE:
+    case PROJECT_FILE:
+        r = read_file(s, step);
+        break;
+    case AGENT_COMMAND:
+    case PROJECT_COMMAND:
+        r = run_command(s, step);
+        break;
+    case AGENT_CREDENTIAL:
+    case PROJECT_CREDENTIAL:
+        r = read_credentials(s, step);
+        break;
+    case STEPS:
+        break;
+    }
+    return r < 0 ? fail(s, step) : 0;
+}
+
+/* Up to the end, the first failure, or a command that must be waited for. */
+static void take_steps(struct secrets *s) {
+    while (s->err.code == 0 && !s->aside && s->step < STEPS)
+        (void)take_step(s, (enum step)s->step++);
+}
+
+/* A command has ended. */
+static void go_on(struct secrets *s) {
+    take_steps(s);
+    if (s->aside)
+        return;
+    struct live_run *run = run_find(s->e, s->key.task);
+    char id[ENGINE_ID_MAX];
+    if (!run || run->view.attempt != s->key.attempt)
+        return;
+    if (s->is_adopted && s->err.code < 0)
+        log_warning("task '%s' runs, and its secrets cannot be read again: they may be shown in "
+                    "its logs until it ends: %s",
+                    engine_task_id(s->e, s->key.task, id), s->err.text);
+    if (s->is_adopted)
+        return;
+    launch_set_deadline(s->e, run);
+    launch_later(s->e, run->task);
+    turn_wake(s->e);
+}
+
+static bool has_source(const struct secrets *s) {
+    const char *const *words = NULL;
+    for (enum step step = 0; step < STEPS; step++) {
+        const struct config *config = s->e->config;
+        const char *owner = owner_of(s, step);
+        bool is_file = step == AGENT_FILE || step == PROJECT_FILE;
+        if (owner
+            && (is_file ? *config_text(config, patterns[step], owner) != '\0'
+                        : config_words(config, patterns[step], owner, &words) > 0))
+            return true;
+    }
+    return false;
+}
+
+/* A command that the task brings may come from a run, which could choose an agent for its secrets. */
+static struct secrets *begin(struct engine *e, const struct live_run *run, const json_t *task) {
+    struct secrets *s = secrets_new(e, run);
+    if (json_object_get(task, "argv")) {
+        free(s->agent);
+        s->agent = NULL;
+    }
+    if (!has_source(s)) {
+        s->step = STEPS;
+    } else if (run->executor == EXECUTOR_SLURM) {
+        (void)error_set(&s->err, -ENOTSUP,
+                        "it has secrets (env_file, env_command or env_credential), and there is no "
+                        "safe way to hand them to a run in Slurm");
+    } else {
+        take_steps(s);
+    }
+    return s;
+}
+
+int secrets_prepare(struct engine *e, const struct live_run *run, const json_t *task,
+                    struct error *err) {
+    struct secrets *s = find_run(e, key_of(run));
+    if (!s)
+        s = begin(e, run, task);
+    if (s->aside)
+        return 1;
+    if (s->err.code < 0)
+        *err = s->err;
+    return s->err.code;
+}
+
+/* --- who gets them ---------------------------------------------------------------------------- */
+
+static bool is_set_by(const json_t *task, const char *pair) {
+    char name[256];
+    size_t length = strcspn(pair, "=");
+    if (length >= sizeof(name))
+        return false;
+    memcpy(name, pair, length);
+    name[length] = '\0';
+    return json_is_string(json_object_get(json_object_get(task, "env"), name));
+}
+
+const char *const *secrets_list(const struct engine *e, struct run_key key, const json_t *task,
+                                struct arena *arena) {
+    const struct secrets *s = find_run(e, key);
+    size_t count = 0;
+    if (!s || s->pairs.count == 0)
+        return NULL;
+    const char **list = arena_alloc(arena, (s->pairs.count + 1) * sizeof(*list));
+    for (size_t i = 0; i < s->pairs.count; i++)
+        if (!is_set_by(task, s->pairs.items[i]))
+            list[count++] = s->pairs.items[i];
+    list[count] = NULL;
+    return list;
+}
+
+static void set_token(struct secrets *s, const char *token) {
+    struct strbuf pair = STRBUF_INIT;
+    strbuf_printf(&pair, "SLUICE_TOKEN=%s", token);
+    s->token = strbuf_take(&pair);
+    redaction_add(s->e, s->token);
+}
+
+void secrets_note_token(struct engine *e, const struct live_run *run) {
+    struct secrets *s = find_run(e, key_of(run));
+    if (s && !s->token)
+        set_token(s, run->token.text);
+}
+
+const char *const *secrets_add_to(const struct engine *e, struct run_key key,
+                                  const struct run_spec *spec, struct arena *arena) {
+    const struct secrets *s = find_run(e, key);
+    size_t count = 0, n = 0;
+    while (spec->env[count])
+        count++;
+    if (!s || !spec->secret_names)
+        return spec->env;
+    const char **env = arena_alloc(arena, (count + s->pairs.count + 1) * sizeof(*env));
+    for (size_t i = 0; i < count; i++)
+        if (!is_named(spec->secret_names, spec->env[i]))
+            env[n++] = spec->env[i];
+    for (size_t i = 0; i < s->pairs.count; i++)
+        if (is_named(spec->secret_names, s->pairs.items[i]))
+            env[n++] = s->pairs.items[i];
+    env[n] = NULL;
+    return env;
+}
+
+/* --- others ask ------------------------------------------------------------------------------- */
+
+bool secrets_are_being_read(const struct engine *e) {
+    for (const struct secrets *s = e->secrets; s; s = s->next)
+        if (s->aside && !s->is_adopted)
+            return true;
+    return false;
+}
+
+bool secrets_are_read_for(const struct engine *e, task_id task) {
+    const struct secrets *s = find(e, task);
+    return s && s->aside && !s->is_adopted;
+}
+
+void secrets_stop(struct engine *e, task_id task) {
+    struct secrets *s = find(e, task);
+    if (!s || !s->aside || s->is_adopted)
+        return;
+    s->aside = aside_kill(s->aside);
+    s->step = STEPS;
+    launch_later(e, task);
+    turn_wake(e);
+}
+
+/* --- the start -------------------------------------------------------------------------------- */
+
+/* What its shim was given says what it has. */
+static void adopt(struct engine *e, const struct live_run *run) {
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    static const char token[] = "SLUICE_TOKEN=";
+    if (run->is_away || run_read_spec(e, run->view.folder, &read, NULL) < 0)
+        return;
+    struct secrets *s = secrets_new(e, run);
+    s->is_adopted = true;
+    for (const char *const *pair = read->spec.env; *pair; pair++)
+        if (strncmp(*pair, token, sizeof(token) - 1) == 0 && !s->token)
+            set_token(s, *pair + sizeof(token) - 1);
+    if (!read->spec.secret_names)
+        return;
+    s->names = xstrdup(read->spec.secret_names);
+    go_on(s);
+}
+
+static bool has_command(const struct config *config) {
+    const char *const *words = NULL;
+    bool has = false;
+    for (size_t i = 0; !has && i < config_agent_count(config); i++)
+        has =
+            config_words(config, patterns[AGENT_COMMAND], config_agent_name(config, i), &words) > 0;
+    for (size_t i = 0; !has && i < config_project_count(config); i++)
+        has =
+            config_words(config, patterns[PROJECT_COMMAND], config_project_name(config, i), &words)
+            > 0;
+    return has;
+}
+
+void secrets_start(struct engine *e) {
+    if (has_command(e->config))
+        (void)aside_sweep(e->data); /* those that a daemon before has left behind */
+    for (size_t i = 0; i < e->live.count; i++)
+        adopt(e, run_live_at(e, i));
+}
