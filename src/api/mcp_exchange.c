@@ -13,6 +13,7 @@
 
 #include "api/server_internal.h"
 #include "base/alloc.h"
+#include "engine/redaction.h"
 #include "mcp/mcp.h"
 
 #define STREAM_TYPE "text/event-stream"
@@ -157,18 +158,23 @@ static void on_drop(void *ctx, struct mcp_ask *ask) {
     forget_call(mine);
 }
 
-/* The end of a log, as it is. No file: nothing was printed. */
+/* The end of a log, without secrets. No file: nothing was printed. */
 static void read_log(const struct op_call *call, struct strbuf *out) {
     struct stat st;
-    char *buffer = xmalloc(MCP_LOG_MAX);
+    struct engine_run run;
+    bool lives =
+        engine_live_run(call->engine, call->log.task, &run) && run.attempt == call->log.attempt;
+    const struct redact_range range = { (off_t)call->log.offset, MCP_LOG_MAX, lives };
+    char *space = xmalloc(REDACT_FILE_SPACE(MCP_LOG_MAX));
+    const char *bytes = space;
     int fd = open(call->log.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     ssize_t n = -1;
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        n = pread(fd, buffer, MCP_LOG_MAX, (off_t)call->log.offset);
+        n = engine_read_log(call->engine, fd, &range, space, &bytes);
     if (fd >= 0)
         close(fd);
-    strbuf_add(out, buffer, n > 0 ? (size_t)n : 0);
-    free(buffer);
+    strbuf_add(out, bytes, n > 0 ? (size_t)n : 0);
+    free(space);
 }
 
 static void on_answered(struct op_call *call, void *ctx) {

@@ -240,10 +240,10 @@ struct log_stream {
     int fd;    /* -1: the file is not there yet */
     int watch; /* of inotify; -1: looked at from time to time */
     uint64_t offset;
-    uint64_t cut;    /* bytes left out since the last ones that were sent */
-    bool after_hole; /* NULs that come next are the rest of one */
-    bool follow;     /* until the run has ended */
-    bool broken;     /* the server stops */
+    uint64_t cut;       /* bytes left out since the last ones that were sent */
+    bool after_hole;    /* NULs that come next are the rest of one */
+    bool follow, grows; /* until the run has ended; the run lives */
+    bool broken;        /* the server stops */
 };
 void log_watch_add(struct server *server, struct log_stream *log);
 void log_watch_remove(struct server *server, struct log_stream *log);

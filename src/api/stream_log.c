@@ -16,8 +16,12 @@
 
 #include "api/server_internal.h"
 #include "base/alloc.h"
+#include "engine/redaction.h"
 
 #define PIECE ((size_t)32 * 1024)
+
+/* One read at a time uses it. */
+static char log_space[REDACT_FILE_SPACE(PIECE)];
 
 /* --- reading --------------------------------------------------------------------------------- */
 
@@ -56,13 +60,16 @@ static void send_piece(struct log_stream *log, const char *bytes, size_t size) {
     exchange_send(log->exchange, bytes, size);
 }
 
-/* Reads one piece of the span. <0: the file cannot be read. */
+/* Reads one piece of the span. 0: it must grow first; <0: the file cannot be read. */
 static int read_piece(struct log_stream *log, const struct span *span) {
-    char *buffer = log->exchange->connection->server->buffer;
-    size_t size = span->end - span->begin < PIECE ? (size_t)(span->end - span->begin) : PIECE;
-    ssize_t n = pread(log->fd, buffer, size, (off_t)span->begin);
+    struct server *server = log->exchange->connection->server;
+    uint64_t left = span->end - span->begin;
+    const struct redact_range range = { (off_t)span->begin, left < PIECE ? (size_t)left : PIECE,
+                                        log->grows };
+    const char *buffer;
+    ssize_t n = engine_read_log(server->engine, log->fd, &range, log_space, &buffer);
     if (n <= 0)
-        return n < 0 && errno != EINTR ? -errno : 0;
+        return n < 0 ? -errno : 0;
     size_t begin = 0, end = (size_t)n;
     log->offset = span->begin + end;
     while (log->after_hole && begin < end && buffer[begin] == '\0')
@@ -75,7 +82,7 @@ static int read_piece(struct log_stream *log, const struct span *span) {
     if (end > begin)
         send_piece(log, buffer + begin, end - begin);
     log->cut += before - end;
-    return 0;
+    return 1;
 }
 
 /* Refuses what is no plain file: a device or a pipe would block. */
@@ -121,7 +128,8 @@ static enum stream_state log_fill(struct stream *stream) {
     }
     if (span.begin == span.end)
         return log_end(log);
-    return read_piece(log, &span) < 0 ? STREAM_BROKEN : STREAM_GOES_ON;
+    int r = read_piece(log, &span);
+    return r < 0 ? STREAM_BROKEN : r == 0 ? log_end(log) : STREAM_GOES_ON;
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -159,7 +167,8 @@ static struct log_stream *log_new(struct exchange *exchange, struct op_call *cal
     log->path = xstrdup(call->log.path);
     log->fd = log->watch = -1;
     log->offset = call->log.offset;
-    log->follow = call->log.follow && is_alive(server, log->task, log->attempt);
+    log->grows = is_alive(server, log->task, log->attempt);
+    log->follow = call->log.follow && log->grows;
     log->broken = log->follow && server->stopping;
     log->next = server->log_streams;
     if (log->next)
@@ -192,8 +201,8 @@ void log_begin(struct exchange *exchange, struct op_call *call) {
 
 void server_run_ended(struct server *server, task_id task, uint32_t attempt) {
     for (struct log_stream *log = server->log_streams; log; log = log->next)
-        if (log->follow && log->task == task && log->attempt == attempt) {
-            log->follow = false;
+        if (log->grows && log->task == task && log->attempt == attempt) {
+            log->follow = log->grows = false;
             connection_wake(log->exchange->connection);
         }
 }

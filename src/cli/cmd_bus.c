@@ -20,6 +20,7 @@
 #include "cli/bus_target.h"
 #include "cli/cell.h"
 #include "cli/output.h"
+#include "cli/own_secrets.h"
 #include "cli/sanitize.h"
 #include "os/files.h"
 
@@ -79,7 +80,7 @@ static char *dump(json_t *value /* taken */) {
     bool empty = json_object_size(value) + json_array_size(value) == 0;
     char *text = empty ? NULL : json_dumps(value, JSON_COMPACT);
     json_decref(value);
-    return text;
+    return own_secrets_take(text);
 }
 
 static int append(const struct cmd_call *call, struct bus_target *target,
@@ -122,13 +123,14 @@ static int post_run(const struct cmd_call *call) {
         code = read_body(call, &body);
     if (code != CMD_OK)
         return code;
+    _cleanup_(freep) char *shown = own_secrets_take(strbuf_take(&body));
     struct bus_message message = {
         .type = cmd_has(call, "type") ? cmd_value(call, "type") : "INFO",
         .issue = cmd_value(call, "issue"),
         .parents = parents_text,
         .links = links_text,
         .meta = meta_text,
-        .body = strbuf_text(&body),
+        .body = shown,
     };
     return append(call, &target, &message);
 }

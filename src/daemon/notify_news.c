@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/json_write.h"
 #include "base/utf8.h"
+#include "engine/redaction.h"
 
 #define TEXT_MAX 500u /* bytes of one text from outside */
 #define LONGER   4    /* times as long as the pause that was told */
@@ -290,6 +291,13 @@ static char *make_text(const struct news *n) {
     return xstrdup("");
 }
 
+/* A title may be older than the secret that it shows. */
+static char *clean_for(const struct engine *engine, const char *text) {
+    _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
+    bool is_redacted = text && engine_redact(engine, text, strlen(text), &shown);
+    return clean(is_redacted ? strbuf_text(&shown) : text);
+}
+
 /* --- what the store knows -------------------------------------------------------------------- */
 
 struct completion {
@@ -316,7 +324,7 @@ static void runs_answered(void *ctx, const struct store_answer *answer, const st
     else if (run && run->exit_code >= 0)
         (void)snprintf(how, sizeof(how), "exit code %d", (int)run->exit_code);
     if (run)
-        c->news->message = clean(run->message && *run->message ? run->message : how);
+        c->news->message = clean_for(c->engine, run->message && *run->message ? run->message : how);
     complete(c);
 }
 
@@ -324,7 +332,7 @@ static void spec_answered(void *ctx, const struct store_answer *answer, const st
     struct completion *c = ctx;
     struct store_question runs = { .kind = ASK_RUNS, .task = c->news->number, .limit = 1 };
     if (!err && answer->count > 0)
-        c->news->title = clean(answer->specs[0].title);
+        c->news->title = clean_for(c->engine, answer->specs[0].title);
     if (c->news->kind == NEWS_FAILED)
         store_ask(engine_store(c->engine), &runs, runs_answered, c);
     else

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/redaction.h"
 #include "engine/run_token.h"
 #include "ops/call_internal.h"
 
@@ -125,6 +126,19 @@ static void scope_key(struct op_call *call) {
     strbuf_finish(&key);
 }
 
+/* A run may have secrets; what it says is kept, and others see it. */
+static void redact(const struct engine *engine, json_t *value) {
+    _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
+    const char *name;
+    size_t index;
+    json_t *member;
+    if (json_is_string(value)
+        && engine_redact(engine, json_string_value(value), json_string_length(value), &shown))
+        (void)json_string_setn_nocheck(value, strbuf_text(&shown), shown.length);
+    json_object_foreach(value, name, member) redact(engine, member);
+    json_array_foreach(value, index, member) redact(engine, member);
+}
+
 int capability_begin(struct op_call *call) {
     struct op_run *run = &call->run;
     struct strbuf name = STRBUF_INIT;
@@ -136,6 +150,7 @@ int capability_begin(struct op_call *call) {
     free(call->caller); /* who it is says the token, and no header */
     strbuf_printf(&name, "%s.%u", engine_task_id(call->engine, run->task, id), run->attempt);
     call->caller = strbuf_take(&name);
+    redact(call->engine, call->params);
     int r = check_reach(call);
     if (r < 0)
         return r;

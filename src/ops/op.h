@@ -83,6 +83,7 @@ struct op {
     bool local;  /* not by TCP, whatever the token */
     bool open;   /* by TCP without a token */
     bool counts; /* writes, but counts though it cannot be stored: it may be what helps the store */
+    bool gives_token; /* the answer holds one for the caller: nothing in it is redacted */
     enum op_answer_kind answer;
     /* Inside a turn. 0, or <0 with a sentence in call->err; the errno becomes the status. What needs the
      * store returns op_ask (op_internal.h), which goes on with the answer in this turn or a later one.

@@ -15,6 +15,7 @@
 #include "engine/failing.h"
 #include "engine/notifier.h"
 #include "engine/outlook.h"
+#include "engine/redaction.h"
 #include "engine/slurm_look.h"
 #include "ops/access.h"
 #include "ops/call_internal.h"
@@ -107,6 +108,16 @@ static void fill(struct op_call *call) {
     call->own->filled = true;
 }
 
+/* What the daemon knows to be secret is in no answer, whoever has submitted it. */
+static void redact(struct op_call *call) {
+    struct strbuf shown = STRBUF_INIT;
+    if (call->op->gives_token
+        || !engine_redact(call->engine, strbuf_text(&call->answer), call->answer.length, &shown))
+        return;
+    strbuf_finish(&call->answer);
+    call->answer = shown;
+}
+
 static void answer(struct op_call *call) {
     struct op_private *p = call->own;
     p->place = CALL_NOWHERE;
@@ -115,11 +126,13 @@ static void answer(struct op_call *call) {
     if (call->err.code == 0 && call->op->finish && !call->replayed)
         call->op->finish(call);
     if (call->err.code != 0) {
+        engine_redact_in_place(call->engine, call->err.text);
         print_failure(call);
         call->status = op_error_status(call->err.code);
     } else if (call->status == 0) {
         call->status = 200;
     }
+    redact(call);
     keys_end(call);
     if (p->abandoned || !call->answered)
         op_call_free(call);

@@ -225,10 +225,43 @@ static void check_settings(struct op_call *call, struct check *c) {
     c->fix = c->ok ? NULL : "put 'overdue' into 'order', or unset one of the two";
 }
 
+/* True: the file is there, and no other user can read it. */
+static bool secret_file_is_good(const char *pattern, const char *owner, const struct config *config,
+                                struct check *c, size_t *count) {
+    const char *path = config_text(config, pattern, owner);
+    _cleanup_(strbuf_finish) struct strbuf what = STRBUF_INIT;
+    if (!*path)
+        return true;
+    ++*count;
+    strbuf_printf(&what, "%.*s.%s.env_file", (int)strcspn(pattern, "."), pattern, owner);
+    check_mode(path, strbuf_text(&what), c);
+    return c->ok;
+}
+
+/* Commands and credentials are tried by the launch alone. */
+static void check_secrets(struct op_call *call, struct check *c) {
+    const struct config *config = engine_config(call->engine);
+    size_t count = 0;
+    bool good = true;
+    for (size_t i = 0; good && i < config_agent_count(config); i++)
+        good = secret_file_is_good("agents.A.env_file", config_agent_name(config, i), config, c,
+                                   &count);
+    for (size_t i = 0; good && i < config_project_count(config); i++)
+        good = secret_file_is_good("projects.P.env_file", config_project_name(config, i), config, c,
+                                   &count);
+    c->name = "secrets";
+    c->ok = good;
+    if (good && count == 0)
+        (void)snprintf(c->text, sizeof(c->text), "no agent or project has an env_file");
+    else if (good)
+        (void)snprintf(c->text, sizeof(c->text), "%zu env_file, for their owner alone", count);
+    c->fix = good ? NULL : "make the file, readable for you alone: chmod 600";
+}
+
 static const check_function checks[] = {
     check_disk,    check_store,    check_fsync,       check_home,      check_socket,
     check_doors,   check_shim,     check_files,       check_isolation, check_worktrees,
-    check_cgroups, check_settings, check_run_folders,
+    check_cgroups, check_settings, check_run_folders, check_secrets,
 };
 
 static void print_features(const struct executor_feature *features, size_t count,

@@ -195,6 +195,7 @@ const struct op op_session_open = {
     .writes = true,
     .open = true,
     .run = run_open,
+    .gives_token = true,
     .finish = finish_open,
     .replay = replay_open,
 };

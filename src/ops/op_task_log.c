@@ -86,7 +86,8 @@ const struct op op_task_log = {
     .method = "GET",
     .path = "/v1/tasks/{id}/log",
     .summary = "read what a run printed",
-    .text = "The bytes as they were printed, `application/octet-stream`. `X-Sluice-Attempt` and "
+    .text = "The bytes as they were printed, `application/octet-stream`; secrets of the run are "
+            "replaced, in as many bytes as they have. `X-Sluice-Attempt` and "
             "`X-Sluice-Offset` say what they are; adding their number to the offset is where to go "
             "on. The middle of a long log may be gone; a line says how many bytes were cut there.",
     .params = params,

@@ -136,6 +136,7 @@ const struct op op_token_add = {
     .writes = true,
     .local = true,
     .run = run_add,
+    .gives_token = true,
     .finish = finish_add,
     .replay = replay_add,
 };

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "engine/groups.h"
+#include "engine/redaction.h"
 #include "ops/batch.h"
 #include "ops/child_members.h"
 #include "ops/child_spans.h"
@@ -274,6 +275,12 @@ int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *ord
     int r = read_text(order, &text, err);
     if (r < 0 || is_empty_list(strbuf_text(&text)))
         return r;
+    _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
+    if (engine_redact(engine, text.text, text.length, &shown)) {
+        struct strbuf raw = text;
+        text = shown;
+        shown = raw;
+    }
     r = taskfile_read_text(order->shown, order->folder, strbuf_text(&text), text.length, &s.file,
                            err);
     if (r < 0)

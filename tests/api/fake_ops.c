@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "engine/away.h"
 #include "engine/executors.h"
+#include "engine/redaction.h"
 
 struct fake_world fake;
 
@@ -421,6 +422,15 @@ bool engine_live_run(const struct engine *engine, task_id task, struct engine_ru
 bool op_run_sees(const struct engine *engine, const struct op_run *run, task_id task) {
     (void)engine;
     return !run->token[0] || task == 1;
+}
+
+ssize_t engine_read_log(const struct engine *engine, int fd, const struct redact_range *range,
+                        char *space, const char **ret_bytes) {
+    (void)engine;
+    struct redact_value value = { "KEY", 3, FAKE_SECRET, sizeof(FAKE_SECRET) - 1, 0 };
+    struct redact_index index;
+    redact_index_init(&index, &value, 1, NULL);
+    return redact_pread(&index, fd, range, space, ret_bytes);
 }
 
 const char *engine_task_id(const struct engine *engine, task_id task, char buf[ENGINE_ID_MAX]) {

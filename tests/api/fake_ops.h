@@ -12,6 +12,7 @@
 
 #define FAKE_EVENTS_MAX 20000
 #define FAKE_RUN_TOKEN  "0123456789abcdef0123456789abcdef" /* of the run, while it is in Slurm */
+#define FAKE_SECRET     "hunter2-hunter2-hunter2"          /* replaced in logs; its name is KEY */
 #define FAKE_TOKEN      "sl_abcdefghij_0123456789012345678901234567890123456789012"
 /* The same with another letter for the last of "abcdefghij", from k on, is another token that may read. */
 

@@ -116,6 +116,38 @@ static void a_log_is_sent_from_its_offset_to_its_end(void **state) {
     close(p.fd);
 }
 
+/* Offsets and sizes are those of the file. */
+static void secrets_are_replaced_wherever_the_answer_begins(void **state) {
+    (void)state;
+    API(api);
+    append_text(api, "out.log", "key " FAKE_SECRET " end\n");
+    for (size_t offset = 0; offset < 32; offset++) {
+        PIECES(p);
+        api_log(api, "out.log", offset, false);
+        open_log(api, &p, LOG);
+        read_complete(&p);
+        assert_string_equal(strbuf_text(&p.body), "key [redacted KEY]********* end\n" + offset);
+        close(p.fd);
+    }
+}
+
+/* Between two reads of the file, too. */
+static void secrets_are_replaced_in_large_logs(void **state) {
+    (void)state;
+    API(api);
+    PIECES(p);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    for (unsigned i = 0; text.length < 200000; i++)
+        strbuf_printf(&text, "%u " FAKE_SECRET "\n", i);
+    append(api, "out.log", text.text, text.length);
+    api_log(api, "out.log", 0, false);
+    open_log(api, &p, LOG);
+    read_complete(&p);
+    assert_int_equal(p.body.length, text.length);
+    assert_null(strstr(p.body.text, "hunter2"));
+    close(p.fd);
+}
+
 static void empty_missing_and_short_logs_are_empty_answers(void **state) {
     (void)state;
     API(api);
@@ -286,6 +318,24 @@ static void a_log_that_is_not_there_yet_is_waited_for(void **state) {
     close(p.fd);
 }
 
+/* The first half of a secret waits for the second, or for the end of the run. */
+static void a_secret_that_comes_in_two_parts_is_replaced(void **state) {
+    (void)state;
+    API(api);
+    PIECES(p);
+    append_text(api, "out.log", "one hunter2-hun");
+    api_log(api, "out.log", 0, true);
+    open_log(api, &p, LOG);
+    read_body(&p, 4);
+    append_text(api, "out.log", "ter2-hunter2 two hunter2-");
+    read_body(&p, 4 + strlen(FAKE_SECRET " two "));
+    assert_string_equal(strbuf_text(&p.body), "one [redacted KEY]********* two ");
+    api_run_ended(api, 1, 2);
+    read_complete(&p);
+    assert_string_equal(strbuf_text(&p.body), "one [redacted KEY]********* two hunter2-");
+    close(p.fd);
+}
+
 static void a_run_that_never_wrote_ends_its_followers_too(void **state) {
     (void)state;
     API(api);
@@ -433,6 +483,8 @@ static void followers_break_and_readers_finish_when_the_server_stops(void **stat
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_log_is_sent_from_its_offset_to_its_end),
+        cmocka_unit_test(secrets_are_replaced_wherever_the_answer_begins),
+        cmocka_unit_test(secrets_are_replaced_in_large_logs),
         cmocka_unit_test(empty_missing_and_short_logs_are_empty_answers),
         cmocka_unit_test(a_large_log_comes_as_its_reader_takes_it),
         cmocka_unit_test(old_clients_and_head_get_theirs),
@@ -442,6 +494,7 @@ int main(void) {
         cmocka_unit_test(nul_bytes_that_are_no_hole_are_bytes),
         cmocka_unit_test(a_log_is_followed_until_its_run_has_ended),
         cmocka_unit_test(a_log_that_is_not_there_yet_is_waited_for),
+        cmocka_unit_test(a_secret_that_comes_in_two_parts_is_replaced),
         cmocka_unit_test(a_run_that_never_wrote_ends_its_followers_too),
         cmocka_unit_test(a_run_that_ends_in_the_turn_of_the_question_is_not_followed_for_ever),
         cmocka_unit_test(a_run_that_ended_long_ago_is_not_followed),
