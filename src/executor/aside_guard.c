@@ -47,25 +47,25 @@ static void format_spec(const struct aside_spec *spec, struct strbuf *out) {
     run_spec_format(&full, out);
 }
 
-/* A memory file with the spec, above the descriptors of the guard. */
+static int write_all(int file, const char *bytes, size_t size) {
+    for (size_t at = 0; at < size;) {
+        ssize_t done = pwrite(file, bytes + at, size - at, (off_t)at);
+        if (done <= 0)
+            return done < 0 ? errno : EIO;
+        at += (size_t)done;
+    }
+    return 0;
+}
+
+/* A memory file with the spec, above the descriptors of the guard. The caller closes it, also after an error. */
 static int write_spec(const struct aside_spec *spec, int *ret_file) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     format_spec(spec, &text);
     if (text.length > RUN_SPEC_MAX)
         return E2BIG;
     _cleanup_(fd_closep) int low = memfd_create("sluice-guard", MFD_CLOEXEC);
-    _cleanup_(fd_closep) int file = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
-    if (file < 0)
-        return errno;
-    for (size_t at = 0; at < text.length;) {
-        ssize_t done = pwrite(file, text.text + at, text.length - at, (off_t)at);
-        if (done <= 0)
-            return done < 0 ? errno : EIO;
-        at += (size_t)done;
-    }
-    *ret_file = file;
-    file = -1;
-    return 0;
+    *ret_file = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
+    return *ret_file < 0 ? errno : write_all(*ret_file, text.text, text.length);
 }
 
 static int set_files(posix_spawn_file_actions_t *actions, const struct aside_spec *spec, int out,
@@ -119,17 +119,12 @@ static int spawn(const struct aside_spec *spec, int out, int file, int cgroup, p
 }
 
 int guard_spawn(const struct aside_spec *spec, int out, int *ret_file, pid_t *ret_pid) {
-    _cleanup_(fd_closep) int file = -1, cgroup = -1;
-    int error = write_spec(spec, &file);
+    _cleanup_(fd_closep) int cgroup = -1;
+    int error = write_spec(spec, ret_file);
     if (error == 0 && spec->guard->cgroup >= 0
         && (cgroup = fcntl(spec->guard->cgroup, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS)) < 0)
         error = errno;
-    error = error ? error : spawn(spec, out, file, cgroup, ret_pid);
-    if (error != 0)
-        return error;
-    *ret_file = file;
-    file = -1;
-    return 0;
+    return error ? error : spawn(spec, out, *ret_file, cgroup, ret_pid);
 }
 
 void guard_kill(pid_t guard) {

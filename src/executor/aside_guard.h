@@ -4,7 +4,7 @@
 #include "executor/aside.h"
 
 /* Starts the guard of spec->guard with `out` as its output. 0, its process and the memory file that it reports in; or
- * an errno. */
+ * an errno. The caller closes the file, also after an error; -1: there is none. */
 int guard_spawn(const struct aside_spec *spec, int out, int *ret_file, pid_t *ret_pid);
 
 /* The whole tree of the guard is killed; then it ends. */

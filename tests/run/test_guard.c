@@ -252,6 +252,8 @@ static void a_limit_of_its_spec_holds(void **state) {
     "(setsid sh -c 'trap \"\" TERM; echo $$ >pid.part; mv pid.part pid; exec sleep 1000' "         \
     "</dev/null >/dev/null 2>&1 &) ; while [ ! -e pid ]; do :; done"
 
+static const char stop_guard[] = "kill -STOP $PPID; " LEAVE_ONE "; sleep 1000";
+
 static void what_it_leaves_is_killed(void **state) {
     struct scene *s = scene_new(STAGE(state));
     s->without = true;
@@ -311,9 +313,7 @@ static void killed_it_tells_nobody_and_is_gone(void **state) {
 /* The command stops its own guard, so that it could not kill anything. */
 static void a_guard_that_was_stopped_still_ends(void **state) {
     struct scene *s = scene_new(STAGE(state));
-    begin(s, (struct aside_spec){
-                 .argv = ARGV("sh", "-c", "kill -STOP $PPID; " LEAVE_ONE "; sleep 1000"),
-                 .cwd = s->stage->home });
+    begin(s, (struct aside_spec){ .argv = ARGV("sh", "-c", stop_guard), .cwd = s->stage->home });
     pid_t pid = await_pid(s);
     aside_stop(s->aside);
     await(s);
@@ -436,9 +436,9 @@ static void the_next_daemon_finds_it_by_its_mark(void **state) {
     struct scene *s = scene_new(STAGE(state));
     struct strbuf mark = STRBUF_INIT;
     aside_mark(s->stage->home, &mark);
-    die_beside(s, (struct aside_spec){ .argv = ARGV("env", "-i", "PATH=/usr/bin:/bin", "sh", "-c",
-                                                    "kill -STOP $PPID; " LEAVE_ONE "; sleep 1000"),
-                                       .env = ARGV("PATH=/usr/bin:/bin", strbuf_text(&mark)) });
+    die_beside(s, (struct aside_spec){
+                      .argv = ARGV("env", "-i", "PATH=/usr/bin:/bin", "sh", "-c", stop_guard),
+                      .env = ARGV("PATH=/usr/bin:/bin", strbuf_text(&mark)) });
     pid_t pid = number_in(s, "pid");
     assert_true(lives(pid));
     assert_int_equal(aside_sweep(s->stage->home), 1);
