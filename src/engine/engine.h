@@ -159,8 +159,6 @@ struct engine_workspace {
 };
 void engine_workspace(const struct engine *engine, task_id task, struct engine_workspace *ret);
 void engine_workspace_finish(struct engine_workspace *workspace);
-/* Has the project settings of worktrees (`prepare`, `copy`), and makes none? They would have no effect: -EINVAL. */
-int engine_check_worktrees(const struct engine *engine, const char *project, struct error *err);
 /* Which live task works in this path of a pool; 0: none. */
 task_id engine_workspace_holder(const struct engine *engine, const char *path);
 /* Worktrees that belong to no task and are kept, because there is work in them. */

@@ -11,6 +11,7 @@
 #include "base/json_write.h"
 #include "engine/job.h"
 #include "engine/workspace_internal.h"
+#include "engine/worktrees.h"
 #include "os/files.h"
 #include "os/log.h"
 

@@ -8,6 +8,7 @@
 #include "engine/job.h"
 #include "engine/secrets.h"
 #include "engine/workspace_internal.h"
+#include "engine/worktrees.h"
 
 const char *engine_run_doing(const struct engine *e, task_id task) {
     for (const struct job *job = e->workspaces->jobs; job; job = job->next)

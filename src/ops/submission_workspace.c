@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "engine/worktrees.h"
 #include "ops/batch.h"
 #include "ops/op_internal.h"
 #include "workspace/git.h"
