@@ -19,7 +19,7 @@
 #define PART_MAX  256u
 #define CHUNK     65536u
 
-#define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+#define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK)
 
 struct copying {
     const struct copy_files *what;
@@ -51,7 +51,7 @@ static int enter(int dir, const char *name, size_t length) {
     }
     int next = -1;
     if (length < sizeof(part) && (mkdirat(dir, part, 0777) == 0 || errno == EEXIST))
-        next = openat(dir, part, FOLDER_FLAGS);
+        next = openat(dir, part, FOLDER_FLAGS | O_CLOEXEC);
     int error = errno;
     close(dir);
     errno = error;
@@ -150,7 +150,7 @@ static int copy_name(struct copying *c, int dir, const char *name, const char *r
     if (!rest) {
         r = copy_file(c, dir, name, matched);
     } else {
-        _cleanup_(fd_closep) int next = openat(dir, name, FOLDER_FLAGS);
+        _cleanup_(fd_closep) int next = openat(dir, name, FOLDER_FLAGS | O_CLOEXEC);
         bool skip = next < 0 && matched && (errno == ENOENT || errno == ENOTDIR);
         if (next < 0 && errno == ENOENT && !matched)
             r = refuse(c, -ENOENT, "there is no such folder");
@@ -171,7 +171,7 @@ static bool is_special(const char *name) {
 }
 
 static int copy_matches(struct copying *c, int dir, const char *part, const char *rest) {
-    int fd = openat(dir, ".", FOLDER_FLAGS); /* a stream has an offset of its own */
+    int fd = openat(dir, ".", FOLDER_FLAGS | O_CLOEXEC); /* a stream has an offset of its own */
     DIR *names = fd >= 0 ? fdopendir(fd) : NULL;
     if (!names) {
         if (fd >= 0)
