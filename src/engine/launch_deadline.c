@@ -2,7 +2,7 @@
  *
  * On this machine a shim starts at once, or something is wrong with it. Its command starts when its worktree is
  * prepared, which has a time-out of its own. In Slurm a run may wait for a place for days: its executor knows when
- * nobody will begin it any more. */
+ * it cannot begin any more. */
 #include "engine/executors_internal.h"
 
 void launch_set_deadline(struct engine *e, struct live_run *run) {

@@ -145,7 +145,7 @@ rule 'f155 a card that vanished is logged once' [ "$(grep -c 'e.md. of task .* i
 rule 'f155 and not made again' [ ! -e board/phase-9/backlog/e.md ]
 start
 
-# A run does not have the daemon write into a file of its choice: what it adds is no card, also after a restart.
+# A run does not have the daemon write into a file of its choice: only imported tasks have cards, also after a restart.
 card phase-9/backlog/g.md 'agent_flow: review\r\n' 'Not yours.\r\n'
 mv board/phase-9/backlog/g.md notes.md
 cp notes.md notes.before
@@ -160,8 +160,8 @@ becomes "$child" 'done'
 card phase-9/backlog/h.md 'agent_flow: review\r\n' 'A card.\r\n'
 run sluice import cards --agent claude --project web --mirror --json board
 appears 'agent_status: succeeded' board/phase-9/backlog/h.md
-report $? 'a card is still told'
-compare notes.before notes.md 'what a run adds is no card'
+report $? 'a card is still written'
+compare notes.before notes.md 'a file that a run names is not'
 
 # --- beads ------------------------------------------------------------------------------------------------------------
 

@@ -145,7 +145,7 @@ run sluice show "$id"
 has 'it took longer than its time-out' 'it has a time-out of its own'
 tell go
 becomes "$long" 'done'
-rule 'it is no launch that takes too long' [ "$(value "$long" attempt)" = 1 ]
+rule 'its launch does not count as too slow' [ "$(value "$long" attempt)" = 1 ]
 "$SLUICE" config set tasks.launch_s=60 >/dev/null
 
 # --- it is interrupted ----------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ for id in $("$SLUICE" list --ids --project gone --state held); do
     report $? 'it goes on when the file is there'
 done
 run sluice config set projects.web.copy=../secret
-exits 2 'a path that leads out of the folder is no setting'
+exits 2 'a path that leads out of the folder is refused as a setting'
 
 # A branch of a run that has put a link where a copy goes.
 mkdir outside

@@ -1,7 +1,7 @@
 /* Which members of a task may a run set for its children? Every member is tried on every path by which a
  * run adds tasks: with its token, and in a spawn file. The same task is first accepted from the owner, so
- * a refusal is about the run and not about the value. A member without a row here fails the test: whoever
- * adds one decides what runs may do with it. */
+ * a refusal is about the run and not about the value. A member without a row here fails the test:
+ * decide what runs may do with it, and add one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -269,7 +269,7 @@ static void an_agent_keeps_its_children_in_its_own_folders(void **state) {
         { "\"cwd\":\"/srv/x/../../etc\"", "'cwd'" },
         { "\"artifact\":\"/etc/shadow\"", "'artifact'" },
         { "\"spawn\":\"/etc/passwd\"", "'spawn'" },
-        { "\"agent\":\"codex\"", "'agent'" }, /* nobody has configured it */
+        { "\"agent\":\"codex\"", "'agent'" }, /* not configured */
     };
     static const char *const good[] = { "\"cwd\":\"/srv/x/sub\"", "\"cwd\":\"sub\"",
                                         "\"spawn\":\"next.yaml\"", "\"project\":\"web\"",

@@ -33,7 +33,7 @@ static void says(const struct run_end *end, const char *part) {
         fail_msg("'%s' is not in: %s", part, end->message);
 }
 
-/* An end before the command: nothing of it was run, and the daemon was never told that it was. */
+/* An end before the command: the command was not run, and the daemon heard of no start. */
 static void expect_not_begun(struct stage *stage, enum run_end_kind kind) {
     const struct run_end *end = &stage->runs[1].end;
     assert_int_equal(end->kind, kind);
@@ -70,7 +70,7 @@ static void a_run_without_it_has_no_log_of_it(void **state) {
     stage_free(stage);
 }
 
-static void it_has_the_environment_and_the_input_of_nobody(void **state) {
+static void it_has_the_environment_and_no_input(void **state) {
     struct stage *stage = STAGE(state);
     struct run_spec spec =
         prepared_spec(stage, ARGV("sh", "-c", "cat; echo \"$COLOUR\" >made; pwd >where"));
@@ -204,7 +204,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         BOTH_WAYS(it_runs_before_the_command),
         ONE_WAY(a_run_without_it_has_no_log_of_it),
-        ONE_WAY(it_has_the_environment_and_the_input_of_nobody),
+        ONE_WAY(it_has_the_environment_and_no_input),
         ONE_WAY(it_has_a_folder_of_its_own),
         ONE_WAY(a_failure_is_that_of_the_launch),
         ONE_WAY(a_long_command_is_shortened),

@@ -23,7 +23,7 @@
 #include "os/copy_files.h"
 #include "os/files.h"
 
-/* HOME/from, HOME/to and HOME/secret, which nobody may read or write by way of these. */
+/* Has the folders from, to and secret. No copy may read or write the last one. */
 static char home[64];
 
 static char *path_of(const char *name) {
@@ -256,7 +256,7 @@ static void git_is_left_alone(void **state) {
                                        ".git",   "a/.git",      ".git/b", "a/." };
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         if (copy_pattern_is_valid(bad[i]))
-            fail_msg("'%s' is no pattern", bad[i]);
+            fail_msg("'%s' is accepted as a pattern", bad[i]);
         refuses(bad[i], "cannot copy", "not a path");
     }
     static const char *const good[] = { ".env", "config/*.local", "a..b", ".github/x", "..." };
