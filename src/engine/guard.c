@@ -20,15 +20,18 @@ static void over(void *ctx, pid_t pid, enum guard_over how) {
 int guard_start(struct engine *e, const struct guard_call *call, struct aside **ret_aside,
                 struct error *err) {
     struct run_spec spec = call->run ? *call->run : (struct run_spec){ .run = call->name };
-    struct executor_slot slot = { .folder = -1 };
+    struct executor_slot slot = { .folder = -1, .daemon = -1 };
     struct guard *guard = xcalloc(1, sizeof(*guard));
     guard->executor = e->executor;
     guard->slot =
         executor_slot_take(e->executor, spec.memory_max > 0 || spec.processes_max > 0, &slot);
     spec.cgroup = slot.path; /* not that of the run, which has ended or still lives in it */
-    const struct aside_guard how = {
-        .shim = e->shim_path, .spec = &spec, .cgroup = slot.folder, .over = over, .ctx = guard
-    };
+    const struct aside_guard how = { .shim = e->shim_path,
+                                     .spec = &spec,
+                                     .cgroup = slot.folder,
+                                     .daemon = slot.daemon,
+                                     .over = over,
+                                     .ctx = guard };
     struct aside_spec command = call->command;
     command.guard = &how;
     int r = aside_start(e->loop, &command, call->ended, call->ctx, ret_aside, err);

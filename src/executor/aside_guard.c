@@ -21,6 +21,7 @@
 #include "rundir/rundir.h"
 
 #define FD_SPEC         3
+#define FD_DAEMON       5
 #define FD_CGROUP       6
 #define LOW_DESCRIPTORS 10
 #define MARK            "SLUICE_ASIDE="
@@ -77,7 +78,9 @@ static int set_files(posix_spawn_file_actions_t *actions, const struct aside_spe
                           : posix_spawn_file_actions_adddup2(actions, out, 2);
     error = error ? error : posix_spawn_file_actions_adddup2(actions, file, FD_SPEC);
     for (int fd = FD_SPEC + 1; error == 0 && fd < FD_CGROUP; fd++)
-        error = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDONLY, 0);
+        error = fd == FD_DAEMON && spec->guard->daemon >= 0
+                    ? posix_spawn_file_actions_adddup2(actions, spec->guard->daemon, fd)
+                    : posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDONLY, 0);
     error = error        ? error
             : cgroup < 0 ? posix_spawn_file_actions_addopen(actions, FD_CGROUP, "/dev/null", 0, 0)
                          : posix_spawn_file_actions_adddup2(actions, cgroup, FD_CGROUP);

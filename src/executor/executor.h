@@ -114,6 +114,7 @@ struct cgroup_slot;
 struct executor_slot {
     const char *path;
     int folder;
+    int daemon; /* as in struct aside_guard; borrowed */
 };
 struct cgroup_slot *executor_slot_take(struct executor *ex, bool limited,
                                        struct executor_slot *ret_slot);

@@ -14,7 +14,9 @@ struct cgroup_slot *local_slot_take(struct executor *base, bool limited,
     if (!slot)
         return NULL;
     slot->spoiled = limited;
-    *ret_slot = (struct executor_slot){ .path = slot->path, .folder = cgroup_hold(slot) };
+    *ret_slot = (struct executor_slot){ .path = slot->path,
+                                        .folder = cgroup_hold(slot),
+                                        .daemon = local_of(base)->pipe_out };
     return slot;
 }
 

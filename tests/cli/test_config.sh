@@ -8,24 +8,30 @@ HOME=$tmp/home
 export HOME
 mkdir -p home/.config/sluice xdg/sluice own
 
+# Columns are as wide as the longest name.
+shows() {
+    tr -s ' ' <out | grep -qxF "$1"
+    report $? "$2"
+}
+
 run sluice config show
 exits 0 'show: exit code without a file'
-has 'limits.runs               8          default' 'show: the default'
+shows 'limits.runs 8 default' 'show: the default'
 
 printf 'limits: {runs: 3}\n' >home/.config/sluice/sluice.yaml
 run sluice config show
-has 'limits.runs               3          sluice.yaml:1' 'the file in the home folder'
+shows 'limits.runs 3 sluice.yaml:1' 'the file in the home folder'
 printf '\nlimits: {runs: 4}\n' >xdg/sluice/sluice.yaml
 export XDG_CONFIG_HOME="$tmp/xdg"
 run sluice config show
-has 'limits.runs               4          sluice.yaml:2' 'the file in XDG_CONFIG_HOME'
+shows 'limits.runs 4 sluice.yaml:2' 'the file in XDG_CONFIG_HOME'
 printf 'preset: loopr\n' >own/sluice.yaml
 export SLUICE_HOME="$tmp/own"
 run sluice config show
-has 'limits.runs               50          preset loopr' 'the file in SLUICE_HOME'
+shows 'limits.runs 50 preset loopr' 'the file in SLUICE_HOME'
 rm own/sluice.yaml
 run sluice config show
-has 'limits.runs               8          default' 'a file that is not there is empty'
+shows 'limits.runs 8 default' 'a file that is not there is empty'
 
 printf 'limits:\n  rnus: 3\n' >bad.yaml
 run sluice config show --file bad.yaml

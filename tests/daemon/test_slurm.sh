@@ -18,7 +18,7 @@ daemon: {host: head}
 projects:
   far: {executor: slurm, slurm: [account=lab, cpus=2]}
   closed: {executor: slurm, env_file: $tmp/closed.env}"
-echo KEY=sk-4f8a0c22 >closed.env
+(umask 077 && echo KEY=sk-4f8a0c22 >closed.env)
 start
 run sluice project add far
 jobs() { find "$slurm/jobs" -mindepth 1 -maxdepth 1 | wc -l; }

@@ -82,15 +82,18 @@ static void scene_free(struct scene *s) {
 
 static void begin(struct scene *s, struct aside_spec what) {
     struct error err = { 0 };
-    struct executor_slot slot = { .folder = -1 };
+    struct executor_slot slot = { .folder = -1, .daemon = -1 };
     struct run_spec spec = s->spec;
     s->ended = s->overs = 0;
     s->slot =
         executor_slot_take(s->stage->ex, spec.memory_max > 0 || spec.processes_max > 0, &slot);
     spec.cgroup = slot.path;
-    const struct aside_guard guard = {
-        .shim = SHIM_PATH, .spec = &spec, .cgroup = slot.folder, .over = over, .ctx = s
-    };
+    const struct aside_guard guard = { .shim = SHIM_PATH,
+                                       .spec = &spec,
+                                       .cgroup = slot.folder,
+                                       .daemon = slot.daemon,
+                                       .over = over,
+                                       .ctx = s };
     if (!s->without)
         what.guard = &guard;
     if (!what.env)
@@ -359,7 +362,7 @@ static void die_beside(struct scene *s, struct aside_spec what) {
         struct loop *loop = NULL;
         struct aside *aside = NULL;
         const struct aside_guard guard = {
-            .shim = SHIM_PATH, .spec = &s->spec, .cgroup = -1, .over = over, .ctx = s
+            .shim = SHIM_PATH, .spec = &s->spec, .cgroup = -1, .daemon = -1, .over = over, .ctx = s
         };
         if (!s->without)
             what.guard = &guard;
