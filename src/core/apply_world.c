@@ -298,10 +298,15 @@ int apply_budget(struct core *c, const struct fact *fact, struct error *err) {
     return 0;
 }
 
-static bool usage_is_valid(const struct usage_spec *u, bool owned) {
-    return u->starts >= 0 && u->completions >= 0 && u->reports >= 0 && u->priced >= 0
-           && u->unpriced >= 0
-           && (!owned || (u->tokens >= 0 && u->unreported >= 0 && u->money >= 0));
+/* What a project has booked can be corrected: as much as there is in the bucket can be taken from it. */
+static bool usage_is_valid(const struct core *c, const struct usage_spec *u, uint32_t project) {
+    bool counts = u->reports >= 0 && u->priced >= 0 && u->unpriced >= 0;
+    if (u->starts < 0 || u->completions < 0)
+        return false;
+    if (!project)
+        return counts;
+    return (counts && u->tokens >= 0 && u->unreported >= 0 && u->money >= 0)
+           || fair_has(c, project, time_min(u->at, c->now), u);
 }
 
 int apply_usage(struct core *c, const struct fact *fact, struct error *err) {
@@ -310,7 +315,7 @@ int apply_usage(struct core *c, const struct fact *fact, struct error *err) {
     if (u->project && !project)
         return error_set(err, -ENOENT, "project '%s' is not known",
                          symbol_name(&c->symbols, u->project));
-    if (!usage_is_valid(u, project))
+    if (!usage_is_valid(c, u, project))
         return error_set(err, -ERANGE, "project '%s': what was used is not negative",
                          symbol_name(&c->symbols, u->project));
     int32_t reports = u->reports;

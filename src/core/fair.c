@@ -92,6 +92,20 @@ void fair_record(struct core *c, uint32_t project, time_ms at, const struct buck
         estimates_changed(c, project);
 }
 
+bool fair_has(const struct core *c, uint32_t project, time_ms at, const struct usage_spec *less) {
+    int64_t number = bucket_number(at, bucket_width(c->policy.fair_window));
+    const struct window *w = &c->projects[project].window;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct bucket *b = &w->buckets[w->first + i];
+        if (b->number == number)
+            return b->reported + less->tokens >= 0 && b->share - b->reported + less->unreported >= 0
+                   && b->money + less->money >= 0 && (int64_t)b->reports + less->reports >= 0
+                   && (int64_t)b->priced + less->priced >= 0
+                   && (int64_t)b->unpriced + less->unpriced >= 0;
+    }
+    return false;
+}
+
 void fair_expire(struct core *c) {
     int64_t newest = bucket_number(c->now, bucket_width(c->policy.fair_window));
     if (newest == c->window_bucket)

@@ -11,6 +11,8 @@
 
 /* One thing that happened at a time; project 0 counts in no share. */
 void fair_record(struct core *c, uint32_t project, time_ms at, const struct bucket *what);
+/* Can this be taken from the bucket of that time, so that nothing in it is negative? `less` is what would be added. */
+bool fair_has(const struct core *c, uint32_t project, time_ms at, const struct usage_spec *less);
 time_ms fair_bucket_begin(const struct core *c, int64_t number);
 /* The clock went on: buckets that are too old leave. */
 void fair_expire(struct core *c);

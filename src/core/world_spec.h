@@ -68,11 +68,11 @@ struct limiter_spec {
 /* What was used in one bucket of the window. */
 struct usage_spec {
     sym project;    /* 0: of no project (counts only in the global budget) */
-    int64_t tokens; /* of no project: may be negative, to correct the global sum */
+    int64_t tokens; /* negative: a correction, of a project as far as its bucket has that */
     int32_t starts, completions;
     int32_t reports;    /* runs that reported `tokens`; 0: as many as completions, unless loading */
     int64_t unreported; /* charged in the shares to runs that reported none */
-    int64_t money;      /* millionths of a dollar; of no project: may be negative */
+    int64_t money;      /* millionths of a dollar; may be negative in the same way */
     int32_t priced, unpriced; /* ended runs that told their cost, and that did not */
     time_ms at;               /* from a store: the beginning of the bucket */
 };

@@ -380,6 +380,15 @@ static void draw_counts(struct generator *g, const struct model *m) {
         fact.usage.priced = fact.usage.money ? (int32_t)between(g, 0, 3) : 0;
         fact.usage.unpriced = (int32_t)between(g, 0, 1);
         fact.usage.at = model_now(m) - (generate_chance(g, 70) ? 0 : between(g, 0, HOURS(30)));
+        if (generate_chance(g, 25)) { /* a correction */
+            fact.usage.tokens = -between(g, 0, 2000);
+            fact.usage.money = -between(g, 0, 2000);
+            fact.usage.starts = fact.usage.completions = 0;
+            fact.usage.unreported = generate_chance(g, 10) ? -between(g, 0, 2000) : 0;
+            fact.usage.reports = (int32_t)between(g, -1, 1);
+            fact.usage.priced = (int32_t)between(g, -1, 1);
+            fact.usage.unpriced = (int32_t)between(g, -1, 1);
+        }
     } else if (g->limiters > 0 && generate_chance(g, 40))
         fact.external.limiter = g->names.limiters[rng_below(&g->rng, g->limiters)];
     else

@@ -234,8 +234,8 @@ bool model_stopped(const struct model *m, const struct model_task *t, sym agent,
 
 /* model_share.c */
 int64_t model_charge(const struct model *m, const struct model_task *t);
-/* Everything of one project in the window. */
 struct model_event model_window(const struct model *m, sym project);
+bool model_can_correct(const struct model *m, const struct usage_spec *u);
 int64_t model_tokens(const struct model *m, sym project);
 bool model_budget_open(const struct model *m);
 bool model_project_budget_open(const struct model *m, const struct model_project *p);

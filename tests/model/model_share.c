@@ -13,6 +13,33 @@ static bool in_window(const struct model *m, const struct model_event *e) {
     return bucket > current - BUCKETS;
 }
 
+/* Does what the project has booked in the bucket of that time stay at or above nothing? */
+bool model_can_correct(const struct model *m, const struct usage_spec *u) {
+    time_ms width = m->policy.fair_window / BUCKETS, at = time_min(u->at, m->now);
+    int64_t tokens = u->tokens, unreported = u->unreported, money = u->money;
+    int64_t reports = u->reports, priced = u->priced, unpriced = u->unpriced;
+    if (tokens >= 0 && unreported >= 0 && money >= 0 && reports >= 0 && priced >= 0
+        && unpriced >= 0)
+        return true;
+    if (!u->project)
+        return reports >= 0 && priced >= 0 && unpriced >= 0;
+    if (width < 1)
+        width = 1;
+    for (size_t i = 0; i < m->events_count; i++) {
+        const struct model_event *e = &m->events[i];
+        if (e->project != u->project || e->at / width != at / width || !in_window(m, e))
+            continue;
+        tokens += e->reported;
+        unreported += e->share - e->reported;
+        money += e->money;
+        reports += (int32_t)e->reports;
+        priced += (int32_t)e->priced;
+        unpriced += (int32_t)e->unpriced;
+    }
+    return tokens >= 0 && unreported >= 0 && money >= 0 && reports >= 0 && priced >= 0
+           && unpriced >= 0;
+}
+
 struct model_event model_window(const struct model *m, sym project) {
     struct model_event sum = { .project = project };
     for (size_t i = 0; i < m->events_count; i++) {

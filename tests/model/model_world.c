@@ -160,8 +160,7 @@ static int apply_workspace(struct model *m, const struct fact *fact) {
 static int apply_usage(struct model *m, const struct fact *fact, struct error *err) {
     if (fact->usage.project && !model_project(m, fact->usage.project))
         return error_set(err, -ENOENT, "usage of a project that was never told");
-    if (fact->usage.project
-        && (fact->usage.tokens < 0 || fact->usage.unreported < 0 || fact->usage.money < 0))
+    if (!model_can_correct(m, &fact->usage))
         return error_set(err, -ERANGE, "used less than nothing");
     struct model_event *e = MODEL_ADD(m, events);
     e->at = time_min(fact->usage.at, m->now);
@@ -170,7 +169,7 @@ static int apply_usage(struct model *m, const struct fact *fact, struct error *e
     e->reported = fact->usage.tokens;
     e->completions = (uint32_t)fact->usage.completions;
     e->reports = fact->usage.tokens != 0 ? e->completions : 0;
-    if (fact->usage.reports > 0)
+    if (fact->usage.reports != 0)
         e->reports = (uint32_t)fact->usage.reports;
     e->starts = (uint32_t)fact->usage.starts;
     e->money = fact->usage.money;

@@ -1,4 +1,6 @@
 /* test_core_budget.c: money beside tokens, and tasks that have used up their own budget. */
+#include <errno.h>
+
 #include "base/macros.h"
 #include "base/strbuf.h"
 #include "core/budgets.h"
@@ -130,6 +132,41 @@ static void both_currencies_must_be_open_and_the_later_time_counts(void **state)
     core_free(core);
 }
 
+/* --- corrections ----------------------------------------------------------------------------- */
+
+static int correct(struct core *core, int64_t tokens, int64_t money, time_ms at) {
+    struct fact fact = { .kind = FACT_USAGE,
+                         .usage = {
+                             .project = PROJECT, .tokens = tokens, .money = money, .at = at } };
+    return core_apply(core, &fact, NULL);
+}
+
+static void what_was_booked_can_be_taken_back_as_far_as_it_is_there(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    tell(core, (struct fact){ .kind = FACT_USAGE,
+                              .usage = { .project = PROJECT,
+                                         .tokens = 900,
+                                         .reports = 1,
+                                         .money = 3 * DOLLAR,
+                                         .priced = 1,
+                                         .at = NOW - HOURS(10) } });
+    set_project_budgets(core, 500, (struct money_budget){ .is_set = true, .micro = 3 * DOLLAR });
+    add_ready(core, 1, 1);
+    assert_int_equal(starts(core), 0);
+    assert_int_equal(correct(core, -901, 0, NOW - HOURS(10)), -ERANGE);
+    assert_int_equal(correct(core, 0, -3 * DOLLAR - 1, NOW - HOURS(10)), -ERANGE);
+    assert_int_equal(correct(core, -1, 0, NOW - HOURS(9)), -ERANGE);  /* not in that bucket */
+    assert_int_equal(correct(core, -1, 0, NOW - HOURS(30)), -ERANGE); /* nor before the window */
+    assert_int_equal(correct(core, -880, -2 * DOLLAR, NOW - HOURS(10)), 0);
+    assert_int_equal(budgets(core, PROJECT).tokens.used, 20);
+    assert_int_equal(budgets(core, 0).tokens.used, 20);
+    assert_int_equal(budgets(core, PROJECT).money.used, DOLLAR);
+    assert_int_equal(budgets(core, PROJECT).priced, 1);
+    assert_int_equal(starts(core), 1);
+    core_free(core);
+}
+
 /* --- live runs ------------------------------------------------------------------------------- */
 
 static void a_live_run_is_charged_what_ended_ones_cost_or_what_it_told(void **state) {
@@ -236,6 +273,7 @@ int main(void) {
         cmocka_unit_test(money_used_equal_to_the_budget_stops_one_less_does_not),
         cmocka_unit_test(the_reason_names_the_dollars_and_the_span),
         cmocka_unit_test(both_currencies_must_be_open_and_the_later_time_counts),
+        cmocka_unit_test(what_was_booked_can_be_taken_back_as_far_as_it_is_there),
         cmocka_unit_test(a_live_run_is_charged_what_ended_ones_cost_or_what_it_told),
         cmocka_unit_test(an_unknown_cost_is_in_no_mean_and_is_counted),
         cmocka_unit_test(what_a_run_told_while_it_ran_counts_when_its_end_tells_nothing),
