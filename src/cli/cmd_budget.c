@@ -159,12 +159,67 @@ static int change(const struct cmd_call *call, json_t *body) {
     return CMD_OK;
 }
 
+/* --- correcting ------------------------------------------------------------------------------ */
+
+static const struct option booked[] = {
+    { "booked-tokens", "tokens", false },
+    { "booked-usd", "cost_usd", true },
+};
+
+static int take_booked(const struct cmd_call *call, json_t *body) {
+    int64_t attempt = 0;
+    int code = cmd_number(call, "attempt", 1, UINT32_MAX, &attempt);
+    for (size_t i = 0; code == CMD_OK && i < ARRAY_SIZE(booked); i++) {
+        const char *text = cmd_value(call, booked[i].name);
+        struct error err = { 0 };
+        bool good = text && strcmp(text, "unlimited") != 0;
+        json_t *value = good ? value_of(&booked[i], text, &err) : NULL;
+        if (text && !value)
+            return cmd_usage_error(call->cmd, "option '--%s': expected %s, got '%s'",
+                                   booked[i].name,
+                                   booked[i].money ? "dollars like 2.50" : "a whole number", text);
+        if (value)
+            json_object_set_new(body, booked[i].member, value);
+    }
+    if (code == CMD_OK && attempt > 0 && json_object_size(body) == 0)
+        return cmd_usage_error(call->cmd,
+                               "--attempt needs --booked-tokens or --booked-usd: what it has used");
+    if (code == CMD_OK && attempt > 0)
+        json_object_set_new(body, "attempt", json_integer(attempt));
+    return code;
+}
+
+static int correct(const struct cmd_call *call, json_t *body) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
+    ask_path(&path, "/v1/tasks/", call->args[0], "/usage");
+    int code = ask_open_post(&ask, body, strbuf_text(&path));
+    if (code != CMD_OK || call->json)
+        return code == CMD_OK ? ask_print(&ask) : code;
+    sanitize_line(ask_text(ask.answer, "id", "?"), &out);
+    strbuf_printf(&out, " attempt %" PRId64 " corrected\n", ask_int(ask.answer, "attempt", 0));
+    output_rest(&out);
+    return CMD_OK;
+}
+
 static int cmd_budget_run(const struct cmd_call *call) {
     int code = ask_name(call, call->args[0]);
     if (code != CMD_OK)
         return code;
-    json_t *body = json_object();
+    json_t *body = json_object(), *used = json_object();
     code = take_options(call, body);
+    if (code == CMD_OK)
+        code = take_booked(call, used);
+    bool corrects = json_object_size(used) > 0;
+    if (code == CMD_OK && corrects && json_object_size(body) > 0)
+        code =
+            cmd_usage_error(call->cmd, "--booked-tokens and --booked-usd cannot be used together "
+                                       "with a change of the budget");
+    if (code == CMD_OK && corrects) {
+        json_decref(body);
+        return correct(call, used);
+    }
+    json_decref(used);
     if (code == CMD_OK && json_object_size(body) > 0)
         return change(call, body);
     json_decref(body);
@@ -177,19 +232,25 @@ static const struct cmd_option budget_options[] = {
     { "run-tokens", 0, "N", "tokens that one of its runs may use; unlimited" },
     { "run-usd", 0, "X", "dollars that one of its runs may cost; unlimited" },
     { "on-budget", 0, "HOW", "a run that passes its budget: hold (it goes on to its end) or stop" },
+    { "booked-tokens", 0, "N", "correct what a run has booked: tokens that it has used" },
+    { "booked-usd", 0, "X", "correct what a run has booked: dollars that it has cost" },
+    { "attempt", 0, "N", "with these: which run; the last that has ended" },
     { NULL },
 };
 
 const struct cmd cmd_budget = {
     .name = "budget",
-    .usage = "budget ID [--tokens N] [--usd X] [--run-tokens N] [--run-usd X] [--on-budget HOW]",
+    .usage = "budget ID [--tokens N] [--usd X] [--run-tokens N] [--run-usd X] [--on-budget HOW] "
+             "[--booked-tokens N] [--booked-usd X] [--attempt N]",
     .summary = "show or change how much a task may use",
     .text =
         "Without options: what its run, the task, its project and all projects have used, and\n"
         "may use. With options: changes that of the task; what is not given stays. A task that\n"
-        "is held because its budget was used up goes on when it may use more now.\n",
+        "is held because its budget was used up goes on when it may use more now. --booked-tokens\n"
+        "and --booked-usd correct what an ended run has reported, in every sum.\n",
     .examples = "sluice budget web-17\n"
-                "sluice budget web-17 --tokens 200000 --usd 5\n",
+                "sluice budget web-17 --tokens 200000 --usd 5\n"
+                "sluice budget web-17 --booked-usd 0.40 --attempt 2\n",
     .options = budget_options,
     .min_args = 1,
     .max_args = 1,

@@ -126,7 +126,11 @@ static int cmd_report_run(const struct cmd_call *call) {
         return report_alone(call, body, &ask.err);
     if (r < 0)
         return ask_failed(&ask);
-    return call->json ? ask_print(&ask) : CMD_OK;
+    const char *refused = ask_text(ask.answer, "refused", NULL);
+    if (refused)
+        cmd_warn("%s", refused);
+    code = call->json ? ask_print(&ask) : CMD_OK;
+    return refused ? CMD_REFUSED : code;
 }
 
 static const struct cmd_option report_options[] = {
@@ -147,7 +151,8 @@ const struct cmd cmd_report = {
     .text =
         "Finds its task through SLUICE_TASK, SLUICE_RUN and SLUICE_SOCKET, which every run has.\n"
         "Numbers are totals of this run so far: they only rise, so a repeated report is\n"
-        "harmless. Without a daemon --done makes the marker file SLUICE_DONE by itself.\n",
+        "harmless. Without a daemon --done makes the marker file SLUICE_DONE by itself. Numbers\n"
+        "that no run can have used are not booked (report.run_tokens): exit code 4.\n",
     .examples = "sluice report --tokens-in 12000 --tokens-out 800 --cost 0.12\n"
                 "sluice report --done\n"
                 "sluice report --rate-limited 300\n",

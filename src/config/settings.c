@@ -56,7 +56,7 @@ const struct setting settings[] = {
 #include "config/rows/retry.inc"    /* retry, loop */
 #include "config/rows/children.inc" /* spawn, capability */
 #include "config/rows/gates.inc"    /* breaker, pace, queue, host, dependencies */
-#include "config/rows/tasks.inc"    /* tasks, git */
+#include "config/rows/tasks.inc"    /* tasks, report, git */
 #include "config/rows/keep.inc"     /* logs, retention, alerts, log, events, store */
 #include "config/rows/tell.inc"     /* groups, notify, otel */
 #include "config/rows/daemon.inc"   /* http, cards, keys, bus, executor, daemon, data */

@@ -18,6 +18,7 @@
 #include "base/number.h"
 #include "config/settings.h"
 #include "engine/budget.h"
+#include "engine/plausible.h"
 #include "engine/session.h"
 #include "engine/telemetry_internal.h"
 #include "engine/watch.h"
@@ -196,20 +197,32 @@ static bool can_go_on(const struct run_end *end, const struct agent_outcome *sai
     return is_resumable(said) && (said->session[0] || end->kind == RUN_END_LOST);
 }
 
+/* By the prices of its tokens: plausible tokens may still be dear. */
+static int64_t plausible_cost(struct engine *e, const struct live_run *run, time_ms until,
+                              int64_t cost) {
+    struct agent_usage claim = { -1, -1, -1, cost };
+    (void)plausible_bound(e, run, until, &claim, NULL);
+    return claim.cost_micro_usd;
+}
+
 void agent_end_book(struct engine *e, struct live_run *run, const struct run_end *end,
                     const struct agent_outcome *said) {
     struct agent_usage own = session_booked(e, run, said);
+    struct agent_outcome believed = *said;
     const char *model = model_of(e, run, said);
+    time_ms until = end->ended_at ? end->ended_at : e->now;
+    if (plausible_bound(e, run, until, &own, NULL))
+        believed.usage = (struct agent_usage){ -1, -1, -1, -1 }; /* nor is it the session's */
     telemetry_yield(run, &own);
     if (run->cost_is_guessed && own.cost_micro_usd >= 0)
         run->cost_micro_usd = -1; /* what it says itself counts */
     if (own.cost_micro_usd < 0 && *model)
-        own.cost_micro_usd = cost_of(e, model, &own);
+        own.cost_micro_usd = plausible_cost(e, run, until, cost_of(e, model, &own));
     run->view.tokens_in = usage_larger(run->view.tokens_in, own.in);
     run->view.tokens_out = usage_larger(run->view.tokens_out, own.out);
     run->tokens_cached = usage_larger(run->tokens_cached, own.cached);
     run->cost_micro_usd = usage_larger(run->cost_micro_usd, own.cost_micro_usd);
-    session_ended(e, run, said, is_resumable(said), can_go_on(end, said));
+    session_ended(e, run, &believed, is_resumable(said), can_go_on(end, said));
     set_text(&run->session, said->session);
     set_text(&run->model, model);
     run->said = agent_result_name(said->result);

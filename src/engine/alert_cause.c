@@ -9,6 +9,7 @@
 #include "engine/agent_end.h"
 #include "engine/alert_internal.h"
 #include "engine/away_internal.h"
+#include "engine/plausible.h"
 #include "os/log.h"
 
 #define EXAMPLES        3u
@@ -278,14 +279,23 @@ static const struct {
     const char *kind;
     bool (*is_over)(const struct engine *e, const struct alert *alert);
 } kinds[] = {
-    { "account", account_is_over },     { "agent", agent_is_over },
-    { "breaker", breaker_is_over },     { "budget", alert_budget_is_over },
-    { "window", alert_window_is_over }, { "chain", chain_is_over },
-    { "disk", disk_is_over },           { "group", group_is_over },
-    { "load", load_is_over },           { "many", many_is_over },
-    { "memory", memory_is_over },       { "run", run_is_over },
-    { "store", store_is_over },         { "stuck", stuck_is_over },
-    { "webhook", webhook_is_over },     { "host", host_is_over },
+    { "account", account_is_over },
+    { "agent", agent_is_over },
+    { "breaker", breaker_is_over },
+    { "budget", alert_budget_is_over },
+    { "window", alert_window_is_over },
+    { "chain", chain_is_over },
+    { "disk", disk_is_over },
+    { "group", group_is_over },
+    { "load", load_is_over },
+    { "many", many_is_over },
+    { "memory", memory_is_over },
+    { "run", run_is_over },
+    { "store", store_is_over },
+    { "stuck", stuck_is_over },
+    { "webhook", webhook_is_over },
+    { "host", host_is_over },
+    { "usage", plausible_alert_is_over },
 };
 
 /* A kind that nobody knows any more is over. */

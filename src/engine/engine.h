@@ -208,7 +208,7 @@ int engine_open_group(struct engine *engine, const char *name, bool owned, uint3
 int engine_close_group(struct engine *engine, const char *name, struct error *err);
 /* The next stop order for its live run kills at once; told before FACT_CANCEL. */
 void engine_stop_at_once(struct engine *engine, task_id task);
-/* From inside a run, or on its behalf. -1: not given. */
+/* From inside a run, or on its behalf. -1: not given. 1: some of it is not booked (plausible.h), and `err` says why. */
 struct engine_usage {
     int64_t tokens_in, tokens_out, cost_micro_usd;
 };

@@ -21,6 +21,7 @@
 #include "engine/forecast_internal.h"
 #include "engine/iteration.h"
 #include "engine/listen.h"
+#include "engine/plausible.h"
 #include "engine/redaction.h"
 #include "engine/secrets.h"
 #include "engine/spawning.h"
@@ -442,9 +443,14 @@ int engine_report_usage(struct engine *e, task_id task, const struct engine_usag
     if (!run)
         return error_set(err, -EBUSY, "task '%s' has no live run to report for",
                          engine_task_id(e, task, id));
-    run->view.tokens_in = usage_larger(run->view.tokens_in, usage->tokens_in);
-    run->view.tokens_out = usage_larger(run->view.tokens_out, usage->tokens_out);
-    run->cost_micro_usd = usage_larger(run->cost_micro_usd, usage->cost_micro_usd);
+    struct agent_usage claim = { .in = usage->tokens_in,
+                                 .out = usage->tokens_out,
+                                 .cached = -1,
+                                 .cost_micro_usd = usage->cost_micro_usd };
+    bool refused = plausible_bound(e, run, e->now, &claim, err);
+    run->view.tokens_in = usage_larger(run->view.tokens_in, claim.in);
+    run->view.tokens_out = usage_larger(run->view.tokens_out, claim.out);
+    run->cost_micro_usd = usage_larger(run->cost_micro_usd, claim.cost_micro_usd);
     struct fact fact = { .kind = FACT_RUN_TOKENS,
                          .task = task,
                          .attempt = run->view.attempt,
@@ -455,5 +461,5 @@ int engine_report_usage(struct engine *e, task_id task, const struct engine_usag
         return r;
     rows_write_run(e, run);
     budget_reported(e, run);
-    return 0;
+    return refused;
 }

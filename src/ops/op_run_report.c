@@ -56,7 +56,19 @@ static int64_t cost_of(struct op_call *call) {
     return cost ? (int64_t)(json_number_value(cost) * 1e6 + 0.5) : -1;
 }
 
-static int report(struct op_call *call, const struct reporter *who) {
+/* What no run can have used is not booked, and `refused` says so: an alert tells the owner. */
+static int book(struct op_call *call, task_id task, const struct engine_usage *usage,
+                struct strbuf *refused) {
+    struct error why = { 0 };
+    int r = engine_report_usage(call->engine, task, usage, &why);
+    if (r < 0)
+        return op_fail(call, r, "%s", why.text);
+    if (r > 0)
+        strbuf_puts(refused, why.text);
+    return 0;
+}
+
+static int report(struct op_call *call, const struct reporter *who, struct strbuf *refused) {
     struct engine_usage usage = {
         .tokens_in = op_number(call, "tokens_in", -1),
         .tokens_out = op_number(call, "tokens_out", op_number(call, "tokens", -1)),
@@ -67,7 +79,7 @@ static int report(struct op_call *call, const struct reporter *who) {
     uint32_t attempt = 0;
     int r = used || limited ? check_attempt(call, who, &attempt) : 0;
     if (r == 0 && used)
-        r = engine_report_usage(call->engine, who->task, &usage, &call->err);
+        r = book(call, who->task, &usage, refused);
     if (r >= 0 && limited) {
         struct fact fact = { .kind = FACT_RUN_LIMITED, .task = who->task, .attempt = attempt };
         fact.limited.retry_after = SECONDS(op_number(call, "rate_limited_s", 0));
@@ -80,14 +92,22 @@ static int report(struct op_call *call, const struct reporter *who) {
 
 static int run(struct op_call *call) {
     struct reporter who = { .attempt = -1 };
+    _cleanup_(strbuf_finish) struct strbuf refused = STRBUF_INIT;
     int r = take_reporter(call, &who);
     if (r == 0 && op_json(call, "tokens") && op_json(call, "tokens_out"))
         r = op_fail(call, -EINVAL, "'tokens' and 'tokens_out' mean the same number: give one");
     if (r == 0)
-        r = report(call, &who);
-    if (r == 0)
-        strbuf_puts(&call->answer, "{\"ok\":true}");
-    return r;
+        r = report(call, &who, &refused);
+    if (r < 0)
+        return r;
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_bool(&w, "ok", true);
+    if (refused.length > 0)
+        print_text(&w, "refused", strbuf_text(&refused));
+    json_write_object_end(&w);
+    return 0;
 }
 
 #define TOKENS(name_, text_)                                                                       \
@@ -131,6 +151,8 @@ const struct op op_run_report = {
     .method = "POST",
     .path = "/v1/report",
     .summary = "tell from inside a run what it used and how it goes",
+    .text = "Numbers that no run can have used by then are not booked (`report.run_tokens` and its "
+            "neighbours): `refused` says so, and the owner gets an alert.",
     .params = params,
     .result = "{\"ok\":true}",
     .right = OP_RUN,

@@ -35,6 +35,7 @@ extern const struct op op_project_messages;
 extern const struct op op_project_post;
 extern const struct op op_project_set;
 extern const struct op op_project_show;
+extern const struct op op_run_correct;
 extern const struct op op_run_list;
 extern const struct op op_run_report;
 extern const struct op op_session_code;
@@ -105,6 +106,7 @@ const struct op *const op_table[] = {
     &op_project_post,
     &op_project_set,
     &op_project_show,
+    &op_run_correct,
     &op_run_list,
     &op_run_report,
     &op_session_code,

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/macros.h"
+#include "store/store.h"
 
 #define TEXTS_MAX 13
 #define NO_TEXT   UINT16_MAX
@@ -139,4 +140,8 @@ void *row_copy(enum row_kind kind, const void *row, struct arena *arena) {
 void *row_clone(enum row_kind kind, const void *row) {
     assert(kind < ROW_KIND_MAX && row);
     return copy_into(kind, row, xmalloc(all_bytes(kind, row)));
+}
+
+struct run_row *run_row_clone(const struct run_row *row) {
+    return row_clone(ROW_RUN, row);
 }

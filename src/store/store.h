@@ -145,6 +145,8 @@ void store_delete_task(struct store_batch *batch, task_id task);
 /* Numbers up to this one are given already, though no row has them. */
 void store_take_numbers(struct store_batch *batch, task_id last);
 void store_put_run(struct store_batch *batch, const struct run_row *row);
+/* A row of an answer that must live longer than that: end with free. */
+struct run_row *run_row_clone(const struct run_row *row);
 void store_add_event(struct store_batch *batch, const struct event_row *row);
 void store_prune_events(struct store_batch *batch, uint64_t first_kept);
 /* One that is there keeps its prefix and created_at. */

@@ -39,7 +39,7 @@ run sluice why web-1
 has 'it has used 0 of 0 tokens; raise it with `sluice budget web-1 --tokens N`' 'and why says what to do'
 
 # Bad input: one sentence, and nothing has changed.
-usage='usage: sluice budget ID [--tokens N] [--usd X] [--run-tokens N] [--run-usd X] [--on-budget HOW]'
+usage='usage: sluice budget ID [--tokens N] [--usd X] [--run-tokens N] [--run-usd X] [--on-budget HOW] [--booked-tokens N] [--booked-usd X] [--attempt N]'
 for given in lots '' 1.5 -; do
     run sluice budget web-1 --tokens "$given"
     exits 2 "--tokens '$given': exit code"
@@ -68,4 +68,27 @@ exits 1 'an unknown task: exit code'
 says "sluice: there is no task 'nope-99'" 'an unknown task'
 run sluice add --project web --usd 1.2.3 -- true
 exits 2 'add with a bad amount: exit code'
+
+# What a run has booked.
+run sluice resume
+add --project web -- sh -c "SLUICE_HOME= '$SLUICE' report --tokens 1000 --cost 2"
+ends "$id"
+run sluice budget "$id" --booked-tokens 100 --booked-usd 0.5
+prints "$id attempt 1 corrected" 'corrected'
+run sluice budget "$id"
+grep -qE '^ *task +tokens +100 ' out && grep -qE '^ *task +usd +\$0\.50 ' out
+report $? 'and it counts'
+run sluice budget --json "$id" --booked-usd 0.25 --attempt 1
+has '"attempt":1' 'as JSON'
+run sluice budget "$id" --booked-tokens many
+exits 2 'no number: exit code'
+run sluice budget "$id" --booked-usd unlimited
+exits 2 'unlimited is no cost: exit code'
+run sluice budget "$id" --attempt 1
+exits 2 'an attempt alone: exit code'
+run sluice budget "$id" --booked-usd 1 --usd 2
+exits 2 'a correction and a change: exit code'
+run sluice budget "$id" --booked-usd 1 --attempt 9
+exits 1 'an attempt that there is not: exit code'
+says "sluice: task '$id' has no attempt 9" 'an attempt that there is not'
 finish

@@ -467,19 +467,26 @@ static void a_cost_that_nobody_knows_stays_unknown(void **state) {
     assert_int_equal(run_of(task, 1).row.cost_micro_usd, -1);
 }
 
-/* A sum of such numbers would not fit into a column, and whatever ends beside it could not be stored either. */
-static void a_cost_that_cannot_be_is_bounded(void **state) {
-    (void)state;
-    kit_open(&kit, QUICK);
+static int64_t booked_for(const char *config, const char *cost) {
+    kit_open(&kit, config);
     task_id task = ask("claude");
     kit_wait_starts(&kit, 1);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     read_recorded("claude/ok-stream", "stdout", &out);
-    replace(&out, "\"total_cost_usd\":0.001424", "\"total_cost_usd\":9e99");
+    replace(&out, "\"total_cost_usd\":0.001424", cost);
     write_log(0, "out.log", &out);
     ends(0, 0);
     kit_wait_state(&kit, task, TASK_DONE);
-    assert_int_equal(run_of(task, 1).row.cost_micro_usd, INT64_C(1000000000000000));
+    return run_of(task, 1).row.cost_micro_usd;
+}
+
+static void a_cost_that_cannot_be_is_bounded_or_not_booked(void **state) {
+    (void)state;
+#define NAIVE QUICK "report: {run_usd: unlimited, usd_per_min: unlimited}\n"
+    assert_int_equal(booked_for(NAIVE, "\"total_cost_usd\":9e99"), INT64_C(1000000000000000));
+    kit_close(&kit);
+    assert_int_equal(booked_for(QUICK, "\"total_cost_usd\":1000000"), -1);
+    assert_true(engine_alert_is_open(kit.engine, "usage:web-1"));
 }
 
 /* --- watchdogs ------------------------------------------------------------------------------- */
@@ -583,7 +590,7 @@ int main(void) {
         TEST(sessions_are_not_gone_on_with_where_nobody_wants_it),
         TEST(tokens_of_a_session_are_booked_once),
         TEST(a_cost_that_nobody_knows_stays_unknown),
-        TEST(a_cost_that_cannot_be_is_bounded),
+        TEST(a_cost_that_cannot_be_is_bounded_or_not_booked),
         TEST(who_stays_after_its_result_is_asked_to_go),
         TEST(who_is_stopped_from_outside_goes_on_later),
         TEST(the_same_failure_again_and_again_is_given_up),
