@@ -112,6 +112,26 @@ void sha256_hex(const uint8_t digest[SHA256_SIZE], char ret[SHA256_HEX_SIZE]) {
     ret[SHA256_HEX_SIZE - 1] = '\0';
 }
 
+static int digit_of(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool sha256_from_hex(const char *hex, uint8_t ret[SHA256_SIZE]) {
+    uint8_t digest[SHA256_SIZE];
+    if (strnlen(hex, SHA256_HEX_SIZE) != SHA256_HEX_SIZE - 1)
+        return false;
+    for (size_t i = 0; i < SHA256_SIZE; i++) {
+        int high = digit_of(hex[2 * i]), low = digit_of(hex[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        digest[i] = (uint8_t)((unsigned)high << 4 | (unsigned)low);
+    }
+    memcpy(ret, digest, sizeof(digest));
+    return true;
+}
+
 /* --- HMAC ------------------------------------------------------------------------------------ */
 
 void hmac_sha256_init(struct hmac_sha256 *hmac, const void *key, size_t size) {

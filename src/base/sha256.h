@@ -33,3 +33,5 @@ bool sha256_same(const uint8_t a[SHA256_SIZE], const uint8_t b[SHA256_SIZE]);
 
 /* In lower case. */
 void sha256_hex(const uint8_t digest[SHA256_SIZE], char ret[SHA256_HEX_SIZE]);
+/* What sha256_hex prints, and nothing else. */
+bool sha256_from_hex(const char *hex, uint8_t ret[SHA256_SIZE]);

@@ -145,8 +145,9 @@ static bool kill_forgotten(struct engine *e, struct run_key key) {
     if (!core_task(e->core, key.task, &view))
         return false; /* the sweep has found it: nobody knows it */
     rundir_name(&folder, engine_task_id(e, key.task, id), key.attempt);
+    struct executor_known known = { 0 };
     if (rundir_is_locked(e->runs_folder, strbuf_text(&folder)) <= 0
-        || executor_adopt(e->executor, key, strbuf_text(&folder), NULL) != ADOPTED_ALIVE)
+        || executor_adopt(e->executor, key, strbuf_text(&folder), &known) != ADOPTED_ALIVE)
         return false;
     (void)executor_stop(e->executor, key, STOP_AT_ONCE);
     log_warning("run '%s' still lived, though this host was forgotten: it is killed",

@@ -26,9 +26,11 @@ void claim_note(struct engine *e, task_id task, uint32_t attempt) {
     struct claim *claim = LIST_ADD(&e->claims);
     *claim = (struct claim){ .task = task, .attempt = attempt };
     claim->executor = e->executors->sweeping;
-    (void)rundir_read_started(e->runs_folder, folder, &claim->who, NULL); /* else nobody */
+    /* Rows that do not know a run do not have its key. */
+    (void)rundir_read_started(e->runs_folder, folder, NULL, &claim->who, NULL); /* else nobody */
     struct run_key key = { .task = task, .attempt = attempt };
-    claim->what = executors_adopt(e, claim->executor, key, folder, claim->who.boot_id);
+    struct executor_known known = { .boot_id = claim->who.boot_id };
+    claim->what = executors_adopt(e, claim->executor, key, folder, &known);
 }
 
 /* The last one of a task is its run: who lives, else who came last. */
@@ -88,7 +90,7 @@ void claim_task(struct engine *e, struct task_spec *spec) {
 static void take_token(const struct engine *e, struct live_run *run) {
     static const char name[] = "SLUICE_TOKEN=";
     struct run_spec_read *spec = NULL;
-    if (run_read_spec(e, run->view.folder, &spec, NULL) < 0)
+    if (run_read_spec(e, run, &spec, NULL) < 0)
         return;
     for (const char *const *env = spec->spec.env; env && *env; env++)
         if (strncmp(*env, name, strlen(name)) == 0)
@@ -116,7 +118,8 @@ static struct live_run *add_run(struct engine *e, const struct claim *claim) {
 /* It is over, since another has followed. */
 static void record_end(struct engine *e, struct live_run *run) {
     struct run_end end = { 0 };
-    if (rundir_read_end(e->runs_folder, run->view.folder, &end, NULL) < 0)
+    if (rundir_read_end(e->runs_folder, run->view.folder, run_proof_key(&run->proof), &end, NULL)
+        < 0)
         end = (struct run_end){ .kind = RUN_END_LOST, .code = -1 };
     if (run->view.started_at == 0)
         run->view.started_at = end.started_at;

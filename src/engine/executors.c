@@ -176,6 +176,8 @@ void executors_order(struct engine *e, struct live_run *run) {
         partitions_ask(e);
     const struct executor *ex = executor_of(e, run->executor, &err);
     run->boot_id = xstrdup(ex ? executor_boot_id(ex) : "");
+    if (run->executor == EXECUTOR_LOCAL)
+        run_proof_make(&run->proof);
 }
 
 int executors_launch(struct engine *e, struct live_run *run, const struct run_spec *spec,
@@ -214,9 +216,9 @@ int executors_start(struct engine *e, struct error *err) {
 }
 
 enum adopted executors_adopt(struct engine *e, enum executor_kind kind, struct run_key run,
-                             const char *folder, const char *boot_id) {
+                             const char *folder, const struct executor_known *known) {
     struct error err = { 0 };
-    return executor_adopt(executor_of(e, kind, &err), run, folder, boot_id);
+    return executor_adopt(executor_of(e, kind, &err), run, folder, known);
 }
 
 int executors_sweep(struct engine *e, struct executor_sweep *sweep, struct error *err) {

@@ -44,7 +44,7 @@ int executors_stop(struct engine *e, struct run_key run, enum stop_how how);
 /* The start of the daemon: everything that rows or folders may need is there. */
 int executors_start(struct engine *e, struct error *err);
 enum adopted executors_adopt(struct engine *e, enum executor_kind kind, struct run_key run,
-                             const char *folder, const char *boot_id);
+                             const char *folder, const struct executor_known *known);
 int executors_sweep(struct engine *e, struct executor_sweep *sweep, struct error *err);
 
 /* --- launch_prepare.c ------------------------------------------------------------------------ */

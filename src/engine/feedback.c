@@ -86,7 +86,7 @@ static void add_command(struct strbuf *out, const char *const *argv) {
 static void add_check_name(const struct engine *e, const struct live_run *run, int check,
                            struct strbuf *out) {
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
-    if (run_read_spec(e, run->view.folder, &read, NULL) < 0 || check < 0
+    if (run_read_spec(e, run, &read, NULL) < 0 || check < 0
         || (size_t)check >= read->spec.check_count) {
         strbuf_printf(out, "number %d", check + 1);
         return;

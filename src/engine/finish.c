@@ -267,8 +267,12 @@ static void write_end_event(struct engine *e, const struct live_run *run, const 
 }
 
 static void tell_started(struct engine *e, struct live_run *run, time_ms at) {
-    if (run->view.started_at)
+    bool learned = run_proof_learn(e, run);
+    if (run->view.started_at) {
+        if (learned) /* adopted, and no daemon before has stored it */
+            rows_write_run(e, run);
         return;
+    }
     run->view.started_at = at;
     run->launch_deadline = TIME_NEVER;
     struct fact fact = { .kind = FACT_RUN_STARTED,

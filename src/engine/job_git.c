@@ -114,11 +114,17 @@ static const char *const *build_env(struct job *job, const struct job_call *call
 
 /* --- as the run -------------------------------------------------------------------------------- */
 
+/* The key of a run leaves the store when it ends. The spec of one that has ended is read as it is: a run in a sandbox cannot
+ * change it, and one without has no sandbox to lose. */
 bool job_read_spec(struct job *job, uint32_t attempt) {
+    const struct live_run *run = run_find(job->e, job->key.task);
+    if (job->told || attempt == 0)
+        return job->told;
+    if (run && run->view.attempt == attempt)
+        return run_read_spec(job->e, run, &job->told, NULL) == 0;
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     rundir_name(&folder, job->id, attempt);
-    return job->told
-           || (attempt > 0 && run_read_spec(job->e, strbuf_text(&folder), &job->told, NULL) == 0);
+    return rundir_read_spec(job->e->runs_folder, strbuf_text(&folder), NULL, &job->told, NULL) == 0;
 }
 
 /* Of a worktree that several runs have used, the last one counts. */

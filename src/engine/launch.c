@@ -477,12 +477,16 @@ static int launch_one(struct launch *l, struct error *err) {
     build_env(l);
     build_limits(l);
     launch_prepare(l->e, l->run, &l->arena, &l->spec);
+    l->spec.key = run_proof_key(&l->run->proof);
     launch_place(l->e, l->run, l->json, &l->arena, &l->spec);
     r = executors_launch(l->e, l->run, &l->spec, err);
     run_token_forget(&l->run->token);
     l->run->adapter_known = true;
-    if (r == 0)
+    if (r == 0) {
+        free(l->run->cwd);
+        l->run->cwd = xstrdup(l->spec.cwd);
         listen_begin(l->e, l->run, l->adapter);
+    }
     return r;
 }
 

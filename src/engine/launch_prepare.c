@@ -35,7 +35,7 @@ void launch_prepare(struct engine *e, struct live_run *run, struct arena *arena,
 
 time_ms launch_prepare_time(const struct engine *e, const struct live_run *run) {
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
-    if (run_read_spec(e, run->view.folder, &read, NULL) < 0 || !read->spec.prepare.argv)
+    if (run_read_spec(e, run, &read, NULL) < 0 || !read->spec.prepare.argv)
         return 0;
     return read->spec.prepare.timeout > 0 ? time_add(read->spec.prepare.timeout, read->spec.grace)
                                           : TIME_NEVER;

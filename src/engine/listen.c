@@ -171,7 +171,7 @@ void listen_again(struct engine *e, struct live_run *run) {
     if (!run->agent || run->adapter_known)
         return;
     run->adapter_known = true;
-    if (run_read_spec(e, run->view.folder, &read, NULL) < 0) {
+    if (run_read_spec(e, run, &read, NULL) < 0) {
         adapter = listen_adapter(e, run->agent);
     } else {
         const char *name = variable(&read->spec, "SLUICE_ADAPTER");
@@ -437,7 +437,9 @@ static bool is_going(const struct engine *e, const struct listener *one) {
     struct run_started started;
     if (!run || run->phase != PHASE_WORKING)
         return true;
-    return rundir_read_started(e->runs_folder, run->view.folder, &started, NULL) == 0
+    return rundir_read_started(e->runs_folder, run->view.folder, run_proof_key(&run->proof),
+                               &started, NULL)
+               == 0
            && started.validating;
 }
 

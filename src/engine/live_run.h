@@ -3,6 +3,7 @@
 
 #include "engine/engine.h"
 #include "engine/executors.h"
+#include "engine/run_proof.h"
 #include "engine/run_token.h"
 #include "executor/executor.h"
 
@@ -14,6 +15,8 @@ struct live_run {
     char *agent;
     enum executor_kind executor;
     char *boot_id;           /* of the boot in which it was ordered */
+    char *cwd;               /* of its command; NULL: what its shim was given says it */
+    struct run_proof proof;  /* what its records are tagged with, and who its shim is */
     char *host;              /* of one that is away; else NULL */
     const char *place;       /* where it was when the rows were read; NULL: ours: data_place.h */
     time_ms launch_deadline; /* until its command was seen; TIME_NEVER: seen */

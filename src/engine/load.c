@@ -210,6 +210,7 @@ static int load_run(void *ctx, const struct run_row *row, struct error *err) {
     run->limited_until = row->limited_until;
     run->stop_now = row->stop_now;
     run_token_read(&run->token, row->token_hash);
+    run_proof_read(&run->proof, row);
     run->session = row->session ? xstrdup(row->session) : NULL;
     run->resumes = row->resumed;
     run->tokens_cached = row->tokens_cached;

@@ -80,7 +80,10 @@ static void adopt_all(struct engine *e) {
         struct run_key key = { .task = run->task, .attempt = run->view.attempt };
         if (run->is_away)
             continue;
-        enum adopted what = executors_adopt(e, run->executor, key, run->view.folder, run->boot_id);
+        struct executor_known known = { .boot_id = run->boot_id,
+                                        .key = run_proof_key(&run->proof),
+                                        .shim = run->proof.shim };
+        enum adopted what = executors_adopt(e, run->executor, key, run->view.folder, &known);
         count_adopted(e, what);
         run->is_alive = what == ADOPTED_ALIVE;
         if (run->is_alive)

@@ -209,7 +209,9 @@ static struct run_row run_row_of(const struct engine *e, const struct live_run *
 void rows_write_run(struct engine *e, const struct live_run *run) {
     struct run_row row = run_row_of(e, run);
     char hash[SHA256_HEX_SIZE];
-    row.token_hash = run_token_print(&run->token, hash); /* none once it has ended */
+    char key[SHA256_HEX_SIZE];
+    row.token_hash = run_token_print(&run->token, hash); /* neither once it has ended */
+    run_proof_write(&run->proof, key, &row);
     store_put_run(e->turn.batch, &row);
     turn_wrote(e);
 }

@@ -52,18 +52,9 @@ const char *run_token_print(const struct run_token *token, char buf[SHA256_HEX_S
     return buf;
 }
 
-static int digit_of(char c) {
-    const char *at = c ? strchr(digits, c) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
 void run_token_read(struct run_token *token, const char *hash) {
-    *token = (struct run_token){ .is_made = hash && strlen(hash) == SHA256_HEX_SIZE - 1 };
-    for (size_t i = 0; hash && token->is_made && i < SHA256_SIZE; i++) {
-        int high = digit_of(hash[2 * i]), low = digit_of(hash[2 * i + 1]);
-        token->is_made = high >= 0 && low >= 0;
-        token->hash[i] = (uint8_t)((unsigned)high << 4 | (unsigned)low);
-    }
+    *token = (struct run_token){ 0 };
+    token->is_made = hash && sha256_from_hex(hash, token->hash);
 }
 
 task_id engine_find_token(const struct engine *e, const char *token, uint32_t *ret_attempt) {
@@ -84,20 +75,19 @@ task_id engine_find_token(const struct engine *e, const char *token, uint32_t *r
 bool engine_run_folder_of(const struct engine *e, task_id task, struct strbuf *ret_folder) {
     const struct live_run *run = run_find(e, task);
     struct run_spec_read *spec = NULL;
-    if (!run || run_read_spec(e, run->view.folder, &spec, NULL) < 0)
-        return false;
-    bool told = spec->spec.cwd != NULL;
-    if (told)
+    if (run && run->cwd)
+        strbuf_puts(ret_folder, run->cwd);
+    else if (run && run_read_spec(e, run, &spec, NULL) == 0) /* a daemon before has started it */
         strbuf_puts(ret_folder, spec->spec.cwd);
     run_spec_read_free(&spec);
-    return told;
+    return ret_folder->length > 0;
 }
 
 bool engine_run_spans_of(const struct engine *e, task_id task, time_ms *ret_timeout,
                          time_ms *ret_idle) {
     const struct live_run *run = run_find(e, task);
     struct run_spec_read *spec = NULL;
-    if (!run || run_read_spec(e, run->view.folder, &spec, NULL) < 0)
+    if (!run || run_read_spec(e, run, &spec, NULL) < 0)
         return false;
     *ret_timeout = spec->spec.command.timeout;
     *ret_idle = spec->spec.idle_timeout;

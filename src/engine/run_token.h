@@ -32,7 +32,7 @@ const char *engine_run_socket_path(const struct engine *engine);
 /* Whose token this is, and which attempt; 0: of no run that lives. */
 task_id engine_find_token(const struct engine *engine, const char *token, uint32_t *ret_attempt);
 
-/* Where the command of a live run was started. False: nobody can say. */
+/* Where the command of a live run was started. False: it cannot be known, because the run has changed its spec. */
 bool engine_run_folder_of(const struct engine *engine, task_id task, struct strbuf *ret_folder);
 
 /* How long it may take, and how long it may print nothing; 0: as long as it likes. False: nobody can say. */

@@ -45,6 +45,8 @@ static void run_free_texts(struct live_run *run) {
     free((char *)run->view.folder);
     free(run->agent);
     free(run->boot_id);
+    free(run->cwd);
+    run_proof_finish(&run->proof);
     free(run->host);
     free(run->spawner);
     free(run->session);
@@ -111,7 +113,7 @@ void engine_run_folder(const struct engine *e, task_id task, uint32_t attempt, s
     rundir_name(out, engine_task_id(e, task, id), attempt);
 }
 
-int run_read_spec(const struct engine *e, const char *folder, struct run_spec_read **ret,
+int run_read_spec(const struct engine *e, const struct live_run *run, struct run_spec_read **ret,
                   struct error *err) {
-    return rundir_read_spec(e->runs_folder, folder, ret, err);
+    return rundir_read_spec(e->runs_folder, run->view.folder, run_proof_key(&run->proof), ret, err);
 }

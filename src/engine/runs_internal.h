@@ -14,8 +14,8 @@ struct live_run *run_live_at(const struct engine *e, size_t index);
 struct live_run *run_add(struct engine *e, task_id task, uint32_t attempt);
 void run_remove(struct engine *e, task_id task);
 void runs_free(struct engine *e);
-/* What the shim of a run was told. `folder` as rundir_name makes it. */
-int run_read_spec(const struct engine *e, const char *folder, struct run_spec_read **ret,
+/* What the shim of a run was given; refused when it was changed since. */
+int run_read_spec(const struct engine *e, const struct live_run *run, struct run_spec_read **ret,
                   struct error *err);
 
 /* --- launch.c -------------------------------------------------------------------------------- */

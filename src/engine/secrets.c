@@ -484,7 +484,7 @@ void secrets_stop(struct engine *e, task_id task) {
 static void adopt(struct engine *e, const struct live_run *run) {
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     static const char token[] = "SLUICE_TOKEN=";
-    if (run->is_away || run_read_spec(e, run->view.folder, &read, NULL) < 0)
+    if (run->is_away || run_read_spec(e, run, &read, NULL) < 0)
         return;
     struct secrets *s = secrets_new(e, run);
     s->is_adopted = true;

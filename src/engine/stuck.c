@@ -93,7 +93,7 @@ bool stuck_look(struct engine *e, struct run_key key, const struct run_end *end)
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     const struct live_run *run = run_find(e, key.task);
     if (!run || run->view.attempt != key.attempt || !is_asked_for(e, key, end) || find(e, key)
-        || run_read_spec(e, run->view.folder, &read, NULL) < 0)
+        || run_read_spec(e, run, &read, NULL) < 0)
         return false;
     struct stuck *one = xcalloc(1, sizeof(*one));
     *one = (struct stuck){ .e = e, .key = key, .end = *end };

@@ -109,12 +109,17 @@ const struct project *workspace_project(const struct engine *e, task_id task) {
     return core_task(e->core, task, &view) ? project_of_symbol(e, view.project) : NULL;
 }
 
-/* Where a run works, from the file that its shim was given. */
+/* Where a run works, from the file that its shim was given. The key of one that has ended is gone. */
 char *workspace_of_run(const struct engine *e, const char *id, uint32_t attempt) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    const struct live_run *run = run_find(e, engine_find_task(e, id, NULL));
+    bool is_live = run && run->view.attempt == attempt;
     rundir_name(&folder, id, attempt);
-    if (attempt == 0 || run_read_spec(e, strbuf_text(&folder), &read, NULL) < 0)
+    if (attempt == 0
+        || rundir_read_spec(e->runs_folder, strbuf_text(&folder),
+                            is_live ? run_proof_key(&run->proof) : NULL, &read, NULL)
+               < 0)
         return NULL;
     return xstrdup(read->spec.cwd);
 }
@@ -343,7 +348,7 @@ static bool has_prepared(const struct engine *e, const struct live_run *run,
     if (strstr(end->applied, "prepared"))
         return true;
     return (run->view.started_at || end->started_at)
-           && run_read_spec(e, run->view.folder, &read, NULL) == 0 && read->spec.prepare.argv;
+           && run_read_spec(e, run, &read, NULL) == 0 && read->spec.prepare.argv;
 }
 
 bool workspace_finish(struct engine *e, struct run_key key, const struct run_end *end) {

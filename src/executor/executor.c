@@ -26,9 +26,14 @@ int executor_stop(struct executor *ex, struct run_key run, enum stop_how how) {
 }
 
 enum adopted executor_adopt(struct executor *ex, struct run_key run, const char *folder,
-                            const char *boot_id) {
-    assert(ex && folder);
-    return ex->backend->adopt(ex, run, folder, boot_id ? boot_id : "");
+                            const struct executor_known *known) {
+    assert(ex && folder && known);
+    return ex->backend->adopt(ex, run, folder, known);
+}
+
+struct executor_shim executor_shim(struct executor *ex, struct run_key run) {
+    assert(ex);
+    return ex->backend->shim ? ex->backend->shim(ex, run) : (struct executor_shim){ 0 };
 }
 
 int executor_sweep(struct executor *ex, struct executor_sweep *sweep, struct error *err) {

@@ -69,10 +69,25 @@ enum adopted {
     ADOPTED_LOST,  /* `ended` with RUN_END_LOST follows */
     ADOPTED_MAX,
 };
-/* `boot_id`: of the boot in which it was started, as the store has it. If the shim of a lost run is
- * dead but processes of its cgroup are not, they are killed first. */
+/* Who the shim of a run is. Pid and start together are no other process's in one boot and one pid namespace. */
+struct executor_shim {
+    pid_t pid;          /* 0: not known */
+    uint64_t start;     /* clock ticks since boot */
+    uint64_t space;     /* number of the pid namespace in which the pid counts */
+    const char *cgroup; /* of the run, not of the shim; or NULL */
+};
+/* Of a run that lives here: for the store, once `started` was called. The text lives as long as the run is here. */
+struct executor_shim executor_shim(struct executor *ex, struct run_key run);
+
+/* What the store has of a run. What it does not have (0, NULL) is taken from the run's folder, which the run can write. */
+struct executor_known {
+    const char *boot_id;       /* in which it was ordered */
+    const struct tag_key *key; /* that its shim was given */
+    struct executor_shim shim;
+};
+/* If the shim of a lost run is dead but processes of its cgroup are not, they are killed first. */
 enum adopted executor_adopt(struct executor *ex, struct run_key run, const char *folder,
-                            const char *boot_id);
+                            const struct executor_known *known);
 
 /* Looks at every run folder once. `known` says whether the store has that run. Dead folders that it
  * does not know are removed; living ones are watched and reported as external. */

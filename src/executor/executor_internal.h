@@ -15,7 +15,8 @@ struct executor_backend {
                  const struct run_spec *spec, struct error *err);
     int (*stop)(struct executor *ex, struct run_key run, enum stop_how how);
     enum adopted (*adopt)(struct executor *ex, struct run_key run, const char *folder,
-                          const char *boot_id);
+                          const struct executor_known *known);
+    struct executor_shim (*shim)(struct executor *ex, struct run_key run); /* or NULL */
     int (*sweep)(struct executor *ex, struct executor_sweep *sweep, struct error *err);
     void (*forget)(struct executor *ex, const char *task);
     bool (*doing)(const struct executor *ex, struct run_key run, struct strbuf *out); /* or NULL */

@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "executor/handover.h"
+#include "executor/proc.h"
 #include "executor/spare.h"
 #include "os/files.h"
 #include "rundir/remove.h"
@@ -44,6 +45,13 @@ struct local_run *local_run_new(struct local *ex, struct run_key key, const char
     return run;
 }
 
+void local_set_key(struct local_run *run, const struct tag_key *key) {
+    if (!key)
+        return;
+    run->tag_bytes = *key;
+    run->tag_key = &run->tag_bytes;
+}
+
 static void unlink_pending(struct local_run *run) {
     for (struct local_run **at = &run->ex->pending; *at; at = &(*at)->next) {
         if (*at == run) {
@@ -65,6 +73,7 @@ void local_run_free(struct local_run *run) {
     free(run->folder);
     free(run->external_task);
     free(run->old_cgroup);
+    explicit_bzero(&run->tag_bytes, sizeof(run->tag_bytes));
     free(run);
     ex->base.live--;
 }
@@ -111,11 +120,14 @@ static int local_start(struct executor *base, struct run_key key, const char *fo
     }
     struct local_run *run = local_run_new(ex, key, folder);
     run->slot = slot;
+    local_set_key(run, spec->key);
     char handle[32];
     handle_text(run, handle, sizeof(handle));
     int cgroup = cgroup_hold(slot);
-    r = spawn_shim(ex, spec->run, handle, (const int[]){ open.dir, open.lock, cgroup, secrets },
-                   &run->shim, err);
+    const struct spawn spawn = {
+        spec->run, handle, { open.dir, open.lock, cgroup, secrets }, spec->key
+    };
+    r = spawn_shim(ex, &spawn, &run->shim, err);
     if (cgroup >= 0)
         close(cgroup);
     close(open.lock);
@@ -137,6 +149,22 @@ static int local_stop(struct executor *base, struct run_key key, enum stop_how h
         return -ENOENT;
     local_signal(run, how);
     return 0;
+}
+
+/* The start of our own child is read when somebody asks: its number is its own until it is reaped. */
+static struct executor_shim local_shim(struct executor *base, struct run_key key) {
+    struct local *ex = local_of(base);
+    struct local_run *run = local_find(ex, key);
+    struct process process;
+    if (run && run->shim_start == 0 && run->pidfd >= 0
+        && proc_read("/proc", run->shim, &process) == 0)
+        run->shim_start = process.start;
+    if (!run || run->shim_start == 0)
+        return (struct executor_shim){ 0 };
+    return (struct executor_shim){ .pid = run->shim,
+                                   .start = run->shim_start,
+                                   .space = ex->pid_space,
+                                   .cgroup = run->slot ? run->slot->path : run->old_cgroup };
 }
 
 static void local_forget(struct executor *base, const char *task) {
@@ -185,6 +213,7 @@ static const struct executor_backend local_backend = {
     .start = local_start,
     .stop = local_stop,
     .adopt = local_adopt,
+    .shim = local_shim,
     .sweep = local_sweep,
     .forget = local_forget,
     .clean = local_clean,
@@ -218,6 +247,9 @@ static int read_identity(struct local *ex, const char *host, struct error *err) 
         return r;
     (void)snprintf(ex->base.boot_id, sizeof(ex->base.boot_id), "%.*s",
                    (int)strcspn(strbuf_text(&text), "\n"), strbuf_text(&text));
+    struct stat st;
+    if (stat("/proc/self/ns/pid", &st) == 0)
+        ex->pid_space = st.st_ino;
     executor_set_host(&ex->base, host);
     return 0;
 }

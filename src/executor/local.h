@@ -38,6 +38,10 @@ struct local_run {
     uint32_t external_attempt;
 
     pid_t shim;
+    uint64_t shim_start; /* 0: its pid is all that is known */
+    bool is_stored;      /* the two come from the store: its lock file is not asked */
+    struct tag_key tag_bytes;
+    const struct tag_key *tag_key; /* what its shim records is tagged with it; or NULL */
     int pidfd;
     struct loop_watch *watch;
     struct cgroup_slot *slot; /* of our pool */
@@ -57,6 +61,7 @@ struct local {
     struct executor base; /* first */
     struct loop *loop;
     int root;
+    uint64_t pid_space;                       /* number of our pid namespace */
     char *root_path, *root_given, *shim_path; /* given: as the runs see it */
     int null_in, null_out;
     int pipe_in, pipe_out; /* from the shims to us */
@@ -91,6 +96,7 @@ static inline struct local_run *local_at(const struct local *ex, size_t index) {
 
 struct local_run *local_run_new(struct local *ex, struct run_key key, const char *folder);
 void local_run_free(struct local_run *run); /* nobody is told */
+void local_set_key(struct local_run *run, const struct tag_key *key);
 struct local_run *local_find(const struct local *ex, struct run_key key);
 
 /* --- local_watch.c --------------------------------------------------------------------------- */
@@ -110,7 +116,7 @@ void local_conclude(struct local_run *run);
 /* --- local_adopt.c --------------------------------------------------------------------------- */
 
 enum adopted local_adopt(struct executor *ex, struct run_key key, const char *folder,
-                         const char *boot_id);
+                         const struct executor_known *known);
 int local_sweep(struct executor *ex, struct executor_sweep *sweep, struct error *err);
 /* Looks for who holds the lock. Afterwards the run is watched, over, dying, or still hidden. */
 void local_unhide(struct local_run *run);
@@ -129,11 +135,14 @@ void local_slot_give_back(struct executor *ex, struct cgroup_slot *slot, pid_t g
 
 /* --- spawn.c --------------------------------------------------------------------------------- */
 
-/* Starts the shim with descriptors for folder, lock, cgroup and secrets (the last two may be -1); the caller keeps and
- * closes them. */
 #define SPAWN_FDS 4
-int spawn_shim(struct local *ex, const char *run, const char *handle, const int fds[SPAWN_FDS],
-               pid_t *ret_pid, struct error *err);
+struct spawn {
+    const char *run, *handle;
+    int fds
+        [SPAWN_FDS]; /* folder, lock, cgroup or -1, secrets or -1; the caller keeps and closes them */
+    const struct tag_key *key; /* or NULL */
+};
+int spawn_shim(struct local *ex, const struct spawn *spawn, pid_t *ret_pid, struct error *err);
 
 /* --- features.c ------------------------------------------------------------------------------ */
 

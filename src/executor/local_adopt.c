@@ -1,5 +1,8 @@
 /* local_adopt.c: finds runs again that an earlier daemon has started.
  *
+ * The store has pid and start time of the shim of each run that was seen to run. They decide, whatever the folder says, which
+ * the run can write. Without them (the earlier daemon ended too early, or did not store them) the folder decides.
+ *
  * Alive is asked before ended: a shim writes its end before it lets go of the lock, so a free lock and no
  * end means lost. Asked the other way round, a run that ends between the two looks would be called
  * lost. "Cannot say" is never taken for dead: such a run is looked at again. */
@@ -29,7 +32,7 @@ static void lock_heard(void *ctx, const struct inotify_event *event) {
         struct local_run *run = local_at(ex, i);
         struct run_started who;
         if (!run || run->lock_watch != event->wd
-            || rundir_read_started(ex->root_path, run->folder, &who, NULL) < 0)
+            || rundir_read_started(ex->root_path, run->folder, run->tag_key, &who, NULL) < 0)
             continue;
         if (who.command > 0)
             local_tell_started(run, who.at);
@@ -58,11 +61,11 @@ static void watch_lock(struct local_run *run) {
 
 /* --- one run --------------------------------------------------------------------------------- */
 
-/* The cgroup of its spec, if it is one that a daemon of this root has made: the file could have been
- * changed by the command itself, and everybody in that cgroup may be killed. */
-static char *read_cgroup(const struct local *ex, int dir) {
+/* The cgroup of its spec, if it is one that a daemon of this root has made: without a key the command itself could have
+ * changed the file, and everybody in that cgroup may be killed. */
+static char *read_cgroup(const struct local *ex, int dir, const struct tag_key *key) {
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
-    if (rundir_read_spec_at(dir, &read, NULL) < 0 || !read->spec.cgroup
+    if (rundir_read_spec_at(dir, key, &read, NULL) < 0 || !read->spec.cgroup
         || !cgroup_is_ours(ex->cgroups, read->spec.cgroup))
         return NULL;
     return xstrdup(read->spec.cgroup);
@@ -73,45 +76,86 @@ static void set_over(struct local_run *run, bool same_boot) {
     run->state = same_boot ? LOCAL_DYING : LOCAL_OVER;
 }
 
-/* Is the process that the lock file names the one that wrote it? If the lock is still held after the
- * pidfd was opened, the shim has lived all the time in between, and its number was nobody else's. But the
- * file can be written by the command, too, and whom it names may be killed: so it must be called a shim
- * of this run. */
-static int open_shim(const struct local_run *run, int dir) {
-    int pidfd = (int)syscall(SYS_pidfd_open, run->who.shim, 0);
-    if (pidfd < 0)
-        return -1;
-    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
-    if (rundir_read_spec_at(dir, &read, NULL) == 0 && proc_is_shim(run->who.shim, read->spec.run)
-        && rundir_is_locked_at(dir) > 0)
-        return pidfd;
-    close(pidfd);
-    return -1;
-}
-
 static void set_shim(struct local_run *run, pid_t shim) {
     if (run->shim != shim)
         run->ex->base.kin_epoch++;
     run->shim = shim;
 }
 
+/* The process with the pid and the start time of the store. 0, -ESRCH: it has ended; -EACCES: /proc does not show it. */
+static int open_stored(const struct local_run *run, int *ret_pidfd) {
+    struct process process;
+    int pidfd = (int)syscall(SYS_pidfd_open, run->shim, 0);
+    if (pidfd < 0)
+        return errno == ESRCH ? -ESRCH : -EACCES;
+    int r = proc_read("/proc", run->shim, &process);
+    if (r == 0 && process.start == run->shim_start) {
+        *ret_pidfd = pidfd;
+        return 0;
+    }
+    close(pidfd);
+    return r == 0 ? -ESRCH : -EACCES;
+}
+
+/* Is the process that the lock file names the one that wrote it? If the lock is still held after the
+ * pidfd was opened, the shim has lived all the time in between, and its number was nobody else's. But the
+ * command can write the file and hold the lock, too, and whom it names may be killed: so it must be called a shim of
+ * this run. */
+static int open_shim(const struct local_run *run, int dir) {
+    int pidfd = (int)syscall(SYS_pidfd_open, run->who.shim, 0);
+    if (pidfd < 0)
+        return -1;
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    if (rundir_read_spec_at(dir, run->tag_key, &read, NULL) == 0
+        && proc_is_shim(run->who.shim, read->spec.run) && rundir_is_locked_at(dir) > 0)
+        return pidfd;
+    close(pidfd);
+    return -1;
+}
+
+/* As the lock file says. <0: nobody can say; it is looked at again. */
+static int open_told(struct local_run *run, int dir, int *ret_pidfd) {
+    if (dir < 0 || rundir_read_started_at(dir, run->tag_key, &run->who, NULL) < 0)
+        return -EACCES;
+    int pidfd = open_shim(run, dir);
+    if (pidfd < 0)
+        return -EACCES;
+    struct process process;
+    set_shim(run, run->who.shim);
+    if (proc_read("/proc", run->shim, &process) == 0)
+        run->shim_start = process.start;
+    *ret_pidfd = pidfd;
+    return 0;
+}
+
+/* 0 and a pidfd: it lives; -ESRCH: it does not; -EACCES: nobody can say. */
+static int find_shim(struct local_run *run, int dir, int *ret_pidfd) {
+    if (run->is_stored) {
+        int r = open_stored(run, ret_pidfd);
+        if (r != -EACCES)
+            return r;
+        run->is_stored = false;
+    }
+    if (dir >= 0 && rundir_is_locked_at(dir) == 0)
+        return -ESRCH;
+    return open_told(run, dir, ret_pidfd);
+}
+
 void local_unhide(struct local_run *run) {
     struct local *ex = run->ex;
     _cleanup_(fd_closep) int dir = -1;
-    if (rundir_open_at(ex->root, run->folder, &dir, NULL) == -ENOENT
-        || (dir >= 0 && rundir_is_locked_at(dir) == 0)) {
+    int pidfd = -1;
+    int opened = rundir_open_at(ex->root, run->folder, &dir, NULL);
+    int r = find_shim(run, dir, &pidfd);
+    if (r == -ESRCH || (r < 0 && opened == -ENOENT)) {
         set_over(run, true);
         return;
     }
-    if (dir < 0 || rundir_read_started_at(dir, &run->who, NULL) < 0)
+    if (r < 0 || local_watch_shim(run, pidfd, NULL) < 0)
         return;
-    int pidfd = open_shim(run, dir);
-    if (pidfd < 0 || local_watch_shim(run, pidfd, NULL) < 0)
-        return;
-    set_shim(run, run->who.shim);
     watch_lock(run);
     /* Read again: it may have changed before the file was watched. */
-    if (rundir_read_started_at(dir, &run->who, NULL) < 0)
+    if (dir < 0 || rundir_read_started_at(dir, run->tag_key, &run->who, NULL) < 0)
         return;
     if (run->who.command > 0)
         local_tell_started(run, run->who.at);
@@ -119,40 +163,45 @@ void local_unhide(struct local_run *run) {
         local_tell_validating(run);
 }
 
-/* Its processes are known from now on, before anybody can ask; it is watched from the loop. */
-static void find_shim(struct local_run *run, int dir) {
-    int pidfd =
-        dir >= 0 && rundir_read_started_at(dir, &run->who, NULL) == 0 ? open_shim(run, dir) : -1;
-    if (pidfd < 0)
+static void take_known(struct local_run *run, const struct executor_known *known, bool same_boot) {
+    local_set_key(run, known->key);
+    const struct executor_shim *shim = &known->shim;
+    if (!same_boot || shim->pid <= 1 || shim->start == 0 || shim->space != run->ex->pid_space)
         return;
-    close(pidfd);
-    set_shim(run, run->who.shim);
+    run->is_stored = true;
+    run->shim_start = shim->start;
+    set_shim(run, shim->pid);
+    if (shim->cgroup && cgroup_is_ours(run->ex->cgroups, shim->cgroup))
+        run->old_cgroup = xstrdup(shim->cgroup);
 }
 
 enum adopted local_adopt(struct executor *base, struct run_key key, const char *folder,
-                         const char *boot_id) {
+                         const struct executor_known *known) {
     struct local *ex = local_of(base);
+    const char *boot_id = known->boot_id ? known->boot_id : "";
     if (local_find(ex, key))
         return ADOPTED_ALIVE;
     struct local_run *run = local_run_new(ex, key, folder);
     bool same_boot = *boot_id == '\0' || strcmp(boot_id, base->boot_id) == 0;
     _cleanup_(fd_closep) int dir = -1;
+    _cleanup_(fd_closep) int pidfd = -1;
+    take_known(run, known, same_boot);
     int r = rundir_open_at(ex->root, folder, &dir, NULL);
     /* It is lost. A daemon beside us that has lost the store, and does not know it yet, may be about to start it: it must
      * find the folder made. If it was quicker, its run is adopted. */
     if (r == -ENOENT && same_boot && rundir_make_at(ex->root, folder, NULL) == -EEXIST)
         r = rundir_open_at(ex->root, folder, &dir, NULL);
-    int locked = dir >= 0 ? rundir_is_locked_at(dir) : 0;
-    if (dir >= 0 && same_boot)
-        run->old_cgroup = read_cgroup(ex, dir);
-    if (same_boot && (locked != 0 || (r < 0 && r != -ENOENT && r != -ENOTDIR && r != -EINVAL))) {
-        find_shim(run, dir);
+    if (dir >= 0 && same_boot && !run->old_cgroup)
+        run->old_cgroup = read_cgroup(ex, dir, run->tag_key);
+    bool is_away = dir < 0 && (r == -ENOENT || r == -ENOTDIR || r == -EINVAL);
+    /* Its processes are known from now on, before anybody can ask. It is watched from the loop. */
+    if (same_boot && (!is_away || run->is_stored) && find_shim(run, dir, &pidfd) != -ESRCH) {
         local_set_pending(run, LOCAL_HIDDEN);
         return ADOPTED_ALIVE;
     }
-    if (dir >= 0)
-        (void)rundir_read_started_at(dir, &run->who, NULL);
-    run->shim = run->who.shim;
+    if (dir >= 0 && run->shim == 0
+        && rundir_read_started_at(dir, run->tag_key, &run->who, NULL) == 0)
+        run->shim = run->who.shim;
     set_over(run, same_boot);
     bool ended = run->has_end;
     local_set_pending(run, run->state);
@@ -178,11 +227,11 @@ static enum sweep_verdict sweep_look(void *ctx, const char *folder, const char *
     if (locked <= 0)
         return locked == 0 ? SWEEP_REMOVE : SWEEP_KEEP;
     struct run_started who = { 0 };
-    (void)rundir_read_started_at(dir, &who, NULL);
+    (void)rundir_read_started_at(dir, NULL, &who, NULL);
     struct local_run *run = local_run_new(ex, (struct run_key){ 0 }, folder);
     run->external_task = xstrdup(task);
     run->external_attempt = attempt;
-    run->old_cgroup = read_cgroup(ex, dir);
+    run->old_cgroup = read_cgroup(ex, dir, NULL);
     local_set_pending(run, LOCAL_HIDDEN);
     if (ex->sweep.external)
         ex->sweep.external(ex->sweep.ctx, task, attempt, &who);

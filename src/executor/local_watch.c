@@ -57,7 +57,8 @@ void local_tell_validating(struct local_run *run) {
 /* Its shim could not write it anywhere, and waits until somebody has it. */
 static void take_end(struct local_run *run, const char *text) {
     struct run_end end;
-    if (run->state != LOCAL_WATCHED || run_end_parse(text, strlen(text), &end, NULL) < 0)
+    if (run->state != LOCAL_WATCHED
+        || run_end_parse(text, strlen(text), run->tag_key, &end, NULL) < 0)
         return;
     run->end = end;
     run->has_end = true;
@@ -171,7 +172,7 @@ void local_conclude(struct local_run *run) {
     int dir = -1;
     int r = run->has_end ? 0 : rundir_open_at(ex->root, run->folder, &dir, &err);
     if (r >= 0 && !run->has_end) {
-        r = rundir_read_end_at(dir, &run->end, &err);
+        r = rundir_read_end_at(dir, run->tag_key, &run->end, &err);
         if (r >= 0)
             spare_keep_tmp(ex->spare, dir);
         close(dir);

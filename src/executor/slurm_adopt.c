@@ -29,16 +29,16 @@ static void follow(struct slurm_run *run, int dir) {
 /* Its record is there and says all; one that Slurm has ended is asked about first. */
 static bool has_plain_end(int dir) {
     struct run_end end;
-    return rundir_read_end_at(dir, &end, NULL) == 0
+    return rundir_read_end_at(dir, NULL, &end, NULL) == 0
            && !(end.kind == RUN_END_STOPPED && strstr(end.applied, "slurm.term"));
 }
 
 enum adopted slurm_adopt(struct executor *base, struct run_key key, const char *folder,
-                         const char *boot_id) {
+                         const struct executor_known *known) {
     struct slurm *ex = slurm_of(base);
     struct slurm_order order = { 0 };
     _cleanup_(fd_closep) int dir = -1;
-    (void)boot_id; /* which host was booted when means nothing to a job */
+    (void)known; /* which host was booted when means nothing to a job */
     if (slurm_find(ex, key))
         return ADOPTED_ALIVE;
     int r = rundir_open_at(ex->root, folder, &dir, NULL);
@@ -60,7 +60,8 @@ static bool is_over(int dir) {
     struct run_end end;
     uint64_t job;
     char node[SLURM_NODE_MAX];
-    return rundir_read_end_at(dir, &end, NULL) == 0 || slurm_folder_begun(dir, &job, node) == 2;
+    return rundir_read_end_at(dir, NULL, &end, NULL) == 0
+           || slurm_folder_begun(dir, &job, node) == 2;
 }
 
 static enum sweep_verdict sweep_look(void *ctx, const char *folder, const char *task,
@@ -84,7 +85,7 @@ static enum sweep_verdict sweep_look(void *ctx, const char *folder, const char *
     run->external_task = xstrdup(task);
     run->external_attempt = attempt;
     follow(run, dir);
-    (void)rundir_read_started_at(dir, &who, NULL);
+    (void)rundir_read_started_at(dir, NULL, &who, NULL);
     if (ex->sweep.external)
         ex->sweep.external(ex->sweep.ctx, task, attempt, &who);
     return SWEEP_KEEP;

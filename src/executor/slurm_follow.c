@@ -298,13 +298,13 @@ void slurm_look(struct slurm_run *run) {
         note_begun(run, dir);
     if (!run->begun)
         return;
-    if (!run->told_validating && rundir_read_started_at(dir, &who, NULL) == 0) {
+    if (!run->told_validating && rundir_read_started_at(dir, NULL, &who, NULL) == 0) {
         if (who.command > 0)
             tell_started(run, who.at);
         if (who.validating)
             tell_validating(run);
     }
-    if (rundir_read_end_at(dir, &end, NULL) < 0) /* none, or a part of one */
+    if (rundir_read_end_at(dir, NULL, &end, NULL) < 0) /* none, or a part of one */
         return;
     run->end = end;
     run->has_end = true;

@@ -235,5 +235,5 @@ void slurm_stop_due(void *ctx);
 /* --- slurm_adopt.c --------------------------------------------------------------------------- */
 
 enum adopted slurm_adopt(struct executor *ex, struct run_key key, const char *folder,
-                         const char *boot_id);
+                         const struct executor_known *known);
 int slurm_sweep(struct executor *ex, struct executor_sweep *sweep, struct error *err);

@@ -1,4 +1,4 @@
-/* spawn.c: a shim with nothing of the daemon's but five descriptors.
+/* spawn.c: a shim with nothing of the daemon's but five descriptors and the key of its run.
  *
  * posix_spawn, never fork: the daemon may be large, and copying its page tables would stop the loop.
  * All signals are blocked in the shim from its first instruction on, so a stop that comes early is
@@ -7,12 +7,14 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "executor/local.h"
 
-#define FIRST_FREE 8 /* the shim's own are below */
+#define FIRST_FREE    8 /* the shim's own are below */
+#define KEY_PAIR_SIZE (sizeof(TAG_VARIABLE "=") + SHA256_HEX_SIZE)
 
 /* A descriptor that no dup2 of the list below overwrites. */
 static int above(int fd, int *ret_made) {
@@ -41,10 +43,19 @@ static int set_attributes(posix_spawnattr_t *attributes) {
     return error ? error : posix_spawnattr_setsigdefault(attributes, &all);
 }
 
-int spawn_shim(struct local *ex, const char *run, const char *handle, const int fds[SPAWN_FDS],
-               pid_t *ret_pid, struct error *err) {
-    const char *const argv[] = { "sluice-shim", run, handle, NULL };
-    char *const environment[] = { NULL };
+/* Never an argument, which every user can list, nor a file. */
+static void print_key(const struct tag_key *key, char ret_pair[KEY_PAIR_SIZE]) {
+    char hex[SHA256_HEX_SIZE];
+    sha256_hex(key->bytes, hex);
+    (void)snprintf(ret_pair, KEY_PAIR_SIZE, TAG_VARIABLE "=%s", hex);
+    explicit_bzero(hex, sizeof(hex));
+}
+
+int spawn_shim(struct local *ex, const struct spawn *spawn, pid_t *ret_pid, struct error *err) {
+    const char *const argv[] = { "sluice-shim", spawn->run, spawn->handle, NULL };
+    const int *fds = spawn->fds;
+    char pair[KEY_PAIR_SIZE] = "";
+    char *const environment[] = { spawn->key ? pair : NULL, NULL };
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     int made[SPAWN_FDS], own[SPAWN_FDS], error = 0;
@@ -55,6 +66,8 @@ int spawn_shim(struct local *ex, const char *run, const char *handle, const int 
     }
     pid_t pid = 0;
     error = error ? error : posix_spawn_file_actions_init(&actions);
+    if (spawn->key)
+        print_key(spawn->key, pair);
     if (error == 0) {
         (void)posix_spawnattr_init(&attributes);
         error = add_files(&actions, ex, own);
@@ -65,6 +78,7 @@ int spawn_shim(struct local *ex, const char *run, const char *handle, const int 
         (void)posix_spawnattr_destroy(&attributes);
         (void)posix_spawn_file_actions_destroy(&actions);
     }
+    explicit_bzero(pair, sizeof(pair));
     for (int i = 0; i < SPAWN_FDS; i++)
         if (made[i] >= 0)
             close(made[i]);

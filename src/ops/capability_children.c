@@ -22,7 +22,8 @@ struct parent {
     struct task_view view;
     struct task_spec told;
     const char *id, *project, *kind, *agent;
-    struct strbuf folder; /* where it works; "": in a workspace, or nobody knows */
+    bool in_workspace;
+    struct strbuf folder; /* where it works, if in no workspace; "": that cannot be known */
     struct child_spans spans;
 };
 
@@ -44,7 +45,8 @@ static void parent_find(struct op_call *call, struct parent *ret) {
     ret->agent = op_name_of(call->engine, ret->told.agent ? ret->told.agent : ret->told.run_agent);
     ret->spans = child_spans_of(call->engine, call->run.task);
     engine_workspace(call->engine, call->run.task, &workspace);
-    if (!workspace.path)
+    ret->in_workspace = workspace.path != NULL;
+    if (!ret->in_workspace)
         (void)engine_run_folder_of(call->engine, call->run.task, &ret->folder);
     engine_workspace_finish(&workspace);
 }
@@ -58,6 +60,12 @@ static bool is_given(const json_t *task, const char *member) {
 static int complete_folder(struct op_call *call, const struct parent *p, json_t *task) {
     const char *given = json_string_value(json_object_get(task, "cwd"));
     const char *own = strbuf_text(&p->folder);
+    if (!*own && !p->in_workspace)
+        return op_fail(
+            call, -EACCES,
+            "'cwd': the folder of run '%s' cannot be known: its lock file was changed, so "
+            "it adds no children",
+            call->caller);
     if (given && (!*own || !child_path_is_inside(own, given)))
         return op_fail(call, -EACCES, "'cwd': '%s' is not in the folder of run '%s'",
                        op_quote(given).text, call->caller);

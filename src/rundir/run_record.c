@@ -19,7 +19,8 @@ const char *run_end_kind_name(enum run_end_kind kind) {
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter): it is written through the struct
-size_t run_started_format(const struct run_started *started, char *out, size_t size) {
+size_t run_started_format(const struct run_started *started, const struct tag_key *key, char *out,
+                          size_t size) {
     struct record_out text = { .text = out, .size = size };
     record_add_number(&text, "version", started->version);
     record_add(&text, "boot_id", started->boot_id);
@@ -28,6 +29,11 @@ size_t run_started_format(const struct run_started *started, char *out, size_t s
     record_add_number(&text, "exec_errno", started->exec_errno);
     record_add_number(&text, "at", started->at);
     record_add_number(&text, "validating", started->validating);
+    if (key) {
+        char tag[SHA256_HEX_SIZE];
+        tag_print(key, TAG_STARTED, text.text, text.length, tag);
+        record_add(&text, TAG_NAME, tag);
+    }
     return text.length;
 }
 
@@ -52,7 +58,8 @@ static void put_flag(struct record_out *text, const char *name, bool flag) {
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter): it is written through the struct
-size_t run_end_format(const struct run_end *end, char *out, size_t size) {
+size_t run_end_format(const struct run_end *end, const struct tag_key *key, char *out,
+                      size_t size) {
     struct record_out text = { .text = out, .size = size };
     record_puts(&text, "{\"version\":");
     record_put_number(&text, RUNDIR_VERSION);
@@ -73,6 +80,11 @@ size_t run_end_format(const struct run_end *end, char *out, size_t size) {
     put_member(&text, "leftover", end->leftover);
     put_text(&text, "applied", end->applied);
     put_text(&text, "message", end->message);
+    if (key) {
+        char tag[SHA256_HEX_SIZE];
+        tag_print(key, TAG_END, text.text, text.length, tag);
+        put_text(&text, TAG_NAME, tag);
+    }
     record_puts(&text, "}\n");
     return text.length;
 }

@@ -39,7 +39,15 @@ static void add_names(struct strbuf *out, const char *name, const char *const *p
     strbuf_putc(out, '\0');
 }
 
+/* Of all that is before it. Behind it is the end of the spec. */
+static void add_tag(struct strbuf *out, size_t begin, const struct tag_key *key) {
+    char tag[SHA256_HEX_SIZE];
+    tag_print(key, TAG_SPEC, out->text + begin, out->length - begin, tag);
+    add(out, TAG_NAME, tag);
+}
+
 void run_spec_format(const struct run_spec *spec, struct strbuf *out) {
+    size_t begin = out->length;
     add_number(out, "version", RUNDIR_VERSION);
     add(out, "run", spec->run);
     add(out, "cwd", spec->cwd);
@@ -77,5 +85,7 @@ void run_spec_format(const struct run_spec *spec, struct strbuf *out) {
     add_words(out, "wrap_env", spec->wrap_env);
     if (spec->enter)
         add(out, "enter", spec->enter);
+    if (spec->key)
+        add_tag(out, begin, spec->key);
     add(out, "done", "");
 }

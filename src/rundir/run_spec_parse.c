@@ -19,7 +19,9 @@ struct parser {
     struct run_spec_words *words;
     size_t args, envs, check_words, wraps, wrap_envs, prepare_words;
     int64_t version;
-    bool done;
+    const char *text; /* all of it */
+    const struct tag_key *key;
+    bool tagged, done;
 };
 
 /* Numbers that stand for themselves: name, where they go, bounds. */
@@ -62,6 +64,10 @@ static const struct { const char *name; size_t offset; } text_fields[] = {
 
 static int bad_value(const char *name, const char *value, struct error *err) {
     return error_set(err, -EPROTO, "record '%.40s' of the spec has the value '%.80s'", name, value);
+}
+
+static int bad_tag(struct error *err) {
+    return error_set(err, -EPROTO, "the spec is not as the daemon has written it");
 }
 
 static int too_many(const char *what, unsigned most, struct error *err) {
@@ -155,7 +161,19 @@ static int take_word(struct parser *p, const char *name, const char *value, stru
     return take_check(p, name, value, err);
 }
 
+/* With a key, nothing but the end may follow the tag: it would be of somebody else. */
+static int take_tag(struct parser *p, const char *name, const char *value, struct error *err) {
+    bool is_tag = strcmp(name, TAG_NAME) == 0;
+    if (!p->tagged && !is_tag)
+        return 0;
+    if (p->tagged || !tag_is_right(p->key, TAG_SPEC, p->text, (size_t)(name - p->text), value))
+        return bad_tag(err);
+    p->tagged = true;
+    return 1;
+}
+
 static int take_record(struct parser *p, const char *name, const char *value, struct error *err) {
+    int r = 0;
     if (p->version == 0) { /* the first record */
         if (strcmp(name, "version") != 0
             || !record_number(value, RUNDIR_OLDEST, RUNDIR_VERSION, &p->version))
@@ -168,7 +186,11 @@ static int take_record(struct parser *p, const char *name, const char *value, st
         p->done = true;
         return 0;
     }
-    int r = take_word(p, name, value, err);
+    if (p->key)
+        r = take_tag(p, name, value, err);
+    if (r != 0)
+        return r < 0 ? r : 0;
+    r = take_word(p, name, value, err);
     if (r == 0)
         r = take_number(p, name, value, err);
     if (r == 0)
@@ -180,6 +202,8 @@ static int check_whole(const struct parser *p, struct error *err) {
     const struct run_spec *spec = p->spec;
     if (!p->done)
         return error_set(err, -EPROTO, "the spec stops before its end");
+    if (p->key && !p->tagged)
+        return bad_tag(err);
     if (p->args == 0 || !spec->run || !spec->cwd)
         return error_set(err, -EPROTO, "the spec lacks the %s",
                          p->args == 0 ? "command" : (!spec->run ? "run" : "cwd"));
@@ -191,10 +215,10 @@ static int check_whole(const struct parser *p, struct error *err) {
     return 0;
 }
 
-int run_spec_parse(const char *text, size_t size, struct run_spec_words *words,
-                   struct run_spec *ret, struct error *err) {
+int run_spec_parse(const char *text, size_t size, const struct tag_key *key,
+                   struct run_spec_words *words, struct run_spec *ret, struct error *err) {
     struct run_spec spec = { .stop_signal = SIGTERM };
-    struct parser p = { .spec = &spec, .words = words };
+    struct parser p = { .spec = &spec, .words = words, .text = text, .key = key };
     struct record_in in = { .at = text, .end = text + size };
     const char *name, *value;
     while (!p.done && record_next(&in, &name, &value)) {

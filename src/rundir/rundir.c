@@ -154,8 +154,10 @@ int rundir_check(const char *folder, const struct run_spec *spec, struct error *
     int r = check_folder(folder, err);
     if (r < 0)
         return r;
-    run_spec_format(spec, &text);
-    return check_spec(spec, text.length, err);
+    struct run_spec untagged = *spec; /* its size is known */
+    untagged.key = NULL;
+    run_spec_format(&untagged, &text);
+    return check_spec(spec, text.length + (spec->key ? TAG_RECORD_SIZE : 0), err);
 }
 
 int rundir_fill_at(int root, const char *folder, const struct run_spec *spec,
@@ -297,22 +299,23 @@ int rundir_is_locked(const char *root, const char *folder) {
     return r < 0 ? r : rundir_is_locked_at(dir);
 }
 
-int rundir_read_end(const char *root, const char *folder, struct run_end *ret, struct error *err) {
+int rundir_read_end(const char *root, const char *folder, const struct tag_key *key,
+                    struct run_end *ret, struct error *err) {
     _cleanup_(fd_closep) int dir = -1;
     int r = open_folder(root, folder, &dir, err);
-    return r < 0 ? r : rundir_read_end_at(dir, ret, err);
+    return r < 0 ? r : rundir_read_end_at(dir, key, ret, err);
 }
 
-int rundir_read_started(const char *root, const char *folder, struct run_started *ret,
-                        struct error *err) {
+int rundir_read_started(const char *root, const char *folder, const struct tag_key *key,
+                        struct run_started *ret, struct error *err) {
     _cleanup_(fd_closep) int dir = -1;
     int r = open_folder(root, folder, &dir, err);
-    return r < 0 ? r : rundir_read_started_at(dir, ret, err);
+    return r < 0 ? r : rundir_read_started_at(dir, key, ret, err);
 }
 
-int rundir_read_spec(const char *root, const char *folder, struct run_spec_read **ret,
-                     struct error *err) {
+int rundir_read_spec(const char *root, const char *folder, const struct tag_key *key,
+                     struct run_spec_read **ret, struct error *err) {
     _cleanup_(fd_closep) int dir = -1;
     int r = open_folder(root, folder, &dir, err);
-    return r < 0 ? r : rundir_read_spec_at(dir, ret, err);
+    return r < 0 ? r : rundir_read_spec_at(dir, key, ret, err);
 }

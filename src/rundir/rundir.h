@@ -20,7 +20,9 @@
  *   begin     a symbolic link that is made once: by the shim that begins ("job 17 …"), or by the daemon
  *             that gives the run up ("closed"). Whoever comes second does nothing
  *
- * Version 1 had the spec in a file of that name.
+ * Version 1 had the spec in a file of that name. Since version 3 the three records have a tag (tag.h) when the run has a
+ * key. A reader that has the key takes a record without the right tag for none; one that has no key (NULL) takes it as
+ * it is: the run began before there were keys, is in Slurm, or is not in the store.
  *
  * A shim of an older version lives while a newer daemon starts, so this is a protocol:
  *   1. add records and members, never rename or reuse one; a reader skips what it does not know
@@ -43,8 +45,9 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/time_ms.h"
+#include "rundir/tag.h"
 
-#define RUNDIR_VERSION 2
+#define RUNDIR_VERSION 3
 #define RUNDIR_OLDEST  1
 
 #define RUN_ARGS_MAX   512 /* words of one command */
@@ -118,6 +121,7 @@ struct run_spec {
     const char *name;  /* the task's id, for people; or NULL */
     const char *token; /* "sluice:STORE:TASK:ATTEMPT": no other run anywhere has it; or NULL */
     bool unlocked;     /* nobody asks for its lock: a shared file system need not know any */
+    const struct tag_key *key; /* its records are tagged with it; or NULL */
 };
 
 /* Who lives in a folder; read from its lock file. */
@@ -168,10 +172,12 @@ struct run_end {
 int rundir_create(const char *root, const char *folder, const struct run_spec *spec,
                   struct error *err);
 
-/* 0; -ENOENT: no end there; -EPROTO: not readable as one (the sentence says why). */
-int rundir_read_end(const char *root, const char *folder, struct run_end *ret, struct error *err);
-int rundir_read_started(const char *root, const char *folder, struct run_started *ret,
-                        struct error *err);
+/* 0; -ENOENT: no end there; -EPROTO: not readable as one, or not tagged with the key (the message says why). `key` may
+ * be NULL, here and below. */
+int rundir_read_end(const char *root, const char *folder, const struct tag_key *key,
+                    struct run_end *ret, struct error *err);
+int rundir_read_started(const char *root, const char *folder, const struct tag_key *key,
+                        struct run_started *ret, struct error *err);
 /* Does somebody hold the lock? <0: cannot say. */
 int rundir_is_locked(const char *root, const char *folder);
 /* Opens and locks; the caller hands the descriptor to the shim. -EBUSY: somebody lives here. */
@@ -192,11 +198,13 @@ int rundir_fill_at(int root, const char *folder, const struct run_spec *spec,
                    struct rundir_open *ret, struct error *err);
 int rundir_lock_at(int dir, int *ret_fd, struct error *err);
 int rundir_open_at(int root, const char *folder, int *ret_dir, struct error *err);
-int rundir_read_end_at(int dir, struct run_end *ret, struct error *err);
-int rundir_read_started_at(int dir, struct run_started *ret, struct error *err);
+int rundir_read_end_at(int dir, const struct tag_key *key, struct run_end *ret, struct error *err);
+int rundir_read_started_at(int dir, const struct tag_key *key, struct run_started *ret,
+                           struct error *err);
 int rundir_is_locked_at(int dir);
 /* The text of an end.json that came by another way. */
-int run_end_parse(const char *text, size_t size, struct run_end *ret, struct error *err);
+int run_end_parse(const char *text, size_t size, const struct tag_key *key, struct run_end *ret,
+                  struct error *err);
 /* "web-17/2": where the run of this task and attempt is. */
 void rundir_name(struct strbuf *out, const char *task, uint32_t attempt);
 
@@ -228,8 +236,8 @@ struct run_spec_words {
     const char *wrap_env[RUN_ENV_MAX + 1];
     const char *prepare_argv[RUN_ARGS_MAX + 1];
 };
-int run_spec_parse(const char *text, size_t size, struct run_spec_words *words,
-                   struct run_spec *ret, struct error *err);
+int run_spec_parse(const char *text, size_t size, const struct tag_key *key,
+                   struct run_spec_words *words, struct run_spec *ret, struct error *err);
 
 /* The spec of a run that was. For the daemon only: it allocates. */
 struct run_spec_read {
@@ -237,11 +245,13 @@ struct run_spec_read {
     struct run_spec_words words;
     char *text;
 };
-int rundir_read_spec(const char *root, const char *folder, struct run_spec_read **ret,
-                     struct error *err);
-int rundir_read_spec_at(int dir, struct run_spec_read **ret, struct error *err);
+int rundir_read_spec(const char *root, const char *folder, const struct tag_key *key,
+                     struct run_spec_read **ret, struct error *err);
+int rundir_read_spec_at(int dir, const struct tag_key *key, struct run_spec_read **ret,
+                        struct error *err);
 void run_spec_read_free(struct run_spec_read **read);
 
 /* Bytes written, without the NUL; never more than `size`. */
-size_t run_started_format(const struct run_started *started, char *out, size_t size);
-size_t run_end_format(const struct run_end *end, char *out, size_t size);
+size_t run_started_format(const struct run_started *started, const struct tag_key *key, char *out,
+                          size_t size);
+size_t run_end_format(const struct run_end *end, const struct tag_key *key, char *out, size_t size);

@@ -74,7 +74,8 @@ static bool take_started(struct run_started *started, const char *name, const ch
     return true;
 }
 
-int rundir_read_started_at(int dir, struct run_started *ret, struct error *err) {
+int rundir_read_started_at(int dir, const struct tag_key *key, struct run_started *ret,
+                           struct error *err) {
     char text[RUN_LOCK_END];
     ssize_t size = read_file(dir, "lock", text, sizeof(text), err);
     if (size < 0)
@@ -88,9 +89,14 @@ int rundir_read_started_at(int dir, struct run_started *ret, struct error *err) 
     if (!record_next(&in, &name, &value) || strcmp(name, "version") != 0
         || !record_number(value, RUNDIR_OLDEST, UINT32_MAX, &version))
         return error_set(err, -EPROTO, "the lock file does not begin with a version");
-    bool good = true;
-    while (good && record_next(&in, &name, &value) && *name)
-        good = take_started(&started, name, value);
+    bool good = true, tagged = false;
+    while (good && !tagged && record_next(&in, &name, &value) && *name) {
+        tagged = key && strcmp(name, TAG_NAME) == 0;
+        good = tagged ? tag_is_right(key, TAG_STARTED, text, (size_t)(name - text), value)
+                      : take_started(&started, name, value);
+    }
+    if (key && !(good && tagged))
+        return error_set(err, -EPROTO, "the lock file is not as the shim has written it");
     started.version = (uint32_t)version;
     if (!good || started.shim == 0 || started.boot_id[0] == '\0')
         return error_set(err, -EPROTO, "the lock file does not say who holds it");
@@ -107,7 +113,8 @@ void run_spec_read_free(struct run_spec_read **read) {
     *read = NULL;
 }
 
-int rundir_read_spec_at(int dir, struct run_spec_read **ret, struct error *err) {
+int rundir_read_spec_at(int dir, const struct tag_key *key, struct run_spec_read **ret,
+                        struct error *err) {
     _cleanup_(run_spec_read_free) struct run_spec_read *read = xcalloc(1, sizeof(*read));
     read->text = xmalloc(RUN_SPEC_MAX);
     ssize_t size = read_part(dir, "lock", RUN_LOCK_SPEC, read->text, RUN_SPEC_MAX, err);
@@ -115,7 +122,7 @@ int rundir_read_spec_at(int dir, struct run_spec_read **ret, struct error *err) 
         size = read_file(dir, "spec", read->text, RUN_SPEC_MAX, err);
     if (size < 0)
         return (int)size;
-    int r = run_spec_parse(read->text, (size_t)size, &read->words, &read->spec, err);
+    int r = run_spec_parse(read->text, (size_t)size, key, &read->words, &read->spec, err);
     if (r < 0)
         return r;
     *ret = TAKE_PTR(read);
@@ -162,8 +169,26 @@ static bool find_kind(const json_t *json, enum run_end_kind *ret_kind) {
     return false;
 }
 
-int run_end_parse(const char *text, size_t size, struct run_end *ret, struct error *err) {
+/* {…,"tag":"0123…"}: of all that is before its comma. A line that came by the pipe has lost its newline. */
+static bool has_right_tag(const char *text, size_t size, const struct tag_key *key) {
+    static const char begin[] = ",\"" TAG_NAME "\":\"", end[] = "\"}";
+    const size_t before = sizeof(begin) - 1, length = SHA256_HEX_SIZE - 1, after = sizeof(end) - 1;
+    char tag[SHA256_HEX_SIZE];
+    size -= size > 0 && text[size - 1] == '\n';
+    if (size < before + length + after)
+        return false;
+    const char *at = text + size - before - length - after;
+    memcpy(tag, at + before, length);
+    tag[length] = '\0';
+    return memcmp(at, begin, before) == 0 && memcmp(at + before + length, end, after) == 0
+           && tag_is_right(key, TAG_END, text, (size_t)(at - text), tag);
+}
+
+int run_end_parse(const char *text, size_t size, const struct tag_key *key, struct run_end *ret,
+                  struct error *err) {
     json_error_t why;
+    if (key && !has_right_tag(text, size, key))
+        return error_set(err, -EPROTO, "'end.json' is not as the shim has written it");
     _cleanup_(json_freep) json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
     if (!json)
         return error_set(err, -EPROTO, "'end.json' is not readable: %s", why.text);
@@ -193,7 +218,7 @@ int run_end_parse(const char *text, size_t size, struct run_end *ret, struct err
 }
 
 /* The record `end` that a shim leaves in its lock file when the disk has no room for another file. */
-static int read_end_in_lock(int dir, struct run_end *ret) {
+static int read_end_in_lock(int dir, const struct tag_key *key, struct run_end *ret) {
     char text[LOCK_MAX];
     ssize_t size = read_file(dir, "lock", text, sizeof(text), NULL);
     if (size <= RUN_LOCK_END)
@@ -202,16 +227,16 @@ static int read_end_in_lock(int dir, struct run_end *ret) {
     const char *name, *value;
     if (!record_next(&in, &name, &value) || strcmp(name, "end") != 0)
         return -ENOENT;
-    return run_end_parse(value, strlen(value), ret, NULL);
+    return run_end_parse(value, strlen(value), key, ret, NULL);
 }
 
-int rundir_read_end_at(int dir, struct run_end *ret, struct error *err) {
+int rundir_read_end_at(int dir, const struct tag_key *key, struct run_end *ret, struct error *err) {
     char text[2 * RUN_RECORD_MAX];
     ssize_t size = read_file(dir, "end.json", text, sizeof(text), err);
     if (size == 0) /* it was killed before it could tell */
         size = error_set(err, -ENOENT, "'end.json' is empty");
-    int r = size < 0 ? (int)size : run_end_parse(text, (size_t)size, ret, err);
-    if (r < 0 && read_end_in_lock(dir, ret) == 0)
+    int r = size < 0 ? (int)size : run_end_parse(text, (size_t)size, key, ret, err);
+    if (r < 0 && read_end_in_lock(dir, key, ret) == 0)
         return 0;
     return r;
 }

@@ -59,7 +59,7 @@ static int read_spec(struct shim *s, char *text, size_t size, struct error *err)
     } while (got > 0 && length < size);
     if (got < 0)
         return error_set(err, -errno, "cannot read the spec: %s", strerror(errno));
-    return run_spec_parse(text, length, &s->words, &s->spec, err);
+    return run_spec_parse(text, length, NULL, &s->words, &s->spec, err);
 }
 
 static void report(const struct shim *s) {

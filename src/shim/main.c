@@ -17,9 +17,23 @@
 static struct shim shim;
 static char spec_text[RUN_SPEC_MAX];
 
+/* From the environment, and out of it. */
+static void take_key(struct shim *s) {
+    static const char name[] = TAG_VARIABLE "=";
+    for (char **at = environ; *at; at++) {
+        if (strncmp(*at, name, sizeof(name) - 1) != 0)
+            continue;
+        if (sha256_from_hex(*at + sizeof(name) - 1, s->key_bytes.bytes))
+            s->key = &s->key_bytes;
+        explicit_bzero(*at, strlen(*at));
+    }
+}
+
 /* 0, or the exit code of a shim that has nothing to run. */
 static int prepare(struct shim *s, int argc, char **argv) {
     sigset_t all;
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* first: our environment has the key */
+    take_key(s);
     sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     s->hurry_at = TIME_NEVER;
@@ -31,7 +45,6 @@ static int prepare(struct shim *s, int argc, char **argv) {
     (void)setsid();           /* the daemon has done it; not so when started by hand */
     (void)!fchdir(FD_FOLDER); /* short names for its files, and no disk is held busy */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)prctl(PR_SET_NAME, "sluice-shim"); /* whatever the file is called: executor/ancestry.c */
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
     s->command_umask = umask(077);
@@ -52,7 +65,7 @@ static int read_spec(struct shim *s, struct error *err) {
     } while (got > 0 && size < sizeof(spec_text));
     if (got < 0)
         return error_set(err, -errno, "cannot read the spec: %s", strerror(errno));
-    return run_spec_parse(spec_text, size, &s->words, &s->spec, err);
+    return run_spec_parse(spec_text, size, s->key, &s->words, &s->spec, err);
 }
 
 int main(int argc, char **argv) {

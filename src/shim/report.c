@@ -56,7 +56,7 @@ static bool tell_daemon(const struct shim *s, const char *what, const char *text
 
 static void write_started(struct shim *s) {
     char text[RUN_RECORD_MAX];
-    size_t size = run_started_format(&s->started, text, sizeof(text));
+    size_t size = run_started_format(&s->started, s->key, text, sizeof(text));
     (void)!pwrite(FD_LOCK, text, size, 0);
 }
 
@@ -165,11 +165,11 @@ void report_end(struct shim *s) {
     char text[RUN_RECORD_MAX];
     watch_signals(s); /* a kill that came for the command must not count as the release below */
     s->end.durable = true;
-    size_t size = run_end_format(&s->end, text, sizeof(text));
+    size_t size = run_end_format(&s->end, s->key, text, sizeof(text));
     if (write_end(s, text, size, 0))
         return;
     s->end.durable = false;
-    size = run_end_format(&s->end, text, sizeof(text));
+    size = run_end_format(&s->end, s->key, text, sizeof(text));
     time_ms wait = RETRY_FIRST;
     for (unsigned attempt = 1;; attempt++) {
         if (write_end(s, text, size, attempt) || write_end_into_lock(text, size))

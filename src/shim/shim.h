@@ -48,6 +48,8 @@ struct shim {
     struct run_started started;
     struct run_end end;
 
+    struct tag_key key_bytes;
+    const struct tag_key *key; /* what it records is tagged with it; NULL: the daemon gave none */
     const char *handle; /* how the daemon calls this run on its pipe; NULL: there is no pipe */
     pid_t self;
     mode_t command_umask;

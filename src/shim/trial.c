@@ -25,7 +25,7 @@ static int read_spec(struct shim *s, char *text, size_t size, struct error *err)
         got = read(STDIN_FILENO, text + used, size - used);
         used += got > 0 ? (size_t)got : 0;
     } while (got > 0 && used < size);
-    return run_spec_parse(text, used, &s->words, &s->spec, err);
+    return run_spec_parse(text, used, NULL, &s->words, &s->spec, err);
 }
 
 int trial_run(struct shim *s, char *text, size_t size) {

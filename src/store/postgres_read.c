@@ -120,6 +120,11 @@ void pg_read_run(struct pg_row *row, struct run_row *ret_row) {
         .resumed = pg_flag(row, 27),
         .model = pg_name(row, 28),
         .said = pg_name(row, 29),
+        .shim_key = pg_text(row, 30),
+        .shim_pid = pg_int(row, 31),
+        .shim_start = pg_int(row, 32),
+        .shim_space = pg_int(row, 33),
+        .cgroup = pg_text(row, 34),
     };
 }
 

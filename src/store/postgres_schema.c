@@ -87,6 +87,10 @@ static const char *const steps[] = {
     " tokens_in bigint NOT NULL, tokens_out bigint NOT NULL, tokens_cached bigint NOT NULL,"
     " cost_micro_usd bigint NOT NULL, unknown_tokens bigint NOT NULL,"
     " unknown_cost bigint NOT NULL, PRIMARY KEY (days, at, project, agent));",
+    /* 8: the key of a live run, who its shim is, and its cgroup */
+    "ALTER TABLE run ADD COLUMN shim_key text, ADD COLUMN shim_pid bigint NOT NULL DEFAULT 0,"
+    " ADD COLUMN shim_start bigint NOT NULL DEFAULT 0,"
+    " ADD COLUMN shim_space bigint NOT NULL DEFAULT 0, ADD COLUMN cgroup text;",
 };
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(steps) == STORE_VERSION - PG_FIRST_VERSION + 1, "a version has no step");

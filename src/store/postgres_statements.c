@@ -19,7 +19,8 @@
     "task:l attempt:l iteration:l agent:i executor:i host:i boot_id:i folder:t phase:i ended:b"    \
     " ordered_at:l started_at:l ended_at:l outcome:i how:i exit_code:i exit_signal:i tokens_in:l"  \
     " tokens_out:l cost_micro_usd:l applied:t message:t limited_until:l stop_now:b token_hash:t"   \
-    " tokens_cached:l session:t resumed:b model:i said:i"
+    " tokens_cached:l session:t resumed:b model:i said:i shim_key:t shim_pid:l shim_start:l"       \
+    " shim_space:l cgroup:t"
 #define SPENT                                                                                      \
     "days:b at:l project:i agent:i runs:l ok:l busy_ms:l tokens_in:l tokens_out:l"                 \
     " tokens_cached:l cost_micro_usd:l unknown_tokens:l unknown_cost:l"
@@ -114,7 +115,9 @@ const struct pg_statement_text pg_texts[] = {
         " limited_until = excluded.limited_until, stop_now = excluded.stop_now,"
         " token_hash = excluded.token_hash, tokens_cached = excluded.tokens_cached,"
         " session = excluded.session, resumed = excluded.resumed, model = excluded.model,"
-        " said = excluded.said" },
+        " said = excluded.said, shim_key = excluded.shim_key, shim_pid = excluded.shim_pid,"
+        " shim_start = excluded.shim_start, shim_space = excluded.shim_space,"
+        " cgroup = excluded.cgroup" },
     [PG_ADD_EVENTS] = { "add_events", "seq:l* at:l kind:i task:l* attempt:l data:t", true,
         "INSERT INTO event (#) SELECT ! FROM @" },
     [PG_PRUNE_EVENTS] = { "prune_events", "seq:l", false, "DELETE FROM event WHERE seq < $1" },

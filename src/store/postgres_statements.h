@@ -75,7 +75,8 @@ extern const struct pg_statement_text pg_texts[PG_STATEMENTS];
     "task, attempt, iteration, agent, executor, host, boot_id, folder, phase, ended,"              \
     " ordered_at, started_at, ended_at, outcome, how, exit_code, exit_signal, tokens_in,"          \
     " tokens_out, cost_micro_usd, applied, message, limited_until, stop_now, token_hash,"          \
-    " tokens_cached, session, resumed, model, said"
+    " tokens_cached, session, resumed, model, said, shim_key, shim_pid, shim_start, shim_space,"   \
+    " cgroup"
 
 /* The values of one statement: rows of columns, or one of each. */
 struct pg_bulk {

@@ -256,6 +256,11 @@ static void put_run(struct writer *w, const struct store_write *write) {
     pg_put_int(b, row->resumed);
     pg_put_int(b, name_of(w, row->model));
     pg_put_int(b, name_of(w, row->said));
+    pg_put_text(b, row->shim_key);
+    pg_put_int(b, row->shim_pid);
+    pg_put_int(b, row->shim_start);
+    pg_put_int(b, row->shim_space);
+    pg_put_text(b, row->cgroup);
 }
 
 static void add_event(struct writer *w, const struct store_write *write) {

@@ -15,7 +15,7 @@
 #include "base/macros.h"
 #include "store/store.h"
 
-#define TEXTS_MAX 13
+#define TEXTS_MAX 15
 #define NO_TEXT   UINT16_MAX
 
 struct row_shape {
@@ -39,7 +39,7 @@ static const struct row_shape shapes[] = {
         { AT(run_row, agent), AT(run_row, executor), AT(run_row, host), AT(run_row, boot_id),
           AT(run_row, folder), AT(run_row, how), AT(run_row, applied), AT(run_row, message),
           AT(run_row, token_hash), AT(run_row, session), AT(run_row, model), AT(run_row, said),
-          NO_TEXT } },
+          AT(run_row, shim_key), AT(run_row, cgroup), NO_TEXT } },
     [ROW_EVENT] = { sizeof(struct event_row), false,
         { AT(event_row, kind), AT(event_row, data), NO_TEXT } },
     [ROW_PROJECT] = { sizeof(struct project_row), false,

@@ -61,6 +61,11 @@ struct run_row {
     const char *applied;    /* JSON: which limits were really in force */
     const char *message;    /* one sentence: why it failed */
     const char *token_hash; /* SHA-256 of its token, in hex; NULL: it has none (any more) */
+    /* While it lives: the key that its shim tags records with, in hex; who the shim is (0: not known), since when, in clock
+     * ticks since boot, and the number of the pid namespace it is in; the cgroup of the run. */
+    const char *shim_key;
+    int64_t shim_pid, shim_start, shim_space;
+    const char *cgroup;
 };
 
 /* Something that happened. `seq` is dense. */

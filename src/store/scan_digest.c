@@ -83,7 +83,8 @@ static const struct value run[] = {
     NUMBER(run_row, tokens_in), NUMBER(run_row, tokens_out), NUMBER(run_row, tokens_cached),
     NUMBER(run_row, cost_micro_usd), TEXT(run_row, session), NUMBER(run_row, resumed),
     TEXT(run_row, model), TEXT(run_row, said), TEXT(run_row, applied), TEXT(run_row, message),
-    TEXT(run_row, token_hash),
+    TEXT(run_row, token_hash), TEXT(run_row, shim_key), NUMBER(run_row, shim_pid),
+    NUMBER(run_row, shim_start), NUMBER(run_row, shim_space), TEXT(run_row, cgroup),
 };
 static const struct value totals[] = {
     NUMBER(store_totals, last_task), NUMBER(store_totals, first_event),
@@ -137,7 +138,7 @@ SIZE_IS(usage_row, 64);
 SIZE_IS(wait_row, 40);
 SIZE_IS(note_row, 16);
 SIZE_IS(task_row, 336);
-SIZE_IS(run_row, 208);
+SIZE_IS(run_row, 248);
 SIZE_IS(store_totals, 56);
 SIZE_IS(spec_row, 56);
 SIZE_IS(event_row, 48);

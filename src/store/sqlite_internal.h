@@ -161,7 +161,8 @@ int sqlite_load(struct store *base, const struct store_reader *reader,
     "task, attempt, iteration, agent, executor, host, boot_id, folder, phase, ended,"              \
     " ordered_at, started_at, ended_at, outcome, how, exit_code, exit_signal, tokens_in,"          \
     " tokens_out, cost_micro_usd, applied, message, limited_until, stop_now, token_hash,"          \
-    " tokens_cached, session, resumed, model, said"
+    " tokens_cached, session, resumed, model, said, shim_key, shim_pid, shim_start, shim_space,"   \
+    " cgroup"
 bool sqlite_read_run(const struct sqlite_store *store, sqlite3_stmt *stmt, struct run_row *ret_row);
 
 /* --- sqlite_care.c --------------------------------------------------------------------------- */

@@ -57,6 +57,11 @@ bool sqlite_read_run(const struct sqlite_store *store, sqlite3_stmt *stmt,
         .resumed = sqlite3_column_int64(stmt, 27) != 0,
         .model = sqlite_name_text(store, sqlite3_column_int64(stmt, 28), &damaged),
         .said = sqlite_name_text(store, sqlite3_column_int64(stmt, 29), &damaged),
+        .shim_key = text(stmt, 30),
+        .shim_pid = sqlite3_column_int64(stmt, 31),
+        .shim_start = sqlite3_column_int64(stmt, 32),
+        .shim_space = sqlite3_column_int64(stmt, 33),
+        .cgroup = text(stmt, 34),
     };
     return !damaged;
 }

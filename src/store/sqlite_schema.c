@@ -133,6 +133,12 @@ static const char *const steps[] = {
      "ALTER TABLE usage ADD COLUMN money INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE usage ADD COLUMN priced INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE usage ADD COLUMN unpriced INTEGER NOT NULL DEFAULT 0;"),
+    /* 7 → 8: the key of a live run, who its shim is, and its cgroup */
+    ("ALTER TABLE run ADD COLUMN shim_key TEXT;"
+     "ALTER TABLE run ADD COLUMN shim_pid INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE run ADD COLUMN shim_start INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE run ADD COLUMN shim_space INTEGER NOT NULL DEFAULT 0;"
+     "ALTER TABLE run ADD COLUMN cgroup TEXT;"),
 };
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(steps) == STORE_VERSION, "a version has no step");

@@ -66,7 +66,7 @@ const char *const sqlite_texts[] = {
     [STATEMENT_PUT_RUN] =
         "INSERT OR REPLACE INTO run (" RUN_COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
         " ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25,"
-        " ?26, ?27, ?28, ?29, ?30)",
+        " ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35)",
     [STATEMENT_ADD_EVENT] =
         "INSERT INTO event (seq, at, kind, task, attempt, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     [STATEMENT_PRUNE_EVENTS] = "DELETE FROM event WHERE seq < ?1",

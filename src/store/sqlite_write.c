@@ -264,6 +264,11 @@ static int put_run(struct sqlite_store *store, const struct store_write *write, 
     put_int(&b, row->resumed);
     put_int(&b, sqlite_name(store, row->model));
     put_int(&b, sqlite_name(store, row->said));
+    put_text(&b, row->shim_key);
+    put_int(&b, row->shim_pid);
+    put_int(&b, row->shim_start);
+    put_int(&b, row->shim_space);
+    put_text(&b, row->cgroup);
     return finish(&b);
 }
 

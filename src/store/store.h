@@ -26,7 +26,7 @@
 #include "store/question.h"
 #include "store/rows.h"
 
-#define STORE_VERSION 7u /* of the schema */
+#define STORE_VERSION 8u /* of the schema */
 #define STORE_RESERVE ((int64_t)64 << 20)
 
 struct loop;

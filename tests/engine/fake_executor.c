@@ -47,6 +47,8 @@ static struct {
     size_t slurm_made;
     int refuse_slurm;
     const char *doing;
+    struct fake_known known;
+    struct executor_shim shim;
 } fake = { .end_with = -1 };
 
 struct executor {
@@ -271,6 +273,9 @@ static void copy_spec(struct fake_start *start, const struct run_spec *spec) {
     snprintf(start->prompt, sizeof(start->prompt), "%s", spec->prompt ? spec->prompt : "");
     start->timeout = spec->command.timeout;
     start->stop_signal = spec->stop_signal;
+    start->has_key = spec->key != NULL;
+    if (spec->key)
+        start->key = *spec->key;
 }
 
 int executor_start(struct executor *ex, struct run_key run, const char *folder,
@@ -300,11 +305,35 @@ int executor_stop(struct executor *ex, struct run_key run, enum stop_how how) {
     return -ENOENT;
 }
 
+struct executor_shim executor_shim(struct executor *ex, struct run_key run) {
+    (void)run;
+    return ex->is_slurm ? (struct executor_shim){ 0 } : fake.shim;
+}
+
+void fake_shim_is(pid_t pid, uint64_t start, const char *cgroup) {
+    fake.shim = (struct executor_shim){ .pid = pid, .start = start, .space = 7, .cgroup = cgroup };
+}
+
+const struct fake_known *fake_known(void) {
+    return &fake.known;
+}
+
+static void copy_known(const struct executor_known *known) {
+    fake.known = (struct fake_known){ .has_key = known->key != NULL,
+                                      .pid = known->shim.pid,
+                                      .start = known->shim.start,
+                                      .space = known->shim.space };
+    if (known->key)
+        fake.known.key = *known->key;
+    snprintf(fake.known.cgroup, sizeof(fake.known.cgroup), "%s",
+             known->shim.cgroup ? known->shim.cgroup : "");
+}
+
 enum adopted executor_adopt(struct executor *ex, struct run_key run, const char *folder,
-                            const char *boot_id) {
+                            const struct executor_known *known) {
     static const char *const names[] = { "alive", "ended", "lost" };
     (void)folder;
-    (void)boot_id;
+    copy_known(known);
     enum adopted what = ADOPTED_LOST;
     struct run_end end = { .kind = RUN_END_LOST, .code = -1 };
     for (size_t i = 0; i < fake.found_count; i++)

@@ -15,7 +15,9 @@ struct fake_start {
     char prompt[256];
     time_ms timeout;
     int stop_signal;
-    bool in_slurm; /* then also: */
+    bool has_key;
+    struct tag_key key; /* with has_key */
+    bool in_slurm;      /* then also: */
     char name[64], token[96];
     char place[512]; /* "partition=gpu cpus=4 …": what was asked for */
 };
@@ -47,6 +49,18 @@ struct run_end fake_exit(int code);
 void fake_will_adopt(struct run_key run, enum adopted what, const struct run_end *end);
 const char *fake_adopted(
     size_t index); /* "task.attempt=alive"; NULL behind the last. In Slurm: "slurm 1.1=…" */
+
+/* What the engine has told of the last run that was adopted. */
+struct fake_known {
+    bool has_key;
+    struct tag_key key;
+    pid_t pid;
+    uint64_t start, space;
+    char cgroup[64];
+};
+const struct fake_known *fake_known(void);
+/* Who the shim of every run is that is asked for; pid 0: not known. */
+void fake_shim_is(pid_t pid, uint64_t start, const char *cgroup);
 
 /* Every sweep from now on finds the dead folder of a run: unless the engine knows it, it is removed. What
  * lives in a folder that the engine knows is for fake_will_adopt to say. */

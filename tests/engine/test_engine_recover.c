@@ -81,6 +81,65 @@ static void a_run_that_goes_on_is_not_stopped_by_a_restart(void **state) {
     assert_int_equal(kit_state(&kit, task), TASK_RUNNING);
 }
 
+static bool is_zero(const struct tag_key *key) {
+    static const struct tag_key zero;
+    return memcmp(key, &zero, sizeof(zero)) == 0;
+}
+
+static void the_store_knows_who_a_run_is_while_it_lives(void **state) {
+    (void)state;
+    struct run_row run;
+    fake_shim_is(4711, 99, "/sys/fs/cgroup/sluice-0123abcd/1.1");
+    task_id task = running();
+    struct tag_key key = fake_start_at(0)->key;
+    assert_true(fake_start_at(0)->has_key);
+    assert_false(is_zero(&key));
+    fake_will_adopt(last_run(), ADOPTED_ALIVE, NULL);
+    kit_restart(&kit);
+    assert_true(fake_known()->has_key);
+    assert_memory_equal(&fake_known()->key, &key, sizeof(key));
+    assert_int_equal(fake_known()->pid, 4711);
+    assert_int_equal(fake_known()->start, 99);
+    assert_int_equal(fake_known()->space, 7);
+    assert_string_equal(fake_known()->cgroup, "/sys/fs/cgroup/sluice-0123abcd/1.1");
+    end_last(fake_exit(0));
+    kit_wait_state(&kit, task, TASK_DONE);
+    assert_true(kit_last_run(&kit, task, &run));
+    assert_null(run.shim_key);
+    assert_int_equal(run.shim_pid, 0);
+    assert_null(run.cgroup);
+}
+
+/* The key is in the commit of the order: a shim that lives always has one that the store knows. */
+static void the_key_is_stored_before_the_shim_lives(void **state) {
+    (void)state;
+    task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
+    kit_wait_starts(&kit, 1);
+    struct tag_key key = fake_start_at(0)->key;
+    fake_will_adopt(last_run(), ADOPTED_ALIVE, NULL);
+    kit_restart(&kit); /* before its command was seen to run */
+    assert_true(fake_known()->has_key);
+    assert_memory_equal(&fake_known()->key, &key, sizeof(key));
+    assert_int_equal(fake_known()->pid, 0);
+    /* Who it is comes with the news that it runs. */
+    fake_shim_is(4712, 100, NULL);
+    fake_tell_started(last_run());
+    kit_wait_state(&kit, task, TASK_RUNNING);
+    fake_will_adopt(last_run(), ADOPTED_ALIVE, NULL);
+    kit_restart(&kit);
+    assert_int_equal(fake_known()->pid, 4712);
+    assert_string_equal(fake_known()->cgroup, "");
+}
+
+static void two_runs_have_two_keys(void **state) {
+    (void)state;
+    (void)running();
+    end_last((struct run_end){ .kind = RUN_END_LOST, .code = -1 });
+    kit_wait_starts(&kit, 2);
+    assert_true(fake_start_at(1)->has_key);
+    assert_memory_not_equal(&fake_start_at(0)->key, &fake_start_at(1)->key, sizeof(struct tag_key));
+}
+
 /* As at the shutdown of the machine, when every process gets a TERM. */
 static void a_run_that_was_stopped_from_outside_is_not_canceled(void **state) {
     (void)state;
@@ -360,6 +419,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         RECOVER_TEST(a_stop_that_was_ordered_is_sent_again_by_the_next_daemon),
         RECOVER_TEST(a_run_that_goes_on_is_not_stopped_by_a_restart),
+        RECOVER_TEST(the_store_knows_who_a_run_is_while_it_lives),
+        RECOVER_TEST(the_key_is_stored_before_the_shim_lives),
+        RECOVER_TEST(two_runs_have_two_keys),
         RECOVER_TEST(a_run_that_was_stopped_from_outside_is_not_canceled),
         RECOVER_TEST(the_second_cancel_kills_at_once),
         RECOVER_TEST(a_launch_that_takes_too_long_is_ended_and_tried_again),

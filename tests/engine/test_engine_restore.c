@@ -252,7 +252,7 @@ static void write_end(const char *folder, const struct run_end *end) {
     snprintf(path, sizeof(path), "%s/runs/%s/end.json", kit.home, folder);
     FILE *file = fopen(path, "we");
     assert_non_null(file);
-    size_t size = run_end_format(end, text, sizeof(text));
+    size_t size = run_end_format(end, NULL, text, sizeof(text));
     assert_int_equal(fwrite(text, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
 }

@@ -216,5 +216,6 @@ void fake_start_pending(struct fake *fake, task_id task, const struct run_spec *
 enum adopted fake_adopt(struct fake *fake, task_id task) {
     char folder[STAGE_PATH];
     stage_folder(task, folder);
-    return executor_adopt(fake->stage->ex, (struct run_key){ task, 1 }, folder, "slurm:fake");
+    return executor_adopt(fake->stage->ex, (struct run_key){ task, 1 }, folder,
+                          &(struct executor_known){ .boot_id = "slurm:fake" });
 }

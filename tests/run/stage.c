@@ -310,7 +310,7 @@ struct run_started stage_who(const struct stage *stage, task_id task) {
     struct run_started who = { 0 };
     char folder[STAGE_PATH];
     stage_folder(task, folder);
-    if (rundir_read_started(stage->root, folder, &who, &err) < 0)
+    if (rundir_read_started(stage->root, folder, NULL, &who, &err) < 0)
         fail_msg("the lock file does not say who lives there: %s", err.text);
     return who;
 }
@@ -339,26 +339,36 @@ static bool is_alive(int pid, unsigned long long since) {
     return state != 'Z' && state != 'X' && began == since;
 }
 
-static unsigned count_processes(const struct stage *stage, bool only_alive) {
+enum look { LOOK_ALL, LOOK_ALIVE, LOOK_KILL };
+
+static unsigned count_processes(const struct stage *stage, enum look look) {
     char path[STAGE_PATH];
     (void)snprintf(path, sizeof(path), "%.200s/pids", stage->home);
     FILE *stream = fopen(path, "re");
     unsigned count = 0;
     int pid;
     unsigned long long since;
-    while (stream && fscanf(stream, "%d %llu\n", &pid, &since) == 2)
-        count += !only_alive || is_alive(pid, since);
+    while (stream && fscanf(stream, "%d %llu\n", &pid, &since) == 2) {
+        bool counts = look == LOOK_ALL || is_alive(pid, since);
+        count += counts;
+        if (counts && look == LOOK_KILL)
+            (void)kill(pid, SIGKILL);
+    }
     if (stream)
         (void)fclose(stream);
     return count;
 }
 
 unsigned stage_registered(const struct stage *stage) {
-    return count_processes(stage, false);
+    return count_processes(stage, LOOK_ALL);
 }
 
 unsigned stage_survivors(const struct stage *stage) {
-    return count_processes(stage, true);
+    return count_processes(stage, LOOK_ALIVE);
+}
+
+void stage_kill_survivors(const struct stage *stage) {
+    (void)count_processes(stage, LOOK_KILL);
 }
 
 static bool has_registered(struct stage *stage, void *ctx) {

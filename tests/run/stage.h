@@ -90,6 +90,7 @@ void stage_remove_cgroups(const struct stage *stage);
 /* Processes that commands of this stage have registered, and how many of them live. */
 unsigned stage_registered(const struct stage *stage);
 unsigned stage_survivors(const struct stage *stage);
+void stage_kill_survivors(const struct stage *stage);
 void stage_await_registered(struct stage *stage, unsigned count);
 
 /* One test, run with a cgroup and without: both ways of finding and killing must give the same. */

@@ -22,7 +22,8 @@ static enum adopted adopt(struct stage *stage, task_id task) {
     char folder[STAGE_PATH];
     stage_folder(task, folder);
     enum adopted adopted =
-        executor_adopt(stage->ex, (struct run_key){ task, 1 }, folder, executor_boot_id(stage->ex));
+        executor_adopt(stage->ex, (struct run_key){ task, 1 }, folder,
+                       &(struct executor_known){ .boot_id = executor_boot_id(stage->ex) });
     assert_false(stage->runs[task].ended); /* never from inside the call */
     assert_false(stage->runs[task].started);
     return adopted;
@@ -219,6 +220,30 @@ static void a_shim_killed_while_no_daemon_lived_is_lost_too(void **state) {
     stage_free(stage);
 }
 
+/* Both have the same slot: a daemon uses one again when its run has ended. */
+static void what_runs_in_the_slot_of_an_earlier_run_is_left_alone(void **state) {
+    struct stage *stage = STAGE(state);
+    struct run_spec first = stage_spec(stage, ARGV("true"));
+    struct run_spec second = stage_spec(stage, HOSTILE("polite"));
+    _cleanup_(run_spec_read_free) struct run_spec_read *of_first = NULL, *of_second = NULL;
+    (void)stage_run(stage, 1, &first);
+    stage_start(stage, 2, &second);
+    stage_await_text(stage, 2, "out.log", "ready");
+    assert_int_equal(rundir_read_spec(stage->root, "test-1/1", NULL, &of_first, NULL), 0);
+    assert_int_equal(rundir_read_spec(stage->root, "test-2/1", NULL, &of_second, NULL), 0);
+    assert_int_equal(of_first->spec.cgroup != NULL, of_second->spec.cgroup != NULL);
+    if (of_first->spec.cgroup)
+        assert_string_equal(of_first->spec.cgroup, of_second->spec.cgroup);
+    stage_restart(stage);
+    assert_int_equal(adopt(stage, 1), ADOPTED_ENDED);
+    assert_int_equal(adopt(stage, 2), ADOPTED_ALIVE);
+    assert_int_equal(stage_await_end(stage, 1)->code, 0);
+    stage_await_started(stage, 2);
+    stage_stop(stage, 2, STOP_POLITELY);
+    assert_int_equal(stage_await_end(stage, 2)->code, 3);
+    stage_free(stage);
+}
+
 static void without_a_cgroup_the_session_of_a_dead_shim_is_killed(void **state) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
@@ -241,11 +266,14 @@ static void after_a_reboot_only_a_recorded_end_counts(void **state) {
     assert_int_equal(stage_await_end(stage, 1)->code, 6);
     assert_int_equal(rundir_create(stage->root, "test-2/1", &spec, &err), 0);
     stage_restart(stage);
-    assert_int_equal(executor_adopt(stage->ex, (struct run_key){ 1, 1 }, "test-1/1", other),
+    assert_int_equal(executor_adopt(stage->ex, (struct run_key){ 1, 1 }, "test-1/1",
+                                    &(struct executor_known){ .boot_id = other }),
                      ADOPTED_ENDED);
-    assert_int_equal(executor_adopt(stage->ex, (struct run_key){ 2, 1 }, "test-2/1", other),
+    assert_int_equal(executor_adopt(stage->ex, (struct run_key){ 2, 1 }, "test-2/1",
+                                    &(struct executor_known){ .boot_id = other }),
                      ADOPTED_LOST);
-    assert_int_equal(executor_adopt(stage->ex, (struct run_key){ 3, 1 }, "test-3/1", other),
+    assert_int_equal(executor_adopt(stage->ex, (struct run_key){ 3, 1 }, "test-3/1",
+                                    &(struct executor_known){ .boot_id = other }),
                      ADOPTED_LOST);
     assert_int_equal(stage_await_end(stage, 1)->code, 6);
     assert_int_equal(stage_await_end(stage, 2)->kind, RUN_END_LOST);
@@ -327,7 +355,7 @@ static void a_foreign_process_is_never_taken_for_a_shim(void **state) {
     pid_t shim = who.shim;
     who.shim = getpid();
     char text[RUN_RECORD_MAX], path[STAGE_PATH];
-    size_t size = run_started_format(&who, text, sizeof(text));
+    size_t size = run_started_format(&who, NULL, text, sizeof(text));
     stage_path(stage, 1, "lock", path);
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     assert_true(fd >= 0 && pwrite(fd, text, size, 0) == (ssize_t)size);
@@ -433,6 +461,7 @@ int main(void) {
         BOTH_WAYS(checks_that_begin_after_the_restart_are_told),
         BOTH_WAYS(a_killed_shim_means_lost_and_nobody_survives),
         ONE_WAY(nor_where_the_cgroup_was_not_used),
+        BOTH_WAYS(what_runs_in_the_slot_of_an_earlier_run_is_left_alone),
         BOTH_WAYS(a_shim_killed_while_no_daemon_lived_is_lost_too),
         { "without_a_cgroup_the_session_of_a_dead_shim_is_killed",
           without_a_cgroup_the_session_of_a_dead_shim_is_killed, NULL, NULL, &stage_without },

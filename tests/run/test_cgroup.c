@@ -210,7 +210,7 @@ static void a_shim_has_the_lock_on_its_slot(void **state) {
     char folder[STAGE_PATH];
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     stage_folder(1, folder);
-    assert_int_equal(rundir_read_spec(stage->root, folder, &read, NULL), 0);
+    assert_int_equal(rundir_read_spec(stage->root, folder, NULL, &read, NULL), 0);
     if (read->spec.cgroup) {
         int fd = open(read->spec.cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         assert_true(fd >= 0);

@@ -206,7 +206,8 @@ static void a_stop_that_comes_first_keeps_the_command_from_beginning(void **stat
         assert_int_equal(rundir_lock_at(dir, &lock, &err), 0);
         run_shim(dir, lock, stops[i]);
         close(lock);
-        if (rundir_read_end_at(dir, &end, &err) < 0 || rundir_read_started_at(dir, &who, &err) < 0)
+        if (rundir_read_end_at(dir, NULL, &end, &err) < 0
+            || rundir_read_started_at(dir, NULL, &who, &err) < 0)
             fail_msg("a shim that was stopped at once has recorded nothing: %s", err.text);
         close(dir);
         assert_int_equal(end.kind, RUN_END_STOPPED);
@@ -234,7 +235,7 @@ static struct run_end run_with_spec(const struct stage *stage, int number, const
     assert_int_equal(rundir_lock_at(dir, &lock, &err), 0);
     run_shim(dir, lock, 0);
     close(lock);
-    if (rundir_read_end_at(dir, &end, &err) < 0)
+    if (rundir_read_end_at(dir, NULL, &end, &err) < 0)
         fail_msg("a shim with a broken spec has recorded no end: %s", err.text);
     close(dir);
     return end;

@@ -1,4 +1,7 @@
-/* test_forged.c: an end that a run has written itself is none. */
+/* test_forged.c: what a run writes into its own folder changes neither how it ended nor who it is.
+ *
+ * Each attack is first made on a run that the daemon has no key for, or whose shim is not in the store, as those of
+ * earlier versions: there it works. */
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -17,6 +20,7 @@
 #include <cmocka.h>
 
 #include "base/macros.h"
+#include "harness/scratch.h"
 #include "run/stage.h"
 
 /* Leaves "forged" in the home of the stage: the end of a run that succeeded, as its shim has written it. */
@@ -31,15 +35,17 @@ static void make_forged(struct stage *stage) {
     assert_int_equal(fclose(stream), 0);
 }
 
-/* The positive control: who reads no more than the file finds a success in it. */
+/* Who reads no more than the file finds a success in it. */
 static void check_forged(const struct stage *stage, task_id task) {
     char folder[STAGE_PATH];
     struct run_end end;
     stage_folder(task, folder);
-    assert_int_equal(rundir_read_end(stage->root, folder, &end, NULL), 0);
+    assert_int_equal(rundir_read_end(stage->root, folder, NULL, &end, NULL), 0);
     assert_int_equal(end.kind, RUN_END_EXIT);
     assert_int_equal(end.code, 0);
 }
+
+static const struct tag_key key = { { 1, 2, 3 } };
 
 /* Leaves processes behind, writes an end into its folder, and waits to be told to kill its shim. */
 static struct run_spec forging_spec(struct stage *stage) {
@@ -59,6 +65,7 @@ static struct run_spec forging_spec(struct stage *stage) {
     spec.env = env;
     spec.checks = &check;
     spec.check_count = 1;
+    spec.key = &key;
     return spec;
 }
 
@@ -126,7 +133,7 @@ static void who_is_in_the_cgroup_of_a_run_ends_with_it(void **state) {
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     char folder[STAGE_PATH];
     stage_folder(1, folder);
-    assert_int_equal(rundir_read_spec(stage->root, folder, &read, NULL), 0);
+    assert_int_equal(rundir_read_spec(stage->root, folder, NULL, &read, NULL), 0);
     pid_t pid = fork();
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -145,10 +152,236 @@ static void who_is_in_the_cgroup_of_a_run_ends_with_it(void **state) {
     stage_free(stage);
 }
 
+/* --- while no daemon lives ----------------------------------------------------------------------- */
+
+static enum adopted adopt(struct stage *stage, const struct tag_key *with,
+                          const struct executor_shim *shim) {
+    struct executor_known known = { .boot_id = executor_boot_id(stage->ex), .key = with };
+    if (shim)
+        known.shim = *shim;
+    return executor_adopt(stage->ex, (struct run_key){ 1, 1 }, "test-1/1", &known);
+}
+
+/* As a daemon that was killed leaves its run, whose shim is killed, too. */
+static void die_with_shim(struct stage *stage) {
+    stage->ex = executor_free(stage->ex);
+    let_it_kill(stage);
+    assert_true(waitpid(-1, NULL, 0) > 0);
+    stage_restart(stage);
+}
+
+static void without_a_key_a_forged_end_is_believed(void **state) {
+    struct stage *stage = STAGE(state);
+    start_forging(stage);
+    die_with_shim(stage);
+    assert_int_equal(adopt(stage, NULL, NULL), ADOPTED_ENDED);
+    const struct run_end *end = stage_await_end(stage, 1);
+    assert_int_equal(end->kind, RUN_END_EXIT);
+    assert_int_equal(end->code, 0);
+    stage_kill_survivors(stage); /* without a cgroup nobody has */
+    stage_await(stage, nobody_is_left, NULL, "the end of the last process");
+    stage_free(stage);
+}
+
+static void with_its_key_it_is_none(void **state) {
+    struct stage *stage = STAGE(state);
+    start_forging(stage);
+    die_with_shim(stage);
+    assert_int_equal(adopt(stage, &key, NULL), ADOPTED_LOST);
+    const struct run_end *end = stage_await_end(stage, 1);
+    assert_int_equal(end->kind, RUN_END_LOST);
+    assert_string_equal(end->message, "'end.json' is not as the shim has written it");
+    stage_await(stage, nobody_is_left, NULL, "the end of the last process");
+    stage_free(stage);
+}
+
+static void an_honest_end_is_believed_with_its_key(void **state) {
+    struct stage *stage = STAGE(state);
+    const struct tag_key other = { { 4 } };
+    struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "exit 7"));
+    spec.key = &key;
+    assert_int_equal(stage_run(stage, 1, &spec)->code, 7);
+    stage_restart(stage);
+    assert_int_equal(adopt(stage, &key, NULL), ADOPTED_ENDED);
+    assert_int_equal(stage_await_end(stage, 1)->code, 7);
+    stage_restart(stage);
+    assert_int_equal(adopt(stage, &other, NULL), ADOPTED_LOST);
+    assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_LOST);
+    stage_free(stage);
+}
+
+/* --- who it is ------------------------------------------------------------------------------------- */
+
+static struct executor_shim start_waiting(struct stage *stage) {
+    struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "echo ready; exec sleep 1000"));
+    spec.key = &key;
+    stage_start(stage, 1, &spec);
+    stage_await_text(stage, 1, "out.log", "ready");
+    struct executor_shim shim = executor_shim(stage->ex, (struct run_key){ 1, 1 });
+    assert_int_equal(shim.pid, stage_who(stage, 1).shim);
+    assert_true(shim.start > 0);
+    shim.cgroup = NULL; /* it ends with the executor */
+    return shim;
+}
+
+static void zero_lock(const struct stage *stage) {
+    static const char zeros[RUN_LOCK_SPEC + 1000];
+    char path[STAGE_PATH];
+    stage_path(stage, 1, "lock", path);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, zeros, sizeof(zeros)), sizeof(zeros));
+    close(fd);
+}
+
+static bool is_watched(struct stage *stage, void *ctx) {
+    (void)ctx;
+    return executor_shim(stage->ex, (struct run_key){ 1, 1 }).pid > 0
+           && executor_stop(stage->ex, (struct run_key){ 1, 1 }, STOP_AT_ONCE) == 0;
+}
+
+static void a_run_that_has_wiped_its_lock_is_found_by_the_store(void **state) {
+    struct stage *stage = STAGE(state);
+    struct executor_shim shim = start_waiting(stage);
+    zero_lock(stage);
+    stage_restart(stage);
+    assert_int_equal(adopt(stage, &key, NULL), ADOPTED_ALIVE);
+    /* Without the store nobody can say who it is. */
+    assert_int_equal(executor_shim(stage->ex, (struct run_key){ 1, 1 }).pid, 0);
+    stage_restart(stage);
+    assert_int_equal(adopt(stage, &key, &shim), ADOPTED_ALIVE);
+    stage_await(stage, is_watched, NULL, "the run to be watched");
+    assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
+    stage_free(stage);
+}
+
+static void who_holds_the_lock_of_a_dead_shim_is_not_taken_for_it(void **state) {
+    struct stage *stage = STAGE(state);
+    struct executor_shim shim = start_waiting(stage);
+    struct error err = { 0 };
+    int lock = -1;
+    stage->ex = executor_free(stage->ex);
+    assert_int_equal(kill(shim.pid, SIGKILL), 0);
+    assert_int_equal(waitpid(shim.pid, NULL, 0), shim.pid);
+    if (rundir_lock(stage->root, "test-1/1", &lock, &err) < 0)
+        fail_msg("%s", err.text);
+    stage_restart(stage);
+    assert_int_equal(adopt(stage, &key, NULL), ADOPTED_ALIVE); /* so it is without the store */
+    stage_restart(stage);
+    assert_int_equal(adopt(stage, &key, &shim), ADOPTED_LOST);
+    assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_LOST);
+    close(lock);
+    stage_free(stage);
+}
+
+/* Its number means nothing there: then the lock tells whether it lives. */
+static void in_another_pid_namespace_the_store_is_not_asked(void **state) {
+    struct stage *stage = STAGE(state);
+    struct executor_shim shim = start_waiting(stage);
+    shim.start++; /* as if it were another process */
+    stage_restart(stage);
+    shim.space++;
+    assert_int_equal(adopt(stage, &key, &shim), ADOPTED_ALIVE);
+    stage_await_started(stage, 1);
+    stage_stop(stage, 1, STOP_AT_ONCE);
+    assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
+    stage_free(stage);
+}
+
+static void nor_is_another_process_with_its_number(void **state) {
+    struct stage *stage = STAGE(state);
+    struct executor_shim shim = start_waiting(stage);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            (void)pause();
+    }
+    struct executor_shim other = { .pid = pid, .start = shim.start - 1, .space = shim.space };
+    stage->ex = executor_free(stage->ex);
+    assert_int_equal(kill(shim.pid, SIGKILL), 0);
+    assert_int_equal(waitpid(shim.pid, NULL, 0), shim.pid);
+    stage_restart(stage);
+    assert_int_equal(adopt(stage, &key, &other), ADOPTED_LOST);
+    assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_LOST);
+    assert_int_equal(kill(pid, SIGKILL), 0); /* it lived */
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    stage_free(stage);
+}
+
+/* --- what it runs ------------------------------------------------------------------------------------ */
+
+/* Its shim is a script, which becomes the real one. */
+static struct stage *stage_of_script(void **state, const char *script) {
+    char home[SCRATCH_PATH], path[SCRATCH_PATH + 16];
+    scratch_make(home, "run");
+    (void)snprintf(path, sizeof(path), "%s/shim", home);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+    assert_int_equal(write(fd, script, strlen(script)), strlen(script));
+    close(fd);
+    return stage_new_in(home, *(const int *)*state, path);
+}
+
+static const char *run_changed(struct stage *stage, task_id task, const struct tag_key *with) {
+    struct run_spec spec = stage_spec(stage, ARGV("echo", "honest"));
+    spec.key = with;
+    (void)stage_run(stage, task, &spec);
+    return stage_file(stage, task, "out.log");
+}
+
+static void a_spec_that_was_changed_is_not_run(void **state) {
+    struct stage *stage =
+        stage_of_script(state, "#!/bin/sh\ncd /proc/self/fd/3 || exit 1\n"
+                               "sed 's/honest/forged/' lock >changed\n"
+                               "cat changed 1<>lock\nexec " SHIM_PATH " \"$@\"\n");
+    assert_string_equal(run_changed(stage, 1, NULL), "forged\n");
+    assert_string_equal(run_changed(stage, 2, &key), "");
+    assert_int_equal(stage->runs[2].end.kind, RUN_END_LAUNCH);
+    assert_string_equal(stage->runs[2].end.message, "the spec is not as the daemon has written it");
+    stage_free(stage);
+}
+
+static bool has_key_in(const char *path) {
+    static char text[1 << 16];
+    char hex[SHA256_HEX_SIZE];
+    FILE *stream = fopen(path, "re");
+    assert_non_null(stream);
+    size_t size = fread(text, 1, sizeof(text), stream);
+    assert_int_equal(fclose(stream), 0);
+    assert_true(size > 0);
+    sha256_hex(key.bytes, hex);
+    return memmem(text, size, hex, strlen(hex)) != NULL;
+}
+
+static void the_key_is_nowhere_that_a_run_can_read(void **state) {
+    struct stage *stage =
+        stage_of_script(state, "#!/bin/sh\nenv >\"$0.env\"\nexec " SHIM_PATH " \"$@\"\n");
+    char path[STAGE_PATH + 16];
+    struct run_spec spec = stage_spec(
+        stage,
+        ARGV("sh", "-c", "env; cat /proc/$PPID/environ /proc/$PPID/cmdline; cat runs/*/*/lock"));
+    spec.key = &key;
+    (void)stage_run(stage, 1, &spec);
+    (void)snprintf(path, sizeof(path), "%s/shim.env", stage->home);
+    assert_true(has_key_in(path)); /* so the shim has it */
+    stage_path(stage, 1, "out.log", path);
+    assert_false(has_key_in(path));
+    stage_free(stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         BOTH_WAYS(a_shim_that_was_killed_is_lost_whatever_lies_in_its_folder),
         BOTH_WAYS(who_is_in_the_cgroup_of_a_run_ends_with_it),
+        BOTH_WAYS(without_a_key_a_forged_end_is_believed),
+        BOTH_WAYS(with_its_key_it_is_none),
+        BOTH_WAYS(an_honest_end_is_believed_with_its_key),
+        BOTH_WAYS(a_run_that_has_wiped_its_lock_is_found_by_the_store),
+        BOTH_WAYS(who_holds_the_lock_of_a_dead_shim_is_not_taken_for_it),
+        BOTH_WAYS(nor_is_another_process_with_its_number),
+        BOTH_WAYS(in_another_pid_namespace_the_store_is_not_asked),
+        ONE_WAY(a_spec_that_was_changed_is_not_run),
+        ONE_WAY(the_key_is_nowhere_that_a_run_can_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

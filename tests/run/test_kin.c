@@ -66,7 +66,8 @@ static void and_after_a_restart(void **state) {
     assert_int_equal(executor_kin(NULL, pid), KIN_RUN);      /* a standby knows none */
     stage_folder(1, folder);
     assert_int_equal(
-        executor_adopt(stage->ex, (struct run_key){ 1, 1 }, folder, executor_boot_id(stage->ex)),
+        executor_adopt(stage->ex, (struct run_key){ 1, 1 }, folder,
+                       &(struct executor_known){ .boot_id = executor_boot_id(stage->ex) }),
         ADOPTED_ALIVE);
     /* Its shim is in the table as soon as it is adopted, before the loop runs. */
     assert_int_equal(executor_kin_epoch(stage->ex), 1);

@@ -119,7 +119,7 @@ static void expect_same(const struct run_spec *got, const struct run_spec *wante
 static struct run_spec_words words;
 
 static int parse(const struct strbuf *text, struct run_spec *ret, struct error *err) {
-    return run_spec_parse(text->text, text->length, &words, ret, err);
+    return run_spec_parse(text->text, text->length, NULL, &words, ret, err);
 }
 
 static void a_spec_survives_the_way(void **state) {
@@ -214,8 +214,8 @@ static void a_spec_is_understood_whole_or_refused(void **state) {
     add(&text, "done", "");
     expect_refused(&text, -EPROTO, "check 0");
     strbuf_clear(&text);
-    add(&text, "version", "3");
-    expect_refused(&text, -EPROTO, "version '3'");
+    add(&text, "version", "4");
+    expect_refused(&text, -EPROTO, "version '4'");
     strbuf_clear(&text);
     strbuf_add(&text, "version", 7); /* no NUL at all */
     expect_refused(&text, -EPROTO, "stops");
@@ -274,7 +274,7 @@ static void junk_never_breaks_the_reader(void **state) {
         memcpy(copy, text.text, size);
         for (uint64_t k = rng_below(&rng, 4); size > 0 && k > 0; k--)
             copy[rng_below(&rng, size)] = (char)rng_next(&rng);
-        refused += run_spec_parse(copy, size, &words, &got, NULL) < 0;
+        refused += run_spec_parse(copy, size, NULL, &words, &got, NULL) < 0;
         free(copy);
     }
     assert_true(refused > 10000);
@@ -303,11 +303,11 @@ static void who_lives_there_survives_the_way(void **state) {
                                        .exec_errno = 0,
                                        .at = 1234567890123,
                                        .validating = true };
-    size_t size = run_started_format(&wrote, text, sizeof(text));
+    size_t size = run_started_format(&wrote, NULL, text, sizeof(text));
     assert_true(size < RUN_LOCK_END);
     write_text("started", "lock", text, size);
     struct run_started got = { 0 };
-    if (rundir_read_started(root, "started", &got, &err) < 0)
+    if (rundir_read_started(root, "started", NULL, &got, &err) < 0)
         fail_msg("%s", err.text);
     assert_string_equal(got.boot_id, wrote.boot_id);
     assert_int_equal(got.shim, wrote.shim);
@@ -318,7 +318,7 @@ static void who_lives_there_survives_the_way(void **state) {
     for (size_t cut = 0; cut < size; cut++) {
         struct run_started part = { 0 };
         write_text("started", "lock", text, cut);
-        int r = rundir_read_started(root, "started", &part, &err);
+        int r = rundir_read_started(root, "started", NULL, &part, &err);
         if (r == 0)
             assert_true(part.shim == wrote.shim && strcmp(part.boot_id, wrote.boot_id) == 0);
         else
@@ -352,9 +352,9 @@ static void an_end_survives_the_way(void **state) {
     char text[RUN_RECORD_MAX];
     for (int kind = 0; kind < RUN_END_LOST; kind++) {
         struct run_end end = full_end((enum run_end_kind)kind), got = { 0 };
-        size_t size = run_end_format(&end, text, sizeof(text));
+        size_t size = run_end_format(&end, NULL, text, sizeof(text));
         write_text("end", "end.json", text, size);
-        if (rundir_read_end(root, "end", &got, &err) < 0)
+        if (rundir_read_end(root, "end", NULL, &got, &err) < 0)
             fail_msg("%s", err.text);
         assert_int_equal(got.kind, end.kind);
         assert_int_equal(got.code, 255);
@@ -376,15 +376,15 @@ static void the_longest_end_fits(void **state) {
     struct run_end end = full_end(RUN_END_EXIT), got = { 0 };
     memset(end.applied, '\x01', sizeof(end.applied) - 1);
     memset(end.message, '\x1f', sizeof(end.message) - 1);
-    size_t size = run_end_format(&end, text, sizeof(text));
+    size_t size = run_end_format(&end, NULL, text, sizeof(text));
     assert_true(size < sizeof(text));
-    assert_int_equal(run_end_parse(text, size, &got, &err), 0);
+    assert_int_equal(run_end_parse(text, size, NULL, &got, &err), 0);
     assert_memory_equal(got.message, end.message, sizeof(end.message));
     /* Less room is never overrun. */
     for (size_t room = 0; room < 200; room++) {
         char *small = xmalloc(room ? room : 1);
-        assert_true(run_end_format(&end, small, room) <= room);
-        assert_true(run_started_format(&(struct run_started){ 0 }, small, room) <= room);
+        assert_true(run_end_format(&end, NULL, small, room) <= room);
+        assert_true(run_started_format(&(struct run_started){ 0 }, NULL, small, room) <= room);
         free(small);
     }
 }
@@ -394,10 +394,10 @@ static void an_end_that_is_none_is_refused(void **state) {
     struct rng rng = { 3 };
     char text[RUN_RECORD_MAX];
     struct run_end end = full_end(RUN_END_EXIT);
-    size_t size = run_end_format(&end, text, sizeof(text));
+    size_t size = run_end_format(&end, NULL, text, sizeof(text));
     for (size_t cut = 0; cut + 2 < size; cut++) {
         struct run_end got = { .code = 77 };
-        assert_int_equal(run_end_parse(text, cut, &got, NULL), -EPROTO);
+        assert_int_equal(run_end_parse(text, cut, NULL, &got, NULL), -EPROTO);
         assert_int_equal(got.code, 77); /* untouched */
     }
     for (int i = 0; i < 20000; i++) {
@@ -405,13 +405,13 @@ static void an_end_that_is_none_is_refused(void **state) {
         size_t at = rng_below(&rng, size);
         char before = text[at];
         text[at] = (char)rng_next(&rng);
-        (void)run_end_parse(text, size, &got, NULL);
+        (void)run_end_parse(text, size, NULL, &got, NULL);
         text[at] = before;
     }
     struct error err = { 0 };
-    assert_int_equal(rundir_read_end(root, "nothing-here", &end, &err), -ENOENT);
+    assert_int_equal(rundir_read_end(root, "nothing-here", NULL, &end, &err), -ENOENT);
     write_text("dir", "x", "", 0);
-    assert_int_equal(rundir_read_end(root, "dir", &end, &err), -ENOENT);
+    assert_int_equal(rundir_read_end(root, "dir", NULL, &end, &err), -ENOENT);
 }
 
 /* A pipe in the place of a file would hang the daemon; a link would lead it elsewhere. */
@@ -423,10 +423,10 @@ static void only_regular_files_are_read(void **state) {
     write_text("odd", "x", "", 0);
     (void)snprintf(path, sizeof(path), "%s/odd/end.json", root);
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_int_equal(rundir_read_end(root, "odd", &end, &err), -EPROTO);
+    assert_int_equal(rundir_read_end(root, "odd", NULL, &end, &err), -EPROTO);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("/etc/passwd", path), 0);
-    assert_int_equal(rundir_read_end(root, "odd", &end, &err), -ELOOP);
+    assert_int_equal(rundir_read_end(root, "odd", NULL, &end, &err), -ELOOP);
 }
 
 static void every_kind_has_its_own_name(void **state) {
@@ -457,7 +457,7 @@ static void a_folder_has_one_inhabitant(void **state) {
     assert_int_equal(rundir_lock(root, folder.text, &second, &err), -EBUSY);
     assert_int_equal(second, -1);
     struct run_started who;
-    assert_int_equal(rundir_read_started(root, folder.text, &who, &err), -ENOENT);
+    assert_int_equal(rundir_read_started(root, folder.text, NULL, &who, &err), -ENOENT);
     close(first);
     assert_int_equal(rundir_is_locked(root, folder.text), 0);
     assert_int_equal(rundir_is_locked(root, "web-18/1"), 0);
@@ -495,20 +495,20 @@ static void every_version_can_be_read(void **state) {
         struct run_started who;
         char folder[16];
         (void)snprintf(folder, sizeof(folder), "v%d", version);
-        if (rundir_read_end(FIXTURES, folder, &end, &err) < 0)
+        if (rundir_read_end(FIXTURES, folder, NULL, &end, &err) < 0)
             fail_msg("version %d: %s", version, err.text);
         assert_int_equal(end.kind, RUN_END_CHECK);
         assert_int_equal(end.code, 5);
         assert_int_equal(end.check, 1);
         assert_true(end.durable);
-        if (rundir_read_started(FIXTURES, folder, &who, &err) < 0)
+        if (rundir_read_started(FIXTURES, folder, NULL, &who, &err) < 0)
             fail_msg("version %d: %s", version, err.text);
         assert_int_equal(who.version, version);
         assert_int_equal(who.shim, 4711);
         assert_int_equal(who.command, 4712);
         assert_true(who.validating);
         _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
-        if (rundir_read_spec(FIXTURES, folder, &read, &err) < 0)
+        if (rundir_read_spec(FIXTURES, folder, NULL, &read, &err) < 0)
             fail_msg("version %d: %s", version, err.text);
         assert_string_equal(read->spec.cgroup, "/sys/fs/cgroup/sluice-1/7");
     }

@@ -368,7 +368,8 @@ static void the_next_executor_finds_a_submission_without_answer(void **state) {
     (void)cluster_job(stage, 1);
     stage_restart(stage);
     stage_folder(1, folder);
-    assert_int_equal(executor_adopt(stage->ex, (struct run_key){ 1, 1 }, folder, "slurm:x"),
+    assert_int_equal(executor_adopt(stage->ex, (struct run_key){ 1, 1 }, folder,
+                                    &(struct executor_known){ .boot_id = "slurm:x" }),
                      ADOPTED_ALIVE);
     ends_well_once(stage, 1, 1);
     assert_int_equal(cluster_jobs(stage, 1), 1);

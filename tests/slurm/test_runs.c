@@ -237,7 +237,8 @@ static void two_hundred_end_once_each_with_their_own_code(void **state) {
 static enum adopted adopt(struct stage *stage, task_id task) {
     char folder[STAGE_PATH];
     stage_folder(task, folder);
-    return executor_adopt(stage->ex, (struct run_key){ task, 1 }, folder, "slurm:sluicetest");
+    return executor_adopt(stage->ex, (struct run_key){ task, 1 }, folder,
+                          &(struct executor_known){ .boot_id = "slurm:sluicetest" });
 }
 
 static void the_next_executor_finds_all_runs_again(void **state) {

@@ -296,6 +296,11 @@ struct run_row kit_run(task_id task, uint32_t attempt) {
         .resumed = attempt % 3 == 2,
         .model = ended ? "sonnet-5" : NULL,
         .said = ended ? "max-turns" : NULL,
+        .shim_key = ended ? NULL : "0123abcd",
+        .shim_pid = ended ? 0 : 4711 + (int64_t)attempt,
+        .shim_start = ended ? 0 : 9000000000000 + (int64_t)attempt,
+        .shim_space = ended ? 0 : 4026531836,
+        .cgroup = ended ? NULL : "/sys/fs/cgroup/sluice-0123abcd/1700000000000.1",
     };
 }
 

@@ -74,6 +74,10 @@ void kit_print_run(const struct run_row *row, struct strbuf *out) {
         strbuf_printf(out, " cached=%" PRId64 " session=%s%s model=%s said=%s", row->tokens_cached,
                       or_none(row->session), row->resumed ? " resumed" : "", or_none(row->model),
                       or_none(row->said));
+    if (row->shim_key || row->shim_pid || row->shim_start || row->cgroup) /* the same */
+        strbuf_printf(out, " key=%s shim=%" PRId64 "@%" PRId64 "/%" PRId64 " cgroup=%s",
+                      or_none(row->shim_key), row->shim_pid, row->shim_start, row->shim_space,
+                      or_none(row->cgroup));
     strbuf_putc(out, '\n');
 }
 

@@ -500,7 +500,7 @@ static void every_field_of_every_row_is_known(struct suite *suite) {
         { "task_spec", sizeof(struct task_spec), 224 },
         { "task_row", sizeof(struct task_row), 336 },
         { "spec_row", sizeof(struct spec_row), 56 },
-        { "run_row", sizeof(struct run_row), 208 },
+        { "run_row", sizeof(struct run_row), 248 },
         { "event_row", sizeof(struct event_row), 48 },
         { "project_row", sizeof(struct project_row), 48 },
         { "group_row", sizeof(struct group_row), 40 },

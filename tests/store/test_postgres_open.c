@@ -258,9 +258,15 @@ static const char *good_step = "ALTER TABLE note ADD COLUMN colour text;"
                                "UPDATE note SET colour = 'red';";
 static const char *bad_step = "ALTER TABLE note ADD COLUMN colour text; SELECT 1 / 0;";
 
+#define STEPS (STORE_VERSION - PG_FIRST_VERSION + 1)
+
+/* As the program of the next version will. */
 static int open_next(const char *step, struct store_report *report, struct error *err) {
-    const char *steps[] = { pg_schema.steps[0], step };
-    struct pg_schema next = { .steps = steps, .version = PG_FIRST_VERSION + 1 };
+    const char *steps[STEPS + 1];
+    for (unsigned i = 0; i < STEPS; i++)
+        steps[i] = pg_schema.steps[i];
+    steps[STEPS] = step;
+    struct pg_schema next = { .steps = steps, .version = STORE_VERSION + 1 };
     struct store_options options = { .url = url };
     struct store *store = NULL;
     int r = pg_open_as(&next, &options, &store, report, err);
@@ -287,13 +293,31 @@ static void an_older_version_is_migrated_in_one_step_each(void **state) {
     put_note();
     if (open_next(good_step, &report, &err) < 0)
         fail_msg("%s", err.text);
-    assert_int_equal(report.migrated_from, PG_FIRST_VERSION);
+    assert_int_equal(report.migrated_from, STORE_VERSION);
     assert_false(report.created);
     run("SELECT name || text || colour FROM note");
     assert_string_equal(value, "abred");
     run("SELECT version FROM store");
-    assert_int_equal(atoi(value), PG_FIRST_VERSION + 1);
+    assert_int_equal(atoi(value), STORE_VERSION + 1);
     expect_refused(url, -EPROTO, "use the newer program");
+}
+
+static void the_first_version_keeps_its_runs(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    put_note();
+    run("ALTER TABLE run DROP COLUMN shim_key, DROP COLUMN shim_pid, DROP COLUMN shim_start,"
+        " DROP COLUMN shim_space, DROP COLUMN cgroup");
+    run("UPDATE store SET version = 7");
+    run("INSERT INTO run SELECT 17, 2, 1, 0, 0, 0, 0, 'web-17/2', 0, true, 1, 2, 3, 0, 0, 0, 0, -1,"
+        " -1, -1, NULL, NULL, 0, false, NULL, -1, NULL, false, 0, 0");
+    if (try_open(url, &err) < 0)
+        fail_msg("%s", err.text);
+    run("SELECT version FROM store");
+    assert_int_equal(atoi(value), STORE_VERSION);
+    run("SELECT folder || shim_pid || shim_start || shim_space || coalesce(shim_key, '-') || "
+        "coalesce(cgroup, '-') FROM run");
+    assert_string_equal(value, "web-17/2000--");
 }
 
 static void a_migration_that_fails_leaves_the_old_version(void **state) {
@@ -463,6 +487,7 @@ int main(void) {
         TEST(who_did_not_close_it_is_told),
         TEST(a_daemon_whose_name_is_no_text_can_have_it),
         TEST(an_older_version_is_migrated_in_one_step_each),
+        TEST(the_first_version_keeps_its_runs),
         TEST(a_migration_that_fails_leaves_the_old_version),
         TEST(looking_changes_nothing),
         TEST(a_daemon_needs_no_more_than_rows),

@@ -1,0 +1,30 @@
+/* tag.h: proves that a record was written by the daemon or by the shim of its run.
+ *
+ * A run can write its own folder. So each run has a key that only the daemon, its store and the shim know, and each
+ * record ends with a tag: HMAC-SHA-256 of what kind of record it is and of all bytes before the tag. Compiled for the
+ * shim, too: no heap. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/sha256.h"
+
+/* How the shim gets its key: the only variable of its environment. */
+#define TAG_VARIABLE "SLUICE_SHIM_KEY"
+#define TAG_NAME     "tag" /* of the record, or of the member of end.json */
+
+#define TAG_RECORD_SIZE (sizeof(TAG_NAME) + SHA256_HEX_SIZE)
+
+struct tag_key {
+    uint8_t bytes[SHA256_SIZE];
+};
+
+/* A record of one kind cannot be taken for one of another. */
+enum tag_kind { TAG_SPEC, TAG_STARTED, TAG_END, TAG_KIND_MAX };
+
+void tag_print(const struct tag_key *key, enum tag_kind kind, const void *bytes, size_t size,
+               char ret_tag[SHA256_HEX_SIZE]);
+bool tag_is_right(const struct tag_key *key, enum tag_kind kind, const void *bytes, size_t size,
+                  const char *tag);
