@@ -155,7 +155,7 @@ static int local_stop(struct executor *base, struct run_key key, enum stop_how h
 static struct executor_shim local_shim(struct executor *base, struct run_key key) {
     struct local *ex = local_of(base);
     struct local_run *run = local_find(ex, key);
-    struct process process;
+    struct process process = { 0 };
     if (run && run->shim_start == 0 && run->pidfd >= 0
         && proc_read("/proc", run->shim, &process) == 0)
         run->shim_start = process.start;

@@ -84,7 +84,7 @@ static void set_shim(struct local_run *run, pid_t shim) {
 
 /* The process with the pid and the start time of the store. 0, -ESRCH: it has ended; -EACCES: /proc does not show it. */
 static int open_stored(const struct local_run *run, int *ret_pidfd) {
-    struct process process;
+    struct process process = { 0 };
     int pidfd = (int)syscall(SYS_pidfd_open, run->shim, 0);
     if (pidfd < 0)
         return errno == ESRCH ? -ESRCH : -EACCES;
@@ -120,7 +120,7 @@ static int open_told(struct local_run *run, int dir, int *ret_pidfd) {
     int pidfd = open_shim(run, dir);
     if (pidfd < 0)
         return -EACCES;
-    struct process process;
+    struct process process = { 0 };
     set_shim(run, run->who.shim);
     if (proc_read("/proc", run->shim, &process) == 0)
         run->shim_start = process.start;

@@ -95,7 +95,7 @@ static bool has_variable(pid_t pid, const char *variable) {
 }
 
 static bool is_wanted(pid_t pid, const struct wanted *wanted) {
-    struct process process;
+    struct process process = { 0 };
     if (proc_read("/proc", pid, &process) < 0 || process.state == 'Z')
         return false;
     return wanted->variable ? has_variable(pid, wanted->variable)
@@ -130,7 +130,7 @@ unsigned proc_kill_marked(const char *variable) {
 }
 
 unsigned proc_kill_session(pid_t leader) {
-    struct process process;
+    struct process process = { 0 };
     if (leader <= 1 || (proc_read("/proc", leader, &process) == 0 && process.state != 'Z'))
         return 0;
     return kill_all(&(struct wanted){ .session = leader });

@@ -2,6 +2,7 @@
  * other's. */
 #include "api_fixture.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -170,7 +171,7 @@ static void connect_in_child(struct api *api, void *arg) {
     char byte = 0;
     (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", api->path);
     handed->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(pipe(go), 0);
+    assert_int_equal(pipe2(go, O_CLOEXEC), 0);
     handed->pid = fork();
     assert_true(handed->pid >= 0);
     if (handed->pid == 0) {

@@ -51,13 +51,9 @@ static const struct tag_key key = { { 1, 2, 3 } };
 static struct run_spec forging_spec(struct stage *stage) {
     static char tmp[STAGE_PATH + 8];
     static const char *const env[] = { "PATH=/usr/bin:/bin", tmp, NULL };
-    static const char *const argv[] = { "sh",
-                                        "-c",
-                                        "\"$1\" leave 3; cat forged >\"$TMPDIR/../end.json\";"
-                                        " echo forged; read -r _ <go; kill -9 $PPID",
-                                        "sh",
-                                        HOSTILE_PATH,
-                                        NULL };
+    static const char script[] = "\"$1\" leave 3; cat forged >\"$TMPDIR/../end.json\";"
+                                 " echo forged; read -r _ <go; kill -9 $PPID";
+    static const char *const argv[] = { "sh", "-c", script, "sh", HOSTILE_PATH, NULL };
     static const char *const failing[] = { "false", NULL };
     static const struct run_command check = { .argv = failing };
     (void)snprintf(tmp, sizeof(tmp), "TMPDIR=%.200s/test-1/1/tmp", stage->root);
