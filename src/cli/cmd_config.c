@@ -14,14 +14,24 @@
 #include "cli/rows.h"
 #include "cli/sanitize.h"
 #include "config/config_show.h"
+#include "os/files.h"
 #include "os/home.h"
 
 DEFINE_FREEP(struct config, config_free);
 
+/* A pipe will do. */
+static int read_named(struct config *config, const char *path, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    int r = file_read_any(path, CONFIG_FILE_MAX, &text, err);
+    if (r == -EFBIG)
+        r = err->code = -EINVAL; /* as for a text: the input is wrong */
+    return r < 0 ? r : config_read_text(config, path, strbuf_text(&text), text.length, err);
+}
+
 static int read_file(const struct cmd_call *call, struct config *config, struct error *err) {
     const char *named = cmd_value(call, "file");
     if (named)
-        return config_read_file(config, named, err);
+        return read_named(config, named, err);
     _cleanup_(home_finish) struct home home = { 0 };
     if (home_find(&home, NULL) < 0)
         return 0; /* no home: nothing is configured */

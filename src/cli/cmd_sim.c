@@ -202,7 +202,7 @@ static int print_all(const struct cmd_call *call, const struct sim_call *sim,
     const char *svg = cmd_value(call, "svg");
     if (svg) {
         svg_print(&now->c, second, &out);
-        int r = file_write(svg, strbuf_text(&out), out.length, err);
+        int r = file_write_any(svg, strbuf_text(&out), out.length, err);
         if (r < 0)
             return r;
         strbuf_clear(&out);

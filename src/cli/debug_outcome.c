@@ -36,7 +36,7 @@ static int feed_file(struct agent_reader *reader, const char *path, feed_functio
 static int feed_usage(struct agent_reader *reader, const char *path) {
     _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
     struct error err = { 0 };
-    if (file_read(path, AGENT_USAGE_FILE_MAX, &bytes, &err) < 0)
+    if (file_read_any(path, AGENT_USAGE_FILE_MAX, &bytes, &err) < 0)
         return cmd_error(&err);
     agent_reader_usage(reader, strbuf_text(&bytes), bytes.length);
     return CMD_OK;

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "config/config.h"
+#include "os/files.h"
 #include "os/home.h"
 
 DEFINE_FREEP(struct config, config_free);
@@ -61,10 +62,18 @@ static bool is_path(const char *name) {
     return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".yaml") == 0);
 }
 
+/* A pipe will do. */
+static int read_named(const char *path, const char *folder, struct formula **ret,
+                      struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    int r = file_read_any(path, FORMULA_BYTES_MAX, &text, err);
+    return r < 0 ? r : formula_read_text(path, folder, strbuf_text(&text), text.length, ret, err);
+}
+
 int formula_find(const struct formula_places *places, const char *name, struct formula **ret,
                  struct error *err) {
     if (is_path(name))
-        return formula_read(name, places->work, ret, err);
+        return read_named(name, places->work, ret, err);
     _cleanup_(strbuf_finish) struct strbuf looked = STRBUF_INIT;
     for (size_t i = 0; i < ARRAY_SIZE(places->folders); i++) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;

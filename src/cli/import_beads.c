@@ -60,7 +60,7 @@ static int run_bd(struct strbuf *out, struct error *err) {
 static int read_text(const char *file, struct strbuf *out, struct error *err) {
     if (!file)
         return run_bd(out, err);
-    return file_read(strcmp(file, "-") == 0 ? "/dev/stdin" : file, BEADS_MAX, out, err);
+    return file_read_any(file, BEADS_MAX, out, err);
 }
 
 static int read_issues(const char *file, json_t **ret_root, const json_t **ret_issues,

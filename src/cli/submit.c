@@ -305,9 +305,7 @@ static int put_options(const struct cmd_call *call, json_t *task, struct error *
 /* --- what to run ----------------------------------------------------------------------------- */
 
 static int read_prompt(const char *path, struct strbuf *out, struct error *err) {
-    if (strcmp(path, "-") != 0)
-        return file_read(path, PROMPT_MAX, out, err);
-    return file_read("/dev/stdin", PROMPT_MAX, out, err);
+    return file_read_any(path, PROMPT_MAX, out, err);
 }
 
 static int put_prompt(const struct cmd_call *call, json_t *task, struct error *err) {

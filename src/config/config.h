@@ -26,6 +26,8 @@ struct config *config_free(struct config *config); /* returns NULL */
 int config_set(struct config *config, const char *key, const char *value, const char *origin,
                struct error *err);
 
+#define CONFIG_FILE_MAX (1u << 20) /* bytes */
+
 /* A YAML file, or YAML text with the name to show in errors. Errors: file, line, key, expected. What
  * is no YAML changes nothing; after another error the values before it may be set. */
 int config_read_file(struct config *config, const char *path, struct error *err);

@@ -16,7 +16,6 @@
 #include "config/words.h"
 #include "yaml/yaml.h"
 
-#define CONFIG_FILE_MAX (1u << 20)
 extern const struct yaml_limits config_limits; /* of a file (config_read.c) */
 
 /* Names in one section; a file that has more is a mistake, and every name costs memory. */

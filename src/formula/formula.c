@@ -17,8 +17,6 @@
 #include "formula/formula_internal.h"
 #include "os/files.h"
 
-#define FORMULA_BYTES_MAX (1u << 20)
-
 static const struct yaml_limits limits = {
     .bytes = FORMULA_BYTES_MAX,
     .levels = 32,

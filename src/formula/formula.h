@@ -47,6 +47,8 @@ struct formula_value {
         offered; /* no mistake if the formula has no such variable, and known without being declared */
 };
 
+#define FORMULA_BYTES_MAX (1u << 20)
+
 /* `folder` (absolute): where relative paths of its steps begin, and where they run. -EINVAL: it is wrong. */
 int formula_read(const char *path, const char *folder, struct formula **ret_formula,
                  struct error *err);

@@ -1,6 +1,6 @@
-/* files.c: whole files, in and out.
+/* files.c: see files.h.
  *
- * Short reads and writes, EINTR and full disks are handled here, so that callers see one error
+ * Short reads and writes, EINTR and full disks are handled here and in outside.c, so that callers see one error
  * with a path in it. */
 #include "os/files.h"
 
@@ -13,8 +13,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-
-#define READ_CHUNK 65536
+#include "os/outside.h"
 
 void fd_closep(const int *fd) {
     if (*fd >= 0)
@@ -22,95 +21,81 @@ void fd_closep(const int *fd) {
 }
 
 int file_read(const char *path, size_t max, struct strbuf *out, struct error *err) {
-    _cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return error_set_errno(err, "open", path);
-    char chunk[READ_CHUNK];
-    size_t before = out->length;
-    for (;;) {
-        ssize_t got = read(fd, chunk, sizeof(chunk));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got == 0)
-            return 0;
-        int r = 0;
-        if (got < 0)
-            r = error_set_errno(err, "read", path);
-        else if (out->length - before + (size_t)got > max)
-            r = error_set(err, -EFBIG, "file '%s' is larger than %zu bytes", path, max);
-        if (r < 0) {
-            if (out->text)
-                out->text[out->length = before] = '\0';
-            return r;
-        }
-        strbuf_add(out, chunk, (size_t)got);
-    }
+    return outside_read(AT_FDCWD, path, OUTSIDE_LINKS, max, out, err);
 }
 
-static int write_all(int fd, const char *bytes, size_t size) {
-    while (size > 0) {
-        ssize_t put = write(fd, bytes, size);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return -1;
-        bytes += put;
-        size -= (size_t)put;
-    }
-    return 0;
-}
+/* --- writing ----------------------------------------------------------------------------------- */
 
-/* The rename itself must survive a power cut. Some file systems cannot sync folders: no error. */
-static void sync_folder(const char *path) {
-    _cleanup_(freep) char *folder = xstrdup(path);
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder] = '\0';
-    _cleanup_(fd_closep) int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0)
-        (void)fsync(fd);
-}
-
-static int write_in_place(const char *path, const void *bytes, size_t size, struct error *err) {
-    _cleanup_(fd_closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || write_all(fd, bytes, size) < 0)
-        return error_set_errno(err, "write", path);
-    return 0;
-}
-
-/* A rename would put a file in the place of a symbolic link; what it points at is meant. */
-static char *real_path(const char *path) {
+char *file_resolve(const char *path) {
     char *real = realpath(path, NULL);
-    return real ? real : xstrdup(path);
+    const char *slash = strrchr(path, '/');
+    if (real || !slash || slash == path)
+        return real ? real : xstrdup(path);
+    _cleanup_(freep) char *folder = xstrndup(path, (size_t)(slash - path));
+    _cleanup_(freep) char *real_folder = realpath(folder, NULL);
+    struct strbuf out = STRBUF_INIT;
+    strbuf_printf(&out, "%s%s", real_folder ? real_folder : folder, slash);
+    return strbuf_take(&out);
 }
 
-static int write_beside(const char *path, mode_t mode, const void *bytes, size_t size,
-                        struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf temp = STRBUF_INIT;
-    strbuf_printf(&temp, "%s.XXXXXX", path);
-    _cleanup_(fd_closep) int fd = mkostemp(temp.text, O_CLOEXEC);
-    if (fd < 0)
-        return error_set_errno(err, "write", path);
-    int r = 0;
-    if (fchmod(fd, mode) < 0 || write_all(fd, bytes, size) < 0 || fsync(fd) < 0
-        || rename(temp.text, path) < 0) {
-        r = error_set_errno(err, "write", path);
-        (void)unlink(temp.text);
-        return r;
-    }
-    sync_folder(path);
-    return 0;
+/* A mode of 0: the path names nothing yet. */
+static mode_t mode_of(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 ? st.st_mode : 0;
+}
+
+static int write_regular(const char *path, mode_t mode, const void *bytes, size_t size,
+                         struct error *err) {
+    _cleanup_(freep) char *real = file_resolve(path);
+    mode_t mask = umask(0);
+    umask(mask);
+    return outside_write(real, mode ? mode & 0777 : 0666 & ~mask, bytes, size, err);
 }
 
 int file_write(const char *path, const void *bytes, size_t size, struct error *err) {
-    struct stat st;
-    bool there = stat(path, &st) == 0;
-    if (there && !S_ISREG(st.st_mode))
+    mode_t mode = mode_of(path);
+    if (mode && !S_ISREG(mode))
+        return outside_refuse(path, mode, err);
+    return write_regular(path, mode, bytes, size, err);
+}
+
+/* --- what the user of a command names --------------------------------------------------------- */
+
+int file_read_any(const char *path, size_t max, struct strbuf *out, struct error *err) {
+    char chunk[BUFSIZ];
+    size_t before = out->length, got;
+    FILE *file;
+    int r = file_open(path, &file, err);
+    if (r < 0)
+        return r;
+    while (r == 0 && (got = fread(chunk, 1, sizeof(chunk), file)) > 0) {
+        strbuf_add(out, chunk, got);
+        if (out->length - before > max)
+            r = error_set(err, -EFBIG, "file '%s' is larger than %zu bytes", path, max);
+    }
+    if (r == 0 && ferror(file))
+        r = error_set_errno(err, "read", path);
+    if (r < 0 && out->text)
+        out->text[out->length = before] = '\0';
+    file_close(file);
+    return r;
+}
+
+static int write_in_place(const char *path, const void *bytes, size_t size, struct error *err) {
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return error_set_errno(err, "write", path);
+    bool is_written = fwrite(bytes, 1, size, file) == size && fflush(file) == 0;
+    int r = is_written ? 0 : error_set_errno(err, "write", path);
+    (void)fclose(file);
+    return r;
+}
+
+int file_write_any(const char *path, const void *bytes, size_t size, struct error *err) {
+    mode_t mode = mode_of(path);
+    if (mode && !S_ISREG(mode))
         return write_in_place(path, bytes, size, err);
-    mode_t mask = umask(0);
-    umask(mask);
-    _cleanup_(freep) char *real = real_path(path);
-    return write_beside(real, there ? st.st_mode & 0777 : 0666 & ~mask, bytes, size, err);
+    return write_regular(path, mode, bytes, size, err);
 }
 
 int file_open(const char *path, FILE **ret_file, struct error *err) {

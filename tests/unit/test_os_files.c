@@ -81,15 +81,42 @@ static void errors_name_the_file(void **state) {
     assert_int_equal(file_open("missing", &file, &err), -ENOENT);
 }
 
-static void what_is_no_regular_file_is_written_in_place(void **state) {
+/* A command may be told to write to a device or a pipe; nothing else writes there. */
+static void a_device_is_written_for_commands_alone(void **state) {
     (void)state;
     struct error err = { 0 };
     struct stat st;
-    assert_int_equal(file_write("/dev/null", "x", 1, &err), 0);
+    assert_int_equal(file_write_any("/dev/null", "x", 1, &err), 0);
     assert_int_equal(stat("/dev/null", &st), 0);
     assert_true(S_ISCHR(st.st_mode));
     if (access("/dev/full", W_OK) == 0)
-        assert_int_equal(file_write("/dev/full", "x", 1, &err), -ENOSPC);
+        assert_int_equal(file_write_any("/dev/full", "x", 1, &err), -ENOSPC);
+    assert_int_equal(file_write("/dev/null", "x", 1, &err), -EINVAL);
+    assert_string_equal(err.text, "'/dev/null' is a device, not a regular file");
+    assert_int_equal(file_write_any("a", "file", 4, &err), 0);
+}
+
+static void a_pipe_is_read_for_commands_alone(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    char path[32];
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    (void)snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
+    assert_int_equal(write(ends[1], "words", 5), 5);
+    close(ends[1]);
+    assert_int_equal(file_read(path, 10, &text, &err), -EINVAL);
+    assert_int_equal(file_read_any(path, 4, &text, &err), -EFBIG);
+    assert_int_equal(text.length, 0);
+    close(ends[0]);
+    assert_int_equal(pipe(ends), 0);
+    (void)snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
+    assert_int_equal(write(ends[1], "words", 5), 5);
+    close(ends[1]);
+    assert_int_equal(file_read_any(path, 5, &text, &err), 0);
+    assert_string_equal(strbuf_text(&text), "words");
+    close(ends[0]);
 }
 
 static void a_link_leads_to_the_file(void **state) {
@@ -132,7 +159,8 @@ int main(void) {
         cmocka_unit_test(a_file_keeps_its_mode),
         cmocka_unit_test(a_file_that_is_too_large_is_refused),
         cmocka_unit_test(errors_name_the_file),
-        cmocka_unit_test(what_is_no_regular_file_is_written_in_place),
+        cmocka_unit_test(a_device_is_written_for_commands_alone),
+        cmocka_unit_test(a_pipe_is_read_for_commands_alone),
         cmocka_unit_test(a_link_leads_to_the_file),
         cmocka_unit_test(clocks_run_forward),
         cmocka_unit_test(a_pipe_is_no_terminal),

@@ -1,0 +1,362 @@
+/* outside.c: see outside.h.
+ *
+ * O_NONBLOCK keeps the open from waiting for the other end of a FIFO, for a device, and for the holder of a lease.
+ * It has no effect on the regular file that is returned. openat2 lets the kernel reject links in one call. */
+#include "os/outside.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "os/files.h"
+#include "os/random.h"
+
+#define OUTSIDE_FLAGS (OUTSIDE_PARENT_LINKS | OUTSIDE_LINKS | OUTSIDE_SHARED)
+#define ALWAYS        (O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+#define READ_CHUNK    65536
+#define TEMP_TRIES    16
+
+/* --- trusted folders --------------------------------------------------------------------------- */
+
+/* A list that only grows: the data folder, rarely a second one in tests. */
+struct trusted {
+    const struct trusted *next;
+    char *given, *real;
+    size_t length; /* of `given` */
+};
+
+static _Atomic(const struct trusted *) all_trusted;
+
+void outside_trust(const char *folder) {
+    _cleanup_(freep) char *real = realpath(folder, NULL);
+    const struct trusted *first = all_trusted;
+    if (!real || strcmp(folder, real) == 0)
+        return;
+    for (const struct trusted *t = first; t; t = t->next)
+        if (strcmp(t->given, folder) == 0 && strcmp(t->real, real) == 0)
+            return;
+    struct trusted *new = xcalloc(1, sizeof(*new));
+    *new = (struct trusted){ .next = first, .given = xstrdup(folder), .length = strlen(folder) };
+    new->real = TAKE_PTR(real);
+    all_trusted = new;
+}
+
+/* The path without the links that are trusted; `path` itself if there are none. */
+static const char *without_trusted(const char *path, struct strbuf *buffer) {
+    for (const struct trusted *t = all_trusted; t; t = t->next)
+        if (strncmp(path, t->given, t->length) == 0
+            && (path[t->length] == '/' || path[t->length] == '\0')) {
+            strbuf_printf(buffer, "%s%s", t->real, path + t->length);
+            return strbuf_text(buffer);
+        }
+    return path;
+}
+
+/* --- without links ---------------------------------------------------------------------------- */
+
+/* One byte more than a name can have: the kernel rejects what was cut off. */
+#define PART_MAX (NAME_MAX + 2)
+
+/* The next part of the path, as a text of its own. False: it was the last one. */
+static bool next_part(const char **path, char part[PART_MAX]) {
+    const char *at = *path + strspn(*path, "/");
+    size_t length = strcspn(at, "/");
+    (void)snprintf(part, PART_MAX, "%.*s", (int)length, at);
+    at += length;
+    *path = at + strspn(at, "/");
+    return **path != '\0';
+}
+
+/* A link in the place of a folder is ENOTDIR to openat, and ELOOP to openat2. */
+static int open_part(int at, const char *part, int flags, mode_t mode) {
+    struct stat st;
+    int fd = openat(at, *part ? part : ".", flags | O_NOFOLLOW, mode);
+    if (fd < 0 && errno == ENOTDIR)
+        errno = fstatat(at, part, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode) ? ELOOP
+                                                                                        : ENOTDIR;
+    return fd < 0 ? -errno : fd;
+}
+
+int outside_open_by_steps(int dir, const char *path, int flags, mode_t mode) {
+    bool is_below = dir != AT_FDCWD, has_more = true;
+    if (is_below && *path == '/')
+        return -EXDEV;
+    int at = *path == '/' ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : dir;
+    if (at < 0 && at != AT_FDCWD)
+        return -errno;
+    while (has_more) {
+        char part[PART_MAX];
+        has_more = next_part(&path, part);
+        int how = has_more ? O_PATH | O_DIRECTORY | O_CLOEXEC : flags;
+        int next = is_below && strcmp(part, "..") == 0 ? -EXDEV : open_part(at, part, how, mode);
+        if (at != dir)
+            close(at);
+        if (next < 0)
+            return next;
+        at = next;
+    }
+    return at;
+}
+
+/* One call where the kernel has it. */
+static int open_without_links(int dir, const char *path, int flags, mode_t mode) {
+    static atomic_bool is_missing;
+    _cleanup_(strbuf_finish) struct strbuf buffer = STRBUF_INIT;
+    path = without_trusted(path, &buffer);
+    struct open_how how = { .flags = (uint64_t)(unsigned)flags,
+                            .mode = flags & O_CREAT ? mode : 0,
+                            .resolve =
+                                RESOLVE_NO_SYMLINKS | (dir == AT_FDCWD ? 0 : RESOLVE_BENEATH) };
+    if (!is_missing) {
+        long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+        if (fd >= 0)
+            return (int)fd;
+        if (errno != ENOSYS && errno != EPERM)
+            return -errno;
+        is_missing = errno == ENOSYS;
+    }
+    return outside_open_by_steps(dir, path, flags, mode);
+}
+
+static int open_raw(int dir, const char *path, int flags) {
+    mode_t mode = flags & OUTSIDE_SHARED ? 0644 : 0600;
+    int plain = (flags & ~OUTSIDE_FLAGS) | ALWAYS;
+    if (!(flags & (OUTSIDE_LINKS | OUTSIDE_PARENT_LINKS)))
+        return open_without_links(dir, path, plain, mode);
+    int fd = openat(dir, path, flags & OUTSIDE_LINKS ? plain : plain | O_NOFOLLOW, mode);
+    return fd < 0 ? -errno : fd;
+}
+
+/* --- what is there instead ---------------------------------------------------------------------- */
+
+static const char *kind_of(mode_t mode) {
+    switch (mode & S_IFMT) {
+    case S_IFDIR:
+        return "a directory";
+    case S_IFLNK:
+        return "a symbolic link";
+    case S_IFIFO:
+        return "a FIFO";
+    case S_IFSOCK:
+        return "a socket";
+    default:
+        return "a device";
+    }
+}
+
+int outside_refuse(const char *path, mode_t mode, struct error *err) {
+    int code = S_ISDIR(mode) ? -EISDIR : S_ISLNK(mode) ? -ELOOP : -EINVAL;
+    return error_set(err, code, "'%s' is %s, not a regular file", path, kind_of(mode));
+}
+
+/* Names what the open failed on, where errno alone would leave the reader guessing. */
+static int refuse(int dir, const char *path, int flags, int error, struct error *err) {
+    struct stat st;
+    bool is_there = fstatat(dir, path, &st, flags & OUTSIDE_LINKS ? 0 : AT_SYMLINK_NOFOLLOW) == 0;
+    switch (error) {
+    case ELOOP:
+        if (is_there && S_ISLNK(st.st_mode))
+            break;
+        return error_set(err, -ELOOP, "'%s' leads through a symbolic link", path);
+    case EXDEV:
+        return error_set(err, -EXDEV, "'%s' leads out of its folder", path);
+    case EWOULDBLOCK:
+        return error_set(err, -EAGAIN, "cannot open '%s': another process has a lease on it", path);
+    case ENXIO:
+    case EISDIR:
+        break;
+    default:
+        is_there = false;
+    }
+    if (is_there && !S_ISREG(st.st_mode))
+        return outside_refuse(path, st.st_mode, err);
+    errno = error;
+    return error_set_errno(err, "open", path);
+}
+
+/* --- opening ----------------------------------------------------------------------------------- */
+
+int outside_open(int dir, const char *path, int flags, off_t *ret_size, struct error *err) {
+    int fd = open_raw(dir, path, flags);
+    if (fd < 0)
+        return refuse(dir, path, flags, -fd, err);
+    if (flags & O_DIRECTORY)
+        return fd;
+    struct stat st;
+    int r = fstat(fd, &st) < 0 ? error_set_errno(err, "look at", path) : 0;
+    if (r == 0 && !S_ISREG(st.st_mode))
+        r = outside_refuse(path, st.st_mode, err);
+    if (r < 0) {
+        close(fd);
+        return r;
+    }
+    if (ret_size)
+        *ret_size = st.st_size;
+    return fd;
+}
+
+/* The folder of the path, and its last part. */
+static int open_parent(int dir, const char *path, const char **ret_name) {
+    const char *slash = strrchr(path, '/');
+    *ret_name = slash ? slash + 1 : path;
+    if (!slash)
+        return open_without_links(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    _cleanup_(freep) char *folder = xstrndup(path, slash == path ? 1 : (size_t)(slash - path));
+    return open_without_links(dir, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+}
+
+/* In its own folder, which may have another name meanwhile. */
+static int remove_old(int dir, const char *path, struct error *err) {
+    const char *name;
+    _cleanup_(fd_closep) int parent = open_parent(dir, path, &name);
+    if (parent < 0)
+        return refuse(dir, path, 0, -parent, err);
+    if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    return errno == EISDIR ? outside_refuse(path, S_IFDIR, err)
+                           : error_set_errno(err, "replace", path);
+}
+
+int outside_create(int dir, const char *path, struct error *err) {
+    const int flags = O_WRONLY | O_CREAT | O_EXCL;
+    for (int tries = 0;; tries++) {
+        int fd = open_raw(dir, path, flags);
+        if (fd >= 0)
+            return fd; /* a new one: a regular file without a look */
+        if (fd != -EEXIST || tries == TEMP_TRIES)
+            return refuse(dir, path, 0, -fd, err);
+        int r = remove_old(dir, path, err);
+        if (r < 0)
+            return r;
+    }
+}
+
+/* --- reading ----------------------------------------------------------------------------------- */
+
+static int too_large(const char *path, size_t max, struct error *err) {
+    return error_set(err, -EFBIG, "file '%s' is larger than %zu bytes", path, max);
+}
+
+/* The kernel's own files have no size, and others grow: what counts is what was read. */
+int outside_read(int dir, const char *path, int flags, size_t max, struct strbuf *out,
+                 struct error *err) {
+    off_t size = 0;
+    _cleanup_(fd_closep) int fd = outside_open(dir, path, flags | O_RDONLY, &size, err);
+    if (fd < 0)
+        return fd;
+    if ((uintmax_t)size > max)
+        return too_large(path, max, err);
+    char chunk[READ_CHUNK];
+    size_t before = out->length;
+    for (;;) {
+        ssize_t got = read(fd, chunk, sizeof(chunk));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got == 0)
+            return 0;
+        int r = 0;
+        if (got < 0)
+            r = error_set_errno(err, "read", path);
+        else if (out->length - before + (size_t)got > max)
+            r = too_large(path, max, err);
+        if (r < 0) {
+            if (out->text)
+                out->text[out->length = before] = '\0';
+            return r;
+        }
+        strbuf_add(out, chunk, (size_t)got);
+    }
+}
+
+/* --- writing ----------------------------------------------------------------------------------- */
+
+static int write_all(int fd, const char *bytes, size_t size) {
+    while (size > 0) {
+        ssize_t put = write(fd, bytes, size);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return -1;
+        bytes += put;
+        size -= (size_t)put;
+    }
+    return 0;
+}
+
+/* A new file in the folder; its name begins with a point, so that nobody takes it for a task or a run. */
+static int make_temporary(int parent, const char *name, struct strbuf *ret_name) {
+    for (int tries = 0;; tries++) {
+        uint64_t number;
+        random_bytes(&number, sizeof(number));
+        strbuf_clear(ret_name);
+        strbuf_printf(ret_name, ".%.200s.%016" PRIx64, name, number);
+        int fd = openat(parent, strbuf_text(ret_name),
+                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd >= 0 || errno != EEXIST || tries == TEMP_TRIES)
+            return fd;
+    }
+}
+
+int outside_write(const char *path, mode_t mode, const void *bytes, size_t size,
+                  struct error *err) {
+    const char *name;
+    _cleanup_(strbuf_finish) struct strbuf temporary = STRBUF_INIT;
+    _cleanup_(fd_closep) int parent = open_parent(AT_FDCWD, path, &name);
+    if (parent == -ELOOP)
+        return error_set(err, -ELOOP, "'%s' leads through a symbolic link", path);
+    errno = parent < 0 ? -parent : 0;
+    _cleanup_(fd_closep) int fd = parent < 0 ? -1 : make_temporary(parent, name, &temporary);
+    if (fd < 0)
+        return error_set_errno(err, "write", path);
+    if ((mode != 0600 && fchmod(fd, mode) < 0) || write_all(fd, bytes, size) < 0 || fsync(fd) < 0
+        || renameat(parent, strbuf_text(&temporary), parent, name) < 0) {
+        int r = error_set_errno(err, "write", path);
+        (void)unlinkat(parent, strbuf_text(&temporary), 0);
+        return r;
+    }
+    (void)fsync(
+        parent); /* the rename must survive a power cut; not every file system can sync folders */
+    return 0;
+}
+
+/* --- folders ----------------------------------------------------------------------------------- */
+
+int outside_list_open(struct outside_list *list, const char *path, unsigned max) {
+    *list = (struct outside_list){ .left = max };
+    int fd = outside_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, NULL, NULL);
+    if (fd < 0)
+        return fd;
+    list->dir = fdopendir(fd);
+    if (list->dir)
+        return 0;
+    int r = -errno;
+    close(fd);
+    return r;
+}
+
+const char *outside_list_next(struct outside_list *list) {
+    const struct dirent *entry;
+    while (list->dir && list->left > 0 && (entry = readdir(list->dir))) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        list->left--;
+        return entry->d_name;
+    }
+    return NULL;
+}
+
+void outside_list_close(struct outside_list *list) {
+    if (list->dir)
+        (void)closedir(list->dir);
+    list->dir = NULL;
+}
