@@ -30,9 +30,28 @@
 #define STAT_UNIT     512u         /* of st_blocks */
 #define NOT_SUPPORTED (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL || errno == EPERM)
 
+/* A FIFO in its place would block the shim, which would enforce no deadline. */
+static int open_regular(const char *name) {
+    struct stat st;
+    int fd = openat(FD_FOLDER, name,
+                    O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+        (void)fcntl(fd, F_SETFL, O_APPEND); /* the command inherits it */
+        return fd;
+    }
+    close(fd);
+    errno = ENXIO;
+    return -1;
+}
+
 void logs_open(struct shim_log *log, const char *name) {
     *log = (struct shim_log){ .name = name };
-    log->fd = openat(FD_FOLDER, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+    log->fd = open_regular(name);
+    /* Another run may have put something there before this one began. */
+    if (log->fd < 0 && (errno == ENXIO || errno == ELOOP) && unlinkat(FD_FOLDER, name, 0) == 0)
+        log->fd = open_regular(name);
 }
 
 /* Gives back what is neither head nor tail, if it is worth it. */
