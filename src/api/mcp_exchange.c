@@ -8,13 +8,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/server_internal.h"
 #include "base/alloc.h"
 #include "engine/redaction.h"
 #include "mcp/mcp.h"
+#include "os/outside.h"
 
 #define STREAM_TYPE "text/event-stream"
 #define JSON_TYPE   "application/json"
@@ -160,16 +160,15 @@ static void on_drop(void *ctx, struct mcp_ask *ask) {
 
 /* The end of a log, without secrets. No file: nothing was printed. */
 static void read_log(const struct op_call *call, struct strbuf *out) {
-    struct stat st;
     struct engine_run run;
     bool lives =
         engine_live_run(call->engine, call->log.task, &run) && run.attempt == call->log.attempt;
     const struct redact_range range = { (off_t)call->log.offset, MCP_LOG_MAX, lives };
     char *space = xmalloc(REDACT_FILE_SPACE(MCP_LOG_MAX));
     const char *bytes = space;
-    int fd = open(call->log.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    int fd = outside_open(AT_FDCWD, call->log.path, O_RDONLY, NULL, NULL);
     ssize_t n = -1;
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+    if (fd >= 0)
         n = engine_read_log(call->engine, fd, &range, space, &bytes);
     if (fd >= 0)
         close(fd);

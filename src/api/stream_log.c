@@ -17,6 +17,7 @@
 #include "api/server_internal.h"
 #include "base/alloc.h"
 #include "engine/redaction.h"
+#include "os/outside.h"
 
 #define PIECE ((size_t)32 * 1024)
 
@@ -85,16 +86,10 @@ static int read_piece(struct log_stream *log, const struct span *span) {
     return 1;
 }
 
-/* Refuses what is no plain file: a device or a pipe would block. */
-static int open_file(struct log_stream *log) {
-    struct stat st;
-    int fd = open(log->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+static int open_file(struct log_stream *log, struct error *err) {
+    int fd = outside_open(AT_FDCWD, log->path, O_RDONLY, NULL, err);
     if (fd < 0)
-        return -errno;
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-        close(fd);
-        return -EINVAL;
-    }
+        return fd;
     log->fd = fd;
     return 0;
 }
@@ -114,7 +109,7 @@ static enum stream_state log_fill(struct stream *stream) {
     struct log_stream *log = (struct log_stream *)stream;
     struct server *server = log->exchange->connection->server;
     if (log->fd < 0) {
-        if (open_file(log) < 0)
+        if (open_file(log, NULL) < 0)
             return log_end(log);
         log_watch_remove(server, log); /* of the folder */
         if (log->follow)
@@ -181,11 +176,12 @@ static struct log_stream *log_new(struct exchange *exchange, struct op_call *cal
 void log_begin(struct exchange *exchange, struct op_call *call) {
     char headers[256];
     struct log_stream *log = log_new(exchange, call);
-    int r = open_file(log);
+    struct error err = { 0 };
+    int r = open_file(log, &err);
     /* A run that is about to start has no file yet; one that has ended without any has an empty log. */
     if (r < 0 && r != -ENOENT) {
         log_free(&log->stream);
-        exchange_fail(exchange, 500, "internal", "the log of this run cannot be read");
+        exchange_fail(exchange, 500, "internal", err.text);
         return;
     }
     if (log->follow)

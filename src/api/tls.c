@@ -2,13 +2,17 @@
 #include "api/tls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "os/files.h"
+#include "os/outside.h"
 
 /* Of TLS 1.2 only what agrees on a new key for each connection: who records a connection and gets the key of the
  * certificate later, reads nothing. TLS 1.3 has nothing else. */
@@ -30,24 +34,31 @@ static int fail(const char *what, const char *path, struct error *err) {
                      why ? why : "it is no PEM");
 }
 
-static int check_key_file(const char *path, struct error *err) {
-    struct stat st;
-    if (stat(path, &st) < 0)
-        return error_set(err, -errno, "the key '%s' cannot be read: %s", path, strerror(errno));
-    if (!S_ISREG(st.st_mode)) /* a fifo in its place would stop the daemon */
-        return error_set(err, -EINVAL, "the key '%s' is no file", path);
-    if (st.st_mode & S_IRWXO)
-        return error_set(err, -EPERM, "others can read the key '%s': chmod o-rwx '%s'", path, path);
+/* OpenSSL opens a file by its name: that of a descriptor, which is known to be a regular file. */
+struct pem {
+    int fd;
+    char name[32];
+};
+
+static int pem_open(const char *what, const char *path, struct pem *ret, struct error *err) {
+    ret->fd = outside_open(AT_FDCWD, path, O_RDONLY | OUTSIDE_LINKS, NULL, err);
+    if (ret->fd < 0)
+        return error_prefix(err, "%s", what);
+    (void)snprintf(ret->name, sizeof(ret->name), "/proc/self/fd/%d", ret->fd);
     return 0;
 }
 
-static int check_certificate_file(const char *path, struct error *err) {
+static void pem_close(const struct pem *pem) {
+    fd_closep(&pem->fd);
+}
+
+static int check_key(const char *path, const struct pem *key, struct error *err) {
     struct stat st;
-    if (stat(path, &st) < 0)
-        return error_set(err, -errno, "the certificate '%s' cannot be read: %s", path,
-                         strerror(errno));
-    return S_ISREG(st.st_mode) ? 0
-                               : error_set(err, -EINVAL, "the certificate '%s' is no file", path);
+    if (fstat(key->fd, &st) < 0)
+        return error_set_errno(err, "look at the key", path);
+    if (st.st_mode & S_IRWXO)
+        return error_set(err, -EPERM, "others can read the key '%s': chmod o-rwx '%s'", path, path);
+    return 0;
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): as OpenSSL calls it */
@@ -60,15 +71,18 @@ static int no_password(char *buffer, int size, int writing, void *ctx) {
 }
 
 static int load(SSL_CTX *context, const char *certificate, const char *key, struct error *err) {
-    int r = check_certificate_file(certificate, err);
+    _cleanup_(pem_close) struct pem chain_file = { .fd = -1 }, key_file = { .fd = -1 };
+    int r = pem_open("the certificate", certificate, &chain_file, err);
     if (r == 0)
-        r = check_key_file(key, err);
+        r = pem_open("the key", key, &key_file, err);
+    if (r == 0)
+        r = check_key(key, &key_file, err);
     if (r < 0)
         return r;
     SSL_CTX_set_default_passwd_cb(context, no_password);
-    if (SSL_CTX_use_certificate_chain_file(context, certificate) != 1)
+    if (SSL_CTX_use_certificate_chain_file(context, chain_file.name) != 1)
         return fail("the certificate", certificate, err);
-    if (SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1)
+    if (SSL_CTX_use_PrivateKey_file(context, key_file.name, SSL_FILETYPE_PEM) != 1)
         return fail("the key", key, err);
     if (SSL_CTX_check_private_key(context) != 1)
         return fail("the key", key, err);

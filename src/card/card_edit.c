@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "card/card_internal.h"
 #include "os/files.h"
+#include "os/outside.h"
 
 #define TRIES 10
 
@@ -199,8 +200,8 @@ static int sync_folder(const char *path) {
     const char *slash = strrchr(path, '/');
     _cleanup_(freep) char *folder =
         slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int r = fd < 0 || fsync(fd) < 0 ? -errno : 0;
+    int fd = outside_open(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | OUTSIDE_LINKS, NULL, NULL);
+    int r = fd < 0 ? fd : fsync(fd) < 0 ? -errno : 0;
     if (fd >= 0)
         (void)close(fd);
     return r;

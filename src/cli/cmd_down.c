@@ -17,6 +17,7 @@
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/output.h"
+#include "os/outside.h"
 
 #define STOP_DEADLINE 30000 /* ms */
 #define RUNS_MAX      1000000
@@ -101,9 +102,9 @@ static int find_locks(struct down *d) {
 
 /* Blocks until nobody holds it. */
 static void wait_for_lock(const char *path) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = outside_open(AT_FDCWD, path, O_RDONLY | OUTSIDE_PARENT_LINKS, NULL, NULL);
     if (fd < 0)
-        return; /* it is over and swept away */
+        return; /* it is over and swept away, or no lock */
     while (flock(fd, LOCK_SH) < 0 && errno == EINTR)
         continue;
     close(fd);

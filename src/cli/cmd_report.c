@@ -15,6 +15,7 @@
 #include "base/number.h"
 #include "cli/ask.h"
 #include "cli/output.h"
+#include "os/outside.h"
 
 #define TOKENS_MAX  1000000000000
 #define SECONDS_MAX 31536000
@@ -92,7 +93,10 @@ static int add_who(const struct cmd_call *call, json_t *body) {
 /* true: the marker is there. */
 static bool mark_done(void) {
     const char *path = environment("SLUICE_DONE");
-    int fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644) : -1;
+    int fd =
+        path ? outside_open(AT_FDCWD, path,
+                            O_WRONLY | O_CREAT | OUTSIDE_PARENT_LINKS | OUTSIDE_SHARED, NULL, NULL)
+             : -1;
     if (fd < 0)
         return false;
     (void)close(fd);

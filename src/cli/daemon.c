@@ -24,6 +24,7 @@
 #include "os/clock.h"
 #include "os/files.h"
 #include "os/home.h"
+#include "os/outside.h"
 
 #define START_DEADLINE SECONDS(60) /* a store of a million tasks is checked before it is served */
 #define ANSWER_TIMEOUT SECONDS(10)
@@ -108,7 +109,20 @@ static void start_finish(struct start *s) {
     strbuf_finish(&s->said);
 }
 
-static int spawn(const char *program, const char *log, int ready_fd, pid_t *ret_child) {
+/* -1: the daemon starts without a log. Something else in its place must not keep it from starting. */
+static int open_log(const char *path) {
+    struct error err = { 0 };
+    int fd =
+        outside_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | OUTSIDE_LINKS, NULL, &err);
+    if (fd < 0) {
+        cmd_warn("the daemon keeps no log: %s", err.text);
+        return -1;
+    }
+    (void)fcntl(fd, F_SETFL, O_APPEND); /* its children inherit it */
+    return fd;
+}
+
+static int spawn(const char *program, int log, int ready_fd, pid_t *ret_child) {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t how;
     sigset_t none, all;
@@ -123,8 +137,9 @@ static int spawn(const char *program, const char *log, int ready_fd, pid_t *ret_
     if (r == 0)
         r = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (r == 0)
-        r = posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log,
-                                             O_WRONLY | O_CREAT | O_APPEND, 0600);
+        r = log < 0
+                ? posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+                : posix_spawn_file_actions_adddup2(&files, log, STDOUT_FILENO);
     if (r == 0)
         r = posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
     if (r == 0)
@@ -165,9 +180,11 @@ static int start_begin(struct start *s, struct error *err) {
     /* The child's end must not stand where another one is put. */
     int child_end = fcntl(pipes[1], F_DUPFD_CLOEXEC, READY_FD + 1);
     close(pipes[1]);
-    r = child_end < 0 ? -errno : spawn(program.text, s->home->log, child_end, &s->child);
-    if (child_end >= 0)
-        close(child_end);
+    r = child_end < 0 ? -errno : 0;
+    _cleanup_(fd_closep) int log = r < 0 ? -1 : open_log(s->home->log);
+    if (r == 0)
+        r = spawn(program.text, log, child_end, &s->child);
+    fd_closep(&child_end);
     if (r < 0) {
         close(pipes[0]);
         return error_set(err, r, "cannot start '%s': %s", program.text, strerror(-r));

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "engine/engine.h"
@@ -60,10 +59,6 @@ static int take_line(const char *path, unsigned number, char *line, struct webho
 
 static int take_headers(const char *path, struct webhook_message *m, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    struct stat st;
-    /* A fifo in its place would stop the daemon. */
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return error_set(err, -EINVAL, "otel.headers_file: '%s' is no file", path);
     int r = file_read(path, HEADERS_FILE_MAX, &text, err);
     if (r < 0)
         return error_prefix(err, "otel.headers_file");

@@ -14,6 +14,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "os/outside.h"
 #include "os/process.h"
 
 #define TRIES_MAX 500 /* of 10 ms */
@@ -52,9 +53,10 @@ static int refuse(const struct home *home, int fd, struct error *err) {
 }
 
 int home_lock(const struct home *home, int *ret_fd, struct error *err) {
-    int fd = open(home->pid_lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd =
+        outside_open(AT_FDCWD, home->pid_lock, O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS, NULL, err);
     if (fd < 0)
-        return error_set_errno(err, "open", home->pid_lock);
+        return fd;
     if (lock_soon(fd) == 0) {
         if (ftruncate(fd, 0) == 0)
             (void)dprintf(fd, "%d\n", (int)getpid()); /* nobody needs it */

@@ -17,6 +17,7 @@
 #include "daemon/notify_env.h"
 #include "os/files.h"
 #include "os/loop.h"
+#include "os/outside.h"
 
 #define OUTPUT_MAX 2000u
 #define SPARE      SECONDS(2) /* behind curl's own time-out, which says more */
@@ -38,11 +39,9 @@ struct webhook_curl {
 
 /* Needs no fsync: after a crash nobody reads it, and the next one takes its place. */
 static int write_file(const char *path, const char *text, size_t size, struct error *err) {
-    (void)unlink(path);
-    _cleanup_(fd_closep) int fd =
-        open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    _cleanup_(fd_closep) int fd = outside_create(AT_FDCWD, path, err);
     if (fd < 0)
-        return error_set_errno(err, "write", path);
+        return fd;
     ssize_t n = write(fd, text, size);
     if (n == (ssize_t)size)
         return 0;

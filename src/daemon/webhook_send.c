@@ -20,6 +20,7 @@
 #include "daemon/webhook_line.h"
 #include "os/files.h"
 #include "os/loop.h"
+#include "os/outside.h"
 
 #define SECRET_MAX 4096u
 
@@ -38,14 +39,10 @@ struct webhook_sender {
 /* --- the secret ------------------------------------------------------------------------------ */
 
 static int read_secret_file(const char *path, struct strbuf *ret, struct error *err) {
-    /* Not blocking: a fifo in its place must not stop the daemon. */
-    _cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    struct stat st = { 0 };
+    _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, path, O_RDONLY | OUTSIDE_LINKS, NULL, err);
     char bytes[SECRET_MAX + 1];
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return error_set_errno(err, "read the secret", path);
-    if (!S_ISREG(st.st_mode))
-        return error_set(err, -EINVAL, "the secret '%s' is no file", path);
+    if (fd < 0)
+        return error_prefix(err, "cannot read the secret");
     ssize_t size = read(fd, bytes, sizeof(bytes));
     if (size < 0)
         return error_set_errno(err, "read the secret", path);

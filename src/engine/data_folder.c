@@ -6,7 +6,6 @@
  * the mark is what is asked for later. The home is ours by its place. */
 #include "engine/data_folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,6 +21,7 @@
 #include "engine/store_name.h"
 #include "os/files.h"
 #include "os/log.h"
+#include "os/outside.h"
 
 #define MARK       ".sluice-data"
 #define LOCK_TRIED ".sluice-lock"
@@ -62,14 +62,14 @@ static int check_owner(const char *path, int dir, struct error *err) {
 }
 
 static int is_empty(const char *path, struct error *err) {
-    DIR *dir = opendir(path);
-    if (!dir)
-        return error_set_errno(err, "read the folder", path);
+    struct outside_list list;
+    int r = outside_list_open(&list, path, 2);
+    if (r < 0)
+        return error_set(err, r, "cannot read the folder '%s': %s", path, strerror(-r));
     int empty = 1;
-    for (const struct dirent *entry; empty && (entry = readdir(dir));)
-        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0
-                || strcmp(entry->d_name, LOCK_TRIED) == 0;
-    closedir(dir);
+    for (const char *name; empty && (name = outside_list_next(&list));)
+        empty = strcmp(name, LOCK_TRIED) == 0;
+    outside_list_close(&list);
     return empty;
 }
 
@@ -86,19 +86,19 @@ static int check_mark(const char *path, int dir, struct error *err) {
             "'%s' of 'data.folder' holds something else; name an empty folder (if these "
             "are runs of this store, run: touch '%s/" MARK "')",
             path, path);
-    _cleanup_(fd_closep) int fd = openat(dir, MARK, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    return fd < 0 || fsync(fd) < 0 || fsync(dir) < 0
-               ? error_set_errno(err, "write a file into", path)
-               : 0;
+    _cleanup_(fd_closep) int fd = outside_open(dir, MARK, O_WRONLY | O_CREAT, NULL, err);
+    if (fd < 0)
+        return error_prefix(err, "'%s' of 'data.folder'", path);
+    return fsync(fd) < 0 || fsync(dir) < 0 ? error_set_errno(err, "write a file into", path) : 0;
 }
 
 /* Whether a run lives is known by its lock. A second descriptor must be kept out. */
 static int check_locks(const char *path, int dir, struct error *err) {
-    _cleanup_(fd_closep) int first =
-        openat(dir, LOCK_TRIED, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    _cleanup_(fd_closep) int second = openat(dir, LOCK_TRIED, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_(fd_closep) int first = outside_open(dir, LOCK_TRIED, O_RDWR | O_CREAT, NULL, err);
+    _cleanup_(fd_closep) int second =
+        first < 0 ? first : outside_open(dir, LOCK_TRIED, O_RDWR, NULL, err);
     if (first < 0 || second < 0)
-        return error_set_errno(err, "write a file into", path);
+        return error_prefix(err, "'%s' of 'data.folder'", path);
     if (flock(first, LOCK_EX | LOCK_NB) < 0)
         return errno == EWOULDBLOCK /* another daemon does the same: it works */
                    ? 0
@@ -129,8 +129,19 @@ static bool is_named(const char *path, const char *home) {
     return strcmp(path, home) != 0;
 }
 
+/* The owner may have put it, or one of the folders in it, elsewhere with a link. */
+static void trust(const char *path) {
+    static const char *const folders[] = { "", "/runs", "/tasks", "/done", "/bus", "/worktrees" };
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+        _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+        strbuf_printf(&folder, "%s%s", path, folders[i]);
+        outside_trust(strbuf_text(&folder));
+    }
+}
+
 int data_folder_check(const struct config *config, const char *home, struct error *err) {
     _cleanup_(freep) char *path = config_data_folder(config, home);
+    trust(home);
     if (!is_named(path, home))
         return 0;
     int r = make(path, err);
@@ -138,9 +149,10 @@ int data_folder_check(const struct config *config, const char *home, struct erro
         r = check_place(path, home, err);
     if (r < 0)
         return r;
-    _cleanup_(fd_closep) int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    trust(path);
+    _cleanup_(fd_closep) int dir = outside_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, NULL, err);
     if (dir < 0)
-        return error_set_errno(err, "open the folder", path);
+        return dir;
     r = check_owner(path, dir, err);
     if (r == 0)
         r = check_locks(path, dir, err);
@@ -154,7 +166,7 @@ int data_folder_start(struct engine *e, struct error *err) {
     if (!is_named(e->data, e->home))
         return 0;
     strbuf_printf(&path, "%s/" MARK, e->data);
-    int r = file_read(strbuf_text(&path), MARK_MAX, &mark, err);
+    int r = outside_read(AT_FDCWD, strbuf_text(&path), 0, MARK_MAX, &mark, err);
     if (r < 0)
         return r;
     const char *name = strbuf_text(&mark);
@@ -184,6 +196,6 @@ void data_folder_stored(struct engine *e) {
     e->data_mark_is_due = false;
     strbuf_printf(&path, "%s/" MARK, e->data);
     strbuf_printf(&mark, "%s\n", store_name(e));
-    if (file_write(strbuf_text(&path), mark.text, mark.length, &err) < 0)
+    if (outside_write(strbuf_text(&path), 0600, mark.text, mark.length, &err) < 0)
         log_warning("the data folder has no mark yet; the next start tries again: %s", err.text);
 }

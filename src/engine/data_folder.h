@@ -13,7 +13,8 @@ const char *engine_runs_folder(const struct engine *engine); /* `runs` in it */
 
 /* A folder that somebody has named must be ours alone, hold nothing else, and know locks. Makes the
  * last part of its path if that is missing: with more missing, its file system is probably not there.
- * Before anything is made in it. */
+ * Before anything is made in it. Links in its path, and those in the place of the folders named above, count as they are now;
+ * from then on none below them does (os/outside.h). */
 int data_folder_check(const struct config *config, const char *home, struct error *err);
 
 /* With the rows, before anything is swept: -EEXIST if the folder is another store's. */

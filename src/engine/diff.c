@@ -12,11 +12,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "engine/diff_internal.h"
 #include "engine/workspace_internal.h"
+#include "os/outside.h"
 
 #define WAITING_MAX 16u
 #define NUMSTAT_MAX (1u << 20)
@@ -154,8 +156,21 @@ static void diff_begin(struct job *job) {
 
 /* --- what is compared -------------------------------------------------------------------------- */
 
+/* A record that a run has replaced is named. */
+static int check_record(const struct job *job, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct stat st;
+    diff_record_path(job->e, job->id, job->diff->question.iteration, &path);
+    if (lstat(strbuf_text(&path), &st) < 0 || S_ISREG(st.st_mode))
+        return 0;
+    return outside_refuse(strbuf_text(&path), st.st_mode, err);
+}
+
 static int not_recorded(const struct job *job, struct error *err) {
     const struct diff_work *work = job->diff;
+    int r = check_record(job, err);
+    if (r < 0)
+        return r;
     if (work->question.iteration > 0)
         return error_set(err, -ENOENT,
                          "what iteration %" PRIu32 " of '%s' changed was not recorded",
@@ -224,6 +239,9 @@ static bool fall_back(struct job *job) {
 static int no_worktree(const struct engine *e, const struct job *job, struct error *err) {
     const struct project *project = workspace_project(e, job->key.task);
     const char *name = project ? project->view.name : "P";
+    int r = check_record(job, err);
+    if (r < 0)
+        return r;
     if (project && workspace_makes_worktrees(e, project))
         return error_set(err, -ENOENT, "'%s' has no worktree yet: it has not run", job->id);
     return error_set(err, -ENOENT,

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -19,6 +18,7 @@
 #include "engine/redaction.h"
 #include "os/files.h"
 #include "os/log.h"
+#include "os/outside.h"
 
 #define TAIL_MAX       8192u
 #define HISTORY_SHOWN  5u
@@ -52,11 +52,11 @@ static void add_log(const struct engine *e, const struct live_run *run, const ch
     const char *text;
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     strbuf_printf(&path, "%s/%s/%s", e->runs_folder, run->view.folder, log);
-    _cleanup_(fd_closep) int fd = open(strbuf_text(&path), O_RDONLY | O_CLOEXEC);
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0 || st.st_size == 0)
+    off_t size = 0;
+    _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, strbuf_text(&path), O_RDONLY, &size, NULL);
+    if (fd < 0 || size == 0)
         return;
-    off_t from = st.st_size > (off_t)TAIL_MAX ? st.st_size - (off_t)TAIL_MAX : 0;
+    off_t from = size > (off_t)TAIL_MAX ? size - (off_t)TAIL_MAX : 0;
     const struct redact_range range = { from, TAIL_MAX, false };
     ssize_t got = engine_read_log(e, fd, &range, space, &text);
     if (got <= 0)
@@ -131,7 +131,8 @@ static void add_earlier(const struct engine *e, const char *id, uint32_t iterati
                         struct strbuf *out) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
     iteration_path(e, id, iteration, ITERATION_FEEDBACK, &path);
-    if (file_read(strbuf_text(&path), FEEDBACK_MAX, &text, NULL) < 0 || text.length == 0)
+    if (outside_read(AT_FDCWD, strbuf_text(&path), 0, FEEDBACK_MAX, &text, NULL) < 0
+        || text.length == 0)
         return;
     const char *end = strstr(strbuf_text(&text), HISTORY_BEGINS);
     size_t size = end ? (size_t)(end - text.text) : text.length;
@@ -161,7 +162,7 @@ static void write_for(struct engine *e, const char *id, uint32_t iteration,
     iteration_path(e, id, iteration, ITERATION_FEEDBACK, &path);
     int r = iteration_prepare(e, id, iteration, &err);
     if (r == 0)
-        r = file_write(strbuf_text(&path), strbuf_text(text), text->length, &err);
+        r = outside_write(strbuf_text(&path), 0600, strbuf_text(text), text->length, &err);
     if (r < 0)
         log_warning("the feedback for '%s' is lost: %s", id, err.text);
 }

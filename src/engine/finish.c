@@ -28,6 +28,7 @@
 #include "engine/stuck.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
+#include "os/outside.h"
 
 #define SIGN_OF_LIFE   SECONDS(2)  /* an attempt that lived so long was launched well */
 #define LIMIT_PATIENCE MINUTES(10) /* agents try a few times before they give up */
@@ -431,11 +432,12 @@ void finish_tell_happened(struct engine *e) {
 int engine_mark_done(struct engine *e, task_id task, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     launch_marker_path(e, task, &path);
-    int fd = open(strbuf_text(&path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 && errno == EEXIST)
+    struct error why = { 0 };
+    int fd = outside_open(AT_FDCWD, strbuf_text(&path), O_WRONLY | O_CREAT | O_EXCL, NULL, &why);
+    if (fd == -EEXIST)
         return marker_look(e, task) == MARKER_FILE ? 1 : marker_complain(e, task, err);
     if (fd < 0)
-        return error_set_errno(err, "make the marker", strbuf_text(&path));
+        return error_set(err, fd, "cannot make the DONE marker: %s", why.text);
     close(fd);
     return 0;
 }

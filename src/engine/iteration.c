@@ -5,7 +5,6 @@
  * feedback: a prompt is written again with each launch, and artifacts are the run's own. */
 #include "engine/iteration.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "os/files.h"
+#include "os/outside.h"
 #include "rundir/remove.h"
 
 #define FEEDBACK_MAX (64u * 1024u)
@@ -96,17 +96,14 @@ static bool take_spare(struct engine *e, const char *id) {
 
 /* Is this the only thing in the folder? NULL: is it empty? */
 static bool has_only(const char *path, const char *only) {
-    DIR *folder = opendir(path);
-    if (!folder)
-        return false;
-    bool there = true;
-    for (const struct dirent *entry; there && (entry = readdir(folder));)
-        there = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0
-                || (only && strcmp(entry->d_name, only) == 0);
+    struct outside_list folder;
     struct stat st;
-    bool usual = fstat(dirfd(folder), &st) == 0 && (st.st_mode & 07777) == 0700;
-    (void)closedir(folder);
-    return there && usual;
+    bool there = outside_list_open(&folder, path, 2) == 0 && fstat(dirfd(folder.dir), &st) == 0
+                 && (st.st_mode & 07777) == 0700;
+    for (const char *name; there && (name = outside_list_next(&folder));)
+        there = only && strcmp(name, only) == 0;
+    outside_list_close(&folder);
+    return there;
 }
 
 /* The folders of a first iteration, and nothing else. */
@@ -168,14 +165,16 @@ static int add_feedback(const struct engine *e, const char *id, uint32_t iterati
         return 0;
     iteration_path(e, id, iteration, ITERATION_FEEDBACK, &path);
     strbuf_puts(out, "\n\n");
-    return file_read(strbuf_text(&path), FEEDBACK_MAX, out, err);
+    return outside_read(AT_FDCWD, strbuf_text(&path), 0, FEEDBACK_MAX, out, err);
 }
 
 /* As it is, without a sync: the next launch would write the same. */
 static int write_plainly(const char *path, const struct strbuf *text, struct error *err) {
-    _cleanup_(fd_closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    errno = fd < 0 ? errno : ENOSPC; /* of a write that took only a part */
-    if (fd < 0 || write(fd, strbuf_text(text), text->length) != (ssize_t)text->length)
+    _cleanup_(fd_closep) int fd = outside_create(AT_FDCWD, path, err);
+    if (fd < 0)
+        return fd;
+    errno = ENOSPC; /* of a write that took only a part */
+    if (write(fd, strbuf_text(text), text->length) != (ssize_t)text->length)
         return error_set_errno(err, "write", path);
     return 0;
 }

@@ -30,6 +30,7 @@
 #include "os/files.h"
 #include "os/inotify.h"
 #include "os/log.h"
+#include "os/outside.h"
 
 #define PAUSE      250         /* ms between two looks at the same log */
 #define NO_WATCH   SECONDS(2)  /* the same without inotify */
@@ -187,14 +188,10 @@ void listen_again(struct engine *e, struct live_run *run) {
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-static int open_file(const struct listener *one, const char *name) {
+static int open_log(const struct listener *one, int log, off_t *ret_size) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/%s", one->folder, name);
-    return open(strbuf_text(&path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-}
-
-static int open_log(const struct listener *one, int log) {
-    return open_file(one, log_names[log]);
+    strbuf_printf(&path, "%s/%s", one->folder, log_names[log]);
+    return outside_open(AT_FDCWD, strbuf_text(&path), O_RDONLY, ret_size, NULL);
 }
 
 static void feed(struct listener *one, int log, const char *bytes, size_t size) {
@@ -217,15 +214,15 @@ static void skip_hole(struct listener *one, int log, int fd, off_t size) {
 
 /* True: read to its end as it is now. */
 static bool read_log(struct engine *e, struct listener *one, int log, size_t *left) {
-    _cleanup_(fd_closep) int fd = open_log(one, log);
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+    off_t size = 0;
+    _cleanup_(fd_closep) int fd = open_log(one, log, &size);
+    if (fd < 0)
         return true;
-    one->seen[log] = st.st_size;
-    while (one->at[log] < st.st_size) {
+    one->seen[log] = size;
+    while (one->at[log] < size) {
         if (*left == 0)
             return false;
-        skip_hole(one, log, fd, st.st_size);
+        skip_hole(one, log, fd, size);
         const struct redact_range range = { one->at[log], *left < PIECE ? *left : PIECE,
                                             !one->has_ended };
         const char *piece;
@@ -246,9 +243,9 @@ static bool read_both(struct engine *e, struct listener *one, size_t *left) {
 
 static bool has_grown(const struct listener *one) {
     for (int log = 0; log < LOGS; log++) {
-        _cleanup_(fd_closep) int fd = open_log(one, log);
-        struct stat st;
-        if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > one->seen[log])
+        off_t size = 0;
+        _cleanup_(fd_closep) int fd = open_log(one, log, &size);
+        if (fd >= 0 && size > one->seen[log])
             return true;
     }
     return false;
@@ -330,21 +327,14 @@ static int32_t utc_offset(time_ms now) {
     return localtime_r(&seconds, &local) ? (int32_t)local.tm_gmtoff : 0;
 }
 
-/* Whatever the run has left under that name: nobody waits for a fifo. */
-static void read_usage_file(struct engine *e, struct listener *one) {
+static void read_usage_file(struct listener *one) {
     const char *name = agent_usage_file_name(one->adapter);
-    int fd = name ? open_file(one, name) : -1;
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    struct stat st;
-    ssize_t got = 0;
-    if (fd < 0)
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
+    if (!name)
         return;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        while (text.length < AGENT_USAGE_FILE_MAX
-               && (got = read(fd, e->listening->piece, PIECE)) > 0)
-            strbuf_add(&text, e->listening->piece, (size_t)got);
-    close(fd);
-    if (text.length > 0 && text.length <= AGENT_USAGE_FILE_MAX)
+    strbuf_printf(&path, "%s/%s", one->folder, name);
+    (void)outside_read(AT_FDCWD, strbuf_text(&path), 0, AGENT_USAGE_FILE_MAX, &text, NULL);
+    if (text.length > 0)
         agent_reader_usage(one->reader, strbuf_text(&text), text.length);
 }
 
@@ -369,7 +359,7 @@ static void judge(struct engine *e, struct listener *one) {
                              .by = ended_by(end),
                              .now = now,
                              .utc_offset_s = utc_offset(now) };
-    read_usage_file(e, one);
+    read_usage_file(one);
     agent_reader_look(one->reader, &one->live);
     agent_reader_end(one->reader, &how, &one->said);
     judge_waiting(one);

@@ -5,16 +5,15 @@
  * line is what the run has printed: whoever shows it must make it harmless. */
 #include "engine/live.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/engine_internal.h"
 #include "engine/redaction.h"
 #include "os/files.h"
+#include "os/outside.h"
 
 #define TAIL_MAX  16384
 #define SHOWN_MAX 500 /* bytes of the line */
@@ -113,13 +112,13 @@ static bool put_line(const char *tail, size_t size, struct strbuf *out) {
 }
 
 static bool read_end(const struct engine *e, const char *path, struct strbuf *out) {
-    _cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    struct stat st;
+    off_t size = 0;
+    _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, path, O_RDONLY, &size, NULL);
     char space[REDACT_FILE_SPACE(TAIL_MAX)];
     const char *tail;
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+    if (fd < 0)
         return false;
-    off_t from = st.st_size > TAIL_MAX ? st.st_size - TAIL_MAX : 0;
+    off_t from = size > TAIL_MAX ? size - TAIL_MAX : 0;
     const struct redact_range range = { from, TAIL_MAX, true };
     ssize_t n = engine_read_log(e, fd, &range, space, &tail);
     if (n <= 0)

@@ -24,6 +24,7 @@
 #include "engine/redaction.h"
 #include "engine/secrets.h"
 #include "os/files.h"
+#include "os/outside.h"
 #include "workspace/repository.h"
 
 #define TRIES_MAX   3
@@ -189,7 +190,7 @@ static void append_log(struct job *job, const struct aside_end *end) {
         return;
     strbuf_printf(&path, "%s/%s/check.log", job->e->runs_folder, run->view.folder);
     _cleanup_(fd_closep) int fd =
-        open(strbuf_text(&path), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+        outside_open(AT_FDCWD, strbuf_text(&path), O_WRONLY | O_APPEND | O_CREAT, NULL, NULL);
     _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
     if (!engine_redact(job->e, end->output, end->size, &shown))
         strbuf_add(&shown, end->output, end->size);
@@ -383,16 +384,17 @@ static void try_lock(void *ctx) {
 
 void merge_begin(struct job *job) {
     struct strbuf path = STRBUF_INIT;
+    struct error err = { 0 };
     strbuf_printf(&path, "%s/sluice-merge.lock", job->record.common_dir);
-    job->lock = open(strbuf_text(&path), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    int error = errno;
+    job->lock = outside_open(AT_FDCWD, strbuf_text(&path),
+                             O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS | OUTSIDE_SHARED, NULL, &err);
     strbuf_finish(&path);
     job->base_ref = job_text(job, "refs/heads/%s", job->record.base);
     job->can_stop = true;
     job->lock_until = time_add(loop_now_steady(job->e->loop),
                                config_number(job->e->config, "git.timeout_s", NULL));
     if (job->lock < 0)
-        worktree_end_again(job, "cannot make sluice-merge.lock: %s", strerror(error));
+        worktree_end_again(job, "cannot lock the repository: %s", err.text);
     else
         try_lock(job);
 }

@@ -3,7 +3,6 @@
  * A marker that appears while its task waits ends the wait at once, whatever it waits for. While it runs
  * nobody cares: the end of the run looks. Events are read once more at the beginning of each turn, so a
  * marker that was there before a turn is known before that turn decides. */
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +12,11 @@
 #include "base/alloc.h"
 #include "engine/watch_internal.h"
 #include "os/inotify.h"
+#include "os/outside.h"
 
-#define LOOK_EVERY MINUTES(1)
-#define APPEARED   (IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE)
+#define LOOK_EVERY  MINUTES(1)
+#define MARKERS_MAX 1000000u /* a run can make as many as it likes */
+#define APPEARED    (IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE)
 
 /* --- markers --------------------------------------------------------------------------------- */
 
@@ -56,13 +57,11 @@ static void scan_markers(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     e->watch->scan = false;
     strbuf_printf(&path, "%s/done", e->data);
-    DIR *folder = opendir(strbuf_text(&path));
-    if (!folder)
-        return;
-    const struct dirent *entry;
-    while ((entry = readdir(folder)))
-        note_marker(e, entry->d_name);
-    (void)closedir(folder);
+    struct outside_list folder;
+    (void)outside_list_open(&folder, strbuf_text(&path), MARKERS_MAX);
+    for (const char *name; (name = outside_list_next(&folder));)
+        note_marker(e, name);
+    outside_list_close(&folder);
 }
 
 static void tell_marked(struct engine *e) {

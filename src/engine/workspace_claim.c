@@ -18,13 +18,14 @@
 #include "base/hash.h"
 #include "engine/workspace_internal.h"
 #include "os/files.h"
+#include "os/outside.h"
 #include "workspace/worktree.h"
 
 #define CLAIM_MAX 8192
 #define RACES_MAX 5 /* times that somebody else has just removed the file */
 
-/* The git folder of the repository that `path` is in; false: in none. */
-static bool find_repository(const char *path, struct strbuf *out) {
+/* 1: the git folder of the repository that `path` is in; 0: it is in none. */
+static int find_repository(const char *path, struct strbuf *out, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf at = STRBUF_INIT, git = STRBUF_INIT;
     struct stat st;
     strbuf_puts(&at, path);
@@ -32,16 +33,18 @@ static bool find_repository(const char *path, struct strbuf *out) {
         strbuf_clear(&git);
         strbuf_printf(&git, "%s/.git", strbuf_text(&at));
         if (stat(strbuf_text(&git), &st) == 0) {
-            if (!S_ISDIR(st.st_mode))
+            if (S_ISREG(st.st_mode))
                 return worktree_git_dir(strbuf_text(&at), out) == 0;
+            if (!S_ISDIR(st.st_mode))
+                return outside_refuse(strbuf_text(&git), st.st_mode, err);
             strbuf_puts(out, strbuf_text(&git));
-            return true;
+            return 1;
         }
         char *slash = strrchr(at.text, '/');
         at.length = (size_t)(slash - at.text);
         *slash = '\0';
     }
-    return false;
+    return 0;
 }
 
 /* One name for one folder, however it is written. */
@@ -50,7 +53,10 @@ static int find_file(const char *path, struct strbuf *out, struct error *err) {
     struct stat st;
     if (!realpath(path, real) || stat(real, &st) < 0)
         return error_set_errno(err, "look at", path);
-    if (find_repository(real, out))
+    int r = find_repository(real, out, err);
+    if (r < 0)
+        return error_prefix(err, "cannot claim workspace '%s'", path);
+    if (r > 0)
         strbuf_printf(out, "/sluice-workspace-%016llx.lock",
                       (unsigned long long)hash_mix(st.st_dev, st.st_ino));
     else
@@ -80,6 +86,10 @@ static int refuse(const char *path, int fd, struct error *err) {
     return error_set(err, -EBUSY,
                      "workspace '%s' is in use by run '%s' in '%s': give each home its own paths",
                      path, folder, root);
+}
+
+static int refuse_file(const char *path, const struct error *why, struct error *err) {
+    return error_set(err, why->code, "cannot claim workspace '%s': %s", path, why->text);
 }
 
 static bool is_same_file(int fd, const char *path) {
@@ -121,16 +131,20 @@ static int take(int fd, const char *file, const struct workspace_claim *claim, s
 /* A file of another user can be looked at, at the most; then the path goes unclaimed. */
 static int try_claim(const char *file, const struct workspace_claim *claim, int *ret_fd,
                      struct error *err) {
-    int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    struct error why = { 0 };
+    int fd = outside_open(AT_FDCWD, file, O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS | OUTSIDE_SHARED,
+                          NULL, &why);
     bool is_ours = fd >= 0;
-    if (!is_ours && errno != EROFS && errno != EACCES && errno != EPERM)
-        return error_set_errno(err, "make", file);
+    if (!is_ours && fd != -EROFS && fd != -EACCES && fd != -EPERM)
+        return refuse_file(claim->path, &why, err);
     if (!is_ours)
-        fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0) {
-        *ret_fd = -1; /* there is none */
+        fd = outside_open(AT_FDCWD, file, O_RDONLY | OUTSIDE_PARENT_LINKS, NULL, &why);
+    if (fd == -ENOENT || fd == -EACCES) {
+        *ret_fd = -1; /* there is none, or nobody but its owner can look at it */
         return 0;
     }
+    if (fd < 0)
+        return refuse_file(claim->path, &why, err);
     int r = take(fd, file, claim, err);
     if (r == 0 && is_ours)
         r = write_claim(fd, claim, err);

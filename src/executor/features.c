@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "executor/local.h"
+#include "os/outside.h"
 
 struct list {
     struct executor_feature *items; /* EXECUTOR_FEATURES_MAX */
@@ -34,7 +35,7 @@ static bool has_pidfd(void) {
 static bool can_punch(int root) {
     int fd = openat(root, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) {
-        fd = openat(root, ".probe", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        fd = outside_create(root, ".probe", NULL);
         (void)unlinkat(root, ".probe", 0);
     }
     if (fd < 0)
@@ -118,7 +119,7 @@ int features_probe(struct local *ex, struct error *err) {
 static int open_near(const char *folder) {
     _cleanup_(freep) char *path = xstrdup(folder);
     for (;;) {
-        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int fd = outside_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | OUTSIDE_LINKS, NULL, NULL);
         char *slash = strrchr(path, '/');
         if (fd >= 0 || !slash || slash == path)
             return fd;

@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "os/outside.h"
+
 /* As the kernel fills it. */
 struct entry {
     uint64_t inode;
@@ -20,8 +22,8 @@ struct entry {
 
 int folder_open(struct folder *folder, int parent, const char *name) {
     folder->size = folder->at = 0;
-    folder->fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return folder->fd < 0 ? -errno : 0;
+    folder->fd = outside_open(parent, name, O_RDONLY | O_DIRECTORY, NULL, NULL);
+    return folder->fd < 0 ? folder->fd : 0;
 }
 
 const char *folder_next(struct folder *folder) {

@@ -20,6 +20,7 @@
 #include "executor/slurm_internal.h"
 #include "executor/trash.h"
 #include "os/files.h"
+#include "os/outside.h"
 
 #define POLL_IDLE       SECONDS(15)
 #define POLL_BUSY       SECONDS(1)
@@ -293,9 +294,11 @@ static int open_root(struct slurm *ex, const char *root, struct error *err) {
     if (mkdir(root, 0700) < 0 && errno != EEXIST)
         return error_set_errno(err, "make folder", root);
     ex->root_path = root[0] == '/' ? xstrdup(root) : realpath(root, NULL);
-    if (ex->root_path)
-        ex->root = open(ex->root_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return ex->root < 0 ? error_set_errno(err, "open folder", root) : 0;
+    if (!ex->root_path)
+        return error_set_errno(err, "open folder", root);
+    ex->root =
+        outside_open(AT_FDCWD, ex->root_path, O_RDONLY | O_DIRECTORY | OUTSIDE_LINKS, NULL, err);
+    return ex->root < 0 ? ex->root : 0;
 }
 
 static void copy_env(struct slurm *ex, const char *const *env) {

@@ -18,6 +18,7 @@
 #include "executor/slurm_internal.h"
 #include "os/files.h"
 #include "os/inotify.h"
+#include "os/outside.h"
 #include "rundir/remove.h"
 
 #define ORDER_NAME   "slurm"
@@ -25,10 +26,9 @@
 #define REFRESH_NAME ".look"
 
 static int write_file(int dir, const char *name, const char *text, size_t size) {
-    _cleanup_(fd_closep) int fd =
-        openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    _cleanup_(fd_closep) int fd = outside_create(dir, name, NULL);
     if (fd < 0)
-        return -errno;
+        return fd;
     ssize_t put = write(fd, text, size);
     if (put < 0)
         return -errno;
@@ -36,9 +36,9 @@ static int write_file(int dir, const char *name, const char *text, size_t size) 
 }
 
 static ssize_t read_file(int dir, const char *name, char *out, size_t size) {
-    _cleanup_(fd_closep) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    _cleanup_(fd_closep) int fd = outside_open(dir, name, O_RDONLY, NULL, NULL);
     if (fd < 0)
-        return -errno;
+        return fd;
     ssize_t got = read(fd, out, size);
     return got < 0 ? -errno : got;
 }

@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/macros.h"
+#include "os/outside.h"
 #include "os/thread.h"
 #include "rundir/rundir.h"
 
@@ -174,7 +175,7 @@ struct spare *spare_new(int root) {
     struct spare *spare = xcalloc(1, sizeof(*spare));
     spare->root = root;
     (void)mkdirat(root, SPARE_NAME, 0700);
-    spare->folder = openat(root, SPARE_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    spare->folder = outside_open(root, SPARE_NAME, O_RDONLY | O_DIRECTORY, NULL, NULL);
     pthread_mutex_init(&spare->mutex, NULL);
     pthread_cond_init(&spare->wake, NULL);
     for (unsigned i = 0; i < SPARES; i++) {

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "executor/folder.h"
 #include "os/loop.h"
+#include "os/outside.h"
 #include "rundir/remove.h"
 
 #define TRASH_NAME ".trash"
@@ -66,9 +67,8 @@ static void delete_some(void *ctx) {
 static int open_folder(struct trash *trash) {
     if (trash->folder >= 0)
         return 0;
-    trash->folder =
-        openat(trash->root, TRASH_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return trash->folder < 0 ? -errno : 0;
+    trash->folder = outside_open(trash->root, TRASH_NAME, O_RDONLY | O_DIRECTORY, NULL, NULL);
+    return trash->folder < 0 ? trash->folder : 0;
 }
 
 struct trash *trash_new(struct loop *loop, int root, const uint32_t *live) {

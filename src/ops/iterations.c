@@ -1,30 +1,31 @@
 /* iterations.c: the folders that the iterations of a task have left, newest first.
  *
  * Bounded in every direction: an agent decides how many artifacts there are. */
-#include <dirent.h>
 #include <unistd.h>
 
 #include "engine/loops.h"
 #include "ops/print.h"
+#include "os/outside.h"
 
 #define ITERATIONS_SHOWN 10u
 #define ARTIFACTS_SHOWN  20u
+#define ARTIFACTS_SEEN   1000u /* those that are hidden included */
 
 static void print_artifacts(struct json_writer *w, const char *folder) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     strbuf_printf(&path, "%s/artifacts", folder);
     json_write_key(w, "artifacts");
     json_write_array_begin(w);
-    DIR *dir = opendir(strbuf_text(&path));
-    const struct dirent *entry;
-    for (unsigned shown = 0; dir && shown < ARTIFACTS_SHOWN && (entry = readdir(dir));) {
-        if (entry->d_name[0] == '.')
+    struct outside_list list;
+    const char *name;
+    (void)outside_list_open(&list, strbuf_text(&path), ARTIFACTS_SEEN);
+    for (unsigned shown = 0; shown < ARTIFACTS_SHOWN && (name = outside_list_next(&list));) {
+        if (name[0] == '.')
             continue;
-        json_write_string(w, op_quote(entry->d_name).text);
+        json_write_string(w, op_quote(name).text);
         shown++;
     }
-    if (dir)
-        (void)closedir(dir);
+    outside_list_close(&list);
     json_write_array_end(w);
 }
 

@@ -8,8 +8,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "engine/groups.h"
@@ -19,6 +17,7 @@
 #include "ops/child_spans.h"
 #include "ops/op_internal.h"
 #include "os/files.h"
+#include "os/outside.h"
 #include "taskfile/taskfile.h"
 
 #define FILE_MAX (1024 * 1024)
@@ -50,23 +49,21 @@ static int refuse_file(const struct engine_spawn *order, const char *what, struc
     return error_set(err, -EINVAL, "the spawn file '%s' %s", op_quote(order->shown).text, what);
 }
 
-/* Nothing here waits: what is no regular file is not read. */
+/* A relative one cannot lead out of the artifacts, where the run can make any link. */
 static int read_text(const struct engine_spawn *order, struct strbuf *out, struct error *err) {
-    struct stat st;
-    _cleanup_(fd_closep) int fd = open(order->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT)
+    bool is_below = *order->shown != '/';
+    _cleanup_(fd_closep) int dir =
+        is_below ? outside_open(AT_FDCWD, order->folder, O_RDONLY | O_DIRECTORY, NULL, err) : -1;
+    if (is_below && dir < 0)
+        return error_prefix(err, "the folder of the spawn file");
+    int r = is_below
+                ? outside_read(dir, order->shown, 0, FILE_MAX, out, err)
+                : outside_read(AT_FDCWD, order->path, OUTSIDE_PARENT_LINKS, FILE_MAX, out, err);
+    if (r == -ENOENT)
         return refuse_file(order, "was not written: put the list of tasks there, [] for none", err);
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return refuse_file(order, strerror(errno), err);
-    if (!S_ISREG(st.st_mode))
-        return refuse_file(order, "is no file", err);
-    if (st.st_size > FILE_MAX)
+    if (r == -EFBIG)
         return refuse_file(order, "is larger than 1 MB", err);
-    char chunk[16384];
-    ssize_t got;
-    while ((got = read(fd, chunk, sizeof(chunk))) > 0 && out->length <= FILE_MAX)
-        strbuf_add(out, chunk, (size_t)got);
-    return got < 0 ? refuse_file(order, strerror(errno), err) : 0;
+    return r < 0 ? error_prefix(err, "the spawn file") : 0;
 }
 
 static bool is_empty_list(const char *text) {

@@ -14,6 +14,7 @@
 
 #include "base/macros.h"
 #include "os/files.h"
+#include "os/outside.h"
 
 #define FOLDER_MAX 512 /* bytes of a folder's name below the root */
 
@@ -51,15 +52,21 @@ static int write_whole(int fd, const char *name, const char *bytes, size_t size,
 
 static int write_file(int dir, const char *name, const char *bytes, size_t size,
                       struct error *err) {
-    _cleanup_(fd_closep) int fd =
-        openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    return fd < 0 ? error_set_errno(err, "write", name) : write_whole(fd, name, bytes, size, err);
+    _cleanup_(fd_closep) int fd = outside_create(dir, name, err);
+    return fd < 0 ? fd : write_whole(fd, name, bytes, size, err);
+}
+
+/* Of outside_open: something else has the name. That is as good as gone. */
+static bool is_replaced(int error) {
+    return error == -EINVAL || error == -EISDIR || error == -ELOOP;
 }
 
 static int open_lock(int dir, int *ret_fd, struct error *err) {
-    int fd = openat(dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = outside_open(dir, "lock", O_RDWR | O_CREAT, NULL, err);
+    if (is_replaced(fd) && unlinkat(dir, "lock", 0) == 0)
+        fd = outside_open(dir, "lock", O_RDWR | O_CREAT, NULL, err);
     if (fd < 0)
-        return error_set_errno(err, "open", "lock");
+        return fd;
     *ret_fd = fd;
     return 0;
 }
@@ -206,14 +213,13 @@ int rundir_prepare_at(int parent, const char *name) {
     const char *const files[] = { "lock", "out.log", "err.log" };
     if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
         return -errno;
-    _cleanup_(fd_closep) int dir =
-        openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_(fd_closep) int dir = outside_open(parent, name, O_RDONLY | O_DIRECTORY, NULL, NULL);
     if (dir < 0)
-        return -errno;
+        return dir;
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-        int fd = openat(dir, files[i], O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        int fd = outside_open(dir, files[i], O_WRONLY | O_CREAT, NULL, NULL);
         if (fd < 0)
-            return -errno;
+            return fd;
         close(fd);
     }
     return mkdirat(dir, "tmp", 0700) < 0 && errno != EEXIST ? -errno : 0;
@@ -223,9 +229,9 @@ int rundir_open_at(int root, const char *folder, int *ret_dir, struct error *err
     int r = check_folder(folder, err);
     if (r < 0)
         return r;
-    int dir = openat(root, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int dir = outside_open(root, folder, O_RDONLY | O_DIRECTORY, NULL, err);
     if (dir < 0)
-        return error_set_errno(err, "open folder", folder);
+        return dir;
     *ret_dir = dir;
     return 0;
 }
@@ -247,9 +253,9 @@ int rundir_lock_at(int dir, int *ret_fd, struct error *err) {
 }
 
 int rundir_is_locked_at(int dir) {
-    _cleanup_(fd_closep) int fd = openat(dir, "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_(fd_closep) int fd = outside_open(dir, "lock", O_RDONLY, NULL, NULL);
     if (fd < 0)
-        return errno == ENOENT ? 0 : -errno;
+        return fd == -ENOENT || is_replaced(fd) ? 0 : fd;
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
         return 0; /* closing gives it back */
     return errno == EWOULDBLOCK ? 1 : -errno;
@@ -258,9 +264,9 @@ int rundir_is_locked_at(int dir) {
 /* --- by path --------------------------------------------------------------------------------- */
 
 static int open_root(const char *root, int *ret_fd, struct error *err) {
-    int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = outside_open(AT_FDCWD, root, O_RDONLY | O_DIRECTORY | OUTSIDE_LINKS, NULL, err);
     if (fd < 0)
-        return error_set_errno(err, "open folder", root);
+        return fd;
     *ret_fd = fd;
     return 0;
 }

@@ -10,7 +10,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -18,20 +17,18 @@
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "os/files.h"
+#include "os/outside.h"
 #include "rundir/record.h"
 
 #define LOCK_MAX 8192
 
-/* At most `size` bytes of a regular file, from `at` on; a pipe or a device in its place would block the
- * daemon. */
+/* At most `size` bytes of the file, from `at` on. */
 static ssize_t read_part(int dir, const char *name, off_t at, char *out, size_t size,
                          struct error *err) {
-    _cleanup_(fd_closep) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return error_set_errno(err, "read", name);
-    if (!S_ISREG(st.st_mode))
-        return error_set(err, -EPROTO, "'%s' is no regular file", name);
+    struct error why = { 0 };
+    _cleanup_(fd_closep) int fd = outside_open(dir, name, O_RDONLY, NULL, &why);
+    if (fd < 0) /* something else in its place is no record */
+        return error_set(err, fd == -EINVAL || fd == -EISDIR ? -EPROTO : fd, "%s", why.text);
     size_t length = 0;
     while (length < size) {
         ssize_t got = pread(fd, out + length, size - length, at + (off_t)length);

@@ -22,6 +22,7 @@
 #include "base/strbuf.h"
 #include "os/file_system.h"
 #include "os/files.h"
+#include "os/outside.h"
 #include "os/process.h"
 #include "store/await.h"
 
@@ -40,17 +41,18 @@ void place_finish(struct place *place) {
 }
 
 int place_sync_folder(const char *folder, struct error *err) {
-    _cleanup_(fd_closep) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) < 0)
-        return error_set_errno(err, "sync folder", folder);
-    return 0;
+    _cleanup_(fd_closep) int fd =
+        outside_open(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | OUTSIDE_LINKS, NULL, err);
+    if (fd < 0)
+        return fd;
+    return fsync(fd) < 0 ? error_set_errno(err, "sync folder", folder) : 0;
 }
 
 int place_sync_file(const char *path, struct error *err) {
-    _cleanup_(fd_closep) int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) < 0)
-        return error_set_errno(err, "sync", path);
-    return 0;
+    _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, path, O_RDWR | OUTSIDE_LINKS, NULL, err);
+    if (fd < 0)
+        return fd;
+    return fsync(fd) < 0 ? error_set_errno(err, "sync", path) : 0;
 }
 
 /* "/a/b" of "/a/b/c", "." of "c"; the caller frees. */
@@ -139,8 +141,8 @@ static int lock_soon(int fd) {
 
 static int open_lock(const struct place *place, int *ret_fd, struct error *err) {
     _cleanup_(freep) char *path = place_beside(place, "-lock");
-    *ret_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return *ret_fd < 0 ? error_set_errno(err, "open", path) : 0;
+    *ret_fd = outside_open(AT_FDCWD, path, O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS, NULL, err);
+    return *ret_fd < 0 ? *ret_fd : 0;
 }
 
 static int lock_with(struct place *place, int (*lock)(int fd), struct error *err) {
@@ -188,7 +190,8 @@ void place_sign(const struct place *place, const char *who) {
 
 void place_read_sign(const struct place *place, char *ret_who, size_t size) {
     _cleanup_(freep) char *path = place_beside(place, "-lock");
-    _cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    _cleanup_(fd_closep) int fd =
+        outside_open(AT_FDCWD, path, O_RDONLY | OUTSIDE_PARENT_LINKS, NULL, NULL);
     ret_who[0] = '\0';
     if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0)
         return; /* nobody holds it; ours ends with the descriptor */

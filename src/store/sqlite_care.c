@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "os/outside.h"
 #include "store/sqlite_internal.h"
 
 #define LOG_PAGES_IDLE  1000
@@ -157,7 +158,8 @@ void sqlite_reserve_make(struct sqlite_store *store) {
         reserve->path = place_beside(&store->place, "-reserve");
     reserve->size = size;
     reserve->used = true; /* until it is known to be there */
-    int fd = open(reserve->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd =
+        outside_open(AT_FDCWD, reserve->path, O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS, NULL, NULL);
     if (fd < 0)
         return;
     struct stat st;
@@ -179,7 +181,7 @@ bool sqlite_reserve_release(struct sqlite_store *store) {
     struct sqlite_reserve *reserve = &store->reserve;
     if (reserve->size == 0 || reserve->used)
         return false;
-    int fd = open(reserve->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int fd = outside_open(AT_FDCWD, reserve->path, O_RDWR | OUTSIDE_PARENT_LINKS, NULL, NULL);
     if (fd < 0)
         return false;
     /* The sync is what makes the blocks free for others. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "os/files.h"
+#include "os/outside.h"
 
 #define RECORD_MAX (64u << 10)
 
@@ -32,7 +32,7 @@ static char *take_text(const json_t *json, const char *member) {
 
 int diff_record_read(const char *path, struct diff_record *ret) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    int r = file_read(path, RECORD_MAX, &text, NULL);
+    int r = outside_read(AT_FDCWD, path, 0, RECORD_MAX, &text, NULL);
     if (r < 0)
         return r;
     json_t *json = json_loadb(strbuf_text(&text), text.length, 0, NULL);
@@ -55,7 +55,7 @@ int diff_record_write(const char *path, const struct diff_record *record, struct
         "{s:s, s:s, s:s, s:s}", "repository", record->repository ? record->repository : "", "base",
         record->base ? record->base : "", "from", record->from, "to", record->to);
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    int r = text ? file_write(path, text, strlen(text), err)
+    int r = text ? outside_write(path, 0600, text, strlen(text), err)
                  : error_set(err, -EILSEQ, "'%s' cannot be written: a path is not UTF-8", path);
     free(text);
     json_decref(json);

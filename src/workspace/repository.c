@@ -10,24 +10,16 @@
 #include <unistd.h>
 
 #include "base/macros.h"
-#include "os/files.h"
+#include "os/outside.h"
 
 #define LINE_MAX_BYTES 8192 /* of a file with one path in it */
 
 int repository_read_line(const char *path, struct strbuf *out) {
-    char text[LINE_MAX_BYTES];
-    struct stat st;
-    _cleanup_(fd_closep) int fd =
-        open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0)
-        return errno == ENOENT ? -ENOENT : -EUCLEAN;
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size >= (off_t)sizeof(text))
-        return -EUCLEAN;
-    ssize_t size = read(fd, text, sizeof(text));
-    if (size <= 0 || size >= (ssize_t)sizeof(text) || memchr(text, '\0', (size_t)size))
-        return -EUCLEAN;
-    const char *end = memchr(text, '\n', (size_t)size);
-    strbuf_add(out, text, end ? (size_t)(end - text) : (size_t)size);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    int r = outside_read(AT_FDCWD, path, OUTSIDE_PARENT_LINKS, LINE_MAX_BYTES - 1, &text, NULL);
+    if (r < 0 || text.length == 0 || memchr(text.text, '\0', text.length))
+        return r == -ENOENT ? -ENOENT : -EUCLEAN;
+    strbuf_add(out, text.text, strcspn(text.text, "\n"));
     return 0;
 }
 

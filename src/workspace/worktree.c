@@ -1,7 +1,6 @@
 /* worktree.c: the files around a worktree. See worktree.h. */
 #include "workspace/worktree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -11,10 +10,12 @@
 
 #include "base/alloc.h"
 #include "os/files.h"
+#include "os/outside.h"
 #include "workspace/repository.h"
 
 #define RECORD_MAX (64u << 10)
 #define ENDING     ".json"
+#define LISTED_MAX 1000000u /* a run can make as many as it likes */
 
 void worktree_record_finish(struct worktree_record *record) {
     free(record->repository);
@@ -45,7 +46,7 @@ int worktree_record_read(const char *home, const char *task, struct worktree_rec
                          struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
     worktree_record_path(home, task, &path);
-    int r = file_read(strbuf_text(&path), RECORD_MAX, &text, err);
+    int r = outside_read(AT_FDCWD, strbuf_text(&path), 0, RECORD_MAX, &text, err);
     if (r < 0)
         return r;
     json_t *json = json_loadb(strbuf_text(&text), text.length, 0, NULL);
@@ -88,14 +89,14 @@ int worktree_record_write(const char *home, const char *task, const struct workt
     if (r < 0)
         return r;
     worktree_record_path(home, task, &path);
-    json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b}", "repository", record->repository,
-        "base", record->base, "prefix", or_empty(record->prefix), "merge", or_empty(record->merge),
-        "title", or_empty(record->title), "git_dir", or_empty(record->git_dir), "common_dir",
-        or_empty(record->common_dir), "made", record->made, "rebasing", record->rebasing,
-        "prepared", record->prepared);
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b}", "repository",
+                  record->repository, "base", record->base, "prefix", or_empty(record->prefix),
+                  "merge", or_empty(record->merge), "title", or_empty(record->title), "git_dir",
+                  or_empty(record->git_dir), "common_dir", or_empty(record->common_dir), "made",
+                  record->made, "rebasing", record->rebasing, "prepared", record->prepared);
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    r = text ? file_write(strbuf_text(&path), text, strlen(text), err)
+    r = text ? outside_write(strbuf_text(&path), 0600, text, strlen(text), err)
              : error_set(err, -EILSEQ, "'%s' is not UTF-8, which paths of projects must be",
                          record->repository);
     free(text);
@@ -236,22 +237,21 @@ void worktree_map_folder(const char *cwd, const char *from, const char *to, stru
 void worktree_each(const char *home, void (*each)(void *ctx, const char *task), void *ctx) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, file = STRBUF_INIT;
     strbuf_printf(&path, "%s/worktrees", home);
-    DIR *dir = opendir(strbuf_text(&path));
-    for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        size_t length = strlen(entry->d_name);
-        if (entry->d_name[0] == '.')
+    struct outside_list list;
+    (void)outside_list_open(&list, strbuf_text(&path), LISTED_MAX);
+    for (const char *name; (name = outside_list_next(&list));) {
+        size_t length = strlen(name);
+        if (name[0] == '.')
             continue;
-        if (length <= strlen(ENDING)
-            || strcmp(entry->d_name + length - strlen(ENDING), ENDING) != 0) {
+        if (length <= strlen(ENDING) || strcmp(name + length - strlen(ENDING), ENDING) != 0) {
             strbuf_clear(&file); /* told by its file, if it has one */
-            worktree_record_path(home, entry->d_name, &file);
+            worktree_record_path(home, name, &file);
             if (access(strbuf_text(&file), F_OK) != 0)
-                each(ctx, entry->d_name);
+                each(ctx, name);
             continue;
         }
-        _cleanup_(freep) char *task = xstrndup(entry->d_name, length - strlen(ENDING));
+        _cleanup_(freep) char *task = xstrndup(name, length - strlen(ENDING));
         each(ctx, task);
     }
-    if (dir)
-        closedir(dir);
+    outside_list_close(&list);
 }

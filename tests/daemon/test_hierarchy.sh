@@ -178,7 +178,7 @@ has "the spawn file 'never.yaml' was not written" 'one that is missing is an err
 add --spawn pipe -- sh -c 'mkfifo "$SLUICE_SPAWN"'
 becomes "$id" failed
 run sluice show "$id"
-has "the spawn file 'pipe' is no file" 'one that is no file is not read'
+has "the spawn file: 'pipe' is a FIFO, not a regular file" 'one that is no file is not read'
 add --spawn none.yaml -- sh -c 'echo "[]" >"$SLUICE_SPAWN"'
 becomes "$id" 'done'
 report $? '[] is for none'
