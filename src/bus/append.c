@@ -16,6 +16,7 @@
 #include "bus/bus_internal.h"
 #include "bus/reader.h"
 #include "os/files.h"
+#include "os/outside.h"
 
 #define REOPEN_MAX 8           /* while others keep moving the file away */
 #define LOOK_SLACK MINUTES(10) /* the clocks of writers may differ */
@@ -59,22 +60,16 @@ static bool is_in_place(int fd, const char *path) {
 
 static int open_file(struct bus *bus, const struct bus_place *place, const char *path, bool make,
                      int *ret_fd, struct error *err) {
-    const int flags =
-        O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (make ? O_CREAT : 0);
-    struct stat st;
-    int fd = open(path, flags, 0600);
-    if (fd < 0 && errno == ENOENT && make) {
+    const int flags = O_RDWR | O_APPEND | (make ? O_CREAT : 0);
+    int fd = outside_open(AT_FDCWD, path, flags, NULL, err);
+    if (fd == -ENOENT && make) {
         int r = bus_make_folder(bus, place, err);
         if (r < 0)
             return r;
-        fd = open(path, flags, 0600);
+        fd = outside_open(AT_FDCWD, path, flags, NULL, err);
     }
     if (fd < 0)
-        return error_set_errno(err, "open", path);
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-        close(fd);
-        return error_set(err, -EINVAL, "'%s' is no file", path);
-    }
+        return fd;
     *ret_fd = fd;
     return 0;
 }
@@ -134,6 +129,7 @@ static int write_all_or_nothing(int fd, off_t size, const char *path, const stru
 /* 1: it is there already. */
 static int look_for(int fd, const struct bus_message *message, struct error *err) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
+    reader.gap_max = BUS_GAP_MAX;
     bus_reader_borrow(&reader, fd);
     return bus_reader_seek_behind(&reader, message->id, message->at - LOOK_SLACK, err);
 }

@@ -2,7 +2,6 @@
 #include "bus/bus.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -14,8 +13,10 @@
 #include "base/alloc.h"
 #include "bus/bus_internal.h"
 #include "os/clock.h"
+#include "os/outside.h"
 
-#define SUFFIX ".md"
+#define SUFFIX       ".md"
+#define PROJECTS_MAX 100000u /* looked at for a task */
 
 const struct bus_limits bus_limits_standard = {
     .lock_every = 10,
@@ -132,19 +133,18 @@ static bool has_task(const struct bus *bus, const char *folder, const char *task
 }
 
 char *bus_find_project(const struct bus *bus, const char *task) {
-    DIR *root = opendir(bus->root);
+    struct outside_list root;
     char *found = NULL;
     unsigned count = 0;
-    const struct dirent *entry;
-    while (root && (entry = readdir(root))) {
-        if (entry->d_name[0] == '.' || !has_task(bus, entry->d_name, task))
+    (void)outside_list_open(&root, bus->root, PROJECTS_MAX);
+    for (const char *name; (name = outside_list_next(&root));) {
+        if (name[0] == '.' || !has_task(bus, name, task))
             continue;
         free(found);
-        found = decode(entry->d_name);
+        found = decode(name);
         count++;
     }
-    if (root)
-        closedir(root);
+    outside_list_close(&root);
     if (count > 1) {
         free(found);
         found = NULL;

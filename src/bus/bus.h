@@ -64,8 +64,9 @@ struct bus_place {
     const char *project, *task;
 };
 
-void bus_init(struct bus *bus, const char *root); /* BUS_FOLDER of the home; makes nothing */
-void bus_finish(struct bus *bus);                 /* usable with _cleanup_; counts are flushed */
+/* BUS_FOLDER of the home, in a folder whose path os/outside.h trusts, or that has no links; makes nothing. */
+void bus_init(struct bus *bus, const char *root);
+void bus_finish(struct bus *bus); /* usable with _cleanup_; counts are flushed */
 
 /* The path of a file: names as they are, but '/', '%', control characters and a point in front as %XX.
  * -EINVAL: no names; -ENAMETOOLONG. */

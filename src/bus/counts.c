@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bus/bus.h"
+#include "os/outside.h"
 
 #define FILE_NAME ".contention" /* the file of a project never begins with a point */
 #define TRIES     100
@@ -36,7 +37,7 @@ static void read_from(int fd, struct bus_counts *ret) {
 static int open_counts(const struct bus *bus, int flags) {
     struct strbuf path = STRBUF_INIT;
     strbuf_printf(&path, "%s/" FILE_NAME, bus->root);
-    int fd = open(strbuf_text(&path), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    int fd = outside_open(AT_FDCWD, strbuf_text(&path), flags, NULL, NULL);
     strbuf_finish(&path);
     return fd;
 }

@@ -11,6 +11,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "os/outside.h"
 
 #define CHUNK      65536u
 #define BODY_MOST  (4 * BUS_BODY_MAX) /* of what others wrote into the file */
@@ -45,15 +47,11 @@ void bus_reader_borrow(struct bus_reader *r, int fd) {
 }
 
 int bus_reader_open(struct bus_reader *r, const char *path, struct error *err) {
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 && errno != ENOENT)
-        return error_set_errno(err, "open", path);
-    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
-        close(fd);
-        return error_set(err, -EINVAL, "'%s' is no file", path);
-    }
-    bus_reader_borrow(r, fd);
+    struct error why = { 0 };
+    int fd = outside_open(AT_FDCWD, path, O_RDONLY, NULL, &why);
+    if (fd < 0 && fd != -ENOENT)
+        return error_set(err, fd, "%s", why.text);
+    bus_reader_borrow(r, fd < 0 ? -1 : fd);
     r->borrowed = false;
     return 0;
 }
@@ -227,6 +225,11 @@ static int fill(struct bus_reader *r, struct error *err) {
     struct bus_chunk *c = r->chunk;
     if (c->used < c->size)
         return 1;
+    if (r->at >= r->give_up_at)
+        return error_set(err, -EUCLEAN,
+                         "the file of messages has more than %" PRIu64
+                         " bytes without a message; remove it",
+                         r->gap_max);
     ssize_t n;
     do
         n = pread(r->fd, c->bytes, sizeof(c->bytes), (off_t)r->at);
@@ -270,6 +273,7 @@ int bus_reader_next(struct bus_reader *r, const struct bus_message **ret_message
         return 0;
     if (r->state == STATE_OUT)
         drop(r); /* the one that was shown last */
+    r->give_up_at = r->gap_max > 0 ? r->at + r->gap_max : UINT64_MAX;
     while ((got = read_line(r, &begin, err)) > 0) {
         if (!take_line(r, begin))
             continue;

@@ -20,6 +20,9 @@ struct bus_reader {
     uint64_t begin; /* where the message that is being read begins */
     uint64_t end;   /* behind the last message that was shown */
     uint64_t damaged;
+    uint64_t
+        gap_max; /* bytes without a message until the reader gives up; 0: as many as there are */
+    uint64_t give_up_at; /* in the file */
     struct bus_chunk *chunk;
     struct strbuf line, body;
     struct arena head;
@@ -30,6 +33,9 @@ struct bus_reader {
 };
 #define BUS_READER_INIT                                                                            \
     { .fd = -1 }
+
+/* For a reader that others wait for: anybody can make the file larger than can ever be read. */
+#define BUS_GAP_MAX (8u << 20)
 
 /* No such file: no message, and that is no error. */
 int bus_reader_open(struct bus_reader *reader, const char *path, struct error *err);

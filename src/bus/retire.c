@@ -34,6 +34,7 @@ int bus_remove(struct bus *bus, const struct bus_place *place, struct error *err
 static int first_time(int fd, time_ms *ret_at, struct error *err) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
     const struct bus_message *message = NULL;
+    reader.gap_max = BUS_GAP_MAX;
     bus_reader_borrow(&reader, fd);
     int r = bus_reader_next(&reader, &message, err);
     *ret_at = r > 0 ? message->at : 0;

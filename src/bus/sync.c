@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "bus/bus.h"
 #include "bus/bus_internal.h"
+#include "os/outside.h"
 
 static bool is_same_file(int a, int b) {
     struct stat x, y;
@@ -51,8 +52,10 @@ static int sync_folder(struct bus *bus, const char *path, bool has_new, struct e
     struct bus_folder *folder = folder_of(bus, path);
     if (folder->round == bus->round || (folder->round > 0 && !has_new))
         return 0;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int r = fd < 0 || bus->sync(fd) < 0 ? error_set_errno(err, "sync", path) : 0;
+    int fd = outside_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, NULL, err);
+    int r = fd < 0 ? fd : 0;
+    if (fd >= 0 && bus->sync(fd) < 0)
+        r = error_set_errno(err, "sync", path);
     if (fd >= 0)
         close(fd);
     if (r == 0)

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "cli/ask.h"
 #include "config/config.h"
+#include "os/files.h"
 #include "os/home.h"
 
 static const char *environment(const char *name) {
@@ -16,11 +17,16 @@ static const char *environment(const char *name) {
     return value && *value ? value : NULL;
 }
 
+static void init_bus(struct bus_target *t, const char *root) {
+    _cleanup_(freep) char *real = file_resolve(root);
+    bus_init(&t->bus, real);
+}
+
 /* A run has no SLUICE_HOME, but is told where the bus of its daemon is. */
 static int find_root(struct bus_target *t) {
     const char *told = environment("SLUICE_BUS");
     if (told && !environment("SLUICE_HOME")) {
-        bus_init(&t->bus, told);
+        init_bus(t, told);
         return CMD_OK;
     }
     _cleanup_(home_finish) struct home home = { 0 };
@@ -33,7 +39,7 @@ static int find_root(struct bus_target *t) {
     _cleanup_(freep) char *data = config_data_folder(config, home.data);
     config_free(config);
     strbuf_printf(&root, "%s/" BUS_FOLDER, data);
-    bus_init(&t->bus, strbuf_text(&root));
+    init_bus(t, strbuf_text(&root));
     return CMD_OK;
 }
 

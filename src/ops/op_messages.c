@@ -99,6 +99,7 @@ static int run_read(struct op_call *call) {
     _cleanup_(strbuf_finish) struct strbuf root = STRBUF_INIT, path = STRBUF_INIT;
     struct bus_place place = { 0 };
     struct bus bus;
+    reader.gap_max = BUS_GAP_MAX;
     int r = find_place(call, &place);
     if (r < 0)
         return r;
