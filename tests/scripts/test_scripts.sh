@@ -112,6 +112,40 @@ fresh
 printf 'long f(void) {\n    return time(NULL);\n}\n' >src/os/clock.c
 expect 'calls: os reads the clock' 0 '' "$scripts/check-calls" .
 
+# --- check-opens ----------------------------------------------------------------------------------
+
+fresh
+printf '/* open(x) */\nint f(void) {\n    return o->open(1) + outside_open(0, "x", 0, 0, 0);\n}\n' >>src/core/y.c
+expect 'opens: comments and members do not count' 0 '' "$scripts/check-opens" .
+
+for call in 'open("x", 0)' 'openat(1, "x", 0)' 'fopen("x", "r")' 'opendir("x")' 'mkstemp(x)'; do
+    fresh
+    mkdir src/engine
+    printf 'int f(void) {\n    return %s;\n}\n' "$call" >src/engine/z.c
+    expect "opens: $call is found" 1 "src/engine/z.c:2: ${call%%(*}() is not for this file: use outside_open" "$scripts/check-opens" .
+done
+
+fresh
+printf 'int f(void) {\n    return open("x", 0) + syscall(SYS_openat2, 1);\n}\n' >src/os/z.c
+expect 'opens: os/ opens files' 0 '' "$scripts/check-opens" .
+
+fresh
+mkdir src/engine
+printf 'long f(void) {\n    return syscall(SYS_openat, 1, "x", 0);\n}\n' >src/engine/z.c
+expect 'opens: the system call is found' 1 'src/engine/z.c: it makes the system call itself' "$scripts/check-opens" .
+
+fresh
+mkdir src/engine
+printf 'int f(void) {\n    return file_read_any("x", 1, 0, 0);\n}\n' >src/engine/z.c
+cp src/engine/z.c src/cli/z.c
+expect 'opens: only a command waits for a pipe' 1 'src/engine/z.c:2: file_read_any() is not for this file: it waits for a pipe' \
+    "$scripts/check-opens" .
+
+fresh
+mkdir src/web
+printf 'int f(void) {\n    return 1;\n}\n' >src/web/web.c
+expect 'opens: a reason that is not needed' 1 'src/web/web.c: it opens no file: remove it' "$scripts/check-opens" .
+
 # --- check-headers --------------------------------------------------------------------------------
 
 fresh
