@@ -64,7 +64,7 @@ int file_write(const char *path, const void *bytes, size_t size, struct error *e
 int file_read_any(const char *path, size_t max, struct strbuf *out, struct error *err) {
     char chunk[BUFSIZ];
     size_t before = out->length, got;
-    FILE *file;
+    FILE *file = NULL;
     int r = file_open(path, &file, err);
     if (r < 0)
         return r;

@@ -395,7 +395,7 @@ static void a_list_ends(void **state) {
     (void)state;
     struct outside_list list;
     unsigned count = 0;
-    for (char name = 'a'; name <= 'z'; name++) {
+    for (int name = 'a'; name <= 'z'; name++) {
         char path[SCRATCH_PATH + 32];
         (void)snprintf(path, sizeof(path), "%s/.%c", folder, name);
         assert_int_equal(odd_make_file(path, 0, ""), 0);
