@@ -46,8 +46,7 @@ static const struct row rows[] = {
     { "artifact", "\"/srv/x/a.md\"", FILES, NULL },
     { "base_branch", "\"main\"", COMMAND, NULL },
     { "checks", "[[\"true\"]]", IF_ALLOWED, NULL },
-    { "cwd", "\"/srv/x\"", FILES,
-      NULL }, /* a run in a test has no folder that a token could name */
+    { "cwd", "\"/srv/x\"", ALL, NULL }, /* the folder of the run itself */
     { "depends_on", "[]", ALL, NULL },
     { "draft", "false", ALL, NULL },
     { "env", "{\"LD_PRELOAD\":\"/tmp/x.so\"}", COMMAND, NULL },
