@@ -57,15 +57,13 @@ static int bind_socket(const struct sockaddr_un *address, int *ret_fd, struct er
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return error_set(err, -errno, "cannot make a socket: %s", strerror(errno));
-    mode_t mask = umask(0177);
-    int r = bind(fd, (const struct sockaddr *)address, sizeof(*address));
-    int code = errno;
-    (void)umask(mask);
-    if (r == 0 && listen(fd, BACKLOG) == 0) {
+    /* The file gets the mode of the socket. The umask is not changed: it is that of all threads. */
+    if (fchmod(fd, 0600) == 0 && bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0
+        && listen(fd, BACKLOG) == 0) {
         *ret_fd = fd;
         return 0;
     }
-    code = r == 0 ? errno : code;
+    int code = errno;
     close(fd);
     return error_set(err, -code, "cannot listen on '%s': %s", address->sun_path, strerror(code));
 }

@@ -1,6 +1,6 @@
 /* listener.h: a socket that clients come in through. Private to api/.
  *
- * That of Unix is made with a umask, not changed afterwards: between bind and chmod anybody could connect. */
+ * That of Unix has its mode before it has its name: between bind and chmod anybody could connect. */
 #pragma once
 
 #include <stdbool.h>

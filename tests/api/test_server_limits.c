@@ -4,6 +4,8 @@
  * happen then. */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,9 +275,6 @@ static void folder_and_socket_are_the_owners_alone(void **state) {
     assert_int_equal(stat(api->path, &st), 0);
     assert_true(S_ISSOCK(st.st_mode));
     assert_int_equal(st.st_mode & 07777, 0600);
-    mode_t mask = umask(022); /* was put back after the socket was made */
-    (void)umask(mask);
-    assert_int_not_equal(mask, 0177);
 }
 
 /* Listens in `folder`/`name` with a loop of its own. */
@@ -287,6 +286,42 @@ static int listen_at(const char *path, struct error *err) {
     server_free(server);
     loop_free(loop);
     return r;
+}
+
+struct maker {
+    char folder[SCRATCH_PATH + 8];
+    atomic_bool stop;
+    unsigned odd; /* folders with another mode than was asked for */
+};
+
+static void *make_folders(void *ctx) {
+    struct maker *maker = ctx;
+    struct stat st;
+    while (!atomic_load(&maker->stop)) {
+        if (mkdir(maker->folder, 0700) == 0 && stat(maker->folder, &st) == 0)
+            maker->odd += (st.st_mode & 07777) != 0700;
+        (void)rmdir(maker->folder);
+    }
+    return NULL;
+}
+
+/* The daemon's threads make folders at any time, and the umask is that of all of them. */
+static void what_other_threads_make_has_the_mode_they_ask_for(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    struct maker maker = { 0 };
+    char folder[SCRATCH_PATH], path[SCRATCH_PATH + 8];
+    pthread_t thread;
+    scratch_make(folder, "api");
+    (void)snprintf(maker.folder, sizeof(maker.folder), "%s/made", folder);
+    (void)snprintf(path, sizeof(path), "%s/socket", folder);
+    assert_int_equal(pthread_create(&thread, NULL, make_folders, &maker), 0);
+    for (int i = 0; i < 500; i++)
+        assert_int_equal(listen_at(path, &err), 0);
+    atomic_store(&maker.stop, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(maker.odd, 0);
+    scratch_remove(folder);
 }
 
 static void a_socket_that_cannot_be_is_explained(void **state) {
@@ -381,6 +416,7 @@ int main(void) {
         cmocka_unit_test(only_the_owner_and_root_are_let_in),
         cmocka_unit_test(without_descriptors_clients_wait_and_are_served_later),
         cmocka_unit_test(folder_and_socket_are_the_owners_alone),
+        cmocka_unit_test(what_other_threads_make_has_the_mode_they_ask_for),
         cmocka_unit_test(a_socket_that_cannot_be_is_explained),
         cmocka_unit_test(the_socket_of_a_dead_daemon_is_replaced_and_anothers_is_left_alone),
         cmocka_unit_test(a_server_that_stops_answers_what_it_was_asked),
