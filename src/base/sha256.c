@@ -42,22 +42,30 @@ static void fill_schedule(const uint8_t *block, uint32_t w[64]) {
     }
 }
 
+/* The eight words are variables, not an array: so they are in registers in the shim, too, which is compiled to be small. */
 static void take_block(uint32_t state[8], const uint8_t *block) {
-    uint32_t w[64], s[8];
+    uint32_t w[64];
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+    uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
     fill_schedule(block, w);
-    memcpy(s, state, sizeof(s));
     for (unsigned i = 0; i < 64; i++) {
-        uint32_t sum1 = turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25);
-        uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
-        uint32_t first = s[7] + sum1 + choice + rounds[i] + w[i];
-        uint32_t sum0 = turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22);
-        uint32_t most = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
-        memmove(s + 1, s, 7 * sizeof(s[0]));
-        s[4] += first;
-        s[0] = first + sum0 + most;
+        uint32_t sum1 = turn(e, 6) ^ turn(e, 11) ^ turn(e, 25);
+        uint32_t choice = (e & f) ^ (~e & g);
+        uint32_t first = h + sum1 + choice + rounds[i] + w[i];
+        uint32_t sum0 = turn(a, 2) ^ turn(a, 13) ^ turn(a, 22);
+        uint32_t most = (a & b) ^ (a & c) ^ (b & c);
+        h = g;
+        g = f;
+        f = e;
+        e = d + first;
+        d = c;
+        c = b;
+        b = a;
+        a = first + sum0 + most;
     }
+    const uint32_t words[8] = { a, b, c, d, e, f, g, h };
     for (unsigned i = 0; i < 8; i++)
-        state[i] += s[i];
+        state[i] += words[i];
 }
 
 void sha256_init(struct sha256 *h) {
