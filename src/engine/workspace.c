@@ -347,8 +347,8 @@ static bool has_prepared(const struct engine *e, const struct live_run *run,
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     if (strstr(end->applied, "prepared"))
         return true;
-    return (run->view.started_at || end->started_at)
-           && run_read_spec(e, run, &read, NULL) == 0 && read->spec.prepare.argv;
+    return (run->view.started_at || end->started_at) && run_read_spec(e, run, &read, NULL) == 0
+           && read->spec.prepare.argv;
 }
 
 bool workspace_finish(struct engine *e, struct run_key key, const struct run_end *end) {
