@@ -219,6 +219,6 @@ rule 'cp follows a link in a worktree' [ -e outside/proof ]
 add -p web --base-branch evil -- true
 becomes "$id" held
 run sluice show "$id"
-has "cannot copy 'config/one.local' into" 'a copy does not'
+has "cannot copy 'config/" 'a copy does not' # the file system decides which of them is the first
 rule 'and nothing is written there' [ ! -e outside/one.local ]
 finish

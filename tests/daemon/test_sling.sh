@@ -188,12 +188,16 @@ home=$tmp/town
 SLUICE_HOME=$home
 run sluice init --preset gastown
 start
-add --draft --group direct -- true
-add --draft --group direct -- true
-add --draft --group direct -- true && last=$id
+direct=
+for _ in 1 2 3; do
+    add --draft --group direct -- true
+    direct="$direct $id"
+done
 run sluice sling direct
 exits 0 'f055 unlimited runs: the same command dispatches at once'
-becomes "$last" 'done'
+for id in $direct; do
+    becomes "$id" 'done'
+done
 run sluice list --state all --group direct --json
 rule 'f024 all of the group, without a tick' [ "$(grep -o '"state":"done"' out | wc -l)" = 3 ]
 "$SLUICE" config set limits.runs=2 pace.tick_s=3600 >/dev/null
