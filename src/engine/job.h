@@ -62,6 +62,7 @@ struct job {
     struct strbuf kept; /* why it stays; "": it has gone */
     const char *count;  /* of commits that the base does not have */
     bool keeps_record;  /* the branch is still its task's */
+    bool lacks_files;   /* its removal was begun by a daemon that was killed */
 
     bool running, paused;
     bool has_record, branch_is_there;

@@ -41,10 +41,17 @@ static void drop_branch(struct job *job) {
     job_git_for_others(job, &line, gone);
 }
 
+static bool note_removing(struct job *job, bool removing) {
+    job->record.removing = removing;
+    return worktree_record_write(job->e->data, job->id, &job->record, &job->err) == 0;
+}
+
 static void removed(struct job *job, const struct aside_end *end) {
-    if (!job_worked(job, end, "git worktree remove"))
+    if (!job_worked(job, end, "git worktree remove")) {
+        if (end->code > 0) /* git has refused; one that was killed may have begun */
+            (void)note_removing(job, false);
         keep(job, "%s", job->err.text);
-    else if (job->branch_is_there)
+    } else if (job->branch_is_there)
         gone(job, end);
     else
         drop_branch(job);
@@ -53,8 +60,13 @@ static void removed(struct job *job, const struct aside_end *end) {
 static void unlocked(struct job *job, const struct aside_end *end) {
     struct git_line line;
     (void)end; /* if it is still locked, git says so */
-    GIT_LINE(&line, "worktree", "remove", job->path);
-    job_git(job, &line, removed);
+    bool is_begun = job->lacks_files;
+    if (!note_removing(job, true))
+        keep(job, "%s", job->err.text);
+    else {
+        GIT_LINE(&line, "worktree", "remove", is_begun ? "--force" : "--", job->path);
+        job_git(job, &line, removed);
+    }
 }
 
 /* `branch_is_there`: it stays. */
@@ -146,7 +158,8 @@ static void status_asked(struct job *job, const struct aside_end *end) {
         keep(job, "%s", job->err.text);
         return;
     }
-    if (end->size > 0) {
+    job->lacks_files = job->record.removing && git_status_only_lacks_files(end->output);
+    if (end->size > 0 && !job->lacks_files) {
         keep(job, "it has changes that are not committed");
         return;
     }
@@ -228,7 +241,7 @@ void worktree_clean_begin(struct job *job) {
             job_end(job);
     } else if (there == -ENOENT) {
         prune(job, NULL);
-    } else if (!job->record.made) {
+    } else if (!job->record.made || (job->record.removing && there == -EUCLEAN)) {
         GIT_LINE(&line, "worktree", "remove", "--force", "--force", job->path);
         job_git(job, &line, half_removed);
     } else if (there == -EPERM) {

@@ -104,6 +104,8 @@ static void add(struct job *job) {
     job->doing = "makes its worktree";
     if (!job_write_record(job))
         return;
+    if (job->has_record) /* the git that should have made it was killed, perhaps */
+        worktree_break_locks(&job->record, job->branch);
     if (job->branch_is_there)
         GIT_LINE(&line, "worktree", "add", "--lock", "--reason", lock_reason(job), job->path,
                  job->branch);
@@ -246,7 +248,7 @@ static void abandoned(struct job *job, const struct aside_end *end) {
         fail(job);
         return;
     }
-    job->record.rebasing = false;
+    job->record.rebasing = job->record.removing = false;
     if (job_write_record(job))
         lock(job);
 }
@@ -254,7 +256,7 @@ static void abandoned(struct job *job, const struct aside_end *end) {
 /* What an attempt before this one has left there. */
 static void use(struct job *job) {
     worktree_break_locks(&job->record, job->branch);
-    if (job->record.rebasing)
+    if (job->record.rebasing || job->record.removing) /* of the latter files may be missing */
         worktree_abandon_rebase(job, abandoned);
     else if (job_write_record(job)) /* what is done with the work may be said anew */
         lock(job);
@@ -275,6 +277,7 @@ static void take_old(struct worktree_record *record, struct worktree_record *old
     record->made = true;
     record->rebasing = old->rebasing;
     record->prepared = old->prepared;
+    record->removing = old->removing;
 }
 
 /* 0: it is not there, or was not finished. */

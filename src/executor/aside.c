@@ -3,8 +3,8 @@
  * Each is the leader of a process group of its own, so that its time-out reaches what it has started.
  * Its end is seen through a pidfd. The group is killed before the leader is reaped: until then its
  * number cannot belong to anybody else, and what a command leaves behind must not write into a
- * repository that the next command works on. A guard kills its own tree; it is killed itself only if it does not
- * end when it is asked to. */
+ * repository that the next command works on. A guard ends its own tree, politely first; it is killed itself only if it does
+ * not end when it is asked to. */
 #include "executor/aside.h"
 
 #include <errno.h>
@@ -66,13 +66,13 @@ static struct aside *aside_free(struct aside *a) {
     return NULL;
 }
 
-/* What runs is killed. A guard that was asked already is not asked again: its timer is set. */
-static void kill_tree(struct aside *a) {
+/* What runs is ended. A guard that was asked already is not asked again: its timer is set. */
+static void end_tree(struct aside *a) {
     if (!a->has_guard) {
         (void)kill(-a->pid, SIGKILL);
     } else if (!a->was_asked) {
         a->was_asked = true;
-        guard_kill(a->pid);
+        guard_stop(a->pid);
         loop_timer_set(a->loop, a->timer, time_add(loop_now_steady(a->loop), GUARD_PATIENCE));
     }
 }
@@ -96,7 +96,7 @@ static void cut_rest(struct aside *a) {
     a->output.length = a->output_max;
     a->output.text[a->output_max] = '\0';
     if (a->pid > 0)
-        kill_tree(a);
+        end_tree(a);
 }
 
 /* At most so many pieces: others want to be heard too. */
@@ -192,13 +192,13 @@ static void timer_due(void *ctx) {
         (void)kill(-a->pid, SIGKILL);
     } else {
         a->timed_out = true;
-        kill_tree(a);
+        end_tree(a);
     }
 }
 
 void aside_stop(struct aside *a) {
     if (a->pid > 0 && !a->outlives)
-        kill_tree(a);
+        end_tree(a);
 }
 
 /* Waits for the end of a guard that was asked; not for ever: the loop stands still. */
@@ -215,7 +215,7 @@ struct aside *aside_kill(struct aside *a) {
         return NULL;
     pid_t pid = a->pid;
     if (pid > 0 && !a->outlives) {
-        kill_tree(a);
+        end_tree(a);
         if (a->has_guard)
             await_guard(a);
         (void)waitid(P_PIDFD, (id_t)a->pidfd, &info, WEXITED);

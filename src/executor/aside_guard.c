@@ -24,6 +24,7 @@
 #define FD_DAEMON       5
 #define FD_CGROUP       6
 #define LOW_DESCRIPTORS 10
+#define GRACE           SECONDS(1) /* between TERM and KILL: git removes its locks meanwhile */
 #define MARK            "SLUICE_ASIDE="
 
 /* One that dies with the daemon carries its mark, so that the next daemon finds it (aside_sweep). */
@@ -44,6 +45,8 @@ static void format_spec(const struct aside_spec *spec, struct strbuf *out) {
     full.check_count = 0;
     full.prompt = full.stdin_path = NULL;
     full.idle_timeout = 0;
+    full.grace = GRACE;
+    full.stop_signal = SIGTERM;
     full.log_head = full.log_tail = 0;
     run_spec_format(&full, out);
 }
@@ -130,8 +133,8 @@ int guard_spawn(const struct aside_spec *spec, int out, int *ret_file, pid_t *re
     return error ? error : spawn(spec, out, *ret_file, cgroup, ret_pid);
 }
 
-void guard_kill(pid_t guard) {
-    (void)kill(guard, SIGUSR1);
+void guard_stop(pid_t guard) {
+    (void)kill(guard, SIGTERM);
     (void)kill(guard, SIGCONT); /* something below it may have stopped it */
 }
 

@@ -7,8 +7,8 @@
  * an errno. The caller closes the file, also after an error; -1: there is none. */
 int guard_spawn(const struct aside_spec *spec, int out, int *ret_file, pid_t *ret_pid);
 
-/* The whole tree of the guard is killed; then it ends. */
-void guard_kill(pid_t guard);
+/* Its command gets TERM, the whole tree KILL after a second; then it ends. */
+void guard_stop(pid_t guard);
 
 struct guard_report {
     bool is_there; /* it has ended by itself, and nothing of its tree is left */

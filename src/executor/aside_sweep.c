@@ -22,6 +22,11 @@
 #define MANY      256 /* those that are waited for */
 #define SHIM_NAME "sluice-shim"
 
+enum kind {
+    GUARDS, /* asked to end, and waited for: they end their commands, which remove their locks then */
+    COMMANDS, /* what has no guard, or whose guard was killed */
+};
+
 struct found {
     int fds[MANY];
     unsigned count, waiting;
@@ -50,14 +55,19 @@ static bool send_signal(int pidfd, int signal) {
     return syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) == 0;
 }
 
-/* Kills it if it has the mark. The pidfd comes first: then it is the process that is looked at. */
-static bool end_marked(const char *name, pid_t pid, const char *mark, struct found *found) {
-    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+/* Ends it if it has the mark. The pidfd comes first: then it is the process that is looked at. */
+static bool end_marked(enum kind kind, const char *name, const char *mark, struct found *found) {
+    int64_t pid = 0;
+    if (strspn(name, "0123456789") != strlen(name) || number_parse_int(name, &pid, NULL) < 0
+        || pid <= 1 || pid == getpid())
+        return false;
+    int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
     if (fd < 0)
         return false;
-    bool is_guard = has_text(name, "cmdline", mark, SHIM_NAME);
-    bool is_ended = is_guard ? send_signal(fd, SIGUSR1) && send_signal(fd, SIGCONT)
-                             : has_text(name, "environ", mark, NULL) && send_signal(fd, SIGKILL);
+    bool is_ended = kind == GUARDS
+                        ? has_text(name, "cmdline", mark, SHIM_NAME) && send_signal(fd, SIGTERM)
+                              && send_signal(fd, SIGCONT)
+                        : has_text(name, "environ", mark, NULL) && send_signal(fd, SIGKILL);
     if (is_ended && found->waiting < MANY)
         found->fds[found->waiting++] = fd;
     else
@@ -76,18 +86,11 @@ static void await_all(const struct found *found, int signal) {
     }
 }
 
-unsigned aside_sweep(const char *home) {
-    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
+static unsigned sweep(enum kind kind, const char *mark) {
     struct found found = { 0 };
     DIR *dir = opendir("/proc");
-    aside_mark(home, &mark);
-    for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        int64_t pid = 0;
-        if (strspn(entry->d_name, "0123456789") == strlen(entry->d_name)
-            && number_parse_int(entry->d_name, &pid, NULL) == 0 && pid > 1 && pid != getpid()
-            && end_marked(entry->d_name, (pid_t)pid, strbuf_text(&mark), &found))
-            found.count++;
-    }
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        found.count += end_marked(kind, entry->d_name, mark, &found);
     if (dir)
         closedir(dir);
     await_all(&found, SIGKILL); /* a guard that does not end */
@@ -95,4 +98,11 @@ unsigned aside_sweep(const char *home) {
     for (unsigned i = 0; i < found.waiting; i++)
         fd_closep(&found.fds[i]);
     return found.count;
+}
+
+unsigned aside_sweep(const char *home) {
+    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
+    aside_mark(home, &mark);
+    unsigned guards = sweep(GUARDS, strbuf_text(&mark));
+    return guards + sweep(COMMANDS, strbuf_text(&mark));
 }

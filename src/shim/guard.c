@@ -26,14 +26,15 @@
 #define FD_SPEC      3
 #define EXIT_NOT_RUN 127
 
-/* The kill signal of a shim comes when the daemon dies; if it has died before, no signal would come. */
+/* The stop signal of a shim comes when the daemon dies; if it has died before, no signal would come. A polite stop: a git
+ * that is killed leaves locks behind. */
 static bool outlives_or_has_parent(const char *word) {
     int64_t parent = 0;
     if (!record_number(word, 0, INT32_MAX, &parent))
         return false;
     if (parent == 0)
         return true;
-    return prctl(PR_SET_PDEATHSIG, SIGUSR1, 0, 0, 0) == 0 && getppid() == (pid_t)parent;
+    return prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) == 0 && getppid() == (pid_t)parent;
 }
 
 static void prepare(struct shim *s) {

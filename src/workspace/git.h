@@ -50,6 +50,9 @@ bool git_output_hash(const char *output, size_t number, char ret[GIT_HASH_MAX]);
 /* Of `worktree list --porcelain`: where refs/heads/BRANCH is checked out. */
 bool git_find_checkout(const char *output, const char *branch, struct strbuf *ret_path);
 
+/* Of `status --porcelain`: are files missing, and is nothing else different? */
+bool git_status_only_lacks_files(const char *output);
+
 /* Names, one per line, as "a, b and 3 more"; how many there are. */
 size_t git_names(const char *output, size_t most, struct strbuf *out);
 

@@ -79,6 +79,15 @@ bool git_find_checkout(const char *output, const char *branch, struct strbuf *re
     return false;
 }
 
+bool git_status_only_lacks_files(const char *output) {
+    if (*output == '\0')
+        return false;
+    for (const char *line = output; *line; line = next_line(line))
+        if (!begins(line, " D "))
+            return false;
+    return true;
+}
+
 size_t git_names(const char *output, size_t most, struct strbuf *out) {
     size_t count = 0;
     for (const char *line = output; *line; line = next_line(line)) {

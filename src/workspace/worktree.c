@@ -65,6 +65,7 @@ int worktree_record_read(const char *home, const char *task, struct worktree_rec
         .made = json_is_true(json_object_get(json, "made")),
         .rebasing = json_is_true(json_object_get(json, "rebasing")),
         .prepared = json_is_true(json_object_get(json, "prepared")),
+        .removing = json_is_true(json_object_get(json, "removing")),
     };
     json_decref(json);
     return 0;
@@ -89,12 +90,12 @@ int worktree_record_write(const char *home, const char *task, const struct workt
     if (r < 0)
         return r;
     worktree_record_path(home, task, &path);
-    json_t *json =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b}", "repository",
-                  record->repository, "base", record->base, "prefix", or_empty(record->prefix),
-                  "merge", or_empty(record->merge), "title", or_empty(record->title), "git_dir",
-                  or_empty(record->git_dir), "common_dir", or_empty(record->common_dir), "made",
-                  record->made, "rebasing", record->rebasing, "prepared", record->prepared);
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b}", "repository", record->repository,
+        "base", record->base, "prefix", or_empty(record->prefix), "merge", or_empty(record->merge),
+        "title", or_empty(record->title), "git_dir", or_empty(record->git_dir), "common_dir",
+        or_empty(record->common_dir), "made", record->made, "rebasing", record->rebasing,
+        "removing", record->removing, "prepared", record->prepared);
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
     r = text ? outside_write(strbuf_text(&path), 0600, text, strlen(text), err)
              : error_set(err, -EILSEQ, "'%s' is not UTF-8, which paths of projects must be",
@@ -208,18 +209,22 @@ bool worktree_is_locked(const struct worktree_record *record) {
     return has(record->git_dir, "locked");
 }
 
-static void remove_file(const char *folder, const char *name) {
+static void remove_lock(const char *folder, const char *name) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/%s", folder, name);
+    strbuf_printf(&path, "%s/%s.lock", folder, name);
     (void)unlink(strbuf_text(&path));
 }
 
 void worktree_break_locks(const struct worktree_record *record, const char *branch) {
+    static const char *const names[] = { "index",       "HEAD",
+                                         "ORIG_HEAD",   "CHERRY_PICK_HEAD",
+                                         "REBASE_HEAD", "REVERT_HEAD",
+                                         "MERGE_HEAD",  "AUTO_MERGE" };
     _cleanup_(strbuf_finish) struct strbuf ref = STRBUF_INIT;
-    strbuf_printf(&ref, "refs/heads/%s.lock", branch);
-    remove_file(record->common_dir, strbuf_text(&ref));
-    remove_file(record->git_dir, "index.lock");
-    remove_file(record->git_dir, "HEAD.lock");
+    strbuf_printf(&ref, "refs/heads/%s", branch);
+    remove_lock(record->common_dir, strbuf_text(&ref));
+    for (size_t i = 0; *record->git_dir && i < sizeof(names) / sizeof(names[0]); i++)
+        remove_lock(record->git_dir, names[i]);
 }
 
 void worktree_map_folder(const char *cwd, const char *from, const char *to, struct strbuf *out) {

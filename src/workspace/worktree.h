@@ -6,6 +6,7 @@
  *   prepared     its first run has said that the project's `prepare` succeeded: it is not repeated
  *   rebasing     a rebase in it is ours, and its checks have not passed since: after a crash the rebase is
  *                given up and begun again, or the checks are run again
+ *   removing     everything in it is elsewhere, and git was asked to remove it: after a crash files may be missing
  * A worktree without its file was not made by this home, and is left alone.
  *
  * It notes which git folders belong to the worktree. Git is never left to find them: a run can replace the file `.git`
@@ -29,6 +30,7 @@ struct worktree_record {
     bool made;
     bool rebasing;
     bool prepared; /* a run has done what prepares it */
+    bool removing;
 };
 
 void worktree_record_finish(struct worktree_record *record);
@@ -54,7 +56,8 @@ int worktree_git_dir(const char *path, struct strbuf *out);
 int worktree_find(const char *path, struct worktree_record *record);
 /* Somebody is in the middle of something there: "rebase", "merge" … or NULL. */
 const char *worktree_in_progress(const char *git_dir);
-/* Whoever held these is dead: the run has ended, and nobody else works in there or moves its branch. */
+/* Whoever held these is dead: the run has ended, and nobody else works in there or moves its branch. A worktree that git
+ * has not finished has no git folder yet. */
 void worktree_break_locks(const struct worktree_record *record, const char *branch);
 /* Is it locked (git worktree lock)? */
 bool worktree_is_locked(const struct worktree_record *record);

@@ -81,6 +81,20 @@ becomes "$id" 'done'
 rule 'a rebase that was killed half way is given up and begun again' [ "$(in_main repo torn)" = torn ]
 rule 'and its agent ran once' [ ! -e "$home/runs/$id/2" ]
 
+# A removal that was killed half way: files are missing, or the worktree does not belong to its repository any more.
+disappears "$home/worktrees/$id.json"
+for lost in file .git; do
+    echo 'before worktree remove' >"$tmp/stop"
+    add -p web -- sh -c 'echo "$0" >>gone' "$lost"
+    stops 'worktree remove'
+    crash
+    rm "$home/worktrees/$id/$lost"
+    start
+    disappears "$home/worktrees/$id.json"
+    rule "a removal that was killed when '$lost' was gone is finished" [ ! -e "$home/worktrees/$id" ]
+    rule "and the branch goes with it ('$lost')" [ -z "$(git -C repo branch --list "sluice/$id")" ]
+done
+
 git -C repo branch release
 sed -i 's/merge: direct}/merge: direct, base_branch: release}/' "$home/sluice.yaml"
 kill -HUP "$(pid_of_daemon)"

@@ -294,9 +294,26 @@ static void a_stop_is_told_as_an_end(void **state) {
     pid_t pid = await_pid(s);
     aside_stop(s->aside);
     await(s);
-    assert_int_equal(s->end.signal, SIGKILL);
+    assert_int_equal(s->end.signal, SIGTERM);
     assert_false(s->end.timed_out);
     assert_false(lives(pid));
+    scene_free(s);
+}
+
+/* As git does with its locks. */
+#define WITH_LOCK                                                                                  \
+    "echo 1 >lock; trap 'rm lock; exit 3' TERM; echo $$ >pid.part; mv pid.part pid; "              \
+    "sleep 1000 & wait"
+
+static void a_stop_leaves_the_command_time_to_clean_up(void **state) {
+    struct scene *s = scene_new(STAGE(state));
+    begin(s, (struct aside_spec){ .argv = ARGV("sh", "-c", WITH_LOCK), .cwd = s->stage->home });
+    (void)await_pid(s);
+    assert_int_equal(number_in(s, "lock"), 1);
+    aside_stop(s->aside);
+    await(s);
+    assert_int_equal(s->end.code, 3);
+    assert_int_equal(number_in(s, "lock"), 0);
     scene_free(s);
 }
 
@@ -411,6 +428,28 @@ static void it_dies_with_a_daemon_that_is_killed(void **state) {
     scene_free(s);
 }
 
+static void the_end_of_the_daemon_leaves_it_that_time_too(void **state) {
+    struct scene *s = scene_new(STAGE(state));
+    die_beside(s, (struct aside_spec){ .argv = ARGV("sh", "-c", WITH_LOCK), .env = plain_env });
+    reap_orphans(false);
+    assert_int_equal(number_in(s, "lock"), 0);
+    scene_free(s);
+}
+
+/* A sweep must not be quicker than the guard. */
+static void so_does_the_sweep_of_the_next_daemon(void **state) {
+    struct scene *s = scene_new(STAGE(state));
+    struct strbuf mark = STRBUF_INIT;
+    aside_mark(s->stage->home, &mark);
+    die_beside(s, (struct aside_spec){ .argv = ARGV("sh", "-c", WITH_LOCK),
+                                       .env = ARGV("PATH=/usr/bin:/bin", strbuf_text(&mark)) });
+    (void)aside_sweep(s->stage->home);
+    assert_int_equal(number_in(s, "lock"), 0);
+    reap_orphans(false);
+    strbuf_finish(&mark);
+    scene_free(s);
+}
+
 static void one_that_outlives_does_not(void **state) {
     struct scene *s = scene_new(STAGE(state));
     char path[STAGE_PATH + 32];
@@ -462,11 +501,14 @@ int main(void) {
         BOTH_WAYS(what_it_leaves_is_killed),
         BOTH_WAYS(a_time_out_kills_all_of_it),
         BOTH_WAYS(a_stop_is_told_as_an_end),
+        BOTH_WAYS(a_stop_leaves_the_command_time_to_clean_up),
         BOTH_WAYS(killed_it_tells_nobody_and_is_gone),
         BOTH_WAYS(a_guard_that_was_stopped_still_ends),
         BOTH_WAYS(what_a_killed_guard_has_left_is_killed),
         BOTH_WAYS(what_a_killed_guard_has_left_in_its_session_is_killed),
         BOTH_WAYS(it_dies_with_a_daemon_that_is_killed),
+        BOTH_WAYS(the_end_of_the_daemon_leaves_it_that_time_too),
+        BOTH_WAYS(so_does_the_sweep_of_the_next_daemon),
         BOTH_WAYS(one_that_outlives_does_not),
         BOTH_WAYS(the_next_daemon_finds_it_by_its_mark),
     };

@@ -64,6 +64,15 @@ static void gits_own_sentence_is_found(void **state) {
     expect_sentence("fatal: \x1b[31mred\x1b[0m\n", " [31mred [0m");
 }
 
+static void a_status_that_only_lacks_files_is_told_apart(void **state) {
+    (void)state;
+    assert_true(git_status_only_lacks_files(" D a\n D b c\n"));
+    assert_false(git_status_only_lacks_files(""));
+    assert_false(git_status_only_lacks_files(" D a\n?? b\n"));
+    assert_false(git_status_only_lacks_files("D  a\n"));
+    assert_false(git_status_only_lacks_files(" M a\n"));
+}
+
 static void hashes_are_whole(void **state) {
     (void)state;
     char hash[GIT_HASH_MAX];
@@ -411,6 +420,7 @@ int main(void) {
         cmocka_unit_test(branches_are_checked_as_git_does),
         cmocka_unit_test(no_line_runs_hooks),
         cmocka_unit_test(gits_own_sentence_is_found),
+        cmocka_unit_test(a_status_that_only_lacks_files_is_told_apart),
         cmocka_unit_test(hashes_are_whole),
         cmocka_unit_test(the_checkout_of_a_branch_is_found),
         cmocka_unit_test(names_are_joined),
