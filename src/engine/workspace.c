@@ -33,6 +33,9 @@ void workspaces_free(struct engine *e) {
     struct workspaces *all = e->workspaces;
     if (!all)
         return;
+    for (const struct job *job = all->jobs; job; job = job->next)
+        if (job->aside)
+            aside_stop(job->aside); /* all at once: each is waited for below */
     while (all->jobs) {
         struct job *job = all->jobs;
         all->jobs = job->next;
@@ -429,19 +432,22 @@ static void cleaned(struct job *job) {
                 strbuf_text(&job->kept));
 }
 
-static bool is_being_cleaned(const struct engine *e, const char *id) {
-    for (const struct job *job = e->workspaces->jobs; job; job = job->next)
+static struct job *find_cleaning(const struct engine *e, const char *id) {
+    for (struct job *job = e->workspaces->jobs; job; job = job->next)
         if (job->kind == JOB_CLEAN && strcmp(job->id, id) == 0)
-            return true;
-    return false;
+            return job;
+    return NULL;
 }
 
 static void clean(struct engine *e, const char *id, task_id task, bool is_orphan) {
     struct worktree_record record = { 0 };
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     worktree_path(e->data, id, &path);
-    if (is_being_cleaned(e, id))
+    struct job *cleaning = find_cleaning(e, id);
+    if (cleaning) {
+        cleaning->is_orphan |= is_orphan; /* its task was deleted meanwhile: say what is kept */
         return;
+    }
     bool has_record = worktree_record_read(e->data, id, &record, NULL) == 0;
     if (!has_record && access(strbuf_text(&path), F_OK) != 0)
         return; /* most have none */

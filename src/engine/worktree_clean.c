@@ -249,7 +249,10 @@ void worktree_clean_begin(struct job *job) {
     } else if (there < 0) {
         keep(job, "its repository '%s' does not know it", job->record.repository);
     } else {
-        GIT_LINE(&line, "status", "--porcelain", "--untracked-files=normal");
+        /* Git would look into a repository below this one with the settings of that. What is not committed there is not lost:
+         * git removes no worktree that has such a repository. */
+        GIT_LINE(&line, "status", "--porcelain", "--untracked-files=normal",
+                 "--ignore-submodules=dirty");
         job_git_in_worktree(job, &line, status_asked);
     }
 }

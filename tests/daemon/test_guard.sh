@@ -28,7 +28,7 @@ END
 chmod +x evil.sh
 
 names='clean process smudge hooks hookspath fsmonitor driver attributes include commondir place alternates
-    submodule promisor replaced folder fifo link huge live flip textconv external alias check mr stuck old older'
+    submodule nested promisor replaced folder fifo link huge live flip textconv external alias check mr stuck old older'
 {
     echo 'limits: {runs: 8}'
     echo 'git: {retries: 0}'
@@ -212,6 +212,19 @@ begin submodule "$submodule" --merge direct
 run sluice diff "$task"
 end
 held submodule
+
+# The worktree is kept, and looked at again when its task is gone. Then nothing says which sandbox its run had.
+victim nested
+plain nested "$submodule; git status"
+attack nested "$submodule; git commit -qm nested"
+run sluice delete "$task"
+exits 0 'a task with a repository below its worktree is deleted'
+is_kept() {
+    run sluice doctor --json
+    grep -qF "$home/worktrees/$task" out
+}
+rule 'its worktree is kept' soon is_kept
+rule 'and the settings of the repository below it were not used' [ ! -s seen.nested ]
 
 # A commit that lacks its tree: git would fetch it, with a program of the repository's choice.
 promisor='git config extensions.partialClone far; git config remote.far.url ssh://nowhere/x; git config remote.far.promisor true
