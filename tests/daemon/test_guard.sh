@@ -63,7 +63,8 @@ plain() {
 
 # NAME: what the daemon made of it.
 held() {
-    rule "'$1' is never run outside of a shim" [ "$(grep -c outside "seen.$1")" = 0 ]
+    rule "'$1' is never run outside of a shim, nor taken for the owner" \
+        [ "$(grep -c -e outside -e answered "seen.$1")" = 0 ]
 }
 
 # NAME SCRIPT OPTION...: a run of the script in a worktree, to its end. For the script $0 is $tmp, and $1 is NAME.
