@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "executor/aside.h"
+#include "executor/cgroup.h"
 #include "harness/patience.h"
 #include "os/clock.h"
 #include "run/stage.h"
@@ -41,7 +42,7 @@ struct scene {
     enum guard_over over;
     pid_t guard;
     struct aside_end end;
-    char output[4096], why[256];
+    char output[4096], why[256], cgroup[512];
 };
 
 static void over(void *ctx, pid_t guard, enum guard_over how) {
@@ -88,6 +89,7 @@ static void begin(struct scene *s, struct aside_spec what) {
     s->slot =
         executor_slot_take(s->stage->ex, spec.memory_max > 0 || spec.processes_max > 0, &slot);
     spec.cgroup = slot.path;
+    (void)snprintf(s->cgroup, sizeof(s->cgroup), "%s", slot.path ? slot.path : "");
     const struct aside_guard guard = { .shim = SHIM_PATH,
                                        .spec = &spec,
                                        .cgroup = slot.folder,
@@ -341,20 +343,26 @@ static void a_guard_that_was_stopped_still_ends(void **state) {
     scene_free(s);
 }
 
+static bool is_empty(struct stage *stage, void *ctx) {
+    (void)stage;
+    return !cgroup_is_populated(((const struct scene *)ctx)->cgroup);
+}
+
 /* The command kills its own guard. What it has put into a session of its own has no shim above it then. With a cgroup
  * it is found all the same. */
 static void what_a_killed_guard_has_left_is_killed(void **state) {
     struct scene *s = scene_new(STAGE(state));
-    bool has_cgroup = *(const int *)*state == WITH_CGROUP && stage_cgroups(s->stage) > 0;
     shell(s, LEAVE_ONE "; kill -KILL $PPID; sleep 1000");
     assert_int_equal(s->end.code, -1);
     assert_int_equal(s->end.signal, SIGKILL);
     assert_int_equal(s->over, GUARD_LOST);
     pid_t pid = number_in(s, "pid");
-    if (has_cgroup)
+    if (s->cgroup[0] != '\0') {
         await_death(s, pid);
-    else
+        stage_await(s->stage, is_empty, s, "the kernel takes it out of its cgroup");
+    } else {
         (void)kill(pid, SIGKILL); /* it has left the session, too */
+    }
     scene_free(s);
 }
 
@@ -365,6 +373,7 @@ static void what_a_killed_guard_has_left_in_its_session_is_killed(void **state) 
              "while [ ! -e pid ]; do :; done; kill -KILL $PPID; sleep 1000");
     assert_int_equal(s->over, GUARD_LOST);
     await_death(s, number_in(s, "pid"));
+    stage_await(s->stage, is_empty, s, "the kernel takes it out of its cgroup");
     scene_free(s);
 }
 
