@@ -116,12 +116,14 @@ static bool has_option(const char *const *words, const char *option) {
 }
 
 static void usual_add(struct words *w, const struct agent_adapter *adapter,
-                      const char *const *more) {
+                      const struct agent_launch *launch) {
+    bool boxed = launch->is_boxed && adapter->usual_boxed;
+    const char *const *usual = boxed ? adapter->usual_boxed : adapter->usual;
     for (size_t i = 0; adapter->instead && adapter->instead[i]; i++)
-        if (has_option(more, adapter->instead[i]))
+        if (has_option(launch->more, adapter->instead[i]))
             return;
-    for (size_t i = 0; adapter->usual && adapter->usual[i]; i++)
-        word_add(w, adapter->usual[i], strlen(adapter->usual[i]));
+    for (size_t i = 0; usual && usual[i]; i++)
+        word_add(w, usual[i], strlen(usual[i]));
 }
 
 static void template_add(struct words *w, const struct agent_adapter *adapter, const char *word,
@@ -137,7 +139,7 @@ static void template_add(struct words *w, const struct agent_adapter *adapter, c
     } else if (strcmp(word, AGENT_WORD_USAGE) == 0) {
         option_add(w, adapter->usage_option, launch->usage_file);
     } else if (strcmp(word, AGENT_WORD_USUAL) == 0) {
-        usual_add(w, adapter, launch->more);
+        usual_add(w, adapter, launch);
     } else if (strcmp(word, AGENT_WORD_MORE) == 0) {
         for (size_t i = 0; launch->more && launch->more[i]; i++)
             word_add(w, launch->more[i], strlen(launch->more[i]));

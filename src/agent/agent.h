@@ -105,6 +105,7 @@ struct agent_launch {
     const char *const *more; /* further words of the configuration; ends with NULL; or NULL */
     const char *budget_usd;  /* most that the run may cost, "2.5"; NULL: not said */
     const char *usage_file;  /* where it may write what it used (agent_usage_file_name); or NULL */
+    bool is_boxed;           /* it is in a sandbox already, and cannot make one of its own */
 };
 /* Words, each ended by NUL, into `out`; returns how many. 0: this adapter has no command of its own. */
 size_t agent_command(const struct agent_adapter *adapter, const struct agent_launch *launch,
@@ -125,6 +126,31 @@ enum agent_dashes agent_prompt_dashes(const struct agent_adapter *adapter, const
                                       size_t count, size_t at);
 /* KEY=VALUE pairs that it should have, NULL at the end: few retries of its own, no updates. */
 const char *const *agent_environment(const struct agent_adapter *adapter);
+
+/* What an agent needs of the home directory, in a sandbox that has none of the rest. Everything else it writes there
+ * is gone with its run. Its settings, hooks and tool servers are among what it can only read. */
+enum agent_path_use {
+    AGENT_PATH_READ,  /* where it is there */
+    AGENT_PATH_WRITE, /* the same */
+    AGENT_PATH_KEEP,  /* a folder of sessions: made where it is not there, and written */
+};
+struct agent_path {
+    const char *
+        path; /* below the home directory; {cwd}: the folder of the run, as agents write it in names */
+    enum agent_path_use use;
+};
+/* Ends with a path that is NULL. */
+const struct agent_path *agent_paths(const struct agent_adapter *adapter);
+/* Of one run: where its home directory is and where it works, both absolute; `variable` gives the value of a variable
+ * of its environment, or NULL. */
+struct agent_place {
+    const char *home, *cwd;
+    const char *(*variable)(void *ctx, const char *name);
+    void *ctx;
+};
+/* Where a path really is. */
+void agent_path_resolve(const struct agent_adapter *adapter, const struct agent_path *path,
+                        const struct agent_place *place, struct strbuf *out);
 
 /* Some print no tokens, but write them to a file when they end. The name of that file below the run's folder;
  * its path goes into agent_launch.usage_file, its bytes into agent_reader_usage before agent_reader_end. NULL:

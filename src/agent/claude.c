@@ -341,6 +341,26 @@ static const char *const flags[] = {
     NULL
 };
 
+static const struct agent_path paths[] = {
+    { ".claude.json", AGENT_PATH_READ },
+    { ".claude/settings.json", AGENT_PATH_READ },
+    { ".claude/settings.local.json", AGENT_PATH_READ },
+    { ".claude/CLAUDE.md", AGENT_PATH_READ },
+    { ".claude/agents", AGENT_PATH_READ },
+    { ".claude/commands", AGENT_PATH_READ },
+    { ".claude/hooks", AGENT_PATH_READ },
+    { ".claude/output-styles", AGENT_PATH_READ },
+    { ".claude/plugins", AGENT_PATH_READ },
+    { ".claude/rules", AGENT_PATH_READ },
+    { ".claude/skills", AGENT_PATH_READ },
+    { ".claude/.credentials.json", AGENT_PATH_WRITE },
+    { ".claude/projects/{cwd}", AGENT_PATH_KEEP },
+    { ".claude/todos", AGENT_PATH_WRITE },
+    { ".claude/tasks", AGENT_PATH_WRITE },
+    { ".claude/file-history", AGENT_PATH_WRITE },
+    { NULL, AGENT_PATH_READ },
+};
+
 const struct agent_adapter agent_claude = {
     .name = "claude",
     .flags = flags,
@@ -358,4 +378,7 @@ const struct agent_adapter agent_claude = {
     .event = claude_event,
     .text = claude_text,
     .judge = claude_judge,
+    .paths = paths,
+    .settings_variable = "CLAUDE_CONFIG_DIR",
+    .settings_folder = ".claude",
 };

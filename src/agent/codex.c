@@ -182,6 +182,7 @@ static void codex_judge(struct agent_seen *seen, const struct agent_end *end) {
 }
 
 static const char *const usual[] = { "--sandbox", "workspace-write", NULL };
+static const char *const usual_boxed[] = { "--sandbox", "danger-full-access", NULL };
 static const char *const instead[] = {
     "--sandbox", "-s", "--full-auto", "--dangerously-bypass-approvals-and-sandbox", NULL,
 };
@@ -207,6 +208,19 @@ static const char *const resume[] = {
 static const char *const flags[] = { "--json", "--skip-git-repo-check", "--full-auto",
                                      "--dangerously-bypass-approvals-and-sandbox", NULL };
 
+static const struct agent_path paths[] = {
+    { ".codex/config.toml", AGENT_PATH_READ },
+    { ".codex/AGENTS.md", AGENT_PATH_READ },
+    { ".codex/AGENTS.override.md", AGENT_PATH_READ },
+    { ".codex/hooks.json", AGENT_PATH_READ },
+    { ".codex/prompts", AGENT_PATH_READ },
+    { ".codex/rules", AGENT_PATH_READ },
+    { ".codex/skills", AGENT_PATH_READ },
+    { ".codex/auth.json", AGENT_PATH_WRITE },
+    { ".codex/sessions", AGENT_PATH_KEEP },
+    { NULL, AGENT_PATH_READ },
+};
+
 const struct agent_adapter agent_codex = {
     .name = "codex",
     .flags = flags,
@@ -221,4 +235,8 @@ const struct agent_adapter agent_codex = {
     .event = codex_event,
     .text = codex_text,
     .judge = codex_judge,
+    .paths = paths,
+    .usual_boxed = usual_boxed,
+    .settings_variable = "CODEX_HOME",
+    .settings_folder = ".codex",
 };

@@ -226,6 +226,18 @@ static const char *const resume[] = {
     NULL,
 };
 
+static const struct agent_path paths[] = {
+    { ".copilot/config.json", AGENT_PATH_READ },
+    { ".copilot/mcp-config.json", AGENT_PATH_READ },
+    { ".copilot/agents", AGENT_PATH_READ },
+    { ".copilot/skills", AGENT_PATH_READ },
+    { ".copilot/copilot-instructions.md", AGENT_PATH_READ },
+    { ".config/github-copilot", AGENT_PATH_READ },
+    { ".config/gh", AGENT_PATH_READ },
+    { ".copilot/session-state", AGENT_PATH_KEEP },
+    { NULL, AGENT_PATH_READ },
+};
+
 const struct agent_adapter agent_copilot = {
     .name = "copilot",
     .stop_signal = "TERM",
@@ -242,4 +254,5 @@ const struct agent_adapter agent_copilot = {
     .event = copilot_event,
     .text = copilot_text,
     .judge = copilot_judge,
+    .paths = paths,
 };

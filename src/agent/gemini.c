@@ -303,6 +303,21 @@ static const char *const resume[] = {
     AGENT_WORD_MODEL, AGENT_WORD_MORE,   "--resume",    AGENT_WORD_RESUME, NULL,
 };
 
+static const struct agent_path paths[] = {
+    { ".gemini/settings.json", AGENT_PATH_READ },
+    { ".gemini/GEMINI.md", AGENT_PATH_READ },
+    { ".gemini/.env", AGENT_PATH_READ },
+    { ".gemini/commands", AGENT_PATH_READ },
+    { ".gemini/extensions", AGENT_PATH_READ },
+    { ".gemini/policies", AGENT_PATH_READ },
+    { ".gemini/skills", AGENT_PATH_READ },
+    { ".gemini/installation_id", AGENT_PATH_READ },
+    { ".gemini/google_accounts.json", AGENT_PATH_WRITE },
+    { ".gemini/oauth_creds.json", AGENT_PATH_WRITE },
+    { ".gemini/tmp", AGENT_PATH_KEEP },
+    { NULL, AGENT_PATH_READ },
+};
+
 const struct agent_adapter agent_gemini = {
     .name = "gemini",
     .stop_signal = "TERM",
@@ -317,4 +332,5 @@ const struct agent_adapter agent_gemini = {
     .event = gemini_event,
     .text = gemini_text,
     .judge = gemini_judge,
+    .paths = paths,
 };

@@ -192,6 +192,13 @@ static const char *const environment[] = {
 
 static const char *const flags[] = { "--auto", "-c", "--continue", "--fork", NULL };
 
+static const struct agent_path paths[] = {
+    { ".config/opencode", AGENT_PATH_READ },
+    { ".local/share/opencode/auth.json", AGENT_PATH_WRITE },
+    { ".local/share/opencode", AGENT_PATH_KEEP },
+    { NULL, AGENT_PATH_READ },
+};
+
 const struct agent_adapter agent_opencode = {
     .name = "opencode",
     .flags = flags,
@@ -205,4 +212,5 @@ const struct agent_adapter agent_opencode = {
     .event = opencode_event,
     .text = opencode_text,
     .judge = opencode_judge,
+    .paths = paths,
 };

@@ -82,6 +82,11 @@ struct agent_adapter {
      * are an error. Both end with NULL; or NULL. */
     const char *const *usual;
     const char *const *instead;
+    const char *const *usual_boxed; /* instead of `usual` when it is_boxed; or NULL */
+
+    const struct agent_path *paths; /* or NULL */
+    /* A variable that names another folder for what is below `settings_folder`; or NULL. */
+    const char *settings_variable, *settings_folder;
 
     /* All streams are scanned for the same paths. */
     const struct json_want *wants;
