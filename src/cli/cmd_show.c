@@ -175,11 +175,20 @@ static void put_executor(struct sheet *s, const json_t *task) {
     put_field(s, "runs in", strbuf_text(&text));
 }
 
+/* Of its newest run. A plain command without one is no news. */
+static void put_sandbox(struct sheet *s, const json_t *task) {
+    const json_t *run = json_array_get(json_object_get(task, "runs"), 0);
+    const char *sandbox = ask_text(run, "sandbox", NULL);
+    if (sandbox && (ask_text(run, "agent", NULL) || strcmp(sandbox, "none") != 0))
+        put_field(s, "sandbox", sandbox);
+}
+
 /* Where it works, and what is being done around its run. */
 static void put_workspace(struct sheet *s, const json_t *task) {
     const json_t *place = json_object_get(task, "works_in");
     const char *branch = ask_text(place, "branch", NULL), *merge = ask_text(place, "merge", NULL);
     put_executor(s, task);
+    put_sandbox(s, task);
     put_field(s, "works in", ask_text(place, "path", NULL));
     if (branch) {
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -240,8 +249,8 @@ static void put_budget(struct sheet *s, const json_t *task) {
 
 static void put_spec(struct sheet *s, const json_t *task) {
     static const char *const shown[] = {
-        "argv",     "title", "project", "kind", "agent",      "group",      "parent",
-        "priority", "name",  "draft",   "hold", "not_before", "depends_on", "executor",
+        "argv", "title", "project", "kind",       "agent",      "group",    "parent",  "priority",
+        "name", "draft", "hold",    "not_before", "depends_on", "executor", "sandbox",
     };
     const json_t *spec = json_object_get(task, "spec");
     json_t *rest = json_copy((json_t *)(uintptr_t)spec), *value;

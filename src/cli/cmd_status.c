@@ -373,6 +373,9 @@ static void put_head(struct screen *s) {
     put_piece(s, "", "pid %lld", (long long)ask_int(s->status, "pid", 0));
     if (disk >= 0)
         put_piece(s, "", "disk %lld GB free", (long long)(disk / 1024));
+    const char *sandbox = ask_text(json_object_get(s->status, "sandbox"), "auto", NULL);
+    if (sandbox)
+        put_piece(s, "", "sandbox %s", sandbox);
     if (ask_text(http, "url", NULL))
         put_piece(s, "", "%s", ask_text(http, "url", ""));
     strbuf_putc(&s->out, '\n');

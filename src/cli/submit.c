@@ -81,6 +81,7 @@ static const struct row rows[] = {
     { "stop-signal",  "stop_signal",    AS_TEXT },
     { "executor",     "executor",       AS_TEXT },
     { "slurm",        "slurm",          AS_PAIR },
+    { "sandbox",      "sandbox",        AS_TEXT },
     { "env",          "env",            AS_VARIABLES },
     { "cwd",          "cwd",            AS_NOTHING },
     { "stdin",        "stdin",          AS_PATH },

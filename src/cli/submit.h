@@ -45,6 +45,7 @@
         { "stop-signal", 0, "TERM|INT", "how a run is asked to stop" },                            \
         { "executor", 0, "local|slurm", "run it on this machine, or as a job of Slurm" },          \
         { "slurm", 0, "KEY=VALUE", "partition, account, qos, gres, cpus …; repeatable" },          \
+        { "sandbox", 0, "KIND", "auto, none, bubblewrap or podman" },                              \
         { "env", 'e', "KEY[=VALUE]", "set a variable, or pass on yours; repeatable" },             \
         { "cwd", 'C', "FOLDER", "where it runs, if not here; - the project's" },                   \
         { "stdin", 0, "FILE", "what it reads" }, { "memory", 0, "MB", "most memory of a run" },    \

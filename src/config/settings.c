@@ -28,6 +28,7 @@
 static const char *const untils[] = { "exit", "done", "validate", "external", NULL };
 static const char *const budget_modes[] = { "hold", "stop", NULL };
 static const char *const executors[] = { "local", "slurm", NULL };
+static const char *const sandboxes[] = { "auto", "none", "bubblewrap", "podman", NULL };
 
 #define CAP(least, most)     .type = SETTING_CAP, .min = (least), .max = (most)
 #define WHOLE(least, most)   .type = SETTING_WHOLE, .min = (least), .max = (most)

@@ -128,6 +128,16 @@ static bool is_news(const char *text) {
     return false;
 }
 
+/* From the root, from the home, or in the workspace; nowhere upwards. */
+static bool is_seen(const char *text) {
+    for (const char *at = text; (at = strstr(at, "..")); at += 2)
+        if ((at == text || at[-1] == '/') && (at[2] == '/' || at[2] == '\0'))
+            return false;
+    return *text && strcmp(text, "/") != 0 && strlen(text) < 4096;
+}
+
+const struct setting_form seen_form = { is_seen,
+                                        "/PATH, ~/PATH or a path in the workspace, without '..'" };
 const struct setting_form webhook_form = { is_webhook,
                                            "http://…, https://… or unix:/…, without a user name" };
 const struct setting_form listen_form = { is_listen, "127.0.0.1:PORT or [::1]:PORT" };

@@ -35,6 +35,8 @@
 #include "engine/data_folder.h"
 #include "engine/engine.h"
 #include "engine/follow.h"
+#include "engine/sandboxes.h"
+#include "executor/executor.h"
 #include "ops/spawn.h"
 #include "os/clock.h"
 #include "os/log.h"
@@ -298,6 +300,7 @@ static int start_engine(struct daemon *d, struct error *err) {
     r = engine_new(&options, &d->engine, err);
     if (r < 0)
         return r;
+    engine_try_sandbox(d->engine);
     engine_set_spawner(d->engine, spawn_tasks, NULL);
     d->notify = notify_new(d->engine, d->loop, environ);
     d->telemetry = telemetry_new(d->engine, d->loop);
@@ -357,6 +360,9 @@ static void make_server(struct daemon *d) {
 static int listen_here(struct daemon *d, struct error *err) {
     /* First: who finds the owner's socket may rely on both. */
     int r = server_listen_runs(d->server, d->home->run_socket, err);
+    struct error problem = { 0 };
+    if (r == 0 && home_share_socket(d->home->run_socket, &problem) < 0)
+        log_warning("runs in a sandbox do not reach this daemon: %s", problem.text);
     return r == 0 ? server_listen_unix(d->server, d->home->socket, err) : r;
 }
 

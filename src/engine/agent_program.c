@@ -40,7 +40,7 @@ static bool is_program(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-static bool find_in_path(const char *path, const char *program, struct strbuf *out) {
+bool engine_find_in_path(const char *path, const char *program, struct strbuf *out) {
     for (const char *at = path; *at; at += *at == ':') {
         size_t length = strcspn(at, ":");
         strbuf_clear(out);
@@ -68,5 +68,5 @@ void engine_agent_program(const struct engine *e, const char *agent, struct strb
     if (*name == '/' && is_program(name))
         strbuf_puts(found, name);
     else if (*name && !strchr(name, '/'))
-        (void)find_in_path(path_of(e, agent), name, found);
+        (void)engine_find_in_path(path_of(e, agent), name, found);
 }

@@ -18,6 +18,9 @@ int engine_check_prompt(const struct engine *engine, const char *agent, const ch
 void engine_agent_program(const struct engine *engine, const char *agent, struct strbuf *program,
                           struct strbuf *found);
 
+/* The first folder of a PATH that has this program; false: none has. */
+bool engine_find_in_path(const char *path, const char *program, struct strbuf *out);
+
 /* One that needs no configuration is known to the core from now on; nothing happens to others. Before a
  * fact names it. */
 int engine_know_agent(struct engine *engine, const char *agent, struct error *err);

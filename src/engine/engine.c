@@ -29,6 +29,7 @@
 #include "engine/recover_internal.h"
 #include "engine/redaction.h"
 #include "engine/secrets.h"
+#include "engine/sandboxes_internal.h"
 #include "engine/session.h"
 #include "engine/stuck.h"
 #include "engine/tally_internal.h"
@@ -91,6 +92,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     listen_init(e);
     redaction_init(e);
     executors_init(e);
+    sandboxes_init(e);
 
     const char *host = config_text(e->config, "daemon.host", NULL);
     struct executor_options executor = {
@@ -166,6 +168,7 @@ struct engine *engine_free(struct engine *e) {
     free(e->config_file);
     free(e->socket_path);
     free(e->run_socket_path);
+    sandboxes_free(e);
     free(e->shim_path);
     free(e->version);
     free(e);

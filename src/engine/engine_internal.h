@@ -97,7 +97,8 @@ struct engine {
         *version;
     char id_buffer[ENGINE_ID_MAX];
     struct store_name store_name;
-    struct data_place *places; /* data_place.h */
+    struct data_place *places;   /* data_place.h */
+    struct sandboxes *sandboxes; /* sandboxes_internal.h */
     /* the clock: the wall when the daemon started, moved on by the steady one */
     time_ms wall_at_start, steady_at_start, now;
 

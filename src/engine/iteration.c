@@ -212,6 +212,9 @@ void iteration_tidy(struct engine *e, task_id task, uint32_t iteration) {
     /* Children may watch the folder. */
     if (iteration == 1 && core_task_children(e->core, task, &child, 1) == 0 && keep_spare(e, id))
         return;
+    strbuf_printf(&path, "%s/tasks/%s/" ITERATION_OWN, e->data, id);
+    (void)rmdir(strbuf_text(&path)); /* empty in most cases */
+    strbuf_clear(&path);
     iteration_path(e, id, iteration, ITERATION_ARTIFACTS, &path);
     for (int level = 0; level < 4 && rmdir(strbuf_text(&path)) == 0; level++)
         *strrchr(path.text, '/') = '\0';

@@ -13,6 +13,7 @@
 #define ITERATION_ARTIFACTS "artifacts"
 #define ITERATION_FEEDBACK  "feedback.md"
 #define ITERATION_PROMPT    "prompt.md"
+#define ITERATION_OWN       "own" /* of the task: where a run in a sandbox puts its marker */
 
 /* `name`: one of these, or NULL for the folder itself. */
 void iteration_path(const struct engine *e, const char *id, uint32_t iteration, const char *name,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/agent.h"
 #include "base/alloc.h"
@@ -19,6 +20,7 @@
 #include "engine/context.h"
 #include "engine/executors_internal.h"
 #include "engine/iteration.h"
+#include "engine/launch_box.h"
 #include "engine/listen.h"
 #include "engine/secrets.h"
 #include "engine/session.h"
@@ -45,6 +47,7 @@ struct launch {
     LIST(const char *) env;
     LIST(const char *) argv;
     struct run_command checks[RUN_CHECKS_MAX];
+    struct launch_box box;
 };
 
 static const char *text_of(const struct launch *l, const char *member) {
@@ -147,9 +150,9 @@ static void put_own_env(struct launch *l) {
     put_env(l, format(l, "SLUICE_ITERATION=%" PRIu32, l->run->iteration));
     put_env(l, format(l, "SLUICE_ATTEMPT=%" PRIu32, l->run->view.attempt));
     put_env(l, format(l, "SLUICE_DONE=%s", strbuf_text(&marker)));
-    put_env(l, format(l, "SLUICE_SOCKET=%s", launch_address(e, l->run, &l->arena)));
+    put_env(l, format(l, "SLUICE_SOCKET=%s", launch_box_socket(&l->box)));
     put_env(l, format(l, "SLUICE_TOKEN=%s", l->run->token.text));
-    const char *peers = launch_peers(e, l->run, &l->arena);
+    const char *peers = launch_box_peers(&l->box);
     if (peers)
         put_env(l, format(l, "SLUICE_PEERS=%s", peers));
     if (launch_ca(e, l->run))
@@ -161,6 +164,8 @@ static void put_own_env(struct launch *l) {
     put_secret_names(l);
     if (l->adapter)
         put_agent_env(l);
+    if (l->box.kind != SANDBOX_NONE)
+        put_env(l, format(l, "SLUICE_SANDBOX=%s", sandbox_kind_name(l->box.kind)));
     strbuf_finish(&marker);
 }
 
@@ -269,8 +274,11 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
         launch.session = l->run->session;
     (void)config_words(e->config, "agents.A.args", l->run->agent, &launch.more);
     launch.budget_usd = budget_text(l);
-    if (usage)
+    if (usage && l->box.kind == SANDBOX_NONE)
         launch.usage_file = format(l, "%s/%s/%s", e->runs_folder, l->run->view.folder, usage);
+    else if (usage) /* where it can write: launch_paths.c */
+        launch.usage_file = format(l, "%s/done/%s", e->data, usage);
+    launch.is_boxed = l->box.kind != SANDBOX_NONE && geteuid() == 0;
     size_t count = agent_command(l->adapter, &launch, &words);
     const char *word = strbuf_text(&words);
     for (size_t i = 0; i < count; i++, word += strlen(word) + 1)
@@ -464,6 +472,8 @@ static int launch_one(struct launch *l, struct error *err) {
     choose_folder(l);
     int r = iteration_prepare(l->e, l->id, l->run->iteration, err);
     if (r == 0)
+        r = launch_box_choose(&l->box, err);
+    if (r == 0)
         r = build_command(l, err);
     if (r == 0)
         r = build_checks(l, err);
@@ -479,7 +489,10 @@ static int launch_one(struct launch *l, struct error *err) {
     launch_prepare(l->e, l->run, &l->arena, &l->spec);
     l->spec.key = run_proof_key(&l->run->proof);
     launch_place(l->e, l->run, l->json, &l->arena, &l->spec);
-    r = executors_launch(l->e, l->run, &l->spec, err);
+    l->box.adapter = l->adapter;
+    r = launch_box_build(&l->box, &l->spec, err);
+    if (r == 0)
+        r = executors_launch(l->e, l->run, &l->spec, err);
     run_token_forget(&l->run->token);
     l->run->adapter_known = true;
     if (r == 0) {
@@ -507,10 +520,17 @@ int launch_spec(struct engine *e, struct live_run *run, const struct spec_row *r
     spawning_launched(run, row->json, row->json_size, text_of(&l, "spawn") != NULL);
     int r = l.json ? workspace_prepare(e, run, l.json, row->title, err)
                    : error_set(err, -EUCLEAN, "the stored task cannot be read: %s", problem.text);
+    l.box = (struct launch_box){ .e = e,
+                                 .run = run,
+                                 .task = l.json,
+                                 .id = l.id,
+                                 .project = l.project->view.name,
+                                 .arena = &l.arena };
     if (r == 0)
         r = secrets_prepare(e, run, l.json, err);
     if (r == 0) /* else it cannot, or something is being made for it: then this comes again */
         r = launch_one(&l, err);
+    launch_box_finish(&l.box);
     json_decref(l.json);
     arena_finish(&l.arena);
     free((void *)l.env.items);

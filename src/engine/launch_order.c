@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "engine/executors_internal.h"
 #include "engine/secrets.h"
+#include "engine/iteration.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
 
@@ -22,6 +23,9 @@ void launch_remove_marker(const struct engine *e, const char *id) {
     struct strbuf path = STRBUF_INIT;
     strbuf_printf(&path, "%s/done/%s", e->data, id);
     (void)unlink(strbuf_text(&path)); /* most have none */
+    strbuf_clear(&path);
+    strbuf_printf(&path, "%s/tasks/%s/" ITERATION_OWN "/%s", e->data, id, id);
+    (void)unlink(strbuf_text(&path));
     strbuf_finish(&path);
 }
 

@@ -24,6 +24,7 @@
 #include "base/alloc.h"
 #include "engine/agent_end.h"
 #include "engine/executors_internal.h"
+#include "engine/iteration.h"
 #include "engine/redaction.h"
 #include "engine/session.h"
 #include "engine/stuck.h"
@@ -327,13 +328,21 @@ static int32_t utc_offset(time_ms now) {
     return localtime_r(&seconds, &local) ? (int32_t)local.tm_gmtoff : 0;
 }
 
-static void read_usage_file(struct listener *one) {
+/* A run in a sandbox has it in the folder that its task may write, any other in its run folder. */
+static void read_usage_file(const struct engine *e, struct listener *one) {
     const char *name = agent_usage_file_name(one->adapter);
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
     if (!name)
         return;
     strbuf_printf(&path, "%s/%s", one->folder, name);
-    (void)outside_read(AT_FDCWD, strbuf_text(&path), 0, AGENT_USAGE_FILE_MAX, &text, NULL);
+    if (outside_read(AT_FDCWD, strbuf_text(&path), 0, AGENT_USAGE_FILE_MAX, &text, NULL)
+        == -ENOENT) {
+        strbuf_clear(&path);
+        strbuf_printf(&path, "%s/tasks/%s/" ITERATION_OWN "/%s", e->data,
+                      engine_task_id(e, one->run.task, id), name);
+        (void)outside_read(AT_FDCWD, strbuf_text(&path), 0, AGENT_USAGE_FILE_MAX, &text, NULL);
+    }
     if (text.length > 0)
         agent_reader_usage(one->reader, strbuf_text(&text), text.length);
 }
@@ -359,7 +368,7 @@ static void judge(struct engine *e, struct listener *one) {
                              .by = ended_by(end),
                              .now = now,
                              .utc_offset_s = utc_offset(now) };
-    read_usage_file(one);
+    read_usage_file(e, one);
     agent_reader_look(one->reader, &one->live);
     agent_reader_end(one->reader, &how, &one->said);
     judge_waiting(one);

@@ -26,6 +26,9 @@ struct live_run {
     char *session;                         /* of its agent; NULL: not known */
     char *model;                           /* told at its end */
     const char *said;                      /* the agent's own result, at its end; or NULL */
+    char *sandbox;                         /* the name of its kind; NULL: not known */
+    bool sandbox_asked;                    /* it was looked for */
+    char *sandbox_root;                    /* the folder that it may write, if it is in one */
     bool resumes;                          /* it goes on with a session that was there before */
     bool adapter_known;                    /* who listens to it is decided */
     bool is_over_budget;                   /* that was told */

@@ -51,6 +51,8 @@ static void run_free_texts(struct live_run *run) {
     free(run->spawner);
     free(run->session);
     free(run->model);
+    free(run->sandbox);
+    free(run->sandbox_root);
 }
 
 void run_remove(struct engine *e, task_id task) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "engine/iteration.h"
 #include "engine/watch_internal.h"
 #include "os/inotify.h"
 #include "os/outside.h"
@@ -24,8 +25,14 @@ enum marker marker_look(const struct engine *e, task_id task) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct stat st;
     launch_marker_path(e, task, &path);
-    if (stat(strbuf_text(&path), &st) < 0)
-        return MARKER_NONE;
+    if (stat(strbuf_text(&path), &st) < 0) {
+        char id[ENGINE_ID_MAX];
+        engine_task_id(e, task, id);
+        strbuf_clear(&path);
+        strbuf_printf(&path, "%s/tasks/%s/" ITERATION_OWN "/%s", e->data, id, id);
+        if (lstat(strbuf_text(&path), &st) < 0)
+            return MARKER_NONE;
+    }
     return S_ISREG(st.st_mode) ? MARKER_FILE : MARKER_NO_FILE;
 }
 

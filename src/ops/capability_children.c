@@ -14,6 +14,7 @@
 #include "ops/capability.h"
 #include "ops/child_members.h"
 #include "ops/child_spans.h"
+#include "ops/inside.h"
 
 /* --- one child as it was written ------------------------------------------------------------- */
 
@@ -152,6 +153,9 @@ static int complete(struct op_call *call, const struct parent *p, json_t *task) 
         return r;
     if (engine_executor_kind(call->engine, call->run.task) == EXECUTOR_SLURM)
         complete_place(call, task);
+    json_t *inside = inside_of_run(call->engine, call->run.task);
+    if (inside)
+        json_object_set_new(task, "inside", inside);
     if (!is_given(task, "parent"))
         json_object_set_new(task, "parent", json_string(p->id));
     if (is_given(task, "prompt") && !is_given(task, "agent") && p->agent)

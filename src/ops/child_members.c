@@ -19,6 +19,7 @@ enum {
 #define NO_COMMAND  "a run names an agent that is configured, no command (capability.commands)"
 #define NOT_WHERE   "where its children work is not for a run to choose"
 #define NOT_RUN     "where its children run is not for a run to choose"
+#define NOT_KEPT    "what its children are kept from is not for a run to choose"
 #define NOT_OF_HOST "the limits of its children are not for a run to choose"
 
 static const struct rule {
@@ -78,6 +79,10 @@ static const struct rule {
     { "stdin", BY_COMMAND, "where its children read is not for a run to choose" },
     { "stop_signal", BY_COMMAND, NOT_OF_HOST },
     { "workspace", BY_COMMAND, NOT_WHERE },
+    /* What keeps a run in. */
+    { "inside", 0, NOT_KEPT },
+    { "sandbox", 0, NOT_KEPT },
+    { "wrap", 0, NO_COMMAND },
 };
 
 static bool allows_commands(const struct engine *engine) {
@@ -91,10 +96,10 @@ static const struct rule *find_rule(const char *member) {
     return NULL;
 }
 
-enum child_source child_source_of(const struct engine *engine, const json_t *spec) {
-    return json_is_array(json_object_get(spec, "argv")) || allows_commands(engine)
-               ? CHILD_OF_COMMAND
-               : CHILD_OF_AGENT;
+enum child_source child_source_of(const struct engine *engine, const json_t *spec,
+                                  bool in_sandbox) {
+    bool may = json_is_array(json_object_get(spec, "argv")) || allows_commands(engine);
+    return may && !in_sandbox ? CHILD_OF_COMMAND : CHILD_OF_AGENT;
 }
 
 int child_check_members(const struct engine *engine, enum child_source source, const json_t *task,

@@ -6,7 +6,8 @@
  * executes, unless the owner allows it (`capability.commands`).
  *
  * A spawn file of a command that the owner named may say more than one that an agent has written: that
- * command can do all of it by itself. An agent has read what strangers wrote, and works in a sandbox. */
+ * command can do all of it by itself. An agent has read what strangers wrote. What is in a sandbox, agent or
+ * command, could leave it by what it says here. */
 #pragma once
 
 #include <jansson.h>
@@ -16,12 +17,13 @@
 
 enum child_source {
     CHILD_OF_TOKEN,   /* a request with the token of a run */
-    CHILD_OF_AGENT,   /* a spawn file that an agent has written */
-    CHILD_OF_COMMAND, /* a spawn file of a command that the owner has named */
+    CHILD_OF_AGENT,   /* a spawn file that an agent, or a command in a sandbox, has written */
+    CHILD_OF_COMMAND, /* a spawn file of any other command that the owner has named */
 };
 
 /* Of a spawn file; `spec`: the task that wrote it, as it was submitted. */
-enum child_source child_source_of(const struct engine *engine, const json_t *spec);
+enum child_source child_source_of(const struct engine *engine, const json_t *spec,
+                                  bool in_sandbox);
 
 /* 0, or -EACCES with a message that names the member. */
 int child_check_members(const struct engine *engine, enum child_source source, const json_t *task,

@@ -9,6 +9,7 @@
 
 #include "engine/data_folder.h"
 #include "engine/run_token.h"
+#include "engine/sandboxes.h"
 #include "engine/slurm_look.h"
 #include "executor/executor.h"
 #include "ops/print.h"
@@ -162,6 +163,40 @@ static void check_files(struct op_call *call, struct check *c) {
     c->fix = c->ok ? NULL : "raise the limit: ulimit -n 4096";
 }
 
+static bool has_worktrees(const struct op_call *call) {
+    const struct config *config = engine_config(call->engine);
+    for (size_t i = 0; i < config_project_count(config); i++)
+        if (strcmp(config_text(config, "projects.P.workspace_mode", config_project_name(config, i)),
+                   "worktree")
+            == 0)
+            return true;
+    return false;
+}
+
+/* What a sandbox does not keep a run from belongs here, too. */
+static void check_sandbox(struct op_call *call, struct check *c) {
+    struct engine_sandboxes s;
+    engine_sandboxes(call->engine, &s);
+    c->name = "sandbox";
+    c->ok = s.why == NULL;
+    c->mild = true;
+    if (!c->ok) {
+        (void)snprintf(c->text, sizeof(c->text), "auto is none: %s", s.why);
+        c->fix =
+            "install bubblewrap and let users make namespaces, then start the daemon again; or "
+            "set tasks.sandbox to none";
+        return;
+    }
+    (void)snprintf(c->text, sizeof(c->text), "auto is %s%s%s", s.automatic,
+                   s.is_scoped
+                       ? ""
+                       : "; this kernel (before 6.12) lets runs with the network connect to "
+                         "abstract sockets",
+                   has_worktrees(call) ? "; a run in a worktree can remove loose objects of its "
+                                         "repository, and move the branches of other tasks"
+                                       : "");
+}
+
 /* Nothing of ours stands between two runs of one user: said, because it looks otherwise. */
 static void check_isolation(struct op_call *call, struct check *c) {
     (void)call;
@@ -170,7 +205,8 @@ static void check_isolation(struct op_call *call, struct check *c) {
     c->ok = !root;
     c->mild = true;
     (void)snprintf(c->text, sizeof(c->text),
-                   "runs have the daemon's user (uid %u)%s: one can read the environment of other "
+                   "runs have the daemon's user (uid %u)%s: without a sandbox one can read the "
+                   "environment of other "
                    "runs in /proc, "
                    "tokens included, and the database; the owner's socket refuses its processes, "
                    "but not a program "
@@ -259,9 +295,9 @@ static void check_secrets(struct op_call *call, struct check *c) {
 }
 
 static const check_function checks[] = {
-    check_disk,    check_store,    check_fsync,       check_home,      check_socket,
-    check_doors,   check_shim,     check_files,       check_isolation, check_worktrees,
-    check_cgroups, check_settings, check_run_folders, check_secrets,
+    check_disk,      check_store,   check_fsync,    check_home,        check_socket,
+    check_doors,     check_shim,    check_files,    check_sandbox,     check_isolation,
+    check_worktrees, check_cgroups, check_settings, check_run_folders, check_secrets,
 };
 
 static void print_features(const struct executor_feature *features, size_t count,

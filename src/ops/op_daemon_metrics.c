@@ -6,6 +6,7 @@
 #include "core/budgets.h"
 #include "engine/alert.h"
 #include "engine/away.h"
+#include "engine/sandboxes.h"
 #include "engine/tally.h"
 #include "ops/metrics.h"
 #include "ops/world.h"
@@ -47,6 +48,12 @@ static void print_tasks_by_state(struct op_call *call, struct strbuf *out) {
                  "Live runs on hosts that are unreachable.");
     if (counts.runs_cap != UNLIMITED)
         metric_gauge(out, "runs_limit", counts.runs_cap, "Most runs at once.");
+    const char *sandboxes[ENGINE_SANDBOX_KINDS];
+    int64_t in_sandbox[ENGINE_SANDBOX_KINDS];
+    engine_count_sandboxes(call->engine, sandboxes, in_sandbox);
+    metric_head(out, "runs_by_sandbox", "gauge", "Runs that are live, by their sandbox.");
+    for (size_t i = 0; i < ENGINE_SANDBOX_KINDS; i++)
+        metric_labeled(out, "runs_by_sandbox", "sandbox", sandboxes[i], in_sandbox[i]);
     metric_gauge(out, "core_bytes", (int64_t)counts.bytes, "Memory of the scheduler's state.");
     metric_head(out, "queue_depth", "gauge", "Tasks that wait, by kind.");
     const char *kind;

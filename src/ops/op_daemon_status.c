@@ -11,6 +11,7 @@
 #include "engine/alert.h"
 #include "engine/data_folder.h"
 #include "engine/live.h"
+#include "engine/sandboxes.h"
 #include "executor/executor.h"
 #include "ops/print.h"
 #include "ops/world.h"
@@ -261,6 +262,16 @@ static void print_entry(const struct op_call *call, struct json_writer *w) {
     json_write_object_end(w);
 }
 
+static void print_sandbox(const struct op_call *call, struct json_writer *w) {
+    struct engine_sandboxes sandboxes;
+    engine_sandboxes(call->engine, &sandboxes);
+    json_write_key(w, "sandbox");
+    json_write_object_begin(w);
+    print_text(w, "auto", sandboxes.automatic);
+    print_text(w, "why", sandboxes.why);
+    json_write_object_end(w);
+}
+
 static int print(struct op_call *call) {
     struct status *s = status_of(call);
     struct json_writer w;
@@ -284,6 +295,7 @@ static int print(struct op_call *call) {
     print_names(call, &w);
     print_host(call, &w);
     print_entry(call, &w);
+    print_sandbox(call, &w);
     print_json(&w, "events", strbuf_text(&s->events));
     json_write_object_end(&w);
     return 0;
@@ -330,7 +342,9 @@ const struct op op_daemon_status = {
         "are not this daemon's and hold places, by the ids of their tasks. "
         "`blocked_dependencies`: how many wait for one that has failed, was canceled or "
         "invalidated, whatever else stops them. `now`: the clock of the daemon, by which all times "
-        "are told. `http`: where clients come in by TCP, and why not. `runs_folder`: where the "
+        "are told. `http`: where clients come in by TCP, and why not. `sandbox`: what `auto` means "
+        "here, "
+        "and why it is none. `runs_folder`: where the "
         "folders of the runs are; `host_name`: what this host is called in the rows of its runs.",
     .result =
         "{\"version\":\"0.1.0\",\"pid\":4711,\"started_at\":1760000000000,\"now\":"
@@ -349,7 +363,8 @@ const struct op op_daemon_status = {
         "\"opens_at\":null}],"
         "\"projects\":[],\"host\":{\"disk_free_mb\":90000,\"memory_free_mb\":8000,\"load\":0.5},"
         "\"store\":{\"bytes\":65536,\"log_bytes\":0,\"full\":false},"
-        "\"http\":{\"url\":\"http://127.0.0.1:7878\",\"problem\":null},\"events\":[]}",
+        "\"http\":{\"url\":\"http://127.0.0.1:7878\",\"problem\":null},"
+        "\"sandbox\":{\"auto\":\"bubblewrap\",\"why\":null},\"events\":[]}",
     .right = OP_READ,
     .run = run,
 };

@@ -14,6 +14,7 @@
 #include "engine/away.h"
 #include "engine/executors.h"
 #include "engine/loops.h"
+#include "engine/sandboxes.h"
 
 #define EXTERNAL_MAX 50u
 
@@ -319,6 +320,9 @@ void print_run(struct json_writer *w, const struct engine *engine, const struct 
     print_text(w, "agent", run->agent);
     print_text(w, "instead_of", instead_of(engine, run));
     print_text(w, "executor", run->executor);
+    print_text(w, "sandbox",
+               run->ended ? engine_sandbox_applied(run->applied)
+                          : engine_run_sandbox(engine, run->task, NULL));
     print_text(w, "host", run->host);
     print_text(w, "folder", run->folder);
     print_time(w, "ordered_at", run->ordered_at);

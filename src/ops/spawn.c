@@ -15,6 +15,7 @@
 #include "ops/batch.h"
 #include "ops/child_members.h"
 #include "ops/child_spans.h"
+#include "ops/inside.h"
 #include "ops/op_internal.h"
 #include "os/files.h"
 #include "os/outside.h"
@@ -30,6 +31,7 @@ struct spawning {
     struct taskfile *file;
     json_t *spec; /* of the task that wrote it */
     json_t *body;
+    json_t *inside; /* the sandbox that they stay in; NULL: none */
     struct batch batch;
     char parent[ENGINE_ID_MAX];
     enum child_source source;
@@ -39,6 +41,7 @@ static void spawning_finish(struct spawning *s) {
     batch_finish(&s->batch);
     taskfile_free(s->file);
     json_decref(s->spec);
+    json_decref(s->inside);
     json_decref(s->body);
     arena_finish(&s->arena);
 }
@@ -186,6 +189,8 @@ static int complete(struct spawning *s, json_t *task, size_t index, struct error
     inherit_place(task, s->spec);
     if (json_object_get(task, "prompt"))
         inherit(task, "agent", s->spec);
+    if (s->inside)
+        (void)json_object_set(task, "inside", s->inside);
     int r = child_spans_bound(s->engine, &(struct child_spans){ 0 }, task, err);
     return r < 0 ? taskfile_locate(s->file, index, err) : 0;
 }
@@ -284,7 +289,8 @@ int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *ord
         return r;
     s.body = taskfile_body(s.file);
     s.spec = json_loads(order->spec, 0, NULL);
-    s.source = child_source_of(engine, s.spec);
+    s.inside = inside_of_run(engine, order->task);
+    s.source = child_source_of(engine, s.spec, s.inside != NULL);
     r = check_count(&s, err);
     if (r == 0)
         r = complete_all(&s, err);

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "config/settings.h"
 #include "ops/budgets.h"
+#include "ops/inside.h"
 #include "ops/op_internal.h"
 
 #define TITLE_MAX   500
@@ -53,6 +54,7 @@ static const char *const budget_modes[] = { "hold", "stop", NULL };
 static const char *const resumes[] = { "auto", "never", NULL };
 static const char *const failovers[] = { "auto", "none", NULL };
 static const char *const executors[] = { "local", "slurm", NULL };
+static const char *const sandboxes[] = { "auto", "none", "bubblewrap", "podman", NULL };
 
 /* --- members with a form of their own -------------------------------------------------------- */
 
@@ -207,6 +209,8 @@ static const struct member members[] = { /* by name */
     { "hold", MEMBER_BOOLEAN, AT(hold), .written = "boolean", .text = "held until it is released" },
     { "idle_timeout_s", MEMBER_SECONDS, AT(idle_timeout_ms), .min = 100, .written = "seconds",
       .text = "stopped when it prints nothing for so long" },
+    { "inside", MEMBER_OTHER, AT(inside), .check = inside_check, .written = "{\"sandbox\", \"root\"}",
+      .text = "set for a task that a run in a sandbox has added: it has one, too, and works in that folder" },
     { "iteration", MEMBER_NUMBER, AT(iteration), .min = 1, .max = 1000000, .written = "number",
       .text = "where it begins to count; 1 when not given" },
     { "kind", MEMBER_NAME, AT(kind), .written = "name", .text = "its kind, known to the configuration" },
@@ -251,6 +255,9 @@ static const struct member members[] = { /* by name */
       .written = "number", .text = "how many one of its runs may use" },
     { "run_usd", MEMBER_MONEY, AT(run_usd), .written = "dollars",
       .text = "what one of its runs may cost" },
+    { "sandbox", MEMBER_CHOICE, AT(sandbox), .choices = sandboxes,
+      .written = "auto, none, bubblewrap, podman",
+      .text = "what keeps its runs from the rest of the machine; else as its project, its agent or `tasks.sandbox` says" },
     { "serial", MEMBER_NAME, AT(serial), .written = "text",
       .text = "its phase, of which one runs at a time unless parallelizable" },
     { "slurm", MEMBER_OTHER, AT(slurm), .check = submission_check_slurm,
@@ -277,6 +284,8 @@ static const struct member members[] = { /* by name */
       .text = "what all its runs, and the children that they add, may cost" },
     { "workspace", MEMBER_NAME, AT(workspace), .written = "text",
       .text = "the workspace it wants; it waits while that is taken" },
+    { "wrap", MEMBER_OTHER, AT(wrap), .check = check_words, .written = "[word, …]",
+      .text = "another program as its sandbox: words before its command, as `tasks.wrap`" },
 };
 /* clang-format on */
 

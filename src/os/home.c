@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pwd.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -134,6 +135,32 @@ static char *run_socket_of(const char *socket) {
     strbuf_add(&path, socket, folder);
     strbuf_printf(&path, "run%s%s", is_usual ? "" : "-", is_usual ? ".sock" : socket + folder);
     return strbuf_take(&path);
+}
+
+void home_shared_socket(const char *run_socket, struct strbuf *out) {
+    static const char ending[] = ".sock";
+    size_t length = strlen(run_socket), tail = strlen(ending);
+    bool usual = length > tail && strcmp(run_socket + length - tail, ending) == 0;
+    strbuf_add(out, run_socket, usual ? length - tail : length);
+    strbuf_puts(out, usual ? "/sock" : ".d/sock");
+}
+
+/* Under another name first: a run that connects finds the old one or the new one. */
+int home_share_socket(const char *run_socket, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, other = STRBUF_INIT;
+    home_shared_socket(run_socket, &path);
+    strbuf_add(&other, path.text, path.length - strlen("/sock"));
+    if (mkdir(strbuf_text(&other), 0700) < 0 && errno != EEXIST)
+        return error_set_errno(err, "make the folder", strbuf_text(&other));
+    int r = check_private(strbuf_text(&other), err);
+    if (r <= 0)
+        return r;
+    strbuf_puts(&other, "/.new");
+    (void)unlink(strbuf_text(&other));
+    if (link(run_socket, strbuf_text(&other)) < 0
+        || rename(strbuf_text(&other), strbuf_text(&path)) < 0)
+        return error_set_errno(err, "make", strbuf_text(&path));
+    return 0;
 }
 
 static int find_own(const char *value, struct home *home, struct error *err) {

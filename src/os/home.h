@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/strbuf.h"
 
 struct home {
     char *config_file; /* need not exist */
@@ -37,6 +38,12 @@ int home_find(struct home *ret_home, struct error *err);
 /* Makes the folders that are missing, 0700. Refuses those that belong to somebody else (root is
  * nobody else) or that everybody may write. */
 int home_make(const struct home *home, struct error *err);
+
+/* A second name of the socket of the runs, in a folder that has nothing else: "/x/run.sock" → "/x/run/sock". A sandbox shows
+ * that folder. */
+void home_shared_socket(const char *run_socket, struct strbuf *out);
+/* Makes it, for the socket that is there now. */
+int home_share_socket(const char *run_socket, struct error *err);
 
 /* What the system calls a user: "ann"; "uid 1000" when it has no name. The caller's; asks the system's
  * list of users, which may be slow. */

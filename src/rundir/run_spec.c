@@ -85,6 +85,10 @@ void run_spec_format(const struct run_spec *spec, struct strbuf *out) {
     add_words(out, "wrap_env", spec->wrap_env);
     if (spec->enter)
         add(out, "enter", spec->enter);
+    if (spec->sandbox)
+        add(out, "sandbox", spec->sandbox);
+    if (spec->sandbox_root)
+        add(out, "sandbox_root", spec->sandbox_root);
     if (spec->key)
         add_tag(out, begin, spec->key);
     add(out, "done", "");

@@ -76,6 +76,9 @@ struct run_spec {
     const char *const *wrap; /* ends with NULL; or NULL: none */
     const char *const *wrap_env;
     const char *enter;
+    const char *sandbox; /* its name, for `applied`; or NULL */
+    const char
+        *sandbox_root; /* the folder that may be written in it; for a daemon that adopts the run */
     /* For an executor that hands the run over to somebody else; none of it is in the spec of the shim. */
     struct run_place place;
     const char *name;  /* the task's id, for people; or NULL */

@@ -59,6 +59,8 @@ static const struct { const char *name; size_t offset; } text_fields[] = {
     { "boot_id", offsetof(struct run_spec, boot_id) },
     { "enter", offsetof(struct run_spec, enter) },
     { "secrets", offsetof(struct run_spec, secret_names) },
+    { "sandbox", offsetof(struct run_spec, sandbox) },
+    { "sandbox_root", offsetof(struct run_spec, sandbox_root) },
 };
 /* clang-format on */
 

@@ -27,7 +27,7 @@ static bool is_for_all(const char *path) {
 }
 
 static void put_empty(struct plan_words *words, const struct plan_step *step) {
-    if (step->around == SANDBOX_EMPTY) {
+    if (step->rule->access == SANDBOX_EMPTY && step->around == SANDBOX_EMPTY) {
         plan_put(words, "--dir");
     } else {
         plan_put(words, "--perms");
@@ -39,7 +39,7 @@ static void put_empty(struct plan_words *words, const struct plan_step *step) {
 
 static void put_step(struct plan_words *words, const struct plan_step *step) {
     const struct sandbox_rule *rule = step->rule;
-    if (rule->access == SANDBOX_EMPTY) {
+    if (rule->access == SANDBOX_EMPTY || rule->access == SANDBOX_CLOSED) {
         put_empty(words, step);
         return;
     }
@@ -78,6 +78,11 @@ int bubblewrap_words(struct sandbox_plan *plan, struct plan_words *words, struct
     }
     for (size_t i = 0; i < count; i++)
         put_step(words, &steps[i]);
+    for (size_t i = 0; i < count; i++) /* when all that is shown in it has its place */
+        if (steps[i].rule->access == SANDBOX_CLOSED) {
+            plan_put(words, "--remount-ro");
+            plan_put(words, steps[i].rule->path);
+        }
     plan_put(words, "--chdir");
     plan_put(words, plan->cwd);
     plan_put(words, "--");

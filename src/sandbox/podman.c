@@ -24,9 +24,10 @@ static int put_volume(struct plan_words *words, const struct sandbox_rule *rule,
 
 static int put_step(struct plan_words *words, const struct plan_step *step, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (step->rule->access != SANDBOX_EMPTY)
+    if (step->rule->access != SANDBOX_EMPTY && step->rule->access != SANDBOX_CLOSED)
         return put_volume(words, step->rule, err);
-    strbuf_printf(&text, "--tmpfs=%s", step->rule->path);
+    strbuf_printf(&text, "--tmpfs=%s%s", step->rule->path,
+                  step->rule->access == SANDBOX_CLOSED ? ":ro" : "");
     plan_put(words, strbuf_text(&text));
     return 0;
 }

@@ -72,6 +72,14 @@ enum sandbox_access sandbox_access_of(const struct sandbox_plan *plan, const cha
     return best ? best->access : SANDBOX_READ;
 }
 
+static bool hides(enum sandbox_access access) {
+    return access == SANDBOX_EMPTY || access == SANDBOX_CLOSED;
+}
+
+bool sandbox_is_hidden(const struct sandbox_plan *plan, const char *path) {
+    return hides(sandbox_access_of(plan, path));
+}
+
 /* Below a folder comes directly behind it: '/' before every other byte. */
 static int compare_paths(const char *a, const char *b) {
     while (*a && *a == *b)
@@ -98,7 +106,7 @@ static const struct sandbox_rule *around(const struct plan_step *steps, size_t c
 static bool changes_nothing(const struct sandbox_rule *rule, const struct sandbox_rule *outer) {
     enum sandbox_access access = outer ? outer->access : SANDBOX_READ;
     if (rule->access == SANDBOX_BLANK)
-        return access == SANDBOX_EMPTY;
+        return hides(access);
     /* Another source is another content. */
     return rule->source == rule->path && (!outer || outer->source == outer->path)
            && rule->access == access && access != SANDBOX_EMPTY;

@@ -29,8 +29,9 @@ const char *sandbox_kind_name(enum sandbox_kind kind); /* "none" "bubblewrap" "p
 enum sandbox_kind sandbox_kind_find(const char *name);
 
 enum sandbox_access {
-    SANDBOX_EMPTY, /* an empty folder, which is gone with the run */
-    SANDBOX_BLANK, /* an empty file that cannot be written */
+    SANDBOX_EMPTY,  /* an empty folder, which is gone with the run */
+    SANDBOX_CLOSED, /* one that cannot be written, but for what rules show in it */
+    SANDBOX_BLANK,  /* an empty file that cannot be written */
     SANDBOX_READ,
     SANDBOX_WRITE,
 };
@@ -65,6 +66,7 @@ void sandbox_add(struct sandbox_plan *plan, enum sandbox_access access, const ch
                  const char *source);
 /* What the rules give this path: SANDBOX_READ where there is none. */
 enum sandbox_access sandbox_access_of(const struct sandbox_plan *plan, const char *path);
+bool sandbox_is_hidden(const struct sandbox_plan *plan, const char *path);
 /* Is `path` this folder, or below it? */
 bool sandbox_is_inside(const char *folder, const char *path);
 

@@ -214,8 +214,8 @@ static void note_started(struct shim *s, bool joined) {
         limits_note(s, "nice");
     if (s->spec.oom_score_adj != 0)
         limits_note(s, "oom_score_adj");
-    if (s->inside.command > 0)
-        limits_note(s, "sandbox");
+    if (s->spec.wrap && s->spec.sandbox)
+        limits_note(s, s->spec.sandbox);
 }
 
 int command_start(struct shim *s, const char *const *argv, const struct command_files *files,

@@ -106,8 +106,8 @@ int command_start(struct shim *s, const char *const *argv, const struct command_
 _Noreturn void enter_sandbox(void);
 
 /* trial.c */
-/* Runs the command of a spec that comes by the standard input, and nothing around it. */
-int trial_run(struct shim *s, char *text, size_t size);
+/* Runs the command of the spec in a file, and nothing around it. */
+int trial_run(struct shim *s, const char *path, char *text, size_t size);
 
 /* limits.c */
 void limits_open(struct shim *s);

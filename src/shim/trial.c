@@ -1,8 +1,10 @@
 /* trial.c: would a command run like this? For the daemon, which tries its sandbox before it relies on it.
  *
- * sluice-shim --trial reads a spec from the standard input and runs its command as a run would be started. It has
+ * sluice-shim --trial FILE reads a spec from the file and runs its command as a run would be started. It has
  * no folder, no lock and no log: the output of the command goes where its own goes. It ends with 0 if the command
  * was seen to run and ended with 0; else with 1, and says why. */
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -18,17 +20,20 @@ static int complain(const char *why) {
     return 1;
 }
 
-static int read_spec(struct shim *s, char *text, size_t size, struct error *err) {
+static int read_spec(struct shim *s, const char *path, char *text, size_t size, struct error *err) {
     size_t used = 0;
-    ssize_t got;
-    do {
-        got = read(STDIN_FILENO, text + used, size - used);
-        used += got > 0 ? (size_t)got : 0;
-    } while (got > 0 && used < size);
+    ssize_t got = -1;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    while (fd >= 0 && used < size && (got = read(fd, text + used, size - used)) > 0)
+        used += (size_t)got;
+    if (fd >= 0)
+        close(fd);
+    if (got < 0)
+        return error_set(err, -errno, "cannot read '%.120s': %s", path, strerror(errno));
     return run_spec_parse(text, used, NULL, &s->words, &s->spec, err);
 }
 
-int trial_run(struct shim *s, char *text, size_t size) {
+int trial_run(struct shim *s, const char *path, char *text, size_t size) {
     struct error err = { 0 };
     struct command_failure failure;
     const struct command_files files = { .out = STDOUT_FILENO, .err = STDERR_FILENO };
@@ -41,7 +46,7 @@ int trial_run(struct shim *s, char *text, size_t size) {
     s->self = getpid();
     s->cgroup = -1;
     s->hurry_at = TIME_NEVER;
-    if (read_spec(s, text, size, &err) < 0)
+    if (read_spec(s, path, text, size, &err) < 0)
         return complain(err.text);
     s->deadline = s->spec.command.timeout > 0
                       ? time_add(clock_read_steady(), s->spec.command.timeout)

@@ -80,6 +80,7 @@ static const struct member members[] = {
     { "run",            "argv",           MEMBER_SHELL,   false },
     { "run_tokens",     "run_tokens",     MEMBER_WHOLE,   false },
     { "run_usd",        "run_usd",        MEMBER_DOLLARS, false },
+    { "sandbox",        "sandbox",        MEMBER_TEXT,    false },
     { "serial",         "serial",         MEMBER_TEXT,    false },
     { "slurm",          "slurm",          MEMBER_ENV,     false },
     { "spawn",          "spawn",          MEMBER_TEXT,    false },
@@ -92,6 +93,7 @@ static const struct member members[] = {
     { "until",          "until",          MEMBER_TEXT,    false },
     { "usd",            "usd",            MEMBER_DOLLARS, false },
     { "workspace",      "workspace",      MEMBER_TEXT,    false },
+    { "wrap",           "wrap",           MEMBER_WORDS,   false },
 };
 /* clang-format on */
 

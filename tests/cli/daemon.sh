@@ -73,8 +73,14 @@ with_executor() {
     [ "${SLUICE_TEST_EXECUTOR-}" != slurm ] || printf 'tasks.executor: slurm\nslurm.poll_s: 0.3\n'
 }
 
+# Fake agents live in $tmp and write where they like: only a test that is about sandboxes has one.
+with_sandbox() {
+    awk '{ print } /^agents|^ *agents:/ { agents = 1 } /(sandbox|sandbox_[a-z]*|wrap):/ { told = 1 }
+        END { if (agents && !told) print "tasks.sandbox: none" }'
+}
+
 config() {
-    printf '%s\n' "$1" | with_store "$home" | with_executor >"$home/sluice.yaml"
+    printf '%s\n' "$1" | with_store "$home" | with_executor | with_sandbox >"$home/sluice.yaml"
 }
 { store_is_file && [ -z "${SLUICE_TEST_EXECUTOR-}" ]; } || config ''
 

@@ -56,6 +56,7 @@ static const struct row rows[] = {
     { "grace_s", "1", COMMAND, NULL },
     { "hold", "false", ALL, NULL },
     { "idle_timeout_s", "1", ALL, NULL },
+    { "inside", "{\"sandbox\":\"bubblewrap\",\"root\":\"/\"}", 0, NULL },
     { "iteration", "2", COMMAND, NULL },
     { "kind", "\"plan\"", ALL, NULL },
     { "limiter", "\"anthropic\"", COMMAND, NULL },
@@ -79,6 +80,7 @@ static const struct row rows[] = {
     { "review", "true", ALL, NULL },
     { "run_tokens", "100", ALL, NULL },
     { "run_usd", "1", ALL, NULL },
+    { "sandbox", "\"none\"", 0, NULL },
     { "serial", "\"s\"", ALL, NULL },
     { "slurm", "{\"options\":\"--exclusive\"}", COMMAND, "\"executor\":\"slurm\"," PROMPT },
     { "spawn", "\"next.yaml\"", FILES, NULL },
@@ -90,12 +92,12 @@ static const struct row rows[] = {
     { "until", "\"exit\"", ALL, NULL },
     { "usd", "1", ALL, NULL },
     { "workspace", "\"a\"", COMMAND, NULL },
+    { "wrap", "[\"env\"]", 0, NULL },
 };
 
 /* What Sluice executes for a task beside its own command. Those of a later version are refused before
  * they exist. */
-static const char *const commands[] = { "prepare", "on_end", "wrap", "sandbox",
-                                        "gates",   "gate",   "copy", "mr_command" };
+static const char *const commands[] = { "prepare", "on_end", "gates", "gate", "copy", "mr_command" };
 
 static const struct row *row_of(const char *member) {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

@@ -73,6 +73,7 @@ static struct run_spec full_spec(void) {
         .wrap = wrap,
         .wrap_env = wrap_env,
         .enter = "/proc/self/fd/4",
+        .sandbox = "bubblewrap",
     };
 }
 
@@ -114,6 +115,7 @@ static void expect_same(const struct run_spec *got, const struct run_spec *wante
     expect_words(got->wrap, wanted->wrap);
     expect_words(got->wrap_env, wanted->wrap_env);
     assert_string_equal(got->enter, wanted->enter);
+    assert_string_equal(got->sandbox, wanted->sandbox);
 }
 
 static struct run_spec_words words;
@@ -147,6 +149,7 @@ static void what_is_absent_has_its_default(void **state) {
     assert_null(got.wrap);
     assert_null(got.wrap_env[0]);
     assert_null(got.enter);
+    assert_null(got.sandbox);
     assert_int_equal(got.check_count, 0);
     assert_null(got.prepare.argv);
     assert_null(got.prepare_cwd);

@@ -40,6 +40,7 @@ static struct run_spec boxed(const struct stage *stage, const char *const *argv)
     spec.wrap = words;
     spec.wrap_env = no_words;
     spec.enter = INSIDE;
+    spec.sandbox = "bubblewrap";
     return spec;
 }
 
@@ -84,7 +85,7 @@ static void a_command_runs_inside(void **state) {
     assert_int_equal(end->kind, RUN_END_EXIT);
     assert_int_equal(end->code, 7);
     assert_int_equal(end->leftover, 0);
-    assert_non_null(strstr(end->applied, "sandbox"));
+    assert_non_null(strstr(end->applied, "bubblewrap"));
     assert_string_equal(stage_file(stage, 1, "out.log"), "pid 2\n");
     assert_true(stage->runs[1].started);
     finish(stage);

@@ -120,6 +120,19 @@ static void what_changes_nothing_is_left_out(void **state) {
     expect_rules("--perms 0755 --tmpfs /h --dir /h/.config --bind /w /w ");
 }
 
+static void a_closed_folder_is_closed_at_the_end(void **state) {
+    (void)state;
+    sandbox_add(&plan, SANDBOX_EMPTY, "/h", NULL);
+    sandbox_add(&plan, SANDBOX_CLOSED, "/h/data", NULL);
+    sandbox_add(&plan, SANDBOX_CLOSED, "/h/data/runs", NULL);
+    sandbox_add(&plan, SANDBOX_BLANK, "/h/data/settings", NULL);
+    sandbox_add(&plan, SANDBOX_WRITE, "/h/data/runs/1/tmp", NULL);
+    expect_rules("--perms 0755 --tmpfs /h --perms 0755 --tmpfs /h/data "
+                 "--bind /h/data/runs/1/tmp /h/data/runs/1/tmp --remount-ro /h/data ");
+    assert_true(sandbox_is_hidden(&plan, "/h/data/runs/1"));
+    assert_false(sandbox_is_hidden(&plan, "/h/data/runs/1/tmp/x"));
+}
+
 static void another_source_is_another_content(void **state) {
     (void)state;
     sandbox_add(&plan, SANDBOX_WRITE, "/h", NULL);
@@ -240,6 +253,7 @@ int main(void) {
         EACH(names_with_low_bytes_do_not_come_between),
         EACH(the_last_rule_of_a_path_holds),
         EACH(what_changes_nothing_is_left_out),
+        EACH(a_closed_folder_is_closed_at_the_end),
         EACH(another_source_is_another_content),
         EACH(files_devices_and_shared_folders),
         EACH(what_a_path_gets),

@@ -1,0 +1,87 @@
+#!/bin/sh
+# Repositories and sandboxes: work is committed and merged, and settings, hooks and other branches stay as they were.
+# shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, home, tmp; the shell of the run expands the rest
+. "$(dirname "$0")/kit.sh"
+. "$here/repository.sh"
+needs bwrap
+run true
+mkdir "$HOME/src"
+repository web
+mv web "$HOME/src/web" # where the run sees nothing else
+repo=$HOME/src/web
+ln -s "$repo" web
+git config --global user.name Owner
+git config --global user.email owner@localhost
+
+config "limits: {runs: 8}
+agents:
+  shell: {command: [sh, -c, '{prompt}'], prompt: argument, sandbox: bubblewrap}
+  open: {command: [sh, -c, '{prompt}'], prompt: argument, sandbox: none}
+  owner: {command: [sh, -c, '{prompt}'], prompt: argument, sandbox: bubblewrap, sandbox_write: [.git]}
+projects:
+  web: {path: '$repo', workspace_mode: worktree, merge: direct}
+  plain: {path: '$repo'}
+  part: {path: '$repo/part'}"
+start
+
+does() { # PROJECT AGENT SCRIPT
+    add --project "$1" --agent "$2" --retries 0 --cwd - -- "$3"
+    ends "$id"
+    cat "$home/runs/$id"/*/out.log "$home/runs/$id"/*/err.log >out 2>/dev/null
+    code=$("$SLUICE" show --json "$id" | first exit_code)
+}
+
+# --- a worktree ------------------------------------------------------------------------------------------------
+
+does web shell 'echo one >one && git add one && git commit -qm one && git log --oneline | head -n 3 && git status'
+exits 0 'a run commits in its worktree'
+becomes "$id" 'done'
+rule 'and its work is merged' [ "$(in_main web one)" = one ]
+does web shell 'echo two >two'
+becomes "$id" 'done'
+rule 'work that it has not committed, too' [ "$(in_main web two)" = two ]
+does web shell 'git diff HEAD~1 --stat && git show HEAD:file'
+exits 0 'it reads the history'
+
+# WHAT SCRIPT: possible without a sandbox, not in one.
+held() {
+    does web open "$2"
+    exits 0 "$1: possible without a sandbox"
+    git -C "$repo" worktree prune
+    does web shell "$2"
+    [ "$code" != 0 ]
+    report $? "$1: held in a sandbox"
+}
+common='c=$(git rev-parse --git-common-dir) && '
+held 'adding a hook' "$common"'echo x >"$c/hooks/post-commit" && rm "$c/hooks/post-commit"'
+held 'changing the settings' "$common"'cp "$c/config" "$c/config.new" && mv "$c/config.new" "$c/config"'
+held 'moving another branch' 'git update-ref refs/heads/other HEAD && git update-ref -d refs/heads/other'
+does web open "echo x >$repo/extra"
+rule 'changing the checkout: possible without a sandbox' [ -e "$repo/extra" ]
+rm -f "$repo/extra"
+does web shell "echo x >$repo/extra"
+rule 'changing the checkout: held in a sandbox' [ ! -e "$repo/extra" ]
+held 'removing packed objects' "$common"'mkdir -p "$c/objects/pack/x" && rmdir "$c/objects/pack/x"'
+held 'using objects of another place' "$common"'echo /tmp >"$c/objects/info/alternates" && rm "$c/objects/info/alternates"'
+held 'belonging to another repository' 'cp .git other && mv other .git'
+held 'the same from the other side' 'g=$(git rev-parse --git-dir) && cp "$g/commondir" "$g/x" && mv "$g/x" "$g/commondir"'
+
+# --- a checkout -----------------------------------------------------------------------------------------------------
+
+does plain shell 'git log -1 && git status && echo x >changed'
+exits 0 'in a checkout a run reads the repository and changes files'
+rule 'which stay' [ -s "$repo/changed" ]
+rm "$repo/changed"
+does plain shell 'touch .git/x'
+[ "$code" != 0 ]
+report $? 'but nothing of .git'
+does plain shell 'mv .git moved'
+[ "$code" != 0 ]
+report $? 'nor does it put another one in its place'
+does plain owner 'echo x >own && git add own && git commit -qm own'
+exits 0 'unless a setting says so'
+mkdir -p "$repo/part"
+does part shell 'git status --short && echo x >a && ! echo x 2>/dev/null >../file'
+exits 0 'in a folder of a checkout it changes that folder alone'
+rm -r "$repo/part"
+finish
