@@ -14,6 +14,7 @@ Scenes:
 
   ok [TEXT]        an answer, and the turn is over
   tool COMMAND     the agent is asked to run a command of the shell
+  mcp TOOL JSON    the agent is asked to call this tool of the server `sluice`
   429 SECONDS      refused, with retry-after
   limit SECONDS    the plan is used up: every request is refused from now on for that long; then the line is over
   minute           the same until the clock shows the next minute: one of the agents tells no seconds
@@ -158,7 +159,7 @@ class Turn:
             Handler.scenes.note(scene="aside", model=self.asked.get("model"))
             return self.say("aside")
         name, rest, reset_at = Handler.scenes.take()
-        charged = name in ("ok", "tool", "hang")
+        charged = name in ("ok", "tool", "mcp", "hang")
         Handler.scenes.note(scene=name, rest=rest, turns=self.turns(), prompt=self.prompt()[-2000:],
                             reset_at=reset_at or None, tokens_in=IN if charged else 0,
                             tokens_out=OUT if charged else 0)
@@ -166,6 +167,9 @@ class Turn:
             return self.say(rest or "Hello from the stub.")
         if name == "tool":
             return self.call(rest)
+        if name == "mcp":
+            tool, _, arguments = rest.partition(" ")
+            return self.call_mcp(tool, arguments)
         if name == "429":
             return self.refuse(rest)
         if name == "limit":
@@ -217,6 +221,12 @@ class Messages(Turn):
         self.begin()
         self.block({"type": "tool_use", "id": f"toolu_{self.number}", "name": "Bash", "input": {}},
                    {"type": "input_json_delta", "partial_json": asked})
+        self.end("tool_use")
+
+    def call_mcp(self, tool, arguments):
+        self.begin()
+        self.block({"type": "tool_use", "id": f"toolu_{self.number}", "name": "mcp__sluice__" + tool, "input": {}},
+                   {"type": "input_json_delta", "partial_json": arguments})
         self.end("tool_use")
 
     def error(self, code, kind, message, headers):
@@ -281,6 +291,13 @@ class Responses(Turn):
         item = {"type": "function_call", "id": f"fc_{self.number}", "call_id": f"call_{self.number}",
                 "name": "exec_command", "status": "completed",
                 "arguments": json.dumps({"cmd": command, "yield_time_ms": 30000})}
+        self.begin()
+        self.http.event("response.output_item.added", output_index=0, item={**item, "arguments": ""})
+        self.end(item)
+
+    def call_mcp(self, tool, arguments):
+        item = {"type": "function_call", "id": f"fc_{self.number}", "call_id": f"call_{self.number}",
+                "name": tool, "namespace": "mcp__sluice", "status": "completed", "arguments": arguments}
         self.begin()
         self.http.event("response.output_item.added", output_index=0, item={**item, "arguments": ""})
         self.end(item)

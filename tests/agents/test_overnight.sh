@@ -1,13 +1,13 @@
 #!/bin/sh
 # docs/overnight.md: its five commands, word for word, with the real Claude Code and a plan that is used up while
 # three tasks are at work.
-# shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets root, home, tmp; $$ is the tool's
+# shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets root, home, tmp; $SLUICE_TASK is for the tool
 . "$(dirname "$0")/kit.sh"
 PATH=$(dirname "$SLUICE"):$PATH
 export PATH
 
 # The plan ends in the middle: three first steps, then nothing for a while; then each says that it is done.
-step='tool echo $$ >>steps; git add steps; git commit -qm step'
+step='tool echo $SLUICE_TASK >>steps; git add steps; git commit -qm step'
 service "$step" "$step" "$step" 'limit 10' 'ok The work is committed.'
 git init -q -b main "$HOME/src/web"
 git config --global user.name tester
