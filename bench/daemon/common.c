@@ -105,13 +105,13 @@ static int connect_to(const char *path) {
     return fd;
 }
 
-static void build_request(struct strbuf *request, size_t tasks) {
+static void build_request(struct strbuf *request, size_t tasks, const char *cwd) {
     struct strbuf body = STRBUF_INIT;
     strbuf_puts(&body, "{\"tasks\":[");
     for (size_t i = 0; i < tasks; i++)
         strbuf_printf(&body,
-                      "%s{\"argv\":[\"/bin/true\"],\"title\":\"task number %zu\",\"cwd\":\"/\"}",
-                      i ? "," : "", i);
+                      "%s{\"argv\":[\"/bin/true\"],\"title\":\"task number %zu\",\"cwd\":\"%s\"}",
+                      i ? "," : "", i, cwd);
     strbuf_puts(&body, "]}");
     strbuf_printf(request,
                   "POST /v1/tasks HTTP/1.1\r\nHost: sluice\r\nContent-Type: application/json\r\n"
@@ -141,7 +141,7 @@ static void exchange(int fd, const struct strbuf *request, char *buffer, size_t 
     must(strncmp(buffer, "HTTP/1.1 200", 12) == 0, buffer);
 }
 
-double bench_bulk(struct rig *rig, size_t tasks) {
+double bench_bulk_in(struct rig *rig, size_t tasks, const char *cwd) {
     static char buffer[4 << 20];
     struct strbuf request = STRBUF_INIT;
     int fd = connect_to(rig->socket);
@@ -149,7 +149,7 @@ double bench_bulk(struct rig *rig, size_t tasks) {
     for (size_t left = tasks; left > 0;) {
         size_t now = left < BULK ? left : BULK;
         strbuf_clear(&request);
-        build_request(&request, now);
+        build_request(&request, now, cwd);
         double began = bench_now();
         exchange(fd, &request, buffer, sizeof(buffer));
         seconds += bench_now() - began;
@@ -158,6 +158,10 @@ double bench_bulk(struct rig *rig, size_t tasks) {
     close(fd);
     strbuf_finish(&request);
     return seconds;
+}
+
+double bench_bulk(struct rig *rig, size_t tasks) {
+    return bench_bulk_in(rig, tasks, "/");
 }
 
 /* --- processes ------------------------------------------------------------------------------- */

@@ -30,6 +30,7 @@ void bench_pause(struct rig *rig, bool paused);
 void bench_wait_drained(struct rig *rig);
 /* Adds so many tasks that run /bin/true, 1,000 in a request; seconds. */
 double bench_bulk(struct rig *rig, size_t tasks);
+double bench_bulk_in(struct rig *rig, size_t tasks, const char *cwd);
 
 /* Resident memory of a process in kB, and how often it gave up the processor by itself. */
 long bench_resident_kb(pid_t pid);
@@ -40,6 +41,7 @@ pid_t bench_child(pid_t parent, const char *name);
 /* The measurements. */
 void bench_submit(void);
 void bench_drain(void);
+void bench_sandbox(void);
 void bench_followers(void);
 void bench_latency(const struct bench_programs *programs);
 void bench_idle(void);

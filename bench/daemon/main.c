@@ -29,6 +29,8 @@ int main(int argc, char **argv) {
         bench_submit();
     if (wanted(argc, argv, "drain"))
         bench_drain();
+    if (wanted(argc, argv, "sandbox"))
+        bench_sandbox();
     if (wanted(argc, argv, "followers"))
         bench_followers();
     if (wanted(argc, argv, "latency"))
