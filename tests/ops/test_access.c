@@ -138,6 +138,8 @@ static void r10_nothing_by_tcp_changes_what_program_runs(void **state) {
         "{\"set\":{\"http.hosts\":\"evil.example\"}}",
         "{\"set\":{\"http.session_h\":\"87600\"}}",
         "{\"set\":{\"capability.commands\":true}}",
+        "{\"set\":{\"tasks.sandbox\":\"none\"}}",
+        "{\"set\":{\"agents.claude.sandbox_network\":\"on\"}}",
         "{\"set\":{\"limits.runs\":3,\"notify.command\":\"evil\"}}",
         "{\"unset\":[\"agents.claude.command\"]}",
         "{\"unset\":[\"agents.claude\"]}",
