@@ -23,6 +23,8 @@ struct launch_box {
     const char *const *wrap; /* SANDBOX_WRAP */
     const char *root;        /* the folder that the run may write, absolute, without links */
     const char *user;        /* the home directory, the same */
+    const char *data;        /* Sluice's folder, the same */
+    bool is_inside; /* a run in a sandbox has added the task: nothing in it opens anything */
     struct sandbox_plan plan;
     bool is_trial; /* there is no run, and nothing is made for it */
 };
@@ -42,6 +44,8 @@ const char *launch_box_peers(struct launch_box *box); /* NULL: none */
 
 /* A rule for what is there: `path` may be a link, what is shown is what it leads to. False: it is not there. */
 bool box_show(struct launch_box *box, enum sandbox_access access, const char *path);
+/* Where `path` is in a folder that is hidden, it leads to `full`. */
+void box_link(struct launch_box *box, const char *path, const char *full);
 /* Hides a file or a folder that is there. */
 void box_hide(struct launch_box *box, const char *path);
 char *box_text(struct launch_box *box, const char *format, ...) _printf_(2, 3);

@@ -38,8 +38,20 @@ static char *read_link(struct launch_box *box, const char *top) {
                          : box_text(box, "%s/%.*s", top, length, where);
 }
 
-/* Upwards from a folder, as git looks. False: it is in none. */
-static bool find_repository(struct launch_box *box, const char *folder, struct repository *ret) {
+/* A worktree is known to its repository: that names the file which names it. A run can write such a file, but not the other
+ * side of it. */
+static bool points_back(struct launch_box *box, const char *git, const char *top) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    char full[PATH_MAX];
+    if (file_read(box_text(box, "%s/gitdir", git), FILE_MOST, &text, NULL) < 0)
+        return false;
+    char *path = box_text(box, "%.*s", (int)strcspn(strbuf_text(&text), "\n"), strbuf_text(&text));
+    return realpath(path, full) && strcmp(full, box_text(box, "%s/.git", top)) == 0;
+}
+
+/* Upwards from a folder, as git looks. False: it is in none. `is_trusted`: no run has written there. */
+static bool find_repository(struct launch_box *box, const char *folder, bool is_trusted,
+                            struct repository *ret) {
     char *top = box_text(box, "%s", folder), full[PATH_MAX];
     struct stat st;
     while (lstat(box_text(box, "%s/.git", top), &st) < 0) {
@@ -51,7 +63,8 @@ static bool find_repository(struct launch_box *box, const char *folder, struct r
     char *git = S_ISDIR(st.st_mode)   ? box_text(box, "%s/.git", top)
                 : S_ISREG(st.st_mode) ? read_link(box, top)
                                       : NULL;
-    if (!git || !realpath(git, full))
+    if (!git || !realpath(git, full)
+        || (S_ISREG(st.st_mode) && !is_trusted && !points_back(box, full, top)))
         return false;
     _cleanup_(strbuf_finish) struct strbuf common = STRBUF_INIT;
     if (repository_common_dir(full, &common) < 0)
@@ -60,7 +73,8 @@ static bool find_repository(struct launch_box *box, const char *folder, struct r
     return true;
 }
 
-/* Objects of other repositories that this one uses. A run cannot write this file. */
+/* Objects of other repositories that this one uses. Only of a repository that no run can have made: such a file could
+ * name any folder. */
 static void show_alternates(struct launch_box *box, const char *common) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (file_read(box_text(box, "%s/objects/info/alternates", common), LINKS_MOST, &text, NULL) < 0)
@@ -79,13 +93,12 @@ static void show_alternates(struct launch_box *box, const char *common) {
 
 static void add_checkout(struct launch_box *box) {
     struct repository r;
-    if (!find_repository(box, box->root, &r))
+    if (!find_repository(box, box->root, false, &r))
         return;
     if (strcmp(r.top, box->root) != 0) /* a folder of it is the workspace */
         sandbox_add(&box->plan, SANDBOX_READ, r.top, NULL);
     sandbox_add(&box->plan, SANDBOX_READ, r.common, NULL);
     sandbox_add(&box->plan, SANDBOX_READ, box_text(box, "%s/.git", r.top), NULL);
-    show_alternates(box, r.common);
     if (strcmp(r.top, box->root) != 0)
         sandbox_add(&box->plan, SANDBOX_WRITE, box->root, NULL);
 }
@@ -134,11 +147,11 @@ static int add_worktree(struct launch_box *box, const char *branch, struct error
     const struct engine_project *project = engine_find_project(box->e, box->project);
     _cleanup_(strbuf_finish) struct strbuf git = STRBUF_INIT;
     if (worktree_git_dir(box->root, &git) < 0 || !realpath(strbuf_text(&git), full)
-        || !find_repository(box, box->root, &own))
+        || !find_repository(box, box->root, false, &own))
         return error_set(err, -EUCLEAN, "'%.120s' is not a worktree any more", box->root);
     /* A run can have changed where it belongs, if it was not in a sandbox. */
-    if (project && project->path && find_repository(box, project->path, &theirs)
-        && strcmp(own.common, theirs.common) != 0)
+    if (!project || !project->path || !find_repository(box, project->path, true, &theirs)
+        || strcmp(own.common, theirs.common) != 0)
         return error_set(err, -EPERM, "the worktree '%.80s' says that it belongs to '%.80s'",
                          box->root, own.common);
     sandbox_add(&box->plan, SANDBOX_READ, own.common, NULL);

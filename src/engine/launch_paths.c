@@ -40,10 +40,19 @@ bool box_show(struct launch_box *box, enum sandbox_access access, const char *pa
     return true;
 }
 
+void box_link(struct launch_box *box, const char *path, const char *full) {
+    if (strcmp(path, full) != 0)
+        sandbox_add(&box->plan, SANDBOX_LINK, path, full);
+}
+
+/* What is hidden is what a link leads to; the link itself stays, where it can be seen. */
 void box_hide(struct launch_box *box, const char *path) {
+    char full[PATH_MAX];
     struct stat st;
-    if (stat(path, &st) == 0)
-        sandbox_add(&box->plan, S_ISDIR(st.st_mode) ? SANDBOX_CLOSED : SANDBOX_BLANK, path, NULL);
+    if (!realpath(path, full) || stat(full, &st) < 0)
+        return;
+    sandbox_add(&box->plan, S_ISDIR(st.st_mode) ? SANDBOX_CLOSED : SANDBOX_BLANK, full, NULL);
+    box_link(box, path, full);
 }
 
 static bool is_hidden(const struct launch_box *box, const char *path) {
@@ -86,11 +95,12 @@ static bool ends_with(const char *text, const char *ending) {
 
 /* Programs find their libraries beside their folder: of …/node-22/bin all of …/node-22 is shown; of ~/bin, ~/.local/bin and
  * what is in /tmp the folder alone. */
-static void show_program_folder(struct launch_box *box, const char *folder) {
+static void show_program_folder(struct launch_box *box, const char *given) {
+    char folder[PATH_MAX];
+    if (!realpath(given, folder) || !is_hidden(box, folder))
+        return;
     char *above = box_text(box, "%s", folder);
     char *slash = strrchr(above, '/');
-    if (!is_hidden(box, folder))
-        return;
     if (ends_with(folder, "/bin") && slash > above) {
         *slash = '\0';
         bool is_wide = sandbox_is_inside(above, box->user) || ends_with(above, "/.local");
@@ -139,16 +149,18 @@ void box_add_home(struct launch_box *box, const struct run_spec *spec) {
     if (path)
         show_path(box, path);
     show_agent_program(box);
+    if (box->is_inside) /* else its command would choose what is shown */
+        return;
     show_program(box, spec->command.argv[0]);
     for (size_t i = 0; i < spec->check_count; i++)
         show_program(box, spec->checks[i].argv[0]);
 }
 
-/* All folders of the path that are missing below one that is there. */
-static int make_folders(const char *path, size_t from, struct error *err) {
+/* All folders of the path that are missing. */
+static int make_folders(const char *path, struct error *err) {
     char part[PATH_MAX];
     (void)snprintf(part, sizeof(part), "%s", path);
-    for (char *slash = part + from; slash; *slash++ = '/') {
+    for (char *slash = part; slash; *slash = '/') {
         slash = strchr(slash + 1, '/');
         if (slash)
             *slash = '\0';
@@ -165,11 +177,11 @@ int box_add_caches(struct launch_box *box, struct error *err) {
     for (const char *const *name = sandbox_caches_at_home(); !box->is_trial && r == 0 && *name;
          name++) {
         char *path = box_text(box, "%s/%s", box->user, *name);
-        char *source = box_text(box, "%s/caches/%s/%s", box->e->data, box->project, *name);
+        char *source = box_text(box, "%s/caches/%s/%s", box->data, box->project, *name);
         /* Below a folder that can only be read there must be a place for it already. */
         if (!is_hidden(box, path) && access(path, F_OK) < 0)
             continue;
-        r = make_folders(source, strlen(box->e->data), err);
+        r = make_folders(source, err);
         if (r == 0)
             sandbox_add(&box->plan, SANDBOX_WRITE, path, source);
     }
@@ -187,10 +199,8 @@ void box_add_agent(struct launch_box *box, const struct run_spec *spec) {
         strbuf_clear(&path);
         agent_path_resolve(box->adapter, one, &place, &path);
         const char *text = strbuf_text(&path);
-        if (one->use == AGENT_PATH_KEEP) { /* one that cannot be made is gone with the run */
-            const char *slash = strchr(text + strlen(box->user), '/');
-            (void)make_folders(text, slash ? (size_t)(slash - text) : 0, NULL);
-        }
+        if (one->use == AGENT_PATH_KEEP) /* one that cannot be made is gone with the run */
+            (void)make_folders(text, NULL);
         (void)box_show(box, one->use == AGENT_PATH_READ ? SANDBOX_READ : SANDBOX_WRITE, text);
     }
 }
@@ -245,7 +255,6 @@ static void hide_homes(struct launch_box *box) {
     size_t count = config_words(e->config, "daemon.addresses", NULL, &words);
     box_hide(box, e->home);
     box_hide(box, e->data);
-    box_hide(box, e->runs_folder);
     if (*e->config_file)
         box_hide(box, e->config_file);
     for (size_t i = 0; i < count; i++) {
@@ -273,7 +282,7 @@ static void add_ancestors(struct launch_box *box) {
     for (unsigned level = 0;
          level < ANCESTORS_MOST && core_task_spec(box->e->core, at, &told) && told.parent != 0;
          level++, at = told.parent) {
-        char *path = box_text(box, "%s/tasks/%s/iterations", box->e->data,
+        char *path = box_text(box, "%s/tasks/%s/iterations", box->data,
                               engine_task_id(box->e, told.parent, id));
         if (access(path, F_OK) == 0)
             sandbox_add(&box->plan, SANDBOX_READ, path, NULL);
@@ -281,13 +290,12 @@ static void add_ancestors(struct launch_box *box) {
 }
 
 static int add_task_folders(struct launch_box *box, struct error *err) {
-    const struct engine *e = box->e;
-    char *task = box_text(box, "%s/tasks/%s", e->data, box->id);
+    char *task = box_text(box, "%s/tasks/%s", box->data, box->id);
     char *own = box_text(box, "%s/" ITERATION_OWN, task);
     char *all = box_text(box, "%s/iterations", task);
     char *artifacts =
         box_text(box, "%s/%03" PRIu32 "/" ITERATION_ARTIFACTS, all, box->run->iteration);
-    int r = make_folders(own, strlen(e->data), err);
+    int r = make_folders(own, err);
     if (r < 0)
         return r;
     const char *usage = box->adapter ? agent_usage_file_name(box->adapter) : NULL;
@@ -297,21 +305,28 @@ static int add_task_folders(struct launch_box *box, struct error *err) {
     sandbox_add(&box->plan, SANDBOX_READ, all, NULL);
     sandbox_add(&box->plan, SANDBOX_WRITE, artifacts, NULL);
     /* The folder of all markers is its own here. */
-    sandbox_add(&box->plan, SANDBOX_WRITE, box_text(box, "%s/done", e->data), own);
+    sandbox_add(&box->plan, SANDBOX_WRITE, box_text(box, "%s/done", box->data), own);
     return 0;
 }
 
 /* The messages of its project; that file is there with the first of them. */
 static void add_bus(struct launch_box *box) {
-    char *folder = box_text(box, "%s/bus/%s", box->e->data, box->project);
+    char *folder = box_text(box, "%s/bus/%s", box->data, box->project);
     char *file = box_text(box, "%s.md", folder);
-    if (make_folders(folder, strlen(box->e->data), NULL) < 0)
+    struct stat st;
+    if (make_folders(folder, NULL) < 0)
         return;
-    FILE *made = fopen(file, "ae"); /* the folder is ours, and a run sees this file alone */
-    if (made)
-        (void)fclose(made);
-    sandbox_add(&box->plan, SANDBOX_WRITE, folder, NULL);
-    sandbox_add(&box->plan, SANDBOX_WRITE, file, NULL);
+    (void)mknod(file, S_IFREG | 0600, 0);
+    if (lstat(folder, &st) == 0 && S_ISDIR(st.st_mode))
+        sandbox_add(&box->plan, SANDBOX_WRITE, folder, NULL);
+    if (lstat(file, &st) == 0 && S_ISREG(st.st_mode))
+        sandbox_add(&box->plan, SANDBOX_WRITE, file, NULL);
+}
+
+static void show_folder(struct launch_box *box, const char *path) {
+    char full[PATH_MAX];
+    if (realpath(path, full))
+        sandbox_add(&box->plan, SANDBOX_READ, full, NULL);
 }
 
 static void add_sockets(struct launch_box *box, const struct run_spec *spec) {
@@ -325,7 +340,7 @@ static void add_sockets(struct launch_box *box, const struct run_spec *spec) {
             char *slash = strrchr(begin, '/');
             if (*begin == '/' && slash > begin) {
                 *slash = '\0';
-                (void)box_show(box, SANDBOX_READ, begin);
+                show_folder(box, begin);
             }
             at += length;
         }
@@ -342,10 +357,9 @@ int box_add_sluice(struct launch_box *box, const struct run_spec *spec, struct e
         add_bus(box);
     add_sockets(box, spec);
     /* Made with the folder of the run, just before its shim starts. */
-    if (!box->is_trial)
-        sandbox_add(&box->plan, SANDBOX_WRITE, box_text(box, "%s/tmp", run), NULL);
+    sandbox_add_optional(&box->plan, SANDBOX_WRITE, box_text(box, "%s/tmp", run));
     if (spec->prompt)
-        sandbox_add(&box->plan, SANDBOX_READ, box_text(box, "%s/prompt", run), NULL);
+        sandbox_add_optional(&box->plan, SANDBOX_READ, box_text(box, "%s/prompt", run));
     if (is_hidden(box, box->root)) /* a worktree: the rule for it was before that for its home */
         sandbox_add(&box->plan, SANDBOX_WRITE, box->root, NULL);
     return 0;

@@ -135,8 +135,11 @@ static int find_folders(struct launch_box *box, struct run_spec *spec, struct er
                          "'%.80s' is not in '%.80s', which is all that the run may change",
                          spec->cwd, box->root);
     home = home && *home == '/' ? home : sandboxes_home(box->e);
-    char *user = real_path(box, home);
+    char *user = real_path(box, home), *data = real_path(box, box->e->data);
     box->user = user ? user : arena_strdup(box->arena, home);
+    box->data = data ? data : box->e->data;
+    box->is_inside = json_object_get(box->task, "inside") != NULL;
+    box_link(box, given, box->root); /* SLUICE_WORKSPACE names it like this */
     spec->cwd = cwd;
     return check_root(box, err);
 }
@@ -268,7 +271,7 @@ int launch_box_build(struct launch_box *box, struct run_spec *spec, struct error
     box->plan.wrap = box->wrap;
     box->plan.workspace = box->root;
     box->plan.home = box->e->home;
-    box->plan.run = box_text(box, "%s/%s", box->e->runs_folder, box->run->view.folder);
+    box->plan.run = box_text(box, "%s/runs/%s", box->data, box->run->view.folder);
     r = find_program(box, err);
     if (r == 0)
         r = box->kind == SANDBOX_WRAP ? check_environment(box, err) : add_rules(box, spec, err);

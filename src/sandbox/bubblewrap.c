@@ -43,8 +43,17 @@ static void put_step(struct plan_words *words, const struct plan_step *step) {
         put_empty(words, step);
         return;
     }
-    bool writes = rule->access == SANDBOX_WRITE;
-    plan_put(words, is_device(rule->path) ? "--dev-bind" : writes ? "--bind" : "--ro-bind");
+    if (rule->access == SANDBOX_LINK) {
+        plan_put(words, "--symlink");
+        plan_put(words, rule->source);
+        plan_put(words, rule->path);
+        return;
+    }
+    bool writes = rule->access == SANDBOX_WRITE, tries = rule->is_optional;
+    const char *bind = is_device(rule->path) ? "--dev-bind"
+                       : writes              ? (tries ? "--bind-try" : "--bind")
+                                             : (tries ? "--ro-bind-try" : "--ro-bind");
+    plan_put(words, bind);
     plan_put(words, rule->access == SANDBOX_BLANK ? "/dev/null" : rule->source);
     plan_put(words, rule->path);
 }

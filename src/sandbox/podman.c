@@ -24,6 +24,8 @@ static int put_volume(struct plan_words *words, const struct sandbox_rule *rule,
 
 static int put_step(struct plan_words *words, const struct plan_step *step, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (step->rule->access == SANDBOX_LINK)
+        return 0; /* it has no word for that */
     if (step->rule->access != SANDBOX_EMPTY && step->rule->access != SANDBOX_CLOSED)
         return put_volume(words, step->rule, err);
     strbuf_printf(&text, "--tmpfs=%s%s", step->rule->path,

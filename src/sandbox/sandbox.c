@@ -54,6 +54,11 @@ void sandbox_add(struct sandbox_plan *plan, enum sandbox_access access, const ch
     plan->rule_count++;
 }
 
+void sandbox_add_optional(struct sandbox_plan *plan, enum sandbox_access access, const char *path) {
+    sandbox_add(plan, access, path, NULL);
+    plan->rules[plan->rule_count - 1].is_optional = true;
+}
+
 bool sandbox_is_inside(const char *folder, const char *path) {
     size_t length = strlen(folder);
     if (length == 1) /* "/" */
@@ -107,6 +112,8 @@ static bool changes_nothing(const struct sandbox_rule *rule, const struct sandbo
     enum sandbox_access access = outer ? outer->access : SANDBOX_READ;
     if (rule->access == SANDBOX_BLANK)
         return hides(access);
+    if (rule->access == SANDBOX_LINK)
+        return !hides(access);
     /* Another source is another content. */
     return rule->source == rule->path && (!outer || outer->source == outer->path)
            && rule->access == access && access != SANDBOX_EMPTY;

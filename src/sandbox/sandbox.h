@@ -32,6 +32,7 @@ enum sandbox_access {
     SANDBOX_EMPTY,  /* an empty folder, which is gone with the run */
     SANDBOX_CLOSED, /* one that cannot be written, but for what rules show in it */
     SANDBOX_BLANK,  /* an empty file that cannot be written */
+    SANDBOX_LINK,   /* a symbolic link to the source, where nothing is shown */
     SANDBOX_READ,
     SANDBOX_WRITE,
 };
@@ -40,6 +41,7 @@ struct sandbox_rule {
     const char *path;
     const char *source; /* what is shown there; the same as path, or another */
     enum sandbox_access access;
+    bool is_optional; /* what is not there any more is left out */
     size_t order;
 };
 
@@ -64,6 +66,8 @@ void sandbox_plan_finish(struct sandbox_plan *plan);
 /* `source`: NULL for the path itself. Both are copied. */
 void sandbox_add(struct sandbox_plan *plan, enum sandbox_access access, const char *path,
                  const char *source);
+/* The same for what may be gone when the words are used, a second time perhaps. */
+void sandbox_add_optional(struct sandbox_plan *plan, enum sandbox_access access, const char *path);
 /* What the rules give this path: SANDBOX_READ where there is none. */
 enum sandbox_access sandbox_access_of(const struct sandbox_plan *plan, const char *path);
 bool sandbox_is_hidden(const struct sandbox_plan *plan, const char *path);

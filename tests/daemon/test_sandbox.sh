@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs of agents are in a sandbox: what they see, what they can change, and that nothing runs without one that should have it.
-# shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, home, tmp; the shell of the run expands the rest
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets id, home, tmp; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"
 needs bwrap
 run true
@@ -111,8 +111,10 @@ rule 'that stay' [ -s "$home/tasks/$id/iterations/001/artifacts/a" ]
 add --agent shell --until 'done' --cwd "$tmp/work" -- 'touch "$SLUICE_DONE"; exit 3'
 becomes "$id" 'done'
 report $? 'its DONE marker counts'
-"$SLUICE" again "$id" >/dev/null 2>&1
+run sluice pause
+run sluice again "$id"
 rule 'and is taken away when it begins again' [ ! -e "$home/tasks/$id/own/$id" ]
+run sluice resume
 other=$id
 succeeds 'it marks no other task' shell "touch $home/done/$other; true"
 rule 'whatever it writes there' [ ! -e "$home/done/$other" ]
@@ -178,8 +180,25 @@ tell work/hold
 becomes "$live" 'done'
 rule 'and is reached from there' grep -q after "$home/runs/$live/1/out.log"
 
-# A bubblewrap that does not work.
+# Folders behind links, in the home directory, which is another one inside.
+ln -s "$tmp/work" "$HOME/linked"
+add --agent shell --retries 0 --cwd "$HOME/linked" -- 'echo x >linked && pwd'
+becomes "$id" 'done'
+report $? 'a workspace can be behind a link'
+rule 'and is changed there' [ -s work/linked ]
 "$SLUICE" down --wait >/dev/null 2>&1
+mkdir -m 700 real real/home
+cp "$home/sluice.yaml" real/home
+ln -s "$tmp/real" "$HOME/real"
+old=$home
+home=$HOME/real/home SLUICE_HOME=$HOME/real/home
+start
+succeeds 'and so can the home of Sluice' shell 'echo x >"$SLUICE_ARTIFACTS/a" && echo x >"$TMPDIR/x" && touch "$SLUICE_DONE" && sluice show "$SLUICE_TASK" && sluice bus post hello'
+held 'reading its store' "cat $HOME/real/home/sluice.db* $tmp/real/home/sluice.db* 2>/dev/null | grep -q sluice"
+"$SLUICE" down --wait >/dev/null 2>&1
+home=$old SLUICE_HOME=$old
+
+# A bubblewrap that does not work.
 mkdir broken
 printf '#!/bin/sh\necho "bwrap: No permissions to create new namespace" >&2\nexit 1\n' >broken/bwrap
 chmod +x broken/bwrap

@@ -99,6 +99,27 @@ child=$(child_of "$id")
 soon final "$child"
 rule 'nor name another folder' [ ! -e elsewhere/a ]
 
+# What a task names is shown to it, if its owner has written it.
+mkdir "$HOME/tools"
+printf '#!/bin/sh\necho ran\n' >"$HOME/tools/tool"
+chmod +x "$HOME/tools/tool" "$HOME/key"
+add --sandbox bubblewrap --retries 0 --cwd "$tmp/work" -- "$HOME/tools/tool"
+becomes "$id" 'done'
+report $? 'a program in the home of the owner runs when its owner says so'
+echo "[{argv: [cat, $HOME/key], retries: 0, cwd: $tmp/work, sandbox: bubblewrap, checks: [[$HOME/key]]}]" >owners.yaml
+add --file owners.yaml
+ends "$id"
+rule 'and so is the program of a check seen' grep -q secret-key "$home/runs/$id/1/out.log"
+does shell --spawn next.yaml "printf -- '- {argv: [cat, %s], retries: 0, cwd: %s, checks: [[%s]]}\n' $HOME/key $tmp/work $HOME/key >\$SLUICE_ARTIFACTS/next.yaml"
+rule 'not when a run in a sandbox names it' kept_out
+does shell --spawn next.yaml "$write ', env: {PATH: $HOME}' >\$SLUICE_ARTIFACTS/next.yaml"
+run sluice show "$id"
+has "can neither set 'env'" 'nor does such a run choose where programs are'
+does shell --spawn next.yaml "$write ', spawn: $HOME/key' >\$SLUICE_ARTIFACTS/next.yaml"
+run sluice show "$id"
+has "nor a 'spawn' that begins" 'nor which file the daemon reads'
+chmod -x "$HOME/key"
+
 # --- a daemon that finds the run -----------------------------------------------------------------------------------------
 
 mkfifo work/hold

@@ -17,6 +17,7 @@ config "limits: {runs: 8}
 agents:
   shell: {command: [sh, -c, '{prompt}'], prompt: argument, sandbox: bubblewrap}
   open: {command: [sh, -c, '{prompt}'], prompt: argument, sandbox: none}
+  reader: {command: [sh, -c, '{prompt}'], prompt: argument, sandbox: bubblewrap, sandbox_read: [~/private]}
   owner: {command: [sh, -c, '{prompt}'], prompt: argument, sandbox: bubblewrap, sandbox_write: [.git]}
 projects:
   web: {path: '$repo', workspace_mode: worktree, merge: direct}
@@ -80,6 +81,34 @@ does plain shell 'mv .git moved'
 report $? 'nor does it put another one in its place'
 does plain owner 'echo x >own && git add own && git commit -qm own'
 exits 0 'unless a setting says so'
+# A folder that is no repository yet: a run leaves what would show the next one the rest of the home directory.
+mkdir -p "$HOME/private/worktrees/x" "$tmp/fresh"
+echo secret-file | tee "$HOME/private/a" >"$HOME/private/worktrees/x/a"
+next() { # SCRIPT: it, and then a run that looks
+    add --agent shell --retries 0 --cwd "$tmp/fresh" -- "$1"
+    ends "$id"
+    add --agent shell --retries 0 --cwd "$tmp/fresh" -- "cat $HOME/private/a $HOME/private/worktrees/x/a"
+    ends "$id"
+    rm -rf "$tmp/fresh/.git"
+}
+add --agent reader --retries 0 --cwd "$tmp/fresh" -- "cat $HOME/private/a"
+ends "$id"
+rule 'where it is shown, it is read' grep -q secret-file "$home/runs/$id/1/out.log"
+next "echo 'gitdir: $HOME/private/worktrees/x' >.git"
+! grep -q secret-file "$home/runs/$id/1/out.log"
+report $? 'a .git file that a run writes shows nothing'
+next "mkdir -p .git/objects/info .git/refs && echo 'ref: refs/heads/main' >.git/HEAD && echo $HOME/private >.git/objects/info/alternates"
+! grep -q secret-file "$home/runs/$id/1/out.log"
+report $? 'nor a repository that it makes'
+next "ln -s $HOME/private .git"
+! grep -q secret-file "$home/runs/$id/1/out.log"
+report $? 'nor a link'
+git -C "$repo" worktree add -q --detach "$tmp/linked"
+add --agent shell --retries 0 --cwd "$tmp/linked" -- 'git log -1 --format=%s'
+ends "$id"
+rule 'a worktree of the owner is known by its repository' grep -q . "$home/runs/$id/1/out.log"
+git -C "$repo" worktree remove "$tmp/linked"
+
 mkdir -p "$repo/part"
 does part shell 'git status --short && echo x >a && ! echo x 2>/dev/null >../file'
 exits 0 'in a folder of a checkout it changes that folder alone'

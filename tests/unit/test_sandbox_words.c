@@ -133,6 +133,17 @@ static void a_closed_folder_is_closed_at_the_end(void **state) {
     assert_false(sandbox_is_hidden(&plan, "/h/data/runs/1/tmp/x"));
 }
 
+static void links_lead_to_what_is_shown_elsewhere(void **state) {
+    (void)state;
+    sandbox_add(&plan, SANDBOX_EMPTY, "/h", NULL);
+    sandbox_add(&plan, SANDBOX_LINK, "/h/src", "/data/src");
+    sandbox_add(&plan, SANDBOX_LINK, "/srv/src", "/data/src"); /* it is there as it is */
+    sandbox_add_optional(&plan, SANDBOX_WRITE, "/h/tmp");
+    sandbox_add_optional(&plan, SANDBOX_READ, "/h/prompt");
+    expect_rules("--perms 0755 --tmpfs /h --ro-bind-try /h/prompt /h/prompt "
+                 "--symlink /data/src /h/src --bind-try /h/tmp /h/tmp ");
+}
+
 static void another_source_is_another_content(void **state) {
     (void)state;
     sandbox_add(&plan, SANDBOX_WRITE, "/h", NULL);
@@ -254,6 +265,7 @@ int main(void) {
         EACH(the_last_rule_of_a_path_holds),
         EACH(what_changes_nothing_is_left_out),
         EACH(a_closed_folder_is_closed_at_the_end),
+        EACH(links_lead_to_what_is_shown_elsewhere),
         EACH(another_source_is_another_content),
         EACH(files_devices_and_shared_folders),
         EACH(what_a_path_gets),
