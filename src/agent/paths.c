@@ -28,7 +28,7 @@ void agent_path_resolve(const struct agent_adapter *adapter, const struct agent_
     const char *folder = adapter->settings_folder;
     size_t length = folder ? strlen(folder) : 0;
     const char *other = name ? place->variable(place->ctx, name) : NULL;
-    if (other && *other == '/' && strncmp(rest, folder, length) == 0) {
+    if (other && *other == '/' && folder && strncmp(rest, folder, length) == 0) {
         home = other;
         rest += rest[length] == '/' ? length + 1 : 0; /* ".claude.json" is inside such a folder */
     }

@@ -20,6 +20,7 @@
 #include "sandbox/sandbox.h"
 
 #define WORDS_MOST 256
+#define APART      "unshare --user --map-root-user --mount sh -c "
 
 /* A user's home, a workspace in it and the folder of the daemon, all below the stage. */
 struct world {
@@ -138,6 +139,8 @@ static void it_works_in_its_workspace(void **state) {
 
 /* Each gives 0 when it succeeds. */
 static void it_does_not_reach_the_rest(void **state) {
+    static const char remount[] = APART "'mount -o remount,bind,rw $SYSTEM; echo x >$SYSTEM/b$$'";
+    static const char unmount[] = APART "'umount -l $USER; cat $USER/.ssh/key'";
     static const char *const attempts[] = {
         "cat $USER/.ssh/key",
         "cat $DATA/store",
@@ -147,9 +150,8 @@ static void it_does_not_reach_the_rest(void **state) {
         "ln -s $USER/.ssh/key link$$ && cat link$$",
         "cd .. && cat ../user/.ssh/key",
         "ls /proc/[0-9]*/exe 2>/dev/null | grep -vqE '/proc/([0-9]|1[0-9]|self|thread-self)/'",
-        "unshare --user --map-root-user --mount sh -c 'mount -o remount,bind,rw $SYSTEM; echo x "
-        ">$SYSTEM/b$$'",
-        "unshare --user --map-root-user --mount sh -c 'umount -l $USER; cat $USER/.ssh/key'",
+        remount,
+        unmount,
     };
     struct world w;
     world_make(&w, *(const int *)*state);
