@@ -287,6 +287,45 @@ static void finishing_twice_is_harmless(void **state) {
     home_finish(&home);
 }
 
+/* A file stands for the socket: a second name is the same for both. */
+static void put(const char *path, const char *text) {
+    (void)unlink(path);
+    FILE *stream = fopen(path, "we");
+    assert_true(stream && fputs(text, stream) >= 0 && fclose(stream) == 0);
+}
+
+static void expect_shared(const char *path) {
+    struct stat own, shared;
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+    home_shared_socket(path, &name);
+    assert_int_equal(stat(path, &own), 0);
+    assert_int_equal(stat(strbuf_text(&name), &shared), 0);
+    assert_int_equal(own.st_ino, shared.st_ino);
+}
+
+static void the_socket_of_the_runs_has_a_folder_of_its_own(void **state) {
+    (void)state;
+    struct sockaddr_un address;
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT, path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/", folder);
+    strbuf_repeat(&path, "x", sizeof(address.sun_path) - 1 - path.length - strlen("/sluice.sock"));
+    setenv("SLUICE_HOME", strbuf_text(&path), 1);
+    find();
+    home_shared_socket(home.run_socket, &name);
+    assert_true(name.length < sizeof(address.sun_path)); /* it fits where the other one does */
+    assert_int_equal(home_make(&home, &err), 0);
+    put(home.run_socket, "one");
+    assert_int_equal(home_share_socket(home.run_socket, &err), 0);
+    expect_shared(home.run_socket);
+    put(home.run_socket, "two"); /* a daemon that starts again makes another one */
+    assert_int_equal(home_share_socket(home.run_socket, &err), 0);
+    expect_shared(home.run_socket);
+    *strrchr(name.text, '/') = '\0';
+    assert_int_equal(mode_of(strbuf_text(&name)), 0700);
+    assert_int_equal(chmod(strbuf_text(&name), 0777), 0);
+    assert_true(home_share_socket(home.run_socket, &err) < 0); /* others could put theirs there */
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void) {
@@ -305,6 +344,7 @@ int main(void) {
         TEST(a_folder_of_somebody_else_is_refused),
         TEST(what_is_in_the_way_is_named),
         TEST(finishing_twice_is_harmless),
+        TEST(the_socket_of_the_runs_has_a_folder_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
