@@ -101,7 +101,6 @@ struct engine {
     struct sandboxes *sandboxes; /* sandboxes_internal.h */
     /* the clock: the wall when the daemon started, moved on by the steady one */
     time_ms wall_at_start, steady_at_start, now;
-
     LIST(struct project) projects;
     uint32_t *project_of; /* by symbol: index + 1 */
     size_t project_of_capacity;

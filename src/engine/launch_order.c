@@ -10,8 +10,8 @@
 
 #include "base/alloc.h"
 #include "engine/executors_internal.h"
-#include "engine/secrets.h"
 #include "engine/iteration.h"
+#include "engine/secrets.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
 

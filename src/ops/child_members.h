@@ -22,8 +22,7 @@ enum child_source {
 };
 
 /* Of a spawn file; `spec`: the task that wrote it, as it was submitted. */
-enum child_source child_source_of(const struct engine *engine, const json_t *spec,
-                                  bool in_sandbox);
+enum child_source child_source_of(const struct engine *engine, const json_t *spec, bool in_sandbox);
 
 /* 0, or -EACCES with a message that names the member. */
 int child_check_members(const struct engine *engine, enum child_source source, const json_t *task,

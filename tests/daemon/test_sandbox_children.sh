@@ -93,11 +93,11 @@ run sluice show "$id"
 has 'is in another project' 'a file cannot name a project that is in none'
 does shell --spawn next.yaml "$write ', sandbox: none' >\$SLUICE_ARTIFACTS/next.yaml"
 run sluice show "$id"
-has 'are not for a run to choose' 'a file cannot say none'
+has "'sandbox': what its children are kept from" 'a file cannot say none'
 does shell --spawn next.yaml "printf -- '- {argv: [touch, a], retries: 0, cwd: %s}\n' $tmp/elsewhere >\$SLUICE_ARTIFACTS/next.yaml"
-child=$(child_of "$id")
-soon final "$child"
-rule 'nor name another folder' [ ! -e elsewhere/a ]
+run sluice show "$id"
+has 'is not in a folder of' 'nor name another folder'
+rule 'where nothing was written' [ ! -e elsewhere/a ]
 
 # What a task names is shown to it, if its owner has written it.
 mkdir "$HOME/tools"
@@ -114,10 +114,10 @@ does shell --spawn next.yaml "printf -- '- {argv: [cat, %s], retries: 0, cwd: %s
 rule 'not when a run in a sandbox names it' kept_out
 does shell --spawn next.yaml "$write ', env: {PATH: $HOME}' >\$SLUICE_ARTIFACTS/next.yaml"
 run sluice show "$id"
-has "can neither set 'env'" 'nor does such a run choose where programs are'
+has "'env': the environment of its children" 'nor does such a run choose where programs are'
 does shell --spawn next.yaml "$write ', spawn: $HOME/key' >\$SLUICE_ARTIFACTS/next.yaml"
 run sluice show "$id"
-has "nor a 'spawn' that begins" 'nor which file the daemon reads'
+has "'spawn': '$HOME/key' is not in a folder of" 'nor which file the daemon reads'
 chmod -x "$HOME/key"
 
 # --- a daemon that finds the run -----------------------------------------------------------------------------------------

@@ -366,3 +366,9 @@ void ops_trace(struct ops *o, struct ops_trace *ret) {
     ret->groups = engine_group_count(o->engine);
     ret->paused = engine_is_paused(o->engine);
 }
+
+void reply_expect(struct reply r, int status, const char *has) {
+    if (r.status != status || (has && !strstr(r.text, has)))
+        fail_msg("expected %d with '%s', got %d: %s", status, has ? has : "", r.status, r.text);
+    reply_finish(&r);
+}

@@ -44,6 +44,8 @@ struct reply {
     struct loop *waiting; /* ended by the answer */
 };
 void reply_finish(struct reply *r);
+/* Fails unless it has this status and, if `has` is not NULL, this text in it. Finishes it. */
+void reply_expect(struct reply r, int status, const char *has);
 
 /* Path with query. `body` NULL: none. */
 struct reply ops_ask(struct ops *o, const char *method, const char *path, const char *body,

@@ -1,4 +1,4 @@
-/* test_access.c: what whoever comes by TCP may do, and the life of tokens, pages and their codes. */
+/* test_access.c: what whoever comes by TCP may do, and the life of tokens. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,12 +25,6 @@
 /* The clock of the engine goes on by so much; nobody waits for it. */
 static void pass(struct ops *o, time_ms span) {
     o->engine->steady_at_start -= span;
-}
-
-static void expect(struct reply r, int status, const char *has) {
-    if (r.status != status || (has && !strstr(r.text, has)))
-        fail_msg("expected %d with '%s', got %d: %s", status, has ? has : "", r.status, r.text);
-    reply_finish(&r);
 }
 
 static char *add_token(struct ops *o, const char *body) {
@@ -86,12 +80,12 @@ static void each_scope_does_what_it_is_for(void **state) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     static const char task[] = "{\"tasks\":[{\"project\":\"web\",\"argv\":[\"true\"]}]}";
-    expect(ops_ask_by(&o, ACCESS_READ, "/v1/status", NULL, NULL), 200, NULL);
-    expect(ops_ask_by(&o, ACCESS_READ, "/v1/tasks", task, NULL), 403,
-           "this token has the scope 'read', and 'task.add' needs 'submit'");
-    expect(ops_ask_by(&o, ACCESS_SUBMIT, "/v1/tasks", task, NULL), 200, NULL);
-    expect(ops_ask_by(&o, ACCESS_SUBMIT, "/v1/pause", "{}", NULL), 403, "needs 'admin'");
-    expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/pause", "{}", NULL), 200, NULL);
+    reply_expect(ops_ask_by(&o, ACCESS_READ, "/v1/status", NULL, NULL), 200, NULL);
+    reply_expect(ops_ask_by(&o, ACCESS_READ, "/v1/tasks", task, NULL), 403,
+                 "this token has the scope 'read', and 'task.add' needs 'submit'");
+    reply_expect(ops_ask_by(&o, ACCESS_SUBMIT, "/v1/tasks", task, NULL), 200, NULL);
+    reply_expect(ops_ask_by(&o, ACCESS_SUBMIT, "/v1/pause", "{}", NULL), 403, "needs 'admin'");
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/pause", "{}", NULL), 200, NULL);
 }
 
 static void what_is_the_sockets_alone_is_so_for_every_scope(void **state) {
@@ -99,13 +93,14 @@ static void what_is_the_sockets_alone_is_so_for_every_scope(void **state) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     free(add_token(&o, "{\"name\":\"phone\"}"));
-    expect(
+    reply_expect(
         ops_ask_by(&o, ACCESS_ADMIN, "/v1/tokens", "{\"name\":\"mine\",\"scope\":\"admin\"}", NULL),
         403, "'token.add' is not done by TCP");
-    expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/tokens", NULL, NULL), 403, NULL);
-    expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/tokens/phone/revoke", "{}", NULL), 403, NULL);
-    expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/session/code", "{}", NULL), 403, NULL);
-    expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/backup", "{\"path\":\"/tmp/x.db\"}", NULL), 403, NULL);
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/tokens", NULL, NULL), 403, NULL);
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/tokens/phone/revoke", "{}", NULL), 403, NULL);
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/session/code", "{}", NULL), 403, NULL);
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/backup", "{\"path\":\"/tmp/x.db\"}", NULL), 403,
+                 NULL);
     assert_int_equal(engine_access_count(o.engine), 1);
 }
 
@@ -146,15 +141,19 @@ static void r10_nothing_by_tcp_changes_what_program_runs(void **state) {
         "{\"unset\":[\"agents\"]}",
     };
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-        expect(ops_ask_by(&o, ACCESS_ADMIN, CONFIG, bad[i], NULL), 403, "is not changed by TCP");
-    expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/projects/web/set", "{\"path\":\"/tmp\"}", NULL), 403,
-           "is not changed by TCP");
+        reply_expect(ops_ask_by(&o, ACCESS_ADMIN, CONFIG, bad[i], NULL), 403,
+                     "is not changed by TCP");
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/projects/web/set", "{\"path\":\"/tmp\"}", NULL),
+                 403, "is not changed by TCP");
     assert_int_equal(file_read(o.config_file, 1 << 20, &after, NULL), 0);
     assert_string_equal(strbuf_text(&before), strbuf_text(&after));
-    expect(ops_ask_by(&o, ACCESS_ADMIN, CONFIG, "{\"set\":{\"limits.runs\":5}}", NULL), 200, NULL);
-    expect(ops_ask_by(&o, ACCESS_ADMIN, CONFIG, "{\"set\":{\"projects.web.weight\":3}}", NULL), 200,
-           NULL);
-    expect(ops_ask(&o, "POST", CONFIG, "{\"set\":{\"notify.command\":\"mine\"}}", NULL), 200, NULL);
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, CONFIG, "{\"set\":{\"limits.runs\":5}}", NULL), 200,
+                 NULL);
+    reply_expect(
+        ops_ask_by(&o, ACCESS_ADMIN, CONFIG, "{\"set\":{\"projects.web.weight\":3}}", NULL), 200,
+        NULL);
+    reply_expect(ops_ask(&o, "POST", CONFIG, "{\"set\":{\"notify.command\":\"mine\"}}", NULL), 200,
+                 NULL);
 }
 
 static void texts_of_settings_are_shown_to_admins_alone(void **state) {
@@ -166,10 +165,10 @@ static void texts_of_settings_are_shown_to_admins_alone(void **state) {
     assert_null(strstr(r.text, "SECRET"));
     assert_non_null(strstr(r.text, "\"limits.runs\",\"value\":2"));
     reply_finish(&r);
-    expect(ops_ask_by(&o, ACCESS_READ, CONFIG "/notify.webhook", NULL, NULL), 200,
-           "\"value\":\"***\"");
-    expect(ops_ask_by(&o, ACCESS_ADMIN, CONFIG "/notify.webhook", NULL, NULL), 200, "SECRET");
-    expect(ops_ask(&o, "GET", CONFIG "/notify.webhook", NULL, NULL), 200, "SECRET");
+    reply_expect(ops_ask_by(&o, ACCESS_READ, CONFIG "/notify.webhook", NULL, NULL), 200,
+                 "\"value\":\"***\"");
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, CONFIG "/notify.webhook", NULL, NULL), 200, "SECRET");
+    reply_expect(ops_ask(&o, "GET", CONFIG "/notify.webhook", NULL, NULL), 200, "SECRET");
 }
 
 static void health_without_a_token_says_ok_and_no_more(void **state) {
@@ -179,7 +178,7 @@ static void health_without_a_token_says_ok_and_no_more(void **state) {
     struct reply r = ops_ask_by(&o, ACCESS_NONE, "/healthz", NULL, NULL);
     assert_string_equal(r.text, "{\"ok\":true}");
     reply_finish(&r);
-    expect(ops_ask_by(&o, ACCESS_READ, "/healthz", NULL, NULL), 200, "\"version\"");
+    reply_expect(ops_ask_by(&o, ACCESS_READ, "/healthz", NULL, NULL), 200, "\"version\"");
 }
 
 static void a_key_belongs_to_who_chose_it(void **state) {
@@ -254,9 +253,9 @@ static void a_token_outlives_the_daemon_and_its_secret_is_nowhere(void **state) 
     assert_int_equal(found->scope, ACCESS_READ);
     assert_true(found->used_at > 0 && found->expires_at > found->created_at);
     /* Asked again with the same key, nobody has the answer. */
-    expect(ops_ask(&o, "POST", "/v1/tokens", "{\"name\":\"phone\",\"expires_s\":3600}",
-                   "the-key-of-it"),
-           409, "its answer, which had the secret, is gone");
+    reply_expect(ops_ask(&o, "POST", "/v1/tokens", "{\"name\":\"phone\",\"expires_s\":3600}",
+                         "the-key-of-it"),
+                 409, "its answer, which had the secret, is gone");
     assert_int_equal(engine_access_count(o.engine), 1);
     char command[512];
     (void)snprintf(command, sizeof(command), "grep -rqF -e '%s' '%s'", token + 14, o.home);
@@ -287,9 +286,9 @@ static void a_revoked_token_is_none_and_the_events_say_who_did_it(void **state) 
     assert_null(engine_find_access(o.engine, token));
     ops_refused(&o, 404, "/v1/tokens/phone/revoke", "{}",
                 "there is no token 'phone': 'sluice token list' shows those that there are");
-    expect(ops_ask(&o, "GET", "/v1/events?limit=100", NULL, NULL), 200,
-           "\"kind\":\"token.ended\",\"task\":null");
-    expect(ops_ask(&o, "GET", "/v1/events?limit=100", NULL, NULL), 200, "\"by\":\"ann\"");
+    reply_expect(ops_ask(&o, "GET", "/v1/events?limit=100", NULL, NULL), 200,
+                 "\"kind\":\"token.ended\",\"task\":null");
+    reply_expect(ops_ask(&o, "GET", "/v1/events?limit=100", NULL, NULL), 200, "\"by\":\"ann\"");
     ops_restart(&o);
     assert_null(engine_find_access(o.engine, token));
     free(token);
@@ -346,218 +345,6 @@ static void that_it_was_used_is_written_once_in_a_minute(void **state) {
     free(token);
 }
 
-/* --- pages ------------------------------------------------------------------------------------- */
-
-static const char *entry_url(void *ctx) {
-    return *(bool *)ctx ? "http://127.0.0.1:7878" : NULL;
-}
-
-static int entry_open(void *ctx, unsigned port, struct error *err) {
-    if (port == 1)
-        return error_set(err, -EBUSY, "port 1 is taken");
-    *(bool *)ctx = true;
-    return 0;
-}
-
-static bool listening;
-
-static void open_with_entry(struct ops *o) {
-    listening = false;
-    ops_open(o, OPS_MEMORY, NULL);
-    engine_set_entry(o->engine, &(struct engine_entry){
-                                    .url = entry_url, .open = entry_open, .ctx = &listening });
-}
-
-/* Swaps the code of a link that was asked for with this body. */
-static char *code_of(struct ops *o, const char *body) {
-    struct reply r = ops_ask(o, "POST", "/v1/session/code", body, NULL);
-    assert_int_equal(r.status, 200);
-    char *code = xstrdup(reply_text(&r, "code"));
-    reply_finish(&r);
-    return code;
-}
-
-static struct reply swap(struct ops *o, const char *code) {
-    char body[128];
-    (void)snprintf(body, sizeof(body), "{\"code\":\"%s\"}", code);
-    return ops_ask_by(o, ACCESS_NONE, "/v1/session", body, NULL);
-}
-
-static void a_link_opens_a_page_once(void **state) {
-    (void)state;
-    _cleanup_(ops_close) struct ops o = { 0 };
-    open_with_entry(&o);
-    char *code = code_of(&o, "{\"scope\":\"submit\"}");
-    struct reply r = swap(&o, code);
-    assert_int_equal(r.status, 200);
-    assert_string_equal(reply_text(&r, "scope"), "submit");
-    const struct engine_access *found = engine_find_access(o.engine, reply_text(&r, "token"));
-    assert_non_null(found);
-    assert_true(found->session);
-    assert_int_equal(found->expires_at, reply_int(&r, "expires_at"));
-    reply_finish(&r);
-    expect(swap(&o, code), 401, "this link was used already");
-    assert_int_equal(engine_access_count(o.engine), 1);
-    free(code);
-}
-
-static void a_link_is_good_for_a_minute(void **state) {
-    (void)state;
-    _cleanup_(ops_close) struct ops o = { 0 };
-    open_with_entry(&o);
-    char *early = code_of(&o, "{}"), *late = code_of(&o, "{}");
-    pass(&o, SECONDS(58));
-    expect(swap(&o, early), 200, "\"scope\":\"submit\"");
-    pass(&o, SECONDS(3));
-    expect(swap(&o, late), 401, "older than a minute");
-    expect(swap(&o, "guess"), 401, NULL);
-    free(early);
-    free(late);
-}
-
-/* Swaps a new code, asked for with this body, from there. */
-static void swap_from(struct ops *o, enum op_peer peer, const char *body, int status) {
-    char *code = code_of(o, body);
-    ops_peer = peer;
-    expect(swap(o, code), status, NULL);
-    ops_peer = OP_PEER_PROGRAM;
-    if (status != 200)
-        expect(swap(o, code), 401, "this link was used already");
-    free(code);
-}
-
-static void a_run_gets_no_token_for_a_code(void **state) {
-    (void)state;
-    _cleanup_(ops_close) struct ops o = { 0 };
-    open_with_entry(&o);
-    swap_from(&o, OP_PEER_PROGRAM, "{}", 200);
-    swap_from(&o, OP_PEER_ELSEWHERE, "{}", 200);
-    swap_from(&o, OP_PEER_RUN, "{}", 403);
-    swap_from(&o, OP_PEER_UNKNOWN, "{}", 403);
-    swap_from(&o, OP_PEER_PROGRAM, "{\"file\":true}", 200);
-    swap_from(&o, OP_PEER_ELSEWHERE, "{\"file\":true}", 403);
-    swap_from(&o, OP_PEER_RUN, "{\"file\":true}", 403);
-    assert_int_equal(engine_access_count(o.engine), 3);
-}
-
-/* The code in the file at this path; NULL: there is none. */
-static char *code_in(const char *path) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (file_read(path, 4096, &text, NULL) < 0)
-        return NULL;
-    const char *code = strstr(strbuf_text(&text), "url=http://127.0.0.1:7878/#t=");
-    assert_non_null(code);
-    code += strlen("url=http://127.0.0.1:7878/#t=");
-    return xstrndup(code, strcspn(code, "\""));
-}
-
-static char *path_of_file(struct ops *o) {
-    struct reply r = ops_ask(o, "POST", "/v1/session/code", "{\"file\":true}", NULL);
-    assert_int_equal(r.status, 200);
-    char *path = xstrdup(reply_text(&r, "file"));
-    reply_finish(&r);
-    return path;
-}
-
-struct removal {
-    struct ops *o;
-    struct loop_timer *again;
-    const char *path;
-    time_ms deadline;
-};
-
-static void look_for_removal(void *ctx) {
-    struct removal *r = ctx;
-    time_ms now = loop_now_steady(r->o->loop);
-    if (access(r->path, F_OK) < 0 || now >= r->deadline)
-        loop_stop(r->o->loop);
-    loop_timer_set(r->o->loop, r->again, now + 1);
-}
-
-static void await_removal(struct ops *o, const char *path) {
-    struct removal r = { .o = o,
-                         .path = path,
-                         .deadline = loop_now_steady(o->loop) + patience_ms() };
-    r.again = loop_timer_new(o->loop, look_for_removal, &r);
-    loop_timer_set(o->loop, r.again, loop_now_steady(o->loop));
-    (void)loop_run(o->loop, NULL);
-    loop_timer_free(o->loop, r.again);
-    if (access(path, F_OK) == 0)
-        fail_msg("'%s' is still there after %d s", path, patience_s());
-}
-
-static void the_file_of_a_link_is_private_and_goes_with_its_code(void **state) {
-    (void)state;
-    _cleanup_(ops_close) struct ops o = { 0 };
-    struct stat st;
-    open_with_entry(&o);
-    expect(ops_ask(&o, "POST", "/v1/session/code", "{}", NULL), 200, "\"file\":null");
-    char *path = path_of_file(&o), *late = path_of_file(&o);
-    assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_mode & 07777, 0600);
-    char *code = code_in(path);
-    expect(swap(&o, code), 200, NULL);
-    assert_int_equal(access(path, F_OK), -1);
-    *strrchr(path, '/') = '\0';
-    assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_mode & 07777, 0700);
-    assert_int_equal(access(late, F_OK), 0);
-    pass(&o, PAGE_CODE_LIFE - 1);
-    free(code_of(&o, "{}")); /* the timer is set again, by the clock as it is now */
-    await_removal(&o, late);
-    free(code);
-    free(path);
-    free(late);
-}
-
-static void a_folder_that_is_not_private_gets_no_link(void **state) {
-    (void)state;
-    _cleanup_(ops_close) struct ops o = { 0 };
-    char path[96];
-    open_with_entry(&o);
-    (void)snprintf(path, sizeof(path), "%s/dash", o.home);
-    assert_int_equal(mkdir(path, 0700), 0);
-    assert_int_equal(chmod(path, 0755), 0);
-    expect(ops_ask(&o, "POST", "/v1/session/code", "{\"file\":true}", NULL), 200, "\"file\":null");
-    assert_int_equal(rmdir(path), 0);
-    assert_int_equal(symlink(o.home, path), 0);
-    expect(ops_ask(&o, "POST", "/v1/session/code", "{\"file\":true}", NULL), 200, "\"file\":null");
-}
-
-static void asking_for_a_link_opens_the_door_if_it_is_closed(void **state) {
-    (void)state;
-    _cleanup_(ops_close) struct ops o = { 0 };
-    open_with_entry(&o);
-    expect(ops_ask(&o, "POST", "/v1/session/code", "{\"port\":1}", NULL), 409, "port 1 is taken");
-    assert_false(listening);
-    expect(ops_ask(&o, "POST", "/v1/session/code", "{}", NULL), 200, "\"opened\":true");
-    expect(ops_ask(&o, "POST", "/v1/session/code", "{\"port\":1}", NULL), 200, "\"opened\":false");
-    expect(ops_ask(&o, "GET", "/v1/status", NULL, NULL), 200,
-           "\"http\":{\"url\":\"http://127.0.0.1:7878\",\"problem\":null}");
-    engine_set_entry(o.engine, &(struct engine_entry){ 0 });
-    expect(ops_ask(&o, "POST", "/v1/session/code", "{}", NULL), 501, NULL);
-}
-
-static void pages_are_bounded_by_ending_the_one_that_rests_longest(void **state) {
-    (void)state;
-    _cleanup_(ops_close) struct ops o = { 0 };
-    open_with_entry(&o);
-    char *first = NULL;
-    for (unsigned i = 0; i <= ACCESS_SESSIONS_MAX; i++) {
-        char *code = code_of(&o, "{}");
-        struct reply r = swap(&o, code);
-        assert_int_equal(r.status, 200);
-        if (!first)
-            first = xstrdup(reply_text(&r, "token"));
-        reply_finish(&r);
-        free(code);
-        pass(&o, SECONDS(1));
-    }
-    assert_int_equal(engine_access_count(o.engine), ACCESS_SESSIONS_MAX);
-    assert_null(engine_find_access(o.engine, first));
-    free(first);
-}
-
 static void an_address_for_everybody_needs_tls(void **state) {
     (void)state;
     _cleanup_(ops_close) struct ops o = { 0 };
@@ -589,14 +376,7 @@ int main(void) {
         cmocka_unit_test(names_are_plain_and_taken_once),
         cmocka_unit_test(there_are_so_many_and_no_more),
         cmocka_unit_test(that_it_was_used_is_written_once_in_a_minute),
-        cmocka_unit_test(a_link_opens_a_page_once),
-        cmocka_unit_test(a_link_is_good_for_a_minute),
-        cmocka_unit_test(a_run_gets_no_token_for_a_code),
-        cmocka_unit_test(the_file_of_a_link_is_private_and_goes_with_its_code),
-        cmocka_unit_test(a_folder_that_is_not_private_gets_no_link),
-        cmocka_unit_test(asking_for_a_link_opens_the_door_if_it_is_closed),
-        cmocka_unit_test(pages_are_bounded_by_ending_the_one_that_rests_longest),
         cmocka_unit_test(an_address_for_everybody_needs_tls),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("ops_access", tests, NULL, NULL);
 }

@@ -97,7 +97,9 @@ static const struct row rows[] = {
 
 /* What Sluice executes for a task beside its own command. Those of a later version are refused before
  * they exist. */
-static const char *const commands[] = { "prepare", "on_end", "gates", "gate", "copy", "mr_command" };
+static const char *const commands[] = {
+    "prepare", "on_end", "gates", "gate", "copy", "mr_command"
+};
 
 static const struct row *row_of(const char *member) {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
