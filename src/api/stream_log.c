@@ -66,7 +66,7 @@ static int read_piece(struct log_stream *log, const struct span *span) {
     struct server *server = log->exchange->connection->server;
     uint64_t left = span->end - span->begin;
     const struct redact_range range = { (off_t)span->begin, left < PIECE ? (size_t)left : PIECE,
-                                        log->grows };
+                                        log->grows, !log->follow };
     const char *buffer;
     ssize_t n = engine_read_log(server->engine, log->fd, &range, log_space, &buffer);
     if (n <= 0)

@@ -119,7 +119,7 @@ static bool read_end(const struct engine *e, const char *path, struct strbuf *ou
     if (fd < 0)
         return false;
     off_t from = size > TAIL_MAX ? size - TAIL_MAX : 0;
-    const struct redact_range range = { from, TAIL_MAX, true };
+    const struct redact_range range = { from, TAIL_MAX, .grows = true, .once = true };
     ssize_t n = engine_read_log(e, fd, &range, space, &tail);
     if (n <= 0)
         return false;

@@ -39,6 +39,8 @@ ssize_t redact_pread(const struct redact_index *index, int fd, const struct reda
     bool at_end = length < back + size + margin;
     /* Where what is open begins must be known before anything is replaced. */
     size_t end = range->grows && at_end ? redact_open(index, space, length) : length;
+    if (range->once && length - end < REDACT_LEAST / 2)
+        end = length;
     (void)redact_cover(index, space, length);
     *ret_bytes = space + back;
     if (end <= back)

@@ -19,6 +19,8 @@ struct redact_range {
     off_t offset;
     size_t size;
     bool grows; /* the file: bytes at its end that may begin a value are left for the next read */
+    bool
+        once; /* no other read follows: an end of a few bytes, which gives nothing away, is not left out */
 };
 
 /* As pread(2): at most the bytes of the range, replaced. They are at *ret_bytes, inside `space`, which has

@@ -96,6 +96,22 @@ static void the_beginning_of_a_value_is_left_for_the_next_read(void **state) {
     free(space);
 }
 
+/* One letter of a value is an ordinary letter. */
+static void a_single_read_leaves_out_no_more_than_it_must(void **state) {
+    (void)state;
+    static const char text[] = "at noon hunter2-hunter";
+    char *space = xmalloc(REDACT_FILE_SPACE(sizeof(text)));
+    const char *bytes;
+    for (size_t hidden = 0; hidden <= strlen("hunter2-hunter"); hidden++) {
+        size_t size = strlen("at noon ") + hidden;
+        _cleanup_(fd_closep) int fd = file_with(text, size);
+        const struct redact_range range = { 0, sizeof(text), .grows = true, .once = true };
+        ssize_t got = read_range(&index_, fd, range, space, &bytes);
+        assert_int_equal(got, hidden < REDACT_LEAST / 2 ? size : strlen("at noon "));
+    }
+    free(space);
+}
+
 /* Values at every place around the borders of the windows; chains of them across. */
 static void a_file_is_replaced_in_place(void **state) {
     (void)state;
@@ -166,6 +182,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_are_replaced_wherever_they_are_cut),
         cmocka_unit_test(the_beginning_of_a_value_is_left_for_the_next_read),
+        cmocka_unit_test(a_single_read_leaves_out_no_more_than_it_must),
         cmocka_unit_test(a_file_is_replaced_in_place),
         cmocka_unit_test(holes_stay_holes),
         cmocka_unit_test(nothing_to_find_changes_nothing),
