@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every way out of a run that attempts.txt lists, three times: as a program of the owner, where it must succeed (else it proves
 # nothing), in a run without a sandbox, and in one with a sandbox, where it must be held.
-# shellcheck disable=SC1091,SC2016,SC2086,SC2154 # kit.sh sets tmp, home; lists are split on purpose
+# shellcheck disable=SC1091,SC2046,SC2086,SC2154 # kit.sh sets tmp, home; lists are split on purpose
 . "$(dirname "$0")/../daemon/kit.sh"
 : "${ATTEMPT:?}" "${VICTIM:?}"
 needs git bwrap
