@@ -44,6 +44,7 @@ void bench_drain(void);
 void bench_sandbox(void);
 void bench_followers(void);
 void bench_latency(const struct bench_programs *programs);
+void bench_hostile(const char *attempt); /* tests/escape/attempt */
 void bench_idle(void);
 void bench_depth(void);
 /* Only when it is asked for: it needs a server, and others to compare. */

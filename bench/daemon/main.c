@@ -37,6 +37,8 @@ int main(int argc, char **argv) {
         bench_latency(&programs);
     if (wanted(argc, argv, "idle"))
         bench_idle();
+    if (wanted(argc, argv, "hostile"))
+        bench_hostile(getenv("ATTEMPT"));
     if (wanted(argc, argv, "depth"))
         bench_depth();
     if (argc > 1 && wanted(argc, argv, "postgres"))

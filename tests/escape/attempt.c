@@ -93,7 +93,7 @@ int read_secret(const char *path) {
     return read_secret_from(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), path);
 }
 
-int each_process(int (*visit)(int pid)) {
+int each_visible_process(int (*visit)(int pid)) {
     DIR *proc = opendir("/proc");
     int code = HELD;
     for (struct dirent *entry; proc && code != REACHED && (entry = readdir(proc));) {
@@ -104,6 +104,18 @@ int each_process(int (*visit)(int pid)) {
     if (proc)
         closedir(proc);
     return code;
+}
+
+int each_process(int (*visit)(int pid)) {
+    char path[64], name[16] = "";
+    int victim = target_number("VICTIM");
+    (void)snprintf(path, sizeof(path), "/proc/%d/comm", victim);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)!read(fd, name, sizeof(name) - 1);
+        close(fd);
+    }
+    return strcmp(name, "victim\n") == 0 ? visit(victim) : each_visible_process(visit);
 }
 
 int main(int argc, char **argv) {

@@ -42,5 +42,8 @@ int write_mark_to(int fd, const char *path);
 int read_secret(const char *path);
 int read_secret_from(int fd, const char *path);
 
-/* Calls `visit` for each process it can see but itself, until one returns REACHED. */
+/* Calls `visit` for the processes it may use, until one returns REACHED: the victim where it can be seen, else
+ * every process but itself. In the PID namespace of the test that would be the processes of other people, too. */
 int each_process(int (*visit)(int pid));
+/* For every process but itself. Only for what does no harm. */
+int each_visible_process(int (*visit)(int pid));

@@ -54,13 +54,14 @@ static int signal_one(int pid) {
 
 /* Also in a PID namespace of its own: its number may be another one there. */
 static int find_and_signal(void) {
-    int code = each_process(signal_one);
+    int code = each_visible_process(signal_one);
     return code == REACHED ? code : held("no process of Sluice can be seen");
 }
 
 static int stop_all(void) {
     /* To every process that it may signal, but only asked for. */
-    return kill(-1, 0) == 0 && each_process(signal_one) == REACHED ? REACHED : held("kill -1");
+    return kill(-1, 0) == 0 && each_visible_process(signal_one) == REACHED ? REACHED
+                                                                           : held("kill -1");
 }
 
 /* --- memory ------------------------------------------------------------------------------------ */
@@ -133,6 +134,9 @@ static int descriptors_of(int pid) {
     for (int fd = 3; fd < 16; fd++) {
         char name[32];
         (void)snprintf(name, sizeof(name), "fd/%d", fd);
+        struct stat st;
+        if (stat(proc_path(pid, name), &st) < 0 || !S_ISREG(st.st_mode))
+            continue;
         int mine = open(proc_path(pid, name), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         if (mine >= 0 && read_secret_from(mine, name) == REACHED)
             return REACHED;
