@@ -81,7 +81,9 @@ judge() {
     case $3$4 in
     possible*) grep -q '^reached' "$5" && proof "$4" "$mark" "$5" "$6" ;;
     heldsurvivor) [ -s "$6/survivor" ] && ! proof survivor "$mark" "$5" "$6" ;;
-    held*) grep -q '^held' "$5" && ! marked "$mark" && ! grep -qF "$secret" "$5" ;;
+    # It may have written to a file of that name which is its own, and goes with the sandbox.
+    heldmark) grep -q '^held\|^reached' "$5" && ! marked "$mark" ;;
+    held*) grep -q '^held' "$5" && ! grep -qF "$secret" "$5" ;;
     esac
     result=$?
     [ $result = 0 ] || sed "s/^/# $1, $2: /" "$5"

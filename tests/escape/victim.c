@@ -2,7 +2,7 @@
  *
  *   victim SECRET NAME
  *
- * It keeps the secret in its environment, its memory and an open file, in shared memory, a queue and the owner's
+ * It keeps the secret in its command line, its environment, its memory and an open file, in shared memory, a queue and the owner's
  * keyring, and tells it to every process that connects to one of its sockets. It prints how each can be reached, as lines NAME=VALUE for
  * the environment of the attempts, then "ready". A signal USR2 makes the file `signaled` in its directory. It takes everything away
  * when it is ended with TERM. */
@@ -92,7 +92,6 @@ int main(int argc, char **argv) {
     if (argc != 3 || !home || !tmp)
         return 2;
     (void)snprintf(secret, sizeof(secret), "%s", argv[1]);
-    memset(argv[1], 'x', strlen(argv[1])); /* the command line is another attempt's business */
     const char *name = argv[2];
     (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 
