@@ -87,7 +87,7 @@ report $? 'until it was corrected'
 cat >claude.sh <<'END'
 echo '{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s1","total_cost_usd":1000000,"usage":{"input_tokens":900000000000000,"output_tokens":5},"terminal_reason":"completed"}'
 END
-"$SLUICE" config set agents.liar.command="sh $tmp/claude.sh" agents.liar.adapter=claude >/dev/null
+"$SLUICE" config set agents.liar.command="sh $tmp/claude.sh" agents.liar.adapter=claude agents.liar.sandbox=none >/dev/null
 add --project web --agent liar -- go
 becomes "$id" 'done'
 alerts

@@ -6,6 +6,7 @@ import { World } from './world.mjs';
 const CONFIG = `
 limits: {runs: 2}
 host: {disk_free_gb: 0, memory_free_mb: 0}
+tasks.sandbox: none
 budget_usd: 20
 capability: {commands: true}
 projects:

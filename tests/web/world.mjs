@@ -39,6 +39,7 @@ exit 0
 
 const CONFIG = `
 limits: {runs: 6, resource.gpu: 1}
+tasks.sandbox: none # agents are scripts beside the home, and their folder has it in it
 host: {disk_free_gb: 0, memory_free_mb: 0}
 budget: 40000000
 budget_usd: 25
