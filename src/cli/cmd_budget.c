@@ -232,9 +232,9 @@ static const struct cmd_option budget_options[] = {
     { "run-tokens", 0, "N", "tokens that one of its runs may use; unlimited" },
     { "run-usd", 0, "X", "dollars that one of its runs may cost; unlimited" },
     { "on-budget", 0, "HOW", "a run that passes its budget: hold (it goes on to its end) or stop" },
-    { "booked-tokens", 0, "N", "correct what a run has booked: tokens that it has used" },
-    { "booked-usd", 0, "X", "correct what a run has booked: dollars that it has cost" },
-    { "attempt", 0, "N", "with these: which run; the last that has ended" },
+    { "booked-tokens", 0, "N", "correct the tokens that a run has booked" },
+    { "booked-usd", 0, "X", "correct the dollars that a run has booked" },
+    { "attempt", 0, "N", "the run to correct; the last ended run if not given" },
     { NULL },
 };
 
@@ -246,8 +246,8 @@ const struct cmd cmd_budget = {
     .text =
         "Without options: what its run, the task, its project and all projects have used, and\n"
         "may use. With options: changes that of the task; what is not given stays. A task that\n"
-        "is held because its budget was used up goes on when it may use more now. --booked-tokens\n"
-        "and --booked-usd correct what an ended run has reported, in every sum.\n",
+        "is held because its budget was used up continues if it may use more now. --booked-tokens\n"
+        "and --booked-usd correct what an ended run has reported, in all totals.\n",
     .examples = "sluice budget web-17\n"
                 "sluice budget web-17 --tokens 200000 --usd 5\n"
                 "sluice budget web-17 --booked-usd 0.40 --attempt 2\n",

@@ -84,7 +84,7 @@ static int dash_run(const struct cmd_call *call) {
 static const struct cmd_option dash_options[] = {
     { "print", 0, NULL, "print the link, and open nothing" },
     { "scope", 0, "SCOPE", "what the page may do: read, submit (the default) or admin" },
-    { "admin", 0, NULL, "let it pause and change settings, too: --scope admin" },
+    { "admin", 0, NULL, "also allow pausing and changing settings; same as --scope admin" },
     { "port", 0, "PORT",
       "where the daemon shall listen, if it does not yet; else any that is free" },
     { NULL, 0, NULL, NULL },
@@ -96,10 +96,9 @@ const struct cmd cmd_dash = {
     .summary = "open the dashboard in a browser",
     .text =
         "The link is good for one use within a minute. The browser gets it in a private file, not\n"
-        "as an argument. Without a display, or without xdg-open, the link is printed; so it is "
-        "with\n"
+        "as an argument. The link is printed if there is no display or no xdg-open, and with\n"
         "--print, for a browser that cannot read the file. If the daemon does not listen on TCP\n"
-        "(http.listen), it listens on a port of this machine from now on, until it ends.\n",
+        "(http.listen), it listens on a loopback port from now on, until it ends.\n",
     .examples = "sluice dash\n"
                 "sluice dash --admin\n"
                 "sluice dash --print --scope read\n",

@@ -323,7 +323,7 @@ static const struct cmd_option logs_options[] = {
     { "follow", 'f', NULL, "wait for its start, and go on until its end" },
     { "err", 'e', NULL, "what it wrote on its standard error" },
     { "check", 'c', NULL, "what its check commands wrote" },
-    { "prepare", 'p', NULL, "what the command that prepares its worktree wrote" },
+    { "prepare", 'p', NULL, "output of the command that prepares its worktree" },
     { "both", 'b', NULL, "standard output and error, each to its own" },
     { "attempt", 'n', "N", "of this attempt; of the last one if not given" },
     { "tail", 't', "N", "only the last N lines" },

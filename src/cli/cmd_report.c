@@ -156,7 +156,7 @@ const struct cmd cmd_report = {
         "Finds its task through SLUICE_TASK, SLUICE_RUN and SLUICE_SOCKET, which every run has.\n"
         "Numbers are totals of this run so far: they only rise, so a repeated report is\n"
         "harmless. Without a daemon --done makes the marker file SLUICE_DONE by itself. Numbers\n"
-        "that no run can have used are not booked (report.run_tokens): exit code 4.\n",
+        "above the limits of report.* are not booked: exit code 4.\n",
     .examples = "sluice report --tokens-in 12000 --tokens-out 800 --cost 0.12\n"
                 "sluice report --done\n"
                 "sluice report --rate-limited 300\n",

@@ -342,9 +342,8 @@ const struct op op_daemon_status = {
         "are not this daemon's and hold places, by the ids of their tasks. "
         "`blocked_dependencies`: how many wait for one that has failed, was canceled or "
         "invalidated, whatever else stops them. `now`: the clock of the daemon, by which all times "
-        "are told. `http`: where clients come in by TCP, and why not. `sandbox`: what `auto` means "
-        "here, "
-        "and why it is none. `runs_folder`: where the "
+        "are told. `http`: the address of the TCP listener, or why there is none. `sandbox`: what "
+        "`auto` means on this machine, and why if it is none. `runs_folder`: where the "
         "folders of the runs are; `host_name`: what this host is called in the rows of its runs.",
     .result =
         "{\"version\":\"0.1.0\",\"pid\":4711,\"started_at\":1760000000000,\"now\":"

@@ -96,15 +96,15 @@ static const struct op_param params[] = {
       .place = OP_IN_BODY,
       .min = 1,
       .max = UINT32_MAX,
-      .text = "which run; the last that has ended when not given" },
-    TOKENS("tokens", "tokens that it has used, not told apart"),
-    TOKENS("tokens_in", "tokens that it has read"),
-    TOKENS("tokens_out", "tokens that it has written"),
+      .text = "the number of the run; the last ended run if not given" },
+    TOKENS("tokens", "tokens used, input and output together"),
+    TOKENS("tokens_in", "input tokens"),
+    TOKENS("tokens_out", "output tokens"),
     { .name = "cost_usd",
       .type = OP_DECIMAL,
       .place = OP_IN_BODY,
       .max = 1000000000,
-      .text = "what it has cost" },
+      .text = "cost in dollars" },
     { .name = NULL },
 };
 
@@ -112,12 +112,11 @@ const struct op op_run_correct = {
     .name = "run.correct",
     .method = "POST",
     .path = "/v1/tasks/{id}/usage",
-    .summary = "correct what a run has booked",
-    .text =
-        "Replaces what an ended run has reported, in its row, in what its task has used, in the "
-        "windows of its project and of all, and in the sums by day. What is not given stays. "
-        "A task that was held because its budget was used up goes on when something is left "
-        "now.",
+    .summary = "correct the usage that a run has booked",
+    .text = "Replaces the usage that an ended run reported: in its row, in the usage of its task, "
+            "in the project and global windows, and in the daily totals. Values that are not given "
+            "do not change. A task that was held because its budget was used up continues if some "
+            "of the budget is left.",
     .params = params,
     .result = "{\"id\":\"web-17\",\"attempt\":2,\"budget\":{\"run\":{},\"task\":{}}}",
     .right = OP_ADMIN,

@@ -151,8 +151,9 @@ const struct op op_run_report = {
     .method = "POST",
     .path = "/v1/report",
     .summary = "tell from inside a run what it used and how it goes",
-    .text = "Numbers that no run can have used by then are not booked (`report.run_tokens` and its "
-            "neighbours): `refused` says so, and the owner gets an alert.",
+    .text =
+        "Numbers above the limits of `report.*` are not booked: `refused` says why, and the owner "
+        "gets an alert.",
     .params = params,
     .result = "{\"ok\":true}",
     .right = OP_RUN,

@@ -140,8 +140,8 @@ static const struct op_param code_params[] = {
       .type = OP_BOOLEAN,
       .place = OP_IN_BODY,
       .text =
-          "also write a file that leads to the link, for a browser of this machine: its path is "
-          "no secret, as an argument of a program would be" },
+          "also write a private file that redirects to the link, for a browser on this machine: "
+          "unlike the link, its path can be passed as an argument" },
     { .name = "port",
       .type = OP_NUMBER,
       .place = OP_IN_BODY,
@@ -156,10 +156,11 @@ const struct op op_session_code = {
     .method = "POST",
     .path = "/v1/session/code",
     .summary = "make a link that opens the dashboard once",
-    .text = "Good for one use within a minute. When nobody is let in by TCP (`http.listen`), the "
-            "daemon listens on a port of this machine alone from now on, until it ends: `opened`. "
-            "`file` is the file that was asked for, with mode 0600; it is removed when the code is "
-            "used or has expired. Only at the owner's socket.",
+    .text =
+        "Good for one use within a minute. If the daemon has no TCP listener (`http.listen`), it "
+        "listens on a loopback port from now on, until it ends: `opened`. `file` is the path of "
+        "the requested file, which has mode 0600 and is removed when the code is used or "
+        "expires. Only at the owner's socket.",
     .params = code_params,
     .result = "{\"link\":\"http://127.0.0.1:7878/#t=…\",\"url\":\"http://127.0.0.1:7878\","
               "\"code\":\"…\",\"scope\":\"submit\",\"expires_at\":1760000060000,\"opened\":true,"
@@ -185,9 +186,10 @@ const struct op op_session_open = {
     .method = "POST",
     .path = "/v1/session",
     .summary = "swap the code of a link for a token",
-    .text = "The one operation besides /healthz that needs no token by TCP. A code that was used, "
-            "or is older than a minute, is refused (401). So is a process of a run (403): the code "
-            "is used up then.",
+    .text =
+        "The only operation besides /healthz that needs no token over TCP. A code that was used, "
+        "or is older than a minute, is refused (401). A process of a run is refused, too (403), "
+        "and the code becomes invalid.",
     .params = open_params,
     .result = "{\"token\":\"sl_k3f9x2m7aq_…\",\"scope\":\"submit\","
               "\"expires_at\":1760086400000}",

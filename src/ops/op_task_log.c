@@ -64,8 +64,8 @@ static const struct op_param params[] = {
       .type = OP_TEXT,
       .place = OP_IN_QUERY,
       .choices = streams,
-      .text = "its output (when not given), its errors, or the output of its checks or of what "
-              "prepared its worktree" },
+      .text = "its output (the default), its errors, the output of its checks, or the output of "
+              "`projects.P.prepare`" },
     { .name = "offset",
       .type = OP_NUMBER,
       .place = OP_IN_QUERY,
@@ -87,7 +87,7 @@ const struct op op_task_log = {
     .path = "/v1/tasks/{id}/log",
     .summary = "read what a run printed",
     .text = "The bytes as they were printed, `application/octet-stream`; secrets of the run are "
-            "replaced, in as many bytes as they have. `X-Sluice-Attempt` and "
+            "replaced by the same number of bytes. `X-Sluice-Attempt` and "
             "`X-Sluice-Offset` say what they are; adding their number to the offset is where to go "
             "on. The middle of a long log may be gone; a line says how many bytes were cut there.",
     .params = params,

@@ -210,7 +210,7 @@ static const struct member members[] = { /* by name */
     { "idle_timeout_s", MEMBER_SECONDS, AT(idle_timeout_ms), .min = 100, .written = "seconds",
       .text = "stopped when it prints nothing for so long" },
     { "inside", MEMBER_OTHER, AT(inside), .check = inside_check, .written = "{\"sandbox\", \"root\"}",
-      .text = "set for a task that a run in a sandbox has added: it has one, too, and works in that folder" },
+      .text = "set for a task that a run in a sandbox added: the task gets a sandbox, too, and works in that folder" },
     { "iteration", MEMBER_NUMBER, AT(iteration), .min = 1, .max = 1000000, .written = "number",
       .text = "where it begins to count; 1 when not given" },
     { "kind", MEMBER_NAME, AT(kind), .written = "name", .text = "its kind, known to the configuration" },
@@ -257,7 +257,7 @@ static const struct member members[] = { /* by name */
       .text = "what one of its runs may cost" },
     { "sandbox", MEMBER_CHOICE, AT(sandbox), .choices = sandboxes,
       .written = "auto, none, bubblewrap, podman",
-      .text = "what keeps its runs from the rest of the machine; else as its project, its agent or `tasks.sandbox` says" },
+      .text = "the sandbox of its runs; if not given, that of its project, its agent or `tasks.sandbox`" },
     { "serial", MEMBER_NAME, AT(serial), .written = "text",
       .text = "its phase, of which one runs at a time unless parallelizable" },
     { "slurm", MEMBER_OTHER, AT(slurm), .check = submission_check_slurm,
@@ -285,7 +285,7 @@ static const struct member members[] = { /* by name */
     { "workspace", MEMBER_NAME, AT(workspace), .written = "text",
       .text = "the workspace it wants; it waits while that is taken" },
     { "wrap", MEMBER_OTHER, AT(wrap), .check = check_words, .written = "[word, …]",
-      .text = "another program as its sandbox: words before its command, as `tasks.wrap`" },
+      .text = "another sandbox program: its command line, as in `tasks.wrap`" },
 };
 /* clang-format on */
 
