@@ -1,0 +1,50 @@
+#!/bin/sh
+# docs/security.md says what a run without a sandbox can do. Its tables name the attempts of attempts.txt: all of them, each in the
+# table of its result.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # lib.sh sets root, here and reads code; backticks of Markdown
+. "$(dirname "$0")/../cli/lib.sh"
+
+# RESULT: the attempts that end like this without a sandbox.
+tried() {
+    awk -v wanted="$1" '!/^#/ && $4 == wanted { print $1 }' "$here/attempts.txt" | sort
+}
+
+# HEADING FILE: the names in the last column of the table below it.
+documented() {
+    awk -v heading="## $1" '
+        /^## / { inside = $0 == heading }
+        inside && /^\|/ {
+            count = split($0, cells, "|")
+            count = split(cells[count - 1], words, "`")
+            for (i = 2; i <= count; i += 2)
+                if (words[i] !~ /\//)
+                    print words[i]
+        }' "$2" | sort
+}
+
+# RESULT HEADING FILE: sets $code to 0 if the two lists are the same; out has what is missing (<) or too much (>).
+compare_lists() {
+    tried "$1" >tried.list
+    documented "$2" "$3" >documented.list
+    : >err
+    [ -s tried.list ] && diff tried.list documented.list >out
+    code=$?
+}
+
+page=$root/docs/security.md
+possible='What a run without a sandbox can do'
+compare_lists possible "$possible" "$page"
+exits 0 'what is possible without a sandbox is in docs/security.md'
+compare_lists held 'What no run can do' "$page"
+exits 0 'so is what is refused to every run'
+
+# The comparison finds what it is there to find.
+sed 's/ `read-key`//' "$page" >missing.md
+compare_lists possible "$possible" missing.md
+exits 1 'an attempt that the page does not name is found'
+has '< read-key' 'by its name'
+sed 's/`read-key`/`read-key` `survive`/' "$page" >wrong.md
+compare_lists possible "$possible" wrong.md
+exits 1 'and one that the page calls possible, but is not'
+has '> survive' 'by its name, too'
+finish
