@@ -329,22 +329,19 @@ const struct op op_daemon_status = {
     .path = "/v1/status",
     .summary = "show everything at a glance",
     .text =
-        "`waiting_by_gate` counts all that wait, by the first gate that stops them, with up to "
-        "three examples from the front of the queue, and `why`, the sentence of the first. It "
-        "takes up to 10,000 kinds of tasks "
-        "(project, kind, agent, limiter, priority, depth, and the locks and resources they name); "
-        "`partial` says that there are more. `running` has up to 50 tasks, each with the "
-        "`last_line` that it has printed (of an agent that prints events the text in the last of "
-        "them), "
-        "`events` the last 10. `counts` of a project: its tasks by state. "
-        "`alerts`: what a person should look at, up to 50, oldest first; `external`: living runs "
-        "that "
-        "are not this daemon's and hold places, by the ids of their tasks. "
-        "`blocked_dependencies`: how many wait for one that has failed, was canceled or "
-        "invalidated, whatever else stops them. `now`: the clock of the daemon, by which all times "
-        "are told. `http`: the address of the TCP listener, or why there is none. `sandbox`: what "
-        "`auto` means on this machine, and why if it is none. `runs_folder`: where the "
-        "folders of the runs are; `host_name`: what this host is called in the rows of its runs.",
+        "`waiting_by_gate` counts waiting tasks by the first gate that stops them. Each gate has "
+        "up to three examples from the front of the queue, and `why`, the reason of the first. Up "
+        "to 10,000 kinds of tasks (project, kind, agent, limiter, priority, depth, locks and "
+        "resources) are counted; `partial` says that there are more. `running` has up to 50 tasks, "
+        "each with the `last_line` of its output; for an agent that prints events, the text of the "
+        "last one. `events` has the last 10 events. `counts` of a project: its tasks by state. "
+        "`alerts`: up to 50 problems that need a person, oldest first. `external`: the task ids of "
+        "live runs that do not belong to this daemon and hold slots. `blocked_dependencies`: the "
+        "number of tasks that wait for a failed, canceled or invalidated one. `now`: the daemon's "
+        "clock, to which all times refer. `http`: the address of the TCP listener, or why there is "
+        "none. `sandbox`: what `auto` means on this machine, and why if it is none. `runs_folder`: "
+        "the folder with the run folders. `host_name`: the name of this host in the rows of its "
+        "runs.",
     .result =
         "{\"version\":\"0.1.0\",\"pid\":4711,\"started_at\":1760000000000,\"now\":"
         "1760000000000,\"home\":\"/home/me/.local/share/"
