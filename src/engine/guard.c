@@ -20,6 +20,10 @@ static void over(void *ctx, pid_t pid, enum guard_over how) {
 int guard_start(struct engine *e, const struct guard_call *call, struct aside **ret_aside,
                 struct error *err) {
     struct run_spec spec = call->run ? *call->run : (struct run_spec){ .run = call->name };
+    if (!call->in_sandbox) {
+        spec.wrap = spec.wrap_env = NULL;
+        spec.enter = NULL;
+    }
     struct executor_slot slot = { .folder = -1, .daemon = -1 };
     struct guard *guard = xcalloc(1, sizeof(*guard));
     guard->executor = e->executor;

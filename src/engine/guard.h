@@ -8,7 +8,8 @@
 
 struct guard_call {
     struct aside_spec command;
-    const struct run_spec *run; /* whose limits and sandbox it gets; NULL: it belongs to no run */
+    const struct run_spec *run; /* whose limits it gets; NULL: it belongs to no run */
+    bool in_sandbox;            /* and its sandbox, if that has one */
     const char *name;           /* what `ps` shows of it then */
     aside_ended ended;
     void *ctx;

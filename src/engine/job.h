@@ -12,6 +12,7 @@
 #include "engine/workspace.h"
 #include "executor/aside.h"
 #include "workspace/git.h"
+#include "workspace/private_git.h"
 #include "workspace/worktree.h"
 
 /* A run has replaced it; `%s` is the folder. */
@@ -55,6 +56,10 @@ struct job {
     char head[GIT_HASH_MAX], base_hash[GIT_HASH_MAX];
     size_t check;
     struct strbuf output; /* what a person should see of it */
+
+    /* What the run has committed in its sandbox, while it is taken over (worktree_import.c). */
+    struct private_git_tips tips;
+    void (*after_import)(struct job *job, bool worked);
 
     struct diff_work *diff; /* JOB_DIFF, and what JOB_FINISH notes; or NULL */
 
@@ -105,7 +110,9 @@ struct job_call {
     const char *const *more; /* of the environment, behind that; or NULL */
     time_ms timeout;         /* 0: git.timeout_s */
     size_t output_max;       /* as in struct aside_spec; 0: as usual */
-    bool as_run;             /* limits and sandbox of the run */
+    bool as_run;             /* limits of the run */
+    bool in_sandbox;         /* with as_run: and its sandbox */
+    bool needs_sandbox;      /* with in_sandbox: without one it is not run */
     bool is_offline;         /* objects that a partial clone lacks are not fetched */
     bool outlives, reads;    /* as in struct aside_spec */
 };
@@ -137,6 +144,11 @@ void worktree_clean_begin(struct job *job);
 void worktree_abandon_rebase(struct job *job, job_step then);
 /* Deletes the folder. */
 void worktree_delete(struct job *job, job_step then);
+/* Takes over what a run in a sandbox has committed, and deletes where it was. `then`: with `err` if that failed; then
+ * everything is where it was. Without such a run: at once. */
+void worktree_import(struct job *job, void (*then)(struct job *job, bool worked));
+/* Deletes what a run has committed in its sandbox and was not taken over. */
+void worktree_import_discard(struct job *job, job_step then);
 /* What is not committed is: `after` follows when the worktree is clean. */
 void worktree_commit(struct job *job, const char *message, job_step after);
 /* The last step: unlocked, and told. */

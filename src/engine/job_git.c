@@ -152,11 +152,22 @@ static void step_ended(void *ctx, const struct aside_end *end) {
         job->then(job, end);
 }
 
+static void not_started(struct job *job, const struct error *err, job_step then) {
+    struct aside_end end = { .code = -1, .error = -err->code, .output = "", .why = err->text };
+    then(job, &end);
+}
+
 void job_call(struct job *job, const struct job_call *call, job_step then) {
     struct error err = { 0 };
     job->then = then;
     if (turn_is_over(job->e))
         return;
+    const struct run_spec *run = call->as_run ? spec_of_run(job) : NULL;
+    if (call->needs_sandbox && (!run || !run->wrap)) {
+        error_set(&err, -ENOENT, "the sandbox of its run is not known any more");
+        not_started(job, &err, then);
+        return;
+    }
     time_ms timeout = config_number(job->e->config, "git.timeout_s", NULL);
     const struct guard_call guarded = {
         .command = { .argv = call->argv,
@@ -166,15 +177,15 @@ void job_call(struct job *job, const struct job_call *call, job_step then) {
                      .output_max = call->output_max > 0 ? call->output_max : OUTPUT_MAX,
                      .outlives = call->outlives,
                      .reads = call->reads },
-        .run = call->as_run ? spec_of_run(job) : NULL,
+        .run = run,
+        .in_sandbox = call->in_sandbox,
         .name = job->id,
         .ended = step_ended,
         .ctx = job,
     };
     if (guard_start(job->e, &guarded, &job->aside, &err) == 0)
         return;
-    struct aside_end end = { .code = -1, .error = -err.code, .output = "", .why = err.text };
-    then(job, &end);
+    not_started(job, &err, then);
 }
 
 static void call_repository(struct job *job, const struct git_line *line, struct job_call call,

@@ -248,6 +248,7 @@ static void next_check(struct job *job) {
         .timeout = check->timeout > 0 ? check->timeout : CHECK_MAX,
         .output_max = CHECK_OUTPUT,
         .as_run = true,
+        .in_sandbox = true,
     };
     job->can_stop = true;
     job_call(job, &call, checked);

@@ -28,11 +28,16 @@ static void keep(struct job *job, const char *format, ...) {
 
 /* --- removing --------------------------------------------------------------------------------- */
 
-static void gone(struct job *job, const struct aside_end *end) {
-    (void)end; /* a branch that somebody else moved stays */
+static void forgotten(struct job *job, const struct aside_end *end) {
+    (void)end; /* what cannot be removed is tried again when the record is */
     if (!job->keeps_record)
         worktree_record_remove(job->e->data, job->id);
     job_end(job);
+}
+
+static void gone(struct job *job, const struct aside_end *end) {
+    (void)end; /* a branch that somebody else moved stays */
+    worktree_import_discard(job, forgotten);
 }
 
 static void drop_branch(struct job *job) {

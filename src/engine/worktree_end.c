@@ -303,6 +303,20 @@ static void note_missing(struct job *job, int there) {
                           there == -EXDEV ? "a copy of another" : "gone");
 }
 
+static void imported(struct job *job, bool worked) {
+    if (!worked && job->outcome == OUTCOME_OK) {
+        worktree_end_again(job, "%s", job->err.text);
+        return;
+    }
+    if (!worked) { /* it is not lost: the next run of the task goes on with it */
+        log_warning("what '%s' has committed is not saved: %s", job->id, job->err.text);
+        worktree_end_finish(job);
+    } else if (job->record.rebasing)
+        worktree_abandon_rebase(job, abandoned);
+    else
+        diff_keep(job, go_on);
+}
+
 void worktree_end_begin(struct job *job) {
     int there = job->record.made ? worktree_find(job->path, &job->record) : -ENOENT;
     if (there < 0) {
@@ -319,8 +333,5 @@ void worktree_end_begin(struct job *job) {
         return;
     }
     worktree_break_locks(&job->record, job->branch);
-    if (job->record.rebasing)
-        worktree_abandon_rebase(job, abandoned);
-    else
-        diff_keep(job, go_on);
+    worktree_import(job, imported);
 }

@@ -163,16 +163,6 @@ static void check_files(struct op_call *call, struct check *c) {
     c->fix = c->ok ? NULL : "raise the limit: ulimit -n 4096";
 }
 
-static bool has_worktrees(const struct op_call *call) {
-    const struct config *config = engine_config(call->engine);
-    for (size_t i = 0; i < config_project_count(config); i++)
-        if (strcmp(config_text(config, "projects.P.workspace_mode", config_project_name(config, i)),
-                   "worktree")
-            == 0)
-            return true;
-    return false;
-}
-
 /* What a sandbox does not keep a run from belongs here, too. */
 static void check_sandbox(struct op_call *call, struct check *c) {
     struct engine_sandboxes s;
@@ -187,14 +177,11 @@ static void check_sandbox(struct op_call *call, struct check *c) {
             "set tasks.sandbox to none";
         return;
     }
-    (void)snprintf(c->text, sizeof(c->text), "auto is %s%s%s", s.automatic,
+    (void)snprintf(c->text, sizeof(c->text), "auto is %s%s", s.automatic,
                    s.is_scoped
                        ? ""
                        : "; this kernel (before 6.12) lets runs with the network connect to "
-                         "abstract sockets",
-                   has_worktrees(call) ? "; a run in a worktree can remove loose objects of its "
-                                         "repository, and move the branches of other tasks"
-                                       : "");
+                         "abstract sockets");
 }
 
 /* Nothing of ours stands between two runs of one user: said, because it looks otherwise. */

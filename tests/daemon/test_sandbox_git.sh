@@ -44,8 +44,64 @@ rule 'work that it has not committed, too' [ "$(in_main web two)" = two ]
 does web shell 'git diff HEAD~1 --stat && git show HEAD:file'
 exits 0 'it reads the history'
 
-# WHAT SCRIPT: possible without a sandbox, not in one.
+# What a run must not change: settings, hooks, branches, objects, and how its worktree is tied to the repository.
+shape() {
+    (
+        cd "$repo/.git" && cat config HEAD objects/info/alternates packed-refs 2>/dev/null
+        ls hooks objects/pack objects/"$(printf %.2s "$blob")"
+        git for-each-ref --format='%(refname) %(objectname)'
+    )
+    git -C "$repo" status --porcelain
+}
+# Worktrees and branches of tasks that are done are removed after their end.
+settled() {
+    [ -z "$(git -C "$repo" for-each-ref refs/heads/sluice)" ] && [ "$(git -C "$repo" worktree list | wc -l)" = 1 ]
+}
+# WHAT SCRIPT: changes the repository without a sandbox, and does not in one.
 held() {
+    soon settled
+    blob=$(echo "loose, for: $1" | git -C "$repo" hash-object -w --stdin)
+    loose=objects/$(printf %.2s "$blob")/${blob#??}
+    cp -r "$repo" before
+    shape >expected
+    add --project web --agent open --retries 0 --cwd - --merge none --env "loose=$loose" -- "$common$2"
+    ends "$id"
+    git -C "$repo" worktree remove --force --force "$home/worktrees/$id" 2>/dev/null
+    git -C "$repo" update-ref -d "refs/heads/sluice/$id" 2>/dev/null
+    shape >found
+    ! cmp -s expected found
+    report $? "$1: possible without a sandbox"
+    rm -rf "$repo" && mv before "$repo"
+    add --project web --agent shell --retries 0 --cwd - --merge none --env "loose=$loose" -- "$common$2"
+    ends "$id"
+    git -C "$repo" worktree remove --force --force "$home/worktrees/$id"
+    git -C "$repo" update-ref -d "refs/heads/sluice/$id"
+    shape >found
+    diff expected found | sed 's/^/# /'
+    cmp -s expected found
+    report $? "$1: held in a sandbox"
+}
+common='c=$(git rev-parse --git-common-dir); '
+held 'adding a hook' 'echo x >"$c/hooks/post-commit"'
+held 'changing the settings' 'git config core.fsmonitor evil; echo "[alias] x = !evil" >>"$c/config"'
+held 'moving a branch' 'git commit -q --allow-empty -m x; git update-ref refs/heads/other HEAD'
+held 'moving the base' 'git commit -q --allow-empty -m x; git update-ref refs/heads/main HEAD'
+held 'moving the branch of another task' 'git commit -q --allow-empty -m x; git update-ref refs/heads/sluice/web-1 HEAD'
+held 'making a tag' 'git tag evil'
+held 'removing objects' 'rm -f "$c/$loose"'
+held 'removing all of them' 'rm -rf "$c"/objects/??'
+held 'adding to the packs' 'mkdir -p "$c/objects/pack/x"'
+held 'using objects of another place' 'mkdir -p "$c/objects/info"; echo /tmp >"$c/objects/info/alternates"'
+held 'packing the branches' 'git pack-refs --all'
+held 'leaving by the file HEAD' 'echo "ref: refs/heads/evil" >"$c/HEAD"'
+does web open "echo x >$repo/extra"
+rule 'changing the checkout: possible without a sandbox' [ -e "$repo/extra" ]
+rm -f "$repo/extra"
+does web shell "echo x >$repo/extra"
+rule 'changing the checkout: held in a sandbox' [ ! -e "$repo/extra" ]
+
+# Its own git folder has three files that git outside the sandbox would follow.
+tied() {
     does web open "$2"
     exits 0 "$1: possible without a sandbox"
     git -C "$repo" worktree prune
@@ -53,19 +109,9 @@ held() {
     [ "$code" != 0 ]
     report $? "$1: held in a sandbox"
 }
-common='c=$(git rev-parse --git-common-dir) && '
-held 'adding a hook' "$common"'echo x >"$c/hooks/post-commit" && rm "$c/hooks/post-commit"'
-held 'changing the settings' "$common"'cp "$c/config" "$c/config.new" && mv "$c/config.new" "$c/config"'
-held 'moving another branch' 'git update-ref refs/heads/other HEAD && git update-ref -d refs/heads/other'
-does web open "echo x >$repo/extra"
-rule 'changing the checkout: possible without a sandbox' [ -e "$repo/extra" ]
-rm -f "$repo/extra"
-does web shell "echo x >$repo/extra"
-rule 'changing the checkout: held in a sandbox' [ ! -e "$repo/extra" ]
-held 'removing packed objects' "$common"'mkdir -p "$c/objects/pack/x" && rmdir "$c/objects/pack/x"'
-held 'using objects of another place' "$common"'echo /tmp >"$c/objects/info/alternates" && rm "$c/objects/info/alternates"'
-held 'belonging to another repository' 'cp .git other && mv other .git'
-held 'the same from the other side' 'g=$(git rev-parse --git-dir) && cp "$g/commondir" "$g/x" && mv "$g/x" "$g/commondir"'
+tied 'belonging to another repository' 'cp .git other && mv other .git'
+tied 'the same from the other side' 'g=$(git rev-parse --git-dir) && cp "$g/commondir" "$g/x" && mv "$g/x" "$g/commondir"'
+tied 'settings of the worktree' 'g=$(git rev-parse --git-dir) && rm -f "$g/config.worktree" && echo x >"$g/config.worktree" && rm "$g/config.worktree"'
 
 # --- a checkout -----------------------------------------------------------------------------------------------------
 

@@ -142,11 +142,16 @@ judge_all() {
         ends "$task"
         wanted=held
         [ "$1" != plain ] || wanted=$plain
-        [ "$1 $attempt" != 'online ask-port' ] || wanted=possible
+        case "$1 $attempt" in
+        'online ask-port') wanted=possible ;;
+        'online ask-abstract') [ "$scoped" = yes ] || wanted=possible ;; # before Linux 6.12
+        esac
         judge "$attempt" "$(mode_of "$1")" "$wanted" "$kind" "$home/runs/$task/1/out.log" "$home/worktrees/$task"
     done <"$1.ids"
 }
 
+scoped=yes
+! "$SLUICE" doctor | grep -q 'abstract sockets' || scoped=no
 for agent in boxed online plain; do
     start_all "$agent"
 done

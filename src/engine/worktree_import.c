@@ -1,0 +1,203 @@
+/* worktree_import.c: takes over what a run in a sandbox has committed.
+ *
+ * It has committed into a git folder of its own (workspace/private_git.h). What is in there was written by the run, so
+ * git reads it inside the sandbox alone, and makes a pack of what is new: the commits of the branch and of what is checked
+ * out, and what was added to the index. Outside, git reads that pack as it would read one from the network: each object
+ * is checked, and so is that all it refers to is there. Then the branch is moved.
+ *
+ * A worktree that is on another branch is put on its commit without a branch: the other one was private.
+ *
+ * Every step can be repeated: the folder goes last. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/job.h"
+#include "os/files.h"
+#include "os/outside.h"
+
+#define PACK            "sluice.pack"
+#define UNPACKED_COUNT  100u       /* objects: fewer become files of their own, as with git fetch */
+#define UNPACKED_BYTES  (8u << 20) /* and a pack that is larger stays one */
+#define PACK_HEAD_WORDS 3u
+
+static const char *folder_of(struct job *job) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    private_git_path(job->e->data, job->id, &path);
+    return job_text(job, "%s", strbuf_text(&path));
+}
+
+static void end_with(struct job *job, bool worked) {
+    job->after_import(job, worked);
+}
+
+static bool worked(struct job *job, const struct aside_end *end, const char *what) {
+    if (job_worked(job, end, what))
+        return true;
+    (void)error_prefix(&job->err, "its commits cannot be taken over");
+    end_with(job, false);
+    return false;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+void worktree_import_discard(struct job *job, job_step then) {
+    const char *folder = folder_of(job);
+    const char *const argv[] = { "rm", "-rf", "--", folder, NULL };
+    if (access(folder, F_OK) < 0)
+        then(job, NULL);
+    else
+        job_call(job, &(struct job_call){ .argv = argv, .cwd = "/" }, then);
+}
+
+static void discarded(struct job *job, const struct aside_end *end) {
+    if (!end || worked(job, end, "rm"))
+        end_with(job, true);
+}
+
+static void head_set(struct job *job, const struct aside_end *end) {
+    if (worked(job, end, "git update-ref"))
+        worktree_import_discard(job, discarded);
+}
+
+static void set_head(struct job *job) {
+    struct git_line line;
+    if (job->tips.is_on_branch || !job->tips.head[0]) {
+        worktree_import_discard(job, discarded);
+        return;
+    }
+    GIT_LINE(&line, "update-ref", "--no-deref", "HEAD", job->tips.head);
+    job_git_in_worktree(job, &line, head_set);
+}
+
+/* --- the branch ------------------------------------------------------------------------------- */
+
+static void branch_moved(struct job *job, const struct aside_end *end) {
+    if (worked(job, end, "git update-ref"))
+        set_head(job);
+}
+
+/* An owner who has moved it meanwhile is not overruled. */
+static void move_branch(struct job *job) {
+    struct git_line line;
+    const struct private_git_tips *tips = &job->tips;
+    if (!tips->branch[0] || strcmp(tips->branch, tips->begin) == 0) {
+        set_head(job);
+        return;
+    }
+    GIT_LINE(&line, "update-ref", "-m", "sluice: what its run has committed", job->branch_ref,
+             tips->branch, tips->begin);
+    job_git_for_others(job, &line, branch_moved);
+}
+
+/* A daemon that was killed has moved it, perhaps. */
+static void branch_asked(struct job *job, const struct aside_end *end) {
+    char now[GIT_HASH_MAX];
+    if (end->code == 0 && git_output_hash(end->output, 0, now)
+        && strcmp(now, job->tips.branch) == 0)
+        set_head(job);
+    else
+        move_branch(job);
+}
+
+static void ask_branch(struct job *job) {
+    struct git_line line;
+    GIT_LINE(&line, "rev-parse", "--verify", "--quiet", job->branch_ref);
+    job_git_ask(job, &line, branch_asked);
+}
+
+/* --- the objects ------------------------------------------------------------------------------ */
+
+static void taken(struct job *job, const struct aside_end *end) {
+    if (worked(job, end, "git"))
+        ask_branch(job);
+}
+
+/* How many objects are in it; <0: it is not a pack. */
+static int look_at_pack(const char *path, uint32_t *ret_count, off_t *ret_size, struct error *err) {
+    uint32_t head[PACK_HEAD_WORDS];
+    _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, path, O_RDONLY, ret_size, err);
+    if (fd < 0)
+        return fd;
+    if (pread(fd, head, sizeof(head), 0) != sizeof(head) || memcmp(head, "PACK", 4) != 0)
+        return error_set(err, -EUCLEAN, "'%.150s' is not a pack", path);
+    *ret_count = ntohl(head[2]);
+    return 0;
+}
+
+static void packed(struct job *job, const struct aside_end *end) {
+    static const char script[] = "file=$1; shift; exec \"$@\" <\"$file\"";
+    const char *path = job_text(job, "%s/common/" PACK, folder_of(job));
+    struct git_line line;
+    uint32_t count = 0;
+    off_t size = 0;
+    if (!worked(job, end, "git pack-objects"))
+        return;
+    if (look_at_pack(path, &count, &size, &job->err) < 0) {
+        end_with(job, false);
+        return;
+    }
+    if (count == 0) {
+        ask_branch(job);
+        return;
+    }
+    if (count < UNPACKED_COUNT && size < UNPACKED_BYTES)
+        GIT_LINE(&line, "unpack-objects", "-q", "--strict");
+    else
+        GIT_LINE(&line, "index-pack", "--stdin", "--fix-thin", "--strict");
+    const char *argv[GIT_WORDS_MAX + 8] = { "sh", "-c", script, "sh", path };
+    memcpy(argv + 5, line.argv, (line.count + 1) * sizeof(*argv));
+    const struct job_call call = { .argv = argv,
+                                   .cwd = job->record.repository,
+                                   .git_dir = job->record.common_dir,
+                                   .is_offline = true };
+    job_call(job, &call, taken);
+}
+
+/* As the run, in its sandbox: there the shared folder is the private one. */
+static void pack(struct job *job) {
+    static const char script[] =
+        "out=$1 names=$2; shift 2; rm -rf \"$out\"; printf '%s\\n' \"$names\" | \"$@\" >\"$out\"";
+    const struct private_git_tips *tips = &job->tips;
+    const char *path = job_text(job, "%s/" PACK, job->record.common_dir);
+    const char *names =
+        job_text(job, "%s\n%s\n%s%s", tips->branch[0] ? tips->branch : tips->begin,
+                 tips->head[0] ? tips->head : tips->begin, tips->begin[0] ? "^" : "", tips->begin);
+    struct git_line line;
+    GIT_LINE(&line, "pack-objects", "--revs", "--indexed-objects", "--local", "--thin",
+             "--delta-base-offset", "--quiet", "--stdout");
+    const char *argv[GIT_WORDS_MAX + 8] = { "sh", "-c", script, "sh", path, names };
+    memcpy(argv + 6, line.argv, (line.count + 1) * sizeof(*argv));
+    const struct job_call call = { .argv = argv,
+                                   .git_dir = job->record.git_dir,
+                                   .work_tree = job->path,
+                                   .as_run = true,
+                                   .in_sandbox = true,
+                                   .needs_sandbox = true,
+                                   .is_offline = true };
+    job->doing = "takes over its commits";
+    job_call(job, &call, packed);
+}
+
+void worktree_import(struct job *job, void (*then)(struct job *job, bool worked)) {
+    const char *folder = folder_of(job);
+    struct private_git_tips *tips = &job->tips;
+    job->after_import = then;
+    if (!private_git_is_there(folder)) {
+        then(job, true);
+        return;
+    }
+    if (private_git_read(folder, job->record.git_dir, job->branch, tips, &job->err) < 0) {
+        then(job, false);
+        return;
+    }
+    bool is_same = !tips->branch[0] || strcmp(tips->branch, tips->begin) == 0;
+    if (tips->has_objects)
+        pack(job);
+    else if (!is_same)
+        ask_branch(job);
+    else
+        set_head(job);
+}
