@@ -79,8 +79,9 @@ with_sandbox() {
         END { if (agents && !told) print "tasks.sandbox: none" }'
 }
 
+# For the owner alone, as `sluice init` writes it: it may hold secrets, and the password of the store.
 config() {
-    printf '%s\n' "$1" | with_store "$home" | with_executor | with_sandbox >"$home/sluice.yaml"
+    (umask 077 && printf '%s\n' "$1" | with_store "$home" | with_executor | with_sandbox >"$home/sluice.yaml")
 }
 { store_is_file && [ -z "${SLUICE_TEST_EXECUTOR-}" ]; } || config ''
 
