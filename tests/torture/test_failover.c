@@ -33,6 +33,8 @@ struct test {
     const char *addresses[2];
     char text[2][128];
     const char *server; /* NULL: a file */
+    char name[40];      /* on the server: of the schema, and of every connection of the daemons */
+    int connections_ended; /* by the server */
     struct rng rng;
     bool over; /* with the mutex */
     pthread_mutex_t mutex;
@@ -136,15 +138,18 @@ static int find_active(const struct test *t) {
     return -1;
 }
 
-/* Its connections, and those of the standby. */
-static void disconnect(const struct test *t) {
+/* The connections of the active daemon and of the standby. Other tests use the same server at the same time. */
+static void disconnect(struct test *t) {
     char command[1024];
-    snprintf(
-        command, sizeof(command),
-        "psql -q -d '%s' -c 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
-        "pg_backend_pid() AND usename = current_user' >/dev/null",
-        t->server);
-    rig_expect(system(command) == 0, "it failed: %s", command);
+    snprintf(command, sizeof(command),
+             "psql -XAtq -d '%s' -c \"SELECT count(pg_terminate_backend(pid)) FROM "
+             "pg_stat_activity WHERE application_name = '%s'\"",
+             t->server, t->name);
+    FILE *psql = popen(command, "re");
+    char line[32] = "";
+    bool answered = psql && fgets(line, sizeof(line), psql);
+    rig_expect(psql && pclose(psql) == 0 && answered, "it failed: %s", command);
+    t->connections_ended += atoi(line);
 }
 
 static bool one_change(struct test *t) {
@@ -180,8 +185,10 @@ static void make_homes(struct test *t) {
         t->addresses[i] = t->text[i];
     }
     snprintf(folder, sizeof(folder), "%s/shared", t->rigs[0].home);
+    snprintf(t->name, sizeof(t->name), "failover_%llx", rig_now_us());
     if (t->server)
-        snprintf(store, sizeof(store), "%s?schema=failover_%llx", t->server, rig_now_us());
+        snprintf(store, sizeof(store), "%s?schema=%s&application_name=%s", t->server, t->name,
+                 t->name);
     else
         snprintf(store, sizeof(store), "%s/shared.db", t->rigs[0].home);
     snprintf(config, sizeof(config),
@@ -278,6 +285,8 @@ static void check_all(struct test *t) {
     if (!client)
         return;
     rig_expect(is_drained(t, client), "not everything ended");
+    rig_expect(t->count[DISCONNECT] == 0 || t->connections_ended > 0,
+               "no connection was ended in %d tries", t->count[DISCONNECT]);
     read_events(t, client);
     tell_times(t);
     client_close(client);
