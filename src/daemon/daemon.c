@@ -52,7 +52,7 @@
 /* What one life of the daemon leaves to the next. */
 struct lives {
     int ready_fd;    /* -1: who started us has been told */
-    bool was_active; /* the last one, and it has lost the store */
+    bool was_active; /* the last one, or about to be, and it has lost the store */
     time_ms pause;   /* before the next one looks at the store */
 };
 
@@ -540,6 +540,11 @@ static int finish(struct daemon *d) {
     return broken ? DAEMON_BROKEN : DAEMON_OK;
 }
 
+/* The server can end the connection while a standby that has opened the store still loads it. */
+static bool lost_while_taking_over(const struct daemon *d, int result) {
+    return d->standby && d->store && standby_can_wait(result);
+}
+
 /* Returns an exit code; DAEMON_BROKEN with `stands_by`: the next life follows. */
 static int live(struct daemon *d) {
     struct error err = { 0 };
@@ -547,7 +552,10 @@ static int live(struct daemon *d) {
     if (r < 0) {
         log_error("%s", err.text);
         tell_starter(d, err.text);
+        bool lost = lost_while_taking_over(d, r);
         (void)finish(d);
+        if (lost)
+            return DAEMON_BROKEN;
         return r == -EBUSY ? DAEMON_BUSY : DAEMON_FAILED;
     }
     if (r == 0) {
@@ -577,7 +585,7 @@ int daemon_run(const struct daemon_options *options) {
         if (code != DAEMON_BROKEN || !d.stands_by || d.stopping)
             return code;
         log_warning("this daemon is a standby now: nothing that was acknowledged is lost");
-        bool brief = clock_read_steady() - d.active_since < SHORT_LIFE;
+        bool brief = !d.active_since || clock_read_steady() - d.active_since < SHORT_LIFE;
         lives.pause = brief ? time_min(time_max(2 * lives.pause, PAUSE_FIRST), PAUSE_MOST) : 0;
         lives.was_active = true;
     }

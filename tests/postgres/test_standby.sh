@@ -134,6 +134,38 @@ rule 'a connection that the server ends makes a new epoch' soon is_next
 run sluice add -- true
 exits 0 'and work goes on'
 
+# --- a connection that is ended while a standby takes over -------------------------------------
+
+# The standby has opened the store and loads it. A policy makes it wait at the first project.
+psql -XAtq "$store" >out <<'END'
+CREATE FUNCTION sluice.held() RETURNS boolean LANGUAGE plpgsql AS
+    'BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN true; END';
+ALTER TABLE sluice.project ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY held ON sluice.project USING (sluice.held());
+END
+find_roles
+pid=$(SLUICE_HOME=$standby pid_of_daemon)
+soon names_the_active_one
+mkfifo holding
+psql -XAtq "$store" <holding >held 2>&1 &
+exec 8>holding
+echo "SELECT pg_advisory_lock(4711), 'held';" >&8
+soon grep -q held held
+kill -9 "$active"
+end_load() {
+    psql -XAtq "$store" -c "SELECT pg_terminate_backend(l.pid) FROM pg_locks l, sluice.store s
+        WHERE NOT l.granted AND l.objid = 4711 AND s.holder_pid = l.pid AND s.holder LIKE 'one/$pid %'" >ended
+    [ -s ended ]
+}
+rule 'a server can end the connection of a standby that loads the store' soon end_load
+exec 8>&-
+wait $!
+psql -XAtq "$store" -c 'DROP FUNCTION sluice.held CASCADE; ALTER TABLE sluice.project DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY' >out 2>&1
+rule 'which tries again, and is active' soon is_role "$standby" active
+rule 'in the same process, again' [ "$(SLUICE_HOME=$standby pid_of_daemon)" = "$pid" ]
+run env "SLUICE_HOME=$other" "$SLUICE" up
+exits 0 'and the other daemon stands by'
+
 # --- fenced ------------------------------------------------------------------------------------
 
 # As if another daemon had taken over without its knowledge: whoever has the lock has another epoch by then.
