@@ -141,6 +141,10 @@ static int find_folders(struct launch_box *box, struct run_spec *spec, struct er
     box->is_inside = json_object_get(box->task, "inside") != NULL;
     box_link(box, given, box->root); /* SLUICE_WORKSPACE names it like this */
     spec->cwd = cwd;
+    const char *prepares = spec->prepare_cwd ? real_path(box, spec->prepare_cwd) : NULL;
+    if (spec->prepare_cwd && !prepares)
+        return error_set_errno(err, "enter folder", spec->prepare_cwd);
+    spec->prepare_cwd = prepares;
     return check_root(box, err);
 }
 

@@ -94,7 +94,7 @@ static int try_bubblewrap(struct engine *e, struct error *err) {
     if (r == 0)
         r = launch_box_build(&box, &spec, err);
     if (r == 0)
-        r = sandbox_trial(e->shim_path, box_text(&box, "%s/.spec", e->home), &spec, err);
+        r = sandbox_trial(e->shim_path, &spec, err);
     (void)rmdir(folder);
     launch_box_finish(&box);
     arena_finish(&arena);

@@ -34,9 +34,10 @@ struct landlock_attributes {
 };
 
 static struct run_spec_words words;
+static const char *cwd, *stdin_path; /* or NULL */
 
 /* Pages of a private mapping: the texts stay in it until exec. */
-static void read_words(const char **ret_stdin) {
+static void read_words(void) {
     struct stat st;
     if (fstat(FD_INSIDE_WORDS, &st) < 0)
         child_give_up(FD_INSIDE_REPORT, STEP_EXEC);
@@ -51,8 +52,10 @@ static void read_words(const char **ret_stdin) {
             words.argv[args++] = value;
         else if (strcmp(name, "env") == 0 && envs < RUN_ENV_MAX)
             words.env[envs++] = value;
+        else if (strcmp(name, "cwd") == 0)
+            cwd = value;
         else if (strcmp(name, "stdin") == 0)
-            *ret_stdin = value;
+            stdin_path = value;
     }
     errno = EPROTO;
     if (args == 0)
@@ -88,13 +91,14 @@ static void open_stdin(const char *path) {
 }
 
 _Noreturn void enter_sandbox(void) {
-    const char *in = NULL;
     (void)setpgid(0, 0);
-    read_words(&in);
+    read_words();
     (void)syscall(SYS_keyctl, KEYRING_JOIN_NEW, NULL);
     say_entered(apply_scopes());
-    if (in)
-        open_stdin(in);
+    if (cwd && chdir(cwd) < 0)
+        child_give_up(FD_INSIDE_REPORT, STEP_CWD);
+    if (stdin_path)
+        open_stdin(stdin_path);
     child_close_others(FD_INSIDE_REPORT);
     errno = child_exec(words.argv, words.env);
     child_give_up(FD_INSIDE_REPORT, STEP_EXEC);

@@ -72,8 +72,6 @@ int main(int argc, char **argv) {
     struct error err = { 0 };
     if (argc == 2 && strcmp(argv[1], "--enter") == 0)
         enter_sandbox();
-    if (argc == 3 && strcmp(argv[1], "--trial") == 0)
-        return trial_run(&shim, argv[2], spec_text, sizeof(spec_text));
     if (argc >= 3 && strcmp(argv[1], "--guard") == 0)
         return guard_main(&shim, argv[2], spec_text, sizeof(spec_text));
     int code = prepare(&shim, argc, argv);

@@ -105,10 +105,6 @@ int command_start(struct shim *s, const char *const *argv, const struct command_
 /* Inside a sandbox: becomes the command. */
 _Noreturn void enter_sandbox(void);
 
-/* trial.c */
-/* Runs the command of the spec in a file, and nothing around it. */
-int trial_run(struct shim *s, const char *path, char *text, size_t size);
-
 /* limits.c */
 void limits_open(struct shim *s);
 void limits_close(struct shim *s); /* nobody else removes the cgroup of a daemon that is gone */

@@ -64,6 +64,8 @@ static int make_words(const struct shim *s, const struct child *child) {
         return -1;
     add_words(&out, "arg", child->argv);
     add_words(&out, "env", s->spec.env);
+    add_text(&out, "cwd"); /* the line of the sandbox has that of the command */
+    add_text(&out, s->spec.cwd);
     if (child->files->stdin_path) {
         add_text(&out, "stdin");
         add_text(&out, child->files->stdin_path);

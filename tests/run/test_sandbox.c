@@ -136,6 +136,49 @@ static void checks_are_inside_too(void **state) {
     finish(stage);
 }
 
+/* The line of the sandbox names the folder of the command. */
+static void what_prepares_has_its_own_folder_inside(void **state) {
+    struct stage *stage = STAGE(state);
+    char sub[STAGE_PATH + 8], seen[STAGE_PATH + 16];
+    (void)snprintf(sub, sizeof(sub), "%s/sub", stage->home);
+    assert_int_equal(mkdir(sub, 0700), 0);
+    const char *const line[] = { LINE,      "--bind", stage->home, stage->home,
+                                 "--chdir", sub,      APART,       NULL };
+    struct run_spec spec = boxed(stage, ARGV("pwd"));
+    spec.wrap = line;
+    spec.cwd = sub;
+    spec.prepare.argv = ARGV("sh", "-c", "test $$ = 2 && pwd");
+    spec.prepare_cwd = stage->home;
+    const struct run_end *end = stage_run(stage, 1, &spec);
+    assert_int_equal(end->code, 0);
+    assert_non_null(strstr(end->applied, "prepared"));
+    (void)snprintf(seen, sizeof(seen), "%s\n", stage->home);
+    assert_string_equal(stage_file(stage, 1, "prepare.log"), seen);
+    (void)snprintf(seen, sizeof(seen), "%s\n", sub);
+    assert_string_equal(stage_file(stage, 1, "out.log"), seen);
+    assert_int_equal(rmdir(sub), 0);
+    finish(stage);
+}
+
+static void secrets_reach_it(void **state) {
+    struct stage *stage = STAGE(state);
+    static const char *const secrets[] = { "KEY=a secret of the run", NULL };
+    static const char *const check[] = { "sh", "-c", "test \"$KEY\" = 'a secret of the run'",
+                                         NULL };
+    static const struct run_command checks[] = { { check, 0 } };
+    struct run_spec spec = boxed(stage, check);
+    assert_int_equal(stage_run(stage, 1, &spec)->code, 1);
+    spec = boxed(stage, check);
+    spec.secrets = secrets;
+    spec.prepare.argv = check;
+    spec.checks = checks;
+    spec.check_count = 1;
+    const struct run_end *end = stage_run(stage, 2, &spec);
+    assert_int_equal(end->kind, RUN_END_EXIT);
+    assert_int_equal(end->code, 0);
+    finish(stage);
+}
+
 static void a_program_without_descriptors_of_ours_gets_the_command(void **state) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "echo $WRAPPED $WHO"));
@@ -356,6 +399,8 @@ int main(void) {
         BOTH_WAYS(a_command_runs_inside),
         ONE_WAY(it_gets_what_a_command_gets),
         ONE_WAY(checks_are_inside_too),
+        ONE_WAY(what_prepares_has_its_own_folder_inside),
+        ONE_WAY(secrets_reach_it),
         ONE_WAY(a_program_without_descriptors_of_ours_gets_the_command),
         BOTH_WAYS(a_sandbox_that_cannot_be_made_is_a_failed_launch),
         ONE_WAY(what_is_missing_inside_is_named),
