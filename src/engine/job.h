@@ -60,6 +60,9 @@ struct job {
     /* What the run has committed in its sandbox, while it is taken over (worktree_import.c). */
     struct private_git_tips tips;
     void (*after_import)(struct job *job, bool worked);
+    /* A command in its sandbox whose results are taken over before the job goes on. */
+    struct aside_end as_run_end;
+    job_step after_as_run;
 
     struct diff_work *diff; /* JOB_DIFF, and what JOB_FINISH notes; or NULL */
 
@@ -96,7 +99,8 @@ void job_git_ask(struct job *job, const struct git_line *line, job_step then);
 /* For what moves refs that others use too: the next daemon lets it come to its end. Killed half way it would leave
  * a lock that nobody removes. */
 void job_git_for_others(struct job *job, const struct git_line *line, job_step then);
-/* In the worktree, as the run: the index and the files, too. */
+/* In the worktree, with the limits of the run, outside its sandbox: for what reads the index and the files, and runs no
+ * filters. What does: worktree_as_run. */
 void job_git_in_worktree(struct job *job, const struct git_line *line, job_step then);
 
 /* More to say about it. */
@@ -119,8 +123,10 @@ struct job_call {
 void job_call(struct job *job, const struct job_call *call, job_step then);
 /* The command has ended or will, and the job goes on with worktree_end_finish or ends. */
 void job_stop(struct job *job);
-/* Reads `told` of this attempt, unless it is there. False: it is gone. */
-bool job_read_spec(struct job *job, uint32_t attempt);
+/* What the last run in the worktree was told; NULL: none has begun there. An error: it is not known any more. */
+int job_run_spec(struct job *job, const struct run_spec **ret, struct error *err);
+/* Reads `told` of this attempt, unless it is there. */
+int job_read_spec(struct job *job, uint32_t attempt, struct error *err);
 
 /* --- pauses, ends ------------------------------------------------------------------------------- */
 
@@ -144,6 +150,11 @@ void worktree_clean_begin(struct job *job);
 void worktree_abandon_rebase(struct job *job, job_step then);
 /* Deletes the folder. */
 void worktree_delete(struct job *job, job_step then);
+/* A git command that may execute what the run wrote (filters, merge drivers): in the sandbox of the run, if it had one.
+ * Its objects and commits are taken over before `then`, unless `more` of such commands follow at once. */
+void worktree_as_run(struct job *job, const struct git_line *line, bool more, job_step then);
+/* Makes room in that sandbox for git; <0: `err` of the job. */
+int worktree_lend(struct job *job);
 /* Takes over what a run in a sandbox has committed, and deletes where it was. `then`: with `err` if that failed; then
  * everything is where it was. Without such a run: at once. */
 void worktree_import(struct job *job, void (*then)(struct job *job, bool worked));

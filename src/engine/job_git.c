@@ -116,26 +116,43 @@ static const char *const *build_env(struct job *job, const struct job_call *call
 
 /* The key of a run leaves the store when it ends. The spec of one that has ended is read as it is: a run in a sandbox cannot
  * change it, and one without has no sandbox to lose. */
-bool job_read_spec(struct job *job, uint32_t attempt) {
+int job_read_spec(struct job *job, uint32_t attempt, struct error *err) {
     const struct live_run *run = run_find(job->e, job->key.task);
-    if (job->told || attempt == 0)
-        return job->told;
+    if (job->told)
+        return 0;
     if (run && run->view.attempt == attempt)
-        return run_read_spec(job->e, run, &job->told, NULL) == 0;
+        return run_read_spec(job->e, run, &job->told, err);
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     rundir_name(&folder, job->id, attempt);
-    return rundir_read_spec(job->e->runs_folder, strbuf_text(&folder), NULL, &job->told, NULL) == 0;
+    return rundir_read_spec(job->e->runs_folder, strbuf_text(&folder), NULL, &job->told, err);
 }
 
-/* Of a worktree that several runs have used, the last one counts. */
-static const struct run_spec *spec_of_run(struct job *job) {
+/* Its number; 0: none has begun, or nothing is known of its task any more. Then only `git status` is asked, which does not
+ * look into repositories below this one. Of a worktree that several have used, the last one counts. */
+static uint32_t last_attempt(const struct job *job) {
+    const struct live_run *run = run_find(job->e, job->key.task);
     struct task_view view;
-    uint32_t attempt = job->key.attempt;
-    if (attempt == 0 && core_task(job->e->core, job->key.task, &view))
-        attempt = view.attempt;
-    if (!job_read_spec(job, attempt) && attempt > 1) /* this one has not begun */
-        (void)job_read_spec(job, attempt - 1);
-    return job->told ? &job->told->spec : NULL;
+    if (job->key.attempt > 0)
+        return job->key.attempt;
+    if (!core_task(job->e->core, job->key.task, &view))
+        return 0;
+    return run && !run->view.started_at && !run->sandbox ? view.attempt - 1 : view.attempt;
+}
+
+/* Without that it is not known in which sandbox it was, so an error is never "in none". */
+int job_run_spec(struct job *job, const struct run_spec **ret, struct error *err) {
+    struct error why = { 0 };
+    *ret = NULL;
+    uint32_t attempt = job->kind == JOB_MAKE ? 0 : last_attempt(job);
+    if (attempt == 0)
+        return 0;
+    int r = job_read_spec(job, attempt, &why);
+    if (r == -ENOENT && attempt > 1 && job->kind != JOB_FINISH) /* it could not be launched */
+        r = job_read_spec(job, attempt - 1, &why);
+    if (r < 0)
+        return error_set(err, r, "it is not known in which sandbox its run was: %.150s", why.text);
+    *ret = &job->told->spec;
+    return 0;
 }
 
 /* --- starting ---------------------------------------------------------------------------------- */
@@ -159,10 +176,14 @@ static void not_started(struct job *job, const struct error *err, job_step then)
 
 void job_call(struct job *job, const struct job_call *call, job_step then) {
     struct error err = { 0 };
+    const struct run_spec *run = NULL;
     job->then = then;
     if (turn_is_over(job->e))
         return;
-    const struct run_spec *run = call->as_run ? spec_of_run(job) : NULL;
+    if (call->as_run && job_run_spec(job, &run, &err) < 0 && call->in_sandbox) {
+        not_started(job, &err, then);
+        return;
+    }
     if (call->needs_sandbox && (!run || !run->wrap)) {
         error_set(&err, -ENOENT, "the sandbox of its run is not known any more");
         not_started(job, &err, then);
@@ -183,9 +204,8 @@ void job_call(struct job *job, const struct job_call *call, job_step then) {
         .ended = step_ended,
         .ctx = job,
     };
-    if (guard_start(job->e, &guarded, &job->aside, &err) == 0)
-        return;
-    not_started(job, &err, then);
+    if (guard_start(job->e, &guarded, &job->aside, &err) < 0)
+        not_started(job, &err, then);
 }
 
 static void call_repository(struct job *job, const struct git_line *line, struct job_call call,

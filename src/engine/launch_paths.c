@@ -183,7 +183,8 @@ int box_add_caches(struct launch_box *box, struct error *err) {
             continue;
         r = make_folders(source, err);
         if (r == 0)
-            sandbox_add(&box->plan, SANDBOX_WRITE, path, source);
+            sandbox_add_optional(&box->plan, SANDBOX_WRITE, path,
+                                 source); /* people delete caches */
     }
     return r;
 }
@@ -285,7 +286,7 @@ static void add_ancestors(struct launch_box *box) {
         char *path = box_text(box, "%s/tasks/%s/iterations", box->data,
                               engine_task_id(box->e, told.parent, id));
         if (access(path, F_OK) == 0)
-            sandbox_add(&box->plan, SANDBOX_READ, path, NULL);
+            sandbox_add_optional(&box->plan, SANDBOX_READ, path, NULL);
     }
 }
 
@@ -302,10 +303,10 @@ static int add_task_folders(struct launch_box *box, struct error *err) {
     if (usage)
         (void)unlink(box_text(box, "%s/%s", own, usage)); /* of an earlier run */
     add_ancestors(box);
-    sandbox_add(&box->plan, SANDBOX_READ, all, NULL);
-    sandbox_add(&box->plan, SANDBOX_WRITE, artifacts, NULL);
+    sandbox_add_optional(&box->plan, SANDBOX_READ, all, NULL);
+    sandbox_add_optional(&box->plan, SANDBOX_WRITE, artifacts, NULL);
     /* The folder of all markers is its own here. */
-    sandbox_add(&box->plan, SANDBOX_WRITE, box_text(box, "%s/done", box->data), own);
+    sandbox_add_optional(&box->plan, SANDBOX_WRITE, box_text(box, "%s/done", box->data), own);
     return 0;
 }
 
@@ -318,9 +319,9 @@ static void add_bus(struct launch_box *box) {
         return;
     (void)mknod(file, S_IFREG | 0600, 0);
     if (lstat(folder, &st) == 0 && S_ISDIR(st.st_mode))
-        sandbox_add(&box->plan, SANDBOX_WRITE, folder, NULL);
+        sandbox_add_optional(&box->plan, SANDBOX_WRITE, folder, NULL);
     if (lstat(file, &st) == 0 && S_ISREG(st.st_mode))
-        sandbox_add(&box->plan, SANDBOX_WRITE, file, NULL);
+        sandbox_add_optional(&box->plan, SANDBOX_WRITE, file, NULL);
 }
 
 static void show_folder(struct launch_box *box, const char *path) {
@@ -357,9 +358,9 @@ int box_add_sluice(struct launch_box *box, const struct run_spec *spec, struct e
         add_bus(box);
     add_sockets(box, spec);
     /* Made with the folder of the run, just before its shim starts. */
-    sandbox_add_optional(&box->plan, SANDBOX_WRITE, box_text(box, "%s/tmp", run));
+    sandbox_add_optional(&box->plan, SANDBOX_WRITE, box_text(box, "%s/tmp", run), NULL);
     if (spec->prompt)
-        sandbox_add_optional(&box->plan, SANDBOX_READ, box_text(box, "%s/prompt", run));
+        sandbox_add_optional(&box->plan, SANDBOX_READ, box_text(box, "%s/prompt", run), NULL);
     if (is_hidden(box, box->root)) /* a worktree: the rule for it was before that for its home */
         sandbox_add(&box->plan, SANDBOX_WRITE, box->root, NULL);
     return 0;

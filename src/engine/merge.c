@@ -198,6 +198,21 @@ static void append_log(struct job *job, const struct aside_end *end) {
         return; /* it is told all the same */
 }
 
+/* What its checks commit goes with their sandbox. */
+static void not_passed(struct job *job, const struct aside_end *end) {
+    (void)end;
+    worktree_end_finish(job);
+}
+
+static void passed(struct job *job, const struct aside_end *end) {
+    (void)end;
+    job->record.rebasing = false;
+    if (worktree_record_write(job->e->data, job->id, &job->record, &job->err) < 0)
+        fail_with(job);
+    else
+        move_base(job);
+}
+
 static void checked(struct job *job, const struct aside_end *end) {
     append_log(job, end);
     if (end->code == 0) {
@@ -214,7 +229,7 @@ static void checked(struct job *job, const struct aside_end *end) {
     diff_keep_rebase(job);
     worktree_end_note(job, "not merged: on top of '%s' its check %zu fails%s", job->record.base,
                       job->check + 1, end->timed_out ? " (it took too long)" : "");
-    worktree_end_finish(job);
+    worktree_import_discard(job, not_passed);
 }
 
 /* That of the run; its own folder for temporary files is gone. */
@@ -233,11 +248,11 @@ static const char *const *check_env(struct job *job) {
 
 static void next_check(struct job *job) {
     if (job->check >= job->told->spec.check_count) {
-        job->record.rebasing = false;
-        if (worktree_record_write(job->e->data, job->id, &job->record, &job->err) < 0)
-            fail_with(job);
-        else
-            move_base(job);
+        worktree_import_discard(job, passed);
+        return;
+    }
+    if (worktree_lend(job) < 0) {
+        fail_with(job);
         return;
     }
     const struct run_command *check = &job->told->spec.checks[job->check];
@@ -257,10 +272,10 @@ static void next_check(struct job *job) {
 static void check_again(struct job *job) {
     job->doing = "runs its checks again, on the new base";
     job->check = 0;
-    if (job_read_spec(job, job->key.attempt))
-        next_check(job);
+    if (job_read_spec(job, job->key.attempt, &job->err) < 0)
+        worktree_end_again(job, "its checks and its sandbox are not known: %s", job->err.text);
     else
-        worktree_end_again(job, "the folder of its run cannot be read");
+        next_check(job);
 }
 
 /* --- rebase ----------------------------------------------------------------------------------- */
@@ -323,7 +338,7 @@ static void rebase(struct job *job) {
         return;
     }
     GIT_LINE(&line, "rebase", "--quiet", job->base_hash);
-    job_git_in_worktree(job, &line, rebased);
+    worktree_as_run(job, &line, false, rebased);
 }
 
 /* --- where is it? ----------------------------------------------------------------------------- */

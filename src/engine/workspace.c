@@ -327,12 +327,16 @@ static void finished(struct job *job) {
     finish_note_outcome(job->e, job->key, &job->end, job->is_forced ? &job->outcome : NULL);
 }
 
+static bool is_below(const char *folder, const char *path) {
+    size_t length = strlen(folder);
+    return strncmp(folder, path, length) == 0 && (path[length] == '\0' || path[length] == '/');
+}
+
 /* The task may have had a worktree before, and this run worked elsewhere. */
 static bool ran_in(const struct engine *e, const char *id, struct run_key key, const char *path) {
     _cleanup_(freep) char *folder = workspace_of_run(e, id, key.attempt);
-    size_t length = strlen(path);
-    return folder && strncmp(folder, path, length) == 0
-           && (folder[length] == '\0' || folder[length] == '/');
+    _cleanup_(freep) char *real = realpath(path, NULL); /* a run in a sandbox is told this one */
+    return folder && (is_below(path, folder) || (real && is_below(real, folder)));
 }
 
 bool workspace_has_run_in(const struct engine *e, const char *id, uint32_t before,
@@ -354,6 +358,18 @@ static bool has_prepared(const struct engine *e, const struct live_run *run,
            && read->spec.prepare.argv;
 }
 
+/* Did the run that ends work in this worktree? Without a sandbox it can have changed what its shim was told: then the daemon
+ * that has launched it knows, and any other does not take it for one that worked elsewhere. */
+static bool has_worked_in(const struct engine *e, const struct live_run *run, const char *id,
+                          const char *path) {
+    const struct workspace_place *place = workspace_find(e, run->task);
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
+    if (place && place->attempt == run->view.attempt)
+        return strcmp(place->path, path) == 0;
+    return ran_in(e, id, key, path) || run_read_spec(e, run, &read, NULL) < 0;
+}
+
 bool workspace_finish(struct engine *e, struct run_key key, const struct run_end *end) {
     const struct live_run *run = run_find(e, key.task);
     struct worktree_record record = { 0 };
@@ -362,7 +378,7 @@ bool workspace_finish(struct engine *e, struct run_key key, const struct run_end
         || worktree_record_read(e->data, engine_task_id(e, key.task, id), &record, NULL) < 0)
         return false;
     struct job *job = job_new(e, JOB_FINISH, id);
-    if (!ran_in(e, id, key, job->path)) {
+    if (!has_worked_in(e, run, id, job->path)) {
         worktree_record_finish(&record);
         job_free(job);
         return false;

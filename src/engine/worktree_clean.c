@@ -258,6 +258,6 @@ void worktree_clean_begin(struct job *job) {
          * git removes no worktree that has such a repository. */
         GIT_LINE(&line, "status", "--porcelain", "--untracked-files=normal",
                  "--ignore-submodules=dirty");
-        job_git_in_worktree(job, &line, status_asked);
+        worktree_as_run(job, &line, false, status_asked);
     }
 }

@@ -117,12 +117,19 @@ static void committed(struct job *job, const struct aside_end *end) {
 static void try_commit(struct job *job) {
     struct git_line line;
     GIT_LINE(&line, "commit", "--quiet", "--no-verify", "-m", job->message);
-    job_git_in_worktree(job, &line, committed);
+    worktree_as_run(job, &line, false, committed);
+}
+
+static void index_taken_over(struct job *job, bool worked) {
+    if (worked)
+        job->after_commit(job, NULL);
+    else
+        commit_failed(job);
 }
 
 static void compared(struct job *job, const struct aside_end *end) {
     if (end->code == 0)
-        job->after_commit(job, end); /* nothing to commit */
+        worktree_import(job, index_taken_over); /* nothing to commit */
     else if (end->code == 1)
         try_commit(job);
     else if (!job_worked(job, end, "git diff"))
@@ -136,7 +143,7 @@ static void all_added(struct job *job, const struct aside_end *end) {
         return;
     }
     GIT_LINE(&line, "diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv");
-    job_git_in_worktree(job, &line, compared);
+    worktree_as_run(job, &line, true, compared);
 }
 
 void worktree_commit(struct job *job, const char *message, job_step after) {
@@ -144,7 +151,7 @@ void worktree_commit(struct job *job, const char *message, job_step after) {
     job->message = message;
     job->after_commit = after;
     GIT_LINE(&line, "add", "--all");
-    job_git_in_worktree(job, &line, all_added);
+    worktree_as_run(job, &line, true, all_added);
 }
 
 /* --- a rebase that was not finished ----------------------------------------------------------- */
@@ -154,7 +161,7 @@ static void quitted(struct job *job, const struct aside_end *end) {
     struct git_line line;
     (void)end; /* there was none, perhaps */
     GIT_LINE(&line, "checkout", "--quiet", "--force", job->branch);
-    job_git_in_worktree(job, &line, job->after_abandon);
+    worktree_as_run(job, &line, false, job->after_abandon);
 }
 
 void worktree_abandon_rebase(struct job *job, job_step then) {

@@ -1,4 +1,4 @@
-/* worktree_import.c: takes over what a run in a sandbox has committed.
+/* worktree_import.c: git in the sandbox of a run, and how its commits get out of it.
  *
  * It has committed into a git folder of its own (workspace/private_git.h). What is in there was written by the run, so
  * git reads it inside the sandbox alone, and makes a pack of what is new: the commits of the branch and of what is checked
@@ -17,11 +17,13 @@
 #include "engine/job.h"
 #include "os/files.h"
 #include "os/outside.h"
+#include "rundir/remove.h"
 
 #define PACK            "sluice.pack"
 #define UNPACKED_COUNT  100u       /* objects: fewer become files of their own, as with git fetch */
 #define UNPACKED_BYTES  (8u << 20) /* and a pack that is larger stays one */
 #define PACK_HEAD_WORDS 3u
+#define REMOVED_AT_ONCE 1000u /* files */
 
 static const char *folder_of(struct job *job) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
@@ -43,10 +45,12 @@ static bool worked(struct job *job, const struct aside_end *end, const char *wha
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
+/* A run can have filled it with files: then another process removes them. */
 void worktree_import_discard(struct job *job, job_step then) {
     const char *folder = folder_of(job);
     const char *const argv[] = { "rm", "-rf", "--", folder, NULL };
-    if (access(folder, F_OK) < 0)
+    unsigned budget = REMOVED_AT_ONCE;
+    if (access(folder, F_OK) < 0 || remove_tree_at(AT_FDCWD, folder, &budget) == 0)
         then(job, NULL);
     else
         job_call(job, &(struct job_call){ .argv = argv, .cwd = "/" }, then);
@@ -200,4 +204,63 @@ void worktree_import(struct job *job, void (*then)(struct job *job, bool worked)
         ask_branch(job);
     else
         set_head(job);
+}
+
+/* --- git of the daemon in the sandbox ----------------------------------------------------------- */
+
+/* A sandbox that the configuration names (`wrap`) shows the repository as it is. */
+static bool has_private_git(const struct run_spec *run) {
+    return run && run->wrap && run->enter;
+}
+
+int worktree_lend(struct job *job) {
+    const char *folder = folder_of(job);
+    const struct run_spec *run;
+    int r = job_run_spec(job, &run, &job->err);
+    if (r < 0 || !has_private_git(run) || private_git_is_there(folder))
+        return r;
+    return private_git_make(folder, job->record.common_dir, job->branch, &job->err);
+}
+
+static void taken_over(struct job *job, bool worked) {
+    struct aside_end end = job->as_run_end;
+    job_step then = job->after_as_run;
+    if (!worked && end.code == 0) {
+        end.code = -1;
+        end.error = job->err.code < 0 ? -job->err.code : EIO;
+        end.why = job_text(job, "%s", job->err.text);
+    }
+    then(job, &end);
+}
+
+static void keep_end(struct job *job, const struct aside_end *end) {
+    job->as_run_end = *end;
+    job->as_run_end.output = job_text(job, "%s", end->output);
+    job->as_run_end.why = end->why ? job_text(job, "%s", end->why) : NULL;
+    job->err = (struct error){ 0 };
+    worktree_import(job, taken_over);
+}
+
+void worktree_as_run(struct job *job, const struct git_line *line, bool more, job_step then) {
+    const struct run_spec *run = NULL;
+    const struct job_call call = { .argv = line->argv,
+                                   .git_dir = job->record.git_dir,
+                                   .work_tree = job->path,
+                                   .as_run = true,
+                                   .in_sandbox = true };
+    int r = job_run_spec(job, &run, &job->err);
+    if (r == 0 && !has_private_git(run)) {
+        job_call(job, &call, then);
+        return;
+    }
+    if (r < 0 || worktree_lend(job) < 0) {
+        struct aside_end end = { .code = -1,
+                                 .error = -job->err.code,
+                                 .output = "",
+                                 .why = job_text(job, "%s", job->err.text) };
+        then(job, &end);
+        return;
+    }
+    job->after_as_run = then;
+    job_call(job, &call, more ? then : keep_end);
 }

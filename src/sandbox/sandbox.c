@@ -54,8 +54,9 @@ void sandbox_add(struct sandbox_plan *plan, enum sandbox_access access, const ch
     plan->rule_count++;
 }
 
-void sandbox_add_optional(struct sandbox_plan *plan, enum sandbox_access access, const char *path) {
-    sandbox_add(plan, access, path, NULL);
+void sandbox_add_optional(struct sandbox_plan *plan, enum sandbox_access access, const char *path,
+                          const char *source) {
+    sandbox_add(plan, access, path, source);
     plan->rules[plan->rule_count - 1].is_optional = true;
 }
 

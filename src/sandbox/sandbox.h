@@ -66,8 +66,9 @@ void sandbox_plan_finish(struct sandbox_plan *plan);
 /* `source`: NULL for the path itself. Both are copied. */
 void sandbox_add(struct sandbox_plan *plan, enum sandbox_access access, const char *path,
                  const char *source);
-/* The same for what may be gone when the words are used, a second time perhaps. */
-void sandbox_add_optional(struct sandbox_plan *plan, enum sandbox_access access, const char *path);
+/* The same for what may be gone when the words are used again after the run, for a check or for git. */
+void sandbox_add_optional(struct sandbox_plan *plan, enum sandbox_access access, const char *path,
+                          const char *source);
 /* What the rules give this path: SANDBOX_READ where there is none. */
 enum sandbox_access sandbox_access_of(const struct sandbox_plan *plan, const char *path);
 bool sandbox_is_hidden(const struct sandbox_plan *plan, const char *path);

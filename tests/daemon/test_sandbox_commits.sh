@@ -48,7 +48,7 @@ sound() {
 does web 'for i in 1 2 3; do echo $i >file && git commit -qam "commit $i"; done'
 rule 'commits are on the branch of the task' [ "$(of_task log --format=%s "sluice/$id" | head -n 3 | tr '\n' ' ')" = 'commit 3 commit 2 commit 1 ' ]
 rule 'the worktree is clean for its owner' [ -z "$(git -C "$tree" status --porcelain)" ]
-rule 'nothing private is left' private_is_empty
+rule 'nothing private is left' soon private_is_empty
 does web 'echo staged >a && git add a && echo later >>a'
 rule 'what was added to the index can be read outside' [ "$(git -C "$tree" show :a)" = staged ]
 does web 'i=0; while [ $i -lt 300 ]; do echo $i >n$i; i=$((i + 1)); done; git add . && git commit -qm many'

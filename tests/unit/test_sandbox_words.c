@@ -138,8 +138,8 @@ static void links_lead_to_what_is_shown_elsewhere(void **state) {
     sandbox_add(&plan, SANDBOX_EMPTY, "/h", NULL);
     sandbox_add(&plan, SANDBOX_LINK, "/h/src", "/data/src");
     sandbox_add(&plan, SANDBOX_LINK, "/srv/src", "/data/src"); /* it is there as it is */
-    sandbox_add_optional(&plan, SANDBOX_WRITE, "/h/tmp");
-    sandbox_add_optional(&plan, SANDBOX_READ, "/h/prompt");
+    sandbox_add_optional(&plan, SANDBOX_WRITE, "/h/tmp", NULL);
+    sandbox_add_optional(&plan, SANDBOX_READ, "/h/prompt", NULL);
     expect_rules("--perms 0755 --tmpfs /h --ro-bind-try /h/prompt /h/prompt "
                  "--symlink /data/src /h/src --bind-try /h/tmp /h/tmp ");
 }
