@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "rundir/record.h"
 #include "shim/child.h"
 
 #define RANGE_CLOEXEC (1u << 2) /* CLOSE_RANGE_CLOEXEC */
@@ -28,18 +27,6 @@ static void tell(int report, enum child_step step) {
 _Noreturn void child_give_up(int report, enum child_step step) {
     tell(report, step);
     _exit(127);
-}
-
-static void set_oom_score(int score, int report) {
-    char text[16];
-    struct record_out out = { .text = text, .size = sizeof(text) };
-    record_put_number(&out, score);
-    /* The file belongs to root as long as the process cannot be dumped. exec makes it dumpable. */
-    (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || write(fd, text, out.length) < 0)
-        tell(report, STEP_OOM);
-    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* the memory may be the shim's */
 }
 
 static void set_files(const struct child *child, int report) {
@@ -145,8 +132,6 @@ _Noreturn void child_run(const struct child *child) {
         child_give_up(report, STEP_CWD);
     if (s->spec.nice != 0 && setpriority(PRIO_PROCESS, 0, s->spec.nice) < 0)
         tell(report, STEP_NICE);
-    if (s->spec.oom_score_adj != 0)
-        set_oom_score(s->spec.oom_score_adj, report);
     set_files(child, report);
     if (child->enters)
         pass_descriptors(child, report);

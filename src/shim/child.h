@@ -10,7 +10,6 @@ enum child_step {
     STEP_STDIN,
     STEP_EXEC,
     STEP_NICE,
-    STEP_OOM,
     STEP_ENDED,
     STEP_ENTERED, /* in a sandbox; `error` has flags */
     STEP_SANDBOX, /* the sandbox ended before anything was inside it */

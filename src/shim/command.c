@@ -123,8 +123,6 @@ static void take_news(struct shim *s, const struct child_news *news,
                       struct child_news *ret_failed) {
     if (news->step == STEP_NICE)
         s->spec.nice = 0;
-    else if (news->step == STEP_OOM)
-        s->spec.oom_score_adj = 0;
     else if (news->step == STEP_ENTERED && (news->error & ENTERED_SCOPED))
         limits_note(s, "landlock");
     else if (news->step != STEP_ENTERED)
@@ -212,7 +210,7 @@ static void note_started(struct shim *s, bool joined) {
     note_cgroup(s, joined);
     if (s->spec.nice != 0)
         limits_note(s, "nice");
-    if (s->spec.oom_score_adj != 0)
+    if (s->oom.is_lent)
         limits_note(s, "oom_score_adj");
     if (s->spec.wrap && s->spec.sandbox)
         limits_note(s, s->spec.sandbox);
@@ -235,10 +233,13 @@ int command_start(struct shim *s, const char *const *argv, const struct command_
     }
     (void)fstat(files->err, &before);
     bool opened = open_report(s, &child, &report) == 0;
-    if (opened)
+    if (opened) {
+        limits_oom_lend(s);
         pid = start_child(s, &child);
+    }
     if (pid < 0) {
         news.error = errno;
+        limits_oom_take_back(s);
         describe(s, argv[0], &news, ret_failure);
         if (opened) {
             close(report);
@@ -249,6 +250,7 @@ int command_start(struct shim *s, const char *const *argv, const struct command_
     s->leader = pid;
     close_childs(&child);
     news = await_exec(s, report);
+    limits_oom_take_back(s); /* not before exec: what shares its memory has its score */
     close(report);
     if (news.step != STEP_NONE) {
         end_start(s, pid);

@@ -13,8 +13,8 @@
 #include "rundir/record.h"
 #include "shim/shim.h"
 
-#define LOCK_TRIES        5 /* a millisecond each */
-#define SANDBOX_PROCESSES 2 /* of bubblewrap; the limit is about the command */
+#define LOCK_TRIES        5  /* a millisecond each */
+#define SANDBOX_PROCESSES 2  /* of bubblewrap; the limit is about the command */
 
 void limits_note(struct shim *s, const char *word) {
     char *applied = s->end.applied;
@@ -48,6 +48,34 @@ static bool limit(struct shim *s, const char *name, int64_t value, bool *ret_wat
     *ret_watch = !held;
     return held;
 }
+
+/* --- who is killed when memory is short ------------------------------------------------------- */
+
+void limits_oom_open(struct shim *s) {
+    int low = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+    s->oom.file = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, FIRST_FREE);
+    if (low >= 0)
+        close(low);
+}
+
+void limits_oom_lend(struct shim *s) {
+    char text[16];
+    struct record_out out = { .text = text, .size = sizeof(text) };
+    s->oom.is_lent = false;
+    if (s->spec.oom_score_adj == 0 || s->oom.file < 0)
+        return;
+    memset(s->oom.own, 0, sizeof(s->oom.own));
+    record_put_number(&out, s->spec.oom_score_adj);
+    s->oom.is_lent = pread(s->oom.file, s->oom.own, sizeof(s->oom.own) - 1, 0) > 0
+                     && pwrite(s->oom.file, text, out.length, 0) == (ssize_t)out.length;
+}
+
+void limits_oom_take_back(struct shim *s) {
+    if (s->oom.is_lent)
+        (void)!pwrite(s->oom.file, s->oom.own, strlen(s->oom.own), 0);
+}
+
+/* --- the cgroup ------------------------------------------------------------------------------- */
 
 void limits_open(struct shim *s) {
     struct stat st;

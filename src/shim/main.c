@@ -32,7 +32,7 @@ static void take_key(struct shim *s) {
 /* 0, or the exit code of a shim that has nothing to run. */
 static int prepare(struct shim *s, int argc, char **argv) {
     sigset_t all;
-    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* first: our environment has the key */
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* early: our environment has the key */
     take_key(s);
     sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
@@ -72,6 +72,7 @@ int main(int argc, char **argv) {
     struct error err = { 0 };
     if (argc == 2 && strcmp(argv[1], "--enter") == 0)
         enter_sandbox();
+    limits_oom_open(&shim);
     if (argc >= 3 && strcmp(argv[1], "--guard") == 0)
         return guard_main(&shim, argv[2], spec_text, sizeof(spec_text));
     int code = prepare(&shim, argc, argv);

@@ -14,10 +14,11 @@
 #include "rundir/rundir.h"
 
 /* What the daemon hands over. */
-#define FD_FOLDER 3
-#define FD_LOCK   4
-#define FD_DAEMON 5
-#define FD_CGROUP 6 /* folder of its cgroup, with our lock on it; a file: none */
+#define FD_FOLDER  3
+#define FD_LOCK    4
+#define FD_DAEMON  5
+#define FIRST_FREE 16 /* above every number that a descriptor of ours has or gets */
+#define FD_CGROUP  6  /* folder of its cgroup, with our lock on it; a file: none */
 
 #define FD_SECRETS 7 /* variables that are in no file: secrets.c */
 
@@ -57,6 +58,11 @@ struct shim {
     bool cgroup_kill;   /* it can be killed as a whole */
     bool cgroup_killed; /* it was */
     bool watch_memory, watch_processes;
+    struct {
+        int file;     /* oom_score_adj of this process; -1: none */
+        bool is_lent; /* the last command was started with that of the spec */
+        char own[8];  /* what it is otherwise */
+    } oom;
     bool cannot_punch;
     time_ms looked_at, over_since, look_rest; /* at the logs; steady clock */
 
@@ -106,6 +112,11 @@ int command_start(struct shim *s, const char *const *argv, const struct command_
 _Noreturn void enter_sandbox(void);
 
 /* limits.c */
+/* The first call of all: the file belongs to root when this process cannot be dumped any more. */
+void limits_oom_open(struct shim *s);
+/* This process has the score of the spec meanwhile, and what it starts keeps that. */
+void limits_oom_lend(struct shim *s);
+void limits_oom_take_back(struct shim *s);
 void limits_open(struct shim *s);
 void limits_close(struct shim *s); /* nobody else removes the cgroup of a daemon that is gone */
 void limits_note(struct shim *s, const char *word); /* into `applied`, once */

@@ -22,7 +22,6 @@
 #include "shim/proc.h"
 
 #define MEMORY_CLOEXEC 1u /* MFD_CLOEXEC */
-#define FIRST_FREE     16 /* above every number that a descriptor of ours has or gets */
 #define PARTS          64 /* texts in one write */
 #define WORDS_READ     1024
 

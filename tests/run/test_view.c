@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "harness/patience.h"
 #include "run/stage.h"
 
 static void it_has_three_descriptors(void **state) {
@@ -92,6 +93,21 @@ static void it_is_its_own_group_with_default_signals(void **state) {
     expect_line(stage, line);
     assert_non_null(strstr(end->applied, "nice"));
     assert_non_null(strstr(end->applied, "oom_score_adj"));
+    stage_free(stage);
+}
+
+/* The score is the command's alone. When memory is short, the shim must live to tell it. */
+static void its_shim_keeps_its_own_oom_score(void **state) {
+    struct stage *stage = STAGE(state);
+    char own[16];
+    int oom = own_oom_score();
+    (void)snprintf(own, sizeof(own), "%d", oom);
+    struct run_spec spec = stage_spec(
+        stage, ARGV("sh", "-c",
+                    "until read -r s </proc/$PPID/oom_score_adj && [ $s = $0 ]; do :; done", own));
+    spec.oom_score_adj = oom > 500 ? 1000 : 500;
+    spec.command.timeout = patience_ms();
+    assert_int_equal(stage_run(stage, 1, &spec)->code, 0);
     stage_free(stage);
 }
 
@@ -200,6 +216,7 @@ int main(void) {
         BOTH_WAYS(it_has_three_descriptors),
         ONE_WAY(its_environment_is_exactly_the_spec),
         ONE_WAY(it_is_its_own_group_with_default_signals),
+        ONE_WAY(its_shim_keeps_its_own_oom_score),
         ONE_WAY(its_input_is_empty_or_the_prompt_or_a_file),
         ONE_WAY(output_and_errors_are_apart),
         ONE_WAY(its_temporary_folder_is_gone_afterwards),
