@@ -47,9 +47,7 @@ static mode_t mode_of(const char *path) {
 static int write_regular(const char *path, mode_t mode, const void *bytes, size_t size,
                          struct error *err) {
     _cleanup_(freep) char *real = file_resolve(path);
-    mode_t mask = umask(0);
-    umask(mask);
-    return outside_write(real, mode ? mode & 0777 : 0666 & ~mask, bytes, size, err);
+    return outside_write(real, mode ? mode & 0777 : OUTSIDE_USUAL_MODE, bytes, size, err);
 }
 
 int file_write(const char *path, const void *bytes, size_t size, struct error *err) {

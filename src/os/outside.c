@@ -294,14 +294,14 @@ static int write_all(int fd, const char *bytes, size_t size) {
 }
 
 /* A new file in the folder; its name begins with a point, so that nobody takes it for a task or a run. */
-static int make_temporary(int parent, const char *name, struct strbuf *ret_name) {
+static int make_temporary(int parent, const char *name, mode_t mode, struct strbuf *ret_name) {
     for (int tries = 0;; tries++) {
         uint64_t number;
         random_bytes(&number, sizeof(number));
         strbuf_clear(ret_name);
         strbuf_printf(ret_name, ".%.200s.%016" PRIx64, name, number);
         int fd = openat(parent, strbuf_text(ret_name),
-                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (fd >= 0 || errno != EEXIST || tries == TEMP_TRIES)
             return fd;
     }
@@ -310,16 +310,18 @@ static int make_temporary(int parent, const char *name, struct strbuf *ret_name)
 int outside_write(const char *path, mode_t mode, const void *bytes, size_t size,
                   struct error *err) {
     const char *name;
+    bool is_usual = mode == OUTSIDE_USUAL_MODE;
     _cleanup_(strbuf_finish) struct strbuf temporary = STRBUF_INIT;
     _cleanup_(fd_closep) int parent = open_parent(AT_FDCWD, path, &name);
     if (parent == -ELOOP)
         return error_set(err, -ELOOP, "'%s' leads through a symbolic link", path);
     errno = parent < 0 ? -parent : 0;
-    _cleanup_(fd_closep) int fd = parent < 0 ? -1 : make_temporary(parent, name, &temporary);
+    _cleanup_(fd_closep) int fd =
+        parent < 0 ? -1 : make_temporary(parent, name, is_usual ? 0666 : 0600, &temporary);
     if (fd < 0)
         return error_set_errno(err, "write", path);
-    if ((mode != 0600 && fchmod(fd, mode) < 0) || write_all(fd, bytes, size) < 0 || fsync(fd) < 0
-        || renameat(parent, strbuf_text(&temporary), parent, name) < 0) {
+    if ((!is_usual && mode != 0600 && fchmod(fd, mode) < 0) || write_all(fd, bytes, size) < 0
+        || fsync(fd) < 0 || renameat(parent, strbuf_text(&temporary), parent, name) < 0) {
         int r = error_set_errno(err, "write", path);
         (void)unlinkat(parent, strbuf_text(&temporary), 0);
         return r;

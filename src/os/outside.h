@@ -42,6 +42,7 @@ int outside_read(int dir, const char *path, int flags, size_t max, struct strbuf
 
 /* After a crash there is the old file or the new one, never a part: written beside it, fsynced, renamed, and
  * the folder fsynced. Replaces whatever has that name; only a folder is refused. */
+#define OUTSIDE_USUAL_MODE ((mode_t)-1) /* as the umask says */
 int outside_write(const char *path, mode_t mode, const void *bytes, size_t size, struct error *err);
 
 /* "'PATH' is a FIFO, not a regular file", for what a mode says; a negative errno. */

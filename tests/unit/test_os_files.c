@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -54,6 +55,33 @@ static void a_file_keeps_its_mode(void **state) {
     assert_int_equal(stat("a", &st), 0);
     assert_int_equal(st.st_mode & 0777, 0640);
     assert_int_equal(st.st_size, 2);
+}
+
+static unsigned umask_calls;
+
+/* In place of that of the C library. */
+mode_t umask(mode_t mask) {
+    umask_calls++;
+    return (mode_t)syscall(SYS_umask, mask);
+}
+
+/* The umask is that of all threads: what they make at that moment would have another mode. */
+static void a_new_file_has_the_usual_mode_and_the_umask_stays(void **state) {
+    (void)state;
+    struct error err = { 0 };
+    struct stat st;
+    mode_t mask = umask(027);
+    umask_calls = 0;
+    assert_int_equal(file_write("a", "x", 1, &err), 0);
+    assert_int_equal(umask_calls, 0);
+    umask(mask);
+    assert_int_equal(stat("a", &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+    assert_int_equal(chmod("a", 0), 0);
+    assert_int_equal(file_write("a", "x", 1, &err), 0);
+    assert_int_equal(stat("a", &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0);
+    assert_int_equal(unlink("a"), 0);
 }
 
 static void a_file_that_is_too_large_is_refused(void **state) {
@@ -157,6 +185,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_written_and_read),
         cmocka_unit_test(a_file_keeps_its_mode),
+        cmocka_unit_test(a_new_file_has_the_usual_mode_and_the_umask_stays),
         cmocka_unit_test(a_file_that_is_too_large_is_refused),
         cmocka_unit_test(errors_name_the_file),
         cmocka_unit_test(a_device_is_written_for_commands_alone),
