@@ -13,8 +13,8 @@
 #include "rundir/record.h"
 #include "shim/shim.h"
 
-#define LOCK_TRIES        5  /* a millisecond each */
-#define SANDBOX_PROCESSES 2  /* of bubblewrap; the limit is about the command */
+#define LOCK_TRIES        5 /* a millisecond each */
+#define SANDBOX_PROCESSES 2 /* of bubblewrap; the limit is about the command */
 
 void limits_note(struct shim *s, const char *word) {
     char *applied = s->end.applied;

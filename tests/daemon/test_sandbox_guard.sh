@@ -53,6 +53,8 @@ names='filter nested driver check forged'
         echo "  $name: {path: $tmp/$name, workspace_mode: worktree, merge: direct, prefix: $name}"
         echo "  $name-open: {path: $tmp/$name.open, workspace_mode: worktree, merge: direct, prefix: ${name}open}"
     done
+    echo "  mr: {path: $tmp/mr, workspace_mode: worktree, merge: mr, prefix: mr,"
+    echo "    mr_command: [sh, -c, 'cat ~/.ssh/id \"\$0/new\"', '{repository}']}"
     for agent in shell open; do # the task works in a folder of the project
         echo "  prepare-$agent: {path: $tmp/prepare, workspace_mode: worktree, merge: local, prefix: prepare$agent, env_file: $tmp/key.env,"
         echo "    prepare: [sh, -c, 'pwd; cat ~/.ssh/id; echo \"\$KEY\"; echo made >made']}"
@@ -112,6 +114,16 @@ moves=
 
 held check 'cp evil.sh check.sh; echo "$SLUICE_TASK" >new' --until validate --check './check.sh check'
 rule 'its check ran once more, in its worktree' [ "$(in_main check new)" = "$id" ]
+
+# --- what needs the owner's login --------------------------------------------------------------------------------
+
+victim mr
+echo of-the-owner >mr/new
+add -p mr --agent shell --retries 0 --cwd - -- 'echo x >new'
+becomes "$id" 'done'
+report $? 'mr_command has the login of the owner'
+run sluice show "$id"
+has of-the-owner 'and is told the folder of the owner'
 
 # --- what prepares a worktree ---------------------------------------------------------------------------------------
 
