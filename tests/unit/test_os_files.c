@@ -1,5 +1,6 @@
 /* test_os_files.c: files are read whole or not at all, and written the same way. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -130,7 +131,7 @@ static void a_pipe_is_read_for_commands_alone(void **state) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     char path[32];
     int ends[2];
-    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     (void)snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
     assert_int_equal(write(ends[1], "words", 5), 5);
     close(ends[1]);
@@ -138,7 +139,7 @@ static void a_pipe_is_read_for_commands_alone(void **state) {
     assert_int_equal(file_read_any(path, 4, &text, &err), -EFBIG);
     assert_int_equal(text.length, 0);
     close(ends[0]);
-    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     (void)snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
     assert_int_equal(write(ends[1], "words", 5), 5);
     close(ends[1]);
