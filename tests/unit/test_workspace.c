@@ -228,7 +228,7 @@ static void a_folder_without_git_is_half_made(void **state) {
 }
 
 static void write_text(const char *folder, const char *name, const char *text) {
-    char path[200];
+    char path[256];
     (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
     assert_int_equal(file_write(path, text, strlen(text), NULL), 0);
 }
