@@ -8,6 +8,7 @@
 #   charged in|out            prints the tokens that it has charged for
 #   asked PYTHON              prints a value of the requests: a list of dicts called r
 #   of ID PYTHON              prints a value of the task as `show --json` has it, its first run first: a dict called t
+#   boxed ID                  each of its runs was in a sandbox
 #   booked ID... in|out       prints the tokens of all runs of these tasks
 #   left_of ID                prints the processes that the task has left behind
 #   tools                     prints those that have the file $wait_for in their command line: a sandbox may hide
@@ -82,6 +83,10 @@ of() {
 t = json.load(sys.stdin)
 t["runs"].sort(key=lambda run: run["attempt"])
 print(eval(sys.argv[1]))' "$2"
+}
+
+boxed() {
+    [ "$(of "$1" "{run['sandbox'] for run in t['runs']}")" = "{'bubblewrap'}" ]
 }
 
 booked() {

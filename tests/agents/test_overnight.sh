@@ -37,6 +37,7 @@ reset=$(asked "[one['reset_at'] for one in r if one['scene'] == 'limit'][0]")
 for id in web-1 web-2 web-3; do
     becomes $id 'done'
     report $? "$id is done"
+    rule "$id: each run in a sandbox" boxed $id
 done
 rule 'nobody asked between the limit and its end' \
     [ "$(asked "any(one['scene'] == 'limit' and one['at'] > min(o['at'] for o in r if o['scene'] == 'limit') + 5 for one in r)")" = False ]

@@ -23,6 +23,7 @@ for agent in claude codex; do
     add --agent $agent --retries 0 --cwd "$work" 'Count to two.'
     becomes "$id" 'done'
     report $? "$agent: done after two limits"
+    rule "$agent: each run in a sandbox" boxed "$id"
     rule "$agent: in one conversation" [ "$(asked "max(one['turns'] for one in r)")" = 2 ]
     rule "$agent: three requests were answered" [ "$(charged in)" = 12936 ]
     rule "$agent: and booked once" [ "$(booked "$id" in) $(booked "$id" out)" = "$(charged in) $(charged out)" ]
@@ -40,6 +41,7 @@ for agent in claude codex; do
     kill_agent $agent
     becomes "$id" 'done'
     report $? "$agent: done after a crash"
+    rule "$agent: both runs in a sandbox" boxed "$id"
     rule "$agent: in the second attempt" [ "$(of "$id" "len(t['runs'])")" = 2 ]
     rule "$agent: which goes on with the conversation" \
         [ "$(asked "r[-1]['turns'] >= 1 and 'Do not forget this, $agent.' in r[-1]['prompt']")" = True ]

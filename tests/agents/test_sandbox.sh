@@ -30,13 +30,17 @@ mischief='tool cat ~/.ssh/id; echo x >>~/.claude/settings.json; echo x >>~/.code
 read_key() { grep -rqs secret-key "$home/runs/$id" "$HOME/.claude/projects" "$HOME/.codex/sessions"; }
 is_changed() { ! cmp -s settings.json "$HOME/.claude/settings.json" && ! cmp -s config.toml "$HOME/.codex/config.toml"; }
 is_same() { cmp -s settings.json "$HOME/.claude/settings.json" && cmp -s config.toml "$HOME/.codex/config.toml"; }
+# What its check says: the sandbox it is in, what it sees of the key, and the last commit.
+check='echo "$SLUICE_SANDBOX $(cat ~/.ssh/id 2>/dev/null)"; git log -1 --format=%s'
+checked() { sed -n 1p "$home/runs/$id"/*/check.log; }
 hook=$HOME/src/web/.git/hooks/post-merge
 trace=/tmp/from-$wait_for
 
 # Without a sandbox it does all of it.
 scenes "$mischief" 'ok The end.'
-add --project web --agent claude --sandbox none --retries 0 --cwd - 'Do what you are told.'
+add --project web --agent claude --sandbox none --retries 0 --cwd - --check "$check" 'Do what you are told.'
 becomes "$id" 'done'
+rule 'without a sandbox its check sees the key' [ "$(checked)" = ' secret-key' ]
 rule 'without a sandbox it reads the key' read_key
 rule 'changes its settings' is_changed
 rule 'adds a hook' [ -e "$hook" ]
@@ -52,13 +56,14 @@ for agent in claude codex; do
         "mcp post_message {\"text\":\"hello from $agent\"}" \
         "$mischief" \
         'ok The end.'
-    add --project web --agent $agent --retries 0 --cwd - 'Add a file, commit it, and say so.'
+    add --project web --agent $agent --retries 0 --cwd - --check "$check" 'Add a file, commit it, and say so.'
     becomes "$id" 'done'
     report $? "$agent: done, with a limit in the middle"
-    rule "$agent: each run was in a sandbox" [ "$(of "$id" "{run['sandbox'] for run in t['runs']}")" = "{'bubblewrap'}" ]
+    rule "$agent: each run was in a sandbox" boxed "$id"
     rule "$agent: in one conversation" [ "$(asked "max(one.get('turns', 0) for one in r) >= 3")" = True ]
     rule "$agent: resumed" [ "$(of "$id" "t['runs'][-1]['resumed']")" = True ]
     rule "$agent: its commit is in main" [ "$(in_main $agent)" = $agent ]
+    rule "$agent: its check was in the sandbox" [ "$(checked)" = 'bubblewrap ' ]
     run sluice bus read --project web --task "$id"
     has "hello from $agent" "$agent: its message came through the MCP server"
     ! read_key

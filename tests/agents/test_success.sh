@@ -13,6 +13,7 @@ for agent in claude codex; do
     report $? "$agent: the task is done"
     rule "$agent: it got the prompt" [ "$(asked "'Make a file that says who you are.' in r[-1]['prompt']")" = True ]
     rule "$agent: it worked in the folder of the task" [ "$(cat "$work/made")" = $agent ]
+    rule "$agent: in a sandbox" boxed "$id"
     rule "$agent: in one attempt" [ "$(of "$id" "len(t['runs'])")" = 1 ]
     rule "$agent: the run was good" [ "$(of "$id" "t['runs'][0]['outcome']")" = ok ]
     rule "$agent: its last word is kept" [ "$(of "$id" "t['runs'][0]['message']")" = 'All of it is done.' ]
