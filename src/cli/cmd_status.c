@@ -324,9 +324,8 @@ static void fill_events(struct screen *s) {
 /* --- the screen ------------------------------------------------------------------------------ */
 
 /* One piece of the first line, if it has room; the first pieces are the important ones. */
-static void put_piece(struct screen *s, const char *colour, const char *format, ...) _printf_(3, 4);
-
-static void put_piece(struct screen *s, const char *colour, const char *format, ...) {
+_printf_(3, 4) static void put_piece(struct screen *s, const char *colour, const char *format,
+                                     ...) {
     _cleanup_(strbuf_finish) struct strbuf piece = STRBUF_INIT;
     va_list args;
     va_start(args, format);
@@ -364,6 +363,9 @@ static void put_head(struct screen *s) {
     const json_t *http = json_object_get(s->status, "http");
     if (ask_text(http, "problem", NULL))
         put_piece(s, style->red, "http.listen FAILS: status --json says why");
+    const json_t *sandbox = json_object_get(s->status, "sandbox");
+    if (ask_text(sandbox, "why", NULL))
+        put_piece(s, style->yellow, "sandbox none: 'sluice doctor' says why");
     if (stuck > 0)
         put_piece(s, style->yellow, "%lld wait%s for what failed", (long long)stuck,
                   stuck == 1 ? "s" : "");
@@ -373,9 +375,8 @@ static void put_head(struct screen *s) {
     put_piece(s, "", "pid %lld", (long long)ask_int(s->status, "pid", 0));
     if (disk >= 0)
         put_piece(s, "", "disk %lld GB free", (long long)(disk / 1024));
-    const char *sandbox = ask_text(json_object_get(s->status, "sandbox"), "auto", NULL);
-    if (sandbox)
-        put_piece(s, "", "sandbox %s", sandbox);
+    if (sandbox && !ask_text(sandbox, "why", NULL))
+        put_piece(s, "", "sandbox %s", ask_text(sandbox, "auto", "?"));
     if (ask_text(http, "url", NULL))
         put_piece(s, "", "%s", ask_text(http, "url", ""));
     strbuf_putc(&s->out, '\n');

@@ -343,12 +343,12 @@ static void book_agent(struct engine *e, struct live_run *run, struct happening 
     ended->ended.money = run->cost_micro_usd;
 }
 
-/* What a worktree is made from, and prepared with, is of the project: an agent is not closed for it, which would keep
- * it from other projects. */
+/* The folder a task works in, and what a worktree is made from and prepared with, belong to the project: an agent is not
+ * closed for it, which would keep it from other projects. */
 static bool ended_before_agent(const struct engine *e, const struct live_run *run,
                                const struct run_end *end) {
     return end->kind == RUN_END_LAUNCH
-           && (run->no_worktree
+           && (run->before_agent
                || (!strstr(end->applied, "prepared") && launch_prepare_time(e, run) > 0));
 }
 

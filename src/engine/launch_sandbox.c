@@ -100,16 +100,18 @@ static int check_root(const struct launch_box *box, struct error *err) {
     const char *inside = sandbox_is_inside(box->root, box->user) ? box->user
                          : sandbox_is_inside(box->root, own)     ? own
                                                                  : NULL;
+    const char *what = inside ? "it is a home directory" : "other programs use it";
     for (; !inside && *folders; folders++)
         if (sandbox_is_inside(box->root, *folders))
             inside = *folders;
     if (!inside)
         return 0;
-    return error_set(
-        err, -EINVAL,
-        "'%.80s' cannot be the workspace of a run in a sandbox: '%.80s' is in it; give "
-        "the task a folder of its own, or 'sandbox: none'",
-        box->root, inside);
+    bool is_same = strcmp(inside, box->root) == 0;
+    return error_set(err, -EINVAL,
+                     "'%.80s' cannot be the workspace of a run in a sandbox: %s%.80s%s; choose "
+                     "another folder (--cwd), or --sandbox none",
+                     box->root, is_same ? "" : "it contains '", is_same ? what : inside,
+                     is_same ? "" : "'");
 }
 
 /* A task that names no folder works in that of its artifacts: the one that it has otherwise is Sluice's own. */
@@ -190,9 +192,10 @@ static int find_program(struct launch_box *box, struct error *err) {
                                                        : box->wrap[0];
     _cleanup_(strbuf_finish) struct strbuf found = STRBUF_INIT;
     if (!sandboxes_find_program(box->e, name, &found))
-        return error_set(err, -ENOENT,
-                         "the sandbox cannot be made: no program '%.80s' in the daemon's PATH%s",
-                         name, box->kind == SANDBOX_BUBBLEWRAP ? "; install bubblewrap" : "");
+        return error_set(
+            err, -ENOENT,
+            "cannot create the sandbox: there is no program '%.80s' in the daemon's PATH%s", name,
+            box->kind == SANDBOX_BUBBLEWRAP ? "; install bubblewrap" : "");
     box->plan.program = arena_strdup(box->arena, strbuf_text(&found));
     return 0;
 }
@@ -257,6 +260,8 @@ static void note_run(struct launch_box *box) {
     box->run->sandbox_root = box->root ? xstrdup(box->root) : NULL;
 }
 
+/* An agent is not closed for a folder that cannot be in a sandbox: tasks in other folders go on. One for which there is no
+ * sandbox program at all is. */
 int launch_box_build(struct launch_box *box, struct run_spec *spec, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
     const struct config *config = box->e->config;
@@ -264,6 +269,7 @@ int launch_box_build(struct launch_box *box, struct run_spec *spec, struct error
     sandbox_plan_init(&box->plan, box->kind);
     int r = box->kind == SANDBOX_NONE ? 0 : find_folders(box, spec, err);
     if (box->kind == SANDBOX_NONE || r < 0) {
+        box->run->before_agent = r < 0;
         note_run(box);
         return r;
     }
@@ -277,12 +283,15 @@ int launch_box_build(struct launch_box *box, struct run_spec *spec, struct error
     box->plan.home = box->e->home;
     box->plan.run = box_text(box, "%s/runs/%s", box->data, box->run->view.folder);
     r = find_program(box, err);
-    if (r == 0)
-        r = box->kind == SANDBOX_WRAP ? check_environment(box, err) : add_rules(box, spec, err);
-    if (r == 0)
-        r = sandbox_build(&box->plan, &words, &count, &spec->enter, err);
     if (r < 0)
         return r;
+    r = box->kind == SANDBOX_WRAP ? check_environment(box, err) : add_rules(box, spec, err);
+    if (r == 0)
+        r = sandbox_build(&box->plan, &words, &count, &spec->enter, err);
+    if (r < 0) {
+        box->run->before_agent = true;
+        return r;
+    }
     take_words(box, &words, count, spec);
     spec->wrap_env = own_environment(box);
     spec->sandbox = sandbox_kind_name(box->kind);

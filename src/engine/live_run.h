@@ -39,7 +39,7 @@ struct live_run {
     bool spawner_known;    /* else the store must be asked for it */
     bool prepares;         /* its worktree is prepared before its command starts */
     bool deadline_moved;   /* of its launch, for that */
-    bool no_worktree;      /* it was not launched, because that could not be made */
+    bool before_agent;     /* its launch failed, and its agent had no part in it */
     bool stop_now;         /* a stop order kills at once */
     bool is_alive;         /* the start of the daemon has found it so */
     bool is_away;          /* on another host: away.h */

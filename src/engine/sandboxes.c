@@ -106,12 +106,14 @@ static int try_bubblewrap(struct engine *e, struct error *err) {
 void engine_try_sandbox(struct engine *e) {
     struct sandboxes *s = e->sandboxes;
     struct error err = { 0 };
-    s->works = try_bubblewrap(e, &err) == 0;
+    int r = try_bubblewrap(e, &err);
+    s->works = r == 0;
+    s->is_missing = r == -ENOENT;
     (void)snprintf(s->why, sizeof(s->why), "%.250s", s->works ? "" : err.text);
     if (s->works)
         log_info("sandbox: auto is bubblewrap");
     else
-        log_warning("sandbox: auto is none, because bubblewrap does not work here: %s", s->why);
+        log_warning("sandbox: auto is none, so agents run without one: %s", s->why);
 }
 
 void engine_sandboxes(const struct engine *e, struct engine_sandboxes *ret) {
@@ -119,6 +121,7 @@ void engine_sandboxes(const struct engine *e, struct engine_sandboxes *ret) {
     *ret = (struct engine_sandboxes){
         .automatic = sandboxes_automatic(e),
         .why = e->sandboxes->works ? NULL : e->sandboxes->why,
+        .is_missing = e->sandboxes->is_missing,
         .is_scoped = version >= SCOPES_SINCE,
     };
 }

@@ -12,6 +12,7 @@ void engine_try_sandbox(struct engine *engine);
 struct engine_sandboxes {
     const char *automatic; /* "bubblewrap", or "none" */
     const char *why;       /* it is "none"; or NULL */
+    bool is_missing;       /* because bubblewrap is not installed */
     bool is_scoped; /* the kernel can keep a run from abstract sockets while it has the network */
 };
 void engine_sandboxes(const struct engine *engine, struct engine_sandboxes *ret);

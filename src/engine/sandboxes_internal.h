@@ -5,9 +5,10 @@
 #include "engine/sandboxes.h"
 
 struct sandboxes {
-    char *home;    /* the home directory of the daemon's user */
-    bool works;    /* the trial of bubblewrap has succeeded */
-    char why[256]; /* it has not; "not tried" */
+    char *home;      /* the home directory of the daemon's user */
+    bool works;      /* the trial of bubblewrap has succeeded */
+    bool is_missing; /* it is not installed */
+    char why[256];   /* it has not; "not tried" */
 };
 
 void sandboxes_init(struct engine *e);

@@ -135,7 +135,7 @@ static void made(struct job *job) {
     if (!run || run->view.attempt != job->key.attempt)
         return;
     if (job->err.code < 0) {
-        run->no_worktree = true;
+        run->before_agent = true;
         finish_note_end(e, run, RUN_END_LAUNCH, &job->err);
         return;
     }

@@ -167,14 +167,22 @@ static void check_files(struct op_call *call, struct check *c) {
 static void check_sandbox(struct op_call *call, struct check *c) {
     struct engine_sandboxes s;
     engine_sandboxes(call->engine, &s);
+    const char *usual = config_text(engine_config(call->engine), "tasks.sandbox", NULL);
     c->name = "sandbox";
-    c->ok = s.why == NULL;
+    c->ok = s.why == NULL || strcmp(usual, "none") == 0;
     c->mild = true;
     if (!c->ok) {
-        (void)snprintf(c->text, sizeof(c->text), "auto is none: %s", s.why);
-        c->fix =
-            "install bubblewrap and let users make namespaces, then start the daemon again; or "
-            "set tasks.sandbox to none";
+        (void)snprintf(c->text, sizeof(c->text),
+                       "auto is none, so agents run without a sandbox: %s", s.why);
+        c->fix = s.is_missing ? "install bubblewrap, then restart the daemon; or set tasks.sandbox "
+                                "to none if that is what you want"
+                              : "let your user create namespaces (docs/sandbox.md), then restart "
+                                "the daemon; or set tasks.sandbox to none if that is what you want";
+        return;
+    }
+    if (s.why) {
+        (void)snprintf(c->text, sizeof(c->text),
+                       "tasks.sandbox is none: agents run without a sandbox");
         return;
     }
     (void)snprintf(c->text, sizeof(c->text), "auto is %s%s", s.automatic,
