@@ -147,18 +147,22 @@ judge_all() {
         'online ask-abstract') [ "$scoped" = yes ] || wanted=possible ;; # before Linux 6.12
         esac
         judge "$attempt" "$(mode_of "$1")" "$wanted" "$kind" "$home/runs/$task/1/out.log" "$home/worktrees/$task"
+        [ "$result" = 0 ] || "$SLUICE" show "$task" | sed 's/^/# /'
     done <"$1.ids"
 }
 
 scoped=yes
 ! "$SLUICE" doctor | grep -q 'abstract sockets' || scoped=no
-for agent in boxed online plain; do
+# Those without a sandbox come last: what they do to the repository, the others would meet.
+for agent in boxed online; do
     start_all "$agent"
 done
-for agent in boxed online plain; do
+for agent in boxed online; do
     judge_all "$agent"
-    rm -f repo/.git/refs/heads/stolen
 done
+start_all plain
+judge_all plain
+rm -f repo/.git/refs/heads/stolen
 run sluice status
 exits 0 'the daemon answers after all of it'
 
