@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,6 +121,8 @@ int each_process(int (*visit)(int pid)) {
 
 int main(int argc, char **argv) {
     bool list = argc == 2 && strcmp(argv[1], "--list") == 0;
+    /* The daemon may have closed its end before the question is written. */
+    (void)signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         for (const struct attempt *a = all[i]; a->name; a++) {
             if (list) {
