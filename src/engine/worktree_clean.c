@@ -62,28 +62,45 @@ static void removed(struct job *job, const struct aside_end *end) {
         drop_branch(job);
 }
 
+/* Without --force git would ask for the status once more, outside the sandbox of the run. */
 static void unlocked(struct job *job, const struct aside_end *end) {
     struct git_line line;
     (void)end; /* if it is still locked, git says so */
-    bool is_begun = job->lacks_files;
     if (!note_removing(job, true))
         keep(job, "%s", job->err.text);
     else {
-        GIT_LINE(&line, "worktree", "remove", is_begun ? "--force" : "--", job->path);
+        GIT_LINE(&line, "worktree", "remove", "--force", job->path);
         job_git(job, &line, removed);
     }
 }
 
-/* `branch_is_there`: it stays. */
-static void remove_it(struct job *job, bool with_branch) {
+static void submodules_asked(struct job *job, const struct aside_end *end) {
     struct git_line line;
-    job->branch_is_there = !with_branch;
+    if (end->code != 1) {
+        keep(job, end->code == 0 ? "it has submodules, whose commits may be nowhere else"
+                                 : "git cannot tell whether it has submodules");
+        return;
+    }
     if (!worktree_is_locked(&job->record)) {
         unlocked(job, NULL);
         return;
     }
     GIT_LINE(&line, "worktree", "unlock", job->path);
     job_git(job, &line, unlocked);
+}
+
+/* `branch_is_there`: it stays. */
+static void remove_it(struct job *job, bool with_branch) {
+    static const char script[] = "{ \"$@\" || echo '160000 '; } | grep -q '^160000 '";
+    struct git_line line;
+    job->branch_is_there = !with_branch;
+    GIT_LINE(&line, "ls-files", "--stage");
+    const char *argv[GIT_WORDS_MAX + 5] = { "sh", "-c", script, "sh" };
+    memcpy(argv + 4, line.argv, (line.count + 1) * sizeof(*argv));
+    const struct job_call call = {
+        .argv = argv, .git_dir = job->record.git_dir, .work_tree = job->path, .is_offline = true
+    };
+    job_call(job, &call, submodules_asked);
 }
 
 /* --- may it go? ------------------------------------------------------------------------------- */
@@ -255,7 +272,7 @@ void worktree_clean_begin(struct job *job) {
         keep(job, "its repository '%s' does not know it", job->record.repository);
     } else {
         /* Git would look into a repository below this one with the settings of that. What is not committed there is not lost:
-         * git removes no worktree that has such a repository. */
+         * no worktree that has such a repository is removed. */
         GIT_LINE(&line, "status", "--porcelain", "--untracked-files=normal",
                  "--ignore-submodules=dirty");
         worktree_as_run(job, &line, false, status_asked);

@@ -101,6 +101,7 @@ victim() {
 held filter "$filter"
 rule 'the work is merged all the same' [ "$(in_main filter new)" = "$id" ]
 rule 'its worktree goes' disappears "$home/worktrees/$id"
+rule 'and that is no way out either' [ ! -e "$HOME/pwned.filter" ]
 
 nested='git init -q nested; cd nested; echo s >s; git add s; git -c user.name=t -c user.email=t@t commit -qm s; cd ..
     git add nested; cd nested; git config filter.evil.clean "../evil.sh nested"; echo "* filter=evil" >.gitattributes; echo S >s; touch -d 2001-01-01 s; cd ..'
