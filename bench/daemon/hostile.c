@@ -1,7 +1,9 @@
 /* hostile.c: does the daemon answer its owner while twenty runs attack it?
  *
- * Each run makes every attempt of tests/escape/, one after the other, again and again. Beside the daemon a process that
- * answers at once, on a socket of the same kind, shows what the load of the machine alone costs. */
+ * Each run makes every attempt of tests/escape/, one after the other. Then it replaces the files that the daemon reads of it
+ * with FIFOs and huge files, floods its log, holds connections open, and ends, so that the daemon reads what it has left; the
+ * next one takes its slot. Beside the daemon a process that answers at once, on a socket of the same kind, shows what the load
+ * of the machine alone costs. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,8 +19,24 @@
 #include "daemon_bench.h"
 
 #define RUNS      20
-#define QUESTIONS 400
+#define TASKS     (4 * RUNS)
+#define QUESTIONS 100000 /* at most; as many as fit while they run */
+#define PAUSE_MS  2
 #define MOST_MS   100.0
+
+/* ATTEMPT and the names of the targets are in its environment. */
+static const char attack[] =
+    "cd \"$TMPDIR\" || exit 1\n"
+    "for _ in 1 2 3 4; do curl -sN --max-time 60 --unix-socket \"$ESCAPE_SOCKET\" "
+    "http://sluice/v1/events & done >/dev/null 2>&1\n"
+    "for name in $(\"$ATTEMPT\" --list); do \"$ATTEMPT\" $name; done >/dev/null 2>&1\n"
+    "own=${TMPDIR%/tmp} iteration=${SLUICE_ARTIFACTS%/artifacts}\n"
+    "for file in \"$iteration/prompt.md\" \"$iteration/feedback.md\" \"$iteration/diff.json\" "
+    "\"$SLUICE_ARTIFACTS/spawn.json\" \"$SLUICE_DONE\" \"$own/prompt\" \"$own/check.log\" "
+    "\"$own/end.json\"; do rm -f \"$file\"; mkfifo \"$file\"; done\n"
+    "truncate -s 1T \"$SLUICE_ARTIFACTS/huge\" \"$own/usage.json\"\n"
+    "head -c 4000000 /dev/zero | tr '\\0' x\n"
+    "echo >>\"$ESCAPE_HOME/rounds\"\n";
 
 static const char question[] =
     "GET /v1/status HTTP/1.1\r\nHost: sluice\r\nConnection: close\r\n\r\n";
@@ -77,12 +95,13 @@ static void add_env(json_t *env, const char *name, const char *value) {
 }
 
 /* Where the attempts find what they are after; what they damage is below the home of this measurement. */
-static json_t *targets(const struct rig *rig, pid_t victim) {
+static json_t *targets(const struct rig *rig, const char *attempt, pid_t victim) {
     json_t *env = json_object();
     char pid[16], folder[128];
     (void)snprintf(folder, sizeof(folder), "%s/owner", rig->home);
+    add_env(env, "ATTEMPT", attempt);
     add_env(env, "ESCAPE_HOME", folder);
-    add_env(env, "ESCAPE_SLUICE", folder);
+    add_env(env, "ESCAPE_SLUICE", rig->home);
     add_env(env, "ESCAPE_REPO", folder);
     add_env(env, "ESCAPE_TMP", folder);
     add_env(env, "ESCAPE_OTHER", folder);
@@ -103,29 +122,30 @@ static json_t *targets(const struct rig *rig, pid_t victim) {
     return env;
 }
 
-/* Their ids. */
-static json_t *add_runs(struct rig *rig, const char *attempt, pid_t victim) {
+static void add_runs(struct rig *rig, const char *attempt, pid_t victim) {
     struct client *client = rig_client(rig);
-    json_t *ids = json_array();
-    char script[512], id[40], folder[128];
+    char id[40], folder[128];
     struct error err = { 0 };
     (void)snprintf(folder, sizeof(folder), "%s/owner", rig->home);
     (void)mkdir(folder, 0700);
-    (void)snprintf(script, sizeof(script),
-                   "cd \"$TMPDIR\"; while :; do for name in $('%s' --list); do '%s' $name; done; "
-                   "done >/dev/null 2>&1",
-                   attempt, attempt);
-    for (int i = 0; i < RUNS; i++) {
-        json_t *task = json_pack("{s:[s,s,s],s:s,s:o}", "argv", "sh", "-c", script, "cwd",
-                                 rig->home, "env", targets(rig, victim));
+    for (int i = 0; i < TASKS; i++) {
+        json_t *task =
+            json_pack("{s:[s,s,s],s:s,s:s,s:o}", "argv", "sh", "-c", attack, "cwd", rig->home,
+                      "spawn", "spawn.json", "env", targets(rig, attempt, victim));
         if (rig_submit(client, task, id, &err) != 200) {
             fprintf(stderr, "bench: %s\n", err.text);
             exit(1);
         }
-        json_array_append_new(ids, json_string(id));
     }
     client_close(client);
-    return ids;
+}
+
+/* How many runs have made all of it. */
+static int rounds(const struct rig *rig) {
+    char path[128];
+    struct stat st;
+    (void)snprintf(path, sizeof(path), "%s/owner/rounds", rig->home);
+    return stat(path, &st) == 0 ? (int)st.st_size : 0;
 }
 
 static bool all_run(struct client *client, void *ctx) {
@@ -139,49 +159,42 @@ static bool all_run(struct client *client, void *ctx) {
     return done;
 }
 
-static void stop(struct rig *rig, json_t *ids) {
-    struct client *client = rig_client(rig);
-    struct error err = { 0 };
-    if (client_call(client, "POST", "/v1/tasks/cancel",
-                    json_pack("{s:o,s:b}", "tasks", ids, "now", 1), NULL, &err)
-        != 200)
-        fprintf(stderr, "bench: %s\n", err.text);
-    client_close(client);
-    rig_wait_drained(rig);
-}
-
 void bench_hostile(const char *attempt) {
     static double ours[QUESTIONS], peers[QUESTIONS];
     struct rig rig;
     char path[112];
+    size_t count = 0;
     printf("the owner asks for the status while %d runs attack\n", RUNS);
     if (!attempt) {
         bench_goal(false, "ATTEMPT is not set: run it by `make bench`");
         return;
     }
     (void)signal(SIGUSR2, SIG_IGN); /* one of the attempts sends it; the peer ignores it, too */
-    bench_open(&rig, "limits: {runs: 20}\n");
+    bench_open(&rig, "limits: {runs: 20}\nretry: {failed: {max: 0}, launch: {as: failed}}\n");
     (void)snprintf(path, sizeof(path), "%s/peer", rig.home);
     pid_t peer = start_peer(path);
-    json_t *ids = add_runs(&rig, attempt, peer);
+    add_runs(&rig, attempt, peer);
     bench_pause(&rig, false);
     if (!rig_wait(&rig, all_run, NULL))
         bench_goal(false, "not all of them run");
-    for (int i = 0; i < QUESTIONS; i++) {
-        ours[i] = ask(rig.socket);
-        peers[i] = ask(path);
+    double began = bench_now();
+    while (count < QUESTIONS && rounds(&rig) < TASKS) {
+        ours[count] = ask(rig.socket);
+        peers[count++] = ask(path);
+        rig_pause(PAUSE_MS);
     }
-    bench_say("daemon p50 %.2f ms  p99 %.2f ms  most %.2f ms",
-              bench_percentile(ours, QUESTIONS, 0.5), bench_percentile(ours, QUESTIONS, 0.99),
-              bench_percentile(ours, QUESTIONS, 1));
+    double slowest = bench_percentile(ours, count, 1);
+    bench_say("%d runs have made all attempts, %.0f s, %zu questions", rounds(&rig),
+              bench_now() - began, count);
+    bench_say("daemon p50 %.2f ms  p99 %.2f ms  most %.2f ms", bench_percentile(ours, count, 0.5),
+              bench_percentile(ours, count, 0.99), slowest);
     bench_say("a process that answers at once: p50 %.2f ms  p99 %.2f ms  most %.2f ms",
-              bench_percentile(peers, QUESTIONS, 0.5), bench_percentile(peers, QUESTIONS, 0.99),
-              bench_percentile(peers, QUESTIONS, 1));
-    bench_goal(bench_percentile(ours, QUESTIONS, 1) <= MOST_MS,
-               "the slowest answer took %.1f ms (at most %.0f)",
-               bench_percentile(ours, QUESTIONS, 1), MOST_MS);
+              bench_percentile(peers, count, 0.5), bench_percentile(peers, count, 0.99),
+              bench_percentile(peers, count, 1));
+    bench_goal(slowest <= MOST_MS, "the slowest answer took %.1f ms (at most %.0f)", slowest,
+               MOST_MS);
     (void)kill(peer, SIGKILL);
     (void)waitpid(peer, NULL, 0);
-    stop(&rig, ids);
+    rig_wait_drained(&rig);
     rig_close(&rig);
 }
