@@ -112,7 +112,8 @@ struct engine {
     struct id_map run_of;            /* task → handle */
     LIST(uint32_t) live;             /* handles */
     LIST(task_id) launches;          /* start orders that are on disk; */
-    size_t launched, launches_asked; /* so many are carried out; questions about others */
+    size_t launched, launches_asked; /* so many are carried out; questions about others; */
+    unsigned launch_rest;            /* rounds without a launch that follow */
     time_ms launch_look;             /* no launch is late before */
     LIST(struct external) externals; /* living runs that are not ours */
     LIST(struct away_host) away;     /* hosts whose runs are not seen: away.h */
@@ -121,7 +122,6 @@ struct engine {
     LIST(task_id) relook;      /* those whose budget is another since the last decision */
     LIST(struct claim) claims; /* runs that the rows do not know: recover_internal.h */
     task_id last_folder;       /* the highest number that a run folder has */
-
     LIST(struct happening) happened;
     LIST(struct happening) late_ends; /* the store is asked what their tasks spawn */
     engine_spawn_tasks spawn;
@@ -140,8 +140,8 @@ struct engine {
     struct error broken;       /* code 0: it is not */
     time_ms retry_at;          /* after a failed commit: not before; 0: now */
     unsigned retries;          /* commits that failed since the last good one, */
-    struct error refused;      /* what the last of them was refused for, */
-    time_ms rebuild;           /* and how long it took to build the core again */
+    struct error refused;      /* what the last of them was refused for, and how long */
+    time_ms rebuild;           /* it took to build the core again */
     uint32_t spare_iterations; /* bit N: HOME/tasks/.spare/N is there */
     bool committing, started, ending, gone_is_noted, gone_is_noting, data_mark_is_due;
     bool start_pending;          /* the first turn, whatever there is to do */

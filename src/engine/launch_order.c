@@ -1,8 +1,9 @@
 /* launch_order.c: a start order that is on disk becomes a process; a stop order reaches it.
  *
- * A few at a time: the kernel lets us go on only when the new process is there, which takes up to a
- * millisecond on a busy machine, and between two of these rounds everybody else is heard. A stop that
- * comes before the launch finds nobody; the launch sees that it was wished for and does not happen. */
+ * A few at a time: the kernel lets us go on only when the new process runs, which takes up to a
+ * millisecond, and tens of them where many processes want the processor. Between two of these rounds
+ * everybody else is heard, so a round ends when its time is over. A stop that comes before the launch
+ * finds nobody; the launch sees that it was wished for and does not happen. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,11 @@
 #include "engine/secrets.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
+#include "os/clock.h"
 
-#define LAUNCHES_EACH 8 /* in one round of the loop */
+#define LAUNCHES_EACH 8    /* in one round of the loop; */
+#define LAUNCHES_US   4000 /* after so long no other begins, */
+#define ROUNDS_FREE   4    /* and in so many rounds: a client is accepted, heard and answered */
 
 /* --- the DONE marker ------------------------------------------------------------------------- */
 
@@ -75,15 +79,33 @@ struct launch_question {
     task_id tasks[LAUNCHES_EACH];
 };
 
+/* They are the next ones again. */
+static void put_back(struct engine *e, const task_id *tasks, size_t count) {
+    size_t left = e->launches.count - e->launched;
+    for (size_t i = 0; i < count; i++)
+        *LIST_ADD(&e->launches) = 0; /* room */
+    task_id *begin = e->launches.items + e->launched;
+    memmove(begin + count, begin, left * sizeof(*begin));
+    memcpy(begin, tasks, count * sizeof(*begin));
+    turn_wake(e);
+}
+
 static void specs_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
     struct launch_question *q = ctx;
     q->e->launches_asked--;
     if (err)
         turn_break(q->e, err); /* a store that cannot be read stops scheduling loudly */
+    int64_t began = clock_read_steady_us();
     for (size_t i = 0, k = 0; !turn_is_over(q->e) && i < q->count; i++) {
+        if (q->e->launch_rest > 0) {
+            put_back(q->e, q->tasks + i, q->count - i);
+            break;
+        }
         bool there = k < answer->count && answer->specs[k].id == q->tasks[i];
         launch_task(q->e, q->tasks[i], there ? &answer->specs[k] : NULL);
         k += there;
+        if (clock_read_steady_us() - began > LAUNCHES_US)
+            q->e->launch_rest = ROUNDS_FREE;
     }
     free(q);
 }
@@ -96,6 +118,11 @@ void launch_some(struct engine *e) {
     size_t left = e->launches.count - e->launched;
     if (left == 0 || turn_is_over(e))
         return;
+    if (e->launch_rest > 0) {
+        e->launch_rest--;
+        turn_wake(e);
+        return;
+    }
     struct launch_question *q = xcalloc(1, sizeof(*q));
     q->e = e;
     q->count = left < LAUNCHES_EACH ? left : LAUNCHES_EACH;

@@ -20,7 +20,7 @@ run sluice run --cwd "$tmp/no-such-folder" -- true
 exits 125 'a folder that is not there: 125'
 complains 'no-such-folder' 'a folder that is not there is named'
 # Five launches in a row that fail close an agent: nobody waits here until it is tried again.
-run sluice config set agents.ghost.command="$tmp/no-such-agent"
+run sluice config set agents.ghost.command="$tmp/no-such-agent" agents.ghost.sandbox=none
 for turn in 1 2 3; do
     run sluice run --agent ghost 'say hello'
     exits 125 "an agent that is not there, turn $turn: 125"
