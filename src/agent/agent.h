@@ -120,7 +120,7 @@ void agent_word_put_prompt(const char *word, const char *prompt, struct strbuf *
 enum agent_dashes {
     AGENT_DASHES_NOT_NEEDED, /* "--" is there, or it is the value of an option */
     AGENT_DASHES_NEEDED,     /* "--" before it */
-    AGENT_DASHES_UNKNOWN,    /* nobody knows what the program does with it */
+    AGENT_DASHES_UNKNOWN,    /* what the program does with it is not known */
 };
 enum agent_dashes agent_prompt_dashes(const struct agent_adapter *adapter, const char *const *words,
                                       size_t count, size_t at);

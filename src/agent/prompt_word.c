@@ -1,8 +1,7 @@
 /* prompt_word.c: a prompt as a word of a command line.
  *
- * Who writes a prompt must not choose options: `--dangerously-skip-permissions` as the prompt of a child would be one. A
- * program that knows `--` takes everything behind it as it is. Of other programs nobody knows what they do with such a
- * word. */
+ * The writer of a prompt must not choose options: `--dangerously-skip-permissions` as the prompt of a child would be one.
+ * A program that knows `--` takes everything behind it as it is. What other programs do with such a word is not known. */
 #include <string.h>
 
 #include "agent/reader_internal.h"

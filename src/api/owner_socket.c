@@ -1,7 +1,7 @@
 /* owner_socket.c: see owner_socket.h.
  *
  * A socket names the process that has connected it by its number. When that process has ended, the number may be another
- * process's, and somebody else may hold the connection. So it must still live after it was looked at: then its number was
+ * process's, and another process may hold the connection. So it must still live after it was looked at: then its number was
  * its own meanwhile. Linux 6.5 and later can tell. */
 #include "api/owner_socket.h"
 

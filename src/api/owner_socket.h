@@ -1,7 +1,7 @@
 /* owner_socket.h: may the process at the other end of the owner's socket ask? Private to api/.
  *
  * Asked when it connects, and again at its next request when what is known of processes has changed since
- * (server_options.identities). Connections by TCP and at the socket of the runs are known by their tokens. */
+ * (server_options.identities). Connections over TCP and at the socket of the runs are known by their tokens. */
 #pragma once
 
 #include <stdbool.h>

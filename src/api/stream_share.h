@@ -1,7 +1,7 @@
 /* stream_share.h: who may have one more endless stream? Private to api/.
  *
  * Streams of one kind are counted together; there are streams_max of them. One token, of a client or of a run, has an
- * eighth at most, one address by TCP half, all runs together half. An eighth is left for the owner's socket, whatever
+ * eighth at most, one address over TCP half, all runs together half. An eighth is left for the owner's socket, whatever
  * others do. */
 #pragma once
 

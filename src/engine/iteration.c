@@ -43,21 +43,6 @@ void engine_iteration_folder(const struct engine *e, task_id task, uint32_t iter
         strbuf_printf(out, "%s/tasks/%s/iterations", e->data, id);
 }
 
-/* All folders of the path below the home. */
-static int make_folders(const char *path, size_t home, struct error *err) {
-    _cleanup_(freep) char *part = xstrdup(path);
-    for (char *slash = part + home + 1; slash; *slash++ = '/') {
-        slash = strchr(slash, '/');
-        if (slash)
-            *slash = '\0';
-        if (mkdir(part, 0700) < 0 && errno != EEXIST)
-            return error_set_errno(err, "make the folder", part);
-        if (!slash)
-            break;
-    }
-    return 0;
-}
-
 /* --- folders that are used again ---------------------------------------------------------------- */
 
 /* Most commands leave nothing. The folders of such a one are as good as new: the next task gets them by
@@ -146,7 +131,7 @@ int iteration_prepare(struct engine *e, const char *id, uint32_t iteration, stru
     iteration_path(e, id, iteration, ITERATION_ARTIFACTS, &path);
     if (mkdir(strbuf_text(&path), 0700) == 0 || errno == EEXIST)
         return 0;
-    return make_folders(strbuf_text(&path), strlen(e->data), err);
+    return folders_make(strbuf_text(&path), strlen(e->data), err);
 }
 
 bool iteration_has_feedback(const struct engine *e, const char *id, uint32_t iteration) {

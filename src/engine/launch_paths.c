@@ -17,6 +17,7 @@
 #include "engine/iteration.h"
 #include "engine/launch_box.h"
 #include "engine/sandboxes_internal.h"
+#include "os/files.h"
 
 #define ANCESTORS_MOST 16u
 
@@ -156,22 +157,6 @@ void box_add_home(struct launch_box *box, const struct run_spec *spec) {
         show_program(box, spec->checks[i].argv[0]);
 }
 
-/* All folders of the path that are missing. */
-static int make_folders(const char *path, struct error *err) {
-    char part[PATH_MAX];
-    (void)snprintf(part, sizeof(part), "%s", path);
-    for (char *slash = part; slash; *slash = '/') {
-        slash = strchr(slash + 1, '/');
-        if (slash)
-            *slash = '\0';
-        if (mkdir(part, 0700) < 0 && errno != EEXIST)
-            return error_set_errno(err, "make the folder", part);
-        if (!slash)
-            break;
-    }
-    return 0;
-}
-
 int box_add_caches(struct launch_box *box, struct error *err) {
     int r = 0;
     for (const char *const *name = sandbox_caches_at_home(); !box->is_trial && r == 0 && *name;
@@ -181,7 +166,7 @@ int box_add_caches(struct launch_box *box, struct error *err) {
         /* Below a folder that can only be read there must be a place for it already. */
         if (!is_hidden(box, path) && access(path, F_OK) < 0)
             continue;
-        r = make_folders(source, err);
+        r = folders_make(source, 0, err);
         if (r == 0)
             sandbox_add_optional(&box->plan, SANDBOX_WRITE, path,
                                  source); /* people delete caches */
@@ -201,7 +186,7 @@ void box_add_agent(struct launch_box *box, const struct run_spec *spec) {
         agent_path_resolve(box->adapter, one, &place, &path);
         const char *text = strbuf_text(&path);
         if (one->use == AGENT_PATH_KEEP) /* one that cannot be made is gone with the run */
-            (void)make_folders(text, NULL);
+            (void)folders_make(text, 0, NULL);
         (void)box_show(box, one->use == AGENT_PATH_READ ? SANDBOX_READ : SANDBOX_WRITE, text);
     }
 }
@@ -296,7 +281,7 @@ static int add_task_folders(struct launch_box *box, struct error *err) {
     char *all = box_text(box, "%s/iterations", task);
     char *artifacts =
         box_text(box, "%s/%03" PRIu32 "/" ITERATION_ARTIFACTS, all, box->run->iteration);
-    int r = make_folders(own, err);
+    int r = folders_make(own, 0, err);
     if (r < 0)
         return r;
     const char *usage = box->adapter ? agent_usage_file_name(box->adapter) : NULL;
@@ -315,7 +300,7 @@ static void add_bus(struct launch_box *box) {
     char *folder = box_text(box, "%s/bus/%s", box->data, box->project);
     char *file = box_text(box, "%s.md", folder);
     struct stat st;
-    if (make_folders(folder, NULL) < 0)
+    if (folders_make(folder, 0, NULL) < 0)
         return;
     (void)mknod(file, S_IFREG | 0600, 0);
     if (lstat(folder, &st) == 0 && S_ISDIR(st.st_mode))

@@ -117,3 +117,17 @@ void file_close(FILE *file) {
     if (file && file != stdin)
         (void)fclose(file);
 }
+
+int folders_make(const char *path, size_t known, struct error *err) {
+    _cleanup_(freep) char *part = xstrdup(path);
+    for (char *slash = part + known + 1; slash; *slash++ = '/') {
+        slash = strchr(slash, '/');
+        if (slash)
+            *slash = '\0';
+        if (mkdir(part, 0700) < 0 && errno != EEXIST)
+            return error_set_errno(err, "make the folder", part);
+        if (!slash)
+            break;
+    }
+    return 0;
+}

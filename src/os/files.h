@@ -20,6 +20,10 @@ int file_write(const char *path, const void *bytes, size_t size, struct error *e
  * caller frees. */
 char *file_resolve(const char *path);
 
+/* Makes all folders of an absolute path that are missing, for their owner alone. The first `known` bytes of it are a
+ * folder that is there. */
+int folders_make(const char *path, size_t known, struct error *err);
+
 /* For _cleanup_: closes it unless it is negative. */
 void fd_closep(const int *fd);
 
