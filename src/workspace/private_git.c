@@ -256,7 +256,8 @@ static void read_head(int common, const char *git_dir, const char *branch,
     static const char mark[] = "ref: ", heads[] = "refs/heads/";
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
     strbuf_printf(&path, "%s/HEAD", git_dir);
-    if (outside_read(AT_FDCWD, strbuf_text(&path), OUTSIDE_PARENT_LINKS, REF_MAX, &text, NULL) < 0)
+    if (outside_read(AT_FDCWD, strbuf_text(&path), OUTSIDE_PARENT_LINKS, REF_MAX, &text, NULL) < 0
+        || text.length == 0)
         return;
     char *line = text.text;
     line[strcspn(line, "\n")] = '\0';

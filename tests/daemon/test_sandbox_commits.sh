@@ -102,7 +102,7 @@ rule 'a run that is stopped, by another daemon: its commits are saved' [ "$(of_t
 
 for attack in 'rm -rf "$c/objects"' 'rm -rf "$c/objects" && ln -s /etc "$c/objects"' 'echo "$bad" >"$c/refs/heads/$b"' \
     'rm -rf "$c/refs" && mkfifo "$c/refs"' 'rm "$c/refs/heads/$b" && ln -s /etc/passwd "$c/refs/heads/$b"' \
-    'mkfifo "$c/sluice.pack"' 'ln -s "$HOME/x" "$c/sluice.pack"' 'git commit -q --allow-empty -m y; echo x >"$c/config"' \
+    ': >"$(git rev-parse --git-dir)/HEAD"' 'mkfifo "$c/sluice.pack"' 'ln -s "$HOME/x" "$c/sluice.pack"' 'git commit -q --allow-empty -m y; echo x >"$c/config"' \
     'o=$(find "$c/objects" -type f -path "*/??/*" | head -n 1); chmod u+w "$o"; echo x >"$o"' \
     'printf "tree %s\nparent %s\n" "$bad" "$bad" | git hash-object -t commit --literally -w --stdin >"$c/refs/heads/$b"'; do
     before=$(of_task for-each-ref | grep -v sluice/)
