@@ -112,8 +112,7 @@ struct engine {
     struct id_map run_of;            /* task → handle */
     LIST(uint32_t) live;             /* handles */
     LIST(task_id) launches;          /* start orders that are on disk; */
-    size_t launched, launches_asked; /* so many are carried out; questions about others; */
-    unsigned launch_rest;            /* rounds without a launch that follow */
+    size_t launched, launches_asked; /* so many are carried out; questions about others */
     time_ms launch_look;             /* no launch is late before */
     LIST(struct external) externals; /* living runs that are not ours */
     LIST(struct away_host) away;     /* hosts whose runs are not seen: away.h */

@@ -17,9 +17,8 @@
 #include "engine/workspace.h"
 #include "os/clock.h"
 
-#define LAUNCHES_EACH 8    /* in one round of the loop; */
-#define LAUNCHES_US   4000 /* after so long no other begins, */
-#define ROUNDS_FREE   4    /* and in so many rounds: a client is accepted, heard and answered */
+#define LAUNCHES_EACH 8     /* in one round of the loop; */
+#define LAUNCHES_US   20000 /* after so long no other begins */
 
 /* --- the DONE marker ------------------------------------------------------------------------- */
 
@@ -97,15 +96,13 @@ static void specs_answered(void *ctx, const struct store_answer *answer, const s
         turn_break(q->e, err); /* a store that cannot be read stops scheduling loudly */
     int64_t began = clock_read_steady_us();
     for (size_t i = 0, k = 0; !turn_is_over(q->e) && i < q->count; i++) {
-        if (q->e->launch_rest > 0) {
+        if (i > 0 && clock_read_steady_us() - began > LAUNCHES_US) {
             put_back(q->e, q->tasks + i, q->count - i);
             break;
         }
         bool there = k < answer->count && answer->specs[k].id == q->tasks[i];
         launch_task(q->e, q->tasks[i], there ? &answer->specs[k] : NULL);
         k += there;
-        if (clock_read_steady_us() - began > LAUNCHES_US)
-            q->e->launch_rest = ROUNDS_FREE;
     }
     free(q);
 }
@@ -118,11 +115,6 @@ void launch_some(struct engine *e) {
     size_t left = e->launches.count - e->launched;
     if (left == 0 || turn_is_over(e))
         return;
-    if (e->launch_rest > 0) {
-        e->launch_rest--;
-        turn_wake(e);
-        return;
-    }
     struct launch_question *q = xcalloc(1, sizeof(*q));
     q->e = e;
     q->count = left < LAUNCHES_EACH ? left : LAUNCHES_EACH;

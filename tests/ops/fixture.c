@@ -104,7 +104,7 @@ void ops_restart(struct ops *o) {
     start(o);
 }
 
-/* Launches that took long, as the clock of the test has it, are followed by turns without any. */
+/* A launch that took long, as the clock of the test has it, is the last of its turn. */
 void ops_turn(struct ops *o) {
     engine_turn(o->engine);
     for (int i = 0; i < TURNS_FREE && engine_is_launching(o->engine); i++)
