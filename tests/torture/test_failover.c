@@ -192,7 +192,8 @@ static void make_homes(struct test *t) {
     else
         snprintf(store, sizeof(store), "%s/shared.db", t->rigs[0].home);
     snprintf(config, sizeof(config),
-             "limits: {runs: %d}\nretry: {failed: {max: 1, delay_s: 0}}\nhost: {disk_free_gb: 0}\n"
+             "limits: {runs: %d}\nretry: {failed: {max: 1, delay_s: 0}, lost: {max: 1000}}\nhost: "
+             "{disk_free_gb: 0}\n"
              "store: {url: \"%s\", min_free_mb: 1}\ndata: {folder: \"%s\"}\n"
              "daemon: {standby: true, host: one, addresses: [\"%s\", \"%s\"]}\n",
              RUNS_MAX, store, folder, t->text[0], t->text[1]);
