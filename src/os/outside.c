@@ -175,6 +175,9 @@ static int refuse(int dir, const char *path, int flags, int error, struct error 
     case ENXIO:
     case EISDIR:
         break;
+    case EACCES: /* a device, where none may be opened (nodev) */
+        is_there = is_there && !(flags & O_DIRECTORY);
+        break;
     default:
         is_there = false;
     }
