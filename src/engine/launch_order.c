@@ -17,8 +17,8 @@
 #include "engine/workspace.h"
 #include "os/clock.h"
 
-#define LAUNCHES_EACH 8     /* in one round of the loop; */
-#define LAUNCHES_US   20000 /* after so long no other begins */
+#define LAUNCHES_EACH 8    /* in one round of the loop; */
+#define LAUNCHES_US   4000 /* after so long no other begins */
 
 /* --- the DONE marker ------------------------------------------------------------------------- */
 
