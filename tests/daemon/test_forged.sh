@@ -96,7 +96,8 @@ wipe) head -c 200 /dev/zero 1<>"$lock" ;;
 move) sed "s|$(dirname "$0")/stays|$(dirname "$0")/moved|" "$lock" >changed && cat changed 1<>"$lock" ;;
 esac
 echo "$SLUICE_TASK" >>wiped
-while read -r line <ask; do
+exec 3<>ask
+while read -r line <&3; do
     sh -c "$line" >answer 2>&1
     echo $? >answered
 done

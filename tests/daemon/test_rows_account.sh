@@ -27,7 +27,7 @@ opens_after() {
 
 # FIFO: a user of the account that reports what it reads from it, for ever; nothing read ends it well
 add --project web --until exit --limiter account -- sh -c \
-    'while read -r s <limited && [ "$s" ]; do sluice report --rate-limited $s && echo "$s" >>told; done'
+    'exec 3<>limited; while read -r s <&3 && [ "$s" ]; do sluice report --rate-limited $s && echo "$s" >>told; done'
 talker=$id
 becomes "$talker" running
 limit() { # SECONDS
@@ -94,7 +94,7 @@ for pair in limiter.initial_s=5 limiter.max_s=120 limiter.recovery_s=30 limiter.
 done
 "$SLUICE" limiter clear account >/dev/null
 add --project web --limiter account -- sh -c \
-    'while read -r s <limited && [ "$s" ]; do sluice report --rate-limited $s && echo "$s" >>told; done'
+    'exec 3<>limited; while read -r s <&3 && [ "$s" ]; do sluice report --rate-limited $s && echo "$s" >>told; done'
 becomes "$id" running
 talker=$id
 limit 0
