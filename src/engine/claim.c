@@ -27,7 +27,7 @@ void claim_note(struct engine *e, task_id task, uint32_t attempt) {
     *claim = (struct claim){ .task = task, .attempt = attempt };
     claim->executor = e->executors->sweeping;
     /* Rows that do not know a run do not have its key. */
-    (void)rundir_read_started(e->runs_folder, folder, NULL, &claim->who, NULL); /* else nobody */
+    (void)rundir_read_started(e->runs_folder, folder, NULL, &claim->who, NULL); /* else none */
     struct run_key key = { .task = task, .attempt = attempt };
     struct executor_known known = { .boot_id = claim->who.boot_id };
     claim->what = executors_adopt(e, claim->executor, key, folder, &known);

@@ -3,7 +3,7 @@
  * A few at a time: the kernel lets us go on only when the new process runs, which takes up to a
  * millisecond, and tens of them where many processes want the processor. Between two of these rounds
  * everybody else is heard, so a round ends when its time is over. A stop that comes before the launch
- * finds nobody; the launch sees that it was wished for and does not happen. */
+ * finds no process; the launch sees that it was wished for and does not happen. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -170,7 +170,7 @@ bool plausible_bound(struct engine *e, const struct live_run *run, time_ms until
 
 /* --- when it is over ------------------------------------------------------------------------- */
 
-/* What is out of the window is in nobody's way. */
+/* What is out of the window no longer counts. */
 bool plausible_alert_is_over(const struct engine *e, const struct alert *alert) {
     struct task_view view;
     return !core_task(e->core, alert->view.task, &view)

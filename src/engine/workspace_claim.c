@@ -140,7 +140,7 @@ static int try_claim(const char *file, const struct workspace_claim *claim, int 
     if (!is_ours)
         fd = outside_open(AT_FDCWD, file, O_RDONLY | OUTSIDE_PARENT_LINKS, NULL, &why);
     if (fd == -ENOENT || fd == -EACCES) {
-        *ret_fd = -1; /* there is none, or nobody but its owner can look at it */
+        *ret_fd = -1; /* there is none, or only its owner can look at it */
         return 0;
     }
     if (fd < 0)

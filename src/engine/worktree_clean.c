@@ -36,7 +36,7 @@ static void forgotten(struct job *job, const struct aside_end *end) {
 }
 
 static void gone(struct job *job, const struct aside_end *end) {
-    (void)end; /* a branch that somebody else moved stays */
+    (void)end; /* a branch that was moved meanwhile stays */
     worktree_import_discard(job, forgotten);
 }
 
