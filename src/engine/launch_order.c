@@ -1,9 +1,7 @@
 /* launch_order.c: a start order that is on disk becomes a process; a stop order reaches it.
  *
- * A few at a time: the kernel lets us go on only when the new process runs, which takes up to a
- * millisecond, and tens of them where many processes want the processor. Between two of these rounds
- * everybody else is heard, so a round ends when its time is over. A stop that comes before the launch
- * finds no process; the launch sees that it was wished for and does not happen. */
+ * A few at a time: each makes files. Between two of these rounds everything else is heard, so a round ends when its time
+ * is over. A stop that comes before the launch finds no process; the launch sees that it was wished for and does not happen. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,8 +111,8 @@ void launch_later(struct engine *e, task_id task) {
 
 void launch_some(struct engine *e) {
     size_t left = e->launches.count - e->launched;
-    if (left == 0 || turn_is_over(e))
-        return;
+    if (left == 0 || turn_is_over(e) || executor_is_busy(e->executor))
+        return; /* each start that is done begins a turn */
     struct launch_question *q = xcalloc(1, sizeof(*q));
     q->e = e;
     q->count = left < LAUNCHES_EACH ? left : LAUNCHES_EACH;

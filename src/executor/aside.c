@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -21,13 +20,14 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "executor/aside_guard.h"
+#include "executor/spawn_process.h"
 #include "os/files.h"
 #include "os/loop.h"
 
 #define OUTPUT_USUAL    (64u << 10)
 #define LOW_DESCRIPTORS 10         /* ours stay above: those of the command must be free */
-#define GUARD_PATIENCE  SECONDS(5) /* for a guard that was asked to kill its tree */
-#define GUARD_WAIT_MS   2000       /* the same while the loop stands still */
+#define GUARD_PATIENCE  SECONDS(8) /* for a guard that was asked to kill its tree */
+#define GUARD_WAIT_MS   5000       /* the same while the loop stands still */
 #define PIECES_EACH     8
 #define PIECES_REST     256 /* more than a pipe holds; who left the group may still write */
 
@@ -227,52 +227,23 @@ struct aside *aside_kill(struct aside *a) {
 
 /* --- the start ------------------------------------------------------------------------------- */
 
-static int set_attributes(posix_spawnattr_t *attributes, bool outlives) {
-    sigset_t all, none;
-    sigfillset(&all);
-    if (outlives) /* nobody may read what it says at its end: that must not kill it */
-        sigdelset(&all, SIGPIPE);
-    sigemptyset(&none);
-    int error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK
-                                                         | POSIX_SPAWN_SETSIGDEF);
-    error = error ? error : posix_spawnattr_setpgroup(attributes, 0);
-    error = error ? error : posix_spawnattr_setsigmask(attributes, &none);
-    return error ? error : posix_spawnattr_setsigdefault(attributes, &all);
-}
-
-static int set_files(posix_spawn_file_actions_t *actions, const struct aside_spec *spec, int out) {
-    int error = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
-    error = error ? error : posix_spawn_file_actions_adddup2(actions, out, 1);
-    error = error         ? error
-            : spec->reads ? posix_spawn_file_actions_addopen(actions, 2, "/dev/null", O_WRONLY, 0)
-                          : posix_spawn_file_actions_adddup2(actions, out, 2);
-    error = error ? error : posix_spawn_file_actions_addclosefrom_np(actions, 3);
-    return error ? error
-                 : posix_spawn_file_actions_addchdir_np(actions, spec->cwd ? spec->cwd : "/");
-}
-
 /* 0, or an errno. */
 static int spawn(struct aside *a, const struct aside_spec *spec, int out) {
-    static char *const nothing[] = { NULL };
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
+    static const char *const nothing[] = { NULL };
+    const struct spawn order = {
+        .program = spec->argv[0],
+        .argv = spec->argv,
+        .env = spec->env ? spec->env : nothing,
+        .cwd = spec->cwd ? spec->cwd : "/",
+        .fds = { SPAWN_NULL, out, spec->reads ? SPAWN_NULL : out },
+        .fd_count = 3,
+        .ignores_pipe =
+            spec->outlives, /* what it says at its end may have no reader: that must not kill it */
+    };
     pid_t pid = 0;
-    if (spec->guard)
-        return guard_spawn(spec, out, &a->report, &a->pid);
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error != 0)
-        return error;
-    (void)posix_spawnattr_init(&attributes);
-    error = set_files(&actions, spec, out);
-    error = error ? error : set_attributes(&attributes, spec->outlives);
-    error = error ? error
-                  : posix_spawnp(&pid, spec->argv[0], &actions, &attributes,
-                                 (char *const *)(uintptr_t)spec->argv,
-                                 spec->env ? (char *const *)(uintptr_t)spec->env : nothing);
-    (void)posix_spawnattr_destroy(&attributes);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    if (error == 0)
-        a->pid = pid;
+    int error =
+        spec->guard ? guard_spawn(spec, out, &a->report, &pid) : spawn_process(&order, &pid);
+    a->pid = error ? 0 : pid;
     return error;
 }
 

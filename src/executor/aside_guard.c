@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,16 +14,14 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "executor/spawn_process.h"
 #include "os/files.h"
 #include "rundir/guard_report.h"
 #include "rundir/record.h"
 #include "rundir/rundir.h"
 
-#define FD_SPEC         3
-#define FD_DAEMON       5
-#define FD_CGROUP       6
 #define LOW_DESCRIPTORS 10
-#define GRACE           SECONDS(1) /* between TERM and KILL: git removes its locks meanwhile */
+#define GRACE           SECONDS(3) /* between TERM and KILL: git removes its locks meanwhile, also on a busy machine */
 #define MARK            "SLUICE_ASIDE="
 
 /* One that dies with the daemon carries its mark, so that the next daemon finds it (aside_sweep). */
@@ -72,65 +69,25 @@ static int write_spec(const struct aside_spec *spec, int *ret_file) {
     return *ret_file < 0 ? errno : write_all(*ret_file, text.text, text.length);
 }
 
-static int set_files(posix_spawn_file_actions_t *actions, const struct aside_spec *spec, int out,
-                     int file, int cgroup) {
-    int error = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
-    error = error ? error : posix_spawn_file_actions_adddup2(actions, out, 1);
-    error = error         ? error
-            : spec->reads ? posix_spawn_file_actions_addopen(actions, 2, "/dev/null", O_WRONLY, 0)
-                          : posix_spawn_file_actions_adddup2(actions, out, 2);
-    error = error ? error : posix_spawn_file_actions_adddup2(actions, file, FD_SPEC);
-    for (int fd = FD_SPEC + 1; error == 0 && fd < FD_CGROUP; fd++)
-        error = fd == FD_DAEMON && spec->guard->daemon >= 0
-                    ? posix_spawn_file_actions_adddup2(actions, spec->guard->daemon, fd)
-                    : posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDONLY, 0);
-    error = error        ? error
-            : cgroup < 0 ? posix_spawn_file_actions_addopen(actions, FD_CGROUP, "/dev/null", 0, 0)
-                         : posix_spawn_file_actions_adddup2(actions, cgroup, FD_CGROUP);
-    return error ? error : posix_spawn_file_actions_addclosefrom_np(actions, FD_CGROUP + 1);
-}
-
-/* All signals are blocked in the guard from its first instruction on, as in any shim. */
-static int set_attributes(posix_spawnattr_t *attributes, bool outlives) {
-    sigset_t all;
-    sigfillset(&all);
-    int error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK
-                                                         | POSIX_SPAWN_SETSIGDEF);
-    error = error ? error : posix_spawnattr_setsigmask(attributes, &all);
-    if (outlives) /* nobody may read what the command says at its end: that must not kill it */
-        sigdelset(&all, SIGPIPE);
-    return error ? error : posix_spawnattr_setsigdefault(attributes, &all);
-}
-
-static int spawn(const struct aside_spec *spec, int out, int file, int cgroup, pid_t *ret_pid) {
-    char *const nothing[] = { NULL };
+int guard_spawn(const struct aside_spec *spec, int out, int *ret_file, pid_t *ret_pid) {
+    static const char *const nothing[] = { NULL };
     char parent[16];
     (void)snprintf(parent, sizeof(parent), "%d", spec->outlives ? 0 : (int)getpid());
     const char *const argv[] = { "sluice-shim",          "--guard",     parent,
                                  spec->guard->spec->run, mark_of(spec), NULL };
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error != 0)
-        return error;
-    (void)posix_spawnattr_init(&attributes);
-    error = set_files(&actions, spec, out, file, cgroup);
-    error = error ? error : set_attributes(&attributes, spec->outlives);
-    error = error ? error
-                  : posix_spawn(ret_pid, spec->guard->shim, &actions, &attributes,
-                                (char *const *)(uintptr_t)argv, nothing);
-    (void)posix_spawnattr_destroy(&attributes);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return error;
-}
-
-int guard_spawn(const struct aside_spec *spec, int out, int *ret_file, pid_t *ret_pid) {
-    _cleanup_(fd_closep) int cgroup = -1;
     int error = write_spec(spec, ret_file);
-    if (error == 0 && spec->guard->cgroup >= 0
-        && (cgroup = fcntl(spec->guard->cgroup, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS)) < 0)
-        error = errno;
-    return error ? error : spawn(spec, out, *ret_file, cgroup, ret_pid);
+    struct spawn order = {
+        .program = spec->guard->shim,
+        .argv = argv,
+        .env = nothing,
+        .fds = { SPAWN_NULL, out, spec->reads ? SPAWN_NULL : out, *ret_file, SPAWN_NULL,
+                 spec->guard->daemon, spec->guard->cgroup },
+        .fd_count = 7,
+        .is_session = true,
+        .blocks = true, /* as in any shim */
+        .ignores_pipe = spec->outlives,
+    };
+    return error ? error : spawn_process(&order, ret_pid);
 }
 
 void guard_stop(pid_t guard) {

@@ -20,6 +20,10 @@ int executor_start(struct executor *ex, struct run_key run, const char *folder,
     return ex->backend->start(ex, run, folder, spec, err);
 }
 
+bool executor_is_busy(const struct executor *ex) {
+    return ex->backend->is_busy && ex->backend->is_busy(ex);
+}
+
 int executor_stop(struct executor *ex, struct run_key run, enum stop_how how) {
     assert(ex);
     return ex->backend->stop(ex, run, how);

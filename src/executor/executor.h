@@ -9,7 +9,7 @@
  *                  the call that caused it. After a crash the same end is told again: it is read from the
  *                  run's folder.
  * Lost:            no end was recorded and nobody lives. It is never success.
- * Never waits:     a start is a few files and one posix_spawn.
+ * Never waits:     a start is a few files and an order; a thread starts the process.
  *
  * One interface, two implementations: local (a shim on this host), Slurm (slurm.h). */
 #pragma once
@@ -52,9 +52,13 @@ int executor_local_new(struct loop *loop, const struct executor_options *options
                        struct error *err);
 struct executor *executor_free(struct executor *ex); /* leaves every run alone; accepts NULL */
 
-/* `folder` as rundir_name makes it. An error is a launch failure: nothing runs, nothing is called. */
+/* `folder` as rundir_name makes it. An error is a launch failure: nothing runs, nothing is called. A process that cannot be
+ * started is told later, as an end with LAUNCH. */
 int executor_start(struct executor *ex, struct run_key run, const char *folder,
                    const struct run_spec *spec, struct error *err);
+
+/* It has as many starts before it as it can keep open: give it others after the next round of the loop. */
+bool executor_is_busy(const struct executor *ex);
 
 enum stop_how {
     STOP_POLITELY, /* stop signal, grace, KILL */

@@ -13,6 +13,7 @@
 struct executor_backend {
     int (*start)(struct executor *ex, struct run_key run, const char *folder,
                  const struct run_spec *spec, struct error *err);
+    bool (*is_busy)(const struct executor *ex); /* or NULL */
     int (*stop)(struct executor *ex, struct run_key run, enum stop_how how);
     enum adopted (*adopt)(struct executor *ex, struct run_key run, const char *folder,
                           const struct executor_known *known);

@@ -1,7 +1,7 @@
 /* local.c: starts runs on this host, and stops them.
  *
- * A start is a folder, a locked file and one posix_spawn. From the moment the shim has the lock nobody
- * needs this process any more: if it dies on the next line, the run goes on and is found again. */
+ * A start is a folder, a locked file and an order to the spawner. From the moment the shim has the lock this process is not
+ * needed any more: if it dies then, the run goes on and is found again. */
 #include "executor/local.h"
 
 #include <assert.h>
@@ -21,10 +21,13 @@
 #include "executor/handover.h"
 #include "executor/proc.h"
 #include "executor/spare.h"
+#include "executor/spawner.h"
 #include "os/files.h"
 #include "rundir/remove.h"
 
 #define LOW_DESCRIPTORS 10 /* ours stay above: the shim's numbers must be free */
+#define SPAWNS_MAX      32 /* ordered at once: each has up to five descriptors open */
+#define KEY_PAIR_SIZE   (sizeof(TAG_VARIABLE "=") + SHA256_HEX_SIZE)
 
 /* --- the table of runs ----------------------------------------------------------------------- */
 
@@ -73,6 +76,7 @@ void local_run_free(struct local_run *run) {
     free(run->folder);
     free(run->external_task);
     free(run->old_cgroup);
+    strbuf_finish(&run->early);
     explicit_bzero(&run->tag_bytes, sizeof(run->tag_bytes));
     free(run);
     ex->base.live--;
@@ -80,17 +84,66 @@ void local_run_free(struct local_run *run) {
 
 /* --- start and stop -------------------------------------------------------------------------- */
 
-static void handle_text(const struct local_run *run, char *out, size_t size) {
-    (void)snprintf(out, size, "%u.%u", run->index, run->generation);
-}
-
 /* Nothing ran: what was made for it goes again. */
-static void undo_start(struct local_run *run) {
+static void undo_start(struct local_run *run, int error) {
     struct local *ex = run->ex;
     unsigned budget = UINT_MAX;
     (void)remove_tree_at(ex->root, run->folder, &budget);
-    cgroup_give_back(ex->cgroups, TAKE_PTR(run->slot));
-    local_run_free(run);
+    run->end = (struct run_end){
+        .kind = RUN_END_LAUNCH, .code = -1, .exec_errno = error, .ended_at = loop_now(ex->loop)
+    };
+    (void)snprintf(run->end.message, sizeof(run->end.message), "cannot start the shim '%.200s': %s",
+                   ex->shim_path, strerror(error));
+    local_tell_end(run);
+}
+
+/* Never an argument, which every user can list, nor a file. */
+static void print_key(const struct tag_key *key, char ret_pair[KEY_PAIR_SIZE]) {
+    char hex[SHA256_HEX_SIZE];
+    sha256_hex(key->bytes, hex);
+    (void)snprintf(ret_pair, KEY_PAIR_SIZE, TAG_VARIABLE "=%s", hex);
+    explicit_bzero(hex, sizeof(hex));
+}
+
+/* It has the lock, so it runs whatever becomes of us: who cannot be watched now is looked for later. */
+static void shim_spawned(void *ctx, pid_t pid, int error) {
+    struct local_run *run = ctx;
+    if (error) {
+        undo_start(run, error);
+        return;
+    }
+    run->shim = pid;
+    run->ex->base.kin_epoch++;
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (pidfd < 0 || local_watch_shim(run, pidfd, NULL) < 0)
+        local_set_pending(run, LOCAL_HIDDEN);
+    local_hear_early(run);
+}
+
+/* Nothing of the daemon's but five descriptors and the key of its run. A stop that comes early is kept until the shim asks
+ * for it: its signals are blocked. The descriptors become the spawner's. */
+static void spawn_shim(struct local_run *run, const struct run_spec *spec,
+                       const struct rundir_open *open, int secrets) {
+    struct local *ex = run->ex;
+    char handle[32], pair[KEY_PAIR_SIZE] = "";
+    (void)snprintf(handle, sizeof(handle), "%u.%u", run->index, run->generation);
+    if (spec->key)
+        print_key(spec->key, pair);
+    const char *const argv[] = { "sluice-shim", spec->run, handle, NULL };
+    const char *const env[] = { spec->key ? pair : NULL, NULL };
+    const struct spawn order = {
+        .program = ex->shim_path,
+        .argv = argv,
+        .env = env,
+        .fds = { SPAWN_NULL, SPAWN_NULL, SPAWN_NULL, open->dir, open->lock,
+                 fcntl(ex->pipe_out, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS), cgroup_hold(run->slot),
+                 secrets },
+        .fd_count = 8,
+        .is_session = true,
+        .blocks = true,
+    };
+    spawner_start(ex->spawner, &order, shim_spawned, run);
+    explicit_bzero(pair, sizeof(pair));
 }
 
 static int local_start(struct executor *base, struct run_key key, const char *folder,
@@ -101,7 +154,7 @@ static int local_start(struct executor *base, struct run_key key, const char *fo
     int r = rundir_check(folder, spec, err); /* before a folder is taken for it */
     if (r < 0)
         return r;
-    _cleanup_(fd_closep) int secrets = -1;
+    int secrets = -1;
     r = handover_secrets(spec->secrets, &secrets, err);
     if (r < 0)
         return r;
@@ -115,32 +168,20 @@ static int local_start(struct executor *base, struct run_key key, const char *fo
     r = spare_take(ex->spare, folder) ? rundir_fill_at(ex->root, folder, &full, &open, err)
                                       : rundir_create_at(ex->root, folder, &full, &open, err);
     if (r < 0) {
+        fd_closep(&secrets);
         cgroup_give_back(ex->cgroups, slot);
         return r;
     }
     struct local_run *run = local_run_new(ex, key, folder);
     run->slot = slot;
+    run->state = LOCAL_SPAWNING;
     local_set_key(run, spec->key);
-    char handle[32];
-    handle_text(run, handle, sizeof(handle));
-    int cgroup = cgroup_hold(slot);
-    const struct spawn spawn = {
-        spec->run, handle, { open.dir, open.lock, cgroup, secrets }, spec->key
-    };
-    r = spawn_shim(ex, &spawn, &run->shim, err);
-    if (cgroup >= 0)
-        close(cgroup);
-    close(open.lock);
-    close(open.dir);
-    if (r < 0) {
-        undo_start(run);
-        return r;
-    }
-    /* It runs. From here on nothing may fail: who cannot be watched now is looked for later. */
-    int pidfd = (int)syscall(SYS_pidfd_open, run->shim, 0);
-    if (pidfd < 0 || local_watch_shim(run, pidfd, NULL) < 0)
-        local_set_pending(run, LOCAL_HIDDEN);
+    spawn_shim(run, spec, &open, secrets);
     return 0;
+}
+
+static bool local_is_busy(const struct executor *base) {
+    return spawner_pending(((const struct local *)base)->spawner) >= SPAWNS_MAX;
 }
 
 static int local_stop(struct executor *base, struct run_key key, enum stop_how how) {
@@ -177,6 +218,7 @@ static void local_forget(struct executor *base, const char *task) {
 
 static void local_free(struct executor *base) {
     struct local *ex = local_of(base);
+    ex->spawner = spawner_free(ex->spawner); /* what was ordered runs then */
     for (size_t i = 1; i < ex->runs.count; i++) {
         struct local_run *run = local_at(ex, i);
         if (run && run->slot) { /* its run goes on in it */
@@ -193,9 +235,7 @@ static void local_free(struct executor *base) {
     (void)spare_free(ex->spare);
     fd_closep(&ex->pipe_in); /* before it: see there */
     (void)cgroup_pool_free(ex->cgroups);
-    const int fds[] = {
-        ex->root, ex->null_in, ex->null_out, ex->pipe_in, ex->pipe_out, ex->inotify
-    };
+    const int fds[] = { ex->root, ex->pipe_in, ex->pipe_out, ex->inotify };
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
         fd_closep(&fds[i]);
     run_table_finish(&ex->runs);
@@ -211,6 +251,7 @@ static size_t local_clean(struct executor *base, size_t *ret_kept) {
 
 static const struct executor_backend local_backend = {
     .start = local_start,
+    .is_busy = local_is_busy,
     .stop = local_stop,
     .adopt = local_adopt,
     .shim = local_shim,
@@ -270,7 +311,7 @@ int executor_local_new(struct loop *loop, const struct executor_options *options
     ex->base.backend = &local_backend;
     ex->base.events = *events;
     ex->loop = loop;
-    ex->root = ex->null_in = ex->null_out = ex->pipe_in = ex->pipe_out = ex->inotify = -1;
+    ex->root = ex->pipe_in = ex->pipe_out = ex->inotify = -1;
     ex->root_given = xstrdup(options->root);
     ex->shim_path = xstrdup(options->shim_path);
     run_table_init(&ex->runs);
@@ -279,13 +320,11 @@ int executor_local_new(struct loop *loop, const struct executor_options *options
     if (r >= 0)
         r = open_root(ex, options->root, err);
     if (r >= 0)
-        r = open_high("/dev/null", O_RDONLY, &ex->null_in, err);
-    if (r >= 0)
-        r = open_high("/dev/null", O_WRONLY, &ex->null_out, err);
-    if (r >= 0)
         r = read_identity(ex, options->host, err);
     if (r >= 0)
         r = local_open_pipe(ex, err);
+    if (r >= 0)
+        r = spawner_new(loop, &ex->spawner, err);
     if (r >= 0) {
         char name[32];
         (void)snprintf(name, sizeof(name), CGROUP_NAME,

@@ -6,7 +6,7 @@
  *   local_lost.c   kills what a dead shim has left
  *   local_slot.c   cgroups for guarded helper processes
  *   spare.c        run folders made ahead
- *   spawn.c        posix_spawn of a shim
+ *   spawner.c      starts the shims, in a thread
  *   cgroup.c       slots;  features.c  what the kernel can
  * With Slurm: run_table.c, who there is; sweep.c, folders that nobody knows; trash.c, which deletes them. */
 #pragma once
@@ -18,12 +18,14 @@
 #include "os/loop.h"
 
 struct spare;
+struct spawner;
 
 enum local_state {
-    LOCAL_WATCHED, /* its shim has a pidfd */
-    LOCAL_HIDDEN,  /* the lock is held, by whom is not known yet */
-    LOCAL_OVER,    /* `end` is known, to be told in the next round */
-    LOCAL_DYING,   /* the shim is dead, what it has left is being killed */
+    LOCAL_WATCHED,  /* its shim has a pidfd */
+    LOCAL_HIDDEN,   /* the lock is held, by whom is not known yet */
+    LOCAL_OVER,     /* `end` is known, to be told in the next round */
+    LOCAL_DYING,    /* the shim is dead, what it has left is being killed */
+    LOCAL_SPAWNING, /* its shim was ordered, and may run already */
 };
 
 struct local_run {
@@ -46,6 +48,7 @@ struct local_run {
     struct loop_watch *watch;
     struct cgroup_slot *slot; /* of our pool */
     char *old_cgroup;         /* of an earlier daemon; or NULL */
+    struct strbuf early;      /* what its shim said before we knew that it runs */
     bool told_started, told_validating;
     bool stop_asked; /* before there was somebody to ask */
     enum stop_how stop_how;
@@ -63,8 +66,7 @@ struct local {
     int root;
     uint64_t pid_space;                       /* number of our pid namespace */
     char *root_path, *root_given, *shim_path; /* given: as the runs see it */
-    int null_in, null_out;
-    int pipe_in, pipe_out; /* from the shims to us */
+    int pipe_in, pipe_out;                    /* from the shims to us */
     struct loop_watch *pipe_watch;
     char line[2 * RUN_RECORD_MAX]; /* of the pipe: what is not whole yet */
     size_t line_length;
@@ -72,7 +74,7 @@ struct local {
     struct run_table runs; /* struct local_run */
     uint32_t generation;
 
-    struct local_run *pending; /* everybody who is not LOCAL_WATCHED */
+    struct local_run *pending; /* LOCAL_HIDDEN, LOCAL_OVER, LOCAL_DYING */
     struct loop_timer *pending_timer;
     time_ms pending_delay; /* until they are looked at again; rises while nothing happens */
     int inotify;           /* on lock files of adopted runs; -1: not opened yet */
@@ -81,6 +83,7 @@ struct local {
     struct cgroup_pool *cgroups;
     struct trash *trash;
     struct spare *spare;
+    struct spawner *spawner;
 };
 
 static inline struct local *local_of(struct executor *ex) {
@@ -110,6 +113,8 @@ void local_set_pending(struct local_run *run, enum local_state state);
 void local_pending_due(void *ctx);
 void local_tell_started(struct local_run *run, time_ms at); /* once */
 void local_tell_validating(struct local_run *run);          /* once */
+void local_hear_early(struct local_run *run);               /* now that its shim is known */
+void local_tell_end(struct local_run *run); /* `end`, the last word on it; frees it */
 /* What became of a run whose shim is gone: `end` is read or concluded. */
 void local_conclude(struct local_run *run);
 
@@ -132,17 +137,6 @@ struct cgroup_slot *local_slot_take(struct executor *ex, bool limited,
                                     struct executor_slot *ret_slot);
 void local_slot_give_back(struct executor *ex, struct cgroup_slot *slot, pid_t guard,
                           enum guard_over how);
-
-/* --- spawn.c --------------------------------------------------------------------------------- */
-
-#define SPAWN_FDS 4
-struct spawn {
-    const char *run, *handle;
-    int fds
-        [SPAWN_FDS]; /* folder, lock, cgroup or -1, secrets or -1; the caller keeps and closes them */
-    const struct tag_key *key; /* or NULL */
-};
-int spawn_shim(struct local *ex, const struct spawn *spawn, pid_t *ret_pid, struct error *err);
 
 /* --- features.c ------------------------------------------------------------------------------ */
 

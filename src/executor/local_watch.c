@@ -65,24 +65,39 @@ static void take_end(struct local_run *run, const char *text) {
     local_signal(run, STOP_AT_ONCE);
 }
 
-static void take_line(struct local *ex, char *line) {
-    char *what = strchr(line, ' ');
-    if (!what)
-        return;
-    *what++ = '\0';
-    struct local_run *run = find_by_handle(ex, line);
+static void take_words(struct local_run *run, char *what) {
     char *rest = strchr(what, ' ');
     if (rest)
         *rest++ = '\0';
     int64_t at = 0;
-    if (!run)
-        return;
     if (strcmp(what, "started") == 0 && rest && number_parse_int(rest, &at, NULL) == 0)
         local_tell_started(run, at);
     else if (strcmp(what, "validating") == 0)
         local_tell_validating(run);
     else if (strcmp(what, "end") == 0 && rest)
         take_end(run, rest);
+}
+
+static void take_line(const struct local *ex, char *line) {
+    char *what = strchr(line, ' ');
+    if (!what)
+        return;
+    *what++ = '\0';
+    struct local_run *run = find_by_handle(ex, line);
+    if (run
+        && run->state == LOCAL_SPAWNING) /* who the shim is goes into the store with `started` */
+        strbuf_printf(&run->early, "%s\n", what);
+    else if (run)
+        take_words(run, what);
+}
+
+void local_hear_early(struct local_run *run) {
+    char *text = strbuf_take(&run->early);
+    for (char *line = text, *end; line && (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        take_words(run, line);
+    }
+    free(text);
 }
 
 static void drain_pipe(struct local *ex) {
@@ -140,8 +155,7 @@ static void release_cgroup(struct local_run *run) {
         cgroup_remove(run->old_cgroup);
 }
 
-/* The last word on a run. */
-static void tell_end(struct local_run *run) {
+void local_tell_end(struct local_run *run) {
     struct local *ex = run->ex;
     struct run_end end = run->end;
     struct run_key key = run->key;
@@ -209,7 +223,7 @@ static void shim_gone(void *ctx, int fd, unsigned events) {
         local_conclude(run);
     }
     if (local_kill_rest(run))
-        tell_end(run);
+        local_tell_end(run);
     else
         local_set_pending(run, LOCAL_DYING);
 }
@@ -253,7 +267,7 @@ static void look_again(struct local_run *run) {
     if (run->state == LOCAL_HIDDEN)
         local_unhide(run);
     if (run->state == LOCAL_OVER || (run->state == LOCAL_DYING && local_kill_rest(run)))
-        tell_end(run);
+        local_tell_end(run);
     else if (run->state != LOCAL_WATCHED) {
         run->next = run->ex->pending;
         run->ex->pending = run;

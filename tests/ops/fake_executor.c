@@ -62,6 +62,11 @@ static struct fake_run *find(struct executor *ex, task_id task) {
     return NULL;
 }
 
+bool executor_is_busy(const struct executor *ex) {
+    (void)ex;
+    return false;
+}
+
 int executor_stop(struct executor *ex, struct run_key run, enum stop_how how) {
     struct fake_run *r = find(ex, run.task);
     if (!r || !r->live)

@@ -202,10 +202,11 @@ static void a_shim_that_cannot_start_leaves_nothing(void **state) {
     close(fd);
     struct stage *stage = stage_new_in(home, *(const int *)*state, script);
     struct run_spec spec = stage_spec(stage, HOSTILE("exit", "0"));
-    struct error err = { 0 };
-    assert_int_equal(executor_start(stage->ex, (struct run_key){ 1, 1 }, "test-1/1", &spec, &err),
-                     -ENOENT);
-    assert_non_null(strstr(err.text, script));
+    const struct run_end *end = stage_run(stage, 1, &spec);
+    assert_int_equal(end->kind, RUN_END_LAUNCH);
+    assert_int_equal(end->exec_errno, ENOENT);
+    assert_non_null(strstr(end->message, script));
+    assert_false(stage->runs[1].started);
     assert_int_equal(executor_live(stage->ex), 0);
     stage_path(stage, 1, "", path);
     assert_int_equal(access(path, F_OK), -1);

@@ -213,6 +213,7 @@ static struct executor_shim start_waiting(struct stage *stage) {
     spec.key = &key;
     stage_start(stage, 1, &spec);
     stage_await_text(stage, 1, "out.log", "ready");
+    stage_await_started(stage, 1); /* from then on it is known */
     struct executor_shim shim = executor_shim(stage->ex, (struct run_key){ 1, 1 });
     assert_int_equal(shim.pid, stage_who(stage, 1).shim);
     assert_true(shim.start > 0);

@@ -176,7 +176,7 @@ static void who_lives_is_never_unknown_and_a_hole_above_is_never_a_stranger(void
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "echo ready; exec sleep 1000"));
     stage_start(stage, 1, &spec);
-    stage_await_text(stage, 1, "out.log", "ready");
+    stage_await_started(stage, 1); /* its shim is known */
     struct fake fake = fake_new(stage);
     put_process(&fake, NO_PID + 1, "a) name) 9", 0, 10); /* came by `docker exec` */
     put_process(&fake, NO_PID + 2, "sh", NO_PID + 1, 11);

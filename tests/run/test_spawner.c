@@ -1,0 +1,159 @@
+/* test_spawner.c: processes are started beside the loop, in order, with what they were given and nothing else. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "executor/spawner.h"
+#include "os/loop.h"
+
+#define ORDERS 20
+
+static struct loop *loop;
+static struct spawner *spawner;
+static unsigned told; /* so many of them */
+static pid_t pids[ORDERS];
+static int errors[ORDERS];
+
+static int set_up(void **state) {
+    struct error err = { 0 };
+    (void)state;
+    told = 0;
+    assert_int_equal(loop_new(&loop, &err), 0);
+    assert_int_equal(spawner_new(loop, &spawner, &err), 0);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    spawner = spawner_free(spawner);
+    loop = loop_free(loop);
+    return 0;
+}
+
+static void is_done(void *ctx, pid_t pid, int error) {
+    assert_int_equal((uintptr_t)ctx, told); /* in the order of the orders */
+    pids[told] = pid;
+    errors[told++] = error;
+    if (spawner_pending(spawner) == 0)
+        loop_stop(loop);
+}
+
+/* The words of the order are gone when it is carried out. */
+static void order(const char *program, const char *script, int out, int in) {
+    static unsigned number;
+    char text[256], shell[64], pair[32];
+    (void)snprintf(text, sizeof(text), "%s", script);
+    (void)snprintf(shell, sizeof(shell), "%s", program);
+    (void)snprintf(pair, sizeof(pair), "NAME=value");
+    const char *const argv[] = { shell, "-c", text, NULL };
+    const char *const env[] = { pair, NULL };
+    const struct spawn spawn = { .program = shell,
+                                 .argv = argv,
+                                 .env = env,
+                                 .cwd = "/",
+                                 .fds = { in, out, SPAWN_NULL },
+                                 .fd_count = 3 };
+    number = told == 0 && spawner_pending(spawner) == 0 ? 0 : number + 1;
+    spawner_start(spawner, &spawn, is_done, (void *)(uintptr_t)number);
+    memset(text, 'x', sizeof(text) - 1);
+    memset(shell, 'x', sizeof(shell) - 1);
+    memset(pair, 'x', sizeof(pair) - 1);
+}
+
+static void await_all(void) {
+    struct error err = { 0 };
+    if (spawner_pending(spawner) > 0)
+        assert_int_equal(loop_run(loop, &err), 0);
+}
+
+static int code_of(pid_t pid) {
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* What it wrote, until every copy of the pipe is closed. */
+static void read_all(int fd, char text[256]) {
+    size_t size = 0;
+    for (ssize_t got; size < 255 && (got = read(fd, text + size, 255 - size)) > 0;)
+        size += (size_t)got;
+    text[size] = '\0';
+}
+
+static void a_process_has_what_was_ordered(void **state) {
+    (void)state;
+    int ends[2];
+    char text[256];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    int kept = fcntl(ends[0], F_DUPFD_CLOEXEC, 20); /* not inherited */
+    order("/bin/sh", "echo $NAME $PWD; ls /proc/self/fd | wc -l; exit 3", ends[1], SPAWN_NULL);
+    assert_int_equal(told, 0); /* never from inside */
+    await_all();
+    assert_int_equal(errors[0], 0);
+    read_all(ends[0], text);                   /* ends: the spawner has closed its copy */
+    assert_string_equal(text, "value /\n4\n"); /* three and the one of ls */
+    assert_int_equal(code_of(pids[0]), 3);
+    close(ends[0]);
+    close(kept);
+}
+
+static void a_program_that_is_not_there_is_told_with_its_errno(void **state) {
+    (void)state;
+    order("/no/such/program", "", SPAWN_NULL, SPAWN_NULL);
+    order("/dev/null", "", SPAWN_NULL, SPAWN_NULL);
+    order("/bin/sh", "exit 7", SPAWN_NULL, SPAWN_NULL);
+    await_all();
+    assert_int_equal(errors[0], ENOENT);
+    assert_int_equal(errors[1], EACCES);
+    assert_int_equal(errors[2], 0);
+    assert_int_equal(code_of(pids[2]), 7);
+}
+
+static void all_are_told_in_their_order(void **state) {
+    (void)state;
+    for (int i = 0; i < ORDERS; i++)
+        order("/bin/sh", "exit 0", SPAWN_NULL, SPAWN_NULL);
+    assert_int_equal(spawner_pending(spawner), ORDERS);
+    await_all();
+    for (int i = 0; i < ORDERS; i++)
+        assert_int_equal(code_of(pids[i]), 0);
+}
+
+/* A daemon that ends: its runs begin all the same. */
+static void what_was_ordered_is_started_before_the_end(void **state) {
+    (void)state;
+    int ends[2];
+    char text[256];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    for (int i = 0; i < 10; i++)
+        order("/bin/sh", "echo .", fcntl(ends[1], F_DUPFD_CLOEXEC, 0), SPAWN_NULL);
+    close(ends[1]);
+    spawner = spawner_free(spawner);
+    assert_int_equal(told, 0);
+    read_all(ends[0], text);
+    assert_int_equal(strlen(text), 20);
+    close(ends[0]);
+    while (wait(NULL) > 0) /* all of them are ours */
+        ;
+}
+
+int main(void) {
+#define TEST(rule) cmocka_unit_test_setup_teardown(rule, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_process_has_what_was_ordered),
+        TEST(a_program_that_is_not_there_is_told_with_its_errno),
+        TEST(all_are_told_in_their_order),
+        TEST(what_was_ordered_is_started_before_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
