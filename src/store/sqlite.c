@@ -223,15 +223,33 @@ static int make_settings(const struct sqlite_store *store, struct error *err) {
 /* --- what SQLite says by the way ---------------------------------------------------------------- */
 
 /* SQLite's log belongs to the process: the store that was opened last hears it. */
-static const struct sqlite_store *log_listener;
-static pthread_t log_thread; /* in which it was opened: it hears of nothing that another one does */
+static struct sqlite_store *log_listener;
+static pthread_t log_thread;                          /* in which it was opened */
+static _Thread_local struct sqlite_store *committing; /* in this thread, which is not that one */
 
 static void tell_log(void *ctx, int code, const char *text) {
     (void)ctx;
     (void)code;
+    if (committing) {
+        strbuf_printf(&committing->words, "%s\n", text);
+        return;
+    }
     const struct sqlite_store *store = log_listener;
     if (store && store->options.log && pthread_equal(pthread_self(), log_thread))
-        store->options.log(store->options.ctx, text);
+        store->options.log(store->options.ctx, text); /* what backups do is not heard */
+}
+
+void sqlite_keep_words(struct sqlite_store *store) {
+    committing = store;
+}
+
+void sqlite_tell_words(struct sqlite_store *store) {
+    char *at = store->words.text;
+    for (char *end; store->options.log && at && (end = strchr(at, '\n')); at = end + 1) {
+        *end = '\0';
+        store->options.log(store->options.ctx, at);
+    }
+    strbuf_clear(&store->words);
 }
 
 /* Both must come before SQLite's first use; when somebody else was first, it goes on without. */
@@ -252,6 +270,7 @@ void sqlite_progress(const struct sqlite_store *store, const char *what, unsigne
 }
 
 static void store_free(struct sqlite_store *store) {
+    sqlite_thread_end(store);
     if (log_listener == store)
         log_listener = NULL;
     for (size_t i = 0; i < STATEMENT_MAX; i++)
@@ -261,6 +280,7 @@ static void store_free(struct sqlite_store *store) {
     if (store->empty_log)
         (void)unlink(store->empty_log);
     free(store->empty_log);
+    strbuf_finish(&store->words);
     names_finish(&store->names);
     place_finish(&store->place); /* the lock last */
     free(store->reserve.path);
@@ -479,6 +499,11 @@ static void sqlite_close(struct store *base) {
     store_free(store);
 }
 
+static void sqlite_give_up(struct store *base, const struct error *why) {
+    (void)why;
+    sqlite_thread_await((struct sqlite_store *)base);
+}
+
 static int64_t size_of(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 ? (int64_t)st.st_size : 0;
@@ -507,6 +532,7 @@ const struct store_backend sqlite_backend = {
     .backup_cancel = sqlite_backup_cancel,
     .restore = sqlite_restore,
     .info = sqlite_info,
+    .give_up = sqlite_give_up,
     .await = sqlite_await,
     .await_cancel = sqlite_await_cancel,
     .await_holder = sqlite_await_holder,

@@ -4,12 +4,14 @@
  *   sqlite_schema.c  migrations                   sqlite_read.c    questions
  *   sqlite_names.c   names and words as numbers   sqlite_load.c    everything, once
  *   sqlite_care.c    checkpoints, the reserve     sqlite_copy.c    copies and restore
- *   sqlite_backup.c  a copy while it is in use    sqlite_look.c    a file that is not changed */
+ *   sqlite_backup.c  a copy while it is in use    sqlite_look.c    a file that is not changed
+ *   sqlite_thread.c  a commit beside the loop */
 #pragma once
 
 #include <sqlite3.h>
 #include <stdatomic.h>
 
+#include "base/strbuf.h"
 #include "store/names.h"
 #include "store/place.h"
 #include "store/store_internal.h"
@@ -88,11 +90,15 @@ struct sqlite_store {
     struct sqlite_backup *backup; /* that is being made; or NULL */
     int backup_pages;             /* in one step; 0: the usual number (tests) */
     struct store_options options;
-    char *empty_log;     /* that reading has made, and that goes again; or NULL */
-    task_id last_task;   /* highest ever given */
-    uint64_t last_event; /* highest ever given */
-    int log_pages;       /* in the write-ahead log and not yet in the database */
-    bool log_is_long;    /* the log has pages, copied or not */
+    struct sqlite_thread *thread;   /* that commits when that is slow; NULL: not needed yet */
+    struct sqlite_waiting *waiting; /* questions, while it has the connection */
+    struct strbuf words;            /* what SQLite said meanwhile */
+    time_ms slow_until;             /* steady clock: as long the thread commits */
+    char *empty_log;                /* that reading has made, and that goes again; or NULL */
+    task_id last_task;              /* highest ever given */
+    uint64_t last_event;            /* highest ever given */
+    int log_pages;                  /* in the write-ahead log and not yet in the database */
+    bool log_is_long;               /* the log has pages, copied or not */
 };
 
 /* steps[n] leads from version n to n + 1, up to `version`. */
@@ -124,6 +130,22 @@ int sqlite_finish(sqlite3_stmt *stmt);
 int sqlite_number(sqlite3 *db, const char *sql, int64_t fallback, int64_t *ret_number);
 void sqlite_progress(const struct sqlite_store *store, const char *what, unsigned percent);
 
+/* From now on what SQLite says in this thread, about this store, is kept; */
+void sqlite_keep_words(struct sqlite_store *store);
+/* it is told to the log of the program in the thread of the loop. */
+void sqlite_tell_words(struct sqlite_store *store);
+
+/* --- sqlite_thread.c ------------------------------------------------------------------------- */
+
+/* True: it commits this batch, and store_finish_commit is called from the loop. Until then the connection is not to be used. */
+bool sqlite_thread_takes(struct sqlite_store *store, const struct store_batch *batch);
+bool sqlite_thread_is_busy(const struct sqlite_store *store);
+/* A question for later: when the commit is done. It is copied. */
+void sqlite_thread_keep(struct sqlite_store *store, const struct store_question *question,
+                        store_answered done, void *ctx);
+void sqlite_thread_await(struct sqlite_store *store); /* the commit that is on its way, if one is */
+void sqlite_thread_end(struct sqlite_store *store);   /* none is on its way */
+
 /* --- sqlite_schema.c ------------------------------------------------------------------------- */
 
 /* Whose file it is, and of which version; refuses a foreign one and one above `newest`. Fills
@@ -151,6 +173,9 @@ void sqlite_names_settle(struct sqlite_store *store);
 /* --- sqlite_write.c, sqlite_read.c, sqlite_load.c --------------------------------------------- */
 
 void sqlite_commit(struct store *base, const struct store_batch *batch);
+/* In the calling thread; `err` is filled unless it is OK. */
+enum store_outcome sqlite_commit_now(struct sqlite_store *store, const struct store_batch *batch,
+                                     struct error *err);
 int sqlite_put_meta(struct sqlite_store *store, const char *key, int64_t value);
 void sqlite_ask(struct store *base, const struct store_question *question, store_answered done,
                 void *ctx);

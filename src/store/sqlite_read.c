@@ -321,6 +321,10 @@ static enum statement statement_of(const struct store_question *question) {
 void sqlite_ask(struct store *base, const struct store_question *question, store_answered done,
                 void *ctx) {
     struct sqlite_store *store = (struct sqlite_store *)base;
+    if (sqlite_thread_is_busy(store)) {
+        sqlite_thread_keep(store, question, done, ctx);
+        return;
+    }
     struct asked asked = { .store = store, .question = question };
     struct error err = { 0 };
     sqlite3_stmt *stmt = sqlite_statement(store, statement_of(question));

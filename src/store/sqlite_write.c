@@ -537,17 +537,24 @@ static enum store_outcome try_batch(struct sqlite_store *store, const struct sto
     return STORE_FAILED;
 }
 
+enum store_outcome sqlite_commit_now(struct sqlite_store *store, const struct store_batch *batch,
+                                     struct error *err) {
+    int rc = sqlite_checkpoint_if_long(store);
+    if (rc != SQLITE_OK) {
+        sqlite_error(store->db, store->place.path, "write", rc, err);
+        return STORE_UNKNOWN;
+    }
+    enum store_outcome outcome = try_batch(store, batch, err);
+    if (outcome == STORE_FAILED && err->code == -ENOSPC && sqlite_reserve_release(store))
+        outcome = try_batch(store, batch, err);
+    return outcome;
+}
+
 void sqlite_commit(struct store *base, const struct store_batch *batch) {
     struct sqlite_store *store = (struct sqlite_store *)base;
     struct error err = { 0 };
-    int rc = sqlite_checkpoint_if_long(store);
-    if (rc != SQLITE_OK) {
-        sqlite_error(store->db, store->place.path, "write", rc, &err);
-        store_finish_commit(base, STORE_UNKNOWN, &err);
+    if (sqlite_thread_takes(store, batch))
         return;
-    }
-    enum store_outcome outcome = try_batch(store, batch, &err);
-    if (outcome == STORE_FAILED && err.code == -ENOSPC && sqlite_reserve_release(store))
-        outcome = try_batch(store, batch, &err);
+    enum store_outcome outcome = sqlite_commit_now(store, batch, &err);
     store_finish_commit(base, outcome, outcome == STORE_OK ? NULL : &err);
 }

@@ -234,6 +234,26 @@ static void end_backup(struct store *store, const struct error *err) {
     done(store->copied_ctx, err);
 }
 
+static int begin_backup(struct store *store, const char *path, struct error *err) {
+    if (store->broken.code)
+        return refuse_broken(store, err);
+    if (!store->backend->backup_begin)
+        return error_set(err, -ENOTSUP, "a store in %s cannot be copied", store->backend->name);
+    if (store->copied)
+        return error_set(err, -EBUSY, "another backup is being made: try again when it is there");
+    if (!store->in_flight)
+        return store->backend->backup_begin(store, path, err);
+    store->copy_path = xstrdup(path);
+    return 0;
+}
+
+/* The next piece of a backup; 1: there is more. */
+static int go_on_copying(struct store *store, time_ms *ret_again, struct error *err) {
+    _cleanup_(freep) char *path = TAKE_PTR(store->copy_path);
+    int r = path ? store->backend->backup_begin(store, path, err) : 0;
+    return r < 0 ? r : store->backend->backup_go_on(store, ret_again, err);
+}
+
 time_ms store_maintain(struct store *store, time_ms idle_ms) {
     assert(store && idle_ms >= 0);
     if (store->broken.code || store->in_flight)
@@ -243,25 +263,15 @@ time_ms store_maintain(struct store *store, time_ms idle_ms) {
         return next;
     struct error err = { 0 };
     time_ms again = 0;
-    int r = store->backend->backup_go_on(store, &again, &err);
+    int r = go_on_copying(store, &again, &err);
     if (r == 1)
         return time_min(next, again);
     end_backup(store, r < 0 ? &err : NULL);
     return next;
 }
 
-static int begin_backup(struct store *store, const char *path, struct error *err) {
-    if (store->broken.code)
-        return refuse_broken(store, err);
-    if (!store->backend->backup_begin)
-        return error_set(err, -ENOTSUP, "a store in %s cannot be copied", store->backend->name);
-    if (store->copied)
-        return error_set(err, -EBUSY, "another backup is being made: try again when it is there");
-    return store->backend->backup_begin(store, path, err);
-}
-
 void store_backup(struct store *store, const char *path, store_copied done, void *ctx) {
-    assert(store && path && done && !store->in_flight);
+    assert(store && path && done);
     struct error err = { 0 };
     if (begin_backup(store, path, &err) < 0) {
         done(ctx, &err);
@@ -276,7 +286,8 @@ void store_backup_cancel(struct store *store) {
         return;
     struct error err = { 0 };
     error_set(&err, -ESHUTDOWN, "the backup was interrupted: no copy was made");
-    bool canceled = store->backend->backup_cancel(store);
+    _cleanup_(freep) char *not_begun = TAKE_PTR(store->copy_path);
+    bool canceled = not_begun || store->backend->backup_cancel(store);
     end_backup(store, canceled ? &err : NULL);
 }
 

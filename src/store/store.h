@@ -2,8 +2,8 @@
  *
  * Life:      store_open → store_load (once) → store_commit, store_ask … → store_close
  * Writing:   a batch is filled with rows and committed whole: one transaction, one fsync. The outcome
- *            comes by callback, now (memory, SQLite) or later (a network database); meanwhile no
- *            other batch may be committed, questions may be asked.
+ *            comes by callback, now (memory, SQLite on a quick disk) or later (a slow one, a network
+ *            database); meanwhile no other batch may be committed, questions may be asked.
  *   OK       it is on disk.
  *   FAILED   nothing of it is; the store goes on. -ENOSPC: the disk is full; -EEXIST: a number, a
  *            key or an external id is taken; -ENOENT: a task to be changed is not there.
@@ -61,6 +61,8 @@ struct store_options {
     struct store_await *awaited; /* see await.h: taken, whatever store_open returns; or NULL */
     const char *who; /* "host/pid address", told to whoever finds the store in use; or NULL */
     enum store_use use;
+    bool
+        is_slow; /* SQLite: commits are made beside the loop as if the last one had been slow (tests) */
     uint64_t epoch_above; /* the epoch becomes higher than this one, which another store has had */
 };
 

@@ -127,6 +127,7 @@ struct store {
     struct error broken; /* code 0: it is not */
     enum store_use use;
     store_copied copied; /* of the backup that goes on; NULL: none does */
+    char *copy_path;     /* of one that waits for the end of a commit; or NULL */
     void *copied_ctx;
     uint64_t commits, rows;
     int64_t last_commit_us, slowest_commit_us;

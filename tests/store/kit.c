@@ -132,7 +132,9 @@ int kit_file_close(void **state) {
 }
 
 struct store *kit_open(const char *url, struct store_report *ret_report) {
-    struct store_options options = { .url = url, .loop = kit_loop, .reserve_bytes = -1 };
+    struct store_options options = {
+        .url = url, .loop = kit_loop, .reserve_bytes = -1, .is_slow = kit_loop != NULL
+    };
     struct store *store = NULL;
     struct error err = { 0 };
     if (store_open(&options, &store, ret_report, &err) < 0)

@@ -36,6 +36,7 @@ static const struct {
 } backends[] = {
     { "memory", memory_url, false, false },
     { "sqlite", sqlite_url, false, false },
+    { "sqlite with a loop", sqlite_url, false, true },
     { "postgresql", postgres_url, true, false },
     { "postgresql with a loop", postgres_url, true, true },
 };
