@@ -143,21 +143,28 @@ static int unknown_preset(const struct cmd_call *call, const char *name) {
                            strbuf_text(&known));
 }
 
-static void tell(const struct cmd_call *call, const char *path, const char *preset) {
+/* The hints end by themselves under every preset: `run` does anyway, `add` follows the preset's loop. */
+static void print_hints(struct strbuf *out, const struct preset *preset) {
+    const char *until = preset_value(preset, "tasks.until");
+    bool loops = until && strcmp(until, "exit") != 0;
+    strbuf_printf(out,
+                  "  sluice run -- echo hello         run something now, and wait for it\n"
+                  "  sluice add %s  add a task; the daemon starts by itself\n"
+                  "  sluice status                    what runs, and what waits for what\n"
+                  "  sluice config explain limits     what can be set\n"
+                  "agents are added in that file, under 'agents'\n",
+                  loops ? "-u exit -- make test" : "-- make test        ");
+}
+
+static void tell(const struct cmd_call *call, const char *path, const struct preset *preset) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     if (call->json) {
-        json_t *answer = json_pack("{s:s, s:s}", "file", path, "preset", preset);
+        json_t *answer = json_pack("{s:s, s:s}", "file", path, "preset", preset->name);
         ask_dump(answer, &out);
         json_decref(answer);
     } else {
-        strbuf_printf(&out,
-                      "wrote %s (preset %s)\n\nnext:\n"
-                      "  sluice run -- echo hello       run something now, and wait for it\n"
-                      "  sluice add -- make test        add a task; the daemon starts by itself\n"
-                      "  sluice status                  what runs, and what waits for what\n"
-                      "  sluice config explain limits   what can be set\n"
-                      "agents are added in that file, under 'agents'\n",
-                      path, preset);
+        strbuf_printf(&out, "wrote %s (preset %s)\n\nnext:\n", path, preset->name);
+        print_hints(&out, preset);
     }
     output_rest(&out);
 }
@@ -190,7 +197,7 @@ static int cmd_init_run(const struct cmd_call *call) {
         cmd_warn("%s", err.text);
         return err.code == -EEXIST ? CMD_REFUSED : CMD_FAILED;
     }
-    tell(call, home.config_file, preset->name);
+    tell(call, home.config_file, preset);
     return CMD_OK;
 }
 

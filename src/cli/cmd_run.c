@@ -57,8 +57,11 @@ static int add(struct run *run, json_t *task) {
     json_t *body = json_pack("{s:[o]}", "tasks", task);
     if (cmd_has(run->call, "group"))
         json_object_set_new(body, "group", json_string(cmd_value(run->call, "group")));
+    /* One command, one answer: a preset's loop or retries would keep this process waiting. */
     if (!json_object_get(task, "retries"))
         json_object_set_new(task, "retries", json_integer(0));
+    if (!json_object_get(task, "until"))
+        json_object_set_new(task, "until", json_string("exit"));
     _cleanup_(ask_finish) struct ask ask = { 0 };
     if (ask_open(&ask, ASK_START) != CMD_OK) {
         json_decref(body);
@@ -286,7 +289,9 @@ const struct cmd cmd_run = {
     .summary = "add a task, follow its output and exit with its code",
     .text = "Its output is printed live, stdout to stdout and stderr to stderr. Ctrl-C asks\n"
             "the daemon to cancel it; a second one leaves it to the daemon. A failed run is\n"
-            "repeated only with --retries. The daemon may be stopped and started meanwhile.\n"
+            "repeated only with --retries, and a loop needs --until: whatever the preset\n"
+            "says, the task is finished when its command exits. The daemon may be stopped\n"
+            "and started meanwhile.\n"
             "With --json: no output, the task at its end.\n"
             "Exit codes: the command's own, 128 + signal, 2 wrong call, 125 when Sluice\n"
             "itself failed.\n",

@@ -179,6 +179,13 @@ const struct preset *preset_find(const char *name) {
     return NULL;
 }
 
+const char *preset_value(const struct preset *preset, const char *key) {
+    for (const struct preset_row *row = preset->rows; row->key; row++)
+        if (strcmp(row->key, key) == 0)
+            return row->value;
+    return NULL;
+}
+
 bool preset_means_unlimited(const struct preset *preset, const char *key, int64_t number) {
     if (!preset->unlimited_keys || number > 0 || number < preset->unlimited_from)
         return false;

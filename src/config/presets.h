@@ -29,5 +29,8 @@ extern const char *const preset_names[];
 
 const struct preset *preset_find(const char *name); /* NULL: no such preset */
 
+/* What its own row says of `key`; NULL: the default holds. */
+const char *preset_value(const struct preset *preset, const char *key);
+
 /* Does this number of that key mean `unlimited` here? */
 bool preset_means_unlimited(const struct preset *preset, const char *key, int64_t number);

@@ -1,11 +1,10 @@
 #!/bin/sh
 # sluice init: a file that says what it does, and never over another one.
-# shellcheck disable=SC2154 # lib.sh sets here, root and tmp
+# shellcheck disable=SC1091,SC2154 # lib.sh and daemon.sh set here, home, root and tmp
 . "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
 
-SLUICE_HOME=$tmp/home
-export SLUICE_HOME
-file=$SLUICE_HOME/sluice.yaml
+file=$home/sluice.yaml
 umask 022
 run sluice init
 exits 0 'init: exit code'
@@ -35,6 +34,24 @@ for preset in sluice loopr conductor gastown agency agent-queue; do
     exits 0 "preset $preset: every line is a setting"
 done
 has 'agents.claude.limiter' 'an agent is among them'
+
+# The hints are typed as they are printed: none of them may repeat for ever, or a hundred times.
+printf 'test:\n\t@echo tested\n' >Makefile
+hint() { # WORD...: the command of the hint that begins so
+    sed -n "s/^  \(sluice $1\)   *[a-z].*/\1/p" hints
+}
+for preset in sluice loopr conductor gastown agency agent-queue; do
+    "$SLUICE" init --force --preset "$preset" >hints
+    run sh -c "PATH=$(dirname "$SLUICE"):\$PATH && $(hint 'run.*')"
+    [ "$code" = 0 ] && [ "$(cat out)" = hello ]
+    report $? "preset $preset: $(hint 'run.*'): once, and it ends"
+    run sh -c "PATH=$(dirname "$SLUICE"):\$PATH && $(hint 'add.*')"
+    id=$(cut -d ' ' -f 1 out)
+    run sluice wait "$id"
+    [ "$code" = 0 ] && [ "$(value "$id" attempt)" = 1 ]
+    report $? "preset $preset: $(hint 'add.*'): once, and it ends"
+    stop_daemon
+done
 
 run sluice init --preset lopr
 exits 2 'no such preset: exit code'

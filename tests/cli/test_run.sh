@@ -4,6 +4,22 @@
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
 
+# A loop is asked for with --until; without it the preset's own way to be finished does not count.
+for preset in conductor loopr; do
+    config "preset: $preset"
+    start
+    run sluice run -- sh -c 'echo once; exit 3'
+    exits 3 "preset $preset: the code of the command"
+    prints once "preset $preset: one run"
+    [ "$preset" = loopr ] || "$SLUICE" down --wait >/dev/null
+done
+# shellcheck disable=SC2016 # for the inner shell
+run sluice run --until done --cwd "$tmp" -- sh -c 'echo >>loop; [ "$(wc -l <loop)" -lt 2 ] || touch "$SLUICE_DONE"'
+exits 0 '--until done: exit code'
+[ "$(wc -l <loop)" = 2 ]
+report $? '--until done: until it is marked'
+"$SLUICE" down --wait >/dev/null
+
 config 'limits: {runs: 4}
 breaker: {max: 1}'
 start
