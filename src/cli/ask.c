@@ -42,6 +42,12 @@ int ask_failed(const struct ask *ask) {
                                                              : exit_code(ask->err.code);
 }
 
+int ask_refused(const struct cmd_call *call, const struct ask *ask) {
+    if (call->json && ask_was_answered(ask))
+        (void)ask_print(ask);
+    return ask_failed(ask);
+}
+
 int ask_open(struct ask *ask, enum ask_how how) {
     if (ask->client)
         return CMD_OK;

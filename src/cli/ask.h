@@ -56,6 +56,9 @@ bool ask_was_answered(const struct ask *ask);
 /* Prints ask->err and returns its exit code: wrong input 2, not found or failed 1, no daemon 3,
  * refused by a guard or by the state of a task, or deferred, 4. */
 int ask_failed(const struct ask *ask);
+/* The same; with --json also prints the daemon's error object, so that stdout is one JSON value. For a command
+ * that prints nothing else. */
+int ask_refused(const struct cmd_call *call, const struct ask *ask);
 
 /* --- making questions ------------------------------------------------------------------------ */
 

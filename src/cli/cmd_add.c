@@ -79,14 +79,14 @@ struct source {
 };
 
 /* The sentence of a refusal, with the place in the file where there is one. */
-static int refused(struct ask *ask, const struct source *source) {
+static int refused(const struct cmd_call *call, struct ask *ask, const struct source *source) {
     if (source && source->file && ask->index >= 0)
         taskfile_locate(source->file, (size_t)ask->index, &ask->err);
     if (source && source->formula && ask->index >= 0)
         formula_locate(source->formula, (size_t)ask->index, &ask->err);
     /* A name in a task that nobody knows is a mistake in the task. */
     bool unknown = ask_was_answered(ask) && ask->err.code == -ENOENT;
-    int code = ask_failed(ask);
+    int code = ask_refused(call, ask);
     return unknown ? CMD_USAGE : code;
 }
 
@@ -98,7 +98,7 @@ static int send(const struct cmd_call *call, json_t *body, const struct source *
         return code;
     }
     if (ask_try_post(&ask, body, "/v1/tasks") != 0)
-        return refused(&ask, source);
+        return refused(call, &ask, source);
     if (call->json)
         (void)ask_print(&ask);
     else

@@ -138,6 +138,10 @@ static void print_line(const struct telling *t, const json_t *task, struct strbu
         strbuf_printf(out, " is %s already\n", ask_text(task, "state", "?"));
         return;
     }
+    if (strcmp(result, "deferred") == 0) {
+        strbuf_puts(out, t->dry ? " would be deferred\n" : " deferred\n");
+        return;
+    }
     strbuf_puts(out, t->dry ? " would be slung" : " slung: ");
     strbuf_puts(out, t->dry ? "" : ask_text(task, "state", "?"));
     if (group) {
@@ -147,22 +151,24 @@ static void print_line(const struct telling *t, const json_t *task, struct strbu
     strbuf_putc(out, '\n');
 }
 
-/* Nothing was slung because all of it was skipped: a guard has refused it. */
+/* Nothing was slung because all of it was skipped: a guard has refused it. Or some of it was deferred. */
 static int tell(const struct cmd_call *call, const struct telling *t) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    size_t i, skipped = 0;
+    size_t i, skipped = 0, deferred = 0;
     json_t *task;
     json_array_foreach(t->tasks, i, task) {
         if (strcmp(ask_text(task, "result", ""), "skipped") == 0) {
             skipped++;
             cmd_warn("%s skipped: %s", ask_text(task, "id", "?"), ask_text(task, "why", "?"));
         }
+        deferred += strcmp(ask_text(task, "result", ""), "deferred") == 0;
         if (!call->json)
             print_line(t, task, &out);
     }
     if (call->json) {
-        json_t *all = json_pack("{s:O, s:O, s:b, s:O}", "tasks", t->tasks, "group", t->group,
-                                "dry_run", t->dry, "warning", t->warning);
+        json_t *all =
+            json_pack("{s:O, s:O, s:b, s:I, s:O}", "tasks", t->tasks, "group", t->group, "dry_run",
+                      t->dry, "deferred", (json_int_t)deferred, "warning", t->warning);
         ask_dump(all, &out);
         json_decref(all);
     } else if (i == 0) {
@@ -171,7 +177,7 @@ static int tell(const struct cmd_call *call, const struct telling *t) {
     output_rest(&out);
     if (json_is_string(t->warning))
         cmd_warn("%s", json_string_value(t->warning));
-    return skipped > 0 && skipped == i ? CMD_REFUSED : CMD_OK;
+    return deferred > 0 || (skipped > 0 && skipped == i) ? CMD_REFUSED : CMD_OK;
 }
 
 /* --- on a formula ---------------------------------------------------------------------------- */
@@ -191,7 +197,10 @@ static int sling_these(struct onto *o, json_t *tasks, json_t *steps, bool look) 
         json_object_set_new(body, "steps", steps);
     if (look)
         json_object_set_new(body, "dry_run", json_true());
-    int code = ask_post(o->ask, body, "/v1/tasks/sling");
+    bool alone = json_array_size(o->telling->tasks) == 0; /* else those before it are printed */
+    int code = CMD_OK;
+    if (ask_try_post(o->ask, body, "/v1/tasks/sling") != 0)
+        code = alone ? ask_refused(o->call, o->ask) : ask_failed(o->ask);
     if (code == CMD_OK && !look)
         take_answer(o->telling, o->ask->answer);
     return code;
@@ -324,8 +333,10 @@ static int sling_named(const struct cmd_call *call, json_t *body) {
     if (cmd_has(call, "on"))
         for (size_t i = 0; code == CMD_OK && i < count; i++)
             code = sling_on(&o, call->args[i]);
-    else
+    else {
+        json_object_set_new(body, "partial", json_true());
         code = sling_these(&o, json_incref(tasks), NULL, false);
+    }
     json_decref(tasks);
     /* What was slung before a failure is told too: it stays so. */
     int told = code == CMD_OK || json_array_size(telling.tasks) > 0 ? tell(call, &telling) : CMD_OK;
@@ -341,6 +352,7 @@ static int cmd_sling_run(const struct cmd_call *call) {
         return code;
     if (cmd_has(call, "all")) {
         json_object_set_new(body, "no_group", json_true()); /* they come in pieces */
+        json_object_set_new(body, "partial", json_true());
         if (cmd_has(call, "project"))
             json_object_set_new(body, "project", ask_string(cmd_value(call, "project")));
         return task_verb_run(call, &verb, body);
@@ -377,7 +389,8 @@ const struct cmd cmd_sling = {
     .summary = "schedule drafts",
     .text =
         "Drafts wait from then on, and start when nothing stands in their way. A GROUP stands\n"
-        "for all its drafts; with a task go all drafts below it. All of them are slung or none.\n"
+        "for all its drafts; with a task go all drafts below it. A mistake in one refuses all;\n"
+        "a full queue defers those without room (exit code 4), a group whole.\n"
         "With PROJECT a task of another project is refused unless --force is given. What is\n"
         "scheduled already is left as it is, and said so. Tasks that no group follows get one.\n",
     .examples = "sluice sling web-17 web-18\n"

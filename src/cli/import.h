@@ -2,8 +2,9 @@
  *
  * Life: import_finish at the end; import_add for each, import_skip for those that are left out, then
  *       import_send, which prints and returns the exit code.
- * Each task has an external id, so importing again adds nothing twice. Without --keep-going all are added or
- * none; with it those that are refused are told one by one and the others added. */
+ * Each task has an external id, so importing again adds nothing twice. Without --keep-going a mistake in one
+ * refuses all; with it those that are refused are told one by one and the others added. In either case a full
+ * queue defers only those without room: importing again continues. */
 #pragma once
 
 #include <jansson.h>
@@ -12,11 +13,13 @@
 
 struct import {
     const struct cmd_call *call;
-    json_t *tasks;   /* submissions */
-    json_t *sources; /* what people call each: a file, an id */
-    json_t *done;    /* answers: {"source","id","result"} */
-    json_t *skipped; /* {"source","why"} */
-    json_t *refused; /* {"source","error"} */
+    json_t *tasks;    /* submissions */
+    json_t *sources;  /* what people call each: a file, an id */
+    json_t *done;     /* answers: {"source","id","result"} */
+    json_t *skipped;  /* {"source","why"} */
+    json_t *refused;  /* {"source","error"} */
+    json_t *deferred; /* {"source"}: the queue has no room for them */
+    json_t *warning;  /* the last of the daemon; or NULL */
 };
 
 void import_init(struct import *import, const struct cmd_call *call);
@@ -40,6 +43,6 @@ int import_send(struct import *import);
         { "group", 'g', "NAME", "follow them together" },                                          \
         { "draft", 'D', NULL, "add them as drafts: they wait for 'sluice sling'" },                \
         { "keep-going", 0, NULL, "leave out what is wrong, and add the others" },                  \
-        { "dry-run", 'n', NULL, "only say what would be added" }, {                                \
+        { "dry-run", 'n', NULL, "only say what would be added or deferred" }, {                    \
         "force", 'f', NULL, "although a guard says no"                                             \
     }

@@ -20,7 +20,8 @@ struct work {
     struct ask ask;
     json_t *extra; /* members of every question besides "tasks" */
     json_t *ids;
-    json_t *done; /* items of the answers */
+    json_t *done;  /* items of the answers */
+    bool deferred; /* the queue has no room for some */
 };
 
 static void work_finish(struct work *w) {
@@ -41,6 +42,10 @@ static int send_piece(struct work *w, size_t from, size_t to) {
     int r = ask_try_post(&w->ask, body, path);
     if (r == 0)
         json_array_extend(w->done, json_object_get(w->ask.answer, "tasks"));
+    if (r == 0 && ask_int(w->ask.answer, "deferred", 0) > 0) {
+        w->deferred = true;
+        cmd_warn("%s", ask_text(w->ask.answer, "warning", "?"));
+    }
     return r;
 }
 
@@ -136,7 +141,9 @@ static bool is_live(const char *state) {
 static void print_line(const struct task_verb *verb, const json_t *item, struct strbuf *out) {
     const char *id = ask_text(item, "id", "?"), *state = ask_text(item, "state", "");
     const char *note = ask_text(item, "note", NULL);
-    if (ask_true(item, "already") && verb->already)
+    if (strcmp(ask_text(item, "result", ""), "deferred") == 0)
+        strbuf_printf(out, "%s deferred\n", id);
+    else if (ask_true(item, "already") && verb->already)
         strbuf_printf(out, "%s %s\n", id, verb->already);
     else if (ask_true(item, "already"))
         strbuf_printf(out, "%s is %s already\n", id, state);
@@ -200,7 +207,7 @@ int task_verb_run(const struct cmd_call *call, const struct task_verb *verb, jso
     /* What was done before a failure is told too: it stays done. */
     if (code == CMD_OK || json_array_size(w.done) > 0)
         print_done(call, &w);
-    return code;
+    return code == CMD_OK && w.deferred ? CMD_REFUSED : code;
 }
 
 int task_verb_run_reason(const struct cmd_call *call, const struct task_verb *verb) {

@@ -467,5 +467,5 @@ enum admission core_admission(const struct core *c, amount *ret_depth, amount *r
     *ret_limit = full ? c->policy.queue.hard : c->policy.queue.soft;
     if (full)
         return ADMIT_DEFER;
-    return depth > c->policy.queue.soft ? ADMIT_WARN : ADMIT;
+    return depth >= c->policy.queue.soft ? ADMIT_WARN : ADMIT; /* with it, soft is exceeded */
 }

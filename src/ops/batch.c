@@ -21,6 +21,10 @@ static bool same_name(const void *ctx, uint32_t handle, const void *key) {
     return strcmp(batch->entries[handle - 1].s.name, key) == 0;
 }
 
+static bool is_added(const struct batch_entry *entry) {
+    return !entry->already && !entry->deferred;
+}
+
 void batch_finish(struct batch *batch) {
     id_map_finish(&batch->names);
     externals_drop(&batch->externals);
@@ -57,21 +61,29 @@ int batch_read(struct batch *batch, const json_t *tasks, const char *body, struc
 
 /* --- numbers --------------------------------------------------------------------------------- */
 
-static void give_number(struct batch *batch, struct batch_entry *entry) {
-    const struct submission *s = &entry->s;
-    const char *project = submission_project(s);
-    if (s->external_id && !entry->id)
-        entry->id = external_find(batch->engine, project, s->external_id);
-    if (entry->id) {
-        entry->already = true;
-        return;
-    }
-    entry->id = batch->first + batch->added++;
-    if (s->external_id)
-        external_add(&batch->externals, batch->engine, project, s->external_id, entry->id);
+bool submission_waits(const struct batch *batch, const struct submission *s) {
     bool draft = batch->draft || s->draft == 1;
     bool held = s->hold == 1 || s->not_before > engine_now(batch->engine);
-    batch->queued += !draft && !held;
+    return !draft && !held;
+}
+
+static void find_external(const struct batch *batch, struct batch_entry *entry) {
+    const struct submission *s = &entry->s;
+    if (s->external_id && !entry->id)
+        entry->id = external_find(batch->engine, submission_project(s), s->external_id);
+    entry->already = entry->id != 0;
+}
+
+static void give_number(struct batch *batch, struct batch_entry *entry) {
+    const struct submission *s = &entry->s;
+    find_external(batch, entry); /* again: an earlier entry may have brought it */
+    if (entry->already || entry->deferred)
+        return;
+    entry->id = batch->first + batch->added++;
+    if (s->external_id)
+        external_add(&batch->externals, batch->engine, submission_project(s), s->external_id,
+                     entry->id);
+    batch->queued += submission_waits(batch, s);
 }
 
 static int number_all(struct batch *batch, struct error *err) {
@@ -81,8 +93,12 @@ static int number_all(struct batch *batch, struct error *err) {
         int r = submission_check(batch, &batch->entries[i], err);
         if (r < 0)
             return r;
-        give_number(batch, &batch->entries[i]);
+        find_external(batch, &batch->entries[i]);
     }
+    if (batch->partial)
+        batch_admit(batch, batch->room);
+    for (size_t i = 0; i < batch->count; i++)
+        give_number(batch, &batch->entries[i]);
     return 0;
 }
 
@@ -112,7 +128,7 @@ static void graph_fill(const struct batch *batch, struct graph *graph) {
     graph->targets = xcalloc(most + 1, sizeof(*graph->targets));
     for (size_t i = 0; i < batch->count; i++) {
         const struct batch_entry *entry = &batch->entries[i];
-        if (entry->already)
+        if (!is_added(entry))
             continue;
         graph->starts[graph->nodes++] = graph->arrows;
         for (size_t d = 0; d < entry->depends_on_count; d++)
@@ -126,7 +142,7 @@ static void graph_fill(const struct batch *batch, struct graph *graph) {
 /* The entry that becomes the node. */
 static size_t entry_of(const struct batch *batch, uint32_t node) {
     size_t i = 0;
-    while (batch->entries[i].already || batch->entries[i].id != batch->first + node)
+    while (!is_added(&batch->entries[i]) || batch->entries[i].id != batch->first + node)
         i++;
     return i;
 }
@@ -172,7 +188,7 @@ static int make_drafts(struct batch *batch, struct error *err) {
     batch->drafts = arena_alloc(batch->arena, (batch->added + 1) * sizeof(*batch->drafts));
     for (size_t i = 0; i < batch->count; i++) {
         batch->index = i;
-        if (batch->entries[i].already)
+        if (!is_added(&batch->entries[i]))
             continue;
         int r = submission_draft(batch, &batch->entries[i], &batch->drafts[made++], err);
         if (r < 0)
@@ -203,7 +219,7 @@ void batch_give_budgets(const struct batch *batch) {
         bool any = limits.task.tokens != ALLOWANCE_NONE || limits.task.usd != ALLOWANCE_NONE
                    || limits.run.tokens != ALLOWANCE_NONE || limits.run.usd != ALLOWANCE_NONE
                    || limits.on_budget != ON_BUDGET_AS_CONFIGURED;
-        if (!entry->already && any)
+        if (is_added(entry) && any)
             engine_set_limits(batch->engine, entry->id, &limits);
     }
 }
@@ -212,7 +228,7 @@ int batch_check(struct batch *batch, struct error *err) {
     int r = number_all(batch, err);
     for (size_t i = 0; r == 0 && i < batch->count; i++) {
         batch->index = i;
-        if (!batch->entries[i].already)
+        if (is_added(&batch->entries[i]))
             r = submission_link(batch, &batch->entries[i], err);
     }
     if (r == 0)

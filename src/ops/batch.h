@@ -17,8 +17,9 @@ struct batch_entry {
     struct submission s;
     struct json_span span;                /* as it was written; from NULL: print it */
     const struct engine_project *project; /* NULL: "default", which is not there yet */
-    task_id id;   /* of the task that is there already, or the one it will get */
-    bool already; /* nothing is added for it */
+    task_id id;    /* of the task that is there already, or the one it will get */
+    bool already;  /* nothing is added for it */
+    bool deferred; /* nothing is added for it: the queue has no room */
     task_id parent;
     task_id *depends_on;
     size_t depends_on_count;
@@ -32,9 +33,12 @@ struct batch {
     size_t index;
     size_t added;              /* how many are not there already */
     size_t queued;             /* how many of those will wait: no drafts, none that is held */
+    size_t deferred;           /* how many the queue has no room for; 0 unless `partial` */
     task_id first;             /* the number of the first that is added */
     const struct op_call *run; /* of a run: it knows of no task but those that it sees; or NULL */
     bool force, draft;
+    bool partial; /* add as many as `room` allows, and defer the others */
+    amount room;
     bool makes_default; /* one is for the project "default", which is not there yet */
     struct id_map names;
     struct externals externals;
@@ -48,6 +52,10 @@ int batch_read(struct batch *batch, const json_t *tasks, const char *body, struc
 
 /* Names, ids, guards, rings; every entry gets its number, and those that are new a draft. */
 int batch_check(struct batch *batch, struct error *err);
+/* A draft does not wait, nor does a task that is held. */
+bool submission_waits(const struct batch *batch, const struct submission *s);
+/* batch_admit.c: sets `deferred`; at most `room` of the others wait. */
+void batch_admit(struct batch *batch, amount room);
 /* After they were added: those with budgets of their own have them. */
 void batch_give_budgets(const struct batch *batch);
 

@@ -1,4 +1,4 @@
-/* op_task_add.c: tasks come in, all of a batch or none.
+/* op_task_add.c: tasks come in, all of a batch or none; with `partial` those that the queue has room for.
  *
  * Everything that can be refused is refused before anything is told. Whether a task started is known when
  * the turn has decided, so the answer is printed then; what is remembered for the key of the
@@ -17,14 +17,16 @@
 /* Positions are told for small batches: each costs a look at the queue. */
 #define POSITIONS_MAX 100
 
+enum added { ADDED, ADDED_ALREADY, ADDED_DEFERRED, ADDED_DRY };
+
 struct adding {
     struct batch batch;
     size_t asked; /* entries whose external id was looked for */
     uint32_t group;
     bool made_group; /* nobody else knows it yet */
     struct queue_room room;
-    const task_id *ids; /* of all entries */
-    const bool *already;
+    const task_id *ids; /* of all entries; 0: nothing is stored for it */
+    const enum added *added;
 };
 
 static void adding_finish(void *state) {
@@ -50,16 +52,36 @@ static int refuse(struct op_call *call, int code) {
 
 /* --- adding ---------------------------------------------------------------------------------- */
 
-/* "3 17+1000 5+1!": the group, then runs of numbers; ! is for those that were there already. */
+static enum added added_of(const struct op_call *call, const struct batch_entry *entry) {
+    if (entry->already)
+        return ADDED_ALREADY;
+    if (entry->deferred)
+        return ADDED_DEFERRED;
+    return op_flag(call, "dry_run") ? ADDED_DRY : ADDED;
+}
+
+static task_id stored_id(const struct op_call *call, const struct batch_entry *entry) {
+    enum added added = added_of(call, entry);
+    return added == ADDED || added == ADDED_ALREADY ? entry->id : 0;
+}
+
+/* By enum added; none stands for ADDED. */
+static const char memo_marks[] = " !-?";
+
+/* "3 17+1000 5+1! 0+2-": the group, then runs of numbers, and the mark of those that were not added. */
 static void write_memo(struct op_call *call) {
     const struct adding *a = adding_of(call);
     strbuf_printf(&call->memo, "%" PRIu32, a->group);
     for (size_t i = 0, n; i < a->batch.count; i += n) {
         const struct batch_entry *e = &a->batch.entries[i];
+        enum added added = added_of(call, e);
+        task_id id = stored_id(call, e);
         for (n = 1; i + n < a->batch.count; n++)
-            if (e[n].already != e->already || e[n].id != e->id + n)
+            if (added_of(call, &e[n]) != added || stored_id(call, &e[n]) != (id ? id + n : 0))
                 break;
-        strbuf_printf(&call->memo, " %" PRIu64 "+%zu%s", e->id, n, e->already ? "!" : "");
+        strbuf_printf(&call->memo, " %" PRIu64 "+%zu", id, n);
+        if (added != ADDED)
+            strbuf_putc(&call->memo, memo_marks[added]);
     }
 }
 
@@ -101,6 +123,7 @@ static int add(struct op_call *call) {
 
 static int check_and_add(struct op_call *call) {
     struct batch *batch = &adding_of(call)->batch;
+    batch->room = queue_room_left(call);
     int r = batch_check(batch, &call->err);
     if (r == 0 && call->run.token[0])
         r = capability_admit(call, batch);
@@ -111,11 +134,14 @@ static int check_and_add(struct op_call *call) {
                     "the disk is nearly full: no new tasks until there is room again");
     if (r == 0)
         r = queue_room_check(call, batch->queued, &adding_of(call)->room);
-    if (r < 0) {
+    adding_of(call)->room.deferred = batch->deferred;
+    if (r < 0 || op_flag(call, "dry_run"))
         externals_drop(&batch->externals);
-        return r;
-    }
-    return add(call);
+    if (r == 0 && op_flag(call, "dry_run"))
+        write_memo(call);
+    else if (r == 0)
+        r = add(call);
+    return r;
 }
 
 /* --- external ids ---------------------------------------------------------------------------- */
@@ -150,7 +176,10 @@ static int run(struct op_call *call) {
     a->batch.arena = op_arena(call);
     a->batch.force = op_flag(call, "force");
     a->batch.draft = op_flag(call, "draft");
+    a->batch.partial = op_flag(call, "partial");
     int r = call->run.token[0] ? capability_complete(call) : 0;
+    if (r == 0 && call->run.token[0] && (a->batch.partial || op_flag(call, "dry_run")))
+        r = op_fail(call, -EACCES, "'partial' and 'dry_run' are not for runs");
     if (r < 0)
         return r;
     r = batch_read(&a->batch, op_json(call, "tasks"), op_text(call, OP_BODY), &call->err);
@@ -186,14 +215,19 @@ static void print_one(struct op_call *call, struct json_writer *w, size_t index,
     const char *name =
         json_string_value(json_object_get(json_array_get(op_json(call, "tasks"), index), "name"));
     struct task_view t = { .state = TASK_CANCELED }; /* deleted since */
-    bool there = core_task(engine_core(call->engine), a->ids[index], &t);
+    bool there = a->ids[index] && core_task(engine_core(call->engine), a->ids[index], &t);
     bool waits = there && (t.state == TASK_WAITING || t.state == TASK_READY);
     json_write_object_begin(w);
-    print_id(w, "id", call->engine, a->ids[index]);
+    if (a->ids[index])
+        print_id(w, "id", call->engine, a->ids[index]);
+    else
+        print_text(w, "id", NULL);
     if (name)
         print_text(w, "name", name);
-    print_text(w, "result", a->already[index] ? "already" : result_of(&t));
-    print_bool(w, "already", a->already[index]);
+    static const char *const words[] = { "", "already", "deferred", "new" };
+    enum added added = a->added[index];
+    print_text(w, "result", added == ADDED ? result_of(&t) : words[added]);
+    print_bool(w, "already", added == ADDED_ALREADY);
     amount place =
         waits && position ? core_queue_position(engine_core(call->engine), a->ids[index]) : 0;
     print_count(w, "queue_position", place > 0 ? place : -1);
@@ -219,13 +253,13 @@ static void print_answer(struct op_call *call, size_t count) {
 static void fill(struct op_call *call) {
     struct adding *a = adding_of(call);
     task_id *ids = arena_alloc(op_arena(call), (a->batch.count + 1) * sizeof(*ids));
-    bool *already = arena_alloc(op_arena(call), a->batch.count + 1);
+    enum added *added = arena_alloc(op_arena(call), (a->batch.count + 1) * sizeof(*added));
     for (size_t i = 0; i < a->batch.count; i++) {
-        ids[i] = a->batch.entries[i].id;
-        already[i] = a->batch.entries[i].already;
+        ids[i] = stored_id(call, &a->batch.entries[i]);
+        added[i] = added_of(call, &a->batch.entries[i]);
     }
     a->ids = ids;
-    a->already = already;
+    a->added = added;
     print_answer(call, a->batch.count);
 }
 
@@ -237,23 +271,26 @@ static int replay(struct op_call *call, const char *memo) {
     struct adding *a = adding_of(call);
     size_t count = json_array_size(op_json(call, "tasks")), at = 0;
     task_id *ids = arena_alloc(op_arena(call), (count + 1) * sizeof(*ids));
-    bool *already = arena_alloc(op_arena(call), count + 1);
+    enum added *added = arena_alloc(op_arena(call), (count + 1) * sizeof(*added));
     char *end;
     a->group = (uint32_t)strtoul(memo, &end, 10);
     while (*end == ' ') {
         task_id first = strtoull(end + 1, &end, 10);
         size_t size = *end == '+' ? strtoull(end + 1, &end, 10) : 0;
-        bool there = *end == '!';
-        end += there;
+        const char *mark = *end && *end != ' ' ? strchr(memo_marks, *end) : NULL;
+        enum added as = mark ? (enum added)(mark - memo_marks) : ADDED;
+        end += mark != NULL;
         for (size_t i = 0; i < size && at < count; i++, at++) {
-            ids[at] = first + i;
-            already[at] = there;
+            ids[at] = first ? first + i : 0;
+            added[at] = as;
+            a->room.deferred += as == ADDED_DEFERRED;
         }
     }
     if (at != count)
         return op_fail(call, -EUCLEAN, "what was stored for the idempotency key cannot be read");
     a->ids = ids;
-    a->already = already;
+    a->added = added;
+    a->room.hard = config_policy(engine_config(call->engine))->queue.hard;
     print_answer(call, count);
     return 0;
 }
@@ -277,6 +314,15 @@ static const struct op_param params[] = {
       .type = OP_BOOLEAN,
       .place = OP_IN_BODY,
       .text = "lets a dependency be missing and a prefix be another project's" },
+    { .name = "partial",
+      .type = OP_BOOLEAN,
+      .place = OP_IN_BODY,
+      .text = "adds as many as the queue has room for (`queue.hard`), in their order; the others "
+              "are `deferred`" },
+    { .name = "dry_run",
+      .type = OP_BOOLEAN,
+      .place = OP_IN_BODY,
+      .text = "adds nothing; the result of each is `new`, `already` or `deferred`" },
     { .name = NULL },
 };
 
@@ -286,7 +332,9 @@ const struct op op_task_add = {
     .path = "/v1/tasks",
     .summary = "add tasks",
     .text =
-        "A batch is added whole or not at all; an error says which one it is about (`index`). A "
+        "A batch is added whole or not at all; an error says which one it is about (`index`). "
+        "With `partial` a mistake in one still refuses all, but a full queue defers only those "
+        "without room, and those that need them: send them again later. A "
         "task whose `external_id` is there already in its project is not added again: its answer "
         "has that one's id and `already`. `queue_position` is told for batches of up to 100 "
         "tasks. A run adds children of its own task: see [capabilities.md](capabilities.md).",

@@ -15,34 +15,9 @@
 #include "base/id_map.h"
 #include "engine/agents.h"
 #include "ops/batch.h"
-#include "ops/queue_room.h"
+#include "ops/sling.h"
 
 #define SPECS_EACH 500u /* in one question to the store */
-
-struct sling_item {
-    task_id task;
-    uint32_t group;
-    bool already;
-    bool epic;                   /* there are drafts below it, and it was named for them */
-    bool step;                   /* does the work of the task that was named */
-    const char *agent, *limiter; /* as they were submitted; or NULL */
-    bool prompted;               /* it has a prompt: its agent needs a command */
-    bool hold;                   /* it was submitted so, and so it is slung */
-    bool cleared;                /* who took it out of the queue has let it go before */
-    time_ms not_before;
-    const char *skipped;
-};
-
-struct slinging {
-    struct sling_item *items;
-    size_t count, capacity;
-    struct id_map seen;
-    bool has_map;
-    struct queue_room room;
-    uint32_t group; /* 0: none */
-    size_t fresh;   /* will be slung */
-    size_t asked;   /* items that the store was asked about */
-};
 
 static void slinging_finish(void *state) {
     struct slinging *s = state;
@@ -171,11 +146,14 @@ static int collect(struct op_call *call, struct slinging *s) {
     id_map_init(&s->seen, same_task, s);
     s->has_map = true;
     for (size_t i = 0; i < json_array_size(list); i++) {
+        size_t before = s->count;
         int r = push_named(call, s, json_string_value(json_array_get(list, i)));
         if (r < 0) {
             call->index = (int64_t)i;
             return r;
         }
+        for (size_t k = before; k < s->count; k++)
+            s->items[k].unit = (uint32_t)i;
     }
     return push_steps(call, s);
 }
@@ -284,7 +262,7 @@ static int look_at_all(struct op_call *call, struct slinging *s) {
         r = look(call, &s->items[i]);
         s->fresh += r == 0 && !s->items[i].already && !s->items[i].skipped;
     }
-    return r < 0 ? r : queue_room_check(call, s->fresh, &s->room);
+    return r < 0 ? r : sling_admit(call, s);
 }
 
 /* --- telling --------------------------------------------------------------------------------- */
@@ -416,7 +394,11 @@ static void print_item(struct op_call *call, struct json_writer *w, const struct
     print_id(w, "id", call->engine, item->task);
     print_text(w, "state", task_state_name(t.state));
     print_bool(w, "already", item->already);
-    print_text(w, "result", item->already ? "already" : item->skipped ? "skipped" : "slung");
+    print_text(w, "result",
+               item->already                     ? "already"
+               : item->skipped == sling_deferred ? "deferred"
+               : item->skipped                   ? "skipped"
+                                                 : "slung");
     if (item->skipped)
         print_text(w, "why", item->skipped);
     print_text(w, "group", op_group_name(call->engine, item->group));
@@ -545,6 +527,8 @@ static const struct op_param params[] = {
     FLAG_PARAM("force", "overrides the guards: another project, another group, a task that is at "
                         "work or final"),
     FLAG_PARAM("dry_run", "only says what would be slung"),
+    FLAG_PARAM("partial", "each of `tasks` by itself: those that the queue has no room for are "
+                          "`deferred`, the others slung"),
     TEXT_PARAM("group", 128,
                "the group that follows them; a new one is made for those that none follows"),
     FLAG_PARAM("owned", "a group that is made is closed by hand only"),
@@ -584,7 +568,8 @@ const struct op op_task_sling = {
     .method = "POST",
     .path = "/v1/tasks/sling",
     .summary = "schedule drafts",
-    .text = "All or none. What is scheduled already is `already`; tasks of a project that only "
+    .text = "All or none, unless `partial`. What is scheduled already is `already`; tasks of a "
+            "project that only "
             "coordinates are `skipped`. What is said of agent, account and merging stands beside "
             "the task as its `context`; what was submitted stays as it is.",
     .params = params,

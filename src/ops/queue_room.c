@@ -18,13 +18,13 @@ static void print_depths(struct op_call *call, struct json_writer *w) {
 
 int queue_room_check(struct op_call *call, size_t count, struct queue_room *ret) {
     const struct policy *policy = config_policy(engine_config(call->engine));
-    amount queued = (amount)count;
-    *ret = (struct queue_room){ .soft = policy->queue.soft };
-    if (queued == 0)
+    *ret = (struct queue_room){ .soft = policy->queue.soft, .hard = policy->queue.hard };
+    ret->before = core_queue_depth(engine_core(call->engine), 0);
+    ret->depth = ret->before + (amount)count;
+    if (count == 0)
         return 0;
-    ret->depth = core_queue_depth(engine_core(call->engine), 0) + queued - 1;
     ret->late = ret->depth > ret->soft;
-    if (ret->depth < policy->queue.hard)
+    if (ret->depth <= ret->hard)
         return 0;
     struct json_writer w;
     json_write_init(&w, op_more(call), false);
@@ -33,26 +33,47 @@ int queue_room_check(struct op_call *call, size_t count, struct queue_room *ret)
     return op_fail(call, -EAGAIN,
                    "deferred: %" PRId64 " tasks wait already, and the queue takes %" PRId64
                    " (queue.hard); nothing was stored",
-                   ret->depth - queued + 1, policy->queue.hard);
+                   ret->before, ret->hard);
 }
 
-void queue_room_print(struct op_call *call, struct json_writer *w, const struct queue_room *a) {
-    if (!a->late) {
-        print_text(w, "warning", NULL);
-        return;
-    }
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    strbuf_printf(&text, "Queue delayed; respecting caps (%" PRId64 " wait, queue.soft is %" PRId64,
-                  a->depth + 1, a->soft);
+amount queue_room_left(const struct op_call *call) {
+    amount depth = core_queue_depth(engine_core(call->engine), 0);
+    amount hard = config_policy(engine_config(call->engine))->queue.hard;
+    return hard > depth ? hard - depth : 0;
+}
+
+static void print_delayed(struct op_call *call, const struct queue_room *a, struct strbuf *text) {
+    strbuf_printf(text, "Queue delayed; respecting caps (%" PRId64 " wait, queue.soft is %" PRId64,
+                  a->depth, a->soft);
     const char *kind;
     for (size_t i = 0; (kind = op_kind_at(call->engine, i)); i++) {
         sym symbol = op_symbol(call->engine, kind);
         amount depth = symbol ? core_queue_depth(engine_core(call->engine), symbol) : 0;
         if (depth > 0)
-            strbuf_printf(&text, "; %s %" PRId64, op_quote(kind).text, depth);
+            strbuf_printf(text, "; %s %" PRId64, op_quote(kind).text, depth);
     }
-    strbuf_putc(&text, ')');
-    print_text(w, "warning", strbuf_text(&text));
+    strbuf_putc(text, ')');
+}
+
+static void print_deferred(const struct queue_room *a, struct strbuf *text) {
+    strbuf_printf(text, "%zu deferred: the queue takes %" PRId64 " (queue.hard)", a->deferred,
+                  a->hard);
+    if (a->before > 0)
+        strbuf_printf(text, ", and %" PRId64 " waited already", a->before);
+    strbuf_puts(text, "; repeat it later to continue");
+}
+
+void queue_room_print(struct op_call *call, struct json_writer *w, const struct queue_room *a) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (a->deferred > 0)
+        print_int(w, "deferred", (int64_t)a->deferred);
+    if (a->deferred > 0)
+        print_deferred(a, &text);
+    else if (a->late)
+        print_delayed(call, a, &text);
+    print_text(w, "warning", text.length > 0 ? strbuf_text(&text) : NULL);
+    if (text.length == 0)
+        return;
     json_write_key(w, "depths");
     print_depths(call, w);
 }

@@ -1,16 +1,22 @@
 /* queue_room.h: may more tasks come into the queue? Private to ops/.
  *
- * Above queue.soft they come with a warning, from queue.hard on they are deferred and nothing is stored. */
+ * A queue that exceeds queue.soft comes with a warning. One that would exceed queue.hard defers: all tasks of a
+ * request, or, if its tasks are independent, those without room. */
 #pragma once
 
 #include "ops/print.h"
 
 struct queue_room {
-    bool late; /* the queue is longer than it should be */
-    amount depth, soft;
+    bool late;           /* the queue is longer than it should be */
+    amount depth, soft;  /* depth: with the new tasks */
+    amount before, hard; /* before: without them */
+    size_t deferred;     /* of a request whose tasks are independent */
 };
+
+/* How many more may wait. */
+amount queue_room_left(const struct op_call *call);
 
 /* `count` more that will wait. -EAGAIN: deferred, with the depths of all kinds beside the error. */
 int queue_room_check(struct op_call *call, size_t count, struct queue_room *ret);
-/* "warning" (or null) and, with one, "depths". */
+/* "warning" (or null) and, with one, "depths"; "deferred" if some are. */
 void queue_room_print(struct op_call *call, struct json_writer *w, const struct queue_room *a);

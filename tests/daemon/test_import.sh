@@ -61,6 +61,47 @@ becomes web-2 'done'
 start
 rule 'f116 the cards are byte for byte as they were' [ "$(sums)" = "$before" ]
 
+# --- f069: a board that is longer than the queue ------------------------------------------------------------------
+
+"$SLUICE" pause >/dev/null
+"$SLUICE" config set queue.soft=100 queue.hard=16 >/dev/null
+mkdir -p long/phase-1/backlog
+i=0
+while [ $i -lt 30 ]; do
+    i=$((i + 1))
+    printf -- '---\nagent_flow: implement\n---\ncard %s\n' $i >long/phase-1/backlog/$i.md
+done
+before=$(last_event)
+run sluice import cards --agent claude --project web --dry-run long
+exits 4 'f069 a dry run of a board of 30 says that some are deferred'
+has '16 would be added, 0 already, 0 skipped, 0 refused, 14 deferred' 'f069 it applies the limit of the queue'
+rule 'f069 and stores nothing' [ "$(last_event)" = "$before" ]
+grep -o '^would be added .*' out | sed 's/.* //' >promised
+run sluice import cards --agent claude --project web long
+exits 4 'f069 the import fills the queue, and defers the rest'
+has '16 added, 0 already, 0 skipped, 0 refused, 14 deferred' 'f069 as the dry run has promised'
+grep ' queued ' out | sed 's/.* //' >kept
+compare promised kept 'f069 the same cards'
+has 'deferred (phase-1/backlog/30.md)' 'f069 each deferred card is named'
+says 'sluice: 14 deferred: the queue is full (queue.hard); import again later to continue' 'f069 and what to do'
+run sluice import cards --agent claude --project web --json long
+exits 4 'f069 again, while nothing has moved'
+rule 'f069 the deferred are in the JSON' [ "$(grep -o '"result":"deferred"' out | wc -l)" = 14 ]
+"$SLUICE" cancel --all --project web >/dev/null
+"$SLUICE" delete --all --project web >/dev/null 2>&1
+run sluice import cards --agent claude --project web --keep-going long
+has '14 deferred' 'f069 deleted cards come again'
+"$SLUICE" config set queue.hard=1000 >/dev/null
+run sluice import cards --agent claude --project web --json long
+exits 0 'f069 repeating the import continues'
+rule 'f069 with those that were deferred' [ "$(grep -o '"result":"queued"' out | wc -l)" = 14 ]
+"$SLUICE" cancel --all --project web >/dev/null
+"$SLUICE" resume >/dev/null
+mkfifo long/phase-1/backlog/31.md
+run sluice import cards --agent claude --project web long
+exits 2 'a card that is a FIFO is refused'
+complains 'is a FIFO, not a regular file' 'and not waited for'
+
 # --- all or nothing ------------------------------------------------------------------------------------------------
 
 mkdir -p bad/phase-1/backlog

@@ -261,7 +261,30 @@ run sluice sling many
 exits 4 'f137 a sling that the queue cannot take is deferred'
 complains 'deferred: 0 tasks wait already, and the queue takes 3 (queue.hard); nothing was stored' 'f137 and says so'
 rule 'f137 nothing is stored' [ "$(last_event)" = "$before" ]
-run sluice sling t-1 t-2 t-3
+run sluice sling --json many
+has '{"error":{"code":"deferred","message":"deferred: 0 tasks wait' 'f137 also as JSON'
+run sluice sling t-1 t-2
 exits 0 'f137 what it can take is taken'
-rule 'f137 with a warning' grep -q '^sluice: Queue delayed; respecting caps (3 wait, queue.soft is 1' err
+rule 'f137 with a warning' grep -q '^sluice: Queue delayed; respecting caps (2 wait, queue.soft is 1' err
+add --draft -- true
+five=$id
+add --draft --after "$five" -- true
+six=$id
+run sluice sling --dry-run "$six" "$five" t-3 t-4
+prints "$six would be deferred
+$five would be slung
+t-3 would be deferred
+t-4 would be deferred" 'f069 a dry run tells which are deferred'
+run sluice sling "$six" t-3 t-4
+exits 4 'f069 f137 of independent tasks the queue takes what it has room for'
+prints "$six slung: waiting, in group-2
+t-3 deferred
+t-4 deferred" 'f069 f137 and tells what is deferred'
+says 'sluice: 2 deferred: the queue takes 3 (queue.hard), and 2 waited already; repeat it later to continue' \
+    'f069 f137 and what to do'
+rule 'f069 what is deferred is a draft as before' [ "$(value t-3 state) $(value t-4 state)" = 'draft draft' ]
+"$SLUICE" cancel t-1 >/dev/null
+run sluice sling --all
+exits 4 'f069 --all fills the room, too'
+rule 'f069 with one' [ "$(grep -c ' slung: ' out) $(grep -c ' deferred$' out)" = '1 2' ]
 finish

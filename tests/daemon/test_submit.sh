@@ -122,14 +122,14 @@ run sluice add --kind implement -- true
 prints 't-2 queued, position 1' 'f068 a short queue has no warning'
 rule 'f068 nothing on stderr' [ ! -s err ]
 i=2
-while [ $i -lt 10 ]; do # nine wait, the limit is 4 x 1, at least 8
+while [ $i -lt 9 ]; do # eight wait, the limit is 4 x 1, at least 8
     i=$((i + 1))
     run sluice add --kind implement -- true
 done
-rule 'f068 nine that wait are no warning yet' [ ! -s err ]
+rule 'f068 f156 eight that wait are no warning yet' [ ! -s err ]
 run sluice add --kind review -- true
 exits 0 'f068 a long queue still takes work'
-says 'sluice: Queue delayed; respecting caps (10 wait, queue.soft is 8; implement 9; review 1)' \
+says 'sluice: Queue delayed; respecting caps (9 wait, queue.soft is 8; implement 8; review 1)' \
     'f068 and says that it is long, with the depth of each flow'
 while [ $i -lt 16 ]; do
     i=$((i + 1))
@@ -143,6 +143,7 @@ says 'sluice: deferred: 16 tasks wait already, and the queue takes 16 (queue.har
 rule 'f069 nothing was stored' [ "$(last_event)" = "$before" ]
 run sluice add --kind implement --json -- true
 exits 4 'f069 with --json the same code'
+has '{"error":{"code":"deferred","message":"deferred: 16 tasks wait already' 'f069 f137 and the error as JSON'
 run sluice config set limits.runs=5
 run sluice add --kind implement --external-id cards/late.md -- true
 exits 0 'f069 the card was not locked: with higher caps it is taken'

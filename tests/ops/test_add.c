@@ -158,55 +158,6 @@ static void names_of_the_batch_win_over_ids(void **state) {
                 "task 'a': two tasks of this batch are called 'a': 0 and 1");
 }
 
-static void f068_a_long_queue_comes_with_a_warning_and_depths(void **state) {
-    (void)state;
-    _cleanup_(ops_close) struct ops o = { 0 };
-    ops_open(&o, OPS_MEMORY, "queue: {soft: 3, hard: 6}\n");
-    ops_expect(&o, 200, "POST", "/v1/pause", "{}");
-    for (int i = 0; i < 2; i++)
-        (void)ops_add(&o, "\"kind\":\"plan\",");
-    for (int i = 0; i < 2; i++) {
-        _cleanup_(reply_finish) struct reply quiet =
-            add(&o, "{\"tasks\":[{\"argv\":[\"a\"],\"kind\":\"implement\"}]}");
-        assert_true(reply_is_null(&quiet, "warning")); /* f156: the limit itself is no excess */
-    }
-    _cleanup_(reply_finish) struct reply r = add(&o, "{\"tasks\":[{\"argv\":[\"a\"]}]}");
-    assert_int_equal(r.status, 200);
-    assert_string_equal(
-        reply_text(&r, "warning"),
-        "Queue delayed; respecting caps (5 wait, queue.soft is 3; plan 2; implement "
-        "2)");
-    assert_int_equal(reply_int(&r, "depths.plan"), 2);
-    assert_int_equal(reply_int(&r, "depths.implement"), 2);
-}
-
-static void f069_a_full_queue_defers_and_stores_nothing(void **state) {
-    (void)state;
-    _cleanup_(ops_close) struct ops o = { 0 };
-    ops_open(&o, OPS_MEMORY, "queue: {soft: 2, hard: 4}\n");
-    ops_expect(&o, 200, "POST", "/v1/pause", "{}");
-    for (int i = 0; i < 3; i++)
-        (void)ops_add(&o, "\"kind\":\"plan\",");
-    struct ops_trace before, after;
-    ops_trace(&o, &before);
-    _cleanup_(reply_finish) struct reply r = /* one fits, two do not */
-        add(&o, "{\"tasks\":[{\"argv\":[\"a\"]},{\"argv\":[\"b\"]}]}");
-    assert_int_equal(r.status, 429);
-    assert_string_equal(reply_text(&r, "error.code"), "deferred");
-    assert_string_equal(
-        reply_text(&r, "error.message"),
-        "deferred: 3 tasks wait already, and the queue takes 4 (queue.hard); nothing "
-        "was stored");
-    assert_int_equal(reply_int(&r, "depths.plan"), 3);
-    ops_trace(&o, &after);
-    assert_memory_equal(&before, &after, sizeof(after));
-    /* what does not wait is no burden */
-    ops_expect(&o, 200, "POST", "/v1/tasks",
-               "{\"tasks\":[{\"argv\":[\"a\"],\"draft\":true},{\"argv\":[\"b\"],\"hold\":true},"
-               "{\"argv\":[\"c\"]}]}");
-    ops_expect(&o, 429, "POST", "/v1/tasks", "{\"tasks\":[{\"argv\":[\"c\"]}]}");
-}
-
 static void f099_a_prefix_of_another_project_is_refused_unless_forced(void **state) {
     (void)state;
     _cleanup_(ops_close) struct ops o = { 0 };
@@ -558,8 +509,6 @@ int main(void) {
         cmocka_unit_test(f020_a_ring_is_refused_and_printed),
         cmocka_unit_test(f020_a_ring_through_stored_tasks_is_printed_too),
         cmocka_unit_test(names_of_the_batch_win_over_ids),
-        cmocka_unit_test(f068_a_long_queue_comes_with_a_warning_and_depths),
-        cmocka_unit_test(f069_a_full_queue_defers_and_stores_nothing),
         cmocka_unit_test(f099_a_prefix_of_another_project_is_refused_unless_forced),
         cmocka_unit_test(f100_an_external_id_is_scheduled_once),
         cmocka_unit_test(f100_also_twice_in_one_batch_and_in_one_turn),

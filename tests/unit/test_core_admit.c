@@ -1,0 +1,95 @@
+/* test_core_admit.c: which of several new tasks the queue has room for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/macros.h"
+#include "core/admit.h"
+
+#define MOST 16
+
+/* Arrows are pairs "needs → needed", sorted by the first; ends with a pair of equal numbers. */
+struct arrow {
+    uint32_t from, to;
+};
+
+static bool deferred[MOST];
+
+static uint32_t fill(uint32_t nodes, amount room, const struct arrow *arrows, const char *waits) {
+    uint32_t starts[MOST + 1] = { 0 }, targets[MOST] = { 0 }, count = 0;
+    bool takes[MOST];
+    for (uint32_t node = 0; node < nodes; node++) {
+        starts[node] = count;
+        for (const struct arrow *a = arrows; a->from != a->to; a++)
+            if (a->from == node)
+                targets[count++] = a->to;
+        takes[node] = !waits || waits[node] == 'w';
+    }
+    starts[nodes] = count;
+    struct admit_request request = { starts, targets, takes, nodes, room };
+    return admit_fill(&request, deferred);
+}
+
+static const struct arrow none[] = { { 0, 0 } };
+
+static void assert_deferred(const char *pattern) {
+    for (size_t i = 0; pattern[i]; i++)
+        assert_int_equal(deferred[i], pattern[i] == 'd');
+}
+
+static void independent_tasks_fill_the_room_in_their_order(void **state) {
+    (void)state;
+    assert_int_equal(fill(5, 3, none, NULL), 2);
+    assert_deferred("...dd");
+    assert_int_equal(fill(5, 5, none, NULL), 0);
+    assert_int_equal(fill(5, 0, none, NULL), 5);
+    assert_int_equal(fill(5, UNLIMITED, none, NULL), 0);
+    assert_int_equal(fill(0, 0, none, NULL), 0);
+}
+
+static void drafts_take_no_room(void **state) {
+    (void)state;
+    assert_int_equal(fill(5, 1, none, "dwwdw"), 2);
+    assert_deferred("..d.d");
+}
+
+static void a_task_comes_with_what_it_needs_or_not_at_all(void **state) {
+    (void)state;
+    static const struct arrow chain[] = { { 0, 1 }, { 1, 2 }, { 4, 0 }, { 0, 0 } };
+    assert_int_equal(fill(5, 3, chain, NULL), 2); /* 0 brings 1 and 2 */
+    assert_deferred("...dd");
+    assert_int_equal(fill(5, 2, chain, NULL), 3); /* 0 does not fit; 1 with 2 does */
+    assert_deferred("d..dd");
+    static const struct arrow on_deferred[] = { { 1, 0 }, { 0, 0 } };
+    assert_int_equal(fill(2, 0, on_deferred, "wd"),
+                     2); /* a draft that needs one that is deferred */
+}
+
+static void tasks_that_need_each_other_stay_together(void **state) {
+    (void)state;
+    static const struct arrow ring[] = { { 0, 1 }, { 1, 2 }, { 2, 0 }, { 0, 0 } };
+    assert_int_equal(fill(4, 2, ring, NULL), 3);
+    assert_deferred("ddd."); /* the next that fits is taken */
+    assert_int_equal(fill(4, 3, ring, NULL), 1);
+    assert_deferred("...d");
+}
+
+static void what_is_outside_does_not_matter(void **state) {
+    (void)state;
+    static const struct arrow outside[] = { { 0, 9 }, { 1, 1000 }, { 0, 0 } };
+    assert_int_equal(fill(2, 2, outside, NULL), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(independent_tasks_fill_the_room_in_their_order),
+        cmocka_unit_test(drafts_take_no_room),
+        cmocka_unit_test(a_task_comes_with_what_it_needs_or_not_at_all),
+        cmocka_unit_test(tasks_that_need_each_other_stay_together),
+        cmocka_unit_test(what_is_outside_does_not_matter),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
