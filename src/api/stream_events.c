@@ -106,8 +106,10 @@ static struct event_stream *events_new(struct exchange *exchange, struct op_call
     s->server = server;
     s->op = call->op;
     s->params = json_incref(call->params);
-    s->task = task ? engine_find_task(server->engine, task, NULL) : 0;
     s->run = call->run;
+    if (task) /* a run's own ids are never ambiguous (ops/op_look.c) */
+        s->task = s->run.token[0] ? engine_task_of_id(server->engine, task, NULL)
+                                  : engine_find_task(server->engine, task, NULL);
     s->asked_at = exchange->published;
     s->next = server->event_streams;
     if (s->next)

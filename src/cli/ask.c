@@ -25,6 +25,7 @@ static int exit_code(int code) {
     case EPERM:
     case EACCES:
     case EBUSY:
+    case ENOTUNIQ:
     case EAGAIN:
         return CMD_REFUSED;
     default:

@@ -208,11 +208,12 @@ static int errno_of(const char *word, int status) {
         const char *word;
         int code;
     } words[] = {
-        { "bad_request", EINVAL }, { "cycle", ELOOP },           { "refused", EPERM },
-        { "not_found", ENOENT },   { "exists", EEXIST },         { "conflict", EBUSY },
-        { "too_large", EFBIG },    { "deferred", EAGAIN },       { "busy", EAGAIN },
-        { "timeout", ETIMEDOUT },  { "not_supported", ENOTSUP }, { "outcome_unknown", EIO },
-        { "stopping", ESHUTDOWN }, { "disk_full", ENOSPC },      { "standby", ECONNREFUSED },
+        { "bad_request", EINVAL },   { "cycle", ELOOP },        { "refused", EPERM },
+        { "not_found", ENOENT },     { "exists", EEXIST },      { "conflict", EBUSY },
+        { "ambiguous", ENOTUNIQ },   { "too_large", EFBIG },    { "deferred", EAGAIN },
+        { "busy", EAGAIN },          { "timeout", ETIMEDOUT },  { "not_supported", ENOTSUP },
+        { "outcome_unknown", EIO },  { "stopping", ESHUTDOWN }, { "disk_full", ENOSPC },
+        { "standby", ECONNREFUSED },
     };
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
         if (word && strcmp(words[i].word, word) == 0)

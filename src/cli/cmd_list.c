@@ -80,14 +80,18 @@ static int read_limit(struct listing *l) {
 }
 
 static void build_path(const struct listing *l, struct strbuf *path) {
-    static const char *const filters[] = { "project", "kind", "group", "parent", "agent", "order" };
+    static const char *const filters[][2] = {
+        { "project", "project" }, { "kind", "kind" },   { "group", "group" },
+        { "parent", "parent" },   { "agent", "agent" }, { "external-id", "external_id" },
+        { "order", "order" },
+    };
     strbuf_printf(path, "/v1/tasks?limit=%zu", l->left < PAGE_MAX ? l->left : PAGE_MAX);
     const char *states = cmd_value(l->call, "state");
     if (!states && cmd_has(l->call, "all"))
         states = "all";
     client_query(path, "state", states);
     for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
-        client_query(path, filters[i], cmd_value(l->call, filters[i]));
+        client_query(path, filters[i][1], cmd_value(l->call, filters[i][0]));
     if (l->next.length > 0)
         client_query(path, "cursor", strbuf_text(&l->next));
 }
@@ -220,6 +224,7 @@ static const struct cmd_option list_options[] = {
     { "agent", 'a', "NAME", "only for this agent" },
     { "group", 'g', "NAME", "only of this group" },
     { "parent", 0, "ID", "only the children of this task" },
+    { "external-id", 0, "TEXT", "only those with this name elsewhere" },
     { "order", 'o', "ORDER", "new (first), old or queue: as they would start" },
     { "limit", 'n', "N", "at most so many; 50 if not given" },
     { "all", 0, NULL, "every one, finished ones too" },

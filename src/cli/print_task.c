@@ -230,7 +230,12 @@ void print_tasks_add(struct print_tasks *list, const json_t *task, time_ms now) 
     else if (lends)
         strbuf_printf(&gate, "lends to %s", lends);
     add_cell(list, gate.length > 0 ? strbuf_text(&gate) : ask_text(task, "gate", NULL));
-    add_cell(list, print_title(task));
+    _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
+    const char *external_id = ask_text(task, "external_id", NULL), *text = print_title(task);
+    if (external_id)
+        strbuf_printf(&title, "[%s] ", external_id);
+    strbuf_puts(&title, text ? text : "");
+    add_cell(list, title.length > 0 ? strbuf_text(&title) : NULL);
 }
 
 /* What the last column may have. */

@@ -89,11 +89,15 @@ static int check_states(const struct cmd_call *call, const struct task_verb *ver
     }
 }
 
+/* By its number, which is never the external id of another task. */
 static void collect(void *ctx, const json_t *item) {
     struct work *w = ctx;
-    json_t *id = json_object_get(item, "id");
-    if (json_is_string(id))
-        json_array_append(w->ids, id);
+    const char *id = ask_text(item, "id", NULL), *dash = id ? strrchr(id, '-') : NULL;
+    char number[32];
+    if (!id)
+        return;
+    (void)snprintf(number, sizeof(number), "#%.30s", dash ? dash + 1 : id);
+    json_array_append_new(w->ids, ask_string(number));
 }
 
 static int find_all(const struct cmd_call *call, struct work *w) {

@@ -11,6 +11,7 @@
 #include "base/json_write.h"
 #include "engine/blocked_internal.h"
 #include "engine/engine_internal.h"
+#include "engine/external_ids.h"
 #include "engine/watch.h"
 
 /* So many events are worth a statement of their own, which the store can begin with. */
@@ -105,6 +106,8 @@ int engine_add_tasks(struct engine *e, const struct engine_draft *drafts, size_t
         if (i > 0 && i % AHEAD == 0)
             store_send_ahead(e->store, e->turn.batch);
         write_added(e, &drafts[i], first + i);
+        if (drafts[i].external_id)
+            external_ids_add(e, first + i, drafts[i].external_id);
         if (drafts[i].artifact)
             want_artifact(e, &drafts[i], first + i);
         if (drafts[i].depends_on_count > 0)

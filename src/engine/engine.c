@@ -18,6 +18,7 @@
 #include "engine/data_place.h"
 #include "engine/engine_internal.h"
 #include "engine/executors_internal.h"
+#include "engine/external_ids.h"
 #include "engine/follow_internal.h"
 #include "engine/forecast_internal.h"
 #include "engine/gone_internal.h"
@@ -156,6 +157,7 @@ struct engine *engine_free(struct engine *e) {
     for (size_t i = 0; i < e->externals.count; i++)
         free(e->externals.items[i].id);
     free(e->externals.items);
+    e->external_ids = external_ids_free(e->external_ids);
     free(e->claims.items);
     free(e->prune.expired.items);
     free(e->launches.items);
@@ -305,9 +307,9 @@ const char *engine_task_id(const struct engine *e, task_id task, char buf[ENGINE
     return buf;
 }
 
-task_id engine_find_task(const struct engine *e, const char *id, struct error *err) {
+task_id engine_task_of_id(const struct engine *e, const char *id, struct error *err) {
     const char *dash = strrchr(id, '-');
-    const char *digits = dash ? dash + 1 : id;
+    const char *digits = dash ? dash + 1 : *id == '#' ? id + 1 : id;
     int64_t number = 0;
     if (*digits == '\0' || strspn(digits, "0123456789") != strlen(digits)
         || number_parse_int(digits, &number, NULL) < 0 || number < 1) {

@@ -110,8 +110,12 @@ struct engine_host_values {
 };
 void engine_host(const struct engine *engine, struct engine_host_values *ret);
 
-/* "web-17", "17" → 17. 0: no task has that id (any more), with a sentence. */
-task_id engine_find_task(const struct engine *engine, const char *id, struct error *err);
+/* The task that people mean by a word: an id ("web-17", "17", "#17"), or the external id of a task. 0 with a
+ * sentence: there is none, or (-ENOTUNIQ) the word names several; "#17" never does. Every word of a client goes
+ * through here. */
+task_id engine_find_task(const struct engine *engine, const char *word, struct error *err);
+/* An id alone, as engine_task_id has written it: of a run folder, a marker, a worktree. */
+task_id engine_task_of_id(const struct engine *engine, const char *id, struct error *err);
 /* "web-17"; at most ENGINE_ID_MAX bytes with the NUL. Unknown tasks by number: "#17". */
 #define ENGINE_ID_MAX 160
 const char *engine_task_id(const struct engine *engine, task_id task, char buf[ENGINE_ID_MAX]);

@@ -115,7 +115,8 @@ struct engine {
     size_t launched, launches_asked; /* so many are carried out; questions about others */
     time_ms launch_look;             /* no launch is late before */
     LIST(struct external) externals; /* living runs that are not ours */
-    LIST(struct away_host) away;     /* hosts whose runs are not seen: away.h */
+    struct external_ids *external_ids;
+    LIST(struct away_host) away; /* hosts whose runs are not seen: away.h */
     LIST(struct allowance) allowances;
     LIST(task_id) spent;       /* tasks that have used up their own budget: budget.c */
     LIST(task_id) relook;      /* those whose budget is another since the last decision */

@@ -75,7 +75,7 @@ void gone_load(struct engine *e, const struct note_row *row) {
 void gone_start(struct engine *e) {
     char *rest = e->gone_before;
     for (const char *id; rest && (id = strsep(&rest, " "));)
-        if (*id && engine_find_task(e, id, NULL) == 0)
+        if (*id && engine_task_of_id(e, id, NULL) == 0)
             forget(e, id);
     gone_free(e);
 }

@@ -18,6 +18,7 @@
 #include "engine/budget.h"
 #include "engine/data_place.h"
 #include "engine/engine_internal.h"
+#include "engine/external_ids.h"
 #include "engine/follow_internal.h"
 #include "engine/forecast_internal.h"
 #include "engine/gone_internal.h"
@@ -195,6 +196,12 @@ static int load_task(void *ctx, const struct task_row *row, struct error *err) {
     return r < 0 ? error_prefix(err, "stored task %" PRIu64, row->id) : 0;
 }
 
+static int load_external(void *ctx, const struct external_row *row, struct error *err) {
+    (void)err;
+    external_ids_add(ctx, row->task, row->external_id);
+    return 0;
+}
+
 static int load_run(void *ctx, const struct run_row *row, struct error *err) {
     (void)err;
     struct engine *e = ctx;
@@ -242,6 +249,7 @@ static int begin(struct engine *e, struct error *err) {
     projects_free(e);
     groups_free(e);
     runs_free(e);
+    e->external_ids = external_ids_free(e->external_ids);
     runs_init(e);
     forecast_forget(e);
     watch_loading(e);
@@ -308,6 +316,7 @@ int load_core(struct engine *e, struct error *err) {
         .wait = load_wait,
         .note = load_note,
         .task = load_task,
+        .external = load_external,
         .run = load_run,
         .ctx = e,
     };

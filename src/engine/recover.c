@@ -145,7 +145,7 @@ static void found_external(void *ctx, const char *task, uint32_t attempt,
     (void)who;
     e->report.external++;
     *LIST_ADD(&e->externals) = (struct external){ .id = xstrdup(task),
-                                                  .task = engine_find_task(e, task, NULL),
+                                                  .task = engine_task_of_id(e, task, NULL),
                                                   .attempt = attempt };
 }
 
@@ -190,7 +190,7 @@ static bool is_known(void *ctx, const char *task, uint32_t attempt) {
     struct engine *e = ctx;
     struct task_view view;
     note_number(e, task);
-    task_id id = engine_find_task(e, task, NULL);
+    task_id id = engine_task_of_id(e, task, NULL);
     if (id == 0 || !core_task(e->core, id, &view))
         return false;
     if (attempt <= view.attempt)

@@ -8,6 +8,7 @@
 #include "engine/alert_internal.h"
 #include "engine/allowance.h"
 #include "engine/executors_internal.h"
+#include "engine/external_ids.h"
 #include "engine/journal_internal.h"
 #include "engine/pace_internal.h"
 #include "engine/tally_internal.h"
@@ -71,6 +72,7 @@ static void write_task(void *ctx, task_id task) {
         if (!is_new)
             store_delete_task(e->turn.batch, task);
         allowance_forget(e, task);
+        external_ids_remove(e, task);
         return;
     }
     alerts_see_task(e, &row.told);

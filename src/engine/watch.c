@@ -55,7 +55,7 @@ void watch_note_marker(struct engine *e, task_id task) {
 }
 
 static void note_marker(struct engine *e, const char *name) {
-    task_id task = *name == '.' ? 0 : engine_find_task(e, name, NULL);
+    task_id task = *name == '.' ? 0 : engine_task_of_id(e, name, NULL);
     if (task && waits_for_marker(e, task))
         *LIST_ADD(&e->watch->marked) = task;
 }

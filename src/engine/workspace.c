@@ -116,7 +116,7 @@ const struct project *workspace_project(const struct engine *e, task_id task) {
 char *workspace_of_run(const struct engine *e, const char *id, uint32_t attempt) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
-    const struct live_run *run = run_find(e, engine_find_task(e, id, NULL));
+    const struct live_run *run = run_find(e, engine_task_of_id(e, id, NULL));
     bool is_live = run && run->view.attempt == attempt;
     rundir_name(&folder, id, attempt);
     if (attempt == 0
@@ -490,7 +490,7 @@ void workspace_forget(struct engine *e, const char *id) {
 static void look_at(void *ctx, const char *id) {
     struct engine *e = ctx;
     struct task_view view;
-    task_id task = engine_find_task(e, id, NULL);
+    task_id task = engine_task_of_id(e, id, NULL);
     if (task == 0 || !core_task(e->core, task, &view))
         clean(e, id, 0, true);
     else if (task_state_is_final(view.state))

@@ -14,11 +14,34 @@
 #include "base/hash.h"
 #include "core/cycle.h"
 #include "engine/allowance.h"
+#include "engine/external_ids.h"
 #include "ops/op_internal.h"
 
 static bool same_name(const void *ctx, uint32_t handle, const void *key) {
     const struct batch *batch = ctx;
     return strcmp(batch->entries[handle - 1].s.name, key) == 0;
+}
+
+struct external_key {
+    const char *project, *id;
+};
+
+static bool same_external(const void *ctx, uint32_t handle, const void *key) {
+    const struct submission *s = &((const struct batch *)ctx)->entries[handle - 1].s;
+    const struct external_key *wanted = key;
+    return strcmp(s->external_id, wanted->id) == 0
+           && strcmp(submission_project(s), wanted->project) == 0;
+}
+
+static uint64_t hash_external(const struct external_key *key) {
+    return hash_mix(hash_bytes(key->id, strlen(key->id)),
+                    hash_bytes(key->project, strlen(key->project)));
+}
+
+task_id batch_external(const struct batch *batch, const char *project, const char *external_id) {
+    struct external_key key = { project, external_id };
+    uint32_t index = id_map_find(&batch->externals, hash_external(&key), &key);
+    return index ? batch->entries[index - 1].id : 0;
 }
 
 static bool is_added(const struct batch_entry *entry) {
@@ -27,7 +50,7 @@ static bool is_added(const struct batch_entry *entry) {
 
 void batch_finish(struct batch *batch) {
     id_map_finish(&batch->names);
-    externals_drop(&batch->externals);
+    id_map_finish(&batch->externals);
 }
 
 static int remember_name(struct batch *batch, const char *name, size_t index, struct error *err) {
@@ -45,6 +68,7 @@ int batch_read(struct batch *batch, const json_t *tasks, const char *body, struc
     batch->count = json_array_size(tasks);
     batch->entries = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*batch->entries));
     id_map_init(&batch->names, same_name, batch);
+    id_map_init(&batch->externals, same_external, batch);
     for (size_t i = 0; i < batch->count; i++) {
         struct batch_entry *entry = &batch->entries[i];
         batch->index = i;
@@ -67,10 +91,13 @@ bool submission_waits(const struct batch *batch, const struct submission *s) {
     return !draft && !held;
 }
 
+/* The task that has the external id of an entry already, in this batch or stored. */
 static void find_external(const struct batch *batch, struct batch_entry *entry) {
-    const struct submission *s = &entry->s;
-    if (s->external_id && !entry->id)
-        entry->id = external_find(batch->engine, submission_project(s), s->external_id);
+    const char *project = submission_project(&entry->s), *id = entry->s.external_id;
+    if (id)
+        entry->id = batch_external(batch, project, id);
+    if (id && !entry->id)
+        entry->id = engine_find_external(batch->engine, project, id);
     entry->already = entry->id != 0;
 }
 
@@ -80,9 +107,10 @@ static void give_number(struct batch *batch, struct batch_entry *entry) {
     if (entry->already || entry->deferred)
         return;
     entry->id = batch->first + batch->added++;
-    if (s->external_id)
-        external_add(&batch->externals, batch->engine, submission_project(s), s->external_id,
-                     entry->id);
+    if (s->external_id) {
+        struct external_key key = { submission_project(s), s->external_id };
+        id_map_add(&batch->externals, hash_external(&key), (uint32_t)(entry - batch->entries) + 1);
+    }
     batch->queued += submission_waits(batch, s);
 }
 

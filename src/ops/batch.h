@@ -1,13 +1,11 @@
 /* batch.h: many submissions that come in together, or not at all. Private to ops/.
  *
- * Life:    batch_read → (the store is asked for external ids, and fills entry.id of those it has) →
- *          batch_check → engine_add_tasks(batch.drafts) → batch_finish
+ * Life:    batch_read → batch_check → engine_add_tasks(batch.drafts) → batch_finish
  * Nothing is told or written here. After an error batch.index is the submission that is wrong. */
 #pragma once
 
 #include "base/id_map.h"
 #include "engine/engine.h"
-#include "ops/external.h"
 #include "ops/json_span.h"
 #include "ops/submission.h"
 
@@ -41,7 +39,7 @@ struct batch {
     amount room;
     bool makes_default; /* one is for the project "default", which is not there yet */
     struct id_map names;
-    struct externals externals;
+    struct id_map externals;     /* of those that have a number, by project and external id */
     struct engine_draft *drafts; /* `added` of them */
 };
 
@@ -49,6 +47,9 @@ void batch_finish(struct batch *batch);
 
 /* Reads all of them. `tasks` and `body` (NULL: not kept) must live as long as the batch. */
 int batch_read(struct batch *batch, const json_t *tasks, const char *body, struct error *err);
+
+/* The entry of this project that has the external id, or 0. */
+task_id batch_external(const struct batch *batch, const char *project, const char *external_id);
 
 /* Names, ids, guards, rings; every entry gets its number, and those that are new a draft. */
 int batch_check(struct batch *batch, struct error *err);

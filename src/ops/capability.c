@@ -49,13 +49,13 @@ static int refuse_task(struct op_call *call, const char *id) {
 static int check_seen(struct op_call *call, const char *id) {
     if (!id)
         return 0;
-    task_id task = engine_find_task(call->engine, id, &(struct error){ 0 });
+    task_id task = op_find_task(call, call->engine, id, &(struct error){ 0 });
     return capability_sees(call, task) ? 0 : refuse_task(call, id);
 }
 
 static int check_self(struct op_call *call) {
     const char *id = op_text(call, "task");
-    if (!id || engine_find_task(call->engine, id, &(struct error){ 0 }) == call->run.task)
+    if (!id || op_find_task(call, call->engine, id, &(struct error){ 0 }) == call->run.task)
         return 0;
     return op_fail(call, -EACCES, "run '%s' reports of itself, not of '%s'", call->caller,
                    op_quote(id).text);
@@ -69,7 +69,7 @@ static int check_below(struct op_call *call) {
         int r = check_seen(call, id);
         if (r < 0)
             return r;
-        if (engine_find_task(call->engine, id, &(struct error){ 0 }) == call->run.task)
+        if (op_find_task(call, call->engine, id, &(struct error){ 0 }) == call->run.task)
             return op_fail(call, -EACCES,
                            "'%s' is the run's own task: it may do this to what is below it",
                            id_of(call, call->run.task));

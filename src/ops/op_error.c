@@ -23,6 +23,7 @@ static const struct {
     { EKEYREJECTED, 401, "unauthorized" },
     { ENOENT, 404, "not_found" },
     { EEXIST, 409, "exists" },
+    { ENOTUNIQ, 409, "ambiguous" },
     { EBUSY, 409, "conflict" },
     { EFBIG, 413, "too_large" },
     { EAGAIN, 429, "deferred" },

@@ -82,7 +82,7 @@ static int run_all(struct op_call *call) {
     if (after >= 0 && before > 0)
         return op_fail(call, -EINVAL, "'after' and 'before' exclude each other");
     if (op_text(call, "task")) {
-        s->task = engine_find_task(call->engine, op_text(call, "task"), &call->err);
+        s->task = op_named_task(call, op_text(call, "task"));
         if (!s->task)
             return call->err.code;
     }

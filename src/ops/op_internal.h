@@ -110,12 +110,12 @@ struct strbuf *op_more(struct op_call *call);
 #define OP_PARAM_ID                                                                                \
     {                                                                                              \
         .name = "id", .type = OP_TEXT, .place = OP_IN_PATH, .required = true, .min = 1,            \
-        .max = 160, .text = "the task: `web-17`, or its number alone"                              \
+        .max = 255, .text = "the task: `web-17`, its number alone, or its external id"             \
     }
 #define OP_PARAM_TASKS                                                                             \
     {                                                                                              \
         .name = "tasks", .type = OP_LIST, .place = OP_IN_BODY, .required = true, .min = 1,         \
-        .max = OP_LIST_MAX, .text = "task ids"                                                     \
+        .max = OP_LIST_MAX, .text = "task ids, or external ids"                                    \
     }
 
 size_t op_limit(const struct op_call *call);
@@ -125,6 +125,13 @@ void op_print_next(struct json_writer *w, char kind, uint64_t number);
 
 /* --- finding (op_look.c) --------------------------------------------------------------------- */
 
+/* What a client calls a task becomes a task here, for every operation: an id or an external id (engine_find_task). A call
+ * of a run (`run`, or NULL) finds only what that run sees, and its ids always mean the task of that id: they are in its
+ * environment. 0 with a sentence. */
+task_id op_find_task(const struct op_call *run, const struct engine *engine, const char *word,
+                     struct error *err);
+/* The same for a parameter of this call. */
+task_id op_named_task(struct op_call *call, const char *word);
 /* The task of the path; 0 with call->err. */
 task_id op_task(struct op_call *call);
 /* All of a list of ids, each once, in the arena. The first that is not there fails with its index. */

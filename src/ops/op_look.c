@@ -8,12 +8,42 @@
 #include "base/id_map.h"
 #include "base/nearest.h"
 #include "base/number.h"
+#include "engine/external_ids.h"
+#include "ops/capability.h"
 #include "ops/op_internal.h"
+
+#define EXTERNAL_SEEN_MAX 64 /* projects that have the same one, of a run's own tree */
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
+/* The one of those that have this external id that the run sees; 0: none. */
+static task_id seen_external(const struct op_call *run, const char *word) {
+    task_id tasks[EXTERNAL_SEEN_MAX];
+    size_t count = engine_external_tasks(run->engine, word, tasks, EXTERNAL_SEEN_MAX);
+    for (size_t i = 0; i < count && i < EXTERNAL_SEEN_MAX; i++)
+        if (capability_sees(run, tasks[i]))
+            return tasks[i];
+    return 0;
+}
+
+task_id op_find_task(const struct op_call *run, const struct engine *engine, const char *word,
+                     struct error *err) {
+    if (!run || !run->run.token[0])
+        return engine_find_task(engine, word, err);
+    task_id task = engine_task_of_id(engine, word, err);
+    if (!task || !capability_sees(run, task)) {
+        task_id external = seen_external(run, word);
+        task = external ? external : task;
+    }
+    return task;
+}
+
+task_id op_named_task(struct op_call *call, const char *word) {
+    return op_find_task(call, call->engine, word, &call->err);
+}
+
 task_id op_task(struct op_call *call) {
-    return engine_find_task(call->engine, op_text(call, "id"), &call->err);
+    return op_named_task(call, op_text(call, "id"));
 }
 
 /* Numbers that were seen; the handle of one is its position + 1. */
@@ -30,7 +60,7 @@ int op_tasks(struct op_call *call, const char *param, task_id **ret_tasks, size_
     id_map_init(&seen, same_number, tasks);
     for (size_t i = 0; i < given; i++) {
         const char *id = json_string_value(json_array_get(list, i));
-        task_id task = engine_find_task(call->engine, id, &call->err);
+        task_id task = op_named_task(call, id);
         if (task == 0) {
             call->index = (int64_t)i;
             return call->err.code;

@@ -23,7 +23,7 @@ static int take_caller(struct op_call *call, struct reporter *ret) {
         return op_fail(call, -EINVAL, "'%s' is no run (example: web-17.2)",
                        op_quote(call->caller).text);
     const char *id = arena_strndup(op_arena(call), call->caller, (size_t)(point - call->caller));
-    ret->task = engine_find_task(call->engine, id, &call->err);
+    ret->task = engine_task_of_id(call->engine, id, &call->err);
     return call->err.code;
 }
 
@@ -34,8 +34,12 @@ static int take_reporter(struct op_call *call, struct reporter *ret) {
     if (!id)
         return op_fail(call, -EINVAL, "parameter 'task' is missing: the task that reports");
     ret->attempt = op_number(call, "attempt", -1);
-    ret->task = engine_find_task(call->engine, id, &call->err);
-    return call->err.code;
+    ret->task = engine_task_of_id(call->engine, id, &call->err); /* as a run knows it */
+    if (!ret->task) {
+        call->err.code = 0;
+        ret->task = op_named_task(call, id);
+    }
+    return ret->task ? 0 : call->err.code;
 }
 
 static int check_attempt(struct op_call *call, const struct reporter *r, uint32_t *ret_attempt) {

@@ -21,7 +21,6 @@ enum added { ADDED, ADDED_ALREADY, ADDED_DEFERRED, ADDED_DRY };
 
 struct adding {
     struct batch batch;
-    size_t asked; /* entries whose external id was looked for */
     uint32_t group;
     bool made_group; /* nobody else knows it yet */
     struct queue_room room;
@@ -42,7 +41,6 @@ static int refuse(struct op_call *call, int code) {
     struct batch *batch = &adding_of(call)->batch;
     const char *name = batch->entries ? batch->entries[batch->index].s.name : NULL;
     call->index = (int64_t)batch->index;
-    externals_drop(&batch->externals);
     if (batch->count > 1 && name && code != -ELOOP)
         (void)error_prefix(&call->err, "task '%s'", op_quote(name).text);
     else if (batch->count > 1 && code != -ELOOP)
@@ -110,7 +108,6 @@ static int add(struct op_call *call) {
     if (r < 0) {
         if (a->made_group)
             engine_take_back_group(call->engine, a->group);
-        externals_drop(&batch->externals);
         return r;
     }
     assert(batch->added == 0 || first == batch->first);
@@ -135,38 +132,11 @@ static int check_and_add(struct op_call *call) {
     if (r == 0)
         r = queue_room_check(call, batch->queued, &adding_of(call)->room);
     adding_of(call)->room.deferred = batch->deferred;
-    if (r < 0 || op_flag(call, "dry_run"))
-        externals_drop(&batch->externals);
     if (r == 0 && op_flag(call, "dry_run"))
         write_memo(call);
     else if (r == 0)
         r = add(call);
     return r;
-}
-
-/* --- external ids ---------------------------------------------------------------------------- */
-
-static int ask_external(struct op_call *call);
-
-static void take_external(struct op_call *call, const struct store_answer *answer) {
-    struct adding *a = adding_of(call);
-    if (answer->count > 0)
-        a->batch.entries[a->asked - 1].id = answer->specs[0].id;
-}
-
-/* Those that the store has are not added again. */
-static int ask_external(struct op_call *call) {
-    struct adding *a = adding_of(call);
-    while (a->asked < a->batch.count && !a->batch.entries[a->asked].s.external_id)
-        a->asked++;
-    if (a->asked == a->batch.count)
-        return check_and_add(call);
-    externals_begin(&a->batch.externals);
-    const struct submission *s = &a->batch.entries[a->asked++].s;
-    struct store_question question = {
-        .kind = ASK_EXTERNAL, .key = s->external_id, .project = submission_project(s), .limit = 1
-    };
-    return op_ask(call, &question, take_external, ask_external);
 }
 
 static int run(struct op_call *call) {
@@ -183,7 +153,7 @@ static int run(struct op_call *call) {
     if (r < 0)
         return r;
     r = batch_read(&a->batch, op_json(call, "tasks"), op_text(call, OP_BODY), &call->err);
-    return r < 0 ? refuse(call, r) : ask_external(call);
+    return r < 0 ? refuse(call, r) : check_and_add(call);
 }
 
 /* --- the answer ------------------------------------------------------------------------------ */
@@ -261,10 +231,6 @@ static void fill(struct op_call *call) {
     a->ids = ids;
     a->added = added;
     print_answer(call, a->batch.count);
-}
-
-static void finish(struct op_call *call) {
-    externals_settle(&adding_of(call)->batch.externals);
 }
 
 static int replay(struct op_call *call, const char *memo) {
@@ -347,6 +313,5 @@ const struct op op_task_add = {
     .writes = true,
     .run = run,
     .fill = fill,
-    .finish = finish,
     .replay = replay,
 };

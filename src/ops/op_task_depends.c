@@ -95,7 +95,7 @@ static int run(struct op_call *call) {
     char id[ENGINE_ID_MAX];
     task_id *on = NULL;
     size_t count = 0;
-    task_id task = engine_find_task(call->engine, op_text(call, "task"), &call->err);
+    task_id task = op_named_task(call, op_text(call, "task"));
     if (!task)
         return call->err.code;
     int r = op_tasks(call, "depends_on", &on, &count);

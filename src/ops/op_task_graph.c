@@ -325,7 +325,7 @@ static int take_names(struct op_call *call, struct drawing *d) {
         d->group = g ? g->id : 0;
     }
     if (root)
-        d->root = engine_find_task(call->engine, root, &call->err);
+        d->root = op_named_task(call, root);
     return call->err.code;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/nearest.h"
 #include "core/waiting.h"
+#include "engine/external_ids.h"
 #include "ops/capability.h"
 #include "ops/print.h"
 
@@ -30,6 +31,7 @@ struct listing {
     sym project, kind, agent;
     uint32_t group;
     task_id parent;
+    const char *external_id;
     bool nothing; /* a name that no task ever had */
     char kind_of_cursor;
     uint64_t from; /* where this page begins */
@@ -103,9 +105,10 @@ static int take_filter(struct op_call *call, struct listing *l) {
         r = call->err.code;
     }
     if (r == 0 && op_text(call, "parent")) {
-        l->parent = engine_find_task(call->engine, op_text(call, "parent"), &call->err);
+        l->parent = op_named_task(call, op_text(call, "parent"));
         r = call->err.code;
     }
+    l->external_id = op_text(call, "external_id");
     l->nothing = (op_text(call, "project") && !l->project) || (op_text(call, "kind") && !l->kind)
                  || (op_text(call, "agent") && !l->agent);
     return r;
@@ -223,10 +226,21 @@ static void walk_queue(struct op_call *call, struct listing *l) {
         l->next = l->from + l->rows.count;
 }
 
+/* Few tasks have the same external id: all of them are one page. */
+static void take_external(struct op_call *call, struct listing *l) {
+    size_t count = engine_external_tasks(call->engine, l->external_id, NULL, 0);
+    task_id *tasks = arena_alloc(op_arena(call), (count + 1) * sizeof(*tasks));
+    (void)engine_external_tasks(call->engine, l->external_id, tasks, count);
+    for (size_t i = 0; i < count && l->rows.count < l->room; i++)
+        take_if_fits(call, l, tasks[i]);
+}
+
 static void take_page(struct op_call *call, struct listing *l) {
     l->rows.count = 0;
     l->next = 0;
-    if (l->kind_of_cursor == 'q')
+    if (l->external_id)
+        take_external(call, l);
+    else if (l->kind_of_cursor == 'q')
         walk_queue(call, l);
     else if ((l->states & ~(unsigned)LIVE_STATES) == 0)
         walk_live(call, l);
@@ -262,7 +276,9 @@ static uint64_t behind(const struct listing *l, size_t at) {
 static bool has_text(const struct op_call *call, const struct listing *l,
                      const struct spec_row *row) {
     char id[ENGINE_ID_MAX];
+    const char *external_id = engine_external_id(call->engine, row->id);
     return (row->title && strcasestr(row->title, l->text))
+           || (external_id && strcasestr(external_id, l->text))
            || strcasestr(engine_task_id(call->engine, row->id, id), l->text);
 }
 
@@ -346,7 +362,14 @@ static const struct op_param params[] = {
     FILTER("group", "only of this group"),
     FILTER("parent", "only children of this task"),
     FILTER("agent", "only for this agent"),
-    FILTER("text", "only those with this text in their title or id, in capitals or not"),
+    { .name = "external_id",
+      .type = OP_TEXT,
+      .place = OP_IN_QUERY,
+      .min = 1,
+      .max = 255,
+      .text = "only those with this external id, of any project" },
+    FILTER("text",
+           "only those with this text in their title, id or external id, in capitals or not"),
     { .name = "order",
       .type = OP_TEXT,
       .place = OP_IN_QUERY,
@@ -372,7 +395,8 @@ const struct op op_task_list = {
     .result =
         "{\"items\":[{\"id\":\"web-17\",\"project\":\"web\",\"kind\":null,\"title\":\"write the "
         "parser\",\"state\":\"ready\",\"hold\":null,\"reason\":\"prerequisites\",\"priority\":100,"
-        "\"agent\":\"claude\",\"parent\":null,\"group\":null,\"created_at\":1760000000000,"
+        "\"agent\":\"claude\",\"parent\":null,\"group\":null,\"external_id\":null,\"created_at\":"
+        "1760000000000,"
         "\"changed_at\":1760000000000,\"depth\":0,\"iteration\":1,\"attempt\":0,"
         "\"not_before\":null,\"gate\":\"lease:runs\",\"why\":\"all 8 places for runs are taken\","
         "\"score\":100,\"run\":null}],\"next\":\"n16\",\"external\":[]}",

@@ -9,7 +9,7 @@
 
 struct showing {
     task_id task;
-    const char *title, *json, *external_id, *context;
+    const char *title, *json, *context;
     time_ms changed_at;
     struct strbuf runs; /* printed as they came */
 };
@@ -79,7 +79,6 @@ static int print(struct op_call *call) {
     print_task_budget(&w, call->engine, s->task);
     print_json(&w, "runs", strbuf_text(&s->runs));
     print_iterations(&w, call->engine, &t);
-    print_text(&w, "external_id", s->external_id);
     json_write_object_end(&w);
     return 0;
 }
@@ -110,7 +109,6 @@ static void take_spec(struct op_call *call, const struct store_answer *answer) {
     s->json = row->json ? arena_strndup(arena, row->json, row->json_size) : NULL;
     s->changed_at = row->changed_at;
     s->context = row->context ? arena_strdup(arena, row->context) : NULL;
-    s->external_id = row->external_id ? arena_strdup(arena, row->external_id) : NULL;
 }
 
 static int run(struct op_call *call) {
@@ -153,7 +151,7 @@ const struct op op_task_show = {
         "}},\"runs\":[{\"task\":\"web-17\","
         "\"attempt\":1,\"phase\":\"working\"}],\"iterations\":[{\"iteration\":1,\"folder\":"
         "\"/home/me/.local/share/sluice/tasks/web-17/iterations/001\",\"feedback\":false,"
-        "\"artifacts\":[\"plan.md\"]}],\"external_id\":null}",
+        "\"artifacts\":[\"plan.md\"]}]}",
     .right = OP_READ,
     .reach = OP_REACH_SUBTREE,
     .run = run,

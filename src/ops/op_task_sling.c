@@ -107,7 +107,7 @@ static int push_below(struct op_call *call, struct slinging *s, task_id top) {
 }
 
 static int push_named(struct op_call *call, struct slinging *s, const char *name) {
-    task_id task = engine_find_task(call->engine, name, &call->err);
+    task_id task = op_named_task(call, name);
     const struct engine_group *group = task ? NULL : engine_find_group(call->engine, name);
     if (group)
         return push_group(call, s, group);
@@ -116,7 +116,7 @@ static int push_named(struct op_call *call, struct slinging *s, const char *name
                        "'%s' is a project, and no task or group: 'sluice sling --all --project' "
                        "slings its drafts",
                        op_quote(name).text);
-    if (!task && call->err.code != -ENOENT) /* it does not even look like an id */
+    if (!task && call->err.code == -EINVAL) /* it does not even look like an id */
         return op_fail(call, -ENOENT, "there is no task and no group '%s'", op_quote(name).text);
     if (!task)
         return call->err.code;
@@ -128,7 +128,7 @@ static int push_steps(struct op_call *call, struct slinging *s) {
     size_t named = s->count;
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *name = json_string_value(json_array_get(list, i));
-        task_id task = engine_find_task(call->engine, name, &call->err);
+        task_id task = op_named_task(call, name);
         if (!task)
             return call->err.code;
         struct sling_item *step = push(s, task);

@@ -13,6 +13,7 @@
 #include "engine/allowance.h"
 #include "engine/away.h"
 #include "engine/executors.h"
+#include "engine/external_ids.h"
 #include "engine/loops.h"
 #include "engine/sandboxes.h"
 
@@ -206,6 +207,7 @@ bool print_task_members(struct json_writer *w, const struct engine *engine, task
     print_text(w, "agent", op_name_of(engine, t.agent));
     print_id(w, "parent", engine, t.parent);
     print_text(w, "group", op_group_name(engine, spec.group));
+    print_text(w, "external_id", engine_external_id(engine, task));
     print_time(w, "created_at", t.created_at);
     print_time(w, "changed_at", changed_at);
     print_int(w, "depth", t.depth);

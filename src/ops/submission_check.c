@@ -123,13 +123,16 @@ static task_id number_in(const char *id) {
     return plain && number_parse_int(digits, &number, NULL) == 0 ? (task_id)number : 0;
 }
 
-/* An id, or the name of an entry of the batch. A run is told the same of a task that is not there and of one that it does
- * not see: else it could find out what there is. */
-static int resolve(const struct batch *batch, const char *name, task_id *ret_task,
-                   struct error *err) {
+/* What an entry of the batch says of another task: its name in the batch, its external id there, or what people call a
+ * task. A run is told the same of a task that is not there and of one that it does not see: else it could find out what
+ * there is. */
+static int resolve(const struct batch *batch, const struct batch_entry *entry, const char *name,
+                   task_id *ret_task, struct error *err) {
     uint32_t index = id_map_find(&batch->names, hash_bytes(name, strlen(name)), name);
-    *ret_task = index ? batch->entries[index - 1].id : engine_find_task(batch->engine, name, err);
-    if (batch->run && !index && !capability_sees(batch->run, *ret_task))
+    task_id beside = index ? batch->entries[index - 1].id
+                           : batch_external(batch, submission_project(&entry->s), name);
+    *ret_task = beside ? beside : op_find_task(batch->run, batch->engine, name, err);
+    if (batch->run && !beside && !capability_sees(batch->run, *ret_task))
         return error_set(err, -EACCES, "'%s' is not below '%s': a run knows of nothing else",
                          op_quote(name).text, batch->run->caller);
     return *ret_task ? 0 : err->code;
@@ -137,7 +140,7 @@ static int resolve(const struct batch *batch, const char *name, task_id *ret_tas
 
 static int link_parent(const struct batch *batch, struct batch_entry *entry, struct error *err) {
     const char *name = entry->s.parent;
-    int r = resolve(batch, name, &entry->parent, err);
+    int r = resolve(batch, entry, name, &entry->parent, err);
     if (r == -EACCES)
         return error_prefix(err, "'parent'");
     if (r < 0)
@@ -153,9 +156,9 @@ static int link_parent(const struct batch *batch, struct batch_entry *entry, str
                      op_quote(name).text, entry->project->name);
 }
 
-static int link_one(const struct batch *batch, const char *name, task_id *ret_task,
-                    struct error *err) {
-    int r = resolve(batch, name, ret_task, err);
+static int link_one(const struct batch *batch, const struct batch_entry *entry, const char *name,
+                    task_id *ret_task, struct error *err) {
+    int r = resolve(batch, entry, name, ret_task, err);
     if (r == 0)
         return 0;
     if (r == -EACCES)
@@ -163,6 +166,8 @@ static int link_one(const struct batch *batch, const char *name, task_id *ret_ta
     *ret_task = batch->force && r == -ENOENT ? number_in(name) : 0;
     if (*ret_task)
         return 0;
+    if (r == -ENOTUNIQ)
+        return error_prefix(err, "'depends_on'");
     return r == -ENOENT ? error_set(err, -ENOENT,
                                     "it depends on '%s', which is no task; force lets it wait for "
                                     "one",
@@ -180,7 +185,7 @@ int submission_link(const struct batch *batch, struct batch_entry *entry, struct
             arena_alloc(batch->arena, s->depends_on_count * sizeof(*entry->depends_on));
     for (size_t i = 0; r == 0 && i < s->depends_on_count; i++) {
         task_id task = 0;
-        r = link_one(batch, s->depends_on[i], &task, err);
+        r = link_one(batch, entry, s->depends_on[i], &task, err);
         if (r == 0 && task == entry->id)
             r = error_set(err, -ELOOP, "task '%s' depends on itself",
                           op_quote(s->depends_on[i]).text);

@@ -121,6 +121,15 @@ static int read_run(void *ctx, const void *row, struct error *err) {
     return reader->run && !run->ended ? reader->run(reader->ctx, run, err) : 0;
 }
 
+static int read_external(void *ctx, const void *row, struct error *err) {
+    const struct store_reader *reader = ((struct reading *)ctx)->reader;
+    const struct spec_row *spec = row;
+    if (!reader->external || !spec->external_id)
+        return 0;
+    return reader->external(reader->ctx, &(struct external_row){ spec->id, spec->external_id },
+                            err);
+}
+
 static int read_note(void *ctx, const void *row, struct error *err) {
     const struct reading *reading = ctx;
     return store_load_note(reading->store, reading->reader, row, err);
@@ -136,7 +145,7 @@ static int memory_load(struct store *base, const struct store_reader *reader,
         { TABLE_AGENTS, read_agent },     { TABLE_GROUPS, read_group },
         { TABLE_USAGE, read_usage },      { TABLE_WAITS, read_wait },
         { TABLE_NOTES, read_note },       { TABLE_TASKS, read_task },
-        { TABLE_RUNS, read_run },
+        { TABLE_SPECS, read_external },   { TABLE_RUNS, read_run },
     };
     const struct memory_data *data = ((struct memory_store *)base)->data;
     struct reading reading = { base, reader };

@@ -100,6 +100,12 @@ static int load_note(struct loader *l) {
     return store_load_note(&l->store->base, l->reader, &row, l->err);
 }
 
+static int load_external(struct loader *l) {
+    struct external_row row = { .task = (task_id)pg_int(&l->row, 0),
+                                .external_id = pg_text(&l->row, 1) };
+    return l->reader->external ? l->reader->external(l->reader->ctx, &row, l->err) : 0;
+}
+
 static int load_run(struct loader *l) {
     struct run_row row;
     pg_read_run(&l->row, &row);
@@ -311,6 +317,8 @@ static int load_all(struct loader *l, struct store_totals *ret_totals) {
           load_wait },
         { "note", "SELECT name, text FROM note ORDER BY name", load_note },
         { "task", TASK_SQL, load_task },
+        { "spec", "SELECT number, external_id FROM spec WHERE external_id IS NOT NULL",
+          load_external },
         { "run", "SELECT " PG_RUN_COLUMNS " FROM run WHERE NOT ended ORDER BY task, attempt",
           load_run },
     };

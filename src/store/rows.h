@@ -35,6 +35,12 @@ struct spec_row {
     time_ms changed_at;      /* in answers only: that of its task row; 0: there is none */
 };
 
+/* What a task is called elsewhere; unique in its project. */
+struct external_row {
+    task_id task;
+    const char *external_id;
+};
+
 /* One attempt. */
 struct run_row {
     task_id task;

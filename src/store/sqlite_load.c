@@ -140,6 +140,13 @@ static int load_note(struct loader *loader, sqlite3_stmt *stmt) {
     return store_load_note(&loader->store->base, loader->reader, &row, loader->err);
 }
 
+static int load_external(struct loader *loader, sqlite3_stmt *stmt) {
+    const struct store_reader *reader = loader->reader;
+    struct external_row row = { .task = (task_id)sqlite3_column_int64(stmt, 0),
+                                .external_id = text(stmt, 1) };
+    return reader->external ? reader->external(reader->ctx, &row, loader->err) : 0;
+}
+
 static int load_run(struct loader *loader, sqlite3_stmt *stmt) {
     const struct store_reader *reader = loader->reader;
     struct run_row row;
@@ -374,8 +381,12 @@ int sqlite_load(struct store *base, const struct store_reader *reader,
           load_wait },
         { "note", "SELECT name, text FROM note ORDER BY name", load_note },
     };
-    static const struct part after = {
-        "run", "SELECT " RUN_COLUMNS " FROM run WHERE ended = 0 ORDER BY task, attempt", load_run
+    static const struct part after[] = {
+        /* From the index alone: the rows of `spec` are wide. */
+        { "spec", "SELECT number, external_id FROM spec WHERE external_id IS NOT NULL",
+          load_external },
+        { "run", "SELECT " RUN_COLUMNS " FROM run WHERE ended = 0 ORDER BY task, attempt",
+          load_run },
     };
     struct error own = { 0 };
     struct loader loader = { .store = (struct sqlite_store *)base,
@@ -386,7 +397,7 @@ int sqlite_load(struct store *base, const struct store_reader *reader,
         r = load_part(&loader, &before[i]);
     if (r >= 0)
         r = load_tasks(&loader);
-    if (r >= 0)
-        r = load_part(&loader, &after);
+    for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(after); i++)
+        r = load_part(&loader, &after[i]);
     return r >= 0 ? load_totals(&loader, ret_totals) : r;
 }

@@ -96,8 +96,8 @@ int store_look(const char *url, struct store_look *ret_look, struct error *err);
 /* --- start ----------------------------------------------------------------------------------- */
 
 /* Everything, once; a callback that returns <0 ends it. Tasks in the order of their numbers, after
- * projects (as they were made), limiters, agents, groups, usage (by time), waits and notes; then the runs that
- * have not ended. SQLite brings the same project, kind, agent or limiter as the same pointer. */
+ * projects (as they were made), limiters, agents, groups, usage (by time), waits and notes; then the external ids of
+ * tasks, in any order, and the runs that have not ended. SQLite brings the same project, kind, agent or limiter as the same pointer. */
 struct store_reader {
     int (*project)(void *ctx, const struct project_row *row, struct error *err);
     int (*limiter)(void *ctx, const struct limiter_row *row, struct error *err);
@@ -107,6 +107,7 @@ struct store_reader {
     int (*wait)(void *ctx, const struct wait_row *row, struct error *err);
     int (*note)(void *ctx, const struct note_row *row, struct error *err);
     int (*task)(void *ctx, const struct task_row *row, struct error *err);
+    int (*external)(void *ctx, const struct external_row *row, struct error *err);
     int (*run)(void *ctx, const struct run_row *row, struct error *err); /* not ended */
     void *ctx;
 };

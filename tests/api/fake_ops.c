@@ -413,6 +413,10 @@ task_id engine_find_task(const struct engine *engine, const char *id, struct err
     return strncmp(id, "web-", 4) == 0 ? (task_id)strtoul(id + 4, NULL, 10) : 0;
 }
 
+task_id engine_task_of_id(const struct engine *engine, const char *id, struct error *err) {
+    return engine_find_task(engine, id, err);
+}
+
 bool engine_live_run(const struct engine *engine, task_id task, struct engine_run *ret) {
     (void)engine;
     *ret = (struct engine_run){ .attempt = 2 };

@@ -62,6 +62,35 @@ static void only_runs_that_have_not_ended_are_loaded(struct suite *suite) {
     expect_part(suite, "open ", strbuf_text(&expected));
 }
 
+static int note_external(void *ctx, const struct external_row *row, struct error *err) {
+    (void)err;
+    char(*seen)[16] = ctx;
+    assert_true(row->task < 5);
+    (void)snprintf(seen[row->task], sizeof(seen[0]), "%s", row->external_id);
+    return 0;
+}
+
+static void external_ids_are_loaded(struct suite *suite) {
+    static const char *const ids[] = { NULL, "bd-1", NULL, "card 3", "bd-4" };
+    char seen[5][16] = { "" };
+    for (task_id id = 1; id < ARRAY_SIZE(ids); id++) {
+        struct task_row task = kit_task(id);
+        struct spec_row spec = kit_spec(id);
+        spec.external_id = ids[id];
+        store_add_task(suite->batch, &task);
+        store_add_spec(suite->batch, &spec);
+    }
+    kit_commit(suite->store, suite->batch);
+    store_delete_task(suite->batch, 4);
+    kit_commit(suite->store, suite->batch);
+    suite_reopen(suite);
+    (void)kit_load(suite->store, &(struct store_reader){ .external = note_external, .ctx = seen });
+    assert_string_equal(seen[1], "bd-1");
+    assert_string_equal(seen[2], "");
+    assert_string_equal(seen[3], "card 3");
+    assert_string_equal(seen[4], "");
+}
+
 static void a_run_that_ended_can_be_opened_again(struct suite *suite) {
     struct task_row task = kit_task(1);
     struct run_row run = kit_run(1, 1); /* ended */
@@ -376,6 +405,7 @@ static void a_mistake_that_was_sent_ahead_fails_all_of_it(struct suite *suite) {
 const struct suite_rule suite_rest[] = {
     SUITE_RULE(every_field_of_a_run_comes_back),
     SUITE_RULE(only_runs_that_have_not_ended_are_loaded),
+    SUITE_RULE(external_ids_are_loaded),
     SUITE_RULE(a_run_that_ended_can_be_opened_again),
     SUITE_RULE(events_are_pruned_from_the_front),
     SUITE_RULE(the_last_event_number_outlives_its_event),
