@@ -209,7 +209,7 @@ int apply_agent(struct core *c, const struct fact *fact, struct error *err) {
     if (moves)
         queue_fill(c);
     c->epoch += c->list_count > 0; /* it may be one that others fail over to */
-    key_set_cap(c, a->key, spec->roster ? 1 : spec->slots);
+    key_set_cap(c, a->key, spec->roster && spec->slots > 0 ? 1 : spec->slots);
     key_set_outside(c, a->key, spec->roster && !spec->idle ? 1 : 0);
     return 0;
 }

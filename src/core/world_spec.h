@@ -37,7 +37,7 @@ struct kind_spec {
 
 struct agent_spec {
     sym id;
-    amount slots;
+    amount slots; /* of a roster agent: 0, or any other number for its one run */
     sym limiter;
     bool roster; /* one worker that is idle or not (document 004); such agents are given tasks in
                     the order in which they were told */

@@ -81,6 +81,23 @@ static void f014_only_idle_workers_in_the_order_of_the_list(void **state) {
     expect_assigned(w, 0, "z", "A3", "A");
 }
 
+static void f014_worker_with_cap_0_gets_nothing(void **state) {
+    (void)state;
+    WORLD(w, "agent-queue");
+    world_set(w, "agents.z.slots", "0");
+    world_worker(w, "z", true);
+    world_worker(w, "y", true);
+    add_tasks(w, "A", 2);
+    world_decide(w);
+    ASSERT_START_COUNT(w, 1);
+    expect_assigned(w, 0, "y", "A1", "A");
+    ASSERT_BLOCKED(w, "A2", "lease:agents");
+    world_set(w, "agents.z.slots", "5");
+    world_worker(w, "z", true);
+    world_decide(w);
+    expect_assigned(w, 0, "z", "A2", "A");
+}
+
 /* --- the rank of a project ------------------------------------------------------------------- */
 
 static void f038_project_without_completion_in_the_window_first(void **state) {
@@ -397,6 +414,7 @@ static void f047_an_imbalance_corrects_itself(void **state) {
 RUN_TESTS(TEST(f012_project_has_weight_cap_budget_and_status),
           TEST(f013_one_assignment_of_worker_task_project_per_idle_worker),
           TEST(f014_only_idle_workers_in_the_order_of_the_list),
+          TEST(f014_worker_with_cap_0_gets_nothing),
           TEST(f038_project_without_completion_in_the_window_first),
           TEST(f039_smallest_actual_minus_target_first),
           TEST(f039_weights_count_only_of_active_projects_with_ready_work),

@@ -248,7 +248,8 @@ struct agent_spec generate_agent(struct generator *g, unsigned index) {
     bool limited = g->limiters > 0 && generate_chance(g, 50);
     struct agent_spec spec = {
         .id = g->names.agents[index],
-        .slots = g->roster ? (generate_chance(g, 90) ? 1 : UNLIMITED) : generate_cap(g, 50),
+        .slots = g->roster && generate_chance(g, 80) ? (generate_chance(g, 90) ? 1 : UNLIMITED)
+                                                     : generate_cap(g, 50),
         .limiter = limited ? g->names.limiters[rng_below(&g->rng, g->limiters)] : 0,
         .roster = g->roster && generate_chance(g, 90),
         .idle = generate_chance(g, 75),

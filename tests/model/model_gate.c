@@ -16,9 +16,9 @@ bool model_has_roster(const struct model *m) {
     return false;
 }
 
-/* Told to be idle, and not given a task since. */
+/* Told to be idle, allowed to run, and not given a task since. */
 bool model_is_idle(const struct model *m, const struct agent_spec *agent) {
-    if (!agent->roster || !agent->idle)
+    if (!agent->roster || !agent->idle || agent->slots == 0)
         return false;
     for (size_t i = 0; i < m->tasks_count; i++)
         if (model_has_run(&m->tasks[i]) && m->tasks[i].run.agent == agent->id)
@@ -78,12 +78,12 @@ size_t model_keys(const struct model *m, const struct model_task *t, sym agent,
     return n;
 }
 
-/* An agent of the roster has one place while it is idle; with a roster, others have none. */
+/* An agent of the roster has one place while it is idle, unless its cap is 0; with a roster, others have none. */
 static amount agent_cap(const struct model *m, sym name) {
     const struct agent_spec *a = model_agent(m, name);
     if (!model_has_roster(m))
         return a ? a->slots : UNLIMITED;
-    return a && model_is_idle(m, a) ? a->slots : 0;
+    return a && model_is_idle(m, a) ? 1 : 0;
 }
 
 static amount resource_cap(const struct model *m, sym name) {

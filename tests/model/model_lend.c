@@ -35,7 +35,7 @@ static bool can_lend(const struct model *m, const struct model_task *lender,
         return false;
     amount cap = model_key_cap(m, key);
     if (key->kind == LEASE_AGENT && model_agent(m, key->name)->roster)
-        cap = 1; /* it is busy: with the lender */
+        cap = model_agent(m, key->name)->slots > 0; /* it is busy: with the lender */
     return cap > 0 && model_holds(m, lender, key);
 }
 

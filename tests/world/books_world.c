@@ -66,7 +66,7 @@ static void told_agent(struct books *b, const struct agent_spec *spec) {
     b->roster += (unsigned)spec->roster - (unsigned)agent->roster;
     agent->roster = spec->roster;
     agent->idle = spec->idle;
-    b->cap[KEY_AGENT + a] = spec->roster ? 1 : spec->slots;
+    b->cap[KEY_AGENT + a] = spec->roster && spec->slots > 1 ? 1 : spec->slots;
     b->outside[KEY_AGENT + a] = spec->roster && !spec->idle ? 1 : 0;
     b->told[KEY_AGENT + a] = true;
 }
