@@ -144,12 +144,22 @@ int apply_cancel(struct core *c, const struct fact *fact, struct error *err) {
     return 0;
 }
 
+/* Else it would wait for ever for a task that was deleted. */
+static void drop_deleted_prerequisites(struct core *c, uint32_t task) {
+    struct task *t = task_at(c, task);
+    if (depend_drop_absent(c, task))
+        change_depends(c, task);
+    if (t->parent && task_at(c, t->parent)->state == TASK_ABSENT)
+        t->parent_gate = PARENT_NONE;
+}
+
 int apply_retry(struct core *c, const struct fact *fact, struct error *err) {
     uint32_t task = 0;
     int r = find_in(c, fact, FROM(FAILED) | FROM(CANCELED), &task, err);
     if (r < 0)
         return r;
     task_reset_counters(task_at(c, task));
+    drop_deleted_prerequisites(c, task);
     task_become(c, task, to(TASK_WAITING, REASON_RETRIED));
     return 0;
 }

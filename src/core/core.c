@@ -296,7 +296,8 @@ void core_count(const struct core *c, struct core_counts *ret) {
     for (int i = 0; i < TASK_STATE_MAX; i++)
         ret->by_state[i] = c->by_state[i];
     for (size_t i = 1; i < c->project_count; i++)
-        ret->hopeless += c->projects[i].lacking[LACK_FAILED_DEPENDENCY];
+        ret->hopeless += c->projects[i].lacking[LACK_DEPENDENCY_HOPELESS]
+                         + c->projects[i].lacking[LACK_PARENT_HOPELESS];
 }
 
 static uint32_t find_key(const struct core *c, enum lease_kind kind, sym name) {

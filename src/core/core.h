@@ -99,9 +99,13 @@ size_t core_task_depends(const struct core *core, task_id task, task_id *ret, si
 size_t core_task_resources(const struct core *core, task_id task, sym *ret, size_t max);
 /* The first `max` of its children, oldest first; returns how many. */
 size_t core_task_children(const struct core *core, task_id task, task_id *ret, size_t max);
-/* Some of those that are not final and depend on it, `max` at the most; returns how many. None among the
- * first thousand that depend on it: 0. */
-size_t core_task_dependants(const struct core *core, task_id task, task_id *ret, size_t max);
+/* Up to `max` tasks that are not final and wait for it to be done: those that depend on it, then its
+ * children with gate `done`. Returns how many. Looks at the first thousand of each. */
+size_t core_task_waiters(const struct core *core, task_id task, task_id *ret, size_t max);
+/* What a task that is neither live nor final waits for and ended otherwise than done: its parent and its
+ * dependencies. */
+void core_each_failed_prerequisite(const struct core *core, task_id task,
+                                   void (*each)(void *ctx, task_id), void *ctx);
 /* All that depend on it, final or not; costs their number. */
 void core_each_dependant(const struct core *core, task_id task, void (*each)(void *ctx, task_id),
                          void *ctx);
@@ -173,7 +177,8 @@ void core_each_run(const struct core *core, void (*each)(void *ctx, task_id task
 
 struct core_counts {
     uint32_t by_state[TASK_STATE_MAX];
-    uint32_t hopeless; /* of the waiting: need a task that failed, was canceled or invalidated */
+    uint32_t
+        hopeless; /* of the waiting: wait for a dependency or parent that ended otherwise than done */
     uint32_t classes, projects, keys;
     amount runs_used, runs_cap;
     size_t bytes; /* memory of the core */

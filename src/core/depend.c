@@ -52,6 +52,24 @@ void depend_set(struct core *c, uint32_t task, const task_id *on, size_t count) 
         edge_add(c, task, task_named(c, on[i - 1]));
 }
 
+bool depend_drop_absent(struct core *c, uint32_t task) {
+    bool any = false;
+    for (uint32_t *link = &task_at(c, task)->needs; *link;) {
+        uint32_t e = *link, target = edge_at(c, e)->on;
+        if (task_at(c, target)->state != TASK_ABSENT) {
+            link = &edge_at(c, e)->next_need;
+            continue;
+        }
+        *link = edge_at(c, e)->next_need;
+        edge_unlink_user(c, e);
+        slab_free(&c->edges, e);
+        task_at(c, task)->unmet--;
+        task_drop_if_unnamed(c, target);
+        any = true;
+    }
+    return any;
+}
+
 void depend_forget(struct core *c, uint32_t task) {
     if (task_at(c, task)->state != TASK_DONE)
         return; /* whoever needs it waits for a task that is not there */
@@ -69,24 +87,19 @@ void depend_forget(struct core *c, uint32_t task) {
     task_at(c, task)->needed_by = 0;
 }
 
-/* Ended otherwise than done. */
-static bool failed(enum task_state state) {
-    return task_state_is_final(state) && state != TASK_DONE;
-}
-
 void depend_changed(struct core *c, uint32_t task, enum task_state from, enum task_state to) {
     if (from == to)
         return;
-    bool ended_badly = failed(to) && c->policy.dependency_fails;
+    bool ended_badly = task_state_is_failure(to) && c->policy.dependency_fails;
     bool flips = (from == TASK_DONE) != (to == TASK_DONE);
-    bool recount = failed(from) != failed(to);
+    bool recount = task_state_is_failure(from) != task_state_is_failure(to);
     if (!flips && !ended_badly && !recount)
         return;
     for (uint32_t e = task_at(c, task)->needed_by; e; e = edge_at(c, e)->next_user) {
         struct task *user = task_at(c, edge_at(c, e)->task);
         if (flips)
             user->unmet += to == TASK_DONE ? UINT32_MAX : 1;
-        if (recount && !(failed(to) && user->lack == LACK_FAILED_DEPENDENCY))
+        if (recount && !(task_state_is_failure(to) && user->lack == LACK_DEPENDENCY_HOPELESS))
             position_recount(c, edge_at(c, e)->task);
         if (ended_badly || (flips && user->unmet == (to == TASK_DONE ? 0u : 1u)))
             task_look_again(c, edge_at(c, e)->task);
@@ -141,7 +154,7 @@ bool depend_would_cycle(struct core *c, uint32_t task, const task_id *on, size_t
 
 bool depend_has_failed(const struct core *c, uint32_t task) {
     for (uint32_t e = task_at(c, task)->needs; e; e = edge_at(c, e)->next_need) {
-        if (failed(task_at(c, edge_at(c, e)->on)->state))
+        if (task_state_is_failure(task_at(c, edge_at(c, e)->on)->state))
             return true;
     }
     return false;

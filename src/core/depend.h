@@ -5,6 +5,8 @@
 
 /* Replaces what the task depends on. Tasks that are not there are named as absent. */
 void depend_set(struct core *c, uint32_t task, const task_id *on, size_t count);
+/* Drops the dependencies that do not exist. True: there were some. */
+bool depend_drop_absent(struct core *c, uint32_t task);
 /* The task goes away. What was met by it stays met; what was not goes on waiting for its number. */
 void depend_forget(struct core *c, uint32_t task);
 /* One task changed its state: counts for those that depend on it. */

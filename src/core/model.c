@@ -164,6 +164,10 @@ bool task_state_is_final(enum task_state state) {
            || state == TASK_INVALIDATED;
 }
 
+bool task_state_is_failure(enum task_state state) {
+    return task_state_is_final(state) && state != TASK_DONE;
+}
+
 bool task_state_is_live(enum task_state state) {
     return state == TASK_STARTING || state == TASK_RUNNING;
 }

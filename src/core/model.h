@@ -206,6 +206,8 @@ const char *reason_name(enum reason reason);
 
 /* Final: nothing the scheduler does by itself changes it any more. */
 bool task_state_is_final(enum task_state state);
+/* Final, and not done: those that wait for it to be done wait for a person. */
+bool task_state_is_failure(enum task_state state);
 /* Live: has or is getting a process, or waits for its children. */
 bool task_state_is_live(enum task_state state);
 

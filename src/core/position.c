@@ -12,10 +12,11 @@
 
 static enum lack lack_of(const struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
+    bool hopeless = task_parent_failed(c, t) || (t->unmet > 0 && depend_has_failed(c, task));
     if (t->unmet > 0)
-        return depend_has_failed(c, task) ? LACK_FAILED_DEPENDENCY : LACK_DEPENDENCY;
+        return hopeless ? LACK_DEPENDENCY_HOPELESS : LACK_DEPENDENCY;
     if (!task_parent_passed(c, t))
-        return LACK_PARENT;
+        return hopeless ? LACK_PARENT_HOPELESS : LACK_PARENT;
     return t->flags & TASK_ARTIFACT_MISSING ? LACK_ARTIFACT : LACK_NOTHING;
 }
 

@@ -67,8 +67,9 @@ struct task {
 enum lack {
     LACK_NOTHING,
     LACK_DEPENDENCY,
-    LACK_FAILED_DEPENDENCY, /* at least one has failed, was canceled or invalidated */
+    LACK_DEPENDENCY_HOPELESS, /* hopeless: waits for a task that ended otherwise than done */
     LACK_PARENT,
+    LACK_PARENT_HOPELESS,
     LACK_ARTIFACT,
     LACK_MAX,
 };

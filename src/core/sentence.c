@@ -100,28 +100,28 @@ static void held_sentence(const struct verdict *v, struct strbuf *out) {
     }
 }
 
-static void dependency_sentence(const struct verdict *v, const struct task_names *names,
-                                struct strbuf *out) {
-    const char *name = v->about ? task_name(names, v->about) : "";
-    if (v->about_state == TASK_ABSENT)
-        strbuf_printf(out, "waits for '%s', which does not exist", name);
-    else if (task_state_is_final(v->about_state))
-        strbuf_printf(out, "waits for '%s', which is %s; retry it", name,
-                      task_state_name(v->about_state));
-    else
-        strbuf_printf(out, "waits for '%s', which is %s", name, task_state_name(v->about_state));
+/* For dependencies and parents: another task must be done first, and what helps if it never will be. */
+static void task_sentence(const struct verdict *v, const struct task_names *names,
+                          struct strbuf *out) {
+    strbuf_printf(out, "waits for %s'%s', which ", v->gate == GATE_PARENT ? "its parent " : "",
+                  v->about ? task_name(names, v->about) : "");
+    switch ((int)v->about_state) {
+    case TASK_ABSENT:
+        strbuf_puts(out, "does not exist; cancel and retry this task to run it without");
+        break;
+    case TASK_INVALIDATED: /* its parent's new iteration replaces it: it cannot be retried */
+        strbuf_puts(out, "is invalidated; cancel this task, or change its dependencies");
+        break;
+    case TASK_FAILED:
+    case TASK_CANCELED:
+        strbuf_printf(out, "is %s; retry it", task_state_name(v->about_state));
+        break;
+    default:
+        strbuf_printf(out, "is %s", task_state_name(v->about_state));
+        break;
+    }
     if (v->count > 1)
         strbuf_printf(out, " (and %" PRIu32 " more)", v->count - 1);
-}
-
-static void parent_sentence(const struct verdict *v, const struct task_names *names,
-                            struct strbuf *out) {
-    const char *name = v->about ? task_name(names, v->about) : "";
-    if (v->about_state == TASK_ABSENT)
-        strbuf_printf(out, "its parent '%s' does not exist", name);
-    else
-        strbuf_printf(out, "its parent '%s' is %s, not done", name,
-                      task_state_name(v->about_state));
 }
 
 static void put_others(const struct verdict *v, struct strbuf *out) {
@@ -236,10 +236,8 @@ void verdict_sentence(const struct verdict *v, const struct symbol_table *symbol
         held_sentence(v, out);
         break;
     case GATE_DEPENDENCY:
-        dependency_sentence(v, names, out);
-        break;
     case GATE_PARENT:
-        parent_sentence(v, names, out);
+        task_sentence(v, names, out);
         break;
     case GATE_ARTIFACT:
         strbuf_puts(out, "the artifact it is made from does not exist yet");

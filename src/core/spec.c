@@ -12,7 +12,7 @@
 #include "core/state.h"
 #include "core/task.h"
 
-#define DEPENDANTS_LOOKED 1000u
+#define WAITERS_LOOKED 1000u
 
 /* What of the spec belongs to the live run. */
 static void fill_run(const struct core *c, const struct task *t, struct task_spec *ret) {
@@ -101,16 +101,46 @@ size_t core_task_children(const struct core *c, task_id id, task_id *ret, size_t
     return count;
 }
 
-size_t core_task_dependants(const struct core *c, task_id id, task_id *ret, size_t max) {
+static bool is_listed(const task_id *list, size_t count, task_id id) {
+    for (size_t i = 0; i < count; i++)
+        if (list[i] == id)
+            return true;
+    return false;
+}
+
+size_t core_task_waiters(const struct core *c, task_id id, task_id *ret, size_t max) {
     uint32_t handle = task_find_added(c, id);
     size_t count = 0, looked = 0;
     for (uint32_t e = handle ? task_at(c, handle)->needed_by : 0;
-         e && count < max && looked < DEPENDANTS_LOOKED; e = edge_at(c, e)->next_user, looked++) {
+         e && count < max && looked < WAITERS_LOOKED; e = edge_at(c, e)->next_user, looked++) {
         const struct task *t = task_at(c, edge_at(c, e)->task);
         if (!task_state_is_final(t->state))
             ret[count++] = t->id;
     }
+    looked = 0;
+    for (uint32_t h = handle ? task_at(c, handle)->first_child : 0;
+         h && count < max && looked < WAITERS_LOOKED; h = task_at(c, h)->next_sibling, looked++) {
+        const struct task *t = task_at(c, h);
+        if (t->parent_gate == PARENT_DONE && !task_state_is_final(t->state)
+            && !is_listed(ret, count, t->id))
+            ret[count++] = t->id;
+    }
     return count;
+}
+
+void core_each_failed_prerequisite(const struct core *c, task_id id,
+                                   void (*each)(void *ctx, task_id task), void *ctx) {
+    uint32_t handle = task_find_added(c, id);
+    const struct task *t = task_at(c, handle);
+    if (!handle || task_state_is_final(t->state) || task_state_is_live(t->state))
+        return;
+    if (task_parent_failed(c, t))
+        each(ctx, task_at(c, t->parent)->id);
+    for (uint32_t e = t->unmet > 0 ? t->needs : 0; e; e = edge_at(c, e)->next_need) {
+        const struct task *on = task_at(c, edge_at(c, e)->on);
+        if (task_state_is_failure(on->state))
+            each(ctx, on->id);
+    }
 }
 
 size_t core_task_resources(const struct core *c, task_id id, sym *ret, size_t max) {

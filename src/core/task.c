@@ -94,6 +94,10 @@ static void tell_neighbours(struct core *c, uint32_t task, enum task_state from,
         for (uint32_t child = t->first_child; child; child = task_at(c, child)->next_sibling)
             task_look_again(c, child);
     }
+    if (task_state_is_failure(from) != task_state_is_failure(to)) {
+        for (uint32_t child = t->first_child; child; child = task_at(c, child)->next_sibling)
+            position_recount(c, child);
+    }
     if (t->parent && t->parent_gate == PARENT_NONE)
         task_look_again(c, t->parent); /* it may be draining */
 }
@@ -168,6 +172,11 @@ bool task_parent_passed(const struct core *c, const struct task *t) {
     if (!(t->flags & TASK_HAS_PARENT) || t->parent_gate == PARENT_NONE)
         return true;
     return task_at(c, t->parent)->state == TASK_DONE;
+}
+
+bool task_parent_failed(const struct core *c, const struct task *t) {
+    return t->parent && t->parent_gate == PARENT_DONE
+           && task_state_is_failure(task_at(c, t->parent)->state);
 }
 
 bool task_has_prerequisites(const struct core *c, const struct task *t) {

@@ -33,6 +33,8 @@ void task_look_again(struct core *c, uint32_t task); /* at the end of this fact 
 void task_settle(struct core *c);                    /* do it now */
 
 bool task_parent_passed(const struct core *c, const struct task *t);
+/* It waits for its parent, which ended otherwise than done. */
+bool task_parent_failed(const struct core *c, const struct task *t);
 bool task_has_prerequisites(const struct core *c, const struct task *t);
 /* Is every prerequisite there, and has a loop launches left? */
 bool task_may_be_ready(const struct core *c, const struct task *t);

@@ -90,7 +90,8 @@ static void tell_lacking(const struct heads *h, size_t most) {
     size_t left = most * LOOKED_PER_LACKING;
     uint32_t task;
     while (most > 0 && left-- > 0 && (task = order_list_next(&h->c->waiting, &cursor))) {
-        if (task_at(h->c, task)->lack == LACK_FAILED_DEPENDENCY)
+        unsigned lack = task_at(h->c, task)->lack;
+        if (lack == LACK_DEPENDENCY_HOPELESS || lack == LACK_PARENT_HOPELESS)
             continue;
         h->head(h->ctx, task_at(h->c, task)->id);
         most--;
@@ -133,9 +134,8 @@ static void tell(struct counting *n, const struct verdict *first, int64_t more) 
 /* Those of a project that lack a prerequisite: few gates come before it. */
 static void count_lacking(struct counting *n, const struct project *p) {
     static const enum gate gates[LACK_MAX] = {
-        [LACK_DEPENDENCY] = GATE_DEPENDENCY,
-        [LACK_FAILED_DEPENDENCY] = GATE_DEPENDENCY,
-        [LACK_PARENT] = GATE_PARENT,
+        [LACK_DEPENDENCY] = GATE_DEPENDENCY, [LACK_DEPENDENCY_HOPELESS] = GATE_DEPENDENCY,
+        [LACK_PARENT] = GATE_PARENT,         [LACK_PARENT_HOPELESS] = GATE_PARENT,
         [LACK_ARTIFACT] = GATE_ARTIFACT,
     };
     for (int lack = LACK_NOTHING + 1; lack < LACK_MAX; lack++) {

@@ -18,28 +18,22 @@
 
 /* --- the causes ------------------------------------------------------------------------------ */
 
-static bool ended_badly(enum task_state state) {
-    return task_state_is_final(state) && state != TASK_DONE;
-}
-
 static bool breaker_is_open(const struct task_spec *t) {
     if (t->state == TASK_FAILED)
         return t->reason == REASON_BREAKER;
     return t->breaker_openings > 0 && !task_state_is_final(t->state);
 }
 
-void alerts_see_task(struct engine *e, const struct task_spec *told) {
-    if (ended_badly(told->state) || breaker_is_open(told) || alert_budget_is_held(told))
-        *LIST_ADD(&e->alerts->touched) = told->id;
+static void touch(void *ctx, task_id task) {
+    struct engine *e = ctx;
+    *LIST_ADD(&e->alerts->touched) = task;
 }
 
-/* Somebody has come to wait for them. */
-void alerts_see_depends(struct engine *e, const task_id *tasks, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        struct task_view view;
-        if (core_task(e->core, tasks[i], &view) && ended_badly(view.state))
-            *LIST_ADD(&e->alerts->touched) = tasks[i];
-    }
+void alerts_see_task(struct engine *e, const struct task_spec *told) {
+    core_each_failed_prerequisite(e->core, told->id, touch,
+                                  e); /* it may have come to wait for them */
+    if (task_state_is_failure(told->state) || breaker_is_open(told) || alert_budget_is_held(told))
+        touch(e, told->id);
 }
 
 void alerts_see_limiter(struct engine *e, const struct limiter_row *row) {
@@ -97,7 +91,7 @@ static void see_groups(struct engine *e, task_id failed, const task_id *users, s
 
 static void see_chain(struct engine *e, task_id task, enum task_state state) {
     task_id users[EXAMPLES + 1];
-    size_t count = core_task_dependants(e->core, task, users, EXAMPLES + 1);
+    size_t count = core_task_waiters(e->core, task, users, EXAMPLES + 1);
     if (count == 0)
         return;
     char id[ENGINE_ID_MAX];
@@ -129,7 +123,7 @@ static void see_touched(struct engine *e) {
         struct task_spec told;
         if (!core_task_spec(e->core, e->alerts->touched.items[i], &told))
             continue;
-        if (ended_badly(told.state))
+        if (task_state_is_failure(told.state))
             see_chain(e, told.id, told.state);
         if (breaker_is_open(&told))
             see_breaker(e, &told);
@@ -197,8 +191,8 @@ static const char *subject_of(const struct alert *alert) {
 static bool chain_is_over(const struct engine *e, const struct alert *alert) {
     struct task_view view;
     task_id user;
-    return !core_task(e->core, alert->view.task, &view) || !ended_badly(view.state)
-           || core_task_dependants(e->core, alert->view.task, &user, 1) == 0;
+    return !core_task(e->core, alert->view.task, &view) || !task_state_is_failure(view.state)
+           || core_task_waiters(e->core, alert->view.task, &user, 1) == 0;
 }
 
 static bool group_is_over(const struct engine *e, const struct alert *alert) {
@@ -324,7 +318,7 @@ static void see_chains_again(struct engine *e) {
         task_id users[EXAMPLES + 1];
         if (alert_key_is(alert.view.key, "chain"))
             see_groups(e, alert.view.task, users,
-                       core_task_dependants(e->core, alert.view.task, users, EXAMPLES + 1));
+                       core_task_waiters(e->core, alert.view.task, users, EXAMPLES + 1));
     }
 }
 

@@ -61,7 +61,6 @@ bool alert_key_is(const char *key, const char *kind);
 
 /* What is another since this turn. */
 void alerts_see_task(struct engine *e, const struct task_spec *told);
-void alerts_see_depends(struct engine *e, const task_id *tasks, size_t count);
 void alerts_see_limiter(struct engine *e, const struct limiter_row *row);
 void alerts_see_agent(struct engine *e, const struct agent_row *row);
 /* At the end of a turn, before its commit. */

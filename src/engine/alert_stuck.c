@@ -77,8 +77,8 @@ static bool is_meant(const struct engine *e, const struct verdict *v) {
         return true;
     if (v->gate == GATE_LIMITER && account_is_closed(e, v->key))
         return true;
-    return v->gate == GATE_DEPENDENCY && task_state_is_final(v->about_state)
-           && v->about_state != TASK_DONE;
+    return (v->gate == GATE_DEPENDENCY || v->gate == GATE_PARENT)
+           && task_state_is_failure(v->about_state);
 }
 
 static bool waits_where(const struct engine *e, task_id task, struct verdict *ret) {

@@ -78,10 +78,8 @@ static void write_task(void *ctx, task_id task) {
     alerts_see_task(e, &row.told);
     allowance_see_state(e, task, row.told.state);
     bool rewired = is_new || e->turn.rewired == task;
-    if (rewired) {
+    if (rewired)
         fill_depends(e, &row);
-        alerts_see_depends(e, row.depends_on, row.depends_on_count);
-    }
     if (is_new) {
         row.resources = join_resources(e, task);
         store_add_task(e->turn.batch, &row);

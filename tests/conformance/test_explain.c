@@ -209,7 +209,7 @@ static void f128_reasons_name_the_thing_and_what_clears_it(void **state) {
     world_add(w, "held", (struct given){ .kind = "ralph", .state = TASK_HELD });
     world_decide(w);
     assert_string_equal(sentence(w, "second"), "kind 'plan' is at its limit (1 of 1 in use)");
-    assert_string_equal(sentence(w, "child"), "its parent 'running' is running, not done");
+    assert_string_equal(sentence(w, "child"), "waits for its parent 'running', which is running");
     assert_string_equal(sentence(w, "after"), "waits for 'second', which is ready (and 1 more)");
     assert_string_equal(sentence(w, "held"), "held; release it to let it go on");
 }

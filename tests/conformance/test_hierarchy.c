@@ -82,6 +82,21 @@ static void f025_running_descendant_is_stopped_and_fails_whatever_its_end(void *
     ASSERT_PLACES(w, LEASE_KIND, "ralph", "0 of 50");
 }
 
+/* Its parent is not there, and will never be done. */
+static void f025_retried_orphan_runs_without_its_parent(void **state) {
+    (void)state;
+    WORLD(w, "loopr");
+    add_tree(w);
+    world_tell(w, FACT_DELETE, "plan");
+    world_tell(w, FACT_RETRY, "spec");
+    world_tell(w, FACT_RETRY, "phase");
+    world_decide(w);
+    ASSERT_STARTED(w, "spec");
+    ASSERT_BLOCKED(w, "phase", "parent");
+    world_ends(w, "spec", OUTCOME_OK);
+    ASSERT_STARTED(w, "phase");
+}
+
 static void f025_live_task_cannot_be_deleted(void **state) {
     (void)state;
     WORLD(w, "loopr");
@@ -294,7 +309,7 @@ RUN_TESTS(TEST(f001_plan_spec_phase_ralph_run_one_level_after_the_other),
           TEST(f001_task_cannot_be_its_own_ancestor),
           TEST(f025_deleted_parent_fails_all_descendants),
           TEST(f025_running_descendant_is_stopped_and_fails_whatever_its_end),
-          TEST(f025_live_task_cannot_be_deleted),
+          TEST(f025_retried_orphan_runs_without_its_parent), TEST(f025_live_task_cannot_be_deleted),
           TEST(f026_children_of_an_older_iteration_are_invalidated_deepest_first),
           TEST(f026_new_children_come_from_the_new_artifact),
           TEST(f026_failed_validation_is_a_new_iteration_too),

@@ -63,6 +63,38 @@ report $? 'f086 it is over when nobody waits any more'
 rule 'f086 so is that of the group' closes group:release
 rule 'f086 each was cleared once' [ "$(cleared "chain:$failed") $(cleared group:release)" = '1 1' ]
 
+# --- f086: a parent that failed: the same ----------------------------------------------------------------
+
+add --project web --retries 0 -- false
+parent=$id
+becomes "$parent" failed
+add --project web --parent "$parent" -- true
+child=$id
+opens "chain:$parent"
+report $? 'f086 a task whose children wait for it has failed: one alert'
+run sluice status
+has "'$parent' is failed, and '$child' waits for it: retry it, or cancel what waits" 'f086 with the child that waits'
+has '1 waits for what failed' 'f086 and it is counted'
+run sluice why "$child"
+has "waits for its parent '$parent', which is failed; retry it" 'f086 why says what to do'
+"$SLUICE" cancel "$child" >/dev/null
+closes "chain:$parent"
+report $? 'f086 it is over when no child waits any more'
+"$SLUICE" retry "$child" >/dev/null
+opens "chain:$parent"
+report $? 'f086 and opens again when one does'
+"$SLUICE" cancel "$child" "$parent" >/dev/null 2>&1
+closes "chain:$parent"
+add --project web --after "$failed" -- true
+parent=$id
+add --project web --parent "$parent" -- true
+child=$id
+"$SLUICE" cancel "$parent" >/dev/null
+"$SLUICE" delete "$parent" >/dev/null
+"$SLUICE" retry "$child" >/dev/null
+becomes "$child" done
+report $? 'f025 an orphan that is retried runs without its parent'
+
 # --- f084: a breaker ------------------------------------------------------------------------------------
 
 add --project web -- /nowhere/at/all

@@ -42,14 +42,19 @@ static void add_counted(void *ctx, const struct verdict *first, int64_t more) {
     line_of(ctx, first)->counted += more;
 }
 
-/* Needs a task that ended otherwise than done. */
+static bool is_failure(enum task_state state) {
+    return state == TASK_FAILED || state == TASK_CANCELED || state == TASK_INVALIDATED;
+}
+
+/* Waits for a task that ended otherwise than done. */
 static bool is_hopeless(const struct core *core, const struct task *t) {
     for (uint32_t e = t->needs; e; e = edge_at(core, e)->next_need) {
         enum task_state state = task_at(core, edge_at(core, e)->on)->state;
-        if (state == TASK_FAILED || state == TASK_CANCELED || state == TASK_INVALIDATED)
+        if (is_failure(state))
             return true;
     }
-    return false;
+    return t->parent && t->parent_gate == PARENT_DONE
+           && is_failure(task_at(core, t->parent)->state);
 }
 
 /* Returns how many are hopeless. */

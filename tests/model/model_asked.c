@@ -77,10 +77,22 @@ static int cancel(struct model *m, struct model_task *t) {
     return 0;
 }
 
+/* A prerequisite that does not exist would never be met. */
+static void drop_missing_prerequisites(const struct model *m, struct model_task *t) {
+    size_t kept = 0;
+    for (size_t i = 0; i < t->s.depends_on_count; i++)
+        if (model_find(m, t->dependencies[i].task))
+            t->dependencies[kept++] = t->dependencies[i];
+    t->s.depends_on_count = kept;
+    if (t->s.parent && !model_find(m, t->s.parent))
+        t->s.parent_gate = PARENT_NONE;
+}
+
 static int retry(struct model *m, struct model_task *t, struct error *err) {
     if (t->s.state != TASK_FAILED && t->s.state != TASK_CANCELED)
         return refuse(t, err);
     model_drop_counters(t);
+    drop_missing_prerequisites(m, t);
     model_change(m, t, TASK_WAITING, REASON_RETRIED);
     return 0;
 }

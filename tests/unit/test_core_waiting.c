@@ -154,6 +154,55 @@ static void who_needs_one_that_failed_is_counted_until_it_is_retried(void **stat
     core_free(core);
 }
 
+static void who_waits_for_a_parent_that_failed_is_counted_until_it_is_retried(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    struct core_counts counts;
+    const task_id other = 2;
+    struct task_spec child = row(3, TASK_WAITING), beside = row(4, TASK_WAITING);
+    child.parent = beside.parent = 1;
+    beside.parent_gate = PARENT_NONE;
+    struct task_spec both = child;
+    both.id = 5;
+    both.depends_on = &other;
+    both.depends_on_count = 1;
+    tell(core, (struct fact){ .kind = FACT_PAUSE });
+    assert_int_equal(add(core, row(1, TASK_WAITING)), 0);
+    assert_int_equal(add(core, row(2, TASK_WAITING)), 0);
+    assert_int_equal(add(core, child), 0);
+    assert_int_equal(add(core, beside), 0);
+    assert_int_equal(add(core, both), 0);
+    tell(core, (struct fact){ .kind = FACT_CANCEL, .task = 1 });
+    core_count(core, &counts);
+    assert_int_equal(counts.hopeless, 2);
+    task_id waiters[4];
+    assert_int_equal(core_task_waiters(core, 1, waiters, 4), 2);
+    assert_true(waiters[0] == 3 && waiters[1] == 5);
+    tell(core, (struct fact){ .kind = FACT_RETRY, .task = 1 });
+    core_count(core, &counts);
+    assert_int_equal(counts.hopeless, 0);
+    core_free(core);
+}
+
+static void a_retry_waits_no_longer_for_what_was_deleted(void **state) {
+    (void)state;
+    struct core *core = core_with_a_world(false);
+    const task_id on[] = { 1, 2 };
+    struct task_spec user = row(3, TASK_WAITING);
+    user.depends_on = on;
+    user.depends_on_count = 2;
+    tell(core, (struct fact){ .kind = FACT_PAUSE });
+    assert_int_equal(add(core, row(1, TASK_WAITING)), 0);
+    assert_int_equal(add(core, row(2, TASK_WAITING)), 0);
+    assert_int_equal(add(core, user), 0);
+    tell(core, (struct fact){ .kind = FACT_DELETE, .task = 1 });
+    tell(core, (struct fact){ .kind = FACT_RETRY, .task = 3 });
+    task_id left[2] = { 0 };
+    assert_int_equal(core_task_depends(core, 3, left, 2), 1);
+    assert_int_equal(left[0], 2);
+    core_free(core);
+}
+
 static void note_head(void *ctx, task_id task) {
     struct strbuf *heads = ctx;
     strbuf_printf(heads, " %u", (unsigned)task);
@@ -241,6 +290,8 @@ int main(void) {
         cmocka_unit_test(what_a_task_names_for_itself_counts_where_it_stops),
         cmocka_unit_test(the_one_a_place_is_reserved_for_is_counted_once),
         cmocka_unit_test(who_needs_one_that_failed_is_counted_until_it_is_retried),
+        cmocka_unit_test(who_waits_for_a_parent_that_failed_is_counted_until_it_is_retried),
+        cmocka_unit_test(a_retry_waits_no_longer_for_what_was_deleted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

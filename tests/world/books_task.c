@@ -88,6 +88,17 @@ static void told_dependencies(struct books *b, const struct fact *fact) {
         row->depends_on[i] = fact->dependencies.items[i];
 }
 
+/* It waits no longer for what was deleted. */
+static void told_retry(const struct books *b, struct row *row) {
+    unsigned kept = 0;
+    for (unsigned k = 0; k < row->dependency_count; k++)
+        if (books_task(b, row->depends_on[k]))
+            row->depends_on[kept++] = row->depends_on[k];
+    row->dependency_count = (uint8_t)kept;
+    if (row->parent && !books_task(b, row->parent))
+        row->parent_gate = PARENT_NONE;
+}
+
 /* A dependency that was done stays met when it goes. */
 static void forget_dependency(struct books *b, task_id gone) {
     for (size_t i = 1; i < b->count; i++) {
@@ -136,6 +147,8 @@ void books_told_task(struct books *b, const struct fact *fact) {
         row->artifact_missing = !fact->artifact_present;
     else if (fact->kind == FACT_DEPENDENCIES)
         told_dependencies(b, fact);
+    else if (fact->kind == FACT_RETRY)
+        told_retry(b, row);
     else if (fact->kind == FACT_DELETE || fact->kind == FACT_FORGET)
         told_gone(b, row, fact->kind == FACT_DELETE);
     else if (fact->kind == FACT_CANCEL && row->alive && row->wish < WISH_CANCEL)
