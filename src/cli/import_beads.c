@@ -16,6 +16,7 @@
 #include "os/files.h"
 
 #define BEADS_MAX (16u << 20)
+#define DEPTH_MAX 200 /* of what needs what; beyond it the order is that of the file */
 
 /* What can be worked on. */
 static bool is_slingable(const char *type) {
@@ -90,7 +91,12 @@ static int read_issues(const char *file, json_t **ret_root, const json_t **ret_i
 
 struct beads {
     struct import *import;
+    const json_t *issues;
     json_t *projects; /* of the daemon; empty with --project */
+    json_t *places;   /* id → position in `issues` */
+    json_t *fates;    /* id → why it is not imported, or "" */
+    json_t *known;    /* id → the task of the daemon that it is, or null */
+    struct ask ask;
 };
 
 static void take_project(void *ctx, const json_t *item) {
@@ -110,11 +116,108 @@ static const json_t *project_of(const json_t *projects, const char *id) {
 }
 
 static int ask_projects(struct beads *b) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open(&ask, ASK_START);
+    int code = ask_open(&b->ask, ASK_START);
     return code != CMD_OK
                ? code
-               : ask_pages(&ask, "/v1/projects?limit=1000", 1000000, take_project, b->projects);
+               : ask_pages(&b->ask, "/v1/projects?limit=1000", 1000000, take_project, b->projects);
+}
+
+/* --- other beads ----------------------------------------------------------------------------- */
+
+/* The task that a bead became earlier, as "#17"; NULL: none. */
+static const char *known_task(struct beads *b, const char *id) {
+    const json_t *known = json_object_get(b->known, id);
+    if (known)
+        return json_string_value(known);
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, task = STRBUF_INIT;
+    strbuf_puts(&path, "/v1/tasks?state=all&limit=1");
+    client_query(&path, "external_id", id);
+    client_query(&path, "project", cmd_value(b->import->call, "project"));
+    if (ask_try_get(&b->ask, strbuf_text(&path)) == 0) {
+        const json_t *items = json_object_get(b->ask.answer, "items");
+        const char *found = ask_text(json_array_get(items, 0), "id", NULL);
+        const char *dash = found ? strrchr(found, '-') : NULL;
+        if (found)
+            strbuf_printf(&task, "#%s", dash ? dash + 1 : found);
+    }
+    json_object_set_new(b->known, id,
+                        task.length > 0 ? ask_string(strbuf_text(&task)) : json_null());
+    return json_string_value(json_object_get(b->known, id));
+}
+
+/* What a bead says of another one: which, and how they are connected. */
+struct link {
+    const char *id, *type;
+};
+
+static struct link read_link(const json_t *dependency) {
+    if (json_is_string(dependency))
+        return (struct link){ json_string_value(dependency), "blocks" };
+    const char *id = ask_text(dependency, "depends_on_id", ask_text(dependency, "id", ""));
+    return (struct link){ id, ask_text(dependency, "type",
+                                       ask_text(dependency, "dependency_type", "blocks")) };
+}
+
+static const char *parent_of(const json_t *bead) {
+    const char *parent = ask_text(bead, "parent", ask_text(bead, "parent_id", ""));
+    size_t i;
+    json_t *dependency;
+    json_array_foreach(json_object_get(bead, "dependencies"), i, dependency) {
+        struct link link = read_link(dependency);
+        if (!*parent && strcmp(link.type, "parent-child") == 0)
+            parent = link.id;
+    }
+    return parent;
+}
+
+/* How the daemon is told of another bead: by its name in this import, or as the task that it is. NULL: it is neither. */
+static const char *reference(struct beads *b, const char *id) {
+    const char *fate = json_string_value(json_object_get(b->fates, id));
+    return fate && !*fate ? id : known_task(b, id);
+}
+
+static bool is_closed(const struct beads *b, const char *id) {
+    const json_t *place = json_object_get(b->places, id);
+    const json_t *bead = json_array_get(b->issues, (size_t)json_integer_value(place));
+    const char *status = ask_text(place ? bead : NULL, "status", "open");
+    return strcmp(status, "closed") == 0 || strcmp(status, "tombstone") == 0;
+}
+
+static void add_parent(struct beads *b, const json_t *bead, json_t *task) {
+    const char *parent = parent_of(bead), *named = *parent ? reference(b, parent) : NULL;
+    if (!*parent)
+        return;
+    json_object_set_new(json_object_get(task, "meta"), "parent", ask_string(parent));
+    if (!named) {
+        cmd_warn("%s: its parent '%s' is neither imported nor known here; kept as meta.parent",
+                 ask_text(bead, "id", "?"), parent);
+        return;
+    }
+    json_object_set_new(task, "parent", ask_string(named));
+    json_object_set_new(task, "parent_gate",
+                        ask_string("none")); /* it contains, and does not block */
+}
+
+static void add_dependencies(struct beads *b, const json_t *bead, json_t *task) {
+    json_t *needs = json_array(), *dependency;
+    size_t i;
+    json_array_foreach(json_object_get(bead, "dependencies"), i, dependency) {
+        struct link link = read_link(dependency);
+        const char *named =
+            *link.id && strcmp(link.type, "blocks") == 0 ? reference(b, link.id) : NULL;
+        if (named)
+            json_array_append_new(needs, ask_string(named));
+        else if (*link.id && strcmp(link.type, "blocks") == 0 && !is_closed(b, link.id))
+            cmd_warn("%s: '%s', which it depends on, is neither imported nor known here; kept as "
+                     "meta.dependencies",
+                     ask_text(bead, "id", "?"), link.id);
+    }
+    if (json_array_size(needs) > 0)
+        json_object_set(task, "depends_on", needs);
+    if (json_array_size(json_object_get(bead, "dependencies")) > 0)
+        json_object_set(json_object_get(task, "meta"), "dependencies",
+                        json_object_get(bead, "dependencies"));
+    json_decref(needs);
 }
 
 /* --- one bead -------------------------------------------------------------------------------- */
@@ -162,14 +265,56 @@ static const char *why_skipped(const struct beads *b, const json_t *bead, const 
     return NULL;
 }
 
-static int take_bead(const struct beads *b, const json_t *bead, size_t index) {
+/* A bead that waits for one that is left out, though it is open, would start too early. */
+static const char *blocked_by(const struct beads *b, const json_t *bead) {
+    size_t i;
+    json_t *dependency;
+    json_array_foreach(json_object_get(bead, "dependencies"), i, dependency) {
+        struct link link = read_link(dependency);
+        const char *fate = json_string_value(json_object_get(b->fates, link.id));
+        if (fate && *fate && strcmp(link.type, "blocks") == 0 && !is_closed(b, link.id)
+            && !known_task((struct beads *)b, link.id))
+            return link.id;
+    }
+    return NULL;
+}
+
+static const char *type_of(const json_t *bead) {
+    return ask_text(bead, "issue_type", ask_text(bead, "type", "task"));
+}
+
+/* What becomes of each, before the first is taken: they name each other. */
+static void decide_fates(struct beads *b) {
+    size_t i;
+    json_t *bead;
+    json_array_foreach(b->issues, i, bead) {
+        const char *id = ask_text(bead, "id", ""), *why = why_skipped(b, bead, type_of(bead));
+        json_object_set_new(b->places, id, json_integer((json_int_t)i));
+        json_object_set_new(b->fates, id, ask_string(why ? why : ""));
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        json_array_foreach(b->issues, i, bead) {
+            const char *id = ask_text(bead, "id", "");
+            const char *fate = json_string_value(json_object_get(b->fates, id));
+            const char *blocker = *fate ? NULL : blocked_by(b, bead);
+            if (!blocker)
+                continue;
+            _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
+            strbuf_printf(&why, "it depends on '%s', which is not imported", blocker);
+            json_object_set_new(b->fates, id, ask_string(strbuf_text(&why)));
+            changed = true;
+        }
+    }
+}
+
+static int take_bead(struct beads *b, const json_t *bead, size_t index) {
     _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
-    const char *id = ask_text(bead, "id", "");
-    const char *type = ask_text(bead, "issue_type", ask_text(bead, "type", "task"));
+    const char *id = ask_text(bead, "id", ""), *type = type_of(bead);
     if (!*id)
         return refuse(b, index, "", "it has no 'id'");
-    const char *why = why_skipped(b, bead, type);
-    if (why) {
+    const char *why = json_string_value(json_object_get(b->fates, id));
+    if (*why) {
         import_skip(b->import, id, why);
         return CMD_OK;
     }
@@ -182,31 +327,66 @@ static int take_bead(const struct beads *b, const json_t *bead, size_t index) {
     json_t *meta = json_pack("{s:s, s:s}", "bead", id, "type", type);
     if (json_object_get(bead, "labels"))
         json_object_set(meta, "labels", json_object_get(bead, "labels"));
-    json_t *task =
-        json_pack("{s:s, s:s, s:o, s:o, s:o}", "external_id", id, "title", strbuf_text(&title),
-                  "prompt", prompt_of(bead), "priority", priority_of(bead), "meta", meta);
+    json_t *task = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", id, "external_id", id,
+                             "title", strbuf_text(&title), "prompt", prompt_of(bead), "priority",
+                             priority_of(bead), "meta", meta);
+    add_parent(b, bead, task);
+    add_dependencies(b, bead, task);
     if (!cmd_has(b->import->call, "project"))
         json_object_set(task, "project", json_object_get(project, "name"));
     import_add(b->import, id, task);
     return CMD_OK;
 }
 
+/* What a bead needs comes before it: with --keep-going they are added in pieces. */
+static int take_after_needs(struct beads *b, json_t *taken, size_t index, unsigned depth) {
+    const json_t *bead = json_array_get(b->issues, index);
+    const char *id = ask_text(bead, "id", ""), *parent = parent_of(bead);
+    if (*id && json_object_get(taken, id))
+        return CMD_OK;
+    json_object_set_new(taken, id, json_true());
+    json_t *dependency, *place = json_object_get(b->places, parent);
+    size_t i;
+    int code = CMD_OK;
+    if (place && depth < DEPTH_MAX)
+        code = take_after_needs(b, taken, (size_t)json_integer_value(place), depth + 1);
+    json_array_foreach(json_object_get(bead, "dependencies"), i, dependency) {
+        place = json_object_get(b->places, read_link(dependency).id);
+        if (code == CMD_OK && place && depth < DEPTH_MAX)
+            code = take_after_needs(b, taken, (size_t)json_integer_value(place), depth + 1);
+    }
+    return code == CMD_OK ? take_bead(b, bead, index) : code;
+}
+
+static void beads_finish(struct beads *b) {
+    json_decref(b->projects);
+    json_decref(b->places);
+    json_decref(b->fates);
+    json_decref(b->known);
+    ask_finish(&b->ask);
+}
+
 static int beads_run(const struct cmd_call *call) {
     _cleanup_(import_finish) struct import im = { 0 };
-    struct beads b = { .import = &im };
+    _cleanup_(beads_finish) struct beads b = { .import = &im };
     struct error err = { 0 };
     json_t *root = NULL;
-    const json_t *issues = NULL;
     if (!cmd_has(call, "agent"))
         return cmd_usage_error(call->cmd, "who shall be told the beads? give --agent");
-    if (read_issues(call->arg_count > 0 ? call->args[0] : NULL, &root, &issues, &err) < 0)
+    if (read_issues(call->arg_count > 0 ? call->args[0] : NULL, &root, &b.issues, &err) < 0)
         return cmd_error(&err);
     import_init(&im, call);
     b.projects = json_array();
+    b.places = json_object();
+    b.fates = json_object();
+    b.known = json_object();
+    json_t *taken = json_object();
     int code = ask_projects(&b);
-    for (size_t i = 0; code == CMD_OK && i < json_array_size(issues); i++)
-        code = take_bead(&b, json_array_get(issues, i), i);
-    json_decref(b.projects);
+    if (code == CMD_OK)
+        decide_fates(&b);
+    for (size_t i = 0; code == CMD_OK && i < json_array_size(b.issues); i++)
+        code = take_after_needs(&b, taken, i, 0);
+    json_decref(taken);
     json_decref(root);
     return code == CMD_OK ? import_send(&im) : code;
 }
@@ -224,7 +404,8 @@ const struct cmd import_beads = {
         "Reads a file, the standard input (-), or runs 'bd ready --json'. The id becomes the\n"
         "external id, so importing again adds what is new; title and description the prompt,\n"
         "priority 0 to 4 the priority 80 to 120. The project is that whose prefix the id has,\n"
-        "or --project. Types other than task, bug, feature and chore are skipped with a warning.\n",
+        "or --project. Types other than task, bug, feature and chore are skipped with a warning.\n"
+        "Dependencies and parents are kept.\n",
     .examples = "bd ready --json | sluice import beads --agent claude -\n"
                 "sluice import beads --agent claude --project web ready.json\n",
     .options = options,

@@ -110,14 +110,10 @@ struct engine_host_values {
 };
 void engine_host(const struct engine *engine, struct engine_host_values *ret);
 
-/* The task that people mean by a word: an id ("web-17", "17", "#17"), or the external id of a task. 0 with a
- * sentence: there is none, or (-ENOTUNIQ) the word names several; "#17" never does. Every word of a client goes
- * through here. */
+/* "web-17", "17", "#17" or an external id → 17. 0: there is none, or there are several (-ENOTUNIQ), with a sentence. */
 task_id engine_find_task(const struct engine *engine, const char *word, struct error *err);
-/* An id alone, as engine_task_id has written it: of a run folder, a marker, a worktree. */
-task_id engine_task_of_id(const struct engine *engine, const char *id, struct error *err);
-/* "web-17"; at most ENGINE_ID_MAX bytes with the NUL. Unknown tasks by number: "#17". */
-#define ENGINE_ID_MAX 160
+task_id engine_task_of_id(const struct engine *e, const char *id, struct error *err); /* no other */
+#define ENGINE_ID_MAX 160 /* "web-17" with the NUL. Unknown tasks by number: "#17". */
 const char *engine_task_id(const struct engine *engine, task_id task, char buf[ENGINE_ID_MAX]);
 
 struct engine_project {

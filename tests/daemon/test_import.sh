@@ -239,4 +239,36 @@ chmod +x bin/bd
 PATH=$tmp/bin:$PATH
 run sluice import beads --agent claude --draft
 has '(gt-q)' 'without a file bd is asked'
+
+# --- what beads say of each other --------------------------------------------------------------------------------
+
+cat >linked.json <<'END'
+[{"id":"gt-l3","title":"last","dependencies":[{"issue_id":"gt-l3","depends_on_id":"gt-l2","type":"blocks"},
+  {"issue_id":"gt-l3","depends_on_id":"gt-a1","type":"blocks"},
+  {"issue_id":"gt-l3","depends_on_id":"gt-b2","type":"related"},
+  {"issue_id":"gt-l3","depends_on_id":"gt-l0","type":"blocks"}]},
+ {"id":"gt-l2","title":"second","parent":"gt-l1"},
+ {"id":"gt-l1","title":"first"},
+ {"id":"gt-l4","title":"below","dependencies":[{"depends_on_id":"gt-l1","type":"parent-child"}]},
+ {"id":"gt-l5","title":"blocked","dependencies":["gt-l6"]},
+ {"id":"gt-l6","title":"at work","status":"in_progress"},
+ {"id":"gt-l0","title":"over","status":"closed"},
+ {"id":"gt-l7","title":"lost","dependencies":["gt-nowhere"]}]
+END
+run sluice import beads --agent claude --draft --keep-going linked.json
+has '5 added, 0 already, 3 skipped, 0 refused' 'what waits for a bead that is left out is left out'
+says_one() { grep -qF -e "$1" err; }
+rule 'and says so' says_one "gt-l5 skipped: it depends on 'gt-l6', which is not imported"
+rule 'a dependency that nobody knows is told' says_one "gt-l7: 'gt-nowhere', which it depends on, is neither imported nor known here"
+second=$("$SLUICE" list --external-id gt-l2 --ids)
+first=$("$SLUICE" list --external-id gt-l1 --ids)
+run sluice show --json gt-l3
+rule 'dependencies are kept: of the import, and of an earlier one; closed ones are met' \
+    grep -qF "\"depends_on\":[\"$second\",\"$bead\"]" out
+has '"depends_on_id":"gt-b2","type":"related"' 'all of them stand in meta'
+run sluice show --json gt-l2
+rule 'the parent is kept' grep -q "\"parent\":\"$first\"" out
+has '"parent_gate":"none"' 'and does not block'
+run sluice show --json gt-l4
+rule 'also as a dependency of type parent-child' grep -q "\"parent\":\"$first\"" out
 finish
