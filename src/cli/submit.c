@@ -50,6 +50,7 @@ static const struct row rows[] = {
     { "project",      "project",        AS_TEXT },
     { "kind",         "kind",           AS_TEXT },
     { "agent",        "agent",          AS_TEXT },
+    { "prompt",       "prompt",         AS_NOTHING },
     { "prompt-file",  "prompt",         AS_NOTHING },
     { "title",        "title",          AS_TEXT },
     { "priority",     "priority",       AS_NUMBER },
@@ -310,27 +311,30 @@ static int read_prompt(const char *path, struct strbuf *out, struct error *err) 
 }
 
 static int put_prompt(const struct cmd_call *call, json_t *task, struct error *err) {
-    const char *file = cmd_value(call, "prompt-file");
+    const char *file = cmd_value(call, "prompt-file"), *text = cmd_value(call, "prompt");
     _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT;
-    if (file && call->arg_count > 0)
-        return error_set(err, -EINVAL, "the prompt is in '%.200s', so '%.200s' is too much", file,
-                         call->args[0]);
+    if (file && text)
+        return error_set(err, -EINVAL, "'--prompt' and '--prompt-file' cannot be used together");
+    if ((file || text) && call->arg_count > 0)
+        return error_set(err, -EINVAL, "the prompt is in '%.200s', so '%.200s' is too much",
+                         file ? file : "--prompt", call->args[0]);
     int r = file ? read_prompt(file, &prompt, err) : 0;
     if (r < 0)
         return r;
+    strbuf_puts(&prompt, text ? text : "");
     for (size_t i = 0; i < call->arg_count; i++)
         strbuf_printf(&prompt, "%s%s", i > 0 ? " " : "", call->args[i]);
     if (strlen(strbuf_text(&prompt)) != prompt.length)
         return error_set(err, -EINVAL, "'%.200s' is no text: it has a NUL byte in it", file);
     if (prompt.length == 0)
-        return error_set(err, -EINVAL, "the prompt for the agent '%.200s' is empty",
-                         cmd_value(call, "agent"));
+        return error_set(err, -EINVAL, "the prompt for the agent%s%.200s%s is empty",
+                         cmd_has(call, "agent") ? " '" : "",
+                         cmd_has(call, "agent") ? cmd_value(call, "agent") : "",
+                         cmd_has(call, "agent") ? "'" : "");
     return put_text(task, "prompt", strbuf_text(&prompt), err);
 }
 
 static int put_command(const struct cmd_call *call, json_t *task, struct error *err) {
-    if (cmd_has(call, "prompt-file"))
-        return error_set(err, -EINVAL, "option '--prompt-file' needs --agent");
     if (call->arg_count == 0 || !*call->args[0])
         return error_set(err, -EINVAL, "there is no command to run; write it behind --");
     json_t *argv = json_array();
@@ -357,6 +361,10 @@ static int put_folder(const struct cmd_call *call, json_t *task, struct error *e
     return put_text(task, "cwd", here, err);
 }
 
+static bool is_prompt(const struct cmd_call *call) {
+    return cmd_has(call, "agent") || cmd_has(call, "prompt") || cmd_has(call, "prompt-file");
+}
+
 int submit_task(const struct cmd_call *call, json_t **ret_task, struct error *err) {
     _cleanup_(client_answer_freep) json_t *task = json_object();
     if (cmd_has(call, "in") && cmd_has(call, "not-before"))
@@ -365,7 +373,7 @@ int submit_task(const struct cmd_call *call, json_t **ret_task, struct error *er
         return error_set(err, -EINVAL, "'--parallel' and '--serial' exclude each other");
     int r = put_options(call, task, err);
     if (r >= 0)
-        r = cmd_has(call, "agent") ? put_prompt(call, task, err) : put_command(call, task, err);
+        r = is_prompt(call) ? put_prompt(call, task, err) : put_command(call, task, err);
     if (r >= 0)
         r = put_folder(call, task, err);
     if (r < 0)

@@ -13,7 +13,8 @@
     { "project", 'p', "NAME", "the project it belongs to" },                                       \
         { "kind", 'k', "KIND", "its type: base priority, caps, how it is finished" },              \
         { "agent", 'a', "NAME", "give the words to this agent as a prompt" },                      \
-        { "prompt-file", 0, "FILE", "with --agent: the prompt is in a file; - is stdin" },         \
+        { "prompt", 0, "TEXT", "the prompt; without --agent for a worker of the roster" },         \
+        { "prompt-file", 0, "FILE", "the prompt is in a file; - is stdin" },                       \
         { "title", 't', "TEXT", "what lists show of it" },                                         \
         { "priority", 'P', "N", "lower first; 100 if not given" },                                 \
         { "parent", 0, "ID", "make it a child of this task" },                                     \

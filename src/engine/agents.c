@@ -138,3 +138,33 @@ int engine_check_prompt(const struct engine *e, const char *agent, const char *p
         r = check_words(e, others[i], prompt, err);
     return r;
 }
+
+/* --- the roster ------------------------------------------------------------------------------ */
+
+static bool is_worker(const struct engine *e, const char *agent) {
+    return config_number(e->config, "agents.A.roster", agent) != 0;
+}
+
+bool engine_has_roster(const struct engine *e) {
+    for (size_t i = 0; i < config_agent_count(e->config); i++)
+        if (is_worker(e, config_agent_name(e->config, i)))
+            return true;
+    return false;
+}
+
+int engine_check_roster(const struct engine *e, const char *prompt, struct error *err) {
+    if (!engine_has_roster(e))
+        return error_set(err, -EINVAL,
+                         "a 'prompt' needs an 'agent', or a roster of workers that take it: "
+                         "agents.NAME.roster");
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < config_agent_count(e->config); i++) {
+        const char *agent = config_agent_name(e->config, i);
+        if (!is_worker(e, agent))
+            continue;
+        r = engine_check_agent(e, agent, err);
+        if (r == 0)
+            r = check_words(e, agent, prompt, err);
+    }
+    return r;
+}

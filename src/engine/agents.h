@@ -14,6 +14,12 @@ int engine_check_agent(const struct engine *engine, const char *agent, struct er
 int engine_check_prompt(const struct engine *engine, const char *agent, const char *prompt,
                         bool failover, struct error *err);
 
+/* Are there workers (`agents.A.roster`) that take tasks which name no agent? */
+bool engine_has_roster(const struct engine *engine);
+
+/* Can every worker of the roster be told this prompt? The first that is idle takes it. Refused without a roster. */
+int engine_check_roster(const struct engine *engine, const char *prompt, struct error *err);
+
 /* The program of an agent as it is written, and where it was found; both empty when nobody knows. */
 void engine_agent_program(const struct engine *engine, const char *agent, struct strbuf *program,
                           struct strbuf *found);

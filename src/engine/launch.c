@@ -147,6 +147,8 @@ static void put_own_env(struct launch *l) {
     put_env(l, format(l, "SLUICE_TASK=%s", l->id));
     put_env(l, format(l, "SLUICE_RUN=%s", l->spec.run));
     put_env(l, format(l, "SLUICE_PROJECT=%s", l->project->view.name));
+    if (l->run->agent) /* the one it names, or the worker that took it */
+        put_env(l, format(l, "SLUICE_AGENT=%s", l->run->agent));
     put_env(l, format(l, "SLUICE_ITERATION=%" PRIu32, l->run->iteration));
     put_env(l, format(l, "SLUICE_ATTEMPT=%" PRIu32, l->run->view.attempt));
     put_env(l, format(l, "SLUICE_DONE=%s", strbuf_text(&marker)));

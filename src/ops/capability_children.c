@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/money.h"
+#include "engine/agents.h"
 #include "engine/allowance.h"
 #include "engine/below.h"
 #include "engine/executors.h"
@@ -158,7 +159,8 @@ static int complete(struct op_call *call, const struct parent *p, json_t *task) 
         json_object_set_new(task, "inside", inside);
     if (!is_given(task, "parent"))
         json_object_set_new(task, "parent", json_string(p->id));
-    if (is_given(task, "prompt") && !is_given(task, "agent") && p->agent)
+    bool any_worker = !p->told.agent && engine_has_roster(call->engine);
+    if (is_given(task, "prompt") && !is_given(task, "agent") && p->agent && !any_worker)
         json_object_set_new(task, "agent", json_string(p->agent));
     return child_spans_bound(call->engine, &p->spans, task, &call->err);
 }

@@ -177,7 +177,7 @@ static int check_object(const char *name, const json_t *value, struct error *err
 /* clang-format off */
 static const struct member members[] = { /* by name */
     { "agent", MEMBER_NAME, AT(agent), .written = "name",
-      .text = "who runs it; a prompt needs one that has a command" },
+      .text = "who runs it; a prompt needs one that has a command, or a roster whose workers take it" },
     { "argv", MEMBER_OTHER, AT(argv), .check = check_words, .written = "[word, …]",
       .text = "the command; this or `prompt`" },
     { "artifact", MEMBER_PLACE, AT(artifact), .written = "path",
@@ -535,8 +535,6 @@ static int check_together(const struct submission *s, struct error *err) {
         return error_set(err, -EINVAL, "a task has a 'prompt' or an 'argv', not both");
     if (!s->prompt && !s->argv)
         return error_set(err, -EINVAL, "a task needs an 'argv', or a 'prompt' for its agent");
-    if (s->prompt && !s->agent)
-        return error_set(err, -EINVAL, "a 'prompt' needs an 'agent' that is told it");
     if (s->prompt && s->stdin_path)
         return error_set(err, -EINVAL, "'stdin' goes with 'argv': an agent gets its prompt there");
     if (s->until && strcmp(s->until, "validate") == 0 && json_array_size(s->checks) == 0)

@@ -71,6 +71,8 @@ static int check_names(const struct batch *batch, const struct submission *s, st
                            "config set limits.resource.%s=1", err);
     if (!s->prompt)
         return 0;
+    if (!s->agent)
+        return engine_check_roster(engine, s->prompt, err);
     bool failover = !s->failover || strcmp(s->failover, "none") != 0;
     int r = engine_check_agent(engine, s->agent, err);
     return r < 0 ? r : engine_check_prompt(engine, s->agent, s->prompt, failover, err);

@@ -128,4 +128,47 @@ rule 'f041 f046 f160 two workers, two tasks of the first project, the lower numb
 rule 'f046 each worker once' [ "$(for each in web-2 web-3; do value $each agent; done | sort -u | wc -l)" = 2 ]
 rule 'f160 the project at its cap is passed over' [ "$(value full-1 gate)" = lease:project:full ]
 rule 'f160 and what is left waits for a worker' [ "$(value api-4 gate)" = lease:agents ]
+
+# --- prompts -------------------------------------------------------------------------------------------
+
+"$SLUICE" cancel --all >/dev/null
+for each in web-2 web-3; do becomes $each canceled; done
+run sluice add --project web --prompt 'who takes me?'
+exits 2 'f013 a prompt that a worker cannot be told is refused: exit code'
+complains "agent 'w1' has no command to be told a prompt" 'f013 a prompt that a worker cannot be told is refused'
+cat >worker.sh <<'END'
+#!/bin/sh
+echo "$SLUICE_AGENT $1: $2" >>"$3"
+read -r _ <"$3.go"
+END
+chmod +x worker.sh
+mkfifo said.go
+for worker in w1 w2; do
+    "$SLUICE" config set "agents.$worker.command=$tmp/worker.sh $worker {prompt} $tmp/said" "agents.$worker.prompt=argument" >/dev/null
+done
+cat >tasks.yaml <<'END'
+tasks:
+  - {project: web, prompt: second}
+END
+add --project web --prompt first
+one=$id
+"$SLUICE" add --file tasks.yaml --json >added
+two=$(first id <added)
+becomes "$one" running && becomes "$two" running
+report $? 'f013 workers take prompts that name no agent'
+soon grep -qs second said
+soon grep -qs first said
+rule 'f013 each prompt has one worker, which SLUICE_AGENT names' \
+    [ "$(sort said)" = "$(printf 'w1 w1: first\nw2 w2: second')" ]
+rule 'f013 list, show and status name the worker' \
+    sh -c "'$SLUICE' list | grep -q '^ *$one .* w1 ' && '$SLUICE' show $two | grep -q 'agent  *w2' && '$SLUICE' status | grep '$two' | grep -q w2"
+add --project api --prompt third
+rule 'f013 a third prompt waits for a worker' [ "$(value "$id" gate)" = lease:agents ]
+tell said.go
+becomes "$id" running
+report $? 'f013 and is taken by the first that is idle'
+rule 'f013 a task that has ended names its worker' \
+    sh -c "'$SLUICE' show $one --json | grep -q '\"agent\":\"w1\"' && '$SLUICE' show $two --json | grep -q '\"agent\":\"w2\"'"
+"$SLUICE" pause >/dev/null
+"$SLUICE" cancel --all >/dev/null
 finish

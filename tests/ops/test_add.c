@@ -304,7 +304,8 @@ static void what_a_task_may_say_is_checked(void **state) {
         { "", "a task needs an 'argv', or a 'prompt' for its agent" },
         { "\"argv\":null", "a task needs an 'argv', or a 'prompt' for its agent" },
         { "\"argv\":[\"a\"],\"prompt\":\"b\"", "a task has a 'prompt' or an 'argv', not both" },
-        { "\"prompt\":\"b\"", "a 'prompt' needs an 'agent' that is told it" },
+        { "\"prompt\":\"b\"",
+          "a 'prompt' needs an 'agent', or a roster of workers that take it: agents.NAME.roster" },
         { "\"prompt\":\"\",\"agent\":\"claude\"", "'prompt' is empty" },
         { "\"prompt\":\"b\",\"agent\":\"mute\"", "agent 'mute' has no command to be told a prompt: "
                                                  "set agents.mute.command, or give an 'argv'" },
