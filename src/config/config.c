@@ -94,8 +94,7 @@ static void policy_settle(struct policy *policy) {
     }
 }
 
-/* By a person: neither the default nor what the preset says. */
-static bool is_chosen(const struct config *config, const char *key) {
+bool config_is_chosen(const struct config *config, const char *key) {
     const struct entry *entry = config_entry(config, settings_row(key), 0);
     const char *origin = symbol_name(&config->texts, entry->origin);
     return strcmp(origin, "default") != 0 && strncmp(origin, "preset ", strlen("preset ")) != 0;
@@ -103,12 +102,12 @@ static bool is_chosen(const struct config *config, const char *key) {
 
 /* Who says how long a task may wait means it, whatever preset he has. Who says the order too, means that. */
 static void policy_settle_order(struct config *config) {
-    if (is_chosen(config, "max_wait_s") && !is_chosen(config, "order"))
+    if (config_is_chosen(config, "max_wait_s") && !config_is_chosen(config, "order"))
         config->policy.order |= ORDER_BY_OVERDUE;
 }
 
 bool config_wait_is_idle(const struct config *config) {
-    return is_chosen(config, "max_wait_s") && config->policy.max_wait != TIME_NEVER
+    return config_is_chosen(config, "max_wait_s") && config->policy.max_wait != TIME_NEVER
            && !(config->policy.order & ORDER_BY_OVERDUE);
 }
 

@@ -58,6 +58,9 @@ size_t config_words(const struct config *config, const char *pattern, const char
 /* Is it written somewhere, and not only a default? */
 bool config_is_set(const struct config *config, const char *pattern, const char *name);
 
+/* Has a person set it? Neither a default nor what the preset says. Of a row without a name. */
+bool config_is_chosen(const struct config *config, const char *key);
+
 /* --- names ----------------------------------------------------------------------------------- */
 
 /* Is there anything in the configuration (preset included) of this name? An agent may also be one that needs no

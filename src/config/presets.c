@@ -62,6 +62,7 @@ static const struct preset_row conductor_rows[] = {
     { "limiter.max_running", "unlimited" },
     { "retry.unfinished.max", "100" },
     { "retry.unfinished.delay_s", "1" },
+    { "runaway.pause_s", "0" }, /* the document fixes the delay: there is only the alert */
     { "loop.count", "launches" },
     { "loop.prefix", "Continue working on the following:" },
     { "loop.failed", "unfinished" },

@@ -54,7 +54,7 @@ static const char *const sandboxes[] = { "auto", "none", "bubblewrap", "podman",
 /* clang-format off */
 const struct setting settings[] = {
 #include "config/rows/start.inc"    /* at the top, limits, limiter, score, fair */
-#include "config/rows/retry.inc"    /* retry, loop */
+#include "config/rows/retry.inc"    /* retry, runaway, loop */
 #include "config/rows/children.inc" /* spawn, capability */
 #include "config/rows/gates.inc"    /* breaker, pace, queue, host, dependencies */
 #include "config/rows/tasks.inc"    /* tasks, report, git */

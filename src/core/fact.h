@@ -199,6 +199,7 @@ struct fact {
             bool
                 before_agent; /* with LAUNCH: its agent had no part in it; that of its task counts */
             sym workspace;    /* where it worked: its task wants that from now on; 0: as before */
+            time_ms pause;    /* span: the next attempt comes no sooner than that; 0: no floor */
         } ended;
     };
 };

@@ -239,6 +239,12 @@ static void fail(struct core *c, uint32_t task, enum reason reason) {
     task_become(c, task, (struct change){ .to = TASK_FAILED, .reason = reason });
 }
 
+/* What is before the next attempt: the delay of its row, and never less than the end asks for. */
+static struct change next_attempt(const struct core *c, const struct fact *end, enum hold hold,
+                                  time_ms delay, enum reason reason) {
+    return change_to_held(c, hold, time_max(delay, end->ended.pause), reason);
+}
+
 static time_ms delay_of(const struct core *c, const struct task *t, enum retry_class row,
                         unsigned n) {
     return retry_delay(&c->policy.retry[row], n, t->id, t->attempt);
@@ -267,7 +273,8 @@ static void end_ok(struct core *c, uint32_t task) {
     }
 }
 
-static void end_unfinished(struct core *c, uint32_t task, enum reason spent_reason) {
+static void end_unfinished(struct core *c, uint32_t task, const struct fact *fact,
+                           enum reason spent_reason) {
     struct task *t = task_at(c, task);
     amount max = c->policy.retry[RETRY_UNFINISHED].max;
     count_up(&t->restarts);
@@ -276,14 +283,15 @@ static void end_unfinished(struct core *c, uint32_t task, enum reason spent_reas
         return;
     }
     time_ms delay = delay_of(c, t, RETRY_UNFINISHED, t->restarts);
-    task_iterate(c, task, change_to_held(c, HOLD_RESTART, delay, REASON_ITERATE));
+    task_iterate(c, task, next_attempt(c, fact, HOLD_RESTART, delay, REASON_ITERATE));
 }
 
-static void end_failed(struct core *c, uint32_t task, enum reason spent_reason) {
+static void end_failed(struct core *c, uint32_t task, const struct fact *fact,
+                       enum reason spent_reason) {
     struct task *t = task_at(c, task);
     bool loop = t->until == UNTIL_DONE || t->until == UNTIL_VALIDATE;
     if (loop && c->policy.failed_is_unfinished) {
-        end_unfinished(c, task, REASON_RESTARTS);
+        end_unfinished(c, task, fact, REASON_RESTARTS);
         return;
     }
     amount max = t->retry_max >= 0 ? t->retry_max : c->policy.retry[RETRY_FAILED].max;
@@ -293,16 +301,16 @@ static void end_failed(struct core *c, uint32_t task, enum reason spent_reason) 
         return;
     }
     time_ms delay = delay_of(c, t, RETRY_FAILED, t->failures);
-    task_become(c, task, change_to_held(c, HOLD_BACKOFF, delay, REASON_RETRY));
+    task_become(c, task, next_attempt(c, fact, HOLD_BACKOFF, delay, REASON_RETRY));
 }
 
-static void end_launch(struct core *c, uint32_t task, bool counts) {
+static void end_launch(struct core *c, uint32_t task, const struct fact *fact, bool counts) {
     struct task *t = task_at(c, task);
     if (counts)
         count_up(&t->launch_failures);
     if (!counts || t->launch_failures < c->policy.retry[RETRY_LAUNCH].max) {
         time_ms delay = delay_of(c, t, RETRY_LAUNCH, t->launch_failures);
-        task_become(c, task, change_to_held(c, HOLD_BACKOFF, delay, REASON_RELAUNCH));
+        task_become(c, task, next_attempt(c, fact, HOLD_BACKOFF, delay, REASON_RELAUNCH));
         return;
     }
     if (c->policy.breaker.reset == TIME_NEVER) {
@@ -312,10 +320,10 @@ static void end_launch(struct core *c, uint32_t task, bool counts) {
     count_up(&t->breaker_openings);
     time_ms delay =
         backoff_doubled(c->policy.breaker.reset, t->breaker_openings, c->policy.breaker.reset_max);
-    task_become(c, task, change_to_held(c, HOLD_BREAKER, delay, REASON_BREAKER));
+    task_become(c, task, next_attempt(c, fact, HOLD_BREAKER, delay, REASON_BREAKER));
 }
 
-static void end_lost(struct core *c, uint32_t task) {
+static void end_lost(struct core *c, uint32_t task, const struct fact *fact) {
     struct task *t = task_at(c, task);
     if (c->policy.lost_requeue)
         count_up(&t->losses);
@@ -324,7 +332,7 @@ static void end_lost(struct core *c, uint32_t task) {
         return;
     }
     time_ms delay = delay_of(c, t, RETRY_LOST, t->losses);
-    task_become(c, task, change_to_held(c, HOLD_BACKOFF, delay, REASON_LOST));
+    task_become(c, task, next_attempt(c, fact, HOLD_BACKOFF, delay, REASON_LOST));
 }
 
 static void end_by_outcome(struct core *c, uint32_t task, const struct fact *fact, bool counts) {
@@ -333,22 +341,22 @@ static void end_by_outcome(struct core *c, uint32_t task, const struct fact *fac
     case OUTCOME_MAX:
         break; /* end_ok was called */
     case OUTCOME_UNFINISHED:
-        end_unfinished(c, task, REASON_RESTARTS);
+        end_unfinished(c, task, fact, REASON_RESTARTS);
         break;
     case OUTCOME_INVALID:
-        end_unfinished(c, task, REASON_VALIDATION);
+        end_unfinished(c, task, fact, REASON_VALIDATION);
         break;
     case OUTCOME_FAILED:
-        end_failed(c, task, REASON_RETRIES);
+        end_failed(c, task, fact, REASON_RETRIES);
         break;
     case OUTCOME_TIMEOUT:
-        end_failed(c, task, REASON_TIMEOUT);
+        end_failed(c, task, fact, REASON_TIMEOUT);
         break;
     case OUTCOME_LAUNCH:
         if (c->policy.launch_is_failed)
-            end_failed(c, task, REASON_RETRIES);
+            end_failed(c, task, fact, REASON_RETRIES);
         else
-            end_launch(c, task, counts);
+            end_launch(c, task, fact, counts);
         break;
     case OUTCOME_LIMITED:
         task_become(c, task, (struct change){ .to = TASK_WAITING, .reason = REASON_LIMITED });
@@ -367,7 +375,7 @@ static void end_by_outcome(struct core *c, uint32_t task, const struct fact *fac
                                                   : time_add(c->now, HOURS(1)) });
         break;
     case OUTCOME_LOST:
-        end_lost(c, task);
+        end_lost(c, task, fact);
         break;
     case OUTCOME_CANCELED:
         task_become(c, task, (struct change){ .to = TASK_CANCELED, .reason = REASON_CANCELED });

@@ -10,6 +10,7 @@
 #include "engine/alert_internal.h"
 #include "engine/away_internal.h"
 #include "engine/plausible.h"
+#include "engine/runaway.h"
 #include "os/log.h"
 
 #define EXAMPLES        3u
@@ -285,6 +286,7 @@ static const struct {
     { "many", many_is_over },
     { "memory", memory_is_over },
     { "run", run_is_over },
+    { "runaway", runaway_alert_is_over },
     { "store", store_is_over },
     { "stuck", stuck_is_over },
     { "webhook", webhook_is_over },

@@ -23,6 +23,7 @@
 #include "engine/listen.h"
 #include "engine/plausible.h"
 #include "engine/redaction.h"
+#include "engine/runaway.h"
 #include "engine/secrets.h"
 #include "engine/spawning.h"
 #include "engine/stuck.h"
@@ -361,6 +362,7 @@ static enum outcome tell_end(struct engine *e, struct live_run *run, struct happ
     fact.ended.before_agent = ended_before_agent(e, run, &h->end);
     fact.ended.workspace = h->end.started_at ? pool_left_in(e, run) : 0;
     book_agent(e, run, h, &fact);
+    runaway_ended(e, run, &h->end, &fact);
     (void)engine_tell(e, &fact, NULL);
     return fact.ended.outcome;
 }

@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/json_write.h"
 #include "base/number.h"
+#include "engine/loops.h"
 
 #define NOTE "session."
 
@@ -37,6 +38,7 @@ struct memory {
     uint32_t same;           /* how often in a row */
     char *tree;              /* its work tree after the last iteration */
     uint32_t still;          /* how often in a row that was so */
+    uint32_t quick;          /* runs in a row that have ended quickly */
     size_t position;         /* in sessions.all */
 };
 
@@ -170,6 +172,7 @@ static void write_note(struct engine *e, const struct memory *m) {
     put_number(&w, "same", m->text ? (int64_t)m->same : -1);
     put_text(&w, "tree", m->tree);
     put_number(&w, "still", m->tree ? (int64_t)m->still : -1);
+    put_number(&w, "quick", m->quick > 0 ? (int64_t)m->quick : -1);
     json_write_object_end(&w);
     struct note_row row = { .name = note_name(m->task, name), .text = strbuf_text(&text) };
     store_put_note(e->turn.batch, &row);
@@ -219,6 +222,8 @@ void sessions_load(struct engine *e, const struct note_row *row) {
     m->same = m->text ? (uint32_t)number_of(note, "same") : 0;
     m->tree = text_of(note, "tree");
     m->still = m->tree ? (uint32_t)number_of(note, "still") : 0;
+    int64_t quick = number_of(note, "quick");
+    m->quick = quick > 0 ? (uint32_t)quick : 0;
     json_decref(note);
 }
 
@@ -370,6 +375,27 @@ uint32_t session_same_tree(struct engine *e, task_id task, const char *tree) {
     }
     write_note(e, m);
     return m->still;
+}
+
+uint32_t session_quick(struct engine *e, task_id task) {
+    struct memory *m = find_or_make(e, task);
+    if (m->quick < UINT32_MAX)
+        m->quick++;
+    write_note(e, m);
+    return m->quick;
+}
+
+void session_not_quick(struct engine *e, task_id task) {
+    struct memory *m = find(e, task);
+    if (!m || m->quick == 0)
+        return;
+    m->quick = 0;
+    write_note(e, m);
+}
+
+uint32_t engine_quick_ends(const struct engine *e, task_id task) {
+    const struct memory *m = find(e, task);
+    return m ? m->quick : 0;
 }
 
 void session_drop(struct engine *e, task_id task) {

@@ -1,6 +1,7 @@
 /* session.h: what is remembered of a task's agent from one attempt to the next. Private to engine/.
  *
- * The session that can be gone on with, what it had used so far, and the last text of a failure. One note in
+ * The session that can be gone on with, what it had used so far, the last text of a failure, and how many runs in a
+ * row have ended quickly. One note in
  * the store for each task that has any, written in the commit that holds the end of the run: neither of them
  * without the other. It goes when the task is final. */
 #pragma once
@@ -32,4 +33,7 @@ void session_ended(struct engine *e, const struct live_run *run, const struct ag
 uint32_t session_same_text(struct engine *e, task_id task, const char *text);
 /* How many iterations in a row have left the work tree as it was before them. */
 uint32_t session_same_tree(struct engine *e, task_id task, const char *tree);
-void session_drop(struct engine *e, task_id task); /* the task is final, or is no more */
+/* One more run has ended quickly (runaway.h). How many in a row that were, this one included. */
+uint32_t session_quick(struct engine *e, task_id task);
+void session_not_quick(struct engine *e, task_id task); /* it has not */
+void session_drop(struct engine *e, task_id task);      /* the task is final, or is no more */

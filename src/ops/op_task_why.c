@@ -8,6 +8,7 @@
 #include "core/failover.h"
 #include "engine/away.h"
 #include "engine/executors.h"
+#include "engine/loops.h"
 #include "engine/partition.h"
 #include "ops/forecast.h"
 #include "ops/print.h"
@@ -97,6 +98,18 @@ static const char *sentence_of(const struct task_view *t) {
     return "";
 }
 
+/* One quick end says nothing; several in a row explain the pause. */
+static void put_quick_ends(struct op_call *call, const struct task_view *t, struct strbuf *out) {
+    const struct config *config = engine_config(call->engine);
+    uint32_t count = engine_quick_ends(call->engine, t->id);
+    if (count < 2 || task_state_is_final(t->state))
+        return;
+    strbuf_printf(out,
+                  "; its last %" PRIu32 " runs have each ended in less than %g s "
+                  "(runaway.quick_s, runaway.pause_s)",
+                  count, (double)config_number(config, "runaway.quick_s", NULL) / 1000.0);
+}
+
 static void print_summary(struct json_writer *w, struct op_call *call, const struct task_view *t) {
     _cleanup_(strbuf_finish) struct strbuf code = STRBUF_INIT, text = STRBUF_INIT;
     struct verdict first;
@@ -116,6 +129,7 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
                       "somebody says 'sluice host forget %s'",
                       host.name);
     }
+    put_quick_ends(call, t, &text);
     if (t->state == TASK_FAILED && asking_of(call)->cause)
         strbuf_printf(&text, "; its last run: %s", asking_of(call)->cause);
     print_text(w, "first", blocked ? strbuf_text(&code) : NULL);
@@ -168,6 +182,8 @@ static int print_why(struct op_call *call) {
         print_gate(&w, call, task, &list[i]);
     json_write_array_end(&w);
     print_agents(&w, call, task);
+    json_write_key(&w, "quick_ends");
+    json_write_int(&w, engine_quick_ends(call->engine, task));
     print_count(&w, "queue_position", position > 0 ? position : -1);
     json_write_key(&w, "forecast");
     forecast_print(&w, call->engine, task, position);
@@ -237,6 +253,7 @@ const struct op op_task_why = {
         "`closed` (until somebody clears its account) or `not launched`; it is empty for a task "
         "that "
         "has no choice. "
+        "`quick_ends`: how many of its runs in a row have ended in less than `runaway.quick_s`. "
         "`forecast.text` goes on with \"it should start …\". There are no "
         "gates "
         "for a task that runs or is final.",
@@ -244,7 +261,8 @@ const struct op op_task_why = {
     .result = "{\"id\":\"web-17\",\"state\":\"ready\",\"first\":\"lease:runs\",\"summary\":\"all 8 "
               "places for runs are taken\",\"gates\":[{\"gate\":\"lease:runs\",\"open\":false,"
               "\"reason\":\"all 8 places for runs are "
-              "taken\",\"opens_at\":null,\"since\":null}],\"agents\":[],\"queue_position\":3,"
+              "taken\",\"opens_at\":null,\"since\":null}],\"agents\":[],\"quick_ends\":0,\"queue_"
+              "position\":3,"
               "\"forecast\":{\"starts_at\":null,\"ahead\":2,\"text\":\"after about 2 others\"}}",
     .right = OP_READ,
     .reach = OP_REACH_SUBTREE,

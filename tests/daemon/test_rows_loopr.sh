@@ -256,4 +256,29 @@ for each in $("$SLUICE" list --ids --all --state canceled,starting,running); do
     becomes "$each" canceled
 done
 rule 'f048 t04 with no places nothing starts at all' [ "$(live runs) $(value "$third" attempt)" = '0 0' ]
+# --- a loop that ends at once -----------------------------------------------------------------------------
+
+says_quick() { # ID
+    "$SLUICE" why "$1" | grep -Eq 'its last [0-9]+ runs have each ended in less than 5 s'
+}
+run sluice config set runaway.alert_after=2 limits.runs=50
+add --project web --kind ralph -- false
+quick=$id
+soon says_quick "$quick"
+report $? 'f162 a loop whose runs end at once: why says so'
+appears "alert runaway:$quick" "$home/sluice.log"
+report $? 'f162 and there is an alert'
+"$SLUICE" hold "$quick" >/dev/null
+"$SLUICE" events --json --task "$quick" --limit 100 >out
+# The starts of attempts 1, 2 and 3 are at least 1 s and 2 s apart: n starts take 2^(n-1) - 1 s.
+starts=$(grep '"kind":"run.started"' out | sed 's/.*"at":\([0-9]*\).*/\1/')
+# shellcheck disable=SC2086 # one word for each start
+rule 'f162 the pause before each attempt doubles, from 1 s' sh -c '
+    count=$# first=$1 least=0 step=1000
+    while [ "$count" -gt 1 ]; do
+        least=$((least + step)) step=$((step * 2)) count=$((count - 1))
+    done
+    for last; do :; done
+    [ $# -ge 2 ] && [ $((last - first)) -ge "$least" ]' - $starts
+"$SLUICE" cancel --now "$quick" >/dev/null
 finish

@@ -299,6 +299,7 @@ static void draw_ended(struct generator *g, const struct model *m) {
     fact.ended.money = generate_chance(g, 40) ? -1 : between(g, 0, 2000);
     fact.ended.output = generate_chance(g, 30);
     fact.ended.before_agent = generate_chance(g, 30);
+    fact.ended.pause = generate_chance(g, 70) ? 0 : between(g, 0, 120000);
     fact.ended.workspace = some_name(g, g->names.workspaces, g->workspaces, 20);
     if (fact.ended.outcome == OUTCOME_LIMITED)
         fact.ended.retry_after = generate_chance(g, 60) ? 0 : between(g, 0, 200000);

@@ -11,6 +11,8 @@
 /* "A delay of 0 means waiting at once." */
 static void hold_for(struct model *m, struct model_task *t, enum hold hold, time_ms delay,
                      enum reason reason) {
+    if (delay < t->pause)
+        delay = t->pause; /* "Every delay of this table is at least the `pause` of the end." */
     if (delay > 0)
         model_hold(m, t, hold, time_add(m->now, delay), reason);
     else
@@ -241,6 +243,7 @@ static void run_ended(struct model *m, struct model_task *t, const struct fact *
     if (ended_by_stop(m, t, outcome))
         return;
     t->run.stop = STOP_NONE;
+    t->pause = fact->ended.pause;
     ended_by_outcome(m, t, fact, agent_is_closed);
 }
 

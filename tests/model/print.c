@@ -208,12 +208,13 @@ static void put_about_task(struct strbuf *out, const struct fact *f) {
         strbuf_printf(out, " retry_after=%" PRId64 " reset_at=%" PRId64, f->limited.retry_after,
                       f->limited.reset_at);
     if (f->kind == FACT_RUN_ENDED)
-        strbuf_printf(
-            out,
-            " %s tokens=%" PRId64 " retry_after=%" PRId64 " reset_at=%" PRId64 " workspace=%u%s%s",
-            outcome_name(f->ended.outcome), f->ended.tokens, f->ended.retry_after,
-            f->ended.reset_at, (unsigned)f->ended.workspace, f->ended.output ? " output" : "",
-            f->ended.before_agent ? " before_agent" : "");
+        strbuf_printf(out,
+                      " %s tokens=%" PRId64 " retry_after=%" PRId64 " reset_at=%" PRId64
+                      " pause=%" PRId64 " workspace=%u%s%s",
+                      outcome_name(f->ended.outcome), f->ended.tokens, f->ended.retry_after,
+                      f->ended.reset_at, f->ended.pause, (unsigned)f->ended.workspace,
+                      f->ended.output ? " output" : "",
+                      f->ended.before_agent ? " before_agent" : "");
 }
 
 void fact_print(const struct fact *fact, const struct symbol_table *symbols, struct strbuf *out) {

@@ -38,6 +38,7 @@ struct expected_end {
     enum hold hold;
     enum reason reason;
     time_ms until_from, until_to; /* with HELD */
+    time_ms pause;                /* that the end asked for */
 };
 
 struct row {

@@ -30,11 +30,14 @@ static void expect_held(struct row *row, enum hold hold, enum reason reason, tim
     row->end.until_to = to;
 }
 
-/* Held for the delay number n of that row; a delay of 0 means waiting at once. */
+/* Held for the delay number n of that row, or for the pause of the end if that is longer; a delay of 0
+ * means waiting at once. */
 static void expect_again(const struct books *b, struct row *row, enum retry_class class_,
                          unsigned n, enum reason reason) {
     time_ms from, to;
     delay_range(&b->policy.retry[class_], n, &from, &to);
+    from = time_max(from, row->end.pause);
+    to = time_max(to, row->end.pause);
     if (to <= 0)
         expect(row, TASK_WAITING, reason);
     else
@@ -86,8 +89,9 @@ static void ended_launch(const struct books *b, struct row *row, bool counts) {
         expect(row, TASK_FAILED, REASON_BREAKER);
     } else {
         count_up(&row->openings);
-        time_ms until =
-            b->now + doubled(b->policy.breaker.reset, row->openings, b->policy.breaker.reset_max);
+        time_ms reset =
+            doubled(b->policy.breaker.reset, row->openings, b->policy.breaker.reset_max);
+        time_ms until = b->now + time_max(reset, row->end.pause);
         expect_held(row, HOLD_BREAKER, REASON_BREAKER, until, until);
     }
 }
@@ -207,7 +211,7 @@ static bool expect_by_wish(struct row *row, bool success) {
 static void told_ended(struct books *b, struct row *row, const struct fact *fact) {
     enum outcome outcome = fact->ended.outcome;
     row->alive = false;
-    row->end = (struct expected_end){ .exact = b->synced };
+    row->end = (struct expected_end){ .exact = b->synced, .pause = fact->ended.pause };
     share_end(b, row, fact);
     if (row->run_limiter && outcome == OUTCOME_OK)
         limiter_succeeded(b, row->run_limiter, row->started_at);
