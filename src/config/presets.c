@@ -100,7 +100,7 @@ static const struct preset_row gastown_rows[] = {
 };
 
 static const struct preset_row agency_rows[] = {
-    { "order", "created_at, seq" },
+    { "order", "enqueued_at, seq" }, /* a retry goes to the tail of its flow */
     { "fair.mode", "off" },
     { "fair.guarantee", "off" },
     { "max_wait_s", "never" },

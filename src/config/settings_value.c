@@ -17,7 +17,7 @@
 
 /* In the order of their bits, which is the order in which they are compared. */
 static const char *const order_parts[] = {
-    "guarantee", "deficit", "position", "overdue", "priority", "score", "created_at",
+    "guarantee", "deficit", "position", "overdue", "priority", "score", "enqueued_at", "created_at",
 };
 _Static_assert(1u << (ARRAY_SIZE(order_parts) - 1) == ORDER_BY_CREATED,
                "an order part has no name");

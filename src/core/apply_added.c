@@ -97,7 +97,7 @@ static void fill(struct core *c, uint32_t task, const struct task_spec *spec,
     t->agent = names->agent;
     t->limiter = names->limiter ? names->limiter : c->agents[names->agent].limiter;
     t->priority = spec->priority;
-    t->created_at = spec->created_at;
+    t->created_at = t->enqueued_at = spec->created_at;
     t->iteration = spec->iteration;
     t->attempt = spec->attempt;
     t->until = (uint8_t)spec->until;
@@ -137,6 +137,10 @@ static bool is_stale(const struct core *c, const struct task *t) {
            && t->parent_iteration < task_at(c, t->parent)->iteration;
 }
 
+static void set_enqueued(const struct core *c, struct task *t, const struct task_spec *spec) {
+    t->enqueued_at = time_min(spec->enqueued_at ? spec->enqueued_at : spec->ready_since, c->now);
+}
+
 /* What it has waited goes on: by its clock if that was told, else by the time. */
 static void set_ready_clock(struct core *c, struct task *t, const struct task_spec *spec) {
     struct wait_key key = queue_wait_key(c, t);
@@ -144,6 +148,7 @@ static void set_ready_clock(struct core *c, struct task *t, const struct task_sp
     t->ready_clock = queue_clock(c, key) - (c->now - time_min(spec->ready_since, c->now));
     if (queue_wait_is_told(c, key))
         t->ready_clock = spec->ready_clock;
+    set_enqueued(c, t, spec);
 }
 
 /* While rows are told the state is what they say. */
@@ -170,8 +175,10 @@ static void begin_now(struct core *c, uint32_t task, const struct task_spec *spe
     if (queued || spec->state == TASK_HELD)
         task_look_again(c, task); /* it may have to fail at once */
     task_count(c, t, t->state, 1);
-    if (t->state == TASK_READY)
-        queue_enter(c, task, c->now - time_min(spec->ready_since, c->now));
+    if (t->state != TASK_READY)
+        return;
+    set_enqueued(c, t, spec);
+    queue_enter(c, task, c->now - time_min(spec->ready_since, c->now));
 }
 
 /* The state it is found in. */

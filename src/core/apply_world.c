@@ -50,8 +50,8 @@ int apply_policy(struct core *c, const struct fact *fact, struct error *err) {
     queue_empty(c);
     position_unlist_all(c);
     c->policy = *fact->policy;
-    if (c->policy.order & ORDER_BY_SCORE)
-        c->policy.order |= ORDER_BY_CREATED;
+    if (c->policy.order & ORDER_BY_SCORE) /* rises with age: a class has only this order */
+        c->policy.order = (c->policy.order | ORDER_BY_CREATED) & ~(unsigned)ORDER_BY_ENQUEUED;
     if (c->policy.fair == FAIR_OFF)
         c->policy.order &= ~(unsigned)ORDER_BY_DEFICIT;
     fair_rewindow(c, old_window);

@@ -98,6 +98,7 @@ struct task_spec {
     size_t resource_count;
     time_ms created_at;
     time_ms ready_since;   /* the wait that counts for max_wait began here */
+    time_ms enqueued_at;   /* when it last became ready; 0: at ready_since */
     time_ms not_before;    /* with TASK_HELD: when it leaves by itself; 0 = never. With
                               PHASE_DRAINING: when that ends; 0 = as the policy says, from now on */
     uint32_t iteration;    /* from 1 */

@@ -104,8 +104,12 @@ static void find_out_state(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
     bool told = t->flags & TASK_TOLD_READY;
     t->flags &= (uint16_t)~TASK_TOLD_READY;
+    if (!told || !task_has_prerequisites(c, t))
+        t->enqueued_at = t->created_at;
     if (told ? !task_has_prerequisites(c, t) : !task_may_be_ready(c, t))
         return;
+    if (!told)
+        t->enqueued_at = c->now;
     task_count(c, t, TASK_WAITING, -1);
     task_count(c, t, TASK_READY, 1);
     t->state = TASK_READY;

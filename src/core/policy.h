@@ -16,7 +16,8 @@ enum order_part {
     ORDER_BY_OVERDUE = 1u << 3,   /* tasks that waited longer than max_wait, oldest first */
     ORDER_BY_PRIORITY = 1u << 4,  /* lower first */
     ORDER_BY_SCORE = 1u << 5,     /* higher first */
-    ORDER_BY_CREATED = 1u << 6,   /* older first */
+    ORDER_BY_ENQUEUED = 1u << 6, /* the one that is ready longest first: a retry goes to the tail */
+    ORDER_BY_CREATED = 1u << 7,  /* older first */
 };
 
 enum fair_mode {

@@ -1,6 +1,6 @@
 /* queue.c: classes, parks and the two orders inside them. See queue.h.
  *
- * Each class keeps its tasks twice: by (created_at, number), which is the order of those that are
+ * Each class keeps its tasks twice: by (enqueued_at, created_at, number), which is the order of those that are
  * not overdue, and by the time they became ready, whose first is overdue before all others. Tasks
  * arrive nearly in both orders, so both lists are appended to and taken from at the front. */
 #include "core/queue.h"
@@ -20,6 +20,8 @@
 bool queue_created_before(const void *ctx, uint32_t a, uint32_t b) {
     const struct core *c = ctx;
     const struct task *ta = task_at(c, a), *tb = task_at(c, b);
+    if ((c->policy.order & ORDER_BY_ENQUEUED) && ta->enqueued_at != tb->enqueued_at)
+        return ta->enqueued_at < tb->enqueued_at;
     if ((c->policy.order & ORDER_BY_CREATED) && ta->created_at != tb->created_at)
         return ta->created_at < tb->created_at;
     return ta->id < tb->id;

@@ -39,6 +39,7 @@ enum task_flag {
 struct task {
     task_id id;
     time_ms created_at;
+    time_ms enqueued_at; /* of a ready or starting task when it became ready; else created_at */
     time_ms ready_clock; /* its domain's clock when it became ready */
     time_ms not_before;  /* when it leaves `held` or `draining`; 0 = not by itself */
     uint32_t project;    /* index */

@@ -132,7 +132,7 @@ void run_undo(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
     struct run *r = run_at(c, t->run);
     uint16_t kept = r->kept_new;
-    time_ms ready_clock = t->ready_clock;
+    time_ms ready_clock = t->ready_clock, enqueued_at = t->enqueued_at;
     enum stop_wish wish = r->wish;
     bool adopted = r->adopted;
     fair_release(c, t->run);
@@ -149,6 +149,7 @@ void run_undo(struct core *c, uint32_t task) {
         return; /* how long an adopted one has waited nobody knows */
     time_ms longer = t->ready_clock - ready_clock; /* it waits since before the order */
     time_ms waited = queue_leave(c, task);
+    t->enqueued_at = enqueued_at;
     queue_enter(c, task, waited + longer);
 }
 

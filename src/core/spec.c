@@ -30,6 +30,7 @@ static void fill_run(const struct core *c, const struct task *t, struct task_spe
     ret->run_unlimited = !r->limiter;
     if (t->state == TASK_STARTING && !r->adopted) { /* its order may be refused */
         ret->ready_clock = t->ready_clock;
+        ret->enqueued_at = t->enqueued_at;
         ret->ready_since = c->now - (queue_clock(c, queue_wait_key(c, t)) - t->ready_clock);
     }
 }
@@ -74,6 +75,7 @@ bool core_task_spec(const struct core *c, task_id id, struct task_spec *ret) {
     };
     if (t->state == TASK_READY) {
         ret->ready_clock = t->ready_clock;
+        ret->enqueued_at = t->enqueued_at;
         ret->ready_since = c->now - queue_waited(c, t);
     }
     if (t->run)

@@ -129,6 +129,8 @@ void task_become(struct core *c, uint32_t task, struct change change) {
         task_set_timer(c, task, change.until);
     if (task_state_is_final(to) || to == TASK_DRAFT)
         lease_give_kept(c, task, TASK_KEEPS);
+    if (to != TASK_STARTING)
+        t->enqueued_at = to == TASK_READY ? c->now : t->created_at;
     if (to == TASK_READY)
         queue_enter(c, task, 0);
     if (to != TASK_STARTING) {

@@ -33,6 +33,9 @@ static bool fill_task(struct engine *e, task_id task, struct task_row *ret) {
     ret->run_agent = name_of(e, ret->told.run_agent);
     ret->run_limiter = name_of(e, ret->told.run_limiter);
     ret->reason = ret->told.reason;
+    /* Stored as ready_since: what counts for max_wait goes by ready_clock. */
+    ret->told.ready_since = ret->told.enqueued_at;
+    ret->told.enqueued_at = 0;
     return true;
 }
 

@@ -137,7 +137,7 @@ SIZE_IS(group_row, 40);
 SIZE_IS(usage_row, 64);
 SIZE_IS(wait_row, 40);
 SIZE_IS(note_row, 16);
-SIZE_IS(task_row, 336);
+SIZE_IS(task_row, 344); /* told.enqueued_at is not stored: rows have it as ready_since */
 SIZE_IS(run_row, 248);
 SIZE_IS(store_totals, 56);
 SIZE_IS(spec_row, 56);

@@ -162,6 +162,29 @@ static void f079_30_seconds_doubled_with_jitter_five_retries(void **state) {
     }
 }
 
+static void f037_f079_retry_goes_to_the_tail_of_its_flow(void **state) {
+    (void)state;
+    WORLD(w, "agency");
+    world_add(w, "failing", (struct given){ .kind = "implement" });
+    world_add(w, "a", (struct given){ .kind = "implement" });
+    world_add(w, "b", (struct given){ .kind = "implement" });
+    world_decide(w);
+    ASSERT_STARTED(w, "failing");
+    world_ends(w, "failing", OUTCOME_FAILED);
+    ASSERT_STARTED(w, "a");
+    world_pass(w, MINUTES(1)); /* it is queued again, behind b */
+    world_decide(w);
+    ASSERT_STATE(w, "failing", TASK_READY);
+    world_add(w, "c", (struct given){ .kind = "implement" });
+    world_pass(w, MINUTES(1));
+    world_ends(w, "a", OUTCOME_OK);
+    ASSERT_STARTED(w, "b");
+    world_ends(w, "b", OUTCOME_OK);
+    ASSERT_STARTED(w, "failing"); /* c came later */
+    world_ends(w, "failing", OUTCOME_OK);
+    ASSERT_STARTED(w, "c");
+}
+
 static void t08_five_retries_are_six_runs(void **state) {
     (void)state;
     WORLD(w, "agency");
@@ -359,9 +382,9 @@ RUN_TESTS(TEST(f076_one_hundred_launches_one_second_apart),
           TEST(f109_lost_run_is_queued_again_after_5_seconds),
           TEST(f109_queued_task_whose_mark_is_there_is_dropped),
           TEST(f079_30_seconds_doubled_with_jitter_five_retries),
-          TEST(t08_five_retries_are_six_runs), TEST(t08_cap_holds_after_the_jitter),
-          TEST(f079_jitter_is_the_same_in_a_replay), TEST(f079_success_resets_the_counter),
-          TEST(f079_timeout_counts_as_a_failed_run),
+          TEST(f037_f079_retry_goes_to_the_tail_of_its_flow), TEST(t08_five_retries_are_six_runs),
+          TEST(t08_cap_holds_after_the_jitter), TEST(f079_jitter_is_the_same_in_a_replay),
+          TEST(f079_success_resets_the_counter), TEST(f079_timeout_counts_as_a_failed_run),
           TEST(f081_manual_rerun_clears_counter_and_timer),
           TEST(f082_exhausted_card_fails_is_unlocked_and_out_of_the_queue),
           TEST(f083_launch_that_fails_takes_the_backoff_of_a_failed_run),

@@ -85,4 +85,27 @@ let_go "$d"
 add --project board --kind review -- false
 becomes "$id" failed
 rule 't08 five retries are six runs' [ "$(value "$id" attempt) $(value "$id" reason)" = '6 retries' ]
+
+# --- the tail ---------------------------------------------------------------------------------------------
+
+"$SLUICE" config set limits.runs=1 >/dev/null
+add --project board --kind review --parallel -- sh -c \
+    'mkfifo "go.$SLUICE_TASK" 2>/dev/null; read -r _ <"go.$SLUICE_TASK"; [ -e tried ] || { : >tried; exit 1; }'
+failing=$id
+card --kind review --parallel && b=$id
+card --kind review --parallel && c=$id
+becomes "$failing" running
+soon [ -p "go.$failing" ]
+tell "go.$failing"
+becomes "$b" running
+becomes "$failing" ready
+kill -9 "$(pid_of_daemon)"
+start
+let_go "$b"
+becomes "$c" running
+report $? 'f037 f079 a retry goes to the tail of its flow, also after a restart'
+rule 'f037 f079 it has not run again yet' [ "$(value "$failing" attempt)" = 1 ]
+let_go "$c"
+let_go "$failing"
+rule 'f037 f079 and comes when it is its turn' [ "$(value "$failing" attempt)" = 2 ]
 finish

@@ -48,6 +48,7 @@ static void compare_spec(struct comparison *x, const struct task_spec *a,
     CHECK(x, a, b, parent_iteration);
     CHECK(x, a, b, created_at);
     CHECK(x, a, b, ready_since);
+    CHECK(x, a, b, enqueued_at);
     CHECK(x, a, b, not_before);
     CHECK(x, a, b, iteration);
     CHECK(x, a, b, attempt);

@@ -95,7 +95,7 @@ static void like_a_preset(struct generator *g) {
         p->breaker.reset = TIME_NEVER;
         break;
     case 4: /* agency */
-        p->order = ORDER_BY_CREATED;
+        p->order = ORDER_BY_ENQUEUED;
         p->fair = FAIR_OFF;
         p->max_wait = TIME_NEVER;
         p->runs = 1;
@@ -118,7 +118,7 @@ static void like_a_preset(struct generator *g) {
 static void vary_order(struct generator *g) {
     struct policy *p = &g->policy;
     if (generate_chance(g, 30))
-        p->order = (unsigned)rng_below(&g->rng, 128);
+        p->order = (unsigned)rng_below(&g->rng, 256);
     if (generate_chance(g, 40))
         p->fair = (enum fair_mode)rng_below(&g->rng, FAIR_MODE_MAX);
     if (generate_chance(g, 40))

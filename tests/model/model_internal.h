@@ -28,11 +28,11 @@ struct model_task {
     struct task_spec s; /* as it is now; its two lists are below */
     struct model_dependency *dependencies;
     sym *resources;
-    uint32_t openings;          /* of its breaker, in a row */
-    bool parent_was_done;       /* when the parent was forgotten */
-    time_ms ready_mark;         /* its clock when it became ready */
-    time_ms drain_until, pause; /* pause: that the last end of a run asked for */
-    bool drain_unasked;         /* added as draining: its children may not be there yet */
+    uint32_t openings;               /* of its breaker, in a row */
+    bool parent_was_done;            /* when the parent was forgotten */
+    time_ms ready_mark, enqueued_at; /* its clock when it became ready, and the time then */
+    time_ms drain_until, pause;      /* pause: that the last end of a run asked for */
+    bool drain_unasked;              /* added as draining: its children may not be there yet */
     bool keeps_roots, keeps_review, keeps_workspaces;
     struct model_run run; /* while live */
 };

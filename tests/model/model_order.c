@@ -54,7 +54,7 @@ struct candidate {
     bool overdue;
     time_ms waited;
     int32_t priority, score;
-    time_ms created_at;
+    time_ms enqueued_at, created_at;
     task_id id;
 };
 
@@ -87,6 +87,8 @@ static struct candidate candidate_alone(const struct model *m, size_t index) {
         c.priority = t->s.priority;
     if (parts & ORDER_BY_SCORE)
         c.score = model_score(m, t);
+    if ((parts & ORDER_BY_ENQUEUED) && !(parts & ORDER_BY_SCORE))
+        c.enqueued_at = t->s.state == TASK_READY ? t->enqueued_at : t->s.created_at;
     if (parts & (ORDER_BY_CREATED | ORDER_BY_SCORE))
         c.created_at = t->s.created_at;
     return c;
@@ -111,6 +113,15 @@ static size_t add_candidates(const struct model *m, const struct model_project *
     return count;
 }
 
+/* The last parts of the order, and all of it for tasks that are not ready. */
+static int by_age(const struct candidate *a, const struct candidate *b) {
+    if (a->enqueued_at != b->enqueued_at)
+        return a->enqueued_at < b->enqueued_at ? -1 : 1;
+    if (a->created_at != b->created_at)
+        return a->created_at < b->created_at ? -1 : 1;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
 static int in_order(const void *left, const void *right) {
     const struct candidate *a = left, *b = right;
     if (a->had_its_turn != b->had_its_turn)
@@ -127,9 +138,7 @@ static int in_order(const void *left, const void *right) {
         return a->priority < b->priority ? -1 : 1;
     if (a->score != b->score)
         return a->score > b->score ? -1 : 1;
-    if (a->created_at != b->created_at)
-        return a->created_at < b->created_at ? -1 : 1;
-    return a->id < b->id ? -1 : 1;
+    return by_age(a, b);
 }
 
 amount model_position(const struct model *m, task_id id) {
@@ -141,8 +150,7 @@ amount model_position(const struct model *m, task_id id) {
             continue;
         struct candidate c = candidate_alone(m, i);
         if (m->tasks[i].s.state == TASK_WAITING) /* by age alone */
-            place += c.created_at != asked.created_at ? c.created_at < asked.created_at
-                                                      : c.id < asked.id;
+            place += by_age(&c, &asked) < 0;
         else
             place += c.id != asked.id && in_order(&c, &asked) < 0;
     }

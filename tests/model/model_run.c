@@ -261,7 +261,7 @@ static void take_back_start(struct model *m, const struct model_task *t) {
 
 /* Everything is as before the order; if it can start, it has been ready all the time. */
 static void order_refused(struct model *m, struct model_task *t) {
-    time_ms mark = t->ready_mark;
+    time_ms mark = t->ready_mark, enqueued_at = t->enqueued_at;
     bool adopted = t->run.adopted;
     enum stop_wish stop = t->run.stop;
     take_back_start(m, t);
@@ -276,8 +276,10 @@ static void order_refused(struct model *m, struct model_task *t) {
     }
     model_change(m, t, TASK_WAITING, REASON_REFUSED);
     model_settle(m);
-    if (t->s.state == TASK_READY && !adopted)
+    if (t->s.state == TASK_READY && !adopted) {
         t->ready_mark = mark;
+        t->enqueued_at = enqueued_at;
+    }
 }
 
 /* Tokens and money only rise: a lower number is an old message. */

@@ -29,6 +29,7 @@ static void give_back_what_is_kept(struct model_task *t) {
 static void became_ready(struct model *m, struct model_task *t) {
     model_clock_begin(m, t);
     t->ready_mark = model_clock(m, t);
+    t->enqueued_at = m->now;
 }
 
 static void became_done(struct model *m, const struct model_task *t) {
@@ -162,8 +163,10 @@ void model_find_out_state(struct model *m, struct model_task *t, time_ms ready_s
         return;
     t->s.state = TASK_READY;
     became_ready(m, t);
-    if (ready_since < m->now)
+    if (ready_since < m->now) {
         t->ready_mark -= m->now - ready_since;
+        t->enqueued_at = ready_since;
+    }
 }
 
 /* Looks at one task again. True: its state is another one now. */

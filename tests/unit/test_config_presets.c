@@ -370,7 +370,7 @@ static void f058_agency_one_run_and_one_per_kind(void **state) {
     (void)state;
     PRESET(config, "agency");
     const struct policy *p = config_policy(config);
-    assert_int_equal(p->order, ORDER_BY_CREATED);
+    assert_int_equal(p->order, ORDER_BY_ENQUEUED);
     assert_not_fair(p);
     assert_int_equal(p->runs, 1);
     assert_int_equal(kind_of(config, "implement").max_running, 1);

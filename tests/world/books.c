@@ -70,8 +70,10 @@ void books_set_state(struct books *b, struct row *row, enum task_state state) {
         if (group->total == 0)
             group->told_closed = false;
     }
-    if (state == TASK_READY)
+    if (state == TASK_READY) {
         row->ready_clock = books_wait_clock(b, row);
+        row->enqueued_at = b->now;
+    }
     books_touch(b, row->id);
 }
 
@@ -272,6 +274,7 @@ static void ordered_start(struct books *b, struct row *row, const struct order *
     row->reported = row->money = -1;
     row->tick = b->ticks;
     row->ready_clock_before = row->ready_clock;
+    row->enqueued_before = row->enqueued_at;
     books_set_state(b, row, TASK_STARTING);
     books_take_chain(b, row);
     share_start(b, row);
@@ -351,8 +354,10 @@ static void ordered_change(struct books *b, struct row *row, const struct order 
     if (task_state_is_final(order->to) || order->to == TASK_DRAFT)
         row->kept = 0;
     books_set_state(b, row, order->to);
-    if (order->to == TASK_READY && row->undone)
+    if (order->to == TASK_READY && row->undone) {
         row->ready_clock = row->ready_clock_before;
+        row->enqueued_at = row->enqueued_before;
+    }
     if (!task_state_is_live(order->to))
         row->alive = false;
     if (ends)

@@ -57,7 +57,7 @@ struct row {
     /* beside it */
     enum task_state state;
     enum hold hold;
-    time_ms not_before, ready_clock;
+    time_ms not_before, ready_clock, enqueued_at;
     uint32_t iteration, attempt;
     uint32_t confirmed_attempt; /* the highest that was not refused */
     uint16_t failures, launch_failures, losses, restarts, openings;
@@ -72,7 +72,7 @@ struct row {
     bool limiter_given;
     enum wish wish;
     uint8_t kept_new, run_agent, run_limiter;
-    time_ms started_at, ready_clock_before;
+    time_ms started_at, ready_clock_before, enqueued_before;
     uint64_t tick;            /* in which it was started */
     int64_t reported;         /* -1: nothing yet */
     int64_t money;            /* the same */

@@ -205,6 +205,8 @@ bool books_before(const struct books *b, const struct row *one, const struct row
         if (s1 != s2)
             return s1 > s2;
     }
+    if ((order & ORDER_BY_ENQUEUED) && one->enqueued_at != other->enqueued_at)
+        return one->enqueued_at < other->enqueued_at;
     if ((order & ORDER_BY_CREATED) && one->created_at != other->created_at)
         return one->created_at < other->created_at;
     return one->id < other->id;

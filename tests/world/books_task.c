@@ -77,8 +77,10 @@ static void told_added(struct books *b, const struct task_spec *spec) {
                                                                              : TASK_WAITING;
     b->by_state[TASK_ABSENT]++; /* books_set_state takes it away again */
     books_set_state(b, row, state);
-    if (state == TASK_READY)
-        row->ready_clock -= b->now - time_min(spec->ready_since, b->now);
+    if (state == TASK_READY) {
+        row->enqueued_at = time_min(spec->ready_since, b->now);
+        row->ready_clock -= b->now - row->enqueued_at;
+    }
 }
 
 static void told_dependencies(struct books *b, const struct fact *fact) {

@@ -28,7 +28,7 @@ static void told_clock(struct books *b, time_ms now) {
 static void told_policy(struct books *b, const struct policy *policy) {
     b->policy = *policy;
     if (policy->order & ORDER_BY_SCORE)
-        b->policy.order |= ORDER_BY_CREATED;
+        b->policy.order = (b->policy.order | ORDER_BY_CREATED) & ~(unsigned)ORDER_BY_ENQUEUED;
     b->cap[KEY_RUNS] = policy->runs;
     b->cap[KEY_ROOTS] = policy->roots;
 }

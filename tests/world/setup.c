@@ -28,7 +28,7 @@ static void draw_order(struct world *w, struct policy *p) {
         p->guarantee = GUARANTEE_COMPLETION;
         p->budget_counts_reserved = world_chance(w, 50);
     } else if (world_chance(w, 25)) {
-        p->order = (unsigned)rng_below(&w->rng, 1u << 7);
+        p->order = (unsigned)rng_below(&w->rng, 1u << 8);
         p->guarantee = (enum guarantee)rng_below(&w->rng, GUARANTEE_MAX);
         p->fair = p->order & ORDER_BY_DEFICIT ? FAIR_RESERVE : FAIR_OFF;
     }
