@@ -18,6 +18,7 @@
 #include "cli/print_task.h"
 #include "cli/rows.h"
 #include "cli/status_budget.h"
+#include "cli/status_queue.h"
 #include "os/clock.h"
 #include "os/terminal.h"
 #include "sim/text.h"
@@ -489,10 +490,13 @@ static void screen_print(const json_t *status, const char *before, bool fit, boo
     fill_waiting(&s);
     fill_limits(&s);
     fill_events(&s);
-    share_lines(&s, fit ? terminal_height(stdout) - 1 : SIZE_MAX);
+    _cleanup_(strbuf_finish) struct strbuf queue = STRBUF_INIT;
+    size_t lines = status_queue(status, &queue);
+    share_lines(&s, fit ? terminal_height(stdout) - 1 - lines : SIZE_MAX);
     strbuf_puts(&s.out, before);
     put_head(&s);
     put_counts(&s);
+    strbuf_puts(&s.out, strbuf_text(&queue));
     for (size_t i = 0; i < SECTION_COUNT; i++)
         put_section(&s, &s.sections[i]);
     output_rest(&s.out);
@@ -532,14 +536,13 @@ static int wait_for_news(struct client *events, int signals, const bool *news, s
 
 static int watch(struct ask *ask) {
     _cleanup_(ask_finish) struct ask events = { 0 };
-    int code = ask_open(&events, ASK_RUNNING), signals = cmd_watch_interrupts();
+    int code = ask_open(&events, ASK_RUNNING), signals = cmd_watch_interrupts(), r = 0;
     bool news = false;
     if (code == CMD_OK
         && client_begin_events(events.client, "/v1/events", CLIENT_EVENTS_NEW, event_came, &news,
                                &events.err)
                != 200)
         code = ask_failed(&events);
-    int r = 0;
     while (code == CMD_OK && r == 0) {
         code = ask_get(ask, "/v1/status");
         if (code != CMD_OK)
@@ -566,18 +569,15 @@ static int cmd_status_run(const struct cmd_call *call) {
         return cmd_usage_error(call->cmd, "option '--watch' needs a terminal");
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open(&ask, ASK_RUNNING);
-    if (code != CMD_OK)
-        return code;
-    if (watching)
+    if (code == CMD_OK && watching)
         return watch(&ask);
-    code = ask_get(&ask, "/v1/status");
-    if (code != CMD_OK)
+    if (code != CMD_OK || (code = ask_get(&ask, "/v1/status")) != CMD_OK)
         return code;
     ask_tell_standby(&ask);
     if (call->json)
         return ask_print(&ask);
-    bool all = cmd_has(call, "all");
-    screen_print(ask.answer, "", !all && terminal_is(stdout), all);
+    screen_print(ask.answer, "", !cmd_has(call, "all") && terminal_is(stdout),
+                 cmd_has(call, "all"));
     return CMD_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "engine/sandboxes.h"
 #include "executor/executor.h"
 #include "ops/print.h"
+#include "ops/queue_room.h"
 #include "ops/world.h"
 
 #define COUNTED_MAX  10000u /* classes and the like, about 0.1 us each */
@@ -288,6 +289,8 @@ static int print(struct op_call *call) {
     print_bool(&w, "paused", engine_is_paused(call->engine));
     print_pause(&w, engine_paused(call->engine));
     print_counts(call, &w);
+    json_write_key(&w, "queue");
+    queue_room_print_now(call, &w);
     print_waiting(call, &w);
     json_write_key(&w, "running");
     print_running(call, &w, &s->running);
@@ -334,7 +337,9 @@ const struct op op_daemon_status = {
         "to 10,000 kinds of tasks (project, kind, agent, limiter, priority, depth, locks and "
         "resources) are counted; `partial` says that there are more. `running` has up to 50 tasks, "
         "each with the `last_line` of its output; for an agent that prints events, the text of the "
-        "last one. `events` has the last 10 events. `counts` of a project: its tasks by state. "
+        "last one. `queue`: how many tasks wait, by kind in `depths`, the limits `queue.soft` and "
+        "`queue.hard`, and a `warning` while there are more than `soft`. `events` has the last 10 "
+        "events. `counts` of a project: its tasks by state. "
         "`alerts`: up to 50 problems that need a person, oldest first. `external`: the task ids of "
         "live runs that do not belong to this daemon and hold slots. `blocked_dependencies`: the "
         "number of tasks that wait for a dependency or parent that failed or was canceled or "
@@ -350,6 +355,8 @@ const struct op op_daemon_status = {
         "\"preset\":\"sluice\",\"paused\":true,"
         "\"paused_by\":\"ann\",\"paused_at\":1760000000000,"
         "\"counts\":{\"ready\":3,\"running\":1},\"ready\":3,\"blocked_dependencies\":0,"
+        "\"queue\":{\"depth\":3,\"depths\":{\"implement\":3},\"soft\":100000,\"hard\":2000000,"
+        "\"warning\":null},"
         "\"waiting_by_gate\":[{\"gate\":\"lease:runs\",\"count\":3,\"examples\":[\"web-17\"],"
         "\"why\":\"all 8 places for runs are taken\"}],"
         "\"partial\":false,\"running\":[],\"alerts\":[],\"external\":[],"

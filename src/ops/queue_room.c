@@ -71,9 +71,29 @@ void queue_room_print(struct op_call *call, struct json_writer *w, const struct 
         print_deferred(a, &text);
     else if (a->late)
         print_delayed(call, a, &text);
-    print_text(w, "warning", text.length > 0 ? strbuf_text(&text) : NULL);
+    print_text(w, "warning", text.length > 0 ? strbuf_text(&text) : a->note);
     if (text.length == 0)
         return;
     json_write_key(w, "depths");
     print_depths(call, w);
+}
+
+static void print_limit(struct json_writer *w, const char *key, amount limit) {
+    print_count(w, key, limit == UNLIMITED ? -1 : limit);
+}
+
+void queue_room_print_now(struct op_call *call, struct json_writer *w) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    struct queue_room room;
+    (void)queue_room_check(call, 0, &room);
+    if (room.depth > room.soft)
+        print_delayed(call, &room, &text);
+    json_write_object_begin(w);
+    print_int(w, "depth", room.depth);
+    json_write_key(w, "depths");
+    print_depths(call, w);
+    print_limit(w, "soft", room.soft);
+    print_limit(w, "hard", room.hard);
+    print_text(w, "warning", text.length > 0 ? strbuf_text(&text) : NULL);
+    json_write_object_end(w);
 }

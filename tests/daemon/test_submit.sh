@@ -121,6 +121,8 @@ prints 't-1 already: running' 'f060 as already running'
 run sluice add --kind implement -- true
 prints 't-2 queued, position 1' 'f068 a short queue has no warning'
 rule 'f068 nothing on stderr' [ ! -s err ]
+run sluice status
+has 'queue: implement 1; soft limit 8; hard limit 16' 'f068 status shows the depth of each flow'
 i=2
 while [ $i -lt 9 ]; do # eight wait, the limit is 4 x 1, at least 8
     i=$((i + 1))
@@ -131,6 +133,10 @@ run sluice add --kind review -- true
 exits 0 'f068 a long queue still takes work'
 says 'sluice: Queue delayed; respecting caps (9 wait, queue.soft is 8; implement 8; review 1)' \
     'f068 and says that it is long, with the depth of each flow'
+run sluice status
+has 'Queue delayed; respecting caps (9 wait, queue.soft is 8; implement 8; review 1)' 'f068 status shows the warning while it lasts'
+run sluice status --json
+has '"queue":{"depth":9,"depths":{"implement":8,"review":1},"soft":8,"hard":16,"warning":"Queue delayed' 'f068 as JSON, too'
 while [ $i -lt 16 ]; do
     i=$((i + 1))
     "$SLUICE" add --kind research -- true >/dev/null 2>&1
