@@ -31,6 +31,7 @@ struct job {
     task_id task;
     char *path, *line;
     enum card_status status;
+    bool explains; /* the line says why its last run failed */
     int result;
     struct error err;
 };
@@ -225,7 +226,7 @@ static void spec_answered(void *ctx, const struct store_answer *answer, const st
     if (path && *path == '/' && wanted) {
         job->path = xstrdup(path);
         struct store_question runs = { .kind = ASK_RUNS, .task = job->task, .limit = 1 };
-        if (job->status == CARD_FAILED)
+        if (job->status == CARD_FAILED || job->explains)
             store_ask(engine_store(m->engine), &runs, runs_answered, job);
         else
             hand_over(m, job);
@@ -265,13 +266,23 @@ static char *line_of(const struct mirror *m, const struct event_row *event, enum
     if (localtime_r(&seconds, &day))
         (void)strftime(date, sizeof(date), "%Y-%m-%d", &day);
     strbuf_printf(&line, "%s: agent %s", date, card_status_name(status));
-    if (status == CARD_FAILED && reason)
+    if (reason)
         strbuf_printf(&line, ": %s", reason);
     strbuf_printf(&line, " (%s", engine_task_id(m->engine, event->task, id));
     if (event->attempt > 0)
         strbuf_printf(&line, ".%" PRIu32, event->attempt);
     strbuf_printf(&line, " #%" PRIu64 ")", event->seq);
     return strbuf_take(&line);
+}
+
+/* Its run has failed, and the next attempt comes. */
+static bool failed_attempt(const json_t *data) {
+    static const char *const reasons[] = { "retry", "relaunch", "breaker" };
+    const char *reason = json_string_value(json_object_get(data, "reason"));
+    for (size_t i = 0; reason && i < ARRAY_SIZE(reasons); i++)
+        if (strcmp(reasons[i], reason) == 0)
+            return true;
+    return false;
 }
 
 /* The state that a task has now, and what it was said to become; CARD_STATUS_MAX: nothing for the card. */
@@ -282,6 +293,9 @@ static enum card_status look(struct mirror *m, const struct event_row *event, co
     struct task_view t;
     if (strcmp(event->kind, "task.state") == 0 && from && to) {
         enum card_status status = status_of(to, hold ? hold : "");
+        /* A launch that failed: it is tried again, but there is nothing that runs meanwhile. */
+        if (status == CARD_QUEUED && strcmp(from, "starting") == 0 && failed_attempt(data))
+            return CARD_FAILED;
         return status_of(from, "") == status ? CARD_STATUS_MAX : status;
     }
     if (!json_object_get(data, "external_id")) { /* a card has one */
@@ -313,7 +327,10 @@ static void handle(void *ctx, const struct event_row *event) {
     job->seq = event->seq;
     job->task = event->task;
     job->status = status;
-    job->line = line_of(m, event, status, json_string_value(json_object_get(data, "reason")));
+    job->explains = failed_attempt(data);
+    bool why = status == CARD_FAILED || job->explains;
+    job->line =
+        line_of(m, event, status, why ? json_string_value(json_object_get(data, "reason")) : NULL);
     json_decref(data);
     struct store_question question = { .kind = ASK_SPECS, .tasks = &job->task, .task_count = 1 };
     store_ask(engine_store(m->engine), &question, spec_answered, job);

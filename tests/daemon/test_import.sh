@@ -31,7 +31,9 @@ run sluice import cards --agent claude --project web --dry-run board
 prints 'would be added (phase-1-setup/in-progress/1.2-look.md)
 would be added (phase-1-setup/backlog/1.1-login.md)
 2 would be added, 0 already, 1 skipped, 0 refused' 'f004 a dry run: what is done is left out'
-says 'sluice: phase-2-more/backlog/2.1-more.md skipped: its agent_status is succeeded' 'f004 and what has succeeded'
+says "sluice: phase-2-more/backlog/2.1-more.md skipped: its agent_status is succeeded
+sluice: 'base_branch' has no effect: project 'web' has no worktrees (projects.web.workspace_mode)" \
+    'f004 and what has succeeded; a branch without worktrees is told'
 rule 'f004 it adds nothing' [ -z "$("$SLUICE" list --ids)" ]
 run sluice import cards --agent claude --project web board
 has '2 added, 0 already, 1 skipped, 0 refused' 'f106 the cards are queued'
@@ -156,6 +158,21 @@ card phase-9/backlog/f.md 'agent_flow: review\r\n' 'Fail.'
 "$SLUICE" import cards --agent bad --project web --mirror board >/dev/null 2>&1
 appears 'agent_status: failed' board/phase-9/backlog/f.md
 rule 'f155 failed, with what is known of it' grep -q 'agent failed: retries (web-[0-9]*\.1 #[0-9]*): .*1' board/phase-9/backlog/f.md
+
+# A launch that fails is on the card, with its error, although it is tried again.
+"$SLUICE" config set agents.absent.command=/nowhere/at/all retry.failed.max=5 retry.failed.delay_s=3600 \
+    retry.failed.cap_s=3600 >/dev/null
+card phase-9/backlog/l.md 'agent_flow: review\r\n' 'Launch.'
+"$SLUICE" import cards --agent absent --project web --mirror board >/dev/null 2>&1
+appears 'agent_status: failed' board/phase-9/backlog/l.md
+report $? 'f155 f083 a launch that fails is written on the card'
+rule 'f155 f083 with its error' grep -q 'agent failed: retry (web-[0-9]*\.1 #[0-9]*): .*/nowhere/at/all' board/phase-9/backlog/l.md
+card phase-9/backlog/m.md 'agent_flow: review\r\n' 'Fail.'
+"$SLUICE" import cards --agent bad --project web --mirror board >/dev/null 2>&1
+appears 'agent queued: retry' board/phase-9/backlog/m.md
+rule 'f155 a failed run that is tried again says why' grep -q 'agent queued: retry (web-[0-9]*\.1 #[0-9]*): .*1' board/phase-9/backlog/m.md
+"$SLUICE" cancel --all --project web >/dev/null
+"$SLUICE" config set retry.failed.max=0 >/dev/null
 
 # Two changes while nobody looks: the daemon is killed, the card edited and moved.
 "$SLUICE" pause >/dev/null
