@@ -42,10 +42,9 @@ static int send_piece(struct work *w, size_t from, size_t to) {
     int r = ask_try_post(&w->ask, body, path);
     if (r == 0)
         json_array_extend(w->done, json_object_get(w->ask.answer, "tasks"));
-    if (r == 0 && ask_int(w->ask.answer, "deferred", 0) > 0) {
-        w->deferred = true;
-        cmd_warn("%s", ask_text(w->ask.answer, "warning", "?"));
-    }
+    if (r == 0 && ask_text(w->ask.answer, "warning", NULL))
+        cmd_warn("%s", ask_text(w->ask.answer, "warning", ""));
+    w->deferred = w->deferred || (r == 0 && ask_int(w->ask.answer, "deferred", 0) > 0);
     return r;
 }
 
@@ -147,6 +146,8 @@ static void print_line(const struct task_verb *verb, const json_t *item, struct 
     const char *note = ask_text(item, "note", NULL);
     if (strcmp(ask_text(item, "result", ""), "deferred") == 0)
         strbuf_printf(out, "%s deferred\n", id);
+    else if (strcmp(ask_text(item, "result", ""), "no_effect") == 0)
+        strbuf_printf(out, "%s keeps its place\n", id);
     else if (ask_true(item, "already") && verb->already)
         strbuf_printf(out, "%s %s\n", id, verb->already);
     else if (ask_true(item, "already"))

@@ -79,6 +79,9 @@ struct submission_merge {
 };
 int submission_check_merge(const struct config *config, const struct submission_merge *wish,
                            struct error *err);
+/* A branch to start from, where nothing starts from a branch: what to say of it, in the arena; or NULL. */
+const char *submission_branch_note(const struct config *config, const char *project,
+                                   struct arena *arena);
 /* submission_slurm.c: whether it runs in Slurm, and in which partition: a key that it needs. */
 int submission_place(const struct batch *batch, const struct submission *s,
                      struct engine_draft *draft, struct error *err);

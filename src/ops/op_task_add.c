@@ -132,6 +132,11 @@ static int check_and_add(struct op_call *call) {
     if (r == 0)
         r = queue_room_check(call, batch->queued, &adding_of(call)->room);
     adding_of(call)->room.deferred = batch->deferred;
+    for (size_t i = 0; i < batch->count && !adding_of(call)->room.note; i++)
+        if (batch->entries[i].s.base_branch && !batch->entries[i].already)
+            adding_of(call)->room.note =
+                submission_branch_note(engine_config(call->engine),
+                                       submission_project(&batch->entries[i].s), op_arena(call));
     if (r == 0 && op_flag(call, "dry_run"))
         write_memo(call);
     else if (r == 0)

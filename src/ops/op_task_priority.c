@@ -72,7 +72,11 @@ static int run(struct op_call *call) {
         if (!already[i])
             (void)engine_tell(call->engine, &fact, NULL);
     }
-    print_states(call, op_ids(call, tasks, count), tasks, count, already);
+    bool compared = config_policy(engine_config(call->engine))->order & ORDER_BY_PRIORITY;
+    print_states_warned(call, op_ids(call, tasks, count), tasks, count, already,
+                        compared ? NULL
+                                 : "the order of tasks does not depend on their priority: the "
+                                   "setting 'order' does not name it");
     return 0;
 }
 
@@ -99,6 +103,10 @@ const struct op op_task_priority = {
     .method = "POST",
     .path = "/v1/tasks/priority",
     .summary = "change the priority of tasks",
+    .text =
+        "Where the setting `order` does not name the priority, as under most presets, the number "
+        "is stored and changes nothing: the `result` of each task is `no_effect`, and `warning` "
+        "says so.",
     .params = params,
     .result = "{\"tasks\":[{\"id\":\"web-17\",\"state\":\"ready\",\"already\":false}]}",
     .right = OP_SUBMIT,

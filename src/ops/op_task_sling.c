@@ -470,6 +470,16 @@ static int check_agent(struct op_call *call, const struct sling_item *item) {
                    engine_task_id(call->engine, item->task, id), op_quote(agent).text);
 }
 
+/* They follow a prompt; steps get them where a task has some. */
+static int check_args(struct op_call *call, const struct sling_item *item) {
+    char id[ENGINE_ID_MAX];
+    if (!op_text(call, "args") || item->already || item->skipped || item->prompted
+        || op_json(call, "steps"))
+        return 0;
+    return op_fail(call, -EINVAL, "task '%s' is a command: 'args' is a text that follows a prompt",
+                   engine_task_id(call->engine, item->task, id));
+}
+
 /* Turns may have passed since the store was asked: everything is looked at again. */
 static int finish(struct op_call *call) {
     struct slinging *s = slinging_of(call);
@@ -478,6 +488,8 @@ static int finish(struct op_call *call) {
         r = check_submitted(call, &s->items[i]);
         if (r == 0)
             r = check_agent(call, &s->items[i]);
+        if (r == 0)
+            r = check_args(call, &s->items[i]);
     }
     if (r == 0 && !op_flag(call, "dry_run"))
         r = sling(call, s);

@@ -279,6 +279,11 @@ static void print_note(struct json_writer *w, const struct op_call *call, task_i
 
 void print_states(struct op_call *call, const char *const *ids, const task_id *tasks, size_t count,
                   const bool *already) {
+    print_states_warned(call, ids, tasks, count, already, NULL);
+}
+
+void print_states_warned(struct op_call *call, const char *const *ids, const task_id *tasks,
+                         size_t count, const bool *already, const char *warning) {
     struct json_writer w;
     json_write_init(&w, &call->answer, false);
     json_write_object_begin(&w);
@@ -291,10 +296,14 @@ void print_states(struct op_call *call, const char *const *ids, const task_id *t
         print_text(&w, "id", ids[i]);
         print_text(&w, "state", there ? task_state_name(view.state) : NULL);
         print_bool(&w, "already", already && already[i]);
+        if (warning)
+            print_text(&w, "result", "no_effect");
         print_note(&w, call, there ? tasks[i] : 0);
         json_write_object_end(&w);
     }
     json_write_array_end(&w);
+    if (warning)
+        print_text(&w, "warning", warning);
     json_write_object_end(&w);
 }
 

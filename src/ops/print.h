@@ -47,3 +47,6 @@ void print_event(struct json_writer *w, const struct engine *engine, const struc
 /* {"tasks":[{"id","state","already"}]}: what actions answer. `already`: one per task, or NULL. */
 void print_states(struct op_call *call, const char *const *ids, const task_id *tasks, size_t count,
                   const bool *already);
+/* The same of a request that changes nothing, with a "warning" that says why; NULL: it does. */
+void print_states_warned(struct op_call *call, const char *const *ids, const task_id *tasks,
+                         size_t count, const bool *already, const char *warning);

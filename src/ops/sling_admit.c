@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "core/admit.h"
+#include "ops/batch.h"
 #include "ops/sling.h"
 
 const char sling_deferred[] = "the queue is full (queue.hard)";
@@ -88,6 +89,15 @@ static void defer_some(const struct op_call *call, struct slinging *s) {
     }
 }
 
+static void note_branch(struct op_call *call, struct slinging *s) {
+    struct task_view view;
+    for (size_t i = 0; i < s->count && !s->room.note; i++)
+        if (is_fresh(&s->items[i]) && core_task(engine_core(call->engine), s->items[i].task, &view))
+            s->room.note =
+                submission_branch_note(engine_config(call->engine),
+                                       op_name_of(call->engine, view.project), op_arena(call));
+}
+
 int sling_admit(struct op_call *call, struct slinging *s) {
     size_t asked = s->fresh;
     if (op_flag(call, "partial") && (amount)s->fresh > queue_room_left(call))
@@ -95,5 +105,7 @@ int sling_admit(struct op_call *call, struct slinging *s) {
     int r = queue_room_check(call, s->fresh > 0 ? s->fresh : asked, &s->room);
     for (size_t i = 0; r == 0 && i < s->count; i++)
         s->room.deferred += s->items[i].skipped == sling_deferred;
+    if (r == 0 && op_text(call, "base_branch"))
+        note_branch(call, s);
     return r;
 }

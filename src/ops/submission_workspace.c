@@ -82,3 +82,15 @@ int submission_check_workspace(const struct batch *batch, const struct batch_ent
         r = engine_check_worktrees(batch->engine, wish.project, err);
     return r < 0 ? r : submission_check_merge(config, &wish, err);
 }
+
+const char *submission_branch_note(const struct config *config, const char *project,
+                                   struct arena *arena) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (makes_worktrees(config, project))
+        return NULL;
+    strbuf_printf(&text,
+                  "'base_branch' has no effect: project '%s' has no worktrees "
+                  "(projects.%s.workspace_mode)",
+                  op_quote(project).text, op_quote(project).text);
+    return arena_strdup(arena, strbuf_text(&text));
+}

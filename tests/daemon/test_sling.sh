@@ -287,4 +287,19 @@ rule 'f069 what is deferred is a draft as before' [ "$(value t-3 state) $(value 
 run sluice sling --all
 exits 4 'f069 --all fills the room, too'
 rule 'f069 with one' [ "$(grep -c ' slung: ' out) $(grep -c ' deferred$' out)" = '1 2' ]
+
+# --- what has no effect ---------------------------------------------------------------------------------------------
+
+"$SLUICE" config set queue.hard=100 queue.soft=100 >/dev/null
+add --draft -- true
+run sluice sling --args 'and quickly' "$id"
+exits 2 'a text behind the prompt of a command: exit code'
+complains "task '$id' is a command: 'args' is a text that follows a prompt" 'a text behind the prompt of a command'
+run sluice sling --base-branch other "$id"
+exits 0 'a branch without worktrees: exit code'
+says "sluice: 'base_branch' has no effect: project 'default' has no worktrees (projects.default.workspace_mode)" \
+    'a branch without worktrees'
+run sluice add --base-branch other -- true
+says "sluice: 'base_branch' has no effect: project 'default' has no worktrees (projects.default.workspace_mode)" \
+    'a branch without worktrees, of a new task'
 finish

@@ -123,6 +123,11 @@ prints 't-2 queued, position 1' 'f068 a short queue has no warning'
 rule 'f068 nothing on stderr' [ ! -s err ]
 run sluice status
 has 'queue: implement 1; soft limit 8; hard limit 16' 'f068 status shows the depth of each flow'
+run sluice promote t-2
+prints 't-2 keeps its place' 'promote changes nothing under this preset'
+says "sluice: the order of tasks does not depend on their priority: the setting 'order' does not name it" 'and says so'
+run sluice demote --json t-2
+has '"result":"no_effect"' 'demote, as JSON'
 i=2
 while [ $i -lt 9 ]; do # eight wait, the limit is 4 x 1, at least 8
     i=$((i + 1))
