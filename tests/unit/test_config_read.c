@@ -283,10 +283,10 @@ static void wrong_types_name_what_was_expected(void **state) {
             "test.yaml:1: key 'projects.web': expected keys below it, got '3'");
     refused("order: [[score]]\n",
             "test.yaml:1: key 'order': expected some of guarantee, deficit, position, overdue, "
-            "priority, score, created_at, seq in this order, got a list in a list");
+            "priority, score, enqueued_at, created_at, seq in this order, got a list in a list");
     refused("order: []\n",
             "test.yaml:1: key 'order': expected some of guarantee, deficit, position, overdue, "
-            "priority, score, created_at, seq in this order, got ''");
+            "priority, score, enqueued_at, created_at, seq in this order, got ''");
     refused("limiter: {probe: yes}\n",
             "test.yaml:1: key 'limiter.probe': expected true or false, got 'yes'");
 }

@@ -100,7 +100,7 @@ static void an_order_is_in_the_order_of_comparison(void **state) {
         char sentence[ERROR_TEXT_MAX];
         (void)snprintf(sentence, sizeof(sentence),
                        "key 'order': expected some of guarantee, deficit, position, overdue, "
-                       "priority, score, created_at, seq in this order, got '%s'",
+                       "priority, score, enqueued_at, created_at, seq in this order, got '%s'",
                        bad[i]);
         refused("order", bad[i], sentence);
     }
@@ -108,8 +108,8 @@ static void an_order_is_in_the_order_of_comparison(void **state) {
     assert_int_equal(policy()->order, 0);
     set("order", " priority,score ,  seq");
     assert_int_equal(policy()->order, ORDER_BY_PRIORITY | ORDER_BY_SCORE);
-    set("order", "guarantee deficit position overdue priority score created_at");
-    assert_int_equal(policy()->order, 0x7f);
+    set("order", "guarantee deficit position overdue priority score enqueued_at created_at");
+    assert_int_equal(policy()->order, 0xff);
 }
 
 static void unknown_keys_name_the_nearest(void **state) {
