@@ -172,12 +172,13 @@ static const char *result_of(const struct task_view *t) {
     case TASK_WAITING:
     case TASK_READY:
         return "queued";
-    case TASK_STARTING:
-    case TASK_RUNNING:
-    case TASK_DONE:
     case TASK_FAILED:
     case TASK_CANCELED:
     case TASK_INVALIDATED:
+        return t->attempt == 0 ? task_state_name(t->state) : "started"; /* 0: it never ran */
+    case TASK_STARTING:
+    case TASK_RUNNING:
+    case TASK_DONE:
     case TASK_ABSENT:
     case TASK_STATE_MAX:
         break;

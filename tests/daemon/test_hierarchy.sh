@@ -89,6 +89,8 @@ rule 'f026 those that run are stopped gently' [ -e gently ]
 rule 'f026 those that were done too' [ "$(value "$waiting" state)" = invalidated ]
 becomes "$plan" 'done'
 rule 'f026 nothing is deleted' [ -e "$home/tasks/$plan/iterations/001/artifacts/review.md" ]
+run sluice add --parent "$plan" --artifact 'iterations/001/artifacts/plan.md' -- true
+has ' invalidated' 'f026 add says that a task is born invalidated'
 add --parent "$plan" --artifact 'iterations/001/artifacts/plan.md' -- true
 rule 'f026 an artifact of an older iteration is stale' [ "$(value "$id" state)" = invalidated ]
 add --parent "$plan" --artifact 'iterations/002/artifacts/plan.md' -- true
