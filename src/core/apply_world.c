@@ -346,7 +346,10 @@ int apply_external(struct core *c, const struct fact *fact, struct error *err) {
         return 0;
     struct project *p = &c->projects[project]; /* the first stands for none */
     amount others = key_at(c, c->key_runs)->outside - p->external;
+    amount other_roots = key_at(c, c->key_roots)->outside - p->external_roots;
     key_set_outside(c, c->key_runs, others + fact->external.running);
+    key_set_outside(c, c->key_roots, other_roots + fact->external.roots);
+    p->external_roots = fact->external.roots;
     if (!project) {
         p->external = fact->external.running;
         return 0;

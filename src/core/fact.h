@@ -170,6 +170,7 @@ struct fact {
         struct {
             sym project, limiter; /* one of them; none: runs of a project nobody knows */
             uint32_t running;
+            uint32_t roots; /* of them: tasks without a parent */
         } external;
         const struct task_spec *spec; /* TASK_ADDED */
         struct sling_spec sling;      /* SLING */

@@ -148,7 +148,7 @@ struct project {
     uint32_t *classes; /* those with tasks in their queue */
     size_t class_count, class_capacity;
     uint32_t domains;
-    uint32_t ready, live, external;
+    uint32_t ready, live, external, external_roots;
     uint32_t lacking[LACK_MAX]; /* those that are listed as waiting */
     uint32_t active_position;   /* in the list of projects with a class in the queue, + 1 */
     uint32_t runs;              /* first of those that are charged */

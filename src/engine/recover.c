@@ -93,31 +93,42 @@ static void adopt_all(struct engine *e) {
 
 /* --- runs that are not ours ------------------------------------------------------------------ */
 
-static void tell_external(struct engine *e, sym project, uint32_t count) {
+struct external_count {
+    uint32_t running, roots;
+};
+
+static void tell_external(struct engine *e, sym project, struct external_count count) {
     struct fact fact = { .kind = FACT_EXTERNAL };
     fact.external.project = project; /* 0: of none that is known */
-    fact.external.running = count;
+    fact.external.running = count.running;
+    fact.external.roots = count.roots;
     (void)core_apply(e->core, &fact, NULL);
+}
+
+/* A run folder does not name the parent: what the rows do not know counts as a root. */
+static bool is_root(const struct engine *e, const struct external *external) {
+    struct task_view view;
+    return !external->task || !core_task(e->core, external->task, &view) || view.parent == 0;
 }
 
 /* They are counted by their ids, which outlive a core and its projects. */
 void recover_tell_externals(struct engine *e) {
-    uint32_t unowned = 0, *counts = xcalloc(e->projects.count + 1, sizeof(*counts));
+    struct external_count *counts = xcalloc(e->projects.count + 1, sizeof(*counts));
     for (size_t i = 0; i < e->externals.count; i++) {
         const struct project *project = project_of_id(e, e->externals.items[i].id);
-        if (project)
-            counts[project - e->projects.items]++;
-        else
-            unowned++;
+        struct external_count *count =
+            &counts[project ? (size_t)(project - e->projects.items) : e->projects.count];
+        count->running++;
+        count->roots += is_root(e, &e->externals.items[i]);
     }
     for (size_t i = 0; i < e->projects.count; i++) {
         struct engine_project *view = &e->projects.items[i].view;
-        if (counts[i] == view->external)
+        if (counts[i].running == view->external)
             continue;
-        view->external = counts[i];
+        view->external = counts[i].running;
         tell_external(e, view->symbol, counts[i]);
     }
-    tell_external(e, 0, unowned);
+    tell_external(e, 0, counts[e->projects.count]);
     free(counts);
 }
 

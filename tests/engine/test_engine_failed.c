@@ -316,6 +316,21 @@ static void runs_that_are_not_ours_keep_their_places(void **state) {
     assert_int_equal(engine_find_project(kit.engine, "web")->external, 0);
 }
 
+/* Else more roots than allowed run after a restore. */
+static void roots_that_are_not_ours_count_as_roots(void **state) {
+    (void)state;
+    kit_close(&kit);
+    open_with(KIT_CALM "limits: {roots: 1}\n"
+                       "projects: {web: {}}\n");
+    fake_has_external("web-77");
+    kit_restart(&kit);
+    kit_web(&kit, "{\"argv\":[\"a\"]}");
+    kit_settle(&kit);
+    assert_int_equal(fake_start_count(), 0);
+    fake_external_ends("web-77");
+    kit_wait_starts(&kit, 1);
+}
+
 static int configure(struct engine *engine, struct kit_ask *ask) {
     struct config *config = config_new();
     int r = config_read_text(config, "test", ask->text, strlen(ask->text), &ask->err);
@@ -407,6 +422,7 @@ int main(void) {
         FAILED_TEST(f070_f072_the_last_success_of_an_account_is_kept),
         FAILED_TEST(an_agent_that_could_not_be_launched_stays_closed),
         FAILED_TEST(runs_that_are_not_ours_keep_their_places),
+        FAILED_TEST(roots_that_are_not_ours_count_as_roots),
         FAILED_TEST(a_configuration_is_in_force_though_its_event_comes_later),
         FAILED_TEST(a_configuration_that_is_refused_leaves_nothing_behind),
         FAILED_TEST(the_start_is_told_even_if_its_first_commit_failed),

@@ -246,6 +246,7 @@ static void compare_projects(struct comparison *x) {
         for (int s = 0; s < TASK_STATE_MAX; s++)
             check(x, task_state_name((enum task_state)s), a->by_state[s], b->by_state[s]);
         CHECK(x, a, b, external);
+        CHECK(x, a, b, external_roots);
         CHECK(x, a, b, reserved);
         CHECK(x, a, b, counted);
         compare_window(x, &a->window, &b->window);

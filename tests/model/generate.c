@@ -396,6 +396,8 @@ static void draw_counts(struct generator *g, const struct model *m) {
         fact.external.project = some_name(g, g->names.projects, g->projects, 90);
     if (fact.kind == FACT_EXTERNAL)
         fact.external.running = (uint32_t)between(g, 0, 2);
+    if (fact.kind == FACT_EXTERNAL && !fact.external.limiter)
+        fact.external.roots = (uint32_t)between(g, 0, fact.external.running);
     generate_told(g, fact);
 }
 

@@ -194,6 +194,11 @@ amount model_key_used(const struct model *m, const struct model_key *key,
     if (key->kind == LEASE_RUNS)
         for (size_t i = 0; i < m->projects_count; i++)
             used += m->projects[i].external;
+    if (key->kind == LEASE_ROOTS)
+        used += m->external_roots;
+    if (key->kind == LEASE_ROOTS)
+        for (size_t i = 0; i < m->projects_count; i++)
+            used += m->projects[i].external_roots;
     return used;
 }
 

@@ -39,7 +39,7 @@ struct model_task {
 
 struct model_project {
     struct project_spec spec;
-    uint32_t external; /* runs the core did not order */
+    uint32_t external, external_roots; /* runs the core did not order */
 };
 
 /* The launches of an agent, told or not. */
@@ -131,7 +131,7 @@ struct model {
     amount budget;
     struct money_budget money_budget;
     int64_t disk_free_mb, memory_free_mb, load_milli;
-    uint32_t external; /* of no project that is known */
+    uint32_t external, external_roots; /* of no project that is known */
     MODEL_LIST(struct model_task, tasks);
     MODEL_LIST(struct model_project, projects);
     MODEL_LIST(struct kind_spec, kinds);

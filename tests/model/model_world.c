@@ -184,10 +184,12 @@ static int apply_external(struct model *m, const struct fact *fact, struct error
         if (!p)
             return error_set(err, -ENOENT, "runs of a project that was never told");
         p->external = fact->external.running;
+        p->external_roots = fact->external.roots;
         return 0;
     }
     if (!fact->external.limiter) {
         m->external = fact->external.running;
+        m->external_roots = fact->external.roots;
         return 0;
     }
     struct model_limiter *l = model_limiter(m, fact->external.limiter);

@@ -182,6 +182,7 @@ static bool put_world(struct strbuf *out, const struct symbol_table *symbols,
         put_name(out, symbols, "project", f->external.project);
         put_name(out, symbols, "limiter", f->external.limiter);
         put_amount(out, "running", f->external.running);
+        put_amount(out, "roots", f->external.roots);
     } else
         return f->kind == FACT_PAUSE || f->kind == FACT_RESUME || f->kind == FACT_TICK;
     return true;

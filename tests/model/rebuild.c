@@ -84,11 +84,13 @@ static void tell_keys(struct rebuilder *rb) {
 static void tell_outsiders(struct rebuilder *rb) {
     const struct core *old = rb->old;
     rebuild_tell(rb, (struct fact){ .kind = FACT_EXTERNAL,
-                                    .external = { .running = old->projects[0].external } });
+                                    .external = { .running = old->projects[0].external,
+                                                  .roots = old->projects[0].external_roots } });
     for (size_t i = 1; i < old->project_count; i++)
         rebuild_tell(rb, (struct fact){ .kind = FACT_EXTERNAL,
                                         .external = { .project = old->projects[i].spec.id,
-                                                      .running = old->projects[i].external } });
+                                                      .running = old->projects[i].external,
+                                                      .roots = old->projects[i].external_roots } });
     for (size_t i = 1; i < old->limiter_count; i++) {
         amount running = key_at(old, old->limiters[i].key)->outside;
         rebuild_tell(rb, (struct fact){ .kind = FACT_EXTERNAL,

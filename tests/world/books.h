@@ -97,7 +97,7 @@ struct window {
 struct project_book {
     struct project_spec spec;
     struct window window;
-    uint32_t external, ready, live;
+    uint32_t external, external_roots, ready, live;
     task_id *charged; /* runs whose tokens are not settled, in no order */
     size_t charged_count, charged_capacity;
 };

@@ -80,6 +80,8 @@ static void told_external(struct books *b, const struct fact *fact) {
         return;
     b->outside[KEY_RUNS] += (amount)fact->external.running - b->project[p].external;
     b->project[p].external = fact->external.running;
+    b->outside[KEY_ROOTS] += (amount)fact->external.roots - b->project[p].external_roots;
+    b->project[p].external_roots = fact->external.roots;
     if (!p)
         return;
     b->outside[KEY_PROJECT + p] = fact->external.running;

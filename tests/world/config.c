@@ -111,7 +111,8 @@ static void change_outsiders(struct world *w) {
         tell(w, (struct fact){
                     .kind = FACT_EXTERNAL,
                     .external = { .project = sym_of(SYM_PROJECT, draw_index(w, w->projects)),
-                                  .running = running } });
+                                  .running = running,
+                                  .roots = running ? running - 1 : 0 } });
 }
 
 static void change_pause(struct world *w) {
