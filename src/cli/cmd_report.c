@@ -66,7 +66,8 @@ static int make_body(const struct cmd_call *call, json_t *body) {
     if (code != CMD_OK)
         return code;
     if (cmd_has(call, "tokens") && cmd_has(call, "tokens-out"))
-        return cmd_usage_error(call->cmd, "'--tokens' and '--tokens-out' mean the same number");
+        return cmd_usage_error(
+            call->cmd, "'--tokens' is the total: give it, or '--tokens-in' and '--tokens-out'");
     ask_take_options(call, (const char *const[][2]){ { "done", "done" }, { NULL } }, body);
     return json_object_size(body) > 0
                ? CMD_OK
@@ -138,7 +139,7 @@ static int cmd_report_run(const struct cmd_call *call) {
 }
 
 static const struct cmd_option report_options[] = {
-    { "tokens", 't', "N", "tokens used so far, not told apart" },
+    { "tokens", 't', "N", "tokens used so far, read and written together" },
     { "tokens-in", 0, "N", "tokens read so far" },
     { "tokens-out", 0, "N", "tokens written so far" },
     { "cost", 'c', "USD", "what it cost so far, in dollars" },

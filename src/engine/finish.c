@@ -444,6 +444,20 @@ int engine_mark_done(struct engine *e, task_id task, struct error *err) {
     return 0;
 }
 
+/* Tokens are stored as read and written. A total that is not told apart is stored as written: the part that
+ * is known to be read is subtracted, whichever report comes first. */
+static void divide_total(const struct live_run *run, const struct engine_usage *usage,
+                         struct agent_usage *claim) {
+    int64_t in = usage_larger(run->view.tokens_in, claim->in);
+    if (usage->tokens_total > 0 && usage->tokens_total > in)
+        claim->out = usage_larger(claim->out, usage->tokens_total - (in > 0 ? in : 0));
+}
+
+static int64_t written_of_total(const struct live_run *run, const struct agent_usage *claim) {
+    bool was_total = run->view.tokens_in < 0 && claim->in > 0 && claim->out >= 0;
+    return was_total ? run->view.tokens_out - claim->in : run->view.tokens_out;
+}
+
 int engine_report_usage(struct engine *e, task_id task, const struct engine_usage *usage,
                         struct error *err) {
     struct live_run *run = run_find(e, task);
@@ -455,9 +469,10 @@ int engine_report_usage(struct engine *e, task_id task, const struct engine_usag
                                  .out = usage->tokens_out,
                                  .cached = -1,
                                  .cost_micro_usd = usage->cost_micro_usd };
+    divide_total(run, usage, &claim);
     bool refused = plausible_bound(e, run, e->now, &claim, err);
+    run->view.tokens_out = usage_larger(written_of_total(run, &claim), claim.out);
     run->view.tokens_in = usage_larger(run->view.tokens_in, claim.in);
-    run->view.tokens_out = usage_larger(run->view.tokens_out, claim.out);
     run->cost_micro_usd = usage_larger(run->cost_micro_usd, claim.cost_micro_usd);
     struct fact fact = { .kind = FACT_RUN_TOKENS,
                          .task = task,

@@ -75,10 +75,14 @@ static int book(struct op_call *call, task_id task, const struct engine_usage *u
 static int report(struct op_call *call, const struct reporter *who, struct strbuf *refused) {
     struct engine_usage usage = {
         .tokens_in = op_number(call, "tokens_in", -1),
-        .tokens_out = op_number(call, "tokens_out", op_number(call, "tokens", -1)),
+        .tokens_out = op_number(call, "tokens_out", -1),
+        .tokens_total = op_number(call, "tokens", 0),
         .cost_micro_usd = cost_of(call),
     };
-    bool used = usage.tokens_in >= 0 || usage.tokens_out >= 0 || usage.cost_micro_usd >= 0;
+    if (op_json(call, "tokens") && usage.tokens_total == 0)
+        usage.tokens_out = 0; /* it used none, which is not the same as unknown */
+    bool used = usage.tokens_total > 0 || usage.tokens_in >= 0 || usage.tokens_out >= 0
+                || usage.cost_micro_usd >= 0;
     bool limited = op_json(call, "rate_limited_s") != NULL;
     uint32_t attempt = 0;
     int r = used || limited ? check_attempt(call, who, &attempt) : 0;
@@ -99,7 +103,8 @@ static int run(struct op_call *call) {
     _cleanup_(strbuf_finish) struct strbuf refused = STRBUF_INIT;
     int r = take_reporter(call, &who);
     if (r == 0 && op_json(call, "tokens") && op_json(call, "tokens_out"))
-        r = op_fail(call, -EINVAL, "'tokens' and 'tokens_out' mean the same number: give one");
+        r = op_fail(call, -EINVAL,
+                    "'tokens' is the total: give it, or 'tokens_in' and 'tokens_out'");
     if (r == 0)
         r = report(call, &who, &refused);
     if (r < 0)
@@ -132,7 +137,7 @@ static const struct op_param params[] = {
       .text = "which attempt; a report of one that is over is refused" },
     TOKENS("tokens_in", "tokens read so far"),
     TOKENS("tokens_out", "tokens written so far"),
-    TOKENS("tokens", "tokens used so far, not told apart"),
+    TOKENS("tokens", "tokens used so far, read and written together"),
     { .name = "cost_usd",
       .type = OP_DECIMAL,
       .place = OP_IN_BODY,

@@ -15,11 +15,11 @@ report $? 'tokens'
 
 # From outside, as the run: its environment is all it needs.
 export SLUICE_TASK=web-1 SLUICE_RUN=web-1.1 SLUICE_SOCKET="$home/sluice.sock"
-run sluice report --tokens 500
+run sluice report --tokens 2000
 exits 0 'more tokens: exit code'
 [ ! -s out ]
 report $? 'more tokens: says nothing'
-[ "$(value web-1 tokens_out)" = 500 ]
+[ "$(value web-1 tokens_in) $(value web-1 tokens_out)" = '1200 800' ]
 report $? 'totals rise'
 run sluice report --tokens 500 --json
 prints '{"ok":true}' 'as JSON'
@@ -34,9 +34,15 @@ run sluice report --tokens 900
 exits 4 'a run that has ended: exit code'
 says "sluice: task 'web-1' does not run: nothing can be reported of it" 'a run that has ended'
 
+# A total, then the same tokens told apart: they are the same tokens.
+add --project web -- sh -c "'$SLUICE' report --tokens 1000 && '$SLUICE' report --tokens-in 600 --tokens-out 400"
+becomes "$id" 'done'
+[ "$(value "$id" tokens_in) $(value "$id" tokens_out)" = '600 400' ]
+report $? 'a total and its parts count once'
+
 # DONE, with a daemon and without one.
 add --project web --until 'done' -- sh -c "'$SLUICE' report --done"
-becomes web-2 'done'
+becomes "$id" 'done'
 report $? '--done ends a task with until: done'
 run sluice down
 SLUICE_DONE=$tmp/marker

@@ -446,7 +446,7 @@ static void a_report_is_for_the_run_that_lives(void **state) {
     ops_refused(&o, 400, "/v1/report", "{\"tokens\":5}",
                 "parameter 'task' is missing: the task that reports");
     ops_refused(&o, 400, "/v1/report", "{\"task\":\"1\",\"tokens\":5,\"tokens_out\":5}",
-                "'tokens' and 'tokens_out' mean the same number: give one");
+                "'tokens' is the total: give it, or 'tokens_in' and 'tokens_out'");
     ops_expect(&o, 200, "POST", "/v1/report", "{\"task\":\"1\",\"rate_limited_s\":60}");
     _cleanup_(reply_finish) struct reply l = ops_ask(&o, "GET", "/v1/limiters", NULL, NULL);
     assert_string_equal(reply_text(&l, "items.0.state"), "backoff");
