@@ -103,6 +103,12 @@ static bool parse_boolean(const char *text, int64_t *ret_value) {
     return true;
 }
 
+/* "90s", "2h": the unit that is written counts, not the one of the key. */
+static bool is_span_with_unit(const struct setting *setting, const char *text) {
+    size_t length = strlen(text);
+    return setting->type == SETTING_SPAN && length > 1 && strchr("smhd", text[length - 1]) != NULL;
+}
+
 static bool parse_number(const struct setting *setting, const char *text, int64_t *ret_value) {
     const char *top = top_word(setting);
     int64_t value;
@@ -119,6 +125,9 @@ static bool parse_number(const struct setting *setting, const char *text, int64_
             return false;
     } else if (setting->unit == 0) {
         if (number_parse_int(text, &value, NULL) < 0)
+            return false;
+    } else if (is_span_with_unit(setting, text)) {
+        if (number_parse_span(text, &value, NULL) < 0)
             return false;
     } else if (number_parse_milli(text, &value, NULL) < 0
                || __builtin_mul_overflow(value, setting->unit, &value)) {

@@ -51,6 +51,20 @@ static const struct policy *policy(void) {
     return config_policy(f.config);
 }
 
+static void spans_may_name_their_unit(void **state) {
+    (void)state;
+    set("drain_s", "3s");
+    assert_int_equal(config_number(f.config, "drain_s", NULL), SECONDS(3));
+    set("drain_s", "1.5h");
+    assert_int_equal(config_number(f.config, "drain_s", NULL), MINUTES(90));
+    set("fair.window_h", "2d"); /* the unit that is written counts */
+    assert_int_equal(policy()->fair_window, HOURS(48));
+    struct error err = { 0 };
+    assert_int_equal(config_set(f.config, "drain_s", "s", "test", &err), -EINVAL);
+    assert_int_equal(config_set(f.config, "drain_s", "-3s", "test", &err), -EINVAL);
+    assert_int_equal(config_set(f.config, "limits.runs", "3s", "test", &err), -EINVAL);
+}
+
 /* ---- sentences ---- */
 
 static void each_type_says_what_it_expects(void **state) {
@@ -69,9 +83,9 @@ static void each_type_says_what_it_expects(void **state) {
             "got 'few'");
     refused("score.age_max", "-1",
             "key 'score.age_max': expected a whole number from 0 to 1000000, got '-1'");
-    refused("max_wait_s", "1h",
+    refused("max_wait_s", "1y",
             "key 'max_wait_s': expected seconds from 1 to 315360000 (up to three decimals) or "
-            "never, got '1h'");
+            "never, got '1y'");
     refused("drain_s", "never",
             "key 'drain_s': expected seconds from 0 to 315360000 (up to three decimals), got "
             "'never'");
@@ -378,6 +392,7 @@ static void the_core_is_told_everything_that_has_a_name(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        TEST(spans_may_name_their_unit),
         TEST(each_type_says_what_it_expects),
         TEST(an_order_is_in_the_order_of_comparison),
         TEST(unknown_keys_name_the_nearest),
