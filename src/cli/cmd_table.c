@@ -21,6 +21,7 @@ extern const struct cmd cmd_dash;
 extern const struct cmd cmd_debug;
 extern const struct cmd cmd_delete;
 extern const struct cmd cmd_demote;
+extern const struct cmd cmd_depend;
 extern const struct cmd cmd_diff;
 extern const struct cmd cmd_digest;
 extern const struct cmd cmd_doctor;
@@ -81,6 +82,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_debug,
     &cmd_delete,
     &cmd_demote,
+    &cmd_depend,
     &cmd_diff,
     &cmd_digest,
     &cmd_doctor,
