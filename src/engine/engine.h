@@ -210,8 +210,7 @@ int engine_close_group(struct engine *engine, const char *name, struct error *er
 void engine_stop_at_once(struct engine *engine, task_id task);
 /* From inside a run, or on its behalf. -1: not given. 1: some of it is not booked (plausible.h), and `err` says why. */
 struct engine_usage {
-    int64_t tokens_in, tokens_out, cost_micro_usd;
-    int64_t tokens_total; /* read and written together, not told apart; 0: not given */
+    int64_t tokens_in, tokens_out, cost_micro_usd, tokens_total; /* total: 0 = not given */
 };
 int engine_report_usage(struct engine *engine, task_id task, const struct engine_usage *usage,
                         struct error *err);
