@@ -24,9 +24,12 @@ DEFINE_FREEP(struct config, config_free);
 
 /* What people change first, those of one part together. */
 static const char *const shown[] = {
-    "limits.runs",          "retry.failed.max",  "retry.failed.delay_s", "tasks.timeout_s",
-    "tasks.idle_timeout_s", "fair.window_h",     "max_wait_s",           "queue.soft",
-    "queue.hard",           "host.disk_free_gb", "retention.days",       "lost",
+    "limits.runs",       "limits.roots",         "pace.batch",
+    "pace.tick_s",       "pace.spawn_delay_s",   "breaker.max",
+    "breaker.reset_s",   "retry.failed.max",     "retry.failed.delay_s",
+    "tasks.timeout_s",   "tasks.idle_timeout_s", "fair.window_h",
+    "max_wait_s",        "queue.soft",           "queue.hard",
+    "host.disk_free_gb", "retention.days",       "lost",
 };
 
 static const char names_text[] =

@@ -103,16 +103,20 @@ static void take_project(void *ctx, const json_t *item) {
     json_array_append(ctx, (json_t *)item);
 }
 
-/* The project whose prefix the id begins with; NULL: none. */
+/* The project whose prefix the id begins with, the longest of them; NULL: none. */
 static const json_t *project_of(const json_t *projects, const char *id) {
-    size_t i, size = strcspn(id, "-");
+    const json_t *found = NULL;
+    size_t i, longest = 0;
     json_t *project;
     json_array_foreach(projects, i, project) {
         const char *prefix = ask_text(project, "prefix", "");
-        if (strlen(prefix) == size && strncmp(prefix, id, size) == 0)
-            return project;
+        size_t size = strlen(prefix);
+        if (size <= longest || strncmp(prefix, id, size) != 0 || id[size] != '-')
+            continue;
+        found = project;
+        longest = size;
     }
-    return NULL;
+    return found;
 }
 
 static int ask_projects(struct beads *b) {

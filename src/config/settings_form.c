@@ -46,9 +46,17 @@ static bool is_word(const char *text) {
     return *text && strlen(text) <= 64 && strspn(text, LETTERS DIGITS "_-") == strlen(text);
 }
 
+/* "my-app": a letter after each hyphen, so that no prefix looks like an id. */
 static bool is_prefix(const char *text) {
-    size_t length = strlen(text);
-    return strspn(text, LETTERS) > 0 && length <= 16 && strspn(text, LETTERS DIGITS) == length;
+    bool begins = true;
+    if (!*text || strlen(text) > 16)
+        return false;
+    for (; *text; text++) {
+        if (!strchr(begins ? LETTERS : LETTERS DIGITS "-", *text))
+            return false;
+        begins = *text == '-';
+    }
+    return !begins;
 }
 
 /* What else is wrong with it is said when it is used. */
@@ -177,5 +185,6 @@ const struct setting_form copy_form = {
 };
 const struct setting_form word_form = { is_word,
                                         "1 to 64 letters, digits, hyphens and underscores" };
-const struct setting_form prefix_form = { is_prefix,
-                                          "1 to 16 letters and digits that begin with a letter" };
+const struct setting_form prefix_form = {
+    is_prefix, "1 to 16 letters, digits and hyphens, with a letter first and after each hyphen"
+};

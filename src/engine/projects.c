@@ -129,7 +129,7 @@ static bool prefix_is_valid(const char *prefix) {
     if (length == 0 || length > PREFIX_MAX || !isalpha((unsigned char)prefix[0]))
         return false;
     for (const char *c = prefix; *c; c++)
-        if (!isalnum((unsigned char)*c))
+        if (*c == '-' ? !isalpha((unsigned char)c[1]) : !isalnum((unsigned char)*c))
             return false;
     return true;
 }
@@ -150,10 +150,10 @@ static void make_prefix(const struct engine *e, const char *name, char ret[PREFI
 static int check_prefix(const struct engine *e, const char *name, const char *prefix,
                         struct error *err) {
     if (!prefix_is_valid(prefix))
-        return error_set(
-            err, -EINVAL,
-            "prefix '%.40s' of project '%s': 1 to %d letters and digits, a letter first", prefix,
-            name, PREFIX_MAX);
+        return error_set(err, -EINVAL,
+                         "prefix '%.40s' of project '%s': 1 to %d letters, digits and hyphens, "
+                         "with a letter first and after each hyphen",
+                         prefix, name, PREFIX_MAX);
     const struct project *other = with_prefix(e, prefix);
     if (other)
         return error_set(err, -EEXIST, "prefix '%s' belongs to project '%s': choose another",

@@ -78,17 +78,19 @@ static int check_names(const struct batch *batch, const struct submission *s, st
     return r < 0 ? r : engine_check_prompt(engine, s->agent, s->prompt, failover, err);
 }
 
-/* "gt-17" looks like a task of the project with the prefix gt. */
+/* "gt-17" looks like a task of the project with the prefix gt; of gt and gt-web the longer one counts. */
 static const struct engine_project *project_of_prefix(const struct engine *engine, const char *id) {
-    size_t size = strcspn(id, "-");
-    if (id[size] != '-')
-        return NULL;
+    const struct engine_project *found = NULL;
+    size_t longest = 0;
     for (size_t i = 0; i < engine_project_count(engine); i++) {
         const struct engine_project *p = engine_project_at(engine, i);
-        if (strlen(p->prefix) == size && memcmp(p->prefix, id, size) == 0)
-            return p;
+        size_t size = strlen(p->prefix);
+        if (size <= longest || strncmp(p->prefix, id, size) != 0 || id[size] != '-')
+            continue;
+        found = p;
+        longest = size;
     }
-    return NULL;
+    return found;
 }
 
 static int check_prefix(const struct batch *batch, const struct batch_entry *entry,

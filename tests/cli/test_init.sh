@@ -32,6 +32,8 @@ for preset in sluice loopr conductor gastown agency agent-queue; do
     sed 's/^#\([a-z]\)/\1/; s/^#\(  \)/\1/' "$file" >all.yaml
     run sluice config show --file all.yaml
     exits 0 "preset $preset: every line is a setting"
+    grep -q '^#pace:' "$file" && grep -q '^#breaker:' "$file" && grep -q '^#  roots: ' "$file"
+    report $? "preset $preset: pace, breaker and roots are among them"
 done
 has 'agents.claude.limiter' 'an agent is among them'
 

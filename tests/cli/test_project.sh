@@ -17,6 +17,14 @@ run sluice project add nowhere --path "$tmp/no such folder"
 exits 2 'add a folder that is not there: exit code'
 says "sluice: cannot use the folder '$tmp/no such folder': No such file or directory" \
     'add a folder that is not there'
+run sluice project add my-shop --prefix my-shop
+prints 'my-shop added; its tasks are called my-shop-N' 'add --prefix with a hyphen'
+add --project my-shop -- true
+run sluice wait "$id"
+[ "$code" = 0 ] && [ "${id%-*}" = my-shop ]
+report $? 'ids with a hyphenated prefix are understood'
+run sluice project add 4shop --prefix my-4
+exits 2 'a prefix that looks like an id is refused'
 run sluice project add shop --prefix s
 prints 'shop added; its tasks are called s-N' 'add --prefix'
 run sluice project list

@@ -239,12 +239,16 @@ static void texts_are_checked_for_their_form(void **state) {
     set("projects.web.prefix", "w");
     set("projects.web.prefix", "Web4567890123456");
     assert_string_equal(config_text(config, "projects.P.prefix", "web"), "Web4567890123456");
-    static const char *const bad[] = { "", "4web", "we-b", "w\xc3\xa9", "Web45678901234567", " w" };
+    set("projects.web.prefix", "my-web-x4");
+    static const char *const bad[] = { "",      "4web", "we-",       "-web",
+                                       "we--b", "we-4", "w\xc3\xa9", "Web45678901234567",
+                                       " w" };
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
         assert_int_equal(config_set(config, "projects.web.prefix", bad[i], "test", NULL), -EINVAL);
     refused("projects.web.prefix", "we_b",
-            "key 'projects.web.prefix': expected 1 to 16 letters and digits that begin with a "
-            "letter, got 'we_b'");
+            "key 'projects.web.prefix': expected 1 to 16 letters, digits and hyphens, with a "
+            "letter first and after "
+            "each hyphen, got 'we_b'");
     set("projects.web.path", "/srv/my web");
     refused("projects.web.path", "srv",
             "key 'projects.web.path': expected an absolute path, got "
