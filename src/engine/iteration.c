@@ -164,6 +164,14 @@ static int write_plainly(const char *path, const struct strbuf *text, struct err
     return 0;
 }
 
+/* Without it no agent knows of the marker, and one that has finished is launched again. */
+static void add_done_line(const struct engine *e, const struct live_run *run, struct strbuf *out) {
+    struct task_spec told = { 0 };
+    const char *line = config_text(e->config, "loop.done_line", NULL);
+    if (core_task_spec(e->core, run->task, &told) && told.until == UNTIL_DONE && line && *line)
+        strbuf_printf(out, "\n\n%s\n", line);
+}
+
 int iteration_prompt(const struct engine *e, const struct live_run *run, const char *prompt,
                      struct strbuf *out, struct error *err) {
     char id[ENGINE_ID_MAX];
@@ -173,6 +181,7 @@ int iteration_prompt(const struct engine *e, const struct live_run *run, const c
     if (run->view.attempt > 1 && prefix && *prefix)
         strbuf_printf(out, "%s\n\n", prefix);
     strbuf_puts(out, prompt);
+    add_done_line(e, run, out);
     int r = add_feedback(e, id, run->iteration, out, err);
     if (r < 0)
         return r;

@@ -142,6 +142,18 @@ rule 'a later one begins with the prefix' [ "$(head -n 3 "told.$id.2" | tr '\n' 
 rule 'and has the feedback behind it' grep -q '^broken door' "told.$id.2"
 cmp -s "told.$id.3" "$home/tasks/$id/iterations/003/prompt.md"
 report $? 'prompt.md has what the iteration was told'
+add --agent pen --until 'done' -- 'paint the door'
+soon [ -s "told.$id.1" ]
+rule 'under until: done the prompt says how to end the loop' [ "$(tail -n 1 "told.$id.1")" = \
+    'When all of it is finished, run: sluice report --done' ]
+"$SLUICE" cancel "$id" >out
+becomes "$id" canceled
+"$SLUICE" config set loop.done_line= >out
+add --agent pen --until 'done' -- 'paint the door'
+soon [ -s "told.$id.1" ]
+rule 'unless loop.done_line is empty' [ "$(cat "told.$id.1")" = 'paint the door' ]
+"$SLUICE" cancel "$id" >out
+becomes "$id" canceled
 run sluice config show --set preset=conductor
 has 'Continue working on the following:' 'under conductor the prefix is that of its document'
 "$SLUICE" delete "$id" >out
