@@ -111,16 +111,20 @@ void journal_see_start(struct engine *e, const struct order *o) {
         engine_task_id(e, o->task, id), name_of(e, view.kind), o->score, e->now - view.created_at);
 }
 
+/* All numbers but `selected` are those before the selection, as in loopr. */
 static void tell_tick(struct engine *e, const struct core_counts *counts) {
+    uint32_t selected = (uint32_t)e->turn.starts.count;
+    uint32_t live = counts->by_state[TASK_STARTING] + counts->by_state[TASK_RUNNING];
+    amount used = counts->runs_used > selected ? counts->runs_used - selected : 0;
     struct tick tick = {
-        .selected = (uint32_t)e->turn.starts.count,
-        .running = counts->by_state[TASK_STARTING] + counts->by_state[TASK_RUNNING],
+        .selected = selected,
+        .running = live > selected ? live - selected : 0,
         .slots = counts->runs_cap,
     };
     tick.runnable = counts->by_state[TASK_READY] + tick.selected;
     tick.pending = counts->by_state[TASK_WAITING] + tick.runnable;
     if (tick.slots != UNLIMITED)
-        tick.slots = tick.slots > counts->runs_used ? tick.slots - counts->runs_used : 0;
+        tick.slots = tick.slots > used ? tick.slots - used : 0;
     if (memcmp(&tick, &e->journal->last, sizeof(tick)) == 0)
         return;
     e->journal->last = tick;

@@ -21,8 +21,8 @@ for kind in ralph plan ralph; do
     add --project web --kind $kind -- sh -c 'read -r _ <go'
 done
 "$SLUICE" resume >/dev/null
-appears 'Scheduler tick pending=3 runnable=3 selected=2 running=2 slots_available=0' "$log"
-report $? 'f129 a tick tells pending, runnable, selected, running and slots_available'
+appears 'Scheduler tick pending=3 runnable=3 selected=2 running=0 slots_available=2' "$log"
+report $? 'f129 a tick tells pending, runnable, selected, running and slots_available, as before the selection'
 rule 'f130 each selection tells loop_id, loop_type, priority and age_ms' \
     grep -Eq '"level":"debug","text":"Selected loop for execution loop_id=web-1 loop_type=ralph priority=100 age_ms=[0-9]+"' "$log"
 rule 'f130 leaves first: the plan was not selected' [ "$(grep -c 'loop_id=web-2' "$log")" = 0 ]
