@@ -7,12 +7,14 @@
 #include <inttypes.h>
 
 #include "cli/ask.h"
+#include "cli/print_task.h"
 #include "cli/rows.h"
+#include "os/clock.h"
 
 static void print_starts(const json_t *starts, bool dry, struct strbuf *out) {
-    struct output_column columns[] = {
-        { "#", true }, { "TASK" }, { "PROJECT" }, { "AGENT" }, { "SCORE", true }
-    };
+    struct output_column columns[] = { { "#", true }, { "TASK" },        { "PROJECT" },
+                                       { "AGENT" },   { "SCORE", true }, { "WHEN" } };
+    time_ms now = clock_read();
     _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
     size_t i;
     json_t *item;
@@ -20,9 +22,11 @@ static void print_starts(const json_t *starts, bool dry, struct strbuf *out) {
         char place[24], score[24];
         (void)snprintf(place, sizeof(place), "%zu", i + 1);
         (void)snprintf(score, sizeof(score), "%" PRId64, ask_int(item, "score", 0));
-        rows_add(&rows, (const char *[]){ place, ask_text(item, "id", NULL),
-                                          ask_text(item, "project", NULL),
-                                          ask_text(item, "agent", NULL), score });
+        time_ms at = ask_int(item, "at", 0);
+        struct print_text when = print_when(at, now);
+        rows_add(&rows, (const char *[]){
+                            place, ask_text(item, "id", NULL), ask_text(item, "project", NULL),
+                            ask_text(item, "agent", NULL), score, at > now ? when.text : "now" });
     }
     if (json_array_size(starts) == 0)
         strbuf_puts(out, dry ? "nothing would start; 'sluice status' tells why\n"

@@ -263,4 +263,5 @@ void decide_starts(struct core *c) {
         if (c->roster_count == 0)
             starts_in_order(c);
     } while (start_lent(c));
+    pace_end_decision(c);
 }

@@ -83,8 +83,14 @@ void pace_begin_decision(struct core *c) {
     bool due = !c->tick_running || c->policy.pace.tick == 0
                || c->now >= time_add(c->tick_began, c->policy.pace.tick);
     /* By itself a tick begins only when something waits. */
-    if (!c->tick_asked && (!due || c->ready == 0))
+    c->tick_before.is_extra = !due || c->ready == 0;
+    if (!c->tick_asked && c->tick_before.is_extra) {
+        c->tick_before.is_extra = false;
         return;
+    }
+    c->tick_before.was_running = c->tick_running;
+    c->tick_before.began = c->tick_began;
+    c->tick_before.starts = c->tick_starts;
     c->pace_changed =
         c->pace_changed || !c->tick_running || c->policy.pace.tick > 0 || c->tick_starts > 0;
     c->tick_running = true;
@@ -92,6 +98,18 @@ void pace_begin_decision(struct core *c) {
     c->tick_began = c->now;
     c->tick_starts = 0;
     c->tick_number++;
+}
+
+void pace_end_decision(struct core *c) {
+    if (!c->tick_before.is_extra)
+        return;
+    c->tick_before.is_extra = false;
+    if (c->tick_starts > 0)
+        return;
+    c->tick_running = c->tick_before.was_running;
+    c->tick_began = c->tick_before.began;
+    c->tick_starts = c->tick_before.starts;
+    c->tick_number--;
 }
 
 void pace_count_start(struct core *c) {

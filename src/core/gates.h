@@ -24,4 +24,6 @@ bool pace_open(const struct core *c);
 bool pace_in_force(const struct core *c); /* else what is counted decides nothing */
 time_ms pace_opens_at(const struct core *c);
 void pace_begin_decision(struct core *c);
+/* A tick that was asked for and has started nothing has not been: else it would start something later. */
+void pace_end_decision(struct core *c);
 void pace_count_start(struct core *c);

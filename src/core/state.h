@@ -57,7 +57,13 @@ struct core {
     amount tick_starts;
     uint32_t tick_number;
     bool tick_running, tick_asked, ticked; /* ticked: last_start is one */
-    bool pace_changed;                     /* noted for core_take_changes */
+    struct {
+        bool is_extra; /* this tick began only because one was asked for; before that: */
+        bool was_running;
+        time_ms began;
+        amount starts;
+    } tick_before;
+    bool pace_changed; /* noted for core_take_changes */
 
     struct order_list waiting; /* those that lack a prerequisite, by age */
     struct changes changes;

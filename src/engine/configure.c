@@ -107,15 +107,40 @@ int engine_set_config(struct engine *e, struct config *config, struct error *err
     return 0;
 }
 
-/* With a tick: everything else that may start has done so at the end of the last turn. */
-void engine_dry_run(struct engine *e, engine_would_start each, void *ctx) {
+#define PLANNED_MAX 1000u /* starts that are told in advance */
+
+static size_t tell_starts(struct core *core, time_ms at, engine_would_start each, void *ctx) {
+    size_t count = 0, starts = 0;
+    const struct order *orders = core_decide(core, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (orders[i].kind != ORDER_START)
+            continue;
+        starts++;
+        each(ctx, &orders[i], at);
+    }
+    return starts;
+}
+
+/* The rest of a tick comes one spawn delay after the other, if nothing else changes. */
+void engine_planned_starts(struct engine *e, bool with_tick, engine_would_start each, void *ctx) {
+    const struct policy *policy = config_policy(e->config);
     struct core *copy = core_copy(e->core);
-    struct fact tick = { .kind = FACT_TICK };
-    size_t count = 0;
-    (void)core_apply(copy, &tick, NULL);
-    const struct order *orders = core_decide(copy, &count);
-    for (size_t i = 0; i < count; i++)
-        if (orders[i].kind == ORDER_START)
-            each(ctx, &orders[i]);
+    time_ms at = e->now, end = TIME_NEVER;
+    if (with_tick) {
+        struct fact tick = { .kind = FACT_TICK };
+        (void)core_apply(copy, &tick, NULL);
+        (void)tell_starts(copy, at, each, ctx);
+    }
+    if (policy->pace.tick > 0)
+        end = time_add(core_pace(copy).tick_began, policy->pace.tick);
+    bool paced = policy->runs != UNLIMITED && policy->pace.spawn_delay > 0;
+    for (size_t n = 0; paced && n < PLANNED_MAX; n++) {
+        at = time_add(time_max(core_pace(copy).last_start, e->now - policy->pace.spawn_delay),
+                      policy->pace.spawn_delay);
+        struct fact clock = { .kind = FACT_CLOCK, .now = at };
+        if (at >= end || core_apply(copy, &clock, NULL) < 0
+            || tell_starts(copy, at, each, ctx) == 0)
+            break;
+    }
     core_free(copy);
 }

@@ -222,9 +222,9 @@ void engine_remember(struct engine *engine, const char *key, int status, const c
 /* The configuration was changed: tells the core what is new. The old one is freed. */
 int engine_set_config(struct engine *engine, struct config *config, struct error *err);
 
-/* What the next turn would start, without doing it. */
-typedef void (*engine_would_start)(void *ctx, const struct order *order);
-void engine_dry_run(struct engine *engine, engine_would_start each, void *ctx);
+/* What would start now, and later in the same tick if nothing changes. `with_tick`: one is asked for. */
+typedef void (*engine_would_start)(void *ctx, const struct order *order, time_ms at);
+void engine_planned_starts(struct engine *e, bool with_tick, engine_would_start each, void *ctx);
 
 /* As store_backup, which see; `path` is absolute. Cancel: the daemon is about to end. */
 void engine_backup(struct engine *engine, const char *path, store_copied done, void *ctx);

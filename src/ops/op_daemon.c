@@ -136,7 +136,7 @@ struct ticking {
 };
 
 static void print_start(struct json_writer *w, const struct engine *engine, task_id task, sym agent,
-                        int32_t score) {
+                        int32_t score, time_ms at) {
     struct task_view t;
     if (!core_task(engine_core(engine), task, &t))
         return;
@@ -145,6 +145,7 @@ static void print_start(struct json_writer *w, const struct engine *engine, task
     print_text(w, "project", op_name_of(engine, t.project));
     print_text(w, "agent", op_name_of(engine, agent ? agent : t.agent));
     print_int(w, "score", score);
+    print_time(w, "at", at);
     json_write_object_end(w);
 }
 
@@ -161,10 +162,10 @@ static void end_starts(struct ticking *t) {
     json_write_object_end(&t->w);
 }
 
-static void would_start(void *ctx, const struct order *order) {
+static void would_start(void *ctx, const struct order *order, time_ms at) {
     struct op_call *call = ctx;
     struct ticking *t = op_state(call, sizeof(*t), NULL);
-    print_start(&t->w, call->engine, order->task, order->agent, order->score);
+    print_start(&t->w, call->engine, order->task, order->agent, order->score, at);
 }
 
 static task_id *live_tasks(struct op_call *call, size_t *ret_count) {
@@ -183,7 +184,7 @@ static int run_tick(struct op_call *call) {
         return r;
     begin_starts(call, t);
     if (dry)
-        engine_dry_run(call->engine, would_start, call);
+        engine_planned_starts(call->engine, true, would_start, call);
     else
         t->before = live_tasks(call, &t->count);
     end_starts(t);
@@ -204,8 +205,10 @@ static void finish_tick(struct op_call *call) {
             k++;
         if ((k == t->count || t->before[k] != now[i])
             && core_task(engine_core(call->engine), now[i], &view))
-            print_start(&t->w, call->engine, now[i], view.agent, view.score);
+            print_start(&t->w, call->engine, now[i], view.agent, view.score,
+                        engine_now(call->engine));
     }
+    engine_planned_starts(call->engine, false, would_start, call);
     end_starts(t);
 }
 
@@ -222,9 +225,14 @@ const struct op op_daemon_tick = {
     .method = "POST",
     .path = "/v1/tick",
     .summary = "decide now, whatever the pace says",
+    .text = "`start` has what starts in this tick. `at`: when; later than now for those that "
+            "follow after "
+            "`pace.spawn_delay_s`, if nothing changes until then. A tick in which nothing can "
+            "start has no "
+            "effect.",
     .params = tick_params,
-    .result =
-        "{\"start\":[{\"id\":\"web-17\",\"project\":\"web\",\"agent\":\"claude\",\"score\":135}]}",
+    .result = "{\"start\":[{\"id\":\"web-17\",\"project\":\"web\",\"agent\":\"claude\",\"score\":"
+              "135,\"at\":1760000000000}]}",
     .right = OP_ADMIN,
     .writes = true,
     .run = run_tick,

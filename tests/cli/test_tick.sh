@@ -29,16 +29,32 @@ report $? 'the pace holds the second one back'
 run sluice tick --dry-run
 exits 0 'f123: dry run: exit code'
 prints 'would start
-  #  TASK   PROJECT  AGENT  SCORE
-  1  web-2  web      -        100' 'f123: dry run'
+  #  TASK   PROJECT  AGENT  SCORE  WHEN
+  1  web-2  web      -        100  now' 'f123: dry run'
 [ "$(value web-2 state)" = ready ]
 report $? 'f123: and nothing has started'
 run sluice tick
 prints 'started
-  #  TASK   PROJECT  AGENT  SCORE
-  1  web-2  web      -        100' 'f123: a tick by hand'
+  #  TASK   PROJECT  AGENT  SCORE  WHEN
+  1  web-2  web      -        100  now' 'f123: a tick by hand'
 becomes web-2 running
 report $? 'f123: and it runs'
+
+# What is asked for while nothing can start is not kept for later.
+"$SLUICE" pause >/dev/null
+run sluice tick
+prints "nothing to start; 'sluice status' tells why" 'f123: a tick while everything is paused starts nothing'
+"$SLUICE" resume >/dev/null
+[ "$(value web-3 gate)" = pace ]
+report $? 'f123: and nothing later'
+
+# With a pause between starts the rest of the batch is told in advance.
+run sluice config set pace.batch=2 pace.spawn_delay_s=600 limits.runs=9
+add --project web -- true
+run sluice tick --dry-run
+[ "$(grep -cE 'web-[34] ' "$tmp/out")" = 2 ] && grep -q 'in 1[01] m\|in 600 s\|in 599 s' "$tmp/out"
+report $? 'f123: a dry run shows the complete batch, with its times'
+
 run sluice tick now
 exits 2 'an argument: exit code'
 says "sluice: 'tick' does not take the argument 'now'

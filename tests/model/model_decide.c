@@ -33,17 +33,37 @@ static void run_timers(struct model *m) {
 
 /* --- pace ------------------------------------------------------------------------------------ */
 
-static void begin_tick(struct model *m) {
+/* What must be taken back when a tick that was asked for starts nothing. */
+struct extra_tick {
+    bool is_extra, ticked;
+    time_ms began;
+};
+
+static void begin_tick(struct model *m, struct extra_tick *before) {
     bool ready = false;
     for (size_t i = 0; i < m->tasks_count; i++)
         ready = ready || m->tasks[i].s.state == TASK_READY;
     bool is_time = !m->ticked || m->now >= time_add(m->tick_began, m->policy.pace.tick);
-    if (!m->tick_wanted && (!ready || !is_time))
+    bool by_itself = ready && is_time;
+    *before = (struct extra_tick){ false, m->ticked, m->tick_began };
+    if (!m->tick_wanted && !by_itself)
         return;
+    before->is_extra = !by_itself;
     m->tick_wanted = false;
     m->ticked = true;
     m->tick++;
     m->tick_began = m->now;
+}
+
+static void end_tick(struct model *m, const struct extra_tick *before) {
+    for (size_t i = 0; i < m->starts_count; i++)
+        if (m->starts[i].tick == m->tick)
+            return;
+    if (!before->is_extra)
+        return;
+    m->ticked = before->ticked;
+    m->tick_began = before->began;
+    m->tick--;
 }
 
 /* --- starts ---------------------------------------------------------------------------------- */
@@ -147,7 +167,8 @@ const struct order *model_decide(struct model *m, size_t *ret_count) {
         m->tasks[i].drain_unasked = false;
     model_settle(m);
     run_timers(m);
-    begin_tick(m);
+    struct extra_tick before;
+    begin_tick(m, &before);
     m->frozen = model_totals(m);
     if (model_has_roster(m))
         start_roster(m);
@@ -155,6 +176,7 @@ const struct order *model_decide(struct model *m, size_t *ret_count) {
         if (!model_has_roster(m))
             start_without_roster(m);
     } while (start_lent(m));
+    end_tick(m, &before);
     *ret_count = m->orders_read ? 0 : m->orders_count;
     m->orders_read = true;
     return m->orders;

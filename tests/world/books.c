@@ -242,8 +242,14 @@ static void begin_starts(struct books *b) {
     share_begin_decision(b);
     bool due = !b->tick_running || b->policy.pace.tick == 0
                || b->now >= time_add(b->tick_began, b->policy.pace.tick);
-    if (!b->tick_asked && (!due || b->by_state[TASK_READY] == 0))
+    bool by_itself = due && b->by_state[TASK_READY] > 0;
+    b->tick_before.is_extra = false;
+    if (!b->tick_asked && !by_itself)
         return; /* by itself a tick begins only when something waits */
+    b->tick_before.is_extra = !by_itself;
+    b->tick_before.was_running = b->tick_running;
+    b->tick_before.began = b->tick_began;
+    b->tick_before.starts = b->tick_starts;
     b->tick_running = true;
     b->ticks++;
     b->tick_asked = false;
@@ -418,6 +424,14 @@ void books_ordered(struct books *b, const struct order *order) {
 
 void books_decided(struct books *b) {
     begin_starts(b);
+    if (!b->tick_before.is_extra || b->tick_starts > 0)
+        return;
+    b->tick_before.is_extra =
+        false; /* a tick that was asked for and started nothing has not been */
+    b->tick_running = b->tick_before.was_running;
+    b->tick_began = b->tick_before.began;
+    b->tick_starts = b->tick_before.starts;
+    b->ticks--;
 }
 
 void books_end_turn(struct books *b) {

@@ -151,6 +151,11 @@ struct books {
     amount tick_starts;
     uint64_t ticks;
     bool tick_running, tick_asked, ever_started, deciding;
+    struct {
+        bool is_extra, was_running; /* this one was asked for; as it was before */
+        time_ms began;
+        amount starts;
+    } tick_before;
     int64_t document_weight, document_tokens, document_count;
 
     struct row *rows; /* rows[1 .. count - 1] */
