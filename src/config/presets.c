@@ -70,6 +70,7 @@ static const struct preset_row conductor_rows[] = {
     { "drain_s", "300" },
     { "drain_children", "active" },
     { "lost", "requeue" },
+    { "retry.lost.max", "100" }, /* a crash is one more restart */
     { "retry.lost.delay_s", "5" },
     { "queue.soft", "unlimited" },
     { "queue.hard", "unlimited" },

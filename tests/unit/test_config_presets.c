@@ -269,6 +269,7 @@ static void conductor_takes_tasks_as_they_come(void **state) {
     assert_int_equal(p->parent_gate, PARENT_NONE);
     assert_true(p->lost_requeue);
     assert_int_equal(p->retry[RETRY_LOST].delay, SECONDS(5));
+    assert_int_equal(p->retry[RETRY_LOST].max, 100);
 }
 
 static void f051_f052_conductor_numbers_up_to_0_mean_unlimited(void **state) {
