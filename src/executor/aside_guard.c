@@ -21,7 +21,7 @@
 #include "rundir/rundir.h"
 
 #define LOW_DESCRIPTORS 10
-#define GRACE           SECONDS(3) /* between TERM and KILL: git removes its locks meanwhile, also on a busy machine */
+#define GRACE           SECONDS(3) /* between TERM and KILL: git removes its locks meanwhile */
 #define MARK            "SLUICE_ASIDE="
 
 /* One that dies with the daemon carries its mark, so that the next daemon finds it (aside_sweep). */
