@@ -48,8 +48,8 @@ prints "nothing to start; 'sluice status' tells why" 'f123: a tick while everyth
 [ "$(value web-3 gate)" = pace ]
 report $? 'f123: and nothing later'
 
-# With a pause between starts the rest of the batch is told in advance.
-run sluice config set pace.batch=2 pace.spawn_delay_s=600 limits.runs=9
+# With a pause between starts the rest of the batch is told in advance: one of three has started.
+run sluice config set pace.batch=3 pace.spawn_delay_s=600 limits.runs=9
 add --project web -- true
 run sluice tick --dry-run
 [ "$(grep -cE 'web-[34] ' "$tmp/out")" = 2 ] && grep -q 'in 1[01] m\|in 600 s\|in 599 s' "$tmp/out"

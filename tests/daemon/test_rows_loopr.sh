@@ -256,12 +256,13 @@ for each in $("$SLUICE" list --ids --all --state canceled,starting,running); do
     becomes "$each" canceled
 done
 rule 'f048 t04 with no places nothing starts at all' [ "$(live runs) $(value "$third" attempt)" = '0 0' ]
+
 # --- a loop that ends at once -----------------------------------------------------------------------------
 
 says_quick() { # ID
     "$SLUICE" why "$1" | grep -Eq 'its last [0-9]+ runs have each ended in less than 5 s'
 }
-run sluice config set runaway.alert_after=2 limits.runs=50
+run sluice config set runaway.pause_s=1 runaway.alert_after=2 limits.runs=50
 add --project web --kind ralph -- false
 quick=$id
 soon says_quick "$quick"

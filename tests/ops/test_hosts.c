@@ -14,7 +14,7 @@
 /* Three tasks, two places: the first two have runs on boxa, and this is boxb. */
 static void open_on_boxb(struct ops *o) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    ops_open(o, OPS_SQLITE, "daemon.host: boxa\n");
+    ops_open(o, OPS_SQLITE, "daemon.host: boxa\nrunaway.pause_s: 0\n");
     for (int i = 0; i < 3; i++)
         (void)ops_add(o, "\"project\":\"web\",");
     ops_turn(o);
