@@ -15,8 +15,8 @@
 
 /* Members of a task that are for people who tune the machine, and not for an agent that hands work on. */
 #define TUNING                                                                                     \
-    "base_branch grace_s iteration limiter memory_mb nice parallelizable processes serial spawn "  \
-    "stdin stop_signal "
+    "base_branch created_at grace_s iteration limiter memory_mb nice parallelizable processes "    \
+    "serial spawn state stdin stop_signal "
 
 json_t *tool_schema(const char *text) {
     return json_loads(text, 0, NULL);

@@ -87,7 +87,7 @@ int batch_read(struct batch *batch, const json_t *tasks, const char *body, struc
 
 bool submission_waits(const struct batch *batch, const struct submission *s) {
     bool draft = batch->draft || s->draft == 1;
-    bool held = s->hold == 1 || s->not_before > engine_now(batch->engine);
+    bool held = s->hold == 1 || s->state || s->not_before > engine_now(batch->engine);
     return !draft && !held;
 }
 

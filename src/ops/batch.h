@@ -53,7 +53,7 @@ task_id batch_external(const struct batch *batch, const char *project, const cha
 
 /* Names, ids, guards, rings; every entry gets its number, and those that are new a draft. */
 int batch_check(struct batch *batch, struct error *err);
-/* A draft does not wait, nor does a task that is held. */
+/* A draft does not wait, nor does a task that is held or has ended elsewhere. */
 bool submission_waits(const struct batch *batch, const struct submission *s);
 /* batch_admit.c: sets `deferred`; at most `room` of the others wait. */
 void batch_admit(struct batch *batch, amount room);

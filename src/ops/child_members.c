@@ -79,6 +79,9 @@ static const struct rule {
     { "stdin", BY_COMMAND, "where its children read is not for a run to choose" },
     { "stop_signal", BY_COMMAND, NOT_OF_HOST },
     { "workspace", BY_COMMAND, NOT_WHERE },
+    /* A task is older than it is, or has ended without a run: what an import brings over. */
+    { "created_at", 0, "when its children were created is not for a run to say" },
+    { "state", 0, "whether its children have ended is not for a run to say" },
     /* What keeps a run in. */
     { "inside", 0, NOT_KEPT },
     { "sandbox", 0, NOT_KEPT },

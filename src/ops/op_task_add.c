@@ -144,6 +144,21 @@ static int check_and_add(struct op_call *call) {
     return r;
 }
 
+/* Runs cannot set them at all (child_members.h). */
+static int check_owner_members(struct op_call *call) {
+    struct batch *batch = &adding_of(call)->batch;
+    if (!call->access.remote || call->access.scope >= ACCESS_ADMIN)
+        return 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct submission *s = &batch->entries[i].s;
+        batch->index = i;
+        if (s->state || s->created_at != SUBMISSION_NOT_GIVEN)
+            return op_fail(call, -EACCES, "'%s' is for the owner: it needs the scope 'admin'",
+                           s->state ? "state" : "created_at");
+    }
+    return 0;
+}
+
 static int run(struct op_call *call) {
     struct adding *a = adding_of(call);
     a->batch.engine = call->engine;
@@ -158,6 +173,8 @@ static int run(struct op_call *call) {
     if (r < 0)
         return r;
     r = batch_read(&a->batch, op_json(call, "tasks"), op_text(call, OP_BODY), &call->err);
+    if (r == 0)
+        r = check_owner_members(call);
     return r < 0 ? refuse(call, r) : check_and_add(call);
 }
 
@@ -202,7 +219,9 @@ static void print_one(struct op_call *call, struct json_writer *w, size_t index,
         print_text(w, "name", name);
     static const char *const words[] = { "", "already", "deferred", "new" };
     enum added added = a->added[index];
-    print_text(w, "result", added == ADDED ? result_of(&t) : words[added]);
+    bool ended = there && task_state_is_final(t.state); /* it was added with a `state` */
+    const char *result = ended ? task_state_name(t.state) : result_of(&t);
+    print_text(w, "result", added == ADDED ? result : words[added]);
     print_bool(w, "already", added == ADDED_ALREADY);
     amount place =
         waits && position ? core_queue_position(engine_core(call->engine), a->ids[index]) : 0;

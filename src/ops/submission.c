@@ -54,6 +54,7 @@ static const char *const budget_modes[] = { "hold", "stop", NULL };
 static const char *const resumes[] = { "auto", "never", NULL };
 static const char *const failovers[] = { "auto", "none", NULL };
 static const char *const executors[] = { "local", "slurm", NULL };
+static const char *const states[] = { "done", "failed", "canceled", "invalidated", "review", NULL };
 static const char *const sandboxes[] = { "auto", "none", "bubblewrap", "podman", NULL };
 
 /* --- members with a form of their own -------------------------------------------------------- */
@@ -188,6 +189,8 @@ static const struct member members[] = { /* by name */
     { "checks", MEMBER_OTHER, AT(checks), .check = check_checks,
       .written = "[[word, …] or {\"argv\", \"timeout_s\"}, …]",
       .text = "commands that must succeed after it, in order" },
+    { "created_at", MEMBER_NUMBER, AT(created_at), .min = 1, .max = INT64_C(253402300799999),
+      .written = "ms since the epoch", .text = "when it was created elsewhere; for the owner alone" },
     { "cwd", MEMBER_PATH, AT(cwd), .written = "path",
       .text = "the folder it runs in; else that of its project" },
     { "depends_on", MEMBER_OTHER, AT(depends_json), .check = check_list,
@@ -267,6 +270,9 @@ static const struct member members[] = { /* by name */
     { "spawn", MEMBER_PLACE, AT(spawn), .written = "path",
       .text = "a file of tasks that it writes, absolute or below its artifacts: they become its "
               "children when it has succeeded" },
+    { "state", MEMBER_CHOICE, AT(state), .choices = states,
+      .written = "done, failed, canceled, invalidated, review",
+      .text = "how it ended elsewhere; it does not run, unless retried. review: it waits for approval; for the owner alone" },
     { "stdin", MEMBER_PATH, AT(stdin_path), .written = "path",
       .text = "a file for its standard input" },
     { "stop_signal", MEMBER_CHOICE, AT(stop_signal), .choices = stop_signals,
@@ -549,6 +555,7 @@ int submission_read(const json_t *json, struct arena *arena, struct submission *
         .priority = SUBMISSION_NOT_GIVEN,
         .retries = SUBMISSION_NOT_GIVEN,
         .not_before = SUBMISSION_NOT_GIVEN,
+        .created_at = SUBMISSION_NOT_GIVEN,
         .iteration = SUBMISSION_NOT_GIVEN,
         .memory_mb = SUBMISSION_NOT_GIVEN,
         .processes = SUBMISSION_NOT_GIVEN,

@@ -24,12 +24,12 @@ struct submission {
     const json_t *json;
     const char *name, *project, *kind, *title, *prompt, *agent, *parent, *artifact, *serial, *spawn,
         *workspace, *limiter, *external_id, *cwd, *stdin_path, *stop_signal, *until, *parent_gate,
-        *merge, *base_branch, *resume, *on_budget, *failover, *executor, *sandbox;
+        *merge, *base_branch, *resume, *on_budget, *failover, *executor, *sandbox, *state;
     const json_t *argv, *checks, *env, *meta, *depends_json, *resources_json, *slurm, *inside,
         *wrap;
     /* SUBMISSION_NOT_GIVEN when not given. Booleans are 0 or 1. */
-    int64_t priority, retries, not_before, iteration, memory_mb, processes, nice, tokens, usd,
-        run_tokens, run_usd;
+    int64_t priority, retries, not_before, created_at, iteration, memory_mb, processes, nice,
+        tokens, usd, run_tokens, run_usd;
     int64_t timeout_ms, idle_timeout_ms, grace_ms;
     int64_t parallelizable, review, hold, draft;
     /* Trimmed, split at commas, each once. */

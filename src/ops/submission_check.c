@@ -217,11 +217,34 @@ static enum until until_of(const struct batch *batch, const struct submission *s
     return until;
 }
 
+static void tell_ended(const char *state, struct task_spec *told) {
+    static const struct {
+        const char *name;
+        enum task_state state;
+        enum hold hold;
+        enum reason reason;
+    } states[] = {
+        { "done", TASK_DONE, HOLD_NONE, REASON_SUCCEEDED },
+        { "failed", TASK_FAILED, HOLD_NONE, REASON_RETRIES },
+        { "canceled", TASK_CANCELED, HOLD_NONE, REASON_CANCELED },
+        { "invalidated", TASK_INVALIDATED, HOLD_NONE, REASON_INVALIDATED },
+        { "review", TASK_HELD, HOLD_REVIEW, REASON_REVIEW },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+        if (strcmp(states[i].name, state) == 0) {
+            told->state = states[i].state;
+            told->hold = states[i].hold;
+            told->reason = states[i].reason;
+        }
+}
+
 static void tell_state(const struct batch *batch, const struct submission *s,
                        struct task_spec *told) {
     bool later = s->not_before > engine_now(batch->engine);
     told->state = TASK_WAITING;
-    if (batch->draft || s->draft == 1) {
+    if (s->state) {
+        tell_ended(s->state, told);
+    } else if (batch->draft || s->draft == 1) {
         told->state = TASK_DRAFT;
     } else if (s->hold == 1 || later) {
         told->state = TASK_HELD;
@@ -252,7 +275,7 @@ int submission_draft(const struct batch *batch, const struct batch_entry *entry,
         .told = {
             .priority = (int32_t)given_or(s->priority, 100),
             .parent = entry->parent,
-            .created_at = now,
+            .created_at = time_min(given_or(s->created_at, now), now),
             .ready_since = now,
             .iteration = (uint32_t)given_or(s->iteration, 1),
             .until = until_of(batch, s),

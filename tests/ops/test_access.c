@@ -84,6 +84,15 @@ static void each_scope_does_what_it_is_for(void **state) {
     reply_expect(ops_ask_by(&o, ACCESS_READ, "/v1/tasks", task, NULL), 403,
                  "this token has the scope 'read', and 'task.add' needs 'submit'");
     reply_expect(ops_ask_by(&o, ACCESS_SUBMIT, "/v1/tasks", task, NULL), 200, NULL);
+    static const char ended[] =
+        "{\"tasks\":[{\"project\":\"web\",\"argv\":[\"true\"],\"state\":\"done\"}]}";
+    static const char old[] =
+        "{\"tasks\":[{\"project\":\"web\",\"argv\":[\"true\"],\"created_at\":1}]}";
+    reply_expect(ops_ask_by(&o, ACCESS_SUBMIT, "/v1/tasks", ended, NULL), 403,
+                 "'state' is for the owner");
+    reply_expect(ops_ask_by(&o, ACCESS_SUBMIT, "/v1/tasks", old, NULL), 403,
+                 "'created_at' is for the owner");
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/tasks", ended, NULL), 200, NULL);
     reply_expect(ops_ask_by(&o, ACCESS_SUBMIT, "/v1/pause", "{}", NULL), 403, "needs 'admin'");
     reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/pause", "{}", NULL), 200, NULL);
 }

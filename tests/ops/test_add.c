@@ -449,6 +449,40 @@ static void members_reach_the_scheduler(void **state) {
     assert_string_equal(reply_text(&r, "parent"), "web-1");
 }
 
+/* What an import brings over: its age, and how it ended elsewhere. */
+static void a_task_can_be_older_and_can_have_ended(void **state) {
+    (void)state;
+    static const char *const ends[] = { "done", "failed", "canceled", "invalidated", "held" };
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    _cleanup_(reply_finish) struct reply r = ops_ask(
+        &o, "POST", "/v1/tasks",
+        "{\"tasks\":[{\"name\":\"d\",\"argv\":[\"a\"],\"state\":\"done\",\"created_at\":1000},"
+        "{\"argv\":[\"a\"],\"state\":\"failed\"},{\"argv\":[\"a\"],\"state\":\"canceled\"},"
+        "{\"argv\":[\"a\"],\"state\":\"invalidated\"},{\"argv\":[\"a\"],\"state\":\"review\"},"
+        "{\"name\":\"x\",\"argv\":[\"a\"],\"depends_on\":[\"d\"],"
+        "\"created_at\":253402300799999}]}",
+        NULL);
+    assert_int_equal(r.status, 200);
+    struct task_view t;
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+        assert_true(core_task(engine_core(o.engine), i + 1, &t));
+        assert_string_equal(task_state_name(t.state), ends[i]);
+    }
+    assert_int_equal(t.hold, HOLD_REVIEW);
+    assert_string_equal(reply_text(&r, "tasks.0.result"), "done");
+    assert_true(core_task(engine_core(o.engine), 1, &t));
+    assert_int_equal(t.created_at, 1000);
+    assert_true(core_task(engine_core(o.engine), 6, &t)); /* never newer than now */
+    assert_true(t.created_at <= engine_now(o.engine) && t.state != TASK_WAITING);
+    ops_expect(&o, 200, "POST", "/v1/tasks/approve", "{\"tasks\":[\"t-5\"]}");
+    assert_true(core_task(engine_core(o.engine), 5, &t));
+    assert_int_equal(t.state, TASK_DONE);
+    ops_expect(&o, 200, "POST", "/v1/tasks/retry", "{\"tasks\":[\"t-2\"]}");
+    ops_expect(&o, 400, "POST", "/v1/tasks",
+               "{\"tasks\":[{\"argv\":[\"a\"],\"state\":\"running\"}]}");
+}
+
 static void a_task_without_a_title_is_called_after_what_it_does(void **state) {
     (void)state;
     _cleanup_(ops_close) struct ops o = { 0 };
@@ -521,6 +555,7 @@ int main(void) {
         cmocka_unit_test(what_is_too_large_is_refused),
         cmocka_unit_test(a_task_has_at_most_256_dependencies),
         cmocka_unit_test(members_reach_the_scheduler),
+        cmocka_unit_test(a_task_can_be_older_and_can_have_ended),
         cmocka_unit_test(a_task_without_a_title_is_called_after_what_it_does),
         cmocka_unit_test(a_time_in_the_future_holds_a_task_until_then),
         cmocka_unit_test(the_default_project_is_made_by_its_first_task),

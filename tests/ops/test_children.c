@@ -46,6 +46,7 @@ static const struct row rows[] = {
     { "artifact", "\"/srv/x/a.md\"", FILES, NULL },
     { "base_branch", "\"main\"", COMMAND, NULL },
     { "checks", "[[\"true\"]]", IF_ALLOWED, NULL },
+    { "created_at", "1000", 0, NULL },
     { "cwd", "\"/srv/x\"", ALL, NULL }, /* the folder of the run itself */
     { "depends_on", "[]", ALL, NULL },
     { "draft", "false", ALL, NULL },
@@ -84,6 +85,7 @@ static const struct row rows[] = {
     { "serial", "\"s\"", ALL, NULL },
     { "slurm", "{\"options\":\"--exclusive\"}", COMMAND, "\"executor\":\"slurm\"," PROMPT },
     { "spawn", "\"next.yaml\"", FILES, NULL },
+    { "state", "\"done\"", 0, NULL },
     { "stdin", "\"/etc/passwd\"", COMMAND, ARGV },
     { "stop_signal", "\"INT\"", COMMAND, NULL },
     { "timeout_s", "1", ALL, NULL },
