@@ -10,8 +10,9 @@
 #include "cli/submit.h"
 #include "os/terminal.h"
 
-#define PIECE      100   /* tasks in one question, with --keep-going */
-#define WHOLE_MOST 10000 /* tasks in one question without it */
+#define PIECE       100   /* tasks in one question, with --keep-going */
+#define WHOLE_MOST  10000 /* tasks in one question without it */
+#define STATE_PIECE 200   /* tasks in one question, of the state of another system */
 
 void import_init(struct import *im, const struct cmd_call *call) {
     *im = (struct import){ .call = call,
@@ -31,6 +32,23 @@ void import_finish(struct import *im) {
     json_decref(im->refused);
     json_decref(im->deferred);
     json_decref(im->warning);
+    json_decref(im->notes);
+    json_decref(im->settings);
+    json_decref(im->new_projects);
+}
+
+void import_note(struct import *im, const char *source, const char *why) {
+    json_array_append_new(
+        im->notes, json_pack("{s:o, s:o}", "source", ask_string(source), "why", ask_string(why)));
+}
+
+/* The state of another system: what can be added is added, whatever is wrong with the others. */
+static bool is_state(const struct import *im) {
+    return im->notes != NULL;
+}
+
+static bool goes_on(const struct import *im) {
+    return is_state(im) || cmd_has(im->call, "keep-going");
 }
 
 void import_add(struct import *im, const char *source, json_t *task) {
@@ -45,7 +63,8 @@ void import_add(struct import *im, const char *source, json_t *task) {
 }
 
 void import_skip(struct import *im, const char *source, const char *why) {
-    cmd_warn("%s skipped: %s", source, why);
+    if (!is_state(im)) /* else it is in the report */
+        cmd_warn("%s skipped: %s", source, why);
     json_array_append_new(im->skipped,
                           json_pack("{s:o, s:s}", "source", ask_string(source), "why", why));
 }
@@ -54,7 +73,7 @@ int import_refuse(struct import *im, const char *source, const struct error *err
     int code = cmd_error(err);
     json_array_append_new(im->refused, json_pack("{s:o, s:o}", "source", ask_string(source),
                                                  "error", ask_string(err->text)));
-    return cmd_has(im->call, "keep-going") ? CMD_OK : code == CMD_OK ? CMD_FAILED : code;
+    return goes_on(im) ? CMD_OK : code == CMD_OK ? CMD_FAILED : code;
 }
 
 void import_progress(size_t done, size_t count) {
@@ -65,15 +84,29 @@ void import_progress(size_t done, size_t count) {
 
 /* --- asking ---------------------------------------------------------------------------------- */
 
+/* A dry run does not add projects, so that the daemon cannot know those of these tasks. */
+static json_t *task_to_send(const struct import *im, size_t index) {
+    json_t *task = json_array_get(im->tasks, index);
+    const char *project = ask_text(task, "project", "");
+    if (!cmd_has(im->call, "dry-run") || !json_object_get(im->new_projects, project))
+        return json_incref(task);
+    json_t *copy = json_copy(task);
+    json_object_del(copy, "project");
+    json_object_del(copy, "external_id");
+    return copy;
+}
+
 static json_t *body_of(const struct import *im, size_t from, size_t to) {
     json_t *tasks = json_array(), *body = json_object();
     for (size_t i = from; i < to; i++)
-        json_array_append(tasks, json_array_get(im->tasks, i));
+        json_array_append_new(tasks, task_to_send(im, i));
     json_object_set_new(body, "tasks", tasks);
     json_object_set_new(body, "partial", json_true());
     if (cmd_has(im->call, "dry-run"))
         json_object_set_new(body, "dry_run", json_true());
     ask_take_options(im->call, submit_batch_options, body);
+    if (is_state(im)) /* a task may have the prefix of one project and belong to another */
+        json_object_set_new(body, "force", json_true());
     return body;
 }
 
@@ -100,6 +133,29 @@ static int refused(const struct import *im, const struct ask *ask) {
     return alone ? ask_refused(im->call, ask) : ask_failed(ask);
 }
 
+/* A task was refused: those that need it must not start without it. */
+static void unlink_from(struct import *im, const char *name) {
+    size_t i, k;
+    json_t *task, *need;
+    json_array_foreach(im->tasks, i, task) {
+        const char *source = json_string_value(json_array_get(im->sources, i));
+        if (strcmp(ask_text(task, "parent", ""), name) == 0) {
+            json_object_del(task, "parent");
+            import_note(im, source, "its parent was refused: it has none now");
+        }
+        json_t *needs = json_object_get(task, "depends_on");
+        json_array_foreach(needs, k, need) {
+            if (strcmp(json_string_value(need), name) != 0)
+                continue;
+            json_array_remove(needs, k);
+            if (!json_object_get(task, "state"))
+                json_object_set_new(task, "hold", json_true());
+            import_note(im, source, "held: a task that it needs was refused");
+            break;
+        }
+    }
+}
+
 static int send_part(struct import *im, struct ask *ask, size_t from, size_t *to) {
     while (from < *to) {
         if (ask_try_post(ask, body_of(im, from, *to), "/v1/tasks") == 0) {
@@ -114,9 +170,11 @@ static int send_part(struct import *im, struct ask *ask, size_t from, size_t *to
         /* A name in a task that nobody knows is a mistake in the task. */
         if (ask->err.code == -ENOENT)
             ask->err.code = -EINVAL;
-        if (!cmd_has(im->call, "keep-going"))
+        if (!goes_on(im))
             return refused(im, ask);
         (void)import_refuse(im, source, &ask->err);
+        if (is_state(im))
+            unlink_from(im, ask_text(json_array_get(im->tasks, from + wrong), "name", ""));
         json_array_remove(im->tasks, from + wrong);
         json_array_remove(im->sources, from + wrong);
         --*to;
@@ -127,8 +185,8 @@ static int send_part(struct import *im, struct ask *ask, size_t from, size_t *to
 static int send_all(struct import *im) {
     /* In one question where possible: each question of a dry run finds the same room. */
     bool dry = cmd_has(im->call, "dry-run");
-    size_t piece = cmd_has(im->call, "keep-going") && !dry ? PIECE : WHOLE_MOST;
-    if (!cmd_has(im->call, "keep-going") && json_array_size(im->tasks) > WHOLE_MOST)
+    size_t piece = dry || !goes_on(im) ? WHOLE_MOST : is_state(im) ? STATE_PIECE : PIECE;
+    if (!goes_on(im) && json_array_size(im->tasks) > WHOLE_MOST)
         return cmd_usage_error(im->call->cmd,
                                "%zu are too many to be added whole or not at all (%d); use "
                                "--keep-going",
@@ -154,6 +212,47 @@ static void print_source(const json_t *item, struct strbuf *out) {
     output_some(out);
 }
 
+static void print_why(const json_t *list, const char *before, struct strbuf *out) {
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item) {
+        strbuf_puts(out, before);
+        sanitize_line(ask_text(item, "source", ""), out);
+        strbuf_puts(out, ": ");
+        sanitize_line(ask_text(item, "why", ""), out);
+        strbuf_putc(out, '\n');
+        output_some(out);
+    }
+}
+
+/* Before the summary of an import of a complete state. */
+static void print_state(const struct import *im, struct strbuf *out) {
+    const char *key;
+    json_t *value;
+    bool dry = cmd_has(im->call, "dry-run");
+    json_object_foreach(im->new_projects, key, value) {
+        strbuf_puts(out, dry ? "project would be added: " : "project added: ");
+        sanitize_line(key, out);
+        strbuf_putc(out, '\n');
+    }
+    print_why(im->notes, "note: ", out);
+    print_why(im->skipped, "left out: ", out);
+    bool applied = cmd_has(im->call, "settings") && !dry;
+    json_object_foreach(im->settings, key, value) {
+        strbuf_puts(out, applied ? "set: " : "to set: sluice config set '");
+        sanitize_line(key, out);
+        strbuf_putc(out, '=');
+        sanitize_line(json_string_value(value), out);
+        strbuf_puts(out, applied ? "\n" : "'\n");
+    }
+}
+
+/* What it is in the other system. */
+static const char *state_there(const json_t *item) {
+    const json_t *meta = json_object_get(json_object_get(item, "task"), "meta");
+    return ask_text(json_object_get(meta, "import"), "state", "?");
+}
+
 static void print_text(const struct import *im, struct strbuf *out) {
     size_t i, added = 0, already = 0;
     json_t *item;
@@ -168,12 +267,16 @@ static void print_text(const struct import *im, struct strbuf *out) {
         strbuf_puts(out, ask_text(item, "result", "added"));
         if (was_there)
             strbuf_printf(out, ": %s", ask_text(item, "state", "?"));
+        else if (is_state(im) && cmd_has(im->call, "dry-run"))
+            strbuf_printf(out, ": %s", state_there(item));
         print_source(item, out);
     }
     json_array_foreach(im->deferred, i, item) {
         strbuf_puts(out, cmd_has(im->call, "dry-run") ? "would be deferred" : "deferred");
         print_source(item, out);
     }
+    if (is_state(im))
+        print_state(im, out);
     strbuf_printf(out, "%zu %s, %zu already, %zu skipped, %zu refused", added,
                   cmd_has(im->call, "dry-run") ? "would be added" : "added", already,
                   json_array_size(im->skipped), json_array_size(im->refused));
@@ -202,6 +305,11 @@ int import_send(struct import *im) {
     if (im->call->json) {
         json_t *all = json_pack("{s:O, s:O, s:O, s:O}", "tasks", im->done, "skipped", im->skipped,
                                 "refused", im->refused, "deferred", im->deferred);
+        if (is_state(im)) {
+            json_object_set(all, "notes", im->notes);
+            json_object_set(all, "settings", im->settings);
+            json_object_set(all, "projects", im->new_projects);
+        }
         ask_dump(all, &out);
         json_decref(all);
     } else {
@@ -209,7 +317,7 @@ int import_send(struct import *im) {
     }
     output_rest(&out);
     warn(im);
-    if (code == CMD_OK && json_array_size(im->refused) > 0)
+    if (code == CMD_OK && (im->damaged || json_array_size(im->refused) > 0))
         return CMD_USAGE;
     return code == CMD_OK && json_array_size(im->deferred) > 0 ? CMD_REFUSED : code;
 }

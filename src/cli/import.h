@@ -1,4 +1,4 @@
-/* import.h: what `import cards` and `import beads` share: tasks from elsewhere, added once.
+/* import.h: what all imports share: tasks from elsewhere, added once.
  *
  * Life: import_finish at the end; import_add for each, import_skip for those that are left out, then
  *       import_send, which prints and returns the exit code.
@@ -20,6 +20,11 @@ struct import {
     json_t *refused;  /* {"source","error"} */
     json_t *deferred; /* {"source"}: the queue has no room for them */
     json_t *warning;  /* the last of the daemon; or NULL */
+    /* Of an import of a complete state (import_state.h); else NULL. */
+    json_t *notes;        /* {"source","why"} */
+    json_t *settings;     /* KEY: VALUE, as 'sluice config set' takes them */
+    json_t *new_projects; /* NAME: settings, added before the tasks */
+    bool damaged;         /* something could not be read */
 };
 
 void import_init(struct import *import, const struct cmd_call *call);
@@ -31,6 +36,8 @@ void import_add(struct import *import, const char *source, json_t *task);
 void import_skip(struct import *import, const char *source, const char *why);
 /* A mistake in one of them: CMD_OK with --keep-going, which goes on; else the exit code to end with. */
 int import_refuse(struct import *import, const char *source, const struct error *err);
+/* A remark about an item: why it is held, what was not brought over. For an import of a complete state. */
+void import_note(struct import *import, const char *source, const char *why);
 /* On a terminal, now and then: "123 of 4567". */
 void import_progress(size_t done, size_t count);
 

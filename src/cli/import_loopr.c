@@ -1,0 +1,383 @@
+/* import_loopr.c: the loops of loopr become tasks.
+ *
+ * loops.jsonl is appended only: of the records with one id the one with the highest updated_at counts. Two generations
+ * of the record are known (docs/import-formats.md). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "cli/ask.h"
+#include "cli/full_path.h"
+#include "cli/import_state.h"
+#include "cli/import_subs.h"
+
+struct loopr {
+    struct state s;
+    const char *folder;  /* of this project, relative to the root; "" if that is it */
+    const char *project; /* its name */
+    json_t *loops;       /* ID: the record that counts */
+};
+
+static const char *const members[] = {
+    "id",           "loop_type",      "type",       "parent_loop",      "parent_id",
+    "triggered_by", "input_artifact", "status",     "output_artifacts", "conversation_id",
+    "iteration",    "max_iterations", "progress",   "prompt_path",      "validation_command",
+    "worktree",     "context",        "created_at", "updated_at",       NULL,
+};
+
+/* --- records --------------------------------------------------------------------------------- */
+
+static bool is_second(const json_t *loop) {
+    return json_object_get(loop, "parent_id") || json_object_get(loop, "input_artifact");
+}
+
+static const char *parent_of(const json_t *loop) {
+    return ask_text(loop, "parent_loop", ask_text(loop, "parent_id", NULL));
+}
+
+static const char *type_of(const json_t *loop) {
+    const char *type = ask_text(loop, "loop_type", ask_text(loop, "type", "ralph"));
+    return strcmp(type, "code") == 0 ? "ralph" : type;
+}
+
+static void take_line(struct state *s, json_t *loop, const char *source, void *ctx) {
+    struct loopr *l = ctx;
+    const char *id = ask_text(loop, "id", "");
+    if (!*id) {
+        state_damaged(s, source, "the record has no id");
+        return;
+    }
+    const json_t *other = json_object_get(l->loops, id);
+    if (!other || state_number(loop, "updated_at", 0) >= state_number(other, "updated_at", 0))
+        json_object_set(l->loops, id, loop);
+}
+
+/* --- states ---------------------------------------------------------------------------------- */
+
+/* The iteration that "…iterations/NNN/…" names; -1: none. */
+static long iteration_in(const char *path) {
+    const char *at = path ? strstr(path, "iterations/") : NULL;
+    char *end = NULL;
+    long number = at ? strtol(at + 11, &end, 10) : -1;
+    return at && end != at + 11 ? number : -1;
+}
+
+static const char *artifact_of(const json_t *loop) {
+    return ask_text(loop, "triggered_by", ask_text(loop, "input_artifact", NULL));
+}
+
+static bool has_ended(const char *status) {
+    return strcmp(status, "complete") == 0 || strcmp(status, "failed") == 0
+           || strcmp(status, "invalidated") == 0;
+}
+
+/* The first parent upwards that does not exist, or NULL. */
+static const char *missing_above(const struct loopr *l, const json_t *loop) {
+    for (unsigned depth = 0; loop && depth < 1000; depth++) {
+        const char *parent = parent_of(loop);
+        loop = parent ? json_object_get(l->loops, parent) : NULL;
+        if (parent && !loop)
+            return parent;
+    }
+    return NULL;
+}
+
+static bool is_stale(const struct loopr *l, const json_t *loop) {
+    const json_t *above = json_object_get(l->loops, parent_of(loop));
+    long from = iteration_in(artifact_of(loop));
+    return strcmp(ask_text(loop, "status", ""), "pending") == 0 && from >= 0
+           && from != (long)state_number(above, "iteration", 0);
+}
+
+/* Why loopr would not run it: a line of parents that ends in nothing, or that has gone on. Returns the state it
+ * gets, or NULL. */
+static const char *lost_state(const struct loopr *l, const json_t *loop, struct strbuf *why) {
+    const char *missing = missing_above(l, loop);
+    if (missing) {
+        strbuf_printf(why, "its parent '%s' does not exist%s", missing,
+                      strcmp(missing, parent_of(loop)) == 0 ? "" : ", further up");
+        return "failed";
+    }
+    for (unsigned depth = 0; parent_of(loop) && depth < 1000; depth++) {
+        const char *parent = parent_of(loop);
+        const json_t *above = json_object_get(l->loops, parent);
+        if (is_stale(l, loop)) {
+            strbuf_printf(why, "it comes from iteration %ld of '%s', which has gone on",
+                          iteration_in(artifact_of(loop)), parent);
+            return "invalidated";
+        }
+        if (strcmp(ask_text(above, "status", ""), "invalidated") == 0) {
+            strbuf_printf(why, "its parent '%s' was invalidated", parent);
+            return "invalidated";
+        }
+        loop = above;
+    }
+    return NULL;
+}
+
+static void set_state(struct loopr *l, json_t *item, const json_t *loop) {
+    static const char *const map[][2] = {
+        { "pending", "waiting" }, { "running", "running" }, { "paused", "held" },
+        { "complete", "done" },   { "failed", "failed" },   { "invalidated", "invalidated" }
+    };
+    _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
+    const char *status = ask_text(loop, "status", "");
+    const char *lost = has_ended(status) ? NULL : lost_state(l, loop, &why);
+    if (lost) {
+        state_set(&l->s, item, lost);
+        state_note(&l->s, state_id(item), "%s: %s", lost, strbuf_text(&why));
+        return;
+    }
+    if (is_second(loop) && strcmp(status, "rebasing") == 0)
+        status = "running";
+    for (size_t i = 0; i < ARRAY_SIZE(map); i++)
+        if (strcmp(map[i][0], status) == 0) {
+            state_set(&l->s, item, map[i][1]);
+            if (strcmp(status, "paused") == 0)
+                state_note(&l->s, state_id(item), "held: it is paused there");
+            return;
+        }
+    state_hold(&l->s, item, "'%s' is not a state that is known", status);
+}
+
+/* --- one loop -------------------------------------------------------------------------------- */
+
+static void add_part(struct strbuf *out, const char *head, const char *text) {
+    if (!*text)
+        return;
+    strbuf_printf(out, "%s%s%s", out->length > 0 ? "\n\n" : "", head, text);
+}
+
+static void set_prompt(json_t *item, const json_t *loop) {
+    static const char *const parts[] = { "spec_description", "phase_goal", "plan_content",
+                                         "spec_content", "phase_content" };
+    _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT, fallback = STRBUF_INIT;
+    const json_t *context = json_object_get(loop, "context");
+    const char *type = type_of(loop);
+    const char *name = strcmp(type, "spec") == 0 ? "spec_name" : "phase_name";
+    const char *title = ask_text(context, "task", ask_text(context, name, ""));
+    if (!*title) {
+        strbuf_printf(&fallback, "%s %s", type, state_id(item));
+        title = strbuf_text(&fallback);
+    }
+    state_title(item, title);
+    add_part(&prompt, "", title);
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+        add_part(&prompt, "", ask_text(context, parts[i], ""));
+    add_part(&prompt, "Feedback of the iterations so far:\n", ask_text(loop, "progress", ""));
+    json_object_set_new(state_task(item), "prompt", ask_string(strbuf_text(&prompt)));
+}
+
+static void set_artifact(const struct loopr *l, json_t *item, const json_t *loop) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    const char *artifact = artifact_of(loop), *parent = ask_text(loop, "parent_loop", NULL);
+    if (!artifact || (!state_is(item, "waiting") && !state_is(item, "running")))
+        return;
+    strbuf_printf(&path, "%s/%s%s", l->s.root, l->folder, *l->folder ? "/" : "");
+    if (ask_text(loop, "triggered_by", NULL) && parent)
+        strbuf_printf(&path, "loops/%s/", parent);
+    strbuf_puts(&path, artifact);
+    json_object_set_new(state_task(item), "artifact", ask_string(strbuf_text(&path)));
+    struct stat st;
+    if (stat(strbuf_text(&path), &st) < 0)
+        state_note((struct state *)&l->s, state_id(item), "it waits for the file '%s'",
+                   strbuf_text(&path));
+}
+
+static void keep_members(json_t *item, const json_t *loop) {
+    static const char *const kept[] = { "conversation_id", "max_iterations", "iteration",
+                                        "triggered_by",    "prompt_path",    "input_artifact" };
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+        json_t *value = json_object_get(loop, kept[i]);
+        if (value && !json_is_null(value))
+            state_keep(item, kept[i], json_incref(value));
+    }
+}
+
+static void take_loop(struct loopr *l, const char *id, const json_t *loop) {
+    static const char *const types[] = { "plan", "spec", "phase", "ralph" };
+    json_t *item = state_item(&l->s, l->project, id, NULL), *task = state_task(item);
+    const char *type = type_of(loop), *check = ask_text(loop, "validation_command", NULL);
+    char digits[11] = "";
+    double created = state_number(loop, "created_at", 0);
+    long iteration = (long)state_number(loop, "iteration", 0) + (is_second(loop) ? 1 : 0);
+    state_known(&l->s, loop, members);
+    set_state(l, item, loop);
+    set_prompt(item, loop);
+    (void)snprintf(digits, sizeof(digits), "%.10s", id);
+    state_created(&l->s, item, created > 0 ? (time_ms)created : strtoll(digits, NULL, 10) * 1000);
+    bool known = false;
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+        known = known || strcmp(types[i], type) == 0;
+    if (known)
+        json_object_set_new(task, "kind", json_string(type));
+    else
+        state_hold(&l->s, item, "'%s' is not a type that is known", type);
+    json_object_set_new(task, "iteration", json_integer(iteration > 0 ? iteration : 1));
+    if (parent_of(loop))
+        state_parent(item, l->project, parent_of(loop), true);
+    set_artifact(l, item, loop);
+    if (check) {
+        json_object_set_new(task, "checks", json_pack("[[s,s,o]]", "sh", "-c", ask_string(check)));
+        json_object_set_new(task, "until", json_string("validate"));
+    }
+    keep_members(item, loop);
+}
+
+/* --- projects and settings ------------------------------------------------------------------- */
+
+static void join(const struct loopr *l, const char *name, struct strbuf *out) {
+    strbuf_clear(out);
+    strbuf_printf(out, "%s%s%s", l->folder, *l->folder ? "/" : "", name);
+}
+
+static void take_project(struct loopr *l, const char *folder, const char *project) {
+    static const char *const others[] = { ".taskstore/signals.jsonl", ".taskstore/tool_jobs.jsonl",
+                                          ".taskstore/events.jsonl" };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct error err = { 0 };
+    const char *id;
+    json_t *loop;
+    l->folder = folder;
+    l->project = project;
+    l->loops = json_object();
+    join(l, ".taskstore/loops.jsonl", &path);
+    int r = state_lines(&l->s, strbuf_text(&path), take_line, l, &err);
+    if (r < 0)
+        state_damaged(&l->s, strbuf_text(&path), "%s", err.text);
+    json_object_foreach(l->loops, id, loop) take_loop(l, id, loop);
+    json_decref(l->loops);
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        join(l, others[i], &path);
+        if (state_mode(&l->s, strbuf_text(&path)))
+            state_note(&l->s, strbuf_text(&path), "it has no work in it, and is not brought over");
+    }
+}
+
+static void read_settings(struct loopr *l, const char *path) {
+    static const struct {
+        const char *section, *under, *member, *key;
+        int64_t standard;
+    } map[] = {
+        { "concurrency", NULL, "max_loops", "limits.runs", -1 },
+        { "concurrency", NULL, "max_api_calls", "limiter.max_running", -1 },
+        { "concurrency", "per_type", "plan", "kinds.plan.max_running", -1 },
+        { "concurrency", "per_type", "spec", "kinds.spec.max_running", -1 },
+        { "concurrency", "per_type", "phase", "kinds.phase.max_running", -1 },
+        { "concurrency", "per_type", "ralph", "kinds.ralph.max_running", -1 },
+        { "scheduler", "priority", "plan", "kinds.plan.base", 40 },
+        { "scheduler", "priority", "spec", "kinds.spec.base", 60 },
+        { "scheduler", "priority", "phase", "kinds.phase.base", 80 },
+        { "scheduler", "priority", "ralph", "kinds.ralph.base", 100 },
+        { "scheduler", "priority", "age_boost_per_minute", "score.age_per_minute", 1 },
+        { "scheduler", "priority", "age_boost_max", "score.age_max", 50 },
+        { "scheduler", "priority", "depth_boost_per_level", "score.per_depth", 10 },
+        { "scheduler", "priority", "retry_penalty_per_iteration", "score.per_retry", 5 },
+        { "scheduler", "priority", "retry_penalty_max", "score.retry_max", 30 },
+        { "rate_limit", NULL, "initial_backoff_secs", "limiter.initial_s", -1 },
+        { "rate_limit", NULL, "max_backoff_secs", "limiter.max_s", -1 },
+        { "rate_limit", NULL, "recovery_period_secs", "limiter.recovery_s", -1 },
+        { "rate_limit", NULL, "max_concurrent_api_calls", "limiter.max_running", -1 },
+    };
+    struct error err = { 0 };
+    json_t *config = state_yaml(&l->s, path, &err);
+    if (!config && err.code != -ENOENT)
+        state_damaged(&l->s, path, "%s", err.text);
+    for (size_t i = 0; i < ARRAY_SIZE(map); i++) {
+        const json_t *section = json_object_get(config, map[i].section);
+        if (map[i].under)
+            section = json_object_get(section, map[i].under);
+        const json_t *value = json_object_get(section, map[i].member);
+        if (json_is_number(value) && json_integer_value(value) != map[i].standard)
+            state_setting(&l->s, map[i].key, value);
+    }
+    json_decref(config);
+}
+
+static int set_path(struct loopr *l, const char *project) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct error err = { 0 };
+    const char *given = cmd_value(l->s.im.call, "path");
+    if (!given)
+        state_note(&l->s, project,
+                   "the folder of the repository is not in the state: give --path, or set "
+                   "projects.%s.path",
+                   project);
+    if (given && full_path(given, &path, &err) < 0)
+        return cmd_error(&err);
+    if (given)
+        json_object_set_new(state_project(&l->s, project), "path", ask_string(strbuf_text(&path)));
+    return CMD_OK;
+}
+
+static int take_all(struct loopr *l) {
+    const char *given = cmd_value(l->s.im.call, "project"), *slash = strrchr(l->s.root, '/');
+    read_settings(l, "loopr.yml");
+    read_settings(l, ".loopr.yml");
+    if (S_ISDIR(state_mode(&l->s, ".taskstore"))) {
+        const char *name = given ? given : slash + 1;
+        take_project(l, "", name);
+        return set_path(l, name);
+    }
+    json_t *names = state_list(&l->s, ""), *name;
+    size_t i, found = 0;
+    int code = CMD_OK;
+    json_array_foreach(names, i, name) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        strbuf_printf(&path, "%s/.taskstore", json_string_value(name));
+        if (!S_ISDIR(state_mode(&l->s, strbuf_text(&path))))
+            continue;
+        found++;
+        const char *project = given ? given : json_string_value(name);
+        size_t before = json_object_size(l->s.items);
+        take_project(l, json_string_value(name), project);
+        if (code == CMD_OK && json_object_size(l->s.items) > before)
+            code = set_path(l, project);
+    }
+    json_decref(names);
+    if (found == 0)
+        return cmd_usage_error(l->s.im.call->cmd, "there is no .taskstore in '%s'",
+                               l->s.im.call->args[0]);
+    return code;
+}
+
+static void loopr_finish(struct loopr *l) {
+    state_finish(&l->s);
+}
+
+static int loopr_run(const struct cmd_call *call) {
+    _cleanup_(loopr_finish) struct loopr l = { 0 };
+    int code = state_open(&l.s, call);
+    if (code == CMD_OK && l.s.folder < 0)
+        return cmd_usage_error(call->cmd, "'%s' is not a directory", call->args[0]);
+    if (code == CMD_OK)
+        code = take_all(&l);
+    if (code != CMD_OK)
+        return code;
+    state_note(
+        &l.s, call->args[0],
+        "taskstore.db, worktrees and conversations are not brought over; the limit of "
+        "iterations is kept as meta.import.max_iterations, retry.unfinished.max sets one for all");
+    return state_send(&l.s);
+}
+
+static const struct cmd_option options[] = {
+    STATE_OPTIONS,
+    { "path", 0, "FOLDER", "the repository of the project" },
+    { NULL },
+};
+
+const struct cmd import_loopr = {
+    .name = "loopr",
+    .usage = "import loopr [OPTIONS] DIR",
+    .summary = "bring over the loops of loopr",
+    .text = "DIR is the folder of one project (~/.loopr/HASH), or the one above "
+            "it.\n" IMPORT_STATE_TEXT,
+    .examples = "sluice import loopr --path ~/src/app --project app ~/.loopr/3f9a1c07be52d684\n",
+    .options = options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = loopr_run,
+};
