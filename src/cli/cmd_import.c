@@ -2,12 +2,14 @@
 #include "cli/cmd.h"
 #include "cli/import_subs.h"
 
-static const struct cmd *const import_subs[] = { &import_beads, &import_cards, &import_conductor,
-                                                 &import_loopr, NULL };
+static const struct cmd *const import_subs[] = { &import_agency,    &import_agent_queue,
+                                                 &import_beads,     &import_cards,
+                                                 &import_conductor, &import_gastown,
+                                                 &import_loopr,     NULL };
 
 const struct cmd cmd_import = {
     .name = "import",
-    .usage = "import beads|cards|conductor|loopr ...",
+    .usage = "import agency|agent-queue|beads|cards|conductor|gastown|loopr ...",
     .summary = "add work that is kept elsewhere: boards, beads, the state of other schedulers",
     .text = "Each has a name of its own there, so importing again adds only what is new.\n",
     .examples = "sluice import cards --agent claude --project web ./project\n"

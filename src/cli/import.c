@@ -10,9 +10,9 @@
 #include "cli/submit.h"
 #include "os/terminal.h"
 
-#define PIECE       100   /* tasks in one question, with --keep-going */
-#define WHOLE_MOST  10000 /* tasks in one question without it */
-#define STATE_PIECE 200   /* tasks in one question, of the state of another system */
+#define PIECE       100         /* tasks in one question, with --keep-going */
+#define WHOLE_MOST  10000       /* tasks in one question without it */
+#define STATE_BYTES (10u << 20) /* of one question, of the state of another system */
 
 void import_init(struct import *im, const struct cmd_call *call) {
     *im = (struct import){ .call = call,
@@ -182,10 +182,21 @@ static int send_part(struct import *im, struct ask *ask, size_t from, size_t *to
     return CMD_OK;
 }
 
+/* How many of the tasks from `from` on go into one question. An epic and its children refer to each other, so as
+ * many as possible. */
+static size_t piece_of(const struct import *im, size_t from) {
+    size_t count = json_array_size(im->tasks) - from, bytes = 0, n = 0;
+    if (cmd_has(im->call, "dry-run")
+        || !goes_on(im)) /* each question of a dry run finds the same room */
+        return count < WHOLE_MOST ? count : WHOLE_MOST;
+    if (!is_state(im))
+        return count < PIECE ? count : PIECE;
+    for (; n < count && n < WHOLE_MOST && bytes < STATE_BYTES; n++)
+        bytes += json_dumpb(json_array_get(im->tasks, from + n), NULL, 0, JSON_COMPACT);
+    return n;
+}
+
 static int send_all(struct import *im) {
-    /* In one question where possible: each question of a dry run finds the same room. */
-    bool dry = cmd_has(im->call, "dry-run");
-    size_t piece = dry || !goes_on(im) ? WHOLE_MOST : is_state(im) ? STATE_PIECE : PIECE;
     if (!goes_on(im) && json_array_size(im->tasks) > WHOLE_MOST)
         return cmd_usage_error(im->call->cmd,
                                "%zu are too many to be added whole or not at all (%d); use "
@@ -194,8 +205,7 @@ static int send_all(struct import *im) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open(&ask, ASK_START);
     for (size_t from = 0; code == CMD_OK && from < json_array_size(im->tasks);) {
-        size_t to =
-            from + piece < json_array_size(im->tasks) ? from + piece : json_array_size(im->tasks);
+        size_t to = from + piece_of(im, from);
         code = send_part(im, &ask, from, &to);
         from = to;
         import_progress(from, json_array_size(im->tasks));

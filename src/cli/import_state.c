@@ -309,7 +309,9 @@ static void visit(struct sorting *sort, json_t *item) {
     json_object_set_new(item, "visited", json_integer(1));
     json_array_append_new(sort->path, ask_string(key));
     json_t *needs = json_copy(json_object_get(item, "needs")), *need;
-    if (json_object_get(item, "parent"))
+    json_t *parent = json_object_get(sort->state->items, ask_text(item, "parent", ""));
+    bool waits = strcmp(ask_text(state_task(item), "parent_gate", ""), "done") == 0;
+    if (parent && waits)
         json_array_append(needs, json_object_get(item, "parent"));
     size_t i;
     json_array_foreach(needs, i, need) {
@@ -340,6 +342,32 @@ static int compare_items(const void *a, const void *b) {
     if (at_x != at_y)
         return at_x < at_y ? -1 : 1;
     return strverscmp(state_id(x), state_id(y));
+}
+
+static bool reaches(const struct state *s, const json_t *item, const char *key, json_t *seen) {
+    size_t i;
+    json_t *need;
+    json_array_foreach(json_object_get(item, "needs"), i, need) {
+        const char *next = json_string_value(need);
+        if (strcmp(next, key) == 0)
+            return true;
+        if (json_object_get(seen, next))
+            continue;
+        json_object_set_new(seen, next, json_true());
+        if (reaches(s, json_object_get(s->items, next), key, seen))
+            return true;
+    }
+    return false;
+}
+
+/* A parent ends after the children that do not wait for it. One that needs its parent in another way waits for it:
+ * else each would wait for the other. */
+static void check_gate(const struct state *s, json_t *item) {
+    const char *parent = ask_text(item, "parent", NULL);
+    json_t *seen = json_object();
+    if (parent && reaches(s, item, parent, seen))
+        json_object_set_new(state_task(item), "parent_gate", json_string("done"));
+    json_decref(seen);
 }
 
 /* --- sending --------------------------------------------------------------------------------- */
@@ -420,6 +448,22 @@ static int apply_settings(const struct state *s, struct ask *ask) {
     return ask_post(ask, json_pack("{s:O}", "set", s->im.settings), "/v1/config");
 }
 
+/* With the first import alone: the user may have resumed since. */
+static int keep_paused(struct state *s, const json_t *item, struct ask *ask) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    if (!s->paused)
+        return CMD_OK;
+    state_note(
+        s, s->im.call->args[0],
+        "dispatch was paused there: the first import pauses it here; 'sluice resume' ends that");
+    if (!item || cmd_has(s->im.call, "dry-run"))
+        return CMD_OK;
+    ask_path(&path, "/v1/tasks/", state_id(item), "");
+    if (ask_try_get(ask, strbuf_text(&path)) == 0)
+        return CMD_OK;
+    return ask_post(ask, json_object(), "/v1/pause");
+}
+
 int state_send(struct state *s) {
     size_t count = json_object_size(s->items), at = 0;
     json_t **list = xcalloc(count + 1, sizeof(json_t *)), *item;
@@ -436,6 +480,7 @@ int state_send(struct state *s) {
         visit(&sort, list[i]);
     set_names(sort.sorted, count);
     for (size_t i = 0; i < count; i++) {
+        check_gate(s, sort.sorted[i]);
         finish_task(s, sort.sorted[i]);
         import_add(&s->im, state_id(sort.sorted[i]), json_incref(state_task(sort.sorted[i])));
     }
@@ -445,6 +490,8 @@ int state_send(struct state *s) {
         code = apply_settings(s, &ask);
     if (code == CMD_OK)
         code = add_projects(s, sort.sorted, count, &ask);
+    if (code == CMD_OK)
+        code = keep_paused(s, count > 0 ? sort.sorted[0] : NULL, &ask);
     free(list);
     free(sort.sorted);
     json_decref(sort.path);

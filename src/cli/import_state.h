@@ -23,6 +23,7 @@ struct state {
     json_t *items;   /* KEY: item */
     json_t *ignored; /* FIELD: true; members of records that are not known */
     time_ms now;
+    bool paused; /* dispatch was paused there */
 };
 
 #define STATE_OPTIONS                                                                              \

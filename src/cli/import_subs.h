@@ -5,5 +5,8 @@
 
 extern const struct cmd import_cards;
 extern const struct cmd import_beads;
+extern const struct cmd import_agency;
+extern const struct cmd import_agent_queue;
 extern const struct cmd import_conductor;
+extern const struct cmd import_gastown;
 extern const struct cmd import_loopr;

@@ -54,7 +54,12 @@ expected() { # SYSTEM SIZE
             if (parent ~ /, missing$/)
                 parent = "—"
             title = $column["title"]
-            print $2 "\t" state "\t" parent "\t" $column["created"] "\t" title
+            created = $column["created"]
+            if ("enqueued" in column && $column["enqueued"] != "—")
+                created = $column["enqueued"]
+            if (state == "epic") # it waits for its children
+                state = "queued"
+            print $2 "\t" state "\t" parent "\t" created "\t" title
         }' "$root/tests/fixtures/import/$1/EXPECTED.md"
 }
 

@@ -1,0 +1,369 @@
+/* import_agency.c: the board of Agency, and the state of its supervisor, become tasks.
+ *
+ * The folder of a card is its state. Cards are read line by line here, because a damaged value must not leave one out:
+ * card/ is for boards that Sluice mirrors. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/ask.h"
+#include "cli/import_state.h"
+#include "cli/import_subs.h"
+
+#define RETRIES 5 /* after a failure, as there */
+
+struct agency {
+    struct state s;
+    const char *project;
+    json_t *queued;   /* "phase/…/card.md" below project/: entry */
+    json_t *failures; /* the same: number */
+    json_t *active;   /* the same: run */
+    time_ms last;     /* when the last card was queued */
+};
+
+static const char *const keys[] = { "owner", "agent_flow", "agent_status",   "branch",
+                                    "risk",  "review",     "parallelizable", NULL };
+
+/* --- the supervisor -------------------------------------------------------------------------- */
+
+/* The card of an absolute path of another machine: "phase-1-x/backlog/1.1-y.md". */
+static const char *card_of(const char *path) {
+    const char *at = path, *found = path;
+    while ((at = strstr(at, "/project/")))
+        found = at += strlen("/project/");
+    return found;
+}
+
+/* Cards are moved between columns: the file alone counts. */
+static const char *file_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void take_runs(struct agency *a, const json_t *runs) {
+    size_t i;
+    const char *key;
+    json_t *run;
+    json_array_foreach(runs, i, run) if (json_is_object(run))
+        json_object_set(a->active, file_of(ask_text(run, "cardPath", "")), run);
+    json_object_foreach((json_t *)runs, key, run)
+        json_object_set(a->active, file_of(ask_text(run, "cardPath", "")), run);
+}
+
+static void read_supervisor(struct agency *a) {
+    struct error err = { 0 };
+    const char *path;
+    size_t i;
+    json_t *state = state_json(&a->s, "supervisor-state.json", &err), *entry, *count;
+    if (!state && err.code != -ENOENT)
+        state_damaged(&a->s, "supervisor-state.json", "%s", err.text);
+    json_array_foreach(json_object_get(state, "queuedCards"), i, entry) {
+        time_ms at = state_time(ask_text(entry, "enqueuedAt", NULL));
+        a->last = at > a->last ? at : a->last;
+        json_object_set(a->queued, file_of(ask_text(entry, "cardPath", "")), entry);
+    }
+    json_object_foreach(json_object_get(state, "failureCounts"), path, count)
+        json_object_set(a->failures, file_of(path), count);
+    take_runs(a, json_object_get(state, "activeRuns"));
+    json_decref(state);
+    if (state_mode(&a->s, "run-history.json"))
+        state_note(&a->s, "run-history.json", "the history of runs is not brought over");
+}
+
+static void note_gone(struct agency *a) {
+    const char *file;
+    json_t *entry;
+    json_object_foreach(a->queued, file, entry) if (!json_object_get(entry, "_used")) state_note(
+        &a->s, file, "it is in the queue of the supervisor, but there is no such card: %s",
+        card_of(ask_text(entry, "cardPath", "")));
+}
+
+static void read_config(struct agency *a) {
+    struct error err = { 0 };
+    const char *flow;
+    json_t *config = state_yaml(&a->s, "project/config.yaml", &err), *most;
+    if (!config && err.code != -ENOENT)
+        state_damaged(&a->s, "project/config.yaml", "%s", err.text);
+    const json_t *agents = json_object_get(config, "agents");
+    state_setting(&a->s, "limits.runs", json_object_get(agents, "maxConcurrent"));
+    json_object_foreach(json_object_get(agents, "perFlow"), flow, most) {
+        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+        strbuf_printf(&key, "kinds.%s.max_running", flow);
+        state_setting(&a->s, strbuf_text(&key), most);
+    }
+    json_decref(config);
+}
+
+/* --- cards ----------------------------------------------------------------------------------- */
+
+/* The front matter, one "key: value" a line. Returns where the body begins; NULL: it has no end. */
+static const char *read_front(const char *text, json_t *front) {
+    if (strncmp(text, "---\n", 4) != 0 && strncmp(text, "---\r\n", 5) != 0)
+        return text;
+    const char *line = strchr(text, '\n') + 1;
+    while (*line) {
+        size_t size = strcspn(line, "\n"), used = size;
+        const char *next = line[size] ? line + size + 1 : line + size;
+        while (used > 0 && isspace((unsigned char)line[used - 1]))
+            used--;
+        if (used == 3 && strncmp(line, "---", 3) == 0)
+            return next;
+        const char *colon = memchr(line, ':', used);
+        if (colon) {
+            _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, value = STRBUF_INIT;
+            strbuf_add(&key, line, (size_t)(colon - line));
+            for (colon++; colon < line + used && *colon == ' ';)
+                colon++;
+            strbuf_add(&value, colon, (size_t)(line + used - colon));
+            if (value.length > 0 && strcmp(strbuf_text(&value), "null") != 0)
+                json_object_set_new(front, strbuf_text(&key), ask_string(strbuf_text(&value)));
+            else if (!json_object_get(front, strbuf_text(&key)))
+                json_object_set_new(front, strbuf_text(&key), json_null());
+        }
+        line = next;
+    }
+    return NULL;
+}
+
+/* The oldest date under History, at 00:00 UTC; 0: none. */
+static time_ms created_in(const char *body) {
+    const char *at = strstr(body, "\nHistory:");
+    time_ms oldest = 0;
+    for (; at && (at = strstr(at, "\n- ")); at++) {
+        char day[11] = "";
+        (void)snprintf(day, sizeof(day), "%.10s", at + 3);
+        time_ms when = strlen(day) == 10 ? state_time(day) : 0;
+        if (when > 0 && (oldest == 0 || when < oldest))
+            oldest = when;
+    }
+    return oldest;
+}
+
+static void set_title(json_t *item, const char *body) {
+    const char *heading = strncmp(body, "# ", 2) == 0 ? body : strstr(body, "\n# ");
+    if (heading)
+        state_title(item, heading + (*heading == '\n' ? 3 : 2));
+}
+
+static void set_state(struct agency *a, json_t *item, const json_t *front, const char *column,
+                      const json_t *entry) {
+    static const char *const map[][2] = { { "idle", "draft" },      { "queued", "waiting" },
+                                          { "running", "running" }, { "failed", "failed" },
+                                          { "succeeded", "done" },  { "canceled", "canceled" } };
+    const char *status = ask_text(front, "agent_status", "idle");
+    const char *flow = ask_text(front, "agent_flow", "");
+    bool is_known = false, is_done = strcmp(column, "done") == 0;
+    for (size_t i = 0; i < ARRAY_SIZE(map); i++)
+        if (strcmp(map[i][0], status) == 0) {
+            is_known = true;
+            state_set(&a->s, item, is_done ? "done" : map[i][1]);
+        }
+    if (is_done)
+        state_set(&a->s, item, "done");
+    else if (!is_known)
+        state_hold(&a->s, item, "'%s' is not a status", status);
+    else if (state_is(item, "failed") && entry)
+        state_set(&a->s, item, "waiting");
+    else if (state_is(item, "done"))
+        state_note(&a->s, state_id(item), "done: its agent has succeeded, but the card is in %s",
+                   column);
+    else if (state_is(item, "failed"))
+        state_note(&a->s, state_id(item), "failed: %lld failures",
+                   (long long)ask_int(item, "failures", 0));
+    if (!is_done && strcmp(flow, "plan") == 0)
+        state_hold(&a->s, item, "the scheduler does not run the flow 'plan'");
+}
+
+/* A flow that is not scheduled has no kind here. */
+static bool is_flow(const char *flow) {
+    return strcmp(flow, "implement") == 0 || strcmp(flow, "review") == 0
+           || strcmp(flow, "research") == 0;
+}
+
+static void set_order(struct agency *a, json_t *item, const json_t *entry, const char *body) {
+    time_ms created = created_in(body), queued = state_time(ask_text(entry, "enqueuedAt", NULL));
+    state_created(&a->s, item, created);
+    if (created > 0)
+        state_keep(item, "created_at", json_integer(created));
+    if (!state_is(item, "waiting"))
+        return;
+    if (queued > 0) { /* that decides the order */
+        state_created(&a->s, item, queued);
+        state_order(item, (double)queued);
+    } else if (a->last
+               > 0) { /* behind those, in the order of their codes, in which they are read */
+        state_created(&a->s, item, ++a->last);
+        state_order(item, (double)a->last);
+    }
+}
+
+static void keep_front(struct agency *a, json_t *item, const json_t *front, const char *path,
+                       const char *pipeline) {
+    static const char *const kept[] = { "owner", "risk", "review", "branch" };
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+        if (ask_text(front, kept[i], NULL))
+            state_keep(item, kept[i], ask_string(ask_text(front, kept[i], "")));
+    state_keep(item, "card", ask_string(path));
+    if (!pipeline || strcmp(pipeline, "implement-only") == 0)
+        return;
+    state_keep(item, "pipeline", ask_string(pipeline));
+    state_note(&a->s, state_id(item), "the other steps of its pipeline '%s' are not brought over",
+               pipeline);
+}
+
+struct place {
+    const char *path, *phase, *column;
+};
+
+static void fill(struct agency *a, json_t *item, const struct place *at, const json_t *front,
+                 const char *body) {
+    const char *file = file_of(at->path), *flow = ask_text(front, "agent_flow", "");
+    json_t *entry = json_object_get(a->queued, file), *task = state_task(item);
+    const json_t *run = json_object_get(a->active, file);
+    int64_t failures = ask_int(a->failures, file, 0);
+    if (entry)
+        json_object_set_new(entry, "_used", json_true());
+    json_object_set_new(item, "failures", json_integer(failures));
+    state_known(&a->s, front, keys);
+    body += strspn(body, " \t\r\n");
+    json_object_set_new(task, "prompt", ask_string(body));
+    set_title(item, body);
+    set_state(a, item, front, at->column, entry);
+    set_order(a, item, entry, body);
+    if (is_flow(flow))
+        json_object_set_new(task, "kind", json_string(flow));
+    else if (*flow && strcmp(flow, "plan") != 0)
+        state_hold(&a->s, item, "'%s' is not a flow", flow);
+    json_object_set_new(task, "serial", ask_string(at->phase));
+    json_object_set_new(task, "parallelizable",
+                        json_boolean(strcmp(ask_text(front, "parallelizable", ""), "true") == 0));
+    json_object_set_new(task, "retries", json_integer(failures < RETRIES ? RETRIES - failures : 0));
+    state_keep(item, "failures", json_integer(failures));
+    keep_front(a, item, front, at->path,
+               ask_text(entry, "pipeline", ask_text(run, "pipeline", NULL)));
+}
+
+static void take_card(struct agency *a, const char *phase, const char *column, const char *name) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT, id = STRBUF_INIT;
+    struct error err = { 0 };
+    size_t length = strlen(name);
+    if (length < 4 || strcmp(name + length - 3, ".md") != 0)
+        return;
+    strbuf_printf(&path, "project/%s/%s/%s", phase, column, name);
+    strbuf_add(&id, name, length - 3);
+    if (!isdigit((unsigned char)name[0])) {
+        state_skip(&a->s, strbuf_text(&path), "its name does not begin with a code");
+        return;
+    }
+    json_t *front = json_object();
+    const char *body = NULL, *why = NULL;
+    if (state_read(&a->s, strbuf_text(&path), &text, &err) < 0)
+        why = err.text;
+    else if (!(body = read_front(strbuf_text(&text), front)))
+        why = "its front matter has no end";
+    else if (body[strspn(body, " \t\r\n")] == '\0')
+        why = "it is empty: there is nothing to do";
+    bool is_new = false;
+    if (why) {
+        state_damaged(&a->s, strbuf_text(&path), "%s", why);
+    } else {
+        json_t *item = state_item(&a->s, a->project, strbuf_text(&id), &is_new);
+        if (is_new)
+            fill(a, item, &(struct place){ strbuf_text(&path), phase, column }, front, body);
+        else if (state_is(item, "draft")) /* the other file may say that it is queued */
+            state_set(&a->s, item, "waiting");
+        if (!is_new)
+            state_hold(&a->s, item, "the card is in two folders; the other file is '%s'",
+                       strbuf_text(&path));
+    }
+    json_decref(front);
+}
+
+static bool is_phase(const char *name) {
+    if (strncmp(name, "phase-", 6) != 0 || !isdigit((unsigned char)name[6]))
+        return false;
+    for (const char *at = name; *at; at++)
+        if (isupper((unsigned char)*at))
+            return false;
+    return true;
+}
+
+static bool is_nearly_phase(const char *name) {
+    return strncasecmp(name, "phase-", 6) == 0;
+}
+
+static void take_phase(struct agency *a, const char *phase) {
+    static const char *const columns[] = { "in-progress", "backlog", "done" };
+    for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        strbuf_printf(&path, "project/%s/%s", phase, columns[c]);
+        json_t *names = state_list(&a->s, strbuf_text(&path)), *name;
+        size_t i;
+        if (!S_ISDIR(state_mode(&a->s, strbuf_text(&path))))
+            state_note(&a->s, strbuf_text(&path), "there is no such directory");
+        json_array_foreach(names, i, name) take_card(a, phase, columns[c], json_string_value(name));
+        json_decref(names);
+    }
+}
+
+static int take_all(struct agency *a) {
+    json_t *names = state_list(&a->s, "project"), *name;
+    size_t i, phases = 0;
+    json_array_foreach(names, i, name) {
+        const char *phase = json_string_value(name);
+        if (is_phase(phase)) {
+            take_phase(a, phase);
+            phases++;
+        } else if (is_nearly_phase(phase)) {
+            state_damaged(&a->s, phase, "a phase must be called phase-N-label, in lower case");
+        }
+    }
+    json_decref(names);
+    return phases > 0 ? CMD_OK
+                      : cmd_usage_error(a->s.im.call->cmd, "there is no project/phase-* in '%s'",
+                                        a->s.im.call->args[0]);
+}
+
+static void agency_finish(struct agency *a) {
+    json_decref(a->queued);
+    json_decref(a->failures);
+    json_decref(a->active);
+    state_finish(&a->s);
+}
+
+static int agency_run(const struct cmd_call *call) {
+    _cleanup_(agency_finish) struct agency a = { .queued = json_object(),
+                                                 .failures = json_object(),
+                                                 .active = json_object() };
+    int code = state_open(&a.s, call);
+    if (code == CMD_OK && a.s.folder < 0)
+        return cmd_usage_error(call->cmd, "'%s' is not a directory", call->args[0]);
+    if (code != CMD_OK)
+        return code;
+    const char *given = cmd_value(call, "project");
+    a.project = given ? given : strrchr(a.s.root, '/') + 1;
+    json_object_set_new(state_project(&a.s, a.project), "path", ask_string(a.s.root));
+    read_config(&a);
+    read_supervisor(&a);
+    code = take_all(&a);
+    note_gone(&a);
+    return code == CMD_OK ? state_send(&a.s) : code;
+}
+
+static const struct cmd_option options[] = { STATE_OPTIONS, { NULL } };
+
+const struct cmd import_agency = {
+    .name = "agency",
+    .usage = "import agency [OPTIONS] DIR",
+    .summary = "bring over the cards and the queue of Agency",
+    .text = "DIR has project/ in it. Copy supervisor-state.json there to keep queue and "
+            "failures.\n" IMPORT_STATE_TEXT,
+    .examples = "sluice import agency --dry-run --agent codex .\n"
+                "sluice import agency --agent codex .\n",
+    .options = options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = agency_run,
+};

@@ -1,0 +1,538 @@
+/* import_gastown.c: the beads of a town become tasks, its sling contexts the schedule.
+ *
+ * Beads come from exports (issues.jsonl); the database itself is not read. An open bead is scheduled only if an open
+ * sling context names it, else it is a draft. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/ask.h"
+#include "cli/import_state.h"
+#include "cli/import_subs.h"
+
+#define TOWN "hq" /* the project of beads that coordinate */
+
+struct gastown {
+    struct state s;
+    json_t *files;    /* PATH: true; exports that were read */
+    json_t *beads;    /* ID: the record that counts */
+    json_t *contexts; /* bead: the fields of its open context */
+    json_t *rigs;     /* of rigs.json */
+    char agent[64];   /* the default one */
+};
+
+static const char *const members[] = {
+    "_type",
+    "id",
+    "title",
+    "description",
+    "design",
+    "notes",
+    "status",
+    "priority",
+    "issue_type",
+    "acceptance_criteria",
+    "assignee",
+    "created_at",
+    "updated_at",
+    "started_at",
+    "closed_at",
+    "defer_until",
+    "close_reason",
+    "labels",
+    "dependencies",
+    "ephemeral",
+    "created_by",
+    "external_ref",
+    "dependency_count",
+    "dependent_count",
+    "comment_count",
+    "estimated_minutes",
+    "owner",
+    "pinned",
+    "comments",
+    "metadata",
+    "source_repo",
+    "sender",
+    NULL,
+};
+
+static const char *type_of(const json_t *bead) {
+    return ask_text(bead, "issue_type", "task");
+}
+
+static bool is_type(const json_t *bead, const char *const *types) {
+    for (size_t i = 0; types[i]; i++)
+        if (strcmp(types[i], type_of(bead)) == 0)
+            return true;
+    return false;
+}
+
+static bool has_label(const json_t *bead, const char *label) {
+    size_t i;
+    json_t *one;
+    json_array_foreach(json_object_get(bead, "labels"), i,
+                       one) if (json_is_string(one)
+                                && strcmp(json_string_value(one), label) == 0) return true;
+    return false;
+}
+
+/* --- exports --------------------------------------------------------------------------------- */
+
+static void take_line(struct state *s, json_t *bead, const char *source, void *ctx) {
+    struct gastown *g = ctx;
+    const char *id = ask_text(bead, "id", "");
+    if (strcmp(ask_text(bead, "_type", "issue"), "issue") != 0) {
+        state_skip(s, ask_text(bead, "key", source), "a %s is not work",
+                   ask_text(bead, "_type", ""));
+        return;
+    }
+    if (!*id) {
+        state_damaged(s, source, "the record has no id");
+        return;
+    }
+    const json_t *other = json_object_get(g->beads, id);
+    if (!other || strcmp(ask_text(bead, "updated_at", ""), ask_text(other, "updated_at", "")) > 0)
+        json_object_set(g->beads, id, bead);
+}
+
+static void read_export(struct gastown *g, const char *folder) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct error err = { 0 };
+    strbuf_printf(&path, "%s%sissues.jsonl", folder, *folder ? "/" : "");
+    if (json_object_get(g->files, strbuf_text(&path)))
+        return;
+    json_object_set_new(g->files, strbuf_text(&path), json_true());
+    int r = state_lines(&g->s, strbuf_text(&path), take_line, g, &err);
+    if (r < 0 && r != -ENOENT)
+        state_note(&g->s, strbuf_text(&path), "%s", err.text);
+}
+
+/* RIG/.beads, or where its redirect leads to. */
+static void read_rig(struct gastown *g, const char *rig) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, to = STRBUF_INIT;
+    struct error err = { 0 };
+    strbuf_printf(&path, "%s/.beads/redirect", rig);
+    if (state_read(&g->s, strbuf_text(&path), &to, &err) == 0) {
+        strbuf_clear(&path);
+        strbuf_printf(&path, "%s/%.*s", rig, (int)strcspn(strbuf_text(&to), "\r\n"),
+                      strbuf_text(&to));
+    } else {
+        strbuf_clear(&path);
+        strbuf_printf(&path, "%s/.beads", rig);
+    }
+    read_export(g, strbuf_text(&path));
+}
+
+static void read_route(struct gastown *g, const json_t *route) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    const char *place = ask_text(route, "path", ".");
+    if (strcmp(place, ".") != 0)
+        strbuf_printf(&path, "%s/", place);
+    strbuf_puts(&path, ".beads");
+    read_export(g, strbuf_text(&path));
+}
+
+/* Lines with # are comments there. */
+static void read_routes(struct gastown *g) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    struct error err = { 0 };
+    if (state_read(&g->s, ".beads/routes.jsonl", &text, &err) < 0)
+        return;
+    for (const char *line = strbuf_text(&text), *next; *line; line = next) {
+        size_t size = strcspn(line, "\n");
+        next = line + size + (line[size] ? 1 : 0);
+        size_t blank = strspn(line, " \t\r");
+        if (blank >= size || line[blank] == '#')
+            continue;
+        json_t *route = json_loadb(line, size, 0, NULL);
+        if (route)
+            read_route(g, route);
+        else
+            state_damaged(&g->s, ".beads/routes.jsonl", "a line is not JSON");
+        json_decref(route);
+    }
+}
+
+/* --- settings -------------------------------------------------------------------------------- */
+
+static json_t *json_at(struct gastown *g, const char *path) {
+    struct error err = { 0 };
+    json_t *value = state_json(&g->s, path, &err);
+    if (!value && err.code != -ENOENT)
+        state_damaged(&g->s, path, "%s", err.text);
+    return value;
+}
+
+static void read_settings(struct gastown *g) {
+    json_t *settings = json_at(g, "settings/config.json");
+    const json_t *scheduler = json_object_get(settings, "scheduler");
+    const char *delay = ask_text(scheduler, "spawn_delay", "");
+    int64_t most = ask_int(scheduler, "max_polecats", 0);
+    (void)snprintf(g->agent, sizeof(g->agent), "%s", ask_text(settings, "default_agent", ""));
+    if (most > 0)
+        state_setting(&g->s, "limits.runs", json_object_get(scheduler, "max_polecats"));
+    else if (most < 0)
+        state_note(&g->s, "settings/config.json",
+                   "max_polecats is %lld: work was dispatched at once", (long long)most);
+    state_setting(&g->s, "pace.batch", json_object_get(scheduler, "batch_size"));
+    if (*delay) {
+        char *end;
+        json_t *seconds = json_real(strtod(delay, &end)
+                                    * (strcmp(end, "ms") == 0 ? 0.001
+                                       : *end == 'm'          ? 60
+                                                              : 1));
+        state_setting(&g->s, "pace.spawn_delay_s", seconds);
+        json_decref(seconds);
+    }
+    json_decref(settings);
+    json_t *state = json_at(g, ".runtime/scheduler-state.json");
+    if (!state)
+        state = json_at(g, ".runtime/queue-state.json");
+    g->s.paused = ask_true(state, "paused");
+    json_decref(state);
+}
+
+static void take_rig(struct gastown *g, const char *rig, const json_t *about) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    json_t *settings = state_project(&g->s, rig);
+    const char *prefix = ask_text(json_object_get(about, "beads"), "prefix", NULL);
+    const char *repo = ask_text(about, "local_repo", "");
+    struct stat st;
+    if (prefix)
+        json_object_set_new(settings, "prefix", ask_string(prefix));
+    if (*repo != '/' || stat(repo, &st) < 0) {
+        strbuf_printf(&path, "%s/%s/mayor/rig", g->s.root, rig);
+        repo = strbuf_text(&path);
+    }
+    if (stat(repo, &st) == 0 && S_ISDIR(st.st_mode))
+        json_object_set_new(settings, "path", ask_string(repo));
+    read_rig(g, rig);
+}
+
+static const char *rig_agent(struct gastown *g, const char *rig) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    json_t *about = json_object_get(g->rigs, rig);
+    if (about && !json_object_get(about, "_agent")) {
+        strbuf_printf(&path, "%s/settings/config.json", rig);
+        json_t *settings = json_at(g, strbuf_text(&path));
+        const char *test = ask_text(json_object_get(settings, "merge_queue"), "test_command", NULL);
+        json_object_set_new(about, "_agent", ask_string(ask_text(settings, "agent", "")));
+        if (test)
+            state_note(&g->s, strbuf_text(&path),
+                       "the test command of its merge queue, '%s', is not brought over: see "
+                       "'checks' of tasks",
+                       test);
+        json_decref(settings);
+    }
+    const char *agent = ask_text(about, "_agent", "");
+    return *agent ? agent : g->agent;
+}
+
+/* --- contexts -------------------------------------------------------------------------------- */
+
+static void take_context(struct gastown *g, const char *id, const json_t *bead) {
+    json_t *fields = json_loads(ask_text(bead, "description", ""), 0, NULL);
+    const char *work = ask_text(fields, "work_bead_id", "");
+    bool open = strcmp(ask_text(bead, "status", ""), "closed") != 0;
+    const json_t *tracks = json_array_get(json_object_get(bead, "dependencies"), 0);
+    if (open && !fields)
+        state_damaged(&g->s, id, "its description is not complete JSON; it tracks '%s'",
+                      ask_text(tracks, "depends_on_id", "?"));
+    else if (open && !json_object_get(g->beads, work))
+        state_damaged(&g->s, id, "its bead '%s' does not exist", work);
+    else if (fields && (open || !json_object_get(g->contexts, work))) {
+        if (!open)
+            json_object_set_new(fields, "_closed",
+                                ask_string(ask_text(bead, "close_reason", "closed")));
+        json_object_set(g->contexts, work, fields);
+    }
+    json_decref(fields);
+}
+
+/* NULL unless it is scheduled. */
+static const json_t *open_context(const struct gastown *g, const char *id) {
+    const json_t *context = json_object_get(g->contexts, id);
+    return json_object_get(context, "_closed") ? NULL : context;
+}
+
+/* --- beads ----------------------------------------------------------------------------------- */
+
+static const char *const epics[] = { "epic", NULL };
+
+static const char *project_of(const struct gastown *g, const char *id) {
+    const char *target = ask_text(open_context(g, id), "target_rig", NULL);
+    const char *name;
+    json_t *rig;
+    size_t size = strcspn(id, "-");
+    if (target)
+        return target;
+    json_object_foreach(g->rigs, name, rig) {
+        const char *prefix = ask_text(json_object_get(rig, "beads"), "prefix", "");
+        if (strlen(prefix) == size && strncmp(prefix, id, size) == 0)
+            return name;
+    }
+    const char *given = cmd_value(g->s.im.call, "project");
+    return strncmp(id, "hq-", 3) == 0 ? TOWN : given ? given : "default";
+}
+
+static const char *last_part(const char *id) {
+    const char *colon = strrchr(id, ':');
+    return colon ? colon + 1 : id;
+}
+
+/* NULL if it is work. */
+static const char *why_skipped(const json_t *bead) {
+    static const char *const no_work[][2] = {
+        { "message", "it is a message" }, { "agent", "it is an agent" },
+        { "gate", "it is a gate" },       { "merge-request", "it is a merge request" },
+        { "event", "it is an event" },    { "molecule", "it is a molecule" },
+        { "role", "it is a role" },       { "rig", "it is a rig" },
+    };
+    const char *status = ask_text(bead, "status", "");
+    for (size_t i = 0; i < ARRAY_SIZE(no_work); i++)
+        if (strcmp(no_work[i][0], type_of(bead)) == 0)
+            return no_work[i][1];
+    if (strcmp(status, "pinned") == 0)
+        return "it is pinned: a note, not work";
+    return strcmp(status, "tombstone") == 0 ? "it was deleted" : NULL;
+}
+
+static void set_state(struct gastown *g, json_t *item, const json_t *bead) {
+    const char *status = ask_text(bead, "status", "open"), *who = ask_text(bead, "assignee", "");
+    const json_t *context = json_object_get(g->contexts, state_id(item));
+    bool at_work = strcmp(status, "hooked") == 0 || strcmp(status, "in_progress") == 0;
+    bool is_open = strcmp(status, "open") == 0 || strcmp(status, "blocked") == 0;
+    state_set(&g->s, item, open_context(g, state_id(item)) ? "waiting" : "draft");
+    if (strcmp(status, "closed") == 0)
+        state_set(&g->s, item, "done");
+    else if (at_work && strstr(who, "/polecats/"))
+        state_set(&g->s, item, "running");
+    else if (!is_open || strcmp(ask_text(context, "_closed", ""), "circuit-broken") == 0)
+        state_set(&g->s, item, "waiting"); /* and then held */
+    if (is_open && strcmp(ask_text(context, "_closed", ""), "circuit-broken") == 0)
+        state_hold(&g->s, item, "its dispatch failed %lld times: %s",
+                   (long long)ask_int(context, "dispatch_failures", 0),
+                   ask_text(context, "last_failure", ""));
+    else if (at_work && !strstr(who, "/polecats/"))
+        state_hold(&g->s, item, "'%s' works on it", who);
+    else if (strcmp(status, "deferred") == 0)
+        state_hold(&g->s, item, "it is deferred until %s", ask_text(bead, "defer_until", "later"));
+    else if (!is_open && !at_work && strcmp(status, "closed") != 0)
+        state_hold(&g->s, item, "'%s' is not a status that is known", status);
+}
+
+static void set_prompt(const struct gastown *g, json_t *item, const json_t *bead) {
+    static const char *const parts[][2] = { { "description", "" },
+                                            { "design", "Design:\n" },
+                                            { "acceptance_criteria", "Acceptance criteria:\n" },
+                                            { "notes", "Notes:\n" } };
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    const char *args = ask_text(open_context(g, state_id(item)), "args", "");
+    strbuf_puts(&text, ask_text(bead, "title", ""));
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        const char *part = ask_text(bead, parts[i][0], "");
+        if (*part)
+            strbuf_printf(&text, "\n\n%s%s", parts[i][1], part);
+    }
+    if (*args)
+        strbuf_printf(&text, "\n\n%s", args);
+    json_object_set_new(state_task(item), "prompt", ask_string(strbuf_text(&text)));
+}
+
+/* What the context says beside the bead; what has no place here is kept and named. */
+static void take_fields(struct gastown *g, json_t *item) {
+    static const char *const kept[] = { "formula",      "vars",     "merge",
+                                        "base_branch",  "account",  "mode",
+                                        "convoy",       "no_merge", "dispatch_failures",
+                                        "last_failure", "owned",    "hook_raw_bead",
+                                        "review_only" };
+    _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT;
+    const json_t *context = open_context(g, state_id(item));
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+        json_t *value = json_object_get(context, kept[i]);
+        if (!value || json_is_null(value))
+            continue;
+        state_keep(item, kept[i], json_incref(value));
+        strbuf_printf(&names, "%s%s", names.length > 0 ? ", " : "", kept[i]);
+    }
+    if (names.length > 0)
+        state_note(&g->s, state_id(item), "kept as meta.import, without effect: %s",
+                   strbuf_text(&names));
+    time_ms queued = state_time(ask_text(context, "enqueued_at", NULL));
+    if (queued > 0) { /* that decides the order, and not when the bead was made */
+        state_created(&g->s, item, queued);
+        state_order(item, (double)queued);
+    }
+}
+
+static void set_links(struct gastown *g, json_t *item, const json_t *bead) {
+    size_t i;
+    json_t *link;
+    json_array_foreach(json_object_get(bead, "dependencies"), i, link) {
+        const char *on = last_part(ask_text(link, "depends_on_id", ""));
+        const char *type = ask_text(link, "type", "");
+        if (strcmp(ask_text(link, "issue_id", state_id(item)), state_id(item)) != 0 || !*on)
+            continue;
+        if (strcmp(type, "blocks") == 0)
+            state_need(item, project_of(g, on), on);
+        else if (strcmp(type, "parent-child") == 0)
+            state_parent(item, project_of(g, on), on, false);
+        else if (strcmp(type, "conditional-blocks") == 0 || strcmp(type, "waits-for") == 0)
+            state_hold(&g->s, item, "'%s' on '%s' has no counterpart here", type, on);
+    }
+}
+
+/* An epic runs nothing: a command that does nothing ends it when its children are done. */
+static void set_epic(struct gastown *g, json_t *item) {
+    const char *id;
+    size_t i, children = 0;
+    json_t *bead, *link;
+    json_object_foreach(g->beads, id, bead) {
+        json_array_foreach(json_object_get(bead, "dependencies"), i, link) {
+            bool is_child =
+                strcmp(ask_text(link, "type", ""), "parent-child") == 0
+                && strcmp(last_part(ask_text(link, "depends_on_id", "")), state_id(item)) == 0;
+            if (!is_child || !state_find(&g->s, project_of(g, id), id))
+                continue;
+            state_need(item, project_of(g, id), id);
+            children++;
+        }
+    }
+    json_object_del(state_task(item), "prompt");
+    json_object_del(state_task(item), "agent");
+    json_object_set_new(state_task(item), "argv", json_pack("[s]", "true"));
+    if (state_is(item, "draft") && children > 0)
+        state_set(&g->s, item, "waiting");
+}
+
+static void take_bead(struct gastown *g, const char *id, const json_t *bead) {
+    static const char *const convoys[] = { "convoy", NULL };
+    static const char *const work[] = { "bug",      "feature", "task",  "epic",      "chore",
+                                        "decision", "spike",   "story", "milestone", NULL };
+    const char *why = why_skipped(bead), *project = project_of(g, id);
+    if (why) {
+        state_skip(&g->s, id, "%s", why);
+        return;
+    }
+    if (is_type(bead, convoys)) {
+        state_note(&g->s, id,
+                   "the convoy '%s' is not a task; its tasks name it as meta.import.convoy",
+                   ask_text(bead, "title", ""));
+        return;
+    }
+    json_t *item = state_item(&g->s, project, id, NULL), *task = state_task(item);
+    const json_t *context = open_context(g, id);
+    const char *agent = ask_text(context, "agent", rig_agent(g, project));
+    double priority = state_number(bead, "priority", 2);
+    state_known(&g->s, bead, members);
+    state_title(item, ask_text(bead, "title", id));
+    set_prompt(g, item, bead);
+    set_state(g, item, bead);
+    state_created(&g->s, item, state_time(ask_text(bead, "created_at", NULL)));
+    json_object_set_new(task, "priority",
+                        json_integer(100
+                                     + 10
+                                           * ((priority < 0   ? 0
+                                               : priority > 4 ? 4
+                                                              : (int)priority)
+                                              - 2)));
+    if (*agent)
+        json_object_set_new(task, "agent", ask_string(agent));
+    state_keep(item, "type", ask_string(type_of(bead)));
+    state_keep(item, "created_at", ask_string(ask_text(bead, "created_at", "")));
+    if (json_object_get(bead, "labels"))
+        state_keep(item, "labels", json_incref(json_object_get(bead, "labels")));
+    if (ask_text(bead, "external_ref", NULL))
+        state_keep(item, "external_ref", ask_string(ask_text(bead, "external_ref", "")));
+    take_fields(g, item);
+    if (!is_type(bead, work))
+        state_hold(&g->s, item, "'%s' is not a type that is known", type_of(bead));
+    if (context && json_object_size(g->rigs) > 0 && !json_object_get(g->rigs, project))
+        state_hold(&g->s, item, "there is no rig '%s'", project);
+    if (strcmp(project, TOWN) == 0)
+        json_object_set_new(state_project(&g->s, TOWN), "coordination", json_true());
+}
+
+/* The beads that a convoy tracks know it. */
+static void take_convoy(struct gastown *g, const char *convoy, const json_t *bead) {
+    size_t i;
+    json_t *link;
+    if (strcmp(type_of(bead), "convoy") != 0)
+        return;
+    json_array_foreach(json_object_get(bead, "dependencies"), i, link) {
+        const char *id = last_part(ask_text(link, "depends_on_id", ""));
+        json_t *item = state_find(&g->s, project_of(g, id), id);
+        if (item)
+            state_keep(item, "convoy", ask_string(convoy));
+    }
+}
+
+static void take_all(struct gastown *g) {
+    const char *id;
+    json_t *bead;
+    json_object_foreach(g->beads, id, bead) if (has_label(bead, "gt:sling-context"))
+        take_context(g, id, bead);
+    json_object_foreach(g->beads, id, bead) if (!has_label(bead, "gt:sling-context"))
+        take_bead(g, id, bead);
+    json_object_foreach(g->beads, id, bead) {
+        json_t *item = state_find(&g->s, project_of(g, id), id);
+        take_convoy(g, id, bead);
+        if (item)
+            set_links(g, item, bead);
+        if (item && is_type(bead, epics))
+            set_epic(g, item);
+    }
+}
+
+static void gastown_finish(struct gastown *g) {
+    json_decref(g->files);
+    json_decref(g->beads);
+    json_decref(g->contexts);
+    json_decref(g->rigs);
+    state_finish(&g->s);
+}
+
+static int gastown_run(const struct cmd_call *call) {
+    _cleanup_(gastown_finish) struct gastown g = { .files = json_object(),
+                                                   .beads = json_object(),
+                                                   .contexts = json_object() };
+    const char *name;
+    json_t *rig;
+    int code = state_open(&g.s, call);
+    if (code == CMD_OK && g.s.folder < 0)
+        return cmd_usage_error(call->cmd, "'%s' is not a directory", call->args[0]);
+    if (code != CMD_OK)
+        return code;
+    json_t *rigs = json_at(&g, "mayor/rigs.json");
+    g.rigs = json_incref(json_object_get(rigs, "rigs"));
+    json_decref(rigs);
+    read_export(&g, "");
+    read_export(&g, ".beads");
+    json_object_foreach(g.rigs, name, rig) take_rig(&g, name, rig);
+    read_routes(&g);
+    read_settings(&g);
+    take_all(&g);
+    if (json_object_size(g.beads) == 0)
+        state_note(&g.s, call->args[0],
+                   "there are no beads; write the exports with 'bd export --all'");
+    return state_send(&g.s);
+}
+
+static const struct cmd_option options[] = { STATE_OPTIONS, { NULL } };
+
+const struct cmd import_gastown = {
+    .name = "gastown",
+    .usage = "import gastown [OPTIONS] DIR",
+    .summary = "bring over the beads and the schedule of Gas Town",
+    .text = "DIR is a town (~/gt) or one .beads folder. First write the exports of the town and of "
+            "each\n"
+            "rig: bd export --all -o .beads/issues.jsonl\n" IMPORT_STATE_TEXT,
+    .examples = "sluice import gastown --dry-run ~/gt\n"
+                "sluice import gastown ~/gt\n",
+    .options = options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = gastown_run,
+};
