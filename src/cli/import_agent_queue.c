@@ -337,8 +337,8 @@ static void take_task(struct agent_queue *q, const json_t *row, bool archived) {
     const char *id = ask_text(row, "id", ""), *project = ask_text(row, "project_id", "");
     const char *parent = ask_text(row, "parent_task_id", NULL);
     bool is_new;
-    if (!*id || !ask_text(row, "title", NULL) || !ask_text(row, "description", NULL)) {
-        state_damaged(&q->s, *id ? id : "?", "its id, title or description is not text");
+    if (!*id || !*project || !ask_text(row, "title", NULL) || !ask_text(row, "description", NULL)) {
+        state_damaged(&q->s, *id ? id : "?", "its id, project, title or description is not text");
         return;
     }
     if (archived && row_with(q, "tasks", "id", id)) {

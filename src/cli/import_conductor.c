@@ -49,9 +49,10 @@ static void note_spread(struct conductor *c, const json_t *spread) {
     if (!ask_true(spread, "enabled"))
         return;
     for (size_t i = 0; i < json_array_size(names); i++)
-        strbuf_printf(&agents, "%s%s %lld", i > 0 ? ", " : "",
-                      json_string_value(json_array_get(names, i)),
-                      (long long)json_integer_value(json_array_get(weights, i)));
+        if (json_is_string(json_array_get(names, i)))
+            strbuf_printf(&agents, "%s%s %lld", i > 0 ? ", " : "",
+                          json_string_value(json_array_get(names, i)),
+                          (long long)json_integer_value(json_array_get(weights, i)));
     state_note(&c->s, "config.yaml",
                "work was spread over agents by weight (%s%s): that is not brought over; "
                "agents.A.failover lets others take over",
@@ -79,8 +80,9 @@ static void read_config(struct conductor *c) {
     note_spread(c, json_object_get(defaults, "diversification"));
     const json_t *roots = json_object_get(json_object_get(config, "storage"), "extra_roots");
     for (size_t i = 0; i < json_array_size(roots); i++)
-        state_note(&c->s, "config.yaml", "'%s' is one more storage root: import it as well",
-                   json_string_value(json_array_get(roots, i)));
+        if (json_is_string(json_array_get(roots, i)))
+            state_note(&c->s, "config.yaml", "'%s' is one more storage root: import it as well",
+                       json_string_value(json_array_get(roots, i)));
     if (json_object_get(config, "webhook"))
         state_note(&c->s, "config.yaml", "the webhook is not brought over: see notify.webhook");
     json_decref(config);
@@ -277,6 +279,21 @@ static void set_place(struct conductor *c, const struct folder *f, json_t *item,
         json_object_set_new(state_task(item), "cwd", ask_string(cwd));
 }
 
+/* Numbers and switches are texts in an environment. */
+static void set_variables(json_t *task, const json_t *config) {
+    const char *name;
+    json_t *env = json_object(), *value;
+    json_object_foreach((json_t *)config, name, value) {
+        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        json_object_set_new(
+            env, name, json_is_string(value) ? json_incref(value) : ask_string(text ? text : ""));
+        free(text);
+    }
+    if (json_object_size(env) > 0)
+        json_object_set(task, "env", env);
+    json_decref(env);
+}
+
 static void take_task(struct conductor *c, struct folder *f) {
     _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT, path = STRBUF_INIT,
                                            key = STRBUF_INIT;
@@ -304,8 +321,7 @@ static void take_task(struct conductor *c, struct folder *f) {
     set_place(c, f, item, request);
     read_needs(c, f, item, request);
     read_parent(c, f, item);
-    if (json_object_size(json_object_get(request, "config")) > 0)
-        json_object_set(task, "env", json_object_get(request, "config"));
+    set_variables(task, json_object_get(request, "config"));
     if (entry)
         state_order(item, state_number(entry, "order", 0));
     state_keep(item, "runs", json_integer((json_int_t)json_array_size(f->runs)));

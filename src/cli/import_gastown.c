@@ -266,7 +266,7 @@ static const char *project_of(const struct gastown *g, const char *id) {
     const char *name;
     json_t *rig;
     size_t size = strcspn(id, "-");
-    if (target)
+    if (target && *target)
         return target;
     json_object_foreach(g->rigs, name, rig) {
         const char *prefix = ask_text(json_object_get(rig, "beads"), "prefix", "");

@@ -434,6 +434,13 @@ static int add_projects(struct state *s, json_t *const *sorted, size_t count, st
     json_object_foreach(all, name, settings) {
         json_t *body = json_copy(settings);
         json_object_set_new(body, "name", ask_string(name));
+        if (ask_try_post(ask, body, "/v1/projects") == 0)
+            continue;
+        state_note(s, name, "the project has neither prefix nor path of there: %s", ask->err.text);
+        body = json_copy(settings);
+        json_object_set_new(body, "name", ask_string(name));
+        json_object_del(body, "prefix");
+        json_object_del(body, "path");
         code = ask_post(ask, body, "/v1/projects");
         if (code != CMD_OK)
             break;
