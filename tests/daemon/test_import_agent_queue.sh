@@ -7,7 +7,8 @@ config "preset: agent-queue
 agents:
   claude: {command: [sh, -c, 'cat >>$tmp/prompts; echo \$SLUICE_TASK >>$tmp/order']}
   codex: {command: [sh, -c, 'cat >>$tmp/prompts; pwd >>$tmp/places']}
-limits: {runs: 1}"
+limits: {runs: 1}
+tasks: {sandbox: none}"
 start
 
 # The paths of the example are in the database, so it is made with others.
@@ -61,7 +62,8 @@ config "preset: agent-queue
 agents:
   claude: {command: [sh, -c, 'cat >>$tmp/prompts; echo \$SLUICE_TASK >>$tmp/order']}
   codex: {command: [sh, -c, 'cat >>$tmp/prompts; pwd >>$tmp/places']}
-limits: {runs: 1}"
+limits: {runs: 1}
+tasks: {sandbox: none}"
 start
 "$SLUICE" pause >/dev/null
 : >prompts

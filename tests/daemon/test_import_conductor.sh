@@ -8,7 +8,8 @@ agents:
   claude: {command: [sh, -c, 'cat >>$tmp/prompts; : >\$SLUICE_DONE; echo \$SLUICE_TASK >>$tmp/order']}
   codex: {command: [sh, -c, 'cat >>$tmp/prompts; : >\$SLUICE_DONE; echo \$SLUICE_TASK >>$tmp/order']}
   gemini: {command: [sh, -c, 'cat >>$tmp/prompts; : >\$SLUICE_DONE; echo \$SLUICE_TASK >>$tmp/order']}
-limits: {runs: 1}"
+limits: {runs: 1}
+tasks: {sandbox: none}"
 mkdir -p ines/src/harbor-api ines/src/web-shop
 start
 "$SLUICE" pause >/dev/null

@@ -8,7 +8,8 @@ agents:
   claude: {command: [sh, -c, 'cat >>$tmp/prompts; echo \$SLUICE_TASK >>$tmp/order']}
   codex: {command: [sh, -c, 'cat >>$tmp/prompts; echo \$SLUICE_TASK >>$tmp/order']}
 pace: {tick_s: 0, batch: unlimited}
-limits: {runs: 1}"
+limits: {runs: 1}
+tasks: {sandbox: none}"
 start
 
 # --- small --------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ config "preset: loopr
 agents:
   claude: {command: [sh, -c, 'cat >>$tmp/prompts; echo \$SLUICE_TASK >>$tmp/order']}
 pace: {tick_s: 0}
-limits: {runs: 1}"
+limits: {runs: 1}
+tasks: {sandbox: none}"
 mkdir app
 start
 
