@@ -276,7 +276,7 @@ run sluice import beads --agent claude --draft --keep-going linked.json
 has '5 added, 0 already, 3 skipped, 0 refused' 'what waits for a bead that is left out is left out'
 says_one() { grep -qF -e "$1" err; }
 rule 'and says so' says_one "gt-l5 skipped: it depends on 'gt-l6', which is not imported"
-rule 'a dependency that nobody knows is told' says_one "gt-l7: 'gt-nowhere', which it depends on, is neither imported nor known here"
+rule 'a dependency that is not known is named' says_one "gt-l7: 'gt-nowhere', which it depends on, is neither imported nor known here"
 second=$("$SLUICE" list --external-id gt-l2 --ids)
 first=$("$SLUICE" list --external-id gt-l1 --ids)
 run sluice show --json gt-l3
