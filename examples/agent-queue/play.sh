@@ -17,8 +17,10 @@ completed() { # PROJECT: how many
 
 # Everything that may start has ended: only tasks that a gate stops are left.
 stopped_at() {
-    sluice status --json | grep -o '"waiting_by_gate":\[[^]]*' | grep -q "\"gate\":\"$1\"" &&
-        [ "$(sluice status --json | grep -oE '"counts":{[^}]*' | member running)" = 0 ]
+    sluice status --json >status.json
+    grep -o '"waiting_by_gate":\[[^]]*' status.json | grep -q "\"gate\":\"$1\"" &&
+        [ "$(grep -oE '"counts":{[^}]*' status.json | member starting)" = 0 ] &&
+        [ "$(grep -oE '"counts":{[^}]*' status.json | member running)" = 0 ]
 }
 
 say '1. Two projects, 3 : 1' 'Forty tasks of 1,000 tokens each; the budget of all together is 16,000.'
