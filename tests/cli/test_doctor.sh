@@ -90,6 +90,7 @@ chmod 644 open/sluice.yaml
 mkdir -p open/.config/sluice
 chmod 755 open/.config open/.config/sluice
 cp open/sluice.yaml open/.config/sluice/sluice.yaml
+chmod 644 open/.config/sluice/sluice.yaml
 run env -u SLUICE_HOME HOME="$tmp/open" "$SLUICE" doctor
 has '  BAD   secrets ' 'a looser one that others get to'
 exits 1 'a looser one that others get to: exit code'

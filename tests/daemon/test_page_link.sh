@@ -109,8 +109,8 @@ attack by_link.sh
 rule 'the browser has no link in its arguments' [ ! -s loot ]
 attack_as_run by_link.sh
 rule 'so a run sees none' [ ! -s loot ]
-rule 'it has the path of a file, which is private' [ "$(stat -c '%a %F' "$file")" = '600 regular file' ]
-rule 'in a folder that is private' [ "$(stat -c '%a %F' "${file%/*}")" = '700 directory' ]
+rule 'it has the path of a file, which is private' [ "$(LC_ALL=C stat -c '%a %F' "$file")" = '600 regular file' ]
+rule 'in a folder that is private' [ "$(LC_ALL=C stat -c '%a %F' "${file%/*}")" = '700 directory' ]
 rule 'without a script' sh -c '! grep -qi "<script" "$1"' - "$file"
 attack_as_run by_file.sh
 rule 'control: a run of the same user can read it' [ "$(cat loot.path)" = "$file" ]
