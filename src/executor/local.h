@@ -22,7 +22,7 @@ struct spawner;
 
 enum local_state {
     LOCAL_WATCHED,  /* its shim has a pidfd */
-    LOCAL_HIDDEN,   /* the lock is held, by whom is not known yet */
+    LOCAL_HIDDEN,   /* the lock is held by a process that is not known yet */
     LOCAL_OVER,     /* `end` is known, to be told in the next round */
     LOCAL_DYING,    /* the shim is dead, what it has left is being killed */
     LOCAL_SPAWNING, /* its shim was ordered, and may run already */
@@ -114,7 +114,7 @@ void local_pending_due(void *ctx);
 void local_tell_started(struct local_run *run, time_ms at); /* once */
 void local_tell_validating(struct local_run *run);          /* once */
 void local_hear_early(struct local_run *run);               /* now that its shim is known */
-void local_tell_end(struct local_run *run); /* `end`, the last word on it; frees it */
+void local_tell_end(struct local_run *run);                 /* reports `end` and frees the run */
 /* What became of a run whose shim is gone: `end` is read or concluded. */
 void local_conclude(struct local_run *run);
 

@@ -15,9 +15,9 @@ struct batch_entry {
     struct submission s;
     struct json_span span;                /* as it was written; from NULL: print it */
     const struct engine_project *project; /* NULL: "default", which is not there yet */
-    task_id id;    /* of the task that is there already, or the one it will get */
-    bool already;  /* nothing is added for it */
-    bool deferred; /* nothing is added for it: the queue has no room */
+    task_id id;                           /* of the existing task, or of the one that is added */
+    bool already;                         /* nothing is added for it */
+    bool deferred;                        /* nothing is added for it: the queue has no room */
     task_id parent;
     task_id *depends_on;
     size_t depends_on_count;

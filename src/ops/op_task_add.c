@@ -323,7 +323,7 @@ const struct op op_task_add = {
     .path = "/v1/tasks",
     .summary = "add tasks",
     .text =
-        "A batch is added whole or not at all; an error says which one it is about (`index`). "
+        "A batch is added whole or not at all; an error names the task (`index`). "
         "With `partial` a mistake in one still refuses all, but a full queue defers only those "
         "without room, and those that need them: send them again later. A "
         "task whose `external_id` is there already in its project is not added again: its answer "

@@ -246,8 +246,8 @@ const struct op op_task_why = {
     .summary = "say why a task does not run",
     .text =
         "`gates` has every condition in the order in which they are checked; `first` is the first "
-        "that is closed, `summary` what it means; an open gate has no `reason`. `since`: when "
-        "somebody paused it. Behind a breaker the reason has the error of the last launch, and the "
+        "that is closed, `summary` what it means; an open gate has no `reason`. `since`: when it "
+        "was paused. Behind a breaker the reason has the error of the last launch, and the "
         "summary of a failed task how its last run ended. "
         "`agents` has its agent and those it may fail over to, in order, each `open`, `limited`, "
         "`closed` (until somebody clears its account) or `not launched`; it is empty for a task "
