@@ -4,9 +4,7 @@
  * word that looks like an id never is; of any other the daemon is asked. What a word before it is (a
  * group, a task, a task with drafts below it), the daemon finds out.
  *
- * With --on the steps of the formula are added as drafts first and slung together with the task in
- * one question: if anything breaks between the two nothing has started, and the same command goes on where
- * it ended, because the steps have names that are added once. */
+ * With --on the steps of the formula come with the tasks in one question: all of it happens or nothing. */
 #include "cli/cmd.h"
 
 #include <ctype.h>
@@ -189,41 +187,16 @@ struct onto {
     struct telling *telling;
 };
 
-/* One question; its answer is told, unless it is only looked whether it would be refused. */
-static int sling_these(struct onto *o, json_t *tasks, json_t *steps, bool look) {
+static int sling_these(struct onto *o, json_t *tasks) {
     json_t *body = json_deep_copy(o->body);
     json_object_set_new(body, "tasks", tasks);
-    if (steps)
-        json_object_set_new(body, "steps", steps);
-    if (look)
-        json_object_set_new(body, "dry_run", json_true());
     bool alone = json_array_size(o->telling->tasks) == 0; /* else those before it are printed */
     int code = CMD_OK;
     if (ask_try_post(o->ask, body, "/v1/tasks/sling") != 0)
         code = alone ? ask_refused(o->call, o->ask) : ask_failed(o->ask);
-    if (code == CMD_OK && !look)
+    if (code == CMD_OK)
         take_answer(o->telling, o->ask->answer);
     return code;
-}
-
-/* Each step has a name that is added once: TASK/FORMULA/STEP. */
-static void name_steps(json_t *body, const char *id, const char *formula, const char *project) {
-    size_t i;
-    json_t *step;
-    json_array_foreach(json_object_get(body, "tasks"), i, step) {
-        _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
-        const char *own = ask_text(step, "name", NULL);
-        strbuf_printf(&name, "%s/%s/", id, formula);
-        if (own)
-            strbuf_puts(&name, own);
-        else
-            strbuf_printf(&name, "%zu", i + 1);
-        json_object_set_new(step, "external_id", ask_string(strbuf_text(&name)));
-        json_object_set_new(step, "project", ask_string(project));
-        json_t *meta = json_object_get(step, "meta");
-        json_object_set_new(meta, "on", ask_string(id));
-    }
-    json_object_set_new(body, "draft", json_true());
 }
 
 /* The steps of one task, as the body of POST /v1/tasks. */
@@ -247,65 +220,57 @@ static int expand_for(struct onto *o, const json_t *task, struct formula **ret_f
         r = formula_expand(*ret_formula, values.items, values.count, ret_body, &err);
     if (r < 0)
         return cmd_error(&err);
-    name_steps(*ret_body, id, formula_name(*ret_formula), project);
     return CMD_OK;
 }
 
-static int add_steps(struct onto *o, const struct formula *formula, json_t *body,
-                     json_t **ret_ids) {
-    int r = ask_try_post(o->ask, json_incref(body), "/v1/tasks");
-    if (r != 0) {
-        if (o->ask->index >= 0)
-            formula_locate(formula, (size_t)o->ask->index, &o->ask->err);
-        return ask_failed(o->ask);
-    }
-    size_t i;
-    json_t *task;
-    *ret_ids = json_array();
-    json_array_foreach(json_object_get(o->ask->answer, "tasks"), i, task) {
-        json_array_append(*ret_ids, json_object_get(task, "id"));
-    }
-    return CMD_OK;
-}
-
-static void tell_steps(struct onto *o, const json_t *body) {
-    size_t i;
-    json_t *step;
-    json_array_foreach(json_object_get(body, "tasks"), i, step) {
-        json_array_append_new(o->telling->tasks, json_pack("{s:O, s:s, s:b}", "id",
-                                                           json_object_get(step, "external_id"),
-                                                           "result", "slung", "already", 0));
-    }
-}
-
-static int sling_on(struct onto *o, const char *id) {
-    _cleanup_(formula_freep) struct formula *formula = NULL;
+/* What one of the tasks adds to the question: nothing, if it is no draft. */
+static int add_work(struct onto *o, const char *id, struct formula **ret_formula, json_t *work) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     ask_path(&path, "/v1/tasks/", id, "");
     int code = ask_get(o->ask, strbuf_text(&path));
     if (code != CMD_OK)
         return code;
-    json_t *task = json_incref(o->ask->answer), *body = NULL, *ids = NULL;
-    bool draft = strcmp(ask_text(task, "state", ""), "draft") == 0;
-    code =
-        sling_these(o, json_pack("[s]", id), NULL, true); /* the guards, before anything is added */
-    const json_t *looked = json_array_get(json_object_get(o->ask->answer, "tasks"), 0);
-    draft = draft && code == CMD_OK && strcmp(ask_text(looked, "result", ""), "skipped") != 0;
-    if (code == CMD_OK && draft)
-        code = expand_for(o, task, &formula, &body);
-    if (code == CMD_OK && draft && o->telling->dry)
-        tell_steps(o, body);
-    else if (code == CMD_OK && draft)
-        code = add_steps(o, formula, body, &ids);
-    if (code == CMD_OK)
-        code = sling_these(o, json_pack("[s]", id), ids, false);
-    else
-        json_decref(ids);
-    if (code == CMD_OK && json_is_string(o->telling->group) && !cmd_has(o->call, "no-group"))
-        json_object_set(o->body, "group", o->telling->group); /* one group for all */
+    json_t *task = json_incref(o->ask->answer), *body = NULL;
+    if (strcmp(ask_text(task, "state", ""), "draft") == 0) {
+        formula_freep(ret_formula);
+        *ret_formula = NULL;
+        code = expand_for(o, task, ret_formula, &body);
+        if (code == CMD_OK)
+            json_array_append_new(work, json_pack("{s:s, s:s, s:O}", "task", id, "formula",
+                                                  formula_name(*ret_formula), "steps",
+                                                  json_object_get(body, "tasks")));
+    }
     json_decref(body);
     json_decref(task);
     return code;
+}
+
+/* The steps of all of them come with the question that slings the tasks: all of it happens or nothing. */
+static int sling_on(struct onto *o, json_t *tasks) {
+    _cleanup_(formula_freep) struct formula *formula = NULL;
+    json_t *work = json_array(), *body = json_deep_copy(o->body), *id;
+    size_t i;
+    int code = CMD_OK;
+    json_array_foreach(tasks, i, id) {
+        if (code == CMD_OK)
+            code = add_work(o, json_string_value(id), &formula, work);
+    }
+    if (json_array_size(work) > 0)
+        json_object_set(body, "work", work);
+    json_object_set(body, "tasks", tasks);
+    json_decref(work);
+    if (code != CMD_OK) {
+        json_decref(body);
+        return code;
+    }
+    int r = ask_try_post(o->ask, body, "/v1/tasks/sling");
+    if (r == 0) {
+        take_answer(o->telling, o->ask->answer);
+        return CMD_OK;
+    }
+    if (formula && o->ask->index >= 0 && strncmp(o->ask->err.text, "step ", 5) == 0)
+        formula_locate(formula, (size_t)o->ask->index, &o->ask->err);
+    return ask_failed(o->ask);
 }
 
 /* --- the command ----------------------------------------------------------------------------- */
@@ -330,13 +295,9 @@ static int sling_named(const struct cmd_call *call, json_t *body) {
     json_t *tasks = json_array();
     for (size_t i = 0; i < count; i++)
         json_array_append_new(tasks, ask_string(call->args[i]));
-    if (cmd_has(call, "on"))
-        for (size_t i = 0; code == CMD_OK && i < count; i++)
-            code = sling_on(&o, call->args[i]);
-    else {
+    if (!cmd_has(call, "on"))
         json_object_set_new(body, "partial", json_true());
-        code = sling_these(&o, json_incref(tasks), NULL, false);
-    }
+    code = cmd_has(call, "on") ? sling_on(&o, tasks) : sling_these(&o, json_incref(tasks));
     json_decref(tasks);
     /* What was slung before a failure is told too: it stays so. */
     int told = code == CMD_OK || json_array_size(telling.tasks) > 0 ? tell(call, &telling) : CMD_OK;

@@ -43,7 +43,8 @@ void context_apply(json_t *spec, const char *context) {
     const char *args = json_string_value(json_object_get(said, "args"));
     if (args)
         add_args(spec, args);
-    if (json_is_true(json_object_get(said, "steps")))
+    const json_t *steps = json_object_get(said, "steps");
+    if (json_is_true(steps) || json_array_size(steps) > 0)
         run_nothing(spec);
     if (json_is_object(json_object_get(said, "meta")))
         join_meta(spec, json_object_get(said, "meta"));

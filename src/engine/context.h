@@ -5,7 +5,7 @@
  *   agent, limiter                    for people; the core has taken them already
  *   merge, base_branch                instead of those of the task
  *   args                              a text that is put behind the prompt
- *   steps                             true: others do the work; it runs nothing of its own
+ *   steps                             the numbers of the tasks that do the work, or true: it runs nothing of its own
  *   meta                              joined with the task's */
 #pragma once
 

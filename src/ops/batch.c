@@ -115,7 +115,7 @@ static void give_number(struct batch *batch, struct batch_entry *entry) {
 }
 
 static int number_all(struct batch *batch, struct error *err) {
-    batch->first = engine_next_task(batch->engine);
+    batch->first = engine_next_task(batch->engine) + batch->skip;
     for (size_t i = 0; i < batch->count; i++) {
         batch->index = i;
         int r = submission_check(batch, &batch->entries[i], err);

@@ -34,6 +34,7 @@ struct batch {
     size_t deferred;           /* how many the queue has no room for; 0 unless `partial` */
     task_id first;             /* the number of the first that is added */
     const struct op_call *run; /* of a run: it knows of no task but those that it sees; or NULL */
+    size_t skip;               /* numbers that other batches of this turn get first */
     bool force, draft;
     bool partial; /* add as many as `room` allows, and defer the others */
     amount room;

@@ -4,6 +4,7 @@
  * are those of the core (docs/rules.md §4), which has the last word; here they are needed to say so before
  * anything has happened. A task that is already where the verb would bring it is no error: `already`. */
 #include <errno.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "engine/alert.h"
@@ -47,7 +48,14 @@ struct acting {
     task_id *tasks;
     bool *already;
     size_t count;
+    json_t **contexts; /* of those whose steps are concerned; else NULL */
 };
+
+static void acting_finish(void *state) {
+    struct acting *s = state;
+    for (size_t i = 0; s->contexts && i < s->count; i++)
+        json_decref(s->contexts[i]);
+}
 
 static const struct action *action_of(const struct op_call *call) {
     const struct action *a = actions;
@@ -125,6 +133,81 @@ static void tell_verdict(struct op_call *call, const struct action *a, task_id t
     json_decref(data);
 }
 
+/* --- steps ----------------------------------------------------------------------------------- */
+
+/* What is done again, or taken out of the queue, concerns the steps that do its work (ops/sling_steps.h). Only a task that
+ * depends on others can have some. */
+static bool concerns_steps(const struct op_call *call, const struct action *a, task_id task) {
+    return (a->fact == FACT_AGAIN || a->fact == FACT_REJECT || a->fact == FACT_CLEAR)
+           && core_task_depends(engine_core(call->engine), task, NULL, 0) > 0;
+}
+
+static const json_t *steps_of(const struct acting *s, size_t i) {
+    return s->contexts ? json_object_get(s->contexts[i], "steps") : NULL;
+}
+
+static task_id step_at(const json_t *steps, size_t i) {
+    return (task_id)json_integer_value(json_array_get(steps, i));
+}
+
+/* All of them are done again with their task: one that is missing would be left out silently. */
+static int check_steps(struct op_call *call, const struct action *a, const struct acting *s,
+                       size_t i) {
+    const json_t *steps = steps_of(s, i);
+    struct task_view t;
+    char id[ENGINE_ID_MAX];
+    for (size_t k = 0; a->fact != FACT_CLEAR && k < json_array_size(steps); k++)
+        if (!core_task(engine_core(call->engine), step_at(steps, k), &t))
+            return op_fail(call, -ENOENT,
+                           "a step of task '%s' was deleted: add the task again, and sling it",
+                           engine_task_id(call->engine, s->tasks[i], id));
+    return 0;
+}
+
+static void repeat_steps(struct op_call *call, const json_t *steps) {
+    for (size_t k = 0; k < json_array_size(steps); k++)
+        (void)engine_tell(call->engine,
+                          &(struct fact){ .kind = FACT_AGAIN, .task = step_at(steps, k) }, NULL);
+}
+
+static bool is_step(const json_t *steps, task_id task) {
+    for (size_t k = 0; k < json_array_size(steps); k++)
+        if (step_at(steps, k) == task)
+            return true;
+    return false;
+}
+
+/* The task is as before the sling: it waits for no step, and those that have not started are gone. */
+static void remove_steps(struct op_call *call, struct acting *s, size_t i) {
+    const json_t *steps = steps_of(s, i);
+    const struct core *core = engine_core(call->engine);
+    size_t count = core_task_depends(core, s->tasks[i], NULL, 0), kept = 0;
+    task_id *on = arena_alloc(op_arena(call), (count + 1) * sizeof(*on));
+    (void)core_task_depends(core, s->tasks[i], on, count);
+    for (size_t k = 0; k < count; k++)
+        if (!is_step(steps, on[k]))
+            on[kept++] = on[k];
+    struct fact fact = { .kind = FACT_DEPENDENCIES, .task = s->tasks[i] };
+    fact.dependencies.items = on;
+    fact.dependencies.count = kept;
+    (void)engine_tell(call->engine, &fact, NULL);
+    for (size_t k = json_array_size(steps); k-- > 0;) {
+        struct fact gone = { .kind = FACT_CLEAR, .task = step_at(steps, k) };
+        struct task_view t;
+        if (!core_task(core, gone.task, &t) || t.attempt > 0 || task_state_is_live(t.state)
+            || task_state_is_final(t.state))
+            continue;
+        if (t.state != TASK_DRAFT)
+            (void)engine_tell(call->engine, &gone, NULL);
+        gone.kind = FACT_DELETE;
+        (void)engine_tell(call->engine, &gone, NULL);
+    }
+    json_object_del(s->contexts[i], "steps"); /* the generation stays */
+    char *text = json_dumps(s->contexts[i], JSON_COMPACT);
+    engine_put_context(call->engine, s->tasks[i], text);
+    freep(&text);
+}
+
 /* One may change the next: what the first has done to it counts, and nothing more is done. */
 static void tell(struct op_call *call, const struct action *a, struct acting *s, size_t i) {
     struct fact fact = { .kind = a->fact, .task = s->tasks[i] };
@@ -140,25 +223,25 @@ static void tell(struct op_call *call, const struct action *a, struct acting *s,
         fact.kind = FACT_SLING;
     }
     s->already[i] = engine_tell(call->engine, &fact, NULL) != 0;
+    if (!s->already[i] && a->fact == FACT_CLEAR && json_array_size(steps_of(s, i)) > 0)
+        remove_steps(call, s, i);
+    else if (!s->already[i] && json_array_size(steps_of(s, i)) > 0)
+        repeat_steps(call, steps_of(s, i));
     if (a->fact == FACT_CANCEL)
         engine_cancel_below(call->engine, fact.task, op_flag(call, "now"));
     if (!s->already[i] && (a->fact == FACT_APPROVE || a->fact == FACT_REJECT))
         tell_verdict(call, a, s->tasks[i]);
 }
 
-static int run(struct op_call *call) {
+static int act(struct op_call *call) {
     const struct action *a = action_of(call);
-    struct acting *s = op_state(call, sizeof(*s), NULL);
-    int64_t until = op_number(call, "until", 0);
-    if (until != 0 && until <= engine_now(call->engine))
-        return op_fail(call, -EINVAL, "'until' has passed: it is in ms since the epoch");
-    int r = op_tasks(call, "tasks", &s->tasks, &s->count);
-    if (r < 0)
-        return r;
-    s->already = arena_alloc(op_arena(call), s->count + 1);
+    struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    int r = 0;
     for (size_t i = 0; i < s->count; i++) {
         call->index = (int64_t)i;
         r = look(call, a, s, i);
+        if (r == 0 && !s->already[i])
+            r = check_steps(call, a, s, i);
         if (r < 0)
             return r;
     }
@@ -169,6 +252,44 @@ static int run(struct op_call *call) {
             tell(call, a, s, i);
     print_states(call, ids, s->tasks, s->count, s->already);
     return 0;
+}
+
+static void take_contexts(struct op_call *call, const struct store_answer *answer) {
+    struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    for (size_t k = 0, i = 0; k < answer->count; k++) {
+        while (i < s->count && s->tasks[i] != answer->specs[k].id)
+            i++;
+        if (i < s->count && answer->specs[k].context)
+            s->contexts[i] = json_loads(answer->specs[k].context, 0, NULL);
+    }
+}
+
+static int run(struct op_call *call) {
+    const struct action *a = action_of(call);
+    struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    int64_t until = op_number(call, "until", 0);
+    if (until != 0 && until <= engine_now(call->engine))
+        return op_fail(call, -EINVAL, "'until' has passed: it is in ms since the epoch");
+    int r = op_tasks(call, "tasks", &s->tasks, &s->count);
+    if (r < 0)
+        return r;
+    s->already = arena_alloc(op_arena(call), s->count + 1);
+    task_id *asked = arena_alloc(op_arena(call), (s->count + 1) * sizeof(*asked));
+    size_t count = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (concerns_steps(call, a, s->tasks[i]))
+            asked[count++] = s->tasks[i];
+    if (count == 0 || count > STORE_ANSWER_MAX)
+        return count == 0
+                   ? act(call)
+                   : op_fail(call, -E2BIG, "more than %u tasks that depend on others at once",
+                             STORE_ANSWER_MAX);
+    s->contexts = arena_alloc(op_arena(call), s->count * sizeof(json_t *));
+    memset(s->contexts, 0, s->count * sizeof(json_t *));
+    struct store_question question = {
+        .kind = ASK_SPECS, .tasks = asked, .task_count = count, .limit = count
+    };
+    return op_ask(call, &question, take_contexts, act);
 }
 
 static const struct op_param tasks_only[] = { OP_PARAM_TASKS, { .name = NULL } };

@@ -12,150 +12,22 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/id_map.h"
 #include "engine/agents.h"
 #include "ops/batch.h"
-#include "ops/sling.h"
+#include "ops/sling_internal.h"
 
 #define SPECS_EACH 500u /* in one question to the store */
 
 static void slinging_finish(void *state) {
     struct slinging *s = state;
     freep(&s->items);
+    work_finish(&s->works);
     if (s->has_map)
         id_map_finish(&s->seen);
 }
 
 static struct slinging *slinging_of(struct op_call *call) {
     return op_state(call, sizeof(struct slinging), slinging_finish);
-}
-
-static bool same_task(const void *ctx, uint32_t handle, const void *key) {
-    return ((const struct slinging *)ctx)->items[handle - 1].task == *(const task_id *)key;
-}
-
-/* --- which tasks ----------------------------------------------------------------------------- */
-
-/* Each once; NULL: there are too many. */
-static struct sling_item *push(struct slinging *s, task_id task) {
-    uint32_t known = id_map_find(&s->seen, hash_u64(task), &task);
-    if (known)
-        return &s->items[known - 1];
-    if (s->count == OP_LIST_MAX)
-        return NULL;
-    s->items = xgrow(s->items, &s->capacity, s->count + 1, sizeof(*s->items));
-    s->items[s->count++] = (struct sling_item){ .task = task };
-    id_map_add(&s->seen, hash_u64(task), (uint32_t)s->count);
-    return &s->items[s->count - 1];
-}
-
-static int too_many(struct op_call *call) {
-    return op_fail(call, -E2BIG, "more than %d tasks at once; sling them in parts", OP_LIST_MAX);
-}
-
-static bool is_draft(const struct op_call *call, task_id task) {
-    struct task_view t;
-    return core_task(engine_core(call->engine), task, &t) && t.state == TASK_DRAFT;
-}
-
-static int compare_tasks(const void *a, const void *b) {
-    const task_id *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
-/* All its drafts, oldest first. */
-static int push_group(struct op_call *call, struct slinging *s, const struct engine_group *group) {
-    const struct core *core = engine_core(call->engine);
-    size_t count = core_group_members(core, group->id, true, NULL, 0);
-    if (count > OP_LIST_MAX)
-        return op_fail(call, -E2BIG,
-                       "group '%s' has %zu drafts, and %d tasks can be slung at once; 'sluice "
-                       "sling --all --group' slings them in parts",
-                       op_quote(group->name).text, count, OP_LIST_MAX);
-    task_id *drafts = arena_alloc(op_arena(call), (count + 1) * sizeof(*drafts));
-    (void)core_group_members(core, group->id, true, drafts, count);
-    qsort(drafts, count, sizeof(*drafts), compare_tasks);
-    for (size_t i = 0; i < count; i++)
-        if (!push(s, drafts[i]))
-            return too_many(call);
-    return 0;
-}
-
-/* All drafts below it, level by level. */
-static int push_below(struct op_call *call, struct slinging *s, task_id top) {
-    const struct core *core = engine_core(call->engine);
-    task_id first;
-    if (core_task_children(core, top, &first, 1) == 0)
-        return 0;
-    _cleanup_(freep) task_id *walk = xcalloc(OP_LIST_MAX + 1, sizeof(*walk));
-    size_t count = core_task_children(core, top, walk, OP_LIST_MAX + 1);
-    bool drafts = false;
-    for (size_t i = 0; i < count; i++) {
-        if (count > OP_LIST_MAX)
-            return too_many(call);
-        if (is_draft(call, walk[i])) {
-            drafts = true;
-            if (!push(s, walk[i]))
-                return too_many(call);
-        }
-        count += core_task_children(core, walk[i], walk + count, OP_LIST_MAX + 1 - count);
-    }
-    struct sling_item *epic = drafts ? push(s, top) : NULL;
-    if (epic)
-        epic->epic = true;
-    return 0;
-}
-
-static int push_named(struct op_call *call, struct slinging *s, const char *name) {
-    task_id task = op_named_task(call, name);
-    const struct engine_group *group = task ? NULL : engine_find_group(call->engine, name);
-    if (group)
-        return push_group(call, s, group);
-    if (!task && engine_find_project(call->engine, name))
-        return op_fail(call, -ENOENT,
-                       "'%s' is a project, and no task or group: 'sluice sling --all --project' "
-                       "slings its drafts",
-                       op_quote(name).text);
-    if (!task && call->err.code == -EINVAL) /* it does not even look like an id */
-        return op_fail(call, -ENOENT, "there is no task and no group '%s'", op_quote(name).text);
-    if (!task)
-        return call->err.code;
-    return push(s, task) ? push_below(call, s, task) : too_many(call);
-}
-
-static int push_steps(struct op_call *call, struct slinging *s) {
-    const json_t *list = op_json(call, "steps");
-    size_t named = s->count;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *name = json_string_value(json_array_get(list, i));
-        task_id task = op_named_task(call, name);
-        if (!task)
-            return call->err.code;
-        struct sling_item *step = push(s, task);
-        if (!step)
-            return too_many(call);
-        step->step = true;
-    }
-    if (list && (named != 1 || s->count < 2 || s->items[0].step))
-        return op_fail(call, -EINVAL, "'steps' are of one task, without children, and not itself");
-    return 0;
-}
-
-static int collect(struct op_call *call, struct slinging *s) {
-    const json_t *list = op_json(call, "tasks");
-    id_map_init(&s->seen, same_task, s);
-    s->has_map = true;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        size_t before = s->count;
-        int r = push_named(call, s, json_string_value(json_array_get(list, i)));
-        if (r < 0) {
-            call->index = (int64_t)i;
-            return r;
-        }
-        for (size_t k = before; k < s->count; k++)
-            s->items[k].unit = (uint32_t)i;
-    }
-    return push_steps(call, s);
 }
 
 /* --- guards ---------------------------------------------------------------------------------- */
@@ -170,9 +42,11 @@ static int check_group(struct op_call *call, const struct sling_item *item) {
 }
 
 /* Work is done by the steps: the task itself must not wait for a mark that nobody makes. */
-static int check_until(struct op_call *call, const struct task_view *t) {
+static int check_until(struct op_call *call, const struct sling_item *item,
+                       const struct task_view *t) {
     char id[ENGINE_ID_MAX];
-    if (!op_json(call, "steps") || t->until == UNTIL_EXIT || t->until == UNTIL_VALIDATE)
+    if ((!op_json(call, "steps") && !item->work) || t->until == UNTIL_EXIT
+        || t->until == UNTIL_VALIDATE)
         return 0;
     return op_fail(call, -EINVAL,
                    "task '%s' is finished by '%s'; steps can do the work of one with 'exit' or "
@@ -230,7 +104,7 @@ static int look(struct op_call *call, struct sling_item *item) {
         return 0;
     if (config_number(config, "projects.P.coordination", project))
         item->skipped = "its project only coordinates (projects.P.coordination)";
-    int r = item->step ? 0 : check_until(call, &t);
+    int r = item->step ? 0 : check_until(call, item, &t);
     if (r == 0 && !item->skipped)
         r = check_merge(call, project, &spec);
     return r < 0 || item->skipped ? r : check_group(call, item);
@@ -334,9 +208,16 @@ static void hold_as_submitted(struct op_call *call, const struct sling_item *ite
         (void)engine_tell(call->engine, &fact, NULL);
 }
 
+static json_t *numbers_of(const struct sling_work *work) {
+    json_t *numbers = json_array();
+    for (size_t i = 0; i < work->batch.added; i++)
+        json_array_append_new(numbers, json_integer((json_int_t)(work->batch.first + i)));
+    return numbers;
+}
+
 static void sling_one(struct op_call *call, struct slinging *s, struct sling_item *item,
                       const json_t *context) {
-    bool own_steps = op_json(call, "steps") && !item->step;
+    bool own_steps = (op_json(call, "steps") || item->work) && !item->step;
     bool joins = s->group && (item->group == 0 || op_text(call, "group"));
     struct fact fact = { .kind = FACT_SLING, .task = item->task };
     fact.sling.renames = true;
@@ -357,7 +238,11 @@ static void sling_one(struct op_call *call, struct slinging *s, struct sling_ite
     hold_as_submitted(call, item);
     json_t *own = json_deep_copy(context);
     if (own_steps)
-        json_object_set_new(own, "steps", json_true());
+        json_object_set_new(own, "steps", item->work ? numbers_of(item->work) : json_true());
+    if (item->work)
+        item->generation = item->work->generation;
+    if (item->generation > 0)
+        json_object_set_new(own, "generation", json_integer(item->generation));
     char *text = json_object_size(own) > 0 ? json_dumps(own, JSON_COMPACT) : NULL;
     engine_put_context(call->engine, item->task, text); /* NULL: what an earlier sling said goes */
     tell_feed(call, item, item->group, own);
@@ -405,6 +290,20 @@ static void print_item(struct op_call *call, struct json_writer *w, const struct
     json_write_object_end(w);
 }
 
+/* Steps that would be added have no ids yet. */
+static void print_planned(struct json_writer *w, const struct slinging *s) {
+    for (size_t i = 0; i < s->works.count; i++)
+        for (size_t k = 0; k < s->works.items[i].batch.count; k++) {
+            json_write_object_begin(w);
+            print_text(w, "id", s->works.items[i].batch.entries[k].s.external_id);
+            print_text(w, "state", task_state_name(TASK_DRAFT));
+            print_bool(w, "already", false);
+            print_text(w, "result", "slung");
+            print_text(w, "group", NULL);
+            json_write_object_end(w);
+        }
+}
+
 static void print_answer(struct op_call *call, const struct slinging *s) {
     struct json_writer w;
     json_write_init(&w, &call->answer, false);
@@ -413,6 +312,8 @@ static void print_answer(struct op_call *call, const struct slinging *s) {
     json_write_array_begin(&w);
     for (size_t i = 0; i < s->count; i++)
         print_item(call, &w, &s->items[i]);
+    if (op_flag(call, "dry_run"))
+        print_planned(&w, s);
     json_write_array_end(&w);
     print_text(&w, "group", op_group_name(call->engine, s->group));
     print_bool(&w, "dry_run", op_flag(call, "dry_run"));
@@ -421,6 +322,13 @@ static void print_answer(struct op_call *call, const struct slinging *s) {
 }
 
 /* --- what was submitted ---------------------------------------------------------------------- */
+
+static uint32_t generation_of(const char *context) {
+    json_t *said = context ? json_loads(context, 0, NULL) : NULL;
+    uint32_t generation = (uint32_t)json_integer_value(json_object_get(said, "generation"));
+    json_decref(said);
+    return generation;
+}
 
 /* An earlier sling may have named others: what counts is what was submitted, and what is said now. */
 static void take_specs(struct op_call *call, const struct store_answer *answer) {
@@ -438,6 +346,7 @@ static void take_specs(struct op_call *call, const struct store_answer *answer) 
             item->prompted = json_object_get(spec, "prompt") != NULL;
             item->hold = json_is_true(json_object_get(spec, "hold"));
             item->not_before = json_integer_value(json_object_get(spec, "not_before"));
+            item->generation = generation_of(row->context);
         }
         json_decref(spec);
     }
@@ -473,11 +382,65 @@ static int check_agent(struct op_call *call, const struct sling_item *item) {
 /* They follow a prompt; steps get them where a task has some. */
 static int check_args(struct op_call *call, const struct sling_item *item) {
     char id[ENGINE_ID_MAX];
-    if (!op_text(call, "args") || item->already || item->skipped || item->prompted
+    if (!op_text(call, "args") || item->already || item->skipped || item->prompted || item->work
         || op_json(call, "steps"))
         return 0;
     return op_fail(call, -EINVAL, "task '%s' is a command: 'args' is a text that follows a prompt",
                    engine_task_id(call->engine, item->task, id));
+}
+
+/* --- formulas -------------------------------------------------------------------------------- */
+
+/* Which of the tasks that were named have a formula; those that are scheduled already need none. */
+static int find_works(struct op_call *call, struct slinging *s) {
+    int r = work_read(call, &s->works);
+    for (size_t i = 0; r == 0 && i < s->works.count; i++) {
+        struct sling_item *item = sling_item_of(s, s->works.items[i].task);
+        char id[ENGINE_ID_MAX];
+        if (!item)
+            return op_fail(call, -EINVAL, "task '%s' of 'work' is not in 'tasks'",
+                           engine_task_id(call->engine, s->works.items[i].task, id));
+        item->work = &s->works.items[i];
+    }
+    if (r == 0 && s->works.count > 0 && op_json(call, "steps"))
+        r = op_fail(call, -EINVAL, "'work' does not go with 'steps'");
+    if (r == 0 && s->works.count > 0 && op_flag(call, "partial"))
+        r = op_fail(call, -EINVAL, "'work' does not go with 'partial': formulas are slung whole");
+    return r;
+}
+
+/* One that is scheduled already, or left out, gets no steps. */
+static void drop_idle_works(struct slinging *s) {
+    size_t kept = 0;
+    for (size_t i = 0; i < s->works.count; i++) {
+        struct sling_item *item = sling_item_of(s, s->works.items[i].task);
+        item->work = NULL;
+        if (item->already || item->skipped)
+            continue;
+        s->works.items[kept] = s->works.items[i];
+        s->works.items[kept].generation = item->generation + 1;
+        item->work = &s->works.items[kept++];
+    }
+    s->works.count = kept;
+}
+
+/* They were added as drafts, and are slung as such. */
+static int push_added(struct op_call *call, struct slinging *s) {
+    for (size_t i = 0; i < s->works.count; i++)
+        for (size_t k = 0; k < s->works.items[i].batch.count; k++) {
+            const struct batch_entry *entry = &s->works.items[i].batch.entries[k];
+            struct sling_item *item = sling_push(s, entry->id);
+            if (!item)
+                return sling_too_many(call);
+            item->step = true;
+            item->agent = entry->s.agent;
+            item->limiter = entry->s.limiter;
+            item->prompted = entry->s.prompt != NULL;
+            item->hold = entry->s.hold == 1;
+            item->not_before = entry->s.not_before > 0 ? entry->s.not_before : 0;
+            s->fresh++;
+        }
+    return 0;
 }
 
 /* Turns may have passed since the store was asked: everything is looked at again. */
@@ -490,6 +453,16 @@ static int finish(struct op_call *call) {
             r = check_agent(call, &s->items[i]);
         if (r == 0)
             r = check_args(call, &s->items[i]);
+    }
+    if (r == 0 && s->works.count > 0) {
+        drop_idle_works(s);
+        r = s->count + 256 * s->works.count > OP_LIST_MAX ? sling_too_many(call)
+                                                          : work_check(call, &s->works);
+    }
+    if (r == 0 && !op_flag(call, "dry_run") && s->works.count > 0) {
+        r = work_add(call, &s->works);
+        if (r == 0)
+            r = push_added(call, s);
     }
     if (r == 0 && !op_flag(call, "dry_run"))
         r = sling(call, s);
@@ -513,7 +486,9 @@ static int ask_specs(struct op_call *call) {
 
 static int run(struct op_call *call) {
     struct slinging *s = slinging_of(call);
-    int r = collect(call, s);
+    int r = sling_collect(call, s);
+    if (r == 0)
+        r = find_works(call, s);
     if (r == 0)
         r = look_at_all(call, s);
     return r < 0 ? r : ask_specs(call);
@@ -572,6 +547,15 @@ static const struct op_param params[] = {
       .max = 256,
       .text = "drafts that do the work of the one task that is named: they are slung with it, it "
               "waits for them and runs nothing of its own" },
+    { .name = "work",
+      .type = OP_ARRAY,
+      .place = OP_IN_BODY,
+      .max = 1000,
+      .text =
+          "formulas: `{task, formula, steps}`. The steps, objects as task.add takes them, are "
+          "added "
+          "and slung with the task, all of the call or none; it waits for them and runs nothing "
+          "of its own" },
     { .name = NULL },
 };
 

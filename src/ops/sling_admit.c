@@ -1,11 +1,11 @@
-/* sling_admit.c: see sling.h. */
+/* sling_admit.c: see sling_internal.h. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "core/admit.h"
 #include "ops/batch.h"
-#include "ops/sling.h"
+#include "ops/sling_internal.h"
 
 const char sling_deferred[] = "the queue is full (queue.hard)";
 
@@ -98,11 +98,20 @@ static void note_branch(struct op_call *call, struct slinging *s) {
                                        op_name_of(call->engine, view.project), op_arena(call));
 }
 
+static size_t count_steps(const struct slinging *s) {
+    size_t count = 0;
+    for (size_t i = 0; i < s->works.count; i++) {
+        const struct sling_item *item = sling_item_of(s, s->works.items[i].task);
+        count += item && is_fresh(item) ? json_array_size(s->works.items[i].steps) : 0;
+    }
+    return count;
+}
+
 int sling_admit(struct op_call *call, struct slinging *s) {
-    size_t asked = s->fresh;
+    size_t asked = s->fresh, steps = count_steps(s);
     if (op_flag(call, "partial") && (amount)s->fresh > queue_room_left(call))
         defer_some(call, s);
-    int r = queue_room_check(call, s->fresh > 0 ? s->fresh : asked, &s->room);
+    int r = queue_room_check(call, (s->fresh > 0 ? s->fresh : asked) + steps, &s->room);
     for (size_t i = 0; r == 0 && i < s->count; i++)
         s->room.deferred += s->items[i].skipped == sling_deferred;
     if (r == 0 && op_text(call, "base_branch"))

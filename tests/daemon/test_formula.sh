@@ -89,9 +89,9 @@ before=$(last_event)
 run sluice sling "$task" --on nope
 exits 2 'f145 a formula that is not there'
 run sluice sling "$task" --on review --dry-run
-prints "$task/review/work would be slung
-$task/review/look would be slung
-$task would be slung" 'f145 a dry run names the steps'
+prints "$task would be slung
+$task/review/work would be slung
+$task/review/look would be slung" 'f145 a dry run names the steps'
 rule 'f145 and stores nothing' [ "$(last_event)" = "$before" ]
 run sluice sling "$task" --on review --var depth=2
 exits 0 'f145 the formula of the project is slung'
@@ -110,16 +110,67 @@ exits 4 'f145 what is over is refused before anything is added'
 count=$("$SLUICE" list --ids --state all --project web --limit 100 | wc -l)
 rule 'f145 and no step is added' [ "$count" = 4 ]
 
-# Broken off between the two questions: the steps are drafts, and the same command goes on.
-add --project web --draft --agent claude 'shut it' && task=$id
-cat >half.yaml <<END
-- {id: work, run: 'true', draft: true, project: web, external_id: $task/review/work}
+# --- generations: each sling of a formula has steps of its own ---------------------------------------------------
+
+formula() { # VAR: the steps write into a file
+    cat >"$tmp/web/.sluice/formulas/rel.yaml" <<END
+vars: {version: {required: true}}
+steps:
+  - {id: build, run: 'echo build {{version}} >>$tmp/did'}
+  - {id: publish, needs: build, run: 'echo publish {{version}} >>$tmp/did'$1}
 END
-"$SLUICE" add -f half.yaml >/dev/null
-"$SLUICE" sling "$task" --on review >/dev/null
+}
+steps() { "$SLUICE" list --ids --state all --project web --limit 100 | wc -l; }
+formula ''
+"$SLUICE" pause >/dev/null
+add --project web --draft -- sh -c "echo own >>$tmp/did" && task=$id
+count=$(steps)
+"$SLUICE" sling "$task" --on rel --var version=1.2 >/dev/null
+rule 'steps come with the sling' [ "$(steps)" = $((count + 2)) ]
+run sluice clear "$task"
+rule 'clear removes steps that have not started' [ "$(steps)" = "$count" ]
+"$SLUICE" sling "$task" --on rel --var version=2.0 >/dev/null
+"$SLUICE" resume >/dev/null
 becomes "$task" 'done'
-count=$("$SLUICE" list --ids --state all --project web --limit 100 | wc -l)
-rule 'f145 a command that was broken off adds no step twice' [ "$count" = 7 ]
+printf 'build 2.0\npublish 2.0\n' >want
+compare want did 'the second sling runs its own steps, and nothing of the first'
+run sluice again "$task"
+exits 0 'a task that steps have done can be done again'
+becomes "$task" 'done'
+printf 'build 2.0\npublish 2.0\nbuild 2.0\npublish 2.0\n' >want
+compare want did 'again repeats its steps'
+
+rm -f did
+"$SLUICE" pause >/dev/null
+add --project web --draft -- sh -c "echo own >>$tmp/did" && task=$id
+"$SLUICE" sling "$task" --on rel --var version=3 >/dev/null
+"$SLUICE" clear "$task" >/dev/null
+"$SLUICE" sling "$task" >/dev/null
+"$SLUICE" resume >/dev/null
+becomes "$task" 'done'
+echo own >want
+compare want did 'after clear a sling without a formula runs the command of the task, and no step'
+
+# All or nothing: a step that is refused leaves no draft behind, and no other target slung.
+formula ', agent: nobody'
+add --project web --draft -- true && one=$id
+add --project web --draft -- true && two=$id
+count=$(steps)
+run sluice sling "$one" "$two" --on rel --var version=4
+complains "step 'publish' of task '$one'" 'a refused step is named'
+rule 'nothing was added' [ "$(steps)" = "$count" ]
+formula ''
+add --project web --draft --until external -- true && bad=$id
+count=$(steps)
+run sluice sling "$one" "$bad" --on rel --var version=4
+exits 2 'one of two targets is refused'
+rule 'and neither is slung' [ "$(value "$one" state) $(value "$bad" state)" = 'draft draft' ]
+rule 'and no step is left' [ "$(steps)" = "$count" ]
+run sluice sling "$one" "$two" --on rel --var version=5
+exits 0 'two targets in one request'
+becomes "$one" 'done'
+becomes "$two" 'done'
+rule 'in one group' [ "$(value "$one" group)" = "$(value "$two" group)" ]
 
 # --- f008: a fresh context per step -----------------------------------------------------------------------------
 
