@@ -161,7 +161,7 @@ static void graph_fill(const struct batch *batch, struct graph *graph) {
         graph->starts[graph->nodes++] = graph->arrows;
         for (size_t d = 0; d < entry->depends_on_count; d++)
             add_arrow(batch, graph, entry->depends_on[d]);
-        if (submission_parent_gate(batch, &entry->s) == PARENT_DONE)
+        if (submission_parent_gate(batch, entry) == PARENT_DONE)
             add_arrow(batch, graph, entry->parent);
     }
     graph->starts[graph->nodes] = graph->arrows;

@@ -67,7 +67,11 @@ void batch_give_budgets(const struct batch *batch);
 const char *submission_project(const struct submission *s);
 
 /* What it says, or the configuration for it. */
-enum parent_gate submission_parent_gate(const struct batch *batch, const struct submission *s);
+enum parent_gate submission_parent_gate(const struct batch *batch, const struct batch_entry *entry);
+
+/* A task that runs nothing and is done when its children are: of the kind `epic`, or of a project that only coordinates. */
+#define EPIC_KIND "epic"
+bool submission_is_epic(const struct engine *engine, const char *kind, const char *project);
 
 int submission_check(struct batch *batch, struct batch_entry *entry, struct error *err);
 /* submission_workspace.c: where it works, and what is done with its work. */

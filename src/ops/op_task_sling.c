@@ -102,7 +102,9 @@ static int look(struct op_call *call, struct sling_item *item) {
     }
     if (item->already)
         return 0;
-    if (config_number(config, "projects.P.coordination", project))
+    sling_look_at_family(call, item, &t, &spec);
+    if (!item->skipped && !item->container
+        && config_number(config, "projects.P.coordination", project))
         item->skipped = "its project only coordinates (projects.P.coordination)";
     int r = item->step ? 0 : check_until(call, item, &t);
     if (r == 0 && !item->skipped)
@@ -217,7 +219,7 @@ static json_t *numbers_of(const struct sling_work *work) {
 
 static void sling_one(struct op_call *call, struct slinging *s, struct sling_item *item,
                       const json_t *context) {
-    bool own_steps = (op_json(call, "steps") || item->work) && !item->step;
+    bool own_steps = item->container || ((op_json(call, "steps") || item->work) && !item->step);
     bool joins = s->group && (item->group == 0 || op_text(call, "group"));
     struct fact fact = { .kind = FACT_SLING, .task = item->task };
     fact.sling.renames = true;
@@ -256,6 +258,13 @@ static int sling(struct op_call *call, struct slinging *s) {
         if (r < 0)
             return r;
     }
+    for (size_t i = 0; i < s->count; i++)
+        if (s->items[i].container && !s->items[i].already && !s->items[i].skipped
+            && !s->items[i].work) {
+            int r = sling_wait_for_children(call, &s->items[i]);
+            if (r < 0)
+                return r;
+        }
     if (needs_group(call, s)) {
         int r = engine_open_group(call->engine, op_text(call, "group"), op_flag(call, "owned"),
                                   &s->group, &call->err);
@@ -383,7 +392,7 @@ static int check_agent(struct op_call *call, const struct sling_item *item) {
 static int check_args(struct op_call *call, const struct sling_item *item) {
     char id[ENGINE_ID_MAX];
     if (!op_text(call, "args") || item->already || item->skipped || item->prompted || item->work
-        || op_json(call, "steps"))
+        || item->container || op_json(call, "steps"))
         return 0;
     return op_fail(call, -EINVAL, "task '%s' is a command: 'args' is a text that follows a prompt",
                    engine_task_id(call->engine, item->task, id));

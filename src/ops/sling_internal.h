@@ -11,6 +11,7 @@ struct sling_item {
     uint32_t group;
     bool already;
     bool epic;                     /* there are drafts below it, and it was named for them */
+    bool container;                /* an epic: it waits for its children and runs nothing */
     bool step;                     /* does the work of the task that was named */
     uint32_t generation;           /* of the formula it was slung on last; 0: none */
     const struct sling_work *work; /* its formula; or NULL */
@@ -53,3 +54,10 @@ extern const char sling_deferred[];
  * is taken or deferred by itself, together with what its tasks depend on; if nothing can be taken, or without `partial`,
  * the request fails: -EAGAIN. Updates `fresh`. */
 int sling_admit(struct op_call *call, struct slinging *s);
+
+/* --- sling_epic.c: tasks that contain others -------------------------------------------------------- */
+
+void sling_look_at_family(struct op_call *call, struct sling_item *item, const struct task_view *t,
+                          const struct task_spec *spec);
+/* An epic depends on its children from now on. */
+int sling_wait_for_children(struct op_call *call, const struct sling_item *item);

@@ -17,7 +17,28 @@ const char *submission_project(const struct submission *s) {
     return s->project ? s->project : DEFAULT_PROJECT;
 }
 
-enum parent_gate submission_parent_gate(const struct batch *batch, const struct submission *s) {
+bool submission_is_epic(const struct engine *engine, const char *kind, const char *project) {
+    return (kind && strcmp(kind, EPIC_KIND) == 0)
+           || (project && config_number(engine_config(engine), "projects.P.coordination", project));
+}
+
+/* Of this batch, or stored. */
+static bool parent_is_epic(const struct batch *batch, const struct batch_entry *entry) {
+    struct task_view t;
+    for (size_t i = 0; entry->parent >= batch->first && i < batch->count; i++)
+        if (batch->entries[i].id == entry->parent)
+            return submission_is_epic(batch->engine, batch->entries[i].s.kind,
+                                      submission_project(&batch->entries[i].s));
+    return entry->parent && core_task(engine_core(batch->engine), entry->parent, &t)
+           && submission_is_epic(batch->engine, op_name_of(batch->engine, t.kind),
+                                 op_name_of(batch->engine, t.project));
+}
+
+enum parent_gate submission_parent_gate(const struct batch *batch,
+                                        const struct batch_entry *entry) {
+    const struct submission *s = &entry->s;
+    if (!s->parent_gate && parent_is_epic(batch, entry))
+        return PARENT_NONE;                 /* it runs nothing: it is done when its children are */
     if (s->artifact && *s->artifact != '/') /* one of the parent's: it counts when that is done */
         return PARENT_DONE;
     if (!s->parent_gate)
@@ -279,7 +300,7 @@ int submission_draft(const struct batch *batch, const struct batch_entry *entry,
             .ready_since = now,
             .iteration = (uint32_t)given_or(s->iteration, 1),
             .until = until_of(batch, s),
-            .parent_gate = submission_parent_gate(batch, s),
+            .parent_gate = submission_parent_gate(batch, entry),
             .parallelizable = given_or(s->parallelizable, !policy->serial) != 0,
             .review = s->review == 1,
             .bound = s->argv || (s->failover && strcmp(s->failover, "none") == 0),
