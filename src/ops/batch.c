@@ -44,8 +44,14 @@ task_id batch_external(const struct batch *batch, const char *project, const cha
     return index ? batch->entries[index - 1].id : 0;
 }
 
-static bool is_added(const struct batch_entry *entry) {
+bool batch_adds(const struct batch_entry *entry) {
     return !entry->already && !entry->deferred;
+}
+
+const struct batch_entry *batch_entry_of(const struct batch *batch, task_id task) {
+    if (task < batch->first || task - batch->first >= batch->added)
+        return NULL;
+    return &batch->entries[batch->by_number[task - batch->first]];
 }
 
 void batch_finish(struct batch *batch) {
@@ -106,6 +112,7 @@ static void give_number(struct batch *batch, struct batch_entry *entry) {
     find_external(batch, entry); /* again: an earlier entry may have brought it */
     if (entry->already || entry->deferred)
         return;
+    batch->by_number[batch->added] = (uint32_t)(entry - batch->entries);
     entry->id = batch->first + batch->added++;
     if (s->external_id) {
         struct external_key key = { submission_project(s), s->external_id };
@@ -116,6 +123,7 @@ static void give_number(struct batch *batch, struct batch_entry *entry) {
 
 static int number_all(struct batch *batch, struct error *err) {
     batch->first = engine_next_task(batch->engine) + batch->skip;
+    batch->by_number = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*batch->by_number));
     for (size_t i = 0; i < batch->count; i++) {
         batch->index = i;
         int r = submission_check(batch, &batch->entries[i], err);
@@ -156,7 +164,7 @@ static void graph_fill(const struct batch *batch, struct graph *graph) {
     graph->targets = xcalloc(most + 1, sizeof(*graph->targets));
     for (size_t i = 0; i < batch->count; i++) {
         const struct batch_entry *entry = &batch->entries[i];
-        if (!is_added(entry))
+        if (!batch_adds(entry))
             continue;
         graph->starts[graph->nodes++] = graph->arrows;
         for (size_t d = 0; d < entry->depends_on_count; d++)
@@ -167,16 +175,8 @@ static void graph_fill(const struct batch *batch, struct graph *graph) {
     graph->starts[graph->nodes] = graph->arrows;
 }
 
-/* The entry that becomes the node. */
-static size_t entry_of(const struct batch *batch, uint32_t node) {
-    size_t i = 0;
-    while (!is_added(&batch->entries[i]) || batch->entries[i].id != batch->first + node)
-        i++;
-    return i;
-}
-
 static void print_node(const struct batch *batch, uint32_t node, struct strbuf *out) {
-    const struct batch_entry *entry = &batch->entries[entry_of(batch, node)];
+    const struct batch_entry *entry = batch_entry_of(batch, batch->first + node);
     if (entry->s.name)
         strbuf_puts(out, op_quote(entry->s.name).text);
     else
@@ -195,7 +195,7 @@ static int refuse_ring(struct batch *batch, const uint32_t *path, size_t length,
     if (length > RING_SHOWN)
         strbuf_printf(&ring, "… (%zu tasks) -> ", length);
     print_node(batch, path[0], &ring);
-    batch->index = entry_of(batch, path[0]);
+    batch->index = batch->by_number[path[0]];
     return error_set(err, -ELOOP, "dependency cycle detected: %s", strbuf_text(&ring));
 }
 
@@ -216,7 +216,7 @@ static int make_drafts(struct batch *batch, struct error *err) {
     batch->drafts = arena_alloc(batch->arena, (batch->added + 1) * sizeof(*batch->drafts));
     for (size_t i = 0; i < batch->count; i++) {
         batch->index = i;
-        if (!is_added(&batch->entries[i]))
+        if (!batch_adds(&batch->entries[i]))
             continue;
         int r = submission_draft(batch, &batch->entries[i], &batch->drafts[made++], err);
         if (r < 0)
@@ -247,7 +247,7 @@ void batch_give_budgets(const struct batch *batch) {
         bool any = limits.task.tokens != ALLOWANCE_NONE || limits.task.usd != ALLOWANCE_NONE
                    || limits.run.tokens != ALLOWANCE_NONE || limits.run.usd != ALLOWANCE_NONE
                    || limits.on_budget != ON_BUDGET_AS_CONFIGURED;
-        if (is_added(entry) && any)
+        if (batch_adds(entry) && any)
             engine_set_limits(batch->engine, entry->id, &limits);
     }
 }
@@ -256,7 +256,7 @@ int batch_check(struct batch *batch, struct error *err) {
     int r = number_all(batch, err);
     for (size_t i = 0; r == 0 && i < batch->count; i++) {
         batch->index = i;
-        if (is_added(&batch->entries[i]))
+        if (batch_adds(&batch->entries[i]))
             r = submission_link(batch, &batch->entries[i], err);
     }
     if (r == 0)

@@ -33,6 +33,7 @@ struct batch {
     size_t queued;             /* how many of those will wait: no drafts, none that is held */
     size_t deferred;           /* how many the queue has no room for; 0 unless `partial` */
     task_id first;             /* the number of the first that is added */
+    uint32_t *by_number;       /* `added` indexes of entries */
     const struct op_call *run; /* of a run: it knows of no task but those that it sees; or NULL */
     size_t skip;               /* numbers that other batches of this turn get first */
     bool force, draft;
@@ -58,6 +59,10 @@ int batch_check(struct batch *batch, struct error *err);
 bool submission_waits(const struct batch *batch, const struct submission *s);
 /* batch_admit.c: sets `deferred`; at most `room` of the others wait. */
 void batch_admit(struct batch *batch, amount room);
+/* Whether a task is added for it. */
+bool batch_adds(const struct batch_entry *entry);
+/* The entry that this number is given to, or NULL. */
+const struct batch_entry *batch_entry_of(const struct batch *batch, task_id task);
 /* After they were added: those with budgets of their own have them. */
 void batch_give_budgets(const struct batch *batch);
 
@@ -72,6 +77,8 @@ enum parent_gate submission_parent_gate(const struct batch *batch, const struct 
 /* A task that runs nothing and is done when its children are: of the kind `epic`, or of a project that only coordinates. */
 #define EPIC_KIND "epic"
 bool submission_is_epic(const struct engine *engine, const char *kind, const char *project);
+/* sling_epic.c: epics that are in the queue wait for the children that a batch has added to them. */
+void epic_adopt_children(struct op_call *call, const struct batch *batch);
 
 int submission_check(struct batch *batch, struct batch_entry *entry, struct error *err);
 /* submission_workspace.c: where it works, and what is done with its work. */

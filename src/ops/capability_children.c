@@ -217,25 +217,15 @@ static int check_number(struct op_call *call, task_id top, size_t added) {
                    most, engine_task_id(call->engine, top, id), left > 0 ? left : 0);
 }
 
-static bool is_of_batch(const struct batch *batch, task_id task) {
-    return task >= batch->first && task - batch->first < batch->added;
-}
-
-static const struct batch_entry *entry_of(const struct batch *batch, task_id task) {
-    const struct batch_entry *entry = batch->entries;
-    while (entry->already || entry->id != task)
-        entry++;
-    return entry;
-}
-
 static int check_entry(struct op_call *call, const struct batch *batch,
                        const struct batch_entry *entry, uint32_t level) {
     int64_t most = config_number(engine_config(call->engine), "capability.depth", NULL);
     const char *name = entry->s.parent;
-    for (size_t up = 0; is_of_batch(batch, entry->parent); up++, level++) {
+    const struct batch_entry *above;
+    for (size_t up = 0; (above = batch_entry_of(batch, entry->parent)); up++, level++) {
         if (up == batch->count)
             return op_fail(call, -ELOOP, "'parent': tasks would be below each other");
-        entry = entry_of(batch, entry->parent);
+        entry = above;
     }
     if (entry->parent != call->run.task)
         return op_fail(call, -EACCES, "'parent': run '%s' adds below itself, not below '%s'",

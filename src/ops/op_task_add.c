@@ -114,6 +114,7 @@ static int add(struct op_call *call) {
     if (call->run.token[0])
         capability_added(call, batch);
     batch_give_budgets(batch);
+    epic_adopt_children(call, batch);
     write_memo(call);
     return 0;
 }

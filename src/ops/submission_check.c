@@ -25,10 +25,9 @@ bool submission_is_epic(const struct engine *engine, const char *kind, const cha
 /* Of this batch, or stored. */
 static bool parent_is_epic(const struct batch *batch, const struct batch_entry *entry) {
     struct task_view t;
-    for (size_t i = 0; entry->parent >= batch->first && i < batch->count; i++)
-        if (batch->entries[i].id == entry->parent)
-            return submission_is_epic(batch->engine, batch->entries[i].s.kind,
-                                      submission_project(&batch->entries[i].s));
+    const struct batch_entry *parent = batch_entry_of(batch, entry->parent);
+    if (parent)
+        return submission_is_epic(batch->engine, parent->s.kind, submission_project(&parent->s));
     return entry->parent && core_task(engine_core(batch->engine), entry->parent, &t)
            && submission_is_epic(batch->engine, op_name_of(batch->engine, t.kind),
                                  op_name_of(batch->engine, t.project));

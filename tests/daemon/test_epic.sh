@@ -3,6 +3,7 @@
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'limits: {runs: 4}
+drain_s: 0
 kinds: {epic: {base: 100}}
 projects: {web: , hq: {coordination: true}}'
 start
@@ -27,4 +28,23 @@ add --force --project web --draft --parent "$epic" --parent-gate 'done' -- true 
 run sluice sling "$a"
 exits 4 'f127 a child that would wait for ever is left out'
 rule 'f127 and says why' grep -qF 'it waits for its parent (parent_gate: done), which runs nothing' err
+
+run sluice pause
+exits 0 'f010 the queue can be paused'
+cat >epic.yaml <<END
+tasks:
+  - {name: all, project: web, kind: epic, argv: [sh, -c, 'echo epic >>$tmp/did2']}
+  - {name: first, project: web, parent: all, argv: [sh, -c, 'echo first >>$tmp/did2']}
+END
+run sluice add --json --file epic.yaml
+exits 0 'f010 an epic and its child are added together'
+epic=$(jq -r '.tasks[0].id' out)
+add --project web --parent "$epic" -- sh -c "echo late >>$tmp/did2"
+add --project web --parent "$epic" --after "$epic" -- sh -c "echo after >>$tmp/did2" && a=$id
+run sluice resume
+exits 0 'f010 the queue goes on'
+becomes "$a" 'done'
+rule 'f010 an epic waits for the children it has, and for those added while it waits' \
+    [ "$(sort did2 | tr '\n' ' ')" = 'after first late ' ]
+rule 'f010 a child that waits for its epic comes after it' [ "$(tail -n 1 did2)" = after ]
 finish
