@@ -131,6 +131,10 @@ static void print_line(const struct telling *t, const json_t *task, struct strbu
     const char *result = ask_text(task, "result", "slung"), *group = ask_text(task, "group", NULL);
     if (strcmp(result, "skipped") == 0)
         return;
+    if (json_object_get(task, "moved_from")) {
+        sanitize_line(ask_text(task, "moved_from", "?"), out);
+        strbuf_puts(out, " moved: ");
+    }
     sanitize_line(ask_text(task, "id", "?"), out);
     if (strcmp(result, "already") == 0) {
         strbuf_printf(out, " is %s already\n", ask_text(task, "state", "?"));
@@ -202,7 +206,8 @@ static int sling_these(struct onto *o, json_t *tasks) {
 /* The steps of one task, as the body of POST /v1/tasks. */
 static int expand_for(struct onto *o, const json_t *task, struct formula **ret_formula,
                       json_t **ret_body) {
-    const char *id = ask_text(task, "id", ""), *project = ask_text(task, "project", "");
+    const char *id = ask_text(task, "id", "");
+    const char *project = ask_text(o->body, "project", ask_text(task, "project", ""));
     _cleanup_(formula_places_finish) struct formula_places places = { 0 };
     _cleanup_(formula_values_finish) struct formula_values values = { 0 };
     struct error err = { 0 };

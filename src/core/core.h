@@ -96,6 +96,8 @@ bool core_task_spec(const struct core *core, task_id task, struct task_spec *ret
 /* Fill at most `max`; return how many there are. A dependency that was done when it was forgotten or
  * deleted is none any more. */
 size_t core_task_depends(const struct core *core, task_id task, task_id *ret, size_t max);
+/* The tasks that depend on it, in any state. */
+size_t core_task_dependants(const struct core *core, task_id task, task_id *ret, size_t max);
 size_t core_task_resources(const struct core *core, task_id task, sym *ret, size_t max);
 /* The first `max` of its children, oldest first; returns how many. */
 size_t core_task_children(const struct core *core, task_id task, task_id *ret, size_t max);

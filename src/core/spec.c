@@ -94,6 +94,17 @@ size_t core_task_depends(const struct core *c, task_id id, task_id *ret, size_t 
     return count;
 }
 
+size_t core_task_dependants(const struct core *c, task_id id, task_id *ret, size_t max) {
+    uint32_t handle = task_find_added(c, id);
+    size_t count = 0;
+    for (uint32_t e = handle ? task_at(c, handle)->needed_by : 0; e; e = edge_at(c, e)->next_user) {
+        if (count < max)
+            ret[count] = task_at(c, edge_at(c, e)->task)->id;
+        count++;
+    }
+    return count;
+}
+
 size_t core_task_children(const struct core *c, task_id id, task_id *ret, size_t max) {
     uint32_t handle = task_find_added(c, id);
     size_t count = 0;

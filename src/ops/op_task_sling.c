@@ -20,7 +20,10 @@
 
 static void slinging_finish(void *state) {
     struct slinging *s = state;
+    for (size_t i = 0; i < s->count; i++)
+        json_decref(s->items[i].spec);
     freep(&s->items);
+    sling_move_finish(&s->move);
     work_finish(&s->works);
     if (s->has_map)
         id_map_finish(&s->seen);
@@ -87,21 +90,25 @@ static int look(struct op_call *call, struct sling_item *item) {
         return op_fail(call, -ENOENT, "task '%s' was deleted meanwhile",
                        engine_task_id(call->engine, item->task, id));
     const char *project = op_name_of(call->engine, t.project);
+    item->moves = named && t.state == TASK_DRAFT && strcmp(project, named) != 0;
     item->already =
         item->already || t.state != TASK_DRAFT; /* once so: its spec was not asked for */
     item->group = spec.group;
     item->cleared = t.reason == REASON_CLEARED;
     if (!op_flag(call, "force")) {
         if (named && strcmp(project, named) != 0)
-            return op_fail(
-                call, -EPERM, "task '%s' is of project '%s', not of '%s'; force overrides",
-                engine_task_id(call->engine, item->task, id), project, op_quote(named).text);
+            return op_fail(call, -EPERM,
+                           "task '%s' is of project '%s', not of '%s'; force moves a draft there",
+                           engine_task_id(call->engine, item->task, id), project,
+                           op_quote(named).text);
         int r = check_state(call, item, &t);
         if (r < 0)
             return r;
     }
     if (item->already)
         return 0;
+    if (item->moves)
+        project = named;
     sling_look_at_family(call, item, &t, &spec);
     if (!item->skipped && !item->container
         && config_number(config, "projects.P.coordination", project))
@@ -286,6 +293,8 @@ static void print_item(struct op_call *call, struct json_writer *w, const struct
     (void)core_task(engine_core(call->engine), item->task, &t);
     json_write_object_begin(w);
     print_id(w, "id", call->engine, item->task);
+    if (item->moved_from)
+        print_text(w, "moved_from", item->moved_from);
     print_text(w, "state", task_state_name(t.state));
     print_bool(w, "already", item->already);
     print_text(w, "result",
@@ -356,6 +365,8 @@ static void take_specs(struct op_call *call, const struct store_answer *answer) 
             item->hold = json_is_true(json_object_get(spec, "hold"));
             item->not_before = json_integer_value(json_object_get(spec, "not_before"));
             item->generation = generation_of(row->context);
+            json_decref(item->spec);
+            item->spec = item->moves ? json_incref(spec) : NULL;
         }
         json_decref(spec);
     }
@@ -398,58 +409,24 @@ static int check_args(struct op_call *call, const struct sling_item *item) {
                    engine_task_id(call->engine, item->task, id));
 }
 
-/* --- formulas -------------------------------------------------------------------------------- */
-
-/* Which of the tasks that were named have a formula; those that are scheduled already need none. */
-static int find_works(struct op_call *call, struct slinging *s) {
-    int r = work_read(call, &s->works);
-    for (size_t i = 0; r == 0 && i < s->works.count; i++) {
-        struct sling_item *item = sling_item_of(s, s->works.items[i].task);
-        char id[ENGINE_ID_MAX];
-        if (!item)
-            return op_fail(call, -EINVAL, "task '%s' of 'work' is not in 'tasks'",
-                           engine_task_id(call->engine, s->works.items[i].task, id));
-        item->work = &s->works.items[i];
+/* Formulas are expanded for the tasks as they are after the move. */
+static int sling_all(struct op_call *call, struct slinging *s) {
+    int r = sling_move_add(call, s);
+    if (r < 0)
+        return r;
+    r = sling_check_works(call, s);
+    if (r == 0)
+        r = sling_add_works(call, s);
+    if (r == 0) {
+        r = sling(call, s);
+        if (r < 0)
+            sling_take_back_works(call, s);
     }
-    if (r == 0 && s->works.count > 0 && op_json(call, "steps"))
-        r = op_fail(call, -EINVAL, "'work' does not go with 'steps'");
-    if (r == 0 && s->works.count > 0 && op_flag(call, "partial"))
-        r = op_fail(call, -EINVAL, "'work' does not go with 'partial': formulas are slung whole");
+    if (r == 0)
+        sling_move_leave(call, s);
+    else
+        sling_move_take_back(call, s);
     return r;
-}
-
-/* One that is scheduled already, or left out, gets no steps. */
-static void drop_idle_works(struct slinging *s) {
-    size_t kept = 0;
-    for (size_t i = 0; i < s->works.count; i++) {
-        struct sling_item *item = sling_item_of(s, s->works.items[i].task);
-        item->work = NULL;
-        if (item->already || item->skipped)
-            continue;
-        s->works.items[kept] = s->works.items[i];
-        s->works.items[kept].generation = item->generation + 1;
-        item->work = &s->works.items[kept++];
-    }
-    s->works.count = kept;
-}
-
-/* They were added as drafts, and are slung as such. */
-static int push_added(struct op_call *call, struct slinging *s) {
-    for (size_t i = 0; i < s->works.count; i++)
-        for (size_t k = 0; k < s->works.items[i].batch.count; k++) {
-            const struct batch_entry *entry = &s->works.items[i].batch.entries[k];
-            struct sling_item *item = sling_push(s, entry->id);
-            if (!item)
-                return sling_too_many(call);
-            item->step = true;
-            item->agent = entry->s.agent;
-            item->limiter = entry->s.limiter;
-            item->prompted = entry->s.prompt != NULL;
-            item->hold = entry->s.hold == 1;
-            item->not_before = entry->s.not_before > 0 ? entry->s.not_before : 0;
-            s->fresh++;
-        }
-    return 0;
 }
 
 /* Turns may have passed since the store was asked: everything is looked at again. */
@@ -463,18 +440,12 @@ static int finish(struct op_call *call) {
         if (r == 0)
             r = check_args(call, &s->items[i]);
     }
-    if (r == 0 && s->works.count > 0) {
-        drop_idle_works(s);
-        r = s->count + 256 * s->works.count > OP_LIST_MAX ? sling_too_many(call)
-                                                          : work_check(call, &s->works);
-    }
-    if (r == 0 && !op_flag(call, "dry_run") && s->works.count > 0) {
-        r = work_add(call, &s->works);
-        if (r == 0)
-            r = push_added(call, s);
-    }
-    if (r == 0 && !op_flag(call, "dry_run"))
-        r = sling(call, s);
+    if (r == 0)
+        r = sling_move_check(call, s);
+    if (r == 0 && op_flag(call, "dry_run"))
+        r = sling_check_works(call, s);
+    else if (r == 0)
+        r = sling_all(call, s);
     if (r == 0)
         print_answer(call, s);
     return r;
@@ -497,7 +468,7 @@ static int run(struct op_call *call) {
     struct slinging *s = slinging_of(call);
     int r = sling_collect(call, s);
     if (r == 0)
-        r = find_works(call, s);
+        r = sling_find_works(call, s);
     if (r == 0)
         r = look_at_all(call, s);
     return r < 0 ? r : ask_specs(call);
@@ -519,9 +490,9 @@ static const struct op_param params[] = {
       .max = OP_LIST_MAX,
       .text = "task ids, or names of groups: all drafts of them; with a task go all drafts below "
               "it" },
-    TEXT_PARAM("project", 128, "the project they must belong to"),
-    FLAG_PARAM("force", "overrides the guards: another project, another group, a task that is at "
-                        "work or final"),
+    TEXT_PARAM("project", 128, "the project they must belong to, or move to with `force`"),
+    FLAG_PARAM("force", "overrides the guards: another project (a draft moves there, with a new "
+                        "id), another group, a task that is at work or final"),
     FLAG_PARAM("dry_run", "only says what would be slung"),
     FLAG_PARAM("partial", "each of `tasks` by itself: those that the queue has no room for are "
                           "`deferred`, the others slung"),

@@ -1,4 +1,4 @@
-/* sling_internal.h: the tasks of one sling; for op_task_sling.c, sling_pick.c and sling_admit.c. Private to ops/. */
+/* sling_internal.h: the tasks of one sling; for op_task_sling.c and sling_*.c. Private to ops/. */
 #pragma once
 
 #include "base/id_map.h"
@@ -18,10 +18,23 @@ struct sling_item {
     const char *agent, *limiter;   /* as they were submitted; or NULL */
     bool prompted;                 /* it has a prompt: its agent needs a command */
     bool hold;                     /* it was submitted so, and so it is slung */
+    bool moves;                    /* to the project that was named */
+    const char *moved_from;        /* the id it had; NULL: it has not moved */
+    json_t *spec;                  /* of one that moves: what was submitted; or NULL */
     bool cleared;                  /* who took it out of the queue has let it go before */
     time_ms not_before;
     uint32_t unit;       /* which word named it: a group, or a task with the drafts below it */
     const char *skipped; /* why it is not slung; sling_deferred: the queue has no room */
+};
+
+/* Drafts that go to another project, and what they are there. */
+struct sling_move {
+    struct {
+        task_id from, to;
+    } * items;
+    size_t count;
+    json_t *read, *kept; /* the submissions: as they are read, and as they are stored */
+    struct batch batch;
 };
 
 struct slinging {
@@ -34,6 +47,7 @@ struct slinging {
     size_t fresh;   /* will be slung */
     size_t asked;   /* items that the store was asked about */
     struct sling_works works;
+    struct sling_move move;
 };
 
 /* --- sling_pick.c: which tasks -------------------------------------------------------------------- */
@@ -55,9 +69,30 @@ extern const char sling_deferred[];
  * the request fails: -EAGAIN. Updates `fresh`. */
 int sling_admit(struct op_call *call, struct slinging *s);
 
+/* --- sling_steps.c: formulas ------------------------------------------------------------------------ */
+
+/* Which of the tasks that were named have one; those that are scheduled already need none. */
+int sling_find_works(struct op_call *call, struct slinging *s);
+int sling_check_works(struct op_call *call, struct slinging *s);
+/* The steps are items from then on, too. */
+int sling_add_works(struct op_call *call, struct slinging *s);
+void sling_take_back_works(struct op_call *call, struct slinging *s);
+
 /* --- sling_epic.c: tasks that contain others -------------------------------------------------------- */
 
 void sling_look_at_family(struct op_call *call, struct sling_item *item, const struct task_view *t,
                           const struct task_spec *spec);
 /* An epic depends on its children from now on. */
 int sling_wait_for_children(struct op_call *call, const struct sling_item *item);
+
+/* --- sling_move.c: into another project ------------------------------------------------------------ */
+
+/* Life: sling_move_check, which tells nothing → sling_move_add → sling_move_leave or, if something that comes with them is
+ * refused, sling_move_take_back. */
+int sling_move_check(struct op_call *call, struct slinging *s);
+/* The items are the new tasks from then on. */
+int sling_move_add(struct op_call *call, struct slinging *s);
+/* The old ones go. */
+void sling_move_leave(struct op_call *call, struct slinging *s);
+void sling_move_take_back(struct op_call *call, struct slinging *s);
+void sling_move_finish(struct sling_move *move);

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "engine/agents.h"
-#include "ops/op_internal.h"
+#include "ops/sling_internal.h"
 
 #define GENERATION_MAX 100000u
 
@@ -182,4 +182,75 @@ int work_add(struct op_call *call, struct sling_works *works) {
     if (r < 0)
         take_back(call, works);
     return r;
+}
+
+/* --- the tasks that are slung ------------------------------------------------------------------ */
+
+/* Which of the tasks that were named have a formula; those that are scheduled already need none. */
+int sling_find_works(struct op_call *call, struct slinging *s) {
+    int r = work_read(call, &s->works);
+    for (size_t i = 0; r == 0 && i < s->works.count; i++) {
+        struct sling_item *item = sling_item_of(s, s->works.items[i].task);
+        char id[ENGINE_ID_MAX];
+        if (!item)
+            return op_fail(call, -EINVAL, "task '%s' of 'work' is not in 'tasks'",
+                           engine_task_id(call->engine, s->works.items[i].task, id));
+        item->work = &s->works.items[i];
+    }
+    if (r == 0 && s->works.count > 0 && op_json(call, "steps"))
+        r = op_fail(call, -EINVAL, "'work' does not go with 'steps'");
+    if (r == 0 && s->works.count > 0 && op_flag(call, "partial"))
+        r = op_fail(call, -EINVAL, "'work' does not go with 'partial': formulas are slung whole");
+    return r;
+}
+
+/* One that is scheduled already, or left out, gets no steps. */
+static void drop_idle_works(struct slinging *s) {
+    size_t kept = 0;
+    for (size_t i = 0; i < s->works.count; i++) {
+        struct sling_item *item = sling_item_of(s, s->works.items[i].task);
+        item->work = NULL;
+        if (item->already || item->skipped)
+            continue;
+        s->works.items[kept] = s->works.items[i];
+        s->works.items[kept].generation = item->generation + 1;
+        item->work = &s->works.items[kept++];
+    }
+    s->works.count = kept;
+}
+
+/* They were added as drafts, and are slung as such. */
+static int push_added(struct op_call *call, struct slinging *s) {
+    for (size_t i = 0; i < s->works.count; i++)
+        for (size_t k = 0; k < s->works.items[i].batch.count; k++) {
+            const struct batch_entry *entry = &s->works.items[i].batch.entries[k];
+            struct sling_item *item = sling_push(s, entry->id);
+            if (!item)
+                return sling_too_many(call);
+            item->step = true;
+            item->agent = entry->s.agent;
+            item->limiter = entry->s.limiter;
+            item->prompted = entry->s.prompt != NULL;
+            item->hold = entry->s.hold == 1;
+            item->not_before = entry->s.not_before > 0 ? entry->s.not_before : 0;
+            s->fresh++;
+        }
+    return 0;
+}
+
+int sling_check_works(struct op_call *call, struct slinging *s) {
+    if (s->works.count == 0)
+        return 0;
+    drop_idle_works(s);
+    return s->count + 256 * s->works.count > OP_LIST_MAX ? sling_too_many(call)
+                                                         : work_check(call, &s->works);
+}
+
+void sling_take_back_works(struct op_call *call, struct slinging *s) {
+    take_back(call, &s->works);
+}
+
+int sling_add_works(struct op_call *call, struct slinging *s) {
+    int r = s->works.count > 0 ? work_add(call, &s->works) : 0;
+    return r < 0 || s->works.count == 0 ? r : push_added(call, s);
 }

@@ -188,7 +188,7 @@ static void f099_f101_sling_has_two_guards(void **state) {
     ops_refused(&o, 409, "/v1/tasks/sling", "{\"tasks\":[\"1\"]}",
                 "task 't-1' is starting: only a draft can be slung");
     ops_refused(&o, 403, "/v1/tasks/sling", "{\"tasks\":[\"2\"],\"project\":\"web\"}",
-                "task 'api-2' is of project 'api', not of 'web'; force overrides");
+                "task 'api-2' is of project 'api', not of 'web'; force moves a draft there");
     ops_refused(&o, 404, "/v1/tasks/sling", "{\"tasks\":[\"2\"],\"project\":\"wbe\"}",
                 "there is no project 'wbe'; did you mean 'web'?");
     expect(&o, "sling", "{\"tasks\":[\"1\"],\"force\":true}", "starting", true);
