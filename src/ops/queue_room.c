@@ -32,7 +32,7 @@ int queue_room_check(struct op_call *call, size_t count, struct queue_room *ret)
     print_depths(call, &w);
     return op_fail(call, -EAGAIN,
                    "deferred: %" PRId64 " tasks wait already, and the queue takes %" PRId64
-                   " (queue.hard); nothing was stored",
+                   " (queue.hard); nothing was stored; try again later, or raise the limits",
                    ret->before, ret->hard);
 }
 

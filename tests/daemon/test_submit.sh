@@ -149,8 +149,8 @@ done
 before=$(last_event)
 run sluice add --kind implement --external-id cards/late.md -- true
 exits 4 'f069 a full queue defers: code 4'
-says 'sluice: deferred: 16 tasks wait already, and the queue takes 16 (queue.hard); nothing was stored' \
-    'f069 and says so'
+complains 'deferred: 16 tasks wait already, and the queue takes 16 (queue.hard); nothing was stored' 'f069 and says so'
+complains 'try again later, or raise the limits' 'f069 f137 and what to do'
 rule 'f069 nothing was stored' [ "$(last_event)" = "$before" ]
 run sluice add --kind implement --json -- true
 exits 4 'f069 with --json the same code'

@@ -51,7 +51,7 @@ static void f069_a_full_queue_defers_and_stores_nothing(void **state) {
     assert_string_equal(
         reply_text(&r, "error.message"),
         "deferred: 3 tasks wait already, and the queue takes 4 (queue.hard); nothing "
-        "was stored");
+        "was stored; try again later, or raise the limits");
     assert_int_equal(reply_int(&r, "depths.plan"), 3);
     ops_trace(&o, &after);
     assert_memory_equal(&before, &after, sizeof(after));
