@@ -125,6 +125,19 @@ static void f109_lost_run_is_queued_again_after_5_seconds(void **state) {
     assert_int_equal(world_view(w, "stale").restarts, 0); /* no restart of the loop */
 }
 
+static void f109_failed_root_run_leaves_its_place(void **state) {
+    (void)state;
+    WORLD(w, "conductor");
+    world_set(w, "limits.roots", "1");
+    world_add(w, "spent", (struct given){ .state = TASK_RUNNING, .restarts = 99, .attempt = 100 });
+    world_add(w, "next", (struct given){ 0 });
+    world_decide(w);
+    ASSERT_BLOCKED(w, "next", "lease:roots");
+    world_ends(w, "spent", OUTCOME_FAILED);
+    ASSERT_FAILED(w, "spent", REASON_RESTARTS);
+    ASSERT_STARTED(w, "next");
+}
+
 static void f109_queued_task_whose_mark_is_there_is_dropped(void **state) {
     (void)state;
     WORLD(w, "conductor");
@@ -380,6 +393,7 @@ RUN_TESTS(TEST(f076_one_hundred_launches_one_second_apart),
           TEST(f077_no_new_attempt_once_the_mark_is_there),
           TEST(f077_mark_of_a_task_that_is_not_finished_by_one_means_nothing),
           TEST(f109_lost_run_is_queued_again_after_5_seconds),
+          TEST(f109_failed_root_run_leaves_its_place),
           TEST(f109_queued_task_whose_mark_is_there_is_dropped),
           TEST(f079_30_seconds_doubled_with_jitter_five_retries),
           TEST(f037_f079_retry_goes_to_the_tail_of_its_flow), TEST(t08_five_retries_are_six_runs),

@@ -111,9 +111,13 @@ branch=$id
 add --parent "$branch" -- true
 leaf=$id
 becomes "$root" 'done'
+before=$(last_event)
 "$SLUICE" delete "$root" >out
 becomes "$leaf" failed
 report $? 'f025 what hangs below a deleted task fails, down to the leaves'
+deleted=$("$SLUICE" events --json --after "$before" --limit 100 | grep '"reason":"orphaned"' | sed 's/.*"at":\([0-9]*\).*/\1/' | sort -u)
+rule 'f025 with the time of the deletion' \
+    [ "$(value "$branch" changed_at) $(value "$leaf" changed_at)" = "$deleted $deleted" ]
 rule 'f025 as orphans' [ "$(value "$branch" reason) $(value "$leaf" reason)" = 'orphaned orphaned' ]
 
 # --- spawn files --------------------------------------------------------------------------------------------

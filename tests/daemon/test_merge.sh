@@ -59,6 +59,12 @@ add -p oth -- sh -c 'echo none >none'
 becomes "$id" 'done'
 rule 'f007 none: nothing is committed' [ "$(commits other "main..sluice/$id")" = 0 ]
 rule 'f007 none: uncommitted work stays where it is' [ "$(cat "$home/worktrees/$id/none")" = none ]
+add -p web --draft -- sh -c 'echo unmerged >unmerged'
+"$SLUICE" sling --no-merge "$id" >/dev/null
+becomes "$id" 'done'
+rule 'f007 no_merge: a sling without merge leaves the base branch alone, whatever its project does' \
+    [ -z "$(in_main repo unmerged)" ]
+rule 'f007 no_merge: and the work where it is' [ "$(cat "$home/worktrees/$id/unmerged")" = unmerged ]
 
 echo 'echo cannot; exit 3' >ask.sh
 add -p oth --merge mr -- sh -c 'echo x >x'

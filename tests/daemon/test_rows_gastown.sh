@@ -135,6 +135,25 @@ rule 'f098 none of the steps that failed has stored anything' \
 "$SLUICE" clear --all >/dev/null
 "$SLUICE" resume >/dev/null
 
+# Each call breaks the guards from the one that it names on: exists, prefix, scheduled or in progress, formula.
+"$SLUICE" config set limits.runs=8 pace.batch=8 >/dev/null
+add --project api -- sh -c 'read -r _ <go'
+run sluice tick
+becomes "$id" running
+first_guard() { # WORDS ARGS...
+    words=$1
+    shift
+    "$SLUICE" sling "$@" 2>&1 | grep -qF -e "$words" || echo "$words"
+}
+{
+    first_guard "there is no task 'api-999'" api-999 web --on no-such-formula
+    first_guard "is of project 'api', not of 'web'" "$id" web --on no-such-formula
+    first_guard 'is running' "$id" api --on no-such-formula
+} >missed
+rule 'f098 the guards answer in order: exists, prefix, in progress, formula' [ ! -s missed ]
+tell go
+becomes "$id" 'done'
+
 # --- direct dispatch -----------------------------------------------------------------------------------
 
 "$SLUICE" config unset limits.runs pace.batch >/dev/null

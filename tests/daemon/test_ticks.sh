@@ -76,6 +76,7 @@ metric() { # NAME
     curl -s --unix-socket "$home/sluice.sock" http://localhost/metrics | sed -n "s/^sluice_$1 //p"
 }
 rule 'f132 the gauge of waiting runs' [ "$(metric queued_runs)" = 2 ]
+rule 'f132 those that wait for a slot alone' [ "$(metric 'waiting_tasks{gate="lease:runs"}')" = 1 ]
 rule 'f132 by kind' [ "$(metric 'queue_depth{kind="ralph"}')" = 1 ]
 ran=$(metric run_duration_seconds_count)
 "$SLUICE" config set limits.runs=2 >/dev/null

@@ -358,7 +358,7 @@ expect 'repeat: each round has its line' 1 'round 2 of 2 (busy): 1 passed, 0 fai
 promises() {
     fresh
     mkdir -p tests/conformance docs scripts
-    cp "$scripts/conformance" scripts/
+    cp "$scripts/conformance" "$scripts/conformance-promises" scripts/
     numbers=$(awk 'BEGIN { for (i = 1; i <= 162; i++) printf "f%03d ", i
         for (i = 1; i <= 10; i++) printf "p%02d ", i; for (i = 1; i <= 17; i++) printf "t%02d ", i }')
     awk 'BEGIN { for (i = 1; i <= 162; i++) print i " 000 what\n    daemon_all"
@@ -366,17 +366,43 @@ promises() {
         for (i = 1; i <= 17; i++) print "T" i " 000 what\n    daemon_all" }' >tests/conformance/table.txt
     mkdir tests/daemon
     echo "exits 0 '${numbers}all'" >tests/daemon/test_all.sh
+    printf '%s\n' "test('all', 'test_all.sh')" "test('promise', 'test_promise.c')" >tests/daemon/meson.build
+    printf 'static void it_works(void **state) {\n}\nTEST(it_works)\n' >tests/daemon/test_promise.c
+    printf '# Told\n\n## Another\n\n## What differs\n\n- **It is not\n  so.** Because.\n' >docs/told.md
+    {
+        echo '== 000 one: Its Title'
+        echo '-- First Section'
+        awk 'BEGIN { printf "000.1 ("; for (i = 1; i <= 162; i++) printf "%d ", i
+            for (i = 1; i < 17; i++) printf "T%d ", i; print "T17) All of it" }'
+        printf '    %s\n' it_works 'daemon_all: all'
+        echo '000.2 (7) Something else'
+        printf '    %s\n' 'differs: it cannot be' 'told: told.md: It is not so.'
+    } >tests/conformance/promises.txt
+}
+
+# SCRIPT: changes the promises
+promise() {
+    promises
+    sed "$1" tests/conformance/promises.txt >x && mv x tests/conformance/promises.txt
 }
 
 promises
 expect 'conformance: a page that is not there' 1 "docs/conformance.md is not about the rows and tests there are" \
     "$scripts/conformance" --check .
 mkdir build build/meson-logs
-printf '{"name": "sluice:daemon / daemon_all", "stdout": "ok 1 - %sall\\n", "stderr": "", "result": "OK"}\n' \
-    "$numbers" >build/meson-logs/conformance.json
+{
+    printf '{"name": "sluice:daemon / daemon_all", "stdout": "ok 1 - %sall\\n", "stderr": "", "result": "OK"}\n' "$numbers"
+    printf '%s\n' '{"name": "sluice:daemon / promise", "stdout": "[ RUN      ] it_works\n[       OK ] it_works\n", "stderr": "", "result": "OK"}'
+} >build/meson-logs/conformance.json
 cp "$scripts/test-summary" scripts/
 expect 'conformance: every row passes' 0 '189 rows, 189 pass, 0 fail' scripts/conformance --kept build
 expect 'conformance: table, tests and page agree' 0 '' "$scripts/conformance" --check .
+expect 'conformance: the totals of a document' 0 '| 000 one: Its Title | 2 | 1 | 1 |' cat docs/conformance.md
+expect 'conformance: what differs links to where it is told' 0 \
+    '| First Section | 7 | differs: it cannot be ([told](told.md#what-differs)) |  | - |' cat docs/conformance.md
+expect 'conformance: promises are counted' 0 '000: 2 promises, 1 work, 1 differ on purpose' scripts/conformance-promises --counts
+sed '/it_works/d' build/meson-logs/conformance.json >x && mv x build/meson-logs/conformance.json
+expect 'conformance: a promise whose test did not run' 1 '000.1: not passed: it_works' scripts/conformance --kept build
 sed 's/"ok 1/"not ok 1/' build/meson-logs/conformance.json >x && mv x build/meson-logs/conformance.json
 expect 'conformance: a test that fails' 1 '189 rows, 0 pass, 189 fail' scripts/conformance --kept build
 sed 's/daemon_all/daemon_other/' build/meson-logs/conformance.json >x && mv x build/meson-logs/conformance.json
@@ -395,6 +421,35 @@ sed '/^162 /,/daemon_all/{/daemon_all/d}' tests/conformance/table.txt >x && mv x
 expect 'conformance: a row without a test' 1 'row 162 has no test' "$scripts/conformance" --check .
 sed '/^162 /d' tests/conformance/table.txt >x && mv x tests/conformance/table.txt
 expect 'conformance: a row that is missing' 1 'row 162 is missing' "$scripts/conformance" --check .
+
+promise '/it_works/d; /daemon_all/d'
+expect 'conformance: a promise without a verdict' 1 '000.1 has no verdict' "$scripts/conformance" --check .
+promise '/told:/d'
+expect 'conformance: a difference that no user is told' 1 '000.2 differs, and no user is told' "$scripts/conformance" --check .
+promise 's/It is not so/It is so/'
+expect 'conformance: a document that does not say it' 1 '000.2: docs/told.md does not say "It is so."' "$scripts/conformance" --check .
+promise 's/told.md/nowhere.md/'
+expect 'conformance: a document that is not there' 1 'there is no docs/nowhere.md' "$scripts/conformance" --check .
+promise 's/it_works/it_works it_is_gone/'
+expect 'conformance: a C test that is not there' 1 '000.1: there is no C test it_is_gone' "$scripts/conformance" --check .
+promise ''
+sed '/TEST/d' tests/daemon/test_promise.c >x && mv x tests/daemon/test_promise.c
+expect 'conformance: a C test that its program does not run' 1 'tests/daemon/test_promise.c does not run it_works' \
+    "$scripts/conformance" --check .
+promise 's/daemon_all: all/daemon_all: other words/'
+expect 'conformance: a case that is not there' 1 'tests/daemon/test_all.sh has no case "other words"' "$scripts/conformance" --check .
+promise 's/daemon_all: all/daemon_none: all/'
+expect 'conformance: a script that is not there' 1 'there is no script tests/daemon/test_none.sh' "$scripts/conformance" --check .
+promise ''
+sed '/promise/d' tests/daemon/meson.build >x && mv x tests/daemon/meson.build
+expect 'conformance: a test that meson does not know' 1 'tests/daemon/test_promise.c is not in meson.build' \
+    "$scripts/conformance" --check .
+promise 's/000.2 (7)/000.3 (7)/'
+expect 'conformance: a number that is left out' 1 '000.3 should be 000.2' "$scripts/conformance" --check .
+promise 's/(7)/(163)/'
+expect 'conformance: a promise of a row that is not there' 1 '000.2 names row 163' "$scripts/conformance" --check .
+promise 's/ 162 / /'
+expect 'conformance: a row without a promise' 1 'row 162 of table.txt belongs to no promise' "$scripts/conformance" --check .
 
 # --- setup ----------------------------------------------------------------------------------------
 
