@@ -275,7 +275,17 @@ static void put_spec(struct sheet *s, const json_t *task) {
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
-static void put_result(struct strbuf *out, const json_t *run) {
+/* Another agent than the one the task names: one that took over, or a worker of the roster. */
+static void put_agent(struct strbuf *out, const json_t *task, const json_t *run) {
+    const char *agent = ask_text(run, "agent", NULL);
+    const char *instead_of = ask_text(run, "instead_of", NULL);
+    if (instead_of)
+        strbuf_printf(out, ", with %s for %s", agent ? agent : "-", instead_of);
+    else if (agent && strcmp(ask_text(task, "agent", ""), agent) != 0)
+        strbuf_printf(out, ", by %s", agent);
+}
+
+static void put_result(struct strbuf *out, const json_t *task, const json_t *run) {
     const char *how = ask_text(run, "how", NULL), *message = ask_text(run, "message", NULL);
     const char *outcome = ask_text(run, "outcome", NULL);
     int64_t code = ask_int(run, "exit_code", -1), signal = ask_int(run, "signal", 0);
@@ -293,9 +303,7 @@ static void put_result(struct strbuf *out, const json_t *run) {
         strbuf_printf(out, ", exit code %lld", (long long)code);
     else if (how && strcmp(how, "exit") != 0 && strcmp(how, outcome) != 0)
         strbuf_printf(out, ", %s", how);
-    const char *instead_of = ask_text(run, "instead_of", NULL);
-    if (instead_of)
-        strbuf_printf(out, ", with %s for %s", ask_text(run, "agent", "-"), instead_of);
+    put_agent(out, task, run);
     if (message && *message)
         strbuf_printf(out, ": %s", message);
 }
@@ -338,7 +346,7 @@ static void put_runs(struct sheet *s, const json_t *task) {
         if (json_is_number(json_object_get(run, "cost_usd")))
             (void)snprintf(cost.text, sizeof(cost.text), "$%.2f", ask_real(run, "cost_usd", 0));
         _cleanup_(strbuf_finish) struct strbuf result = STRBUF_INIT;
-        put_result(&result, run);
+        put_result(&result, task, run);
         int64_t tokens =
             in < 0 && written < 0 ? -1 : (in > 0 ? in : 0) + (written > 0 ? written : 0);
         rows_add(&rows, (const char *[]){

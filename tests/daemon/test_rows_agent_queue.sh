@@ -133,6 +133,8 @@ rule 'f160 and what is left waits for a worker' [ "$(value api-4 gate)" = lease:
 
 "$SLUICE" cancel --all >/dev/null
 for each in web-2 web-3; do becomes $each canceled; done
+run sluice show web-3
+has 'canceled, signal 15, by w1' 'f013 show names the worker of an ended run'
 run sluice add --project web --prompt 'who takes me?'
 exits 2 'f013 a prompt that a worker cannot be told is refused: exit code'
 complains "agent 'w1' has no command to be told a prompt" 'f013 a prompt that a worker cannot be told is refused'
