@@ -31,6 +31,7 @@ int state_open(struct state *s, const struct cmd_call *call) {
     s->im.settings = json_object();
     s->im.new_projects = json_object();
     s->items = json_object();
+    s->workers = json_object();
     s->ignored = json_object();
     s->now = clock_read();
     s->folder = -1;
@@ -50,6 +51,7 @@ void state_finish(struct state *s) {
         (void)close(s->folder);
     import_finish(&s->im);
     json_decref(s->items);
+    json_decref(s->workers);
     json_decref(s->ignored);
     free(s->root);
 }
@@ -388,10 +390,30 @@ static const char *name_of(const struct state *s, const char *key) {
     return ask_text(state_task(json_object_get(s->items, key)), "name", "");
 }
 
+static void add_worker(void *ctx, const json_t *agent) {
+    if (ask_true(agent, "roster"))
+        json_object_set_new(ctx, ask_text(agent, "name", ""), json_true());
+}
+
+/* Where there is a roster, an agent outside of it takes no work: any worker does, as where the task comes from. */
+static void set_agent(struct state *s, json_t *item) {
+    json_t *task = state_task(item);
+    const char *agent = ask_text(task, "agent", NULL), *given = cmd_value(s->im.call, "agent");
+    bool has_roster = json_object_size(s->workers) > 0;
+    if (json_object_get(task, "argv"))
+        return;
+    if (agent && has_roster && !json_object_get(s->workers, agent)) {
+        state_keep(item, "agent", ask_string(agent));
+        json_object_del(task, "agent");
+        agent = NULL;
+    }
+    if (!agent && (given || !has_roster))
+        json_object_set_new(task, "agent", ask_string(given ? given : "claude"));
+}
+
 static void finish_task(struct state *s, json_t *item) {
     json_t *task = state_task(item), *needs = json_object_get(item, "needs"), *need;
     const char *is = ask_text(item, "is", ""), *parent = ask_text(item, "parent", NULL);
-    const char *agent = cmd_value(s->im.call, "agent");
     size_t i;
     if (json_array_size(needs) > 0) {
         json_t *names = json_array();
@@ -407,8 +429,7 @@ static void finish_task(struct state *s, json_t *item) {
         json_object_set_new(task, "hold", json_true());
     else if (strcmp(is, "draft") == 0)
         json_object_set_new(task, "draft", json_true());
-    if (!json_object_get(task, "agent") && !json_object_get(task, "argv"))
-        json_object_set_new(task, "agent", ask_string(agent ? agent : "claude"));
+    set_agent(s, item);
     state_keep(item, "from", json_string(s->im.call->cmd->name));
     state_keep(item, "state", json_string(is));
 }
@@ -486,13 +507,15 @@ int state_send(struct state *s) {
     for (size_t i = 0; i < count; i++)
         visit(&sort, list[i]);
     set_names(sort.sorted, count);
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    int code = ask_open(&ask, ASK_START);
+    if (code == CMD_OK)
+        code = ask_pages(&ask, "/v1/agents?limit=1000", 1000000, add_worker, s->workers);
     for (size_t i = 0; i < count; i++) {
         check_gate(s, sort.sorted[i]);
         finish_task(s, sort.sorted[i]);
         import_add(&s->im, state_id(sort.sorted[i]), json_incref(state_task(sort.sorted[i])));
     }
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open(&ask, ASK_START);
     if (code == CMD_OK)
         code = apply_settings(s, &ask);
     if (code == CMD_OK)

@@ -21,6 +21,7 @@ struct state {
     char *root;      /* absolute */
     int folder;      /* root, open; -1: PATH is a file */
     json_t *items;   /* KEY: item */
+    json_t *workers; /* NAME: true; the agents of the roster */
     json_t *ignored; /* FIELD: true; members of records that are not known */
     time_ms now;
     bool paused; /* dispatch was paused there */

@@ -62,6 +62,7 @@ static void print_agent(struct json_writer *w, struct op_call *call, size_t inde
     count = config_words(config, "agents.A.failover", name, &words);
     print_words(w, "failover", words, count);
     print_text(w, "adapter", config_text(config, "agents.A.adapter", name));
+    print_bool(w, "roster", config_number(config, "agents.A.roster", name) != 0);
     print_amount(w, "slots", config_number(config, "agents.A.slots", name));
     print_int(w, "used", used);
     print_text(w, "limiter", *limiter ? limiter : NULL);
@@ -90,6 +91,7 @@ const struct op op_agent_list = {
         "and that nobody has "
         "`named` yet. `program` is what a run would start, `found` where it is in the PATH of "
         "runs. "
+        "`roster`: it is a worker, which takes tasks that name no agent. "
         "`closed_until`: launches of it failed several times in a row, and nothing is given to it "
         "before.",
     .params = params,
@@ -97,8 +99,8 @@ const struct op op_agent_list = {
         "{\"items\":[{\"name\":\"claude\",\"named\":true,\"command\":[\"claude\",\"-p\"],"
         "\"program\":"
         "\"claude\",\"found\":\"/usr/bin/claude\",\"failover\":[\"codex\"],"
-        "\"adapter\":\"claude\",\"slots\":4,\"used\":1,\"limiter\":\"anthropic\",\"closed_until\":"
-        "null}],\"next\":null}",
+        "\"adapter\":\"claude\",\"roster\":false,\"slots\":4,\"used\":1,\"limiter\":\"anthropic\","
+        "\"closed_until\":null}],\"next\":null}",
     .right = OP_READ,
     .run = run,
 };

@@ -136,4 +136,17 @@ becomes gray-wolf 'done'
 report $? 'export runs to its end'
 run sluice import agent-queue "$state"
 has '0 added, 3 already' 'export: importing the folder again adds nothing'
+
+# --- workers ------------------------------------------------------------------------------------
+
+# shellcheck disable=SC2046 # a list
+"$SLUICE" delete $("$SLUICE" list --all --ids --project shop) >/dev/null
+"$SLUICE" config set agents.ada.roster=true agents.ada.command='sh -c cat' >/dev/null
+run sluice import agent-queue "$state"
+exits 0 'workers'
+becomes gray-wolf 'done'
+report $? 'workers: any of them takes what comes over'
+run sluice show gray-wolf
+has 'ok, by ada' 'workers: show names the worker of a run'
+rule 'workers: an agent that is not one of them is not asked for' sh -c '! grep -q claude out'
 finish
