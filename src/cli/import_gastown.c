@@ -169,13 +169,13 @@ static void read_settings(struct gastown *g) {
     json_t *settings = json_at(g, "settings/config.json");
     const json_t *scheduler = json_object_get(settings, "scheduler");
     const char *delay = ask_text(scheduler, "spawn_delay", "");
-    int64_t most = ask_int(scheduler, "max_polecats", 0);
+    json_t *most = json_object_get(scheduler, "max_polecats");
     (void)snprintf(g->agent, sizeof(g->agent), "%s", ask_text(settings, "default_agent", ""));
-    if (most > 0)
-        state_setting(&g->s, "limits.runs", json_object_get(scheduler, "max_polecats"));
-    else if (most < 0)
-        state_note(&g->s, "settings/config.json",
-                   "max_polecats is %lld: work was dispatched at once", (long long)most);
+    /* 0 and less: direct dispatch. */
+    if (json_is_integer(most) && json_integer_value(most) <= 0)
+        json_object_set_new(g->s.im.settings, "limits.runs", json_string("unlimited"));
+    else
+        state_setting(&g->s, "limits.runs", most);
     state_setting(&g->s, "pace.batch", json_object_get(scheduler, "batch_size"));
     if (*delay) {
         char *end;
