@@ -208,6 +208,11 @@ static void take_rig(struct gastown *g, const char *rig, const json_t *about) {
     }
     if (stat(repo, &st) == 0 && S_ISDIR(st.st_mode))
         json_object_set_new(settings, "path", ask_string(repo));
+    else
+        state_note(&g->s, rig,
+                   "its repository is not at '%s': set where its tasks run, with 'sluice config "
+                   "set projects.%s.path=FOLDER'",
+                   repo, rig);
     read_rig(g, rig);
 }
 

@@ -24,6 +24,7 @@ run sluice import gastown "$state"
 exits 0 'small'
 has '5 added, 0 already, 0 skipped, 0 refused' 'all of them are added'
 noted ki-e1a.2 'it was running there' 'what was running is named'
+noted kite 'sluice config set projects.kite.path=FOLDER' 'a rig whose repository is not there is named'
 has "to set: sluice config set 'limits.runs=unlimited'" 'direct dispatch is a setting'
 matches gastown small
 unchanged 'the folder is not changed'
