@@ -55,10 +55,10 @@ run() {
 report() {
     number=$((number + 1))
     if [ "$1" = 0 ]; then
-        echo "ok $number - $2"
+        printf '%s\n' "ok $number - $2"
         return
     fi
-    echo "not ok $number - $2"
+    printf '%s\n' "not ok $number - $2"
     echo "# exit code $code"
     sed 's/^/# out: /' "$tmp/out" | head -n 40
     sed 's/^/# err: /' "$tmp/err" | head -n 40

@@ -1,0 +1,361 @@
+# kit.sh: plays a document: runs the commands of its fenced blocks, in their order, as a reader would type them.
+# Read with `. "$(dirname "$0")/kit.sh"`. CONTRIBUTING.md says how documents are tested.
+#
+#   document PATH              the document, from the root of the repository
+#   before TEXT FUNCTION       called before the commands that begin with TEXT
+#   after TEXT FUNCTION        called after them
+#   state_of SYSTEM PLACE      makes PLACE the small example of a system's state (tests/fixtures/import)
+#   repository PLACE           makes PLACE a git repository
+#   play                       runs all blocks; each command is one result, named by document and line
+#   printed TEXT               prints the output of the command that begins with TEXT
+#   says_that TEXT WORDS       that output has WORDS
+#   prompted WORDS 'what'      an agent has got a prompt with WORDS
+#   started AGENT              prints how many runs of the agent there were
+#   are STATE ID...            each of these tasks is in this state
+#   agents_can_log             in their sandbox; where a document makes the configuration: after 'sluice init'
+#   start_over                 an empty system again
+#   drained                    nothing waits or runs any more
+#   played                     the last line: each agent was started as docs/agents.md says, and in a sandbox; the document has
+#                              the commands that `before`, `after` and exempt.txt name
+#
+# Kinds of blocks: `sh`: each command must succeed. `console`: what follows `$ ` is a command, what follows that is its output;
+# only a command that is followed by `echo $?` may fail. `yaml`: is set in the configuration. `json`: must be JSON. `text`: no
+# commands. exempt.txt lists what is not run.
+#
+# Commands run in $HOME/work, with a new $HOME, the programs of the build and fake agents in PATH (`agent` in this folder). `cd`,
+# exported variables and `$?` last from command to command; other variables do not.
+# shellcheck shell=sh disable=SC1091,SC2016,SC2034,SC2153,SC2154 # lib.sh sets tmp, root, code; the tests use the others
+
+. "$(dirname "$0")/../cli/lib.sh"
+. "$root/tests/cli/daemon.sh"
+# As a reader has it: everything in the usual folders of $HOME.
+unset SLUICE_HOME
+home=$HOME/.local/share/sluice
+exempt=$root/tests/docs/exempt.txt
+newline='
+'
+tab=$(printf '\t')
+status=0 # of the last command: $? of the next one
+
+bin=$tmp/bin
+log=$tmp/agents
+mkdir -p "$bin" "$log" "$tmp/blocks" "$tmp/steps" "$HOME/work" "$HOME/src"
+: >"$log/argv"
+: >"$tmp/hooks"
+: >"$tmp/used"
+: >"$tmp/steps.list"
+: >"$tmp/environment"
+echo "$HOME/work" >"$tmp/directory"
+ln -s "$SLUICE" "$(dirname "$SLUICE")/sluiced" "$bin"
+for name in claude codex gemini opencode copilot; do
+    ln -s "$root/tests/docs/agent" "$bin/$name"
+done
+PATH=$bin:$PATH
+export PATH
+git config --global user.name reader
+git config --global user.email reader@localhost
+git config --global init.defaultBranch main
+
+document() {
+    page=$1
+    awk -v into="$tmp/blocks" -f "$root/tests/docs/blocks.awk" "$root/$page" >"$tmp/blocks.list" 2>"$tmp/err"
+    code=$?
+    : >"$tmp/out"
+    report $code "$page: each block has a kind"
+}
+
+# The folders of the examples are those of another machine.
+state_of() { # SYSTEM PLACE
+    rm -rf "$tmp/examples"
+    mkdir -p "$tmp/examples" "$(dirname "$2")"
+    cp -R "$root/tests/fixtures/import/prepare" "$root/tests/fixtures/import/$1" "$tmp/examples"
+    grep -rlIE --devices=skip '/(home|Users)/ines' "$tmp/examples" >"$tmp/files"
+    while IFS= read -r file; do
+        sed -E -i "s,/(home|Users)/ines,$HOME,g" "$file"
+    done <"$tmp/files"
+    SQLITE=${SLUICE_TEST_SQL:-$(dirname "$SLUICE")/tests/harness/run_sql} "$tmp/examples/prepare" "$1" small "$2" ||
+        { echo "Bail out! cannot prepare $1" && exit 1; }
+}
+
+repository() { # PLACE
+    git init -q "$1" && git -C "$1" commit -q --allow-empty -m first
+}
+
+# Agents are in a sandbox, where bubblewrap works. The fake ones read recordings and write a log besides.
+agents_can_log() {
+    "$SLUICE" config set "tasks.sandbox_read=$bin $root" "tasks.sandbox_write=$log" >/dev/null
+}
+
+# For a part of a document that begins with an empty system.
+start_over() {
+    stop_daemon
+    rm -rf "$home" "$HOME/.config/sluice"
+    agents_can_log
+}
+
+# --- what is not run, and what is done around commands ------------------------------------------
+
+# is_exempt block|command TEXT: TEXT is the complete first line. Lines of the list: document :: block or command :: line :: reason.
+is_exempt() {
+    grep -v '^#' "$exempt" | what="$page :: $1 :: $2 :: " awk 'index($0, ENVIRON["what"]) == 1 { found = 1 } END { exit !found }' ||
+        return 1
+    printf '%s\n' "exempt$tab$1$tab$2" >>"$tmp/used"
+}
+
+hook() { # KIND TEXT FUNCTION
+    printf '%s\n' "$1$tab$2$tab$3" >>"$tmp/hooks"
+}
+
+before() { hook before "$1" "$2"; }
+after() { hook after "$1" "$2"; }
+
+# Prints the functions of a kind for a command.
+hooks_of() { # KIND COMMAND
+    command=$2 awk -F '\t' -v kind="$1" -v used="$tmp/used" \
+        '$1 == kind && index(ENVIRON["command"], $2) == 1 { print $3; print >>used }' "$tmp/hooks"
+}
+
+call_hooks() { # KIND COMMAND
+    for function in $(hooks_of "$1" "$2"); do
+        "$function" || report 1 "$page:$begin: $1 '$2': $function"
+    done
+}
+
+# --- commands -----------------------------------------------------------------------------------
+
+# The script of one command: where the last one ended, what it left, and then the command itself.
+write_script() { # COMMAND
+    {
+        cat "$tmp/environment"
+        printf 'cd "%s" || exit 1\n' "$(cat "$tmp/directory")"
+        printf '(exit %d)\n%s\n' "$status" "$1"
+        printf 'set -- $?\npwd >"%s"\nexport -p >"%s"\nexit "$1"\n' "$tmp/directory" "$tmp/environment"
+    } >"$tmp/script"
+}
+
+# Runs it; sets $status, and the files out and err (of `console` all is in out). A command that follows something must end
+# by itself: what it waits for is done before it, by `before`.
+execute() { # KIND COMMAND
+    write_script "$2"
+    : >"$tmp/err"
+    case $1 in
+    console) timeout -k 10 "$patience" sh -u "$tmp/script" >"$tmp/out" 2>&1 </dev/null ;;
+    *) timeout -k 10 "$patience" sh -u "$tmp/script" >"$tmp/out" 2>"$tmp/err" </dev/null ;;
+    esac
+    status=$?
+    code=$status
+    count=$(($(wc -l <"$tmp/steps.list") + 1))
+    cat "$tmp/out" "$tmp/err" >"$tmp/steps/$count"
+    printf '%s\n' "$count $(printf '%s\n' "$2" | head -n 1)" >>"$tmp/steps.list"
+}
+
+# step KIND COMMAND: one command of a document, from line $begin on.
+step() {
+    line=$(printf '%s\n' "$2" | head -n 1)
+    ! is_exempt command "$line" || return 0
+    call_hooks before "$2"
+    execute "$1" "$2"
+    case $1 in
+    sh)
+        [ "$status" = 0 ]
+        report $? "$page:$begin: $line"
+        ;;
+    console)
+        [ "$status" = 0 ] || [ "$tolerant" = 1 ]
+        report $? "$page:$begin: $line"
+        ;;
+    esac
+    call_hooks after "$2"
+}
+
+# Whether a command is complete: no continuation, no open quote or clause, no open here-document.
+is_complete() { # COMMAND
+    case $1 in
+    *\\"$newline") return 1 ;;
+    esac
+    sh -n -c "$1" 2>/dev/null || return 1
+    word=$(printf '%s' "$1" | sed -n "s/.*<<-\{0,1\} *['\"]\{0,1\}\([A-Za-z_]*\).*/\1/p" | head -n 1)
+    [ -z "$word" ] || [ "$(printf '%s' "$1" | tail -n 1)" = "$word" ]
+}
+
+is_blank() { # COMMAND: blank lines and comments
+    [ -z "$(printf '%s' "$1" | sed '/^[[:space:]]*\(#.*\)\{0,1\}$/d')" ]
+}
+
+play_sh() { # LINE FILE
+    at=$1
+    command=
+    while IFS= read -r text <&4; do
+        at=$((at + 1))
+        [ -n "$command" ] || begin=$at
+        command=$command$text$newline
+        if is_blank "$command"; then
+            command=
+        elif is_complete "$command"; then
+            step sh "${command%"$newline"}"
+            command=
+        fi
+    done 4<"$2"
+    [ -z "$command" ] || report 1 "$page:$begin: the command has no end"
+}
+
+# The same with `$ ` before commands, `> ` before their further lines, and what they print behind them.
+play_console() { # LINE FILE
+    at=$1
+    command=
+    : >"$tmp/want"
+    while IFS= read -r text <&4; do
+        at=$((at + 1))
+        case $text in
+        "\$ "*)
+            [ -z "$command" ] || play_shown "${text#"\$ "}"
+            command=${text#"\$ "}
+            begin=$at
+            : >"$tmp/want"
+            ;;
+        "> "*) command=$command$newline${text#"> "} ;;
+        *) printf '%s\n' "$text" >>"$tmp/want" ;;
+        esac
+    done 4<"$2"
+    if [ -n "$command" ]; then play_shown ''; else report 1 "$page:$1: a console has a line that begins with '\$ '"; fi
+}
+
+play_shown() { # NEXT
+    tolerant=0
+    [ "$1" != 'echo $?' ] || tolerant=1
+    step console "$command"
+    normal <"$tmp/want" >"$tmp/want.normal"
+    normal <"$tmp/out" >"$tmp/out.normal"
+    awk -f "$root/tests/docs/shown.awk" "$tmp/want.normal" "$tmp/out.normal" >"$tmp/diff"
+    report $? "$page:$begin: prints what is shown"
+}
+
+# What differs from run to run: times, spans, dates, ports, process ids.
+normal() {
+    sed -E -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}/DATE/g' -e 's/[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?/TIME/g' \
+        -e 's/127\.0\.0\.1:[0-9]+/127.0.0.1:PORT/g' -e 's/pid [0-9]+/pid PID/g' \
+        -e 's/\b[0-9]+(\.[0-9]+)? (ms|s|min|h|d)\b/SPAN/g'
+}
+
+# As a reader adds it to the file; a key that is there already is replaced.
+play_yaml() { # LINE FILE
+    begin=$1
+    cp "$2" "$tmp/block.yaml"
+    run sluice config show --file "$tmp/block.yaml"
+    sed -n 's/ *[^ ]*block\.yaml:[0-9]*$//p' "$tmp/out" >"$tmp/settings"
+    [ "$code" != 0 ] || [ -s "$tmp/settings" ] || code=1
+    report "$code" "$page:$1: settings"
+    [ "$code" = 0 ] || return
+    set --
+    while read -r key value <&5; do
+        set -- "$@" "$key=$value"
+    done 5<"$tmp/settings"
+    run sluice config set "$@"
+    exits 0 "$page:$begin: are accepted"
+}
+
+play_text() { # LINE FILE
+    : >"$tmp/out"
+    grep -nE '^ *(\$ |sluice |sudo |make |git )' "$2" >"$tmp/out"
+    [ ! -s "$tmp/out" ]
+    report $? "$page:$1: text has no commands"
+}
+
+play_json() { # LINE FILE
+    run python3 -m json.tool "$2"
+    exits 0 "$page:$1: is JSON"
+}
+
+play() {
+    while read -r opened kind <&3; do
+        is_exempt block "$(head -n 1 "$tmp/blocks/$opened")" || "play_$kind" "$opened" "$tmp/blocks/$opened"
+    done 3<"$tmp/blocks.list"
+}
+
+# --- afterwards ---------------------------------------------------------------------------------
+
+printed() {
+    found=$(text=$1 awk '{ at = $1; sub(/^[0-9]* /, "") } index($0, ENVIRON["text"]) == 1 { print at; exit }' "$tmp/steps.list")
+    cat "$tmp/steps/${found:?no command begins with $1}"
+}
+
+says_that() {
+    printed "$1" >"$tmp/out"
+    has "$2" "$page: '$1' prints '$2'"
+}
+
+prompted() {
+    : >"$tmp/err"
+    cat "$log"/*.prompt >"$tmp/out" 2>/dev/null
+    has "$1" "$2"
+}
+
+started() {
+    awk -v name="$1" '$2 == name { n++ } END { print n + 0 }' "$log/argv"
+}
+
+task_count() { # STATE
+    "$SLUICE" list --all --ids --limit 1000 --state "$1" | wc -l
+}
+
+nothing_waits() {
+    [ -z "$("$SLUICE" list --ids --state waiting,ready,starting,running --limit 1)" ]
+}
+
+drained() {
+    soon nothing_waits
+    code=$?
+    "$SLUICE" list --all >"$tmp/out" 2>"$tmp/err"
+    report $code "$page: nothing waits or runs any more"
+}
+
+# are STATE ID...: each of these tasks is in this state.
+are() {
+    wanted=$1
+    shift
+    for id; do
+        "$SLUICE" show "$id" >"$tmp/out" 2>"$tmp/err"
+        in_state "$id" "$wanted"
+        report $? "$page: $id is $wanted"
+    done
+}
+
+# A run of an agent with other words than those of its adapter has no limits, sessions or tokens.
+check_adapters() {
+    sed -n 's/^| `\([a-z]*\)` | `\([a-z]* [^`]*\)` |.*/\1 \2/p' "$root/docs/agents.md" >"$tmp/adapters"
+    awk '
+        NR == FNR { name = $1; sub(/^[a-z]* /, ""); wanted[name] = $0; next }
+        { sub(/^[^ ]* /, "") }
+        !($1 in wanted) || index($0 " ", wanted[$1] " ") != 1 { print; failed = 1 }
+        END { exit failed }' "$tmp/adapters" "$log/argv" >"$tmp/out"
+    code=$?
+    [ -s "$tmp/adapters" ] && [ $code = 0 ]
+    report $? "$page: each agent is started through its adapter"
+}
+
+check_sandbox() {
+    cat "$log"/*.sandbox 2>/dev/null | sort -u >"$tmp/out"
+    if [ -s "$tmp/out" ]; then
+        "$SLUICE" up >/dev/null 2>&1
+        "$SLUICE" status --json | first auto | cmp -s - "$tmp/out"
+        report $? "$page: each agent is in a sandbox, where that is possible"
+    fi
+}
+
+# Hooks and exemptions that no command has used: the document has changed. An exemption is for one command or block.
+check_used() {
+    {
+        cat "$tmp/hooks"
+        awk -F ' :: ' -v page="$page" '!/^#/ && $1 == page { print "exempt\t" $2 "\t" $3 }' "$exempt"
+    } | grep -vxFf "$tmp/used" >"$tmp/out"
+    grep '^exempt' "$tmp/used" | sort | uniq -d >>"$tmp/out"
+    [ ! -s "$tmp/out" ]
+    report $? "$page: has the commands that the test and exempt.txt name, and those of exempt.txt once"
+}
+
+played() {
+    check_adapters
+    check_sandbox
+    check_used
+    finish
+}

@@ -1,0 +1,49 @@
+#!/bin/sh
+# docs/overnight.md: three tasks meet the limit of the plan, and are done in the morning.
+# shellcheck disable=SC1091,SC2154 # kit.sh sets log
+. "$(dirname "$0")/kit.sh"
+document docs/overnight.md
+repository "$HOME/src/web"
+agents_can_log
+: >"$log/limit"
+
+limited() {
+    [ "$("$SLUICE" limiter list --json | first state)-$(task_count starting,running)" = backoff-0 ]
+}
+sleeping() {
+    soon limited
+}
+# The hour is over: `limiter clear` is what the clock would do.
+morning() {
+    rm "$log/limit"
+    "$SLUICE" limiter clear claude >/dev/null
+    drained
+}
+before 'sluice status' sleeping
+before 'sluice list --all' morning
+play
+says_that 'sluice status' 'claude'
+says_that 'sluice logs -f web-1' "hit your 5-hour limit"
+says_that 'sluice why web-2' "account 'claude' is rate limited"
+are 'done' web-1 web-2 web-3
+says_that 'sluice list --all' 'web-3'
+says_that 'sluice show web-1' 'limited, exit code 1'
+says_that 'sluice show web-1' 'resumed'
+says_that "git -C ~/src/web branch --list 'sluice/*'" sluice/web-2
+for id in web-1 web-2 web-3; do
+    [ "$(value $id attempt)-$(value $id failures)" = 2-0 ]
+    report $? "$id took two runs and no retry"
+    grep "^$id.1 " "$log/argv" | grep -qF -e '--allowedTools Bash'
+    report $? "$id may run commands"
+    session=$("$SLUICE" show --json $id | first session)
+    grep "^$id.2 " "$log/argv" | grep -qF -e "--resume $session"
+    report $? "$id resumed its session"
+    [ "$(git -C "$HOME/src/web" log -1 --format=%s "sluice/$id")" = "work of $id.2" ]
+    report $? "the branch of $id has its work"
+    [ "$(cat "$log/$id.1.cwd")" = "$(cat "$log/$id.2.cwd")" ]
+    report $? "$id continued in its worktree"
+done
+prompted 'Make the tests of the parser pass.' 'the first task'
+prompted 'Write the missing pages of the manual.' 'the second task'
+prompted 'Find out why the start takes two seconds' 'the third task'
+played

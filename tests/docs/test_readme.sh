@@ -1,0 +1,57 @@
+#!/bin/sh
+# README.md: the first steps.
+# shellcheck disable=SC1091,SC2154 # kit.sh sets log, bin, root
+. "$(dirname "$0")/kit.sh"
+document README.md
+repository "$HOME/src/web"
+mkdir "$HOME/src/api"
+printf 'test:\n\t@echo all tests passed\n' >"$HOME/src/web/Makefile"
+ln -s "$root/examples" "$HOME/work/examples"
+cat >"$bin/xdg-open" <<'OPENER'
+#!/bin/sh
+printf '%s\n' "$*" >"$(dirname "$0")/opened"
+OPENER
+chmod +x "$bin/xdg-open"
+DISPLAY=:0
+export DISPLAY
+agents_can_log
+first_is_done() {
+    becomes t-1 'done'
+}
+before 'sluice status' first_is_done
+# The five commands of the night start from nothing.
+first_agent() {
+    [ "$(started claude)" = 1 ]
+}
+from_nothing() {
+    soon first_agent
+    run=$(cut -d ' ' -f 1 "$log/argv")
+    becomes "${run%.*}" 'done'
+    report $? 'the first prompt is done'
+    [ "$(cat "$log/$run.cwd")" = "$HOME/src/web" ]
+    report $? 'the agent runs in the folder of the project'
+    [ "$("$SLUICE" config get agents.claude.failover)-$("$SLUICE" config get budget_usd)" = codex-20 ]
+    report $? 'the settings are in force'
+    start_over
+}
+before 'sluice config set projects.web.path' from_nothing
+play
+says_that 'sluice status' runs
+[ -s "$bin/opened" ]
+report $? 'the dashboard is opened in the browser'
+says_that 'sluice logs -f t-1' 'all tests passed'
+says_that 'sluice list --all' t-2
+says_that 'sluice why t-1' 'done'
+says_that 'sluice digest' failed
+for id in web-1 web-2 web-3; do
+    becomes $id 'done'
+    report $? "$id is done"
+    [ "$(git -C "$HOME/src/web" log -1 --format=%s "sluice/$id")" = "work of $id.1" ]
+    report $? "the branch of $id has its work"
+done
+prompted 'Make the tests of the parser pass.' 'the prompt of the first steps'
+grep -q sluice "$HOME/.claude.json"
+report $? 'claude knows the queue as a server of tools'
+[ -s "$HOME/work/night.svg" ]
+report $? 'the night is drawn'
+played

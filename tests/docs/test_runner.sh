@@ -1,0 +1,271 @@
+#!/bin/sh
+# The runner of documents finds what it is there to find, and every document has its test.
+# shellcheck disable=SC1091,SC2016,SC2154 # lib.sh sets root and tmp; $ and backticks are those of documents
+. "$(dirname "$0")/../cli/lib.sh"
+
+# --- the documents and what is exempt -----------------------------------------------------------
+
+pages=$(cd "$root" && ls README.md docs/overnight.md docs/coming-from/*.md)
+for page in $pages; do
+    script=$(cd "$root/tests/docs" && grep -lxF "document $page" test_*.sh | head -n 1)
+    name=${script#test_}
+    [ -n "$script" ] && grep -qF "'${name%.sh}'" "$root/tests/docs/meson.build"
+    report $? "$page has a test"
+done
+
+# exemptions FILE: at most five, each with a document of those above, block or command, a line and a reason.
+# shellcheck disable=SC2086,SC2116 # a list
+exemptions() {
+    grep -v '^#' "$1" >out
+    [ "$(wc -l <out)" -le 5 ] && ! awk -F ' :: ' -v pages="$(echo $pages)" '
+        NF == 4 && (" " pages " ") ~ (" " $1 " ") && ($2 == "block" || $2 == "command") && $3 != "" && length($4) > 10 { next } { print "wrong: " $0 }' out | grep .
+}
+exemptions "$root/tests/docs/exempt.txt"
+report $? 'at most five blocks are exempt, each with its reason'
+{ cat "$root/tests/docs/exempt.txt" && yes 'README.md :: command :: sluice status :: a reason that is long enough' | head -n 5; } >six
+! exemptions six
+report $? 'a sixth one is found'
+printf 'README.md :: command :: sluice status :: \n' >unfounded
+! exemptions unfounded >/dev/null
+report $? 'so is one without a reason'
+echo 'docs/other.md :: command :: sluice status :: a reason that is long enough' >elsewhere
+! exemptions elsewhere >/dev/null
+report $? 'so is one of a document that is not run'
+
+# --- documents that are right, and wrong in one place ----------------------------------------
+
+# A copy of the tree, so far as the runner needs it.
+mkdir -p tree/tests/docs
+ln -s "$root/docs" tree/docs
+for name in cli fixtures; do
+    ln -s "$root/tests/$name" "tree/tests/$name"
+done
+for name in agent blocks.awk kit.sh play.sh shown.awk; do
+    ln -s "$root/tests/docs/$name" tree/tests/docs/
+done
+: >tree/tests/docs/exempt.txt
+
+# plays 'TEXT' [SCRIPT]: plays the text as page.md; sets $code, out has the results.
+plays() {
+    printf '%s\n' "$1" >tree/page.md
+    if [ -n "${2-}" ]; then
+        printf '. "$(dirname "$0")/kit.sh"\ndocument page.md\n%s\nplayed\n' "$2" >tree/tests/docs/test_page.sh
+        sh tree/tests/docs/test_page.sh >out 2>err
+    else
+        sh tree/tests/docs/play.sh page.md >out 2>err
+    fi
+    ! grep -q '^not ok' out
+    code=$?
+}
+
+# finds LINE TEXT 'what': one result is not ok, and names this line of page.md and the text.
+finds() {
+    [ "$code" != 0 ] && [ "$(grep -c '^not ok' out)" = 1 ] && grep '^not ok' out | grep -qF "page.md$1" && grep -qF -e "$2" out
+    report $? "$3"
+}
+
+plays 'Some text.
+
+```sh
+mkdir -p here && cd here    # a comment
+# a comment alone
+
+export WORD=word
+cat >file <<EOF
+one $WORD
+two
+EOF
+grep -q "one word" \
+    file
+```
+
+  ```sh
+  [ "$(basename "$PWD") $WORD" = "here word" ]
+  for i in 1 2; do
+      echo $i
+  done
+  ```
+
+```console
+$ cat file
+one word
+two
+$ echo "it took 17 s at 12:34, pid 4711"
+it took 3 s at 23:59, pid 1
+$ printf "a\nb\nc\nd\n"
+a
+…
+d
+$ echo hello world
+hello …
+$ exit 7
+$ echo $?
+7
+```
+
+```yaml
+limits: {runs: 3}
+agents:
+  claude: {args: [--one, "two words"]}
+```
+
+```sh
+[ "$(sluice config get limits.runs)" = 3 ]
+sluice config get agents.claude.args | grep -qF "two words"
+```
+
+```json
+{"a": [1, 2]}
+```
+
+```text
+a --> b
+```'
+exits 0 'a document that is right'
+[ "$(grep -c '^ok' out)" = 27 ]
+report $? 'each command is a result'
+
+plays '```sh
+true
+sluice nonsense
+true
+```'
+finds ':3: sluice nonsense' 'exit code 2' 'a command that fails'
+plays '```sh
+no-such-program
+```'
+finds ':2: no-such-program' 'exit code 127' 'a program that does not exist'
+plays '```sh
+echo $NOT_SET
+```'
+finds ':2: echo' NOT_SET 'a variable that is not set'
+plays '```sh
+echo "open
+```'
+finds ':2: the command has no end' '' 'a command without an end'
+plays '```console
+$ echo one
+one
+$ echo two
+three
+```'
+finds ':4: prints what is shown' 'printed: two' 'another output than the one that is shown'
+plays '```console
+$ printf "one\ntwo\n"
+one
+```'
+finds ':2: prints what is shown' 'printed: two' 'more output than is shown'
+plays '```console
+$ echo one
+one
+two
+```'
+finds ':2: prints what is shown' 'shown:   two' 'less output than is shown'
+plays '```console
+$ false
+$ echo one
+one
+```'
+finds ':2: false' 'exit code 1' 'a failure that the transcript does not show'
+plays '```console
+one
+```'
+finds ':1: a console has' '' 'a transcript without a command'
+plays '```yaml
+limits: {rnus: 3}
+```'
+finds ':1: ' rnus 'a setting that does not exist'
+plays '```json
+{"a":}
+```'
+finds ':1: is JSON' '' 'JSON that is none'
+plays '```text
+sluice status
+```'
+finds ':1: text has no commands' '' 'commands that are hidden as text'
+plays '```
+true
+```'
+finds ': each block' '1: the block has no kind' 'a block without a kind'
+plays '```bash
+true
+```'
+finds ': each block' "1: unknown kind of block 'bash'" 'an unknown kind'
+plays 'Text.
+```sh
+true'
+finds ': each block' '2: the block has no end' 'a block without an end'
+
+# --- agents ---------------------------------------------------------------------------------
+
+agent='```sh
+sluice config set agents.claude.args="--allowedTools Bash"
+sluice add --agent claude "say hello"
+```'
+plays "$agent" 'agents_can_log; play; drained; are "done" t-1; prompted "say hello" "the prompt"'
+exits 0 'an agent with its adapter'
+plays "$agent" 'agents_can_log; play; drained; prompted "say goodbye" "page.md: the prompt"'
+finds ': the prompt' 'say hello' 'a prompt that no agent has got'
+plays "$agent" 'agents_can_log; play; drained; are failed t-1'
+finds ': t-1 is failed' '' 'a task that ended in another way'
+plays '```sh
+sluice config set agents.claude.command="claude -p"
+sluice add --agent claude "say hello"
+```' 'agents_can_log; play; drained'
+finds ': each agent is started through its adapter' 'claude -p' 'an agent whose command replaces its adapter'
+plays "$agent" 'agents_can_log; play; drained; echo elsewhere >"$log/t-1.1.sandbox"'
+finds ': each agent is in a sandbox' 'out: elsewhere' 'an agent that is not in the sandbox'
+
+# --- what a test and exempt.txt name ----------------------------------------------------------
+
+plays '```sh
+echo one
+echo two
+```' 'touched() { : >"$tmp/touched"; }
+before "echo two" touched
+play
+[ -e "$tmp/touched" ]; report $? "the hook"
+says_that "echo two" two'
+exits 0 'something is done before a command'
+plays '```sh
+echo one
+```' 'before "echo two" true; play'
+finds ': has the commands' 'echo two' 'a hook for a command that the document does not have'
+plays '```sh
+echo one
+```' 'before "echo one" false; play'
+finds ":2: before 'echo one'" '' 'a hook that fails'
+plays '```sh
+echo one
+```' 'play; says_that "echo one" two'
+finds ": 'echo one' prints 'two'" 'out: one' 'an output without the words that it should have'
+
+echo 'page.md :: command :: make install :: it would install something
+page.md :: block :: make other :: it would install something else' >tree/tests/docs/exempt.txt
+plays '```sh
+echo one
+make install
+```
+
+```sh
+make other
+nonsense
+```'
+exits 0 'what is exempt is not run'
+plays '```sh
+echo one
+make install
+```'
+finds ': has the commands' 'make other' 'an exemption that names nothing'
+plays '```sh
+make install
+make other
+```'
+exits 1 'only its first line names a block'
+echo 'page.md :: command :: make install :: it would install something' >tree/tests/docs/exempt.txt
+plays '```sh
+make install
+make install
+```'
+finds ': has the commands' 'make install' 'one exemption for two commands'
+finish
