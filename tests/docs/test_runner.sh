@@ -1,6 +1,6 @@
 #!/bin/sh
 # The runner of documents finds what it is there to find, and every document has its test.
-# shellcheck disable=SC1091,SC2016,SC2154 # lib.sh sets root and tmp; $ and backticks are those of documents
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # lib.sh sets root and tmp, reads code; $ and backticks are those of documents
 . "$(dirname "$0")/../cli/lib.sh"
 
 # --- the documents and what is exempt -----------------------------------------------------------
@@ -58,9 +58,13 @@ plays() {
     code=$?
 }
 
-# finds LINE TEXT 'what': one result is not ok, and names this line of page.md and the text.
+# finds PLACE TEXT 'what': one result that names this place of page.md is not ok; what it prints has the text.
 finds() {
-    [ "$code" != 0 ] && [ "$(grep -c '^not ok' out)" = 1 ] && grep '^not ok' out | grep -qF "page.md$1" && grep -qF -e "$2" out
+    place="page.md$1" text=$2 awk '
+        /^not ok/ { on = index($0, ENVIRON["place"]); count += on > 0 }
+        /^ok/ { on = 0 }
+        on && (ENVIRON["text"] == "" || index($0, ENVIRON["text"])) { found = 1 }
+        END { exit count != 1 || !found }' out
     report $? "$3"
 }
 
@@ -128,73 +132,66 @@ report $? 'each command is a result'
 plays '```sh
 true
 sluice nonsense
-true
-```'
-finds ':3: sluice nonsense' 'exit code 2' 'a command that fails'
-plays '```sh
 no-such-program
-```'
-finds ':2: no-such-program' 'exit code 127' 'a program that does not exist'
-plays '```sh
 echo $NOT_SET
-```'
-finds ':2: echo' NOT_SET 'a variable that is not set'
-plays '```sh
 echo "open
-```'
-finds ':2: the command has no end' '' 'a command without an end'
-plays '```console
+```
+
+```console
 $ echo one
 one
 $ echo two
 three
-```'
-finds ':4: prints what is shown' 'printed: two' 'another output than the one that is shown'
-plays '```console
-$ printf "one\ntwo\n"
-one
-```'
-finds ':2: prints what is shown' 'printed: two' 'more output than is shown'
-plays '```console
-$ echo one
-one
-two
-```'
-finds ':2: prints what is shown' 'shown:   two' 'less output than is shown'
-plays '```console
+$ printf "four\nfive\n"
+four
+$ echo six
+six
+seven
 $ false
-$ echo one
-one
-```'
-finds ':2: false' 'exit code 1' 'a failure that the transcript does not show'
-plays '```console
-one
-```'
-finds ':1: a console has' '' 'a transcript without a command'
-plays '```yaml
+```
+
+```console
+eight
+```
+
+```yaml
 limits: {rnus: 3}
-```'
-finds ':1: ' rnus 'a setting that does not exist'
-plays '```json
+```
+
+```json
 {"a":}
-```'
-finds ':1: is JSON' '' 'JSON that is none'
-plays '```text
+```
+
+```text
 sluice status
 ```'
-finds ':1: text has no commands' '' 'commands that are hidden as text'
+finds ':3: sluice nonsense' 'exit code 2' 'a command that fails'
+finds ':4: no-such-program' 'exit code 127' 'a program that does not exist'
+finds ':5: echo $NOT_SET' 'NOT_SET: parameter not set' 'a variable that is not set'
+finds ':6: the command has no end' '' 'a command without an end'
+finds ':12: prints what is shown' 'printed: two' 'another output than the one that is shown'
+finds ':14: prints what is shown' 'printed: five' 'more output than is shown'
+finds ':16: prints what is shown' 'shown:   seven' 'less output than is shown'
+finds ':19: false' 'exit code 1' 'a failure that the transcript does not show'
+finds ':22: a console has' '' 'a transcript without a command'
+finds ':26: settings' rnus 'a setting that does not exist'
+finds ':30: is JSON' '' 'JSON that is none'
+finds ':34: text has no commands' '' 'commands that are hidden as text'
+[ "$(grep -c '^not ok' out)" = 12 ]
+report $? 'and nothing else'
 plays '```
 true
-```'
-finds ': each block' '1: the block has no kind' 'a block without a kind'
-plays '```bash
+```
+
+```bash
 true
-```'
-finds ': each block' "1: unknown kind of block 'bash'" 'an unknown kind'
-plays 'Text.
+```
+
 ```sh
 true'
-finds ': each block' '2: the block has no end' 'a block without an end'
+finds ': each block' '1: the block has no kind' 'a block without a kind'
+finds ': each block' "5: unknown kind of block 'bash'" 'an unknown kind'
+finds ': each block' '9: the block has no end' 'a block without an end'
 
 # --- agents ---------------------------------------------------------------------------------
 
@@ -204,17 +201,18 @@ sluice add --agent claude "say hello"
 ```'
 plays "$agent" 'agents_can_log; play; drained; are "done" t-1; prompted "say hello" "the prompt"'
 exits 0 'an agent with its adapter'
-plays "$agent" 'agents_can_log; play; drained; prompted "say goodbye" "page.md: the prompt"'
+plays "$agent" 'agents_can_log; play; drained
+prompted "say goodbye" "page.md: the prompt"
+are failed t-1
+echo elsewhere >"$log/t-1.1.sandbox"'
 finds ': the prompt' 'say hello' 'a prompt that no agent has got'
-plays "$agent" 'agents_can_log; play; drained; are failed t-1'
-finds ': t-1 is failed' '' 'a task that ended in another way'
+finds ': t-1 is failed' 'state       done' 'a task that ended in another way'
+finds ': each agent is in a sandbox' 'out: elsewhere' 'an agent that is not in the sandbox'
 plays '```sh
 sluice config set agents.claude.command="claude -p"
 sluice add --agent claude "say hello"
 ```' 'agents_can_log; play; drained'
 finds ': each agent is started through its adapter' 'claude -p' 'an agent whose command replaces its adapter'
-plays "$agent" 'agents_can_log; play; drained; echo elsewhere >"$log/t-1.1.sandbox"'
-finds ': each agent is in a sandbox' 'out: elsewhere' 'an agent that is not in the sandbox'
 
 # --- what a test and exempt.txt name ----------------------------------------------------------
 
@@ -229,15 +227,9 @@ says_that "echo two" two'
 exits 0 'something is done before a command'
 plays '```sh
 echo one
-```' 'before "echo two" true; play'
+```' 'before "echo two" true; before "echo one" false; play; says_that "echo one" two'
 finds ': has the commands' 'echo two' 'a hook for a command that the document does not have'
-plays '```sh
-echo one
-```' 'before "echo one" false; play'
 finds ":2: before 'echo one'" '' 'a hook that fails'
-plays '```sh
-echo one
-```' 'play; says_that "echo one" two'
 finds ": 'echo one' prints 'two'" 'out: one' 'an output without the words that it should have'
 
 echo 'page.md :: command :: make install :: it would install something
