@@ -15,8 +15,8 @@
 #   agents_can_log             in their sandbox; where a document makes the configuration: after 'sluice init'
 #   start_over                 an empty system again
 #   drained                    nothing waits or runs any more
-#   played                     the last line: each agent was started as docs/agents.md says, and in a sandbox; the document has
-#                              the commands that `before`, `after` and exempt.txt name
+#   played                     the last line: each agent was started as docs/agents.md says, and in a sandbox; commands in the text
+#                              exist; the document has the commands that `before`, `after` and exempt.txt name
 #
 # Kinds of blocks: `sh`: each command must succeed. `console`: what follows `$ ` is a command, what follows that is its output;
 # only a command that is followed by `echo $?` may fail. `yaml`: is set in the configuration. `json`: must be JSON. `text`: no
@@ -342,6 +342,36 @@ check_sandbox() {
     fi
 }
 
+# Prints what is wrong with a command in the text: "sluice list --parent ID". Only commands, options and settings are looked at.
+check_command() {
+    case $1 in
+    'sluice config set '*=...* | 'sluice config set KEY=VALUE' | 'sluice config set') return ;;
+    'sluice config set '*)
+        : >"$tmp/scratch.yaml"
+        printf '%s\n' "${1#sluice config set }" | { xargs "$SLUICE" config set --file "$tmp/scratch.yaml" >/dev/null; } 2>&1
+        return
+        ;;
+    esac
+    # shellcheck disable=SC2086 # words
+    set -- $1
+    { "$SLUICE" "$2" "${3-}" --help || "$SLUICE" "$2" --help; } >"$tmp/help" 2>/dev/null || echo "there is no 'sluice $2'"
+    for word; do
+        case $word in
+        -- | '…') break ;;
+        --*) grep -qE -e "(^|[^a-z-])$word([^a-z-]|\$)" "$tmp/help" || echo "'sluice $2' has no '$word'" ;;
+        esac
+    done
+}
+
+check_text() {
+    awk '/^ *(```|~~~)/ { inside = !inside } !inside' "$root/$page" | grep -oE '`sluice [^`]*`' | tr -d '`' | sort -u >"$tmp/commands"
+    while IFS= read -r text <&4; do
+        check_command "$text" | while IFS= read -r wrong; do printf '%s: %s\n' "$text" "$wrong"; done
+    done 4<"$tmp/commands" >"$tmp/out"
+    [ ! -s "$tmp/out" ]
+    report $? "$page: the commands in the text exist"
+}
+
 # Hooks and exemptions that no command has used: the document has changed. An exemption is for one command or block.
 check_used() {
     {
@@ -356,6 +386,7 @@ check_used() {
 played() {
     check_adapters
     check_sandbox
+    check_text
     check_used
     finish
 }

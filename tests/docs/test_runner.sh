@@ -68,7 +68,7 @@ finds() {
     report $? "$3"
 }
 
-plays 'Some text.
+plays 'Some text: `sluice list --parent ID`, `sluice project pause web`, `sluice config set limits.runs=2`, `sluice run -- COMMAND --option`.
 
 ```sh
 mkdir -p here && cd here    # a comment
@@ -126,7 +126,7 @@ sluice config get agents.claude.args | grep -qF "two words"
 a --> b
 ```'
 exits 0 'a document that is right'
-[ "$(grep -c '^ok' out)" = 27 ]
+[ "$(grep -c '^ok' out)" = 28 ]
 report $? 'each command is a result'
 
 plays '```sh
@@ -164,7 +164,9 @@ limits: {rnus: 3}
 
 ```text
 sluice status
-```'
+```
+
+`sluice nonsense ID`, `sluice list --nonsense`, `sluice config set limits.rnus=1`'
 finds ':3: sluice nonsense' 'exit code 2' 'a command that fails'
 finds ':4: no-such-program' 'exit code 127' 'a program that does not exist'
 finds ':5: echo $NOT_SET' 'NOT_SET: parameter not set' 'a variable that is not set'
@@ -177,7 +179,10 @@ finds ':22: a console has' '' 'a transcript without a command'
 finds ':26: settings' rnus 'a setting that does not exist'
 finds ':30: is JSON' '' 'JSON that is none'
 finds ':34: text has no commands' '' 'commands that are hidden as text'
-[ "$(grep -c '^not ok' out)" = 12 ]
+finds ': the commands in the text exist' "there is no 'sluice nonsense'" 'a command in the text that does not exist'
+finds ': the commands in the text exist' "'sluice list' has no '--nonsense'" 'so with an option'
+finds ': the commands in the text exist' limits.rnus 'and with a setting'
+[ "$(grep -c '^not ok' out)" = 13 ]
 report $? 'and nothing else'
 plays '```
 true
