@@ -11,7 +11,7 @@ cat >"$bin/bd" <<'BD'
 cat <<'JSON'
 [{"id":"gt-abc","title":"Mend the gate","description":"The gate sticks.","status":"open","priority":1,"issue_type":"bug"},
  {"id":"gt-def","title":"Paint the gate","description":"Green.","status":"open","priority":2,"issue_type":"task"},
- {"id":"gt-own","title":"Somebody paints","description":"Red.","status":"in_progress","priority":2,"issue_type":"task"}]
+ {"id":"gt-own","title":"Ines paints","description":"Red.","status":"in_progress","priority":2,"issue_type":"task"}]
 JSON
 BD
 chmod +x "$bin/bd"
