@@ -58,6 +58,14 @@ later=$id
 start
 becomes "$later" 'done'
 report $? 'f017 one that came while no daemon was there is found'
+"$SLUICE" pause >/dev/null
+add --artifact "$tmp/brief.md" -- true
+: >brief.md
+becomes "$id" ready
+rm brief.md
+"$SLUICE" resume >/dev/null
+becomes "$id" 'done'
+report $? 'f017 one that was seen counts, also when it is deleted before the start'
 run sluice add --artifact plan.md -- true
 exits 2 'a path that begins nowhere is refused'
 run sluice add --artifact 'iterations/{iteration}/artifacts/../x' --parent "$parent" -- true
