@@ -164,6 +164,13 @@ run sluice sling "$id"
 rule 'f107 f151 a sling starts at once: no tick, no queue' [ "$(value "$id" attempt) $(value "$id" gate)" = '1 null' ]
 rule 'f151 and nothing is due later' [ "$("$SLUICE" list --ids --state ready,waiting | wc -l)" = 0 ]
 
+draft --project web && epic=$id
+draft --project web --parent "$epic" && one=$id
+draft --project web --parent "$epic" && two=$id
+run sluice sling "$epic"
+becomes "$one" 'done' && becomes "$two" 'done' && becomes "$epic" 'done'
+report $? 'f024 an epic dispatches all its children, without a tick'
+
 # --- a cap of 0 -----------------------------------------------------------------------------------------
 
 for none in 0 -1; do
