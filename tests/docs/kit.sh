@@ -37,6 +37,9 @@ newline='
 tab=$(printf '\t')
 status=0 # of the last command: $? of the next one
 
+# Both may be below /tmp, of which a sandbox has its own.
+programs=$(dirname "$(readlink -f "$SLUICE")")
+sources=$(dirname "$(dirname "$(dirname "$(readlink -f "$root/tests/docs/agent")")")")
 bin=$tmp/bin
 log=$tmp/agents
 mkdir -p "$bin" "$log" "$tmp/blocks" "$tmp/steps" "$HOME/work" "$HOME/src"
@@ -48,7 +51,7 @@ mkdir -p "$bin" "$log" "$tmp/blocks" "$tmp/steps" "$HOME/work" "$HOME/src"
 echo "$HOME/work" >"$tmp/directory"
 ln -s "$SLUICE" "$(dirname "$SLUICE")/sluiced" "$bin"
 for name in claude codex gemini opencode copilot; do
-    ln -s "$root/tests/docs/agent" "$bin/$name"
+    ln -s "$sources/tests/docs/agent" "$bin/$name"
 done
 PATH=$bin:$PATH
 export PATH
@@ -83,7 +86,7 @@ repository() { # PLACE
 
 # Agents are in a sandbox, where bubblewrap works. The fake ones read recordings and write a log besides.
 agents_can_log() {
-    "$SLUICE" config set "tasks.sandbox_read=$bin $root" "tasks.sandbox_write=$log" >/dev/null
+    "$SLUICE" config set "tasks.sandbox_read=$bin $programs $sources" "tasks.sandbox_write=$log" >/dev/null
 }
 
 # For a part of a document that begins with an empty system.
