@@ -4,6 +4,7 @@
 #   document PATH              the document, from the root of the repository
 #   before TEXT FUNCTION       called before the commands that begin with TEXT
 #   after TEXT FUNCTION        called after them
+#   instead TEXT FUNCTION      called with its file instead of playing a block whose first line begins with TEXT
 #   state_of SYSTEM PLACE      makes PLACE the small example of a system's state (tests/fixtures/import)
 #   repository PLACE           makes PLACE a git repository
 #   play                       runs all blocks; each command is one result, named by document and line
@@ -19,8 +20,8 @@
 #                              exist; the document has the commands that `before`, `after` and exempt.txt name
 #
 # Kinds of blocks: `sh`: each command must succeed. `console`: what follows `$ ` is a command, what follows that is its output;
-# only a command that is followed by `echo $?` may fail. `yaml`: is set in the configuration. `json`: must be JSON. `text`: no
-# commands. exempt.txt lists what is not run.
+# only a command that is followed by `echo $?` may fail. `yaml`: settings are set, tasks become drafts, a formula is put where
+# its first line says. `json`: must be JSON. `text`: no commands. exempt.txt lists what is not run.
 #
 # Commands run in $HOME/work, with a new $HOME, the programs of the build and fake agents in PATH (`agent` in this folder). `cd`,
 # exported variables and `$?` last from command to command; other variables do not.
@@ -111,6 +112,7 @@ hook() { # KIND TEXT FUNCTION
 
 before() { hook before "$1" "$2"; }
 after() { hook after "$1" "$2"; }
+instead() { hook instead "$1" "$2"; }
 
 # Prints the functions of a kind for a command.
 hooks_of() { # KIND COMMAND
@@ -240,14 +242,28 @@ normal() {
         -e 's/\b[0-9]+(\.[0-9]+)? (ms|s|min|h|d)\b/SPAN/g'
 }
 
-# As a reader adds it to the file; a key that is there already is replaced.
+# settings, tasks (a list, or one under `tasks`) or formula (`steps`).
+yaml_kind() { # FILE
+    awk '
+        /^ *(#|$)/ { next }
+        !seen++ && /^- / || after && /^ *- / || /^tasks: *\[/ { kind = "tasks" }
+        /^steps:/ { kind = "formula" }
+        { after = /^tasks: *$/ }
+        END { print kind ? kind : "settings" }' "$1"
+}
+
 play_yaml() { # LINE FILE
     begin=$1
-    cp "$2" "$tmp/block.yaml"
+    "play_$(yaml_kind "$2")" "$2"
+}
+
+# As a reader adds it to the file; a key that is there already is replaced.
+play_settings() { # FILE
+    cp "$1" "$tmp/block.yaml"
     run sluice config show --file "$tmp/block.yaml"
     sed -n 's/ *[^ ]*block\.yaml:[0-9]*$//p' "$tmp/out" >"$tmp/settings"
     [ "$code" != 0 ] || [ -s "$tmp/settings" ] || code=1
-    report "$code" "$page:$1: settings"
+    report "$code" "$page:$begin: settings"
     [ "$code" = 0 ] || return
     set --
     while read -r key value <&5; do
@@ -255,6 +271,22 @@ play_yaml() { # LINE FILE
     done 5<"$tmp/settings"
     run sluice config set "$@"
     exits 0 "$page:$begin: are accepted"
+}
+
+# Drafts: what they do is not there.
+play_tasks() { # FILE
+    cp "$1" "$HOME/work/tasks.yaml"
+    run sluice add --draft --file "$HOME/work/tasks.yaml"
+    exits 0 "$page:$begin: tasks"
+}
+
+# Its first line is a comment with its name: "# formulas/release.yaml".
+play_formula() { # FILE
+    name=$(sed -n '1s/^# *//p' "$1")
+    mkdir -p "$HOME/.config/sluice/formulas"
+    cp "$1" "$HOME/.config/sluice/${name:-formulas/unnamed.yaml}"
+    run sluice formula check "$(basename "${name:-unnamed}" .yaml)"
+    exits 0 "$page:$begin: formula"
 }
 
 play_text() { # LINE FILE
@@ -271,7 +303,16 @@ play_json() { # LINE FILE
 
 play() {
     while read -r opened kind <&3; do
-        is_exempt block "$(head -n 1 "$tmp/blocks/$opened")" || "play_$kind" "$opened" "$tmp/blocks/$opened"
+        block=$tmp/blocks/$opened
+        top=$(head -n 1 "$block")
+        ! is_exempt block "$top" || continue
+        own=$(hooks_of instead "$top")
+        if [ -n "$own" ]; then
+            "$own" "$block"
+            report $? "$page:$opened: $own"
+        else
+            "play_$kind" "$opened" "$block"
+        fi
     done 3<"$tmp/blocks.list"
 }
 

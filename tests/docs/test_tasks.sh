@@ -1,0 +1,8 @@
+#!/bin/sh
+# docs/tasks.md: its files of tasks.
+# shellcheck disable=SC1091 # kit.sh
+. "$(dirname "$0")/kit.sh"
+document docs/tasks.md
+"$SLUICE" project add web --path "$HOME/src" >/dev/null 2>&1
+play
+played
