@@ -1,4 +1,4 @@
-/* cmd_project.c: where tasks belong: list, show, add, set, pause, resume.
+/* cmd_project.c: where tasks belong: list, show, add, set, pause, resume, delete.
  *
  * The settings of a project are checked by the daemon against the settings table; here only
  * KEY=VALUE is taken apart. */
@@ -19,6 +19,8 @@
 #include "os/clock.h"
 
 static const char *state_of(const json_t *project) {
+    if (strcmp(ask_text(project, "pause_reason", ""), "section_removed") == 0)
+        return "paused, section removed";
     if (ask_true(project, "paused"))
         return "paused";
     return json_is_false(json_object_get(project, "active")) ? "inactive" : "active";
@@ -216,6 +218,31 @@ static int resume_project_run(const struct cmd_call *call) {
     return pause_run(call, false);
 }
 
+static int delete_run(const struct cmd_call *call) {
+    int code = ask_name(call, call->args[0]);
+    if (code != CMD_OK)
+        return code;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    ask_path(&path, "/v1/projects/", call->args[0], "/delete");
+    json_t *body = json_pack("{s:b}", "cancel", cmd_has(call, "cancel"));
+    code = ask_open_post(&ask, body, strbuf_text(&path));
+    if (code != CMD_OK || call->json)
+        return code != CMD_OK ? code : ask_print(&ask);
+    int64_t canceled = ask_int(ask.answer, "canceled", 0);
+    strbuf_printf(&out, "%s deleted", call->args[0]);
+    if (canceled > 0)
+        strbuf_printf(&out, "; %" PRId64 " task%s canceled", canceled, canceled == 1 ? "" : "s");
+    strbuf_putc(&out, '\n');
+    output_rest(&out);
+    return CMD_OK;
+}
+
+static const struct cmd_option delete_options[] = {
+    { "cancel", 0, NULL, "cancel its unfinished tasks, and stop what runs" },
+    { NULL },
+};
+
 static const struct cmd_option add_options[] = {
     { "prefix", 0, "PREFIX", "what its ids begin with; made from the name" },
     { "path", 0, "FOLDER", "where its tasks run unless they say otherwise; must be there" },
@@ -235,6 +262,21 @@ static const struct cmd project_add = {
     .min_args = 1,
     .max_args = 1,
     .run = add_run,
+};
+
+static const struct cmd project_delete = {
+    .name = "delete",
+    .usage = "project delete [--cancel] NAME",
+    .summary = "delete a project and its section of the configuration",
+    .text = "Refused while it has unfinished tasks, unless --cancel cancels them. Its finished\n"
+            "tasks stay until retention removes them; 'sluice project add NAME' brings the\n"
+            "project back, with the same prefix.\n",
+    .examples = "sluice project delete web\n"
+                "sluice project delete --cancel web\n",
+    .options = delete_options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = delete_run,
 };
 
 static const struct cmd project_list = {
@@ -261,6 +303,8 @@ static const struct cmd project_resume = {
     .name = "resume",
     .usage = "project resume NAME...",
     .summary = "end the pause of these projects",
+    .text = "Refused while a project is paused because its section was removed from the\n"
+            "configuration: put it back, or 'sluice project set NAME max_running=N'.\n",
     .examples = "sluice project resume web\n",
     .min_args = 1,
     .max_args = CMD_ANY_ARGS,
@@ -294,12 +338,13 @@ static const struct cmd project_show = {
 };
 
 static const struct cmd *const project_subs[] = {
-    &project_add, &project_list, &project_pause, &project_resume, &project_set, &project_show, NULL,
+    &project_add,    &project_delete, &project_list, &project_pause,
+    &project_resume, &project_set,    &project_show, NULL,
 };
 
 const struct cmd cmd_project = {
     .name = "project",
-    .usage = "project add|list|pause|resume|set|show ...",
+    .usage = "project add|delete|list|pause|resume|set|show ...",
     .summary = "look at projects, make and change them",
     .examples = "sluice project list\n"
                 "sluice project add web --path ~/src/web\n",

@@ -29,8 +29,19 @@ static void find_levels(struct edit_target *target) {
             target->levels.at[target->levels.count++] = (size_t)(dot - target->key);
 }
 
+/* A section is written as a level of its own: the first dot joins it to what is above. */
+static struct setting_key match_of(const struct config_change *change) {
+    const char *dot = strchr(change->key, '.');
+    struct setting_joints joints = { .count = 0 };
+    if (!change->is_section || !dot)
+        return settings_match(change->key, NULL);
+    joints.at[joints.count++] = (size_t)(dot - change->key);
+    return settings_match(change->key, &joints);
+}
+
 static bool same_key(const struct setting_key *a, const struct setting_key *b) {
-    return a->setting == b->setting && a->name_length == b->name_length
+    return a->match == b->match && a->setting == b->setting && a->section == b->section
+           && a->name_length == b->name_length
            && (a->name_length == 0 || memcmp(a->name, b->name, a->name_length) == 0);
 }
 
@@ -38,7 +49,7 @@ static bool same_key(const struct setting_key *a, const struct setting_key *b) {
 static const struct config_change *change_of(const struct setting_key *key,
                                              const struct config_change *changes, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        struct setting_key other = settings_match(changes[i].key, NULL);
+        struct setting_key other = match_of(&changes[i]);
         if (same_key(&other, key))
             return &changes[i];
     }
@@ -53,7 +64,9 @@ static int check_change(struct config *scratch, const struct config_change *chan
         || !words_is_text(value, strlen(value), true))
         return error_set(err, -EINVAL, "key '%s': the key or its value is not UTF-8 text",
                          config_quote(change->key).text);
-    struct setting_key match = settings_match(change->key, NULL);
+    struct setting_key match = match_of(change);
+    if (change->is_section && match.match == MATCH_NAME)
+        return 0;
     bool is_key =
         match.match == MATCH_SETTING
         && (match.section == SECTION_ROOT || setting_name_is_valid(match.name, match.name_length));
@@ -72,7 +85,7 @@ static int check_changes(struct config_file *old, const char *name,
             int r = is_preset == (pass == 0) ? check_change(scratch, &changes[i], err) : 0;
             if (r < 0)
                 return r;
-            struct setting_key key = settings_match(changes[i].key, NULL);
+            struct setting_key key = match_of(&changes[i]);
             if (change_of(&key, changes, count) != &changes[i])
                 return error_set(err, -EINVAL, "key '%s' is changed twice",
                                  config_quote(changes[i].key).text);
@@ -97,7 +110,7 @@ static int change_once(const char *name, const struct strbuf *text,
     int r = yaml_parse(name, strbuf_text(text), text->length, &config_limits, &yaml, err);
     if (r < 0)
         return r;
-    struct edit_target target = { .key = change->key, .match = settings_match(change->key, NULL) };
+    struct edit_target target = { .key = change->key, .match = match_of(change) };
     struct edit_place place;
     find_levels(&target);
     edit_find(&target, yaml.root, &place);
@@ -173,7 +186,7 @@ static bool made_changes(const struct config_file *new, const struct config *con
         found += key.match == MATCH_SETTING && change_of(&key, changes, count);
     }
     for (size_t i = 0; i < count; i++) {
-        struct setting_key key = settings_match(changes[i].key, NULL);
+        struct setting_key key = match_of(&changes[i]);
         if (!changes[i].value)
             continue;
         wanted++;

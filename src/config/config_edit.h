@@ -9,6 +9,7 @@
  * and says why. The file is replaced atomically. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -17,6 +18,9 @@
 struct config_change {
     const char *key;   /* dotted, with its name: "kinds.plan.base" */
     const char *value; /* as config_set takes it; NULL: the key is removed */
+    bool
+        is_section; /* the key is a name without a setting, "kinds.plan", whose keys were removed before;
+                        * the value is NULL */
 };
 
 /* All changes or none. A missing file is made (not its folder); removing what is not there is no

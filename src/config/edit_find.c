@@ -20,8 +20,8 @@ static bool means_target(const struct walk *w, const char *path,
                          const struct setting_joints *joints) {
     struct setting_key found = settings_match(path, joints);
     const struct setting_key *wanted = &w->target->match;
-    return found.match == MATCH_SETTING && found.setting == wanted->setting
-           && found.name_length == wanted->name_length
+    return found.match == wanted->match && found.setting == wanted->setting
+           && found.section == wanted->section && found.name_length == wanted->name_length
            && (found.name_length == 0 || memcmp(found.name, wanted->name, found.name_length) == 0);
 }
 

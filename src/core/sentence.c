@@ -34,10 +34,19 @@ static void project_sentence(const struct verdict *v, const struct symbol_table 
     if (v->inactive) {
         strbuf_printf(out, "project '%s' is not active; change it with: ", key);
         strbuf_printf(out, "sluice project set %s active=true", key);
-    } else if (v->pause.asked) {
+    } else if (v->pause.cause == PAUSE_ASKED) {
         strbuf_printf(out, "project '%s' is paused", key);
         put_who(v, symbols, out);
         strbuf_printf(out, "; go on with: sluice resume %s", key);
+    } else if (v->pause.cause == PAUSE_SECTION_REMOVED) {
+        strbuf_printf(out, "project '%s' is paused: projects.%s was removed from the ", key, key);
+        strbuf_printf(out,
+                      "configuration, and its caps with it; put the section back, or set its caps "
+                      "with: sluice project set %s max_running=N",
+                      key);
+    } else if (v->pause.cause == PAUSE_DELETED) {
+        strbuf_printf(out, "project '%s' was deleted; bring it back with: sluice project add %s",
+                      key, key);
     } else {
         strbuf_printf(out, "project '%s' is paused by the configuration; go on with: ", key);
         strbuf_printf(out, "sluice config set projects.%s.paused=false", key);

@@ -8,10 +8,17 @@
 #include "core/policy.h"
 
 /* Who stopped starts, and when. It is only told on: nothing follows from it. */
+enum pause_cause {
+    PAUSE_CONFIGURED,      /* a setting says it */
+    PAUSE_ASKED,           /* a user asked for it, and may resume */
+    PAUSE_SECTION_REMOVED, /* the project lost its section of the configuration, and its caps with it */
+    PAUSE_DELETED,         /* the project was deleted; its finished tasks are still there */
+};
+
 struct pause {
-    bool asked; /* for, by somebody who may resume; else the configuration says it */
-    sym by;     /* 0: nobody knows */
-    time_ms at; /* 0: nobody knows */
+    enum pause_cause cause;
+    sym by;     /* 0: unknown */
+    time_ms at; /* 0: unknown */
 };
 
 struct project_spec {

@@ -270,6 +270,11 @@ static bool many_is_over(const struct engine *e, const struct alert *alert) {
     return e->alerts->open.count <= ALERTS_MAX / 2;
 }
 
+static bool section_is_over(const struct engine *e, const struct alert *alert) {
+    const struct engine_project *p = engine_find_project(e, subject_of(alert));
+    return !p || p->standing != PROJECT_ORPHANED;
+}
+
 static const struct {
     const char *kind;
     bool (*is_over)(const struct engine *e, const struct alert *alert);
@@ -287,6 +292,7 @@ static const struct {
     { "memory", memory_is_over },
     { "run", run_is_over },
     { "runaway", runaway_alert_is_over },
+    { "section", section_is_over },
     { "store", store_is_over },
     { "stuck", stuck_is_over },
     { "webhook", webhook_is_over },

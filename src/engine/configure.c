@@ -1,7 +1,8 @@
 /* configure.c: the configuration was changed while the daemon runs.
  *
  * The core is told everything that is configured, again; what did not change has no effect. A name that
- * the new configuration does not have any more gets the defaults. Raising a cap starts work in this
+ * the new configuration does not have any more gets the defaults; a project is paused with them
+ * (project_standing.c). Raising a cap starts work in this
  * turn, lowering one kills nothing. */
 #include <assert.h>
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include "engine/journal_internal.h"
 #include "engine/outlook_internal.h"
 #include "engine/partition.h"
+#include "engine/projects_internal.h"
 
 /* Who is told what, and what the configuration was before. */
 struct telling {
@@ -94,6 +96,8 @@ int engine_set_config(struct engine *e, struct config *config, struct error *err
         return r;
     }
     r = projects_from_config(e, err); /* writes, so it comes when nothing can be refused any more */
+    assert(r == 0);
+    r = projects_settle(e, err);
     assert(r == 0);
     config_free(old);
     e->host_read_at = 0;

@@ -20,6 +20,7 @@
 #include "base/strbuf.h"
 #include "config/config.h"
 #include "core/core.h"
+#include "engine/projects.h"
 #include "engine/spans.h"
 #include "store/store.h"
 
@@ -96,11 +97,6 @@ uint64_t engine_first_event(const struct engine *engine);
 uint64_t engine_last_event(const struct engine *engine);
 task_id engine_last_task(const struct engine *engine);
 bool engine_is_paused(const struct engine *engine);
-/* With paused: who asked for it, and when. */
-struct engine_pause {
-    const char *by; /* NULL: nobody knows */
-    time_ms at;     /* 0: nobody knows */
-};
 const struct engine_pause *engine_paused(const struct engine *engine); /* NULL: it is not */
 bool engine_is_full(const struct engine *engine); /* the disk takes no new work */
 
@@ -115,18 +111,6 @@ task_id engine_find_task(const struct engine *engine, const char *word, struct e
 task_id engine_task_of_id(const struct engine *e, const char *id, struct error *err); /* no other */
 #define ENGINE_ID_MAX 160 /* "web-17" with the NUL. Unknown tasks by number: "#17". */
 const char *engine_task_id(const struct engine *engine, task_id task, char buf[ENGINE_ID_MAX]);
-
-struct engine_project {
-    const char *name, *prefix, *path; /* path: where its tasks run by default; or NULL */
-    sym symbol;
-    bool paused;               /* somebody asked for it; the configuration may too */
-    struct engine_pause pause; /* with paused */
-    uint32_t external;         /* living runs that are not ours */
-    time_ms created_at;
-};
-size_t engine_project_count(const struct engine *engine);
-const struct engine_project *engine_project_at(const struct engine *engine, size_t index);
-const struct engine_project *engine_find_project(const struct engine *engine, const char *name);
 
 struct engine_group {
     uint32_t id;
@@ -196,11 +180,7 @@ int engine_tell(struct engine *engine, const struct fact *fact, struct error *er
 /* `data`: a JSON object or NULL. */
 void engine_event(struct engine *engine, const char *kind, task_id task, uint32_t attempt,
                   const char *data);
-int engine_add_project(struct engine *engine, const char *name, const char *prefix,
-                       struct error *err);
-/* `by`: who asks; NULL: nobody knows. 1: it was so already. */
-int engine_pause_project(struct engine *engine, const char *name, bool paused, const char *by,
-                         struct error *err);
+/* `by`: who asks; NULL: unknown. 1: it was so already. */
 int engine_pause(struct engine *engine, bool paused, const char *by, struct error *err);
 /* A new group, or the open one of this name. `name` NULL: "group-N". */
 int engine_open_group(struct engine *engine, const char *name, bool owned, uint32_t *ret_id,

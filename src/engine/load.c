@@ -24,6 +24,7 @@
 #include "engine/gone_internal.h"
 #include "engine/pace_internal.h"
 #include "engine/partition.h"
+#include "engine/projects_internal.h"
 #include "engine/recover_internal.h"
 #include "engine/session.h"
 #include "engine/store_name.h"
@@ -110,6 +111,7 @@ static int load_note(void *ctx, const struct note_row *row, struct error *err) {
     int r = pace_load(ctx, row, err);
     if (r < 0)
         return r;
+    project_standing_load(ctx, row);
     follow_load(ctx, row);
     gone_load(ctx, row);
     groups_load_note(ctx, row);
@@ -289,6 +291,8 @@ static int finish(struct engine *e, const struct store_totals *totals, struct er
         r = agents_check(e, err);
     if (r == 0)
         r = projects_from_config(e, err);
+    if (r == 0)
+        r = projects_settle(e, err);
     if (r < 0)
         return r;
     recover_tell_externals(e);

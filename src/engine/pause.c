@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/json_write.h"
 #include "engine/engine_internal.h"
+#include "engine/projects_internal.h"
 
 bool engine_is_paused(const struct engine *e) {
     return e->paused;
@@ -26,7 +27,7 @@ void pause_set(struct engine_pause *pause, const char *by, time_ms at) {
 
 struct pause pause_told(struct core *core, const struct engine_pause *pause) {
     return (struct pause){
-        .asked = true,
+        .cause = PAUSE_ASKED,
         .by = pause->by ? symbol_intern(core_symbols(core), pause->by, strlen(pause->by)) : 0,
         .at = pause->at,
     };
@@ -42,7 +43,8 @@ int pause_load(struct engine *e, const struct pause_row *row, struct error *err)
     return r < 0 ? r : 0;
 }
 
-static void write_event(struct engine *e, const char *kind, const char *project, const char *by) {
+void pause_write_event(struct engine *e, const char *kind, const char *project, const char *by,
+                       const char *reason) {
     _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
     struct json_writer w;
     json_write_init(&w, &data, false);
@@ -53,6 +55,10 @@ static void write_event(struct engine *e, const char *kind, const char *project,
     }
     json_write_key(&w, "by");
     json_write_string(&w, by);
+    if (reason) {
+        json_write_key(&w, "reason");
+        json_write_string(&w, reason);
+    }
     json_write_object_end(&w);
     engine_event(e, kind, 0, 0, strbuf_text(&data));
 }
@@ -71,7 +77,7 @@ int engine_pause(struct engine *e, bool paused, const char *by, struct error *er
     pause_set(&e->pause, paused ? by : NULL, paused ? e->now : 0);
     struct pause_row row = { .paused = paused, .by = e->pause.by, .at = e->pause.at };
     store_put_pause(e->turn.batch, &row);
-    write_event(e, paused ? "daemon.paused" : "daemon.resumed", NULL, by);
+    pause_write_event(e, paused ? "daemon.paused" : "daemon.resumed", NULL, by, NULL);
     return 0;
 }
 
@@ -81,6 +87,12 @@ int engine_pause_project(struct engine *e, const char *name, bool paused, const 
     if (!project)
         return error_set(err, -ENOENT, "there is no project '%s'", name);
     struct engine_project *view = &project->view;
+    if (!paused && view->standing == PROJECT_ORPHANED)
+        return error_set(err, -EBUSY,
+                         "projects.%s was removed from the configuration, and its caps with it: "
+                         "put the section back, or set its caps with 'sluice project set %s "
+                         "max_running=N' ('unlimited' for none)",
+                         name, name);
     if (view->paused == paused)
         return 1;
     view->paused = paused;
@@ -97,6 +109,6 @@ int engine_pause_project(struct engine *e, const char *name, bool paused, const 
         .created_at = view->created_at,
     };
     store_put_project(e->turn.batch, &row);
-    write_event(e, paused ? "project.paused" : "project.resumed", view->name, by);
+    pause_write_event(e, paused ? "project.paused" : "project.resumed", view->name, by, NULL);
     return 0;
 }

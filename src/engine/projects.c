@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "engine/engine_internal.h"
 #include "engine/outlook_internal.h"
+#include "engine/projects_internal.h"
 
 #define PREFIX_MAX     16
 #define PREFIX_USUAL   8
@@ -34,7 +35,7 @@ struct project *project_find(struct engine *e, const char *name) {
 
 const struct engine_project *engine_find_project(const struct engine *e, const char *name) {
     const struct project *project = project_find((struct engine *)e, name);
-    return project ? &project->view : NULL;
+    return project && project->view.standing != PROJECT_DELETED ? &project->view : NULL;
 }
 
 /* Ids are "<prefix>-<number>". */
@@ -70,6 +71,8 @@ void project_fact(const struct config *config, struct core *core, const struct p
         ret->project.paused = true;
         ret->project.pause = pause_told(core, &project->view.pause);
     }
+    if (project_is_stopped(config, &project->view, &ret->project.pause))
+        ret->project.paused = true;
 }
 
 /* The symbol is that of the present core, which may be another than the last time. */
@@ -161,8 +164,25 @@ static int check_prefix(const struct engine *e, const char *name, const char *pr
     return 0;
 }
 
+/* It was deleted; the ids of its tasks keep their prefix. */
+static int bring_back(struct engine *e, struct project *project, const char *prefix,
+                      struct error *err) {
+    struct engine_project *view = &project->view;
+    if (prefix && strcmp(prefix, view->prefix) != 0)
+        return error_set(err, -EEXIST,
+                         "project '%s' was deleted and has the prefix '%s', which does not change",
+                         view->name, view->prefix);
+    pause_write_event(e, "project.restored", view->name, NULL, NULL);
+    project_set_standing(
+        e, project, config_has_project(e->config, view->name) ? PROJECT_CONFIGURED : PROJECT_PLAIN);
+    return project_tell(e, project, err);
+}
+
 int engine_add_project(struct engine *e, const char *name, const char *prefix, struct error *err) {
-    if (project_find(e, name))
+    struct project *known = project_find(e, name);
+    if (known && known->view.standing == PROJECT_DELETED)
+        return bring_back(e, known, prefix, err);
+    if (known)
         return error_set(err, -EEXIST, "project '%s' is there already", name);
     const char *configured = config_text(e->config, "projects.P.prefix", name);
     if (!prefix && *configured)
@@ -197,8 +217,8 @@ int projects_check(const struct engine *e, struct error *err) {
     const char *prefix, *other;
     for (size_t i = 0; i < config_project_count(e->config); i++) {
         const char *name = new_project(e, i, &prefix);
-        if (!name || !*prefix)
-            continue;
+        if (!name || !*prefix || project_find((struct engine *)e, name))
+            continue; /* one that was deleted has its prefix */
         int r = check_prefix(e, name, prefix, err);
         if (r < 0)
             return r;

@@ -144,6 +144,8 @@ static void print_projects(struct op_call *call, struct strbuf *out) {
         metric_head(out, rows[row].name, "gauge", rows[row].help);
         for (size_t i = 0; i < count; i++) {
             const struct engine_project *p = engine_project_at(call->engine, i);
+            if (p->standing == PROJECT_DELETED)
+                continue;
             struct share_view share = { 0 };
             int64_t used = 0, reserved = 0;
             (void)core_share(engine_core(call->engine), p->symbol, &share);
@@ -171,6 +173,8 @@ static void print_costs(struct op_call *call, struct strbuf *out) {
         metric_head(out, rows[row].name, "gauge", rows[row].help);
         for (size_t i = 0; i < count; i++) {
             const struct engine_project *p = engine_project_at(call->engine, i);
+            if (p->standing == PROJECT_DELETED)
+                continue;
             struct budgets_view v = { 0 };
             (void)core_budgets(engine_core(call->engine), p->symbol, &v);
             if (row == 0)

@@ -192,7 +192,8 @@ static void print_names(struct op_call *call, struct json_writer *w) {
     json_write_key(w, "projects");
     json_write_array_begin(w);
     for (size_t i = 0; i < engine_project_count(call->engine) && i < PROJECTS_MAX; i++)
-        world_print_project(w, call->engine, engine_project_at(call->engine, i), &sums);
+        if (engine_project_at(call->engine, i)->standing != PROJECT_DELETED)
+            world_print_project(w, call->engine, engine_project_at(call->engine, i), &sums);
     json_write_array_end(w);
 }
 

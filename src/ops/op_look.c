@@ -87,7 +87,10 @@ const char *const *op_ids(struct op_call *call, const task_id *tasks, size_t cou
 /* --- names ----------------------------------------------------------------------------------- */
 
 const char *op_project_at(const struct engine *engine, size_t index) {
-    return index < engine_project_count(engine) ? engine_project_at(engine, index)->name : NULL;
+    if (index >= engine_project_count(engine))
+        return NULL;
+    const struct engine_project *p = engine_project_at(engine, index);
+    return p->standing == PROJECT_DELETED ? "" : p->name;
 }
 
 const char *op_kind_at(const struct engine *engine, size_t index) {

@@ -8,15 +8,18 @@
 #include <sys/stat.h>
 
 #include "config/settings.h"
+#include "engine/below.h"
 #include "ops/change.h"
 #include "ops/names.h"
+#include "ops/print.h"
 #include "ops/world.h"
 
 /* --- looking --------------------------------------------------------------------------------- */
 
 static void print_one(struct json_writer *w, struct op_call *call, size_t index) {
     struct world_sums *sums = op_state(call, sizeof(*sums), NULL);
-    world_print_project(w, call->engine, engine_project_at(call->engine, index), sums);
+    if (engine_project_at(call->engine, index)->standing != PROJECT_DELETED)
+        world_print_project(w, call->engine, engine_project_at(call->engine, index), sums);
 }
 
 static int run_list(struct op_call *call) {
@@ -125,12 +128,100 @@ static int run_set(struct op_call *call) {
     return 0;
 }
 
+/* --- deleting -------------------------------------------------------------------------------- */
+
+/* Everything that the file says below projects.NAME goes, then the section itself. A name with a dot in it that
+ * reads as another key is refused by the editor. */
+static size_t collect_section(struct op_call *call, const char *name,
+                              struct config_change **ret_items) {
+    size_t count = 0;
+    *ret_items = arena_alloc(op_arena(call), (settings_count + 1) * sizeof(**ret_items));
+    for (size_t i = 0; i < settings_count; i++) {
+        const char *pattern = settings[i].key;
+        if (strncmp(pattern, BELOW, strlen(BELOW)) != 0
+            || !config_is_set(engine_config(call->engine), pattern, name))
+            continue;
+        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+        strbuf_printf(&key, "projects.%s.%s", name, pattern + strlen(BELOW));
+        (*ret_items)[count++] =
+            (struct config_change){ .key = arena_strdup(op_arena(call), strbuf_text(&key)) };
+    }
+    if (config_has_project(engine_config(call->engine), name)) {
+        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+        strbuf_printf(&key, "projects.%s", name);
+        (*ret_items)[count++] =
+            (struct config_change){ .key = arena_strdup(op_arena(call), strbuf_text(&key)),
+                                    .is_section = true };
+    }
+    return count;
+}
+
+/* How many are unfinished; `cancel`: they are canceled, live runs are asked to stop. Walks over the numbers of
+ * all tasks: it is asked for once in the life of a project. */
+static size_t each_unfinished(struct op_call *call, const struct engine_project *p, bool cancel) {
+    size_t count = 0;
+    for (task_id task = 1; task <= engine_last_task(call->engine); task++) {
+        struct task_view t;
+        if (!core_task(engine_core(call->engine), task, &t) || t.project != p->symbol
+            || task_state_is_final(t.state))
+            continue;
+        count++;
+        if (!cancel)
+            continue;
+        struct fact fact = { .kind = FACT_CANCEL, .task = task };
+        (void)engine_tell(call->engine, &fact, NULL);
+        engine_cancel_below(call->engine, task, false);
+    }
+    return count;
+}
+
+static int run_delete(struct op_call *call) {
+    _cleanup_(change_finish) struct change change = { 0 };
+    struct config_change *items = NULL;
+    const char *name = op_text(call, "name");
+    const struct engine_project *project = op_project(call, name);
+    if (!project)
+        return call->err.code;
+    bool cancel = op_flag(call, "cancel");
+    size_t unfinished = each_unfinished(call, project, false);
+    if (unfinished > 0 && !cancel)
+        return op_fail(call, -EBUSY,
+                       "project '%s' has %zu unfinished task%s: wait for them, or cancel them with "
+                       "--cancel",
+                       op_quote(name).text, unfinished, unfinished == 1 ? "" : "s");
+    size_t count = collect_section(call, name, &items);
+    int r = count > 0 ? change_prepare(call, items, count, &change) : 0;
+    if (r == 0 && count > 0 && config_has_project(change.config, name))
+        r = op_fail(call, -EINVAL,
+                    "projects.%s cannot be removed from the configuration here: edit the file",
+                    op_quote(name).text);
+    if (r == 0)
+        r = engine_delete_project(call->engine, name, op_actor(call), &call->err);
+    if (r == 0 && count > 0) {
+        r = change_apply(call, &change);
+        if (r < 0) /* the file cannot be written */
+            (void)engine_add_project(call->engine, name, NULL, NULL);
+    }
+    if (r < 0)
+        return r;
+    if (unfinished > 0)
+        (void)each_unfinished(call, project, true);
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    json_write_object_begin(&w);
+    print_text(&w, "name", name);
+    print_int(&w, "canceled", (int64_t)unfinished);
+    json_write_object_end(&w);
+    return 0;
+}
+
 /* --- the operations -------------------------------------------------------------------------- */
 
 #define PROJECT_EXAMPLE                                                                            \
     "{\"name\":\"web\",\"prefix\":\"web\",\"path\":\"/home/me/web\",\"weight\":1.000,"             \
     "\"max_running\":2,\"budget\":null,\"paused\":false,\"paused_by\":null,"                       \
-    "\"paused_at\":null,\"active\":true,\"coordination\":false,\"tokens\":1500,\"budget_usd\":20." \
+    "\"paused_at\":null,\"pause_reason\":null,\"active\":true,\"coordination\":false,\"tokens\":"  \
+    "1500,\"budget_usd\":20."                                                                      \
     "0,\"usd\":1.25,\"unknown_cost_runs\":0,"                                                      \
     "\"share\":0.3000,\"target\":0.5000,\"ready\":3,\"running\":1,\"counts\":{\"ready\":3,"        \
     "\"running\":1},\"external\":0}"
@@ -218,4 +309,28 @@ const struct op op_project_set = {
     .right = OP_ADMIN,
     .writes = true,
     .run = run_set,
+};
+
+static const struct op_param delete_params[] = {
+    PARAM_NAME(OP_IN_PATH),
+    { .name = "cancel",
+      .type = OP_BOOLEAN,
+      .place = OP_IN_BODY,
+      .text = "cancel its unfinished tasks; without it they are a conflict" },
+    { .name = NULL },
+};
+
+const struct op op_project_delete = {
+    .name = "project.delete",
+    .method = "POST",
+    .path = "/v1/projects/{name}/delete",
+    .summary = "delete a project",
+    .text = "Removes it from the lists, and its section from the configuration. Its finished tasks "
+            "stay until retention removes them, and its prefix stays taken: `project.add` with "
+            "the same name brings it back.",
+    .params = delete_params,
+    .result = "{\"name\":\"web\",\"canceled\":2}",
+    .right = OP_ADMIN,
+    .writes = true,
+    .run = run_delete,
 };

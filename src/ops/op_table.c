@@ -30,6 +30,7 @@ extern const struct op op_limiter_list;
 extern const struct op op_notify_test;
 extern const struct op op_plan_whatif;
 extern const struct op op_project_add;
+extern const struct op op_project_delete;
 extern const struct op op_project_list;
 extern const struct op op_project_messages;
 extern const struct op op_project_post;
@@ -101,6 +102,7 @@ const struct op *const op_table[] = {
     &op_notify_test,
     &op_plan_whatif,
     &op_project_add,
+    &op_project_delete,
     &op_project_list,
     &op_project_messages,
     &op_project_post,

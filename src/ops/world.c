@@ -89,8 +89,12 @@ void world_print_project(struct json_writer *w, const struct engine *engine,
     json_write_double(w, (double)share.weight_milli / 1000.0, 3);
     print_amount(w, "max_running", config_number(config, "projects.P.max_running", p->name));
     print_amount(w, "budget", config_number(config, "projects.P.budget", p->name));
-    print_bool(w, "paused", p->paused || config_number(config, "projects.P.paused", p->name) != 0);
-    print_pause(w, p->paused ? &p->pause : NULL);
+    bool orphaned = p->standing == PROJECT_ORPHANED;
+    struct engine_pause lost = { .at = p->standing_since };
+    print_bool(w, "paused",
+               p->paused || orphaned || config_number(config, "projects.P.paused", p->name) != 0);
+    print_pause(w, orphaned ? &lost : p->paused ? &p->pause : NULL);
+    print_text(w, "pause_reason", orphaned ? "section_removed" : NULL);
     print_bool(w, "active", is_in_force(engine, p->name));
     print_bool(w, "coordination", config_number(config, "projects.P.coordination", p->name) != 0);
     print_int(w, "tokens", tokens);

@@ -147,7 +147,8 @@ static void what_is_not_given_to_runs_is_refused_to_them(void **state) {
     static const char *const never[] = { "config.set",    "daemon.pause",  "daemon.stop",
                                          "daemon.backup", "limiter.clear", "project.add",
                                          "project.set",   "task.priority", "task.approve",
-                                         "task.delete",   "task.sling",    "group.close" };
+                                         "task.delete",   "task.sling",    "group.close",
+                                         "project.delete" };
     for (size_t i = 0; i < ARRAY_SIZE(never); i++)
         if (op_find(never[i])->reach != OP_REACH_NONE)
             fail_msg("%s is open to runs", never[i]);

@@ -221,6 +221,33 @@ static void a_removed_key_takes_its_line(void **state) {
     removes("lost: fail\nlost: fail\norder: seq\n", "lost", "order: seq\n");
 }
 
+/* Its keys first, then the name; what is beside it stays. */
+static void a_section_goes_with_its_name(void **state) {
+    (void)state;
+    static const struct config_change changes[] = {
+        { .key = "projects.web.weight" },
+        { .key = "projects.web", .is_section = true },
+    };
+    static const char *const pairs[][2] = {
+        { "projects:\n  web:\n    weight: 1 # c\n  api:\nlost: fail\n",
+          "projects:\n  api:\nlost: fail\n" },
+        { "projects: {api: {weight: 2}, web: {weight: 1}}\n", "projects: {api: {weight: 2}}\n" },
+        { "projects.web.weight: 1\nlost: fail\n", "lost: fail\n" },
+        { "kinds:\n  web:\nprojects:\n  web:\n  api:\n", "kinds:\n  web:\nprojects:\n  api:\n" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+        _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+        struct error err = { 0 };
+        if (edit(pairs[i][0], changes, ARRAY_SIZE(changes), &out, &err) < 0)
+            fail_msg("%s: %s", pairs[i][0], err.text);
+        assert_string_equal(strbuf_text(&out), pairs[i][1]);
+    }
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct error err = { 0 };
+    assert_int_equal(edit("projects:\n  web:\n    weight: 1\n", &changes[1], 1, &out, &err),
+                     -EINVAL); /* it is not empty */
+}
+
 static void in_brackets_it_takes_its_comma(void **state) {
     (void)state;
     removes("limits: {runs: 4, roots: 2}\n", "limits.runs", "limits: {roots: 2}\n");
@@ -361,6 +388,7 @@ int main(void) {
         cmocka_unit_test(a_new_key_goes_into_its_mapping),
         cmocka_unit_test(levels_that_are_missing_are_made),
         cmocka_unit_test(a_removed_key_takes_its_line),
+        cmocka_unit_test(a_section_goes_with_its_name),
         cmocka_unit_test(in_brackets_it_takes_its_comma),
         cmocka_unit_test(what_is_no_setting_is_refused),
         cmocka_unit_test(the_preset_of_the_file_decides_what_a_number_means),

@@ -24,6 +24,8 @@ export function eventWords(event: Event): string {
         case 'daemon.started': return 'the daemon started';
         case 'daemon.paused': return `everything paused${d.by ? ` by ${text(d.by)}` : ''}`;
         case 'daemon.resumed': return 'everything goes on';
+        case 'project.deleted': return `project ${text(d.project)} deleted`;
+        case 'project.restored': return `project ${text(d.project)} restored`;
         case 'project.paused': return `project ${text(d.project)} paused`;
         case 'project.resumed': return `project ${text(d.project)} goes on`;
         case 'limiter.limited': return `account ${text(d.limiter ?? d.name)} is rate limited`;
