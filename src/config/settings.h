@@ -132,7 +132,7 @@ void setting_print(const struct setting *setting, int64_t value, struct strbuf *
 void setting_expected(const struct setting *setting, struct strbuf *out);
 /* Puts the value into its field of `target`; nothing if the row has no field. */
 void setting_store(const struct setting *setting, int64_t value, void *target);
-/* What its field of `target` holds; for numbers. */
+/* What its field of `target` holds; the row has one. */
 int64_t setting_load(const struct setting *setting, const void *target);
 
 /* May something have this name? 1 to 128 bytes, no control characters, no blank at the ends. */

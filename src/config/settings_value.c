@@ -316,10 +316,21 @@ void setting_expected(const struct setting *setting, struct strbuf *out) {
 }
 
 int64_t setting_load(const struct setting *setting, const void *target) {
-    int64_t value;
-    assert(setting->size == sizeof(value));
-    memcpy(&value, (const char *)target + setting->offset, sizeof(value));
-    return value;
+    const char *field = (const char *)target + setting->offset;
+    int64_t value = 0;
+    if (setting->size == sizeof(bool)) {
+        bool flag;
+        memcpy(&flag, field, sizeof(flag));
+        value = flag;
+    } else if (setting->size == sizeof(unsigned)) {
+        unsigned small;
+        memcpy(&small, field, sizeof(small));
+        value = small;
+    } else {
+        assert(setting->size == sizeof(value));
+        memcpy(&value, field, sizeof(value));
+    }
+    return setting->flags & SETTING_INVERTED ? !value : value;
 }
 
 void setting_store(const struct setting *setting, int64_t value, void *target) {

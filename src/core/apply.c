@@ -20,6 +20,7 @@ static apply_function *const functions[] = {
     [FACT_USAGE] = apply_usage,
     [FACT_WAIT] = apply_wait,
     [FACT_PACE] = apply_pace,
+    [FACT_CLAIM] = apply_claim,
     [FACT_EXTERNAL] = apply_external,
     [FACT_PAUSE] = apply_pause,
     [FACT_RESUME] = apply_resume,

@@ -8,6 +8,7 @@
 #include "core/lease.h"
 #include "core/limiter.h"
 #include "core/queue.h"
+#include "core/task.h"
 
 void claim_drop(struct core *c) {
     /* The keys first: whether a place becomes free for others depends on who holds the claim. */
@@ -180,4 +181,43 @@ bool claim_update(struct core *c) {
         c->claim = (struct claim){ .task = task };
     }
     return reserve_in_order(c) || released;
+}
+
+struct claim_spec claim_spec(const struct core *c) {
+    struct claim_spec spec = { 0 };
+    if (!c->claim.task)
+        return spec;
+    spec.task = task_at(c, c->claim.task)->id;
+    for (unsigned i = 0; i < c->claim.count; i++) {
+        const struct key *k = key_at(c, c->claim.keys[i]);
+        if (k->kind != LEASE_RESOURCE)
+            spec.leases |= 1u << k->kind;
+        else if (spec.resource_count < CLAIM_RESOURCES_MAX)
+            spec.resources[spec.resource_count++] = k->name;
+    }
+    return spec;
+}
+
+static bool claim_is_told(const struct claim_spec *spec, const struct key *k) {
+    for (unsigned i = 0; k->kind == LEASE_RESOURCE && i < spec->resource_count; i++)
+        if (spec->resources[i] == k->name)
+            return true;
+    return k->kind != LEASE_RESOURCE && (spec->leases >> k->kind & 1u);
+}
+
+void claim_loaded(struct core *c) {
+    struct claim_spec spec = c->told_claim;
+    c->told_claim = (struct claim_spec){ 0 };
+    uint32_t task = spec.task ? task_find(c, spec.task) : 0;
+    if (!task || task_at(c, task)->state != TASK_READY)
+        return;
+    uint32_t needs[NEEDS_MAX];
+    size_t count = needs_by_rank(c, task, needs);
+    c->claim = (struct claim){ .task = task };
+    for (size_t i = 0; i < count; i++) {
+        if (!claim_is_told(&spec, key_at(c, needs[i])))
+            continue;
+        c->claim.keys[c->claim.count++] = needs[i];
+        key_set_claimed(c, needs[i], true);
+    }
 }

@@ -17,6 +17,7 @@ static const char *const fact_kinds[] = {
     [FACT_USAGE] = "usage",
     [FACT_WAIT] = "wait",
     [FACT_PACE] = "pace",
+    [FACT_CLAIM] = "claim",
     [FACT_EXTERNAL] = "external",
     [FACT_PAUSE] = "pause",
     [FACT_RESUME] = "resume",

@@ -30,6 +30,7 @@ enum fact_kind {
     FACT_USAGE,    /* tokens, starts and completions of a project from before */
     FACT_WAIT,     /* how much of the time did not count as waiting, from before */
     FACT_PACE,     /* how far the tick and the spawn delay are, from before */
+    FACT_CLAIM,    /* which slots were reserved for an overdue task, from before */
     FACT_EXTERNAL, /* the number of runs of a project or a limiter that the core did not order */
     FACT_PAUSE,
     FACT_RESUME,
@@ -165,8 +166,9 @@ struct fact {
             struct money_budget money_budget;
         };
         struct usage_spec usage;
-        struct wait_spec wait; /* while loading */
-        struct pace_spec pace; /* while loading */
+        struct wait_spec wait;   /* while loading */
+        struct pace_spec pace;   /* while loading */
+        struct claim_spec claim; /* while loading */
         struct {
             sym project, limiter; /* one of them; none: runs of a project nobody knows */
             uint32_t running;

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "core/apply.h"
+#include "core/claim.h"
 #include "core/gates.h"
 #include "core/lend.h"
 #include "core/queue.h"
@@ -26,6 +27,7 @@ bool apply_allowed_while_loading(enum fact_kind kind) {
     case FACT_USAGE:
     case FACT_WAIT:
     case FACT_PACE:
+    case FACT_CLAIM:
     case FACT_EXTERNAL:
     case FACT_PAUSE:
     case FACT_RESUME:
@@ -99,6 +101,13 @@ int apply_pace(struct core *c, const struct fact *fact, struct error *err) {
     return 0;
 }
 
+int apply_claim(struct core *c, const struct fact *fact, struct error *err) {
+    if (!c->loading)
+        return error_set(err, -EBUSY, "what is reserved for an overdue task is told while loading");
+    c->told_claim = fact->claim;
+    return 0;
+}
+
 /* Waiting or ready, without an announcement. */
 static void find_out_state(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
@@ -132,5 +141,6 @@ int apply_loaded(struct core *c, const struct fact *fact, struct error *err) {
         if (!task_state_is_final(task_at(c, h)->state))
             task_look_again(c, h);
     }
+    claim_loaded(c);
     return 0;
 }

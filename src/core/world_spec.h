@@ -94,6 +94,16 @@ struct wait_spec {
     time_ms closed_since; /* 0: open */
 };
 
+#define CLAIM_RESOURCES_MAX 16
+
+/* The slots reserved for the one overdue task that has the claim (claim.h). */
+struct claim_spec {
+    task_id task;    /* 0: no task has it */
+    unsigned leases; /* 1 << enum lease_kind, of those it needs once */
+    sym resources[CLAIM_RESOURCES_MAX];
+    uint8_t resource_count;
+};
+
 /* Of the pace (policy.h): what was counted when the rows were written. */
 struct pace_spec {
     bool ticking; /* a tick has begun, at `tick_began`, and so many have started in it */

@@ -85,7 +85,7 @@ static int on_key(struct reader *r, struct frame *frame, const struct json_token
 }
 
 #define IS(type)    (1u << FIELD_##type)
-#define HAS_ITEMS   (IS(OBJECTS) | IS(IDS) | IS(SYMBOLS) | IS(RANGE) | IS(SPAN))
+#define HAS_ITEMS   (IS(OBJECTS) | IS(IDS) | IS(SYMBOLS) | IS(WORDS) | IS(RANGE) | IS(SPAN))
 #define HAS_ENTRIES (IS(LOCKS) | IS(HINTS))
 
 /* An opening bracket where the value of `frame->field` is expected. */
@@ -175,7 +175,11 @@ static int in_map(struct reader *r, struct frame *frame, const struct json_token
                 return result;
             holder = id_table_intern(&d->ids, token->text, token->length);
         }
-        *POOL_ADD(&d->locks) = (struct lock_record){ r->map_key, holder };
+        *POOL_ADD(&d->locks) = (struct lock_record){ r->map_key, holder, false };
+        return 0;
+    }
+    if (locks && token->kind == JSON_BOOL && token->boolean) {
+        *POOL_ADD(&d->locks) = (struct lock_record){ r->map_key, 0, true };
         return 0;
     }
     if (!locks && token->kind == JSON_NULL)

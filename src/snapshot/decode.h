@@ -10,7 +10,7 @@
 #include "snapshot/draft.h"
 
 #define TEXT_MAX   255 /* bytes of a name or an id */
-#define FIELDS_MAX 40  /* keys of one object */
+#define FIELDS_MAX 64  /* keys of one object */
 #define OBJECT_MAX 16  /* kinds of object */
 
 enum field_type {
@@ -21,6 +21,7 @@ enum field_type {
     FIELD_UINT32,
     FIELD_COUNTED, /* uint32_t, stored + 1 so that 0 is "not given" */
     FIELD_MILLI,   /* int64_t, thousandths within min .. max */
+    FIELD_USD,     /* int64_t, dollars with up to six decimals, as millionths */
     FIELD_CAP,     /* int64_t, not negative, or "unlimited" */
     FIELD_SYMBOL,  /* sym: a name */
     FIELD_ID,      /* uint32_t: entry of a task id */
@@ -29,9 +30,10 @@ enum field_type {
     FIELD_SPAN,    /* int64_t[2]: the same, with up to three decimals, as thousandths */
     FIELD_IDS,     /* list of task ids */
     FIELD_SYMBOLS, /* list of names */
+    FIELD_WORDS,   /* uint32_t: list of `words`; the bit 1 << number of each */
     FIELD_OBJECT,
     FIELD_OBJECTS, /* list of objects */
-    FIELD_LOCKS,   /* object: name → task id or null */
+    FIELD_LOCKS,   /* object: name → task id, null or true */
     FIELD_HINTS,   /* object: name → object */
     FIELD_CONFIG,  /* the configuration: any names, any depth */
 };
@@ -93,6 +95,8 @@ struct reader {
     struct project_record project;
     struct agent_record agent;
     struct limiter_record limiter;
+    struct usage_record usage;
+    struct wait_record wait;
     struct hint hint;
     sym map_key; /* FRAME_MAP */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/money.h"
 #include "base/number.h"
 #include "base/utf8.h"
 
@@ -38,6 +39,7 @@ static const char *const expected[] = {
     [FIELD_UINT32] = "a whole number",
     [FIELD_COUNTED] = "a whole number",
     [FIELD_MILLI] = "a number",
+    [FIELD_USD] = "a number",
     [FIELD_CAP] = "a whole number or \"unlimited\"",
     [FIELD_SYMBOL] = "a text",
     [FIELD_ID] = "a task id",
@@ -46,9 +48,10 @@ static const char *const expected[] = {
     [FIELD_SPAN] = "a number or a list of two",
     [FIELD_IDS] = "a list of task ids",
     [FIELD_SYMBOLS] = "a list of names",
+    [FIELD_WORDS] = "a list of words",
     [FIELD_OBJECT] = "an object",
     [FIELD_OBJECTS] = "a list of objects",
-    [FIELD_LOCKS] = "an object with a task id or null for each name",
+    [FIELD_LOCKS] = "an object with a task id, null or true for each name",
     [FIELD_HINTS] = "an object with an object for each kind",
     [FIELD_CONFIG] = "an object",
 };
@@ -57,8 +60,8 @@ static const char *expected_item(enum field_type type) {
     static const char *const items[] = {
         [FIELD_RANGE] = "a whole number", [FIELD_SPAN] = "a number",
         [FIELD_IDS] = "a task id",        [FIELD_SYMBOLS] = "a name",
-        [FIELD_OBJECTS] = "an object",    [FIELD_LOCKS] = "a task id or null",
-        [FIELD_HINTS] = "an object",
+        [FIELD_OBJECTS] = "an object",    [FIELD_LOCKS] = "a task id, null or true",
+        [FIELD_HINTS] = "an object",      [FIELD_WORDS] = "a text",
     };
     return type < ARRAY_SIZE(items) && items[type] ? items[type] : expected[type];
 }
@@ -114,7 +117,7 @@ static int range_error(const struct frame *frame, const struct json_token *token
     const struct field *f = frame->field;
     int length = token->length > 40 ? 40 : (int)token->length;
     bool milli = f->type == FIELD_MILLI || f->type == FIELD_SPAN;
-    int64_t unit = milli ? 1000 : 1;
+    int64_t unit = milli ? 1000 : f->type == FIELD_USD ? MONEY_DOLLAR : 1;
     if (f->max == INT64_MAX)
         return error_set(err, -ERANGE, "'%s' of %s must be at least %" PRId64 ", not %.*s", f->name,
                          frame->object->noun, f->min / unit, length, token->text);
@@ -139,6 +142,20 @@ static int parse_number(const struct frame *frame, const struct json_token *toke
             return error_set(err, -EINVAL,
                              "'%s' of %s must be a number with at most three decimals, not %.31s",
                              f->name, frame->object->noun, digits);
+    } else if (f->type == FIELD_USD) {
+        char digits[32];
+        large = token->length >= sizeof(digits);
+        memcpy(digits, token->text, large ? 0 : token->length);
+        digits[large ? 0 : token->length] = '\0';
+        bool negative = digits[0] == '-';
+        large |= strspn(digits + negative, "0123456789") > 10;
+        int r = large ? 0 : money_parse(digits + negative, &value, NULL);
+        large |= r == -ERANGE;
+        if (r < 0 && !large)
+            return error_set(err, -EINVAL,
+                             "'%s' of %s must be a number with at most six decimals, not %.31s",
+                             f->name, frame->object->noun, digits);
+        value = negative ? -value : value;
     } else if (!whole_number(token, &value, &large)) {
         return error_set(err, -EINVAL, "'%s' of %s must be a whole number, not %.*s", f->name,
                          frame->object->noun, token->length > 40 ? 40 : (int)token->length,
@@ -186,7 +203,10 @@ static int put_word(struct reader *r, const struct frame *frame, const struct js
     for (int64_t i = f->min; i <= f->max; i++) {
         const char *word = f->word((int)i);
         if (strncmp(word, token->text, token->length) == 0 && word[token->length] == '\0') {
-            *(int8_t *)place_of(r, frame) = (int8_t)i;
+            if (f->type == FIELD_WORDS)
+                *(uint32_t *)place_of(r, frame) |= 1u << i;
+            else
+                *(int8_t *)place_of(r, frame) = (int8_t)i;
             return 0;
         }
     }
@@ -253,6 +273,7 @@ int decode_value(struct reader *r, const struct frame *frame, const struct json_
     case FIELD_UINT32:
     case FIELD_COUNTED:
     case FIELD_MILLI:
+    case FIELD_USD:
         return put_number(r, frame, token, err);
     case FIELD_CAP:
         return put_cap(r, frame, token, err);
@@ -268,6 +289,10 @@ int decode_value(struct reader *r, const struct frame *frame, const struct json_
     case FIELD_SYMBOLS:
         if (frame->kind == FRAME_LIST)
             return put_text(r, frame, token, err);
+        return decode_type_error(frame, token, err);
+    case FIELD_WORDS:
+        if (frame->kind == FRAME_LIST)
+            return put_word(r, frame, token, err);
         return decode_type_error(frame, token, err);
     case FIELD_OBJECT:
     case FIELD_OBJECTS:

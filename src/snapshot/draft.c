@@ -21,6 +21,8 @@ void draft_finish(struct draft *draft) {
     free(draft->agents.items);
     free(draft->limiters.items);
     free(draft->locks.items);
+    free(draft->usage.items);
+    free(draft->waits.items);
     free(draft->tasks.items);
     free(draft->depends_on.items);
     free(draft->resources.items);
@@ -36,9 +38,12 @@ int draft_read(struct draft *draft, FILE *in, const char *name, struct error *er
     r->draft.top = (struct top_record){
         .tokens_used = ABSENT,
         .budget = ABSENT,
-        .budget_usd_milli = ABSENT,
-        .usd_used_milli = ABSENT,
+        .budget_usd = ABSENT,
+        .usd_used = ABSENT,
         .disk_free_milli_gb = ABSENT,
+        .memory_free_mb = ABSENT,
+        .load_milli = ABSENT,
+        .pace = { .last_start = ABSENT_TIME },
         .seed = 1,
     };
     id_table_init(&r->draft.ids);

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/symbol_table.h"
-#include "core/model.h"
+#include "core/fact.h"
 #include "snapshot/id_table.h"
 #include "snapshot/json_stream.h"
 
@@ -22,7 +22,7 @@ struct hint {
     int64_t duration[2]; /* ms */
     int64_t tokens[2];   /* ABSENT_TIME: not given; -1: none reported */
     int64_t failure_milli, limited_milli;
-    int64_t usd_milli; /* thousandths of a dollar; ABSENT: the run tells no cost */
+    int64_t usd; /* millionths of a dollar; ABSENT: the run tells no cost */
 };
 
 struct task_record {
@@ -35,33 +35,64 @@ struct task_record {
     uint32_t iteration;
     uint32_t attempt_given; /* + 1; 0 = not given */
     time_ms created_at, ready_since, not_before, started_at;
-    int64_t tokens, usd_milli;
+    int64_t tokens, usd; /* millionths of a dollar */
     int8_t state, phase, until, parent_gate, parallelizable, artifact_present, review;
+    /* of a live snapshot (struct task_spec says what they are): */
+    int8_t hold, stop, bound;
+    uint32_t lender; /* entry; 0 = none */
+    uint32_t parent_iteration, keeps, borrowed;
+    uint32_t failures, launch_failures, losses, restarts, breaker_openings;
+    int32_t retry_max;
+    sym run_agent, run_limiter;
+    time_ms enqueued_at, ready_clock;
 };
 
 struct project_record {
     sym id;
-    uint32_t completed, running;
+    uint32_t completed, running, running_roots;
     int64_t weight_milli, max_running, budget, free_workspaces, tokens_used;
-    int64_t budget_usd_milli, usd_used_milli;
+    int64_t budget_usd, usd_used; /* millionths of a dollar */
     int8_t active, paused;
 };
 
 struct agent_record {
     sym id, limiter;
     int8_t idle;
+    uint32_t launch_failures, openings;
+    time_ms closed_until;
 };
 
 struct limiter_record {
     sym id;
     uint32_t hits, running;
-    time_ms backoff_until;
-    int8_t closed;
+    time_ms backoff_until, backoff_since, last_hit, ramp_since;
+    int8_t closed, in_backoff;
+};
+
+/* What was used in one bucket of the window. */
+struct usage_record {
+    sym project; /* 0: of no project */
+    time_ms at;
+    int64_t tokens, unreported, usd; /* millionths of a dollar */
+    uint32_t starts, completed, reports, priced, unpriced;
+};
+
+struct wait_record {
+    sym project, limiter, agent;
+    time_ms lost, closed_since;
+};
+
+/* What is reserved for an overdue task. */
+struct claim_record {
+    uint32_t task; /* entry; 0 = no task has a claim */
+    uint32_t leases;
+    uint32_t resources, resource_count; /* in draft.resources */
 };
 
 struct lock_record {
     sym workspace;
-    uint32_t holder; /* entry; 0 = free */
+    uint32_t holder; /* entry; 0 = none */
+    bool locked;     /* by something outside; then there is no holder */
 };
 
 struct config_record {
@@ -77,10 +108,18 @@ struct kind_hint {
 /* The scalars of the top level. */
 struct top_record {
     time_ms now;
-    int64_t tokens_used, budget, disk_free_milli_gb;
-    int64_t budget_usd_milli, usd_used_milli;
+    int64_t tokens_used, budget, disk_free_milli_gb, memory_free_mb, load_milli;
+    int64_t budget_usd, usd_used; /* millionths of a dollar */
     int64_t seed;
+    uint32_t running, running_roots; /* runs of no project */
     int8_t paused;
+    int8_t live; /* state is restored as after a restart; else it is found out */
+    struct {
+        int8_t ticking;
+        time_ms tick_began, last_start;
+        int64_t tick_starts;
+    } pace;
+    struct claim_record claim;
 };
 
 /* A growing array of records. */
@@ -105,6 +144,8 @@ struct draft {
     POOL(struct agent_record) agents;
     POOL(struct limiter_record) limiters;
     POOL(struct lock_record) locks;
+    POOL(struct usage_record) usage;
+    POOL(struct wait_record) waits;
     POOL(struct task_record) tasks;
     POOL(uint32_t) depends_on; /* entries; task numbers after draft_resolve */
     POOL(sym) resources;

@@ -8,13 +8,14 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/money.h"
 #include "snapshot/decode.h"
 
 #define NUMBER_MOST 9007199254740991 /* what every JSON program can hold; 285,000 years in ms */
 #define COUNT_MOST  1000000000
 #define WEIGHT_MOST 1000000000000 /* thousandths */
 
-#define USD_MOST 1000000000000 /* thousandths of a dollar */
+#define USD_MOST MONEY_MAX
 
 #define RESOURCES_MOST 16 /* of one task */
 
@@ -32,6 +33,32 @@ static const char *until_word(int number) {
     return until_name((enum until)number);
 }
 
+static const char *hold_word(int number) {
+    return hold_name((enum hold)number);
+}
+
+static const char *stop_word(int number) {
+    return stop_wish_name((enum stop_wish)number);
+}
+
+static const char *lease_word(int number) {
+    return lease_kind_name((enum lease_kind)number);
+}
+
+const char *schema_keep_word(int number) {
+    static const char *const words[] = { "task", "roots", "review", "workspace" };
+    _Static_assert(ARRAY_SIZE(words) == SCHEMA_KEEPS && KEEP_ALL == (1 << SCHEMA_KEEPS) - 1,
+                   "a word for each bit of enum keep");
+    return words[number];
+}
+
+const char *schema_lend_word(int number) {
+    static const char *const words[] = { "runs", "project", "kind", "agent", "limiter" };
+    _Static_assert(ARRAY_SIZE(words) == SCHEMA_LENDS && LEND_ALL == (1 << SCHEMA_LENDS) - 1,
+                   "a word for each bit of enum lend");
+    return words[number];
+}
+
 static const char *parent_gate_word(int number) {
     return parent_gate_name((enum parent_gate)number);
 }
@@ -43,7 +70,7 @@ const struct hint hint_absent = {
     .tokens = { ABSENT_TIME, ABSENT_TIME },
     .failure_milli = ABSENT,
     .limited_milli = ABSENT,
-    .usd_milli = ABSENT,
+    .usd = ABSENT,
 };
 
 static void hint_begin(struct reader *r) {
@@ -73,14 +100,18 @@ static void task_begin(struct reader *r) {
         .created_at = ABSENT_TIME,
         .ready_since = ABSENT_TIME,
         .started_at = ABSENT_TIME,
+        .enqueued_at = ABSENT_TIME,
+        .ready_clock = ABSENT_TIME,
         .tokens = ABSENT,
-        .usd_milli = ABSENT,
+        .usd = ABSENT,
         .state = TASK_WAITING,
         .phase = PHASE_WORKING,
         .until = ABSENT,
         .parent_gate = ABSENT,
         .parallelizable = ABSENT,
         .artifact_present = true,
+        .hold = ABSENT,
+        .retry_max = ABSENT,
     };
 }
 
@@ -121,7 +152,7 @@ static void project_begin(struct reader *r) {
         .weight_milli = ABSENT,
         .max_running = ABSENT,
         .budget = ABSENT,
-        .budget_usd_milli = ABSENT,
+        .budget_usd = ABSENT,
         .free_workspaces = ABSENT,
         .active = ABSENT,
         .paused = ABSENT,
@@ -157,6 +188,41 @@ static int limiter_end(struct reader *r, struct error *err) {
     return result;
 }
 
+static void usage_begin(struct reader *r) {
+    r->usage = (struct usage_record){ 0 };
+}
+
+static int usage_end(struct reader *r, struct error *err) {
+    (void)err;
+    *POOL_ADD(&r->draft.usage) = r->usage;
+    return 0;
+}
+
+static void wait_begin(struct reader *r) {
+    r->wait = (struct wait_record){ 0 };
+}
+
+static int wait_end(struct reader *r, struct error *err) {
+    if (r->wait.project == 0)
+        return error_set(err, -EINVAL, "an entry of 'waits' has no 'project'");
+    *POOL_ADD(&r->draft.waits) = r->wait;
+    return 0;
+}
+
+static void claim_begin(struct reader *r) {
+    r->draft.top.claim.resources = (uint32_t)r->draft.resources.count;
+}
+
+static int claim_end(struct reader *r, struct error *err) {
+    struct claim_record *claim = &r->draft.top.claim;
+    if (claim->task == 0)
+        return error_set(err, -EINVAL, "'claim' has no 'task'");
+    claim->resource_count = (uint32_t)(r->draft.resources.count - claim->resources);
+    if (claim->resource_count > CLAIM_RESOURCES_MAX)
+        return error_set(err, -ERANGE, "'claim' has more than %d resources", CLAIM_RESOURCES_MAX);
+    return 0;
+}
+
 /* --- the keys -------------------------------------------------------------------------------- */
 
 /* clang-format off */
@@ -168,7 +234,7 @@ static const struct field hint_fields[] = {
     { KEY("tokens"),       FIELD_RANGE, AT(hint, tokens), -1, NUMBER_MOST },
     { KEY("failure_rate"), FIELD_MILLI, AT(hint, failure_milli), 0, 1000 },
     { KEY("limited_rate"), FIELD_MILLI, AT(hint, limited_milli), 0, 1000 },
-    { KEY("usd"),          FIELD_MILLI, AT(hint, usd_milli), 0, USD_MOST },
+    { KEY("usd"),          FIELD_USD,   AT(hint, usd), 0, USD_MOST },
 };
 
 static const struct object object_task_hint = {
@@ -213,7 +279,28 @@ static const struct field task_fields[] = {
     { KEY("limiter"),          FIELD_SYMBOL,  AT(task_record, limiter) },
     { KEY("resources"),        FIELD_SYMBOLS },
     { KEY("tokens"),           FIELD_INT64,   AT(task_record, tokens), 0, NUMBER_MOST },
-    { KEY("usd"),              FIELD_MILLI,   AT(task_record, usd_milli), 0, USD_MOST },
+    { KEY("usd"),              FIELD_USD,     AT(task_record, usd), 0, USD_MOST },
+    { KEY("hold"),             FIELD_WORD,    AT(task_record, hold), 0, HOLD_MAX - 1,
+                          .word = hold_word },
+    { KEY("stop"),             FIELD_WORD,    AT(task_record, stop), 0, STOP_WISH_MAX - 1,
+                          .word = stop_word },
+    { KEY("bound"),            FIELD_BOOL,    AT(task_record, bound) },
+    { KEY("enqueued_at"),      FIELD_INT64,   AT(task_record, enqueued_at), -NUMBER_MOST, NUMBER_MOST },
+    { KEY("ready_clock"),      FIELD_INT64,   AT(task_record, ready_clock), -NUMBER_MOST, NUMBER_MOST },
+    { KEY("parent_iteration"), FIELD_UINT32,  AT(task_record, parent_iteration), 0, COUNT_MOST },
+    { KEY("keeps"),            FIELD_WORDS,   AT(task_record, keeps), 0, SCHEMA_KEEPS - 1,
+                          .word = schema_keep_word },
+    { KEY("retry_max"),        FIELD_INT32,   AT(task_record, retry_max), -1, COUNT_MOST },
+    { KEY("failures"),         FIELD_UINT32,  AT(task_record, failures), 0, UINT16_MAX },
+    { KEY("launch_failures"),  FIELD_UINT32,  AT(task_record, launch_failures), 0, UINT16_MAX },
+    { KEY("losses"),           FIELD_UINT32,  AT(task_record, losses), 0, UINT16_MAX },
+    { KEY("restarts"),         FIELD_UINT32,  AT(task_record, restarts), 0, UINT16_MAX },
+    { KEY("breaker_openings"), FIELD_UINT32,  AT(task_record, breaker_openings), 0, UINT16_MAX },
+    { KEY("run_agent"),        FIELD_SYMBOL,  AT(task_record, run_agent) },
+    { KEY("run_limiter"),      FIELD_SYMBOL,  AT(task_record, run_limiter) },
+    { KEY("lender"),           FIELD_ID,      AT(task_record, lender) },
+    { KEY("borrowed"),         FIELD_WORDS,   AT(task_record, borrowed), 0, SCHEMA_LENDS - 1,
+                          .word = schema_lend_word },
     { KEY("sim"),              FIELD_OBJECT,  .object = &object_task_hint },
     { KEY("title"),            FIELD_SKIP },
     { KEY("meta"),             FIELD_SKIP },
@@ -229,13 +316,14 @@ static const struct field project_fields[] = {
     { KEY("weight"),          FIELD_MILLI,  AT(project_record, weight_milli), 0, WEIGHT_MOST },
     { KEY("max_running"),     FIELD_CAP,    AT(project_record, max_running), 0, NUMBER_MOST },
     { KEY("budget"),          FIELD_CAP,    AT(project_record, budget), 0, NUMBER_MOST },
-    { KEY("budget_usd"),      FIELD_MILLI,  AT(project_record, budget_usd_milli), 0, USD_MOST },
-    { KEY("usd_used"),        FIELD_MILLI,  AT(project_record, usd_used_milli), 0, USD_MOST },
+    { KEY("budget_usd"),      FIELD_USD,    AT(project_record, budget_usd), 0, USD_MOST },
+    { KEY("usd_used"),        FIELD_USD,    AT(project_record, usd_used), 0, USD_MOST },
     { KEY("active"),          FIELD_BOOL,   AT(project_record, active) },
     { KEY("paused"),          FIELD_BOOL,   AT(project_record, paused) },
     { KEY("tokens_used"),     FIELD_INT64,  AT(project_record, tokens_used), 0, NUMBER_MOST },
     { KEY("completed"),       FIELD_UINT32, AT(project_record, completed), 0, COUNT_MOST },
     { KEY("running"),         FIELD_UINT32, AT(project_record, running), 0, COUNT_MOST },
+    { KEY("running_roots"),   FIELD_UINT32, AT(project_record, running_roots), 0, COUNT_MOST },
     { KEY("free_workspaces"), FIELD_INT64,  AT(project_record, free_workspaces), 0, COUNT_MOST },
     { KEY("meta"),            FIELD_SKIP },
 };
@@ -250,6 +338,9 @@ static const struct field agent_fields[] = {
     { KEY("id"),      FIELD_SYMBOL, AT(agent_record, id) },
     { KEY("idle"),    FIELD_BOOL,   AT(agent_record, idle) },
     { KEY("limiter"), FIELD_SYMBOL, AT(agent_record, limiter) },
+    { KEY("launch_failures"), FIELD_UINT32, AT(agent_record, launch_failures), 0, COUNT_MOST },
+    { KEY("openings"), FIELD_UINT32, AT(agent_record, openings), 0, COUNT_MOST },
+    { KEY("closed_until"), FIELD_INT64, AT(agent_record, closed_until), 0, NUMBER_MOST },
     { KEY("meta"),    FIELD_SKIP },
 };
 
@@ -264,6 +355,10 @@ static const struct field limiter_fields[] = {
     { KEY("hits"),          FIELD_UINT32, AT(limiter_record, hits), 0, COUNT_MOST },
     { KEY("running"),       FIELD_UINT32, AT(limiter_record, running), 0, COUNT_MOST },
     { KEY("closed"),        FIELD_BOOL,   AT(limiter_record, closed) },
+    { KEY("in_backoff"),    FIELD_BOOL,   AT(limiter_record, in_backoff) },
+    { KEY("backoff_since"), FIELD_INT64,  AT(limiter_record, backoff_since), 0, NUMBER_MOST },
+    { KEY("last_hit"),      FIELD_INT64,  AT(limiter_record, last_hit), 0, NUMBER_MOST },
+    { KEY("ramp_since"),    FIELD_INT64,  AT(limiter_record, ramp_since), 0, NUMBER_MOST },
     { KEY("meta"),          FIELD_SKIP },
 };
 
@@ -271,6 +366,63 @@ static const struct object object_limiter = {
     .number = 5, .noun = "a limiter", .fields = limiter_fields,
     .count = ARRAY_SIZE(limiter_fields), .target = AT(reader, limiter),
     .begin = limiter_begin, .end = limiter_end,
+};
+
+static const struct field usage_fields[] = {
+    { KEY("project"),    FIELD_SYMBOL, AT(usage_record, project) },
+    { KEY("at"),         FIELD_INT64,  AT(usage_record, at), 0, NUMBER_MOST },
+    { KEY("tokens"),     FIELD_INT64,  AT(usage_record, tokens), -NUMBER_MOST, NUMBER_MOST },
+    { KEY("unreported"), FIELD_INT64,  AT(usage_record, unreported), -NUMBER_MOST, NUMBER_MOST },
+    { KEY("usd"),        FIELD_USD,    AT(usage_record, usd), -USD_MOST, USD_MOST },
+    { KEY("starts"),     FIELD_UINT32, AT(usage_record, starts), 0, COUNT_MOST },
+    { KEY("completed"),  FIELD_UINT32, AT(usage_record, completed), 0, COUNT_MOST },
+    { KEY("reports"),    FIELD_UINT32, AT(usage_record, reports), 0, COUNT_MOST },
+    { KEY("priced"),     FIELD_UINT32, AT(usage_record, priced), 0, COUNT_MOST },
+    { KEY("unpriced"),   FIELD_UINT32, AT(usage_record, unpriced), 0, COUNT_MOST },
+};
+
+static const struct object object_usage = {
+    .number = 8, .noun = "an entry of 'usage'", .fields = usage_fields,
+    .count = ARRAY_SIZE(usage_fields), .target = AT(reader, usage),
+    .begin = usage_begin, .end = usage_end,
+};
+
+static const struct field wait_fields[] = {
+    { KEY("project"),      FIELD_SYMBOL, AT(wait_record, project) },
+    { KEY("limiter"),      FIELD_SYMBOL, AT(wait_record, limiter) },
+    { KEY("agent"),        FIELD_SYMBOL, AT(wait_record, agent) },
+    { KEY("lost"),         FIELD_INT64,  AT(wait_record, lost), -NUMBER_MOST, NUMBER_MOST },
+    { KEY("closed_since"), FIELD_INT64,  AT(wait_record, closed_since), 0, NUMBER_MOST },
+};
+
+static const struct object object_wait = {
+    .number = 9, .noun = "an entry of 'waits'", .fields = wait_fields,
+    .count = ARRAY_SIZE(wait_fields), .target = AT(reader, wait),
+    .begin = wait_begin, .end = wait_end,
+};
+
+static const struct field pace_fields[] = {
+    { KEY("ticking"),     FIELD_BOOL,  AT(top_record, pace.ticking) },
+    { KEY("tick_began"),  FIELD_INT64, AT(top_record, pace.tick_began), 0, NUMBER_MOST },
+    { KEY("tick_starts"), FIELD_INT64, AT(top_record, pace.tick_starts), 0, COUNT_MOST },
+    { KEY("last_start"),  FIELD_INT64, AT(top_record, pace.last_start), 0, NUMBER_MOST },
+};
+
+static const struct object object_pace = {
+    .number = 10, .noun = "'pace'", .fields = pace_fields, .count = ARRAY_SIZE(pace_fields),
+    .target = AT(reader, draft.top),
+};
+
+static const struct field claim_fields[] = {
+    { KEY("task"),      FIELD_ID,     AT(top_record, claim.task) },
+    { KEY("leases"),    FIELD_WORDS,  AT(top_record, claim.leases), 0, LEASE_KIND_MAX - 1,
+                          .word = lease_word },
+    { KEY("resources"), FIELD_SYMBOLS },
+};
+
+static const struct object object_claim = {
+    .number = 11, .noun = "'claim'", .fields = claim_fields, .count = ARRAY_SIZE(claim_fields),
+    .target = AT(reader, draft.top), .begin = claim_begin, .end = claim_end,
 };
 
 static const struct field sim_fields[] = {
@@ -286,12 +438,21 @@ static const struct object object_sim = {
 static const struct field snapshot_fields[] = {
     { KEY("now"),          FIELD_INT64,   AT(top_record, now), 0, NUMBER_MOST },
     { KEY("config"),       FIELD_CONFIG },
+    { KEY("live"),         FIELD_BOOL,    AT(top_record, live) },
     { KEY("paused"),       FIELD_BOOL,    AT(top_record, paused) },
     { KEY("tokens_used"),  FIELD_INT64,   AT(top_record, tokens_used), 0, NUMBER_MOST },
     { KEY("budget"),       FIELD_CAP,     AT(top_record, budget), 0, NUMBER_MOST },
-    { KEY("usd_used"),     FIELD_MILLI,   AT(top_record, usd_used_milli), 0, USD_MOST },
-    { KEY("budget_usd"),   FIELD_MILLI,   AT(top_record, budget_usd_milli), 0, USD_MOST },
+    { KEY("usd_used"),     FIELD_USD,     AT(top_record, usd_used), 0, USD_MOST },
+    { KEY("budget_usd"),   FIELD_USD,     AT(top_record, budget_usd), 0, USD_MOST },
     { KEY("disk_free_gb"), FIELD_MILLI,   AT(top_record, disk_free_milli_gb), 0, NUMBER_MOST },
+    { KEY("memory_free_mb"), FIELD_INT64, AT(top_record, memory_free_mb), 0, NUMBER_MOST },
+    { KEY("load"),         FIELD_MILLI,   AT(top_record, load_milli), 0, NUMBER_MOST },
+    { KEY("running"),      FIELD_UINT32,  AT(top_record, running), 0, COUNT_MOST },
+    { KEY("running_roots"), FIELD_UINT32, AT(top_record, running_roots), 0, COUNT_MOST },
+    { KEY("usage"),        FIELD_OBJECTS, .object = &object_usage },
+    { KEY("waits"),        FIELD_OBJECTS, .object = &object_wait },
+    { KEY("pace"),         FIELD_OBJECT,  .object = &object_pace },
+    { KEY("claim"),        FIELD_OBJECT,  .object = &object_claim },
     { KEY("projects"),     FIELD_OBJECTS, .object = &object_project },
     { KEY("agents"),       FIELD_OBJECTS, .object = &object_agent },
     { KEY("workspaces"),   FIELD_LOCKS },
@@ -327,6 +488,7 @@ const struct object *schema_root(void) {
 static const struct object *const objects[] = {
     &object_snapshot, &object_project,   &object_agent,     &object_limiter,
     &object_task,     &object_task_hint, &object_kind_hint, &object_sim,
+    &object_usage,    &object_wait,      &object_pace,      &object_claim,
 };
 
 _Static_assert(ARRAY_SIZE(objects) <= OBJECT_MAX, "struct reader.follows is too small");

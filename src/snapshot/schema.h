@@ -5,6 +5,12 @@
 
 struct object;
 
+/* The bits of enum keep and enum lend, as words; from 0. */
+#define SCHEMA_KEEPS 4
+#define SCHEMA_LENDS 5
+const char *schema_keep_word(int number);
+const char *schema_lend_word(int number);
+
 /* The object around everything. */
 const struct object *schema_root(void);
 

@@ -59,9 +59,15 @@ static int tell(struct snapshot *s, const char *name, const struct snapshot_opti
         .name = name,
         .err = err,
     };
-    r = tell_world(&t);
+    struct fact loading = { .kind = FACT_LOADING }, loaded = { .kind = FACT_LOADED };
+    if (s->draft.top.live)
+        r = teller_apply(&t, &loading);
+    if (r == 0)
+        r = tell_world(&t);
     if (r == 0)
         r = tell_tasks(&t);
+    if (r == 0 && s->draft.top.live)
+        r = teller_apply(&t, &loaded);
     free(t.known);
     return r;
 }
@@ -132,8 +138,8 @@ static void add_hint(struct hint *ret, const struct hint *hint) {
         ret->failure_milli = hint->failure_milli;
     if (ret->limited_milli == ABSENT)
         ret->limited_milli = hint->limited_milli;
-    if (ret->usd_milli == ABSENT)
-        ret->usd_milli = hint->usd_milli;
+    if (ret->usd == ABSENT)
+        ret->usd = hint->usd;
 }
 
 static void add_kind_hint(const struct snapshot *s, sym kind, struct hint *ret) {
@@ -146,7 +152,7 @@ void snapshot_hint(const struct snapshot *snapshot, task_id task, struct sim_hin
     static const struct hint built_in = {
         .duration = { HINT_DURATION, HINT_DURATION },
         .tokens = { HINT_TOKENS, HINT_TOKENS },
-        .usd_milli = ABSENT,
+        .usd = ABSENT,
     };
     const struct draft *d = &snapshot->draft;
     struct hint hint = hint_absent;
@@ -164,7 +170,7 @@ void snapshot_hint(const struct snapshot *snapshot, task_id task, struct sim_hin
         .tokens_max = hint.tokens[1],
         .failure_milli = hint.failure_milli,
         .limited_milli = hint.limited_milli,
-        .money = hint.usd_milli == ABSENT ? -1 : hint.usd_milli * 1000,
+        .money = hint.usd, /* ABSENT is -1 */
     };
 }
 

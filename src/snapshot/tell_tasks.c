@@ -35,6 +35,36 @@ static void fill_state(const struct task_record *task, time_ms now, struct task_
         ret->keeps = KEEP_ALL;
 }
 
+/* Of a live snapshot: as the daemon had it. */
+static void fill_live(const struct teller *t, const struct task_record *task,
+                      struct task_spec *ret) {
+    ret->state = (enum task_state)task->state;
+    ret->hold = task->hold == ABSENT ? HOLD_NONE : (enum hold)task->hold;
+    ret->not_before = task->not_before;
+    ret->attempt = task->attempt_given ? task->attempt_given - 1 : 0;
+    ret->phase = (enum run_phase)task->phase;
+    ret->started_at = task->started_at == ABSENT_TIME ? 0 : task->started_at;
+    ret->stop = (enum stop_wish)task->stop;
+    ret->bound = task->bound;
+    ret->parent_iteration = task->parent_iteration;
+    ret->keeps = task->keeps;
+    ret->borrowed = task->borrowed;
+    ret->lender = task->lender ? t->draft->ids.entries[task->lender].number : 0;
+    ret->failures = (uint16_t)task->failures;
+    ret->launch_failures = (uint16_t)task->launch_failures;
+    ret->losses = (uint16_t)task->losses;
+    ret->restarts = (uint16_t)task->restarts;
+    ret->breaker_openings = (uint16_t)task->breaker_openings;
+    ret->retry_max = task->retry_max;
+    ret->run_agent = task->run_agent;
+    ret->run_limiter = task->run_limiter;
+    ret->run_unlimited = task_state_is_live(ret->state) && !task->run_limiter;
+    ret->enqueued_at = task->enqueued_at == ABSENT_TIME ? 0 : task->enqueued_at;
+    /* Of a task that starts: without a wait, nobody knows how long it was. */
+    ret->ready_since = task->ready_since == ABSENT_TIME ? 0 : task->ready_since;
+    ret->ready_clock = task->ready_clock == ABSENT_TIME ? ret->ready_since : task->ready_clock;
+}
+
 static void fill_spec(struct teller *t, const struct task_record *task, struct task_spec *ret) {
     const struct draft *d = t->draft;
     const struct policy *policy = config_policy(t->config);
@@ -63,7 +93,10 @@ static void fill_spec(struct teller *t, const struct task_record *task, struct t
         .retry_max = -1,
     };
     ret->ready_since = task->ready_since == ABSENT_TIME ? ret->created_at : task->ready_since;
-    fill_state(task, d->top.now, ret);
+    if (d->top.live)
+        fill_live(t, task, ret);
+    else
+        fill_state(task, d->top.now, ret);
 }
 
 static int task_error(struct teller *t, const struct task_record *task) {
@@ -85,11 +118,11 @@ static int tell_task(struct teller *t, const struct task_record *task, task_id *
         return error_set(t->err, -ELOOP,
                          "%s: task '%s' would wait for itself through its dependencies and parents",
                          t->name, id_table_text(&t->draft->ids, task->id));
-    bool told = task->tokens != ABSENT || task->usd_milli != ABSENT;
+    bool told = task->tokens != ABSENT || task->usd != ABSENT;
     if (r >= 0 && told && task_state_is_live(spec.state)) {
         struct fact tokens = { .kind = FACT_RUN_TOKENS, .task = spec.id, .attempt = spec.attempt };
         tokens.tokens = task->tokens;
-        tokens.money = task->usd_milli == ABSENT ? -1 : task->usd_milli * 1000;
+        tokens.money = task->usd; /* ABSENT is -1 */
         r = core_apply(t->core, &tokens, t->err);
     }
     return r < 0 ? task_error(t, task) : 0;
@@ -112,7 +145,7 @@ static int tell_free_workspaces(struct teller *t) {
     return r;
 }
 
-/* Parents before their children, whatever the order in the file, so that the core knows the depth
+/* A live snapshot in the order of the file, as rows are told (core.h: Restart); else parents before their children, whatever the order in the file, so that the core knows the depth
  * of each task when it comes; else in the order of the file. */
 static int tell_in_order(struct teller *t, task_id *needs) {
     const struct draft *d = t->draft;
@@ -122,7 +155,7 @@ static int tell_in_order(struct teller *t, task_id *needs) {
     int r = 0;
     for (size_t i = 0; r == 0 && i < count; i++) {
         for (size_t at = i; at < count && !told[at];) {
-            uint32_t parent = d->tasks.items[at].parent;
+            uint32_t parent = d->top.live ? 0 : d->tasks.items[at].parent;
             told[at] = 1;
             above[depth++] = (uint32_t)at;
             at = parent ? d->ids.entries[parent].number - 1 : count;

@@ -30,8 +30,8 @@ static const char *name_of(const struct teller *t, sym symbol) {
 
 /* --- projects -------------------------------------------------------------------------------- */
 
-static struct money_budget money_of(int64_t milli) {
-    return (struct money_budget){ .is_set = true, .micro = milli * 1000 };
+static struct money_budget money_of(int64_t micro) {
+    return (struct money_budget){ .is_set = true, .micro = micro };
 }
 
 void teller_project_spec(const struct teller *t, const struct project_record *record,
@@ -43,8 +43,8 @@ void teller_project_spec(const struct teller *t, const struct project_record *re
         ret->max_running = record->max_running;
     if (record->budget != ABSENT)
         ret->budget = record->budget;
-    if (record->budget_usd_milli != ABSENT)
-        ret->money = money_of(record->budget_usd_milli);
+    if (record->budget_usd != ABSENT)
+        ret->money = money_of(record->budget_usd);
     if (record->active != ABSENT)
         ret->active = record->active;
     if (record->paused != ABSENT)
@@ -59,7 +59,7 @@ static const struct project_record project_unlisted = {
     .weight_milli = ABSENT,
     .max_running = ABSENT,
     .budget = ABSENT,
-    .budget_usd_milli = ABSENT,
+    .budget_usd = ABSENT,
     .free_workspaces = ABSENT,
     .active = ABSENT,
     .paused = ABSENT,
@@ -123,6 +123,10 @@ static int tell_limiter(struct teller *t, sym name, const struct limiter_record 
         fact.limiter.backoff_until = record->backoff_until;
         fact.limiter.hits = record->hits;
         fact.limiter.closed = record->closed;
+        fact.limiter.in_backoff = record->in_backoff;
+        fact.limiter.backoff_since = record->backoff_since;
+        fact.limiter.last_hit = record->last_hit;
+        fact.limiter.ramp_since = record->ramp_since;
     }
     teller_known(t, name)->limiter = true;
     return teller_apply(t, &fact);
@@ -136,7 +140,7 @@ static int tell_limiters(struct teller *t) {
     int r = 0;
     for (size_t i = 0; r == 0 && i < t->draft->limiters.count; i++)
         r = tell_limiter(t, t->draft->limiters.items[i].id, &t->draft->limiters.items[i]);
-    if (t->draft->limiters.count == 1)
+    if (t->draft->limiters.count == 1 && !t->draft->top.live)
         t->only_limiter = t->draft->limiters.items[0].id;
     return r;
 }
@@ -145,8 +149,11 @@ static int tell_agent(struct teller *t, sym name, const struct agent_record *rec
     struct fact fact = { .kind = FACT_AGENT };
     config_agent_spec(t->config, t->core, name_of(t, name), &fact.agent);
     if (record) {
-        fact.agent.roster = true;
+        fact.agent.roster = fact.agent.roster || !t->draft->top.live;
         fact.agent.idle = record->idle;
+        fact.agent.launch_failures = record->launch_failures;
+        fact.agent.openings = record->openings;
+        fact.agent.closed_until = record->closed_until;
         if (record->limiter)
             fact.agent.limiter = record->limiter;
     }
@@ -156,7 +163,8 @@ static int tell_agent(struct teller *t, sym name, const struct agent_record *rec
     int r = tell_named_limiter(t, fact.agent.limiter);
     if (r == 0)
         r = teller_apply(t, &fact);
-    for (unsigned i = 0; r == 0 && i < fact.agent.failover_count; i++)
+    /* A live snapshot lists all of them, in their order. */
+    for (unsigned i = 0; r == 0 && !t->draft->top.live && i < fact.agent.failover_count; i++)
         if (!teller_known(t, fact.agent.failover[i])->agent)
             r = tell_agent(t, fact.agent.failover[i], NULL);
     return r;
@@ -218,20 +226,36 @@ static int tell_resources(struct teller *t) {
 
 /* --- amounts --------------------------------------------------------------------------------- */
 
+/* Sums of an entry of 'usage' are as large as its parts. */
+static __int128 size_of(int64_t number) {
+    return number < 0 ? -(__int128)number : number;
+}
+
 /* Tokens are added up in 64 bits: what is told must leave room for every run there could be. */
 static int check_tokens(struct teller *t) {
     const struct draft *d = t->draft;
-    __int128 used = 0, live = 0;
-    uint64_t runs = d->tasks.count;
+    __int128 used = 0, live = 0, spent = 0;
+    uint64_t runs = d->tasks.count + d->top.running;
     for (size_t i = 0; i < d->projects.count; i++) {
         used += d->projects.items[i].tokens_used;
         runs += d->projects.items[i].running;
     }
-    for (size_t i = 0; i < d->tasks.count; i++)
+    for (size_t i = 0; i < d->usage.count; i++) {
+        const struct usage_record *u = &d->usage.items[i];
+        used += size_of(u->tokens) + size_of(u->unreported);
+        spent += size_of(u->usd);
+    }
+    for (size_t i = 0; i < d->tasks.count; i++) {
         if (d->tasks.items[i].tokens > 0)
             live += d->tasks.items[i].tokens;
+        if (d->tasks.items[i].usd > 0)
+            spent += d->tasks.items[i].usd;
+    }
     int64_t usual = config_policy(t->config)->run_tokens;
     __int128 estimate = used > usual ? used : usual;
+    if (spent > TOKENS_MOST)
+        return error_set(t->err, -ERANGE, "%s: the amounts of 'usd' are too large together",
+                         t->name);
     if (used > TOKENS_MOST || live > TOKENS_MOST || estimate * runs > TOKENS_MOST)
         return error_set(t->err, -ERANGE,
                          "%s: 'tokens_used', 'tokens' and 'running' are too large together",
@@ -239,10 +263,52 @@ static int check_tokens(struct teller *t) {
     return 0;
 }
 
+static int tell_runs_outside(struct teller *t) {
+    const struct draft *d = t->draft;
+    struct fact none = { .kind = FACT_EXTERNAL };
+    none.external.running = d->top.running;
+    none.external.roots = d->top.running_roots;
+    int r = d->top.running || d->top.running_roots ? teller_apply(t, &none) : 0;
+    for (size_t i = 0; r == 0 && i < d->projects.count; i++) {
+        struct fact external = { .kind = FACT_EXTERNAL };
+        external.external.project = d->projects.items[i].id;
+        external.external.running = d->projects.items[i].running;
+        external.external.roots = d->projects.items[i].running_roots;
+        r = teller_apply(t, &external);
+    }
+    return r;
+}
+
+/* Of a live snapshot: the buckets of the window. */
+static int tell_buckets(struct teller *t) {
+    const struct draft *d = t->draft;
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < d->usage.count; i++) {
+        const struct usage_record *u = &d->usage.items[i];
+        struct fact fact = { .kind = FACT_USAGE };
+        fact.usage = (struct usage_spec){ .project = u->project,
+                                          .tokens = u->tokens,
+                                          .unreported = u->unreported,
+                                          .money = u->usd,
+                                          .starts = (int32_t)u->starts,
+                                          .completions = (int32_t)u->completed,
+                                          .reports = (int32_t)u->reports,
+                                          .priced = (int32_t)u->priced,
+                                          .unpriced = (int32_t)u->unpriced,
+                                          .at = u->at };
+        r = teller_apply(t, &fact);
+    }
+    return r;
+}
+
 static int tell_usage(struct teller *t) {
     const struct draft *d = t->draft;
     int64_t sum = 0, spent = 0;
     int r = check_tokens(t);
+    if (r == 0 && d->top.live)
+        r = tell_buckets(t);
+    if (r < 0 || d->top.live)
+        return r < 0 ? r : tell_runs_outside(t);
     for (size_t i = 0; r == 0 && i < d->projects.count; i++) {
         const struct project_record *p = &d->projects.items[i];
         struct fact usage = { .kind = FACT_USAGE };
@@ -250,26 +316,22 @@ static int tell_usage(struct teller *t) {
         usage.usage.tokens = p->tokens_used;
         usage.usage.completions = p->completed;
         usage.usage.starts = p->completed + p->running;
-        usage.usage.money = p->usd_used_milli * 1000;
-        usage.usage.priced = p->usd_used_milli > 0 ? (int32_t)p->completed : 0;
+        usage.usage.money = p->usd_used;
+        usage.usage.priced = p->usd_used > 0 ? (int32_t)p->completed : 0;
         usage.usage.at = d->top.now;
         sum += p->tokens_used;
-        spent += p->usd_used_milli;
+        spent += p->usd_used;
         r = teller_apply(t, &usage);
     }
     /* The runs from outside are charged the mean, so all usage comes first. */
-    for (size_t i = 0; r == 0 && i < d->projects.count; i++) {
-        struct fact external = { .kind = FACT_EXTERNAL };
-        external.external.project = d->projects.items[i].id;
-        external.external.running = d->projects.items[i].running;
-        r = teller_apply(t, &external);
-    }
+    if (r == 0)
+        r = tell_runs_outside(t);
     /* The global budgets look at the numbers at the top, not at the sums of the projects. */
     struct fact rest = { .kind = FACT_USAGE };
     if (d->top.tokens_used != ABSENT)
         rest.usage.tokens = d->top.tokens_used - sum;
-    if (d->top.usd_used_milli != ABSENT)
-        rest.usage.money = (d->top.usd_used_milli - spent) * 1000;
+    if (d->top.usd_used != ABSENT)
+        rest.usage.money = d->top.usd_used - spent;
     if (r < 0 || (rest.usage.tokens == 0 && rest.usage.money == 0))
         return r;
     rest.usage.at = d->top.now;
@@ -293,6 +355,7 @@ static int tell_workspaces(struct teller *t) {
         const struct lock_record *lock = &t->draft->locks.items[i];
         struct fact fact = { .kind = FACT_WORKSPACE };
         fact.workspace.id = lock->workspace;
+        fact.workspace.locked = lock->locked;
         if (lock->holder)
             fact.workspace.locked_by = t->draft->ids.entries[lock->holder].number;
         r = teller_apply(t, &fact);
@@ -304,23 +367,57 @@ static int tell_amounts(struct teller *t) {
     const struct top_record *top = &t->draft->top;
     int r = 0;
     int64_t micro = config_number(t->config, "budget_usd", NULL);
-    if (top->budget != ABSENT || top->budget_usd_milli != ABSENT) {
+    if (top->budget != ABSENT || top->budget_usd != ABSENT) {
         struct fact budget = { .kind = FACT_BUDGET, .budget = config_budget(t->config) };
         if (top->budget != ABSENT)
             budget.budget = top->budget;
-        if (top->budget_usd_milli != ABSENT)
-            budget.money_budget = money_of(top->budget_usd_milli);
+        if (top->budget_usd != ABSENT)
+            budget.money_budget = money_of(top->budget_usd);
         else if (micro != UNLIMITED)
             budget.money_budget = (struct money_budget){ .is_set = true, .micro = micro };
         r = teller_apply(t, &budget);
     }
-    if (r == 0 && top->disk_free_milli_gb != ABSENT) {
-        struct fact host = { .kind = FACT_HOST };
+    if (r == 0
+        && (top->disk_free_milli_gb != ABSENT || top->memory_free_mb != ABSENT
+            || top->load_milli != ABSENT)) {
+        struct fact host = { .kind = FACT_HOST };         /* -1, unknown, is ABSENT */
         host.host.disk_free_mb = top->disk_free_milli_gb; /* a GB is 1000 MB here */
-        host.host.memory_free_mb = host.host.load_milli = -1;
+        host.host.memory_free_mb = top->memory_free_mb;
+        host.host.load_milli = top->load_milli;
         r = teller_apply(t, &host);
     }
     return r;
+}
+
+/* Of a live snapshot: how far the wait clocks and the pace are, and what is reserved. */
+static int tell_clocks(struct teller *t) {
+    const struct draft *d = t->draft;
+    int r = 0;
+    for (size_t i = 0; r == 0 && d->top.live && i < d->waits.count; i++) {
+        const struct wait_record *w = &d->waits.items[i];
+        struct fact fact = { .kind = FACT_WAIT };
+        fact.wait =
+            (struct wait_spec){ w->project, w->limiter, w->agent, w->lost, w->closed_since };
+        r = teller_apply(t, &fact);
+    }
+    if (r < 0 || !d->top.live)
+        return r;
+    struct fact pace = { .kind = FACT_PACE };
+    pace.pace.ticking = d->top.pace.ticking;
+    pace.pace.started = d->top.pace.last_start != ABSENT_TIME;
+    pace.pace.tick_began = d->top.pace.tick_began;
+    pace.pace.tick_starts = d->top.pace.tick_starts;
+    pace.pace.last_start = pace.pace.started ? d->top.pace.last_start : 0;
+    r = teller_apply(t, &pace);
+    if (r < 0 || !d->top.claim.task)
+        return r;
+    struct fact claim = { .kind = FACT_CLAIM };
+    claim.claim.task = d->ids.entries[d->top.claim.task].number;
+    claim.claim.leases = d->top.claim.leases;
+    claim.claim.resource_count = (uint8_t)d->top.claim.resource_count;
+    for (uint32_t i = 0; i < d->top.claim.resource_count; i++)
+        claim.claim.resources[i] = d->resources.items[d->top.claim.resources + i];
+    return teller_apply(t, &claim);
 }
 
 int tell_world(struct teller *t) {
@@ -335,7 +432,7 @@ int tell_world(struct teller *t) {
         tell_amounts,        tell_listed_projects, tell_configured_projects,
         tell_named_projects, tell_limiters,        tell_roster,
         tell_named,          tell_usage,           tell_limiter_users,
-        tell_workspaces,
+        tell_workspaces,     tell_clocks,
     };
     if (strcmp(config_preset(t->config), "agent-queue") == 0)
         for (size_t i = 0; i < t->draft->projects.count; i++)

@@ -100,10 +100,10 @@ static void wrong_types_are_refused(void **state) {
           "not a list" },
         { "{\"workspaces\": []}",
           "q.json:1:16: 'workspaces' of the snapshot must be an object with a "
-          "task id or null for each name, not a list" },
+          "task id, null or true for each name, not a list" },
         { "{\"workspaces\": {\"w\": 1}}",
           "q.json:1:22: each item of 'workspaces' of the snapshot must "
-          "be a task id or null, not a number" },
+          "be a task id, null or true, not a number" },
         { "{\"config\": []}",
           "q.json:1:12: 'config' of the snapshot must be an object, not a list" },
         { "{\"config\": {\"order\": [{}]}}",
@@ -270,6 +270,31 @@ static void what_does_not_fit_together_is_refused(void **state) {
     CHECK(rows);
 }
 
+static void a_live_snapshot_is_checked_too(void **state) {
+    (void)state;
+    static const struct bad rows[] = {
+        { "{\"live\": true, \"waits\": [{\"lost\": 1}]}",
+          "q.json:1:36: an entry of 'waits' has no 'project'" },
+        { "{\"live\": true, \"claim\": {\"leases\": [\"runs\"]}}",
+          "q.json:1:44: 'claim' has no 'task'" },
+        { "{\"live\": true, \"tasks\": [{\"id\": \"a\", \"keeps\": [\"all\"]}]}",
+          "q.json:1:48: 'keeps' of a task must be one of task, roots, review, workspace, not "
+          "'all'" },
+        { "{\"live\": true, \"tasks\": [{\"id\": \"a\", \"borrowed\": \"runs\"}]}",
+          "q.json:1:50: 'borrowed' of a task must be a list of words, not a text" },
+        { "{\"live\": true, \"usage\": [{\"usd\": 0.0000001}]}",
+          "q.json:1:34: 'usd' of an entry of 'usage' must be a number with at most six decimals, "
+          "not "
+          "0.0000001" },
+        { "{\"live\": true, \"usage\": [{\"project\": \"a\", \"tokens\": 1}]}",
+          "q.json: project 'a' is not known" },
+        { "{\"live\": true, \"usage\": [{\"usd\": 1000000001}]}",
+          "q.json:1:34: 'usd' of an entry of 'usage' must be from -1000000000 to 1000000000, not "
+          "1000000001" },
+    };
+    CHECK(rows);
+}
+
 static void errors_of_the_configuration_have_their_place(void **state) {
     (void)state;
     struct snapshot *snapshot = NULL;
@@ -384,6 +409,7 @@ int main(void) {
         cmocka_unit_test(what_is_said_twice_is_refused),
         cmocka_unit_test(names_are_needed_and_must_be_printable),
         cmocka_unit_test(what_does_not_fit_together_is_refused),
+        cmocka_unit_test(a_live_snapshot_is_checked_too),
         cmocka_unit_test(errors_of_the_configuration_have_their_place),
         cmocka_unit_test(a_text_longer_than_255_bytes_is_no_name),
         cmocka_unit_test(deep_nesting_is_refused_at_once),
