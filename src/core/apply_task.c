@@ -82,7 +82,7 @@ int apply_hold(struct core *c, const struct fact *fact, struct error *err) {
     if (r < 0)
         return r;
     struct change change = to(TASK_HELD, REASON_HELD);
-    change.hold = HOLD_PERSON;
+    change.hold = fact->marker ? HOLD_MARKER : HOLD_PERSON;
     change.until = fact->until;
     task_become(c, task, change);
     return 0;

@@ -176,7 +176,10 @@ struct fact {
         } external;
         const struct task_spec *spec; /* TASK_ADDED */
         struct sling_spec sling;      /* SLING */
-        time_ms until;                /* HOLD: 0 = until released */
+        struct {                      /* HOLD */
+            time_ms until;            /* 0 = until released */
+            bool marker; /* by its DONE marker, which is not a file; else by a person */
+        };
         int32_t priority;
         struct {
             const task_id *items;

@@ -28,7 +28,7 @@ DEFINE_NAMES(task_state, task_state_name, task_states, TASK_STATE_MAX)
 static const char *const holds[] = {
     [HOLD_NONE] = "none",       [HOLD_PERSON] = "person",     [HOLD_BACKOFF] = "backoff",
     [HOLD_RESTART] = "restart", [HOLD_BREAKER] = "breaker",   [HOLD_BUDGET] = "budget",
-    [HOLD_REVIEW] = "review",   [HOLD_EXTERNAL] = "external",
+    [HOLD_REVIEW] = "review",   [HOLD_EXTERNAL] = "external", [HOLD_MARKER] = "marker",
 };
 DEFINE_NAMES(hold, hold_name, holds, HOLD_MAX)
 

@@ -49,6 +49,7 @@ enum hold {
     HOLD_BUDGET,   /* its agent ran out of budget; has a time. Its own is used up: has none */
     HOLD_REVIEW,   /* finished, waits for approve or reject */
     HOLD_EXTERNAL, /* finished its run, waits for someone to close it */
+    HOLD_MARKER,   /* its DONE marker is not a file, so nothing could end it */
     HOLD_MAX,
 };
 

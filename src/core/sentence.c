@@ -101,6 +101,9 @@ static void held_sentence(const struct verdict *v, struct strbuf *out) {
     case HOLD_EXTERNAL:
         strbuf_puts(out, "finished its run and waits to be closed");
         break;
+    case HOLD_MARKER:
+        strbuf_puts(out, "its DONE marker is not a file; remove it, and it goes on");
+        break;
     case HOLD_BREAKER:
     case HOLD_NONE:
     case HOLD_MAX:

@@ -112,6 +112,8 @@ int engine_add_tasks(struct engine *e, const struct engine_draft *drafts, size_t
             want_artifact(e, &drafts[i], first + i);
         if (drafts[i].depends_on_count > 0)
             blocked_added(e, first + i);
+        if (drafts[i].told.until == UNTIL_DONE)
+            marker_hold(e, first + i);
     }
     *ret_first = first;
     return 0;

@@ -11,6 +11,7 @@
 #include "engine/away_internal.h"
 #include "engine/plausible.h"
 #include "engine/runaway.h"
+#include "engine/watch.h"
 #include "os/log.h"
 
 #define EXAMPLES        3u
@@ -289,6 +290,7 @@ static const struct {
     { "group", group_is_over },
     { "load", load_is_over },
     { "many", many_is_over },
+    { "marker", marker_alert_is_over },
     { "memory", memory_is_over },
     { "run", run_is_over },
     { "runaway", runaway_alert_is_over },

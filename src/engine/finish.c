@@ -159,8 +159,6 @@ static enum outcome outcome_of_exit(const struct engine *e, const struct live_ru
     struct task_view view = { .until = UNTIL_EXIT };
     (void)core_task(e->core, run->task, &view);
     enum marker marker = view.until == UNTIL_DONE ? marker_look(e, run->task) : MARKER_NONE;
-    if (marker == MARKER_NO_FILE)
-        return OUTCOME_FAILED;
     if (marker == MARKER_FILE || (end->code == 0 && view.until == UNTIL_VALIDATE))
         return OUTCOME_OK; /* an agent may well stumble after it has said that it is done */
     if (died_at_once(e, run, end))
@@ -313,7 +311,8 @@ static void explain_marker(const struct engine *e, const struct live_run *run, s
     struct task_view view = { .until = UNTIL_EXIT };
     struct error err = { 0 };
     (void)core_task(e->core, run->task, &view);
-    if (outcome != OUTCOME_FAILED || view.until != UNTIL_DONE || end->message[0]
+    bool went_on = outcome != OUTCOME_FAILED && outcome != OUTCOME_UNFINISHED;
+    if (went_on || view.until != UNTIL_DONE || end->message[0]
         || marker_look(e, run->task) != MARKER_NO_FILE)
         return;
     (void)marker_complain(e, run->task, &err);

@@ -35,20 +35,16 @@ void launch_marker_path(const struct engine *e, task_id task, struct strbuf *out
     strbuf_printf(out, "%s/done/%s", e->data, engine_task_id(e, task, id));
 }
 
-/* No new attempt once its marker is there; something else of that name is an error. True: it is not
+/* No new attempt once its marker is there (marker_hold looks for something else of that name). True: it is not
  * launched. */
 static bool is_ended_by_marker(struct engine *e, const struct live_run *run) {
     struct error err = { 0 };
     struct task_view view = { .until = UNTIL_EXIT };
     (void)core_task(e->core, run->task, &view);
-    enum marker marker = view.until == UNTIL_DONE ? marker_look(e, run->task) : MARKER_NONE;
-    if (marker == MARKER_NONE)
+    if (view.until != UNTIL_DONE || marker_look(e, run->task) != MARKER_FILE)
         return false;
-    if (marker == MARKER_NO_FILE)
-        (void)marker_complain(e, run->task, &err);
-    else
-        error_set(&err, -EALREADY, "its DONE marker was there before it was launched");
-    finish_note_end(e, run, marker == MARKER_FILE ? RUN_END_EXIT : RUN_END_LAUNCH, &err);
+    error_set(&err, -EALREADY, "its DONE marker was there before it was launched");
+    finish_note_end(e, run, RUN_END_EXIT, &err);
     return true;
 }
 

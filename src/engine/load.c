@@ -193,6 +193,8 @@ static int load_task(void *ctx, const struct task_row *row, struct error *err) {
     r = tell(e, &fact, err);
     if (spec.artifact_missing && spec.state != TASK_DONE && spec.state != TASK_INVALIDATED)
         watch_loaded_task(e, row->id);
+    if (spec.state == TASK_HELD && spec.hold == HOLD_MARKER)
+        watch_loaded_marker(e, row->id);
     e->report.tasks++;
     e->report.unfinished += !task_state_is_final(spec.state);
     return r < 0 ? error_prefix(err, "stored task %" PRIu64, row->id) : 0;

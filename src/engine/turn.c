@@ -202,10 +202,7 @@ int engine_tell(struct engine *e, const struct fact *fact, struct error *err) {
         group_left(e, told.group);
         artifact_forget(e, fact->task);
     }
-    /* The marker was of work that is to be done again. Before the commit: a crash must not leave it, and
-     * of a task in these states nobody asks for it. */
-    if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY || fact->kind == FACT_REJECT)
-        launch_remove_marker(e, engine_task_id(e, fact->task, id));
+    marker_see_fact(e, fact);
     if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY) {
         allowance_see_state(e, fact->task, TASK_WAITING); /* its rest is its own again */
         budget_see_state(e, fact->task, false);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "engine/alert_internal.h"
 #include "engine/iteration.h"
 #include "engine/watch_internal.h"
 #include "os/inotify.h"
@@ -39,8 +40,51 @@ enum marker marker_look(const struct engine *e, task_id task) {
 int marker_complain(const struct engine *e, task_id task, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     launch_marker_path(e, task, &path);
-    return error_set(err, -EISDIR, "the DONE marker '%s' is no file; remove it",
+    return error_set(err, -EISDIR, "the DONE marker '%s' is not a file; remove it",
                      strbuf_text(&path));
+}
+
+static bool is_held_by_marker(const struct engine *e, task_id task) {
+    struct task_view t;
+    return core_task(e->core, task, &t) && t.state == TASK_HELD && t.hold == HOLD_MARKER;
+}
+
+/* A person's hold and a verdict come first: what they let go on is looked at then. */
+static bool may_be_held(const struct task_view *t) {
+    if (t->state == TASK_HELD)
+        return t->hold == HOLD_BACKOFF || t->hold == HOLD_RESTART || t->hold == HOLD_BREAKER;
+    return t->state == TASK_WAITING || t->state == TASK_READY;
+}
+
+void marker_hold(struct engine *e, task_id task) {
+    struct task_view t;
+    if (!core_task(e->core, task, &t) || t.until != UNTIL_DONE || !may_be_held(&t)
+        || marker_look(e, task) != MARKER_NO_FILE)
+        return;
+    struct fact fact = { .kind = FACT_HOLD, .task = task, .marker = true };
+    if (engine_tell(e, &fact, NULL) != 0)
+        return;
+    char id[ENGINE_ID_MAX];
+    struct error why = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    (void)marker_complain(e, task, &why);
+    strbuf_printf(&key, "marker:%s", engine_task_id(e, task, id));
+    alert_raise(e, strbuf_text(&key), task, 0, "'%s' is held: %s, and it goes on", id, why.text);
+}
+
+bool marker_alert_is_over(const struct engine *e, const struct alert *alert) {
+    return !is_held_by_marker(e, alert->view.task);
+}
+
+void marker_see_fact(struct engine *e, const struct fact *fact) {
+    char id[ENGINE_ID_MAX];
+    /* The marker was of work that is to be done again. Before the commit: a crash must not leave it, and
+     * of a task in these states nobody asks for it. */
+    if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY || fact->kind == FACT_REJECT)
+        launch_remove_marker(e, engine_task_id(e, fact->task, id));
+    if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY || fact->kind == FACT_REJECT
+        || fact->kind == FACT_RELEASE || fact->kind == FACT_SLING)
+        marker_hold(e, fact->task);
 }
 
 static bool waits_for_marker(const struct engine *e, task_id task) {
@@ -50,6 +94,7 @@ static bool waits_for_marker(const struct engine *e, task_id task) {
 }
 
 void watch_note_marker(struct engine *e, task_id task) {
+    marker_hold(e, task); /* at once: its next attempt may be due in this turn */
     if (waits_for_marker(e, task) && marker_look(e, task) == MARKER_FILE)
         *LIST_ADD(&e->watch->marked) = task;
 }
@@ -75,7 +120,12 @@ static void tell_marked(struct engine *e) {
     struct watch *w = e->watch;
     for (size_t i = 0; i < w->marked.count; i++) {
         struct fact fact = { .kind = FACT_MARKED, .task = w->marked.items[i] };
-        if (marker_look(e, fact.task) == MARKER_FILE)
+        enum marker marker = marker_look(e, fact.task);
+        if (marker == MARKER_NO_FILE)
+            marker_hold(e, fact.task);
+        else if (marker == MARKER_NONE && is_held_by_marker(e, fact.task))
+            fact.kind = FACT_RELEASE; /* it was removed */
+        if (marker == MARKER_FILE || fact.kind == FACT_RELEASE)
             (void)engine_tell(e, &fact, NULL);
     }
     w->marked.count = 0;
@@ -91,7 +141,7 @@ static void handle(void *ctx, const struct inotify_event *event) {
         w->scan = true;
         artifacts_look_at_all(e);
     } else if (event->wd == w->done_wd) {
-        if (event->mask & APPEARED)
+        if (event->mask & (APPEARED | IN_DELETE | IN_MOVED_FROM))
             note_marker(e, name);
         if (event->mask & IN_IGNORED)
             w->done_wd = -1;
@@ -117,8 +167,9 @@ static void watch_done_folder(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     strbuf_printf(&path, "%s/done", e->data);
     if (e->watch->fd >= 0 && e->watch->done_wd < 0)
-        e->watch->done_wd = inotify_add_watch(e->watch->fd, strbuf_text(&path),
-                                              IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+        e->watch->done_wd =
+            inotify_add_watch(e->watch->fd, strbuf_text(&path),
+                              IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_ONLYDIR);
 }
 
 struct watch *watch_new(struct engine *e) {
@@ -151,6 +202,10 @@ void watch_loading(struct engine *e) {
     w->scan = true;
     w->look_at = TIME_NEVER;
     watch_done_folder(e);
+}
+
+void watch_loaded_marker(struct engine *e, task_id task) {
+    *LIST_ADD(&e->watch->marked) = task;
 }
 
 void watch_loaded_task(struct engine *e, task_id task) {

@@ -34,8 +34,17 @@ void watch_state_changed(struct engine *e, const struct order *order);
 enum marker {
     MARKER_NONE,
     MARKER_FILE,
-    MARKER_NO_FILE, /* something else has its name: an error that is said */
+    MARKER_NO_FILE, /* a directory, a FIFO: the task is held until it is removed, and nothing is counted */
 };
+/* In a turn: holds a task that waits and whose marker is MARKER_NO_FILE, with an alert. It goes on by itself when
+ * that is removed. A directory that appears between the decision and the launch is seen at the end of that run. */
+void marker_hold(struct engine *e, task_id task);
+struct alert;
+bool marker_alert_is_over(const struct engine *e, const struct alert *alert);
+/* After each fact that was applied: what is done again has no marker, what may start is looked at. */
+void marker_see_fact(struct engine *e, const struct fact *fact);
+/* Its marker was not a file when the daemon stopped. */
+void watch_loaded_marker(struct engine *e, task_id task);
 /* It may wait now: then its marker, if it is there, ends that in the next turn. */
 void watch_note_marker(struct engine *e, task_id task);
 enum marker marker_look(const struct engine *e, task_id task);

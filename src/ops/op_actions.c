@@ -89,7 +89,7 @@ static bool waits_for_verdict(const struct task_view *t) {
 /* It would go on by itself, later. */
 static bool waits_for_attempt(const struct task_view *t) {
     return t->hold == HOLD_BACKOFF || t->hold == HOLD_BREAKER || t->hold == HOLD_RESTART
-           || t->hold == HOLD_BUDGET;
+           || t->hold == HOLD_BUDGET || t->hold == HOLD_MARKER;
 }
 
 static bool is_held_so(const struct task_view *t, time_ms until) {

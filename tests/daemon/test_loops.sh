@@ -47,12 +47,42 @@ add --until 'done' -- sh -c 'read -r _ <go'
 becomes "$id" running
 mkdir "$home/done/$id"
 tell go
-shows "$id" '"hold":"breaker"'
+shows "$id" '"hold":"marker"'
 "$SLUICE" show --json "$id" >out
-grep -qF "the DONE marker '$home/done/$id' is no file; remove it" out
+grep -qF "the DONE marker '$home/done/$id' is not a file; remove it" out
 report $? 'f077 a folder in its place is an error that names the path'
+run sluice why "$id"
+has 'its DONE marker is not a file; remove it' 'f077 why names the cause'
+"$SLUICE" status --json >out
+grep -qF "\"key\":\"marker:$id\"" out
+report $? 'f077 and there is an alert'
+attempts=$(value "$id" attempt)
+run sluice release "$id"
+run sluice retry "$id"
+rule 'f077 while it is there, neither release nor retry starts it' in_state "$id" held
+rule 'f077 and nothing is counted' [ "$(value "$id" attempt)" = "$attempts" ]
 "$SLUICE" events --json --task "$id" --limit 100 >out
 rule 'f077 and nothing is launched meanwhile' [ "$(grep -c '"kind":"run.started"' out)" = 1 ]
+"$SLUICE" down --wait >out 2>&1
+start
+rule 'f077 nor by the next daemon' in_state "$id" held
+rmdir "$home/done/$id"
+becomes "$id" running
+report $? 'f077 when the folder is removed it goes on by itself'
+: >"$home/done/$id"
+tell go
+becomes "$id" 'done'
+report $? 'f077 to its end'
+add --until 'done' -- sh -c 'read -r _ <go'
+becomes "$id" running
+mkdir "$home/done/$id"
+tell go
+shows "$id" '"hold":"marker"'
+"$SLUICE" down --wait >out 2>&1
+rmdir "$home/done/$id"
+start
+becomes "$id" running
+report $? 'f077 or when the next daemon finds it removed'
 "$SLUICE" cancel "$id" >out
 run sluice report --done
 exits 2 'report is for runs'

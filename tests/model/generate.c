@@ -344,8 +344,10 @@ static void draw_asked(struct generator *g, const struct model *m) {
     if (!some_task(g, m, asked[i].states, &view) && !generate_chance(g, 15))
         return;
     struct fact fact = { .kind = asked[i].kind, .task = task_for(g, m, asked[i].states) };
-    if (fact.kind == FACT_HOLD)
+    if (fact.kind == FACT_HOLD) {
         fact.until = generate_chance(g, 50) ? 0 : model_now(m) + between(g, -10, 60000);
+        fact.marker = generate_chance(g, 20);
+    }
     if (fact.kind == FACT_SLING && generate_chance(g, 30)) {
         fact.sling.renames = generate_chance(g, 80);
         fact.sling.agent = some_name(g, g->names.agents, g->agents, 60);

@@ -30,10 +30,10 @@ static int sling(struct model *m, struct model_task *t, const struct sling_spec 
     return 0;
 }
 
-static int hold(struct model *m, struct model_task *t, time_ms until, struct error *err) {
+static int hold(struct model *m, struct model_task *t, const struct fact *fact, struct error *err) {
     if (!is_waiting_or_ready(t) && t->s.state != TASK_HELD)
         return refuse(t, err);
-    model_hold(m, t, HOLD_PERSON, until, REASON_HELD);
+    model_hold(m, t, fact->marker ? HOLD_MARKER : HOLD_PERSON, fact->until, REASON_HELD);
     return 0;
 }
 
@@ -229,7 +229,7 @@ int model_apply_asked(struct model *m, const struct fact *fact, struct error *er
     if (fact->kind == FACT_SLING)
         return sling(m, t, &fact->sling, err);
     if (fact->kind == FACT_HOLD)
-        return hold(m, t, fact->until, err);
+        return hold(m, t, fact, err);
     if (fact->kind == FACT_RELEASE)
         return release(m, t, err);
     if (fact->kind == FACT_SPENT)

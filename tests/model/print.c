@@ -193,7 +193,7 @@ static void put_about_task(struct strbuf *out, const struct fact *f) {
     if (f->kind >= FACT_ORDER_REFUSED)
         strbuf_printf(out, " attempt=%u", f->attempt);
     if (f->kind == FACT_HOLD)
-        put_amount(out, "until", f->until);
+        strbuf_puts(out, f->marker ? " marker" : ""), put_amount(out, "until", f->until);
     if (f->kind == FACT_PRIORITY)
         put_amount(out, "priority", f->priority);
     if (f->kind == FACT_DEPENDENCIES)
