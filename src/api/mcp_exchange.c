@@ -214,7 +214,9 @@ static int take_params(const struct mcp_ask *ask, const struct op *op, json_t *p
         bool in_body = !param || strcmp(param->place, "body") == 0;
         (void)json_object_set(in_body ? body : params, name, value);
     }
-    char *text = json_object_size(body) > 0 ? json_dumps(body, JSON_COMPACT) : NULL;
+    char *text = json_object_size(body) > 0
+                     ? json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(15))
+                     : NULL;
     int r = text ? op_take_body(op, text, strlen(text), params, err) : 0;
     free(text);
     json_decref(body);

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -115,4 +116,13 @@ int number_hex_digit(char digit) {
     if (digit >= 'a' && digit <= 'f')
         return digit - 'a' + 10;
     return digit >= 'A' && digit <= 'F' ? digit - 'A' + 10 : -1;
+}
+
+void number_print_span(struct strbuf *out, int64_t ms) {
+    if (ms >= HOURS(1) && ms % HOURS(1) == 0)
+        strbuf_printf(out, "%" PRId64 " h", ms / HOURS(1));
+    else if (ms >= MINUTES(1) && ms % MINUTES(1) == 0)
+        strbuf_printf(out, "%" PRId64 " min", ms / MINUTES(1));
+    else
+        strbuf_printf(out, "%g s", (double)ms / 1000.0);
 }

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/strbuf.h"
 
 /* A decimal integer with optional sign. */
 int number_parse_int(const char *text, int64_t *ret_value, struct error *err);
@@ -16,3 +17,5 @@ int number_parse_milli(const char *text, int64_t *ret_milli, struct error *err);
 
 /* A span in ms: 90s, 30m, 2h, 1.5d; digits alone are seconds. -ERANGE: more than a hundred years. */
 int number_parse_span(const char *text, int64_t *ret_ms, struct error *err);
+/* "24 h", "90 min", "1.5 s": the largest unit in which it is a whole number. */
+void number_print_span(struct strbuf *out, int64_t ms);

@@ -165,7 +165,7 @@ static void print_key(struct strbuf *out, const char *key, const char *text) {
 /* On one line, whatever it was written on. */
 static void print_member(struct strbuf *out, const char *key, const char *json) {
     json_t *value = json ? json_loads(json, 0, NULL) : NULL;
-    char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
+    char *text = value ? json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
     if (text)
         strbuf_printf(out, "%s: %s\n", key, text);
     free(text);

@@ -99,7 +99,7 @@ static const char *read_text(struct bus_reader *r, const char *text, size_t size
 static const char *read_member(struct bus_reader *r, const char *text, size_t size, bool list) {
     json_t *value = json_loadb(text, size, 0, NULL);
     bool good = value && (list ? json_is_array(value) : json_is_object(value));
-    char *dumped = good ? json_dumps(value, JSON_COMPACT) : NULL;
+    char *dumped = good ? json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
     const char *kept = dumped ? arena_strdup(&r->head, dumped) : NULL;
     free(dumped);
     json_decref(value);

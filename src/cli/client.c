@@ -437,7 +437,7 @@ static int take_answer(struct client *client, json_t **ret_answer, struct error 
 int client_call(struct client *client, const char *method, const char *path, json_t *body,
                 json_t **ret_answer, struct error *err) {
     bool is_post = strcmp(method, "POST") == 0;
-    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    char *text = body ? json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
     char key[sizeof(client->key)];
     if (client->key[0])
         memcpy(key, client->key, sizeof(key));
@@ -466,7 +466,7 @@ int client_call(struct client *client, const char *method, const char *path, jso
 
 int client_begin_call(struct client *client, const char *path, json_t *body, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
-    char *text = json_dumps(body, JSON_COMPACT);
+    char *text = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(15));
     assert(text && !client->streaming);
     json_decref(body);
     /* Nobody may be active at this address; any small question finds out who is. */

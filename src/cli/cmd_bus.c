@@ -78,7 +78,7 @@ static int read_lists(const struct cmd_call *call, json_t *meta, json_t *parents
 
 static char *dump(json_t *value /* taken */) {
     bool empty = json_object_size(value) + json_array_size(value) == 0;
-    char *text = empty ? NULL : json_dumps(value, JSON_COMPACT);
+    char *text = empty ? NULL : json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(15));
     json_decref(value);
     return own_secrets_take(text);
 }

@@ -22,7 +22,7 @@ struct sheet {
 static void put_field(struct sheet *s, const char *label, const char *text) {
     if (!text || !*text)
         return;
-    strbuf_printf(&s->out, "  %s%-*s%s", output_style()->dim, LABEL_WIDTH, label,
+    strbuf_printf(&s->out, "  %s%-*s%s ", output_style()->dim, LABEL_WIDTH - 1, label,
                   output_style()->reset);
     print_wrapped(&s->out, text, 2 + LABEL_WIDTH, FIELD_LINES);
     strbuf_putc(&s->out, '\n');

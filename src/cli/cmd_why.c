@@ -111,11 +111,7 @@ static void put_forecast(struct answer *a) {
         strbuf_printf(&a->out, "position %lld in the queue\n", (long long)position);
     if (!json_is_object(forecast))
         return;
-    time_ms starts_at = ask_int(forecast, "starts_at", 0);
-    strbuf_puts(&a->out, "should start");
-    if (starts_at > a->now)
-        strbuf_printf(&a->out, " %s,", print_when(starts_at, a->now).text);
-    strbuf_putc(&a->out, ' ');
+    strbuf_printf(&a->out, "should start %s", print_start(forecast, a->now).text);
     print_line(&a->out, ask_text(forecast, "text", "when its gate opens"), 0);
     strbuf_putc(&a->out, '\n');
 }

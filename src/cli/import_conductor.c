@@ -284,7 +284,7 @@ static void set_variables(json_t *task, const json_t *config) {
     const char *name;
     json_t *env = json_object(), *value;
     json_object_foreach((json_t *)config, name, value) {
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
         json_object_set_new(
             env, name, json_is_string(value) ? json_incref(value) : ask_string(text ? text : ""));
         free(text);

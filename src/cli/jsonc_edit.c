@@ -61,7 +61,8 @@ static void find_style(const struct strbuf *text, const struct jsonc_object *roo
 /* On lines of its own behind `indent`; or, without, on one line. */
 static void print_value(const json_t *value, const struct style *style, const struct strbuf *indent,
                         struct strbuf *out) {
-    char *text = json_dumps(value, (indent ? JSON_INDENT(1) : 0) | JSON_ENCODE_ANY);
+    char *text = json_dumps(value, (indent ? JSON_INDENT(1) : 0) | JSON_ENCODE_ANY
+                                       | JSON_REAL_PRECISION(15));
     for (const char *at = text ? text : ""; *at;) {
         size_t size = strcspn(at, "\n");
         strbuf_add(out, at, size);

@@ -38,6 +38,18 @@ struct print_text print_when(time_ms at, time_ms now) {
     return ret;
 }
 
+struct print_text print_start(const json_t *forecast, time_ms now) {
+    struct print_text ret = { "" };
+    time_ms at = ask_int(forecast, "starts_at", 0);
+    /* A moment that has come, without one: "if runs take as long as usual" alone says nothing. */
+    bool is_condition = strncmp(ask_text(forecast, "text", ""), "if ", 3) == 0;
+    if (at > now)
+        (void)snprintf(ret.text, sizeof(ret.text), "%.50s, ", print_when(at, now).text);
+    else if (at > 0 && is_condition)
+        (void)snprintf(ret.text, sizeof(ret.text), "now, ");
+    return ret;
+}
+
 struct print_text print_since(time_ms at, time_ms now) {
     static const struct print_text just_now = { "just now" };
     return now - at < SECONDS(1) ? just_now : print_when(at, now);
@@ -168,7 +180,7 @@ void print_wrapped(struct strbuf *out, const char *text, size_t at, unsigned lin
 }
 
 void print_value(struct strbuf *out, const json_t *value) {
-    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
     strbuf_puts(out, text ? text : "null");
     free(text);
 }

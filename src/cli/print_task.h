@@ -22,6 +22,8 @@ struct print_text print_span(time_ms span);
 /* "in 27 s", "3 m ago", "now"; "-" for 0, which is no moment. */
 struct print_text print_when(time_ms at, time_ms now);
 /* The same of what has happened: "3 m ago", "just now". */
+/* "in 2 h, ", "now, " or "": what goes before the text of a forecast. */
+struct print_text print_start(const json_t *forecast, time_ms now);
 struct print_text print_since(time_ms at, time_ms now);
 /* " by ann 2 h ago": who paused it and when, as far as `object` says so. */
 void print_paused_by(struct strbuf *out, const json_t *object, time_ms now);

@@ -13,7 +13,7 @@
 
 static void add_value(struct top_text *text, const char *name, const char *value) {
     if (value && *value)
-        top_text_add(text, TOP_PLAIN, LABEL, "%-*s%s", LABEL, name, value);
+        top_text_add(text, TOP_PLAIN, LABEL, "%-*s %s", LABEL - 1, name, value);
 }
 
 /* --- why ------------------------------------------------------------------------------------- */
@@ -35,17 +35,12 @@ static void add_gate(struct top_text *text, const json_t *gate, time_ms now, boo
 static void add_forecast(struct top_text *text, const json_t *why, time_ms now) {
     int64_t position = ask_int(why, "queue_position", 0);
     const json_t *forecast = json_object_get(why, "forecast");
-    time_ms starts_at = ask_int(forecast, "starts_at", 0);
     if (position > 0)
         top_text_add(text, TOP_PLAIN, 2, "  position %lld in the queue", (long long)position);
     if (!json_is_object(forecast))
         return;
-    if (starts_at > now)
-        top_text_add(text, TOP_PLAIN, 2, "  should start %s, %s", print_when(starts_at, now).text,
-                     ask_text(forecast, "text", ""));
-    else
-        top_text_add(text, TOP_PLAIN, 2, "  should start %s",
-                     ask_text(forecast, "text", "when its gate opens"));
+    top_text_add(text, TOP_PLAIN, 2, "  should start %s%s", print_start(forecast, now).text,
+                 ask_text(forecast, "text", "when its gate opens"));
 }
 
 static void add_why(struct top_text *text, const json_t *why, time_ms now, bool unicode) {

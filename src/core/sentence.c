@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/money.h"
+#include "base/number.h"
 #include "core/core.h"
 
 void verdict_code(const struct verdict *v, const struct symbol_table *symbols, struct strbuf *out) {
@@ -223,7 +224,8 @@ static void budget_sentence(const struct verdict *v, const char *project, struct
         money_put(out, v->used);
         strbuf_puts(out, " of ");
         money_put(out, v->cap);
-        strbuf_printf(out, " in %" PRId64 " h", v->span / HOURS(1));
+        strbuf_puts(out, " in ");
+        number_print_span(out, v->span);
         return;
     }
     strbuf_puts(out, "the token budget");

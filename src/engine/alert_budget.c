@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/money.h"
+#include "base/number.h"
 #include "core/budgets.h"
 #include "engine/alert_internal.h"
 #include "engine/budget.h"
@@ -56,12 +57,14 @@ static void see_window(struct engine *e, sym symbol, const char *name) {
     if (alert_is_open(e, strbuf_text(&key)) || !core_budgets(e->core, symbol, &v))
         return;
     put_amounts(&used, &v);
+    strbuf_puts(&used, " in ");
+    number_print_span(&used, v.span);
     alert_raise(e, strbuf_text(&key), 0, 0,
-                "%s%s%s used %s in %lld h: nothing more starts%s until the window frees; raise it "
+                "%s%s%s used %s: nothing more starts%s until the window frees; raise it "
                 "with 'sluice config set %s%s%s=…'",
                 name ? "project '" : "all projects together have", name ? name : "",
-                name ? "' has" : "", strbuf_text(&used), (long long)(v.span / HOURS(1)),
-                name ? " there" : "", name ? "projects." : "", name ? name : "",
+                name ? "' has" : "", strbuf_text(&used), name ? " there" : "",
+                name ? "projects." : "", name ? name : "",
                 budget_is_reached(&v.money) ? (name ? ".budget_usd" : "budget_usd")
                                             : (name ? ".budget" : "budget"));
 }

@@ -36,7 +36,7 @@ static int run_list(struct op_call *call) {
             (void)json_object_set_new(item, "value", json_string(HIDDEN));
         (void)json_array_append(items, item);
     }
-    char *printed = json_dumps(items, JSON_COMPACT);
+    char *printed = json_dumps(items, JSON_COMPACT | JSON_REAL_PRECISION(15));
     struct json_writer w;
     json_write_init(&w, &call->answer, false);
     json_write_object_begin(&w);
@@ -51,7 +51,8 @@ static int run_list(struct op_call *call) {
 }
 
 static void copy_member(struct json_writer *w, const json_t *from, const char *name) {
-    char *printed = json_dumps(json_object_get(from, name), JSON_COMPACT | JSON_ENCODE_ANY);
+    char *printed = json_dumps(json_object_get(from, name),
+                               JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
     print_json(w, name, printed);
     free(printed);
 }

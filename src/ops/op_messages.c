@@ -127,7 +127,7 @@ static int print_posted(struct op_call *call) {
 
 static const char *dump(struct op_call *call, const char *param) {
     const json_t *value = op_json(call, param);
-    char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
+    char *text = value ? json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
     const char *kept = text ? arena_strdup(op_arena(call), text) : NULL;
     free(text);
     return kept;

@@ -168,7 +168,7 @@ static void tell_feed(struct op_call *call, const struct sling_item *item, uint3
     json_t *data =
         json_pack("{s:s*, s:s*, s:O*}", "group", op_group_name(call->engine, group), "by",
                   op_actor(call), "context", json_object_size(context) > 0 ? context : NULL);
-    char *text = json_dumps(data, JSON_COMPACT);
+    char *text = json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(15));
     engine_event(call->engine, "task.slung", item->task, 0, text);
     freep(&text);
     json_decref(data);
@@ -252,7 +252,8 @@ static void sling_one(struct op_call *call, struct slinging *s, struct sling_ite
         item->generation = item->work->generation;
     if (item->generation > 0)
         json_object_set_new(own, "generation", json_integer(item->generation));
-    char *text = json_object_size(own) > 0 ? json_dumps(own, JSON_COMPACT) : NULL;
+    char *text =
+        json_object_size(own) > 0 ? json_dumps(own, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
     engine_put_context(call->engine, item->task, text); /* NULL: what an earlier sling said goes */
     tell_feed(call, item, item->group, own);
     freep(&text);

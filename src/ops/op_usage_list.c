@@ -68,9 +68,7 @@ static void print_targets(struct op_call *call, struct json_writer *w) {
         json_write_key(w, "weight");
         json_write_double(w, (double)share.weight_milli / 1000.0, 3);
         json_write_key(w, "target");
-        json_write_double(
-            w, sums.weight_milli > 0 ? (double)share.weight_milli / (double)sums.weight_milli : 0,
-            4);
+        json_write_double(w, world_target(&share, &sums), 4);
         json_write_object_end(w);
     }
     json_write_array_end(w);

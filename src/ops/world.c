@@ -46,7 +46,16 @@ void world_sum(const struct engine *engine, struct world_sums *ret) {
         ret->tokens += share.tokens + share.reserved;
         if (share.open)
             ret->weight_milli += share.weight_milli;
+        ret->open += share.open;
     }
+}
+
+double world_target(const struct share_view *share, const struct world_sums *sums) {
+    if (!share->open)
+        return 0;
+    if (sums->weight_milli == 0)
+        return 1.0 / (double)sums->open;
+    return (double)share->weight_milli / (double)sums->weight_milli;
 }
 
 /* --- projects -------------------------------------------------------------------------------- */
@@ -102,7 +111,8 @@ void world_print_project(struct json_writer *w, const struct engine *engine,
     print_usd(w, "usd", money.money.used);
     print_int(w, "unknown_cost_runs", money.unpriced);
     print_part(w, "share", share.tokens + share.reserved, sums->tokens);
-    print_part(w, "target", share.open ? share.weight_milli : 0, sums->weight_milli);
+    json_write_key(w, "target");
+    json_write_double(w, world_target(&share, sums), 4);
     print_int(w, "ready", share.ready);
     print_int(w, "running", share.live);
     json_write_key(w, "counts");

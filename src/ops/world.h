@@ -6,7 +6,10 @@
 /* What all projects together have: the sums that shares are parts of. */
 struct world_sums {
     int64_t tokens, weight_milli;
+    int64_t open; /* projects that are */
 };
+/* The part that a project ought to get, by its weight among the open ones; without weights in equal parts. */
+double world_target(const struct share_view *share, const struct world_sums *sums);
 void world_sum(const struct engine *engine, struct world_sums *ret);
 
 void world_print_project(struct json_writer *w, const struct engine *engine,

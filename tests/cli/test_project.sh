@@ -62,6 +62,14 @@ mkdir -p here && (cd here && "$SLUICE" project set web path=. >/dev/null)
 run sluice project show web --json
 has "\"path\":\"$tmp/here" 'a relative path is made whole'
 
+# Weights that sum to 0 are equal shares.
+for name in $("$SLUICE" project list --json | grep -o '"name":"[^"]*"' | sed 's/.*:"//; s/"//'); do
+    "$SLUICE" project set "$name" weight=0 >/dev/null
+done
+run sluice project show web
+has '  target       33%' 'without weights each of three projects has a third'
+"$SLUICE" project set web weight=1.5 >/dev/null
+
 for call in 'show nope' 'set nope weight=1' 'pause nope'; do
     # shellcheck disable=SC2086 # words
     run sluice project $call

@@ -1,6 +1,6 @@
 #!/bin/sh
 # sluice show: one task on one screen.
-# shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp; $ is for inner shells
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
 
@@ -45,6 +45,22 @@ run sluice show ''
 report $? 'an empty id'
 run sluice show '../../v1/status'
 exits 2 'an id is no path'
+# Labels of any length are followed by a blank, and numbers are as they were written.
+add --hold --timeout 0.3 --serial -- true
+run sluice show "$id"
+has 'timeout_s   0.3' 'a part of a second as it was written'
+! grep -qE '0\.29999|parallelizable(true|false)' "$tmp/out"
+report $? 'a long label does not touch its value'
+add -- sh -c ': >"$SLUICE_ARTIFACTS/plan.md"'
+becomes "$id" 'done'
+n=0
+while [ $n -lt 9 ]; do
+    n=$((n + 1))
+    "$SLUICE" again "$id" >/dev/null
+    becomes "$id" 'done'
+done
+run sluice show "$id"
+has 'iteration 10 /' 'the folder of a later iteration is apart from its label'
 run sluice show
 exits 2 'no id'
 run sluice show "$id" "$id"

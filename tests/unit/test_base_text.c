@@ -501,6 +501,21 @@ static void number_parse_milli_refuses_junk_and_overflow(void **state) {
     expect_refused(number_parse_milli, "9223372036854776", -ERANGE);
 }
 
+static void number_print_span_takes_the_largest_whole_unit(void **state) {
+    (void)state;
+    static const struct {
+        int64_t ms;
+        const char *text;
+    } rows[] = { { 86400000, "24 h" },  { 3600000, "1 h" }, { 5400000, "90 min" },
+                 { 1800000, "30 min" }, { 1500, "1.5 s" },  { 0, "0 s" } };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct strbuf out = STRBUF_INIT;
+        number_print_span(&out, rows[i].ms);
+        assert_string_equal(strbuf_text(&out), rows[i].text);
+        strbuf_finish(&out);
+    }
+}
+
 static void number_parse_span_reads_units_and_bare_seconds(void **state) {
     (void)state;
     static const struct {
@@ -573,6 +588,7 @@ int main(void) {
         cmocka_unit_test(number_parse_int_refuses_junk_and_overflow),
         cmocka_unit_test(number_parse_milli_reads_up_to_three_places),
         cmocka_unit_test(number_parse_milli_refuses_junk_and_overflow),
+        cmocka_unit_test(number_print_span_takes_the_largest_whole_unit),
         cmocka_unit_test(number_parse_span_reads_units_and_bare_seconds),
         cmocka_unit_test(number_sentence_says_what_was_expected_even_for_long_junk),
         cmocka_unit_test(time_add_never_overflows),
