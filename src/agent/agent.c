@@ -74,6 +74,18 @@ const char *const *agent_environment(const struct agent_adapter *adapter) {
     return adapter->environment ? adapter->environment : none;
 }
 
+const char *agent_allow_option(const struct agent_adapter *adapter) {
+    return adapter->allow_option;
+}
+
+const char *agent_allow_hint(const struct agent_adapter *adapter) {
+    return adapter->allow_hint;
+}
+
+const char *agent_login_hint(const struct agent_adapter *adapter) {
+    return adapter->login_hint;
+}
+
 const char *agent_usage_file_name(const struct agent_adapter *adapter) {
     return adapter->usage_file_name;
 }
@@ -143,6 +155,8 @@ static void template_add(struct words *w, const struct agent_adapter *adapter, c
     } else if (strcmp(word, AGENT_WORD_MORE) == 0) {
         for (size_t i = 0; launch->more && launch->more[i]; i++)
             word_add(w, launch->more[i], strlen(launch->more[i]));
+        for (size_t i = 0; launch->allow && launch->allow[i]; i++)
+            option_add(w, adapter->allow_option, launch->allow[i]);
     } else if (length >= tail && strcmp(word + length - tail, AGENT_WORD_RESUME) == 0) {
         strbuf_add(w->out, word, length - tail);
         const char *id = launch->resume ? launch->resume : "";

@@ -22,7 +22,7 @@
 
 enum agent_result {
     AGENT_OK,
-    AGENT_DENIED,  /* it went on although something was not permitted: its word counts little */
+    AGENT_DENIED,  /* something was not permitted: denial. It may still call itself done */
     AGENT_LIMITED, /* its account must wait: reset_at */
     AGENT_OVERLOADED,
     AGENT_AUTH,
@@ -49,6 +49,16 @@ struct agent_usage {
 
 enum agent_source { AGENT_SOURCE_NONE, AGENT_SOURCE_EVENT, AGENT_SOURCE_TEXT, AGENT_SOURCE_MAX };
 
+#define AGENT_RULE_SIZE 128
+
+/* What a run was not permitted to do. Texts are single clean lines, like the message of an outcome. */
+struct agent_denial {
+    uint32_t count;             /* of all that the agent has reported; 0: none */
+    char tool[64];              /* of the last one; "": not named */
+    char argument[256];         /* what it was called with: a command, a path, an address; or "" */
+    char rule[AGENT_RULE_SIZE]; /* for agent_launch.allow: would permit it; "": not known */
+};
+
 struct agent_outcome {
     enum agent_result result;
     time_ms reset_at; /* when the account may be used again, wall clock; 0: not told */
@@ -61,6 +71,7 @@ struct agent_outcome {
     char model[128];
     /* Its last message or its error: one line, no escape sequences, valid UTF-8. */
     char message[512];
+    struct agent_denial denial; /* with AGENT_DENIED */
 };
 
 /* What is known while it runs. */
@@ -99,13 +110,14 @@ bool agent_adapter_names_session(const struct agent_adapter *adapter);
  * standard input where the agent takes it there, else it is put behind by the caller (prompt_is_word). */
 struct agent_launch {
     const char *program;
-    const char *session;     /* id for a new session; NULL: the agent chooses */
-    const char *resume;      /* the session to go on with; NULL: a new one */
-    const char *model;       /* NULL: its own */
-    const char *const *more; /* further words of the configuration; ends with NULL; or NULL */
-    const char *budget_usd;  /* most that the run may cost, "2.5"; NULL: not said */
-    const char *usage_file;  /* where it may write what it used (agent_usage_file_name); or NULL */
-    bool is_boxed;           /* it is in a sandbox already, and cannot make one of its own */
+    const char *session;      /* id for a new session; NULL: the agent chooses */
+    const char *resume;       /* the session to go on with; NULL: a new one */
+    const char *model;        /* NULL: its own */
+    const char *const *more;  /* further words of the configuration; ends with NULL; or NULL */
+    const char *const *allow; /* rules of what it may do, for this run; ends with NULL; or NULL */
+    const char *budget_usd;   /* most that the run may cost, "2.5"; NULL: not said */
+    const char *usage_file;   /* where it may write what it used (agent_usage_file_name); or NULL */
+    bool is_boxed;            /* it is in a sandbox already, and cannot make one of its own */
 };
 /* Words, each ended by NUL, into `out`; returns how many. 0: this adapter has no command of its own. */
 size_t agent_command(const struct agent_adapter *adapter, const struct agent_launch *launch,
@@ -124,6 +136,11 @@ enum agent_dashes {
 };
 enum agent_dashes agent_prompt_dashes(const struct agent_adapter *adapter, const char *const *words,
                                       size_t count, size_t at);
+/* The option that permits one tool, as words of agents.A.args: "--allowedTools"; NULL: it has none. */
+const char *agent_allow_option(const struct agent_adapter *adapter);
+/* How its user permits something to it where there is no such option; and how its user logs in. NULL: not known. */
+const char *agent_allow_hint(const struct agent_adapter *adapter);
+const char *agent_login_hint(const struct agent_adapter *adapter);
 /* KEY=VALUE pairs that it should have, NULL at the end: few retries of its own, no updates. */
 const char *const *agent_environment(const struct agent_adapter *adapter);
 

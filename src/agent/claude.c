@@ -44,6 +44,11 @@ enum want {
     TOKENS_OUT,
     MODEL_USAGE,
     DENIALS,
+    DENIED_TOOL,
+    DENIED_COMMAND,
+    DENIED_FILE,
+    DENIED_URL,
+    DENIED_QUERY,
     LIMIT_STATUS,
     LIMIT_RESET,
     PARAMS_RESET,
@@ -53,6 +58,7 @@ enum want {
 };
 _Static_assert((int)WANT_MAX == CLAUDE_WANTS, "the header counts the paths");
 
+#define DENIED_INPUT "permission_denials/*/tool_input/"
 const struct json_want claude_wants[CLAUDE_WANTS] = {
     [TYPE] = { "type", 32 },
     [SUBTYPE] = { "subtype", 48 },
@@ -76,6 +82,11 @@ const struct json_want claude_wants[CLAUDE_WANTS] = {
     [TOKENS_OUT] = { "usage/output_tokens", 32 },
     [MODEL_USAGE] = { "modelUsage", 128 },
     [DENIALS] = { "permission_denials", 2 },
+    [DENIED_TOOL] = { "permission_denials/*/tool_name", 64 },
+    [DENIED_COMMAND] = { DENIED_INPUT "command", 256 },
+    [DENIED_FILE] = { DENIED_INPUT "file_path", 256 },
+    [DENIED_URL] = { DENIED_INPUT "url", 256 },
+    [DENIED_QUERY] = { DENIED_INPUT "query", 256 },
     [LIMIT_STATUS] = { "rate_limit_info/status", 32 },
     [LIMIT_RESET] = { "rate_limit_info/resetsAt", 32 },
     [PARAMS_RESET] = { "api_error_params/rate_limit_info/resetsAt", 32 },
@@ -249,6 +260,27 @@ static void mark_error(struct agent_seen *seen, const struct json_value *values)
         agent_set_line(seen->reset_text, sizeof(seen->reset_text), text);
 }
 
+/* Values of a list are those of its last member that has them, so what belongs to the last tool is chosen by its name. */
+static void on_denials(struct agent_seen *seen, const struct json_value *values) {
+    static const struct {
+        const char *tool;
+        enum want argument;
+    } arguments[] = {
+        { "Bash", DENIED_COMMAND },    { "Edit", DENIED_FILE },      { "Write", DENIED_FILE },
+        { "Read", DENIED_FILE },       { "MultiEdit", DENIED_FILE }, { "WebFetch", DENIED_URL },
+        { "WebSearch", DENIED_QUERY },
+    };
+    const char *tool = values[DENIED_TOOL].text, *argument = NULL;
+    char rule[AGENT_RULE_SIZE];
+    for (size_t i = 0; i < ARRAY_SIZE(arguments); i++)
+        if (json_value_is(&values[DENIED_TOOL], arguments[i].tool))
+            argument = values[arguments[i].argument].text;
+    agent_command_rule(tool, strcmp(tool, "Bash") == 0 ? argument : NULL, ":*", rule);
+    agent_deny(seen, tool, argument, rule);
+    seen->denial.count = values[DENIALS].count;
+    agent_mark(seen, AGENT_DENIED);
+}
+
 static void on_result(struct agent_seen *seen, const struct json_value *values) {
     seen->has_ended = true;
     seen->is_waiting = false;
@@ -265,7 +297,7 @@ static void on_result(struct agent_seen *seen, const struct json_value *values) 
     else if (json_value_is(&values[STOP_REASON], "refusal"))
         agent_mark(seen, AGENT_REFUSED);
     else if (values[DENIALS].kind == SCAN_LIST && values[DENIALS].count > 0)
-        agent_mark(seen, AGENT_DENIED);
+        on_denials(seen, values);
 }
 
 void claude_event(struct agent_seen *seen, const struct json_value *values,
@@ -370,6 +402,8 @@ const struct agent_adapter agent_claude = {
     .model_option = "--model",
     .session_option = "--session-id",
     .budget_option = "--max-budget-usd",
+    .allow_option = "--allowedTools",
+    .login_hint = "log in with 'claude /login', or set ANTHROPIC_API_KEY",
     .environment = environment,
     .usual = usual,
     .instead = instead,

@@ -3,7 +3,7 @@
 
 #include "agent/reader_internal.h"
 
-#define CLAUDE_WANTS 27
+#define CLAUDE_WANTS 32
 extern const struct json_want claude_wants[CLAUDE_WANTS];
 
 void claude_event(struct agent_seen *seen, const struct json_value *values, enum agent_stream from);

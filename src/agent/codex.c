@@ -223,6 +223,7 @@ static const struct agent_path paths[] = {
 
 const struct agent_adapter agent_codex = {
     .name = "codex",
+    .login_hint = "log in with 'codex login', or set OPENAI_API_KEY",
     .flags = flags,
     .stop_signal = "INT",
     .command = command,

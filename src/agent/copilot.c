@@ -9,6 +9,8 @@
  *
  * Agents that it starts itself report in the same stream, with their agentId; what they say and how they fail
  * is not the last word of this one. */
+#include <string.h>
+
 #include "agent/error_text.h"
 #include "base/macros.h"
 
@@ -28,6 +30,8 @@ enum want {
     OUTCOME,
     INFO_TYPE,
     PERMISSION,
+    ASKED_KIND,
+    ASKED_COMMAND,
     TOKENS_IN,
     TOKENS_OUT,
     TOKENS_CACHED,
@@ -49,6 +53,8 @@ static const struct json_want wants[] = {
     [OUTCOME] = { "data/outcome", 32 },
     [INFO_TYPE] = { "data/infoType", 64 },
     [PERMISSION] = { "data/result/kind", 64 },
+    [ASKED_KIND] = { "data/permissionRequest/kind", 64 },
+    [ASKED_COMMAND] = { "data/permissionRequest/fullCommandText", 256 },
     [TOKENS_IN] = { USAGE_OF_MODELS "inputTokens", 32 },
     [TOKENS_OUT] = { USAGE_OF_MODELS "outputTokens", 32 },
     [TOKENS_CACHED] = { USAGE_OF_MODELS "cacheReadTokens", 32 },
@@ -142,6 +148,18 @@ static void on_usage_file(struct agent_seen *seen, const struct json_value *valu
     seen->is_cumulative = true;
 }
 
+/* What the answer that follows is about: it is named here alone. */
+static void on_request(struct agent_seen *seen, const struct json_value *values) {
+    const char *kind = values[ASKED_KIND].text, *command = values[ASKED_COMMAND].text;
+    char rule[AGENT_RULE_SIZE];
+    uint32_t count = seen->denial.count;
+    if (notes_of(seen)->is_denied || !*kind)
+        return;
+    agent_command_rule(kind, strcmp(kind, "shell") == 0 ? command : NULL, "", rule);
+    agent_deny(seen, kind, command, rule);
+    seen->denial.count = count;
+}
+
 static void copilot_event(struct agent_seen *seen, const struct json_value *values,
                           enum agent_stream from) {
     const struct json_value *type = &values[TYPE];
@@ -151,8 +169,12 @@ static void copilot_event(struct agent_seen *seen, const struct json_value *valu
         return;
     if (json_value_is(type, "permission.completed")) {
         /* Also of the agents below: they work for this one. */
-        if (agent_has(values[PERMISSION].text, "denied"))
+        if (agent_has(values[PERMISSION].text, "denied")) {
             notes_of(seen)->is_denied = true;
+            seen->denial.count++;
+        }
+    } else if (json_value_is(type, "permission.requested")) {
+        on_request(seen, values);
     } else if (values[AGENT].kind == SCAN_STRING) {
         return;
     } else if (json_value_is(type, "session.start") || json_value_is(type, "session.resume")) {
@@ -248,6 +270,8 @@ const struct agent_adapter agent_copilot = {
     .model_option = "--model",
     .session_option = "--session-id",
     .usage_option = "--usage-output-file",
+    .allow_option = "--allow-tool",
+    .login_hint = "log in with 'copilot login', or set COPILOT_GITHUB_TOKEN",
     .usage_file_name = "usage.json",
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),

@@ -320,6 +320,7 @@ static const struct agent_path paths[] = {
 
 const struct agent_adapter agent_gemini = {
     .name = "gemini",
+    .login_hint = "log in by starting 'gemini', or set GEMINI_API_KEY",
     .stop_signal = "TERM",
     .command = command,
     .resume = resume,

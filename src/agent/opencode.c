@@ -8,6 +8,8 @@
  *
  * The status and the headers of a failed request are in the error, so that a limit has an exact time when
  * the provider sends "retry-after". The cost is 0 for a model whose price it does not know; that is not told. */
+#include <string.h>
+
 #include "agent/error_text.h"
 #include "base/macros.h"
 #include "base/number.h"
@@ -162,10 +164,22 @@ static void opencode_event(struct agent_seen *seen, const struct json_value *val
     }
 }
 
+/* "permission requested: bash (rm -rf x); auto-rejecting" */
+static void on_rejected(struct agent_seen *seen, const char *line) {
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT, argument = STRBUF_INIT;
+    const char *colon = strchr(line, ':'), *end = strrchr(line, ';');
+    const char *tool = colon ? colon + 1 + strspn(colon + 1, " ") : "", *begin = strchr(tool, '(');
+    strbuf_add(&name, tool, strcspn(tool, " (;"));
+    if (begin && end && end > begin + 1 && end[-1] == ')')
+        strbuf_add(&argument, begin + 1, (size_t)(end - begin - 2));
+    notes_of(seen)->is_denied = true;
+    agent_deny(seen, strbuf_text(&name), strbuf_text(&argument), NULL);
+}
+
 static void opencode_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
     (void)from;
     if (agent_has(line, "permission requested") && agent_has(line, "auto-rejecting"))
-        notes_of(seen)->is_denied = true;
+        on_rejected(seen, line);
     else if (agent_has(line, "session not found"))
         seen->session_is_lost = true;
 }
@@ -206,6 +220,9 @@ const struct agent_adapter agent_opencode = {
     .command = command,
     .resume = resume,
     .model_option = "--model",
+    .allow_hint =
+        "allow it under 'permission' in opencode.json, or everything with agents.A.args: [--auto]",
+    .login_hint = "log in with 'opencode auth login', or set the provider's key",
     .environment = environment,
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),

@@ -156,5 +156,7 @@ void agent_reader_end(struct agent_reader *reader, const struct agent_end *end,
                        && sizeof(ret->session) == sizeof(seen->session)
                        && sizeof(ret->model) == sizeof(seen->model),
                    "notes and outcome differ in size");
+    if (ret->result == AGENT_DENIED)
+        ret->denial = seen->denial;
     memcpy(ret->message, seen->message[0] ? seen->message : seen->last_error, sizeof(ret->message));
 }

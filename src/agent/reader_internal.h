@@ -43,6 +43,7 @@ struct agent_seen {
     char reset_text[512];
     /* Last line of the error output, kept by the reader: the message when there is no other. */
     char last_error[512];
+    struct agent_denial denial; /* agent_deny */
     /* For the adapter's own notes: a struct of its own, at most this large, zero at first. */
     union {
         char bytes[AGENT_STATE_SIZE];
@@ -75,7 +76,11 @@ struct agent_adapter {
     const char *model_option;   /* "--model"; "--model=" when both are one word; NULL: has none */
     const char *session_option; /* NULL: the agent chooses the id */
     const char *budget_option;  /* most dollars of one run; NULL: it knows no such limit */
-    const char *usage_option;   /* NULL: everything is in the output */
+    const char
+        *allow_option;      /* permits the tool that follows; may be given often; NULL: has none */
+    const char *allow_hint; /* without one: how else; a clause for people; or NULL */
+    const char *login_hint; /* how to log in, or which key to set; a clause for people; or NULL */
+    const char *usage_option; /* NULL: everything is in the output */
     const char *usage_file_name;
     const char *const *environment; /* KEY=VALUE, NULL at the end; or NULL */
     /* The words of %usual, left out when the configuration has one of the options `instead`: given twice they
@@ -103,6 +108,12 @@ extern const struct agent_adapter agent_claude, agent_claude_stream, agent_codex
 
 void agent_mark(struct agent_seen *seen, enum agent_result result);
 void agent_unmark_all(struct agent_seen *seen);
+/* It was not permitted to use this tool. Texts may be NULL. Does not mark. */
+void agent_deny(struct agent_seen *seen, const char *tool, const char *argument, const char *rule);
+/* The rule that permits a command line: "Bash(git commit:*)", where `any` is ":*"; the tool alone where the command
+ * has shell syntax. */
+void agent_command_rule(const char *tool, const char *command, const char *any,
+                        char ret[AGENT_RULE_SIZE]);
 /* The status of an HTTP answer as a mark: 401 403 auth, 402 billing, 408 5xx overloaded, 413 context-full,
  * 429 limited. false: none of these. */
 bool agent_mark_status(struct agent_seen *seen, int64_t status);

@@ -4,6 +4,7 @@
 #include "cli/ask.h"
 #include "cli/cell.h"
 #include "cli/name_list.h"
+#include "cli/name_verb.h"
 
 /* The command's words with blanks between them. */
 static void join(const json_t *words, struct strbuf *out) {
@@ -47,6 +48,31 @@ static int list_run(const struct cmd_call *call) {
                                });
 }
 
+static int clear_run(const struct cmd_call *call) {
+    static const struct name_verb verb = {
+        .before = "/v1/agents/",
+        .after = "/clear",
+        .did = "cleared",
+        .already = "is open already",
+    };
+    return name_verb_run(call, &verb);
+}
+
+static const struct cmd agent_clear = {
+    .name = "clear",
+    .usage = "agent clear NAME...",
+    .summary = "open agents that could not be launched",
+    .text =
+        "An agent that could not be launched several times in a row is closed for a while. When "
+        "its\n"
+        "program is in place again, this opens it at once: its tasks may start, and its failures\n"
+        "count from 0. An account that is closed is opened with 'sluice limiter clear'.\n",
+    .examples = "sluice agent clear claude\n",
+    .min_args = 1,
+    .max_args = CMD_ANY_ARGS,
+    .run = clear_run,
+};
+
 static const struct cmd agent_list = {
     .name = "list",
     .usage = "agent list",
@@ -55,17 +81,18 @@ static const struct cmd agent_list = {
         "Agents that need no configuration are listed too; USED is - for those that nobody has\n"
         "named yet. FOUND is where its program is, in the PATH that its runs get.\n"
         "An agent that could not be launched several times in a row is closed for a while; the\n"
-        "next launch that works opens it.\n",
+        "next launch that works opens it, and so does 'sluice agent clear'.\n",
     .examples = "sluice agent list\n",
     .run = list_run,
 };
 
-static const struct cmd *const agent_subs[] = { &agent_list, NULL };
+static const struct cmd *const agent_subs[] = { &agent_clear, &agent_list, NULL };
 
 const struct cmd cmd_agent = {
     .name = "agent",
-    .usage = "agent list",
-    .summary = "look at the agents",
-    .examples = "sluice agent list\n",
+    .usage = "agent clear|list ...",
+    .summary = "look at the agents, and open those that are closed",
+    .examples = "sluice agent list\n"
+                "sluice agent clear claude\n",
     .subs = agent_subs,
 };

@@ -292,6 +292,26 @@ static void add_person(json_t *people, const struct wish *wish) {
     json_array_append_new(people, item);
 }
 
+/* What was refused, and the command that allows it. */
+static void take_denied(json_t *people, const json_t *task) {
+    const json_t *denied = json_object_get(task, "denied");
+    const char *tool = ask_text(denied, "tool", ""), *argument = ask_text(denied, "argument", "");
+    const char *rule = ask_text(denied, "allow", NULL);
+    _cleanup_(strbuf_finish) struct strbuf what = STRBUF_INIT, verb = STRBUF_INIT;
+    strbuf_printf(&what, "%s was not permitted to use %s%s%s%s",
+                  ask_text(denied, "agent", "its agent"), *tool ? tool : "a tool",
+                  *argument ? " (" : "", argument, *argument ? ")" : "");
+    strbuf_puts(&verb, "retry");
+    if (rule)
+        strbuf_printf(&verb, " --allow '%s'", rule);
+    add_person(people, &(struct wish){ .key = "task",
+                                       .name = ask_text(task, "id", "?"),
+                                       .title = ask_text(task, "title", NULL),
+                                       .what = strbuf_text(&what),
+                                       .why = ask_text(task, "why", NULL),
+                                       .verb = strbuf_text(&verb) });
+}
+
 static void take_held(void *ctx, const json_t *task) {
     static const struct {
         const char *hold, *what, *verb;
@@ -302,6 +322,8 @@ static void take_held(void *ctx, const json_t *task) {
         { "breaker", "could not be launched", NULL },
         { "budget", "has used up its budget", NULL },
     };
+    if (strcmp(ask_text(task, "hold", ""), "denied") == 0)
+        take_denied(ctx, task);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (strcmp(rows[i].hold, ask_text(task, "hold", "")) == 0)
             add_person(ctx, &(struct wish){ .key = "task",
@@ -335,6 +357,9 @@ static int gather_status(struct gathering *g, json_t *people) {
                                                .verb = "limiter clear" });
     }
     json_array_foreach(json_object_get(status, "alerts"), i, item) {
+        if (strncmp(ask_text(item, "key", ""), "denied:", strlen("denied:")) == 0
+            || strncmp(ask_text(item, "key", ""), "account:", strlen("account:")) == 0)
+            continue; /* listed as a task, or as an account */
         add_person(people, &(struct wish){ .key = "task",
                                            .name = ask_text(item, "task", NULL),
                                            .what = "alert",

@@ -24,6 +24,7 @@ static apply_function *const functions[] = {
     [FACT_EXTERNAL] = apply_external,
     [FACT_PAUSE] = apply_pause,
     [FACT_RESUME] = apply_resume,
+    [FACT_AGENT_CLEAR] = apply_agent_clear,
     [FACT_TICK] = apply_tick,
     [FACT_LOADING] = apply_loading,
     [FACT_LOADED] = apply_loaded,

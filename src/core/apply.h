@@ -11,7 +11,7 @@ typedef int apply_function(struct core *c, const struct fact *fact, struct error
 /* apply_world.c */
 apply_function apply_clock, apply_policy, apply_project, apply_kind, apply_agent, apply_limiter,
     apply_resource, apply_workspace, apply_host, apply_budget, apply_usage, apply_external,
-    apply_pause, apply_resume, apply_tick, apply_limiter_clear;
+    apply_pause, apply_resume, apply_tick, apply_limiter_clear, apply_agent_clear;
 /* load.c */
 apply_function apply_loading, apply_loaded, apply_wait, apply_pace, apply_claim;
 bool apply_allowed_while_loading(enum fact_kind kind);

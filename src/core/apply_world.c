@@ -12,6 +12,7 @@
 #include "core/limiter.h"
 #include "core/position.h"
 #include "core/queue.h"
+#include "core/run.h"
 #include "core/task.h"
 
 static bool cap_is_valid(amount cap) {
@@ -255,6 +256,15 @@ int apply_limiter_clear(struct core *c, const struct fact *fact, struct error *e
         return error_set(err, -ENOENT, "limiter '%s' is not known",
                          symbol_name(&c->symbols, fact->limiter_clear));
     limiter_clear(c, index);
+    return 0;
+}
+
+int apply_agent_clear(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t index = by_symbol_get(&c->agent_of, fact->agent_clear);
+    if (!index)
+        return error_set(err, -ENOENT, "agent '%s' is not known",
+                         symbol_name(&c->symbols, fact->agent_clear));
+    agent_open(c, index);
     return 0;
 }
 

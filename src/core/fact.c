@@ -21,6 +21,7 @@ static const char *const fact_kinds[] = {
     [FACT_EXTERNAL] = "external",
     [FACT_PAUSE] = "pause",
     [FACT_RESUME] = "resume",
+    [FACT_AGENT_CLEAR] = "agent-clear",
     [FACT_TICK] = "tick",
     [FACT_LOADING] = "loading",
     [FACT_LOADED] = "loaded",

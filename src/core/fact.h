@@ -34,7 +34,8 @@ enum fact_kind {
     FACT_EXTERNAL, /* the number of runs of a project or a limiter that the core did not order */
     FACT_PAUSE,
     FACT_RESUME,
-    FACT_TICK,    /* decide now, whatever the pace says */
+    FACT_AGENT_CLEAR, /* an agent that was closed after launch failures is open again */
+    FACT_TICK,        /* decide now, whatever the pace says */
     FACT_LOADING, /* rows follow (core.h: Restart): they are believed, and nothing follows from them */
     FACT_LOADED, /* that were all */
     /* what people and other programs ask for */
@@ -185,7 +186,7 @@ struct fact {
             const task_id *items;
             size_t count;
         } dependencies;
-        sym limiter_clear;
+        sym limiter_clear, agent_clear;
         bool artifact_present;
         enum run_phase phase; /* RUN_PHASE */
         struct {              /* RUN_TOKENS: all so far; -1: none was told yet */

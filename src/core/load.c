@@ -52,6 +52,7 @@ bool apply_allowed_while_loading(enum fact_kind kind) {
     case FACT_PRIORITY:
     case FACT_DEPENDENCIES:
     case FACT_LIMITER_CLEAR:
+    case FACT_AGENT_CLEAR:
     case FACT_ARTIFACT:
     case FACT_MARKED:
     case FACT_ORDER_REFUSED:

@@ -29,6 +29,7 @@ static const char *const holds[] = {
     [HOLD_NONE] = "none",       [HOLD_PERSON] = "person",     [HOLD_BACKOFF] = "backoff",
     [HOLD_RESTART] = "restart", [HOLD_BREAKER] = "breaker",   [HOLD_BUDGET] = "budget",
     [HOLD_REVIEW] = "review",   [HOLD_EXTERNAL] = "external", [HOLD_MARKER] = "marker",
+    [HOLD_DENIED] = "denied",
 };
 DEFINE_NAMES(hold, hold_name, holds, HOLD_MAX)
 
@@ -76,6 +77,7 @@ static const char *const outcomes[] = {
     [OUTCOME_UNMERGED] = "unmerged",
     [OUTCOME_AFRESH] = "afresh",
     [OUTCOME_STUCK] = "stuck",
+    [OUTCOME_DENIED] = "denied",
 };
 DEFINE_NAMES(outcome, outcome_name, outcomes, OUTCOME_MAX)
 
@@ -156,6 +158,7 @@ static const char *const reasons[] = {
     [REASON_AFRESH] = "afresh",
     [REASON_STUCK] = "stuck",
     [REASON_SPENT] = "spent",
+    [REASON_DENIED] = "denied",
 };
 DEFINE_NAMES(reason, reason_name, reasons, REASON_MAX)
 

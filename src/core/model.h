@@ -50,6 +50,7 @@ enum hold {
     HOLD_REVIEW,   /* finished, waits for approve or reject */
     HOLD_EXTERNAL, /* finished its run, waits for someone to close it */
     HOLD_MARKER,   /* its DONE marker is not a file, so nothing could end it */
+    HOLD_DENIED,   /* its agent was not permitted to do something: a person must allow it */
     HOLD_MAX,
 };
 
@@ -85,7 +86,7 @@ enum outcome {
     OUTCOME_OK, /* exit code 0, and where the task asks for it: marker there, checks passed */
     OUTCOME_UNFINISHED, /* exit code 0 without the marker */
     OUTCOME_INVALID,    /* the checks failed */
-    OUTCOME_FAILED,     /* exit code other than 0, denied, refused, crashed, … */
+    OUTCOME_FAILED,     /* exit code other than 0, refused, crashed, … */
     OUTCOME_LAUNCH,     /* could not be launched, or died at once without output */
     OUTCOME_TIMEOUT,
     OUTCOME_LIMITED, /* rate limited or overloaded */
@@ -97,6 +98,7 @@ enum outcome {
     OUTCOME_UNMERGED, /* good work that could not be merged, and not because of a conflict */
     OUTCOME_AFRESH,   /* the session it should go on with is gone: once more without, not counted */
     OUTCOME_STUCK,    /* it changes nothing any more, or fails in the same way again and again */
+    OUTCOME_DENIED,   /* the agent was not permitted to do something, and no check has passed */
     OUTCOME_MAX,
 };
 
@@ -190,6 +192,7 @@ enum reason {
     REASON_AFRESH,   /* waiting: begins a new session; nothing counted */
     REASON_STUCK,    /* failed: more of the same would change nothing */
     REASON_SPENT,    /* held: the task has used up its own budget */
+    REASON_DENIED,   /* held: the agent was not permitted to do something; nothing counted */
     REASON_MAX,
 };
 

@@ -222,7 +222,7 @@ static bool count_launch_on_agent(struct core *c, uint32_t agent) {
     return false;
 }
 
-static void agent_works(struct core *c, uint32_t agent) {
+void agent_open(struct core *c, uint32_t agent) {
     struct agent *a = &c->agents[agent];
     if (a->closed_until > c->now)
         c->epoch++;
@@ -393,6 +393,11 @@ static void end_by_outcome(struct core *c, uint32_t task, const struct fact *fac
     case OUTCOME_STUCK:
         fail(c, task, REASON_STUCK);
         break;
+    case OUTCOME_DENIED:
+        task_become(
+            c, task,
+            (struct change){ .to = TASK_HELD, .reason = REASON_DENIED, .hold = HOLD_DENIED });
+        break;
     }
 }
 
@@ -406,7 +411,7 @@ static bool tell_account_and_agent(struct core *c, const struct run *r, const st
     if (r->limiter && outcome == OUTCOME_CLOSED)
         limiter_close(c, r->limiter);
     if (outcome != OUTCOME_LAUNCH) {
-        agent_works(c, r->agent);
+        agent_open(c, r->agent);
         return true;
     }
     return c->policy.launch_is_failed || fact->ended.before_agent

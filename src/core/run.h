@@ -19,4 +19,6 @@ void run_set_phase(struct core *c, uint32_t run, enum run_phase phase);
 
 /* The run is over: `fact` is a FACT_RUN_ENDED that fits. */
 void run_end(struct core *c, uint32_t task, const struct fact *fact);
+/* The agent works, or a person says so: its breaker is closed and counts from 0. */
+void agent_open(struct core *c, uint32_t agent);
 void run_end_drain(struct core *c, uint32_t task, enum task_state to, enum reason reason);

@@ -105,6 +105,9 @@ static void held_sentence(const struct verdict *v, struct strbuf *out) {
     case HOLD_MARKER:
         strbuf_puts(out, "its DONE marker is not a file; remove it, and it goes on");
         break;
+    case HOLD_DENIED:
+        strbuf_puts(out, "its agent was not permitted to do something");
+        break;
     case HOLD_BREAKER:
     case HOLD_NONE:
     case HOLD_MAX:

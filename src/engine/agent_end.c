@@ -18,6 +18,7 @@
 #include "base/number.h"
 #include "config/settings.h"
 #include "engine/budget.h"
+#include "engine/denied.h"
 #include "engine/plausible.h"
 #include "engine/session.h"
 #include "engine/telemetry_internal.h"
@@ -78,6 +79,7 @@ static enum outcome outcome_of_result(const struct engine *e, const struct live_
     case AGENT_TIMEOUT:
         return OUTCOME_TIMEOUT;
     case AGENT_DENIED:
+        return denied_outcome(e, run, end);
     case AGENT_CONTEXT_FULL:
     case AGENT_REFUSED:
     case AGENT_MAX_TURNS:
@@ -125,9 +127,15 @@ static void copy_cut(char *to, size_t size, const char *text) {
     to[length] = '\0';
 }
 
-void agent_end_explain(const struct agent_outcome *said, struct run_end *end) {
-    if (!end->message[0])
+void agent_end_explain(const struct agent_outcome *said, enum outcome outcome,
+                       struct run_end *end) {
+    _cleanup_(strbuf_finish) struct strbuf denied = STRBUF_INIT;
+    if (outcome == OUTCOME_DENIED) { /* it may have called itself done: that is not the news */
+        denied_message(&said->denial, &denied);
+        copy_cut(end->message, sizeof(end->message), strbuf_text(&denied));
+    } else if (!end->message[0]) {
         copy_cut(end->message, sizeof(end->message), said->message);
+    }
 }
 
 /* --- money ----------------------------------------------------------------------------------- */
@@ -173,9 +181,9 @@ static bool is_resumable(const struct agent_outcome *said) {
     case AGENT_CANCELLED:
     case AGENT_TIMEOUT:
     case AGENT_CRASHED:
+    case AGENT_DENIED:
         return true;
     case AGENT_OK:
-    case AGENT_DENIED:
     case AGENT_CONTEXT_FULL:
     case AGENT_REFUSED:
     case AGENT_FAILED:

@@ -8,8 +8,8 @@
 enum outcome agent_end_outcome(const struct engine *e, const struct live_run *run,
                                const struct run_end *end, const struct agent_outcome *said,
                                enum outcome plain);
-/* Its message, where nobody else has said anything. */
-void agent_end_explain(const struct agent_outcome *said, struct run_end *end);
+/* Its message, where nothing else has set one; what was not permitted, where that is the outcome. */
+void agent_end_explain(const struct agent_outcome *said, enum outcome outcome, struct run_end *end);
 
 /* By the prices of its model, in millionths of a dollar; -1: nobody knows. */
 int64_t agent_end_guess(const struct engine *e, const struct live_run *run,

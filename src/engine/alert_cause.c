@@ -9,6 +9,7 @@
 #include "engine/agent_end.h"
 #include "engine/alert_internal.h"
 #include "engine/away_internal.h"
+#include "engine/denied.h"
 #include "engine/plausible.h"
 #include "engine/runaway.h"
 #include "engine/watch.h"
@@ -34,7 +35,8 @@ static void touch(void *ctx, task_id task) {
 void alerts_see_task(struct engine *e, const struct task_spec *told) {
     core_each_failed_prerequisite(e->core, told->id, touch,
                                   e); /* it may have come to wait for them */
-    if (task_state_is_failure(told->state) || breaker_is_open(told) || alert_budget_is_held(told))
+    if (task_state_is_failure(told->state) || breaker_is_open(told) || alert_budget_is_held(told)
+        || denied_is_held(told))
         touch(e, told->id);
 }
 
@@ -130,6 +132,7 @@ static void see_touched(struct engine *e) {
         if (breaker_is_open(&told))
             see_breaker(e, &told);
         alert_budget_see_task(e, &told);
+        denied_see_task(e, &told);
     }
     e->alerts->touched.count = 0;
 }
@@ -286,6 +289,7 @@ static const struct {
     { "budget", alert_budget_is_over },
     { "window", alert_window_is_over },
     { "chain", chain_is_over },
+    { "denied", denied_is_over },
     { "disk", disk_is_over },
     { "group", group_is_over },
     { "load", load_is_over },

@@ -46,6 +46,9 @@ void context_apply(json_t *spec, const char *context) {
     const json_t *steps = json_object_get(said, "steps");
     if (json_is_true(steps) || json_array_size(steps) > 0)
         run_nothing(spec);
+    json_object_del(spec, "allow"); /* only a person may say that */
+    if (json_is_array(json_object_get(said, "allow")))
+        json_object_set(spec, "allow", json_object_get(said, "allow"));
     if (json_is_object(json_object_get(said, "meta")))
         join_meta(spec, json_object_get(said, "meta"));
     json_decref(said);

@@ -6,7 +6,8 @@
  *   merge, base_branch                instead of those of the task
  *   args                              a text that is put behind the prompt
  *   steps                             the numbers of the tasks that do the work, or true: it runs nothing of its own
- *   meta                              joined with the task's */
+ *   meta                              joined with the task's
+ *   allow                             rules of what its agent may do, added by retries; a submission has none */
 #pragma once
 
 #include <jansson.h>

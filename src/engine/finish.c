@@ -332,7 +332,7 @@ static void book_agent(struct engine *e, struct live_run *run, struct happening 
     if (said) {
         agent_end_book(e, run, &h->end, said);
         if (!h->is_forced)
-            agent_end_explain(said, &h->end);
+            agent_end_explain(said, ended->ended.outcome, &h->end);
     }
     ended->ended.outcome = stuck_judge(e, run, &h->end, ended->ended.outcome);
     ended->ended.outcome = agent_end_repeated(e, run, &h->end, ended->ended.outcome);

@@ -32,6 +32,9 @@
 #define RESUME_PROMPT                                                                              \
     "You were interrupted. Go on where you stopped: what is done stays done. The task was:\n\n"
 
+#define ALLOWED_PROMPT                                                                             \
+    "What was not permitted before is permitted now: do it now, in the same way as before.\n"
+
 #define SESSION_WORD "{session}" /* in a command of the configuration: the id of the session */
 
 /* One command while it is put together. Texts live in the arena. */
@@ -261,6 +264,20 @@ static int add_prompt(struct launch *l, const char *const *words, size_t count, 
     return 0;
 }
 
+/* What retries have allowed; NULL: nothing. */
+static const char *const *allow_list(struct launch *l) {
+    const json_t *rules = json_object_get(l->json, "allow");
+    size_t count = json_array_size(rules), kept = 0;
+    if (count == 0)
+        return NULL;
+    const char **list = arena_alloc(&l->arena, (count + 1) * sizeof(*list));
+    for (size_t i = 0; i < count; i++)
+        if (json_string_value(json_array_get(rules, i)))
+            list[kept++] = json_string_value(json_array_get(rules, i));
+    list[kept] = NULL;
+    return list;
+}
+
 /* The words that its adapter knows: unattended, its output as events, the prompt where it wants it. */
 static int take_adapter_command(struct launch *l, const char *prompt, struct error *err) {
     struct engine *e = l->e;
@@ -275,6 +292,7 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
     else
         launch.session = l->run->session;
     (void)config_words(e->config, "agents.A.args", l->run->agent, &launch.more);
+    launch.allow = allow_list(l);
     launch.budget_usd = budget_text(l);
     if (usage && l->box.kind == SANDBOX_NONE)
         launch.usage_file = format(l, "%s/%s/%s", e->runs_folder, l->run->view.folder, usage);
@@ -286,7 +304,7 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
     for (size_t i = 0; i < count; i++, word += strlen(word) + 1)
         *LIST_ADD(&l->argv) = arena_strdup(&l->arena, word);
     if (l->run->resumes)
-        prompt = format(l, "%s%s", RESUME_PROMPT, prompt);
+        prompt = format(l, "%s%s%s", launch.allow ? ALLOWED_PROMPT : "", RESUME_PROMPT, prompt);
     if (agent_prompt_is_word(l->adapter)) {
         int r = add_prompt(l, l->argv.items, l->argv.count, l->argv.count, prompt, err);
         if (r < 0)

@@ -40,6 +40,7 @@ static const char *delay_key(const struct engine *e, task_id task, enum outcome 
     case OUTCOME_UNMERGED:
     case OUTCOME_AFRESH:
     case OUTCOME_STUCK:
+    case OUTCOME_DENIED:
     case OUTCOME_MAX:
         break;
     }

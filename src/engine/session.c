@@ -33,13 +33,14 @@ struct talk {
 
 struct memory {
     task_id task;
-    LIST(struct talk) talks; /* the last one first: others have taken over from one another */
-    char *text;              /* of the last failure */
-    uint32_t same;           /* how often in a row */
-    char *tree;              /* its work tree after the last iteration */
-    uint32_t still;          /* how often in a row that was so */
-    uint32_t quick;          /* runs in a row that have ended quickly */
-    size_t position;         /* in sessions.all */
+    LIST(struct talk) talks;     /* the last one first: others have taken over from one another */
+    char *text;                  /* of the last failure */
+    uint32_t same;               /* how often in a row */
+    char *tree;                  /* its work tree after the last iteration */
+    uint32_t still;              /* how often in a row that was so */
+    uint32_t quick;              /* runs in a row that have ended quickly */
+    struct agent_denial *denial; /* what its last run was not permitted to do; or NULL */
+    size_t position;             /* in sessions.all */
 };
 
 struct sessions {
@@ -79,6 +80,8 @@ static void free_texts(struct memory *m) {
     m->talks.capacity = 0;
     free(m->text);
     free(m->tree);
+    free(m->denial);
+    m->denial = NULL;
 }
 
 void sessions_free(struct engine *e) {
@@ -144,6 +147,16 @@ static void write_talk(struct json_writer *w, const struct talk *t) {
     put_number(w, "cost", t->had.cost_micro_usd);
 }
 
+static void write_denial(struct json_writer *w, const struct agent_denial *denial) {
+    json_write_key(w, "denied");
+    json_write_object_begin(w);
+    put_number(w, "count", denial->count);
+    put_text(w, "tool", denial->tool);
+    put_text(w, "argument", denial->argument);
+    put_text(w, "rule", denial->rule);
+    json_write_object_end(w);
+}
+
 static const char *note_name(task_id task, char buf[48]) {
     snprintf(buf, 48, NOTE "%" PRIu64, task);
     return buf;
@@ -173,6 +186,8 @@ static void write_note(struct engine *e, const struct memory *m) {
     put_text(&w, "tree", m->tree);
     put_number(&w, "still", m->tree ? (int64_t)m->still : -1);
     put_number(&w, "quick", m->quick > 0 ? (int64_t)m->quick : -1);
+    if (m->denial)
+        write_denial(&w, m->denial);
     json_write_object_end(&w);
     struct note_row row = { .name = note_name(m->task, name), .text = strbuf_text(&text) };
     store_put_note(e->turn.batch, &row);
@@ -200,6 +215,23 @@ static void load_talk(struct memory *m, const json_t *note) {
                                  .cost_micro_usd = number_of(note, "cost") } };
 }
 
+static void copy_text(char *to, size_t size, const json_t *note, const char *key) {
+    const char *text = json_string_value(json_object_get(note, key));
+    snprintf(to, size, "%s", text ? text : "");
+}
+
+static struct agent_denial *load_denial(const json_t *note) {
+    int64_t count = number_of(note, "count");
+    if (count < 1 || count > UINT32_MAX)
+        return NULL;
+    struct agent_denial *denial = xcalloc(1, sizeof(*denial));
+    denial->count = (uint32_t)count;
+    copy_text(denial->tool, sizeof(denial->tool), note, "tool");
+    copy_text(denial->argument, sizeof(denial->argument), note, "argument");
+    copy_text(denial->rule, sizeof(denial->rule), note, "rule");
+    return denial;
+}
+
 /* One that cannot be read was not written by us: the next attempt starts afresh. */
 void sessions_load(struct engine *e, const struct note_row *row) {
     int64_t task = 0;
@@ -224,6 +256,7 @@ void sessions_load(struct engine *e, const struct note_row *row) {
     m->still = m->tree ? (uint32_t)number_of(note, "still") : 0;
     int64_t quick = number_of(note, "quick");
     m->quick = quick > 0 ? (uint32_t)quick : 0;
+    m->denial = load_denial(json_object_get(note, "denied"));
     json_decref(note);
 }
 
@@ -335,10 +368,28 @@ static struct talk *talk_goes_on(struct memory *m, const char *agent) {
     return &m->talks.items[0];
 }
 
+static void keep_denial(struct memory *m, const struct agent_outcome *said) {
+    free(m->denial);
+    m->denial = NULL;
+    if (said->result != AGENT_DENIED)
+        return;
+    m->denial = xcalloc(1, sizeof(*m->denial));
+    *m->denial = said->denial;
+}
+
+const struct agent_denial *session_denial(const struct engine *e, task_id task,
+                                          const char **ret_agent) {
+    const struct memory *m = find(e, task);
+    if (!m || !m->denial || m->talks.count == 0)
+        return NULL;
+    *ret_agent = m->talks.items[0].agent;
+    return m->denial;
+}
+
 void session_ended(struct engine *e, const struct live_run *run, const struct agent_outcome *said,
                    bool interrupted, bool resumable) {
     const char *session = session_told(run, said);
-    if (!session && !find(e, run->task))
+    if (!session && !find(e, run->task) && said->result != AGENT_DENIED)
         return;
     struct memory *m = find_or_make(e, run->task);
     struct talk *t = talk_goes_on(m, run->agent);
@@ -349,6 +400,7 @@ void session_ended(struct engine *e, const struct live_run *run, const struct ag
     }
     t->resumable = resumable && session && !said->session_is_lost;
     add_up(&t->had, said);
+    keep_denial(m, said);
     drop_talks(m, interrupted && run->agent ? TALKS_MAX : 1);
     write_note(e, m);
 }

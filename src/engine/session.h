@@ -1,7 +1,7 @@
 /* session.h: what is remembered of a task's agent from one attempt to the next. Private to engine/.
  *
- * The session that can be gone on with, what it had used so far, the last text of a failure, and how many runs in a
- * row have ended quickly. One note in
+ * The session that can be gone on with, what it had used so far, the last text of a failure, what was not permitted
+ * to it, and how many runs in a row have ended quickly. One note in
  * the store for each task that has any, written in the commit that holds the end of the run: neither of them
  * without the other. It goes when the task is final. */
 #pragma once
@@ -22,6 +22,10 @@ void session_prepare(struct engine *e, struct live_run *run, bool can_resume, bo
 /* What of these numbers is this run's own. -1 stays -1. */
 struct agent_usage session_booked(const struct engine *e, const struct live_run *run,
                                   const struct agent_outcome *said);
+
+/* What its last run was not permitted to do, and its agent; NULL: nothing was refused. */
+const struct agent_denial *session_denial(const struct engine *e, task_id task,
+                                          const char **ret_agent);
 
 /* --- inside a turn --------------------------------------------------------------------------- */
 

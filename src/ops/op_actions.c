@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "engine/alert.h"
 #include "engine/below.h"
+#include "engine/denied.h"
 #include "engine/loops.h"
 #include "ops/print.h"
 
@@ -48,7 +49,7 @@ struct acting {
     task_id *tasks;
     bool *already;
     size_t count;
-    json_t **contexts; /* of those whose steps are concerned; else NULL */
+    json_t **contexts; /* of those whose steps are concerned, or that are allowed more; else NULL */
 };
 
 static void acting_finish(void *state) {
@@ -89,7 +90,7 @@ static bool waits_for_verdict(const struct task_view *t) {
 /* It would go on by itself, later. */
 static bool waits_for_attempt(const struct task_view *t) {
     return t->hold == HOLD_BACKOFF || t->hold == HOLD_BREAKER || t->hold == HOLD_RESTART
-           || t->hold == HOLD_BUDGET || t->hold == HOLD_MARKER;
+           || t->hold == HOLD_BUDGET || t->hold == HOLD_MARKER || t->hold == HOLD_DENIED;
 }
 
 static bool is_held_so(const struct task_view *t, time_ms until) {
@@ -117,6 +118,8 @@ static int look(struct op_call *call, const struct action *a, struct acting *s, 
                       waits_for_verdict(&t) ? "approve or reject it" : "release it to go on");
     if ((a->fact == FACT_HOLD || a->fact == FACT_RELEASE) && waits_for_verdict(&t))
         return refuse(call, task, &t, "it waits for a verdict: approve or reject it");
+    if (a->fact == FACT_RETRY && op_json(call, "allow"))
+        return engine_check_allow(call->engine, task, &call->err);
     return 0;
 }
 
@@ -148,6 +151,27 @@ static const json_t *steps_of(const struct acting *s, size_t i) {
 
 static task_id step_at(const json_t *steps, size_t i) {
     return (task_id)json_integer_value(json_array_get(steps, i));
+}
+
+/* What a retry allows stands beside the submission, as what was said when it was slung (engine/context.h). */
+static void allow(struct op_call *call, struct acting *s, size_t i) {
+    const json_t *rules = op_json(call, "allow");
+    json_t *context = s->contexts[i] ? s->contexts[i] : (s->contexts[i] = json_object());
+    json_t *all = json_object_get(context, "allow");
+    if (!json_is_array(all)) {
+        all = json_array();
+        json_object_set_new(context, "allow", all);
+    }
+    for (size_t k = 0; k < json_array_size(rules); k++) {
+        bool known = false;
+        for (size_t j = 0; j < json_array_size(all) && !known; j++)
+            known = json_equal(json_array_get(all, j), json_array_get(rules, k));
+        if (!known)
+            json_array_append(all, json_array_get(rules, k));
+    }
+    char *text = json_dumps(context, JSON_COMPACT);
+    engine_put_context(call->engine, s->tasks[i], text);
+    freep(&text);
 }
 
 /* All of them are done again with their task: one that is missing would be left out silently. */
@@ -223,6 +247,8 @@ static void tell(struct op_call *call, const struct action *a, struct acting *s,
         fact.kind = FACT_SLING;
     }
     s->already[i] = engine_tell(call->engine, &fact, NULL) != 0;
+    if (!s->already[i] && a->fact == FACT_RETRY && op_json(call, "allow"))
+        allow(call, s, i);
     if (!s->already[i] && a->fact == FACT_CLEAR && json_array_size(steps_of(s, i)) > 0)
         remove_steps(call, s, i);
     else if (!s->already[i] && json_array_size(steps_of(s, i)) > 0)
@@ -268,6 +294,8 @@ static int run(struct op_call *call) {
     const struct action *a = action_of(call);
     struct acting *s = op_state(call, sizeof(*s), acting_finish);
     int64_t until = op_number(call, "until", 0);
+    if (op_json(call, "allow") && call->access.remote && call->access.scope < ACCESS_ADMIN)
+        return op_fail(call, -EACCES, "'allow' is for the owner: it needs the scope 'admin'");
     if (until != 0 && until <= engine_now(call->engine))
         return op_fail(call, -EINVAL, "'until' has passed: it is in ms since the epoch");
     int r = op_tasks(call, "tasks", &s->tasks, &s->count);
@@ -277,13 +305,13 @@ static int run(struct op_call *call) {
     task_id *asked = arena_alloc(op_arena(call), (s->count + 1) * sizeof(*asked));
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++)
-        if (concerns_steps(call, a, s->tasks[i]))
+        if (concerns_steps(call, a, s->tasks[i])
+            || (a->fact == FACT_RETRY && op_json(call, "allow")))
             asked[count++] = s->tasks[i];
     if (count == 0 || count > STORE_ANSWER_MAX)
         return count == 0
                    ? act(call)
-                   : op_fail(call, -E2BIG, "more than %u tasks that depend on others at once",
-                             STORE_ANSWER_MAX);
+                   : op_fail(call, -E2BIG, "more than %u such tasks at once", STORE_ANSWER_MAX);
     s->contexts = arena_alloc(op_arena(call), s->count * sizeof(json_t *));
     memset(s->contexts, 0, s->count * sizeof(json_t *));
     struct store_question question = {
@@ -310,6 +338,18 @@ static const struct op_param hold_params[] = {
       .place = OP_IN_BODY,
       .max = INT64_C(253402300799999),
       .text = "when it goes on by itself, in ms since the epoch; never when not given" },
+    { .name = NULL },
+};
+
+static const struct op_param retry_params[] = {
+    OP_PARAM_TASKS,
+    { .name = "allow",
+      .type = OP_LIST,
+      .place = OP_IN_BODY,
+      .min = 1,
+      .max = 50,
+      .text = "rules of what the agent may do from now on, in this task alone: \"Bash(git "
+              "commit:*)\"" },
     { .name = NULL },
 };
 
@@ -365,6 +405,9 @@ ACTION(
     "It is done again, as a new iteration. The event is `task.rejected`, with who did it and why.",
     "\"waiting\"");
 ACTION(release, tasks_only, "let held tasks go on", NULL, "\"waiting\"");
-ACTION(retry, tasks_only, "queue failed or canceled tasks again",
-       "Their counters begin again. One that waits for its next attempt gets it now.",
-       "\"waiting\"");
+ACTION(
+    retry, retry_params, "queue failed, denied or canceled tasks again",
+    "Their counters begin again. One that waits for its next attempt gets it now. `allow` is for a "
+    "task that is held because its agent was not permitted to do something (`denied`): its next "
+    "attempt goes on in the same session, with these rules. It needs the scope `admin`.",
+    "\"waiting\"");

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+extern const struct op op_agent_clear;
 extern const struct op op_agent_list;
 extern const struct op op_config_get;
 extern const struct op op_config_list;
@@ -75,6 +76,7 @@ extern const struct op op_usage_list;
 /* One line each. */
 /* clang-format off */
 const struct op *const op_table[] = {
+    &op_agent_clear,
     &op_agent_list,
     &op_config_get,
     &op_config_list,

@@ -12,6 +12,7 @@
 #include "engine/alert.h"
 #include "engine/allowance.h"
 #include "engine/away.h"
+#include "engine/denied.h"
 #include "engine/executors.h"
 #include "engine/external_ids.h"
 #include "engine/loops.h"
@@ -93,7 +94,8 @@ void print_verdict(const struct engine *engine, task_id task, const struct verdi
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (v->gate == GATE_ARTIFACT && !v->open && engine_artifact(engine, task, &path))
         strbuf_printf(out, "waits for '%s': it may start when that is there", strbuf_text(&path));
-    else if (v->gate != GATE_HELD || v->open || !engine_budget_why(engine, task, out))
+    else if (v->gate != GATE_HELD || v->open
+             || (!engine_budget_why(engine, task, out) && !engine_denied_why(engine, task, out)))
         verdict_sentence(v, op_symbols(engine), engine_names(engine), out);
     const char *host = NULL;
     uint32_t away = engine_away_holders(engine, v, &host);
@@ -117,6 +119,21 @@ static void print_gate(struct json_writer *w, const struct engine *engine, task_
     strbuf_clear(&text);
     print_verdict(engine, task, &verdict, &text);
     print_text(w, "why", strbuf_text(&text));
+}
+
+/* Only of a task that is held for it. */
+static void print_denial(struct json_writer *w, const struct engine *engine, task_id task) {
+    struct engine_denial d;
+    if (!engine_denial(engine, task, &d))
+        return;
+    json_write_key(w, "denied");
+    json_write_object_begin(w);
+    print_text(w, "agent", d.agent);
+    print_text(w, "tool", d.what->tool);
+    print_text(w, "argument", d.what->argument);
+    print_int(w, "count", d.what->count);
+    print_text(w, "allow", d.has_option ? d.what->rule : NULL);
+    json_write_object_end(w);
 }
 
 void print_away(const struct engine_host_state *host, struct strbuf *out) {
@@ -215,6 +232,7 @@ bool print_task_members(struct json_writer *w, const struct engine *engine, task
     print_int(w, "attempt", t.attempt);
     print_time(w, "not_before", t.state == TASK_HELD ? t.not_before : 0);
     print_gate(w, engine, task);
+    print_denial(w, engine, task);
     print_int(w, "score", t.score);
     print_live(w, engine, &t);
     return true;

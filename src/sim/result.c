@@ -21,6 +21,7 @@ bool sim_outcome_failed(enum outcome outcome) {
     case OUTCOME_CONFLICT:
     case OUTCOME_UNMERGED:
     case OUTCOME_STUCK:
+    case OUTCOME_DENIED:
         return true;
     case OUTCOME_OK:
     case OUTCOME_LIMITED:

@@ -180,9 +180,44 @@ static void a_denied_tool_makes_its_word_worth_little(void **state) {
     struct agent_outcome outcome = of(RESULT("\"subtype\":\"success\",\"is_error\":false,"
                                              "\"permission_denials\":[{\"tool_name\":\"Bash\"}]"));
     expect_result(&outcome, AGENT_DENIED);
+    assert_string_equal(outcome.denial.tool, "Bash");
+    assert_string_equal(outcome.denial.rule, "Bash");
+    assert_int_equal(outcome.denial.count, 1);
     outcome = of(RESULT("\"subtype\":\"success\",\"is_error\":false,\"permission_denials\":[]"));
     expect_result(&outcome, AGENT_OK);
     expect_failure(BAD("\"api_error_status\":429,\"permission_denials\":[{}]"), AGENT_LIMITED);
+}
+
+#define DENIED(tool_, input_) "{\"tool_name\":\"" tool_ "\",\"tool_input\":{" input_ "}}"
+#define DENIALS(list_)                                                                             \
+    RESULT("\"subtype\":\"success\",\"is_error\":false,\"permission_denials\":[" list_ "]")
+#define BASH(command_) DENIED("Bash", "\"command\":\"" command_ "\"")
+
+/* As narrow as the command allows: it is what people will copy. */
+static void a_denied_tool_has_a_rule(void **state) {
+    static const struct {
+        const char *line, *argument, *rule;
+    } rows[] = {
+        { DENIALS(BASH("git commit -am x")), "git commit -am x", "Bash(git commit:*)" },
+        { DENIALS(BASH("ls -l")), "ls -l", "Bash(ls:*)" },
+        { DENIALS(BASH("make")), "make", "Bash(make:*)" },
+        { DENIALS(BASH("make && rm -rf /")), "make && rm -rf /", "Bash" },
+        { DENIALS(BASH("echo $(id)")), "echo $(id)", "Bash" },
+        { DENIALS(BASH("a\\nb")), "a b", "Bash" },
+        { DENIALS(BASH("'x' y")), "'x' y", "Bash" },
+        { DENIALS(BASH("ls") "," DENIED("Edit", "\"file_path\":\"/a/b.c\"")), "/a/b.c", "Edit" },
+        { DENIALS(DENIED("WebFetch", "\"url\":\"https://x.y\"")), "https://x.y", "WebFetch" },
+        { DENIALS(DENIED("mcp__a__b", "\"command\":\"ls\"")), "", "mcp__a__b" },
+        { DENIALS("{}"), "", "" },
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct agent_outcome outcome = of(rows[i].line);
+        expect_result(&outcome, AGENT_DENIED);
+        assert_string_equal(outcome.denial.argument, rows[i].argument);
+        assert_string_equal(outcome.denial.rule, rows[i].rule);
+    }
+    assert_int_equal(of(DENIALS(BASH("a") "," BASH("b") "," BASH("c"))).denial.count, 3);
 }
 
 static void tokens_are_counted_once_and_per_run(void **state) {
@@ -360,6 +395,7 @@ int main(void) {
         cmocka_unit_test(without_the_event_the_sentence_tells_it),
         cmocka_unit_test(it_waits_while_it_retries),
         cmocka_unit_test(a_denied_tool_makes_its_word_worth_little),
+        cmocka_unit_test(a_denied_tool_has_a_rule),
         cmocka_unit_test(tokens_are_counted_once_and_per_run),
         cmocka_unit_test(the_cost_is_of_the_session_since_2_1_300),
         cmocka_unit_test(how_it_was_ended_counts_when_it_had_not_finished),

@@ -143,6 +143,8 @@ static void what_was_not_permitted_is_remembered(void **state) {
                             .err = "\033[33m! permission requested: bash (rm -rf x); "
                                    "auto-rejecting\033[0m\n" });
     expect_result(&outcome, AGENT_DENIED);
+    assert_string_equal(outcome.denial.tool, "bash");
+    assert_string_equal(outcome.denial.argument, "rm -rf x");
 }
 
 static void a_lost_session_is_told_apart(void **state) {

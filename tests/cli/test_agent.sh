@@ -30,6 +30,12 @@ run sluice agent
 exits 2 'no subcommand: exit code'
 run sluice agent show
 exits 2 'an unknown subcommand: exit code'
+run sluice agent clear echo
+prints 'echo is open already' 'clear one that is open'
+run sluice agent clear nope
+exits 1 'clear one that does not exist'
+run sluice agent clear
+exits 2 'clear without a name'
 run sluice agent list x
 exits 2 'an argument'
 finish

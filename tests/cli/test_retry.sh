@@ -23,7 +23,7 @@ exits 4 'a task that is done: exit code'
 says "sluice: task 'web-1' is done: only what has failed, was canceled or waits for its next attempt can be retried" 'a task that is done'
 
 # Bad input: one sentence, and nothing has changed.
-usage='usage: sluice retry ID...|--all [--project P] [--group G] [--state S]'
+usage='usage: sluice retry [--allow RULE]... ID...|--all [--project P] [--group G] [--state S]'
 run sluice retry
 exits 2 'no task: exit code'
 says "sluice: 'retry' needs the IDs of tasks, or --all

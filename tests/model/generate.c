@@ -291,7 +291,7 @@ static void draw_ended(struct generator *g, const struct model *m) {
         OUTCOME_FAILED,   OUTCOME_FAILED,   OUTCOME_LAUNCH,     OUTCOME_LAUNCH,     OUTCOME_TIMEOUT,
         OUTCOME_LIMITED,  OUTCOME_LIMITED,  OUTCOME_CLOSED,     OUTCOME_BUDGET,     OUTCOME_LOST,
         OUTCOME_CANCELED, OUTCOME_CONFLICT, OUTCOME_UNFINISHED, OUTCOME_UNMERGED,   OUTCOME_AFRESH,
-        OUTCOME_STUCK,
+        OUTCOME_STUCK,    OUTCOME_DENIED,
     };
     struct fact fact = { .kind = FACT_RUN_ENDED };
     fact.ended.outcome = outcomes[rng_below(&g->rng, ARRAY_SIZE(outcomes))];
@@ -423,6 +423,12 @@ static void draw_place(struct generator *g, const struct model *m) {
     generate_told(g, fact);
 }
 
+static void draw_agent_clear(struct generator *g) {
+    struct fact fact = { .kind = FACT_AGENT_CLEAR };
+    fact.agent_clear = g->names.agents[rng_below(&g->rng, WORLD_AGENTS)];
+    generate_told(g, fact);
+}
+
 static void draw_limiter(struct generator *g, const struct model *m) {
     struct fact fact = { .kind = FACT_LIMITER_CLEAR };
     sym id = g->names.limiters[rng_below(&g->rng, WORLD_LIMITERS)];
@@ -442,7 +448,7 @@ static void draw_limiter(struct generator *g, const struct model *m) {
 
 static void draw_world(struct generator *g, const struct model *m) {
     struct fact fact = { .kind = FACT_PROJECT };
-    switch (rng_below(&g->rng, 13)) {
+    switch (rng_below(&g->rng, 14)) {
     case 0:
     case 1:
         fact.project = generate_project(g, (unsigned)rng_below(&g->rng, g->projects));
@@ -481,6 +487,9 @@ static void draw_world(struct generator *g, const struct model *m) {
     case 11:
         fact.kind = generate_chance(g, 20) ? FACT_PAUSE : FACT_RESUME;
         break;
+    case 12:
+        draw_agent_clear(g);
+        return;
     default:
         fact.kind = FACT_TICK;
         break;

@@ -149,6 +149,9 @@ static void ended_by_outcome(struct model *m, struct model_task *t, const struct
     case OUTCOME_STUCK:
         model_change(m, t, TASK_FAILED, REASON_STUCK);
         break;
+    case OUTCOME_DENIED:
+        model_hold(m, t, HOLD_DENIED, 0, REASON_DENIED);
+        break;
     case OUTCOME_MAX:
         break;
     }

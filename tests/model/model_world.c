@@ -207,6 +207,13 @@ static int apply_limiter_clear(struct model *m, sym limiter, struct error *err) 
     return 0;
 }
 
+static int apply_agent_clear(struct model *m, sym agent, struct error *err) {
+    if (!model_agent(m, agent))
+        return error_set(err, -ENOENT, "no such agent");
+    *model_breaker(m, agent) = (struct model_breaker){ .agent = agent };
+    return 0;
+}
+
 static int apply_host(struct model *m, const struct fact *fact) {
     m->disk_free_mb = fact->host.disk_free_mb;
     m->memory_free_mb = fact->host.memory_free_mb;
@@ -232,6 +239,8 @@ int model_apply_world(struct model *m, const struct fact *fact, struct error *er
         return apply_limiter(m, &fact->limiter);
     if (fact->kind == FACT_LIMITER_CLEAR)
         return apply_limiter_clear(m, fact->limiter_clear, err);
+    if (fact->kind == FACT_AGENT_CLEAR)
+        return apply_agent_clear(m, fact->agent_clear, err);
     if (fact->kind == FACT_RESOURCE)
         return apply_resource(m, fact->resource.id, fact->resource.cap);
     if (fact->kind == FACT_WORKSPACE)

@@ -158,6 +158,8 @@ static bool put_world(struct strbuf *out, const struct symbol_table *symbols,
         put_amount(out, "ramp_since", f->limiter.ramp_since);
     } else if (f->kind == FACT_LIMITER_CLEAR)
         put_name(out, symbols, "id", f->limiter_clear);
+    else if (f->kind == FACT_AGENT_CLEAR)
+        put_name(out, symbols, "id", f->agent_clear);
     else if (f->kind == FACT_RESOURCE) {
         put_name(out, symbols, "id", f->resource.id);
         put_amount(out, "cap", f->resource.cap);

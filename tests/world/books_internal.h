@@ -42,6 +42,7 @@ void share_begin_decision(struct books *b);
 /* books_limiter.c */
 void limiter_told(struct books *b, const struct limiter_spec *spec);
 void limiter_cleared(struct books *b, unsigned limiter);
+void agent_cleared(struct books *b, unsigned agent);
 void limiter_was_hit(struct books *b, unsigned limiter, time_ms run_started, time_ms retry_after,
                      time_ms reset_at);
 void limiter_succeeded(struct books *b, unsigned limiter, time_ms run_started);

@@ -22,6 +22,11 @@ void limiter_cleared(struct books *b, unsigned l) {
     limiter->until = 0;
 }
 
+void agent_cleared(struct books *b, unsigned a) {
+    b->agent[a].launch_failures = b->agent[a].openings = 0;
+    b->agent[a].closed_until = 0;
+}
+
 /* min(first · 2^(n−1), longest) */
 static time_ms doubled(time_ms first, uint32_t n, time_ms longest) {
     __int128 delay = first;

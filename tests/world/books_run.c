@@ -171,6 +171,9 @@ static void ended_by_outcome(const struct books *b, struct row *row, const struc
     case OUTCOME_STUCK:
         expect(row, TASK_FAILED, REASON_STUCK);
         break;
+    case OUTCOME_DENIED:
+        expect_held(row, HOLD_DENIED, REASON_DENIED, 0, 0);
+        break;
     }
 }
 

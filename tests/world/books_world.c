@@ -158,4 +158,6 @@ void books_told_world(struct books *b, const struct fact *fact) {
         b->tick_asked = true;
     else if (fact->kind == FACT_LIMITER_CLEAR)
         limiter_cleared(b, index_of(SYM_LIMITER, fact->limiter_clear));
+    else if (fact->kind == FACT_AGENT_CLEAR)
+        agent_cleared(b, index_of(SYM_AGENT, fact->agent_clear));
 }

@@ -45,6 +45,12 @@ static void change_agent(struct world *w) {
     tell(w, (struct fact){ .kind = FACT_AGENT, .agent = *spec });
 }
 
+static void clear_agent(struct world *w) {
+    if (w->agents > 0)
+        tell(w, (struct fact){ .kind = FACT_AGENT_CLEAR,
+                               .agent_clear = sym_of(SYM_AGENT, draw_index(w, w->agents)) });
+}
+
 static void change_limiter(struct world *w) {
     if (w->limiters == 0)
         return;
@@ -145,7 +151,7 @@ void config_change(struct world *w) {
         { PEOPLE_PAUSE, change_project },        { HAS_HOST, change_host },
         { HAS_OUTSIDERS, change_outsiders },     { HAS_PACE, ask_for_tick },
         { HAS_BUDGETS, change_budget },          { HAS_BUDGETS, tell_usage },
-        { RUNS_CLOSE_ACCOUNTS, change_limiter },
+        { RUNS_CLOSE_ACCOUNTS, change_limiter }, { RUNS_FAIL_TO_LAUNCH, clear_agent },
     };
     for (unsigned tries = 0; tries < 20; tries++) {
         size_t i = rng_below(&w->rng, ARRAY_SIZE(changes));

@@ -154,6 +154,7 @@ static void draw_faults(struct world *w) {
         { RUNS_ARE_LOST, OUTCOME_LOST },
         { RUNS_ARE_CANCELED, OUTCOME_CANCELED },
         { RUNS_CONFLICT, OUTCOME_CONFLICT },
+        { RUNS_ARE_DENIED, OUTCOME_DENIED },
     };
     for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
         if (swarm_has(&w->swarm, all[i].needs))

@@ -47,6 +47,7 @@ static const struct {
     [RUNS_ARE_LOST] = { "lost", 50 },
     [RUNS_ARE_CANCELED] = { "canceled", 30 },
     [RUNS_CONFLICT] = { "conflict", 30 },
+    [RUNS_ARE_DENIED] = { "denied", 30 },
     [RUNS_REPORT_NOTHING] = { "report-nothing", 40 },
     [RUNS_STOP_LATE] = { "stop-late", 50 },
     [RUNS_WAIT] = { "wait", 40 },

@@ -50,6 +50,7 @@ enum swarm_switch {
     RUNS_ARE_LOST,
     RUNS_ARE_CANCELED,
     RUNS_CONFLICT,
+    RUNS_ARE_DENIED,
     RUNS_REPORT_NOTHING,
     RUNS_STOP_LATE,
     RUNS_WAIT, /* for tasks below them, which then have more parents that live */

@@ -26,7 +26,7 @@ export const ACTIONS: Action[] = [
         confirm: 'It is done again, as a new iteration.', reason: 'What is wrong? The next iteration reads it.' },
     { name: 'close', label: 'Close', path: 'close', states: ['held'], hold: ['external'], done: 'closed' },
     { name: 'sling', label: 'Schedule', path: 'sling', states: ['draft'], done: 'scheduled' },
-    { name: 'release', label: 'Release', path: 'release', states: ['held'], hold: ['person', 'backoff', 'restart', 'breaker', 'budget'], done: 'released' },
+    { name: 'release', label: 'Release', path: 'release', states: ['held'], hold: ['person', 'backoff', 'restart', 'breaker', 'budget', 'denied'], done: 'released' },
     { name: 'retry', label: 'Retry', path: 'retry', states: ['failed', 'canceled'], done: 'queued again' },
     { name: 'again', label: 'Do again', path: 'again', states: ['done'], done: 'queued again',
         confirm: 'A new iteration begins; what came from the last one is invalidated.' },

@@ -81,6 +81,7 @@ export function clock(ms: number | null | undefined, seconds = false): string {
 const HOLD: Record<string, string> = {
     person: 'held by hand', backoff: 'before the next attempt', restart: 'before the next iteration',
     breaker: 'behind a breaker', budget: 'out of budget', review: 'waits for review', external: 'waits to be closed',
+    denied: 'its agent was not permitted to do something',
 };
 
 export function holdWords(hold: string | null): string {

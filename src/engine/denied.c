@@ -1,0 +1,144 @@
+/* denied.c: see denied.h. */
+#include "engine/denied.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "engine/agents.h"
+#include "engine/alert_internal.h"
+#include "engine/listen.h"
+#include "engine/runs_internal.h"
+#include "engine/session.h"
+
+/* --- the end of a run ------------------------------------------------------------------------ */
+
+static bool has_checks(const struct engine *e, const struct live_run *run) {
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    return run_read_spec(e, run, &read, NULL) == 0 && read->spec.check_count > 0;
+}
+
+/* The shim runs checks after exit code 0, and ends with that code when all of them pass. */
+enum outcome denied_outcome(const struct engine *e, const struct live_run *run,
+                            const struct run_end *end) {
+    bool passed = end->kind == RUN_END_EXIT && end->code == 0 && has_checks(e, run);
+    return passed ? OUTCOME_OK : OUTCOME_DENIED;
+}
+
+static void put_denial(const struct agent_denial *denial, struct strbuf *out) {
+    if (denial->tool[0] && denial->argument[0])
+        strbuf_printf(out, "%s (%s)", denial->tool, denial->argument);
+    else
+        strbuf_puts(out, denial->tool[0] ? denial->tool : "a tool");
+    if (denial->count > 1)
+        strbuf_printf(out, " and %" PRIu32 " more", denial->count - 1);
+}
+
+void denied_message(const struct agent_denial *denial, struct strbuf *out) {
+    strbuf_puts(out, "not permitted: ");
+    put_denial(denial, out);
+}
+
+/* --- what a person can do -------------------------------------------------------------------- */
+
+/* NULL: it has a command of its own, or no adapter. */
+static const struct agent_adapter *own_adapter(const struct engine *e, const char *agent) {
+    const char *const *words = NULL;
+    return config_words(e->config, "agents.A.command", agent, &words) == 0
+               ? listen_adapter(e, agent)
+               : NULL;
+}
+
+/* In quotes of the shell and of YAML. */
+static bool can_be_quoted(const char *rule) {
+    return *rule && !strchr(rule, '\'');
+}
+
+static void put_advice(const struct engine *e, task_id task, const char *agent,
+                       const struct agent_denial *denial, struct strbuf *out) {
+    const struct agent_adapter *adapter = own_adapter(e, agent);
+    const char *option = adapter ? agent_allow_option(adapter) : NULL;
+    const char *hint = adapter ? agent_allow_hint(adapter) : NULL;
+    char id[ENGINE_ID_MAX];
+    engine_task_id(e, task, id);
+    if (option && can_be_quoted(denial->rule))
+        strbuf_printf(out,
+                      "; to allow it for this task and go on in the same session: sluice retry %s "
+                      "--allow '%s'; for every task, add to agents.%s.args: [%s, '%s']",
+                      id, denial->rule, agent, option, denial->rule);
+    else if (option)
+        strbuf_printf(out,
+                      "; to allow it for this task and go on in the same session: sluice retry %s "
+                      "--allow RULE; for every task, add to agents.%s.args: [%s, RULE]",
+                      id, agent, option);
+    else if (hint)
+        strbuf_printf(out, "; %s; then go on in the same session with: sluice retry %s", hint, id);
+    else
+        strbuf_printf(
+            out, "; change agents.%s.%s so that it is allowed, then go on with: sluice retry %s",
+            agent, adapter ? "args" : "command", id);
+}
+
+bool denied_is_held(const struct task_spec *t) {
+    return t->state == TASK_HELD && t->hold == HOLD_DENIED;
+}
+
+bool engine_denial(const struct engine *e, task_id task, struct engine_denial *ret) {
+    struct task_spec told;
+    const char *agent = NULL;
+    const struct agent_denial *denial = session_denial(e, task, &agent);
+    if (!core_task_spec(e->core, task, &told) || !denied_is_held(&told) || !denial || !agent)
+        return false;
+    const struct agent_adapter *adapter = own_adapter(e, agent);
+    *ret = (struct engine_denial){ .agent = agent, .what = denial };
+    ret->has_option = adapter && agent_allow_option(adapter) && can_be_quoted(denial->rule);
+    return true;
+}
+
+bool engine_denied_why(const struct engine *e, task_id task, struct strbuf *out) {
+    struct engine_denial d;
+    if (!engine_denial(e, task, &d))
+        return false;
+    strbuf_printf(out, "agent '%s' was not permitted to use ", d.agent);
+    put_denial(d.what, out);
+    put_advice(e, task, d.agent, d.what, out);
+    return true;
+}
+
+int engine_check_allow(const struct engine *e, task_id task, struct error *err) {
+    struct task_spec told;
+    char id[ENGINE_ID_MAX];
+    const char *agent = NULL;
+    const struct agent_adapter *adapter = NULL;
+    (void)session_denial(e, task, &agent);
+    if (!agent && core_task_spec(e->core, task, &told) && told.agent)
+        agent = symbol_name(core_symbols(e->core), told.agent);
+    if (!agent)
+        return error_set(err, -EINVAL, "task '%s' has no agent to allow something to",
+                         engine_task_id(e, task, id));
+    adapter = own_adapter(e, agent);
+    if (adapter && agent_allow_option(adapter))
+        return 0;
+    return error_set(err, -EINVAL,
+                     "agent '%.60s' has no option that allows one tool for one task: change "
+                     "agents.%.60s.%s, then retry without --allow",
+                     agent, agent, adapter ? "args" : "command");
+}
+
+/* --- people are told ------------------------------------------------------------------------- */
+
+void denied_see_task(struct engine *e, const struct task_spec *t) {
+    char id[ENGINE_ID_MAX];
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, why = STRBUF_INIT;
+    if (!denied_is_held(t) || !engine_denied_why(e, t->id, &why))
+        return;
+    strbuf_printf(&key, "denied:%s", engine_task_id(e, t->id, id));
+    alert_raise(e, strbuf_text(&key), t->id, t->attempt, "'%s' is held: %s", id, strbuf_text(&why));
+}
+
+bool denied_is_over(const struct engine *e, const struct alert *alert) {
+    struct task_spec told;
+    return !core_task_spec(e->core, alert->view.task, &told) || !denied_is_held(&told);
+}

@@ -1,0 +1,40 @@
+/* denied.h: a task whose agent was not permitted to do something.
+ *
+ * Another attempt would meet the same refusal and cost the same tokens, so the task is held (HOLD_DENIED) until a person
+ * allows it or releases the task. What was refused is kept with the session of the task (session.h).
+ *
+ * A check that passes says more than a refusal: the agent has found another way. */
+#pragma once
+
+#include "agent/agent.h"
+#include "engine/engine.h"
+
+/* Why the task is held, and the commands that help. False: it is not held for this. */
+bool engine_denied_why(const struct engine *engine, task_id task, struct strbuf *out);
+
+/* What was refused, and the command that goes on: `sluice retry ID --allow 'RULE'`, or without the option where the agent
+ * has none. False: it is not held for this. */
+struct engine_denial {
+    const char *agent;
+    const struct agent_denial *what;
+    bool has_option; /* `what->rule` can be given with --allow */
+};
+bool engine_denial(const struct engine *engine, task_id task, struct engine_denial *ret);
+
+/* Can one rule be allowed for this task alone? 0, or a negative errno with the reason and what to do instead. */
+int engine_check_allow(const struct engine *engine, task_id task, struct error *err);
+
+/* --- private to engine/ ---------------------------------------------------------------------- */
+
+struct alert;
+struct live_run;
+struct run_end;
+
+enum outcome denied_outcome(const struct engine *e, const struct live_run *run,
+                            const struct run_end *end);
+/* The message of its run. */
+void denied_message(const struct agent_denial *denial, struct strbuf *out);
+
+bool denied_is_held(const struct task_spec *t);
+void denied_see_task(struct engine *e, const struct task_spec *t);
+bool denied_is_over(const struct engine *e, const struct alert *alert);
