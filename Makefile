@@ -19,7 +19,7 @@ MAKEFLAGS += --no-print-directory
 # A test in another folder than build/ is repeated with the same BUILD=.
 again = make $@$(if $(filter-out build,$(BUILD)), BUILD=$(BUILD))
 
-.PHONY: all build test test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
+.PHONY: all build test test-env test-fresh test-repeat test-mcp test-agents test-web test-postgres test-slurm test-service conformance lint format asan bench soak sim fuzz demo example docs install clean todo help
 
 all: build
 
@@ -65,6 +65,11 @@ test-slurm: ## runs on Slurm: a real cluster on loopback, its faults, the daemon
 	@scripts/setup --slurm
 	@scripts/build $(BUILD)
 	@scripts/test-slurm $(BUILD) $(T)
+
+test-service: ## sluice service with a real systemd --user of its own, as root and as an ordinary user; needs root
+	@scripts/setup --service
+	@scripts/build $(BUILD)
+	@scripts/test-service $(BUILD)
 
 test-fresh: ## make demo and make test on a minimal Debian 12 and 13, as root and as a user; T=trixie for one
 	@scripts/setup --fresh

@@ -155,6 +155,7 @@ static void print_hints(struct strbuf *out, const struct preset *preset) {
                   "  sluice add %s  add a task; the daemon starts by itself\n"
                   "  sluice status                    what runs, and what waits for what\n"
                   "  sluice config explain limits     what can be set\n"
+                  "  sluice service install           start the daemon at boot and after a crash\n"
                   "agents are added in that file, under 'agents'\n",
                   loops ? "-u exit -- make test" : "-- make test        ");
 }

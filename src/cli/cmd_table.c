@@ -51,6 +51,7 @@ extern const struct cmd cmd_restore;
 extern const struct cmd cmd_resume;
 extern const struct cmd cmd_retry;
 extern const struct cmd cmd_run;
+extern const struct cmd cmd_service;
 extern const struct cmd cmd_show;
 extern const struct cmd cmd_sim;
 extern const struct cmd cmd_sling;
@@ -112,6 +113,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_resume,
     &cmd_retry,
     &cmd_run,
+    &cmd_service,
     &cmd_show,
     &cmd_sim,
     &cmd_sling,

@@ -20,6 +20,8 @@
 
 #include "base/alloc.h"
 #include "cli/cmd.h"
+#include "cli/service_manager.h"
+#include "cli/service_unit.h"
 #include "config/config.h"
 #include "os/clock.h"
 #include "os/files.h"
@@ -101,6 +103,8 @@ struct start {
     pid_t child;
     int ready_fd; /* our end of the pipe; -1: none */
     struct strbuf said;
+    char *service; /* the unit that was asked to start it; NULL: none */
+    bool no_service;
 };
 
 static void start_finish(struct start *s) {
@@ -245,11 +249,57 @@ static int try_to_start(struct start *s, struct error *err) {
     return r;
 }
 
+/* --- through a service ----------------------------------------------------------------------- */
+
+/* An installed service starts the daemon, so that its manager watches it. 1: it was asked to. 0: there is no service, or
+ * no manager here (a chroot, cron before the first login): the daemon is started directly. */
+static int start_by_service(struct start *s, struct error *err) {
+    _cleanup_(service_unit_finish) struct service_unit unit = { 0 };
+    if (s->no_service || service_unit_find(s->home, &unit, NULL) < 0 || access(unit.file, F_OK) < 0)
+        return 0;
+    const char *const words[] = { "start", unit.name, NULL };
+    int version, r = service_manager_find(&version, err);
+    if (r < 0) {
+        cmd_warn("the service '%s' is not used: %s", unit.name, err->text);
+        s->no_service = true;
+        return 0;
+    }
+    r = service_manager_call(words, err);
+    if (r < 0)
+        return r;
+    s->service = TAKE_PTR(unit.name);
+    return 1;
+}
+
+/* Its manager starts it again and again; what does not help is an error at once. Another daemon that has the home
+ * will be gone in a moment. */
+static int check_service(const struct start *s, struct error *err) {
+    struct service_state state;
+    if (service_manager_look(s->service, &state, err) < 0)
+        return err->code;
+    bool waits = strcmp(state.sub, "auto-restart") == 0 && state.exit_code != EXIT_BUSY;
+    if (waits || strcmp(state.active, "failed") == 0)
+        return error_set(err, -EIO,
+                         "the service '%s' could not start the daemon (exit code %d); "
+                         "see 'journalctl --user -u %s'",
+                         s->service, state.exit_code, s->service);
+    /* The manager had not noticed the end of the last one when it was asked to start another. */
+    const char *const words[] = { "start", s->service, NULL };
+    return strcmp(state.active, "inactive") == 0 ? service_manager_call(words, err) : 0;
+}
+
 /* Is there one now? 1: yes. 0: no, and it is worth to look again. */
 static int look_or_start(struct start *s, struct daemon_found *ret_found, struct error *err) {
     int r = ask_health(s->home, ret_found, err);
     if (r != 0)
         return r;
+    if (s->service)
+        return check_service(s, err);
+    r = start_by_service(s, err);
+    if (r != 0) {
+        ret_found->already = false;
+        return r < 0 ? r : 0;
+    }
     r = try_to_start(s, err);
     if (r < 0)
         return r == -EBUSY ? 0 : r; /* another one is faster, or has not gone yet */
@@ -267,19 +317,23 @@ static int start_in(const struct home *home, struct daemon_found *ret_found, str
         .ready_fd = -1,
     };
     struct daemon_found found = { .already = true };
+    int r;
     for (int pause = LOOK_AGAIN;; pause += LOOK_AGAIN) {
-        int r = look_or_start(&s, &found, err);
-        if (r < 0)
-            return r;
-        if (r > 0)
+        r = look_or_start(&s, &found, err);
+        if (r != 0)
             break;
-        if (clock_read_steady() > s.deadline)
-            return error_set(err, -ETIMEDOUT,
-                             "another daemon has '%s' and does not answer; its log is "
-                             "'%s'",
-                             home->data, home->log);
+        if (clock_read_steady() > s.deadline) {
+            r = error_set(err, -ETIMEDOUT,
+                          "another daemon has '%s' and does not answer; its log is "
+                          "'%s'",
+                          home->data, home->log);
+            break;
+        }
         (void)poll(NULL, 0, pause);
     }
+    free(s.service);
+    if (r < 0)
+        return r;
     *ret_found = found;
     return 0;
 }

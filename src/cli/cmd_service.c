@@ -1,0 +1,456 @@
+/* cmd_service.c: lets systemd keep the daemon of this home running: installs its user unit, removes it, tells its state.
+ *
+ * A daemon that runs without the service is stopped first, and the service starts the next one: runs outlive both, and
+ * the queue is on disk. Every step can be repeated. */
+#include "cli/cmd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/ask.h"
+#include "cli/daemon.h"
+#include "cli/output.h"
+#include "cli/program.h"
+#include "cli/service_manager.h"
+#include "cli/service_unit.h"
+#include "config/config.h"
+#include "os/files.h"
+
+#define UNIT_MAX 65536
+
+DEFINE_FREEP(struct config, config_free);
+
+struct service {
+    const struct cmd_call *call;
+    struct home home;
+    struct service_unit unit;
+    struct service_state state;
+    char *user;
+    int version;
+    bool installed; /* its file is there */
+    bool current;   /* with the text that would be written now */
+    bool linger;
+    struct strbuf text; /* of the unit */
+    json_t *actions;    /* what was done, or with --dry-run what would be */
+};
+
+static void service_finish(struct service *s) {
+    home_finish(&s->home);
+    service_unit_finish(&s->unit);
+    strbuf_finish(&s->text);
+    json_decref(s->actions);
+    free(s->user);
+}
+
+/* --- what there is --------------------------------------------------------------------------- */
+
+static int find(struct service *s, struct error *err) {
+    s->actions = json_array();
+    s->user = home_user_name(geteuid());
+    int r = home_find(&s->home, err);
+    if (r >= 0)
+        r = service_unit_find(&s->home, &s->unit, err);
+    if (r < 0)
+        return r;
+    s->installed = access(s->unit.file, F_OK) == 0;
+    return 0;
+}
+
+static int look(struct service *s, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT;
+    int r = service_manager_look(s->unit.name, &s->state, err);
+    if (r >= 0)
+        r = service_unit_print(&s->unit, &s->home, s->version, &s->text, err);
+    if (r >= 0 && s->installed)
+        r = file_read(s->unit.file, UNIT_MAX, &before, err);
+    s->current = s->installed && strcmp(strbuf_text(&before), strbuf_text(&s->text)) == 0;
+    s->linger = service_linger_is_on(s->user);
+    return r;
+}
+
+static int no_manager(const struct error *err) {
+    cmd_warn(
+        "%s; without 'systemd --user', add '@reboot sluice up' to your crontab, or run 'sluice up "
+        "--foreground' under another supervisor (docs/daemon.md)",
+        err->text);
+    return CMD_REFUSED;
+}
+
+/* The default home has its socket in XDG_RUNTIME_DIR, which the manager always knows. */
+static bool has_socket_of_service(void) {
+    const char *own = getenv("SLUICE_HOME"), *runtime = getenv("XDG_RUNTIME_DIR");
+    return (own && *own) || (runtime && *runtime == '/');
+}
+
+/* The daemon that answers, or 0. */
+static pid_t pid_of_daemon(void) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    if (ask_open(&ask, ASK_HOME) != CMD_OK || ask_try_get(&ask, "/healthz") != 0)
+        return 0;
+    return (pid_t)ask_int(ask.answer, "pid", 0);
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+static bool is_dry(const struct service *s) {
+    return cmd_has(s->call, "dry-run");
+}
+
+static void note(struct service *s, const char *format, ...) _printf_(2, 3);
+static void note(struct service *s, const char *format, ...) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    va_list args;
+    va_start(args, format);
+    strbuf_vprintf(&text, format, args);
+    va_end(args);
+    json_array_append_new(s->actions, ask_string(strbuf_text(&text)));
+}
+
+static int systemctl(struct service *s, const char *verb, const char *unit, struct error *err) {
+    const char *const words[] = { verb, unit, NULL };
+    note(s, "systemctl --user %s%s%s", verb, unit ? " " : "", unit ? unit : "");
+    return is_dry(s) ? 0 : service_manager_call(words, err);
+}
+
+static int write_unit(struct service *s, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    if (s->current)
+        return 0;
+    note(s, "write %s", s->unit.file);
+    if (is_dry(s))
+        return 0;
+    strbuf_add(&folder, s->unit.file, (size_t)(strrchr(s->unit.file, '/') - s->unit.file));
+    int r = folders_make(strbuf_text(&folder), 1, err);
+    return r < 0 ? r : file_write(s->unit.file, s->text.text, s->text.length, err);
+}
+
+/* Stops the daemon that answers: 'sluice down' waits for its end. Runs go on. */
+static int stop_other(struct service *s, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, out = STRBUF_INIT;
+    static const char *const argv[] = { "sluice", "down", NULL };
+    int status, r = daemon_find_program("sluice", &program, err);
+    note(s, "sluice down");
+    if (r < 0 || is_dry(s))
+        return r;
+    r = program_run(strbuf_text(&program), argv, PROGRAM_TAKE_BOTH, &out, &status, err);
+    if (r < 0 || status == 0)
+        return r;
+    return error_set(err, -EIO, "the daemon that runs does not stop: %.*s",
+                     (int)strcspn(strbuf_text(&out), "\n"), strbuf_text(&out));
+}
+
+/* The service has the daemon, with the unit as it is now. */
+static int take_over(struct service *s, struct error *err) {
+    pid_t pid = pid_of_daemon();
+    struct daemon_found found;
+    if (pid > 0 && pid == s->state.pid && s->current)
+        return 0;
+    int r = 0;
+    if (pid > 0 && pid == s->state.pid) {
+        r = systemctl(s, "restart", s->unit.name, err);
+    } else {
+        if (pid > 0)
+            r = stop_other(s, err);
+        note(s, "systemctl --user start %s", s->unit.name);
+    }
+    if (r < 0 || is_dry(s))
+        return r;
+    return daemon_start(&found, err); /* through the service; waits until it answers */
+}
+
+static void enable_linger(struct service *s) {
+    struct error err = { 0 };
+    if (s->linger || cmd_has(s->call, "no-linger"))
+        return;
+    note(s, "loginctl enable-linger %s", s->user);
+    if (is_dry(s))
+        return;
+    if (service_linger_enable(s->user, &err) >= 0)
+        s->linger = true;
+    else
+        cmd_warn("lingering is off (%s): the daemon stops when you log out, and does not start at "
+                 "boot; run 'sudo loginctl enable-linger %s'",
+                 err.text, s->user);
+}
+
+/* Runs get the variables of tasks.env from the daemon, and the service has fewer than this shell. */
+static void warn_of_variables(const struct service *s) {
+    _cleanup_(config_freep) struct config *config = config_new();
+    const char *const *names = NULL;
+    static const char *const of_manager[] = { "HOME", "USER", "LOGNAME", "TERM", "XDG_RUNTIME_DIR",
+                                              NULL };
+    (void)config_read_file(config, s->home.config_file, NULL);
+    size_t count = config_words(config, "tasks.env", NULL, &names);
+    for (size_t i = 0; i < count; i++) {
+        bool known = !getenv(names[i]);
+        for (const char *const *name = service_unit_variables; *name; name++)
+            known |= strcmp(*name, names[i]) == 0;
+        for (const char *const *name = of_manager; *name; name++)
+            known |= strcmp(*name, names[i]) == 0;
+        if (!known && access(s->unit.environment_file, F_OK) < 0)
+            cmd_warn("tasks.env names %s, which the service does not have: write it as %s=VALUE "
+                     "into '%s' (mode 600), or use agents.A.env_file",
+                     names[i], names[i], s->unit.environment_file);
+    }
+}
+
+/* --- telling --------------------------------------------------------------------------------- */
+
+static json_t *describe(const struct service *s) {
+    pid_t pid = pid_of_daemon();
+    json_t *answer = json_pack(
+        "{s:o, s:o, s:b, s:b, s:b, s:o, s:o, s:I, s:b, s:b}", "unit", ask_string(s->unit.name),
+        "file", ask_string(s->unit.file), "installed", s->installed, "current", s->current,
+        "enabled", s->state.enabled, "active", ask_string(s->state.active), "pid",
+        pid > 0 ? json_integer(pid) : json_null(), "restarts", (json_int_t)s->state.restarts,
+        "has_daemon", pid > 0 && pid == s->state.pid, "linger", s->linger);
+    return answer;
+}
+
+static void print_json(const struct service *s, bool with_text) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    json_t *answer = describe(s);
+    json_object_set(answer, "actions", s->actions);
+    if (with_text)
+        json_object_set_new(answer, "text", ask_string(strbuf_text(&s->text)));
+    ask_dump(answer, &out);
+    json_decref(answer);
+    output_rest(&out);
+}
+
+static void print_actions(const struct service *s, struct strbuf *out) {
+    size_t i;
+    json_t *action;
+    if (json_array_size(s->actions) == 0)
+        strbuf_puts(out, "nothing to do\n");
+    json_array_foreach(s->actions, i, action) {
+        strbuf_printf(out, "%s\n", json_string_value(action));
+    }
+}
+
+static int fail(const struct error *err) {
+    cmd_warn("%s", err->text);
+    return err->code == -ENOTSUP ? CMD_REFUSED : CMD_FAILED;
+}
+
+/* --- install --------------------------------------------------------------------------------- */
+
+static int install(struct service *s, struct error *err) {
+    int r = look(s, err);
+    if (r < 0)
+        return r;
+    bool was_current = s->current;
+    r = write_unit(s, err);
+    if (r >= 0 && !was_current)
+        r = systemctl(s, "daemon-reload", NULL, err);
+    if (r >= 0 && (!was_current || !s->state.enabled))
+        r = systemctl(s, "enable", s->unit.name, err);
+    if (r >= 0)
+        r = take_over(s, err);
+    if (r >= 0)
+        enable_linger(s);
+    return r;
+}
+
+static void print_installed(const struct service *s) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    if (is_dry(s)) {
+        strbuf_printf(&out, "# %s\n%s\n# then:\n", s->unit.file, strbuf_text(&s->text));
+        print_actions(s, &out);
+    } else if (json_array_size(s->actions) == 0) {
+        strbuf_printf(&out, "the service '%s' is installed and runs (pid %d)\n", s->unit.name,
+                      (int)pid_of_daemon());
+    } else {
+        print_actions(s, &out);
+        strbuf_printf(&out, "the daemon runs (pid %d) and starts again after a crash%s\n",
+                      (int)pid_of_daemon(), s->linger ? ", and at boot" : "");
+    }
+    output_rest(&out);
+}
+
+static int service_install_run(const struct cmd_call *call) {
+    _cleanup_(service_finish) struct service s = { .call = call };
+    struct error err = { 0 };
+    int r = find(&s, &err);
+    if (r < 0)
+        return fail(&err);
+    if (service_manager_find(&s.version, &err) < 0)
+        return no_manager(&err);
+    if (!has_socket_of_service()) {
+        cmd_warn("XDG_RUNTIME_DIR is not set: log in as this user, or 'export "
+                 "XDG_RUNTIME_DIR=/run/user/%lu' here and wherever you use sluice",
+                 (unsigned long)geteuid());
+        return CMD_REFUSED;
+    }
+    r = install(&s, &err);
+    if (r < 0)
+        return fail(&err);
+    if (!is_dry(&s)) {
+        s.installed = s.current = true;
+        (void)service_manager_look(s.unit.name, &s.state, &err);
+    }
+    warn_of_variables(&s);
+    if (call->json)
+        print_json(&s, is_dry(&s));
+    else
+        print_installed(&s);
+    return CMD_OK;
+}
+
+/* --- remove ---------------------------------------------------------------------------------- */
+
+static int remove_unit(struct service *s, bool has_manager, struct error *err) {
+    const char *const words[] = { "disable", "--now", s->unit.name, NULL };
+    int r = 0;
+    if (has_manager) {
+        note(s, "systemctl --user disable --now %s", s->unit.name);
+        r = is_dry(s) ? 0 : service_manager_call(words, err);
+    }
+    if (r < 0)
+        return r;
+    note(s, "remove %s", s->unit.file);
+    if (!is_dry(s) && unlink(s->unit.file) < 0 && errno != ENOENT)
+        return error_set_errno(err, "remove", s->unit.file);
+    if (!is_dry(s) && unlink(s->unit.link) < 0 && errno != ENOENT)
+        return error_set_errno(err, "remove", s->unit.link);
+    return has_manager ? systemctl(s, "daemon-reload", NULL, err) : 0;
+}
+
+static int service_remove_run(const struct cmd_call *call) {
+    _cleanup_(service_finish) struct service s = { .call = call };
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct error err = { 0 };
+    int r = find(&s, &err);
+    bool was_installed = s.installed;
+    if (r >= 0 && was_installed) {
+        bool has_manager = service_manager_find(&s.version, &err) >= 0;
+        r = remove_unit(&s, has_manager, &err);
+    }
+    if (r < 0)
+        return fail(&err);
+    s.installed = was_installed && is_dry(&s);
+    s.linger = service_linger_is_on(s.user);
+    if (call->json) {
+        print_json(&s, false);
+        return CMD_OK;
+    }
+    if (!was_installed)
+        strbuf_printf(&out, "the service '%s' is not installed\n", s.unit.name);
+    else
+        print_actions(&s, &out);
+    if (was_installed && !is_dry(&s))
+        strbuf_puts(&out, "the daemon has stopped; runs go on, and 'sluice up' finds them\n");
+    output_rest(&out);
+    return CMD_OK;
+}
+
+/* --- status ---------------------------------------------------------------------------------- */
+
+static void print_status(const struct service *s, const char *problem) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    pid_t pid = pid_of_daemon();
+    strbuf_printf(&out, "unit     %s, %s\n", s->unit.name,
+                  !s->installed ? "not installed: 'sluice service install'"
+                  : s->current
+                      ? "installed"
+                      : "installed, not up to date: 'sluice service install' writes it again");
+    if (s->installed)
+        strbuf_printf(&out, "file     %s\n", s->unit.file);
+    if (problem)
+        strbuf_printf(&out, "systemd  %s\n", problem);
+    else if (s->installed)
+        strbuf_printf(&out, "systemd  %s, %s, %ld restart%s\n", s->state.active,
+                      s->state.enabled ? "enabled" : "not enabled", s->state.restarts,
+                      s->state.restarts == 1 ? "" : "s");
+    if (pid == 0)
+        strbuf_puts(&out, "daemon   not running\n");
+    else
+        strbuf_printf(&out, "daemon   pid %d, %s\n", (int)pid,
+                      pid == s->state.pid ? "of the service"
+                                          : "started without the service: a crash ends it");
+    strbuf_printf(&out, "linger   %s\n",
+                  s->linger ? "on: the service starts at boot and stays after logout"
+                            : "off: 'loginctl enable-linger' lets it start at boot and stay "
+                              "after logout");
+    output_rest(&out);
+}
+
+static int service_status_run(const struct cmd_call *call) {
+    _cleanup_(service_finish) struct service s = { .call = call };
+    struct error err = { 0 };
+    int r = find(&s, &err);
+    if (r < 0)
+        return fail(&err);
+    r = service_manager_find(&s.version, &err);
+    if (r >= 0)
+        r = look(&s, &err);
+    else
+        s.linger = service_linger_is_on(s.user);
+    if (call->json)
+        print_json(&s, false);
+    else
+        print_status(&s, r < 0 ? err.text : NULL);
+    return s.installed && s.state.pid > 0 && s.state.pid == pid_of_daemon() ? CMD_OK : CMD_FAILED;
+}
+
+/* --- the commands ---------------------------------------------------------------------------- */
+
+static const struct cmd_option install_options[] = {
+    { "dry-run", 'n', NULL, "print the unit and the commands, and change nothing" },
+    { "no-linger", 0, NULL, "do not enable lingering" },
+    { NULL },
+};
+
+static const struct cmd service_install = {
+    .name = "install",
+    .usage = "service install [--dry-run] [--no-linger]",
+    .summary = "install and start a systemd user unit for the daemon",
+    .text = "The daemon then starts again after a crash, and at boot if lingering is enabled,\n"
+            "which this command tries. A daemon that runs is replaced; runs and the queue go\n"
+            "on. The unit has PATH and folders of the current environment, and no secrets.\n"
+            "Can be repeated, for example after PATH has changed.\n",
+    .examples = "sluice service install\n"
+                "sluice service install --dry-run\n",
+    .options = install_options,
+    .run = service_install_run,
+};
+
+static const struct cmd_option remove_options[] = {
+    { "dry-run", 'n', NULL, "print what would be done, and change nothing" },
+    { NULL },
+};
+
+static const struct cmd service_remove = {
+    .name = "remove",
+    .usage = "service remove [--dry-run]",
+    .summary = "stop the daemon and remove its systemd user unit",
+    .text = "Runs go on; 'sluice up' starts a daemon without the service, which finds them.\n"
+            "Lingering stays as it is.\n",
+    .examples = "sluice service remove\n",
+    .options = remove_options,
+    .run = service_remove_run,
+};
+
+static const struct cmd service_status = {
+    .name = "status",
+    .usage = "service status",
+    .summary = "show whether the service is installed and has the daemon",
+    .text = "Exit code 0: the daemon that answers is that of the service; 1: it is not.\n",
+    .examples = "sluice service status\n"
+                "sluice service status --json\n",
+    .run = service_status_run,
+};
+
+static const struct cmd *const service_subs[] = { &service_install, &service_remove,
+                                                  &service_status, NULL };
+
+const struct cmd cmd_service = {
+    .name = "service",
+    .usage = "service install|remove|status ...",
+    .summary = "let systemd start the daemon at boot and after a crash",
+    .examples = "sluice service install\n"
+                "sluice service status\n",
+    .subs = service_subs,
+};

@@ -1,0 +1,192 @@
+#!/bin/sh
+# sluice service: what is written and asked for, with a systemctl that only records. A real one: make test-service.
+# shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, root and tmp
+. "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
+
+mkdir bin
+unset XDG_CONFIG_HOME XDG_RUNTIME_DIR
+# Starts the daemon of the unit as a manager would: with the variables of the unit alone.
+cat >bin/systemctl <<'END'
+#!/bin/sh
+echo "systemctl $*" >>"$FAKE/calls"
+shift
+units=$HOME/.config/systemd/user
+[ ! -e "$FAKE/absent" ] || { echo 'Failed to connect to bus: No medium found' >&2; exit 1; }
+pid() {
+    [ ! -s "$FAKE/pid" ] || ! kill -0 "$(cat "$FAKE/pid")" 2>/dev/null || cat "$FAKE/pid"
+}
+case "$1 $2" in
+'show --property=Version') cat "$FAKE/version" ;;
+show*)
+    now=$(pid)
+    state=disabled
+    [ ! -e "$FAKE/enabled" ] || state=enabled
+    printf 'MainPID=%s\nExecMainStatus=0\nNRestarts=0\nUnitFileState=%s\n' "${now:-0}" $state
+    [ -n "$now" ] && printf 'ActiveState=active\nSubState=running\n' || printf 'ActiveState=inactive\nSubState=dead\n'
+    ;;
+enable*) : >"$FAKE/enabled" ;;
+disable*) rm -f "$FAKE/enabled" && [ -z "$(pid)" ] || kill "$(pid)" ;;
+start* | restart*)
+    [ "$1" = start ] || kill "$(pid)"
+    [ ! -e "$FAKE/refuses" ] || { echo "Job for $2 failed." >&2 && exit 1; }
+    program=$(sed -n 's/^ExecStart="\(.*\)"$/\1/p' "$units/$2")
+    sed -n 's/^Environment="\(.*\)"$/\1/p' "$units/$2" >"$FAKE/environment"
+    [ -z "$(pid)" ] || exit 0
+    rm -f "$FAKE/pid"
+    # Out of this process group, which ends with the command.
+    setsid sh -c 'echo $$ >"$FAKE/pid.new" && mv "$FAKE/pid.new" "$FAKE/pid" && exec env -i "$@"' sh \
+        HOME="$HOME" PATH="$PATH" SLUICE_HOME="$SLUICE_HOME" "$program" >/dev/null 2>&1 </dev/null &
+    until [ -s "$FAKE/pid" ]; do :; done
+    ;;
+esac
+END
+cat >bin/loginctl <<'END'
+#!/bin/sh
+echo "loginctl $*" >>"$FAKE/calls"
+case "$*" in
+*show-user*) [ -e "$FAKE/linger" ] && echo yes || echo no ;;
+*) [ ! -e "$FAKE/no-linger" ] && : >"$FAKE/linger" || { echo 'Could not enable linger: Access denied' >&2 && exit 1; } ;;
+esac
+END
+chmod +x bin/systemctl bin/loginctl
+FAKE=$tmp
+PATH=$tmp/bin:$PATH
+export FAKE PATH
+echo 252 >version
+calls() { # what was asked for since the last time, without questions
+    sed '/ show/d' "$tmp/calls" >"$tmp/out"
+    : >"$tmp/calls"
+}
+: >calls
+unit=$("$SLUICE" service status --json | first unit)
+file=$HOME/.config/systemd/user/$unit
+
+# Nothing happens in a dry run.
+run env ANTHROPIC_API_KEY=sk-secret CODEX_HOME=/data/codex "$SLUICE" service install --dry-run
+exits 0 'dry run: exit code'
+has "ExecStart=\"$(dirname "$SLUICE")/sluiced\"" 'the unit runs the program beside this one'
+has 'KillMode=process' 'only the daemon is stopped'
+has 'Restart=on-failure' 'it is started again'
+has "Environment=\"SLUICE_HOME=$home\"" 'for this home'
+has "Environment=\"PATH=$PATH\"" 'with this PATH'
+has 'Environment="CODEX_HOME=/data/codex"' 'with the folders of agents'
+! grep -q sk-secret out
+report $? 'and without secrets'
+has "systemctl --user enable $unit" 'what would be done'
+! grep -q RestartSteps out
+report $? 'nothing that this systemd does not know'
+[ ! -e "$file" ] && calls && [ ! -s out ]
+report $? 'nothing is done'
+echo 257.1-1 >version
+run sluice service install --dry-run --json
+has 'RestartSteps=6' 'a newer systemd waits longer each time'
+echo 252 >version
+
+# Installed while a daemon runs: that one is stopped first.
+start
+old=$(pid_of_daemon)
+run sluice service install
+exits 0 'install: exit code'
+[ "$(pid_of_daemon)" = "$(cat pid)" ] && [ "$(cat pid)" != "$old" ]
+report $? 'the daemon is that of the service'
+grep -qx "SLUICE_HOME=$home" environment
+report $? 'of this home'
+calls
+prints "systemctl --user daemon-reload
+systemctl --user enable $unit
+systemctl --user start $unit
+loginctl --no-ask-password enable-linger $(id -un)" 'install: what systemd is asked for'
+run sluice service install
+exits 0 'install twice: exit code'
+has 'is installed and runs' 'install twice: nothing to do'
+calls
+[ ! -s out ]
+report $? 'install twice: nothing is asked for'
+run sluice service status
+exits 0 'status: exit code'
+has "unit     $unit, installed" 'status: the unit'
+has "daemon   pid $(cat pid), of the service" 'status: the daemon'
+run sluice service status --json
+has '"installed":true,"current":true,"enabled":true,"active":"active"' 'status --json'
+
+# Commands that start a daemon start this one.
+run sluice down
+exits 0 'down'
+: >calls
+run sluice add --draft -- true
+exits 0 'add starts the service'
+calls
+sort -u -o out out # twice, if the end of the last one was not seen in time
+prints "systemctl --user start $unit" 'and no daemon of its own'
+run sluice service status
+exits 0 'it is the daemon of the service'
+run sluice down
+: >refuses
+run sluice up
+exits 1 'a service that does not start: exit code'
+says "sluice: systemctl --user start $unit: Job for $unit failed." 'a service that does not start'
+rm refuses
+
+# Without a manager the daemon is started as ever, and what is missing is said.
+: >absent
+run sluice up
+exits 0 'no manager: up works'
+grep -q "the service '$unit' is not used: the systemd manager of this user does not answer" err
+report $? 'no manager: it says so'
+run sluice service status
+exits 1 'no manager: status'
+has 'started without the service: a crash ends it' 'no manager: what this means'
+run sluice service install
+exits 4 'no manager: install is refused'
+grep -q "'@reboot sluice up'" err && [ "$(wc -l <err)" = 1 ]
+report $? 'no manager: what to do instead'
+run env PATH=/nowhere "$SLUICE" service install
+exits 4 'no systemctl: install is refused'
+rm absent
+run env -u SLUICE_HOME "$SLUICE" service install --dry-run
+exits 4 'the socket of the default home needs XDG_RUNTIME_DIR: exit code'
+grep -q 'XDG_RUNTIME_DIR is not set' err
+report $? 'the socket of the default home needs XDG_RUNTIME_DIR'
+run env -u SLUICE_HOME XDG_RUNTIME_DIR="$tmp" "$SLUICE" service install --dry-run --json
+has '"unit":"sluice.service"' 'the default home has the plain name'
+
+# Rights for lingering may be missing; that is a hint, no failure.
+rm linger
+: >no-linger
+run sluice service install
+exits 0 'no right to linger: exit code'
+grep -q "run 'sudo loginctl enable-linger $(id -un)'" err
+report $? 'no right to linger: a hint'
+run sluice service install --no-linger
+[ "$code" = 0 ] && [ ! -s err ]
+report $? 'not wanted: no hint'
+
+# Runs get what tasks.env names; what the service does not have of it is said.
+config 'tasks: {env: [PATH, HOME, ANTHROPIC_API_KEY]}'
+run env ANTHROPIC_API_KEY=sk-secret "$SLUICE" service install --no-linger
+grep -q 'tasks.env names ANTHROPIC_API_KEY, which the service does not have' err
+report $? 'a variable that runs will miss'
+! grep -q sk-secret "$file" err out
+report $? 'its value is nowhere'
+
+: >calls
+run sluice service remove --dry-run
+exits 0 'remove --dry-run'
+[ -e "$file" ]
+report $? 'changes nothing'
+: >calls
+run sluice service remove
+exits 0 'remove: exit code'
+[ ! -e "$file" ]
+report $? 'the unit is gone'
+calls
+prints "systemctl --user disable --now $unit
+systemctl --user daemon-reload" 'remove: what systemd is asked for'
+run sluice service remove --json
+has '"installed":false' 'remove twice'
+run sluice service
+exits 2 'a subcommand is needed'
+run sluice service install now
+exits 2 'an argument too many'
+finish

@@ -1,0 +1,145 @@
+#!/bin/sh
+# sluice service with a real systemd: beside a manager of scripts/user-systemd, never the user's own.
+# shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
+here_service=$(cd "$(dirname "$0")" && pwd)
+keep_runtime=$XDG_RUNTIME_DIR
+. "$here_service/../cli/lib.sh"
+here=$here_service
+. "$here_service/../cli/daemon.sh"
+# The home directory of the manager is where it looks for units.
+HOME=/run/home
+XDG_RUNTIME_DIR=$keep_runtime
+export HOME XDG_RUNTIME_DIR
+trap 'stop_daemon; "$SLUICE" service remove >/dev/null 2>&1; rm -rf "$tmp"' EXIT
+
+daemon_pid() { # without starting one
+    "$SLUICE" service status --json | first pid
+}
+main_pid() {
+    systemctl --user show --property=MainPID --value "$unit"
+}
+is_another() { # PID: a daemon answers, and it is not this one
+    now=$(daemon_pid)
+    [ -n "$now" ] && [ "$now" != null ] && [ "$now" != "$1" ]
+}
+is_of_service() {
+    "$SLUICE" service status >"$tmp/out" 2>"$tmp/err"
+}
+
+config 'limits: {runs: 1}'
+run sluice service status
+exits 1 'not installed: exit code'
+has 'not installed' 'not installed'
+
+# A daemon that a command has started, with a run and a queue.
+# shellcheck disable=SC2016 # for the run
+add -- sh -c 'echo $$ >"$1/pid"; while [ ! -e "$1/go" ]; do sleep 0.1; done' sh "$tmp"
+long=$id
+add -- true
+waiting=$id
+soon [ -s pid ]
+before=$(daemon_pid)
+
+run sluice service install --no-linger
+exits 0 'install: exit code'
+has 'sluice down' 'the daemon that ran is replaced'
+has 'starts again after a crash' 'and says what this is good for'
+unit=$("$SLUICE" service status --json | first unit)
+is_of_service
+report $? 'the daemon is that of the service'
+[ "$(daemon_pid)" != "$before" ] && [ "$(daemon_pid)" = "$(main_pid)" ]
+report $? 'it is another process, of the unit'
+kill -0 "$(cat pid)" && [ "$(value "$long" state)" = running ]
+report $? 'the run goes on'
+[ "$(value "$waiting" state)" = ready ]
+report $? 'and the queue is there'
+run systemctl --user is-enabled "$unit"
+prints enabled 'the unit is enabled'
+run sluice service install --no-linger --json
+has '"actions":[]' 'a second time there is nothing to do'
+
+# The point of it all.
+before=$(daemon_pid)
+kill -9 "$before"
+soon is_another "$before"
+report $? 'killed, it comes back by itself'
+kill -0 "$(cat pid)" && [ "$(value "$long" state)" = running ]
+report $? 'with the run'
+: >go
+becomes "$long" 'done'
+report $? 'which ends well'
+becomes "$waiting" 'done'
+report $? 'and the queue goes on'
+run sluice service status
+exits 0 'status: exit code'
+has 'active, enabled, 1 restart' 'status: how often it was started again'
+
+# Restarted by hand, and with another PATH: runs go on.
+rm go pid
+# shellcheck disable=SC2016 # for the run
+add -- sh -c 'echo $$ >"$1/pid"; while [ ! -e "$1/go" ]; do sleep 0.1; done' sh "$tmp"
+soon [ -s pid ]
+run systemctl --user restart "$unit"
+soon is_of_service
+kill -0 "$(cat pid)" && [ "$(value "$id" state)" = running ]
+report $? 'a restart of the unit leaves the run alone'
+run env PATH="$tmp/50% \"off\":$PATH" "$SLUICE" service status
+has 'not up to date' 'another PATH is seen'
+run env PATH="$tmp/50% \"off\":$PATH" "$SLUICE" service install --no-linger
+exits 0 'and installed'
+soon is_of_service
+run sluice config set limits.runs=2
+# shellcheck disable=SC2016 # for the run
+run sluice run -- sh -c 'echo "$PATH"'
+prints "$tmp/50% \"off\":$PATH" 'runs have exactly this PATH'
+kill -0 "$(cat pid)" && [ "$(value "$id" state)" = running ]
+report $? 'and the run goes on'
+run sluice service install --no-linger
+exits 0 'and back again'
+
+# 'down' is meant; the next command that changes something starts it through the service.
+run sluice down
+exits 0 'down: exit code'
+is_inactive() {
+    [ "$(systemctl --user is-active "$unit" | tee "$tmp/out")" = inactive ]
+}
+soon is_inactive
+report $? 'a daemon that was stopped is not started again'
+run sluice add --draft -- true
+exits 0 'add starts it'
+is_of_service
+report $? 'through the service'
+run sluice down
+run sluice up
+exits 0 'so does up'
+is_of_service
+report $? 'through the service, too'
+
+# What keeps it from starting is said at once.
+run sluice down
+cp "$home/sluice.yaml" good.yaml
+printf 'limits: {rnus: 3}\n' >"$home/sluice.yaml"
+run sluice up
+exits 1 'a bad configuration: exit code'
+grep -q "could not start the daemon (exit code 1); see 'journalctl --user -u $unit'" err
+report $? 'a bad configuration: where to look'
+cp good.yaml "$home/sluice.yaml"
+soon is_of_service
+report $? 'corrected, it starts by itself'
+
+run sluice service remove
+exits 0 'remove: exit code'
+kill -0 "$(cat pid)"
+report $? 'remove leaves the run alone'
+[ -z "$(find "$HOME/.config/systemd" -name "$unit")" ]
+report $? 'no file is left'
+run sluice service remove
+exits 0 'remove twice: exit code'
+run sluice up
+exits 0 'up works without the service'
+[ "$(value "$id" state)" = running ]
+report $? 'and finds the run'
+: >go
+becomes "$id" 'done'
+report $? 'which ends well'
+finish
