@@ -221,8 +221,21 @@ static const char *message_of(struct logs *l, int64_t attempt) {
     return NULL;
 }
 
+/* The daemon removed it, and says by which setting. */
+static bool was_removed(struct logs *l, int64_t attempt) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    ask_path(&path, "/v1/tasks/", l->call->args[0], "/log");
+    strbuf_printf(&path, "?attempt=%lld", (long long)attempt);
+    return ask_try_get(&l->ask, strbuf_text(&path)) != 0
+           && strstr(l->ask.err.text, "retention.iterations") != NULL;
+}
+
 /* A log that is not here is not an empty one. */
 static int explain_gone(struct logs *l, int64_t attempt) {
+    if (was_removed(l, attempt)) {
+        cmd_warn("%s", l->ask.err.text);
+        return CMD_FAILED;
+    }
     const char *message = message_of(l, attempt);
     cmd_warn("there is no log of attempt %lld of '%s' here%s%s", (long long)attempt,
              l->call->args[0], message ? ": " : "; it was removed, or is with the host that ran it",

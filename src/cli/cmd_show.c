@@ -367,8 +367,17 @@ static void put_iterations(struct sheet *s, const json_t *task) {
     const json_t *iterations = json_object_get(task, "iterations");
     size_t i;
     json_t *one;
+    int64_t before = 0;
     json_array_foreach(iterations, i, one) {
         _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
+        int64_t number = ask_int(one, "iteration", 0);
+        if (i > 0 && number + 1 < before) { /* newest first */
+            strbuf_printf(&line, "%lld to %lld removed by retention.iterations",
+                          (long long)number + 1, (long long)before - 1);
+            put_field(s, "iterations", strbuf_text(&line));
+            strbuf_clear(&line);
+        }
+        before = number;
         const json_t *artifacts = json_object_get(one, "artifacts");
         strbuf_printf(&line, "%s", ask_text(one, "folder", ""));
         if (ask_true(one, "feedback"))

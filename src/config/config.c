@@ -111,6 +111,11 @@ bool config_wait_is_idle(const struct config *config) {
            && !(config->policy.order & ORDER_BY_OVERDUE);
 }
 
+bool config_tick_is_idle(const struct config *config) {
+    return config_is_chosen(config, "pace.tick_s") && config->policy.pace.tick > 0
+           && config->policy.pace.batch == UNLIMITED;
+}
+
 static void policy_follow(struct config *config) {
     const struct section *root = &config->sections[SECTION_ROOT];
     policy_default(&config->policy); /* for the few fields without a key */

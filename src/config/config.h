@@ -38,6 +38,8 @@ const char *config_preset(const struct config *config);
 const struct policy *config_policy(const struct config *config);
 /* `max_wait_s` was set and does nothing: so was `order`, without `overdue` in it. */
 bool config_wait_is_idle(const struct config *config);
+/* The same of `pace.tick_s`: a tick limits nothing while `pace.batch` is unlimited. */
+bool config_tick_is_idle(const struct config *config);
 
 /* --- one value ------------------------------------------------------------------------------- */
 

@@ -380,6 +380,7 @@ static void tell_ended(struct engine *e, struct live_run *run, struct happening 
     outcome = tell_end(e, run, h, outcome);
     feedback_write(e, run, &h->end, outcome);
     tidy_if_final(e, run);
+    iterations_keep_newest(e, run);
     if (outcome != OUTCOME_OK)
         watch_note_marker(e, run->task);
     forecast_learn(e, run->task, &h->end, run_tokens(run));

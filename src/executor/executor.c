@@ -50,6 +50,12 @@ void executor_forget(struct executor *ex, const char *task) {
     ex->backend->forget(ex, task);
 }
 
+void executor_forget_folder(struct executor *ex, const char *folder) {
+    assert(ex && folder);
+    if (ex->backend->forget_folder)
+        ex->backend->forget_folder(ex, folder);
+}
+
 bool executor_doing(const struct executor *ex, struct run_key run, struct strbuf *out) {
     assert(ex && out);
     return ex->backend->doing && ex->backend->doing(ex, run, out);

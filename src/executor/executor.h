@@ -107,6 +107,8 @@ int executor_sweep(struct executor *ex, struct executor_sweep *sweep, struct err
 
 /* Removes the folders of a task that is not kept any more: a few at a time, aside. */
 void executor_forget(struct executor *ex, const char *task);
+/* The same for one folder of a task, "web-17/3"; no run lives in it. */
+void executor_forget_folder(struct executor *ex, const char *folder);
 
 uint32_t executor_live(const struct executor *ex); /* how many it watches */
 

@@ -20,6 +20,7 @@ struct executor_backend {
     struct executor_shim (*shim)(struct executor *ex, struct run_key run); /* or NULL */
     int (*sweep)(struct executor *ex, struct executor_sweep *sweep, struct error *err);
     void (*forget)(struct executor *ex, const char *task);
+    void (*forget_folder)(struct executor *ex, const char *folder); /* or NULL: it has none here */
     bool (*doing)(const struct executor *ex, struct run_key run, struct strbuf *out); /* or NULL */
     size_t (*clean)(struct executor *ex, size_t *ret_kept);                           /* or NULL */
     struct cgroup_slot *(*slot_take)(struct executor *ex, bool limited,

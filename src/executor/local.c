@@ -214,6 +214,10 @@ static void local_forget(struct executor *base, const char *task) {
         (void)trash_throw(ex->trash, task);
 }
 
+static void local_forget_folder(struct executor *base, const char *folder) {
+    (void)trash_throw(local_of(base)->trash, folder);
+}
+
 /* --- life ------------------------------------------------------------------------------------ */
 
 static void local_free(struct executor *base) {
@@ -257,6 +261,7 @@ static const struct executor_backend local_backend = {
     .shim = local_shim,
     .sweep = local_sweep,
     .forget = local_forget,
+    .forget_folder = local_forget_folder,
     .clean = local_clean,
     .slot_take = local_slot_take,
     .slot_give_back = local_slot_give_back,

@@ -247,13 +247,19 @@ static void check_cgroups(struct op_call *call, struct check *c) {
 
 static void check_settings(struct op_call *call, struct check *c) {
     c->name = "settings";
-    c->ok = !config_wait_is_idle(engine_config(call->engine));
+    bool wait = config_wait_is_idle(engine_config(call->engine));
+    bool tick = config_tick_is_idle(engine_config(call->engine));
+    c->ok = !wait && !tick;
     c->mild = true;
     (void)snprintf(
         c->text, sizeof(c->text), "%s",
-        c->ok ? "none of those that were set is without effect"
-              : "'max_wait_s' does nothing: 'order' is set, too, and does not name 'overdue'");
-    c->fix = c->ok ? NULL : "put 'overdue' into 'order', or unset one of the two";
+        wait   ? "'max_wait_s' does nothing: 'order' is set, too, and does not name 'overdue'"
+        : tick ? "'pace.tick_s' does nothing: 'pace.batch' is unlimited, so a tick limits nothing"
+               : "none of those that were set is without effect");
+    if (wait)
+        c->fix = "put 'overdue' into 'order', or unset one of the two";
+    else if (tick)
+        c->fix = "set 'pace.batch', the starts of one tick, or unset 'pace.tick_s'";
 }
 
 /* True: the file is there, and no other user can read it. */

@@ -37,6 +37,12 @@ static int run(struct op_call *call) {
                        "the log of attempt %" PRId64 " of task '%s' is on host '%s', which is "
                        "unreachable; with 'data.folder' on a file system of both it would be here",
                        attempt, op_quote(op_text(call, "id")).text, host.name);
+    int64_t keep = config_number(engine_config(call->engine), "retention.iterations", NULL);
+    if (!there && !lives && attempt > 1 && keep > 0 && t.attempt - attempt >= keep)
+        return op_fail(call, -ENOENT,
+                       "the log of attempt %" PRId64 " of task '%s' was removed by "
+                       "retention.iterations, which keeps the first and the newest %" PRId64,
+                       attempt, op_quote(op_text(call, "id")).text, keep);
     if (!there && !lives)
         return op_fail(call, -ENOENT,
                        "there is no log of attempt %" PRId64 " of task '%s' (any more)", attempt,

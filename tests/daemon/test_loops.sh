@@ -87,6 +87,21 @@ report $? 'f077 or when the next daemon finds it removed'
 run sluice report --done
 exits 2 'report is for runs'
 
+# --- what is kept of a loop ------------------------------------------------------------------------------------
+
+"$SLUICE" config set retention.iterations=2 >out
+add --until 'done' -- sh -c 'echo $SLUICE_ITERATION; test $SLUICE_ITERATION -lt 6 || : >"$SLUICE_DONE"'
+becomes "$id" 'done'
+rule 'the first run and the newest ones keep their folders' [ "$(cd "$home/runs/$id" && echo [0-9]*)" = '1 4 5 6' ]
+rule 'so do the iterations' [ "$(cd "$home/tasks/$id/iterations" && echo 00[1-5])" = '001 004 005' ]
+run sluice logs "$id" --attempt 1
+prints 1 'the log of the first run is there'
+run sluice logs "$id" --attempt 2
+complains "was removed by retention.iterations" 'logs says what was removed, and why'
+run sluice show "$id"
+has 'iterations  2 to 3 removed by retention.iterations' 'show says so, too'
+"$SLUICE" config unset retention.iterations >out
+
 # --- while it waits -----------------------------------------------------------------------------------------
 
 add -- sh -c 'read -r _ <go'

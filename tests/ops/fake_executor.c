@@ -125,6 +125,10 @@ void executor_forget(struct executor *ex, const char *task) {
     (void)ex, (void)task;
 }
 
+void executor_forget_folder(struct executor *ex, const char *folder) {
+    (void)ex, (void)folder;
+}
+
 uint32_t executor_live(const struct executor *ex) {
     uint32_t live = 0;
     for (size_t i = 0; i < ex->count; i++)
