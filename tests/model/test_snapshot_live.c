@@ -192,6 +192,8 @@ static struct fact map_fact(const struct game *g, const struct fact *from, struc
         f.limiter.id = name_of(g, LIMITER, f.limiter.id);
     } else if (f.kind == FACT_LIMITER_CLEAR) {
         f.limiter_clear = name_of(g, LIMITER, f.limiter_clear);
+    } else if (f.kind == FACT_AGENT_CLEAR) {
+        f.agent_clear = name_of(g, AGENT, f.agent_clear);
     } else if (f.kind == FACT_RESOURCE) {
         f.resource.id = name_of(g, RESOURCE, f.resource.id);
     } else if (f.kind == FACT_WORKSPACE) {
