@@ -187,7 +187,7 @@ static void on_answered(struct op_call *call, void *ctx) {
     m->caller.token = call->run; /* whose token it is was found out */
     if (reply.code < 0) {
         reply.index = call->index;
-    } else if (call->op->answer == OP_ANSWER_LOG) {
+    } else if (call->op->answer == OP_ANSWER_LOG || call->op->answer == OP_ANSWER_FILE) {
         read_log(call, &bytes);
         reply.bytes = strbuf_text(&bytes);
         reply.size = bytes.length;

@@ -397,7 +397,7 @@ void exchange_set_caller(struct op_call *call, const struct exchange *exchange,
 
 static enum exchange_kind kind_of(const struct op *op, const struct http_request *request) {
     const char *accept = http_request_header(request, "accept");
-    if (op->answer == OP_ANSWER_LOG)
+    if (op->answer == OP_ANSWER_LOG || op->answer == OP_ANSWER_FILE)
         return EXCHANGE_LOG;
     if (op->answer == OP_ANSWER_EVENTS && accept && http_value_has(accept, "text/event-stream"))
         return EXCHANGE_EVENTS;

@@ -186,6 +186,10 @@ void log_begin(struct exchange *exchange, struct op_call *call) {
     }
     if (log->follow)
         log_watch_add(exchange->connection->server, log);
+    if (call->op->answer == OP_ANSWER_FILE) {
+        exchange_begin_stream(exchange, "application/json", NULL, &log->stream);
+        return;
+    }
     (void)snprintf(headers, sizeof(headers),
                    "X-Sluice-Attempt: %" PRIu32 "\r\nX-Sluice-Offset: %" PRIu64 "\r\n"
                    /* Whatever an agent has printed, no browser takes it for a page of ours. */

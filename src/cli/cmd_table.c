@@ -55,6 +55,7 @@ extern const struct cmd cmd_service;
 extern const struct cmd cmd_show;
 extern const struct cmd cmd_sim;
 extern const struct cmd cmd_sling;
+extern const struct cmd cmd_snapshot;
 extern const struct cmd cmd_status;
 extern const struct cmd cmd_store;
 extern const struct cmd cmd_tick;
@@ -117,6 +118,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_show,
     &cmd_sim,
     &cmd_sling,
+    &cmd_snapshot,
     &cmd_status,
     &cmd_store,
     &cmd_tick,

@@ -25,6 +25,7 @@
 #include "engine/iteration.h"
 #include "engine/journal_internal.h"
 #include "engine/listen.h"
+#include "engine/live_snapshot.h"
 #include "engine/outlook_internal.h"
 #include "engine/page_code.h"
 #include "engine/recover_internal.h"
@@ -84,6 +85,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     runs_init(e);
     forecast_init(e);
     outlook_init(e);
+    live_snapshot_init(e);
     tally_init(e);
     workspaces_init(e);
     e->watch = watch_new(e);
@@ -133,6 +135,7 @@ struct engine *engine_free(struct engine *e) {
     forecast_free(e);
     await_free(e);
     outlook_free(e);
+    live_snapshot_free(e);
     secrets_free(e);
     alerts_free(e);
     journal_free(e);

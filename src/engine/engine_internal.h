@@ -153,11 +153,11 @@ struct engine {
     uint64_t first_event, last_event, committed_event;
     struct engine_pause pause; /* with paused; its text is owned */
     time_ms host_read_at, disk_read_at;
-    int64_t memory_free_mb, load_milli;
-    int64_t disk_free_mb; /* -1: unknown */
+    int64_t memory_free_mb, load_milli, disk_free_mb; /* -1: unknown */
     struct pruning prune;
     struct engine_forecast_state *forecast;
     struct engine_outlook_state *outlook;
+    struct live_snapshot *live_snapshot;
     struct tally *tally;
     struct workspaces *workspaces; /* workspace_internal.h */
     struct alerts *alerts;

@@ -26,6 +26,7 @@ struct op_private {
     op_taken take;
     op_outlook_taken take_outlook;
     op_diff_taken take_diff;
+    op_snapshot_taken take_snapshot;
     void *state;
     void (*state_finish)(void *state);
     struct arena arena;

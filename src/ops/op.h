@@ -65,6 +65,7 @@ enum op_answer_kind {
     OP_ANSWER_TEXT,   /* /metrics; api/ adds its own */
     OP_ANSWER_EVENTS, /* JSON, or a stream of events when the client accepts it; api/ does it */
     OP_ANSWER_LOG,    /* bytes of a file, followed if asked; api/ does it */
+    OP_ANSWER_FILE,   /* JSON in a file, which may be large; the same */
 };
 
 struct op_call;
@@ -143,7 +144,7 @@ struct op_call {
     struct op_access access;
     /* The front end's, or NULL: who asks by TCP? Takes a look at every process: asked only when it matters. */
     enum op_peer (*find_peer)(const struct op_call *call);
-    /* OP_ANSWER_LOG: what to send. */
+    /* OP_ANSWER_LOG, OP_ANSWER_FILE: what to send. */
     struct {
         char *path;
         uint64_t offset;

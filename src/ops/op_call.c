@@ -13,6 +13,7 @@
 #include "bus/poster.h"
 #include "engine/diff.h"
 #include "engine/failing.h"
+#include "engine/live_snapshot.h"
 #include "engine/notifier.h"
 #include "engine/outlook.h"
 #include "engine/redaction.h"
@@ -368,6 +369,30 @@ int op_wait_diff(struct op_call *call, const struct diff_question *question, op_
     if (r < 0)
         p->asking = false;
     return r < 0 ? r : CALL_GO_ON;
+}
+
+static void snapshot_is_ready(void *ctx, const char *path, const struct error *err) {
+    struct op_call *call = ctx;
+    struct op_private *p = call->own;
+    p->asking = false;
+    if (path) {
+        p->take_snapshot(call, path);
+    } else {
+        p->over = true;
+        fail_with(call, err->code, err);
+    }
+    resume(call);
+}
+
+int op_wait_snapshot(struct op_call *call, bool anonymous, op_snapshot_taken take, op_step then) {
+    struct op_private *p = call->own;
+    int r = engine_snapshot(call->engine, anonymous, snapshot_is_ready, call, &call->err);
+    if (r < 0)
+        return r;
+    p->take_snapshot = take;
+    p->step = then;
+    p->asking = true;
+    return CALL_GO_ON;
 }
 
 int op_rest(struct op_call *call, op_step then) {

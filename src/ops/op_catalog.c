@@ -182,7 +182,7 @@ static void print_op(struct strbuf *out, const struct op *op, size_t index) {
         strbuf_puts(out, ", ");
     }
     strbuf_printf(out, "params_%zu, %s, %s },\n", index, op->writes ? "true" : "false",
-                  op->answer == OP_ANSWER_LOG ? "true" : "false");
+                  op->answer == OP_ANSWER_LOG || op->answer == OP_ANSWER_FILE ? "true" : "false");
 }
 
 static void print_members(struct strbuf *out) {

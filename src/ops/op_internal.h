@@ -77,6 +77,9 @@ typedef void (*op_outlook_taken)(struct op_call *call, const struct outlook *now
  * it. */
 int op_wait_outlook(struct op_call *call, struct config *config, op_outlook_taken take,
                     op_step then);
+typedef void (*op_snapshot_taken)(struct op_call *call, const char *path);
+/* Goes on with `then` when the queue is in a file, and `take` was told which; the file is then the call's. */
+int op_wait_snapshot(struct op_call *call, bool anonymous, op_snapshot_taken take, op_step then);
 struct diff;
 struct diff_question;
 typedef void (*op_diff_taken)(struct op_call *call, const struct diff *diff);

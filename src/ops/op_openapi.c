@@ -128,10 +128,9 @@ static void print_body(struct json_writer *w, const struct op *op) {
 
 static void print_content(struct json_writer *w, const struct op *op) {
     static const char *const kinds[] = {
-        [OP_ANSWER_JSON] = "application/json",
-        [OP_ANSWER_TEXT] = "text/plain",
-        [OP_ANSWER_EVENTS] = "application/json",
-        [OP_ANSWER_LOG] = "application/octet-stream",
+        [OP_ANSWER_JSON] = "application/json",   [OP_ANSWER_TEXT] = "text/plain",
+        [OP_ANSWER_EVENTS] = "application/json", [OP_ANSWER_LOG] = "application/octet-stream",
+        [OP_ANSWER_FILE] = "application/json",
     };
     json_write_key(w, "content");
     json_write_object_begin(w);

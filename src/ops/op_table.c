@@ -29,6 +29,7 @@ extern const struct op op_host_list;
 extern const struct op op_limiter_clear;
 extern const struct op op_limiter_list;
 extern const struct op op_notify_test;
+extern const struct op op_plan_snapshot;
 extern const struct op op_plan_whatif;
 extern const struct op op_project_add;
 extern const struct op op_project_delete;
@@ -102,6 +103,7 @@ const struct op *const op_table[] = {
     &op_limiter_clear,
     &op_limiter_list,
     &op_notify_test,
+    &op_plan_snapshot,
     &op_plan_whatif,
     &op_project_add,
     &op_project_delete,

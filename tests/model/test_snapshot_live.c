@@ -20,7 +20,7 @@
 #include "snapshot/write.h"
 
 #define SEEDS      1000
-#define EACH       4       /* one decision in so many is followed by a snapshot */
+#define EACH       8       /* one decision in so many is followed by a snapshot */
 #define NEW_NUMBER 1000000 /* tasks that come after the snapshot are behind all of it */
 
 struct totals {

@@ -1,0 +1,210 @@
+/* live_snapshot.c: see live_snapshot.h.
+ *
+ * The copy is all that the loop waits for: about 0.1 s for a million tasks. Sorting, printing and writing happen in
+ * the thread, which touches nothing but the copy, the names of the ids and its file. */
+#include "engine/live_snapshot.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "engine/engine_internal.h"
+#include "os/files.h"
+#include "os/outside.h"
+#include "os/private_file.h"
+#include "os/thread.h"
+#include "snapshot/write.h"
+
+#define COPY_MAX ((size_t)1 << 30) /* bytes of a core: about 3 million tasks */
+
+struct live_snapshot {
+    bool running;
+    pthread_t thread;
+    int done; /* eventfd */
+    struct loop_watch *watch;
+    unsigned number; /* of files so far */
+    live_snapshot_ready ready;
+    void *ctx;
+    /* The thread's, while it runs: */
+    struct core *copy;
+    char **prefixes; /* of ids, by the symbol of their project; NULL: none */
+    size_t prefix_count;
+    char *preset, *path;
+    bool anonymous;
+    int fd;
+    struct error err;
+};
+
+static char *folder_of(const struct engine *e) {
+    struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/snapshots", e->home);
+    return strbuf_take(&path);
+}
+
+void live_snapshot_init(struct engine *e) {
+    e->live_snapshot = xcalloc(1, sizeof(*e->live_snapshot));
+    e->live_snapshot->done = -1;
+    _cleanup_(freep) char *folder = folder_of(e);
+    private_folder_clear(folder);
+}
+
+static void clear(struct live_snapshot *s) {
+    core_free(s->copy);
+    for (size_t i = 0; i < s->prefix_count; i++)
+        free(s->prefixes[i]);
+    free(s->prefixes);
+    free(s->preset);
+    free(s->path);
+    s->copy = NULL;
+    s->prefixes = NULL;
+    s->prefix_count = 0;
+    s->preset = s->path = NULL;
+}
+
+void live_snapshot_free(struct engine *e) {
+    struct live_snapshot *s = e->live_snapshot;
+    if (!s)
+        return;
+    if (s->running) {
+        struct error ending = { 0 };
+        error_set(&ending, -ESHUTDOWN, "the daemon is ending");
+        pthread_join(s->thread, NULL);
+        unlink(s->path);
+        s->ready(s->ctx, NULL, &ending);
+    }
+    clear(s);
+    if (s->watch)
+        loop_unwatch(e->loop, s->watch);
+    if (s->done >= 0)
+        close(s->done);
+    free(s);
+    e->live_snapshot = NULL;
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+static int write_piece(void *ctx, const char *bytes, size_t size) {
+    struct live_snapshot *s = ctx;
+    while (size > 0) {
+        ssize_t n = write(s->fd, bytes, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return error_set(&s->err, n < 0 ? -errno : -EIO, "cannot write '%s': %s", s->path,
+                             strerror(n < 0 ? errno : EIO));
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+/* As engine_task_id. */
+static void print_id(const void *ctx, const struct core *core, task_id task, struct strbuf *out) {
+    const struct live_snapshot *s = ctx;
+    struct task_view view;
+    const char *prefix = NULL;
+    if (core_task(core, task, &view) && view.project < s->prefix_count)
+        prefix = s->prefixes[view.project];
+    if (prefix)
+        strbuf_printf(out, "%s-%" PRIu64, prefix, task);
+    else
+        strbuf_printf(out, "#%" PRIu64, task);
+}
+
+static void *work(void *ctx) {
+    struct live_snapshot *s = ctx;
+    struct snapshot_source source = { .core = s->copy,
+                                      .preset = s->preset,
+                                      .anonymous = s->anonymous,
+                                      .task_name = print_id,
+                                      .ctx = s };
+    s->fd = outside_create(AT_FDCWD, s->path, &s->err);
+    if (s->fd >= 0) {
+        (void)snapshot_write(&source, write_piece, s, &s->err);
+        close(s->fd);
+    }
+    uint64_t one = 1;
+    ssize_t n = write(s->done, &one, sizeof(one));
+    (void)n; /* an eventfd takes it */
+    return NULL;
+}
+
+static void written(void *ctx, int fd, unsigned events) {
+    struct live_snapshot *s = ((struct engine *)ctx)->live_snapshot;
+    uint64_t count;
+    ssize_t n = read(fd, &count, sizeof(count));
+    (void)n;
+    (void)events;
+    pthread_join(s->thread, NULL);
+    s->running = false;
+    _cleanup_(freep) char *path = TAKE_PTR(s->path);
+    clear(s);
+    if (s->err.code)
+        unlink(path);
+    s->ready(s->ctx, s->err.code ? NULL : path, &s->err);
+}
+
+/* --- beginning ------------------------------------------------------------------------------- */
+
+static int open_done(struct engine *e) {
+    struct live_snapshot *s = e->live_snapshot;
+    if (s->done >= 0)
+        return 0;
+    s->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (s->done < 0)
+        return -errno;
+    return loop_watch(e->loop, s->done, LOOP_READ, written, e, &s->watch);
+}
+
+static void take_prefixes(struct engine *e, struct live_snapshot *s) {
+    s->prefix_count = (size_t)core_symbols(e->core)->count + 1;
+    s->prefixes = xcalloc(s->prefix_count, sizeof(*s->prefixes));
+    for (size_t i = 0; i < engine_project_count(e); i++) {
+        const struct engine_project *project = engine_project_at(e, i);
+        if (project->symbol < s->prefix_count && !s->prefixes[project->symbol])
+            s->prefixes[project->symbol] = xstrdup(project->prefix);
+    }
+}
+
+int engine_snapshot(struct engine *e, bool anonymous, live_snapshot_ready ready, void *ctx,
+                    struct error *err) {
+    struct live_snapshot *s = e->live_snapshot;
+    struct core_counts counts;
+    core_count(e->core, &counts);
+    if (s->running)
+        return error_set(err, -EBUSY, "another snapshot is being written: ask again");
+    if (counts.bytes > COPY_MAX)
+        return error_set(err, -EFBIG,
+                         "the queue is too large for a snapshot (%zu MB; maximum is "
+                         "%zu MB)",
+                         counts.bytes >> 20, COPY_MAX >> 20);
+    int r = open_done(e);
+    if (r < 0)
+        return error_set(err, r, "cannot wait for a thread: %s", strerror(-r));
+    _cleanup_(freep) char *folder = folder_of(e);
+    r = folders_make(folder, strlen(e->home), err);
+    if (r < 0)
+        return r;
+    struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "%s/%u.json", folder, ++s->number);
+    s->path = strbuf_take(&path);
+    s->preset = xstrdup(config_preset(e->config));
+    s->anonymous = anonymous;
+    s->err = (struct error){ 0 };
+    take_prefixes(e, s);
+    s->copy = core_copy(e->core);
+    r = thread_start(&s->thread, work, s);
+    if (r < 0) {
+        clear(s);
+        return error_set(err, r, "cannot start a thread: %s", strerror(-r));
+    }
+    s->running = true;
+    s->ready = ready;
+    s->ctx = ctx;
+    return 0;
+}
