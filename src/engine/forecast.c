@@ -20,6 +20,7 @@
 
 #define KEPT_FOR         SECONDS(10)
 #define COPY_MAX         (64u << 20) /* bytes; about 10 ms to copy */
+#define LARGE            (4u << 20)  /* bytes; about 10,000 tasks */
 #define STEPS_MAX        400000u     /* about 0.2 s in its thread */
 #define HORIZON          DAYS(7)
 #define DEFAULT_DURATION MINUTES(5)
@@ -30,9 +31,18 @@ struct waiter {
     void *ctx;
 };
 
+/* What a forecast was made from. */
+struct moment {
+    uint64_t event; /* the last one: every change of the queue is one */
+    const struct config *config;
+    bool paused; /* then it begins with a resume: its order counts, its times do not */
+    bool large;
+};
+
 struct engine_forecast_state {
     struct forecast current;
     time_ms made_at; /* 0: there is none */
+    struct moment made_of;
     LIST(struct forecast_mean) means;
     time_ms mean_of_all; /* 0: nothing has ended yet */
     LIST(struct waiter) waiters;
@@ -43,6 +53,7 @@ struct engine_forecast_state {
     int done; /* eventfd */
     struct loop_watch *watch;
     struct core *copy;
+    struct moment copied;
     struct forecast_options options;
     struct forecast made;
     int result;
@@ -147,6 +158,7 @@ static void computed(void *ctx, int fd, unsigned events) {
     f->current = f->made;
     f->made = (struct forecast){ 0 };
     f->made_at = e->now;
+    f->made_of = f->copied;
     tell_waiters(f);
 }
 
@@ -194,6 +206,12 @@ static bool begin(struct engine *e) {
     if (counts.bytes > COPY_MAX || open_done(e) < 0)
         return false;
     f->copy = core_copy(e->core);
+    f->copied = (struct moment){ .event = e->last_event,
+                                 .config = e->config,
+                                 .paused = engine_is_paused(e),
+                                 .large = counts.bytes > LARGE };
+    if (f->copied.paused)
+        (void)core_apply(f->copy, &(struct fact){ .kind = FACT_RESUME }, NULL);
     forecast_expect(e, &f->options);
     f->options.horizon = HORIZON;
     f->options.max_steps = STEPS_MAX;
@@ -206,18 +224,50 @@ static bool begin(struct engine *e) {
     return f->running;
 }
 
-bool engine_forecast(struct engine *e, engine_forecast_ready ready, void *ctx) {
+static bool is_there(const struct engine *e, time_ms kept) {
+    const struct engine_forecast_state *f = e->forecast;
+    return f->made_at && e->now - f->made_at < kept;
+}
+
+/* True: there is one, or none will come. */
+static bool wait_for(struct engine *e, engine_forecast_ready ready, void *ctx) {
     struct engine_forecast_state *f = e->forecast;
-    if (f->made_at && e->now - f->made_at < KEPT_FOR)
-        return true;
     if (!f->running && !begin(e))
         return true;
     *LIST_ADD(&f->waiters) = (struct waiter){ ready, ctx };
     return false;
 }
 
+bool engine_forecast(struct engine *e, engine_forecast_ready ready, void *ctx) {
+    return is_there(e, KEPT_FOR) || wait_for(e, ready, ctx);
+}
+
 time_ms engine_forecast_start(const struct engine *e, task_id task) {
     const struct engine_forecast_state *f = e->forecast;
-    bool fresh = f->made_at && e->now - f->made_at < KEPT_FOR + SECONDS(1);
+    bool fresh = is_there(e, KEPT_FOR + SECONDS(1)) && !f->made_of.paused;
     return fresh ? forecast_start(&f->current, task) : TIME_NEVER;
+}
+
+/* --- the order of the queue ------------------------------------------------------------------ */
+
+bool engine_order_is_fresh(const struct engine *e) {
+    const struct moment *of = &e->forecast->made_of;
+    if (of->large && is_there(e, SECONDS(1)))
+        return true;
+    return is_there(e, KEPT_FOR) && of->event == e->last_event && of->config == e->config
+           && of->paused == engine_is_paused(e);
+}
+
+bool engine_order(struct engine *e, engine_forecast_ready ready, void *ctx) {
+    return engine_order_is_fresh(e) || wait_for(e, ready, ctx);
+}
+
+task_id engine_order_at(const struct engine *e, size_t index) {
+    const struct forecast *made = &e->forecast->current;
+    return is_there(e, KEPT_FOR + SECONDS(1)) && index < made->count ? made->order[index] : 0;
+}
+
+size_t engine_order_place(const struct engine *e, task_id task) {
+    return is_there(e, KEPT_FOR + SECONDS(1)) ? forecast_place(&e->forecast->current, task)
+                                              : SIZE_MAX;
 }

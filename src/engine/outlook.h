@@ -9,6 +9,16 @@
 /* How long runs of a project and a kind take on average; a guess when none has ended yet. */
 time_ms engine_expected_run(const struct engine *engine, sym project, sym kind);
 
+/* The order in which waiting tasks will start, as the forecast (engine_forecast) plays it, of the queue as it is now. Of a
+ * paused queue: as after a resume. True: engine_order_at says it; false: `ready` is called when it can, or when there
+ * will be none. Of a queue of more than 10,000 tasks it may be a second old. */
+bool engine_order(struct engine *engine, engine_forecast_ready ready, void *ctx);
+/* Is the one there of the queue as it is now? */
+bool engine_order_is_fresh(const struct engine *engine);
+/* From 0; 0 behind the last. */
+task_id engine_order_at(const struct engine *engine, size_t index);
+size_t engine_order_place(const struct engine *engine, task_id task); /* SIZE_MAX: it has none */
+
 #define OUTLOOK_POINTS 120u
 
 struct outlook_project {

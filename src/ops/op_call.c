@@ -299,6 +299,13 @@ int op_wait_forecast(struct op_call *call, op_step then) {
     return CALL_GO_ON;
 }
 
+int op_wait_order(struct op_call *call, op_step then) {
+    struct op_private *p = call->own;
+    p->step = then;
+    p->asking = !engine_order(call->engine, forecast_is_ready, call);
+    return CALL_GO_ON;
+}
+
 int op_wait_slurm(struct op_call *call, op_step then) {
     struct op_private *p = call->own;
     p->step = then;

@@ -67,6 +67,8 @@ int op_wait_notify(struct op_call *call, op_step then);
 int op_wait_tasks(struct op_call *call, const struct engine_await_spec *spec, op_step then);
 /* Goes on with `then` when the engine's forecast is there, or there will be none. */
 int op_wait_forecast(struct op_call *call, op_step then);
+/* The same for the order of the queue (engine_order). */
+int op_wait_order(struct op_call *call, op_step then);
 /* `then` is called when Slurm was looked at (engine/slurm_look.h), if anybody uses it. */
 int op_wait_slurm(struct op_call *call, op_step then);
 

@@ -11,11 +11,13 @@
 #include "base/nearest.h"
 #include "core/waiting.h"
 #include "engine/external_ids.h"
+#include "engine/outlook.h"
 #include "ops/capability.h"
 #include "ops/print.h"
 
 #define LOOKED_MAX 20000u
 #define TITLES_MAX 10000u /* of which a text is looked for in one call */
+#define WAITS_MAX  2u     /* for a forecast that is of the queue as it is now */
 #define SORTED_MAX 5000u  /* in the order of the queue: each costs a look at it */
 
 #define OPEN_STATES                                                                                \
@@ -27,6 +29,7 @@
 
 struct listing {
     struct op_rows rows; /* first: op_ask_titles */
+    unsigned waits;      /* for a forecast, so far */
     unsigned states;
     sym project, kind, agent;
     uint32_t group;
@@ -202,26 +205,47 @@ static size_t without_doubles(struct place *places, size_t count) {
     return kept;
 }
 
+/* Those that the forecast has seen start, in its order; the first *ret_looked of it were looked at. */
+static size_t take_forecast(struct op_call *call, const struct listing *l, struct place *places,
+                            size_t *ret_looked) {
+    const struct core *core = engine_core(call->engine);
+    size_t count = 0, looked = 0;
+    task_id task;
+    for (; count < SORTED_MAX && looked < LOOKED_MAX
+           && (task = engine_order_at(call->engine, looked));
+         looked++) {
+        struct task_view t;
+        if (core_task(core, task, &t) && fits(call, l, &t))
+            places[count++] = (struct place){ .task = task };
+    }
+    *ret_looked = looked;
+    return count;
+}
+
+/* First those of the forecast; behind them the others, by their places. */
 static void walk_queue(struct op_call *call, struct listing *l) {
     const struct core *core = engine_core(call->engine);
     task_id *waiting = arena_alloc(op_arena(call), SORTED_MAX * sizeof(*waiting));
-    struct place *places = arena_alloc(op_arena(call), SORTED_MAX * sizeof(*places));
+    struct place *all_places = arena_alloc(op_arena(call), 2 * SORTED_MAX * sizeof(*all_places));
+    size_t looked = 0, forecast = take_forecast(call, l, all_places, &looked);
+    struct place *places = all_places + forecast;
     size_t all = wants_classes(call, l)
                      ? core_waiting_first(core, l->from + l->room + 1, waiting, SORTED_MAX)
                      : core_waiting(core, waiting, SORTED_MAX);
     size_t count = 0;
     for (size_t i = 0; i < all; i++) {
         struct task_view t;
-        if (core_task(core, waiting[i], &t) && fits(call, l, &t))
+        if (core_task(core, waiting[i], &t) && fits(call, l, &t)
+            && engine_order_place(call->engine, waiting[i]) >= looked)
             places[count++] = (struct place){ .task = waiting[i],
                                               .lacks = t.state == TASK_WAITING,
                                               .priority = t.priority,
                                               .position = core_queue_position(core, waiting[i]) };
     }
     qsort(places, count, sizeof(*places), compare_places);
-    count = without_doubles(places, count);
+    count = forecast + without_doubles(places, count);
     for (size_t i = l->from; i < count && l->rows.count < l->room; i++)
-        l->rows.tasks[l->rows.count++] = places[i].task;
+        l->rows.tasks[l->rows.count++] = all_places[i].task;
     if (l->from + l->rows.count < count)
         l->next = l->from + l->rows.count;
 }
@@ -320,6 +344,17 @@ static int search(struct op_call *call) {
     return l->rows.count > 0 ? op_ask(call, &question, take_if_text, search_on) : search_on(call);
 }
 
+static int find(struct op_call *call) {
+    struct listing *l = op_state(call, sizeof(*l), NULL);
+    /* The one that was awaited may have begun before the last change. */
+    if (l->kind_of_cursor == 'q' && !engine_order_is_fresh(call->engine) && l->waits++ < WAITS_MAX)
+        return op_wait_order(call, find);
+    if (l->text)
+        return search(call);
+    take_page(call, l);
+    return op_ask_titles(call, &l->rows, print);
+}
+
 static int run(struct op_call *call) {
     struct listing *l = op_state(call, sizeof(*l), NULL);
     const char *order = op_text(call, "order");
@@ -340,10 +375,7 @@ static int run(struct op_call *call) {
         return print(call);
     if (l->kind_of_cursor == 'q')
         l->states &= QUEUED;
-    if (l->text)
-        return search(call);
-    take_page(call, l);
-    return op_ask_titles(call, &l->rows, print);
+    return l->kind_of_cursor == 'q' ? op_wait_order(call, find) : find(call);
 }
 
 static const char *const orders[] = { "new", "old", "queue", NULL };
@@ -385,12 +417,17 @@ const struct op op_task_list = {
     .method = "GET",
     .path = "/v1/tasks",
     .summary = "list tasks",
-    .text = "One call looks at up to 20,000 tasks: a page may have fewer items than asked for, or "
-            "none, and still a `next`; with a `text` it reads up to 10,000 titles. In the order of "
-            "the queue there are up to 5,000 of those that "
-            "wait, the first of every class among them. Of a live `run`, `doing` says what it does "
-            "besides working, and `unreachable_host` and `unreachable_since` that it is on a host "
-            "that is (`host.list`).",
+    .text =
+        "One call looks at up to 20,000 tasks: a page may have fewer items than asked for, or "
+        "none, and still a `next`; with a `text` it reads up to 10,000 titles. The order of the "
+        "queue is the one in which tasks would start if each run succeeded and took as long as "
+        "usual, shares, limits and dependencies included; of a paused queue, after a resume. "
+        "The forecast ends after 7 days or 400,000 steps (about 100,000 starts); what starts "
+        "later or waits for a person stands behind it, by its place at this moment, and so does "
+        "everything where the scheduler has more than 64 MB (about 300,000 tasks). There are up "
+        "to 5,000 of either. Of a live `run`, `doing` says what it does "
+        "besides working, and `unreachable_host` and `unreachable_since` that it is on a host "
+        "that is (`host.list`).",
     .params = params,
     .result =
         "{\"items\":[{\"id\":\"web-17\",\"project\":\"web\",\"kind\":null,\"title\":\"write the "

@@ -136,7 +136,8 @@ static void start_run(struct forecaster *f, const struct order *order) {
         return;
     result->entries =
         xgrow(result->entries, &f->entry_capacity, result->count + 1, sizeof(*result->entries));
-    result->entries[result->count++] = (struct forecast_entry){ order->task, f->now };
+    result->entries[result->count] = (struct forecast_entry){ order->task, f->now, result->count };
+    result->count++;
     add_run(f, &view);
     tell(f, &(struct fact){
                 .kind = FACT_RUN_STARTED, .task = order->task, .attempt = order->attempt });
@@ -216,7 +217,12 @@ static int by_task(const void *a, const void *b) {
     const struct forecast_entry *left = a, *right = b;
     if (left->task != right->task)
         return left->task < right->task ? -1 : 1;
-    return left->start < right->start ? -1 : left->start > right->start;
+    return left->place < right->place ? -1 : left->place > right->place;
+}
+
+static int by_place(const void *a, const void *b) {
+    const struct forecast_entry *left = a, *right = b;
+    return left->place < right->place ? -1 : left->place > right->place;
 }
 
 /* Each task once, with its first start. */
@@ -229,6 +235,15 @@ static void sort_entries(struct forecast *result) {
             result->entries[kept++] = result->entries[i];
     }
     result->count = kept;
+    if (kept == 0)
+        return;
+    result->order = xcalloc(kept, sizeof(*result->order));
+    qsort(result->entries, kept, sizeof(*result->entries), by_place);
+    for (size_t i = 0; i < kept; i++) {
+        result->order[i] = result->entries[i].task;
+        result->entries[i].place = i;
+    }
+    qsort(result->entries, kept, sizeof(*result->entries), by_task);
 }
 
 int forecast_run(struct core *copy, const struct forecast_options *options, struct forecast *ret) {
@@ -253,7 +268,7 @@ int forecast_run(struct core *copy, const struct forecast_options *options, stru
     return f.r;
 }
 
-time_ms forecast_start(const struct forecast *forecast, task_id task) {
+static const struct forecast_entry *find(const struct forecast *forecast, task_id task) {
     size_t low = 0, high = forecast->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -263,11 +278,22 @@ time_ms forecast_start(const struct forecast *forecast, task_id task) {
             high = middle;
     }
     bool found = low < forecast->count && forecast->entries[low].task == task;
-    return found ? forecast->entries[low].start : TIME_NEVER;
+    return found ? &forecast->entries[low] : NULL;
+}
+
+time_ms forecast_start(const struct forecast *forecast, task_id task) {
+    const struct forecast_entry *entry = find(forecast, task);
+    return entry ? entry->start : TIME_NEVER;
+}
+
+size_t forecast_place(const struct forecast *forecast, task_id task) {
+    const struct forecast_entry *entry = find(forecast, task);
+    return entry ? entry->place : SIZE_MAX;
 }
 
 void forecast_finish(struct forecast *forecast) {
     free(forecast->entries);
+    free(forecast->order);
     free(forecast->ends);
     *forecast = (struct forecast){ 0 };
 }

@@ -37,6 +37,7 @@ struct forecast_options {
 struct forecast_entry {
     task_id task;
     time_ms start;
+    size_t place; /* in `order` */
 };
 
 /* A run that ended well. */
@@ -47,6 +48,7 @@ struct forecast_end {
 
 struct forecast {
     struct forecast_entry *entries; /* by task */
+    task_id *order;                 /* the same tasks in the order in which they start */
     size_t count;
     struct forecast_end *ends; /* in their order; only if the options want them */
     size_t end_count;
@@ -59,4 +61,5 @@ struct forecast {
 /* The copy is used up: free it. -ENOTRECOVERABLE: the scheduler refused or stood still. */
 int forecast_run(struct core *copy, const struct forecast_options *options, struct forecast *ret);
 time_ms forecast_start(const struct forecast *forecast, task_id task);
+size_t forecast_place(const struct forecast *forecast, task_id task); /* in `order`; or SIZE_MAX */
 void forecast_finish(struct forecast *forecast); /* safe on a zeroed one; usable with _cleanup_ */

@@ -96,6 +96,27 @@ static void those_behind_start_when_those_before_are_over(void **state) {
     core_free(core);
 }
 
+static void the_order_is_that_of_the_starts_and_has_each_task_once(void **state) {
+    (void)state;
+    struct core *core = core_with(2); /* two start at one moment: the times alone do not say it */
+    struct task_spec first = task(3, FIX);
+    first.priority = -1;
+    add(core, task(1, FIX));
+    add(core, task(2, PLAN));
+    add(core, first);
+    struct forecast f = run_with(core, (struct forecast_options){ 0 });
+    assert_int_equal(f.count, 3);
+    assert_int_equal(f.order[0], 3);
+    assert_int_equal(f.order[1], 1);
+    assert_int_equal(f.order[2], 2);
+    assert_int_equal(forecast_start(&f, 1), forecast_start(&f, 3));
+    assert_int_equal(forecast_place(&f, 3), 0);
+    assert_int_equal(forecast_place(&f, 2), 2);
+    assert_int_equal(forecast_place(&f, 4), SIZE_MAX);
+    forecast_finish(&f);
+    core_free(core);
+}
+
 static void what_runs_already_ends_a_mean_after_its_start(void **state) {
     (void)state;
     struct core *core = core_with(2);
@@ -247,6 +268,7 @@ static void a_project_without_a_mean_takes_the_default(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_order_is_that_of_the_starts_and_has_each_task_once),
         cmocka_unit_test(those_behind_start_when_those_before_are_over),
         cmocka_unit_test(what_runs_already_ends_a_mean_after_its_start),
         cmocka_unit_test(ends_are_told_in_their_order_if_they_are_wanted),
