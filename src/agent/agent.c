@@ -86,6 +86,10 @@ const char *agent_login_hint(const struct agent_adapter *adapter) {
     return adapter->login_hint;
 }
 
+const struct agent_path *agent_session_file(const struct agent_adapter *adapter) {
+    return adapter->session_file;
+}
+
 const char *agent_usage_file_name(const struct agent_adapter *adapter) {
     return adapter->usage_file_name;
 }

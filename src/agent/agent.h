@@ -7,7 +7,7 @@
  *            wins: no last word → timeout, cancelled or crashed; auth; billing; limited; overloaded;
  *            context-full; refused; max-turns; budget; cancelled; failed; denied; ok.
  * Where:     agent.c the table of adapters, reader.c lines and judgement, json_scan.c JSON without a tree,
- *            reset_time.c "resets 4:28am (UTC)", one file per adapter.
+ *            reset_time.c "resets 4:28am (UTC)", usage_count.c tokens and cost, one file per adapter.
  *
  * Pure: no clock, no files. Add an adapter: one file with a struct agent_adapter, one line in agent.c, its
  * recorded runs under tests/fixtures/agents/, and their lines in the table of expected outcomes. */
@@ -63,11 +63,12 @@ struct agent_outcome {
     enum agent_result result;
     time_ms reset_at; /* when the account may be used again, wall clock; 0: not told */
     enum agent_source reset_source;
-    struct agent_usage usage; /* of this run; of the whole session where it says so: */
-    bool is_cumulative;       /* tokens: book the difference to what the session had before */
-    bool cost_is_cumulative;  /* the same of the cost, which may differ from the tokens */
-    bool session_is_lost;     /* the one to go on with is gone, or the new id is taken */
-    char session[128];        /* "" : not told */
+    struct agent_usage usage; /* of this run alone */
+    bool is_short;            /* it ended before it had reported all of it */
+    struct agent_usage
+        session_usage;    /* of its session, over all runs: agent_before of the next one */
+    bool session_is_lost; /* the one to go on with is gone, or the new id is taken */
+    char session[128];    /* "" : not told */
     char model[128];
     /* Its last message or its error: one line, no escape sequences, valid UTF-8. */
     char message[512];
@@ -78,10 +79,17 @@ struct agent_outcome {
 struct agent_live {
     bool has_ended;  /* its last word was said: the process should go now */
     bool is_waiting; /* it retries by itself, because it is limited or its provider is overloaded */
-    time_ms reset_at; /* as above */
-    struct agent_usage usage;
-    bool is_cumulative, cost_is_cumulative;
-    const char *session; /* the reader's */
+    time_ms reset_at;         /* as above */
+    struct agent_usage usage; /* of this run alone */
+    const char *session;      /* the reader's */
+};
+
+/* What a session has used before this run: some agents report the sum over all runs of a session. */
+struct agent_before {
+    const char *session;
+    struct agent_usage used;
+    bool is_short; /* as in struct agent_outcome, of the run before */
+    bool resumes;  /* this run goes on with that session */
 };
 
 /* How the process ended. */
@@ -174,14 +182,27 @@ void agent_path_resolve(const struct agent_adapter *adapter, const struct agent_
  * everything is in the output. */
 const char *agent_usage_file_name(const struct agent_adapter *adapter);
 
+/* Most keep their sessions in files, which also say what was used: by a run that was killed, or by agents that it has started.
+ * Where the file of a session is, below the home directory: {cwd} as in agent_path, {session} its id, and "*" any name. NULL: the
+ * files are of no use. */
+const struct agent_path *agent_session_file(const struct agent_adapter *adapter);
+
 struct agent_reader;
 struct agent_reader *agent_reader_new(const struct agent_adapter *adapter);
 struct agent_reader *agent_reader_free(struct agent_reader *reader); /* accepts NULL */
+/* Before the first byte, once for each session of which something is known; last for that of the run. */
+void agent_reader_before(struct agent_reader *reader, const struct agent_before *before);
 void agent_reader_out(struct agent_reader *reader, const char *bytes, size_t size);
 void agent_reader_err(struct agent_reader *reader, const char *bytes, size_t size);
 /* The file of agent_usage_file_name, whole, once; at most AGENT_USAGE_FILE_MAX bytes of it. */
 #define AGENT_USAGE_FILE_MAX (1024 * 1024)
 void agent_reader_usage(struct agent_reader *reader, const char *bytes, size_t size);
+/* At the end: the session number `index` whose file should be read, because the output leaves something out; NULL: no more. */
+const char *agent_reader_wants_file(const struct agent_reader *reader, size_t index);
+/* The end of that file, before agent_reader_end. */
+#define AGENT_SESSION_FILE_MAX (1024 * 1024)
+void agent_reader_session_file(struct agent_reader *reader, const char *session, const char *bytes,
+                               size_t size);
 void agent_reader_look(const struct agent_reader *reader, struct agent_live *ret);
 void agent_reader_end(struct agent_reader *reader, const struct agent_end *end,
                       struct agent_outcome *ret);

@@ -5,94 +5,15 @@
  *
  * A limit of the plan tells its end as a number only in rate_limit_event, else in words: "resets 4:28am (UTC)".
  *
- * `usage` of a result is of this turn in every version. total_cost_usd is of this process up to 2.1.2xx, and of
- * the whole session, also after a resume, from 2.1.3xx on: cost_is_cumulative, by the version that the init event
- * tells; without one (mode `json`) by result_index, which came with it. The usage of `assistant` events is not
- * counted: it is that of the beginning of a message, and repeated for each of its blocks.
+ * Which of its numbers count is in claude_usage.c.
  *
  * SIGINT ends it with a result, and so with its tokens, and exit code 0; SIGTERM without one. Both take its
  * tools along. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/claude_internal.h"
 #include "agent/error_text.h"
 #include "base/macros.h"
-
-#define COST_OF_SESSION_SINCE version_of(2, 1, 300)
-
-enum want {
-    TYPE,
-    SUBTYPE,
-    SESSION,
-    MODEL,
-    VERSION,
-    IS_ERROR,
-    TERMINAL_REASON,
-    STOP_REASON,
-    API_STATUS,
-    API_ERROR,
-    ERROR,
-    RETRY_STATUS,
-    RESULT,
-    RESULT_INDEX,
-    ERRORS,
-    COST,
-    TOKENS_NEW,
-    TOKENS_CACHE_MADE,
-    TOKENS_CACHE_READ,
-    TOKENS_OUT,
-    MODEL_USAGE,
-    DENIALS,
-    DENIED_TOOL,
-    DENIED_COMMAND,
-    DENIED_FILE,
-    DENIED_URL,
-    DENIED_QUERY,
-    LIMIT_STATUS,
-    LIMIT_RESET,
-    PARAMS_RESET,
-    MESSAGE_TEXT,
-    PARENT_TOOL,
-    WANT_MAX,
-};
-_Static_assert((int)WANT_MAX == CLAUDE_WANTS, "the header counts the paths");
-
-#define DENIED_INPUT "permission_denials/*/tool_input/"
-const struct json_want claude_wants[CLAUDE_WANTS] = {
-    [TYPE] = { "type", 32 },
-    [SUBTYPE] = { "subtype", 48 },
-    [SESSION] = { "session_id", 128 },
-    [MODEL] = { "model", 128 },
-    [VERSION] = { "claude_code_version", 32 },
-    [IS_ERROR] = { "is_error", 2 },
-    [TERMINAL_REASON] = { "terminal_reason", 48 },
-    [STOP_REASON] = { "stop_reason", 48 },
-    [API_STATUS] = { "api_error_status", 32 },
-    [API_ERROR] = { "api_error", 48 },
-    [ERROR] = { "error", 48 },
-    [RETRY_STATUS] = { "error_status", 32 },
-    [RESULT] = { "result", 1024 },
-    [RESULT_INDEX] = { "result_index", 32 },
-    [ERRORS] = { "errors/*", 512 },
-    [COST] = { "total_cost_usd", 32 },
-    [TOKENS_NEW] = { "usage/input_tokens", 32 },
-    [TOKENS_CACHE_MADE] = { "usage/cache_creation_input_tokens", 32 },
-    [TOKENS_CACHE_READ] = { "usage/cache_read_input_tokens", 32 },
-    [TOKENS_OUT] = { "usage/output_tokens", 32 },
-    [MODEL_USAGE] = { "modelUsage", 128 },
-    [DENIALS] = { "permission_denials", 2 },
-    [DENIED_TOOL] = { "permission_denials/*/tool_name", 64 },
-    [DENIED_COMMAND] = { DENIED_INPUT "command", 256 },
-    [DENIED_FILE] = { DENIED_INPUT "file_path", 256 },
-    [DENIED_URL] = { DENIED_INPUT "url", 256 },
-    [DENIED_QUERY] = { DENIED_INPUT "query", 256 },
-    [LIMIT_STATUS] = { "rate_limit_info/status", 32 },
-    [LIMIT_RESET] = { "rate_limit_info/resetsAt", 32 },
-    [PARAMS_RESET] = { "api_error_params/rate_limit_info/resetsAt", 32 },
-    [MESSAGE_TEXT] = { "message/content/*/text", 1024 },
-    [PARENT_TOOL] = { "parent_tool_use_id", 64 },
-};
 
 /* What it says itself; what providers say is in error_text.c. */
 static const struct error_phrase sentences[] = {
@@ -117,7 +38,7 @@ static const struct error_phrase sentences[] = {
 /* The words of its fields that name a trouble. */
 struct word {
     const char *text;
-    enum want where;
+    enum claude_want where;
     enum agent_result result;
 };
 static const struct word words[] = {
@@ -146,17 +67,6 @@ static const struct word error_words[] = {
     { "billing_error", ERROR, AGENT_BILLING },
 };
 
-struct notes {
-    bool has_event;    /* something on the standard output was JSON */
-    bool has_version;  /* the init event told it */
-    uint32_t of_error; /* mark of the last assistant event that was an error; 0: none */
-};
-_Static_assert(sizeof(struct notes) <= AGENT_STATE_SIZE, "notes of claude");
-
-static struct notes *notes_of(struct agent_seen *seen) {
-    return (struct notes *)&seen->own;
-}
-
 static uint32_t marks_of_words(const struct word *table, size_t count,
                                const struct json_value *values) {
     uint32_t marks = 0;
@@ -166,33 +76,10 @@ static uint32_t marks_of_words(const struct word *table, size_t count,
     return marks;
 }
 
-static int64_t version_of(int64_t major, int64_t minor, int64_t patch) {
-    return (major * 100000 + minor) * 100000 + patch;
-}
-
-/* Of "2.1.325"; -1: it is no version. */
-static int64_t version_parse(const char *text) {
-    int64_t parts[3];
-    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-        char *end;
-        unsigned long part = strtoul(text, &end, 10);
-        if (end == text || part > 99999)
-            return -1;
-        parts[i] = (int64_t)part;
-        text = *end == '.' ? end + 1 : end;
-    }
-    return version_of(parts[0], parts[1], parts[2]);
-}
-
 static void on_init(struct agent_seen *seen, const struct json_value *values) {
     seen->has_ended = false;
     agent_set_model(seen, &values[MODEL]);
-    int64_t version =
-        json_value_has_text(&values[VERSION]) ? version_parse(values[VERSION].text) : -1;
-    if (version > 0) {
-        notes_of(seen)->has_version = true;
-        seen->cost_is_cumulative = version >= COST_OF_SESSION_SINCE;
-    }
+    claude_count_version(seen, values);
 }
 
 static void on_system(struct agent_seen *seen, const struct json_value *values) {
@@ -211,11 +98,13 @@ static void on_message(struct agent_seen *seen, const struct json_value *values,
     seen->has_ended = false;
     seen->is_waiting = false;
     bool is_error = json_value_has_text(&values[ERROR]);
-    notes_of(seen)->of_error = marks_of_words(error_words, ARRAY_SIZE(error_words), values);
+    claude_notes(seen)->of_error = marks_of_words(error_words, ARRAY_SIZE(error_words), values);
     if (!is_error) /* it goes on: what was rejected before did not stop it */
         seen->reset_at = 0;
     if (values[PARAMS_RESET].kind == SCAN_NUMBER)
         agent_set_reset(seen, json_value_count(&values[PARAMS_RESET]));
+    if (is_assistant)
+        claude_count_message(seen, values);
     if (is_assistant && !json_value_has_text(&values[PARENT_TOOL])
         && json_value_has_text(&values[MESSAGE_TEXT]))
         agent_set_message(seen, values[MESSAGE_TEXT].text);
@@ -229,20 +118,6 @@ static void on_limit(struct agent_seen *seen, const struct json_value *values) {
 
 /* --- the last word -------------------------------------------------------------------------------- */
 
-static void add_usage(struct agent_seen *seen, const struct json_value *values) {
-    int64_t in = -1, cached = json_value_count(&values[TOKENS_CACHE_READ]);
-    agent_add_count(&in, json_value_count(&values[TOKENS_NEW]));
-    agent_add_count(&in, json_value_count(&values[TOKENS_CACHE_MADE]));
-    agent_add_count(&in, cached);
-    agent_add_count(&seen->usage.in, in);
-    agent_add_count(&seen->usage.cached, cached);
-    agent_add_count(&seen->usage.out, json_value_count(&values[TOKENS_OUT]));
-    if (values[COST].kind == SCAN_NUMBER && values[COST].micro >= 0)
-        seen->usage.cost_micro_usd = values[COST].micro;
-    if (!notes_of(seen)->has_version)
-        seen->cost_is_cumulative = values[RESULT_INDEX].kind == SCAN_NUMBER;
-}
-
 static bool result_is_error(const struct json_value *values) {
     if (strncmp(values[SUBTYPE].text, "error", strlen("error")) == 0)
         return true;
@@ -253,7 +128,7 @@ static bool result_is_error(const struct json_value *values) {
 
 static void mark_error(struct agent_seen *seen, const struct json_value *values) {
     const char *text = values[json_value_has_text(&values[RESULT]) ? RESULT : ERRORS].text;
-    seen->marks = marks_of_words(words, ARRAY_SIZE(words), values) | notes_of(seen)->of_error;
+    seen->marks = marks_of_words(words, ARRAY_SIZE(words), values) | claude_notes(seen)->of_error;
     if (!seen->marks)
         error_text_mark(seen, sentences, json_value_count(&values[API_STATUS]), text);
     if (seen->marks & 1u << AGENT_LIMITED)
@@ -264,7 +139,7 @@ static void mark_error(struct agent_seen *seen, const struct json_value *values)
 static void on_denials(struct agent_seen *seen, const struct json_value *values) {
     static const struct {
         const char *tool;
-        enum want argument;
+        enum claude_want argument;
     } arguments[] = {
         { "Bash", DENIED_COMMAND },    { "Edit", DENIED_FILE },      { "Write", DENIED_FILE },
         { "Read", DENIED_FILE },       { "MultiEdit", DENIED_FILE }, { "WebFetch", DENIED_URL },
@@ -285,7 +160,7 @@ static void on_result(struct agent_seen *seen, const struct json_value *values) 
     seen->has_ended = true;
     seen->is_waiting = false;
     agent_unmark_all(seen);
-    add_usage(seen, values);
+    claude_count_result(seen, values);
     if (!seen->model[0] && values[MODEL_USAGE].length > 0)
         agent_set_line(seen->model, sizeof(seen->model), values[MODEL_USAGE].text);
     if (json_value_has_text(&values[RESULT]))
@@ -302,9 +177,11 @@ static void on_result(struct agent_seen *seen, const struct json_value *values) 
 
 void claude_event(struct agent_seen *seen, const struct json_value *values,
                   enum agent_stream from) {
+    if (from == AGENT_STREAM_SESSION && json_value_is(&values[TYPE], "cost-state"))
+        claude_count_state(seen, values);
     if (from != AGENT_STREAM_OUT)
         return;
-    notes_of(seen)->has_event = true;
+    claude_notes(seen)->has_event = true;
     const struct json_value *type = &values[TYPE];
     agent_set_session(seen, &values[SESSION]);
     if (json_value_is(type, "result"))
@@ -318,7 +195,7 @@ void claude_event(struct agent_seen *seen, const struct json_value *values,
 }
 
 void claude_text(struct agent_seen *seen, const char *line, enum agent_stream from) {
-    if (from == AGENT_STREAM_OUT && !notes_of(seen)->has_event)
+    if (from == AGENT_STREAM_OUT && !claude_notes(seen)->has_event)
         agent_set_message(seen, line);
     else if (from == AGENT_STREAM_ERR
              && (agent_has(line, "No conversation found with session ID")
@@ -332,7 +209,7 @@ void claude_judge(struct agent_seen *seen, const struct agent_end *end) {
     bool failed = end->code > 0 && end->code < 128 && end->by == AGENT_BY_ITSELF;
     if (failed && seen->has_ended && (seen->marks & ~(1u << AGENT_DENIED)) == 0) {
         agent_mark(seen, AGENT_FAILED);
-    } else if (failed && !seen->has_ended && !notes_of(seen)->has_event && seen->message[0]) {
+    } else if (failed && !seen->has_ended && !claude_notes(seen)->has_event && seen->message[0]) {
         seen->has_ended = true;
         error_text_mark(seen, sentences, error_text_status(seen->message, "API Error: "),
                         seen->message);
@@ -393,6 +270,9 @@ static const struct agent_path paths[] = {
     { NULL, AGENT_PATH_READ },
 };
 
+static const struct agent_path session_file = { ".claude/projects/{cwd}/{session}.jsonl",
+                                                AGENT_PATH_READ };
+
 const struct agent_adapter agent_claude = {
     .name = "claude",
     .flags = flags,
@@ -413,6 +293,7 @@ const struct agent_adapter agent_claude = {
     .text = claude_text,
     .judge = claude_judge,
     .paths = paths,
+    .session_file = &session_file,
     .settings_variable = "CLAUDE_CONFIG_DIR",
     .settings_folder = ".claude",
 };

@@ -7,7 +7,9 @@
  * limit tells its time in local words: "try again at 4:31 AM", on another day "Nov 18th, 2026 4:31 AM".
  *
  * The tokens of turn.completed are those of the whole thread, also after a resume; input_tokens has the
- * cached ones in it and output_tokens the reasoning. It tells no money.
+ * cached ones in it and output_tokens the reasoning. It tells no money. A turn that fails or is stopped has none, and agents that it
+ * starts are threads of their own, which are in none of its numbers. The file of a thread (rollout) has them after each call, and the
+ * model, which the output lacks, too.
  *
  * It hangs on a standard input that stays open; the prompt is given there and closed. SIGTERM would leave
  * its tools behind, SIGINT does not. */
@@ -26,7 +28,15 @@ enum want {
     TOKENS_IN,
     TOKENS_CACHED,
     TOKENS_OUT,
+    ITEM_TOOL,
+    ITEM_THREADS,
+    FILE_TYPE,
+    FILE_MODEL,
+    FILE_IN,
+    FILE_CACHED,
+    FILE_OUT,
 };
+#define FILE_TOTAL "payload/info/total_token_usage/"
 static const struct json_want wants[] = {
     [TYPE] = { "type", 32 },
     [THREAD] = { "thread_id", 128 },
@@ -37,6 +47,13 @@ static const struct json_want wants[] = {
     [TOKENS_IN] = { "usage/input_tokens", 32 },
     [TOKENS_CACHED] = { "usage/cached_input_tokens", 32 },
     [TOKENS_OUT] = { "usage/output_tokens", 32 },
+    [ITEM_TOOL] = { "item/tool", 32 },
+    [ITEM_THREADS] = { "item/receiver_thread_ids/*", 64 },
+    [FILE_TYPE] = { "payload/type", 32 },
+    [FILE_MODEL] = { "payload/model", 128 },
+    [FILE_IN] = { FILE_TOTAL "input_tokens", 32 },
+    [FILE_CACHED] = { FILE_TOTAL "cached_input_tokens", 32 },
+    [FILE_OUT] = { FILE_TOTAL "output_tokens", 32 },
 };
 
 static const struct error_phrase sentences[] = {
@@ -89,6 +106,8 @@ static void on_item(struct agent_seen *seen, const struct json_value *values) {
     if (json_value_is(&values[ITEM_TYPE], "error"))
         return;
     seen->is_waiting = false;
+    if (json_value_is(&values[ITEM_TOOL], "spawn_agent"))
+        agent_add_other(seen, &values[ITEM_THREADS]);
     if (json_value_is(&values[ITEM_TYPE], "agent_message")
         && json_value_has_text(&values[ITEM_TEXT])) {
         agent_set_message(seen, values[ITEM_TEXT].text);
@@ -97,10 +116,12 @@ static void on_item(struct agent_seen *seen, const struct json_value *values) {
 }
 
 static void on_completed(struct agent_seen *seen, const struct json_value *values) {
-    seen->usage.in = json_value_count(&values[TOKENS_IN]);
-    seen->usage.cached = json_value_count(&values[TOKENS_CACHED]);
-    seen->usage.out = json_value_count(&values[TOKENS_OUT]);
-    seen->is_cumulative = true;
+    struct agent_usage total = { .in = json_value_sum(&values[TOKENS_IN]),
+                                 .out = json_value_sum(&values[TOKENS_OUT]),
+                                 .cached = json_value_sum(&values[TOKENS_CACHED]),
+                                 .cost_micro_usd = -1 };
+    usage_count_total(&seen->count, agent_session(seen), &total);
+    seen->is_short = total.in < 0 || total.out < 0;
     seen->is_waiting = false;
     seen->has_ended = true;
     agent_unmark_all(seen);
@@ -116,8 +137,25 @@ static void on_failed(struct agent_seen *seen, const char *text) {
     error_text_mark(seen, sentences, status_of(text), text);
 }
 
+/* The last total of the file counts: they only grow. */
+static void on_file(struct agent_seen *seen, const struct json_value *values) {
+    bool is_own = strcmp(seen->file_session, agent_session(seen)) == 0;
+    struct agent_usage total = { .in = json_value_sum(&values[FILE_IN]),
+                                 .out = json_value_sum(&values[FILE_OUT]),
+                                 .cached = json_value_sum(&values[FILE_CACHED]),
+                                 .cost_micro_usd = -1 };
+    if (is_own && json_value_is(&values[TYPE], "turn_context"))
+        agent_set_model(seen, &values[FILE_MODEL]);
+    if (!json_value_is(&values[FILE_TYPE], "token_count") || total.in < 0)
+        return;
+    if (usage_count_file(&seen->count, seen->file_session, &total) && is_own && seen->has_ended)
+        seen->is_short = false;
+}
+
 static void codex_event(struct agent_seen *seen, const struct json_value *values,
                         enum agent_stream from) {
+    if (from == AGENT_STREAM_SESSION)
+        on_file(seen, values);
     if (from != AGENT_STREAM_OUT)
         return;
     const struct json_value *type = &values[TYPE];
@@ -126,6 +164,7 @@ static void codex_event(struct agent_seen *seen, const struct json_value *values
         agent_set_session(seen, &values[THREAD]);
     } else if (json_value_is(type, "turn.started")) {
         seen->has_ended = false;
+        seen->is_short = true;
         agent_unmark_all(seen);
     } else if (json_value_is(type, "item.started") || json_value_is(type, "item.updated")
                || json_value_is(type, "item.completed")) {
@@ -221,6 +260,9 @@ static const struct agent_path paths[] = {
     { NULL, AGENT_PATH_READ },
 };
 
+static const struct agent_path session_file = { ".codex/sessions/*/*/*/rollout-*-{session}.jsonl",
+                                                AGENT_PATH_READ };
+
 const struct agent_adapter agent_codex = {
     .name = "codex",
     .login_hint = "log in with 'codex login', or set OPENAI_API_KEY",
@@ -237,6 +279,7 @@ const struct agent_adapter agent_codex = {
     .text = codex_text,
     .judge = codex_judge,
     .paths = paths,
+    .session_file = &session_file,
     .usual_boxed = usual_boxed,
     .settings_variable = "CODEX_HOME",
     .settings_folder = ".codex",

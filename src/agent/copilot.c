@@ -5,7 +5,8 @@
  * tried again: it tells that it waits, not that it has ended.
  *
  * The output has no tokens. It writes them, when it ends, to the file of --usage-output-file, for each model
- * and for the whole session, also after a resume. It counts in credits, not in money.
+ * and for the whole session, also after a resume. It counts in credits, not in money. When it is stopped it writes no such file; that of
+ * the session has the tokens of each call.
  *
  * Agents that it starts itself report in the same stream, with their agentId; what they say and how they fail
  * is not the last word of this one. */
@@ -35,6 +36,9 @@ enum want {
     TOKENS_IN,
     TOKENS_OUT,
     TOKENS_CACHED,
+    CALL_IN,
+    CALL_OUT,
+    CALL_CACHED,
 };
 #define USAGE_OF_MODELS "modelMetrics/*/usage/"
 static const struct json_want wants[] = {
@@ -58,6 +62,9 @@ static const struct json_want wants[] = {
     [TOKENS_IN] = { USAGE_OF_MODELS "inputTokens", 32 },
     [TOKENS_OUT] = { USAGE_OF_MODELS "outputTokens", 32 },
     [TOKENS_CACHED] = { USAGE_OF_MODELS "cacheReadTokens", 32 },
+    [CALL_IN] = { "data/usage/inputTokens", 32 },
+    [CALL_OUT] = { "data/usage/outputTokens", 32 },
+    [CALL_CACHED] = { "data/usage/cacheReadTokens", 32 },
 };
 
 static const struct error_phrase error_types[] = {
@@ -84,6 +91,7 @@ struct notes {
     bool is_denied; /* something was not permitted, and it went on */
     bool
         is_broke; /* the last call failed for want of money: its session.error calls that a limit */
+    struct agent_usage calls; /* of the session's file, so far */
 };
 _Static_assert(sizeof(struct notes) <= AGENT_STATE_SIZE, "notes of copilot");
 
@@ -140,12 +148,29 @@ static void on_result(struct agent_seen *seen, const struct json_value *values) 
 }
 
 static void on_usage_file(struct agent_seen *seen, const struct json_value *values) {
-    if (values[TOKENS_IN].count == 0)
+    if (values[TOKENS_IN].sum_count == 0)
         return;
-    seen->usage.in = json_value_count(&values[TOKENS_IN]);
-    seen->usage.out = json_value_count(&values[TOKENS_OUT]);
-    seen->usage.cached = json_value_count(&values[TOKENS_CACHED]);
-    seen->is_cumulative = true;
+    struct agent_usage total = { .in = json_value_sum(&values[TOKENS_IN]),
+                                 .out = json_value_sum(&values[TOKENS_OUT]),
+                                 .cached = json_value_sum(&values[TOKENS_CACHED]),
+                                 .cost_micro_usd = -1 };
+    usage_count_total(&seen->count, agent_session(seen), &total);
+    seen->is_short = false;
+}
+
+/* All calls of the session, those of runs before and of agents that it has started among them. */
+static void on_session_file(struct agent_seen *seen, const struct json_value *values) {
+    struct agent_usage *calls = &notes_of(seen)->calls;
+    if (!json_value_is(&values[TYPE], "session.usage_record"))
+        return;
+    agent_add_count(&calls->in, json_value_sum(&values[CALL_IN]));
+    agent_add_count(&calls->out, json_value_sum(&values[CALL_OUT]));
+    agent_add_count(&calls->cached, json_value_sum(&values[CALL_CACHED]));
+    (void)usage_count_file(&seen->count, agent_session(seen), calls);
+}
+
+static void copilot_start(struct agent_seen *seen) {
+    notes_of(seen)->calls = USAGE_NONE;
 }
 
 /* What the answer that follows is about: it is named here alone. */
@@ -165,6 +190,8 @@ static void copilot_event(struct agent_seen *seen, const struct json_value *valu
     const struct json_value *type = &values[TYPE];
     if (from == AGENT_STREAM_USAGE)
         on_usage_file(seen, values);
+    if (from == AGENT_STREAM_SESSION)
+        on_session_file(seen, values);
     if (from != AGENT_STREAM_OUT)
         return;
     if (json_value_is(type, "permission.completed")) {
@@ -260,6 +287,9 @@ static const struct agent_path paths[] = {
     { NULL, AGENT_PATH_READ },
 };
 
+static const struct agent_path session_file = { ".copilot/session-state/{session}/events.jsonl",
+                                                AGENT_PATH_READ };
+
 const struct agent_adapter agent_copilot = {
     .name = "copilot",
     .stop_signal = "TERM",
@@ -275,6 +305,8 @@ const struct agent_adapter agent_copilot = {
     .usage_file_name = "usage.json",
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),
+    .session_file = &session_file,
+    .start = copilot_start,
     .event = copilot_event,
     .text = copilot_text,
     .judge = copilot_judge,

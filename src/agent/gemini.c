@@ -149,14 +149,21 @@ static void on_answered(struct agent_seen *seen) {
         seen->message[0] = '\0';
 }
 
+/* One for each process that has printed to this log. */
+static void count_share(struct agent_seen *seen, const struct agent_usage *used) {
+    usage_count_share(&seen->count, agent_session(seen), used, true);
+    seen->is_short = used->in < 0;
+}
+
 static void on_result(struct agent_seen *seen, const struct json_value *values) {
-    int64_t total = json_value_count(&values[STATS_TOTAL]);
-    struct agent_usage *usage = &seen->usage;
-    usage->in = json_value_count(&values[STATS_IN]);
-    usage->out = json_value_count(&values[STATS_OUT]);
-    usage->cached = json_value_count(&values[STATS_CACHED]);
-    if (usage->in >= 0 && usage->out >= 0 && total - usage->in > usage->out)
-        usage->out = total - usage->in;
+    int64_t total = json_value_sum(&values[STATS_TOTAL]);
+    struct agent_usage used = { .in = json_value_sum(&values[STATS_IN]),
+                                .out = json_value_sum(&values[STATS_OUT]),
+                                .cached = json_value_sum(&values[STATS_CACHED]),
+                                .cost_micro_usd = -1 };
+    if (used.in >= 0 && used.out >= 0 && total - used.in > used.out)
+        used.out = total - used.in;
+    count_share(seen, &used);
     if (json_value_is(&values[STATUS], "success"))
         on_answered(seen);
     else
@@ -171,13 +178,13 @@ static void on_object(struct agent_seen *seen, const struct json_value *values,
     if (!json_value_has_text(&values[SESSION]) || (!is_answer && !is_error))
         return;
     agent_set_session(seen, &values[SESSION]);
-    if (values[JSON_PROMPT].count > 0) {
-        struct agent_usage used = { -1, -1, json_value_count(&values[JSON_CACHED]), -1 };
-        agent_add_count(&used.in, json_value_count(&values[JSON_PROMPT]));
-        agent_add_count(&used.in, json_value_count(&values[JSON_TOOL]));
-        agent_add_count(&used.out, json_value_count(&values[JSON_ANSWER]));
-        agent_add_count(&used.out, json_value_count(&values[JSON_THOUGHTS]));
-        seen->usage = used;
+    if (values[JSON_PROMPT].sum_count > 0) {
+        struct agent_usage used = { -1, -1, json_value_sum(&values[JSON_CACHED]), -1 };
+        agent_add_count(&used.in, json_value_sum(&values[JSON_PROMPT]));
+        agent_add_count(&used.in, json_value_sum(&values[JSON_TOOL]));
+        agent_add_count(&used.out, json_value_sum(&values[JSON_ANSWER]));
+        agent_add_count(&used.out, json_value_sum(&values[JSON_THOUGHTS]));
+        count_share(seen, &used);
     }
     if (is_error) {
         on_failed(seen, values);

@@ -114,6 +114,14 @@ struct json_value *json_keep_value(struct json_scan *s, uint16_t node, enum json
     return value;
 }
 
+void json_keep_number(struct json_value *value, int64_t micro) {
+    if (micro < 0)
+        return;
+    value->sum_count++;
+    if (__builtin_add_overflow(value->sum_micro, micro, &value->sum_micro))
+        value->sum_micro = INT64_MAX;
+}
+
 /* How much of `text` is whole characters: a cut may have gone through the last one. */
 static size_t whole_characters(const char *text, size_t length) {
     size_t back = 0;

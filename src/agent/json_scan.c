@@ -364,6 +364,9 @@ static size_t string_keep(struct json_scan *s) {
         value->length = length;
         value->is_cut = s->is_cut;
         value->count++;
+        int64_t micro;
+        if (!s->is_cut && json_number_micro(value->text, &micro))
+            json_keep_number(value, micro);
     }
     return length;
 }
@@ -475,6 +478,7 @@ static bool token_end(struct json_scan *s) {
         return true;
     if (__builtin_add_overflow(value->micro, micro, &value->micro))
         value->micro = micro < 0 ? INT64_MIN : INT64_MAX;
+    json_keep_number(value, micro);
     int want = s->nodes[s->node].want;
     json_keep_begin(s, s->texts[want], s->wants[want].size);
     json_keep_add(s, s->token, s->token_length);

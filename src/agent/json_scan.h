@@ -47,6 +47,9 @@ struct json_value {
     uint32_t count;      /* how often the path matched; of a list or object: its members */
     /* Numbers, in millionths, exact or at the end of the range; summed over all matches. */
     int64_t micro;
+    /* The same of those that count something: not negative, and also as a string ("12"). */
+    int64_t sum_micro;
+    uint32_t sum_count; /* how many; 0: none */
     /* String, without escapes; number, as written; object, its first key; else "". Ends with NUL and has no
      * other; it may not be UTF-8. */
     const char *text;
@@ -80,3 +83,6 @@ bool json_value_is_true(const struct json_value *value);
 bool json_value_has_text(const struct json_value *value); /* a string that is not empty */
 /* The number without its fraction; -1: it is none, or negative. Summed over all matches. */
 int64_t json_value_count(const struct json_value *value);
+/* sum_micro without its fraction, or as it is; -1: there is none. */
+int64_t json_value_sum(const struct json_value *value);
+int64_t json_value_sum_micro(const struct json_value *value);

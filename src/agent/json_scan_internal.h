@@ -77,6 +77,9 @@ void json_keep_forget(struct json_scan *s);
 /* The value that the node wants, as one of this kind; NULL: it wants none. */
 struct json_value *json_keep_value(struct json_scan *s, uint16_t node, enum json_kind kind);
 
+/* One more number of the value that counts something; a negative one does not. */
+void json_keep_number(struct json_value *value, int64_t micro);
+
 /* One text at a time, into `size` bytes: what does not fit is cut off in front of a character. */
 void json_keep_begin(struct json_scan *s, char *to, size_t size);
 void json_keep_add(struct json_scan *s, const char *bytes, size_t size);

@@ -92,3 +92,11 @@ bool json_value_has_text(const struct json_value *value) {
 int64_t json_value_count(const struct json_value *value) {
     return value->kind == SCAN_NUMBER && value->micro >= 0 ? value->micro / 1000000 : -1;
 }
+
+int64_t json_value_sum_micro(const struct json_value *value) {
+    return value->sum_count > 0 ? value->sum_micro : -1;
+}
+
+int64_t json_value_sum(const struct json_value *value) {
+    return value->sum_count > 0 ? value->sum_micro / 1000000 : -1;
+}

@@ -90,22 +90,22 @@ static const struct error_phrase *named(const struct error_phrase *table,
 }
 
 static void on_step_finish(struct agent_seen *seen, const struct json_value *values) {
-    int64_t in = json_value_count(&values[TOKENS_IN]);
-    int64_t out = json_value_count(&values[TOKENS_OUT]);
-    int64_t cached = json_value_count(&values[CACHE_READ]);
-    int64_t total = json_value_count(&values[TOKENS_TOTAL]);
+    int64_t in = json_value_sum(&values[TOKENS_IN]);
+    int64_t out = json_value_sum(&values[TOKENS_OUT]);
+    int64_t cached = json_value_sum(&values[CACHE_READ]);
+    int64_t total = json_value_sum(&values[TOKENS_TOTAL]);
     agent_add_count(&in, cached);
-    agent_add_count(&in, json_value_count(&values[CACHE_WRITE]));
+    agent_add_count(&in, json_value_sum(&values[CACHE_WRITE]));
     /* With some providers `output` has the reasoning in it, with others not; the total has it once. */
     int64_t all = out;
-    agent_add_count(&all, json_value_count(&values[TOKENS_REASONING]));
+    agent_add_count(&all, json_value_sum(&values[TOKENS_REASONING]));
     if (total >= 0 && in >= 0 && total - in >= out && total - in <= all)
         all = total - in;
-    agent_add_count(&seen->usage.in, in);
-    agent_add_count(&seen->usage.out, all);
-    agent_add_count(&seen->usage.cached, cached);
-    if (values[COST].kind == SCAN_NUMBER && values[COST].micro > 0)
-        agent_add_count(&seen->usage.cost_micro_usd, values[COST].micro);
+    struct agent_usage step = { in, all, cached, -1 };
+    if (json_value_sum_micro(&values[COST]) > 0)
+        step.cost_micro_usd = json_value_sum_micro(&values[COST]);
+    usage_count_share(&seen->count, agent_session(seen), &step, true);
+    seen->is_short = false;
 
     const struct error_phrase *reason = named(last_reasons, &values[REASON]);
     seen->has_ended = reason != NULL;
@@ -153,6 +153,7 @@ static void opencode_event(struct agent_seen *seen, const struct json_value *val
         agent_set_session(seen, &values[SESSION]);
     if (json_value_is(type, "step_start")) {
         seen->has_ended = false;
+        seen->is_short = true;
         agent_unmark_all(seen);
         seen->reset_at = 0;
     } else if (json_value_is(type, "text") && json_value_has_text(&values[PART_TEXT])) {
@@ -192,8 +193,9 @@ static void opencode_judge(struct agent_seen *seen, const struct agent_end *end)
         agent_mark(seen, AGENT_DENIED);
 }
 
+/* Without a title it asks its model for one, and does not print what that has cost. An empty one is made of the prompt. */
 static const char *const command[] = {
-    "opencode", "run", "--format", "json", AGENT_WORD_MODEL, AGENT_WORD_MORE, NULL,
+    "opencode", "run", "--format", "json", "--title=", AGENT_WORD_MODEL, AGENT_WORD_MORE, NULL,
 };
 static const char *const resume[] = {
     "opencode",      "run",       "--format",        "json", AGENT_WORD_MODEL,

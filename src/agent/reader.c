@@ -45,12 +45,13 @@ static void on_text(void *ctx, const char *line) {
 struct agent_reader *agent_reader_new(const struct agent_adapter *adapter) {
     struct agent_reader *reader = xcalloc(1, sizeof(*reader));
     reader->adapter = adapter;
-    reader->seen.usage = (struct agent_usage){ -1, -1, -1, -1 };
+    reader->seen.is_short = true;
     for (enum agent_stream from = 0; from < AGENT_STREAM_MAX; from++) {
         struct stream *stream = &reader->streams[from];
         stream->reader = reader;
         stream->from = from;
-        if (from == AGENT_STREAM_USAGE && !adapter->usage_file_name)
+        if ((from == AGENT_STREAM_USAGE && !adapter->usage_file_name)
+            || (from == AGENT_STREAM_SESSION && !adapter->session_file))
             continue;
         stream->scan = json_scan_new(adapter->wants, adapter->want_count,
                                      &(struct json_scan_calls){ on_event, on_text, stream });
@@ -69,6 +70,17 @@ struct agent_reader *agent_reader_free(struct agent_reader *reader) {
     return NULL;
 }
 
+static void copy_id(char to[128], const char *id) {
+    size_t length = strnlen(id, 127);
+    memcpy(to, id, length);
+    to[length] = '\0';
+}
+
+void agent_reader_before(struct agent_reader *reader, const struct agent_before *before) {
+    usage_count_before(&reader->seen.count, before);
+    copy_id(reader->seen.given, before->session);
+}
+
 void agent_reader_out(struct agent_reader *reader, const char *bytes, size_t size) {
     json_scan_feed(reader->streams[AGENT_STREAM_OUT].scan, bytes, size);
 }
@@ -85,15 +97,35 @@ void agent_reader_usage(struct agent_reader *reader, const char *bytes, size_t s
     json_scan_end(scan);
 }
 
+const char *agent_reader_wants_file(const struct agent_reader *reader, size_t index) {
+    const struct agent_seen *seen = &reader->seen;
+    const char *own = agent_session(seen);
+    bool wants_own = (seen->is_short || !seen->model[0]) && *own;
+    if (!reader->adapter->session_file)
+        return NULL;
+    if (wants_own && index == 0)
+        return own;
+    index -= wants_own;
+    return index < seen->other_count ? seen->others[index] : NULL;
+}
+
+void agent_reader_session_file(struct agent_reader *reader, const char *session, const char *bytes,
+                               size_t size) {
+    struct json_scan *scan = reader->streams[AGENT_STREAM_SESSION].scan;
+    if (!scan || size > AGENT_SESSION_FILE_MAX)
+        return;
+    copy_id(reader->seen.file_session, session);
+    json_scan_feed(scan, bytes, size);
+    json_scan_end(scan);
+}
+
 void agent_reader_look(const struct agent_reader *reader, struct agent_live *ret) {
     const struct agent_seen *seen = &reader->seen;
     *ret = (struct agent_live){
         .has_ended = seen->has_ended,
         .is_waiting = seen->is_waiting,
         .reset_at = seen->reset_at,
-        .usage = seen->usage,
-        .is_cumulative = seen->is_cumulative,
-        .cost_is_cumulative = seen->cost_is_cumulative,
+        .usage = usage_count_run(&seen->count),
         .session = seen->session,
     };
 }
@@ -143,9 +175,9 @@ void agent_reader_end(struct agent_reader *reader, const struct agent_end *end,
         reader->adapter->judge(seen, end);
     *ret = (struct agent_outcome){
         .result = choose(seen, end->by),
-        .usage = seen->usage,
-        .is_cumulative = seen->is_cumulative,
-        .cost_is_cumulative = seen->cost_is_cumulative,
+        .usage = usage_count_run(&seen->count),
+        .is_short = seen->is_short,
+        .session_usage = usage_count_session(&seen->count, agent_session(seen)),
         .session_is_lost = seen->session_is_lost,
     };
     tell_reset(seen, end, ret);

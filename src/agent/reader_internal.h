@@ -21,21 +21,36 @@
 
 #include "agent/agent.h"
 #include "agent/json_scan.h"
+#include "agent/usage_count.h"
 
-/* USAGE: the file that some write when they end (agent_usage_file_name). */
-enum agent_stream { AGENT_STREAM_OUT, AGENT_STREAM_ERR, AGENT_STREAM_USAGE, AGENT_STREAM_MAX };
+/* USAGE: the file that some write when they end (agent_usage_file_name). SESSION: that of agent_session_file. */
+enum agent_stream {
+    AGENT_STREAM_OUT,
+    AGENT_STREAM_ERR,
+    AGENT_STREAM_USAGE,
+    AGENT_STREAM_SESSION,
+    AGENT_STREAM_MAX,
+};
 
-#define AGENT_STATE_SIZE 128
+#define AGENT_STATE_SIZE 1024
+#define AGENT_OTHERS     16 /* what does not fit is not counted */
 
-/* What is known of a run. The reader's; zero at first, usage -1. */
+/* What is known of a run. The reader's; zero at first, but for `is_short`. */
 struct agent_seen {
-    bool has_ended;  /* set with the last word; cleared when the agent goes on after it */
-    bool is_waiting; /* it retries by itself now; cleared when it goes on */
-    bool is_cumulative, cost_is_cumulative, session_is_lost; /* as in struct agent_outcome */
-    uint32_t marks;                                          /* bit 1 << enum agent_result */
-    time_ms reset_at;                                        /* from an event: agent_set_reset */
-    struct agent_usage usage;
+    bool has_ended;       /* set with the last word; cleared when the agent goes on after it */
+    bool is_waiting;      /* it retries by itself now; cleared when it goes on */
+    bool session_is_lost; /* as in struct agent_outcome */
+    bool
+        is_short; /* the same: set at first; cleared with the last numbers; set when the agent goes on */
+    uint32_t marks;   /* bit 1 << enum agent_result */
+    time_ms reset_at; /* from an event: agent_set_reset */
+    struct usage_count count;
     char session[128];
+    char given[128];        /* the session as the caller named it; "": it did not */
+    char file_session[128]; /* whose file is read now */
+    /* Sessions of agents that this one has started, and does not count itself. */
+    char others[AGENT_OTHERS][64];
+    size_t other_count;
     char model[128];
     /* Its last message or its error: goes to the outcome. */
     char message[512];
@@ -82,7 +97,8 @@ struct agent_adapter {
     const char *login_hint; /* how to log in, or which key to set; a clause for people; or NULL */
     const char *usage_option; /* NULL: everything is in the output */
     const char *usage_file_name;
-    const char *const *environment; /* KEY=VALUE, NULL at the end; or NULL */
+    const struct agent_path *session_file; /* or NULL */
+    const char *const *environment;        /* KEY=VALUE, NULL at the end; or NULL */
     /* The words of %usual, left out when the configuration has one of the options `instead`: given twice they
      * are an error. Both end with NULL; or NULL. */
     const char *const *usual;
@@ -126,6 +142,10 @@ void agent_set_line(char *to, size_t size, const char *text);
 /* Ids go back to the agent as words: letters, digits and "._:-", not first '-', whole; else not taken. */
 void agent_set_session(struct agent_seen *seen, const struct json_value *value);
 void agent_set_model(struct agent_seen *seen, const struct json_value *value);
+/* The session, by its own word or the caller's. */
+const char *agent_session(const struct agent_seen *seen);
+/* An agent that this one has started; known ones are not added again. */
+void agent_add_other(struct agent_seen *seen, const struct json_value *value);
 /* Seconds or milliseconds since the epoch, told by its size; nonsense is not taken. */
 void agent_set_reset(struct agent_seen *seen, int64_t since_epoch);
 /* *sum += value, where -1 is "not told" on both sides. */

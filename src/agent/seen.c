@@ -108,6 +108,19 @@ void agent_set_model(struct agent_seen *seen, const struct json_value *value) {
         agent_set_line(seen->model, sizeof(seen->model), value->text);
 }
 
+const char *agent_session(const struct agent_seen *seen) {
+    return seen->session[0] ? seen->session : seen->given;
+}
+
+void agent_add_other(struct agent_seen *seen, const struct json_value *value) {
+    if (!is_id(value, sizeof(seen->others[0])) || seen->other_count == AGENT_OTHERS)
+        return;
+    for (size_t i = 0; i < seen->other_count; i++)
+        if (strcmp(seen->others[i], value->text) == 0)
+            return;
+    memcpy(seen->others[seen->other_count++], value->text, value->length + 1);
+}
+
 void agent_set_reset(struct agent_seen *seen, int64_t since_epoch) {
     if (since_epoch >= EPOCH_LEAST_S && since_epoch < EPOCH_LEAST_MS)
         since_epoch *= 1000;

@@ -215,13 +215,14 @@ static int64_t plausible_cost(struct engine *e, const struct live_run *run, time
 
 void agent_end_book(struct engine *e, struct live_run *run, const struct run_end *end,
                     const struct agent_outcome *said) {
-    struct agent_usage own = session_booked(e, run, said);
+    struct agent_usage own = said->usage, booked = { -1, -1, -1, -1 };
     struct agent_outcome believed = *said;
     const char *model = model_of(e, run, said);
     time_ms until = end->ended_at ? end->ended_at : e->now;
     if (plausible_bound(e, run, until, &own, NULL))
-        believed.usage = (struct agent_usage){ -1, -1, -1, -1 }; /* nor is it the session's */
-    telemetry_yield(run, &own);
+        believed.session_usage = booked; /* nor is it the session's */
+    if (!said->is_short)
+        telemetry_yield(run, &own);
     if (run->cost_is_guessed && own.cost_micro_usd >= 0)
         run->cost_micro_usd = -1; /* what it says itself counts */
     if (own.cost_micro_usd < 0 && *model)
@@ -230,7 +231,12 @@ void agent_end_book(struct engine *e, struct live_run *run, const struct run_end
     run->view.tokens_out = usage_larger(run->view.tokens_out, own.out);
     run->tokens_cached = usage_larger(run->tokens_cached, own.cached);
     run->cost_micro_usd = usage_larger(run->cost_micro_usd, own.cost_micro_usd);
-    session_ended(e, run, &believed, is_resumable(said), can_go_on(end, said));
+    if (said->is_short && run->is_metered)
+        booked = (struct agent_usage){ run->view.tokens_in, run->view.tokens_out,
+                                       run->tokens_cached, run->cost_micro_usd };
+    struct session_end left = { .interrupted = is_resumable(said),
+                                .resumable = can_go_on(end, said) };
+    session_ended(e, run, &believed, &booked, &left);
     set_text(&run->session, said->session);
     set_text(&run->model, model);
     run->said = agent_result_name(said->result);

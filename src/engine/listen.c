@@ -27,6 +27,7 @@
 #include "engine/iteration.h"
 #include "engine/redaction.h"
 #include "engine/session.h"
+#include "engine/session_file.h"
 #include "engine/stuck.h"
 #include "os/files.h"
 #include "os/inotify.h"
@@ -145,6 +146,7 @@ void listen_begin(struct engine *e, const struct live_run *run,
     one->run = key;
     one->adapter = adapter;
     one->reader = agent_reader_new(adapter);
+    session_hand_over(e, run, one->reader);
     one->watch[OUT] = one->watch[ERR] = -1;
     one->agent = run->agent ? xstrdup(run->agent) : NULL;
     one->is_changed = true;
@@ -368,7 +370,10 @@ static void judge(struct engine *e, struct listener *one) {
                              .by = ended_by(end),
                              .now = now,
                              .utc_offset_s = utc_offset(now) };
+    const struct live_run *run = run_find(e, one->run.task);
     read_usage_file(e, one);
+    if (run && run->view.attempt == one->run.attempt)
+        session_files_read(e, run, one->adapter, one->reader);
     agent_reader_look(one->reader, &one->live);
     agent_reader_end(one->reader, &how, &one->said);
     judge_waiting(one);
@@ -460,14 +465,8 @@ bool listen_has_news(const struct engine *e) {
     return false;
 }
 
-/* As if it had ended now: the same difference is booked. */
 static void tell_usage(struct engine *e, struct listener *one, struct live_run *run) {
-    struct agent_outcome so_far = { .usage = one->live.usage,
-                                    .is_cumulative = one->live.is_cumulative,
-                                    .cost_is_cumulative = one->live.cost_is_cumulative };
-    snprintf(so_far.session, sizeof(so_far.session), "%s",
-             one->live.session ? one->live.session : "");
-    struct agent_usage own = session_booked(e, run, &so_far);
+    struct agent_usage own = one->live.usage;
     if (own.cost_micro_usd < 0 && !run->is_metered) {
         own.cost_micro_usd = agent_end_guess(e, run, &own);
         run->cost_is_guessed = run->cost_is_guessed || own.cost_micro_usd >= 0;

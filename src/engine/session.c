@@ -28,6 +28,7 @@
 struct talk {
     char *agent, *session; /* NULL: none */
     bool resumable;
+    bool is_short;          /* its last run ended before it had reported all that it used */
     struct agent_usage had; /* of that session in all; -1: not told */
 };
 
@@ -141,6 +142,7 @@ static void write_talk(struct json_writer *w, const struct talk *t) {
     put_text(w, "agent", t->agent);
     put_text(w, "session", t->session);
     put_number(w, "resumable", t->resumable ? 1 : -1);
+    put_number(w, "short", t->is_short ? 1 : -1);
     put_number(w, "in", t->had.in);
     put_number(w, "out", t->had.out);
     put_number(w, "cached", t->had.cached);
@@ -209,6 +211,7 @@ static void load_talk(struct memory *m, const json_t *note) {
     *t = (struct talk){ .agent = text_of(note, "agent"),
                         .session = text_of(note, "session"),
                         .resumable = number_of(note, "resumable") == 1,
+                        .is_short = number_of(note, "short") == 1,
                         .had = { .in = number_of(note, "in"),
                                  .out = number_of(note, "out"),
                                  .cached = number_of(note, "cached"),
@@ -311,44 +314,40 @@ static const char *session_told(const struct live_run *run, const struct agent_o
     return said->session[0] ? said->session : run->session;
 }
 
-static int64_t difference(int64_t now, int64_t before) {
-    if (now < 0)
-        return -1;
-    if (before < 0)
-        return now;
-    return now > before ? now - before : 0;
-}
-
-struct agent_usage session_booked(const struct engine *e, const struct live_run *run,
-                                  const struct agent_outcome *said) {
+void session_hand_over(const struct engine *e, const struct live_run *run,
+                       struct agent_reader *reader) {
     const struct talk *t = talk_with(find(e, run->task), run->agent);
-    const char *session = session_told(run, said);
-    struct agent_usage own = said->usage;
-    if (!t || !t->session || !session || strcmp(t->session, session) != 0)
-        return own;
-    if (said->is_cumulative) {
-        own.in = difference(own.in, t->had.in);
-        own.out = difference(own.out, t->had.out);
-        own.cached = difference(own.cached, t->had.cached);
+    bool has_old = t && t->session;
+    bool is_old = has_old && run->session && strcmp(t->session, run->session) == 0;
+    if (has_old) {
+        struct agent_before before = {
+            .session = t->session, .used = t->had, .is_short = t->is_short, .resumes = is_old
+        };
+        agent_reader_before(reader, &before);
     }
-    if (said->cost_is_cumulative)
-        own.cost_micro_usd = difference(own.cost_micro_usd, t->had.cost_micro_usd);
-    return own;
+    if (run->session && !is_old) {
+        struct agent_before before = { .session = run->session }; /* a new one: all zero */
+        agent_reader_before(reader, &before);
+    }
 }
 
 static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* What the session has used in all by now: never less than before. */
-static void add_up(struct agent_usage *had, const struct agent_outcome *said) {
-    if (said->is_cumulative) {
-        had->in = larger(had->in, said->usage.in);
-        had->out = larger(had->out, said->usage.out);
-        had->cached = larger(had->cached, said->usage.cached);
-    }
-    if (said->cost_is_cumulative)
-        had->cost_micro_usd = larger(had->cost_micro_usd, said->usage.cost_micro_usd);
+static int64_t sum(int64_t before, int64_t more) {
+    int64_t known = larger(before, 0);
+    return more < 0 ? before : more <= INT64_MAX - known ? known + more : INT64_MAX;
+}
+
+/* What the session has used in all by now: never less than before, and never less than was booked for it. */
+static void add_up(struct agent_usage *had, const struct agent_usage *told,
+                   const struct agent_usage *booked) {
+    had->in = larger(told->in, sum(had->in, booked->in));
+    had->out = larger(told->out, sum(had->out, booked->out));
+    had->cached = larger(told->cached, sum(had->cached, booked->cached));
+    had->cost_micro_usd =
+        larger(told->cost_micro_usd, sum(had->cost_micro_usd, booked->cost_micro_usd));
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
@@ -387,7 +386,7 @@ const struct agent_denial *session_denial(const struct engine *e, task_id task,
 }
 
 void session_ended(struct engine *e, const struct live_run *run, const struct agent_outcome *said,
-                   bool interrupted, bool resumable) {
+                   const struct agent_usage *booked, const struct session_end *end) {
     const char *session = session_told(run, said);
     if (!session && !find(e, run->task) && said->result != AGENT_DENIED)
         return;
@@ -396,12 +395,13 @@ void session_ended(struct engine *e, const struct live_run *run, const struct ag
     bool same = session && t->session && strcmp(t->session, session) == 0;
     if (!same) {
         set_text(&t->session, session);
-        t->had = (struct agent_usage){ -1, -1, -1, -1 };
+        t->had = run->resumes ? (struct agent_usage){ -1, -1, -1, -1 } : (struct agent_usage){ 0 };
     }
-    t->resumable = resumable && session && !said->session_is_lost;
-    add_up(&t->had, said);
+    t->resumable = end->resumable && session && !said->session_is_lost;
+    t->is_short = said->is_short;
+    add_up(&t->had, &said->session_usage, booked);
     keep_denial(m, said);
-    drop_talks(m, interrupted && run->agent ? TALKS_MAX : 1);
+    drop_talks(m, end->interrupted && run->agent ? TALKS_MAX : 1);
     write_note(e, m);
 }
 

@@ -19,9 +19,9 @@ void sessions_load(struct engine *e,
  * us); into run->session and run->resumes. */
 void session_prepare(struct engine *e, struct live_run *run, bool can_resume, bool takes_id);
 
-/* What of these numbers is this run's own. -1 stays -1. */
-struct agent_usage session_booked(const struct engine *e, const struct live_run *run,
-                                  const struct agent_outcome *said);
+/* What the sessions of this run had used before it: for who reads what it prints. */
+void session_hand_over(const struct engine *e, const struct live_run *run,
+                       struct agent_reader *reader);
 
 /* What its last run was not permitted to do, and its agent; NULL: nothing was refused. */
 const struct agent_denial *session_denial(const struct engine *e, task_id task,
@@ -29,10 +29,16 @@ const struct agent_denial *session_denial(const struct engine *e, task_id task,
 
 /* --- inside a turn --------------------------------------------------------------------------- */
 
-/* The run has ended. `interrupted`: its work goes on, and when another agent does it for a while, this one goes
- * on later with what it had; else all that was said is over. `resumable`: with this very session. */
+/* The run has ended. */
+struct session_end {
+    /* Its work goes on, and when another agent does it for a while, this one goes on later with what it had; else all that was
+     * said is over. */
+    bool interrupted;
+    bool resumable; /* with this very session */
+};
+/* `booked`: what was booked for it, if its agent has not reported everything. */
 void session_ended(struct engine *e, const struct live_run *run, const struct agent_outcome *said,
-                   bool interrupted, bool resumable);
+                   const struct agent_usage *booked, const struct session_end *end);
 /* How often in a row this has been the text of a failure, this time included. */
 uint32_t session_same_text(struct engine *e, task_id task, const char *text);
 /* How many iterations in a row have left the work tree as it was before them. */

@@ -224,7 +224,7 @@ static void tokens_are_counted_once_and_per_run(void **state) {
     (void)state;
     struct agent_outcome outcome = of(INIT("2.1.325") SAID("a") SAID("b") GOOD);
     expect_tokens(&outcome, 4312, 25, 4000);
-    assert_false(outcome.is_cumulative);
+    assert_false(outcome.is_short);
     /* Two turns of one process. */
     outcome = of(INIT("2.1.325") GOOD INIT("2.1.325") GOOD);
     expect_tokens(&outcome, 8624, 50, 8000);
@@ -235,22 +235,103 @@ static void tokens_are_counted_once_and_per_run(void **state) {
     assert_int_equal(outcome.usage.cost_micro_usd, -1);
 }
 
-static void the_cost_is_of_the_session_since_2_1_300(void **state) {
+#define MODELS(name_, in_, out_, cost_)                                                            \
+    "\"" name_ "\":{\"a\":{\"inputTokens\":" in_ ",\"outputTokens\":" out_                         \
+    ",\"cacheReadInputTokens\":40,\"cacheCreationInputTokens\":2,\"costUSD\":" cost_               \
+    "},\"b\":{\"inputTokens\":1,\"outputTokens\":1,\"cacheReadInputTokens\":0,"                    \
+    "\"cacheCreationInputTokens\":0,\"costUSD\":0.5}}"
+#define ALL(in_, out_, cost_)   MODELS("modelUsage", in_, out_, cost_)
+#define SINCE(in_, out_, cost_) MODELS("model_usage_since_last_result", in_, out_, cost_)
+#define FINE                    "\"subtype\":\"success\",\"is_error\":false,"
+
+/* Subagents, other models, and the call after which a budget has ended the run: `usage` has none of them. */
+static void the_tokens_of_all_models_count(void **state) {
     (void)state;
-    struct agent_outcome outcome = of(INIT("2.1.325") GOOD);
-    assert_int_equal(outcome.usage.cost_micro_usd, 1424);
-    assert_true(outcome.cost_is_cumulative);
-    assert_true(of(INIT("2.2.0") GOOD).cost_is_cumulative);
-    assert_true(of(INIT("3.0.1-beta") GOOD).cost_is_cumulative);
-    assert_false(of(INIT("2.1.197") GOOD).cost_is_cumulative);
-    assert_false(of(INIT("1.0.400") GOOD).cost_is_cumulative);
-    /* The mode json tells no version. */
-    assert_false(of(GOOD).cost_is_cumulative);
-    assert_true(of(RESULT("\"subtype\":\"success\",\"is_error\":false,\"result_index\":0"))
-                    .cost_is_cumulative);
-    assert_false(
-        of(INIT("2.1.197") RESULT("\"subtype\":\"success\",\"is_error\":false,\"result_index\":0"))
-            .cost_is_cumulative);
+    struct agent_outcome outcome = of(INIT("2.1.325") RESULT(
+        FINE ALL("1000", "500", "9") "," SINCE("100", "50", "0.25") ",\"total_cost_usd\":9.5"));
+    expect_tokens(&outcome, 143, 51, 40);
+    assert_int_equal(outcome.usage.cost_micro_usd, 750000);
+    assert_int_equal(outcome.session_usage.in, 1043);
+    /* In the mode json there is no share. */
+    outcome = of(RESULT(FINE ALL("100", "50", "9") ",\"total_cost_usd\":9.5,\"result_index\":0"));
+    expect_tokens(&outcome, 4312, 51, 4000); /* never less than the turn itself */
+    outcome = of(RESULT(FINE ALL("10000", "50", "9") ",\"result_index\":0"));
+    expect_tokens(&outcome, 10043, 51, 4000);
+    assert_int_equal(outcome.usage.cost_micro_usd, 9500000);
+}
+
+static void totals_are_of_the_session_since_2_1_300(void **state) {
+    (void)state;
+    static const struct {
+        const char *out;
+        int64_t in, cost;
+    } cases[] = {
+        { INIT("2.1.325") RESULT(FINE ALL("10000", "50", "9") ",\"total_cost_usd\":9.5"), 9043,
+          8500000 },
+        { INIT("3.0.1-beta") RESULT(FINE ALL("10000", "50", "9")), 9043, 8500000 },
+        { INIT("2.1.197") RESULT(FINE ALL("10000", "50", "9")), 10043, 9500000 },
+        { INIT("1.0.400") RESULT(FINE ALL("10000", "50", "9") ",\"result_index\":0"), 10043,
+          9500000 },
+        /* The mode json tells no version. */
+        { RESULT(FINE ALL("10000", "50", "9") ",\"result_index\":0"), 9043, 8500000 },
+        { RESULT(FINE ALL("10000", "50", "9")), 10043, 9500000 },
+    };
+    struct agent_before before = { .session = "s-1",
+                                   .used = { 1000, 0, 0, 1000000 },
+                                   .resumes = true };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct agent_outcome outcome =
+            told("claude", (struct told){ .out = cases[i].out, .before = &before });
+        assert_int_equal(outcome.usage.in, cases[i].in);
+        assert_int_equal(outcome.usage.out, 51);
+        assert_int_equal(outcome.usage.cost_micro_usd, cases[i].cost);
+    }
+}
+
+/* The run before was killed. Its session's total has what it has used, and could not report. */
+static void a_killed_run_is_made_up_for(void **state) {
+    (void)state;
+    const char *out =
+        INIT("2.1.325") RESULT(FINE ALL("1000", "500", "9") "," SINCE("100", "50", "1"));
+    struct agent_before before = { .session = "s-1", .used = { 900, 0, 0, 0 }, .resumes = true };
+    struct agent_outcome outcome = told("claude", (struct told){ .out = out, .before = &before });
+    expect_tokens(&outcome, 143, 51, 40);
+    before.is_short = true;
+    outcome = told("claude", (struct told){ .out = out, .before = &before });
+    expect_tokens(&outcome, 143, 501, 40);
+    before.used.in = 0;
+    outcome = told("claude", (struct told){ .out = out, .before = &before });
+    expect_tokens(&outcome, 1043, 501, 40);
+    before.used.in = 5000; /* more than the total: the session has lost its counters */
+    outcome = told("claude", (struct told){ .out = out, .before = &before });
+    expect_tokens(&outcome, 143, 501, 40);
+}
+
+/* What was sent is known when a message begins, once for each id. */
+static void a_run_without_a_result_books_what_it_has_sent(void **state) {
+    (void)state;
+    struct agent_outcome outcome = of(INIT("2.1.325") SAID("a") SAID("b"));
+    expect_tokens(&outcome, 999, -1, -1);
+    assert_true(outcome.is_short);
+    outcome = of(INIT("2.1.325") SAID("a") GOOD SAID("a"));
+    expect_tokens(&outcome, 4312, 25, 4000);
+}
+
+static void strange_numbers_are_survived(void **state) {
+    (void)state;
+    struct agent_outcome outcome =
+        of(INIT("2.1.325") RESULT(FINE SINCE("\"100\"", "\"50\"", "\"0.25\"")));
+    expect_tokens(&outcome, 143, 51, 40);
+    assert_int_equal(outcome.usage.cost_micro_usd, 750000);
+    outcome = of(INIT("2.1.325") RESULT(FINE SINCE("-100", "null", "-5")));
+    expect_tokens(&outcome, 43, 1, 40);
+    assert_int_equal(outcome.usage.cost_micro_usd, 500000);
+    outcome = of(INIT("2.1.325") RESULT(FINE SINCE("1e99", "{}", "1e99")));
+    assert_true(outcome.usage.in > INT64_C(1000000000000));
+    outcome = of(INIT("2.1.325") RESULT(FINE "\"model_usage_since_last_result\":[1]"));
+    expect_tokens(&outcome, 4312, 25, 4000);
+    outcome = of(INIT("2.1.325") RESULT(FINE "\"model_usage_since_last_result\":{\"a\":{}}"));
+    expect_tokens(&outcome, 4312, 25, 4000);
 }
 
 static void how_it_was_ended_counts_when_it_had_not_finished(void **state) {
@@ -397,7 +478,11 @@ int main(void) {
         cmocka_unit_test(a_denied_tool_makes_its_word_worth_little),
         cmocka_unit_test(a_denied_tool_has_a_rule),
         cmocka_unit_test(tokens_are_counted_once_and_per_run),
-        cmocka_unit_test(the_cost_is_of_the_session_since_2_1_300),
+        cmocka_unit_test(the_tokens_of_all_models_count),
+        cmocka_unit_test(totals_are_of_the_session_since_2_1_300),
+        cmocka_unit_test(a_killed_run_is_made_up_for),
+        cmocka_unit_test(a_run_without_a_result_books_what_it_has_sent),
+        cmocka_unit_test(strange_numbers_are_survived),
         cmocka_unit_test(how_it_was_ended_counts_when_it_had_not_finished),
         cmocka_unit_test(a_good_word_with_a_bad_exit_code_is_a_failure),
         cmocka_unit_test(a_session_that_cannot_be_used_is_told),

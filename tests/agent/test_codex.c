@@ -56,7 +56,14 @@ static void tokens_are_of_the_whole_thread_and_have_their_parts_in_them(void **s
     (void)state;
     struct agent_outcome outcome = told("codex", (struct told){ .out = STARTED COMPLETED });
     expect_tokens(&outcome, 12, 3, 4);
-    assert_true(outcome.is_cumulative);
+    assert_false(outcome.is_short);
+    struct agent_before before = { .session = "01a1-t", .used = { 10, 1, 4, -1 }, .resumes = true };
+    outcome = told("codex", (struct told){ .out = STARTED COMPLETED, .before = &before });
+    expect_tokens(&outcome, 2, 2, 0);
+    assert_int_equal(outcome.session_usage.in, 12);
+    /* A turn that fails has no numbers: the next one of the thread has them. */
+    outcome = told("codex", (struct told){ .out = STARTED FAILED("x"), .code = 1 });
+    assert_true(outcome.is_short);
     assert_int_equal(outcome.usage.cost_micro_usd, -1);
     outcome = told(
         "codex", (struct told){ .out = STARTED "{\"type\":\"turn.completed\",\"usage\":null}\n" });

@@ -68,7 +68,14 @@ static void tokens_come_from_its_file(void **state) {
         told("copilot", (struct told){ .out = TURN SAID("Done.") RESULT("0"), .usage = USAGE });
     expect_result(&outcome, AGENT_OK);
     expect_tokens(&outcome, 110, 30, 41);
-    assert_true(outcome.is_cumulative);
+    assert_false(outcome.is_short);
+    /* They are of the session, over all runs. */
+    struct agent_before before = { .session = "c-1", .used = { 100, 10, 40, -1 }, .resumes = true };
+    outcome = told(
+        "copilot",
+        (struct told){ .out = TURN SAID("Done.") RESULT("0"), .usage = USAGE, .before = &before });
+    expect_tokens(&outcome, 10, 20, 1);
+    assert_int_equal(outcome.session_usage.in, 110);
     assert_int_equal(outcome.usage.cost_micro_usd, -1); /* credits are no money */
     outcome = told("copilot", (struct told){ .out = TURN RESULT("0") });
     expect_tokens(&outcome, -1, -1, -1);

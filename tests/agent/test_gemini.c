@@ -48,7 +48,7 @@ static void what_it_thinks_counts_as_out(void **state) {
     (void)state;
     struct agent_outcome outcome = told("gemini", (struct told){ .out = INIT SUCCESS });
     expect_tokens(&outcome, 100, 20, 40);
-    assert_false(outcome.is_cumulative);
+    assert_false(outcome.is_short);
     assert_int_equal(outcome.usage.cost_micro_usd, -1);
     outcome =
         told("gemini",

@@ -50,7 +50,7 @@ static void steps_are_summed(void **state) {
              (struct told){ .out = START FINISH("tool-calls", SOME) START FINISH("stop", SOME) });
     expect_tokens(&outcome, 28, 6, 6);
     assert_int_equal(outcome.usage.cost_micro_usd, 4000);
-    assert_false(outcome.is_cumulative);
+    assert_false(outcome.is_short);
 }
 
 static void reasoning_counts_once(void **state) {
@@ -160,7 +160,7 @@ static void a_lost_session_is_told_apart(void **state) {
 static void it_chooses_its_session_itself(void **state) {
     (void)state;
     expect_command("opencode", &(struct agent_launch){ .session = "u-1", .model = "p/m" },
-                   "opencode run --format json --model p/m");
+                   "opencode run --format json --title= --model p/m");
     expect_command("opencode", &(struct agent_launch){ .resume = "ses_1" },
                    "opencode run --format json --session ses_1");
     assert_false(agent_adapter_names_session(agent_adapter_find("opencode")));

@@ -19,6 +19,7 @@ struct told {
     const char *out, *err, *usage; /* NULL: nothing */
     int code, signal;              /* a signal needs no code */
     enum agent_ended_by by;
+    const struct agent_before *before; /* NULL: nothing is known */
 };
 
 static inline struct agent_outcome told(const char *agent, struct told told) {
@@ -26,6 +27,8 @@ static inline struct agent_outcome told(const char *agent, struct told told) {
     if (!adapter)
         fail_msg("there is no adapter '%s'", agent);
     struct agent_reader *reader = agent_reader_new(adapter);
+    if (told.before)
+        agent_reader_before(reader, told.before);
     if (told.out)
         agent_reader_out(reader, told.out, strlen(told.out));
     if (told.err)

@@ -472,7 +472,7 @@ static int64_t booked_for(const char *config, const char *cost) {
     task_id task = ask("claude");
     kit_wait_starts(&kit, 1);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    read_recorded("claude/ok-stream", "stdout", &out);
+    read_recorded("claude/ok-json", "stdout", &out);
     replace(&out, "\"total_cost_usd\":0.001424", cost);
     write_log(0, "out.log", &out);
     ends(0, 0);

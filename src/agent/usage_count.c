@@ -1,0 +1,164 @@
+/* usage_count.c: see usage_count.h. */
+#include "agent/usage_count.h"
+
+#include <string.h>
+
+#include "agent/reader_internal.h"
+#include "base/hash.h"
+
+/* The four counters one by one. */
+enum { COUNTERS = 4 };
+
+static int64_t *counter(struct agent_usage *usage, int index) {
+    int64_t *const all[COUNTERS] = { &usage->in, &usage->out, &usage->cached,
+                                     &usage->cost_micro_usd };
+    return all[index];
+}
+
+static int64_t value(const struct agent_usage *usage, int index) {
+    const int64_t all[COUNTERS] = { usage->in, usage->out, usage->cached, usage->cost_micro_usd };
+    return all[index];
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static void add(struct agent_usage *sum, const struct agent_usage *more) {
+    for (int i = 0; i < COUNTERS; i++)
+        agent_add_count(counter(sum, i), value(more, i));
+}
+
+static void raise(struct agent_usage *most, const struct agent_usage *other) {
+    for (int i = 0; i < COUNTERS; i++)
+        *counter(most, i) = larger(value(most, i), value(other, i));
+}
+
+static uint64_t key_of(const char *session) {
+    return hash_bytes(session, strlen(session));
+}
+
+static const struct usage_session *find(const struct usage_count *count, uint64_t key) {
+    for (size_t i = 0; i < count->session_count; i++)
+        if (count->sessions[i].key == key)
+            return &count->sessions[i];
+    return NULL;
+}
+
+/* NULL: there are too many. */
+static struct usage_session *find_or_make(struct usage_count *count, uint64_t key) {
+    struct usage_session *known = (struct usage_session *)(uintptr_t)find(count, key);
+    if (known || count->session_count == USAGE_SESSIONS)
+        return known;
+    struct usage_session *s = &count->sessions[count->session_count++];
+    *s = (struct usage_session){ .key = key,
+                                 .before = USAGE_NONE,
+                                 .shares = USAGE_NONE,
+                                 .total = USAGE_NONE,
+                                 .begun = USAGE_NONE };
+    return s;
+}
+
+static bool is_reported(const struct agent_usage *usage) {
+    return usage->in >= 0 || usage->out >= 0 || usage->cached >= 0 || usage->cost_micro_usd >= 0;
+}
+
+void usage_count_before(struct usage_count *count, const struct agent_before *before) {
+    struct usage_session *s = find_or_make(count, key_of(before->session));
+    if (!s)
+        return;
+    s->before = before->used;
+    s->is_short = before->is_short;
+    if (!before->resumes)
+        return;
+    count->resumes = true;
+    count->resumed = s->key;
+}
+
+void usage_count_share(struct usage_count *count, const char *session,
+                       const struct agent_usage *share, bool is_exact) {
+    struct usage_session *s = find_or_make(count, key_of(session));
+    if (!s)
+        return;
+    s->is_exact = is_exact;
+    s->begun = USAGE_NONE;
+    add(&s->shares, share);
+}
+
+/* A fork has a new id, and goes on with the counters of the session that it was made from. */
+static void note_fork(const struct usage_count *count, struct usage_session *s,
+                      const struct agent_usage *total) {
+    const struct usage_session *origin = count->resumes ? find(count, count->resumed) : NULL;
+    if (!origin || origin == s || is_reported(&s->before) || is_reported(&s->total)
+        || is_reported(&origin->total))
+        return;
+    for (int i = 0; i < COUNTERS; i++)
+        if (value(total, i) < value(&origin->before, i))
+            return;
+    s->before = origin->before;
+}
+
+void usage_count_total(struct usage_count *count, const char *session,
+                       const struct agent_usage *total) {
+    struct usage_session *s = find_or_make(count, key_of(session));
+    if (!s)
+        return;
+    note_fork(count, s, total);
+    s->begun = USAGE_NONE;
+    raise(&s->total, total);
+}
+
+void usage_count_begun(struct usage_count *count, const char *session,
+                       const struct agent_usage *begun) {
+    struct usage_session *s = find_or_make(count, key_of(session));
+    if (s)
+        add(&s->begun, begun);
+}
+
+static int64_t run_share(const struct usage_session *s, int i) {
+    int64_t total = value(&s->total, i), before = value(&s->before, i);
+    int64_t reported = value(&s->shares, i);
+    bool is_exact = reported >= 0 && s->is_exact;
+    bool is_whole = is_exact && (before < 0 || !(s->is_short || s->has_file));
+    agent_add_count(&reported, value(&s->begun, i));
+    if (total < 0 || is_whole)
+        return reported;
+    return larger(reported, larger(total - larger(before, 0), 0));
+}
+
+bool usage_count_file(struct usage_count *count, const char *session,
+                      const struct agent_usage *total) {
+    struct usage_session *s = find_or_make(count, key_of(session));
+    if (!s)
+        return false;
+    int64_t reported = run_share(s, 0);
+    s->has_file = true;
+    raise(&s->total, total);
+    return total->in - larger(s->before.in, 0) >= reported;
+}
+
+bool usage_count_knows_before(const struct usage_count *count, const char *session) {
+    const struct usage_session *s = find(count, key_of(session));
+    return s && is_reported(&s->before);
+}
+
+struct agent_usage usage_count_run(const struct usage_count *count) {
+    struct agent_usage sum = USAGE_NONE;
+    for (size_t n = 0; n < count->session_count; n++)
+        for (int i = 0; i < COUNTERS; i++)
+            agent_add_count(counter(&sum, i), run_share(&count->sessions[n], i));
+    return sum;
+}
+
+struct agent_usage usage_count_session(const struct usage_count *count, const char *session) {
+    const struct usage_session *s = find(count, key_of(session));
+    struct agent_usage all = USAGE_NONE;
+    if (!s)
+        return all;
+    for (int i = 0; i < COUNTERS; i++) {
+        int64_t sum = value(&s->before, i);
+        agent_add_count(&sum, run_share(s, i));
+        *counter(&all, i) = larger(sum, value(&s->total, i));
+    }
+    return all;
+}
