@@ -131,15 +131,26 @@ static bool has_option(const char *const *words, const char *option) {
     return false;
 }
 
+static bool has_one(const char *const *words, const char *const *options) {
+    for (; options && *options; options++)
+        if (has_option(words, *options))
+            return true;
+    return false;
+}
+
+static void words_add(struct words *w, const char *const *words) {
+    for (; words && *words; words++)
+        word_add(w, *words, strlen(*words));
+}
+
 static void usual_add(struct words *w, const struct agent_adapter *adapter,
                       const struct agent_launch *launch) {
-    bool boxed = launch->is_boxed && adapter->usual_boxed;
-    const char *const *usual = boxed ? adapter->usual_boxed : adapter->usual;
-    for (size_t i = 0; adapter->instead && adapter->instead[i]; i++)
-        if (has_option(launch->more, adapter->instead[i]))
-            return;
-    for (size_t i = 0; usual && usual[i]; i++)
-        word_add(w, usual[i], strlen(usual[i]));
+    if (has_one(launch->more, adapter->instead))
+        return;
+    words_add(w, launch->is_boxed && adapter->usual_boxed ? adapter->usual_boxed : adapter->usual);
+    if (!has_one(launch->more, adapter->tools_instead))
+        words_add(w, launch->is_sandboxed && adapter->tools_sandboxed ? adapter->tools_sandboxed
+                                                                      : adapter->tools);
 }
 
 static void template_add(struct words *w, const struct agent_adapter *adapter, const char *word,

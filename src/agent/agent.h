@@ -125,7 +125,8 @@ struct agent_launch {
     const char *const *allow; /* rules of what it may do, for this run; ends with NULL; or NULL */
     const char *budget_usd;   /* most that the run may cost, "2.5"; NULL: not said */
     const char *usage_file;   /* where it may write what it used (agent_usage_file_name); or NULL */
-    bool is_boxed;            /* it is in a sandbox already, and cannot make one of its own */
+    bool is_sandboxed;        /* it is in a sandbox */
+    bool is_boxed;            /* … and cannot make one of its own there */
 };
 /* Words, each ended by NUL, into `out`; returns how many. 0: this adapter has no command of its own. */
 size_t agent_command(const struct agent_adapter *adapter, const struct agent_launch *launch,

@@ -237,8 +237,15 @@ static const char *const resume[] = {
     AGENT_WORD_RESUME, AGENT_WORD_BUDGET,
     AGENT_WORD_MORE,   NULL,
 };
-/* Edits go through. What else it may do is a matter of its own settings, and refused without asking. */
+/* Edits go through. Without a sandbox what else it may do is a matter of its own settings, and refused without asking,
+ * except for the tools of Sluice's own server: they have the rights of the run's token, as `sluice` in a command has. In a
+ * sandbox commands and the web are allowed, too: the sandbox says what they reach. One word each: as two, the
+ * option would take the words behind it. */
 static const char *const usual[] = { "--permission-mode", "acceptEdits", NULL };
+static const char *const tools[] = { "--allowedTools=mcp__sluice", NULL };
+static const char *const tools_sandboxed[] = { "--allowedTools=Bash,WebFetch,WebSearch,mcp__sluice",
+                                               NULL };
+static const char *const tools_instead[] = { "--allowedTools", "--allowed-tools", "--tools", NULL };
 static const char *const instead[] = { "--permission-mode", "--dangerously-skip-permissions",
                                        NULL };
 static const char *const environment[] = { "CLAUDE_CODE_MAX_RETRIES=2", "DISABLE_AUTOUPDATER=1",
@@ -287,6 +294,9 @@ const struct agent_adapter agent_claude = {
     .environment = environment,
     .usual = usual,
     .instead = instead,
+    .tools = tools,
+    .tools_sandboxed = tools_sandboxed,
+    .tools_instead = tools_instead,
     .wants = claude_wants,
     .want_count = ARRAY_SIZE(claude_wants),
     .event = claude_event,

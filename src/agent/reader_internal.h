@@ -104,6 +104,12 @@ struct agent_adapter {
     const char *const *usual;
     const char *const *instead;
     const char *const *usual_boxed; /* instead of `usual` when it is_boxed; or NULL */
+    /* The tools that it may use without asking, behind the words above; left out when the configuration has one of
+     * `instead` or of `tools_instead`. In a sandbox `tools_sandboxed`: there the sandbox decides what they can do. All end
+     * with NULL; or NULL. */
+    const char *const *tools;
+    const char *const *tools_sandboxed;
+    const char *const *tools_instead;
 
     const struct agent_path *paths; /* or NULL */
     /* A variable that names another folder for what is below `settings_folder`; or NULL. */

@@ -298,7 +298,8 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
         launch.usage_file = format(l, "%s/%s/%s", e->runs_folder, l->run->view.folder, usage);
     else if (usage) /* where it can write: launch_paths.c */
         launch.usage_file = format(l, "%s/done/%s", e->data, usage);
-    launch.is_boxed = l->box.kind != SANDBOX_NONE && geteuid() == 0;
+    launch.is_sandboxed = l->box.kind != SANDBOX_NONE;
+    launch.is_boxed = launch.is_sandboxed && geteuid() == 0;
     size_t count = agent_command(l->adapter, &launch, &words);
     const char *word = strbuf_text(&words);
     for (size_t i = 0; i < count; i++, word += strlen(word) + 1)

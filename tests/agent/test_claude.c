@@ -406,7 +406,8 @@ static void nothing_hostile_gets_through(void **state) {
 
 static void it_is_started_unattended(void **state) {
     (void)state;
-#define START "-p --output-format stream-json --verbose --permission-mode acceptEdits"
+#define EDITS "-p --output-format stream-json --verbose --permission-mode acceptEdits"
+#define START EDITS " --allowedTools=mcp__sluice"
     expect_command("claude", &(struct agent_launch){ 0 }, "claude " START);
     expect_command(
         "claude",
@@ -422,6 +423,19 @@ static void it_is_started_unattended(void **state) {
         &(struct agent_launch){
             .more = (const char *const[]){ "--dangerously-skip-permissions", NULL } },
         "claude -p --output-format stream-json --verbose --dangerously-skip-permissions");
+    /* In a sandbox it may run commands; what the configuration says counts instead. */
+    expect_command("claude", &(struct agent_launch){ .is_sandboxed = true },
+                   "claude " EDITS " --allowedTools=Bash,WebFetch,WebSearch,mcp__sluice");
+    expect_command(
+        "claude",
+        &(struct agent_launch){ .is_sandboxed = true,
+                                .more = (const char *const[]){ "--allowedTools", "Read", NULL } },
+        "claude " EDITS " --allowedTools Read");
+    expect_command(
+        "claude",
+        &(struct agent_launch){ .is_sandboxed = true,
+                                .more = (const char *const[]){ "--permission-mode=plan", NULL } },
+        "claude -p --output-format stream-json --verbose --permission-mode=plan");
     expect_command("claude-stream", &(struct agent_launch){ .resume = "s-1" }, "");
     const struct agent_adapter *claude = agent_adapter_find("claude");
     assert_true(agent_adapter_can_resume(claude) && agent_adapter_names_session(claude));

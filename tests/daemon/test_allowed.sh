@@ -1,0 +1,48 @@
+#!/bin/sh
+# The first agent command of the README works as typed: in a sandbox Claude may run commands. A fake claude denies like the real
+# one, whose words these are: it goes on, calls itself done, and lists what it was not permitted.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets id, home, tmp; the shell of the fake expands the rest
+. "$(dirname "$0")/kit.sh"
+needs bwrap
+mkdir bin work
+cat >bin/claude <<'END'
+#!/bin/sh
+cat >/dev/null
+printf '%s\n' "$@" >arguments
+may() { # TOOL: is it in the list of --allowedTools?
+    while read -r word; do
+        case ,${word#--allowedTools=}, in *",$1,"*) return 0 ;; esac
+    done <arguments
+    return 1
+}
+denials=
+may Bash && touch ran || denials='{"tool_name":"Bash","tool_use_id":"toolu_1","tool_input":{"command":"make test"}}'
+may mcp__sluice || denials='{"tool_name":"mcp__sluice__queue_task","tool_use_id":"toolu_2","tool_input":{}}'
+printf '{"type":"system","subtype":"init","session_id":"s-1","model":"m"}\n'
+printf '{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","result":"The parser is fixed and committed.","permission_denials":[%s],"usage":{"input_tokens":1,"output_tokens":1},"num_turns":1}\n' "$denials"
+END
+chmod +x bin/claude
+PATH=$tmp/bin:$PATH
+export PATH
+config 'tasks: {sandbox: auto, sandbox_read: ["'"$tmp/bin"'"]}'
+start
+
+# As the README has it, but for the folder.
+line=$(grep -m 1 '^sluice add .*--agent claude' "$root/README.md")
+"$SLUICE" project add web --path "$tmp/work" >/dev/null
+eval "$(printf '%s' "$line" | sed "s|^sluice|\"\$SLUICE\"|")" >out 2>err
+id=$(sed 's/ .*//' out)
+becomes "$id" 'done'
+report $? 'the first agent command of the README works as typed'
+rule 'in a sandbox' [ "$(value "$id" sandbox)" = bubblewrap ]
+rule 'in one run' [ "$(value "$id" attempt)" = 1 ]
+rule 'it could run commands' [ -e work/ran ]
+rm -f work/ran
+
+add --project web --cwd - --agent claude --sandbox none --retries 0 'Make the tests of the parser pass.'
+ends "$id"
+run sluice show "$id"
+has denied 'without a sandbox it may not run commands'
+rule 'and has not' [ ! -e work/ran ]
+rule 'but the tools of the queue are allowed' grep -qx -e --allowedTools=mcp__sluice work/arguments
+finish
