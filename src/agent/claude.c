@@ -301,6 +301,7 @@ const struct agent_adapter agent_claude = {
     .want_count = ARRAY_SIZE(claude_wants),
     .event = claude_event,
     .text = claude_text,
+    .transcript = &transcript_claude,
     .judge = claude_judge,
     .paths = paths,
     .session_file = &session_file,

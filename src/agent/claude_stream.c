@@ -11,5 +11,6 @@ const struct agent_adapter agent_claude_stream = {
     .want_count = CLAUDE_WANTS,
     .event = claude_event,
     .text = claude_text,
+    .transcript = &transcript_claude,
     .judge = claude_judge,
 };

@@ -277,6 +277,7 @@ const struct agent_adapter agent_codex = {
     .want_count = ARRAY_SIZE(wants),
     .event = codex_event,
     .text = codex_text,
+    .transcript = &transcript_codex,
     .judge = codex_judge,
     .paths = paths,
     .session_file = &session_file,

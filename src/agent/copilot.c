@@ -309,6 +309,7 @@ const struct agent_adapter agent_copilot = {
     .start = copilot_start,
     .event = copilot_event,
     .text = copilot_text,
+    .transcript = &transcript_copilot,
     .judge = copilot_judge,
     .paths = paths,
 };

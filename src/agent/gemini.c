@@ -339,6 +339,7 @@ const struct agent_adapter agent_gemini = {
     .want_count = ARRAY_SIZE(wants),
     .event = gemini_event,
     .text = gemini_text,
+    .transcript = &transcript_gemini,
     .judge = gemini_judge,
     .paths = paths,
 };

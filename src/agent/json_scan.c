@@ -240,6 +240,16 @@ static const char *skip_blanks(struct json_scan *s, const char *at, const char *
     return at;
 }
 
+static void tell_match(struct json_scan *s, uint16_t node, const char *key) {
+    int want = s->nodes[node].want;
+    if (s->match && node && want >= 0)
+        s->match(s->calls.ctx, s->values, (size_t)want, key);
+}
+
+static const char *key_of_value(const struct json_scan *s) {
+    return s->levels[s->depth - 1].is_list ? "" : s->key;
+}
+
 static const char *value_done(struct json_scan *s, const char *at) {
     s->state = s->depth ? STATE_AFTER : STATE_DONE;
     return at;
@@ -250,6 +260,7 @@ static const char *container_end(struct json_scan *s, const char *at) {
     int want = s->nodes[level->node].want;
     if (level->node && want >= 0)
         s->values[want].count += level->members;
+    tell_match(s, level->node, "");
     return value_done(s, at);
 }
 
@@ -367,6 +378,7 @@ static size_t string_keep(struct json_scan *s) {
         int64_t micro;
         if (!s->is_cut && json_number_micro(value->text, &micro))
             json_keep_number(value, micro);
+        tell_match(s, s->node, key_of_value(s));
     }
     return length;
 }
@@ -474,8 +486,10 @@ static bool token_end(struct json_scan *s) {
     if (!value)
         return true;
     value->count++;
-    if (kind != SCAN_NUMBER)
+    if (kind != SCAN_NUMBER) {
+        tell_match(s, s->node, key_of_value(s));
         return true;
+    }
     if (__builtin_add_overflow(value->micro, micro, &value->micro))
         value->micro = micro < 0 ? INT64_MIN : INT64_MAX;
     json_keep_number(value, micro);
@@ -484,6 +498,7 @@ static bool token_end(struct json_scan *s) {
     json_keep_add(s, s->token, s->token_length);
     value->length = json_keep_end(s);
     value->is_cut = s->is_cut;
+    tell_match(s, s->node, key_of_value(s));
     return true;
 }
 
@@ -522,6 +537,14 @@ void json_scan_feed(struct json_scan *s, const char *bytes, size_t size) {
     const char *at = bytes, *end = bytes + size;
     while (at < end)
         at = steps[s->state](s, at, end);
+}
+
+bool json_scan_is_idle(const struct json_scan *s) {
+    return s->state == STATE_START;
+}
+
+void json_scan_on_match(struct json_scan *s, json_scan_match *match) {
+    s->match = match;
 }
 
 void json_scan_end(struct json_scan *s) {

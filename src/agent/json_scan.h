@@ -64,13 +64,22 @@ struct json_scan_calls {
     void *ctx;
 };
 
+/* Called for each wanted value as soon as it is complete: a string or number behind its last byte, a list or object
+ * behind its closing bracket. `key`: what it was found under; "" in a list, and of lists and objects. With this, what
+ * '*' matches often can be taken one by one, and before the line has ended (which may be broken yet). */
+typedef void json_scan_match(void *ctx, const struct json_value *values, size_t want,
+                             const char *key);
+
 /* `wants` stays the caller's and must stay. */
 struct json_scan *json_scan_new(const struct json_want *wants, size_t count,
                                 const struct json_scan_calls *calls);
 struct json_scan *json_scan_free(struct json_scan *scan); /* accepts NULL */
+void json_scan_on_match(struct json_scan *scan, json_scan_match *match);
 void json_scan_feed(struct json_scan *scan, const char *bytes, size_t size);
 /* The stream has ended: a last line without its end counts, if it is whole. */
 void json_scan_end(struct json_scan *scan);
+/* Between two objects or text lines: nothing has begun that the next bytes would continue. */
+bool json_scan_is_idle(const struct json_scan *scan);
 
 /* A number as it is written in JSON, in millionths: "1.424e-3" is 1424; rounded to the nearest; out of
  * range: the nearest end. false: it is no number. */

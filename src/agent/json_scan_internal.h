@@ -61,6 +61,7 @@ struct json_scan {
     size_t token_length;
 
     struct json_scan_calls calls;
+    json_scan_match *match; /* or NULL */
     const struct json_want *wants;
     size_t want_count, node_count;
     uint64_t touched; /* values that this object has */

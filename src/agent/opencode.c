@@ -230,6 +230,7 @@ const struct agent_adapter agent_opencode = {
     .want_count = ARRAY_SIZE(wants),
     .event = opencode_event,
     .text = opencode_text,
+    .transcript = &transcript_opencode,
     .judge = opencode_judge,
     .paths = paths,
 };

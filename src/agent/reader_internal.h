@@ -123,8 +123,12 @@ struct agent_adapter {
     /* Or NULL. The line is clean: one line of valid UTF-8 without control characters, not empty. */
     void (*text)(struct agent_seen *seen, const char *line, enum agent_stream from);
     void (*judge)(struct agent_seen *seen, const struct agent_end *end); /* or NULL */
+    /* How its output is shown to people (transcript.h); NULL: it is text already. */
+    const struct transcript_family *transcript;
 };
 
+extern const struct transcript_family transcript_claude, transcript_codex, transcript_copilot,
+    transcript_gemini, transcript_opencode;
 extern const struct agent_adapter agent_claude, agent_claude_stream, agent_codex, agent_copilot,
     agent_gemini, agent_opencode, agent_plain;
 

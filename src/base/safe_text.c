@@ -1,10 +1,10 @@
-/* sanitize.c: a small terminal that obeys nothing.
+/* safe_text.c: a small terminal that obeys nothing.
  *
  * First bytes become characters (UTF-8, strictly: no long forms, no surrogates), then characters
  * drive the states that a terminal would have, so that what belongs to a sequence goes with it.
  * A byte that cannot belong to a character is a U+FFFD, except 0x80 … 0x9f: a terminal that is not
  * set to UTF-8 takes these for C1 controls, so they are treated as such. */
-#include "cli/sanitize.h"
+#include "base/safe_text.h"
 
 #include <stdbool.h>
 #include <string.h>

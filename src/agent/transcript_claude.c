@@ -1,0 +1,199 @@
+/* transcript_claude.c: `claude -p --output-format stream-json`, and the programs that print the same.
+ *
+ * Each message has a list of blocks: text, thinking, tool_use, tool_result. A block is printed when it is complete, so
+ * that many blocks in one line need no memory. The result repeats the last text; it is printed when it does not
+ * (`--output-format json` prints nothing else). */
+#include "agent/transcript_internal.h"
+#include "base/macros.h"
+#include "base/money.h"
+
+enum want {
+    TYPE,
+    SUBTYPE,
+    SESSION,
+    MODEL,
+    PARENT,
+    CONTENT,
+    BLOCK,
+    BLOCK_TYPE,
+    BLOCK_TEXT,
+    BLOCK_THINKING,
+    BLOCK_NAME,
+    BLOCK_ARGUMENT,
+    BLOCK_ERROR,
+    BLOCK_RESULT,
+    BLOCK_RESULT_TEXT,
+    RESULT,
+    ERRORS,
+    IS_ERROR,
+    TERMINAL_REASON,
+    TURNS,
+    COST,
+    DENIED,
+    DENIED_TOOL,
+    NOTICE,
+    RETRY,
+    RETRIES,
+    RETRY_DELAY,
+    RETRY_STATUS,
+    ERROR,
+    LIMIT_STATUS,
+    LIMIT_KIND,
+    TOOL_CALL,
+    TOOL_CALL_ARGUMENT,
+};
+#define EACH_BLOCK "message/content/*"
+static const struct json_want wants[] = {
+    [TYPE] = { "type", 32 },
+    [SUBTYPE] = { "subtype", 48 },
+    [SESSION] = { "session_id", 128 },
+    [MODEL] = { "model", 128 },
+    [PARENT] = { "parent_tool_use_id", 64 },
+    [CONTENT] = { "message/content", TRANSCRIPT_TEXT },
+    [BLOCK] = { EACH_BLOCK, 32 },
+    [BLOCK_TYPE] = { EACH_BLOCK "/type", 48 },
+    [BLOCK_TEXT] = { EACH_BLOCK "/text", TRANSCRIPT_TEXT },
+    [BLOCK_THINKING] = { EACH_BLOCK "/thinking", TRANSCRIPT_RESULT },
+    [BLOCK_NAME] = { EACH_BLOCK "/name", 128 },
+    [BLOCK_ARGUMENT] = { EACH_BLOCK "/input/*", TRANSCRIPT_ARGUMENT },
+    [BLOCK_ERROR] = { EACH_BLOCK "/is_error", 2 },
+    [BLOCK_RESULT] = { EACH_BLOCK "/content", TRANSCRIPT_RESULT },
+    [BLOCK_RESULT_TEXT] = { EACH_BLOCK "/content/*/text", TRANSCRIPT_RESULT },
+    [RESULT] = { "result", TRANSCRIPT_TEXT },
+    [ERRORS] = { "errors/*", 512 },
+    [IS_ERROR] = { "is_error", 2 },
+    [TERMINAL_REASON] = { "terminal_reason", 48 },
+    [TURNS] = { "num_turns", 32 },
+    [COST] = { "total_cost_usd", 32 },
+    [DENIED] = { "permission_denials", 2 },
+    [DENIED_TOOL] = { "permission_denials/*/tool_name", 128 },
+    [NOTICE] = { "text", 512 },
+    [RETRY] = { "attempt", 32 },
+    [RETRIES] = { "max_retries", 32 },
+    [RETRY_DELAY] = { "retry_delay_ms", 32 },
+    [RETRY_STATUS] = { "error_status", 32 },
+    [ERROR] = { "error", 64 },
+    [LIMIT_STATUS] = { "rate_limit_info/status", 32 },
+    [LIMIT_KIND] = { "rate_limit_info/rateLimitType", 32 },
+    [TOOL_CALL] = { "tool_call", 64 },
+    [TOOL_CALL_ARGUMENT] = { "tool_call/*/args/*", TRANSCRIPT_ARGUMENT },
+};
+
+static bool is_fresh(const struct transcript *t, enum want want) {
+    return t->fresh & UINT64_C(1) << want;
+}
+
+/* The scanner keeps the last of each value: what this block does not have is of another one. */
+static void end_block(struct transcript *t, const struct json_value *values) {
+    bool is_user = json_value_is(&values[TYPE], "user");
+    if (is_fresh(t, BLOCK_NAME))
+        transcript_call(t, values[BLOCK_NAME].text);
+    else if (is_fresh(t, BLOCK_THINKING))
+        transcript_think(t, &values[BLOCK_THINKING]);
+    else if (is_fresh(t, BLOCK_TEXT) && is_user)
+        transcript_hear(t, &values[BLOCK_TEXT]);
+    else if (is_fresh(t, BLOCK_TEXT))
+        transcript_say(t, &values[BLOCK_TEXT]);
+    else if (is_fresh(t, BLOCK_RESULT))
+        transcript_result(t, strbuf_text(&t->result), values[BLOCK_RESULT].is_cut,
+                          is_fresh(t, BLOCK_ERROR) && json_value_is_true(&values[BLOCK_ERROR]));
+    strbuf_clear(&t->result);
+    t->arguments[0] = '\0';
+    t->rank = 0;
+    t->fresh = 0;
+}
+
+static void add_result(struct transcript *t, const struct json_value *text) {
+    if (text->kind == SCAN_STRING && t->result.length < TRANSCRIPT_RESULT) {
+        if (t->result.length > 0)
+            strbuf_putc(&t->result, '\n');
+        strbuf_add(&t->result, text->text, text->length);
+    }
+}
+
+static void claude_match(struct transcript *t, const struct json_value *values, size_t want,
+                         const char *key) {
+    const struct json_value *value = &values[want];
+    if (want == BLOCK_ARGUMENT || want == TOOL_CALL_ARGUMENT)
+        transcript_argument(t, key, value);
+    else if (want == BLOCK_RESULT || want == BLOCK_RESULT_TEXT)
+        add_result(t, value);
+    else if (want == BLOCK)
+        end_block(t, values);
+    else if (want == CONTENT && value->kind == SCAN_STRING) /* a list has been printed */
+        (json_value_is(&values[TYPE], "user") ? transcript_hear : transcript_say)(t, value);
+}
+
+static void on_system(struct transcript *t, const struct json_value *values) {
+    const struct json_value *subtype = &values[SUBTYPE];
+    if (json_value_is(subtype, "init")) {
+        transcript_session(t, &values[SESSION], &values[MODEL]);
+    } else if (json_value_is(subtype, "api_retry")) {
+        int64_t delay = json_value_count(&values[RETRY_DELAY]);
+        transcript_note(t, "%s%s%s: retry %s of %s in %lld s", values[ERROR].text,
+                        values[RETRY_STATUS].length > 0 ? " " : "", values[RETRY_STATUS].text,
+                        values[RETRY].text, values[RETRIES].text,
+                        delay > 0 ? (long long)(delay + 999) / 1000 : 0);
+    } else if (json_value_is(subtype, "compact_boundary")) {
+        transcript_note(t, "the conversation was compacted");
+    } else if (json_value_is(subtype, "notification")) {
+        transcript_note(t, "%s", values[NOTICE].text);
+    }
+}
+
+static void on_limit(struct transcript *t, const struct json_value *values) {
+    if (!json_value_is(&values[LIMIT_STATUS], "allowed"))
+        transcript_note(t, "rate limit: %s%s%s", values[LIMIT_STATUS].text,
+                        values[LIMIT_KIND].length > 0 ? ", " : "", values[LIMIT_KIND].text);
+}
+
+/* "[failed: max_turns, 2 turns, $0.0014]" */
+static void on_result(struct transcript *t, const struct json_value *values) {
+    bool failed = json_value_is_true(&values[IS_ERROR]);
+    const struct json_value *reason = &values[TERMINAL_REASON];
+    _cleanup_(strbuf_finish) struct strbuf end = STRBUF_INIT;
+    if (json_value_has_text(&values[RESULT]) && !transcript_was_said(t, values[RESULT].text))
+        transcript_say(t, &values[RESULT]);
+    /* What it prints when it is stopped is for its authors. */
+    if (json_value_has_text(&values[ERRORS]) && !agent_has(values[ERRORS].text, "[ede_diagnostic]"))
+        transcript_fail(t, "%s", values[ERRORS].text);
+    if (values[DENIED].kind == SCAN_LIST && values[DENIED].count > 0)
+        transcript_fail(t, "%u tool call%s denied%s%s", (unsigned)values[DENIED].count,
+                        values[DENIED].count == 1 ? " was" : "s were",
+                        values[DENIED_TOOL].length > 0 ? ", the last: " : "",
+                        values[DENIED_TOOL].text);
+    strbuf_puts(&end, failed ? "failed" : "done");
+    if (failed && json_value_has_text(reason) && !json_value_is(reason, "completed"))
+        strbuf_printf(&end, ": %s", reason->text);
+    if (json_value_count(&values[TURNS]) > 0)
+        strbuf_printf(&end, ", %s turn%s", values[TURNS].text,
+                      json_value_count(&values[TURNS]) == 1 ? "" : "s");
+    if (values[COST].kind == SCAN_NUMBER && values[COST].micro > 0
+        && values[COST].micro < MONEY_MAX) {
+        strbuf_puts(&end, ", ");
+        money_put(&end, values[COST].micro);
+    }
+    if (failed)
+        transcript_fail(t, "%s", strbuf_text(&end));
+    else
+        transcript_note(t, "%s", strbuf_text(&end));
+}
+
+static bool claude_event(struct transcript *t, const struct json_value *values) {
+    const struct json_value *type = &values[TYPE];
+    if (!json_value_has_text(type))
+        return false;
+    t->is_nested = json_value_has_text(&values[PARENT]);
+    if (json_value_is(type, "result"))
+        on_result(t, values);
+    else if (json_value_is(type, "system"))
+        on_system(t, values);
+    else if (json_value_is(type, "rate_limit_event"))
+        on_limit(t, values);
+    else if (json_value_is(type, "tool_call") && json_value_is(&values[SUBTYPE], "started"))
+        transcript_call(t, values[TOOL_CALL].text);
+    return true;
+}
+
+const struct transcript_family transcript_claude = { wants, ARRAY_SIZE(wants), claude_match,
+                                                     claude_event };

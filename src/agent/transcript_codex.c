@@ -1,0 +1,189 @@
+/* transcript_codex.c: `codex exec --json`.
+ *
+ * An item is told when it starts and when it is complete. A command is printed at its start and its output at its
+ * end; what has no start of its own (a message, a change of files) at its end. */
+#include <string.h>
+
+#include "agent/transcript_internal.h"
+#include "base/macros.h"
+
+enum want {
+    TYPE,
+    THREAD,
+    MESSAGE,
+    ERROR_MESSAGE,
+    ITEM_ID,
+    ITEM_TYPE,
+    ITEM_TEXT,
+    ITEM_MESSAGE,
+    COMMAND,
+    OUTPUT,
+    EXIT_CODE,
+    CHANGE_PATH,
+    SERVER,
+    TOOL,
+    ARGUMENT,
+    RESULT_TEXT,
+    ITEM_ERROR,
+    QUERY,
+    PROMPT,
+    TODO_TEXT,
+    TODO_DONE,
+    TOKENS_IN,
+    TOKENS_OUT,
+};
+static const struct json_want wants[] = {
+    [TYPE] = { "type", 32 },
+    [THREAD] = { "thread_id", 128 },
+    [MESSAGE] = { "message", 1024 },
+    [ERROR_MESSAGE] = { "error/message", 1024 },
+    [ITEM_ID] = { "item/id", 64 },
+    [ITEM_TYPE] = { "item/type", 32 },
+    [ITEM_TEXT] = { "item/text", TRANSCRIPT_TEXT },
+    [ITEM_MESSAGE] = { "item/message", 1024 },
+    [COMMAND] = { "item/command", TRANSCRIPT_ARGUMENT },
+    [OUTPUT] = { "item/aggregated_output", TRANSCRIPT_RESULT },
+    [EXIT_CODE] = { "item/exit_code", 32 },
+    [CHANGE_PATH] = { "item/changes/*/path", 256 },
+    [SERVER] = { "item/server", 128 },
+    [TOOL] = { "item/tool", 128 },
+    [ARGUMENT] = { "item/arguments/*", TRANSCRIPT_ARGUMENT },
+    [RESULT_TEXT] = { "item/result/content/*/text", TRANSCRIPT_RESULT },
+    [ITEM_ERROR] = { "item/error/message", 1024 },
+    [QUERY] = { "item/query", TRANSCRIPT_ARGUMENT },
+    [PROMPT] = { "item/prompt", TRANSCRIPT_ARGUMENT },
+    [TODO_TEXT] = { "item/items/*/text", 256 },
+    [TODO_DONE] = { "item/items/*/completed", 2 },
+    [TOKENS_IN] = { "usage/input_tokens", 32 },
+    [TOKENS_OUT] = { "usage/output_tokens", 32 },
+};
+
+static void codex_match(struct transcript *t, const struct json_value *values, size_t want,
+                        const char *key) {
+    if (want == ARGUMENT) {
+        transcript_argument(t, key, &values[want]);
+    } else if (want == CHANGE_PATH && t->result.length < TRANSCRIPT_ARGUMENT) {
+        strbuf_printf(&t->result, "%s%s", t->result.length > 0 ? ", " : "", values[want].text);
+    } else if (want == TODO_DONE) {
+        t->count += json_value_is_true(&values[want]);
+    }
+}
+
+/* "/bin/bash -lc 'make test'" is "make test". */
+static void put_command(struct transcript *t, const char *command) {
+    static const char *const shells[] = { "bash -lc ", "zsh -lc ", "sh -lc ",
+                                          "bash -c ",  "zsh -c ",  "sh -c " };
+    char inner[TRANSCRIPT_ARGUMENT];
+    const char *at = command;
+    if (strncmp(at, "/usr", 4) == 0)
+        at += 4;
+    if (strncmp(at, "/bin/", 5) == 0)
+        at += 5;
+    for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
+        size_t length = strlen(shells[i]), size = strlen(at);
+        if (strncmp(at, shells[i], length) != 0)
+            continue;
+        at += length;
+        size -= length;
+        bool quoted = size >= 2 && (*at == '\'' || *at == '"') && at[size - 1] == *at
+                      && memchr(at + 1, *at, size - 2) == NULL;
+        memcpy(inner, at + quoted, size - 2 * (size_t)quoted);
+        inner[size - 2 * (size_t)quoted] = '\0';
+        transcript_call_with(t, "shell", inner);
+        return;
+    }
+    transcript_call_with(t, "shell", command);
+}
+
+static void put_start(struct transcript *t, const struct json_value *values) {
+    const struct json_value *type = &values[ITEM_TYPE];
+    if (strcmp(t->item, values[ITEM_ID].text) == 0 && t->item[0])
+        return;
+    memcpy(t->item, values[ITEM_ID].text, values[ITEM_ID].length + 1);
+    if (json_value_is(type, "command_execution"))
+        put_command(t, values[COMMAND].text);
+    else if (json_value_is(type, "web_search"))
+        transcript_call_with(t, "web_search", values[QUERY].text);
+    else if (json_value_is(type, "collab_tool_call"))
+        transcript_call_with(t, values[TOOL].text, values[PROMPT].text);
+    else
+        transcript_call(t, values[TOOL].text);
+}
+
+static void put_end(struct transcript *t, const struct json_value *values) {
+    bool failed = values[EXIT_CODE].kind == SCAN_NUMBER && values[EXIT_CODE].micro != 0;
+    if (json_value_has_text(&values[OUTPUT]))
+        transcript_result(t, values[OUTPUT].text, values[OUTPUT].is_cut, false);
+    if (json_value_has_text(&values[RESULT_TEXT]))
+        transcript_result(t, values[RESULT_TEXT].text, values[RESULT_TEXT].is_cut, false);
+    if (json_value_has_text(&values[ITEM_ERROR]))
+        transcript_result(t, values[ITEM_ERROR].text, values[ITEM_ERROR].is_cut, true);
+    if (failed) {
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        strbuf_printf(&text, "exit code %s", values[EXIT_CODE].text);
+        transcript_result(t, strbuf_text(&text), false, true);
+    }
+}
+
+static void on_item(struct transcript *t, const struct json_value *values) {
+    const struct json_value *type = &values[ITEM_TYPE];
+    bool complete = json_value_is(&values[TYPE], "item.completed");
+    if (json_value_is(type, "todo_list")) {
+        if (values[TODO_TEXT].count > 0)
+            transcript_note(t, "to do: %u of %u done", t->count, (unsigned)values[TODO_TEXT].count);
+    } else if (json_value_is(type, "agent_message")) {
+        if (complete)
+            transcript_say(t, &values[ITEM_TEXT]);
+    } else if (json_value_is(type, "reasoning")) {
+        if (complete)
+            transcript_think(t, &values[ITEM_TEXT]);
+    } else if (json_value_is(type, "file_change")) {
+        if (complete)
+            transcript_call_with(t, "edit", strbuf_text(&t->result));
+    } else if (json_value_is(type, "error")) {
+        transcript_note(t, "%s", values[ITEM_MESSAGE].text);
+    } else if (json_value_is(type, "command_execution") || values[TOOL].length > 0
+               || json_value_is(type, "web_search")) {
+        if (!json_value_is(&values[TYPE], "item.updated"))
+            put_start(t, values);
+        if (complete)
+            put_end(t, values);
+    }
+}
+
+static void on_failed(struct transcript *t, const struct json_value *text) {
+    struct agent_seen seen = { 0 };
+    const char *message = transcript_error_text(&seen, text);
+    if (!message[0] || transcript_was_said(t, message))
+        transcript_fail(t, "failed");
+    else
+        transcript_fail(t, "failed: %s", message);
+}
+
+/* Each try to reach the provider tells one, and then, perhaps, that it was the last. */
+static void on_error(struct transcript *t, const struct json_value *text) {
+    struct agent_seen seen = { 0 };
+    bool goes_on = strncmp(text->text, "Reconnecting", strlen("Reconnecting")) == 0;
+    (goes_on ? transcript_note : transcript_fail)(t, "%s", transcript_error_text(&seen, text));
+}
+
+static bool codex_event(struct transcript *t, const struct json_value *values) {
+    const struct json_value *type = &values[TYPE];
+    if (!json_value_has_text(type))
+        return false;
+    if (json_value_is(type, "thread.started"))
+        transcript_session(t, &values[THREAD], NULL);
+    else if (strncmp(type->text, "item.", 5) == 0)
+        on_item(t, values);
+    else if (json_value_is(type, "error"))
+        on_error(t, &values[MESSAGE]);
+    else if (json_value_is(type, "turn.failed"))
+        on_failed(t, &values[ERROR_MESSAGE]);
+    else if (json_value_is(type, "turn.completed"))
+        transcript_note(t, "done, %s tokens in, %s out", values[TOKENS_IN].text,
+                        values[TOKENS_OUT].text);
+    return true;
+}
+
+const struct transcript_family transcript_codex = { wants, ARRAY_SIZE(wants), codex_match,
+                                                    codex_event };

@@ -1,0 +1,107 @@
+/* transcript_gemini.c: `gemini -o stream-json`, and the one object of `-o json`.
+ *
+ * What the agent says comes in pieces ("delta"), which are put together again. */
+#include "agent/transcript_internal.h"
+#include "base/macros.h"
+
+enum want {
+    TYPE,
+    SESSION,
+    MODEL,
+    ROLE,
+    CONTENT,
+    DELTA,
+    TOOL,
+    ARGUMENT,
+    STATUS,
+    OUTPUT,
+    SEVERITY,
+    MESSAGE,
+    ERROR_MESSAGE,
+    RESPONSE,
+    TOKENS_IN,
+    TOKENS_OUT,
+};
+static const struct json_want wants[] = {
+    [TYPE] = { "type", 32 },
+    [SESSION] = { "session_id", 128 },
+    [MODEL] = { "model", 128 },
+    [ROLE] = { "role", 32 },
+    [CONTENT] = { "content", TRANSCRIPT_TEXT },
+    [DELTA] = { "delta", 2 },
+    [TOOL] = { "tool_name", 128 },
+    [ARGUMENT] = { "parameters/*", TRANSCRIPT_ARGUMENT },
+    [STATUS] = { "status", 32 },
+    [OUTPUT] = { "output", TRANSCRIPT_RESULT },
+    [SEVERITY] = { "severity", 32 },
+    [MESSAGE] = { "message", 1024 },
+    [ERROR_MESSAGE] = { "error/message", 1024 },
+    [RESPONSE] = { "response", TRANSCRIPT_TEXT },
+    [TOKENS_IN] = { "stats/input_tokens", 32 },
+    [TOKENS_OUT] = { "stats/output_tokens", 32 },
+};
+
+static void gemini_match(struct transcript *t, const struct json_value *values, size_t want,
+                         const char *key) {
+    if (want == ARGUMENT)
+        transcript_argument(t, key, &values[want]);
+}
+
+static void on_message(struct transcript *t, const struct json_value *values) {
+    if (json_value_is(&values[ROLE], "user"))
+        transcript_hear(t, &values[CONTENT]);
+    else if (json_value_is_true(&values[DELTA]))
+        transcript_say_piece(t, &values[CONTENT]);
+    else
+        transcript_say(t, &values[CONTENT]);
+}
+
+static void on_tool_result(struct transcript *t, const struct json_value *values) {
+    bool failed = json_value_is(&values[STATUS], "error");
+    if (json_value_has_text(&values[OUTPUT]))
+        transcript_result(t, values[OUTPUT].text, values[OUTPUT].is_cut, failed);
+    if (json_value_has_text(&values[ERROR_MESSAGE]))
+        transcript_result(t, values[ERROR_MESSAGE].text, values[ERROR_MESSAGE].is_cut, true);
+}
+
+static void on_result(struct transcript *t, const struct json_value *values) {
+    if (json_value_is(&values[STATUS], "success"))
+        transcript_note(t, "done, %s tokens in, %s out", values[TOKENS_IN].text,
+                        values[TOKENS_OUT].text);
+    else if (values[ERROR_MESSAGE].length > 0)
+        transcript_fail(t, "failed: %s", values[ERROR_MESSAGE].text);
+    else
+        transcript_fail(t, "failed");
+}
+
+/* The object of `-o json` has no type. */
+static bool on_object(struct transcript *t, const struct json_value *values) {
+    transcript_say(t, &values[RESPONSE]);
+    if (json_value_has_text(&values[ERROR_MESSAGE]))
+        transcript_fail(t, "failed: %s", values[ERROR_MESSAGE].text);
+    return json_value_has_text(&values[RESPONSE]) || json_value_has_text(&values[ERROR_MESSAGE]);
+}
+
+static bool gemini_event(struct transcript *t, const struct json_value *values) {
+    const struct json_value *type = &values[TYPE];
+    if (!json_value_has_text(type))
+        return on_object(t, values);
+    if (json_value_is(type, "init"))
+        transcript_session(t, &values[SESSION], &values[MODEL]);
+    else if (json_value_is(type, "message"))
+        on_message(t, values);
+    else if (json_value_is(type, "tool_use"))
+        transcript_call(t, values[TOOL].text);
+    else if (json_value_is(type, "tool_result"))
+        on_tool_result(t, values);
+    else if (json_value_is(type, "error") && json_value_is(&values[SEVERITY], "warning"))
+        transcript_note(t, "%s", values[MESSAGE].text);
+    else if (json_value_is(type, "error"))
+        transcript_fail(t, "%s", values[MESSAGE].text);
+    else if (json_value_is(type, "result"))
+        on_result(t, values);
+    return true;
+}
+
+const struct transcript_family transcript_gemini = { wants, ARRAY_SIZE(wants), gemini_match,
+                                                     gemini_event };

@@ -1,0 +1,117 @@
+/* transcript_internal.h: what a renderer is, and the words it has.
+ *
+ * A renderer is one constant struct transcript_family: the values it wants of each event, and what it makes of them.
+ * `match` is called for each value as it comes (json_scan.h), for lists of blocks; `event` for each complete event.
+ * Lines, broken input, limits of size and safety are transcript.c's and transcript_print.c's.
+ *
+ * Example: transcript_gemini.c */
+#pragma once
+
+#include "agent/json_scan.h"
+#include "agent/reader_internal.h"
+#include "agent/transcript.h"
+#include "base/safe_text.h"
+
+/* What is kept of each kind of text, in bytes. */
+#define TRANSCRIPT_TEXT     65535 /* what the agent says */
+#define TRANSCRIPT_RESULT   2048  /* of a tool: its head is shown */
+#define TRANSCRIPT_ARGUMENT 1024
+#define TRANSCRIPT_BRIEFLY  512 /* of any text, in TRANSCRIPT_BRIEF */
+
+struct transcript_family {
+    const struct json_want *wants;
+    size_t want_count;
+    void (*match)(struct transcript *t, const struct json_value *values, size_t want,
+                  const char *key); /* or NULL */
+    /* False: this is no event of the agent. */
+    bool (*event)(struct transcript *t, const struct json_value *values);
+};
+
+enum transcript_mode {
+    TRANSCRIPT_AT_START, /* of a line; `blanks` may have come */
+    TRANSCRIPT_IN_TEXT,
+    TRANSCRIPT_IN_JSON,
+    TRANSCRIPT_IN_REST, /* of a line that is left out */
+};
+
+enum transcript_style {
+    STYLE_PLAIN,
+    STYLE_TOOL,
+    STYLE_FAINT,
+    STYLE_FAILED,
+    STYLE_MAX,
+};
+
+struct transcript {
+    const struct transcript_family *family;
+    struct json_scan *scan;
+    struct json_want *wants; /* the family's, with other sizes when it is brief */
+    bool is_coloured;
+    struct strbuf *out; /* while something is fed */
+
+    /* Lines: transcript.c. */
+    enum transcript_mode mode;
+    char blanks[64];
+    size_t blank_count;
+    struct sanitizer sanitizer;
+    uint64_t text_size;
+    bool has_text; /* the last line was text, and not JSON */
+    bool has_event, is_event;
+    bool at_json_line; /* a further line of an object begins */
+    struct strbuf held;
+    uint64_t held_size;
+
+    /* Printing: transcript_print.c. */
+    struct strbuf draft, scratch;  /* of the event that is read now; indented when is_nested */
+    bool is_nested;                /* it is of an agent that the agent has started */
+    bool is_piece_open;            /* the last text may go on: the line has no end yet */
+    uint64_t said, noted, session; /* hashes: what is repeated is not printed twice */
+    char last[TRANSCRIPT_LINE_MAX + 1];
+    size_t last_length;
+    bool last_goes_on;
+
+    /* The arguments of the tool call that is read now. */
+    char arguments[256];
+    unsigned rank;
+
+    /* The family's own. */
+    uint64_t fresh; /* wants that matched in this block */
+    struct strbuf result;
+    char item[64];
+    unsigned count;
+    int64_t cost_micro_usd;
+};
+
+/* --- what a renderer prints ------------------------------------------------------------------------ */
+
+void transcript_say(struct transcript *t, const struct json_value *text);
+/* A part of what the agent says; the next part goes on in the same line. */
+void transcript_say_piece(struct transcript *t, const struct json_value *text);
+void transcript_think(struct transcript *t, const struct json_value *text);
+/* What it was told, by a person or by a program of theirs. */
+void transcript_hear(struct transcript *t, const struct json_value *text);
+/* An argument of a tool call; transcript_call prints it and forgets the arguments. */
+void transcript_argument(struct transcript *t, const char *key, const struct json_value *value);
+void transcript_call(struct transcript *t, const char *tool);
+void transcript_call_with(struct transcript *t, const char *tool, const char *argument);
+void transcript_result(struct transcript *t, const char *text, bool is_cut, bool is_error);
+/* "[…]". Not repeated when the agent has just said the same. */
+void transcript_note(struct transcript *t, const char *format, ...) _printf_(2, 3);
+void transcript_fail(struct transcript *t, const char *format, ...) _printf_(2, 3);
+/* The message in an error, which may itself be JSON; `seen` holds it. */
+const char *transcript_error_text(struct agent_seen *seen, const struct json_value *text);
+/* Was exactly this said or noted last? */
+bool transcript_was_said(const struct transcript *t, const char *text);
+/* "[session ID, MODEL]", once. */
+void transcript_session(struct transcript *t, const struct json_value *session,
+                        const struct json_value *model);
+
+/* --- for transcript.c ------------------------------------------------------------------------------ */
+
+/* Lines that are safe already, or not, as they are. */
+void transcript_put_text(struct transcript *t, const char *bytes, size_t size);
+void transcript_put_held(struct transcript *t, const char *text, size_t size, uint64_t all);
+/* The draft goes out. */
+void transcript_flush(struct transcript *t);
+/* Ends a line that is open. */
+void transcript_close_line(struct transcript *t);

@@ -1,0 +1,86 @@
+/* transcript_opencode.c: `opencode run --format json`.
+ *
+ * A tool call is one event, told when it is over. Each step has a cost of its own; the last one says "stop". */
+#include "agent/transcript_internal.h"
+#include "base/macros.h"
+#include "base/money.h"
+
+enum want {
+    TYPE,
+    SESSION,
+    TEXT,
+    TOOL,
+    STATUS,
+    ARGUMENT,
+    OUTPUT,
+    TOOL_ERROR,
+    REASON,
+    COST,
+    ERROR_NAME,
+    ERROR_MESSAGE,
+};
+static const struct json_want wants[] = {
+    [TYPE] = { "type", 32 },
+    [SESSION] = { "sessionID", 128 },
+    [TEXT] = { "part/text", TRANSCRIPT_TEXT },
+    [TOOL] = { "part/tool", 128 },
+    [STATUS] = { "part/state/status", 32 },
+    [ARGUMENT] = { "part/state/input/*", TRANSCRIPT_ARGUMENT },
+    [OUTPUT] = { "part/state/output", TRANSCRIPT_RESULT },
+    [TOOL_ERROR] = { "part/state/error", 1024 },
+    [REASON] = { "part/reason", 32 },
+    [COST] = { "part/cost", 32 },
+    [ERROR_NAME] = { "error/name", 64 },
+    [ERROR_MESSAGE] = { "error/data/message", 1024 },
+};
+
+static void opencode_match(struct transcript *t, const struct json_value *values, size_t want,
+                           const char *key) {
+    if (want == ARGUMENT)
+        transcript_argument(t, key, &values[want]);
+}
+
+static void on_tool(struct transcript *t, const struct json_value *values) {
+    transcript_call(t, values[TOOL].text);
+    if (json_value_has_text(&values[OUTPUT]))
+        transcript_result(t, values[OUTPUT].text, values[OUTPUT].is_cut, false);
+    if (json_value_has_text(&values[TOOL_ERROR]))
+        transcript_result(t, values[TOOL_ERROR].text, values[TOOL_ERROR].is_cut, true);
+}
+
+static void on_step_finish(struct transcript *t, const struct json_value *values) {
+    _cleanup_(strbuf_finish) struct strbuf end = STRBUF_INIT;
+    if (values[COST].kind == SCAN_NUMBER && values[COST].micro > 0
+        && __builtin_add_overflow(t->cost_micro_usd, values[COST].micro, &t->cost_micro_usd))
+        t->cost_micro_usd = MONEY_MAX;
+    if (json_value_is(&values[REASON], "tool-calls"))
+        return;
+    strbuf_puts(&end, json_value_is(&values[REASON], "stop") ? "done" : values[REASON].text);
+    if (t->cost_micro_usd > 0 && t->cost_micro_usd < MONEY_MAX) {
+        strbuf_puts(&end, ", ");
+        money_put(&end, t->cost_micro_usd);
+    }
+    transcript_note(t, "%s", strbuf_text(&end));
+}
+
+static bool opencode_event(struct transcript *t, const struct json_value *values) {
+    const struct json_value *type = &values[TYPE];
+    if (!json_value_has_text(type))
+        return false;
+    if (json_value_is(type, "step_start"))
+        transcript_session(t, &values[SESSION], NULL);
+    else if (json_value_is(type, "text"))
+        transcript_say(t, &values[TEXT]);
+    else if (json_value_is(type, "reasoning"))
+        transcript_think(t, &values[TEXT]);
+    else if (json_value_is(type, "tool_use"))
+        on_tool(t, values);
+    else if (json_value_is(type, "step_finish"))
+        on_step_finish(t, values);
+    else if (json_value_is(type, "error"))
+        transcript_fail(t, "%s: %s", values[ERROR_NAME].text, values[ERROR_MESSAGE].text);
+    return true;
+}
+
+const struct transcript_family transcript_opencode = { wants, ARRAY_SIZE(wants), opencode_match,
+                                                       opencode_event };
