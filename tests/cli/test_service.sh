@@ -6,50 +6,7 @@
 
 mkdir bin
 unset XDG_CONFIG_HOME XDG_RUNTIME_DIR
-# Starts the daemon of the unit as a manager would: with the variables of the unit alone.
-cat >bin/systemctl <<'END'
-#!/bin/sh
-echo "systemctl $*" >>"$FAKE/calls"
-shift
-units=$HOME/.config/systemd/user
-[ ! -e "$FAKE/absent" ] || { echo 'Failed to connect to bus: No medium found' >&2; exit 1; }
-pid() {
-    [ ! -s "$FAKE/pid" ] || ! kill -0 "$(cat "$FAKE/pid")" 2>/dev/null || cat "$FAKE/pid"
-}
-case "$1 $2" in
-'show --property=Version') cat "$FAKE/version" ;;
-show*)
-    now=$(pid)
-    state=disabled
-    [ ! -e "$FAKE/enabled" ] || state=enabled
-    printf 'MainPID=%s\nExecMainStatus=0\nNRestarts=0\nUnitFileState=%s\n' "${now:-0}" $state
-    [ -n "$now" ] && printf 'ActiveState=active\nSubState=running\n' || printf 'ActiveState=inactive\nSubState=dead\n'
-    ;;
-enable*) : >"$FAKE/enabled" ;;
-disable*) rm -f "$FAKE/enabled" && [ -z "$(pid)" ] || kill "$(pid)" ;;
-start* | restart*)
-    [ "$1" = start ] || kill "$(pid)"
-    [ ! -e "$FAKE/refuses" ] || { echo "Job for $2 failed." >&2 && exit 1; }
-    program=$(sed -n 's/^ExecStart="\(.*\)"$/\1/p' "$units/$2")
-    sed -n 's/^Environment="\(.*\)"$/\1/p' "$units/$2" >"$FAKE/environment"
-    [ -z "$(pid)" ] || exit 0
-    rm -f "$FAKE/pid"
-    # Out of this process group, which ends with the command.
-    setsid sh -c 'echo $$ >"$FAKE/pid.new" && mv "$FAKE/pid.new" "$FAKE/pid" && exec env -i "$@"' sh \
-        HOME="$HOME" PATH="$PATH" SLUICE_HOME="$SLUICE_HOME" "$program" >/dev/null 2>&1 </dev/null &
-    until [ -s "$FAKE/pid" ]; do :; done
-    ;;
-esac
-END
-cat >bin/loginctl <<'END'
-#!/bin/sh
-echo "loginctl $*" >>"$FAKE/calls"
-case "$*" in
-*show-user*) [ -e "$FAKE/linger" ] && echo yes || echo no ;;
-*) [ ! -e "$FAKE/no-linger" ] && : >"$FAKE/linger" || { echo 'Could not enable linger: Access denied' >&2 && exit 1; } ;;
-esac
-END
-chmod +x bin/systemctl bin/loginctl
+ln -s "$root/tests/cli/fakes/systemctl" "$root/tests/cli/fakes/loginctl" bin
 FAKE=$tmp
 PATH=$tmp/bin:$PATH
 export FAKE PATH

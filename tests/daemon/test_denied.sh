@@ -102,7 +102,7 @@ add --hold --agent claude 'another one'
 play "$id" claude/ok
 run sluice release "$id"
 becomes "$id" 'done'
-rule 'other tasks do not have it' sh -c '! grep -qF -e --allowedTools "plays/'"$id"'.1.argv"'
+rule 'other tasks do not have it' sh -c '! grep -qF -e "git commit" "plays/'"$id"'.1.argv"'
 
 # --- what else can be done --------------------------------------------------------------------------------
 

@@ -54,8 +54,15 @@ ln -s "$SLUICE" "$(dirname "$SLUICE")/sluiced" "$bin"
 for name in claude codex gemini opencode copilot; do
     ln -s "$sources/tests/docs/agent" "$bin/$name"
 done
+# A manager of user services, so that documents can install one.
+FAKE=$tmp/systemd
+XDG_RUNTIME_DIR=$tmp/runtime # as after a login
+mkdir "$FAKE"
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+echo 252 >"$FAKE/version"
+ln -s "$root/tests/cli/fakes/systemctl" "$root/tests/cli/fakes/loginctl" "$bin"
 PATH=$bin:$PATH
-export PATH
+export FAKE PATH XDG_RUNTIME_DIR
 git config --global user.name reader
 git config --global user.email reader@localhost
 git config --global init.defaultBranch main

@@ -33,7 +33,7 @@ says_that "git -C ~/src/web branch --list 'sluice/*'" sluice/web-2
 for id in web-1 web-2 web-3; do
     [ "$(value $id attempt)-$(value $id failures)" = 2-0 ]
     report $? "$id took two runs and no retry"
-    grep "^$id.1 " "$log/argv" | grep -qF -e '--allowedTools Bash'
+    grep "^$id.1 " "$log/argv" | grep -qE -e '--allowedTools=Bash'
     report $? "$id may run commands"
     session=$("$SLUICE" show --json $id | first session)
     grep "^$id.2 " "$log/argv" | grep -qF -e "--resume $session"
