@@ -17,6 +17,7 @@
 #include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/output.h"
+#include "cli/preflight.h"
 #include "cli/print_task.h"
 #include "cli/program.h"
 #include "cli/sanitize.h"
@@ -36,6 +37,9 @@ DEFINE_FREEP(struct config, config_free);
 
 struct doctor {
     json_t *checks, *features;
+    json_t *agents; /* as preflight.h has them */
+    json_t *listed; /* the items of /v1/agents; NULL: no daemon */
+    bool auto_box;  /* `sandbox: auto` is one */
     struct home home;
     bool running;
 };
@@ -43,6 +47,8 @@ struct doctor {
 static void doctor_finish(struct doctor *d) {
     json_decref(d->checks);
     json_decref(d->features);
+    json_decref(d->agents);
+    json_decref(d->listed);
     home_finish(&d->home);
 }
 
@@ -209,6 +215,19 @@ static bool is_elsewhere(const struct doctor *d, const struct client *client) {
     return strncmp(place, "unix:", 5) != 0 || strcmp(place + 5, d->home.socket) != 0;
 }
 
+/* The daemon knows the PATH of the runs, and whether its sandbox works. */
+static void ask_about_agents(struct doctor *d, struct ask *ask) {
+    d->auto_box = preflight_guess_box();
+    if (!d->running || is_elsewhere(d, ask->client))
+        return;
+    if (ask_try_get(ask, "/v1/agents") == 0)
+        d->listed = json_incref((json_t *)(uintptr_t)ask_items(ask));
+    if (ask_try_get(ask, "/v1/status") == 0) {
+        const json_t *box = json_object_get(ask->answer, "sandbox");
+        d->auto_box = strcmp(ask_text(box, "auto", "none"), "none") != 0;
+    }
+}
+
 static void check_daemon(struct doctor *d) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
     int code = ask_open(&ask, ASK_TRY);
@@ -216,6 +235,7 @@ static void check_daemon(struct doctor *d) {
         add_check(d, "daemon", code == CMD_NO_DAEMON, "not running",
                   code == CMD_NO_DAEMON ? NULL : ask.err.text);
         check_without(d);
+        ask_about_agents(d, &ask);
         return;
     }
     d->running = true;
@@ -231,6 +251,29 @@ static void check_daemon(struct doctor *d) {
     } else {
         add_check(d, "daemon", false, ask.err.text, NULL);
     }
+    ask_about_agents(d, &ask);
+}
+
+/* --- agents ---------------------------------------------------------------------------------- */
+
+/* An agent that cannot work is no fault of Sluice. */
+static void add_agent(void *ctx, const struct preflight *p) {
+    struct doctor *d = ctx;
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT, text = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf problem = STRBUF_INIT, fix = STRBUF_INIT;
+    strbuf_printf(&name, "agent %s", p->agent);
+    preflight_describe(p, &text);
+    bool bad = preflight_problem(p, &problem, &fix);
+    add_level(d, strbuf_text(&name), bad ? WARNING : OK, strbuf_text(&text),
+              bad ? strbuf_text(&fix) : NULL);
+    json_array_append_new(d->agents, preflight_json(p));
+}
+
+static void check_agents(struct doctor *d) {
+    _cleanup_(config_freep) struct config *config = config_new();
+    int r = config_read_file(config, d->home.config_file, NULL);
+    if (r >= 0 || r == -ENOENT || r == -ENOTDIR)
+        preflight_all(config, d->listed, d->auto_box, true, add_agent, d);
 }
 
 /* --- telling --------------------------------------------------------------------------------- */
@@ -316,13 +359,17 @@ static void print_all(const struct doctor *d, struct strbuf *out) {
 }
 
 static int cmd_doctor_run(const struct cmd_call *call) {
-    _cleanup_(doctor_finish) struct doctor d = { .checks = json_array(), .features = json_array() };
-    if (check_here(&d))
+    _cleanup_(doctor_finish) struct doctor d = { .checks = json_array(),
+                                                 .features = json_array(),
+                                                 .agents = json_array() };
+    if (check_here(&d)) {
         check_daemon(&d);
+        check_agents(&d);
+    }
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     if (call->json) {
-        json_t *all = json_pack("{s:b, s:O, s:O}", "running", d.running, "checks", d.checks,
-                                "features", d.features);
+        json_t *all = json_pack("{s:b, s:O, s:O, s:O}", "running", d.running, "checks", d.checks,
+                                "features", d.features, "agents", d.agents);
         ask_dump(all, &out);
         json_decref(all);
     } else {
@@ -335,12 +382,15 @@ static int cmd_doctor_run(const struct cmd_call *call) {
 const struct cmd cmd_doctor = {
     .name = "doctor",
     .usage = "doctor",
-    .summary = "check folders, configuration, programs, kernel and database",
+    .summary = "check folders, configuration, programs, agents, kernel and database",
     .text =
         "Works with and without a daemon, starts none and changes nothing, except that it removes\n"
         "cgroups that killed daemons have left. Exit code 1 says that something must be put "
         "right;\n"
-        "a warning need not be. A kernel feature that is not there is no fault: it tells what is\n"
+        "a warning need not be. Of each agent that is here or configured: its program and "
+        "version,\n"
+        "whether it seems to be logged in, what it may do, and its MCP server. A kernel feature "
+        "that is not there is no fault: it tells what is\n"
         "done instead, and how to have it.\n",
     .examples = "sluice doctor\n"
                 "sluice doctor --json\n",

@@ -11,6 +11,7 @@
 #include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/output.h"
+#include "cli/preflight.h"
 #include "config/config.h"
 #include "config/config_secret.h"
 #include "config/presets.h"
@@ -32,14 +33,18 @@ static const char *const shown[] = {
     "host.disk_free_gb", "retention.days",       "lost",
 };
 
-static const char names_text[] =
+static const char agents_text[] =
     "# An agent is who is given a prompt: sluice add --agent claude \"...\". claude, codex, "
     "gemini,\n"
     "# opencode and copilot are known without a word here; others have a command.\n"
-    "#agents:\n"
-    "#  claude:\n"
-    "#    model: sonnet\n"
-    "#    slots: 4\n"
+    "#agents:\n";
+
+/* If none of them was found. */
+static const char example_text[] = "#  claude:\n"
+                                   "#    model: sonnet\n"
+                                   "#    slots: 4\n";
+
+static const char names_text[] =
     "#  mine:\n"
     "#    command: [./agent.sh, --, \"{prompt}\"]\n"
     "#    prompt: argument\n"
@@ -65,6 +70,34 @@ static const char names_text[] =
     "#  review:\n"
     "#    base: 80\n"
     "#    max_running: 2\n";
+
+/* --- agents ---------------------------------------------------------------------------------- */
+
+struct found_agents {
+    struct strbuf lines; /* of the file */
+    struct strbuf hints;
+    char ready[64]; /* one that can work; "" : none */
+};
+
+static void found_agents_finish(struct found_agents *found) {
+    strbuf_finish(&found->lines);
+    strbuf_finish(&found->hints);
+}
+
+static void take_agent(void *ctx, const struct preflight *p) {
+    struct found_agents *found = ctx;
+    _cleanup_(strbuf_finish) struct strbuf problem = STRBUF_INIT, fix = STRBUF_INIT;
+    if (!p->path)
+        return;
+    bool bad = preflight_problem(p, &problem, &fix);
+    strbuf_printf(&found->lines, "#  %s: # %s\n#    slots: 4\n", p->agent,
+                  bad ? strbuf_text(&problem) : "found here");
+    if (bad)
+        strbuf_printf(&found->hints, "agent '%s' was found, but %s: %s\n", p->agent,
+                      strbuf_text(&problem), strbuf_text(&fix));
+    else if (!*found->ready)
+        (void)snprintf(found->ready, sizeof(found->ready), "%.63s", p->agent);
+}
 
 /* --- the file -------------------------------------------------------------------------------- */
 
@@ -120,7 +153,8 @@ static void put_setting(struct strbuf *out, const struct config *config, const c
     put_value(out, config, setting);
 }
 
-static void put_file(struct strbuf *out, const struct config *config, const struct preset *preset) {
+static void put_file(struct strbuf *out, const struct config *config, const struct preset *preset,
+                     const struct found_agents *agents) {
     strbuf_puts(
         out, "# The configuration of Sluice. Take the # away from what you want to change;\n"
              "# `sluice config show` prints what is in force and why, `sluice config explain KEY`\n"
@@ -133,6 +167,8 @@ static void put_file(struct strbuf *out, const struct config *config, const stru
         last = shown[i];
     }
     strbuf_putc(out, '\n');
+    strbuf_puts(out, agents_text);
+    strbuf_puts(out, agents->lines.length > 0 ? strbuf_text(&agents->lines) : example_text);
     strbuf_puts(out, names_text);
 }
 
@@ -147,7 +183,8 @@ static int unknown_preset(const struct cmd_call *call, const char *name) {
 }
 
 /* The hints end by themselves under every preset: `run` does anyway, `add` follows the preset's loop. */
-static void print_hints(struct strbuf *out, const struct preset *preset) {
+static void print_hints(struct strbuf *out, const struct preset *preset,
+                        const struct found_agents *agents) {
     const char *until = preset_value(preset, "tasks.until");
     bool loops = until && strcmp(until, "exit") != 0;
     strbuf_printf(out,
@@ -158,9 +195,13 @@ static void print_hints(struct strbuf *out, const struct preset *preset) {
                   "  sluice service install           start the daemon at boot and after a crash\n"
                   "agents are added in that file, under 'agents'\n",
                   loops ? "-u exit -- make test" : "-- make test        ");
+    if (*agents->ready)
+        strbuf_printf(out, "  sluice add --agent %s \"...\"   give it a prompt\n", agents->ready);
+    strbuf_puts(out, strbuf_text(&agents->hints));
 }
 
-static void tell(const struct cmd_call *call, const char *path, const struct preset *preset) {
+static void tell(const struct cmd_call *call, const char *path, const struct preset *preset,
+                 const struct found_agents *agents) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     if (call->json) {
         json_t *answer = json_pack("{s:s, s:s}", "file", path, "preset", preset->name);
@@ -168,13 +209,13 @@ static void tell(const struct cmd_call *call, const char *path, const struct pre
         json_decref(answer);
     } else {
         strbuf_printf(&out, "wrote %s (preset %s)\n\nnext:\n", path, preset->name);
-        print_hints(&out, preset);
+        print_hints(&out, preset, agents);
     }
     output_rest(&out);
 }
 
 static int write_file(const struct cmd_call *call, const struct home *home,
-                      const struct preset *preset, struct error *err) {
+                      const struct preset *preset, struct found_agents *agents, struct error *err) {
     struct stat st;
     if (lstat(home->config_file, &st) == 0 && !cmd_has(call, "force"))
         return error_set(err, -EEXIST, "'%s' is there already; --force writes it anew",
@@ -186,7 +227,8 @@ static int write_file(const struct cmd_call *call, const struct home *home,
         r = home_make(home, err);
     if (r < 0)
         return r;
-    put_file(&text, config, preset);
+    preflight_all(config, NULL, preflight_guess_box(), false, take_agent, agents);
+    put_file(&text, config, preset, agents);
     return config_write_file(home->config_file, &text, config, err);
 }
 
@@ -197,11 +239,12 @@ static int cmd_init_run(const struct cmd_call *call) {
         return unknown_preset(call, name);
     struct error err = { 0 };
     _cleanup_(home_finish) struct home home = { 0 };
-    if (home_find(&home, &err) < 0 || write_file(call, &home, preset, &err) < 0) {
+    _cleanup_(found_agents_finish) struct found_agents agents = { 0 };
+    if (home_find(&home, &err) < 0 || write_file(call, &home, preset, &agents, &err) < 0) {
         cmd_warn("%s", err.text);
         return err.code == -EEXIST ? CMD_REFUSED : CMD_FAILED;
     }
-    tell(call, home.config_file, preset);
+    tell(call, home.config_file, preset, &agents);
     return CMD_OK;
 }
 

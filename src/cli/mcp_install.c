@@ -316,3 +316,20 @@ int mcp_install_run(const struct mcp_install *what) {
             return install(&agents[i], what, &change);
     return -1;
 }
+
+int mcp_install_is_done(const char *name) {
+    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT, text = STRBUF_INIT;
+    const struct agent *agent = NULL;
+    struct jsonc_span span;
+    for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
+        if (strcmp(agents[i].name, name) == 0)
+            agent = &agents[i];
+    if (!agent || find_file(agent, false, &file, NULL) < 0
+        || read_file(strbuf_text(&file), &text, NULL) < 0)
+        return -1;
+    if (text.length == 0)
+        return 0;
+    int r = agent->member ? jsonc_find(&text, agent->member, "sluice", &span, NULL)
+                          : has_toml_entry(strbuf_text(&text));
+    return r < 0 ? -1 : r > 0;
+}

@@ -15,4 +15,6 @@ struct mcp_install {
 
 /* An exit code. -1: there is no such agent; mcp_install_agents names them. */
 int mcp_install_run(const struct mcp_install *what);
+/* Does the user's configuration of this agent have the server? -1: not known. */
+int mcp_install_is_done(const char *agent);
 const char *mcp_install_agents(void); /* "claude, codex, gemini, opencode" */

@@ -1,6 +1,7 @@
 /* program.h: runs another program and waits for it, or leaves it alone. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -24,9 +25,10 @@ int program_leave(const char *path, const char *const *argv, struct error *err);
 struct program_job {
     const char *path;        /* NULL: nothing is run */
     const char *const *argv; /* as above */
-    struct strbuf out;       /* both outputs; the caller finishes it */
+    bool drop_errors;        /* only its standard output is taken */
+    struct strbuf out;       /* the caller finishes it */
     int status; /* its exit code, or 128 + the signal; negative errno: not started, -ETIMEDOUT */
 };
-/* Runs all of them at the same time, in sessions of their own without input. What has not ended after `timeout` is
- * killed, with everything in its process group. */
+/* Runs all of them at the same time, in sessions of their own without input. What has not ended after `timeout`, or
+ * has printed PROGRAM_OUTPUT_MAX bytes, is killed, with everything in its process group. */
 void program_run_all(struct program_job *jobs, size_t count, time_ms timeout);

@@ -44,7 +44,9 @@ static int spawn_quiet(const struct program_job *job, int out, pid_t *ret_pid) {
     if (r == 0)
         r = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
     if (r == 0)
-        r = posix_spawn_file_actions_adddup2(&files, out, STDERR_FILENO);
+        r = job->drop_errors
+                ? posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+                : posix_spawn_file_actions_adddup2(&files, out, STDERR_FILENO);
     if (r == 0)
         r = posix_spawn(ret_pid, job->path, &files, &how, (char *const *)(uintptr_t)job->argv,
                         environ);
@@ -135,6 +137,8 @@ static bool turn(struct running *all, struct pollfd *fds, size_t count, time_ms 
             drain(&all[i]);
         if (all[i].pidfd >= 0 && fds[2 * i].revents)
             end(&all[i], false);
+        else if (all[i].job->out.length >= PROGRAM_OUTPUT_MAX)
+            end(&all[i], true);
     }
     return true;
 }

@@ -35,7 +35,7 @@ for preset in sluice loopr conductor gastown agency agent-queue; do
     grep -q '^#pace:' "$file" && grep -q '^#breaker:' "$file" && grep -q '^#  roots: ' "$file"
     report $? "preset $preset: pace, breaker and roots are among them"
 done
-has 'agents.claude.limiter' 'an agent is among them'
+has 'agents.mine.limiter' 'an agent is among them'
 
 # The hints are typed as they are printed: none of them may repeat for ever, or a hundred times.
 printf 'test:\n\t@echo tested\n' >Makefile

@@ -1,0 +1,365 @@
+/* preflight.c: looks at files, variables and the configuration of one agent. */
+#include "cli/preflight.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "cli/ask.h"
+#include "cli/mcp_install.h"
+#include "cli/program.h"
+#include "cli/sanitize.h"
+#include "os/files.h"
+
+#define SETTINGS_MAX    ((size_t)4 * 1024 * 1024)
+#define VERSION_TIMEOUT SECONDS(10)
+#define VERSION_SHOWN   60
+
+/* --- program --------------------------------------------------------------------------------- */
+
+static bool is_program(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* In our PATH: only when no daemon knows better. */
+static char *find_in_path(const char *name) {
+    struct strbuf path = STRBUF_INIT;
+    if (strchr(name, '/'))
+        return *name == '/' && is_program(name) ? xstrdup(name) : NULL;
+    for (const char *at = getenv("PATH"); at && *at; at += *at == ':') {
+        size_t length = strcspn(at, ":");
+        strbuf_clear(&path);
+        strbuf_printf(&path, "%.*s/%s", (int)length, at, name);
+        if (length > 0 && is_program(strbuf_text(&path)))
+            return strbuf_take(&path);
+        at += length;
+    }
+    strbuf_finish(&path);
+    return NULL;
+}
+
+static void look_at_program(struct preflight *p, const struct config *config,
+                            const json_t *listed) {
+    const char *const *words = NULL;
+    _cleanup_(strbuf_finish) struct strbuf command = STRBUF_INIT;
+    const char *found = ask_text(listed, "found", NULL);
+    if (config_words(config, "agents.A.command", p->agent, &words) > 0)
+        p->program = xstrdup(words[0]);
+    else if (p->adapter && agent_command(p->adapter, &(struct agent_launch){ 0 }, &command) > 0)
+        p->program = xstrdup(strbuf_text(&command)); /* its first word */
+    if (listed)
+        p->path = found ? xstrdup(found) : NULL;
+    else if (p->program)
+        p->path = find_in_path(p->program);
+}
+
+/* --- login ----------------------------------------------------------------------------------- */
+
+static const char *own_variable(void *ctx, const char *name) {
+    (void)ctx;
+    return getenv(name);
+}
+
+/* Where a path of the table is for this user. */
+static void resolve(const struct preflight *p, const char *below, struct strbuf *out) {
+    const char *home = getenv("HOME");
+    const struct agent_path path = { below, AGENT_PATH_READ };
+    const struct agent_place place = { .home = home ? home : "",
+                                       .cwd = "/",
+                                       .variable = own_variable };
+    agent_path_resolve(p->adapter, &path, &place, out);
+}
+
+/* The first of the files with one of its words; true: there is one, in `out`. */
+static bool find_words(const struct preflight *p, const struct agent_login_words *list,
+                       struct strbuf *out) {
+    for (; list && list->file; list++) {
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        strbuf_clear(out);
+        resolve(p, list->file, out);
+        if (file_read(strbuf_text(out), SETTINGS_MAX, &text, NULL) < 0)
+            continue;
+        for (const char *const *word = list->words; *word; word++)
+            if (strstr(strbuf_text(&text), *word))
+                return true;
+    }
+    return false;
+}
+
+/* Is NAME= in the list, as runs get it? */
+static bool has_pair(const char *const *pairs, size_t count, const char *name) {
+    size_t length = strlen(name);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(pairs[i], name, length) == 0 && pairs[i][length] == '=')
+            return true;
+    return false;
+}
+
+static bool file_has_name(const char *path, const char *name) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, start = STRBUF_INIT;
+    if (!*path || file_read(path, SETTINGS_MAX, &text, NULL) < 0)
+        return false;
+    strbuf_printf(&start, "%s=", name);
+    return strstr(strbuf_text(&text), strbuf_text(&start)) != NULL;
+}
+
+static bool is_passed(const struct config *config, const char *name) {
+    const char *const *names = NULL;
+    size_t count = config_words(config, "tasks.env", NULL, &names);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void set_login(struct preflight *p, enum preflight_login login, const char *by) {
+    p->login = login;
+    (void)snprintf(p->login_by, sizeof(p->login_by), "%s", by);
+}
+
+/* A variable that runs get. One of the shell that they do not get is worth a word. */
+static bool look_at_variables(struct preflight *p, const struct config *config,
+                              const struct agent_preflight *row, const char **ret_shell_only) {
+    const char *const *pairs = NULL, *const *unused = NULL;
+    size_t count = config_words(config, "agents.A.env", p->agent, &pairs);
+    const char *file = config_text(config, "agents.A.env_file", p->agent);
+    if (config_words(config, "agents.A.env_command", p->agent, &unused) > 0
+        || config_words(config, "agents.A.env_credential", p->agent, &unused) > 0) {
+        set_login(p, PREFLIGHT_LOGIN_YES, "secrets of the configuration");
+        return true;
+    }
+    for (const char *const *name = row->login_variables; *name; name++) {
+        const char *value = getenv(*name);
+        bool set = value && *value;
+        if (has_pair(pairs, count, *name) || file_has_name(file, *name)
+            || (set && is_passed(config, *name))) {
+            set_login(p, PREFLIGHT_LOGIN_YES, *name);
+            return true;
+        }
+        if (set && !*ret_shell_only)
+            *ret_shell_only = *name;
+    }
+    return false;
+}
+
+static void look_at_login(struct preflight *p, const struct config *config,
+                          const struct agent_preflight *row) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    const char *shell_only = NULL;
+    if (look_at_variables(p, config, row, &shell_only))
+        return;
+    for (const char *const *file = row->login_files; *file; file++) {
+        strbuf_clear(&path);
+        resolve(p, *file, &path);
+        if (access(strbuf_text(&path), R_OK) == 0) {
+            set_login(p, PREFLIGHT_LOGIN_YES, strbuf_text(&path));
+            return;
+        }
+    }
+    if (find_words(p, row->settings, &path)) {
+        set_login(p, PREFLIGHT_LOGIN_YES, strbuf_text(&path));
+        return;
+    }
+    strbuf_clear(&path);
+    if (shell_only)
+        strbuf_printf(&path, "%s is set in this shell, but runs do not get it", shell_only);
+    set_login(p, row->login_elsewhere ? PREFLIGHT_LOGIN_UNKNOWN : PREFLIGHT_LOGIN_NO,
+              strbuf_text(&path));
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static bool is_sandboxed(const struct config *config, const char *agent, bool auto_box) {
+    const char *kind = config_text(config, "agents.A.sandbox", agent);
+    return strcmp(kind, "auto") == 0 ? auto_box : strcmp(kind, "none") != 0;
+}
+
+void preflight_look(struct preflight *p, const char *agent, const struct config *config,
+                    const json_t *listed, bool auto_box) {
+    const char *const *args = NULL;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    *p = (struct preflight){ .agent = agent, .mcp = -1, .may = AGENT_MAY_AS_SET };
+    p->adapter = agent_adapter_find(config_text(config, "agents.A.adapter", agent));
+    p->is_sandboxed = is_sandboxed(config, agent, auto_box);
+    look_at_program(p, config, listed);
+    const struct agent_preflight *row = agent_preflight(p->adapter);
+    if (!row)
+        return;
+    look_at_login(p, config, row);
+    if (config_words(config, "agents.A.command", agent, &args)
+        == 0) { /* else its words are its own */
+        (void)config_words(config, "agents.A.args", agent, &args);
+        p->may = agent_may(p->adapter, args, p->is_sandboxed);
+    }
+    if (p->may == AGENT_MAY_EDIT && find_words(p, row->allowed, &path))
+        p->may = AGENT_MAY_WORK;
+    p->mcp = mcp_install_is_done(row->adapter);
+}
+
+void preflight_finish(struct preflight *p) {
+    free(p->program);
+    free(p->path);
+}
+
+/* The first line with a digit in it. */
+static void take_line(const char *text, struct strbuf *out) {
+    while (*text) {
+        size_t length = strcspn(text, "\r\n"), digit = strcspn(text, "0123456789\r\n");
+        if (digit < length) {
+            strbuf_add(out, text, length < VERSION_SHOWN ? length : VERSION_SHOWN);
+            return;
+        }
+        text += length + (text[length] != '\0');
+    }
+}
+
+void preflight_versions(struct preflight *all, size_t count) {
+    struct program_job *jobs = xcalloc(count ? count : 1, sizeof(*jobs));
+    const char *(*argv)[3] = xcalloc(count ? count : 1, sizeof(*argv));
+    for (size_t i = 0; i < count; i++) {
+        argv[i][0] = all[i].program;
+        argv[i][1] = "--version";
+        jobs[i] =
+            (struct program_job){ .path = agent_preflight(all[i].adapter) ? all[i].path : NULL,
+                                  .argv = argv[i],
+                                  .drop_errors = true };
+    }
+    program_run_all(jobs, count, VERSION_TIMEOUT);
+    for (size_t i = 0; i < count; i++) {
+        _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT, safe = STRBUF_INIT;
+        take_line(strbuf_text(&jobs[i].out), &line);
+        sanitize_line(strbuf_text(&line), &safe);
+        if (jobs[i].status == 0)
+            (void)snprintf(all[i].version, sizeof(all[i].version), "%s", strbuf_text(&safe));
+        strbuf_finish(&jobs[i].out);
+    }
+    free(argv);
+    free(jobs);
+}
+
+/* --- telling --------------------------------------------------------------------------------- */
+
+bool preflight_problem(const struct preflight *p, struct strbuf *problem, struct strbuf *fix) {
+    const struct agent_preflight *row = agent_preflight(p->adapter);
+    if (p->program && !p->path && (row || !strchr(p->program, '/'))) {
+        strbuf_printf(problem, "its program '%s' was not found", p->program);
+        strbuf_printf(fix, "install it, or set agents.%s.command", p->agent);
+    } else if (row && p->login == PREFLIGHT_LOGIN_NO) {
+        strbuf_printf(problem, "it seems not to be logged in%s%s", *p->login_by ? ": " : "",
+                      p->login_by);
+        strbuf_puts(fix, row->login);
+    } else if (row && p->may == AGENT_MAY_EDIT) {
+        strbuf_puts(problem, p->is_sandboxed ? "it may edit files, but commands will be denied"
+                                             : "without a sandbox it may edit files, but commands "
+                                               "will be denied");
+        strbuf_printf(fix, "sluice config set %s", row->allow);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static const char *may_text(const struct preflight *p) {
+    switch (p->may) {
+    case AGENT_MAY_WORK:
+        return "may edit and run commands";
+    case AGENT_MAY_EDIT:
+        return "may edit, not run commands";
+    case AGENT_MAY_AS_SET:
+        break;
+    }
+    return "may do what its settings say";
+}
+
+void preflight_describe(const struct preflight *p, struct strbuf *out) {
+    if (!p->path) {
+        strbuf_printf(out, "'%s' was not found", p->program ? p->program : "?");
+        return;
+    }
+    strbuf_puts(out, p->path);
+    if (!agent_preflight(p->adapter))
+        return;
+    strbuf_printf(out, ", %s", *p->version ? p->version : "version unknown");
+    strbuf_puts(out, p->login == PREFLIGHT_LOGIN_YES  ? ", logged in"
+                     : p->login == PREFLIGHT_LOGIN_NO ? ", not logged in"
+                                                      : ", login unknown");
+    if (p->login == PREFLIGHT_LOGIN_NO && *p->login_by)
+        strbuf_printf(out, " (%s)", p->login_by);
+    strbuf_printf(out, ", %s%s", may_text(p), p->is_sandboxed ? " in its sandbox" : "");
+    if (p->mcp >= 0)
+        strbuf_puts(out, p->mcp > 0 ? ", MCP server installed" : ", MCP server not installed");
+}
+
+json_t *preflight_json(const struct preflight *p) {
+    static const char *const logins[] = { "unknown", "yes", "no" };
+    static const char *const mays[] = {
+        [AGENT_MAY_WORK] = "work", [AGENT_MAY_EDIT] = "edit", [AGENT_MAY_AS_SET] = "as-set"
+    };
+    _cleanup_(strbuf_finish) struct strbuf problem = STRBUF_INIT, fix = STRBUF_INIT;
+    bool bad = preflight_problem(p, &problem, &fix);
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:s, s:o, s:b, s:s, s:o, s:o, s:o}", "name", ask_string(p->agent),
+        "program", p->program ? ask_string(p->program) : json_null(), "path",
+        p->path ? ask_string(p->path) : json_null(), "version",
+        *p->version ? ask_string(p->version) : json_null(), "login", logins[p->login], "login_by",
+        *p->login_by ? ask_string(p->login_by) : json_null(), "sandboxed", p->is_sandboxed, "may",
+        mays[p->may], "mcp", p->mcp < 0 ? json_null() : json_boolean(p->mcp), "problem",
+        bad ? ask_string(strbuf_text(&problem)) : json_null(), "fix",
+        bad ? ask_string(strbuf_text(&fix)) : json_null());
+}
+
+/* --- several --------------------------------------------------------------------------------- */
+
+#define AGENTS_MAX 64
+
+static const json_t *find_listed(const json_t *listed, const char *agent) {
+    size_t i;
+    json_t *item;
+    json_array_foreach(listed, i, item) {
+        if (strcmp(ask_text(item, "name", ""), agent) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+bool preflight_guess_box(void) {
+    char *path = find_in_path("bwrap");
+    bool found = path != NULL;
+    free(path);
+    return found;
+}
+
+void preflight_all(const struct config *config, const json_t *listed, bool auto_box,
+                   bool with_versions, preflight_each each, void *ctx) {
+    struct preflight all[AGENTS_MAX];
+    size_t count = 0, named = config_agent_count(config);
+    for (size_t i = 0; i < named && count < AGENTS_MAX; i++, count++) {
+        const char *name = config_agent_name(config, i);
+        preflight_look(&all[count], name, config, find_listed(listed, name), auto_box);
+    }
+    named = count;
+    const char *name;
+    for (size_t i = 0; (name = config_builtin_agent(i)) && count < AGENTS_MAX; i++) {
+        bool known = false;
+        for (size_t k = 0; k < named; k++)
+            known |= strcmp(all[k].agent, name) == 0;
+        if (known)
+            continue;
+        preflight_look(&all[count], name, config, find_listed(listed, name), auto_box);
+        if (all[count].path)
+            count++;
+        else
+            preflight_finish(&all[count]);
+    }
+    if (with_versions)
+        preflight_versions(all, count);
+    for (size_t i = 0; i < count; i++) {
+        each(ctx, &all[i]);
+        preflight_finish(&all[i]);
+    }
+}

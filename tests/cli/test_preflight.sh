@@ -1,0 +1,139 @@
+#!/bin/sh
+# Can an agent work? doctor and add say so before a task fails, init writes those that are there.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154 # lib.sh and daemon.sh set home, root and tmp
+. "$(dirname "$0")/lib.sh"
+. "$here/daemon.sh"
+for name in ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_USE_VERTEX \
+    CLAUDE_CONFIG_DIR CODEX_HOME OPENAI_API_KEY CODEX_API_KEY GEMINI_API_KEY GOOGLE_API_KEY; do
+    unset $name
+done
+
+mkdir bin
+agent() { # NAME SCRIPT
+    printf '#!/bin/sh\n%s\n' "$2" >"bin/$1"
+    chmod +x "bin/$1"
+}
+# Nothing else that an own machine may have.
+PATH=$tmp/bin:/usr/bin:/bin
+export PATH
+agent claude '[ "$1" = --version ] && echo "2.1.325 (Claude Code)"'
+agent codex 'echo "WARNING: 1 odd thing" >&2; echo hello; echo "codex-cli 0.166.0"'
+chmod 700 "$home"
+none() { ! command -v "$1" >/dev/null; }
+
+run sluice doctor
+exits 0 'an agent that cannot work is no fault'
+has "  warn  agent claude    $tmp/bin/claude, 2.1.325 (Claude Code), not logged in" 'program, version, login'
+has "-> run 'claude' once and log in, or put a key into agents.claude.env_file" 'what to do'
+has "codex-cli 0.166.0, not logged in" 'the version is the line that has one, and not a warning'
+none gemini && ! grep -q 'agent gemini' out
+report $? 'agents that are neither here nor configured are not listed'
+run sluice doctor --json
+has "{\"name\":\"claude\",\"program\":\"claude\",\"path\":\"$tmp/bin/claude\",\"version\":\"2.1.325 (Claude Code)\",\"login\":\"no\"" 'as JSON'
+
+# How a login is seen: nothing is asked of anybody.
+mkdir -p "$HOME/.claude" "$HOME/.codex"
+login() { # AGENT: what doctor says of its login
+    "$SLUICE" doctor --json | sed "s/.*{\"name\":\"$1\",\"program\"/\"program\"/" | first login
+}
+: >"$HOME/.claude/.credentials.json"
+rule_login() { # 'what' AGENT yes|no
+    [ "$(login "$2")" = "$3" ]
+    report $? "$1"
+}
+rule_login 'by the file of a login' claude yes
+rm "$HOME/.claude/.credentials.json"
+echo '{"env": {"ANTHROPIC_API_KEY": "x"}}' >"$HOME/.claude/settings.json"
+rule_login 'by a key in its settings' claude yes
+echo '{}' >"$HOME/.claude/settings.json"
+mkdir other
+: >other/.credentials.json
+CLAUDE_CONFIG_DIR=$tmp/other
+export CLAUDE_CONFIG_DIR
+rule_login 'in the folder that it uses' claude yes
+unset CLAUDE_CONFIG_DIR
+printf 'export ANTHROPIC_API_KEY=sk-1\n' >key.env
+config "agents: {claude: {env_file: $tmp/key.env}}"
+rule_login 'by a key in env_file' claude yes
+config 'agents: {codex: {env_command: [cat, key.env]}}'
+rule_login 'by secrets of a command' codex yes
+config ''
+ANTHROPIC_API_KEY=sk-secret
+export ANTHROPIC_API_KEY
+run sluice doctor
+has 'ANTHROPIC_API_KEY is set in this' 'a key of the shell that runs do not get'
+! grep -q sk-secret out
+report $? 'its value is not shown'
+config 'tasks: {env: [PATH, HOME, ANTHROPIC_API_KEY]}'
+rule_login 'and one that they get' claude yes
+unset ANTHROPIC_API_KEY
+config ''
+
+# The MCP server.
+run sluice doctor
+grep -A2 'agent claude' out | tr -s '\n ' ' ' | grep -q 'MCP server not installed'
+report $? 'the MCP server is not installed'
+"$SLUICE" mcp install --agent claude --yes >/dev/null
+run sluice doctor --json
+has '"mcp":true' 'the MCP server is installed'
+
+# Programs that hang, flood and talk nonsense do no harm.
+agent codex 'printf "v1 \033[31mred\033[0m\007\n"; sleep 1000 & exit 0'
+run sluice doctor
+[ "$code" = 0 ] && grep -q 'agent codex' out && ! grep -q "$(printf '\033')" out
+report $? 'escape sequences are not passed on'
+agent codex 'yes 1'
+agent claude 'yes 2 >&2'
+run sluice doctor
+grep -q 'agent codex' out && grep -A1 'agent claude' out | tr -s '\n ' ' ' | grep -q 'version unknown'
+report $? 'neither does a flood, nor one that hangs'
+
+# add says it once, and adds the task.
+config 'tasks: {sandbox: none}'
+agent claude 'exit 0'
+run sluice add --draft --agent claude 'Do it.'
+exits 0 'add: exit code'
+grep -q "agent 'claude': it seems not to be logged in; run 'claude' once and log in" err
+report $? 'add warns of a missing login'
+: >"$HOME/.claude/.credentials.json"
+run sluice add --draft --agent claude 'Do it.'
+grep -q "agent 'claude': without a sandbox it may edit files, but commands will be denied; sluice config set agents.claude.args" err
+report $? 'add warns of commands that will be denied'
+echo '{"permissions": {"allow": ["Bash"]}}' >"$HOME/.claude/settings.json"
+run sluice add --draft --agent claude 'Do it.'
+[ "$code" = 0 ] && [ ! -s err ]
+report $? 'not if its own settings allow them'
+echo '{}' >"$HOME/.claude/settings.json"
+run sluice add --draft --agent claude --sandbox bubblewrap 'Do it.'
+! grep -q "agent 'claude'" err
+report $? 'nor in a sandbox'
+run sluice config set agents.claude.args=--allowedTools=Bash
+run sluice add --draft --agent claude --json 'Do it.'
+[ "$code" = 0 ] && [ ! -s err ]
+report $? 'nor if they are allowed by args'
+run sluice add --draft --agent gemini 'Do it.'
+grep -q "agent 'gemini': its program 'gemini' was not found; install it, or set agents.gemini.command" err
+report $? 'add warns of a missing program'
+[ "$code" = 0 ]
+report $? 'and adds the task'
+stop_daemon
+config 'agents: {mine: {command: [./here.sh, --, "{prompt}"], prompt: argument}}'
+start
+run sluice add --draft --agent mine 'Do it.'
+[ "$code" = 0 ] && [ ! -s err ]
+report $? 'of a program in the folder of the task nothing is known'
+stop_daemon
+
+# init.
+rm -f "$home/sluice.yaml"
+run sluice init
+has 'sluice add --agent claude "..."' 'init names an agent that can work'
+has "agent 'codex' was found, but it seems not to be logged in" 'and what another one needs'
+grep -q '^#  claude: # found here' "$home/sluice.yaml" && grep -q '^#  codex: #' "$home/sluice.yaml"
+report $? 'it writes those that are there'
+! grep -q '^#  gemini' "$home/sluice.yaml"
+report $? 'and no others'
+sed 's/^#\([a-z]\)/\1/; s/^#\(  \)/\1/' "$home/sluice.yaml" >all.yaml
+run sluice config show --file all.yaml
+exits 0 'every line is a setting'
+finish
