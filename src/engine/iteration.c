@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "core/failover.h"
+#include "engine/session.h"
 #include "os/files.h"
 #include "os/outside.h"
 #include "rundir/remove.h"
@@ -172,6 +174,18 @@ static void add_done_line(const struct engine *e, const struct live_run *run, st
         strbuf_printf(out, "\n\n%s\n", line);
 }
 
+/* Who takes over in the same folder must not take what is there for the state at the beginning. */
+static void add_predecessor(const struct engine *e, const struct live_run *run,
+                            struct strbuf *out) {
+    struct agent_state agents[FAILOVER_MAX + 1];
+    const char *other = session_predecessor(e, run);
+    if (other && core_task_agents(e->core, run->task, agents) > 1)
+        strbuf_printf(out,
+                      "Another agent (%s) has begun this task and was interrupted: look at what it "
+                      "has left in this folder, and go on from there.\n\n",
+                      other);
+}
+
 int iteration_prompt(const struct engine *e, const struct live_run *run, const char *prompt,
                      struct strbuf *out, struct error *err) {
     char id[ENGINE_ID_MAX];
@@ -180,6 +194,7 @@ int iteration_prompt(const struct engine *e, const struct live_run *run, const c
     engine_task_id(e, run->task, id);
     if (run->view.attempt > 1 && prefix && *prefix)
         strbuf_printf(out, "%s\n\n", prefix);
+    add_predecessor(e, run, out);
     strbuf_puts(out, prompt);
     add_done_line(e, run, out);
     int r = add_feedback(e, id, run->iteration, out, err);

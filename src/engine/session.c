@@ -385,6 +385,12 @@ const struct agent_denial *session_denial(const struct engine *e, task_id task,
     return m->denial;
 }
 
+const char *session_predecessor(const struct engine *e, const struct live_run *run) {
+    const struct memory *m = find(e, run->task);
+    const char *agent = m && m->talks.count > 0 ? m->talks.items[0].agent : NULL;
+    return agent && run->agent && strcmp(agent, run->agent) != 0 ? agent : NULL;
+}
+
 void session_ended(struct engine *e, const struct live_run *run, const struct agent_outcome *said,
                    const struct agent_usage *booked, const struct session_end *end) {
     const char *session = session_told(run, said);

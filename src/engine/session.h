@@ -27,6 +27,9 @@ void session_hand_over(const struct engine *e, const struct live_run *run,
 const struct agent_denial *session_denial(const struct engine *e, task_id task,
                                           const char **ret_agent);
 
+/* The agent that had the last run of its task, if that was another one; or NULL. */
+const char *session_predecessor(const struct engine *e, const struct live_run *run);
+
 /* --- inside a turn --------------------------------------------------------------------------- */
 
 /* The run has ended. */

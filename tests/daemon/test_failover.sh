@@ -45,7 +45,10 @@ rule 'at once: nothing was counted, and the limit is still there' \
     [ "$(value "$first" attempt) $(value "$first" failures) $(account claude backoff && echo limited)" = '2 0 limited' ]
 rule 'the second attempt had the command of the second agent' grep -q '^[^ ]*/codex exec ' "plays/$first.2.argv"
 rule 'and the whole prompt, not the middle of a talk with another' \
-    [ "$(cat "plays/$first.2.prompt")" = 'mend it' ]
+    [ "$(tail -n 1 "plays/$first.2.prompt")" = 'mend it' ]
+rule 'with one line that says who has begun' [ "$(head -n 1 "plays/$first.2.prompt")" = \
+    'Another agent (claude) has begun this task and was interrupted: look at what it has left in this folder, and go on from there.' ]
+rule 'which the first agent is not told' [ "$(cat "plays/$first.1.prompt")" = 'mend it' ]
 run sluice show "$first"
 has 'ok, with codex for claude' 'show says who ran, and for whom'
 run sluice show --json "$first"
