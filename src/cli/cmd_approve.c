@@ -6,6 +6,7 @@
 static const struct task_verb verb = {
     .op = "approve",
     .did = "approved",
+    .timeout = TASK_VERB_MERGE_TIMEOUT,
 };
 
 static const struct cmd_option approve_options[] = {
@@ -21,8 +22,10 @@ const struct cmd cmd_approve = {
     .name = "approve",
     .usage = "approve [--reason TEXT] ID...",
     .summary = "accept finished work that waits for review",
-    .text = "For tasks with `review: true` or `until: external` whose run has ended well: they are "
-            "done then.\n",
+    .text =
+        "For tasks with `review: true` or `until: external` whose run has ended well: they are "
+        "done then. With `merge: direct` the branch of the task is merged first; if that is not "
+        "possible, the reason is printed, the exit code is 4 and the task still waits.\n",
     .examples = "sluice approve web-17\n"
                 "sluice reject web-18\n",
     .options = approve_options,

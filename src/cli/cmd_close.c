@@ -6,6 +6,7 @@
 static const struct task_verb verb = {
     .op = "close",
     .did = "closed",
+    .timeout = TASK_VERB_MERGE_TIMEOUT,
 };
 
 static const struct cmd_option close_options[] = {
@@ -23,7 +24,7 @@ const struct cmd cmd_close = {
     .summary = "end tasks that wait to be closed from outside",
     .text = "For tasks with `until: external`: whoever knows that the work is really done says so. "
             "They are\n"
-            "done then.\n",
+            "done then. As with `sluice approve`, `merge: direct` merges the branch first.\n",
     .examples = "sluice close web-17\n",
     .options = close_options,
     .min_args = 1,

@@ -200,6 +200,38 @@ static void put_workspace(struct sheet *s, const json_t *task) {
     put_field(s, "now", ask_text(json_object_get(task, "run"), "doing", NULL));
 }
 
+static void put_number(struct strbuf *out, const json_t *changes, const char *member,
+                       const char *one) {
+    int64_t n = ask_int(changes, member, 0);
+    strbuf_printf(out, "%s%lld %s%s", out->length > 0 ? ", " : "", (long long)n, one,
+                  n == 1 ? "" : "s");
+}
+
+/* What became of its work: "3 files, +10 -2", and where that is now. */
+static void put_delivery(struct sheet *s, const json_t *task) {
+    const json_t *changes = json_object_get(task, "changes"),
+                 *delivery = json_object_get(task, "delivery");
+    const char *removed = ask_text(delivery, "removed", NULL);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (print_is_empty(task)) {
+        put_field(s, "changes", "no changes");
+    } else if (json_is_object(changes)) {
+        put_number(&text, changes, "commits", "commit");
+        put_number(&text, changes, "files", "file");
+        strbuf_printf(&text, ", +%lld -%lld", (long long)ask_int(changes, "insertions", 0),
+                      (long long)ask_int(changes, "deletions", 0));
+        put_field(s, "changes", strbuf_text(&text));
+    }
+    put_field(s, "work", ask_text(delivery, "message", NULL));
+    if (removed) {
+        strbuf_clear(&text);
+        strbuf_puts(&text, removed);
+        if (ask_text(delivery, "commit", NULL))
+            strbuf_printf(&text, "; its last commit is %.12s", ask_text(delivery, "commit", ""));
+        put_field(s, "removed", strbuf_text(&text));
+    }
+}
+
 static void put_counters(struct sheet *s, const json_t *task) {
     static const struct {
         const char *member, *one, *many;
@@ -231,8 +263,9 @@ static void put_limit(struct strbuf *out, const json_t *part, const char *of) {
                       print_count(ask_int(tokens, "used", 0)).text,
                       print_count(ask_int(tokens, "budget", 0)).text);
     if (json_is_number(json_object_get(usd, "budget")))
-        strbuf_printf(out, "%s%s $%.2f of $%.2f", out->length > 0 ? ", " : "", of,
-                      ask_real(usd, "used", 0), ask_real(usd, "budget", 0));
+        strbuf_printf(out, "%s%s %s of %s", out->length > 0 ? ", " : "", of,
+                      print_usd(ask_real(usd, "used", 0)).text,
+                      print_usd(ask_real(usd, "budget", 0)).text);
 }
 
 static void put_budget(struct sheet *s, const json_t *task) {
@@ -344,7 +377,7 @@ static void put_runs(struct sheet *s, const json_t *task) {
         (void)snprintf(number.text, sizeof(number.text), "%lld",
                        (long long)ask_int(run, "attempt", 0));
         if (json_is_number(json_object_get(run, "cost_usd")))
-            (void)snprintf(cost.text, sizeof(cost.text), "$%.2f", ask_real(run, "cost_usd", 0));
+            cost = print_usd(ask_real(run, "cost_usd", 0));
         _cleanup_(strbuf_finish) struct strbuf result = STRBUF_INIT;
         put_result(&result, task, run);
         int64_t tokens =
@@ -405,6 +438,7 @@ static void print_sheet(const json_t *task) {
     put_field(&s, "after", strcmp(strbuf_text(&after), "null") ? strbuf_text(&after) : NULL);
     put_field(&s, "added", print_when(ask_int(task, "created_at", 0), s.now).text);
     put_workspace(&s, task);
+    put_delivery(&s, task);
     put_counters(&s, task);
     put_budget(&s, task);
     put_spec(&s, task);

@@ -39,6 +39,7 @@ extern const struct cmd cmd_limiter;
 extern const struct cmd cmd_list;
 extern const struct cmd cmd_logs;
 extern const struct cmd cmd_mcp;
+extern const struct cmd cmd_merge;
 extern const struct cmd cmd_notify;
 extern const struct cmd cmd_pause;
 extern const struct cmd cmd_plan;
@@ -102,6 +103,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_list,
     &cmd_logs,
     &cmd_mcp,
+    &cmd_merge,
     &cmd_notify,
     &cmd_pause,
     &cmd_plan,

@@ -130,7 +130,13 @@ static void take_event(struct gathering *g, const json_t *event) {
     const json_t *data = json_object_get(event, "data");
     if (strcmp(kind, "task.state") == 0)
         take_state(g, event, data);
-    else if (strcmp(kind, "task.added") == 0)
+    else if (strcmp(kind, "run.merge") == 0 && ask_text(event, "task", NULL)) {
+        json_t *task = member(g->tasks, ask_text(event, "task", NULL));
+        if (!json_object_get(task, "delivered")) { /* else something later */
+            json_object_set_new(task, "delivered", json_true());
+            copy_member(task, data, "changes");
+        }
+    } else if (strcmp(kind, "task.added") == 0)
         add_int(g->totals, "added", 1);
     else if (strcmp(kind, "daemon.started") == 0)
         add_int(g->totals, "restarts", 1);

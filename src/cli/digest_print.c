@@ -16,7 +16,7 @@ static void put_money(struct strbuf *out, const json_t *sums) {
     int64_t unknown = ask_int(sums, "unknown_cost", 0), runs = ask_int(sums, "runs", 0);
     bool known = json_is_number(json_object_get(sums, "cost_usd"));
     if (known)
-        strbuf_printf(out, "$%.2f", ask_real(sums, "cost_usd", 0));
+        strbuf_puts(out, print_usd(ask_real(sums, "cost_usd", 0)).text);
     if (unknown > 0 && known)
         strbuf_printf(out, " (cost of %" PRId64 " run%s unknown)", unknown,
                       unknown == 1 ? "" : "s");
@@ -128,9 +128,11 @@ static void print_done(struct page *page, const json_t *digest) {
                           json_object_get(task, "agent") ? ", " : "");
             text_duration(&text, ask_int(task, "busy_ms", 0));
             if (json_is_number(json_object_get(task, "cost_usd")))
-                strbuf_printf(&text, ", $%.2f", ask_real(task, "cost_usd", 0));
+                strbuf_printf(&text, ", %s", print_usd(ask_real(task, "cost_usd", 0)).text);
             strbuf_putc(&text, ')');
         }
+        if (print_is_empty(task))
+            strbuf_puts(&text, ": no changes");
         page_item(page, ask_text(task, "id", "?"), strbuf_text(&text), NULL);
     }
     say_more(page, all);

@@ -97,6 +97,21 @@ struct print_text print_short(int64_t count) {
     return ret;
 }
 
+struct print_text print_usd(double usd) {
+    struct print_text ret;
+    int places = usd >= 0.1 || usd <= 0 ? 2 : usd >= 0.0001 ? 4 : 6;
+    (void)snprintf(ret.text, sizeof(ret.text), "%s$%.*f", usd > 0 && usd < 5e-7 ? "<" : "", places,
+                   usd > 0 && usd < 5e-7 ? 1e-6 : usd);
+    size_t length = strlen(ret.text), least = strcspn(ret.text, ".") + 3;
+    while (length > least && ret.text[length - 1] == '0')
+        ret.text[--length] = '\0';
+    return ret;
+}
+
+bool print_is_empty(const json_t *task) {
+    return ask_int(json_object_get(task, "changes"), "files", -1) == 0;
+}
+
 struct print_text print_state(const json_t *task) {
     const char *more = ask_text(task, "hold", NULL);
     if (!more)
@@ -241,6 +256,8 @@ void print_tasks_add(struct print_tasks *list, const json_t *task, time_ms now) 
         strbuf_printf(&gate, "host %s unreachable", host);
     else if (lends)
         strbuf_printf(&gate, "lends to %s", lends);
+    else if (print_is_empty(task) && !ask_text(task, "gate", NULL))
+        strbuf_puts(&gate, "no changes");
     add_cell(list, gate.length > 0 ? strbuf_text(&gate) : ask_text(task, "gate", NULL));
     _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
     const char *external_id = ask_text(task, "external_id", NULL), *text = print_title(task);

@@ -31,12 +31,17 @@ void print_paused_by(struct strbuf *out, const json_t *object, time_ms now);
 struct print_text print_count(int64_t count);
 /* 950, 12.3k, 4.5M: at most five letters. */
 struct print_text print_short(int64_t count);
+/* "$0.12"; of less than ten cents as many digits as it needs, so that only nothing is "$0.00". */
+struct print_text print_usd(double usd);
 /* "running", "held:review", "running:stopping". */
 struct print_text print_state(const json_t *task);
 /* "claude", or "codex for claude" while another agent works for it; "-": none. */
 struct print_text print_agent(const json_t *task);
 /* Of output_style(); "" where none is needed. */
 const char *print_state_colour(const char *state);
+
+/* It has succeeded in its worktree, and has changed no file. */
+bool print_is_empty(const json_t *task);
 
 /* A text on one line, safe, at most `columns` wide (0: all of it), with a mark where it was cut. */
 void print_line(struct strbuf *out, const char *text, size_t columns);

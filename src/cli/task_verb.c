@@ -132,6 +132,8 @@ static int do_named(const struct cmd_call *call, struct work *w) {
     int code = ask_open(&w->ask, ASK_START);
     if (code != CMD_OK)
         return code;
+    if (w->verb->timeout > 0)
+        client_set_timeout(w->ask.client, w->verb->timeout);
     return send_piece(w, 0, call->arg_count) == 0 ? CMD_OK : ask_failed(&w->ask);
 }
 

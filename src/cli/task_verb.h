@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "base/time_ms.h"
 #include "cli/cmd.h"
 
 struct task_verb {
@@ -20,8 +21,12 @@ struct task_verb {
     /* For --all: the states meant by it, and those that --state may name; NULL: no --all. Both are
      * lists with commas. */
     const char *all, *may;
+    time_ms timeout;   /* for the answer; 0: as usual */
     const char *alone; /* a filter of --all that also means something without it; or NULL */
 };
+
+/* An answer that waits for a merge, with the checks of its task. */
+#define TASK_VERB_MERGE_TIMEOUT HOURS(24)
 
 /* The options of a verb with --all. */
 #define TASK_VERB_ALL_OPTIONS                                                                      \

@@ -112,6 +112,10 @@ static void base_told(struct job *job, const struct aside_end *end) {
     }
     bool is_merged = strcmp(head, work->all.from) == 0 && diff_find_record(job, 0, &old)
                      && strcmp(old.to, head) == 0 && strcmp(old.from, head) != 0;
+    if (is_merged) {
+        memcpy(work->all.from, old.from, sizeof(old.from));
+        memcpy(work->all.to, old.to, sizeof(old.to));
+    }
     diff_record_finish(&old);
     if (is_merged) {
         go_on(job);

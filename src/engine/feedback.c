@@ -96,29 +96,31 @@ static void add_check_name(const struct engine *e, const struct live_run *run, i
     strbuf_putc(out, '\'');
 }
 
-static void add_how(struct strbuf *out, const struct run_end *end) {
+static void add_how(struct strbuf *out, const struct run_end *end, const char *message) {
     strbuf_puts(out, " failed");
     if (end->code > 0)
         strbuf_printf(out, " with exit code %d", end->code);
-    if (end->message[0])
-        strbuf_printf(out, ": %s", end->message);
+    if (*message)
+        strbuf_printf(out, ": %s", message);
     else if (end->signal)
         strbuf_printf(out, ": signal %d ended it", end->signal);
     strbuf_puts(out, ".\n");
 }
 
 static void add_problem(const struct engine *e, const struct live_run *run,
-                        const struct run_end *end, struct strbuf *out) {
+                        const struct run_end *end, const char *of_check, struct strbuf *out) {
     strbuf_printf(out, "# Feedback on iteration %" PRIu32 "\n\n", run->iteration);
     if (end->kind == RUN_END_CHECK) {
         strbuf_puts(out, "The check ");
         add_check_name(e, run, end->check, out);
-        add_how(out, end);
+        add_how(out, end, of_check);
+        if (end->message[0] && strcmp(end->message, of_check) != 0)
+            strbuf_printf(out, "Before the check, the run had reported: %s\n", end->message);
         add_log(e, run, "check.log", out);
         return;
     }
     strbuf_puts(out, "The run");
-    add_how(out, end);
+    add_how(out, end, end->message);
     if (end->kind == RUN_END_EXIT && end->code == 0)
         return; /* the sentence says it all */
     add_log(e, run, "out.log", out);
@@ -172,7 +174,7 @@ static void write_for(struct engine *e, const char *id, uint32_t iteration,
 /* Whether another iteration follows the core has decided; of one that was only not finished there is
  * nothing to say. */
 void feedback_write(struct engine *e, const struct live_run *run, const struct run_end *end,
-                    enum outcome outcome) {
+                    const char *of_check, enum outcome outcome) {
     struct task_view view;
     char id[ENGINE_ID_MAX];
     if (outcome == OUTCOME_OK || outcome == OUTCOME_UNFINISHED
@@ -180,7 +182,7 @@ void feedback_write(struct engine *e, const struct live_run *run, const struct r
         return;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     engine_task_id(e, run->task, id);
-    add_problem(e, run, end, &text);
+    add_problem(e, run, end, of_check, &text);
     add_history(e, id, run->iteration, &text);
     write_for(e, id, run->iteration + 1, &text);
 }

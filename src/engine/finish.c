@@ -94,11 +94,13 @@ static void on_ended(void *ctx, struct run_key run, const struct run_end *end) {
 }
 
 void finish_note_outcome(struct engine *e, struct run_key run, const struct run_end *end,
-                         const enum outcome *outcome) {
+                         const struct finish_note *what) {
     struct happening *h = note(e, HAPPENED_ENDED, run);
     h->end = *end;
-    h->is_forced = outcome != NULL;
-    h->outcome = outcome ? *outcome : OUTCOME_OK;
+    h->is_forced = what->outcome != NULL;
+    h->outcome = what->outcome ? *what->outcome : OUTCOME_OK;
+    h->is_empty = what->is_empty;
+    (void)snprintf(h->note, sizeof(h->note), "%s", what->text);
 }
 
 void finish_note_validating(struct engine *e, struct run_key run) {
@@ -319,6 +321,30 @@ static void explain_marker(const struct engine *e, const struct live_run *run, s
     snprintf(end->message, sizeof(end->message), "%.250s", err.text);
 }
 
+/* Before its message, of which as much stays as there is room for. */
+static void put_before(struct run_end *end, const char *text) {
+    size_t added = strlen(text), left = strlen(end->message);
+    if (added + left >= sizeof(end->message)) {
+        left = sizeof(end->message) - added - 1;
+        while (left > 0 && ((unsigned char)end->message[left] & 0xC0) == 0x80)
+            left--;
+    }
+    memmove(end->message + added, end->message, left);
+    memcpy(end->message, text, added);
+    end->message[added + left] = '\0';
+}
+
+/* The agent's own words come first. What became of the work is said when it has none, and that nothing was
+ * changed always: words such as "committed" must not hide that. */
+static void explain_delivery(struct happening *h, enum outcome outcome) {
+    if (outcome != OUTCOME_OK)
+        return;
+    if (!h->end.message[0])
+        (void)snprintf(h->end.message, sizeof(h->end.message), "%s", h->note);
+    else if (h->is_empty)
+        put_before(&h->end, "no changes; it reported: ");
+}
+
 static void tidy_if_final(struct engine *e, const struct live_run *run) {
     struct task_view view;
     if (core_task(e->core, run->task, &view) && task_state_is_final(view.state))
@@ -377,8 +403,10 @@ static void tell_ended(struct engine *e, struct live_run *run, struct happening 
     explain_marker(e, run, &h->end, outcome);
     if (h->end.started_at && h->end.kind != RUN_END_LAUNCH)
         tell_started(e, run, h->end.started_at); /* it ended before its start was told */
+    const struct run_end own = h->end;           /* without what its agent has said */
     outcome = tell_end(e, run, h, outcome);
-    feedback_write(e, run, &h->end, outcome);
+    explain_delivery(h, outcome);
+    feedback_write(e, run, &h->end, own.message, outcome);
     tidy_if_final(e, run);
     iterations_keep_newest(e, run);
     if (outcome != OUTCOME_OK)

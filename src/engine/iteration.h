@@ -40,5 +40,6 @@ void iteration_forget(const struct engine *e, const char *id);
 /* --- feedback.c ------------------------------------------------------------------------------ */
 
 /* The run has ended and another iteration follows: what was wrong, for that one. */
+/* `of_check`: the message of the end without the words of the agent. */
 void feedback_write(struct engine *e, const struct live_run *run, const struct run_end *end,
-                    enum outcome outcome);
+                    const char *of_check, enum outcome outcome);

@@ -96,6 +96,7 @@ void job_free(struct job *job) {
     strbuf_finish(&job->output);
     strbuf_finish(&job->kept);
     diff_work_finish(job);
+    merging_finish(job);
     arena_finish(&job->arena);
     free(job);
 }

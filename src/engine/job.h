@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "engine/workspace.h"
 #include "executor/aside.h"
+#include "workspace/delivery.h"
 #include "workspace/git.h"
 #include "workspace/private_git.h"
 #include "workspace/worktree.h"
@@ -18,7 +19,7 @@
 /* A run has replaced it; `%s` is the folder. */
 #define WORKTREE_FOREIGN "'%s/.git' is not the one that was made for it"
 
-enum job_kind { JOB_MAKE, JOB_FINISH, JOB_CLEAN, JOB_DIFF };
+enum job_kind { JOB_MAKE, JOB_FINISH, JOB_CLEAN, JOB_DIFF, JOB_MERGE };
 
 struct job;
 typedef void (*job_step)(struct job *job, const struct aside_end *end);
@@ -46,7 +47,9 @@ struct job {
 
     /* JOB_FINISH */
     struct run_end end;
-    const char *message; /* of a commit */
+    char note[256];                  /* what became of good work */
+    struct delivery_changes changes; /* of the task */
+    const char *message;             /* of a commit */
     job_step after_commit, after_abandon;
     time_ms lock_until;
     unsigned tries;      /* of this look: the base moved so often */
@@ -64,22 +67,29 @@ struct job {
     struct aside_end as_run_end;
     job_step after_as_run;
 
-    struct diff_work *diff; /* JOB_DIFF, and what JOB_FINISH notes; or NULL */
+    struct merging *merging; /* JOB_MERGE, and the JOB_MAKE before it: a person has asked for it */
+    struct diff_work *diff;  /* JOB_DIFF, and what JOB_FINISH notes; or NULL */
 
     /* JOB_CLEAN */
-    struct strbuf kept; /* why it stays; "": it has gone */
-    const char *count;  /* of commits that the base does not have */
-    bool keeps_record;  /* the branch is still its task's */
-    bool lacks_files;   /* its removal was begun by a daemon that was killed */
+    struct strbuf kept;  /* why it stays; "": it has gone */
+    const char *count;   /* of commits that the base does not have */
+    bool keeps_record;   /* the branch is still its task's */
+    bool is_handed_over; /* its branch was the aim, and stays */
+    bool lacks_files;    /* its removal was begun by a daemon that was killed */
 
     bool running, paused;
     bool has_record, branch_is_there;
-    bool anonymous;  /* nobody has told git who commits */
-    bool is_forced;  /* `outcome` counts, not what the end says */
-    bool can_stop;   /* nothing is merged yet */
-    bool is_stopped; /* it shall end when its command has */
-    bool is_rebased; /* it has a new base: its checks must pass again */
-    bool is_orphan;  /* its task is no more */
+    bool anonymous;    /* nobody has told git who commits */
+    bool is_forced;    /* `outcome` counts, not what the end says */
+    bool can_stop;     /* nothing is merged yet */
+    bool is_stopped;   /* it shall end when its command has */
+    bool is_rebased;   /* it has a new base: its checks must pass again */
+    bool is_merged;    /* the base has it */
+    bool was_merged;   /* and had it before */
+    bool skips_checks; /* after a rebase, too */
+    bool needs_branch; /* JOB_MAKE: an error when its branch has gone */
+    bool is_counted;   /* `changes` has the commits */
+    bool is_orphan;    /* its task is no more */
 };
 
 struct job *job_new(struct engine *e, enum job_kind kind, const char *id);
@@ -144,6 +154,8 @@ bool job_write_record(struct job *job);
 
 void worktree_make_begin(struct job *job);
 void worktree_end_begin(struct job *job);
+/* The work is good: committed, and merged or handed over. Ends with worktree_end_finish. */
+void worktree_deliver(struct job *job);
 void worktree_clean_begin(struct job *job);
 /* A rebase of ours is given up, whatever state it was left in: its branch is checked out as it was.
  * Everything was committed before it began, so what is in the way comes from it. `then` gets the end. */
@@ -170,5 +182,29 @@ void worktree_end_fail(struct job *job, enum outcome outcome, const char *format
 /* The work is good, and what failed is git, the disk, somebody's lock or a command: all of it is tried
  * again after a pause, git.retries times; then OUTCOME_UNMERGED. The agent has nothing to do with it. */
 void worktree_end_again(struct job *job, const char *format, ...) _printf_(2, 3);
+/* What became of good work. */
 void worktree_end_note(struct job *job, const char *format, ...) _printf_(2, 3);
+/* Why the run counts as failed. */
+void worktree_end_explain(struct job *job, const char *format, ...) _printf_(2, 3);
+
+/* --- deliveries.c: what became of the work ------------------------------------------------------ */
+
+/* How many files and lines the task has changed, by what diff_keep has noted; then `after`. */
+void delivery_measure(struct job *job, void (*after)(struct job *job));
+/* How many commits it has; `then` gets nothing. */
+void delivery_count(struct job *job, job_step then);
+/* Is it a run that has ended well, and whose work may be merged or is its branch? */
+bool delivery_is_good(const struct job *job);
+/* Writes it down, and the event `run.merge`. */
+void delivery_keep(struct job *job);
+/* The same of a merge that a person has asked for, if it worked: what its task has changed is known. */
+void delivery_keep_merge(struct job *job);
+/* Has its work been there for as long as that setting (`retention.…_days`) says? */
+bool delivery_is_old(const struct engine *e, task_id task, const char *key);
+/* What was removed is written down: "worktree", "worktree and branch". */
+void delivery_keep_removed(struct job *job, const char *removed);
+
 void merge_begin(struct job *job);
+void merging_finish(struct job *job); /* who waits for it is told that it will not come */
+/* Is it merged when a person approves it, and not before? */
+bool merge_waits_for_person(const struct engine *e, task_id task, const char *merge);

@@ -57,5 +57,7 @@ struct happening {
     struct run_end end;
     bool is_forced; /* `outcome` counts, and not what the end says: its work could not be merged */
     bool is_fresh;  /* nobody has looked at its work yet */
+    bool is_empty;  /* it succeeded, and its task has changed no file */
     enum outcome outcome;
+    char note[256]; /* what became of its work; "": nothing to say */
 };

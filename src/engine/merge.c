@@ -52,6 +52,7 @@ static bool worked(struct job *job, const struct aside_end *end, const char *wha
 
 static void merged(struct job *job) {
     job->record.rebasing = false;
+    job->is_merged = true;
     worktree_end_note(job, "merged into '%s' at %.12s", job->record.base, job->head);
     worktree_end_finish(job);
 }
@@ -227,8 +228,8 @@ static void checked(struct job *job, const struct aside_end *end) {
     job->record.rebasing = false; /* the next iteration works on the new base */
     (void)worktree_record_write(job->e->data, job->id, &job->record, NULL);
     diff_keep_rebase(job);
-    worktree_end_note(job, "not merged: on top of '%s' its check %zu fails%s", job->record.base,
-                      job->check + 1, end->timed_out ? " (it took too long)" : "");
+    worktree_end_explain(job, "not merged: on top of '%s' its check %zu fails%s", job->record.base,
+                         job->check + 1, end->timed_out ? " (it took too long)" : "");
     worktree_import_discard(job, not_passed);
 }
 
@@ -272,7 +273,9 @@ static void next_check(struct job *job) {
 static void check_again(struct job *job) {
     job->doing = "runs its checks again, on the new base";
     job->check = 0;
-    if (job_read_spec(job, job->key.attempt, &job->err) < 0)
+    if (job->skips_checks)
+        worktree_import_discard(job, passed);
+    else if (job_read_spec(job, job->key.attempt, &job->err) < 0)
         worktree_end_again(job, "its checks and its sandbox are not known: %s", job->err.text);
     else
         next_check(job);
@@ -354,7 +357,13 @@ static void looked(struct job *job, const struct aside_end *end) {
         worktree_end_again(job, "git told no commits for '%s' and '%s'", job->branch,
                            job->record.base);
     } else if (strcmp(fork, job->head) == 0) {
-        worktree_end_note(job, "'%s' has all of it (%.12s)", job->record.base, job->base_hash);
+        if (delivery_is_empty(&job->changes))
+            worktree_end_note(job, "no changes: there is nothing to merge into '%s'",
+                              job->record.base);
+        else
+            worktree_end_note(job, "'%s' has all of it (%.12s)", job->record.base, job->base_hash);
+        job->base_hash[0] = '\0'; /* its commits are counted from where it left the base */
+        job->is_merged = job->was_merged = true;
         job->record.rebasing = false;
         worktree_end_finish(job);
     } else if (strcmp(fork, job->base_hash) != 0) {

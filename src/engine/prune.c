@@ -165,6 +165,8 @@ void prune_some(struct engine *e) {
         ask_old_events(e);
     if (due && e->disk_low)
         workspaces_make_room(e);
+    if (due)
+        workspaces_expire(e);
     if (!due && p->expired.count == 0)
         return;
     bool more = forget_expired(e);

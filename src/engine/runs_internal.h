@@ -56,9 +56,14 @@ void finish_tell_happened(struct engine *e);
 /* As if the executor had told it: an end for which nothing ran. */
 void finish_note_end(struct engine *e, const struct live_run *run, enum run_end_kind kind,
                      const struct error *why);
-/* The end that was withheld (workspace.h), or what came of it. `outcome` NULL: as the end says. */
+/* What came of the work of a run whose end was withheld (workspace.h). */
+struct finish_note {
+    const enum outcome *outcome; /* NULL: as the end says */
+    const char *text;
+    bool is_empty; /* its task has changed no file */
+};
 void finish_note_outcome(struct engine *e, struct run_key run, const struct run_end *end,
-                         const enum outcome *outcome);
+                         const struct finish_note *note);
 void finish_note_validating(struct engine *e, struct run_key run);
 /* The executor has told it, or would have told it now if the store had not been asked something first. */
 void finish_take_end(struct engine *e, struct run_key run, const struct run_end *end);

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/json_write.h"
 #include "engine/job.h"
 #include "engine/workspace_internal.h"
 #include "engine/worktrees.h"
 #include "os/files.h"
 #include "os/log.h"
 
+#define LOOK_IF_OLD    MINUTES(10)
 #define LOOK_WHILE_LOW MINUTES(10) /* somebody may have merged, or committed */
 
 void workspaces_init(struct engine *e) {
@@ -158,7 +158,14 @@ static const char *merge_of(const struct engine *e, const struct project *projec
     const char *merge = member(spec, "merge");
     if (json_is_true(json_object_get(spec, "no_merge")))
         return "none";
-    return merge ? merge : config_text(e->config, "projects.P.merge", project->view.name);
+    return merge ? merge : engine_project_merge(e->config, project->view.name);
+}
+
+/* The owner has said nothing about it, so what goes wrong with it is reported and fails nothing. */
+static bool merge_is_implied(const struct engine *e, const struct project *project,
+                             const json_t *spec) {
+    return !member(spec, "merge") && !json_is_true(json_object_get(spec, "no_merge"))
+           && !config_is_set(e->config, "projects.P.merge", project->view.name);
 }
 
 static int prepare_worktree(struct engine *e, const struct live_run *run, const json_t *spec,
@@ -184,6 +191,7 @@ static int prepare_worktree(struct engine *e, const struct live_run *run, const 
         .base = xstrdup(base),
         .prefix = xstrdup(""),
         .merge = xstrdup(merge_of(e, project, spec)),
+        .implied = merge_is_implied(e, project, spec),
         .title = xstrndup(title ? title : id, strcspn(title ? title : id, "\n")),
         .git_dir = xstrdup(""),
         .common_dir = xstrdup(""),
@@ -194,18 +202,6 @@ static int prepare_worktree(struct engine *e, const struct live_run *run, const 
 }
 
 /* --- before the launch ------------------------------------------------------------------------ */
-
-/* A merge that somebody must approve first is no merge of ours. */
-static int check_review(const struct engine *e, task_id task, const char *merge,
-                        struct error *err) {
-    struct task_spec told;
-    if (strcmp(merge, "direct") != 0 || !core_task_spec(e->core, task, &told)
-        || (!told.review && told.until != UNTIL_EXTERNAL))
-        return 0;
-    return error_set(err, -EINVAL,
-                     "merge 'direct' does not wait for a person: a task with a review has merge "
-                     "'local' or 'mr'");
-}
 
 bool workspace_makes_worktrees(const struct engine *e, const struct project *project) {
     return strcmp(config_text(e->config, "projects.P.workspace_mode", project->view.name),
@@ -235,10 +231,8 @@ int workspace_prepare(struct engine *e, struct live_run *run, const json_t *spec
         && config_words(e->config, "projects.P.mr_command", project->view.name, &words) == 0)
         return error_set(err, -EINVAL, "merge 'mr' needs projects.%s.mr_command",
                          project->view.name);
-    if (job_find(e, JOB_MAKE, run->task))
+    if (job_find(e, JOB_MAKE, run->task) || job_find(e, JOB_MERGE, run->task))
         return 1;
-    if (check_review(e, run->task, merge, err) < 0)
-        return err->code;
     return prepare_worktree(e, run, spec, title, err);
 }
 
@@ -269,62 +263,12 @@ const char *workspace_path(const struct engine *e, task_id task, const char **re
 
 /* --- after the end ---------------------------------------------------------------------------- */
 
-/* What became of the work is an event of its own, beside the end of the run. */
-struct merge_event {
-    struct engine_request request; /* first */
-    struct run_key key;
-    char *data;
-};
-
-static int write_merge_event(struct engine *e, struct engine_request *request) {
-    const struct merge_event *event = (const struct merge_event *)request;
-    engine_event(e, "run.merge", event->key.task, event->key.attempt, event->data);
-    return 0;
-}
-
-static void merge_event_done(struct engine *e, struct engine_request *request,
-                             enum store_outcome outcome, const struct error *err) {
-    (void)e;
-    (void)outcome;
-    (void)err;
-    free(((struct merge_event *)request)->data);
-    free(request);
-}
-
-static void tell_merge(struct job *job) {
-    struct merge_event *event = xcalloc(1, sizeof(*event));
-    struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
-    const char *result = job->is_forced                  ? outcome_name(job->outcome)
-                         : job->end.kind == RUN_END_EXIT ? "ok"
-                                                         : run_end_kind_name(job->end.kind);
-    const char *const members[][2] = {
-        { "strategy", job->record.merge }, { "result", result },
-        { "branch", job->branch },         { "base", job->record.base },
-        { "message", job->end.message },   { "output", strbuf_text(&job->output) },
-    };
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
-    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-        json_write_key(&w, members[i][0]);
-        json_write_string(&w, members[i][1]);
-    }
-    json_write_object_end(&w);
-    event->request.run = write_merge_event;
-    event->request.done = merge_event_done;
-    event->key = job->key;
-    event->data = strbuf_take(&data);
-    engine_request(job->e, &event->request);
-}
-
-static bool is_merge(const struct job *job) {
-    return strcmp(job->record.merge, "none") != 0 && (job->outcome == OUTCOME_OK || job->is_forced);
-}
-
 static void finished(struct job *job) {
-    if (is_merge(job))
-        tell_merge(job);
-    finish_note_outcome(job->e, job->key, &job->end, job->is_forced ? &job->outcome : NULL);
+    delivery_keep(job);
+    const struct finish_note note = { .outcome = job->is_forced ? &job->outcome : NULL,
+                                      .text = job->note,
+                                      .is_empty = delivery_is_empty(&job->changes) };
+    finish_note_outcome(job->e, job->key, &job->end, &note);
 }
 
 static bool is_below(const char *folder, const char *path) {
@@ -396,7 +340,8 @@ bool workspace_finish(struct engine *e, struct run_key key, const struct run_end
     job->begin = worktree_end_begin;
     job->done = finished;
     bool is_good = job->outcome == OUTCOME_OK && strcmp(record.merge, "none") != 0;
-    if (is_good && strcmp(record.merge, "direct") == 0) {
+    if (is_good && strcmp(record.merge, "direct") == 0
+        && !merge_waits_for_person(e, key.task, record.merge)) {
         job_set_lane(job, "merges", record.repository);
         job->doing = "waits for another merge in this repository";
         job->can_stop = true;
@@ -460,6 +405,8 @@ static void clean(struct engine *e, const char *id, task_id task, bool is_orphan
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     worktree_path(e->data, id, &path);
     struct job *cleaning = find_cleaning(e, id);
+    if (task && (job_find(e, JOB_MERGE, task) || job_find(e, JOB_MAKE, task)))
+        return; /* a person merges it, and it is looked at after that */
     if (cleaning) {
         cleaning->is_orphan |= is_orphan; /* its task was deleted meanwhile: say what is kept */
         return;
@@ -495,6 +442,26 @@ static void look_at(void *ctx, const char *id) {
         clean(e, id, 0, true);
     else if (task_state_is_final(view.state))
         clean(e, id, task, false);
+}
+
+/* Finished work whose days are over. */
+static void look_if_old(void *ctx, const char *id) {
+    const struct engine *e = ctx;
+    struct task_view view;
+    task_id task = engine_task_of_id(e, id, NULL);
+    if (task && core_task(e->core, task, &view) && task_state_is_final(view.state)
+        && (delivery_is_old(e, task, "retention.worktree_days")
+            || delivery_is_old(e, task, "retention.merged_days")))
+        clean(ctx, id, task, false);
+}
+
+void workspaces_expire(struct engine *e) {
+    bool are_kept = config_number(e->config, "retention.merged_days", NULL) > 0
+                    || config_number(e->config, "retention.worktree_days", NULL) != TIME_NEVER;
+    if (!are_kept || e->workspaces->expire_at > e->now)
+        return;
+    e->workspaces->expire_at = time_add(e->now, LOOK_IF_OLD);
+    worktree_each(e->data, look_if_old, e);
 }
 
 void workspaces_make_room(struct engine *e) {

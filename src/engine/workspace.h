@@ -60,5 +60,7 @@ void workspace_stop(struct engine *e, task_id task);
 
 /* The disk is short: of finished tasks, what can go without a loss goes. Not at every call. */
 void workspaces_make_room(struct engine *e);
+/* Of finished tasks, what goes after retention.merged_days and retention.worktree_days. Not at every call. */
+void workspaces_expire(struct engine *e);
 void workspace_task_final(struct engine *e, task_id task);
 void workspace_forget(struct engine *e, const char *id); /* the task is no more */

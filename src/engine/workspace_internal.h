@@ -33,7 +33,8 @@ struct workspaces {
     LIST(struct workspace_place) places;
     LIST(struct habit) habits;
     LIST(struct leftover) leftovers;
-    time_ms room_at; /* not before: all worktrees are looked at, for room on the disk */
+    time_ms expire_at; /* not before: finished work is looked at whose days are over */
+    time_ms room_at;   /* not before: all worktrees are looked at, for room on the disk */
 };
 
 struct workspace_place *workspace_find(const struct engine *e,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "engine/job.h"
@@ -39,6 +40,14 @@ void engine_workspace(const struct engine *e, task_id task, struct engine_worksp
     }
 }
 
+const char *engine_project_merge(const struct config *config, const char *project) {
+    const char *mode = config_text(config, "projects.P.workspace_mode", project);
+    bool is_set = config_is_set(config, "projects.P.merge", project);
+    return is_set || strcmp(mode, "worktree") == 0
+               ? config_text(config, "projects.P.merge", project)
+               : "none";
+}
+
 int engine_check_worktrees(const struct engine *e, const char *project, struct error *err) {
     static const char *const keys[] = { "prepare", "copy" };
     static const char *const patterns[] = { "projects.P.prepare", "projects.P.copy" };
@@ -66,6 +75,27 @@ task_id engine_workspace_holder(const struct engine *e, const char *path) {
         if (strcmp(e->workspaces->places.items[i].path, path) == 0)
             return e->workspaces->places.items[i].task;
     return 0;
+}
+
+struct kept {
+    const struct engine *e;
+    size_t count;
+};
+
+static void count_kept(void *ctx, const char *id) {
+    struct kept *kept = ctx;
+    struct task_view view;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    task_id task = engine_task_of_id(kept->e, id, NULL);
+    worktree_path(kept->e->data, id, &path);
+    kept->count += task && core_task(kept->e->core, task, &view) && task_state_is_final(view.state)
+                   && access(strbuf_text(&path), F_OK) == 0;
+}
+
+size_t engine_kept_worktrees(const struct engine *e) {
+    struct kept kept = { .e = e };
+    worktree_each(e->data, count_kept, &kept);
+    return kept.count;
 }
 
 size_t engine_leftover_count(const struct engine *e) {

@@ -1,18 +1,19 @@
 /* worktree_clean.c: worktrees that nobody needs any more.
  *
  * Looked at when their task has ended or is forgotten, and all of them at the start. One goes when
- * everything in it is elsewhere: nothing uncommitted, and no commit that its base branch does not have; or,
- * when its branch was the aim of the work (merge: local, mr), nothing uncommitted. The branch goes with
- * it in the first case. Everything else stays: of failed work until somebody retries it, of a task that
+ * everything in it is elsewhere: nothing uncommitted, and no commit that its base branch does not have, when
+ * retention.merged_days have passed; or, when its branch was the aim of the work (merge: local, mr), nothing that is not
+ * on that branch. The branch goes with it in the first case. Everything else stays for retention.worktree_days: of failed work until somebody retries it, of a task that
  * is gone until somebody looks at it.
  *
- * While the disk is short, of a finished task more goes: the folder, if everything in it is committed on
+ * After these days, and while the disk is short, of a finished task more goes: the folder, if everything in it is committed on
  * its branch. The branch stays, and a retry makes the folder again from it. What is ignored by git in
  * there (build folders, packages) is what fills disks, and can be made again. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "engine/deliveries.h"
 #include "engine/job.h"
 #include "engine/workspace_internal.h"
 #include "os/log.h"
@@ -30,6 +31,8 @@ static void keep(struct job *job, const char *format, ...) {
 
 static void forgotten(struct job *job, const struct aside_end *end) {
     (void)end; /* what cannot be removed is tried again when the record is */
+    if (!job->is_orphan)
+        delivery_keep_removed(job, job->branch_is_there ? "worktree" : "worktree and branch");
     if (!job->keeps_record)
         worktree_record_remove(job->e->data, job->id);
     job_end(job);
@@ -90,7 +93,7 @@ static void submodules_asked(struct job *job, const struct aside_end *end) {
 }
 
 /* `branch_is_there`: it stays. */
-static void remove_it(struct job *job, bool with_branch) {
+static void remove_now(struct job *job, bool with_branch) {
     static const char script[] = "{ \"$@\" || echo '160000 '; } | grep -q '^160000 '";
     struct git_line line;
     job->branch_is_there = !with_branch;
@@ -110,9 +113,23 @@ static bool is_done(const struct job *job) {
     return core_task(job->e->core, job->key.task, &view) && view.state == TASK_DONE;
 }
 
+/* What the base has goes at once, or later, as the owner likes. Of a task that is no more nothing is known. */
+static bool is_wanted(const struct job *job) {
+    return !job->is_orphan && !job->e->disk_low
+           && config_number(job->e->config, "retention.merged_days", NULL) > 0
+           && !delivery_is_old(job->e, job->key.task, "retention.merged_days");
+}
+
 static void keep_commits(struct job *job) {
     keep(job, "%s commit%s not in '%s'", job->count, strcmp(job->count, "1") == 0 ? " is" : "s are",
          job->record.base);
+}
+
+static void remove_it(struct job *job, bool with_branch) {
+    if (is_wanted(job))
+        keep(job, "it is kept for retention.merged_days");
+    else
+        remove_now(job, with_branch);
 }
 
 /* Nothing is lost if the branch has what is checked out. */
@@ -122,12 +139,14 @@ static void tip_asked(struct job *job, const struct aside_end *end) {
         keep_commits(job);
         return;
     }
-    log_info("worktree '%s' goes, the disk is short; branch '%s' has its commits", job->path,
-             job->branch);
-    job->keeps_record = !job->is_orphan;
-    remove_it(job, false);
+    if (!job->is_handed_over) {
+        log_info("worktree '%s' goes, branch '%s' has its commits", job->path, job->branch);
+        job->keeps_record = !job->is_orphan;
+    }
+    remove_now(job, false);
 }
 
+/* The folder alone goes. */
 static void squeeze(struct job *job) {
     struct git_line line;
     if (worktree_in_progress(job->record.git_dir)) {
@@ -146,13 +165,13 @@ static void counted(struct job *job, const struct aside_end *end) {
     }
     (void)git_output_line(end->output, 0, &count);
     job->count = job_text(job, "%s", strbuf_text(&count));
-    bool is_handed_over =
-        strcmp(job->record.merge, "local") == 0 || strcmp(job->record.merge, "mr") == 0;
+    job->is_handed_over =
+        (strcmp(job->record.merge, "local") == 0 || strcmp(job->record.merge, "mr") == 0)
+        && is_done(job);
     if (strcmp(strbuf_text(&count), "0") == 0)
         remove_it(job, true);
-    else if (is_handed_over && is_done(job))
-        remove_it(job, false);
-    else if (job->e->disk_low)
+    else if (job->is_handed_over || job->e->disk_low
+             || delivery_is_old(job->e, job->key.task, "retention.worktree_days"))
         squeeze(job);
     else
         keep_commits(job);

@@ -14,16 +14,24 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/json_write.h"
 #include "core/retry.h"
 #include "engine/diff_internal.h"
 #include "engine/job.h"
+#include "engine/workspace_internal.h"
 #include "os/log.h"
 
 #define WIP       "WIP: saved before recovery"
 #define PAUSE_MAX MINUTES(5)
 
 void worktree_end_note(struct job *job, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line above
+    (void)vsnprintf(job->note, sizeof(job->note), format, args);
+    va_end(args);
+}
+
+void worktree_end_explain(struct job *job, const char *format, ...) {
     va_list args;
     va_start(args, format);
     // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line above
@@ -58,7 +66,16 @@ void worktree_end_again(struct job *job, const char *format, ...) {
     (void)vsnprintf(why, sizeof(why), format, args);
     va_end(args);
     unlock_merges(job);
-    if (job->deliveries++ >= most) {
+    if (job->merging) { /* the person decides whether it is tried again */
+        worktree_end_fail(job, OUTCOME_UNMERGED, "%.200s", why);
+        return;
+    }
+    if (job->deliveries++ >= most && job->record.implied) {
+        worktree_end_note(job, "not committed: %.160s; its files are in '%.60s'", why, job->path);
+        worktree_end_finish(job);
+        return;
+    }
+    if (job->deliveries > most) {
         worktree_end_fail(job, OUTCOME_UNMERGED,
                           "not merged, tried %u time%s: %.160s; branch '%.60s' is kept",
                           job->deliveries, job->deliveries == 1 ? "" : "s", why, job->branch);
@@ -82,12 +99,17 @@ static void unlocked(struct job *job, const struct aside_end *end) {
     job_end(job);
 }
 
-void worktree_end_finish(struct job *job) {
+static void counted(struct job *job, const struct aside_end *end) {
     struct git_line line;
-    job->can_stop = false;
-    unlock_merges(job);
+    (void)end;
     GIT_LINE(&line, "worktree", "unlock", job->path);
     job_git(job, &line, unlocked);
+}
+
+void worktree_end_finish(struct job *job) {
+    job->can_stop = false;
+    unlock_merges(job);
+    delivery_count(job, counted);
 }
 
 /* --- a commit of what is there ---------------------------------------------------------------- */
@@ -175,7 +197,13 @@ void worktree_abandon_rebase(struct job *job, job_step then) {
 
 static void left_on_branch(struct job *job, const struct aside_end *end) {
     (void)end;
-    worktree_end_note(job, "its commits are on branch '%s'", job->branch);
+    if (delivery_is_empty(&job->changes))
+        worktree_end_note(job, "no changes: no file on branch '%s' differs from '%s'", job->branch,
+                          job->record.base);
+    else
+        worktree_end_note(
+            job, "its commits are on branch '%s'%s", job->branch,
+            strcmp(job->record.merge, "direct") == 0 ? ", and are merged when it is approved" : "");
     worktree_end_finish(job);
 }
 
@@ -237,6 +265,15 @@ static void hand_over(struct job *job, const struct aside_end *end) {
 
 /* --- the beginning ---------------------------------------------------------------------------- */
 
+/* Nobody asked for a branch of that name: what is left is committed where the agent has committed. */
+static void left_elsewhere(struct job *job, const struct aside_end *end) {
+    (void)end;
+    worktree_end_note(job,
+                      "its worktree '%.120s' is not on its branch '%.60s': its commits are there",
+                      job->path, job->branch);
+    worktree_end_finish(job);
+}
+
 static void on_branch(struct job *job, const struct aside_end *end) {
     _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT;
     if (end->code != 1 && !job_worked(job, end, "git symbolic-ref")) {
@@ -244,26 +281,40 @@ static void on_branch(struct job *job, const struct aside_end *end) {
         return;
     }
     (void)git_output_line(end->output, 0, &head);
-    if (end->code != 0 || strcmp(strbuf_text(&head), job->branch) != 0) {
+    const char *message = job_text(job, "%s\n\nSluice-Task: %s",
+                                   *job->record.title ? job->record.title : job->id, job->id);
+    bool is_elsewhere = end->code != 0 || strcmp(strbuf_text(&head), job->branch) != 0;
+    if (is_elsewhere && job->record.implied && !job->merging) {
+        worktree_commit(job, message, left_elsewhere);
+        return;
+    }
+    if (is_elsewhere) {
         worktree_end_fail(job, OUTCOME_FAILED,
                           "its worktree is on '%.80s' and not on its branch '%s': there is nothing "
                           "to merge",
                           end->code == 0 ? strbuf_text(&head) : "no branch", job->branch);
         return;
     }
-    const char *message = job_text(job, "%s\n\nSluice-Task: %s",
-                                   *job->record.title ? job->record.title : job->id, job->id);
-    if (strcmp(job->record.merge, "direct") == 0)
+    if (job->merging)
         merge_begin(job);
+    else if (strcmp(job->record.merge, "mr") == 0)
+        worktree_commit(job, message, hand_over);
+    else if (strcmp(job->record.merge, "direct") != 0
+             || merge_waits_for_person(job->e, job->key.task, job->record.merge))
+        worktree_commit(job, message, left_on_branch);
     else
-        worktree_commit(job, message,
-                        strcmp(job->record.merge, "mr") == 0 ? hand_over : left_on_branch);
+        merge_begin(job);
 }
 
-/* The work is good. */
-static void deliver(struct job *job) {
+void worktree_deliver(struct job *job) {
     struct git_line line;
     const char *busy = worktree_in_progress(job->record.git_dir);
+    if (busy && job->record.implied && !job->merging) {
+        worktree_end_note(job, "not committed: a %s is unfinished in its worktree '%s'", busy,
+                          job->path);
+        worktree_end_finish(job);
+        return;
+    }
     if (busy) {
         worktree_end_fail(job, OUTCOME_FAILED, "a %s is unfinished in its worktree '%s'", busy,
                           job->path);
@@ -279,17 +330,33 @@ static void saved(struct job *job, const struct aside_end *end) {
     worktree_end_finish(job);
 }
 
+/* The project wants every task to change something. */
+static bool is_refused(const struct job *job) {
+    const struct project *project = workspace_project(job->e, job->key.task);
+    return delivery_is_empty(&job->changes) && strcmp(job->record.merge, "none") != 0 && project
+           && strcmp(config_text(job->e->config, "projects.P.no_changes", project->view.name),
+                     "fail")
+                  == 0;
+}
+
 static void go_on(struct job *job) {
     bool is_good = job->outcome == OUTCOME_OK;
     bool is_over = job->outcome == OUTCOME_FAILED || job->outcome == OUTCOME_TIMEOUT
                    || job->outcome == OUTCOME_LOST || job->outcome == OUTCOME_CANCELED;
-    if (is_good && strcmp(job->record.merge, "none") != 0)
-        deliver(job);
+    if (is_good && is_refused(job))
+        worktree_end_fail(job, OUTCOME_INVALID,
+                          "it changed no file, and projects.P.no_changes is 'fail'");
+    else if (is_good && strcmp(job->record.merge, "none") != 0)
+        worktree_deliver(job);
     else if (is_over && !worktree_in_progress(job->record.git_dir)) {
         job->doing = "saves what it has left";
         worktree_commit(job, WIP, saved);
     } else
         worktree_end_finish(job);
+}
+
+static void measure(struct job *job) {
+    delivery_measure(job, go_on);
 }
 
 static void abandoned(struct job *job, const struct aside_end *end) {
@@ -298,16 +365,16 @@ static void abandoned(struct job *job, const struct aside_end *end) {
         return;
     }
     job->is_rebased = true; /* or was, before the daemon was killed: its checks have not passed */
-    diff_keep(job, go_on);
+    diff_keep(job, measure);
 }
 
 /* Good work that cannot be delivered: why. */
 static void note_missing(struct job *job, int there) {
     if (there == -EPERM)
-        worktree_end_note(job, WORKTREE_FOREIGN ": nothing is delivered", job->path);
+        worktree_end_explain(job, WORKTREE_FOREIGN ": nothing is delivered", job->path);
     else
-        worktree_end_note(job, "its worktree '%.180s' is %s", job->path,
-                          there == -EXDEV ? "a copy of another" : "gone");
+        worktree_end_explain(job, "its worktree '%.180s' is %s", job->path,
+                             there == -EXDEV ? "a copy of another" : "gone");
 }
 
 static void imported(struct job *job, bool worked) {
@@ -321,13 +388,14 @@ static void imported(struct job *job, bool worked) {
     } else if (job->record.rebasing)
         worktree_abandon_rebase(job, abandoned);
     else
-        diff_keep(job, go_on);
+        diff_keep(job, measure);
 }
 
 void worktree_end_begin(struct job *job) {
     int there = job->record.made ? worktree_find(job->path, &job->record) : -ENOENT;
     if (there < 0) {
-        if (job->outcome == OUTCOME_OK && strcmp(job->record.merge, "none") != 0) {
+        if (job->outcome == OUTCOME_OK && strcmp(job->record.merge, "none") != 0
+            && !job->record.implied) {
             job->outcome = OUTCOME_FAILED;
             job->is_forced = true;
             note_missing(job, there);

@@ -213,10 +213,21 @@ static bool has_private_git(const struct run_spec *run) {
     return run && run->wrap && run->enter;
 }
 
+/* The sandbox of the run shows a file that its launch has made (launch_git.c). A worktree that was made again since lacks it. */
+static int make_settings(struct job *job) {
+    const char *path = job_text(job, "%s/config.worktree", job->record.git_dir);
+    if (access(path, F_OK) == 0)
+        return 0;
+    _cleanup_(fd_closep) int fd = outside_create(AT_FDCWD, path, &job->err);
+    return fd < 0 ? fd : 0;
+}
+
 int worktree_lend(struct job *job) {
     const char *folder = folder_of(job);
     const struct run_spec *run;
     int r = job_run_spec(job, &run, &job->err);
+    if (r == 0 && has_private_git(run))
+        r = make_settings(job);
     if (r < 0 || !has_private_git(run) || private_git_is_there(folder))
         return r;
     return private_git_make(folder, job->record.common_dir, job->branch, &job->err);

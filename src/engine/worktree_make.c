@@ -137,6 +137,12 @@ static void branches_asked(struct job *job, const struct aside_end *end) {
         return;
     }
     job->branch_is_there = git_output_hash(end->output, 1, hash);
+    if (job->needs_branch && !job->branch_is_there) {
+        error_set(&job->err, -ENOENT, "there is no branch '%s' in '%s'", job->branch,
+                  job->record.repository);
+        job_end(job);
+        return;
+    }
     if (job->branch_is_there && !job->has_record
         && !workspace_has_run_in(job->e, job->id, job->key.attempt, job->path)) {
         error_set(&job->err, -EEXIST,

@@ -87,7 +87,6 @@ int submission_check_workspace(const struct batch *batch, const struct batch_ent
 /* Can work of this project be brought in so? NULL: nothing was said. */
 struct submission_merge {
     const char *project, *merge, *base_branch;
-    bool review, external; /* a person has the last word */
 };
 int submission_check_merge(const struct config *config, const struct submission_merge *wish,
                            struct error *err);

@@ -30,9 +30,10 @@ struct op_private {
     void *state;
     void (*state_finish)(void *state);
     struct arena arena;
-    struct strbuf more;         /* members beside "error" */
-    const char *posted;         /* op_wait_post */
-    struct engine_await *await; /* op_wait_tasks: what it waits for; NULL: nothing */
+    struct strbuf more;          /* members beside "error" */
+    const char *posted;          /* op_wait_post */
+    struct merge_answer *merged; /* op_wait_merge; in the arena */
+    struct engine_await *await;  /* op_wait_tasks: what it waits for; NULL: nothing */
     /* --- op_keys.c */
     uint64_t digest;                /* of what was asked, key or not */
     bool leads;                     /* in the list of keys in flight */

@@ -11,6 +11,7 @@
 #include "engine/below.h"
 #include "engine/denied.h"
 #include "engine/loops.h"
+#include "engine/merges.h"
 #include "ops/print.h"
 
 #define IN(state) (1u << TASK_##state)
@@ -50,6 +51,8 @@ struct acting {
     bool *already;
     size_t count;
     json_t **contexts; /* of those whose steps are concerned, or that are allowed more; else NULL */
+    size_t merging;    /* before they are approved: the next one whose work is merged */
+    bool waits;        /* that one is being merged */
 };
 
 static void acting_finish(void *state) {
@@ -280,6 +283,49 @@ static int act(struct op_call *call) {
     return 0;
 }
 
+/* --- what is approved is merged first ---------------------------------------------------------- */
+
+/* What depends on it starts when it is approved, and must find its work in the base branch. If one cannot be merged
+ * nothing is approved; those that were merged before it are merged already when this is asked again. */
+static int merge_next(struct op_call *call) {
+    struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    char id[ENGINE_ID_MAX];
+    if (s->waits) {
+        const struct merge_answer *m = op_merged(call);
+        if (m->result == MERGE_CONFLICT || m->result == MERGE_FAILED) {
+            call->index = (int64_t)s->merging;
+            return op_fail(call, -EBUSY,
+                           "task '%s' is not approved, because it cannot be merged: %s",
+                           engine_task_id(call->engine, s->tasks[s->merging], id), m->message);
+        }
+        s->waits = false;
+        s->merging++;
+    }
+    for (; s->merging < s->count; s->merging++) {
+        struct merge_question question = { .task = s->tasks[s->merging] };
+        struct task_view t;
+        if (!core_task(engine_core(call->engine), question.task, &t) || !waits_for_verdict(&t)
+            || !engine_merges_on_approval(call->engine, question.task))
+            continue;
+        s->waits = true;
+        return op_wait_merge(call, &question, merge_next);
+    }
+    return act(call);
+}
+
+/* Nothing is merged when one of them cannot be approved at all. */
+static int approve(struct op_call *call) {
+    struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    for (size_t i = 0; i < s->count; i++) {
+        call->index = (int64_t)i;
+        int r = look(call, action_of(call), s, i);
+        if (r < 0)
+            return r;
+    }
+    call->index = -1;
+    return merge_next(call);
+}
+
 static void take_contexts(struct op_call *call, const struct store_answer *answer) {
     struct acting *s = op_state(call, sizeof(*s), acting_finish);
     for (size_t k = 0, i = 0; k < answer->count; k++) {
@@ -302,6 +348,8 @@ static int run(struct op_call *call) {
     if (r < 0)
         return r;
     s->already = arena_alloc(op_arena(call), s->count + 1);
+    if (a->fact == FACT_APPROVE)
+        return approve(call);
     task_id *asked = arena_alloc(op_arena(call), (s->count + 1) * sizeof(*asked));
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++)
@@ -383,8 +431,13 @@ static const struct op_param verdict_params[] = {
 
 ACTION(again, tasks_only, "do finished tasks once more",
        "A new iteration: what came from the last one is invalidated.", "\"waiting\"");
-ACTION(approve, verdict_params, "approve what waits for review",
-       "The event is `task.approved`, with who did it and why.", "\"done\"");
+#define APPROVED                                                                                   \
+    "The event is `task.approved`, with who did it and why. With `merge: direct` the branch of "   \
+    "the "                                                                                         \
+    "task is merged first, and the answer waits for that; if it cannot be merged, this is 409 "    \
+    "with "                                                                                        \
+    "the reason, and the task still waits."
+ACTION(approve, verdict_params, "approve what waits for review", APPROVED, "\"done\"");
 ACTION_OF(
     cancel, cancel_params, "cancel tasks",
     "A task that runs is told to stop and is canceled when it has ended; a success that comes "
@@ -395,8 +448,7 @@ ACTION_OF(
     "\"canceled\"", OP_REACH_BELOW);
 ACTION(clear, tasks_only, "make drafts of waiting tasks", "Their counters begin again.",
        "\"draft\"");
-ACTION(close, verdict_params, "close what is finished from outside",
-       "The event is `task.approved`, with who did it and why.", "\"done\"");
+ACTION(close, verdict_params, "close what is finished from outside", APPROVED, "\"done\"");
 ACTION(delete, tasks_only, "delete drafts and finished tasks",
        "Their children fail as orphans, and so does what waits for one that was not done.", "null");
 ACTION(hold, hold_params, "hold tasks that wait", NULL, "\"held\"");

@@ -14,6 +14,7 @@
 #include "engine/diff.h"
 #include "engine/failing.h"
 #include "engine/live_snapshot.h"
+#include "engine/merges.h"
 #include "engine/notifier.h"
 #include "engine/outlook.h"
 #include "engine/redaction.h"
@@ -400,6 +401,44 @@ int op_wait_snapshot(struct op_call *call, bool anonymous, op_snapshot_taken tak
     p->step = then;
     p->asking = true;
     return CALL_GO_ON;
+}
+
+static const char *keep(struct op_private *p, const char *text) {
+    return text ? arena_strdup(&p->arena, text) : NULL;
+}
+
+static void merge_is_over(void *ctx, const struct merge_answer *answer) {
+    struct op_call *call = ctx;
+    struct op_private *p = call->own;
+    p->asking = false;
+    if (answer) {
+        p->merged = arena_alloc(&p->arena, sizeof(*p->merged));
+        *p->merged = (struct merge_answer){
+            .result = answer->result,
+            .branch = keep(p, answer->branch),
+            .into = keep(p, answer->into),
+            .message = keep(p, answer->message),
+            .commit = keep(p, answer->commit),
+        };
+    } else {
+        p->over = true;
+        (void)op_fail(call, -ESHUTDOWN, "the daemon is ending");
+    }
+    resume(call);
+}
+
+int op_wait_merge(struct op_call *call, const struct merge_question *question, op_step then) {
+    struct op_private *p = call->own;
+    p->step = then;
+    p->asking = true;
+    int r = engine_merge(call->engine, question, merge_is_over, call, &call->err);
+    if (r < 0)
+        p->asking = false;
+    return r < 0 ? r : CALL_GO_ON;
+}
+
+const struct merge_answer *op_merged(const struct op_call *call) {
+    return call->own->merged;
 }
 
 int op_rest(struct op_call *call, op_step then) {

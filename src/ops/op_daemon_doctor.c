@@ -11,6 +11,7 @@
 #include "engine/run_token.h"
 #include "engine/sandboxes.h"
 #include "engine/slurm_look.h"
+#include "engine/worktrees.h"
 #include "executor/executor.h"
 #include "ops/print.h"
 #include "os/file_system.h"
@@ -221,8 +222,14 @@ static void check_worktrees(struct op_call *call, struct check *c) {
     c->name = "worktrees";
     c->ok = count == 0;
     c->mild = true;
-    if (count == 0)
+    size_t kept = engine_kept_worktrees(call->engine);
+    if (count == 0 && kept == 0)
         (void)snprintf(c->text, sizeof(c->text), "none is left of tasks that are gone");
+    else if (count == 0)
+        (void)snprintf(c->text, sizeof(c->text),
+                       "%zu of finished tasks %s kept: their work is not merged, or "
+                       "retention.merged_days keeps them; 'sluice merge ID' merges it",
+                       kept, kept == 1 ? "is" : "are");
     else
         (void)snprintf(c->text, sizeof(c->text), "%zu belong%s to no task and %s kept: '%s' (%s)%s",
                        count, count == 1 ? "s" : "", count == 1 ? "is" : "are", path, why,

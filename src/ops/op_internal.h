@@ -88,6 +88,11 @@ typedef void (*op_diff_taken)(struct op_call *call, const struct diff *diff);
 /* Goes on with `then` when git has compared, and `take` was told what came of it. */
 int op_wait_diff(struct op_call *call, const struct diff_question *question, op_diff_taken take,
                  op_step then);
+struct merge_question;
+struct merge_answer;
+/* Goes on with `then` when the branch of a task was merged, or could not be: op_merged says which. */
+int op_wait_merge(struct op_call *call, const struct merge_question *question, op_step then);
+const struct merge_answer *op_merged(const struct op_call *call);
 /* Goes on with `then` in the next turn: what is long is done in pieces, and others come between. What was
  * looked at may have changed. */
 int op_rest(struct op_call *call, op_step then);

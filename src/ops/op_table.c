@@ -58,6 +58,7 @@ extern const struct op op_task_graph;
 extern const struct op op_task_hold;
 extern const struct op op_task_list;
 extern const struct op op_task_log;
+extern const struct op op_task_merge;
 extern const struct op op_task_messages;
 extern const struct op op_task_post;
 extern const struct op op_task_priority;
@@ -132,6 +133,7 @@ const struct op *const op_table[] = {
     &op_task_hold,
     &op_task_list,
     &op_task_log,
+    &op_task_merge,
     &op_task_messages,
     &op_task_post,
     &op_task_priority,

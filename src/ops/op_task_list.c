@@ -427,7 +427,9 @@ const struct op op_task_list = {
         "everything where the scheduler has more than 64 MB (about 300,000 tasks). There are up "
         "to 5,000 of either. Of a live `run`, `doing` says what it does "
         "besides working, and `unreachable_host` and `unreachable_since` that it is on a host "
-        "that is (`host.list`).",
+        "that is (`host.list`). `changes`: what a finished task, or one that waits for review, has "
+        "changed in its worktree; `files` 0: nothing. null: it is not known, or it has no "
+        "worktree.",
     .params = params,
     .result =
         "{\"items\":[{\"id\":\"web-17\",\"project\":\"web\",\"kind\":null,\"title\":\"write the "
@@ -436,7 +438,7 @@ const struct op op_task_list = {
         "1760000000000,"
         "\"changed_at\":1760000000000,\"depth\":0,\"iteration\":1,\"attempt\":0,"
         "\"not_before\":null,\"gate\":\"lease:runs\",\"why\":\"all 8 places for runs are taken\","
-        "\"score\":100,\"run\":null}],\"next\":\"n16\",\"external\":[]}",
+        "\"score\":100,\"run\":null,\"changes\":null}],\"next\":\"n16\",\"external\":[]}",
     .right = OP_READ,
     .reach = OP_REACH_LIST,
     .run = run,

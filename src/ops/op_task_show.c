@@ -1,6 +1,7 @@
 /* op_task_show.c: everything about one task. */
 #include <string.h>
 
+#include "engine/deliveries.h"
 #include "engine/diff.h"
 #include "engine/executors.h"
 #include "ops/budgets.h"
@@ -54,6 +55,27 @@ static void print_workspace(struct json_writer *w, const struct engine *engine, 
     print_bool(w, "has_diff", engine_has_diff(engine, task));
 }
 
+static void print_delivery(struct json_writer *w, const struct engine *engine, task_id task) {
+    struct delivery d;
+    json_write_key(w, "delivery");
+    if (!engine_delivery(engine, task, &d)) {
+        json_write_null(w);
+        return;
+    }
+    json_write_object_begin(w);
+    print_text(w, "strategy", d.strategy);
+    print_text(w, "result", d.result);
+    print_text(w, "message", d.message);
+    print_text(w, "branch", d.branch);
+    print_text(w, "base", d.base);
+    print_text(w, "commit", d.commit[0] ? d.commit : NULL);
+    print_bool(w, "merged", d.merged);
+    print_text(w, "removed", *d.removed ? d.removed : NULL);
+    print_time(w, "at", d.at);
+    json_write_object_end(w);
+    delivery_finish(&d);
+}
+
 static int print(struct op_call *call) {
     struct showing *s = showing_of(call);
     struct task_view t;
@@ -76,6 +98,7 @@ static int print(struct op_call *call) {
     print_text(&w, "executor", executor_kind_name(engine_executor_kind(call->engine, s->task)));
     print_text(&w, "partition", engine_partition(call->engine, s->task));
     print_workspace(&w, call->engine, s->task);
+    print_delivery(&w, call->engine, s->task);
     print_task_budget(&w, call->engine, s->task);
     print_json(&w, "runs", strbuf_text(&s->runs));
     print_iterations(&w, call->engine, &t);
@@ -134,7 +157,9 @@ const struct op op_task_show = {
             "counters, where it runs (`executor`, in Slurm with its `partition`; null: the default "
             "one), "
             "where it works (`works_in`), whether task.diff can tell what it changed "
-            "(`has_diff`), what it has used of which `budget` (by ended "
+            "(`has_diff`), what became of its work (`delivery`: the branch, whether the base "
+            "branch has it, and what was removed; null: it has no worktree, or no run of it has "
+            "succeeded), what it has used of which `budget` (by ended "
             "runs and the "
             "live one; null: nobody knows, or there is none), its last 10 runs, and the folders of "
             "its last "
@@ -146,7 +171,7 @@ const struct op op_task_show = {
         "\"spec\":{\"argv\":[\"make\"]},\"context\":null,\"depends_on\":[\"web-3\"],"
         "\"counters\":{\"failures\":0,"
         "\"launch_failures\":0,\"losses\":0,\"restarts\":0},\"executor\":\"local\",\"partition\":"
-        "null,\"has_diff\":true,\"budget\":{"
+        "null,\"has_diff\":true,\"delivery\":null,\"budget\":{"
         "\"run\":{},\"task\":{"
         "}},\"runs\":[{\"task\":\"web-17\","
         "\"attempt\":1,\"phase\":\"working\"}],\"iterations\":[{\"iteration\":1,\"folder\":"

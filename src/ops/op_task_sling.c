@@ -67,14 +67,12 @@ static int check_state(struct op_call *call, const struct sling_item *item,
 }
 
 /* What is said of merging must be possible, as if the task had said it. */
-static int check_merge(struct op_call *call, const char *project, const struct task_spec *spec) {
+static int check_merge(struct op_call *call, const char *project) {
     const char *said = op_flag(call, "no_merge") ? "none" : op_text(call, "merge");
     struct submission_merge wish = {
         .project = project,
         .merge = said ? said : "none",
         .base_branch = op_text(call, "base_branch"),
-        .review = spec->review,
-        .external = spec->until == UNTIL_EXTERNAL,
     };
     return submission_check_merge(engine_config(call->engine), &wish, &call->err);
 }
@@ -115,7 +113,7 @@ static int look(struct op_call *call, struct sling_item *item) {
         item->skipped = "its project only coordinates (projects.P.coordination)";
     int r = item->step ? 0 : check_until(call, item, &t);
     if (r == 0 && !item->skipped)
-        r = check_merge(call, project, &spec);
+        r = check_merge(call, project);
     return r < 0 || item->skipped ? r : check_group(call, item);
 }
 

@@ -12,6 +12,7 @@
 #include "engine/alert.h"
 #include "engine/allowance.h"
 #include "engine/away.h"
+#include "engine/deliveries.h"
 #include "engine/denied.h"
 #include "engine/executors.h"
 #include "engine/external_ids.h"
@@ -235,7 +236,25 @@ bool print_task_members(struct json_writer *w, const struct engine *engine, task
     print_denial(w, engine, task);
     print_int(w, "score", t.score);
     print_live(w, engine, &t);
+    struct delivery_changes changes = { 0 };
+    if (t.attempt > 0 && (task_state_is_final(t.state) || t.state == TASK_HELD))
+        (void)engine_changes(engine, task, &changes);
+    print_changes(w, &changes);
     return true;
+}
+
+void print_changes(struct json_writer *w, const struct delivery_changes *changes) {
+    json_write_key(w, "changes");
+    if (!changes->known) {
+        json_write_null(w);
+        return;
+    }
+    json_write_object_begin(w);
+    print_int(w, "commits", changes->commits);
+    print_int(w, "files", changes->files);
+    print_int(w, "insertions", changes->insertions);
+    print_int(w, "deletions", changes->deletions);
+    json_write_object_end(w);
 }
 
 void print_external(struct json_writer *w, const struct engine *engine) {

@@ -39,6 +39,9 @@ int op_ask_titles(struct op_call *call, struct op_rows *rows, op_step then);
 /* The members that lists show, without the braces. False: there is no such task. */
 bool print_task_members(struct json_writer *w, const struct engine *engine, task_id task,
                         const char *title, time_ms changed_at);
+struct delivery_changes;
+/* The member `changes`: null when they are not known. */
+void print_changes(struct json_writer *w, const struct delivery_changes *changes);
 /* The member `external`: living runs that are not ours, by the ids of their tasks; 50 at the most. */
 void print_external(struct json_writer *w, const struct engine *engine);
 void print_tasks(struct json_writer *w, const struct engine *engine, const struct op_rows *rows);

@@ -33,16 +33,6 @@ static bool makes_worktrees(const struct config *config, const char *project) {
     return strcmp(config_text(config, "projects.P.workspace_mode", project), "worktree") == 0;
 }
 
-/* A merge would come before the approval. */
-static int check_person(const char *merge, bool review, bool external, struct error *err) {
-    if ((!review && !external) || strcmp(merge, "direct") != 0)
-        return 0;
-    return error_set(err, -EINVAL,
-                     "merge 'direct' does not wait for a person: a task with %s has merge 'local' "
-                     "or 'mr'",
-                     review ? "a review" : "until 'external'");
-}
-
 int submission_check_merge(const struct config *config, const struct submission_merge *wish,
                            struct error *err) {
     const char *const *words;
@@ -56,12 +46,10 @@ int submission_check_merge(const struct config *config, const struct submission_
         && config_words(config, "projects.P.mr_command", project, &words) == 0)
         return error_set(err, -EINVAL, "merge 'mr' needs a command: set projects.%s.mr_command",
                          project);
-    int r = check_person(merge ? merge : config_text(config, "projects.P.merge", project),
-                         wish->review, wish->external, err);
-    if (r == 0 && wish->base_branch && !git_branch_is_valid(wish->base_branch))
-        r = error_set(err, -EINVAL, "'base_branch' '%s' is no name of a branch",
-                      op_quote(wish->base_branch).text);
-    return r;
+    if (wish->base_branch && !git_branch_is_valid(wish->base_branch))
+        return error_set(err, -EINVAL, "'base_branch' '%s' is no name of a branch",
+                         op_quote(wish->base_branch).text);
+    return 0;
 }
 
 int submission_check_workspace(const struct batch *batch, const struct batch_entry *entry,
@@ -72,8 +60,6 @@ int submission_check_workspace(const struct batch *batch, const struct batch_ent
         .project = submission_project(s),
         .merge = s->merge,
         .base_branch = s->base_branch,
-        .review = s->review == 1,
-        .external = s->until && strcmp(s->until, "external") == 0,
     };
     int r = s->workspace ? check_wish(config, wish.project, s->workspace,
                                       makes_worktrees(config, wish.project), err)

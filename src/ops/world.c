@@ -5,6 +5,7 @@
 
 #include "core/budgets.h"
 #include "engine/partition.h"
+#include "engine/worktrees.h"
 #include "ops/budgets.h"
 
 static bool is_in_force(const struct engine *engine, const char *name) {
@@ -122,7 +123,7 @@ void world_print_project(struct json_writer *w, const struct engine *engine,
     json_write_object_end(w);
     print_int(w, "external", p->external);
     print_text(w, "workspace_mode", config_text(config, "projects.P.workspace_mode", p->name));
-    print_text(w, "merge", config_text(config, "projects.P.merge", p->name));
+    print_text(w, "merge", engine_project_merge(config, p->name));
     print_pool(w, engine, p->name);
     json_write_object_end(w);
 }

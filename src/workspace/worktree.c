@@ -62,6 +62,7 @@ int worktree_record_read(const char *home, const char *task, struct worktree_rec
         .title = text_of(json, "title"),
         .git_dir = text_of(json, "git_dir"),
         .common_dir = text_of(json, "common_dir"),
+        .implied = json_is_true(json_object_get(json, "implied")),
         .made = json_is_true(json_object_get(json, "made")),
         .rebasing = json_is_true(json_object_get(json, "rebasing")),
         .prepared = json_is_true(json_object_get(json, "prepared")),
@@ -90,12 +91,13 @@ int worktree_record_write(const char *home, const char *task, const struct workt
     if (r < 0)
         return r;
     worktree_record_path(home, task, &path);
-    json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b}", "repository", record->repository,
-        "base", record->base, "prefix", or_empty(record->prefix), "merge", or_empty(record->merge),
-        "title", or_empty(record->title), "git_dir", or_empty(record->git_dir), "common_dir",
-        or_empty(record->common_dir), "made", record->made, "rebasing", record->rebasing,
-        "removing", record->removing, "prepared", record->prepared);
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b}", "repository",
+                  record->repository, "base", record->base, "prefix", or_empty(record->prefix),
+                  "merge", or_empty(record->merge), "title", or_empty(record->title), "git_dir",
+                  or_empty(record->git_dir), "common_dir", or_empty(record->common_dir), "made",
+                  record->made, "rebasing", record->rebasing, "removing", record->removing,
+                  "prepared", record->prepared, "implied", record->implied);
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
     r = text ? outside_write(strbuf_text(&path), 0600, text, strlen(text), err)
              : error_set(err, -EILSEQ, "'%s' is not UTF-8, which paths of projects must be",

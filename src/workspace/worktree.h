@@ -27,6 +27,7 @@ struct worktree_record {
     char *title;      /* of the task, for commits */
     char *git_dir;    /* of the worktree alone; "": not noted */
     char *common_dir; /* that all worktrees of the repository share; "": not noted */
+    bool implied;     /* `merge` is the default: a delivery that fails does not fail the task */
     bool made;
     bool rebasing;
     bool prepared; /* a run has done what prepares it */

@@ -8,7 +8,7 @@
 run sluice diff web-1
 exits 3 'no daemon: exit code'
 repository repo
-config "projects: {web: {path: $tmp/repo, workspace_mode: worktree}}"
+config "projects: {web: {path: $tmp/repo, workspace_mode: worktree, merge: none}}"
 start
 add -p web -- sh -c 'echo more >>file; : >empty'
 becomes "$id" 'done'

@@ -10,7 +10,7 @@ commit repo moved "$(seq 1 40)"
 config "limits: {runs: 8}
 retry: {failed: {max: 0}, unfinished: {max: 3, delay_s: 0.1}}
 projects:
-  web: {path: $tmp/repo, workspace_mode: worktree}
+  web: {path: $tmp/repo, workspace_mode: worktree, merge: none}
   bare: {path: $tmp/repo}"
 mkfifo go
 clock_git

@@ -36,7 +36,7 @@ names='clean process smudge hooks hookspath fsmonitor driver attributes include 
     echo 'retry: {failed: {max: 0}, unfinished: {max: 2, delay_s: 0}}'
     echo 'projects:'
     for name in $names; do
-        echo "  $name: {path: $tmp/$name, workspace_mode: worktree, mr_command: [git, status], prefix: $name}"
+        echo "  $name: {path: $tmp/$name, workspace_mode: worktree, merge: none, mr_command: [git, status], prefix: $name}"
     done
 } >projects.yaml
 config "$(cat projects.yaml)"

@@ -18,6 +18,7 @@ projects:
   oth:
     path: $tmp/other
     workspace_mode: worktree
+    merge: none
     mr_command: [sh, $tmp/ask.sh, '{branch}', '{base}', '{id}', '{title}', $tmp/asked]
   bare: {path: $tmp/repo}"
 clock_git
@@ -83,9 +84,6 @@ exits 2 'mr needs a command'
 run sluice add -p web --merge sideways -- true
 exits 2 'an unknown strategy is refused'
 complains "'merge' must be one of none, local, direct, mr" 'with those there are'
-run sluice add -p web --review -- true
-exits 2 'a merge does not come before the review'
-complains "merge 'direct' does not wait for a person" 'which is said'
 run sluice add -p web --base-branch '--all' -- true
 exits 2 'an option is no branch'
 run sluice add -p web --base-branch 'a..b' -- true

@@ -35,14 +35,14 @@ breaker: {max: 2, agent_max: 3}
 agents: {helper: {command: ['true']}, broken: {command: [no-such-agent]}}
 projects:
   plain: {path: $tmp}
-  web: {path: $tmp/repo, workspace_mode: worktree, $prepare, copy: [.env, config/*.local, config/*.none]}
-  sub: {path: $tmp/repo/sub, workspace_mode: worktree, $prepare, copy: [.env]}
+  web: {path: $tmp/repo, workspace_mode: worktree, merge: none, $prepare, copy: [.env, config/*.local, config/*.none]}
+  sub: {path: $tmp/repo/sub, workspace_mode: worktree, merge: none, $prepare, copy: [.env]}
   direct: {path: $tmp/repo, workspace_mode: worktree, $prepare, copy: [.env], merge: direct}
-  quick: {path: $tmp/repo, workspace_mode: worktree, $prepare, prepare_timeout_s: 1}
-  gone: {path: $tmp/repo, workspace_mode: worktree, copy: [config/missing.conf]}
-  open: {path: $tmp/repo, workspace_mode: worktree, copy: [plain]}
-  link: {path: $tmp/repo, workspace_mode: worktree, copy: ['*.local']}
-  word: {path: $tmp/repo, workspace_mode: worktree, prepare: [no-such-program]}
+  quick: {path: $tmp/repo, workspace_mode: worktree, merge: none, $prepare, prepare_timeout_s: 1}
+  gone: {path: $tmp/repo, workspace_mode: worktree, merge: none, copy: [config/missing.conf]}
+  open: {path: $tmp/repo, workspace_mode: worktree, merge: none, copy: [plain]}
+  link: {path: $tmp/repo, workspace_mode: worktree, merge: none, copy: ['*.local']}
+  word: {path: $tmp/repo, workspace_mode: worktree, merge: none, prepare: [no-such-program]}
   here: {path: $tmp/repo, $prepare, copy: [.env]}"
 start
 mkfifo go ready

@@ -10,7 +10,7 @@ config "limits: {runs: 8}
 retry: {failed: {max: 0}, lost: {delay_s: 0}, unfinished: {delay_s: 0}}
 projects:
   web: {path: $tmp/repo, workspace_mode: worktree, merge: direct}
-  keep: {path: $tmp/repo, workspace_mode: worktree}"
+  keep: {path: $tmp/repo, workspace_mode: worktree, merge: none}"
 clock_git
 start
 mkfifo go

@@ -14,11 +14,11 @@ breaker: {max: 1, reset_s: never}
 projects:
   pool: {path: $tmp/plain, workspace_paths: [$tmp/p1, $tmp/p2, $tmp/p3]}
   none: {path: $tmp/plain}
-  web: {path: $tmp/repo, workspace_mode: worktree}
-  sub: {path: $tmp/repo/sub, workspace_mode: worktree}
-  cap: {path: $tmp/repo, workspace_mode: worktree, workspaces: 2}
-  bad: {path: $tmp/plain, workspace_mode: worktree}
-  rel: {path: $tmp/repo, workspace_mode: worktree, base_branch: release}"
+  web: {path: $tmp/repo, workspace_mode: worktree, merge: none}
+  sub: {path: $tmp/repo/sub, workspace_mode: worktree, merge: none}
+  cap: {path: $tmp/repo, workspace_mode: worktree, merge: none, workspaces: 2}
+  bad: {path: $tmp/plain, workspace_mode: worktree, merge: none}
+  rel: {path: $tmp/repo, workspace_mode: worktree, merge: none, base_branch: release}"
 clock_git
 start
 mkfifo go go1 go2 go3

@@ -13,7 +13,7 @@ breaker: {max: 1, reset_s: never}
 host: {disk_free_gb: 0}
 projects:
   pool: {workspace_paths: [$tmp/clone, $tmp/plain]}
-  web: {path: $tmp/repo, workspace_mode: worktree}"
+  web: {path: $tmp/repo, workspace_mode: worktree, merge: none}"
 with_store "$tmp/home2" >home2/sluice.yaml <<END
 retry: {launch: {delay_s: 0}}
 breaker: {max: 1, reset_s: never}
@@ -21,7 +21,7 @@ projects:
   same: {workspace_paths: [$tmp/clone/., $tmp/plain]}
   only: {workspace_paths: [$tmp/clone]}
   sub: {workspace_paths: [$tmp/clone/sub]}
-  web: {path: $tmp/repo, workspace_mode: worktree}
+  web: {path: $tmp/repo, workspace_mode: worktree, merge: none}
 END
 start
 mkfifo go go1 go2

@@ -30,6 +30,8 @@ says_that 'sluice list --all' 'web-3'
 says_that 'sluice show web-1' 'limited, exit code 1'
 says_that 'sluice show web-1' 'resumed'
 says_that "git -C ~/src/web branch --list 'sluice/*'" sluice/web-2
+says_that 'sluice diff web-1' 'web-1'
+says_that 'sluice merge web-1' "web-1 merged into '"
 for id in web-1 web-2 web-3; do
     [ "$(value $id attempt)-$(value $id failures)" = 2-0 ]
     report $? "$id took two runs and no retry"
@@ -38,7 +40,9 @@ for id in web-1 web-2 web-3; do
     session=$("$SLUICE" show --json $id | first session)
     grep "^$id.2 " "$log/argv" | grep -qF -e "--resume $session"
     report $? "$id resumed its session"
-    [ "$(git -C "$HOME/src/web" log -1 --format=%s "sluice/$id")" = "work of $id.2" ]
+    branch=sluice/$id
+    [ $id != web-1 ] || branch=HEAD # merged
+    [ "$(git -C "$HOME/src/web" log -1 --format=%s "$branch")" = "work of $id.2" ]
     report $? "the branch of $id has its work"
     [ "$(cat "$log/$id.1.cwd")" = "$(cat "$log/$id.2.cwd")" ]
     report $? "$id continued in its worktree"

@@ -60,7 +60,7 @@ function worktrees(home) {
     fs.writeFileSync(path.join(repo, 'old'), 'one\ntwo\n');
     git('add', '-A');
     git('commit', '-qm', 'begin');
-    return `projects: {tree: {path: ${repo}, workspace_mode: worktree}}\nretry: {unfinished: {max: 3, delay_s: 0.1}}\n`;
+    return `projects: {tree: {path: ${repo}, workspace_mode: worktree, merge: none}}\nretry: {unfinished: {max: 3, delay_s: 0.1}}\n`;
 }
 
 async function changes() {

@@ -45,7 +45,7 @@ export function short(n: number | null | undefined): string {
 
 export function money(usd: number | null | undefined): string {
     if (usd === null || usd === undefined) return '–';
-    return `$${usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: usd < 0.1 ? 4 : 2 })}`;
+    return `$${usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: usd >= 0.1 ? 2 : usd >= 0.0001 ? 4 : 6 })}`;
 }
 
 export function megabytes(mb: number | null | undefined): string {

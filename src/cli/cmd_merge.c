@@ -1,0 +1,98 @@
+/* cmd_merge.c: merges the branches of finished tasks. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/ask.h"
+#include "cli/cmd.h"
+#include "cli/output.h"
+#include "cli/print_task.h"
+#include "cli/task_verb.h"
+
+/* "web-17 merged into 'main' at 1f0c1e0a8c6c" */
+static void print_one(struct strbuf *out, const json_t *task) {
+    const char *result = ask_text(task, "result", "?");
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
+    strbuf_printf(&line, "%s ", ask_text(task, "id", "?"));
+    if (strcmp(result, "already") == 0 || strcmp(result, "empty") == 0)
+        strbuf_puts(&line,
+                    strcmp(result, "empty") == 0 ? "has no changes: " : "is merged already: ");
+    else if (strcmp(result, "failed") == 0 || strcmp(result, "conflict") == 0)
+        strbuf_puts(&line, "is not merged: ");
+    strbuf_puts(&line, ask_text(task, "message", result));
+    print_line(out, strbuf_text(&line), 0);
+    strbuf_putc(out, '\n');
+}
+
+static json_t *body_of(const struct cmd_call *call) {
+    json_t *body = json_object(), *tasks = json_array();
+    for (unsigned i = 0; i < call->arg_count; i++)
+        json_array_append_new(tasks, ask_string(call->args[i]));
+    json_object_set_new(body, "tasks", tasks);
+    if (cmd_has(call, "into"))
+        json_object_set_new(body, "into", ask_string(cmd_value(call, "into")));
+    if (cmd_has(call, "dry-run"))
+        json_object_set_new(body, "dry_run", json_true());
+    if (cmd_has(call, "no-checks"))
+        json_object_set_new(body, "no_checks", json_true());
+    return body;
+}
+
+static int cmd_merge_run(const struct cmd_call *call) {
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    int code = ask_open(&ask, ASK_START);
+    if (code != CMD_OK)
+        return code;
+    client_set_timeout(ask.client, TASK_VERB_MERGE_TIMEOUT);
+    code = ask_post(&ask, body_of(call), "/v1/tasks/merge");
+    if (code != CMD_OK)
+        return code;
+    size_t i;
+    json_t *task;
+    json_array_foreach(json_object_get(ask.answer, "tasks"), i, task) {
+        const char *result = ask_text(task, "result", "");
+        if (strcmp(result, "conflict") == 0)
+            code = CMD_REFUSED;
+        else if (strcmp(result, "failed") == 0 && code == CMD_OK)
+            code = CMD_FAILED;
+        if (!call->json)
+            print_one(&out, task);
+    }
+    if (call->json) {
+        print_value(&out, ask.answer);
+        strbuf_putc(&out, '\n');
+    }
+    output_rest(&out);
+    return code;
+}
+
+static const struct cmd_option merge_options[] = {
+    { "into", 0, "BRANCH", "merge into this branch instead of the one that the task came from" },
+    { "dry-run", 'n', NULL, "change nothing; say whether there would be conflicts" },
+    { "no-checks", 0, NULL, "do not run the checks of the task again after a rebase" },
+    { NULL },
+};
+
+const struct cmd cmd_merge = {
+    .name = "merge",
+    .usage = "merge [--into BRANCH] [--dry-run] [--no-checks] ID...",
+    .summary = "merge the branches of finished tasks",
+    .text =
+        "For tasks that have run in a git worktree and are finished or wait for review. What is "
+        "left in the worktree is committed, the branch is rebased onto the base branch, the checks "
+        "of the task run again if that changed anything, and the base branch moves forwards. A "
+        "worktree that was removed is made again from its branch; files that git ignores are not "
+        "in "
+        "it, and checks that need them fail: see --no-checks.\n\n"
+        "Tasks are merged one after the other. If one cannot be merged, its branch and the base "
+        "branch are as they were, and the next one is tried. Merging twice does nothing.\n\n"
+        "Exit code: 0 all of them are merged (with --dry-run: can be), 4 one has conflicts, whose "
+        "files are named, 1 one could not be merged for another reason.\n",
+    .examples = "sluice merge web-17\n"
+                "sluice merge --dry-run web-17 web-18\n"
+                "sluice merge --into release web-17\n",
+    .options = merge_options,
+    .min_args = 1,
+    .max_args = CMD_ANY_ARGS,
+    .run = cmd_merge_run,
+};

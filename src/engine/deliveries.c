@@ -1,0 +1,242 @@
+/* deliveries.c: what became of the work of a run in a worktree, for people. See deliveries.h, job.h.
+ *
+ * How much was changed is asked of git by the trees that diff_keep has noted, so nothing of the worktree is read
+ * again. Not being able to say it stops nothing. */
+#include "engine/deliveries.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "engine/diff_internal.h"
+#include "engine/workspace_internal.h"
+#include "os/log.h"
+
+#define STAT_MAX 1000u
+
+static void delivery_path(const struct engine *e, const char *id, struct strbuf *out) {
+    strbuf_printf(out, "%s/tasks/%s/delivery.json", e->data, id);
+}
+
+/* --- how much ---------------------------------------------------------------------------------- */
+
+static void stat_told(struct job *job, const struct aside_end *end) {
+    job->changes.known = end->code == 0 && delivery_take_stat(end->output, &job->changes);
+    job->diff->after(job);
+}
+
+void delivery_measure(struct job *job, void (*after)(struct job *job)) {
+    struct git_line line;
+    struct diff_work *work = job->diff;
+    if (job->outcome != OUTCOME_OK || job->changes.known || !work || !work->all.from[0]
+        || !work->all.to[0]) {
+        after(job);
+        return;
+    }
+    work->after = after;
+    GIT_LINE(&line, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--shortstat",
+             work->all.from, work->all.to, "--");
+    diff_read(job, line.argv, STAT_MAX, stat_told);
+}
+
+static void commits_told(struct job *job, const struct aside_end *end) {
+    _cleanup_(strbuf_finish) struct strbuf count = STRBUF_INIT;
+    if (end->code == 0 && git_output_line(end->output, 0, &count))
+        job->changes.commits = strtoimax(strbuf_text(&count), NULL, 10);
+    job->diff->then(job, NULL);
+}
+
+/* What was merged began at the base, and everything else where the branch has left it. */
+void delivery_count(struct job *job, job_step then) {
+    struct git_line line;
+    if (job->is_counted || !job->changes.known || !job->diff) {
+        then(job, NULL);
+        return;
+    }
+    job->is_counted = true;
+    job->diff->then = then;
+    GIT_LINE(&line, "rev-list", "--count", "HEAD",
+             job_text(job, "^%s",
+                      job->is_merged && job->base_hash[0] ? job->base_hash : job->diff->all.from),
+             "--");
+    diff_read(job, line.argv, STAT_MAX, commits_told);
+}
+
+/* --- the event --------------------------------------------------------------------------------- */
+
+/* What became of the work is an event of its own, beside the end of the run. */
+struct merge_event {
+    struct engine_request request; /* first */
+    struct run_key key;
+    char *data;
+};
+
+static int write_merge_event(struct engine *e, struct engine_request *request) {
+    const struct merge_event *event = (const struct merge_event *)request;
+    engine_event(e, "run.merge", event->key.task, event->key.attempt, event->data);
+    return 0;
+}
+
+static void merge_event_done(struct engine *e, struct engine_request *request,
+                             enum store_outcome outcome, const struct error *err) {
+    (void)e;
+    (void)outcome;
+    (void)err;
+    free(((struct merge_event *)request)->data);
+    free(request);
+}
+
+static const char *result_of(const struct job *job) {
+    if (job->is_forced)
+        return outcome_name(job->outcome);
+    return job->end.kind == RUN_END_CHECK || job->end.kind == RUN_END_STOPPED
+               ? run_end_kind_name(job->end.kind)
+               : "ok";
+}
+
+static const char *message_of(const struct job *job) {
+    return job->note[0] ? job->note : job->end.message;
+}
+
+static void put_changes(struct json_writer *w, const struct delivery_changes *changes) {
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {
+        { "commits", changes->commits },
+        { "files", changes->files },
+        { "insertions", changes->insertions },
+        { "deletions", changes->deletions },
+    };
+    json_write_key(w, "changes");
+    json_write_object_begin(w);
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+        json_write_key(w, numbers[i].name);
+        json_write_int(w, numbers[i].value);
+    }
+    json_write_object_end(w);
+}
+
+static void write_event(struct job *job) {
+    struct merge_event *event = xcalloc(1, sizeof(*event));
+    struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    const char *const members[][2] = {
+        { "strategy", job->record.merge }, { "result", result_of(job) },
+        { "branch", job->branch },         { "base", job->record.base },
+        { "message", message_of(job) },    { "output", strbuf_text(&job->output) },
+    };
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        json_write_key(&w, members[i][0]);
+        json_write_string(&w, members[i][1]);
+    }
+    if (job->changes.known)
+        put_changes(&w, &job->changes);
+    json_write_object_end(&w);
+    event->request.run = write_merge_event;
+    event->request.done = merge_event_done;
+    event->key = job->key;
+    event->data = strbuf_take(&data);
+    engine_request(job->e, &event->request);
+}
+
+/* --- on disk ----------------------------------------------------------------------------------- */
+
+bool delivery_is_good(const struct job *job) {
+    return job->outcome == OUTCOME_OK && !job->is_forced;
+}
+
+static void write_file(const struct job *job) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct error err = { 0 };
+    struct delivery delivery = {
+        .strategy = job->record.merge,
+        .result = (char *)(uintptr_t)result_of(job),
+        .message = (char *)(uintptr_t)message_of(job),
+        .repository = job->record.repository,
+        .branch = job->branch,
+        .base = job->record.base,
+        .merged = job->is_merged,
+        .at = job->e->now,
+        .changes = job->changes,
+    };
+    memcpy(delivery.commit, job->head, sizeof(delivery.commit));
+    delivery_path(job->e, job->id, &path);
+    if (delivery_write(strbuf_text(&path), &delivery, &err) < 0)
+        log_warning("what became of the work of '%s' is not recorded: %s", job->id, err.text);
+}
+
+/* What was written down about an earlier run is not true any more. */
+void delivery_keep(struct job *job) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    bool is_delivery =
+        strcmp(job->record.merge, "none") != 0 && (job->outcome == OUTCOME_OK || job->is_forced);
+    if (is_delivery)
+        write_event(job);
+    if (is_delivery || job->changes.known) {
+        write_file(job);
+    } else {
+        delivery_path(job->e, job->id, &path);
+        (void)unlink(strbuf_text(&path));
+    }
+}
+
+void delivery_keep_merge(struct job *job) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct delivery old = { 0 };
+    write_event(job);
+    if (!job->is_merged)
+        return;
+    delivery_path(job->e, job->id, &path);
+    if (delivery_read(strbuf_text(&path), &old) == 0)
+        job->changes = old.changes;
+    delivery_finish(&old);
+    write_file(job);
+}
+
+void delivery_keep_removed(struct job *job, const char *removed) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    struct delivery delivery = { 0 };
+    delivery_path(job->e, job->id, &path);
+    if (delivery_read(strbuf_text(&path), &delivery) == 0) {
+        free(delivery.removed);
+        delivery.removed = xstrdup(removed);
+        if (job->head[0])
+            memcpy(delivery.commit, job->head, sizeof(delivery.commit));
+        (void)delivery_write(strbuf_text(&path), &delivery, NULL);
+    }
+    delivery_finish(&delivery);
+}
+
+bool engine_delivery(const struct engine *e, task_id task, struct delivery *ret) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    delivery_path(e, engine_task_id(e, task, id), &path);
+    return delivery_read(strbuf_text(&path), ret) == 0;
+}
+
+bool delivery_is_old(const struct engine *e, task_id task, const char *key) {
+    time_ms span = config_number(e->config, key, NULL);
+    struct delivery delivery = { 0 };
+    if (span == TIME_NEVER || !engine_delivery(e, task, &delivery))
+        return false;
+    time_ms since = delivery.at;
+    delivery_finish(&delivery);
+    return since > 0 && time_add(since, span) <= e->now;
+}
+
+bool engine_changes(const struct engine *e, task_id task, struct delivery_changes *ret) {
+    const struct project *project = workspace_project(e, task);
+    struct delivery delivery;
+    if (!project || !workspace_makes_worktrees(e, project) || !engine_delivery(e, task, &delivery))
+        return false;
+    *ret = delivery.changes;
+    delivery_finish(&delivery);
+    return ret->known;
+}

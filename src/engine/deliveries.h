@@ -1,0 +1,10 @@
+/* deliveries.h: what became of a task's work. Part of engine.h, for ops/. */
+#pragma once
+
+#include "engine/engine.h"
+#include "workspace/delivery.h"
+
+/* False: nothing was written down. What is written down is to be released with delivery_finish. */
+bool engine_delivery(const struct engine *engine, task_id task, struct delivery *ret);
+/* The same, for a list: only what it has changed. */
+bool engine_changes(const struct engine *engine, task_id task, struct delivery_changes *ret);
