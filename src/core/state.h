@@ -51,9 +51,9 @@ struct core {
 
     uint64_t
         epoch; /* rises when a shared key gets a free place: cached bests are looked at again */
-    struct claim claim;
     struct claim_spec told_claim; /* while loading */
-    time_ms overdue_from;         /* no ready task is overdue before */
+    struct claim claim;
+    time_ms overdue_from; /* no ready task is overdue before */
     time_ms tick_began, last_start;
     amount tick_starts;
     uint32_t tick_number;

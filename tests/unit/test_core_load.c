@@ -1,5 +1,7 @@
 /* test_core_load.c: a core is told its rows. That a rebuilt core is the same in every detail is shown
  * by tests/model and tests/world on random histories. */
+#include <errno.h>
+
 #include "core_facts.h"
 
 static void nothing_follows_from_rows_while_they_are_told(void **state) {
@@ -281,6 +283,19 @@ static size_t starts_of(struct core *core) {
     return starts;
 }
 
+static void a_claim_is_told_while_loading_and_of_a_task_that_is_ready(void **state) {
+    (void)state;
+    struct fact claim = { .kind = FACT_CLAIM, .claim = { .task = 1, .leases = 1u << LEASE_RUNS } };
+    struct core *core = core_with_a_world(true);
+    assert_int_equal(tell(core, claim), 0);
+    add(core, row(1, TASK_DONE)); /* nothing is reserved for it */
+    add(core, row(2, TASK_WAITING));
+    loaded(core);
+    assert_int_equal(tell(core, claim), -EBUSY);
+    assert_int_equal(starts_of(core), 1);
+    core_free(core);
+}
+
 static void f057_a_restart_begins_no_tick(void **state) {
     (void)state;
     struct core *core = core_with_a_world(true);
@@ -365,6 +380,7 @@ int main(void) {
         cmocka_unit_test(the_clock_of_a_limiter_that_is_gone_is_ignored),
         cmocka_unit_test(a_run_whose_limiter_is_gone_has_that_of_its_task),
         cmocka_unit_test(a_row_says_how_what_is_configured_was_left),
+        cmocka_unit_test(a_claim_is_told_while_loading_and_of_a_task_that_is_ready),
         cmocka_unit_test(f057_a_restart_begins_no_tick),
         cmocka_unit_test(a_pace_that_is_not_in_force_any_more_is_forgotten),
         cmocka_unit_test(only_a_new_core_is_told_rows),
