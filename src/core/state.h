@@ -47,6 +47,7 @@ struct core {
     int64_t window_bucket;              /* number of the newest bucket */
     int64_t share_weight, share_tokens; /* W and T */
     uint32_t share_count;
+    uint32_t walk; /* the number of the last one: see `seen` */
     int64_t document_weight, document_tokens, document_count; /* W and T of this decision */
 
     uint64_t
@@ -76,7 +77,6 @@ struct core {
     size_t adopted_count, adopted_capacity;
     uint32_t *seen; /* per task: the last walk that saw it */
     size_t seen_capacity;
-    uint32_t walk;
     uint32_t *pending; /* tasks to be looked at again before the fact is done */
     size_t pending_count, pending_capacity;
 };
