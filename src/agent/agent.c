@@ -8,8 +8,8 @@
 
 /* By name. */
 static const struct agent_adapter *const adapters[] = {
-    &agent_claude, &agent_claude_stream, &agent_codex, &agent_copilot,
-    &agent_gemini, &agent_opencode,      &agent_plain,
+    &agent_acp,     &agent_claude, &agent_claude_stream, &agent_codex,
+    &agent_copilot, &agent_gemini, &agent_opencode,      &agent_plain,
 };
 
 static const char *const result_names[] = {
@@ -59,6 +59,10 @@ const char *agent_adapter_stop_signal(const struct agent_adapter *adapter) {
 
 bool agent_adapter_can_resume(const struct agent_adapter *adapter) {
     return adapter->resume != NULL;
+}
+
+const char *agent_adapter_client(const struct agent_adapter *adapter) {
+    return adapter->client;
 }
 
 bool agent_adapter_names_session(const struct agent_adapter *adapter) {
@@ -193,5 +197,25 @@ size_t agent_command(const struct agent_adapter *adapter, const struct agent_lau
         else
             template_add(&w, adapter, word, launch);
     }
+    return w.count;
+}
+
+/* Nothing for a value that is NULL or "". */
+static void setting_add(struct words *w, const char *option, const char *value) {
+    if (value && *value)
+        option_add(w, option, value);
+}
+
+size_t agent_client_command(const struct agent_client *client, struct strbuf *out) {
+    struct words w = { out, 0 };
+    word_add(&w, client->program, strlen(client->program));
+    setting_add(&w, "--permissions=", client->permissions);
+    setting_add(&w, "--resume=", client->resume);
+    setting_add(&w, "--mode=", client->mode);
+    setting_add(&w, "--model=", client->model);
+    setting_add(&w, "--auth-method=", client->auth_method);
+    word_add(&w, "--", 2);
+    for (size_t i = 0; i < client->count; i++)
+        word_add(&w, client->words[i], strlen(client->words[i]));
     return w.count;
 }

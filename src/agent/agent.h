@@ -111,6 +111,8 @@ const char *agent_adapter_name(const struct agent_adapter *adapter);
 /* "INT" or "TERM": what ends it cleanly. */
 const char *agent_adapter_stop_signal(const struct agent_adapter *adapter);
 bool agent_adapter_can_resume(const struct agent_adapter *adapter);
+/* A program of Sluice that runs the configured command and speaks with it, beside the shim; NULL: the command itself is run. */
+const char *agent_adapter_client(const struct agent_adapter *adapter);
 /* It takes the id of a new session from us. */
 bool agent_adapter_names_session(const struct agent_adapter *adapter);
 
@@ -132,6 +134,18 @@ struct agent_launch {
 size_t agent_command(const struct agent_adapter *adapter, const struct agent_launch *launch,
                      struct strbuf *out);
 bool agent_prompt_is_word(const struct agent_adapter *adapter);
+
+/* The command of a run whose adapter has a client. Texts that are NULL or "" are left out. The prompt goes to the standard input. */
+struct agent_client {
+    const char *program;     /* the client */
+    const char *permissions; /* "allow", "edits" or "deny" */
+    const char *resume;      /* the session to go on with */
+    const char *mode, *model, *auth_method;
+    const char *const *words; /* of the agent */
+    size_t count;
+};
+/* Words, each ended by NUL, into `out`; returns how many. */
+size_t agent_client_command(const struct agent_client *client, struct strbuf *out);
 
 /* A word of a configured command that stands for the prompt: "{prompt}", or the value in "--option={prompt}". */
 bool agent_word_has_prompt(const char *word);
@@ -165,6 +179,9 @@ struct agent_path {
         path; /* below the home directory; {cwd}: the folder of the run, as agents write it in names */
     enum agent_path_use use;
 };
+/* Whose program the words (NULL at the end) start, by its name: the one that a client runs keeps its files where it keeps them without
+ * it. NULL: not known. */
+const struct agent_adapter *agent_adapter_behind(const char *const *words);
 /* Ends with a path that is NULL. */
 const struct agent_path *agent_paths(const struct agent_adapter *adapter);
 /* Of one run: where its home directory is and where it works, both absolute; `variable` gives the value of a variable

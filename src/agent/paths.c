@@ -12,6 +12,21 @@ const struct agent_path *agent_paths(const struct agent_adapter *adapter) {
     return adapter && adapter->paths ? adapter->paths : none;
 }
 
+/* The name begins the last part of a path, or of the name of a package: …/bin/codex-acp, @scope/codex-acp@1.0. */
+const struct agent_adapter *agent_adapter_behind(const char *const *words) {
+    for (; *words; words++) {
+        const char *slash = strrchr(*words, '/'), *name = slash ? slash + 1 : *words;
+        for (size_t i = 0; i < agent_adapter_count(); i++) {
+            const struct agent_adapter *one = agent_adapter_at(i);
+            size_t length = strlen(one->name);
+            if (one->paths && strncmp(name, one->name, length) == 0
+                && (name[length] == '\0' || name[length] == '-' || name[length] == '@'))
+                return one;
+        }
+    }
+    return NULL;
+}
+
 /* /home/me/my.web → -home-me-my-web */
 static void put_cwd(const char *cwd, struct strbuf *out) {
     for (; *cwd; cwd++) {

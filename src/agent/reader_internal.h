@@ -89,6 +89,7 @@ struct agent_adapter {
     const char *const *command;
     const char *const *resume;
     const char *model_option;   /* "--model"; "--model=" when both are one word; NULL: has none */
+    const char *client;         /* agent_adapter_client; or NULL */
     const char *session_option; /* NULL: the agent chooses the id */
     const char *budget_option;  /* most dollars of one run; NULL: it knows no such limit */
     const char
@@ -129,8 +130,8 @@ struct agent_adapter {
 
 extern const struct transcript_family transcript_claude, transcript_codex, transcript_copilot,
     transcript_gemini, transcript_opencode;
-extern const struct agent_adapter agent_claude, agent_claude_stream, agent_codex, agent_copilot,
-    agent_gemini, agent_opencode, agent_plain;
+extern const struct agent_adapter agent_acp, agent_claude, agent_claude_stream, agent_codex,
+    agent_copilot, agent_gemini, agent_opencode, agent_plain;
 
 void agent_mark(struct agent_seen *seen, enum agent_result result);
 void agent_unmark_all(struct agent_seen *seen);

@@ -145,8 +145,11 @@ static void every_recording_gives_what_the_table_says(void **state) {
  * lines is its own last word. */
 static size_t last_word_end(const struct recording *r, size_t from, size_t *ret_start) {
     static const char *const words[][2] = {
-        { "claude", "\"type\":\"result\"" },        { "codex", "\"type\":\"turn.completed\"" },
-        { "copilot", "\"type\":\"result\"" },       { "gemini", "\"type\":\"result\"" },
+        { "acp", "{\"acp\":\"end\"" },
+        { "claude", "\"type\":\"result\"" },
+        { "codex", "\"type\":\"turn.completed\"" },
+        { "copilot", "\"type\":\"result\"" },
+        { "gemini", "\"type\":\"result\"" },
         { "opencode", "\"type\":\"step_finish\"" },
     };
     const char *bytes = strbuf_text(&r->stdout_bytes);
@@ -252,7 +255,9 @@ static void junk_is_survived(void **state) {
 
 static void every_recording_is_in_the_table(void **state) {
     (void)state;
-    static const char *const agents[] = { "claude", "codex", "copilot", "gemini", "opencode" };
+    static const char *const agents[] = {
+        "acp", "claude", "codex", "copilot", "gemini", "opencode"
+    };
     _cleanup_(strbuf_finish) struct strbuf table = STRBUF_INIT;
     struct error err = { 0 };
     assert_int_equal(file_read(FOLDER "/expected.txt", 1024 * 1024, &table, &err), 0);

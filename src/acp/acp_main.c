@@ -1,0 +1,311 @@
+/* acp_main.c: the program sluice-acp, which a run of an agent with the adapter `acp` starts instead of the agent.
+ *
+ * One thread. The agent's output is read as long as its input is not full; what it asks is answered at once. TERM and INT ask
+ * the agent to cancel its turn, and end it when it does not answer. The order at the end: its input is closed, then
+ * TERM, then KILL, each after a pause; some agents do not exit when their input ends. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "acp/acp.h"
+#include "base/alloc.h"
+#include "base/macros.h"
+#include "os/clock.h"
+
+#define CANCEL_MS 5000 /* for the answer to session/cancel */
+#define LEAVE_MS  1000 /* after its input was closed */
+#define TERM_MS   3000 /* after TERM */
+#define PIECE     (64u << 10)
+
+static const char usage[] =
+    "usage: sluice-acp [OPTION...] -- COMMAND...\n"
+    "\n"
+    "Starts an agent that speaks the Agent Client Protocol (version 1), gives it the prompt that "
+    "is on the\n"
+    "standard input, answers its requests for permission, and prints what it says, one JSON object "
+    "per line.\n"
+    "The daemon starts it for agents with the adapter acp.\n"
+    "\n"
+    "  --permissions=allow|edits|deny  what the agent may do when it asks; default: deny\n"
+    "  --resume=ID                     goes on with this session\n"
+    "  --mode=ID                       sets the mode of the session\n"
+    "  --model=ID                      sets the model of the session\n"
+    "  --auth-method=ID                calls `authenticate` with this method first\n"
+    "  --version, --help\n"
+    "\n"
+    "Exit codes: 0 the agent ended its turn, 1 it failed or was canceled, 2 usage error, 127 it "
+    "could not be\n"
+    "started; otherwise that of an agent which exited too early, 128 + N for signal N.\n";
+
+struct client {
+    struct acp_session session;
+    struct acp_agent agent;
+    struct strbuf line; /* of the agent, not complete yet */
+    int signals;
+    time_ms deadline; /* of the next step; TIME_NEVER: none */
+    enum { RUNNING, CANCELLING, LEAVING, TERMINATED, KILLED } step;
+};
+
+static void put(int fd, const char *text, size_t size) {
+    while (size > 0) {
+        ssize_t written = write(fd, text, size);
+        if (written < 0 && errno != EINTR)
+            return; /* a full disk, or a reader that has gone: the end of the log is missing then */
+        if (written > 0) {
+            text += written;
+            size -= (size_t)written;
+        }
+    }
+}
+
+static int complain(int code, const char *what, const char *subject, const char *why) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "sluice-acp: %s%s%s%s\n", what, subject, *why ? ": " : "", why);
+    put(STDERR_FILENO, strbuf_text(&text), text.length);
+    return code;
+}
+
+/* --- the command line ------------------------------------------------------------------------- */
+
+static const char *value_of(const char *word, const char *option) {
+    size_t size = strlen(option);
+    return strncmp(word, option, size) == 0 && word[size] == '=' ? word + size + 1 : NULL;
+}
+
+static bool take_option(const char *word, struct acp_options *options) {
+    const struct {
+        const char *name;
+        const char **value;
+    } texts[] = { { "--resume", &options->resume },
+                  { "--mode", &options->mode },
+                  { "--model", &options->model },
+                  { "--auth-method", &options->auth_method } };
+    const char *policy = value_of(word, "--permissions");
+    if (policy)
+        return acp_policy_find(policy, &options->policy);
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        const char *value = value_of(word, texts[i].name);
+        if (value && *value) {
+            *texts[i].value = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where the words of the command begin; -1: there are none, or an option is wrong. */
+static int take_options(int argc, char **argv, struct acp_options *options) {
+    int i = 1;
+    for (; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (!take_option(argv[i], options)) {
+            (void)complain(2, "unknown option: ", argv[i], "");
+            return -1;
+        }
+    if (i + 1 >= argc) {
+        (void)complain(2, "no command: give it behind --", "", "");
+        return -1;
+    }
+    return i + 1;
+}
+
+static int read_prompt(struct strbuf *prompt) {
+    static char piece[PIECE];
+    ssize_t size;
+    while ((size = read(STDIN_FILENO, piece, sizeof(piece))) != 0) {
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size < 0)
+            return complain(1, "cannot read the prompt", "", strerror(errno));
+        if (prompt->length + (size_t)size > ACP_PROMPT_MAX)
+            return complain(1, "the prompt is too long: maximum is 64 MiB", "", "");
+        strbuf_add(prompt, piece, (size_t)size);
+    }
+    return 0;
+}
+
+/* --- the end of the agent --------------------------------------------------------------------- */
+
+static void step_to(struct client *c, int step, time_ms span) {
+    c->step = step;
+    c->deadline = time_add(clock_read_steady(), span);
+}
+
+static void leave(struct client *c) {
+    acp_agent_close_input(&c->agent);
+    step_to(c, LEAVING, LEAVE_MS);
+}
+
+static void terminate(struct client *c) {
+    acp_agent_close_input(&c->agent);
+    acp_agent_signal(&c->agent, SIGTERM);
+    step_to(c, TERMINATED, TERM_MS);
+}
+
+static void on_deadline(struct client *c) {
+    if (c->step == TERMINATED) {
+        acp_agent_signal(&c->agent, SIGKILL);
+        step_to(c, KILLED, TERM_MS);
+    } else if (c->step == KILLED) {
+        c->deadline = TIME_NEVER; /* in the kernel's hands */
+    } else {
+        terminate(c);
+    }
+}
+
+static void on_stop(struct client *c) {
+    bool again = c->session.is_cancelled;
+    acp_session_cancel(&c->session);
+    if (again && c->step < TERMINATED)
+        terminate(c);
+    else if (c->step == RUNNING)
+        step_to(c, CANCELLING, CANCEL_MS);
+}
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static void flush_log(struct client *c) {
+    put(STDOUT_FILENO, strbuf_text(&c->session.log), c->session.log.length);
+    strbuf_clear(&c->session.log);
+}
+
+static void take_bytes(struct client *c, const char *bytes, size_t size) {
+    while (size > 0) {
+        const char *end = memchr(bytes, '\n', size);
+        size_t length = end ? (size_t)(end - bytes) : size;
+        if (c->line.length + length > ACP_MESSAGE_MAX) {
+            acp_session_fail(&c->session, "a message of the agent is longer than 16 MiB");
+            strbuf_clear(&c->line);
+            return;
+        }
+        strbuf_add(&c->line, bytes, length);
+        if (!end)
+            return;
+        acp_session_take(&c->session, strbuf_text(&c->line), c->line.length);
+        strbuf_clear(&c->line);
+        flush_log(c);
+        bytes += length + 1;
+        size -= length + 1;
+    }
+}
+
+static void close_output(struct client *c) {
+    if (c->line.length > 0)
+        acp_session_take(&c->session, strbuf_text(&c->line), c->line.length);
+    strbuf_clear(&c->line);
+    close(c->agent.out);
+    c->agent.out = -1;
+}
+
+static void read_agent(struct client *c) {
+    static char piece[PIECE];
+    ssize_t size = read(c->agent.out, piece, sizeof(piece));
+    if (size > 0)
+        take_bytes(c, piece, (size_t)size);
+    else if (size == 0 || (errno != EAGAIN && errno != EINTR))
+        close_output(c);
+}
+
+static void read_signals(struct client *c) {
+    struct signalfd_siginfo info;
+    while (read(c->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        if (info.ssi_signo != SIGCHLD)
+            on_stop(c);
+}
+
+static int time_left(const struct client *c) {
+    if (c->deadline == TIME_NEVER)
+        return -1;
+    time_ms left = c->deadline - clock_read_steady();
+    return left <= 0 ? 0 : (int)left;
+}
+
+static void wait_once(struct client *c) {
+    bool is_full = c->session.to_agent.length > ACP_QUEUE_MAX && c->session.phase != ACP_OVER;
+    struct pollfd fds[] = {
+        { .fd = c->signals, .events = POLLIN },
+        { .fd = is_full ? -1 : c->agent.out, .events = POLLIN },
+        { .fd = c->session.to_agent.length ? c->agent.in : -1, .events = POLLOUT },
+    };
+    if (poll(fds, ARRAY_SIZE(fds), time_left(c)) < 0)
+        return;
+    if (fds[0].revents)
+        read_signals(c);
+    if (fds[1].revents)
+        read_agent(c);
+    if (fds[2].revents)
+        acp_agent_send(&c->agent, &c->session.to_agent);
+    if (c->deadline != TIME_NEVER && clock_read_steady() >= c->deadline)
+        on_deadline(c);
+}
+
+/* Until the agent is reaped. */
+static void run(struct client *c) {
+    while (!acp_agent_reap(&c->agent)) {
+        if (c->agent.out < 0 && c->session.phase != ACP_OVER && c->step == RUNNING)
+            step_to(c, LEAVING, LEAVE_MS); /* its exit code follows, as a rule */
+        if (c->session.phase == ACP_OVER && c->step < LEAVING)
+            leave(c);
+        wait_once(c);
+        flush_log(c);
+    }
+    while (c->agent.out
+           >= 0) { /* what it wrote before it exited; a child of it may hold the pipe */
+        struct pollfd fd = { .fd = c->agent.out, .events = POLLIN };
+        if (poll(&fd, 1, 0) <= 0)
+            break;
+        read_agent(c);
+    }
+    acp_session_gone(&c->session, c->agent.code);
+    flush_log(c);
+}
+
+static int open_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int main(int argc, char **argv) {
+    static struct client c;
+    struct acp_options options = { .policy = ACP_POLICY_DENY };
+    _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT;
+    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        put(STDOUT_FILENO, usage, sizeof(usage) - 1);
+        return 0;
+    }
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        put(STDOUT_FILENO, ACP_CLIENT_VERSION "\n", sizeof(ACP_CLIENT_VERSION));
+        return 0;
+    }
+    int at = take_options(argc, argv, &options);
+    if (at < 0)
+        return 2;
+    _cleanup_(freep) char *cwd = getcwd(NULL, 0);
+    if (!cwd)
+        return complain(1, "cannot find the working directory", "", strerror(errno));
+    if (read_prompt(&prompt) != 0)
+        return 1;
+    options.cwd = cwd;
+    options.prompt = strbuf_text(&prompt);
+    c.signals = open_signals();
+    c.deadline = TIME_NEVER;
+    if (c.signals < 0)
+        return complain(1, "cannot wait for signals", "", strerror(errno));
+    if (acp_agent_start(&c.agent, argv + at) < 0)
+        return complain(127, "cannot run ", argv[at], strerror(errno));
+    acp_session_init(&c.session, &options);
+    run(&c);
+    int code = c.session.exit_code;
+    acp_session_finish(&c.session);
+    strbuf_finish(&c.line);
+    return code;
+}

@@ -1,0 +1,547 @@
+/* acp_session.c: the requests of one run, one after the other, and what the answers mean.
+ *
+ *   initialize → authenticate (if configured) → session/new, or session/resume, or session/load
+ *     → session/set_mode (if configured) → session/set_config_option (a model, if configured) → session/prompt
+ *
+ * At most one request of ours is open. Requests of the agent are answered at once, so none is pending when the turn is cancelled.
+ * The file and terminal methods of a client are not offered: the agent works in the same folder and the same sandbox, and has tools of its own. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "acp/acp.h"
+#include "base/json_write.h"
+
+#define TEXT_MAX         4096 /* of what is quoted in the log */
+#define METHOD_NOT_FOUND (-32601)
+#define AUTH_REQUIRED    (-32000)
+
+/* --- the log ---------------------------------------------------------------------------------- */
+
+static void log_begin(struct acp_session *s, struct json_writer *w, const char *event) {
+    json_write_init(w, &s->log, false);
+    json_write_object_begin(w);
+    json_write_key(w, "acp");
+    json_write_string(w, event);
+}
+
+static void log_text(struct json_writer *w, const char *key, const char *text) {
+    json_write_key(w, key);
+    json_write_string(w, text);
+}
+
+static void log_end(struct acp_session *s, struct json_writer *w) {
+    json_write_object_end(w);
+    strbuf_putc(&s->log, '\n');
+}
+
+static void log_wish(struct json_writer *w, const struct acp_wish *wish) {
+    log_text(w, "tool", wish->kind[0] ? wish->kind : "other");
+    log_text(w, "argument", wish->argument[0] ? wish->argument : wish->title);
+}
+
+static void end(struct acp_session *s, int exit_code) {
+    s->phase = ACP_OVER;
+    s->exit_code = exit_code;
+}
+
+static void fail(struct acp_session *s, int64_t code, const char *message) {
+    struct json_writer w;
+    log_begin(s, &w, "error");
+    log_text(&w, "during", s->method);
+    json_write_key(&w, "code");
+    json_write_int(&w, code);
+    log_text(&w, "message", message);
+    log_end(s, &w);
+    end(s, 1);
+}
+
+void acp_session_fail(struct acp_session *s, const char *message) {
+    if (s->phase != ACP_OVER)
+        fail(s, 0, message);
+}
+
+void acp_session_gone(struct acp_session *s, int code) {
+    struct json_writer w;
+    if (s->phase == ACP_OVER)
+        return;
+    log_begin(s, &w, "gone");
+    log_text(&w, "during", s->method);
+    json_write_key(&w, "code");
+    json_write_int(&w, code);
+    log_end(s, &w);
+    end(s, code ? code : 1);
+}
+
+/* What the agent printed beside the protocol. */
+static void log_stray(struct acp_session *s, const char *line, size_t size) {
+    struct json_writer w;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_add(&text, line, strnlen(line, size < TEXT_MAX ? size : TEXT_MAX));
+    if (text.length == 0)
+        return;
+    log_begin(s, &w, "stray");
+    log_text(&w, "text", strbuf_text(&text));
+    log_end(s, &w);
+}
+
+/* --- messages of ours ------------------------------------------------------------------------- */
+
+static void send_begin(struct acp_session *s, struct json_writer *w, const char *method) {
+    json_write_init(w, &s->to_agent, false);
+    json_write_object_begin(w);
+    log_text(w, "jsonrpc", "2.0");
+    log_text(w, "method", method);
+}
+
+static void send_end(struct acp_session *s, struct json_writer *w) {
+    json_write_object_end(w); /* params */
+    json_write_object_end(w);
+    strbuf_putc(&s->to_agent, '\n');
+}
+
+static void params_begin(struct json_writer *w) {
+    json_write_key(w, "params");
+    json_write_object_begin(w);
+}
+
+static void request(struct acp_session *s, struct json_writer *w, enum acp_phase phase,
+                    const char *method) {
+    s->phase = phase;
+    s->method = method;
+    send_begin(s, w, method);
+    json_write_key(w, "id");
+    json_write_int(w, ++s->request);
+    params_begin(w);
+}
+
+static void send_initialize(struct acp_session *s) {
+    struct json_writer w;
+    request(s, &w, ACP_INITIALIZE, "initialize");
+    json_write_key(&w, "protocolVersion");
+    json_write_int(&w, ACP_PROTOCOL);
+    json_write_key(&w, "clientCapabilities");
+    json_write_object_begin(&w);
+    json_write_key(&w, "fs");
+    json_write_object_begin(&w);
+    json_write_key(&w, "readTextFile");
+    json_write_bool(&w, false);
+    json_write_key(&w, "writeTextFile");
+    json_write_bool(&w, false);
+    json_write_object_end(&w);
+    json_write_key(&w, "terminal");
+    json_write_bool(&w, false);
+    json_write_object_end(&w);
+    json_write_key(&w, "clientInfo");
+    json_write_object_begin(&w);
+    log_text(&w, "name", "sluice");
+    log_text(&w, "title", "Sluice");
+    log_text(&w, "version", ACP_CLIENT_VERSION);
+    json_write_object_end(&w);
+    send_end(s, &w);
+}
+
+static void send_authenticate(struct acp_session *s) {
+    struct json_writer w;
+    request(s, &w, ACP_AUTHENTICATE, "authenticate");
+    log_text(&w, "methodId", s->options->auth_method);
+    send_end(s, &w);
+}
+
+static void log_lost(struct acp_session *s, const char *message) {
+    struct json_writer w;
+    log_begin(s, &w, "lost");
+    log_text(&w, "session", s->options->resume);
+    log_text(&w, "message", message);
+    log_end(s, &w);
+    end(s, 1);
+}
+
+static void send_open(struct acp_session *s) {
+    struct json_writer w;
+    const char *resume = s->options->resume;
+    if (resume && !s->can_resume && !s->can_load) {
+        log_lost(s, "the agent cannot load a session");
+        return;
+    }
+    request(s, &w, ACP_OPEN,
+            !resume         ? "session/new"
+            : s->can_resume ? "session/resume"
+                            : "session/load");
+    if (resume)
+        log_text(&w, "sessionId", resume);
+    log_text(&w, "cwd", s->options->cwd);
+    json_write_key(&w, "mcpServers");
+    json_write_array_begin(&w);
+    json_write_array_end(&w);
+    send_end(s, &w);
+}
+
+static void send_prompt(struct acp_session *s) {
+    struct json_writer w;
+    request(s, &w, ACP_PROMPTED, "session/prompt");
+    log_text(&w, "sessionId", s->id);
+    json_write_key(&w, "prompt");
+    json_write_array_begin(&w);
+    json_write_object_begin(&w);
+    log_text(&w, "type", "text");
+    log_text(&w, "text", s->options->prompt);
+    json_write_object_end(&w);
+    json_write_array_end(&w);
+    send_end(s, &w);
+}
+
+void acp_session_cancel(struct acp_session *s) {
+    struct json_writer w;
+    if (s->phase == ACP_OVER || s->is_cancelled)
+        return;
+    s->is_cancelled = true;
+    if (s->phase != ACP_PROMPTED) { /* nothing to save yet */
+        log_begin(s, &w, "end");
+        log_text(&w, "reason", "cancelled");
+        log_end(s, &w);
+        end(s, 1);
+        return;
+    }
+    send_begin(s, &w, "session/cancel");
+    params_begin(&w);
+    log_text(&w, "sessionId", s->id);
+    send_end(s, &w);
+}
+
+/* --- mode and model --------------------------------------------------------------------------- */
+
+/* Appends the text of `name` in each item of a list, with commas. True: `wanted` is among them. */
+static bool list_ids(struct acp_json list, const char *name, const char *wanted,
+                     struct strbuf *out) {
+    struct acp_json item = { NULL, 0 };
+    bool found = false;
+    while (acp_json_next(list, &item)) {
+        struct acp_json id = acp_json_member(item, name);
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        if (!acp_json_text(id, 64, &text) || out->length > 512)
+            continue;
+        found |= wanted && strcmp(strbuf_text(&text), wanted) == 0;
+        strbuf_printf(out, "%s%s", out->length ? ", " : "", strbuf_text(&text));
+    }
+    return found;
+}
+
+/* The option of this category; missing: the agent has none. */
+static struct acp_json config_option(struct acp_json result, const char *category) {
+    struct acp_json options = acp_json_member(result, "configOptions"), option = { NULL, 0 };
+    while (acp_json_next(options, &option))
+        if (acp_json_is(acp_json_member(option, "category"), category))
+            return option;
+    return (struct acp_json){ NULL, 0 };
+}
+
+static void send_option(struct acp_session *s, enum acp_phase phase, struct acp_json option,
+                        const char *value) {
+    struct json_writer w;
+    _cleanup_(strbuf_finish) struct strbuf id = STRBUF_INIT;
+    (void)acp_json_text(acp_json_member(option, "id"), 256, &id);
+    request(s, &w, phase, "session/set_config_option");
+    log_text(&w, "sessionId", s->id);
+    log_text(&w, "configId", strbuf_text(&id));
+    log_text(&w, "value", value);
+    send_end(s, &w);
+}
+
+static void send_model(struct acp_session *s) {
+    struct acp_json result = { strbuf_text(&s->open_result), s->open_result.length };
+    const char *model = s->options->model;
+    if (!model) {
+        send_prompt(s);
+        return;
+    }
+    struct acp_json option = config_option(result, "model");
+    if (option.at)
+        send_option(s, ACP_MODEL, option, model);
+    else
+        fail(s, 0, "the agent offers no choice of models: remove the setting 'model' of the agent");
+}
+
+static void fail_mode(struct acp_session *s, struct strbuf *modes) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "the agent has no mode '%s'; its modes: %s", s->options->mode,
+                  modes->length ? strbuf_text(modes) : "none");
+    fail(s, 0, strbuf_text(&text));
+}
+
+static void send_mode(struct acp_session *s) {
+    struct acp_json result = { strbuf_text(&s->open_result), s->open_result.length };
+    struct json_writer w;
+    const char *mode = s->options->mode;
+    _cleanup_(strbuf_finish) struct strbuf modes = STRBUF_INIT;
+    if (!mode) {
+        send_model(s);
+        return;
+    }
+    struct acp_json list = acp_json_member(acp_json_member(result, "modes"), "availableModes");
+    struct acp_json option = config_option(result, "mode");
+    if (list_ids(list, "id", mode, &modes)) {
+        request(s, &w, ACP_MODE, "session/set_mode");
+        log_text(&w, "sessionId", s->id);
+        log_text(&w, "modeId", mode);
+        send_end(s, &w);
+    } else if (option.at && modes.length == 0) {
+        send_option(s, ACP_MODE, option, mode);
+    } else {
+        fail_mode(s, &modes);
+    }
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static void log_open(struct acp_session *s) {
+    struct json_writer w;
+    struct acp_json result = { strbuf_text(&s->open_result), s->open_result.length };
+    _cleanup_(strbuf_finish) struct strbuf model = STRBUF_INIT;
+    (void)acp_json_text(acp_json_member(config_option(result, "model"), "currentValue"), 100,
+                        &model);
+    log_begin(s, &w, "open");
+    log_text(&w, "session", s->id);
+    json_write_key(&w, "resumed");
+    json_write_bool(&w, s->options->resume != NULL);
+    if (s->options->model || model.length)
+        log_text(&w, "model", s->options->model ? s->options->model : strbuf_text(&model));
+    log_end(s, &w);
+}
+
+static void on_initialized(struct acp_session *s, struct acp_json result) {
+    int64_t version = -1;
+    struct acp_json able = acp_json_member(result, "agentCapabilities");
+    char text[160];
+    if (!acp_json_integer(acp_json_member(result, "protocolVersion"), &version)
+        || version != ACP_PROTOCOL) {
+        snprintf(text, sizeof(text),
+                 "the agent speaks version %" PRId64 " of the Agent Client Protocol; "
+                 "Sluice speaks version %d",
+                 version, ACP_PROTOCOL);
+        fail(s, 0, text);
+        return;
+    }
+    s->can_load = acp_json_is_true(acp_json_member(able, "loadSession"));
+    s->can_resume = !acp_json_is_missing(
+        acp_json_member(acp_json_member(able, "sessionCapabilities"), "resume"));
+    (void)list_ids(acp_json_member(result, "authMethods"), "id", NULL, &s->methods);
+    if (s->options->auth_method)
+        send_authenticate(s);
+    else
+        send_open(s);
+}
+
+static void on_opened(struct acp_session *s, struct acp_json result) {
+    _cleanup_(strbuf_finish) struct strbuf id = STRBUF_INIT;
+    if (s->options->resume)
+        strbuf_puts(&id, s->options->resume);
+    else
+        (void)acp_json_text(acp_json_member(result, "sessionId"), sizeof(s->id) + 4, &id);
+    if (id.length == 0 || id.length >= sizeof(s->id)) {
+        fail(s, 0, "the agent gave no usable id of a session");
+        return;
+    }
+    snprintf(s->id, sizeof(s->id), "%s", strbuf_text(&id));
+    strbuf_clear(&s->open_result);
+    if (result.at)
+        strbuf_add(&s->open_result, result.at, result.size);
+    log_open(s);
+    send_mode(s);
+}
+
+static void on_prompted(struct acp_session *s, struct acp_json result) {
+    struct json_writer w;
+    _cleanup_(strbuf_finish) struct strbuf reason = STRBUF_INIT;
+    struct acp_json told = acp_json_member(result, "stopReason");
+    (void)acp_json_text(told, 64, &reason);
+    log_begin(s, &w, "end");
+    log_text(&w, "reason", strbuf_text(&reason));
+    if (s->is_cancelled) {
+        json_write_key(&w, "stopped");
+        json_write_bool(&w, true);
+    }
+    if (s->denied > 0) { /* once more: a long log loses its middle */
+        json_write_key(&w, "denied");
+        json_write_int(&w, s->denied);
+        log_wish(&w, &s->last_denied);
+    }
+    log_end(s, &w);
+    end(s, acp_json_is(told, "end_turn") ? 0 : 1);
+}
+
+/* What says most: the details where they are a text, since "Internal error" explains nothing. */
+static void describe_error(const struct acp_session *s, struct acp_json error, int64_t code,
+                           struct strbuf *out) {
+    struct acp_json data = acp_json_member(error, "data"),
+                    message = acp_json_member(error, "message");
+    struct acp_json details = acp_json_is_object(data) ? acp_json_member(data, "message") : data;
+    if (acp_json_is_object(data) && !details.at)
+        details = acp_json_member(data, "details");
+    if (!acp_json_is(message, "Internal error"))
+        (void)acp_json_text(message, TEXT_MAX, out);
+    if (details.at && out->length > 0)
+        strbuf_puts(out, ": ");
+    (void)acp_json_text(details, TEXT_MAX, out);
+    if (out->length == 0)
+        (void)acp_json_text(message, TEXT_MAX, out);
+    if (code == AUTH_REQUIRED && s->methods.length > 0)
+        strbuf_printf(out, "%s(authentication methods of the agent: %s)", out->length ? " " : "",
+                      strbuf_text(&s->methods));
+}
+
+static void on_error(struct acp_session *s, struct acp_json error) {
+    int64_t code = 0;
+    _cleanup_(strbuf_finish) struct strbuf message = STRBUF_INIT;
+    (void)acp_json_integer(acp_json_member(error, "code"), &code);
+    describe_error(s, error, code, &message);
+    if (s->phase == ACP_OPEN && s->options->resume && code != AUTH_REQUIRED)
+        log_lost(s, strbuf_text(&message));
+    else
+        fail(s, code, strbuf_text(&message));
+}
+
+static void on_answer(struct acp_session *s, struct acp_json message) {
+    int64_t id;
+    struct acp_json error = acp_json_member(message, "error");
+    struct acp_json result = acp_json_member(message, "result");
+    if (!acp_json_integer(acp_json_member(message, "id"), &id) || id != s->request)
+        return;
+    if (!acp_json_is_missing(error)) {
+        on_error(s, error);
+        return;
+    }
+    switch (s->phase) {
+    case ACP_INITIALIZE:
+        on_initialized(s, result);
+        break;
+    case ACP_AUTHENTICATE:
+        send_open(s);
+        break;
+    case ACP_OPEN:
+        on_opened(s, result);
+        break;
+    case ACP_MODE:
+        send_model(s);
+        break;
+    case ACP_MODEL:
+        send_prompt(s);
+        break;
+    case ACP_PROMPTED:
+        on_prompted(s, result);
+        break;
+    case ACP_OVER:
+        break;
+    }
+}
+
+/* --- requests of the agent -------------------------------------------------------------------- */
+
+static void answer_begin(struct acp_session *s, struct acp_json id) {
+    strbuf_puts(&s->to_agent, "{\"jsonrpc\":\"2.0\",\"id\":");
+    strbuf_add(&s->to_agent, id.at, id.size);
+}
+
+static struct acp_call *call_find(struct acp_session *s, struct acp_json call) {
+    _cleanup_(strbuf_finish) struct strbuf id = STRBUF_INIT;
+    (void)acp_json_text(acp_json_member(call, "toolCallId"), sizeof(s->calls[0].id) - 1, &id);
+    for (unsigned i = 0; i < ACP_CALLS; i++)
+        if (s->calls[i].id[0] && strcmp(s->calls[i].id, strbuf_text(&id)) == 0)
+            return &s->calls[i];
+    struct acp_call *one = &s->calls[s->next_call++ % ACP_CALLS];
+    *one = (struct acp_call){ .id = "" };
+    snprintf(one->id, sizeof(one->id), "%s", strbuf_text(&id));
+    return one;
+}
+
+static void log_permission(struct acp_session *s, const struct acp_wish *wish, bool allowed) {
+    struct json_writer w;
+    log_begin(s, &w, allowed ? "allowed" : "denied");
+    log_wish(&w, wish);
+    log_end(s, &w);
+    if (allowed)
+        return;
+    s->denied++;
+    s->last_denied = *wish;
+}
+
+static void on_permission(struct acp_session *s, struct acp_json id, struct acp_json params) {
+    struct acp_json call = acp_json_member(params, "toolCall");
+    struct acp_wish *wish = &call_find(s, call)->wish;
+    acp_wish_add(wish, call, s->options->cwd);
+    bool allow = acp_permit(s->options->policy, wish);
+    struct acp_json option = acp_permit_option(acp_json_member(params, "options"), allow);
+    bool selects = option.at && !s->is_cancelled;
+    if (!s->is_cancelled)
+        log_permission(s, wish, allow && selects);
+    answer_begin(s, id);
+    strbuf_puts(&s->to_agent, ",\"result\":{\"outcome\":{\"outcome\":");
+    if (selects) {
+        strbuf_puts(&s->to_agent, "\"selected\",\"optionId\":");
+        strbuf_add(&s->to_agent, option.at, option.size);
+    } else {
+        strbuf_puts(&s->to_agent, "\"cancelled\"");
+    }
+    strbuf_puts(&s->to_agent, "}}}\n");
+}
+
+static void on_request(struct acp_session *s, struct acp_json message) {
+    struct acp_json id = acp_json_member(message, "id");
+    struct acp_json method = acp_json_member(message, "method");
+    if (acp_json_is(method, "session/request_permission")) {
+        on_permission(s, id, acp_json_member(message, "params"));
+        return;
+    }
+    answer_begin(s, id);
+    strbuf_printf(&s->to_agent, ",\"error\":{\"code\":%d,\"message\":\"Method not found\"}}\n",
+                  METHOD_NOT_FOUND);
+}
+
+/* --- messages of the agent -------------------------------------------------------------------- */
+
+static void on_notification(struct acp_session *s, struct acp_json message) {
+    struct acp_json update = acp_json_member(acp_json_member(message, "params"), "update");
+    struct acp_json kind = acp_json_member(update, "sessionUpdate");
+    if (acp_json_is(kind, "tool_call") || acp_json_is(kind, "tool_call_update"))
+        acp_wish_add(&call_find(s, update)->wish, update, s->options->cwd);
+}
+
+/* What it replays of the session that it loads is in the log of an earlier run. */
+static bool is_replay(const struct acp_session *s, struct acp_json message) {
+    return s->phase == ACP_OPEN
+           && acp_json_is(acp_json_member(message, "method"), "session/update");
+}
+
+void acp_session_take(struct acp_session *s, const char *line, size_t size) {
+    struct acp_json message;
+    if (!acp_json_parse(line, size, &message) || !acp_json_is_object(message)
+        || acp_json_member(message, "acp").at) {
+        log_stray(s, line, size);
+        return;
+    }
+    if (is_replay(s, message))
+        return;
+    strbuf_add(&s->log, message.at, message.size);
+    strbuf_putc(&s->log, '\n');
+    bool has_id = !acp_json_is_missing(acp_json_member(message, "id"));
+    if (s->phase == ACP_OVER)
+        return;
+    if (acp_json_member(message, "method").at && has_id)
+        on_request(s, message);
+    else if (acp_json_member(message, "method").at)
+        on_notification(s, message);
+    else if (has_id)
+        on_answer(s, message);
+}
+
+void acp_session_init(struct acp_session *s, const struct acp_options *options) {
+    *s = (struct acp_session){ .options = options };
+    send_initialize(s);
+}
+
+void acp_session_finish(struct acp_session *s) {
+    strbuf_finish(&s->methods);
+    strbuf_finish(&s->open_result);
+    strbuf_finish(&s->to_agent);
+    strbuf_finish(&s->log);
+}

@@ -1,0 +1,274 @@
+/* acp.c: what does `sluice-acp` print, and what does it mean?
+ *
+ * It speaks the Agent Client Protocol with any agent (src/acp), and prints the agent's messages as they come, and what
+ * it did itself as objects with the member `acp`: open, allowed, denied, lost, error, gone, end. Only those are a final
+ * word: an agent may send any message, but not one with this member.
+ *
+ * The text of the answer and what the session has cost are in session/update notifications. Tokens are in the answer to
+ * session/prompt, where an agent sends `usage`, which the protocol has as a draft; otherwise they are unknown. They are
+ * those of the turn, and so of the run. The cost is that of the session. `used` of usage_update is how full the context is, not what was
+ * charged, and is not read. */
+#include <string.h>
+
+#include "agent/error_text.h"
+#include "base/macros.h"
+
+#define CHUNK_SIZE      512
+#define MESSAGE_ID_SIZE 64
+
+enum want {
+    ACP,
+    SESSION,
+    MODEL,
+    REASON,
+    STOPPED,
+    CODE,
+    DURING,
+    MESSAGE,
+    DENIED,
+    TOOL,
+    ARGUMENT,
+    UPDATE,
+    TEXT,
+    MESSAGE_ID,
+    COST,
+    CURRENCY,
+    TOKENS_IN,
+    TOKENS_OUT,
+    TOKENS_THOUGHT,
+    TOKENS_CACHE_READ,
+    TOKENS_CACHE_MADE,
+    TOKENS_TOTAL,
+};
+#define OF_UPDATE "params/update/"
+#define OF_USAGE  "result/usage/"
+static const struct json_want wants[] = {
+    [ACP] = { "acp", 16 },
+    [SESSION] = { "session", 128 },
+    [MODEL] = { "model", 128 },
+    [REASON] = { "reason", 64 },
+    [STOPPED] = { "stopped", 2 },
+    [CODE] = { "code", 32 },
+    [DURING] = { "during", 32 },
+    [MESSAGE] = { "message", 512 },
+    [DENIED] = { "denied", 32 },
+    [TOOL] = { "tool", 64 },
+    [ARGUMENT] = { "argument", 256 },
+    [UPDATE] = { OF_UPDATE "sessionUpdate", 32 },
+    [TEXT] = { OF_UPDATE "content/text", CHUNK_SIZE },
+    [MESSAGE_ID] = { OF_UPDATE "messageId", MESSAGE_ID_SIZE },
+    [COST] = { OF_UPDATE "cost/amount", 32 },
+    [CURRENCY] = { OF_UPDATE "cost/currency", 8 },
+    [TOKENS_IN] = { OF_USAGE "inputTokens", 32 },
+    [TOKENS_OUT] = { OF_USAGE "outputTokens", 32 },
+    [TOKENS_THOUGHT] = { OF_USAGE "thoughtTokens", 32 },
+    [TOKENS_CACHE_READ] = { OF_USAGE "cachedReadTokens", 32 },
+    [TOKENS_CACHE_MADE] = { OF_USAGE "cachedWriteTokens", 32 },
+    [TOKENS_TOTAL] = { OF_USAGE "totalTokens", 32 },
+};
+
+/* What the agents behind the protocol say; what providers say is in error_text.c. */
+static const struct error_phrase sentences[] = {
+    { "please run /login", AGENT_AUTH },
+    { "log out and sign in again", AGENT_AUTH },
+    { "quota exceeded. check your plan", AGENT_BILLING },
+    { "credit balance", AGENT_BILLING },
+    { "hit your spend cap", AGENT_BILLING },
+    { "hit your ", AGENT_LIMITED }, /* "… usage limit. … try again at 4:31 AM." */
+    { "usage limit reached", AGENT_LIMITED },
+    { "exhausted your daily quota", AGENT_LIMITED },
+    { "exhausted your capacity", AGENT_LIMITED },
+    { "ran out of room in the model", AGENT_CONTEXT_FULL },
+    { "conversation is too long", AGENT_CONTEXT_FULL },
+    { "model is at capacity", AGENT_OVERLOADED },
+    { "experiencing high demand", AGENT_OVERLOADED },
+    { "stream disconnected before completion", AGENT_OVERLOADED },
+    { "connection error", AGENT_OVERLOADED },
+    { "request timed out", AGENT_OVERLOADED },
+    { NULL, AGENT_FAILED },
+};
+
+static const struct error_phrase reasons[] = {
+    { "end_turn", AGENT_OK },
+    { "max_tokens", AGENT_FAILED },
+    { "max_turn_requests", AGENT_MAX_TURNS },
+    { "refusal", AGENT_REFUSED },
+    { "cancelled", AGENT_CANCELLED },
+    { NULL, AGENT_FAILED },
+};
+
+struct notes {
+    bool is_denied;
+    bool is_growing; /* the last update was a piece of the message */
+    bool is_spaced;  /* …which ended with a blank */
+    char message_id[MESSAGE_ID_SIZE];
+    char gone_during[28]; /* the request that it did not answer before it exited; "": it answered */
+    char gone_code[8];
+};
+_Static_assert(sizeof(struct notes) <= AGENT_STATE_SIZE, "notes of acp");
+
+static struct notes *notes_of(struct agent_seen *seen) {
+    return (struct notes *)&seen->own;
+}
+
+/* --- the agent's messages --------------------------------------------------------------------- */
+
+/* Pieces of one message follow each other, and have the same id where they have one. */
+static void on_chunk(struct agent_seen *seen, const struct json_value *values) {
+    struct notes *notes = notes_of(seen);
+    const struct json_value *piece = &values[TEXT];
+    char text[sizeof(seen->message) + 1 + CHUNK_SIZE] = "";
+    size_t length = 0;
+    if (!json_value_has_text(piece))
+        return;
+    if (notes->is_growing && strcmp(notes->message_id, values[MESSAGE_ID].text) == 0) {
+        length = strlen(seen->message);
+        memcpy(text, seen->message, length);
+        if (notes->is_spaced)
+            text[length++] = ' ';
+    }
+    memcpy(text + length, piece->text, piece->length + 1);
+    seen->message[0] = '\0';
+    agent_set_message(seen, text);
+    notes->is_growing = true;
+    notes->is_spaced = strchr(" \t\n", piece->text[piece->length - 1]) != NULL;
+    memcpy(notes->message_id, values[MESSAGE_ID].text, values[MESSAGE_ID].length + 1);
+}
+
+static void on_update(struct agent_seen *seen, const struct json_value *values) {
+    if (json_value_is(&values[UPDATE], "agent_message_chunk")) {
+        on_chunk(seen, values);
+        return;
+    }
+    notes_of(seen)->is_growing = false;
+    if (values[COST].kind == SCAN_NUMBER && values[COST].micro >= 0
+        && json_value_is(&values[CURRENCY], "USD")) {
+        seen->usage.cost_micro_usd = values[COST].micro;
+        seen->cost_is_cumulative = true;
+    }
+}
+
+/* The total tells whether the input has the cached tokens in it, and the output the reasoning: agents differ. */
+static void on_usage(struct agent_seen *seen, const struct json_value *values) {
+    struct agent_usage *usage = &seen->usage;
+    int64_t in = json_value_count(&values[TOKENS_IN]), all = in;
+    int64_t out = json_value_count(&values[TOKENS_OUT]), said = out;
+    int64_t total = json_value_count(&values[TOKENS_TOTAL]);
+    agent_add_count(&all, json_value_count(&values[TOKENS_CACHE_READ]));
+    agent_add_count(&all, json_value_count(&values[TOKENS_CACHE_MADE]));
+    agent_add_count(&said, json_value_count(&values[TOKENS_THOUGHT]));
+    bool has_thoughts = total >= 0 && (total == in + said || total == all + said);
+    usage->out = has_thoughts ? said : out;
+    usage->in = total >= 0 && total == in + usage->out ? in : all;
+    usage->cached = json_value_count(&values[TOKENS_CACHE_READ]);
+}
+
+/* --- what sluice-acp did ---------------------------------------------------------------------- */
+
+static void on_error(struct agent_seen *seen, const struct json_value *values) {
+    const char *text = values[MESSAGE].text;
+    int64_t status = error_text_status(text, "last status: ");
+    if (status < 0)
+        status = error_text_status(text, "unexpected status ");
+    if (status < 0)
+        status = error_text_status(text, "API Error: ");
+    seen->has_ended = true;
+    seen->message[0] = '\0';
+    error_text_note(seen, text);
+    if (!seen->message[0])
+        agent_set_message(seen, "the agent gave no reason");
+    if (strcmp(values[CODE].text, "-32000") == 0)
+        agent_mark(seen, AGENT_AUTH);
+    else
+        error_text_mark(seen, sentences, status, text);
+}
+
+/* Said at once, and again at the end: a long log loses its middle. */
+static void on_denied(struct agent_seen *seen, const struct json_value *values) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    notes_of(seen)->is_denied = true;
+    strbuf_printf(&text, "not permitted: %s: %s", values[TOOL].text, values[ARGUMENT].text);
+    agent_set_message(seen, strbuf_text(&text));
+}
+
+static void on_end(struct agent_seen *seen, const struct json_value *values) {
+    const struct error_phrase *reason = reasons;
+    while (reason->part && !json_value_is(&values[REASON], reason->part))
+        reason++;
+    seen->has_ended = true;
+    if (json_value_count(&values[DENIED]) > 0 && (!notes_of(seen)->is_denied || !seen->message[0]))
+        on_denied(seen, values);
+    /* Some agents cancel their turn when something is denied. */
+    bool is_denied = notes_of(seen)->is_denied && !json_value_is_true(&values[STOPPED]);
+    if (is_denied)
+        agent_mark(seen, AGENT_DENIED);
+    if (reason->result != AGENT_OK && !(is_denied && reason->result == AGENT_CANCELLED))
+        agent_mark(seen, reason->result);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "the agent ended its turn with '%s'", values[REASON].text);
+    if (reason->result == AGENT_FAILED)
+        agent_set_message(seen, strbuf_text(&text));
+}
+
+static void on_gone(struct agent_seen *seen, const struct json_value *values) {
+    struct notes *notes = notes_of(seen);
+    agent_set_line(notes->gone_during, sizeof(notes->gone_during), values[DURING].text);
+    agent_set_line(notes->gone_code, sizeof(notes->gone_code), values[CODE].text);
+}
+
+static void on_own(struct agent_seen *seen, const struct json_value *values) {
+    const struct json_value *kind = &values[ACP];
+    notes_of(seen)->is_growing = false;
+    if (json_value_is(kind, "open")) {
+        agent_set_session(seen, &values[SESSION]);
+        agent_set_model(seen, &values[MODEL]);
+    } else if (json_value_is(kind, "denied")) {
+        on_denied(seen, values);
+    } else if (json_value_is(kind, "lost")) {
+        seen->session_is_lost = true;
+        error_text_note(seen, values[MESSAGE].text);
+    } else if (json_value_is(kind, "error")) {
+        on_error(seen, values);
+    } else if (json_value_is(kind, "end")) {
+        on_end(seen, values);
+    } else if (json_value_is(kind, "gone")) {
+        on_gone(seen, values);
+    }
+}
+
+static void acp_event(struct agent_seen *seen, const struct json_value *values,
+                      enum agent_stream from) {
+    if (from != AGENT_STREAM_OUT)
+        return;
+    if (values[ACP].kind != SCAN_NONE)
+        on_own(seen, values);
+    else if (json_value_has_text(&values[UPDATE]))
+        on_update(seen, values);
+    else if (values[TOKENS_IN].kind == SCAN_NUMBER)
+        on_usage(seen, values);
+}
+
+/* Its error output says more than its exit code. */
+static void acp_judge(struct agent_seen *seen, const struct agent_end *end) {
+    const struct notes *notes = notes_of(seen);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    (void)end;
+    if (!notes->gone_during[0])
+        return;
+    strbuf_printf(&text, "the agent exited with code %s before it answered %s", notes->gone_code,
+                  notes->gone_during);
+    seen->message[0] = '\0';
+    if (!seen->last_error[0])
+        agent_set_message(seen, strbuf_text(&text));
+}
+
+/* There is no command of its own: the configuration has it, and sluice-acp runs it. */
+const struct agent_adapter agent_acp = {
+    .name = "acp",
+    .stop_signal = "TERM",
+    .client = "sluice-acp",
+    .wants = wants,
+    .want_count = ARRAY_SIZE(wants),
+    .event = acp_event,
+    .judge = acp_judge,
+};
