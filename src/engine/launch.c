@@ -21,6 +21,7 @@
 #include "engine/executors_internal.h"
 #include "engine/iteration.h"
 #include "engine/launch_box.h"
+#include "engine/launch_client.h"
 #include "engine/listen.h"
 #include "engine/secrets.h"
 #include "engine/session.h"
@@ -351,6 +352,34 @@ static size_t choose_words(struct launch *l, const char *agent, const char *cons
     return more;
 }
 
+/* The prompt of this attempt, on the standard input. */
+static void give_prompt(struct launch *l, const char *prompt) {
+    if (l->run->resumes)
+        prompt = format(l, "%s%s", RESUME_PROMPT, prompt);
+    l->spec.prompt = prompt;
+    l->spec.prompt_size = strlen(prompt);
+}
+
+/* The command of the configuration, run by a client that speaks with it. */
+static int take_client_command(struct launch *l, const char *prompt, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
+    size_t count = 0;
+    session_prepare(l->e, l->run, may_resume(l), false);
+    int r = launch_client_words(&l->box, l->adapter, l->run->resumes ? l->run->session : NULL,
+                                &words, &count, err);
+    if (r < 0)
+        return r;
+    const char *word = strbuf_text(&words);
+    for (size_t i = 0; i < count; i++, word += strlen(word) + 1)
+        *LIST_ADD(&l->argv) = arena_strdup(&l->arena, word);
+    *LIST_ADD(&l->argv) = NULL;
+    give_prompt(l, prompt);
+    if (l->argv.count > RUN_ARGS_MAX + 1)
+        return error_set(err, -E2BIG, "agents.%.60s.command has more than %d words", l->run->agent,
+                         RUN_ARGS_MAX);
+    return 0;
+}
+
 /* The agent's own command, with the prompt where it wants it. */
 static int take_agent_command(struct launch *l, const char *prompt, struct error *err) {
     const char *agent = l->run->agent ? l->run->agent : "";
@@ -359,6 +388,8 @@ static int take_agent_command(struct launch *l, const char *prompt, struct error
     if (r < 0)
         return r;
     l->adapter = listen_adapter(l->e, agent);
+    if (l->adapter && agent_adapter_client(l->adapter))
+        return take_client_command(l, prompt, err);
     size_t count = choose_words(l, agent, &words);
     if (count == 0)
         return take_adapter_command(l, prompt, err);

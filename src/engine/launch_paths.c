@@ -150,6 +150,8 @@ void box_add_home(struct launch_box *box, const struct run_spec *spec) {
     if (path)
         show_path(box, path);
     show_agent_program(box);
+    if (box->adapter && agent_adapter_client(box->adapter)) /* a program of ours */
+        show_program(box, spec->command.argv[0]);
     if (box->is_inside) /* else its command would choose what is shown */
         return;
     show_program(box, spec->command.argv[0]);
@@ -179,11 +181,16 @@ int box_add_caches(struct launch_box *box, struct error *err) {
 void box_add_agent(struct launch_box *box, const struct run_spec *spec) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     const struct agent_place place = { box->user, spec->cwd, variable_of, (void *)(uintptr_t)spec };
+    const struct agent_adapter *kin = box->adapter;
+    const char *const *words = NULL;
     if (!box->adapter)
         return;
-    for (const struct agent_path *one = agent_paths(box->adapter); one->path; one++) {
+    if (agent_adapter_client(box->adapter)
+        && config_words(box->e->config, "agents.A.command", box->run->agent, &words) > 0)
+        kin = agent_adapter_behind(words);
+    for (const struct agent_path *one = agent_paths(kin); one->path; one++) {
         strbuf_clear(&path);
-        agent_path_resolve(box->adapter, one, &place, &path);
+        agent_path_resolve(kin, one, &place, &path);
         const char *text = strbuf_text(&path);
         if (one->use == AGENT_PATH_KEEP) /* one that cannot be made is gone with the run */
             (void)folders_make(text, 0, NULL);
