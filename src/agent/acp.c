@@ -143,14 +143,15 @@ static void on_update(struct agent_seen *seen, const struct json_value *values) 
     notes_of(seen)->is_growing = false;
     if (values[COST].kind == SCAN_NUMBER && values[COST].micro >= 0
         && json_value_is(&values[CURRENCY], "USD")) {
-        seen->usage.cost_micro_usd = values[COST].micro;
-        seen->cost_is_cumulative = true;
+        struct agent_usage total = USAGE_NONE;
+        total.cost_micro_usd = values[COST].micro;
+        usage_count_total(&seen->count, agent_session(seen), &total);
     }
 }
 
 /* The total tells whether the input has the cached tokens in it, and the output the reasoning: agents differ. */
 static void on_usage(struct agent_seen *seen, const struct json_value *values) {
-    struct agent_usage *usage = &seen->usage;
+    struct agent_usage turn = USAGE_NONE;
     int64_t in = json_value_count(&values[TOKENS_IN]), all = in;
     int64_t out = json_value_count(&values[TOKENS_OUT]), said = out;
     int64_t total = json_value_count(&values[TOKENS_TOTAL]);
@@ -158,9 +159,11 @@ static void on_usage(struct agent_seen *seen, const struct json_value *values) {
     agent_add_count(&all, json_value_count(&values[TOKENS_CACHE_MADE]));
     agent_add_count(&said, json_value_count(&values[TOKENS_THOUGHT]));
     bool has_thoughts = total >= 0 && (total == in + said || total == all + said);
-    usage->out = has_thoughts ? said : out;
-    usage->in = total >= 0 && total == in + usage->out ? in : all;
-    usage->cached = json_value_count(&values[TOKENS_CACHE_READ]);
+    turn.out = has_thoughts ? said : out;
+    turn.in = total >= 0 && total == in + turn.out ? in : all;
+    turn.cached = json_value_count(&values[TOKENS_CACHE_READ]);
+    usage_count_share(&seen->count, agent_session(seen), &turn, false);
+    seen->is_short = false;
 }
 
 /* --- what sluice-acp did ---------------------------------------------------------------------- */
@@ -187,6 +190,7 @@ static void on_error(struct agent_seen *seen, const struct json_value *values) {
 static void on_denied(struct agent_seen *seen, const struct json_value *values) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     notes_of(seen)->is_denied = true;
+    agent_deny(seen, values[TOOL].text, values[ARGUMENT].text, NULL);
     strbuf_printf(&text, "not permitted: %s: %s", values[TOOL].text, values[ARGUMENT].text);
     agent_set_message(seen, strbuf_text(&text));
 }
@@ -267,6 +271,8 @@ const struct agent_adapter agent_acp = {
     .name = "acp",
     .stop_signal = "TERM",
     .client = "sluice-acp",
+    .allow_hint = "permit it with agents.A.permissions, or run the agent in a sandbox",
+    .login_hint = "log the agent in as its user, or set agents.A.auth_method",
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),
     .event = acp_event,

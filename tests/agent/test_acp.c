@@ -102,11 +102,10 @@ static void tokens_are_those_that_are_reported(void **state) {
     outcome = outcome_of(OPEN USAGE("\"inputTokens\":10,\"outputTokens\":3,\"thoughtTokens\":4,"
                                     "\"totalTokens\":17") DONE);
     expect_tokens(&outcome, 10, 7, -1);
-    assert_false(outcome.is_cumulative);
     outcome = outcome_of(OPEN UPDATE(
         "\"sessionUpdate\":\"usage_update\",\"cost\":{\"amount\":0.5,\"currency\":\"USD\"}") DONE);
     assert_int_equal(outcome.usage.cost_micro_usd, 500000);
-    assert_true(outcome.cost_is_cumulative);
+    assert_int_equal(outcome.session_usage.cost_micro_usd, 500000); /* of the session over all runs */
     outcome = outcome_of(OPEN UPDATE(
         "\"sessionUpdate\":\"usage_update\",\"cost\":{\"amount\":0.5,\"currency\":\"EUR\"}") DONE);
     assert_int_equal(outcome.usage.cost_micro_usd, -1);
