@@ -12,6 +12,7 @@
 #include "engine/data_folder.h"
 #include "engine/live.h"
 #include "engine/sandboxes.h"
+#include "engine/shared_folder.h"
 #include "executor/executor.h"
 #include "ops/print.h"
 #include "ops/queue_room.h"
@@ -198,6 +199,9 @@ static void print_names(struct op_call *call, struct json_writer *w) {
 }
 
 static void print_alerts(struct op_call *call, struct json_writer *w) {
+    _cleanup_(strbuf_finish) struct strbuf shared = STRBUF_INIT;
+    bool shares = engine_shared_folder(call->engine, 0, &shared);
+    print_text(w, "warning", shares ? strbuf_text(&shared) : NULL);
     json_write_key(w, "alerts");
     json_write_array_begin(w);
     for (size_t i = 0; i < engine_alert_count(call->engine) && i < ALERTS_SHOWN; i++) {
@@ -341,6 +345,7 @@ const struct op op_daemon_status = {
         "last one. `queue`: how many tasks wait, by kind in `depths`, the limits `queue.soft` and "
         "`queue.hard`, and a `warning` while there are more than `soft`. `events` has the last 10 "
         "events. `counts` of a project: its tasks by state. "
+        "`warning`: two agents that work in the same folder; null: none do. "
         "`alerts`: up to 50 problems that need a person, oldest first. `external`: the task ids of "
         "live runs that do not belong to this daemon and hold slots. `blocked_dependencies`: the "
         "number of tasks that wait for a dependency or parent that failed or was canceled or "
@@ -360,7 +365,7 @@ const struct op op_daemon_status = {
         "\"warning\":null},"
         "\"waiting_by_gate\":[{\"gate\":\"lease:runs\",\"count\":3,\"examples\":[\"web-17\"],"
         "\"why\":\"all 8 places for runs are taken\"}],"
-        "\"partial\":false,\"running\":[],\"alerts\":[],\"external\":[],"
+        "\"partial\":false,\"running\":[],\"warning\":null,\"alerts\":[],\"external\":[],"
         "\"limits\":[{\"key\":\"runs\",\"used\":1,\"cap\":8}],\"limiters\":[],"
         "\"budgets\":[{\"key\":\"global\",\"used\":0,\"reserved\":10000,\"cap\":null,\"usd_used\":"
         "1.25,"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine/groups.h"
+#include "engine/shared_folder.h"
 #include "ops/batch.h"
 #include "ops/capability.h"
 #include "ops/queue_room.h"
@@ -119,6 +120,27 @@ static int add(struct op_call *call) {
     return 0;
 }
 
+/* Three agents in one folder see half-done changes of each other: said once, by the first that joins. */
+static void note_shared_folder(struct op_call *call) {
+    struct batch *batch = &adding_of(call)->batch;
+    for (size_t i = 0; i < batch->count && !adding_of(call)->room.note && !batch->run; i++) {
+        const struct submission *s = &batch->entries[i].s;
+        const char *folder =
+            batch->entries[i].already || s->workspace
+                ? NULL
+                : engine_task_folder(call->engine, submission_project(s), s->agent, s->cwd);
+        task_id other = folder ? engine_agent_in_folder(call->engine, folder) : 0;
+        if (!other)
+            continue;
+        char id[ENGINE_ID_MAX];
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        strbuf_printf(&text,
+                      "the agent of '%s' works in '%.200s' at the moment: " SHARED_FOLDER_FIX,
+                      engine_task_id(call->engine, other, id), folder);
+        adding_of(call)->room.note = arena_strdup(op_arena(call), strbuf_text(&text));
+    }
+}
+
 static int check_and_add(struct op_call *call) {
     struct batch *batch = &adding_of(call)->batch;
     batch->room = queue_room_left(call);
@@ -138,6 +160,7 @@ static int check_and_add(struct op_call *call) {
             adding_of(call)->room.note =
                 submission_branch_note(engine_config(call->engine),
                                        submission_project(&batch->entries[i].s), op_arena(call));
+    note_shared_folder(call);
     if (r == 0 && op_flag(call, "dry_run"))
         write_memo(call);
     else if (r == 0)

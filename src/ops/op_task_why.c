@@ -10,6 +10,7 @@
 #include "engine/executors.h"
 #include "engine/loops.h"
 #include "engine/partition.h"
+#include "engine/shared_folder.h"
 #include "ops/forecast.h"
 #include "ops/print.h"
 
@@ -130,6 +131,9 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
                       host.name);
     }
     put_quick_ends(call, t, &text);
+    _cleanup_(strbuf_finish) struct strbuf shared = STRBUF_INIT;
+    if (engine_shared_folder(call->engine, t->id, &shared))
+        strbuf_printf(&text, "; %s", strbuf_text(&shared));
     if (t->state == TASK_FAILED && asking_of(call)->cause)
         strbuf_printf(&text, "; its last run: %s", asking_of(call)->cause);
     print_text(w, "first", blocked ? strbuf_text(&code) : NULL);

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/number.h"
 #include "engine/agents.h"
+#include "engine/shared_folder.h"
 #include "ops/batch.h"
 #include "ops/capability.h"
 #include "ops/op_internal.h"
@@ -127,10 +128,22 @@ static int check_prefix(const struct batch *batch, const struct batch_entry *ent
                      op_quote(id).text, other->name, submission_project(&entry->s));
 }
 
+/* tasks.share_folder: its folder is a workspace then, which one run has at a time. A child could wait for its own
+ * parent. */
+static void want_folder(const struct batch *batch, struct batch_entry *entry) {
+    struct submission *s = &entry->s;
+    if (s->workspace || s->parent || batch->run
+        || config_number(engine_config(batch->engine), "tasks.share_folder", NULL))
+        return;
+    s->workspace = engine_task_folder(batch->engine, submission_project(s), s->agent, s->cwd);
+}
+
 int submission_check(struct batch *batch, struct batch_entry *entry, struct error *err) {
     int r = check_project(batch, entry, err);
     if (r == 0)
         r = check_names(batch, &entry->s, err);
+    if (r == 0)
+        want_folder(batch, entry);
     if (r == 0)
         r = submission_check_workspace(batch, entry, err);
     return r < 0 ? r : check_prefix(batch, entry, err);
