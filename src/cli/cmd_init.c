@@ -10,8 +10,10 @@
 
 #include "cli/ask.h"
 #include "cli/cmd.h"
+#include "cli/daemon.h"
 #include "cli/output.h"
 #include "cli/preflight.h"
+#include "cli/program.h"
 #include "config/config.h"
 #include "config/config_secret.h"
 #include "config/presets.h"
@@ -232,6 +234,19 @@ static int write_file(const struct cmd_call *call, const struct home *home,
     return config_write_file(home->config_file, &text, config, err);
 }
 
+/* 'sluice service install', with its own exit code. */
+static int install_service(const struct cmd_call *call) {
+    static const char *const argv[] = { "sluice", "service", "install", NULL };
+    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, out = STRBUF_INIT;
+    struct error err = { 0 };
+    int status, r = daemon_find_program("sluice", &program, &err);
+    if (r >= 0) /* with --json there is one value already */
+        r = program_run(strbuf_text(&program), argv,
+                        call->json ? PROGRAM_TAKE_OUTPUT : PROGRAM_TAKE_NOTHING, &out, &status,
+                        &err);
+    return r < 0 ? cmd_error(&err) : status;
+}
+
 static int cmd_init_run(const struct cmd_call *call) {
     const char *name = cmd_value(call, "preset");
     const struct preset *preset = preset_find(name ? name : "sluice");
@@ -245,18 +260,19 @@ static int cmd_init_run(const struct cmd_call *call) {
         return err.code == -EEXIST ? CMD_REFUSED : CMD_FAILED;
     }
     tell(call, home.config_file, preset, &agents);
-    return CMD_OK;
+    return cmd_has(call, "service") ? install_service(call) : CMD_OK;
 }
 
 static const struct cmd_option init_options[] = {
     { "preset", 'p', "NAME", "begin with this preset; sluice if not given" },
     { "force", 0, NULL, "write over a file that is there" },
+    { "service", 0, NULL, "then install the service, as 'sluice service install' does" },
     { NULL },
 };
 
 const struct cmd cmd_init = {
     .name = "init",
-    .usage = "init [--preset NAME] [--force]",
+    .usage = "init [--preset NAME] [--force] [--service]",
     .summary = "write a first configuration file",
     .text = "Writes sluice.yaml with a preset and the settings that people change most, as\n"
             "comments. It is $SLUICE_HOME/sluice.yaml, or ~/.config/sluice/sluice.yaml when\n"

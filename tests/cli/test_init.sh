@@ -58,7 +58,7 @@ done
 run sluice init --preset lopr
 exits 2 'no such preset: exit code'
 says "sluice: there is no preset 'lopr'; there are sluice, loopr, conductor, gastown, agency, agent-queue
-usage: sluice init [--preset NAME] [--force]" 'no such preset'
+usage: sluice init [--preset NAME] [--force] [--service]" 'no such preset'
 run env SLUICE_HOME=/dev/null/home "$SLUICE" init
 exits 1 'a folder that cannot be: exit code'
 [ "$(wc -l <err)" = 1 ]

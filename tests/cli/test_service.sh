@@ -142,6 +142,16 @@ prints "systemctl --user disable --now $unit
 systemctl --user daemon-reload" 'remove: what systemd is asked for'
 run sluice service remove --json
 has '"installed":false' 'remove twice'
+rm -f "$home/sluice.yaml"
+run sluice init --service
+exits 0 'init --service: exit code'
+[ -e "$file" ]
+report $? 'init --service installs it'
+: >absent
+run sluice init --force --service
+exits 4 'init --service without a manager'
+rm absent
+run sluice service remove
 run sluice service
 exits 2 'a subcommand is needed'
 run sluice service install now
