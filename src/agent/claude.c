@@ -156,6 +156,15 @@ static void on_denials(struct agent_seen *seen, const struct json_value *values)
     agent_mark(seen, AGENT_DENIED);
 }
 
+/* What it prints for its own developers when it is interrupted is no message. */
+static void on_errors(struct agent_seen *seen, const char *text) {
+    static const char internal[] = "[ede_diagnostic]";
+    if (strncmp(text, internal, sizeof(internal) - 1) != 0)
+        agent_set_message(seen, text);
+    else if (!seen->message[0])
+        agent_set_message(seen, "it was interrupted");
+}
+
 static void on_result(struct agent_seen *seen, const struct json_value *values) {
     seen->has_ended = true;
     seen->is_waiting = false;
@@ -166,7 +175,7 @@ static void on_result(struct agent_seen *seen, const struct json_value *values) 
     if (json_value_has_text(&values[RESULT]))
         agent_set_message(seen, values[RESULT].text);
     else if (json_value_has_text(&values[ERRORS]))
-        agent_set_message(seen, values[ERRORS].text);
+        on_errors(seen, values[ERRORS].text);
     if (result_is_error(values))
         mark_error(seen, values);
     else if (json_value_is(&values[STOP_REASON], "refusal"))
