@@ -5,6 +5,7 @@
 #include "engine/diff.h"
 #include "engine/executors.h"
 #include "ops/budgets.h"
+#include "ops/json_span.h"
 
 #define RUNS_SHOWN 10
 
@@ -122,6 +123,33 @@ static int ask_runs(struct op_call *call) {
     return op_ask(call, &question, take_runs, print);
 }
 
+/* Variables of a task are often keys: their names are shown, their values are for its runs alone. Everything else stays as
+ * it was written. */
+static const char *without_values(struct arena *arena, const char *json, size_t size) {
+    const char *spec = arena_strndup(arena, json, size), *begin = json_span_member(spec, "env");
+    const char *name;
+    json_error_t read; /* has the size of the value */
+    json_t *value, *env = begin ? json_loadb(begin, size - (size_t)(begin - spec),
+                                             JSON_DISABLE_EOF_CHECK, &read)
+                                : NULL;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct json_writer w;
+    if (json_object_size(env) == 0) {
+        json_decref(env);
+        return spec;
+    }
+    strbuf_add(&out, spec, (size_t)(begin - spec));
+    json_write_init(&w, &out, false);
+    json_write_object_begin(&w);
+    json_object_foreach(env, name, value) {
+        print_text(&w, name, "[not shown]");
+    }
+    json_write_object_end(&w);
+    strbuf_puts(&out, begin + read.position);
+    json_decref(env);
+    return arena_strdup(arena, strbuf_text(&out));
+}
+
 static void take_spec(struct op_call *call, const struct store_answer *answer) {
     struct showing *s = showing_of(call);
     if (answer->count == 0)
@@ -129,7 +157,7 @@ static void take_spec(struct op_call *call, const struct store_answer *answer) {
     const struct spec_row *row = &answer->specs[0];
     struct arena *arena = op_arena(call);
     s->title = row->title ? arena_strdup(arena, row->title) : NULL;
-    s->json = row->json ? arena_strndup(arena, row->json, row->json_size) : NULL;
+    s->json = row->json ? without_values(arena, row->json, row->json_size) : NULL;
     s->changed_at = row->changed_at;
     s->context = row->context ? arena_strdup(arena, row->context) : NULL;
 }

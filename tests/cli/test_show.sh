@@ -15,7 +15,7 @@ exits 0 'show: exit code'
 has "$id  say it" 'the heading'
 has '  state       failed, retries' 'the state and its reason'
 has "  command     sh -c 'echo \"it'\\''s\"; exit 3'" 'the command as it can be pasted'
-has '  env         KEY=1' 'what was written'
+has '  env         KEY=[not shown]' 'the names of variables, not their values'
 has "  cwd         $tmp" 'where it ran'
 grep -q '^  1  .* failed, exit code 3$' out
 report $? 'its run'
