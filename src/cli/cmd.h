@@ -28,6 +28,7 @@ enum {
     CMD_NO_DAEMON = 3,
     CMD_REFUSED = 4, /* deferred, or refused by a guard */
     CMD_TIMED_OUT = 5,
+    CMD_NEEDS_PERSON = 6,
 };
 
 #define CMD_ANY_ARGS 0xffffu

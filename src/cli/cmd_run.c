@@ -17,8 +17,9 @@
 #include "cli/submit.h"
 #include "os/terminal.h"
 
-#define OWN_FAILURE 125 /* no code of the command: those are its own */
-#define INTERRUPTED (128 + SIGINT)
+#define NEEDS_PERSON 123
+#define OWN_FAILURE  125 /* no code of the command: those are its own */
+#define INTERRUPTED  (128 + SIGINT)
 
 struct run {
     const struct cmd_call *call;
@@ -116,6 +117,12 @@ static bool is_over(const json_t *task) {
     return is_behind_breaker(task);
 }
 
+/* It stays as it is until a person acts; one that a person holds is left to that person. */
+static bool needs_person(const struct run *run, const json_t *task) {
+    return !cmd_has(run->call, "keep-waiting") && ask_true(task, "needs_person")
+           && strcmp(ask_text(task, "hold", ""), "person") != 0;
+}
+
 static const json_t *last_run(const json_t *task) {
     const json_t *last = NULL;
     size_t i;
@@ -182,6 +189,11 @@ static int exit_code_of(const struct run *run, const json_t *task) {
         cmd_warn("%s is held: %s", run->id, ask_text(task, "why", hold));
         return code > 0 ? (int)code : 0;
     }
+    if (needs_person(run, task)) {
+        cmd_warn("%s needs a person and stays in the queue: %s", run->id,
+                 ask_text(task, "why", hold));
+        return NEEDS_PERSON;
+    }
     if (strcmp(ask_text(last, "how", ""), "timeout") == 0)
         cmd_warn("%s: %s", run->id, ask_text(last, "message", "the run took too long"));
     if (signal > 0)
@@ -214,7 +226,7 @@ static bool go_on(struct run *run, int *ret_result) {
         *ret_result = follow_attempt(&run->follow, (uint32_t)shown + 1, &run->err);
         return true;
     }
-    return !is_over(task);
+    return !is_over(task) && !needs_person(run, task);
 }
 
 static int stay(struct run *run) {
@@ -279,6 +291,8 @@ static int cmd_run_run(const struct cmd_call *call) {
 
 static const struct cmd_option run_options[] = {
     SUBMIT_OPTIONS,
+    { "keep-waiting", 0, NULL,
+      "stay when the task needs a person: its agent must log in, or was denied" },
     { "raw", 0, NULL, "show its terminal escapes on a terminal too" },
     { NULL },
 };
@@ -293,7 +307,8 @@ const struct cmd cmd_run = {
             "says, the task is finished when its command exits. The daemon may be stopped\n"
             "and started meanwhile.\n"
             "With --json: no output, the task at its end.\n"
-            "Exit codes: the command's own, 128 + signal, 2 wrong call, 125 when Sluice\n"
+            "Exit codes: the command's own, 128 + signal, 2 wrong call, 123 when the task needs\n"
+            "a person (login, bill, permission, budget) and stays in the queue, 125 when Sluice\n"
             "itself failed.\n",
     .examples = "sluice run -- make test\n"
                 "sluice run --timeout 10m --retries 2 -- ./flaky.sh\n"

@@ -33,7 +33,8 @@ static json_t *body_of(const struct waiting *w, time_ms span) {
     json_t *tasks = json_array();
     for (size_t i = 0; i < w->call->arg_count; i++)
         json_array_append_new(tasks, ask_string(w->call->args[i]));
-    return json_pack("{s:o, s:b, s:I}", "tasks", tasks, "any", cmd_has(w->call, "any"), "timeout_s",
+    return json_pack("{s:o, s:b, s:b, s:I}", "tasks", tasks, "any", cmd_has(w->call, "any"),
+                     "patient", cmd_has(w->call, "keep-waiting"), "timeout_s",
                      (json_int_t)((span + 999) / 1000));
 }
 
@@ -98,10 +99,6 @@ static bool is_done(const json_t *task) {
     return strcmp(ask_text(task, "state", ""), "done") == 0;
 }
 
-static bool is_settled(const json_t *task) {
-    return ask_true(task, "finished") || ask_true(task, "needs_person");
-}
-
 static void print_one(const json_t *task, struct strbuf *out) {
     const json_t *run = json_object_get(task, "run");
     const char *state = ask_text(task, "state", "?"), *message = ask_text(run, "message", NULL);
@@ -121,15 +118,18 @@ static void print_one(const json_t *task, struct strbuf *out) {
 
 /* Of --any those count that have ended; one good end is enough. */
 static int exit_code(const struct waiting *w) {
-    size_t good = 0, bad = 0, i;
+    size_t good = 0, bad = 0, person = 0, i;
     json_t *task;
     if (ask_true(w->ask.answer, "timed_out"))
         return CMD_TIMED_OUT;
     json_array_foreach(json_object_get(w->ask.answer, "tasks"), i, task) {
         good += is_done(task);
-        bad += is_settled(task) && !is_done(task);
+        bad += ask_true(task, "finished") && !is_done(task);
+        person += ask_true(task, "needs_person");
     }
-    return (cmd_has(w->call, "any") ? good > 0 : bad == 0) ? CMD_OK : CMD_FAILED;
+    if (cmd_has(w->call, "any") ? good > 0 : bad + person == 0)
+        return CMD_OK;
+    return bad > 0 ? CMD_FAILED : CMD_NEEDS_PERSON;
 }
 
 static int cmd_wait_run(const struct cmd_call *call) {
@@ -169,19 +169,23 @@ static int cmd_wait_run(const struct cmd_call *call) {
 
 static const struct cmd_option wait_options[] = {
     { "any", 0, NULL, "until one of them has ended, instead of all" },
+    { "keep-waiting", 0, NULL, "go on waiting for a task that needs a person" },
     { "timeout", 't', "S", "most seconds to wait; 0 only looks; without it: for ever" },
     { NULL },
 };
 
 const struct cmd cmd_wait = {
     .name = "wait",
-    .usage = "wait [--any] [--timeout S] ID...",
+    .usage = "wait [--any] [--keep-waiting] [--timeout S] ID...",
     .summary = "wait until tasks have ended",
-    .text = "A task that is held without a time, or a draft, is an answer too: it needs a person. "
-            "Inside a run\n"
-            "it waits for tasks below it; they may use its place meanwhile, one at a time.\n"
-            "Exit codes: 0 all are done (--any: one is), 1 some are not or need a person, 5 the "
-            "time was over first.\n",
+    .text =
+        "A task that is held without a time, a draft, and a task whose account is closed (login, "
+        "bill) are an\n"
+        "answer too: they need a person. 'sluice why ID' says what for. Inside a run\n"
+        "it waits for tasks below it; they may use its place meanwhile, one at a time.\n"
+        "Exit codes: 0 all are done (--any: one is), 1 some are not, 5 the time was over first, 6 "
+        "none has\n"
+        "failed and some need a person.\n",
     .examples = "sluice wait web-17 web-18\n"
                 "sluice wait --any --timeout 600 web-17 web-18\n"
                 "sluice wait --json web-17\n",

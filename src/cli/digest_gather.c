@@ -340,6 +340,20 @@ static void take_held(void *ctx, const json_t *task) {
                                             .verb = rows[i].verb });
 }
 
+static void take_closed(json_t *people, const json_t *account) {
+    const char *said = ask_text(account, "said", ""), *fix = ask_text(account, "fix", "");
+    _cleanup_(strbuf_finish) struct strbuf what = STRBUF_INIT;
+    strbuf_puts(&what, "the account is closed: ");
+    if (*said)
+        strbuf_printf(&what, "%s said \"%s\"; ", ask_text(account, "agent", "the agent"), said);
+    strbuf_puts(&what, *fix ? fix : "login or bill");
+    strbuf_puts(&what, *fix ? ", then" : "");
+    add_person(people, &(struct wish){ .key = "account",
+                                       .name = ask_text(account, "name", "?"),
+                                       .what = strbuf_text(&what),
+                                       .verb = "limiter clear" });
+}
+
 static int gather_status(struct gathering *g, json_t *people) {
     int code = ask_get(g->ask, "/v1/status");
     if (code != CMD_OK)
@@ -357,10 +371,7 @@ static int gather_status(struct gathering *g, json_t *people) {
                                            .why = "'sluice resume' goes on" });
     json_array_foreach(json_object_get(status, "limiters"), i, item) {
         if (strcmp(ask_text(item, "state", ""), "closed") == 0)
-            add_person(people, &(struct wish){ .key = "account",
-                                               .name = ask_text(item, "name", "?"),
-                                               .what = "the account is closed: login or bill",
-                                               .verb = "limiter clear" });
+            take_closed(people, item);
     }
     json_array_foreach(json_object_get(status, "alerts"), i, item) {
         if (strncmp(ask_text(item, "key", ""), "denied:", strlen("denied:")) == 0

@@ -12,6 +12,7 @@
 #include "engine/denied.h"
 #include "engine/plausible.h"
 #include "engine/runaway.h"
+#include "engine/trouble.h"
 #include "engine/watch.h"
 #include "os/log.h"
 
@@ -40,6 +41,18 @@ void alerts_see_task(struct engine *e, const struct task_spec *told) {
         touch(e, told->id);
 }
 
+static void account_closed(struct engine *e, const char *key, const char *name) {
+    struct engine_trouble t = { .agent = "", .message = "", .fix = "" };
+    (void)engine_trouble(e, TROUBLE_ACCOUNT, name, &t);
+    const char *quote = *t.message ? "\"" : "";
+    alert_raise(
+        e, key, 0, 0,
+        "account '%s' refuses the key or the plan%s%s%s%s%s%s: nothing that uses it starts; "
+        "%s, then 'sluice limiter clear %s'",
+        name, *t.message ? " (" : "", *t.message ? t.agent : "", *t.message ? " said: " : "", quote,
+        t.message, *t.message ? "\")" : "", *t.fix ? t.fix : "put that right", name);
+}
+
 void alerts_see_limiter(struct engine *e, const struct limiter_row *row) {
     if (!row->told.closed) {
         limits_opened(e, row->name);
@@ -54,24 +67,22 @@ void alerts_see_limiter(struct engine *e, const struct limiter_row *row) {
             "uses it starts; when it works again, 'sluice limiter clear %s'",
             row->name, row->name);
     else
-        alert_raise(
-            e, strbuf_text(&key), 0, 0,
-            "account '%s' refuses the key or the plan: nothing that uses it starts; put that "
-            "right, then "
-            "'sluice limiter clear %s'",
-            row->name, row->name);
+        account_closed(e, strbuf_text(&key), row->name);
 }
 
 void alerts_see_agent(struct engine *e, const struct agent_row *row) {
     if (row->told.openings == 0)
         return;
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, why = STRBUF_INIT;
     strbuf_printf(&key, "agent:%s", row->name);
+    engine_put_trouble(e, TROUBLE_AGENT, row->name, &why);
     alert_raise(
         e, strbuf_text(&key), 0, 0,
-        "agent '%s' could not be launched %u times in a row, whatever the task: it is tried again "
-        "by itself, later each time; look at 'agents.%s.command'",
-        row->name, row->told.launch_failures, row->name);
+        "agent '%s' could not be launched %u times in a row, whatever the task%s; look at its "
+        "program "
+        "('sluice agent list', agents.%s.command), then 'sluice agent clear %s'; else it is tried "
+        "again by itself, later each time",
+        row->name, row->told.launch_failures, strbuf_text(&why), row->name, row->name);
 }
 
 /* A group with a member that waits for what has failed will not finish by itself. */

@@ -18,6 +18,7 @@ struct engine_await {
     bool any;
     bool settled; /* as the last turn has found it */
     bool late;    /* its time is over */
+    bool patient; /* as in its spec */
     task_id run;
     uint32_t attempt;
     struct loop_timer *timer;
@@ -28,14 +29,29 @@ struct engine_await {
 
 /* --- one task -------------------------------------------------------------------------------- */
 
-bool engine_await_needs_person(const struct task_view *view) {
+static bool account_is_closed(const struct engine *e, task_id task) {
+    struct verdict v;
+    return core_blocked(e->core, task, &v) && v.gate == GATE_LIMITER && v.closed
+           && v.opens_at == TIME_NEVER;
+}
+
+bool engine_await_needs_person(const struct engine *e, const struct task_view *view) {
+    if (view->state == TASK_WAITING || view->state == TASK_READY)
+        return account_is_closed(e, view->id);
     return view->state == TASK_DRAFT || (view->state == TASK_HELD && view->not_before == 0);
 }
 
 bool engine_await_settled(const struct engine *e, task_id task) {
     struct task_view view;
     return !core_task(e->core, task, &view) || task_state_is_final(view.state)
-           || engine_await_needs_person(&view);
+           || engine_await_needs_person(e, &view);
+}
+
+static bool is_settled(const struct engine_await *a, task_id task) {
+    struct task_view view;
+    if (!a->patient)
+        return engine_await_settled(a->engine, task);
+    return !core_task(a->engine->core, task, &view) || task_state_is_final(view.state);
 }
 
 /* --- one wait -------------------------------------------------------------------------------- */
@@ -43,10 +59,10 @@ bool engine_await_settled(const struct engine *e, task_id task) {
 /* One that was settled may have been taken up again: before all are believed, all are looked at. */
 static bool look(struct engine_await *a) {
     size_t settled = 0;
-    if (!a->any && a->next < a->count && !engine_await_settled(a->engine, a->tasks[a->next]))
+    if (!a->any && a->next < a->count && !is_settled(a, a->tasks[a->next]))
         return false;
     for (size_t i = 0; i < a->count; i++) {
-        if (engine_await_settled(a->engine, a->tasks[i]))
+        if (is_settled(a, a->tasks[i]))
             settled++;
         else if (!a->any) {
             a->next = i;
@@ -67,6 +83,7 @@ struct engine_await *engine_await_begin(struct engine *e, const struct engine_aw
     *a = (struct engine_await){ .engine = e,
                                 .count = spec->count,
                                 .any = spec->any,
+                                .patient = spec->patient,
                                 .run = spec->run,
                                 .attempt = spec->attempt,
                                 .over = over,

@@ -19,6 +19,7 @@ struct engine_await_spec {
     const task_id *tasks; /* copied */
     size_t count;
     bool any;         /* one of them is enough */
+    bool patient;     /* what needs a person is not settled */
     time_ms timeout;  /* a span */
     task_id run;      /* whose run waits; 0: nobody's */
     uint32_t attempt; /* of that run */
@@ -33,8 +34,8 @@ void engine_await_end(struct engine *engine, struct engine_await *await);
 
 /* Is it final, gone, or does it stay as it is until a person does something? */
 bool engine_await_settled(const struct engine *engine, task_id task);
-/* The latter: held without a time, or a draft. */
-bool engine_await_needs_person(const struct task_view *view);
+/* The latter: held without a time, a draft, or its account is closed and no other agent takes it. */
+bool engine_await_needs_person(const struct engine *engine, const struct task_view *view);
 
 /* --- inside the engine ----------------------------------------------------------------------- */
 

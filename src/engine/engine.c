@@ -35,6 +35,7 @@
 #include "engine/session.h"
 #include "engine/stuck.h"
 #include "engine/tally_internal.h"
+#include "engine/trouble.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
 
@@ -155,6 +156,7 @@ struct engine *engine_free(struct engine *e) {
     gone_free(e);
     sessions_free(e);
     limits_free(e);
+    trouble_free(e);
     free(e->happened.items);
     free(e->late_ends.items);
     for (size_t i = 0; i < e->externals.count; i++)

@@ -12,7 +12,6 @@
 #include "engine/live_run.h"
 #include "engine/loops.h"
 #include "engine/notifier.h"
-#include "engine/run_token.h"
 #include "engine/store_name.h"
 #include "engine/telemetry.h"
 #include "executor/executor.h"
@@ -37,7 +36,7 @@ struct group {
          xgrow((list)->items, &(list)->capacity, (list)->count + 1, sizeof(*(list)->items)),       \
      &(list)->items[(list)->count++])
 
-/* An account that is limited, and since when: agent_end.c. */
+/* An account that is limited: agent_end.c. */
 struct limited_since {
     char *limiter;
     time_ms at; /* 0: nobody knows */
@@ -171,6 +170,7 @@ struct engine {
     struct accesses *access;            /* NULL: nobody ever had one */
     struct page_codes *page_codes;      /* NULL: no code was ever made */
     LIST(struct limited_since) limited;
+    struct troubles *troubles;  /* NULL: there was none */
     LIST(struct stuck *) stuck; /* whose work tree is looked at: stuck.c */
     struct engine_report report;
     struct engine_stats stats;

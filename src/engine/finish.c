@@ -27,6 +27,7 @@
 #include "engine/secrets.h"
 #include "engine/spawning.h"
 #include "engine/stuck.h"
+#include "engine/trouble.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
 #include "os/outside.h"
@@ -113,6 +114,7 @@ void finish_note_end(struct engine *e, const struct live_run *run, enum run_end_
     struct happening *h = note(e, HAPPENED_ENDED, key);
     h->end = (struct run_end){ .kind = kind, .code = -1, .ended_at = e->now };
     h->end.exec_errno = kind == RUN_END_LAUNCH ? -why->code : 0;
+    h->end.cause = run->launch_cause;
     h->end.code = kind == RUN_END_EXIT ? 0 : -1;
     snprintf(h->end.message, sizeof(h->end.message), "%.250s", why->text);
 }
@@ -256,6 +258,8 @@ static void write_end_event(struct engine *e, const struct live_run *run, const 
         json_write_key(&w, "exit_code");
         json_write_int(&w, end->code);
     }
+    if (outcome == OUTCOME_LAUNCH)
+        put_text(&w, "cause", launch_cause_name(end->cause));
     if (end->signal) {
         json_write_key(&w, "signal");
         json_write_int(&w, end->signal);
@@ -369,13 +373,18 @@ static void book_agent(struct engine *e, struct live_run *run, struct happening 
     ended->ended.money = run->cost_micro_usd;
 }
 
-/* The folder a task works in, and what a worktree is made from and prepared with, belong to the project: an agent is not
- * closed for it, which would keep it from other projects. */
+/* Whatever belongs to the task or its project does not close the agent, which would keep it from other projects. */
 static bool ended_before_agent(const struct engine *e, const struct live_run *run,
                                const struct run_end *end) {
-    return end->kind == RUN_END_LAUNCH
-           && (run->before_agent
-               || (!strstr(end->applied, "prepared") && launch_prepare_time(e, run) > 0));
+    if (end->kind != RUN_END_LAUNCH)
+        return run->own_command; /* it ended at once without output */
+    if (end->cause
+        == LAUNCH_HOST) /* all would fail: one closed agent keeps the others in the queue */
+        return false;
+    if (end->cause != LAUNCH_PROGRAM)
+        return true;
+    /* A shim of an earlier version names no cause. */
+    return !strstr(end->applied, "prepared") && launch_prepare_time(e, run) > 0;
 }
 
 static enum outcome tell_end(struct engine *e, struct live_run *run, struct happening *h,
@@ -388,6 +397,7 @@ static enum outcome tell_end(struct engine *e, struct live_run *run, struct happ
     fact.ended.workspace = h->end.started_at ? pool_left_in(e, run) : 0;
     book_agent(e, run, h, &fact);
     runaway_ended(e, run, &h->end, &fact);
+    trouble_ended(e, run, &h->end, said_by(e, run), &fact);
     (void)engine_tell(e, &fact, NULL);
     return fact.ended.outcome;
 }
@@ -398,6 +408,8 @@ static void tell_ended(struct engine *e, struct live_run *run, struct happening 
         return;
     if (outcome == OUTCOME_OK)
         outcome = spawning_children(e, run, &h->end);
+    if (run->own_command && h->end.cause == LAUNCH_PROGRAM)
+        h->end.cause = LAUNCH_TASK;
     engine_redact_in_place(e, h->end.message);
     explain_stop(&h->end, outcome);
     explain_marker(e, run, &h->end, outcome);

@@ -515,6 +515,23 @@ static void choose_folder(struct launch *l) {
     strbuf_finish(&folder);
 }
 
+static int prepare_one(struct launch *l, struct error *err) {
+    l->run->launch_cause = LAUNCH_HOST;
+    int r = iteration_prepare(l->e, l->id, l->run->iteration, err);
+    if (r < 0)
+        return r;
+    l->run->launch_cause = LAUNCH_SANDBOX;
+    r = launch_box_choose(&l->box, err);
+    if (r < 0)
+        return r;
+    l->run->launch_cause = l->run->own_command ? LAUNCH_TASK : LAUNCH_PROGRAM;
+    r = build_command(l, err);
+    if (r < 0)
+        return r;
+    l->run->launch_cause = LAUNCH_TASK;
+    return build_checks(l, err);
+}
+
 static int launch_one(struct launch *l, struct error *err) {
     l->spec.run = format(l, "%s.%" PRIu32, l->id, l->run->view.attempt);
     l->spec.cwd = text_of(l, "cwd");
@@ -522,13 +539,8 @@ static int launch_one(struct launch *l, struct error *err) {
         l->spec.cwd = l->project->view.path ? l->project->view.path : l->e->data;
     l->spec.stdin_path = text_of(l, "stdin");
     choose_folder(l);
-    int r = iteration_prepare(l->e, l->id, l->run->iteration, err);
-    if (r == 0)
-        r = launch_box_choose(&l->box, err);
-    if (r == 0)
-        r = build_command(l, err);
-    if (r == 0)
-        r = build_checks(l, err);
+    l->run->own_command = json_object_get(l->json, "argv") != NULL;
+    int r = prepare_one(l, err);
     if (r < 0)
         return r;
     if (!l->run->token.text[0]) /* forgotten with a turn that could not be stored */
@@ -543,6 +555,8 @@ static int launch_one(struct launch *l, struct error *err) {
     launch_place(l->e, l->run, l->json, &l->arena, &l->spec);
     l->box.adapter = l->adapter;
     r = launch_box_build(&l->box, &l->spec, err);
+    if (r == 0)
+        l->run->launch_cause = LAUNCH_HOST;
     if (r == 0)
         r = executors_launch(l->e, l->run, &l->spec, err);
     run_token_forget(&l->run->token);
@@ -561,6 +575,7 @@ int launch_spec(struct engine *e, struct live_run *run, const struct spec_row *r
                 struct error *err) {
     struct task_view view;
     json_error_t problem;
+    run->launch_cause = LAUNCH_HOST;
     if (!row)
         return error_set(err, -ENOENT, "the store has no command for this task");
     core_task(e->core, run->task, &view);
@@ -570,6 +585,7 @@ int launch_spec(struct engine *e, struct live_run *run, const struct spec_row *r
     if (l.json)
         context_apply(l.json, row->context);
     spawning_launched(run, row->json, row->json_size, text_of(&l, "spawn") != NULL);
+    run->launch_cause = l.json ? LAUNCH_WORKSPACE : LAUNCH_HOST;
     int r = l.json ? workspace_prepare(e, run, l.json, row->title, err)
                    : error_set(err, -EUCLEAN, "the stored task cannot be read: %s", problem.text);
     l.box = (struct launch_box){ .e = e,

@@ -37,7 +37,7 @@ void launch_marker_path(const struct engine *e, task_id task, struct strbuf *out
 
 /* No new attempt once its marker is there (marker_hold looks for something else of that name). True: it is not
  * launched. */
-static bool is_ended_by_marker(struct engine *e, const struct live_run *run) {
+static bool is_ended_by_marker(struct engine *e, struct live_run *run) {
     struct error err = { 0 };
     struct task_view view = { .until = UNTIL_EXIT };
     (void)core_task(e->core, run->task, &view);

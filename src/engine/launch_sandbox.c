@@ -269,7 +269,7 @@ int launch_box_build(struct launch_box *box, struct run_spec *spec, struct error
     sandbox_plan_init(&box->plan, box->kind);
     int r = box->kind == SANDBOX_NONE ? 0 : find_folders(box, spec, err);
     if (box->kind == SANDBOX_NONE || r < 0) {
-        box->run->before_agent = r < 0;
+        box->run->launch_cause = LAUNCH_CWD;
         note_run(box);
         return r;
     }
@@ -283,13 +283,15 @@ int launch_box_build(struct launch_box *box, struct run_spec *spec, struct error
     box->plan.home = box->e->home;
     box->plan.run = box_text(box, "%s/runs/%s", box->data, box->run->view.folder);
     r = find_program(box, err);
-    if (r < 0)
+    if (r < 0) {
+        box->run->launch_cause = LAUNCH_PROGRAM;
         return r;
+    }
     r = box->kind == SANDBOX_WRAP ? check_environment(box, err) : add_rules(box, spec, err);
     if (r == 0)
         r = sandbox_build(&box->plan, &words, &count, &spec->enter, err);
     if (r < 0) {
-        box->run->before_agent = true;
+        box->run->launch_cause = LAUNCH_SANDBOX;
         return r;
     }
     take_words(box, &words, count, spec);

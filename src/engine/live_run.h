@@ -39,13 +39,14 @@ struct live_run {
     bool spawner_known;    /* else the store must be asked for it */
     bool prepares;         /* its worktree is prepared before its command starts */
     bool deadline_moved;   /* of its launch, for that */
-    bool before_agent;     /* its launch failed, and its agent had no part in it */
-    bool stop_now;         /* a stop order kills at once */
-    bool is_alive;         /* the start of the daemon has found it so */
-    bool is_away;          /* on another host: away.h */
-    bool is_heard;         /* its shim has said that its command runs, or that it has ended */
-    bool is_unheard;       /* it was told to stop before: stopping.c */
-    size_t position;       /* in engine.live */
+    bool own_command;      /* its task brings the command: what fails is not its agent */
+    enum launch_cause launch_cause; /* of a launch that fails before its shim runs */
+    bool stop_now;                  /* a stop order kills at once */
+    bool is_alive;                  /* the start of the daemon has found it so */
+    bool is_away;                   /* on another host: away.h */
+    bool is_heard;   /* its shim has said that its command runs, or that it has ended */
+    bool is_unheard; /* it was told to stop before: stopping.c */
+    size_t position; /* in engine.live */
 };
 
 /* What the executor told since the last turn. Kept until a commit has it. */

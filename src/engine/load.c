@@ -28,6 +28,7 @@
 #include "engine/recover_internal.h"
 #include "engine/session.h"
 #include "engine/store_name.h"
+#include "engine/trouble.h"
 #include "engine/watch.h"
 #include "engine/workspace.h"
 
@@ -119,6 +120,7 @@ static int load_note(void *ctx, const struct note_row *row, struct error *err) {
     sessions_load(ctx, row);
     allowance_load(ctx, row);
     limits_load(ctx, row);
+    trouble_load(ctx, row);
     access_load(ctx, row);
     away_load(ctx, row);
     store_name_load(ctx, row);
@@ -261,6 +263,7 @@ static int begin(struct engine *e, struct error *err) {
     allowance_free(e);
     sessions_forget(e);
     limits_free(e);
+    trouble_free(e);
     access_forget(e);
     away_free(e);
     store_name_loading(e);

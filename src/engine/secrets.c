@@ -384,15 +384,16 @@ static struct secrets *begin(struct engine *e, const struct live_run *run, const
     return s;
 }
 
-int secrets_prepare(struct engine *e, const struct live_run *run, const json_t *task,
-                    struct error *err) {
+int secrets_prepare(struct engine *e, struct live_run *run, const json_t *task, struct error *err) {
     struct secrets *s = find_run(e, key_of(run));
     if (!s)
         s = begin(e, run, task);
     if (s->aside)
         return 1;
-    if (s->err.code < 0)
+    if (s->err.code < 0) {
         *err = s->err;
+        run->launch_cause = s->step > PROJECT_FILE ? LAUNCH_PROJECT : LAUNCH_PROGRAM;
+    }
     return s->err.code;
 }
 

@@ -22,8 +22,7 @@ bool secrets_are_read_for(const struct engine *e, task_id task);
 /* --- before the launch ------------------------------------------------------------------------ */
 
 /* `task`: as it was submitted. 0: it may be launched. 1: later, the launch is ordered again. <0: it cannot. */
-int secrets_prepare(struct engine *e, const struct live_run *run, const json_t *task,
-                    struct error *err);
+int secrets_prepare(struct engine *e, struct live_run *run, const json_t *task, struct error *err);
 /* For the spec of the run: NAME=VALUE, ends with NULL; NULL: none. Without those that the task sets itself. They live as
  * long as the run, the list as long as the arena. */
 const char *const *secrets_list(const struct engine *e, struct run_key key, const json_t *task,

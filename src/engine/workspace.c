@@ -135,7 +135,7 @@ static void made(struct job *job) {
     if (!run || run->view.attempt != job->key.attempt)
         return;
     if (job->err.code < 0) {
-        run->before_agent = true;
+        run->launch_cause = LAUNCH_WORKSPACE;
         finish_note_end(e, run, RUN_END_LAUNCH, &job->err);
         return;
     }

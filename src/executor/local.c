@@ -90,7 +90,11 @@ static void undo_start(struct local_run *run, int error) {
     unsigned budget = UINT_MAX;
     (void)remove_tree_at(ex->root, run->folder, &budget);
     run->end = (struct run_end){
-        .kind = RUN_END_LAUNCH, .code = -1, .exec_errno = error, .ended_at = loop_now(ex->loop)
+        .kind = RUN_END_LAUNCH,
+        .code = -1,
+        .exec_errno = error,
+        .cause = LAUNCH_HOST,
+        .ended_at = loop_now(ex->loop),
     };
     (void)snprintf(run->end.message, sizeof(run->end.message), "cannot start the shim '%.200s': %s",
                    ex->shim_path, strerror(error));

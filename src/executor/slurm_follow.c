@@ -166,6 +166,7 @@ static void end_without_record(struct slurm_run *run, const struct verdict *verd
     run->end = (struct run_end){ .kind = verdict->kind,
                                  .code = -1,
                                  .signal = verdict->signal,
+                                 .cause = LAUNCH_HOST,
                                  .ended_at = loop_now(run->ex->loop) };
     (void)snprintf(run->end.message, sizeof(run->end.message), "%s", verdict->message);
     slurm_set_over(run);

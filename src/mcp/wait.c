@@ -137,10 +137,11 @@ static bool is_settled(const struct mcp_wait *wait) {
     return wait->any ? settled > 0 : settled == wait->count;
 }
 
-/* A draft, or held without a time. */
+/* A draft, held without a time, or behind a closed account. */
 static bool needs_person(const json_t *shown) {
     const char *state = json_string_value(json_object_get(shown, "state"));
-    if (state && strcmp(state, "draft") == 0)
+    if (json_is_true(json_object_get(shown, "needs_person"))
+        || (state && strcmp(state, "draft") == 0))
         return true;
     return state && strcmp(state, "held") == 0
            && !json_is_integer(json_object_get(shown, "not_before"));

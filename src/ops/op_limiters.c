@@ -43,7 +43,9 @@ const struct op op_limiter_list = {
     .summary = "list the provider accounts and their state",
     .text = "open: everything goes; backoff: the provider said wait; probing: one run goes first; "
             "ramping: places come back step by step; closed: a person must act, then clear it. "
-            "`last_success`: when a run that used the account last ended well.",
+            "`last_success`: when a run that used the account last ended well. Of one that is "
+            "closed because "
+            "a login or a bill was refused: `agent`, what it `said`, and the `fix`.",
     .params = list_params,
     .result =
         "{\"items\":[{\"name\":\"anthropic\",\"state\":\"backoff\",\"opens_at\":1760000000000,"

@@ -49,7 +49,7 @@ static bool print_one(struct json_writer *w, struct op_call *call, size_t index)
     const struct waiting *s = waiting_of(call);
     struct task_view t = { 0 };
     bool there = core_task(engine_core(call->engine), s->tasks[index], &t);
-    bool person = there && engine_await_needs_person(&t);
+    bool person = there && engine_await_needs_person(call->engine, &t);
     bool finished = !there || task_state_is_final(t.state);
     json_write_object_begin(w);
     print_text(w, "id", s->ids[index]);
@@ -59,7 +59,7 @@ static bool print_one(struct json_writer *w, struct op_call *call, size_t index)
     print_bool(w, "needs_person", person);
     print_last_run(w, &s->runs[index]);
     json_write_object_end(w);
-    return finished || person;
+    return finished || (person && !op_flag(call, "patient"));
 }
 
 static int print_all(struct op_call *call) {
@@ -104,10 +104,17 @@ static int ask_runs(struct op_call *call) {
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
+static bool is_over(const struct op_call *call, task_id task) {
+    struct task_view t;
+    if (!op_flag(call, "patient"))
+        return engine_await_settled(call->engine, task);
+    return !core_task(engine_core(call->engine), task, &t) || task_state_is_final(t.state);
+}
+
 static bool is_settled(const struct op_call *call, const struct waiting *s, bool any) {
     size_t settled = 0;
     for (size_t i = 0; i < s->count; i++)
-        settled += engine_await_settled(call->engine, s->tasks[i]);
+        settled += is_over(call, s->tasks[i]);
     return any ? settled > 0 : settled == s->count;
 }
 
@@ -123,6 +130,7 @@ static int run(struct op_call *call) {
         .tasks = s->tasks,
         .count = s->count,
         .any = op_flag(call, "any"),
+        .patient = op_flag(call, "patient"),
         .timeout = SECONDS(op_number(call, "timeout_s", TIMEOUT_S)),
         .run = call->run.task,
         .attempt = call->run.attempt,
@@ -144,6 +152,10 @@ static const struct op_param params[] = {
       .type = OP_BOOLEAN,
       .place = OP_IN_BODY,
       .text = "until one of them has ended, instead of all" },
+    { .name = "patient",
+      .type = OP_BOOLEAN,
+      .place = OP_IN_BODY,
+      .text = "go on waiting for a task that needs a person" },
     { .name = "timeout_s",
       .type = OP_NUMBER,
       .place = OP_IN_BODY,
@@ -158,7 +170,8 @@ const struct op op_task_wait = {
     .path = "/v1/wait",
     .summary = "wait until tasks have ended",
     .text = "Answers when all of them (`any`: one) are final, or stay as they are until a person "
-            "does something (`needs_person`: held without a time, or a draft), or the time is "
+            "does something (`needs_person`: held without a time, a draft, or behind a closed "
+            "account; `patient` goes on waiting), or the time is "
             "over (`timed_out`). `run` is how the last run that ended has ended. A run that waits "
             "for tasks below it lends them its places meanwhile, one at a time, and is answered "
             "when they are its own again. Who closes the connection waits no more.",

@@ -39,11 +39,13 @@ static void put_sentence(struct op_call *call, task_id task, const struct verdic
         put_size(call, v, out);
     if (v->gate != GATE_BREAKER)
         return;
-    if (error)
+    if (error && !v->key)
         strbuf_printf(out, ": %s", error);
-    if (v->key)
-        strbuf_printf(out, "; look at agents.%s.command", op_name_of(call->engine, v->key));
-    else
+    if (v->key) {
+        const char *agent = op_name_of(call->engine, v->key);
+        strbuf_printf(out, "; look at agents.%s.command, then: sluice agent clear %s", agent,
+                      agent);
+    } else
         strbuf_puts(out, "; release it to try again at once");
 }
 
@@ -111,6 +113,12 @@ static void put_quick_ends(struct op_call *call, const struct task_view *t, stru
                   count, (double)config_number(config, "runaway.quick_s", NULL) / 1000.0);
 }
 
+/* Its sentence has said already what went wrong. */
+static bool has_cause(const struct verdict *v) {
+    return v->gate == GATE_BREAKER || (v->gate == GATE_LIMITER && v->closed)
+           || (v->gate == GATE_HELD && v->hold == HOLD_DENIED);
+}
+
 static void print_summary(struct json_writer *w, struct op_call *call, const struct task_view *t) {
     _cleanup_(strbuf_finish) struct strbuf code = STRBUF_INIT, text = STRBUF_INIT;
     struct verdict first;
@@ -134,7 +142,7 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
     _cleanup_(strbuf_finish) struct strbuf shared = STRBUF_INIT;
     if (engine_shared_folder(call->engine, t->id, &shared))
         strbuf_printf(&text, "; %s", strbuf_text(&shared));
-    if (t->state == TASK_FAILED && asking_of(call)->cause)
+    if (asking_of(call)->cause && !(blocked && has_cause(&first)))
         strbuf_printf(&text, "; its last run: %s", asking_of(call)->cause);
     print_text(w, "first", blocked ? strbuf_text(&code) : NULL);
     print_text(w, "summary", strbuf_text(&text));
@@ -197,7 +205,7 @@ static int print_why(struct op_call *call) {
 
 static void take_run(struct op_call *call, const struct store_answer *answer) {
     const struct run_row *run = answer->count > 0 ? &answer->runs[0] : NULL;
-    if (!run || !run->ended)
+    if (!run || !run->ended || run->outcome == OUTCOME_OK)
         return;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct asking *asking = asking_of(call);
@@ -221,21 +229,12 @@ static int foretell(struct op_call *call) {
     return there && waits(t.state) ? op_wait_forecast(call, print_why) : print_why(call);
 }
 
-static bool behind_breaker(struct op_call *call, task_id task) {
-    struct verdict list[VERDICT_MAX];
-    size_t count = core_explain(engine_core(call->engine), task, list);
-    for (size_t i = 0; i < count; i++)
-        if (list[i].gate == GATE_BREAKER && !list[i].open)
-            return true;
-    return false;
-}
-
 static int run(struct op_call *call) {
     task_id task = op_task(call);
     struct task_view t;
     if (!task || !core_task(engine_core(call->engine), task, &t))
         return call->err.code;
-    if (t.state != TASK_FAILED && !(waits(t.state) && behind_breaker(call, task)))
+    if (t.state != TASK_FAILED && !(waits(t.state) && t.attempt > 0))
         return foretell(call);
     struct store_question question = { .kind = ASK_RUNS, .task = task, .limit = 1 };
     return op_ask(call, &question, take_run, foretell);
@@ -251,8 +250,8 @@ const struct op op_task_why = {
     .text =
         "`gates` has every condition in the order in which they are checked; `first` is the first "
         "that is closed, `summary` what it means; an open gate has no `reason`. `since`: when it "
-        "was paused. Behind a breaker the reason has the error of the last launch, and the "
-        "summary of a failed task how its last run ended. "
+        "was paused. Behind a breaker the reason has the error of the last launch; the "
+        "summary of any other task says how its last run ended, unless that was a success. "
         "`agents` has its agent and those it may fail over to, in order, each `open`, `limited`, "
         "`closed` (until somebody clears its account) or `not launched`; it is empty for a task "
         "that "

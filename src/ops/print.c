@@ -11,6 +11,7 @@
 #include "core/failover.h"
 #include "engine/alert.h"
 #include "engine/allowance.h"
+#include "engine/await.h"
 #include "engine/away.h"
 #include "engine/deliveries.h"
 #include "engine/denied.h"
@@ -18,6 +19,7 @@
 #include "engine/external_ids.h"
 #include "engine/loops.h"
 #include "engine/sandboxes.h"
+#include "engine/trouble.h"
 
 #define EXTERNAL_MAX 50u
 
@@ -98,6 +100,10 @@ void print_verdict(const struct engine *engine, task_id task, const struct verdi
     else if (v->gate != GATE_HELD || v->open
              || (!engine_budget_why(engine, task, out) && !engine_denied_why(engine, task, out)))
         verdict_sentence(v, op_symbols(engine), engine_names(engine), out);
+    if (v->gate == GATE_LIMITER && !v->open && v->closed)
+        engine_put_trouble(engine, TROUBLE_ACCOUNT, op_name_of(engine, v->key), out);
+    else if (v->gate == GATE_BREAKER && !v->open && v->key)
+        engine_put_trouble(engine, TROUBLE_AGENT, op_name_of(engine, v->key), out);
     const char *host = NULL;
     uint32_t away = engine_away_holders(engine, v, &host);
     if (away > 0)
@@ -120,6 +126,9 @@ static void print_gate(struct json_writer *w, const struct engine *engine, task_
     strbuf_clear(&text);
     print_verdict(engine, task, &verdict, &text);
     print_text(w, "why", strbuf_text(&text));
+    struct task_view view;
+    if (core_task(engine_core(engine), task, &view) && engine_await_needs_person(engine, &view))
+        print_bool(w, "needs_person", true);
 }
 
 /* Only of a task that is held for it. */

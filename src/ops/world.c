@@ -5,6 +5,7 @@
 
 #include "core/budgets.h"
 #include "engine/partition.h"
+#include "engine/trouble.h"
 #include "engine/worktrees.h"
 #include "ops/budgets.h"
 
@@ -153,6 +154,12 @@ void world_print_limiter(struct json_writer *w, const struct engine *engine, con
     print_time(w, "last_success", l.last_success);
     print_int(w, "used", l.used);
     print_amount(w, "cap", l.cap);
+    struct engine_trouble t;
+    if (l.closed && engine_trouble(engine, TROUBLE_ACCOUNT, name, &t)) {
+        print_text(w, "agent", t.agent);
+        print_text(w, "said", t.message);
+        print_text(w, "fix", t.fix);
+    }
     json_write_object_end(w);
 }
 

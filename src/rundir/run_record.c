@@ -67,6 +67,8 @@ size_t run_end_format(const struct run_end *end, const struct tag_key *key, char
     put_member(&text, "code", end->code);
     put_member(&text, "signal", end->signal);
     put_member(&text, "exec_errno", end->exec_errno);
+    if (end->kind == RUN_END_LAUNCH)
+        put_text(&text, "cause", launch_cause_name(end->cause));
     put_member(&text, "check", end->check);
     put_flag(&text, "idle", end->idle);
     put_flag(&text, "core_dumped", end->core_dumped);

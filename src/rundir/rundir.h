@@ -43,6 +43,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/launch_cause.h"
 #include "base/strbuf.h"
 #include "base/time_ms.h"
 #include "rundir/run_spec.h"
@@ -73,7 +74,7 @@ enum run_end_kind {
     RUN_END_STOPPED, /* the daemon asked for it */
     RUN_END_OUTPUT,  /* it wrote more than could be held back */
     RUN_END_CHECK, /* the command succeeded, check number `check` failed: code or signal or timeout */
-    RUN_END_LAUNCH, /* it never ran: exec_errno, message */
+    RUN_END_LAUNCH, /* it never ran: cause, exec_errno, message */
     RUN_END_LOST,   /* no end was recorded and nobody lives: never written, only concluded */
     RUN_END_KIND_MAX,
 };
@@ -84,7 +85,8 @@ struct run_end {
     int code;   /* exit code of the command (or the check); -1: none */
     int signal; /* that ended it; 0: none */
     int exec_errno;
-    int check; /* from 0 */
+    enum launch_cause cause; /* with RUN_END_LAUNCH */
+    int check;               /* from 0 */
     bool idle, core_dumped;
     bool durable; /* the record was fsynced */
     time_ms started_at, ended_at;

@@ -169,12 +169,14 @@ static void describe(const struct shim *s, const char *program, const struct chi
         program = s->spec.wrap[0];
     *ret = (struct command_failure){ .what = "run", .subject = program, .error = news->error };
     if (news->step == STEP_CWD)
-        *ret = (struct command_failure){ "enter folder", s->spec.cwd, news->error, NULL };
+        *ret =
+            (struct command_failure){ "enter folder", s->spec.cwd, news->error, NULL, LAUNCH_CWD };
     else if (news->step == STEP_STDIN)
-        *ret = (struct command_failure){ "read", stdin_path, news->error, NULL };
+        *ret = (struct command_failure){ "read", stdin_path, news->error, NULL, LAUNCH_TASK };
     else if (news->step == STEP_SANDBOX)
-        *ret = (struct command_failure){ "create the sandbox with", program, news->error,
-                                         s->inside.words[0] ? s->inside.words : NULL };
+        *ret =
+            (struct command_failure){ "create the sandbox with", program, news->error,
+                                      s->inside.words[0] ? s->inside.words : NULL, LAUNCH_SANDBOX };
 }
 
 static int open_report(struct shim *s, struct child *child, int *ret_report) {

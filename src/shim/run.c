@@ -26,6 +26,7 @@ static void set_message(struct shim *s, const char *text) {
 void run_refuse(struct shim *s, int error, const char *why) {
     s->end.kind = RUN_END_LAUNCH;
     s->end.exec_errno = error;
+    s->end.cause = LAUNCH_HOST;
     s->end.ended_at = clock_read();
     set_message(s, why);
 }
@@ -41,10 +42,13 @@ void run_refuse_command(struct shim *s, const struct command_failure *failure) {
         hint = ": no program, and no '#!' line";
     else if (failure->error == E2BIG)
         hint = ": put the long text into a file or the standard input";
+    else if (failure->cause == LAUNCH_CWD)
+        hint = "; create it, or change the folder of the task (--cwd) or of its project";
     (void)error_set(&err, -failure->error, "cannot %s '%.120s': %s%s", failure->what,
                     failure->subject, failure->words ? failure->words : strerror(failure->error),
                     hint);
     run_refuse(s, failure->error, err.text);
+    s->end.cause = failure->cause;
     if (failure->error == ECANCELED || failure->error == ETIME) {
         s->end.kind = failure->error == ECANCELED ? RUN_END_STOPPED : RUN_END_TIMEOUT;
         s->end.exec_errno = 0;
@@ -196,6 +200,7 @@ static void fail_prepare(struct shim *s, enum verdict verdict) {
     }
     print_words(&out, s->spec.prepare.argv);
     s->end.kind = RUN_END_LAUNCH;
+    s->end.cause = LAUNCH_PREPARE;
     if (s->end.message[0]) /* it was ended by a limit */
         (void)error_set(&err, -ECHILD, "prepare '%s' failed: %s" PREPARE_HINT, words,
                         s->end.message);
@@ -213,6 +218,7 @@ static void refuse_prepare(struct shim *s, const struct command_failure *failure
         return;
     (void)error_set(&err, -failure->error, "prepare: %s", s->end.message);
     s->end.kind = RUN_END_LAUNCH;
+    s->end.cause = LAUNCH_PREPARE;
     set_message(s, err.text);
 }
 

@@ -101,6 +101,7 @@ struct command_failure {
     const char *subject;
     int error;
     const char *words; /* what says more than the error; or NULL */
+    enum launch_cause cause;
 };
 /* Starts `argv` in its own process group. 0 and s->leader; or -1, and nothing runs. The error is
  * ECANCELED when somebody stopped it before it ran, ETIME when its deadline came first. */

@@ -105,7 +105,8 @@ static void tokens_are_those_that_are_reported(void **state) {
     outcome = outcome_of(OPEN UPDATE(
         "\"sessionUpdate\":\"usage_update\",\"cost\":{\"amount\":0.5,\"currency\":\"USD\"}") DONE);
     assert_int_equal(outcome.usage.cost_micro_usd, 500000);
-    assert_int_equal(outcome.session_usage.cost_micro_usd, 500000); /* of the session over all runs */
+    assert_int_equal(outcome.session_usage.cost_micro_usd,
+                     500000); /* of the session over all runs */
     outcome = outcome_of(OPEN UPDATE(
         "\"sessionUpdate\":\"usage_update\",\"cost\":{\"amount\":0.5,\"currency\":\"EUR\"}") DONE);
     assert_int_equal(outcome.usage.cost_micro_usd, -1);

@@ -29,7 +29,7 @@ exits 0 'any: one that is done is enough'
 run sluice wait --any "$slow" "$bad"
 exits 1 'any: one that has failed ends it too'
 run sluice wait "$held"
-exits 1 'held: exit code'
+exits 6 'held: exit code'
 prints "$held is held: it needs a person" 'held by a person is an answer'
 run sluice wait --timeout 0 "$slow"
 exits 5 'it only looks: exit code'

@@ -1,0 +1,168 @@
+/* trouble.c: see trouble.h. */
+#include "engine/trouble.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "engine/agent_end.h"
+#include "engine/engine_internal.h"
+#include "engine/listen.h"
+
+#define NOTE "trouble."
+
+static const char *const kinds[] = { [TROUBLE_ACCOUNT] = "account", [TROUBLE_AGENT] = "agent" };
+
+struct trouble {
+    char *key; /* "account:anthropic" */
+    char *agent, *message, *fix;
+};
+
+struct troubles {
+    LIST(struct trouble) all;
+};
+
+static struct trouble *find(const struct engine *e, const char *key) {
+    for (size_t i = 0; e->troubles && i < e->troubles->all.count; i++)
+        if (strcmp(e->troubles->all.items[i].key, key) == 0)
+            return &e->troubles->all.items[i];
+    return NULL;
+}
+
+static void put_key(struct strbuf *out, enum trouble_kind kind, const char *name) {
+    strbuf_printf(out, "%s:%s", kinds[kind], name);
+}
+
+static void set_text(char **field, const char *text) {
+    char *copy = xstrdup(text ? text : "");
+    free(*field);
+    *field = copy;
+}
+
+static struct trouble *set(struct engine *e, const char *key, const struct engine_trouble *told) {
+    struct trouble *t = find(e, key);
+    if (!e->troubles)
+        e->troubles = xcalloc(1, sizeof(*e->troubles));
+    if (!t) {
+        t = LIST_ADD(&e->troubles->all);
+        *t = (struct trouble){ .key = xstrdup(key) };
+    }
+    set_text(&t->agent, told->agent);
+    set_text(&t->message, told->message);
+    set_text(&t->fix, told->fix);
+    return t;
+}
+
+void trouble_free(struct engine *e) {
+    for (size_t i = 0; e->troubles && i < e->troubles->all.count; i++) {
+        struct trouble *t = &e->troubles->all.items[i];
+        free(t->key);
+        free(t->agent);
+        free(t->message);
+        free(t->fix);
+    }
+    if (e->troubles)
+        free(e->troubles->all.items);
+    free(e->troubles);
+    e->troubles = NULL;
+}
+
+void trouble_load(struct engine *e, const struct note_row *row) {
+    if (strncmp(row->name, NOTE, strlen(NOTE)) != 0)
+        return;
+    json_t *note = json_loads(row->text, 0, NULL);
+    struct engine_trouble told = {
+        .agent = json_string_value(json_object_get(note, "agent")),
+        .message = json_string_value(json_object_get(note, "message")),
+        .fix = json_string_value(json_object_get(note, "fix")),
+    };
+    (void)set(e, row->name + strlen(NOTE), &told);
+    json_decref(note);
+}
+
+static void keep(struct engine *e, enum trouble_kind kind, const char *name,
+                 const struct engine_trouble *told) {
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, note = STRBUF_INIT;
+    put_key(&key, kind, name);
+    (void)set(e, strbuf_text(&key), told);
+    strbuf_printf(&note, NOTE "%s", strbuf_text(&key));
+    json_t *json = json_pack("{s:s, s:s, s:s}", "agent", told->agent, "message", told->message,
+                             "fix", told->fix);
+    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    json_decref(json);
+    if (!text)
+        return;
+    store_put_note(e->turn.batch, &(struct note_row){ .name = strbuf_text(&note), .text = text });
+    turn_wrote(e);
+    free(text);
+}
+
+/* --- the end of a run ------------------------------------------------------------------------ */
+
+static const char *fix_of(const struct engine *e, const char *agent,
+                          const struct agent_outcome *said) {
+    const struct agent_adapter *adapter = listen_adapter(e, agent);
+    const char *login = adapter ? agent_login_hint(adapter) : NULL;
+    if (said->result == AGENT_BILLING)
+        return "pay the bill or add credit at the provider";
+    return login ? login : "log in again, or set the right key";
+}
+
+static void account_closes(struct engine *e, const struct live_run *run,
+                           const struct agent_outcome *said) {
+    struct task_spec told = { 0 };
+    if (!core_task_spec(e->core, run->task, &told) || !told.run_limiter)
+        return;
+    keep(e, TROUBLE_ACCOUNT, symbol_name(core_symbols(e->core), told.run_limiter),
+         &(struct engine_trouble){
+             .agent = run->agent, .message = said->message, .fix = fix_of(e, run->agent, said) });
+}
+
+static void launch_failed(struct engine *e, const struct live_run *run, const struct run_end *end) {
+    char quick[80] = "";
+    if (!end->message[0])
+        snprintf(quick, sizeof(quick), "it ended at once without output, with %s %d",
+                 end->signal ? "signal" : "exit code", end->signal ? end->signal : end->code);
+    keep(e, TROUBLE_AGENT, run->agent,
+         &(struct engine_trouble){
+             .agent = run->agent, .message = end->message[0] ? end->message : quick, .fix = "" });
+}
+
+void trouble_ended(struct engine *e, const struct live_run *run, const struct run_end *end,
+                   const struct agent_outcome *said, const struct fact *ended) {
+    if (!run->agent)
+        return;
+    bool refused = said && (said->result == AGENT_AUTH || said->result == AGENT_BILLING);
+    if (ended->ended.outcome == OUTCOME_CLOSED && refused)
+        account_closes(e, run, said);
+    else if (ended->ended.outcome == OUTCOME_LAUNCH && !ended->ended.before_agent)
+        launch_failed(e, run, end);
+}
+
+/* --- what people read ------------------------------------------------------------------------ */
+
+bool engine_trouble(const struct engine *e, enum trouble_kind kind, const char *name,
+                    struct engine_trouble *ret) {
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    put_key(&key, kind, name);
+    const struct trouble *t = find(e, strbuf_text(&key));
+    if (!t || (kind == TROUBLE_ACCOUNT && limits_waited_out(e, name)))
+        return false;
+    *ret = (struct engine_trouble){ .agent = t->agent, .message = t->message, .fix = t->fix };
+    return true;
+}
+
+void engine_put_trouble(const struct engine *e, enum trouble_kind kind, const char *name,
+                        struct strbuf *out) {
+    struct engine_trouble t;
+    if (!engine_trouble(e, kind, name, &t))
+        return;
+    if (*t.message && kind == TROUBLE_ACCOUNT)
+        strbuf_printf(out, "; %s said: \"%s\"", t.agent, t.message);
+    else if (*t.message)
+        strbuf_printf(out, ": %s", t.message);
+    if (*t.fix)
+        strbuf_printf(out, "; %s", t.fix);
+}
