@@ -131,6 +131,8 @@ static bool fill_from(struct connection *c, struct stream *stream) {
         if (state == STREAM_WAITS)
             return false;
         send_out(c);
+        if (state == STREAM_PAUSES)
+            break;
     }
     c->stalled = true;
     return false;

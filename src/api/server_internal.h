@@ -72,6 +72,7 @@ void server_print_metrics(const struct server *server, struct strbuf *out);
 enum stream_state {
     STREAM_WAITS,   /* nothing now; connection_wake when there is */
     STREAM_GOES_ON, /* added something; may have more */
+    STREAM_PAUSES,  /* has more, and has used its time: in the next round */
     STREAM_ENDED,   /* complete */
     STREAM_DROPPED, /* complete, and the connection ends with it */
     STREAM_BROKEN,  /* the client must see that it is not complete */
@@ -237,13 +238,13 @@ struct log_stream {
     task_id task;
     uint32_t attempt;
     char *path;
-    int fd;    /* -1: the file is not there yet */
-    int watch; /* of inotify; -1: looked at from time to time */
-    uint64_t offset;
-    uint64_t cut;       /* bytes left out since the last ones that were sent */
-    bool after_hole;    /* NULs that come next are the rest of one */
-    bool follow, grows; /* until the run has ended; the run lives */
-    bool broken;        /* the server stops */
+    int fd,
+        watch; /* -1: the file is not there yet; it is looked at from time to time, without inotify */
+    uint64_t offset, cut; /* of the next byte; bytes left out since the last ones that were sent */
+    bool after_hole;      /* NULs that come next are the rest of one */
+    bool follow, grows, broken;    /* until the run has ended; the run lives; the server stops */
+    struct transcript *transcript; /* of an agent's events; NULL: the bytes are sent */
+    unsigned quiet;                /* pieces since it said something */
 };
 void log_watch_add(struct server *server, struct log_stream *log);
 void log_watch_remove(struct server *server, struct log_stream *log);

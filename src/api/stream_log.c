@@ -14,12 +14,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/transcript.h"
 #include "api/server_internal.h"
 #include "base/alloc.h"
 #include "engine/redaction.h"
 #include "os/outside.h"
 
-#define PIECE ((size_t)32 * 1024)
+#define PIECE        ((size_t)32 * 1024)
+#define QUIET_PIECES 16 /* of events that say nothing, in one go */
 
 /* One read at a time uses it. */
 static char log_space[REDACT_FILE_SPACE(PIECE)];
@@ -47,18 +49,39 @@ static struct span find_data(int fd, uint64_t offset) {
     return (struct span){ (uint64_t)data, end, end < size };
 }
 
+/* A chunk of no bytes is the end of the answer: what a transcript leaves out is no chunk. */
+static void send_bytes(struct log_stream *log, const char *bytes, size_t size) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (!log->transcript) {
+        exchange_send(log->exchange, bytes, size);
+        return;
+    }
+    transcript_feed(log->transcript, bytes, size, &text);
+    log->quiet = text.length > 0 ? 0 : log->quiet + 1;
+    if (text.length > 0)
+        exchange_send(log->exchange, strbuf_text(&text), text.length);
+}
+
 static void send_cut(struct log_stream *log) {
     char line[80];
     int length =
         snprintf(line, sizeof(line), "\n[... %" PRIu64 " bytes were cut here ...]\n", log->cut);
-    exchange_send(log->exchange, line, (size_t)length);
+    send_bytes(log, line, (size_t)length);
     log->cut = 0;
+}
+
+static void end_transcript(struct log_stream *log) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (log->transcript)
+        transcript_end(log->transcript, &text);
+    if (text.length > 0)
+        exchange_send(log->exchange, strbuf_text(&text), text.length);
 }
 
 static void send_piece(struct log_stream *log, const char *bytes, size_t size) {
     if (log->cut > 0)
         send_cut(log);
-    exchange_send(log->exchange, bytes, size);
+    send_bytes(log, bytes, size);
 }
 
 /* Reads one piece of the span. 0: it must grow first; <0: the file cannot be read. */
@@ -101,6 +124,7 @@ static enum stream_state log_end(struct log_stream *log) {
         return STREAM_BROKEN;
     if (log->follow)
         return STREAM_WAITS;
+    end_transcript(log);
     exchange_send(log->exchange, "", 0);
     return STREAM_ENDED;
 }
@@ -124,7 +148,10 @@ static enum stream_state log_fill(struct stream *stream) {
     if (span.begin == span.end)
         return log_end(log);
     int r = read_piece(log, &span);
-    return r < 0 ? STREAM_BROKEN : r == 0 ? log_end(log) : STREAM_GOES_ON;
+    if (r <= 0)
+        return r < 0 ? STREAM_BROKEN : log_end(log);
+    /* A client that is sent nothing does not slow us down; other clients have their turn. */
+    return log->quiet > 0 && log->quiet % QUIET_PIECES == 0 ? STREAM_PAUSES : STREAM_GOES_ON;
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -142,6 +169,7 @@ static void log_free(struct stream *stream) {
     server->stats.log_streams--;
     if (log->fd >= 0)
         close(log->fd);
+    transcript_free(log->transcript);
     free(log->path);
     free(log);
 }
@@ -173,6 +201,18 @@ static struct log_stream *log_new(struct exchange *exchange, struct op_call *cal
     return log;
 }
 
+/* Where the log is read from may be inside a line: an event without its beginning says nothing. */
+static void begin_transcript(struct log_stream *log, const struct op_call *call) {
+    _cleanup_(strbuf_finish) struct strbuf none = STRBUF_INIT;
+    char before = '\n';
+    if (!call->log.as_text || !call->log.adapter)
+        return;
+    log->transcript = transcript_new(agent_adapter_find(call->log.adapter), TRANSCRIPT_PLAIN);
+    if (log->transcript && log->fd >= 0 && log->offset > 0
+        && pread(log->fd, &before, 1, (off_t)log->offset - 1) == 1 && before != '\n')
+        transcript_skip(log->transcript, &none);
+}
+
 void log_begin(struct exchange *exchange, struct op_call *call) {
     char headers[256];
     struct log_stream *log = log_new(exchange, call);
@@ -190,13 +230,17 @@ void log_begin(struct exchange *exchange, struct op_call *call) {
         exchange_begin_stream(exchange, "application/json", NULL, &log->stream);
         return;
     }
+    begin_transcript(log, call);
     (void)snprintf(headers, sizeof(headers),
-                   "X-Sluice-Attempt: %" PRIu32 "\r\nX-Sluice-Offset: %" PRIu64 "\r\n"
+                   "X-Sluice-Attempt: %" PRIu32 "\r\nX-Sluice-Offset: %" PRIu64 "\r\n%s%s%s"
                    /* Whatever an agent has printed, no browser takes it for a page of ours. */
                    "Content-Disposition: attachment\r\n"
                    "Content-Security-Policy: sandbox; default-src 'none'\r\n",
-                   log->attempt, log->offset);
-    exchange_begin_stream(exchange, "application/octet-stream", headers, &log->stream);
+                   log->attempt, log->offset, call->log.adapter ? "X-Sluice-Adapter: " : "",
+                   call->log.adapter ? call->log.adapter : "", call->log.adapter ? "\r\n" : "");
+    exchange_begin_stream(
+        exchange, log->transcript ? "text/plain; charset=utf-8" : "application/octet-stream",
+        headers, &log->stream);
 }
 
 void server_run_ended(struct server *server, task_id task, uint32_t attempt) {

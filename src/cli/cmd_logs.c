@@ -1,7 +1,8 @@
 /* cmd_logs.c: what a run wrote, or writes just now.
  *
  * Lines at the end (--tail) are found by asking for more and more bytes from the end until enough
- * lines are there; the daemon counts only bytes. */
+ * lines are there; the daemon counts only bytes. Of a transcript the lines are counted, and those in front are left
+ * out when it is read again: a line of the log may be none of it, or many. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ static void add_log(struct logs *l, const char *name, FILE *to) {
         .name = name,
         .to = to,
         .raw = cmd_has(l->call, "raw"),
+        .text = !cmd_has(l->call, "raw") && !l->call->json,
     };
 }
 
@@ -90,22 +92,40 @@ static size_t find_tail(const struct strbuf *text, int64_t lines) {
     return SIZE_MAX;
 }
 
+/* The transcript of the bytes from `begin` on has `end->lines` lines. False: more bytes are needed. */
+static bool seek_transcript(struct log_stream *log, const struct log_stream *end, uint64_t begin,
+                            int64_t lines) {
+    if (end->lines < (uint64_t)lines && begin > 0)
+        return false;
+    log->offset = begin;
+    log->leave = end->lines > (uint64_t)lines ? end->lines - (uint64_t)lines : 0;
+    return true;
+}
+
 /* Puts the log at the beginning of its last lines. */
 static int seek_tail(struct log_stream *log, int64_t lines, struct error *err) {
-    struct log_stream end = {
-        .task = log->task, .attempt = log->attempt, .name = log->name, .raw = true
-    };
+    struct log_stream end = { .task = log->task,
+                              .attempt = log->attempt,
+                              .name = log->name,
+                              .raw = true,
+                              .text = log->text };
     int r = 0;
     for (uint64_t bytes = TAIL_FIRST;; bytes *= 8) {
         strbuf_clear(&end.kept);
-        end.offset = 0;
+        log_stream_restart(&end);
         end.tail = bytes;
         r = log_stream_begin(&end, err);
         uint64_t begin = end.offset;
+        end.only_counts = end.transcript;
         if (r >= 0)
             r = log_stream_drain(&end, err);
         if (r < 0)
             break;
+        if (end.transcript) {
+            if (seek_transcript(log, &end, begin, lines))
+                break;
+            continue;
+        }
         size_t from = find_tail(&end.kept, lines);
         if (from == SIZE_MAX && begin > 0 && bytes < TAIL_MOST)
             continue;
@@ -340,7 +360,7 @@ static const struct cmd_option logs_options[] = {
     { "both", 'b', NULL, "standard output and error, each to its own" },
     { "attempt", 'n', "N", "of this attempt; of the last one if not given" },
     { "tail", 't', "N", "only the last N lines" },
-    { "raw", 0, NULL, "byte by byte, with terminal escapes" },
+    { "raw", 0, NULL, "byte by byte: an agent's own events, terminal escapes" },
     { NULL },
 };
 
@@ -349,8 +369,10 @@ const struct cmd cmd_logs = {
     .usage = "logs [-f] [--err|--check|--prepare|--both] [--attempt N] [--tail N] ID",
     .summary = "print what a run wrote, or follow it live",
     .text = "Its standard output, unless an option says otherwise; when it wrote only to the\n"
-            "other one, a line on stderr says so. Terminal escapes are taken out unless --raw is\n"
-            "given. With --follow the daemon may be stopped and started meanwhile: it goes on\n"
+            "other one, a line on stderr says so. Of an agent, what it says, each tool call and\n"
+            "the first lines of its result; --raw prints its events. Terminal escapes are taken\n"
+            "out unless --raw is given. With --follow the daemon may be stopped and started "
+            "meanwhile: it goes on\n"
             "where it was.\n",
     .examples = "sluice logs web-17\n"
                 "sluice logs -f --both web-17\n"

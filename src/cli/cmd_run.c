@@ -258,12 +258,13 @@ static void prepare_logs(struct run *run) {
     FILE *files[] = { stdout, stderr };
     follow_init(&run->follow, run->id);
     run->follow.signal_fd = cmd_watch_interrupts();
-    /* A pipe gets the bytes as they are; a terminal nothing that it would obey. */
+    /* A pipe gets the bytes as they are, a terminal nothing that it would obey; of an agent both get the transcript. */
     for (size_t i = 0; i < ARRAY_SIZE(names) && !run->call->json; i++)
         run->follow.logs[run->follow.log_count++] = (struct log_stream){
             .name = names[i],
             .to = files[i],
             .raw = cmd_has(run->call, "raw") || !terminal_is(files[i]),
+            .text = !cmd_has(run->call, "raw"),
         };
 }
 
@@ -293,7 +294,7 @@ static const struct cmd_option run_options[] = {
     SUBMIT_OPTIONS,
     { "keep-waiting", 0, NULL,
       "stay when the task needs a person: its agent must log in, or was denied" },
-    { "raw", 0, NULL, "show its terminal escapes on a terminal too" },
+    { "raw", 0, NULL, "byte by byte: an agent's own events, terminal escapes" },
     { NULL },
 };
 
@@ -301,7 +302,8 @@ const struct cmd cmd_run = {
     .name = "run",
     .usage = "run [OPTIONS] -- COMMAND...|--agent NAME PROMPT",
     .summary = "add a task, follow its output and exit with its code",
-    .text = "Its output is printed live, stdout to stdout and stderr to stderr. Ctrl-C asks\n"
+    .text = "Its output is printed live, stdout to stdout and stderr to stderr; of an agent,\n"
+            "what it says and does instead of the events it prints (--raw). Ctrl-C asks\n"
             "the daemon to cancel it; a second one leaves it to the daemon. A failed run is\n"
             "repeated only with --retries, and a loop needs --until: whatever the preset\n"
             "says, the task is finished when its command exits. The daemon may be stopped\n"

@@ -201,7 +201,8 @@ static json_t *sorted(json_t *list, int (*compare)(const void *, const void *), 
 /* The last line of what a run has printed; a plain command says there why it failed. */
 static bool take_last_line(struct gathering *g, json_t *task, const char *stream) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, line = STRBUF_INIT;
-    ask_path(&path, "/v1/tasks/", ask_text(task, "id", ""), "/log?tail=2000&stream=");
+    /* One event of an agent may be much longer than what it says. */
+    ask_path(&path, "/v1/tasks/", ask_text(task, "id", ""), "/log?format=text&tail=65536&stream=");
     strbuf_puts(&path, stream);
     if (client_call(g->ask->client, "GET", strbuf_text(&path), NULL, NULL, NULL) != 200)
         return false;

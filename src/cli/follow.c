@@ -75,7 +75,7 @@ int follow_attempt(struct follow *f, uint32_t attempt, struct error *err) {
         log->task = f->task;
         log->attempt = attempt;
         log->follow = true;
-        log->offset = 0;
+        log_stream_restart(log);
     }
     f->attempt = attempt;
     int r = open_logs(f, err);

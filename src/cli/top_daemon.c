@@ -121,6 +121,7 @@ static void open_log(struct top_daemon *d, struct top *top) {
         .task = top->log.task,
         .name = top->log.stream,
         .follow = true,
+        .text = true,
         .tail = LOG_TAIL,
     };
     d->log_open = true;

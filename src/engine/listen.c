@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/transcript.h"
 #include "base/alloc.h"
 #include "engine/agent_end.h"
 #include "engine/executors_internal.h"
@@ -48,7 +49,8 @@ struct listener {
     struct run_key run;
     const struct agent_adapter *adapter;
     struct agent_reader *reader;
-    char *folder; /* absolute */
+    struct transcript *transcript; /* for its last line; NULL: it prints text */
+    char *folder;                  /* absolute */
     char *agent;
     off_t at[LOGS];    /* read up to here, */
     off_t seen[LOGS];  /* when it had this size: what may be the beginning of a secret is left */
@@ -74,6 +76,7 @@ struct listening {
     struct loop_watch *ready;
     struct loop_timer *timer;
     size_t next; /* whose turn it is to be read first */
+    struct strbuf transcript;
     char piece[REDACT_FILE_SPACE(PIECE)];
 };
 
@@ -103,6 +106,7 @@ static void unwatch(struct listening *l, struct listener *one) {
 static void listener_free(struct listening *l, struct listener *one) {
     unwatch(l, one);
     agent_reader_free(one->reader);
+    transcript_free(one->transcript);
     free(one->folder);
     free(one->agent);
     free(one);
@@ -115,6 +119,7 @@ void listen_free(struct engine *e) {
     for (size_t i = 0; i < l->all.count; i++)
         listener_free(l, l->all.items[i]);
     free(l->all.items);
+    strbuf_finish(&l->transcript);
     loop_unwatch(e->loop, l->ready);
     loop_timer_free(e->loop, l->timer);
     if (l->fd >= 0)
@@ -147,6 +152,7 @@ void listen_begin(struct engine *e, const struct live_run *run,
     one->adapter = adapter;
     one->reader = agent_reader_new(adapter);
     session_hand_over(e, run, one->reader);
+    one->transcript = transcript_new(adapter, TRANSCRIPT_BRIEF);
     one->watch[OUT] = one->watch[ERR] = -1;
     one->agent = run->agent ? xstrdup(run->agent) : NULL;
     one->is_changed = true;
@@ -197,21 +203,32 @@ static int open_log(const struct listener *one, int log, off_t *ret_size) {
     return outside_open(AT_FDCWD, strbuf_text(&path), O_RDONLY, ret_size, NULL);
 }
 
-static void feed(struct listener *one, int log, const char *bytes, size_t size) {
-    if (log == OUT)
-        agent_reader_out(one->reader, bytes, size);
-    else
+static void feed(struct listening *l, struct listener *one, int log, const char *bytes,
+                 size_t size) {
+    if (log == ERR) {
         agent_reader_err(one->reader, bytes, size);
+        return;
+    }
+    agent_reader_out(one->reader, bytes, size);
+    if (one->transcript)
+        transcript_feed(one->transcript, bytes, size, &l->transcript);
+    strbuf_clear(&l->transcript); /* only its last line counts */
+}
+
+const char *listen_last_line(const struct engine *e, struct run_key key) {
+    const struct listener *one = find(e, key);
+    const char *line = one && one->transcript ? transcript_last_line(one->transcript) : "";
+    return line[0] ? line : NULL;
 }
 
 /* Over what was punched out. The line in front of it has lost its end. */
-static void skip_hole(struct listener *one, int log, int fd, off_t size) {
+static void skip_hole(struct listening *l, struct listener *one, int log, int fd, off_t size) {
     off_t data = lseek(fd, one->at[log], SEEK_DATA);
     if (data < 0 && errno == ENXIO)
         data = size;
     if (data <= one->at[log])
         return;
-    feed(one, log, "\n", 1);
+    feed(l, one, log, "\n", 1);
     one->at[log] = data;
 }
 
@@ -225,14 +242,14 @@ static bool read_log(struct engine *e, struct listener *one, int log, size_t *le
     while (one->at[log] < size) {
         if (*left == 0)
             return false;
-        skip_hole(one, log, fd, size);
+        skip_hole(e->listening, one, log, fd, size);
         const struct redact_range range = { one->at[log], *left < PIECE ? *left : PIECE,
                                             !one->has_ended };
         const char *piece;
         ssize_t got = engine_read_log(e, fd, &range, e->listening->piece, &piece);
         if (got <= 0)
             return true;
-        feed(one, log, piece, (size_t)got);
+        feed(e->listening, one, log, piece, (size_t)got);
         one->at[log] += got;
         *left -= (size_t)got;
     }

@@ -22,6 +22,9 @@ void listen_begin(struct engine *e, const struct live_run *run,
 /* The daemon was started again: the same, with what was noted at the launch. */
 void listen_again(struct engine *e, struct live_run *run);
 
+/* The last line that its agent has said, for people; NULL: nobody listens to it, or it has said nothing. */
+const char *listen_last_line(const struct engine *e, struct run_key key);
+
 /* True: there is more to read; finish_take_end follows. */
 bool listen_end(struct engine *e, struct run_key key, const struct run_end *end);
 /* Its last word; NULL: nobody has listened, or it has not ended. Valid until its end is committed. */

@@ -1,8 +1,9 @@
 /* live.c: what does a run do right now, as one line?
  *
- * The end of its log is read when somebody asks; nothing is kept and nothing follows the file. An agent that
- * prints events as JSON has said something in one of the last of them: the text in it is the line. The
- * line is what the run has printed: whoever shows it must make it harmless. */
+ * The listener reads what agents print and knows their last line. Of other runs the end of the log is read on demand;
+ * nothing is kept and nothing follows the file. A command of the user's own may print the events of an agent, too: the
+ * text in one of the last of them is the line. The line is what the run has printed: front ends must make it
+ * harmless. */
 #include "engine/live.h"
 
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "engine/engine_internal.h"
+#include "engine/listen.h"
 #include "engine/redaction.h"
 #include "os/files.h"
 #include "os/outside.h"
@@ -28,6 +30,22 @@ bool engine_live(const struct engine *e, task_id task, struct engine_live *ret) 
                                  .tokens_cached = run->tokens_cached,
                                  .cost_micro_usd = run->cost_micro_usd };
     return true;
+}
+
+/* The shim was told it; the configuration may be another by now. */
+const char *engine_run_adapter(const struct engine *e, task_id task, uint32_t attempt) {
+    static const char variable[] = "SLUICE_ADAPTER=";
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    const struct agent_adapter *adapter = NULL;
+    char id[ENGINE_ID_MAX];
+    rundir_name(&folder, engine_task_id(e, task, id), attempt);
+    if (rundir_read_spec(e->runs_folder, strbuf_text(&folder), NULL, &read, NULL) < 0)
+        return NULL;
+    for (const char *const *pair = read->spec.env; !adapter && *pair; pair++)
+        if (strncmp(*pair, variable, strlen(variable)) == 0)
+            adapter = agent_adapter_find(*pair + strlen(variable));
+    return adapter ? agent_adapter_name(adapter) : NULL;
 }
 
 /* --- an event in JSON ------------------------------------------------------------------------ */
@@ -133,6 +151,13 @@ static bool read_end(const struct engine *e, const char *path, struct strbuf *ou
 bool engine_last_line(const struct engine *e, task_id task, struct strbuf *out) {
     static const char *const names[] = { "/out.log", "/err.log" };
     const struct live_run *run = run_find(e, task);
+    const char *said =
+        run ? listen_last_line(e, (struct run_key){ .task = task, .attempt = run->view.attempt })
+            : NULL;
+    if (said) {
+        strbuf_puts(out, said);
+        return true;
+    }
     for (size_t i = 0; run && i < ARRAY_SIZE(names); i++) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         engine_run_folder(e, task, run->view.attempt, &path);

@@ -151,6 +151,8 @@ struct op_call {
         bool follow;
         task_id task;
         uint32_t attempt;
+        const char *adapter; /* whose events they are (engine_run_adapter); NULL: they are none */
+        bool as_text;        /* shown to people: the events as a transcript */
     } log;
     /* The front end's: called once, after the commit. Free the call there with op_call_free. */
     void (*answered)(struct op_call *call, void *ctx);

@@ -426,7 +426,8 @@ const struct op op_task_list = {
         "later or waits for a person stands behind it, by its place at this moment, and so does "
         "everything where the scheduler has more than 64 MB (about 300,000 tasks). There are up "
         "to 5,000 of either. Of a live `run`, `doing` says what it does "
-        "besides working, and `unreachable_host` and `unreachable_since` that it is on a host "
+        "besides working, `last_line` what it printed last (of an agent, what it says or "
+        "does), and `unreachable_host` and `unreachable_since` that it is on a host "
         "that is (`host.list`). `changes`: what a finished task, or one that waits for review, has "
         "changed in its worktree; `files` 0: nothing. null: it is not known, or it has no "
         "worktree.",

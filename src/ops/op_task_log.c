@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "engine/away.h"
+#include "engine/live.h"
 #include "ops/print.h"
 
 static int run(struct op_call *call) {
@@ -53,10 +54,16 @@ static int run(struct op_call *call) {
     call->log.follow = op_flag(call, "follow");
     call->log.task = task;
     call->log.attempt = (uint32_t)attempt;
+    if (!stream || strcmp(stream, "out") == 0)
+        call->log.adapter = engine_run_adapter(call->engine, task, (uint32_t)attempt);
+    const char *format = op_text(call, "format");
+    call->log.as_text = format && strcmp(format, "text") == 0;
     return 0;
 }
 
 static const char *const streams[] = { "out", "err", "check", "prepare", NULL };
+
+static const char *const formats[] = { "raw", "text", NULL };
 
 static const struct op_param params[] = {
     OP_PARAM_ID,
@@ -84,6 +91,11 @@ static const struct op_param params[] = {
       .type = OP_BOOLEAN,
       .place = OP_IN_QUERY,
       .text = "go on until the run has ended" },
+    { .name = "format",
+      .type = OP_TEXT,
+      .place = OP_IN_QUERY,
+      .choices = formats,
+      .text = "`raw` (the default): the bytes. `text`: what an agent says and does, for people" },
     { .name = NULL },
 };
 
@@ -95,7 +107,12 @@ const struct op op_task_log = {
     .text = "The bytes as they were printed, `application/octet-stream`; secrets of the run are "
             "replaced by the same number of bytes. `X-Sluice-Attempt` and "
             "`X-Sluice-Offset` say what they are; adding their number to the offset is where to go "
-            "on. The middle of a long log may be gone; a line says how many bytes were cut there.",
+            "on. The middle of a long log may be gone; a line says how many bytes were cut there. "
+            "`X-Sluice-Adapter` names the agent whose events the output is, if it is one. With "
+            "`format=text` these events come as a transcript, `text/plain`: what the agent says, "
+            "each tool call with its main argument and the first lines of its result, without "
+            "control characters. Other output is the same in both formats. `offset` and `tail` "
+            "count bytes of the log; a transcript begins with the next complete line.",
     .params = params,
     .right = OP_READ,
     .reach = OP_REACH_SUBTREE,

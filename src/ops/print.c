@@ -17,6 +17,7 @@
 #include "engine/denied.h"
 #include "engine/executors.h"
 #include "engine/external_ids.h"
+#include "engine/live.h"
 #include "engine/loops.h"
 #include "engine/sandboxes.h"
 #include "engine/trouble.h"
@@ -209,6 +210,9 @@ static void print_live(struct json_writer *w, const struct engine *engine,
     print_count(w, "tokens_in", run.tokens_in);
     print_count(w, "tokens_out", run.tokens_out);
     print_doing(w, engine, t);
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
+    bool said = engine_last_line(engine, t->id, &line);
+    print_text(w, "last_line", said ? strbuf_text(&line) : NULL);
     struct engine_host_state host = { 0 };
     (void)engine_away_run(engine, t->id, &host);
     print_text(w, "unreachable_host", host.name);

@@ -1,5 +1,6 @@
-// log.tsx: what a run prints, while it prints it. The log is read once and goes on from where it was after a
-// lost connection; a hundred lines are on the page, however many there are.
+// log.tsx: what a run prints, while it prints it; of an agent, what it says and does, as the daemon renders it. The log
+// is read once and goes on from where it was after a lost connection (a transcript is read again: its offsets are not
+// those of the log); a hundred lines are on the page, however many there are.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { open, words } from '../api';
 import { useKeys } from '../keys';
@@ -18,6 +19,8 @@ export function Log({ task, attempt, live, streams }: { task: string; attempt: n
     const [wanted, setWanted] = useState('');
     const [at, setAt] = useState(-1);
     const [codes, setCodes] = useState(true);
+    const [raw, setRaw] = useState(false);
+    const [agent, setAgent] = useState(false);
     const [error, setError] = useState<string | null>(null);
     const [, drawn] = useState(0);
     const log = useRef(new LogText(false));
@@ -31,14 +34,16 @@ export function Log({ task, attempt, live, streams }: { task: string; attempt: n
         const draw = () => {
             if (!frame) frame = requestAnimationFrame(() => { frame = 0; drawn((n) => n + 1); });
         };
+        let rendered = false;
         const read = async (again: boolean) => {
-            const query = again
-                ? { attempt, stream, follow: live, offset: offset.current + log.current.bytes }
-                : { attempt, stream, follow: live, tail: whole ? undefined : TAIL_BYTES };
+            const from = again ? { offset: offset.current + log.current.bytes } : { tail: whole ? undefined : TAIL_BYTES };
+            const query = { attempt, stream, follow: live, format: raw ? 'raw' : 'text', ...from };
             const answer = await open(`/v1/tasks/${encodeURIComponent(task)}/log`, query, stop.signal);
+            rendered = (answer.headers.get('Content-Type') ?? '').startsWith('text/plain');
+            setAgent(answer.headers.has('X-Sluice-Adapter'));
             if (!again) {
                 offset.current = Number(answer.headers.get('X-Sluice-Offset') ?? '0');
-                log.current = new LogText(offset.current > 0);
+                log.current = new LogText(offset.current > 0 && !rendered);
             }
             setError(null);
             draw();
@@ -53,7 +58,7 @@ export function Log({ task, attempt, live, streams }: { task: string; attempt: n
         const run = async () => {
             for (let again = false; ; again = true) {
                 try {
-                    await read(again && (log.current.bytes > 0 || offset.current > 0));
+                    await read(again && !rendered && (log.current.bytes > 0 || offset.current > 0));
                     return;
                 } catch (problem) {
                     if (stop.signal.aborted) return;
@@ -72,7 +77,7 @@ export function Log({ task, attempt, live, streams }: { task: string; attempt: n
             stop.abort();
             cancelAnimationFrame(frame);
         };
-    }, [task, attempt, stream, whole, live && reachable]);
+    }, [task, attempt, stream, whole, raw, live && reachable]);
 
     const lines = log.current.lines;
     const found = wanted ? log.current.find(wanted) : [];
@@ -106,6 +111,7 @@ export function Log({ task, attempt, live, streams }: { task: string; attempt: n
                 {wanted && <span class="num faint">{found.length === 0 ? 'nothing' : `${at < 0 ? '' : `${at + 1} of `}${count(found.length)}${found.length === 10000 ? '+' : ''}`}</span>}
                 <span class="right">
                     {offset.current > 0 && !whole && <button class="quiet" onClick={() => setWhole(true)}>from the beginning</button>}
+                    {agent && <button class="quiet" aria-pressed={raw} onClick={() => setRaw(!raw)} title="the events as the agent prints them">raw</button>}
                     <button class="quiet" aria-pressed={codes} onClick={() => setCodes(!codes)} title="show the codes that would steer a terminal">codes</button>
                     <button class="quiet" aria-pressed={stick} onClick={() => setStick(!stick)} title="stay at the end (f)">follow</button>
                 </span>

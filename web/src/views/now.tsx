@@ -81,7 +81,7 @@ function useLastLines(tasks: Task[]): Record<string, string> {
 
 async function lastLine(id: string): Promise<string> {
     const stop = new AbortController();
-    const answer = await open(`/v1/tasks/${encodeURIComponent(id)}/log`, { tail: 600 }, stop.signal);
+    const answer = await open(`/v1/tasks/${encodeURIComponent(id)}/log`, { tail: 65536, format: 'text' }, stop.signal);
     const all = (await answer.text()).trimEnd().split('\n');
     return all[all.length - 1] ?? '';
 }
