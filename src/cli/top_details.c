@@ -82,6 +82,7 @@ static void add_what(struct top_text *text, const json_t *task, time_ms now) {
     add_words(text, "needs", json_object_get(task, "depends_on"));
     add_words(text, "command", json_object_get(spec, "argv"));
     add_value(text, "prompt", ask_text(spec, "prompt", NULL));
+    add_value(text, "last line", ask_text(json_object_get(task, "run"), "last_line", NULL));
     add_value(text, "works in", ask_text(task, "works_in", ask_text(spec, "cwd", NULL)));
 }
 

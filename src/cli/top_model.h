@@ -25,7 +25,7 @@ struct top_task {
     const char *word;      /* its state as people read it: "held:review" */
     const char *gate;      /* the first one that stops it */
     const char *why;       /* what that means */
-    const char *doing;     /* what its agent does right now */
+    const char *doing;     /* what its run does besides working, or the last line that it printed */
     enum task_state state; /* TASK_ABSENT: one that this program does not know */
     time_ms since;         /* the run, or the state */
     time_ms not_before;
