@@ -148,10 +148,6 @@ static void write_event(struct job *job) {
 
 /* --- on disk ----------------------------------------------------------------------------------- */
 
-bool delivery_is_good(const struct job *job) {
-    return job->outcome == OUTCOME_OK && !job->is_forced;
-}
-
 static void write_file(const struct job *job) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct error err = { 0 };

@@ -193,8 +193,6 @@ void worktree_end_explain(struct job *job, const char *format, ...) _printf_(2, 
 void delivery_measure(struct job *job, void (*after)(struct job *job));
 /* How many commits it has; `then` gets nothing. */
 void delivery_count(struct job *job, job_step then);
-/* Is it a run that has ended well, and whose work may be merged or is its branch? */
-bool delivery_is_good(const struct job *job);
 /* Writes it down, and the event `run.merge`. */
 void delivery_keep(struct job *job);
 /* The same of a merge that a person has asked for, if it worked: what its task has changed is known. */

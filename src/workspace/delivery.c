@@ -118,15 +118,3 @@ bool delivery_take_stat(const char *output, struct delivery_changes *ret) {
 bool delivery_is_empty(const struct delivery_changes *changes) {
     return changes->known && changes->files == 0;
 }
-
-void delivery_put_changes(const struct delivery_changes *changes, struct strbuf *out) {
-    if (!changes->known)
-        return;
-    if (delivery_is_empty(changes)) {
-        strbuf_puts(out, "no changes");
-        return;
-    }
-    strbuf_printf(out, "%" PRId64 " commit%s, %" PRId64 " file%s, +%" PRId64 " -%" PRId64,
-                  changes->commits, changes->commits == 1 ? "" : "s", changes->files,
-                  changes->files == 1 ? "" : "s", changes->insertions, changes->deletions);
-}

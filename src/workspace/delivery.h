@@ -39,5 +39,3 @@ int delivery_write(const char *path, const struct delivery *delivery, struct err
 bool delivery_take_stat(const char *output, struct delivery_changes *ret);
 /* The task changed no file. */
 bool delivery_is_empty(const struct delivery_changes *changes);
-/* "2 commits, 3 files, +10 -2", "no changes" or, when not known, nothing. */
-void delivery_put_changes(const struct delivery_changes *changes, struct strbuf *out);

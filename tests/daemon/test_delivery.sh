@@ -114,6 +114,38 @@ for sandbox in none bubblewrap; do
     run sluice down --wait
 done
 
+# --- how long it is kept -----------------------------------------------------------------------------------------
+
+both none
+cat >>"$home/sluice.yaml" <<END
+retention: {merged_days: 30, worktree_days: 0}
+END
+start
+does direct 'echo kept >kept'
+rule 'retention.merged_days keeps what is merged' [ "$(git -C "$repo" show main:kept) $(cat "$home/worktrees/$id/kept")" = 'kept kept' ]
+kept=$id
+run sluice doctor
+has 'of finished tasks' 'doctor counts worktrees that are kept'
+does none 'git checkout -q -b "own-$SLUICE_TASK" && echo alone >alone && git add alone && git commit -qm alone'
+alone=$id
+does none 'echo on-branch >on-branch && git add . && git commit -qm on-branch'
+rule 'retention.worktree_days: what is committed on its branch is removed' soon [ ! -e "$home/worktrees/$id" ]
+rule 'and its branch is kept' [ "$(git -C "$repo" show "sluice/$id:on-branch")" = on-branch ]
+says_removed() {
+    "$SLUICE" show "$id" | grep -q 'removed  *worktree; its last commit is '
+}
+rule 'show says what was removed' soon says_removed
+rule 'a worktree whose commits are not on its branch is kept' [ -e "$home/worktrees/$alone/alone" ]
+does none 'echo dirty >dirty'
+rule 'and so is one with files that are not committed' [ -e "$home/worktrees/$id/dirty" ]
+run sluice down --wait
+sed -i '/^retention:/d' "$home/sluice.yaml"
+start
+rule 'without the setting, what is merged is removed at the next start' soon [ ! -e "$home/worktrees/$kept" ]
+disappears "$home/worktrees/$kept.json"
+rule 'with its branch' [ -z "$(git -C "$repo" branch --list "sluice/$kept")" ]
+run sluice down --wait
+
 # --- checks and the agent's words ---------------------------------------------------------------------------------
 both none
 start

@@ -54,6 +54,16 @@ static void sizes_are_short(void **state) {
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         assert_string_equal(print_short(rows[i].count).text, rows[i].text);
+    static const struct {
+        double usd;
+        const char *text;
+    } costs[] = {
+        { 0, "$0.00" },          { 1.256, "$1.26" },        { 0.1, "$0.10" },
+        { 0.05, "$0.05" },       { 0.0031, "$0.0031" },     { 0.012, "$0.012" },
+        { 0.00009, "$0.00009" }, { 0.000001, "$0.000001" }, { 1e-9, "<$0.000001" },
+    };
+    for (size_t i = 0; i < sizeof(costs) / sizeof(costs[0]); i++)
+        assert_string_equal(print_usd(costs[i].usd).text, costs[i].text);
     assert_string_equal(print_count(1234567).text, "1,234,567");
     assert_string_equal(print_count(-1).text, "-");
 }

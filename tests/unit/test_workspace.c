@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "harness/scratch.h"
 #include "os/files.h"
+#include "workspace/delivery.h"
 #include "workspace/diff_record.h"
 #include "workspace/git.h"
 #include "workspace/worktree.h"
@@ -31,6 +32,34 @@ static void branches_are_checked_as_git_does(void **state) {
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         if (git_branch_is_valid(bad[i]))
             fail_msg("'%s' is no branch", bad[i]);
+}
+
+static void changes_are_read_as_git_says_them(void **state) {
+    (void)state;
+    static const struct {
+        const char *output;
+        bool known;
+        int64_t files, insertions, deletions;
+    } rows[] = {
+        { "", true, 0, 0, 0 },
+        { " 1 file changed, 1 insertion(+)\n", true, 1, 1, 0 },
+        { " 3 files changed, 10 insertions(+), 2 deletions(-)\n", true, 3, 10, 2 },
+        { " 2 files changed, 7 deletions(-)", true, 2, 0, 7 },
+        { " 1 file changed, 0 insertions(+), 0 deletions(-)\n", true, 1, 0, 0 },
+        { "fatal: bad object\n", false, 0, 0, 0 },
+        { " -1 files changed\n", false, 0, 0, 0 },
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct delivery_changes changes = { 0 };
+        changes.known = delivery_take_stat(rows[i].output, &changes);
+        assert_int_equal(changes.known, rows[i].known);
+        if (!changes.known)
+            continue;
+        assert_int_equal(changes.files, rows[i].files);
+        assert_int_equal(changes.insertions, rows[i].insertions);
+        assert_int_equal(changes.deletions, rows[i].deletions);
+        assert_int_equal(delivery_is_empty(&changes), rows[i].files == 0);
+    }
 }
 
 static void no_line_runs_hooks(void **state) {
@@ -417,6 +446,7 @@ static void files_of_a_diff_are_read_one_by_one(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changes_are_read_as_git_says_them),
         cmocka_unit_test(branches_are_checked_as_git_does),
         cmocka_unit_test(no_line_runs_hooks),
         cmocka_unit_test(gits_own_sentence_is_found),

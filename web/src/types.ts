@@ -41,6 +41,8 @@ export interface Task {
     why: string | null;
     score: number | null;
     run: LiveRun | null;
+    /** What a finished task has changed in its worktree; null: not known. */
+    changes?: { commits: number; files: number; insertions: number; deletions: number } | null;
     /** What its run has printed last; in the state at a glance alone. */
     last_line?: string | null;
 }
@@ -114,6 +116,7 @@ export interface TaskFull extends Task {
     counters: Record<string, number>;
     works_in: Record<string, unknown> | string | null;
     has_diff?: boolean;
+    delivery?: { message: string; removed: string | null; merged: boolean } | null;
     runs: Run[];
     iterations: Iteration[];
     external_id: string | null;

@@ -101,6 +101,20 @@ function Attempts({ runs, chosen, choose }: { runs: Run[]; chosen: number; choos
     );
 }
 
+/** What became of its work: a success that has changed nothing must not look like any other. */
+function Work({ task }: { task: TaskFull }) {
+    const changes = task.changes;
+    if (!changes && !task.delivery) return null;
+    const many = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
+    return (
+        <Section title="Work">
+            {changes && <p>{changes.files === 0 ? 'No changes' : `${many(changes.commits, 'commit')}, ${many(changes.files, 'file')}, +${changes.insertions} -${changes.deletions}`}</p>}
+            {task.delivery?.message && <p class="foreign break" dir="auto">{visible(task.delivery.message)}</p>}
+            {task.delivery?.removed && <p class="faint">Removed: {line(task.delivery.removed)}</p>}
+        </Section>
+    );
+}
+
 function Iterations({ task }: { task: TaskFull }) {
     const works = task.works_in && typeof task.works_in === 'object' ? task.works_in : null;
     const path = works ? String(works.path ?? works.worktree ?? '') : typeof task.works_in === 'string' ? task.works_in : '';
@@ -278,6 +292,7 @@ export function TaskView() {
                     )}
                     <Attempts runs={runs} chosen={attempt ?? -1} choose={choose} />
                     <Spec task={t} />
+                    <Work task={t} />
                     {t.has_diff && <Changes key={id} task={t} />}
                     <Iterations task={t} />
                 </div>
