@@ -154,4 +154,16 @@ feedback=$home/tasks/$id/iterations/002/feedback.md
 rule 'feedback does not put the words of the agent into the mouth of the check' \
     grep -qx "The check 'test -e good' failed with exit code 1." "$feedback"
 rule 'and names them as what they are' grep -qx 'Before the check, the run had reported: Committed.' "$feedback"
+
+# --- what cannot be committed ---------------------------------------------------------------------------------------
+
+broken='git config filter.bad.clean false; git config filter.bad.required true; echo "*.bad filter=bad" >.gitattributes; echo lost >x.bad'
+does web "$broken"
+rule 'what cannot be committed does not fail a task that asked for no merge' [ "$(value "$id" state)" = 'done' ]
+run sluice show "$id"
+has 'not committed: git add' 'but is named'
+rule 'and is kept' [ "$(cat "$home/worktrees/$id/x.bad")" = lost ]
+does web "$broken" --merge local
+rule 'and fails one that asked for it' [ "$(value "$id" state) $(value "$id" reason)" = 'failed merge-failed' ]
+rule 'whose work is kept, too' [ "$(cat "$home/worktrees/$id/x.bad")" = lost ]
 finish
