@@ -7,6 +7,9 @@
  * Its tries to go on are told on the error output alone: "Attempt 3 failed: …", and it waits up to half a
  * minute between them for as long as it is let.
  *
+ * A tool that its approval mode does not permit is not offered to the model; a call of it is a tool_result with the error
+ * "tool_not_registered", and the turn goes on. One that a policy forbids has "policy_violation".
+ *
  * Tokens are those of this run. What it thinks is in none of the counters of `result` but the total, and
  * beside the answer's ("candidates") in the json object. A prompt counts with what came from the cache. */
 #include <string.h>
@@ -88,10 +91,21 @@ static const struct error_phrase error_types[] = {
     { "RetryableQuotaError", AGENT_LIMITED },      { NULL, AGENT_FAILED },
 };
 
+/* Tools that need a person's approval. Unattended, Gemini leaves those out that its approval mode does not cover, and answers a model that
+ * calls one that there is no such tool. */
+static const char *const gated_tools[] = {
+    "Tool \"run_shell_command\" not found",
+    "Tool \"write_file\" not found",
+    "Tool \"replace\" not found",
+    "Tool \"web_fetch\" not found",
+    NULL,
+};
+
 struct notes {
     bool is_error;   /* the message is one */
     bool is_growing; /* the last event was a piece of the message */
     bool is_spaced;  /* …which ended with a blank */
+    bool is_denied;  /* something was not permitted, and it went on */
 };
 _Static_assert(sizeof(struct notes) <= AGENT_STATE_SIZE, "notes of gemini");
 
@@ -101,7 +115,7 @@ static struct notes *notes_of(struct agent_seen *seen) {
 
 static void note_error(struct agent_seen *seen, const char *text) {
     error_text_note(seen, text);
-    *notes_of(seen) = (struct notes){ .is_error = true };
+    *notes_of(seen) = (struct notes){ .is_error = true, .is_denied = notes_of(seen)->is_denied };
 }
 
 /* Its message comes in pieces. */
@@ -123,6 +137,7 @@ static void on_message(struct agent_seen *seen, const struct json_value *values)
     seen->message[0] = '\0';
     agent_set_message(seen, text);
     *notes = (struct notes){
+        .is_denied = notes->is_denied,
         .is_growing = true,
         .is_spaced = strchr(" \t\n", content->text[content->length - 1]) != NULL,
     };
@@ -141,11 +156,20 @@ static void on_failed(struct agent_seen *seen, const struct json_value *values) 
     error_text_mark(seen, sentences, json_value_count(&values[ERROR_CODE]), text);
 }
 
+static void on_tool_result(struct agent_seen *seen, const struct json_value *values) {
+    bool is_missing = json_value_is(&values[ERROR_TYPE], "tool_not_registered");
+    if (json_value_is(&values[ERROR_TYPE], "policy_violation")
+        || (is_missing && agent_has_any(values[ERROR_MESSAGE].text, gated_tools)))
+        notes_of(seen)->is_denied = true;
+}
+
 static void on_answered(struct agent_seen *seen) {
     seen->has_ended = true;
     seen->is_waiting = false;
+    if (notes_of(seen)->is_denied)
+        agent_mark(seen, AGENT_DENIED);
     /* What it overcame is no message; what it stopped for (marked by an `error` event) is. */
-    if (notes_of(seen)->is_error && seen->marks == 0)
+    if (notes_of(seen)->is_error && (seen->marks & ~(1u << AGENT_DENIED)) == 0)
         seen->message[0] = '\0';
 }
 
@@ -210,6 +234,8 @@ static void gemini_event(struct agent_seen *seen, const struct json_value *value
     } else if (json_value_is(type, "tool_use") || json_value_is(type, "tool_result")) {
         seen->is_waiting = false;
         notes_of(seen)->is_growing = false;
+        if (json_value_is(type, "tool_result"))
+            on_tool_result(seen, values);
     } else if (json_value_is(type, "error") && json_value_has_text(&values[MESSAGE])) {
         /* It stops, because of its turns or a loop, and calls that a success. */
         const char *text = values[MESSAGE].text;

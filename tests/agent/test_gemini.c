@@ -36,6 +36,35 @@ static void only_a_result_is_its_last_word(void **state) {
     expect_result(&outcome, AGENT_FAILED);
 }
 
+static void a_tool_that_is_not_permitted_is_no_success(void **state) {
+    (void)state;
+#define NO_TOOL(type_, text_)                                                                      \
+    "{\"type\":\"tool_result\",\"status\":\"error\",\"error\":{\"type\":\"" type_                  \
+    "\",\"message\":\"" text_ "\"}}\n"
+    struct agent_outcome outcome = told(
+        "gemini",
+        (struct told){ .out = INIT NO_TOOL("tool_not_registered",
+                                           "Tool \\\"run_shell_command\\\" not found. Did you mean")
+                           SAID("Done.") SUCCESS });
+    expect_result(&outcome, AGENT_DENIED);
+    assert_string_equal(outcome.message, "Done.");
+    outcome =
+        told("gemini", (struct told){ .out = INIT NO_TOOL("policy_violation", "denied by policy")
+                                          SAID("Done.") SUCCESS });
+    expect_result(&outcome, AGENT_DENIED);
+    /* A model that makes a name up, and a tool that fails, are no denials. */
+    outcome = told("gemini", (struct told){ .out = INIT NO_TOOL("tool_not_registered",
+                                                                "Tool \\\"fly\\\" not found.")
+                                                SAID("Done.") SUCCESS });
+    expect_result(&outcome, AGENT_OK);
+    outcome = told("gemini", (struct told){ .out = INIT NO_TOOL("execution_failed", "no")
+                                                SAID("Done.") SUCCESS });
+    expect_result(&outcome, AGENT_OK);
+    outcome = told("gemini", (struct told){ .out = INIT NO_TOOL("policy_violation", "no")
+                                                FAILURE("FatalAuthenticationError", "no key") });
+    expect_result(&outcome, AGENT_AUTH);
+}
+
 static void its_message_comes_in_pieces(void **state) {
     (void)state;
     struct agent_outcome outcome =
@@ -216,6 +245,7 @@ static void a_lost_session_is_told_apart(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_a_result_is_its_last_word),
+        cmocka_unit_test(a_tool_that_is_not_permitted_is_no_success),
         cmocka_unit_test(its_message_comes_in_pieces),
         cmocka_unit_test(what_it_thinks_counts_as_out),
         cmocka_unit_test(it_waits_between_attempts),
