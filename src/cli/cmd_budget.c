@@ -30,11 +30,22 @@ static void put_amount(struct strbuf *out, const json_t *part, const char *membe
         strbuf_puts(out, print_count(json_is_integer(value) ? json_integer_value(value) : -1).text);
 }
 
+/* `is_least`: there is more, of which nobody knows how much. */
+static void put_used(struct strbuf *out, const json_t *amounts, bool money, bool is_least) {
+    if (is_least && json_number_value(json_object_get(amounts, "used")) <= 0) {
+        strbuf_puts(out, "unknown");
+        return;
+    }
+    if (is_least)
+        strbuf_puts(out, "at least ");
+    put_amount(out, amounts, "used", money);
+}
+
 static void add_row(struct rows *rows, const char *what, const json_t *part, bool money,
-                    const char *note) {
+                    bool is_least, const char *note) {
     _cleanup_(strbuf_finish) struct strbuf used = STRBUF_INIT, budget = STRBUF_INIT;
     const json_t *amounts = json_object_get(part, money ? "usd" : "tokens");
-    put_amount(&used, amounts, "used", money);
+    put_used(&used, amounts, money, is_least);
     if (json_is_number(json_object_get(amounts, "budget")))
         put_amount(&budget, amounts, "budget", money);
     else
@@ -48,11 +59,11 @@ static void add_both(struct rows *rows, const char *what, const json_t *part, in
     time_ms opens_at = ask_int(part, "opens_at", 0);
     if (opens_at > 0)
         strbuf_printf(&note, "closed, opens %s", print_when(opens_at, clock_read()).text);
-    add_row(rows, what, part, false, strbuf_text(&note));
+    add_row(rows, what, part, false, false, strbuf_text(&note));
     if (unknown > 0)
         strbuf_printf(&note, "%s%lld run%s of unknown cost", note.length > 0 ? "; " : "",
                       (long long)unknown, unknown == 1 ? "" : "s");
-    add_row(rows, what, part, true, strbuf_text(&note));
+    add_row(rows, what, part, true, unknown > 0, strbuf_text(&note));
 }
 
 static void print_budget(const json_t *task) {

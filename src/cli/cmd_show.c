@@ -255,25 +255,39 @@ static void put_counters(struct sheet *s, const json_t *task) {
 }
 
 /* What is left of the spec when everything that was shown already is taken away. */
+/* What was used, as far as it is known: a run of unknown cost is not one of $0.00. */
+static void put_spent(struct strbuf *out, const json_t *usd, bool is_known) {
+    double used = ask_real(usd, "used", 0);
+    if (!is_known && used <= 0) {
+        strbuf_puts(out, "unknown");
+        return;
+    }
+    strbuf_printf(out, "%s$%.2f", is_known ? "" : "at least ", used);
+}
+
 /* Only what has a limit: what was used stands beside each run. */
-static void put_limit(struct strbuf *out, const json_t *part, const char *of) {
+static void put_limit(struct strbuf *out, const json_t *part, const char *of, bool is_known) {
     const json_t *tokens = json_object_get(part, "tokens"), *usd = json_object_get(part, "usd");
     if (json_is_integer(json_object_get(tokens, "budget")))
         strbuf_printf(out, "%s%s %s of %s tokens", out->length > 0 ? ", " : "", of,
                       print_count(ask_int(tokens, "used", 0)).text,
                       print_count(ask_int(tokens, "budget", 0)).text);
-    if (json_is_number(json_object_get(usd, "budget")))
-        strbuf_printf(out, "%s%s %s of %s", out->length > 0 ? ", " : "", of,
-                      print_usd(ask_real(usd, "used", 0)).text,
-                      print_usd(ask_real(usd, "budget", 0)).text);
+    if (!json_is_number(json_object_get(usd, "budget")))
+        return;
+    strbuf_printf(out, "%s%s ", out->length > 0 ? ", " : "", of);
+    put_spent(out, usd, is_known);
+    strbuf_printf(out, " of %s", print_usd(ask_real(usd, "budget", 0)).text);
 }
 
 static void put_budget(struct sheet *s, const json_t *task) {
-    const json_t *budget = json_object_get(task, "budget");
+    const json_t *budget = json_object_get(task, "budget"), *run = json_object_get(budget, "run");
     int64_t unknown = ask_int(budget, "unknown_cost_runs", 0);
+    bool has_run = ask_int(task, "attempt", 0) > 0;
+    bool is_known =
+        !has_run || json_is_number(json_object_get(json_object_get(run, "usd"), "used"));
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
-    put_limit(&line, json_object_get(budget, "run"), "run");
-    put_limit(&line, json_object_get(budget, "task"), "task");
+    put_limit(&line, run, "run", is_known);
+    put_limit(&line, json_object_get(budget, "task"), "task", is_known && unknown == 0);
     if (line.length > 0 && unknown > 0)
         strbuf_printf(&line, ", %lld run%s of unknown cost", (long long)unknown,
                       unknown == 1 ? "" : "s");

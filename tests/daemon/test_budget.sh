@@ -101,6 +101,7 @@ run sluice budget "$id"
 exits 0 'budget shows it: exit code'
 has '1,100' 'what was used'
 has '1 run of unknown cost' 'and that one run told no cost'
+has 'at least $0.20' 'so that what was used is a least'
 kill -9 "$(pid_of_daemon)"
 run sluice up
 rule 'a second kill changes nothing' [ "$(value "$id" state) $(value "$id" hold) $(budget "$id" task tokens)" = 'held budget 1100' ]

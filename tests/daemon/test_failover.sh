@@ -34,7 +34,7 @@ session_of() { # ID ATTEMPT
 
 # --- one is limited ---------------------------------------------------------------------------------------
 
-add --hold --agent claude 'mend it'
+add --hold --usd 2 --agent claude 'mend it'
 first=$id
 play "$first" 1 claude/limit-oauth 3600
 play "$first" 2 codex/ok-json
@@ -51,6 +51,7 @@ rule 'with one line that says who has begun' [ "$(head -n 1 "plays/$first.2.prom
 rule 'which the first agent is not told' [ "$(cat "plays/$first.1.prompt")" = 'mend it' ]
 run sluice show "$first"
 has 'ok, with codex for claude' 'show says who ran, and for whom'
+has 'task unknown of $2.00, 1 run of unknown cost' 'the second tells no money: its budget says so'
 run sluice show --json "$first"
 has '"agent":"codex","instead_of":"claude"' 'also as JSON'
 run sluice events --json --task "$first"
