@@ -19,18 +19,26 @@ Scenes:
   limit SECONDS    the plan is used up: every request is refused from now on for that long; then the line is over
   minute           the same until the clock shows the next minute: one of the agents tells no seconds
   hang             begins an answer and never ends it
+  fail             the service has a problem (500)
+  spend TOKENS     an answer that is charged that many tokens in, of which none came from a cache
+  agent            the agent is asked to start another one, whose prompt has the word CHILD in it
+  await            and to wait for it; only where it does not do so by itself
+
+A request whose prompt has the word CHILD in it takes no scene: it gets an answer.
 
 Each answer is charged the same: 4312 tokens in, of which 4000 came from a cache, and 25 out. It ends by itself
 after ten minutes.
 """
 import json
 import os
+import re
 import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 IN, CACHED, OUT = 4312, 4000, 25
+CHILD = "CHILD: look around."
 MOST_SECONDS = 600
 
 
@@ -150,6 +158,7 @@ class Turn:
     def __init__(self, http, asked):
         self.http = http
         self.asked = asked
+        self.tokens_in, self.cached = IN, CACHED
         with Handler.scenes.lock:
             Handler.number += 1
             self.number = Handler.number
@@ -158,13 +167,22 @@ class Turn:
         if not self.is_main():
             Handler.scenes.note(scene="aside", model=self.asked.get("model"))
             return self.say("aside")
-        name, rest, reset_at = Handler.scenes.take()
-        charged = name in ("ok", "tool", "mcp", "hang")
+        is_child = CHILD in self.prompt()
+        name, rest, reset_at = ("child", "I have looked around.", 0) if is_child else Handler.scenes.take()
+        charged = name in ("ok", "child", "tool", "mcp", "hang", "spend", "agent", "await")
+        if name == "spend":
+            self.tokens_in, self.cached = int(rest), 0
         Handler.scenes.note(scene=name, rest=rest, turns=self.turns(), prompt=self.prompt()[-2000:],
-                            reset_at=reset_at or None, tokens_in=IN if charged else 0,
+                            reset_at=reset_at or None, tokens_in=self.tokens_in if charged else 0,
                             tokens_out=OUT if charged else 0)
-        if name == "ok":
+        if name in ("ok", "child"):
             return self.say(rest or "Hello from the stub.")
+        if name == "spend":
+            return self.say("That was much.")
+        if name == "agent":
+            return self.start_child()
+        if name == "await":
+            return self.await_child()
         if name == "tool":
             return self.call(rest)
         if name == "mcp":
@@ -193,8 +211,8 @@ class Messages(Turn):
         return " | ".join(texts(one.get("content")) for one in self.asked.get("messages", []) if one.get("role") == "user")
 
     def begin(self):
-        usage = {"input_tokens": 12, "cache_creation_input_tokens": IN - CACHED - 12,
-                 "cache_read_input_tokens": CACHED, "output_tokens": 1}
+        usage = {"input_tokens": 12, "cache_creation_input_tokens": self.tokens_in - self.cached - 12,
+                 "cache_read_input_tokens": self.cached, "output_tokens": 1}
         message = {"id": f"msg_{self.number}", "type": "message", "role": "assistant",
                    "model": self.asked.get("model"), "content": [], "stop_reason": None,
                    "stop_sequence": None, "usage": usage}
@@ -223,11 +241,19 @@ class Messages(Turn):
                    {"type": "input_json_delta", "partial_json": asked})
         self.end("tool_use")
 
-    def call_mcp(self, tool, arguments):
+    def use(self, tool, arguments):
         self.begin()
-        self.block({"type": "tool_use", "id": f"toolu_{self.number}", "name": "mcp__sluice__" + tool, "input": {}},
+        self.block({"type": "tool_use", "id": f"toolu_{self.number}", "name": tool, "input": {}},
                    {"type": "input_json_delta", "partial_json": arguments})
         self.end("tool_use")
+
+    def call_mcp(self, tool, arguments):
+        self.use("mcp__sluice__" + tool, arguments)
+
+    def start_child(self):
+        self.use("Agent", json.dumps({"description": "look", "prompt": CHILD, "subagent_type": "general-purpose"}))
+
+    await_child = start_child
 
     def error(self, code, kind, message, headers):
         self.http.answer(code, {"type": "error", "error": {"type": kind, "message": message}}, headers)
@@ -274,8 +300,9 @@ class Responses(Turn):
         self.http.event("response.created", response=self.response("in_progress"))
 
     def end(self, item):
-        usage = {"input_tokens": IN, "input_tokens_details": {"cached_tokens": CACHED}, "output_tokens": OUT,
-                 "output_tokens_details": {"reasoning_tokens": 7}, "total_tokens": IN + OUT}
+        usage = {"input_tokens": self.tokens_in, "input_tokens_details": {"cached_tokens": self.cached},
+                 "output_tokens": OUT, "output_tokens_details": {"reasoning_tokens": 7},
+                 "total_tokens": self.tokens_in + OUT}
         self.http.event("response.output_item.done", output_index=0, item=item)
         self.http.event("response.completed", response=self.response("completed", [item], usage=usage))
 
@@ -295,12 +322,25 @@ class Responses(Turn):
         self.http.event("response.output_item.added", output_index=0, item={**item, "arguments": ""})
         self.end(item)
 
-    def call_mcp(self, tool, arguments):
+    def use(self, space, tool, arguments):
         item = {"type": "function_call", "id": f"fc_{self.number}", "call_id": f"call_{self.number}",
-                "name": tool, "namespace": "mcp__sluice", "status": "completed", "arguments": arguments}
+                "name": tool, "namespace": space, "status": "completed", "arguments": arguments}
         self.begin()
         self.http.event("response.output_item.added", output_index=0, item={**item, "arguments": ""})
         self.end(item)
+
+    def call_mcp(self, tool, arguments):
+        self.use("mcp__sluice", tool, arguments)
+
+    def start_child(self):
+        self.use("multi_agent_v1", "spawn_agent", json.dumps({"message": CHILD}))
+
+    def await_child(self):
+        """Its id is in the answer of the tool that has started it."""
+        answers = [str(one.get("output")) for one in self.asked.get("input", [])
+                   if isinstance(one, dict) and one.get("type") == "function_call_output"]
+        ids = re.findall(r"[0-9a-f]{8}-[0-9a-f-]{27}", " ".join(answers))
+        self.use("multi_agent_v1", "wait_agent", json.dumps({"targets": ids[-1:], "timeout_ms": 30000}))
 
     def refuse(self, seconds):
         error = {"message": f"Rate limit reached. Please try again in {seconds}s.", "type": "tokens",
