@@ -31,7 +31,7 @@ asks() { # [OPTION...]
 }
 
 succeeds() {
-    asks --retries 0 "$@"
+    asks --retries 0
     becomes "$id" 'done'
     report $? "$name: done"
     agrees "$name"
