@@ -400,13 +400,18 @@ static struct job *find_cleaning(const struct engine *e, const char *id) {
     return NULL;
 }
 
+static bool is_merged_by_person(const struct engine *e, task_id task) {
+    const struct job *make = job_find(e, JOB_MAKE, task);
+    return (make && make->merging) || job_find(e, JOB_MERGE, task);
+}
+
 static void clean(struct engine *e, const char *id, task_id task, bool is_orphan) {
     struct worktree_record record = { 0 };
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     worktree_path(e->data, id, &path);
     struct job *cleaning = find_cleaning(e, id);
-    if (task && (job_find(e, JOB_MERGE, task) || job_find(e, JOB_MAKE, task)))
-        return; /* a person merges it, and it is looked at after that */
+    if (task && is_merged_by_person(e, task))
+        return; /* it is looked at after that */
     if (cleaning) {
         cleaning->is_orphan |= is_orphan; /* its task was deleted meanwhile: say what is kept */
         return;
