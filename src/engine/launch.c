@@ -507,14 +507,6 @@ static void build_limits(struct launch *l) {
     l->spec.oom_score_adj = 500; /* the kernel takes an agent before the daemon */
 }
 
-/* In its workspace, if it has one. */
-static void choose_folder(struct launch *l) {
-    struct strbuf folder = STRBUF_INIT;
-    if (workspace_folder(l->e, l->run, text_of(l, "cwd"), &folder))
-        l->spec.cwd = format(l, "%s", strbuf_text(&folder));
-    strbuf_finish(&folder);
-}
-
 static int prepare_one(struct launch *l, struct error *err) {
     l->run->launch_cause = LAUNCH_HOST;
     int r = iteration_prepare(l->e, l->id, l->run->iteration, err);
@@ -534,11 +526,13 @@ static int prepare_one(struct launch *l, struct error *err) {
 
 static int launch_one(struct launch *l, struct error *err) {
     l->spec.run = format(l, "%s.%" PRIu32, l->id, l->run->view.attempt);
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     l->spec.cwd = text_of(l, "cwd");
-    if (!l->spec.cwd)
+    if (workspace_folder(l->e, l->run, l->spec.cwd, &folder))
+        l->spec.cwd = format(l, "%s", strbuf_text(&folder));
+    else if (!l->spec.cwd)
         l->spec.cwd = l->project->view.path ? l->project->view.path : l->e->data;
     l->spec.stdin_path = text_of(l, "stdin");
-    choose_folder(l);
     l->run->own_command = json_object_get(l->json, "argv") != NULL;
     int r = prepare_one(l, err);
     if (r < 0)
@@ -568,8 +562,6 @@ static int launch_one(struct launch *l, struct error *err) {
     }
     return r;
 }
-
-/* --- all of it ------------------------------------------------------------------------------- */
 
 int launch_spec(struct engine *e, struct live_run *run, const struct spec_row *row,
                 struct error *err) {

@@ -462,7 +462,7 @@ static void of_a_plain_program_the_exit_code_is_the_word(void **state) {
 
 static void every_adapter_can_be_found_and_every_result_has_a_name(void **state) {
     (void)state;
-    assert_int_equal(agent_adapter_count(), 7);
+    assert_int_equal(agent_adapter_count(), 8);
     for (size_t i = 0; i < agent_adapter_count(); i++) {
         const struct agent_adapter *adapter = agent_adapter_at(i);
         const char *name = agent_adapter_name(adapter), *stop = agent_adapter_stop_signal(adapter);

@@ -42,16 +42,17 @@ add --project web --kind review --title 'A title' --priority 7 --after "$first,$
     --meta n=1 --meta 'text=two words' --serial p1 --workspace /tmp/w --draft -- printf '%s\n' 'a b' "it's"
 run sluice show --json "$id"
 for member in '"kind":"review"' '"title":"A title"' '"priority":7' "\"depends_on\":[\"$first\",\"$last\",\"$known\"]" \
-    '"retries":2' '"timeout_s":90' '"idle_timeout_s":90' '"grace_s":5' '"stop_signal":"INT"' '"env":{"KEY":"a=b"}' \
+    '"retries":2' '"timeout_s":90' '"idle_timeout_s":90' '"grace_s":5' '"stop_signal":"INT"' '"env":{"KEY":"[not shown]"}' \
     '"cwd":"/"' "\"stdin\":\"$tmp/go\"" '"until":"validate"' \
     '"checks":[["sh","-c","make test"],["sh","-c","true"]]' '"resources":["db","a","b"]' '"memory_mb":100' '"executor":"slurm"' '"slurm":{"partition":"gpu","cpus":"4"}' \
     '"processes":20' '"nice":5' '"review":true' '"meta":{"n":1,"text":"two words"}' '"serial":"p1"' \
     '"parallelizable":false' '"workspace":"/tmp/w"' '"argv":["printf","%s\\n","a b","it'"'"'s"]'; do
     has "$member" "the spec has $member"
 done
-MINE=here add --env MINE --draft -- true
+MINE=here add --env MINE --env 'KEY=a=b' --draft -- sh -c 'echo "$MINE $KEY"'
+env_task=$id
 run sluice show --json "$id"
-has '"env":{"MINE":"here"}' '--env KEY takes yours'
+has '"env":{"MINE":"[not shown]","KEY":"[not shown]"}' '--env has names; values are not shown'
 has "\"cwd\":\"$tmp\"" 'it runs in this folder'
 add --cwd - --draft -- true
 run sluice show --json "$id"

@@ -41,7 +41,7 @@ exits 0 'outcome: exit code'
 prints '{"outcome":"ok","reset_at":null,"tokens":{"in":8624,"out":50,"cached":8000},"cost_usd":0.002848,"session":"f7a065e5-879c-4187-9f9c-ec2b23c1a6c6","message":"All work is finished. <promise>DONE</promise>"}' \
     'outcome: a good run'
 run sluice debug outcome --json --agent claude --exit 143 - <"$recorded/claude/sigterm/stdout"
-prints '{"outcome":"crashed","reset_at":null,"tokens":{"in":null,"out":null,"cached":null},"cost_usd":null,"session":"cc4d6679-e914-4aa7-a8c2-44648a61f60b","message":"I will run a command."}' \
+prints '{"outcome":"crashed","reset_at":null,"tokens":{"in":4312,"out":null,"cached":4000},"cost_usd":null,"session":"cc4d6679-e914-4aa7-a8c2-44648a61f60b","message":"I will run a command."}' \
     'outcome: unknown is null, and no last word is not ok'
 run sluice debug outcome --agent claude --exit 1 --stderr "$recorded/claude/resume-missing/stderr" /dev/null
 prints '{"outcome":"crashed","reset_at":null,"tokens":{"in":null,"out":null,"cached":null},"cost_usd":null,"session":null,"message":"No conversation found with session ID: 00000000-0000-4000-8000-000000000000"}' \

@@ -20,16 +20,17 @@ run sluice sling night
 prints 'web-2 slung: ready, in night' 'f127: the drafts of a group'
 run sluice sling web-3 api-4 web
 exits 4 'f127: tasks of another project: exit code'
-says "sluice: task 'api-4' is of project 'api', not of 'web'; force overrides" 'f127: tasks of another project'
+says "sluice: task 'api-4' is of project 'api', not of 'web'; force moves a draft there" 'f127: tasks of another project'
 [ "$(value web-3 state)" = draft ]
 report $? 'and none of them was slung'
 run sluice sling web-3 web
 prints 'web-3 slung: ready, in group-2' 'f127: a task at its project'
 run sluice sling --force --project web api-4
-prints 'api-4 slung: ready, in group-3' '--force'
+prints 'api-4 moved: web-5 slung: ready, in group-3' '--force'
 run sluice clear --all
+add --project api --draft -- true
 run sluice sling --all --project api
-prints 'api-4 slung: ready' '--all --project'
+prints 'api-6 slung: ready' '--all --project'
 run sluice sling --all
 has 'web-3 slung: ready' '--all'
 run sluice sling nope

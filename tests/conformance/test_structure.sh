@@ -43,7 +43,7 @@ nowhere() {
 spawns='v?fork\(|posix_spawnp?\(|execv[pe]*\(|execl[pe]*\(|clone3?\(|popen\('
 
 only 'f105 all scheduling goes through one door, besides the rows of a restart and the snapshots of plan and sim' \
-    'engine/add.c engine/load.c snapshot/tell_tasks.c' 'FACT_TASK_ADDED'
+    'engine/add.c engine/load.c snapshot/tell_tasks.c snapshot/write.c' 'FACT_TASK_ADDED'
 only 'f105 all dispatch goes through one door, here or to Slurm' 'engine/executors.c executor/executor.c' 'executor_start\('
 only 'f105 which one place opens' 'engine/executors.c engine/launch.c' 'executors_launch\('
 only 'f105 the daemon decides in one place, and in one that only says what it would do' \
@@ -52,6 +52,6 @@ nowhere 'f152 only the engine tells the core what happened: neither operations n
     'core_apply\(' ops api daemon executor store cli
 nowhere 'f152 no lock, no second thread: one owner' 'pthread_(create|mutex_lock)|thrd_create' core engine ops api
 nowhere 'f153 who decides never spawns' "$spawns" core config store engine ops api daemon
-only 'f153 runs are spawned by the executor, their commands by the shim' \
-    'cli/daemon.c cli/program.c executor/spawn_process.c shim/child.c shim/command.c' "$spawns"
+only 'f153 runs are spawned by the executor, their commands by the shim, and what these need inside the run by themselves' \
+    'acp/acp_process.c cli/daemon.c cli/program.c cli/program_all.c executor/spawn_process.c shim/child.c shim/command.c' "$spawns"
 echo "1..$number"
