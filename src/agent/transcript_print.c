@@ -31,6 +31,8 @@ static void last_add(struct transcript *t, const char *text, size_t size) {
         if (length == 0 || t->last_length + length > TRANSCRIPT_LINE_MAX)
             break;
         memcpy(t->last + t->last_length, text + at, length);
+        if (text[at] == '\t')
+            t->last[t->last_length] = ' ';
         t->last_length += length;
         at += length;
     }

@@ -8,7 +8,16 @@ for agent in claude codex gemini; do
     ln -s "$root/tests/daemon/replay-agent" "bin/$agent"
 done
 ln -s "$root/tests/daemon/hostile-agent" hostile/claude
-mkfifo go
+cat >hostile/half <<'END'
+#!/bin/sh
+# Prints an event in two halves.
+cat >/dev/null
+printf '{"type":"assistant","message":{"content":[{"text":"One."}]}}\n{"type":"assistant","message":{"content":[{"te'
+read -r _ <"$HALF_GO"
+printf 'xt":"Two."}]}}\n{"type":"result","is_error":false,"result":"Two."}\n'
+END
+chmod +x hostile/half
+mkfifo go half
 PATH=$tmp/bin:$PATH
 PLAYS=$tmp/plays
 export PATH PLAYS
@@ -17,6 +26,7 @@ agents:
   claude: {env: ['PLAYS=$tmp/plays', 'RECORDINGS=$recordings'], linger_s: 0.2}
   codex: {env: ['PLAYS=$tmp/plays', 'RECORDINGS=$recordings']}
   gemini: {env: ['PLAYS=$tmp/plays', 'RECORDINGS=$recordings']}
+  half: {adapter: claude, command: '$tmp/hostile/half', env: ['HALF_GO=$tmp/half']}
   wild: {adapter: claude, command: '$tmp/hostile/claude', env: ['HOSTILE_MB=20', 'HOSTILE_GO=$tmp/go']}"
 start
 
@@ -124,6 +134,18 @@ rule 'list: the same' said_of "$SLUICE" list
 rule 'show: the same' said_of "$SLUICE" show "$id"
 run sluice cancel "$id"
 becomes "$id" canceled
+
+# The daemon is restarted in the middle of an event: following goes on at the next byte.
+add --agent half 'mend it'
+"$SLUICE" logs -f "$id" >followed 2>err &
+follower=$!
+appears 'One.' followed
+"$SLUICE" down >/dev/null 2>&1
+"$SLUICE" up >/dev/null 2>&1
+tell half
+wait $follower
+printf 'One.\nTwo.\n[done]\n' >want
+compare want followed 'following over a restart in the middle of an event'
 
 # --- harm ------------------------------------------------------------------------------------------
 

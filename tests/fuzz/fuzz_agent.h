@@ -4,7 +4,8 @@
  * the output, the error output and the file with its tokens.
  *
  * Besides not crashing: pieces of any size give the same outcome as all at once; what goes on to people and
- * command lines is clean; a number is told or not told; without any output nothing was good. */
+ * command lines is clean; a number is told or not told; without any output nothing was good. The same for its
+ * transcript: clean, and the pieces do not matter. */
 #pragma once
 
 #include <assert.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/transcript.h"
 #include "base/utf8.h"
 
 #ifndef AGENT
@@ -67,6 +69,34 @@ static void expect_outcome(const struct fuzz_input *input, const struct agent_ou
         assert(outcome->result != AGENT_OK && outcome->result != AGENT_DENIED);
 }
 
+static void fuzz_transcript(const struct fuzz_input *input, size_t piece, struct strbuf *out) {
+    struct transcript *t = transcript_new(agent_adapter_find(AGENT), TRANSCRIPT_PLAIN);
+    if (!t)
+        return;
+    for (size_t at = 0; at < input->size[0]; at += piece) {
+        size_t left = input->size[0] - at, take = left < piece ? left : piece;
+        transcript_feed(t, input->bytes[0] + at, take, out);
+    }
+    transcript_end(t, out);
+    expect_clean(transcript_last_line(t));
+    transcript_free(t);
+}
+
+static void expect_transcripts(const struct fuzz_input *input, size_t piece) {
+    struct strbuf whole = STRBUF_INIT, pieces = STRBUF_INIT;
+    fuzz_transcript(input, SIZE_MAX / 2, &whole);
+    fuzz_transcript(input, piece, &pieces);
+    assert(strcmp(strbuf_text(&whole), strbuf_text(&pieces)) == 0);
+    for (size_t at = 0, n; at < whole.length; at += n) {
+        n = utf8_length(whole.text + at, whole.length - at);
+        assert(n > 0);
+        assert(whole.text[at] == '\n' || whole.text[at] == '\t'
+               || !utf8_is_control(whole.text + at, n));
+    }
+    strbuf_finish(&whole);
+    strbuf_finish(&pieces);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 3)
         return 0;
@@ -91,6 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_run(&input, SIZE_MAX / 2, &whole);
     fuzz_run(&input, 1 + data[2] % 64u, &pieces);
     expect_outcome(&input, &whole);
+    expect_transcripts(&input, 1 + data[2] % 64u);
     assert(whole.result == pieces.result && whole.reset_at == pieces.reset_at);
     assert(memcmp(&whole.usage, &pieces.usage, sizeof(whole.usage)) == 0);
     assert(strcmp(whole.message, pieces.message) == 0);
