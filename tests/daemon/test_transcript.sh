@@ -68,7 +68,7 @@ report $? 'logs --tail 0'
 run sluice logs --json "$id"
 has '"text":"{\"type\":\"system\"' 'logs --json: the text of the log, as before'
 
-# A log of several attempts: each with its own agent's renderer.
+# Each family of agents has its own renderer.
 hold codex
 play "$id" 1 codex/tool
 "$SLUICE" release "$id" >/dev/null
