@@ -1,0 +1,54 @@
+#!/bin/sh
+# A real agent that speaks the Agent Client Protocol: work, permissions, a stop, no login.
+# shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id and work; $ is for inner shells
+. "$(dirname "$0")/kit.sh"
+service ok
+config "limiter: {margin_s: 0, jitter_s: 0}
+tasks: {idle_timeout_s: 120, sandbox: auto}
+agents:
+  worker: {adapter: acp, command: [codex-acp, -c, sandbox_mode=danger-full-access], limiter: codex}
+  asker: {adapter: acp, command: [codex-acp, -c, approval_policy=untrusted, -c, sandbox_mode=danger-full-access], limiter: codex, permissions: deny}
+  asked: {adapter: acp, command: [codex-acp, -c, approval_policy=untrusted, -c, sandbox_mode=danger-full-access], limiter: codex, permissions: allow}
+  other: {adapter: acp, command: [codex-acp], limiter: nobody, env: [CODEX_HOME=$HOME/none]}"
+mkdir -p "$HOME/none"
+start
+
+scenes 'tool echo acp >made' 'ok All of it is done.'
+add --agent worker --cwd "$work" 'Make a file that says who you are.'
+becomes "$id" 'done'
+report $? 'the task is done'
+rule 'the agent got the prompt' [ "$(asked "'Make a file that says who you are.' in r[-1]['prompt']")" = True ]
+rule 'it worked in the folder of the task' [ "$(cat "$work/made")" = acp ]
+rule 'in a sandbox' boxed "$id"
+rule 'its message is kept' [ "$(of "$id" "t['runs'][0]['message']")" = 'All of it is done.' ]
+rule 'it reports no tokens: unknown, not zero' [ "$(of "$id" "t['runs'][0]['tokens_in']")" = None ]
+rule 'nothing is left of it' [ -z "$(left_of t-1)" ]
+
+scenes 'tool touch denied' 'ok Done.'
+add --agent asker --retries 0 --cwd "$work" 'Make a file.'
+ends "$id"
+run sluice show "$id"
+has 'not permitted: execute: touch denied' 'what it may not do is denied'
+rule 'and not done' [ ! -e "$work/denied" ]
+scenes 'tool touch allowed' 'ok Done.'
+add --agent asked --cwd "$work" 'Make a file.'
+becomes "$id" 'done'
+report $? 'what it may do is done'
+rule 'after it has asked' grep -q '"acp":"allowed","tool":"execute","argument":"touch allowed"' "$home/runs/$id/1/out.log"
+
+scenes hang
+before=$(answered hang)
+add --agent worker --cwd "$work" 'Wait.'
+hangs() { [ "$(answered hang)" -gt "$before" ]; }
+soon hangs
+run sluice cancel "$id"
+becomes "$id" canceled
+report $? 'a run is canceled'
+rule 'by the protocol' grep -qxF '{"acp":"end","reason":"cancelled","stopped":true}' "$home/runs/$id/1/out.log"
+
+add --agent other --cwd "$work" 'Hello.'
+soon sh -c '"$SLUICE" limiter list --json | grep -q "\"state\":\"closed\""'
+report $? 'without a login its account is closed'
+rule 'and the methods of the agent are named' \
+    [ "$(of "$id" "'chatgpt, codex-api-key, openai-api-key' in t['runs'][0]['message']")" = True ]
+finish
