@@ -1,5 +1,5 @@
 #!/bin/sh
-# A real agent that speaks the Agent Client Protocol: work, permissions, a stop, no login.
+# A real agent that speaks the Agent Client Protocol: work, permissions, a limit, a stop, no login.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id and work; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 service ok
@@ -35,6 +35,13 @@ add --agent asked --cwd "$work" 'Make a file.'
 becomes "$id" 'done'
 report $? 'what it may do is done'
 rule 'after it has asked' grep -q '"acp":"allowed","tool":"execute","argument":"touch allowed"' "$home/runs/$id/1/out.log"
+
+scenes minute 'ok Done.'
+add --agent worker --cwd "$work" 'Remember this.'
+becomes "$id" 'done'
+report $? 'a limit of the plan is waited for'
+rule 'in two attempts at least' [ "$(of "$id" "len(t['runs']) > 1 and t['runs'][0]['outcome'] == 'limited'")" = True ]
+rule 'in the same session' [ "$(of "$id" "len({run['session'] for run in t['runs']})")" = 1 ]
 
 scenes hang
 before=$(answered hang)
