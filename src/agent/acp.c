@@ -204,8 +204,12 @@ static void on_end(struct agent_seen *seen, const struct json_value *values) {
         on_denied(seen, values);
     /* Some agents cancel their turn when something is denied. */
     bool is_denied = notes_of(seen)->is_denied && !json_value_is_true(&values[STOPPED]);
-    if (is_denied)
+    if (is_denied) {
+        int64_t count = json_value_count(&values[DENIED]);
         agent_mark(seen, AGENT_DENIED);
+        if (count > 0 && count <= UINT32_MAX)
+            seen->denial.count = (uint32_t)count;
+    }
     if (reason->result != AGENT_OK && !(is_denied && reason->result == AGENT_CANCELLED))
         agent_mark(seen, reason->result);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;

@@ -93,13 +93,22 @@ static const struct error_phrase error_types[] = {
 
 /* Tools that need a person's approval. Unattended, Gemini leaves those out that its approval mode does not cover, and answers a model that
  * calls one that there is no such tool. */
-static const char *const gated_tools[] = {
-    "Tool \"run_shell_command\" not found",
-    "Tool \"write_file\" not found",
-    "Tool \"replace\" not found",
-    "Tool \"web_fetch\" not found",
-    NULL,
+static const struct {
+    const char *sentence, *tool;
+} gated_tools[] = {
+    { "Tool \"run_shell_command\" not found", "run_shell_command" },
+    { "Tool \"write_file\" not found", "write_file" },
+    { "Tool \"replace\" not found", "replace" },
+    { "Tool \"web_fetch\" not found", "web_fetch" },
 };
+
+/* Which of them this message says to be missing; NULL: none. */
+static const char *gated_tool(const char *message) {
+    for (size_t i = 0; i < ARRAY_SIZE(gated_tools); i++)
+        if (agent_has(message, gated_tools[i].sentence))
+            return gated_tools[i].tool;
+    return NULL;
+}
 
 struct notes {
     bool is_error;   /* the message is one */
@@ -157,10 +166,13 @@ static void on_failed(struct agent_seen *seen, const struct json_value *values) 
 }
 
 static void on_tool_result(struct agent_seen *seen, const struct json_value *values) {
+    bool is_forbidden = json_value_is(&values[ERROR_TYPE], "policy_violation");
     bool is_missing = json_value_is(&values[ERROR_TYPE], "tool_not_registered");
-    if (json_value_is(&values[ERROR_TYPE], "policy_violation")
-        || (is_missing && agent_has_any(values[ERROR_MESSAGE].text, gated_tools)))
-        notes_of(seen)->is_denied = true;
+    const char *tool = is_missing ? gated_tool(values[ERROR_MESSAGE].text) : NULL;
+    if (!is_forbidden && !tool)
+        return;
+    notes_of(seen)->is_denied = true;
+    agent_deny(seen, tool ? tool : "a tool", tool ? NULL : values[ERROR_MESSAGE].text, NULL);
 }
 
 static void on_answered(struct agent_seen *seen) {
@@ -353,6 +365,8 @@ static const struct agent_path paths[] = {
 
 const struct agent_adapter agent_gemini = {
     .name = "gemini",
+    .allow_hint =
+        "allow more with '--approval-mode yolo' in its args (agents.A.args), in a sandbox",
     .login_hint = "log in by starting 'gemini', or set GEMINI_API_KEY",
     .stop_signal = "TERM",
     .command = command,

@@ -43,12 +43,13 @@ void denied_message(const struct agent_denial *denial, struct strbuf *out) {
 
 /* --- what a person can do -------------------------------------------------------------------- */
 
-/* NULL: it has a command of its own, or no adapter. */
+/* NULL: it has no adapter, or a command of its own that no client of ours drives. */
 static const struct agent_adapter *own_adapter(const struct engine *e, const char *agent) {
     const char *const *words = NULL;
-    return config_words(e->config, "agents.A.command", agent, &words) == 0
-               ? listen_adapter(e, agent)
-               : NULL;
+    const struct agent_adapter *adapter = listen_adapter(e, agent);
+    bool is_driven = adapter && agent_adapter_client(adapter);
+    return is_driven || config_words(e->config, "agents.A.command", agent, &words) == 0 ? adapter
+                                                                                        : NULL;
 }
 
 /* In quotes of the shell and of YAML. */

@@ -47,11 +47,13 @@ static void a_tool_that_is_not_permitted_is_no_success(void **state) {
                                            "Tool \\\"run_shell_command\\\" not found. Did you mean")
                            SAID("Done.") SUCCESS });
     expect_result(&outcome, AGENT_DENIED);
+    assert_string_equal(outcome.denial.tool, "run_shell_command");
     assert_string_equal(outcome.message, "Done.");
     outcome =
         told("gemini", (struct told){ .out = INIT NO_TOOL("policy_violation", "denied by policy")
                                           SAID("Done.") SUCCESS });
     expect_result(&outcome, AGENT_DENIED);
+    assert_string_equal(outcome.denial.argument, "denied by policy");
     /* A model that makes a name up, and a tool that fails, are no denials. */
     outcome = told("gemini", (struct told){ .out = INIT NO_TOOL("tool_not_registered",
                                                                 "Tool \\\"fly\\\" not found.")

@@ -169,6 +169,10 @@ exits 4 'f137 deferred: exit code'
 [ "$(wc -l <err)" = 1 ] && [ ! -s out ]
 report $? 'f137 deferred: one sentence, nothing added'
 echo go >go
+run sluice sling "$env_task"
+becomes "$env_task" 'done'
+run sluice logs "$env_task"
+prints 'here a=b' '--env KEY takes yours, --env KEY=VALUE the rest of the word'
 
 # Under `agency` what is there already is refused.
 stop_daemon
