@@ -2,7 +2,10 @@
 # A history that was copied into another store goes on there as if nothing had happened.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home, id, root and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
-here() { config "store: { url: '$home/sluice.db' }"; } # also where the others are in PostgreSQL
+here() { # also where the others are in PostgreSQL
+    config "store: { url: '$home/sluice.db' }
+projects: { web: { weight: 3 } }"
+}
 if store_is_file; then
     moved=$tmp/moved.db
 else
@@ -11,7 +14,6 @@ fi
 here
 start
 mkfifo go
-"$SLUICE" project add web --weight 3 >/dev/null
 add --project web --title kept --priority 7 --hold -- echo kept
 kept=$id
 add -- sh -c 'exit 3' # waits before its next attempt
