@@ -40,8 +40,9 @@ add --project api --draft -- true
 run sluice sling "$id" web
 exits 4 'f099 sling to another project is refused'
 rule 'f099 sling to another project: it stays a draft' [ "$(value "$id" state)" = draft ]
-run sluice sling --force "$id" web
+run sluice sling --json --force "$id" web
 exits 0 'f099 sling --force'
+id=$(jq -r '.tasks[0].id' out)
 becomes "$id" 'done' # its end is an event, too; below they are counted
 run sluice add --project api --parent "$("$SLUICE" list --ids --project web --state draft --limit 1)" -- true
 exits 4 'f099 a parent of another project is refused'
