@@ -26,6 +26,7 @@ esac
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 tmp=$(mktemp -d)
+late=$tmp/.late # what was waited for in vain
 trap 'rm -rf "$tmp"' EXIT
 cd "$tmp" || exit 1
 # Nothing of the user counts: no dot files (git, curl, tmux), no proxy, no Sluice whose run this may be.
@@ -112,7 +113,7 @@ shown() {
 soon() {
     deadline=$(($(date +%s) + patience))
     until "$@"; do
-        "$await" change "$tmp" "$deadline" || { echo "# not within $patience s: $*" && return 1; }
+        "$await" change "$tmp" "$deadline" || { echo "# not within $patience s: $*" | tee -a "$late" && return 1; }
     done
 }
 
@@ -131,5 +132,6 @@ needs() {
 }
 
 finish() {
+    [ ! -s "$late" ] || report 1 'nothing was waited for in vain'
     echo "1..$number"
 }
