@@ -1,6 +1,6 @@
 /* op_agent_list.c: which agents there are, how busy each is, and whether its program is there.
  *
- * Those of the configuration and of the tasks come first; then those that need no configuration and that nobody has
+ * Those of the configuration and of the tasks come first; then those that need no configuration and that are not
  * named yet. */
 #include <string.h>
 
@@ -88,8 +88,8 @@ const struct op op_agent_list = {
     .summary = "list the agents",
     .text =
         "Those that are configured or that a task has named, then those that need no configuration "
-        "and that nobody has "
-        "`named` yet. `program` is what a run would start, `found` where it is in the PATH of "
+        "and that are not `named` yet. `program` is what a run would start, `found` where it is in "
+        "the PATH of "
         "runs. "
         "`roster`: it is a worker, which takes tasks that name no agent. "
         "`closed_until`: launches of it failed several times in a row, and nothing is given to it "
