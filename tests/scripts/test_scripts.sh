@@ -309,13 +309,13 @@ expect 'run-one: so its name is not noted' 0 '' cat left
 expect 'run-one: files that stay' 0 '' run_one 'mkdir -p "$TMPDIR/deep/er" && chmod 0 "$TMPDIR/deep"'
 expect 'run-one: are noted' 0 'test_x	files: deep' cat left
 expect 'run-one: and removed' 0 '' ls around
-expect 'run-one: a process that stays' 0 '' run_one 'sleep 1000 >/dev/null 2>&1 &'
-expect 'run-one: is noted' 0 'sleep 1000' cat left
-expect 'run-one: and killed' 0 '' "$await" exit "$(sed 's/.*process \([0-9]*\):.*/\1/' left)" $(($(date +%s) + 60))
+expect 'run-one: a process that stays' 0 '' run_one 'sleep 1000 >/dev/null 2>&1 & echo $! >pid'
+expect 'run-one: is noted' 0 "test_x	process $(cat pid): " cat left
+expect 'run-one: and killed' 0 '' "$await" exit "$(cat pid)" $(($(date +%s) + 60))
 
 if [ -n "${SLUICE_TEST_CGROUP-}" ]; then
-    expect 'run-one: one without its environment' 0 '' run_one 'env -i sleep 1000 >/dev/null 2>&1 &'
-    expect 'run-one: is noted too' 0 'sleep 1000' cat left
+    expect 'run-one: one without its environment' 0 '' run_one 'env -i sleep 1000 >/dev/null 2>&1 & echo $! >pid'
+    expect 'run-one: is noted too' 0 "test_x	process $(cat pid): " cat left
     expect 'run-one: a cgroup of a daemon' 0 '' run_one \
         'mkdir "$SLUICE_TEST_CGROUP/${TMPDIR##*/}/sluice-0"'
     expect 'run-one: is noted as well' 0 'test_x	cgroups: sluice-0' cat left
