@@ -281,4 +281,5 @@ const struct agent_adapter agent_acp = {
     .want_count = ARRAY_SIZE(wants),
     .event = acp_event,
     .judge = acp_judge,
+    .transcript = &transcript_acp,
 };

@@ -128,8 +128,8 @@ struct agent_adapter {
     const struct transcript_family *transcript;
 };
 
-extern const struct transcript_family transcript_claude, transcript_codex, transcript_copilot,
-    transcript_gemini, transcript_opencode;
+extern const struct transcript_family transcript_acp, transcript_claude, transcript_codex,
+    transcript_copilot, transcript_gemini, transcript_opencode;
 extern const struct agent_adapter agent_acp, agent_claude, agent_claude_stream, agent_codex,
     agent_copilot, agent_gemini, agent_opencode, agent_plain;
 

@@ -65,6 +65,7 @@ struct transcript *transcript_free(struct transcript *t) {
     strbuf_finish(&t->draft);
     strbuf_finish(&t->scratch);
     strbuf_finish(&t->result);
+    strbuf_finish(&t->thought);
     free(t);
     return NULL;
 }
@@ -230,7 +231,7 @@ void transcript_end(struct transcript *t, struct strbuf *out) {
     t->mode = TRANSCRIPT_AT_START;
     t->blank_count = 0;
     t->has_text = false;
-    t->said = t->noted = t->session = 0;
+    t->said = t->noted = t->session = t->call = 0;
     t->cost_micro_usd = 0;
     t->item[0] = '\0';
     t->out = NULL;

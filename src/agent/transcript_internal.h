@@ -69,6 +69,8 @@ struct transcript {
     char last[TRANSCRIPT_LINE_MAX + 1];
     size_t last_length;
     bool last_goes_on;
+    struct strbuf thought; /* pieces; printed when something else follows */
+    bool thought_is_cut;
 
     /* The arguments of the tool call that is read now. */
     char arguments[256];
@@ -76,8 +78,9 @@ struct transcript {
 
     /* The family's own. */
     uint64_t fresh; /* wants that matched in this block */
+    uint64_t call;  /* a hash: the tool call that was printed last */
     struct strbuf result;
-    char item[64];
+    char item[64], tool[32];
     unsigned count;
     int64_t cost_micro_usd;
 };
@@ -88,6 +91,8 @@ void transcript_say(struct transcript *t, const struct json_value *text);
 /* A part of what the agent says; the next part goes on in the same line. */
 void transcript_say_piece(struct transcript *t, const struct json_value *text);
 void transcript_think(struct transcript *t, const struct json_value *text);
+/* A part of what it thinks; transcript_close_line prints all parts. */
+void transcript_think_piece(struct transcript *t, const struct json_value *text);
 /* What it was told, by a person or by a program of theirs. */
 void transcript_hear(struct transcript *t, const struct json_value *text);
 /* An argument of a tool call; transcript_call prints it and forgets the arguments. */
@@ -113,5 +118,5 @@ void transcript_put_text(struct transcript *t, const char *bytes, size_t size);
 void transcript_put_held(struct transcript *t, const char *text, size_t size, uint64_t all);
 /* The draft goes out. */
 void transcript_flush(struct transcript *t);
-/* Ends a line that is open. */
+/* Ends a line or a thought that is open. */
 void transcript_close_line(struct transcript *t);

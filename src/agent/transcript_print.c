@@ -89,11 +89,6 @@ static void end_piece(struct transcript *t) {
     t->is_piece_open = t->last_goes_on = false;
 }
 
-void transcript_close_line(struct transcript *t) {
-    end_piece(t);
-    transcript_flush(t);
-}
-
 static void put_line(struct transcript *t, enum transcript_style style, const char *indent,
                      const char *line, size_t size) {
     bool is_coloured = t->is_coloured && style != STYLE_PLAIN && size > 0;
@@ -231,6 +226,29 @@ void transcript_think(struct transcript *t, const struct json_value *text) {
     static const struct look thought = { STYLE_FAINT, "  ~ ", HEAD_LINES, HEAD_COLUMNS, true };
     if (json_value_has_text(text))
         put_text(t, &thought, text->text, text->length, text->is_cut);
+}
+
+/* What is not shown of it is not kept. */
+void transcript_think_piece(struct transcript *t, const struct json_value *text) {
+    end_piece(t);
+    if (t->thought.length < TRANSCRIPT_RESULT)
+        strbuf_add(&t->thought, text->text, text->length);
+    else
+        t->thought_is_cut |= text->length > 0;
+}
+
+void transcript_close_line(struct transcript *t) {
+    end_piece(t);
+    if (t->thought.length > 0)
+        transcript_think(t, &(struct json_value){
+                                .kind = SCAN_STRING,
+                                .is_cut = t->thought_is_cut,
+                                .text = strbuf_text(&t->thought),
+                                .length = t->thought.length,
+                            });
+    strbuf_clear(&t->thought);
+    t->thought_is_cut = false;
+    transcript_flush(t);
 }
 
 void transcript_hear(struct transcript *t, const struct json_value *text) {

@@ -16,7 +16,7 @@
 #define RECORDINGS  SOURCE_ROOT "/tests/fixtures/agents"
 #define TRANSCRIPTS SOURCE_ROOT "/tests/fixtures/transcripts"
 
-static const char *const agents[] = { "claude", "codex", "copilot", "gemini", "opencode" };
+static const char *const agents[] = { "acp", "claude", "codex", "copilot", "gemini", "opencode" };
 static bool writes;
 
 /* In pieces of `piece` bytes. */
@@ -241,6 +241,82 @@ static void copilot_tools(void **state) {
         "  | below\n");
 }
 
+#define ACP_UPDATE(kind, rest)                                                                     \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"update\":{"                  \
+    "\"sessionUpdate\":\"" kind "\"," rest "}}}\n"
+#define ACP_PIECE(kind, text)                                                                      \
+    ACP_UPDATE(kind, "\"content\":{\"type\":\"text\",\"text\":\"" text "\"}")
+#define ACP_CALL(kind, id, rest) ACP_UPDATE(kind, "\"toolCallId\":\"" id "\"," rest)
+
+static const char acp_talk[] = {
+    ACP_PIECE("agent_thought_chunk", "Let me ") ACP_PIECE("agent_thought_chunk", "look.")
+        ACP_PIECE("agent_message_chunk", "All ")
+            ACP_UPDATE("usage_update", "\"cost\":{\"amount\":0.25,\"currency\":\"USD\"}")
+                ACP_PIECE("agent_message_chunk", "done.\\nReally.")
+                    ACP_UPDATE("available_commands_update", "\"availableCommands\":[]")
+                        ACP_PIECE("agent_message_chunk", "Next.")
+                            ACP_PIECE("agent_thought_chunk",
+                                      "Hm.") "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{"
+                                             "\"stopReason\":\"end_turn\",\"usage\":{"
+                                             "\"inputTokens\":12,\"outputTokens\":3}}}\n"
+                                             "{\"acp\":\"end\",\"reason\":\"end_turn\"}\n"
+};
+
+static void acp_pieces_become_lines(void **state) {
+    (void)state;
+    expect("acp", acp_talk,
+           "  ~ Let me look.\n"
+           "All done.\nReally.\n"
+           "Next.\n"
+           "  ~ Hm.\n"
+           "[12 tokens in, 3 out]\n"
+           "[done, $0.25]\n");
+}
+
+/* Announced without its arguments first, then with them; the output comes last. */
+static const char acp_work[] = {
+    ACP_CALL("tool_call", "1",
+             "\"kind\":\"execute\",\"title\":\"Terminal\",\"status\":\"pending\",\"rawInput\":{}")
+        ACP_CALL("tool_call_update", "1", "\"title\":\"`ls`\",\"rawInput\":{\"command\":\"ls\"}")
+            ACP_CALL("tool_call_update", "1", "\"status\":\"in_progress\"") ACP_CALL(
+                "tool_call_update", "1",
+                "\"status\":\"completed\",\"content\":[{\"type\":\"content\",\"content\":{\"type\":"
+                "\"text\",\"text\":\"a\\nb\"}}]") ACP_CALL("tool_call", "2",
+                                                           "\"status\":\"failed\",\"title\":\"Edit "
+                                                           "a.c\",\"kind\":\"edit\"")
+                ACP_CALL("tool_call", "3",
+                         "\"title\":\"Look\",\"status\":\"completed\",\"rawOutput\":\"c\"")
+                    ACP_UPDATE(
+                        "plan",
+                        "\"entries\":[{\"content\":\"x\",\"status\":\"completed\"},"
+                        "{\"content\":\"y\",\"status\":\"pending\"}]") "{\"acp\":\"denied\","
+                                                                       "\"tool\":\"execute\","
+                                                                       "\"argument\":\"rm x\"}\n"
+                                                                       "{\"acp\":\"stray\","
+                                                                       "\"text\":\"warning\"}\n"
+                                                                       "{\"acp\":\"gone\","
+                                                                       "\"during\":\"session/"
+                                                                       "prompt\",\"code\":3}\n"
+                                                                       "{\"forged\":true}\n"
+};
+
+static void acp_tools(void **state) {
+    (void)state;
+    expect("acp", acp_work,
+           "> execute: ls\n"
+           "    a\n"
+           "    b\n"
+           "> edit: Edit a.c\n"
+           "    failed\n"
+           "> tool: Look\n"
+           "    c\n"
+           "[to do: 1 of 2 done]\n"
+           "[denied: execute: rm x]\n"
+           "warning\n"
+           "[the agent exited with code 3 before it answered session/prompt]\n"
+           "{\"forged\":true}\n");
+}
+
 static void lines_that_are_not_json_come_through(void **state) {
     (void)state;
     expect("claude", "Hello\n\n  indented\nlast", "Hello\n\n  indented\nlast\n");
@@ -355,6 +431,14 @@ static void nothing_that_a_terminal_obeys_comes_through(void **state) {
         "{\"%s\":\"%s\"}\n",
         "{\"type\":\"assistant\",\"%s",
         "%s\n",
+        "{\"acp\":\"stray\",\"text\":\"%s\"}\n",
+        "{\"acp\":\"denied\",\"tool\":\"%s\",\"argument\":\"%s\"}\n",
+        "{\"jsonrpc\":\"2.0\",\"params\":{\"update\":{\"sessionUpdate\":\"agent_thought_chunk\","
+        "\"content\":{\"text\":\"%s\"}}}}\n",
+        "{\"jsonrpc\":\"2.0\",\"params\":{\"update\":{\"sessionUpdate\":\"tool_call\",\"title\":\"%"
+        "s"
+        "\",\"kind\":\"%s\",\"status\":\"failed\",\"content\":[{\"content\":{\"text\":\"%s\"}}]}}}"
+        "\n",
     };
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
         for (size_t k = 0; k < ARRAY_SIZE(shapes); k++) {
@@ -367,6 +451,7 @@ static void nothing_that_a_terminal_obeys_comes_through(void **state) {
                     strbuf_putc(&input, *at);
                 }
             render("claude", TRANSCRIPT_PLAIN, strbuf_text(&input), input.length, 5, &out);
+            render("acp", TRANSCRIPT_PLAIN, strbuf_text(&input), input.length, 5, &out);
             expect_harmless(&out, bad[i]);
         }
 }
@@ -444,6 +529,17 @@ static void a_message_of_endless_blocks_is_streamed(void **state) {
     transcript_free(t);
 }
 
+/* A thought of many pieces, without anything behind it. */
+static void an_endless_thought_is_not_kept(void **state) {
+    (void)state;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    struct transcript *t = transcript_new(agent_adapter_find("acp"), TRANSCRIPT_PLAIN);
+    assert_int_equal(feed_much(t, ACP_PIECE("agent_thought_chunk", "and more "), 100000), 0);
+    transcript_end(t, &out);
+    assert_true(out.length > 0 && out.length < 4096);
+    transcript_free(t);
+}
+
 int main(int argc, char **argv) {
     writes = argc > 1 && strcmp(argv[1], "--write") == 0;
     const struct CMUnitTest tests[] = {
@@ -457,6 +553,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(gemini_pieces_become_lines),
         cmocka_unit_test(opencode_tools),
         cmocka_unit_test(copilot_tools),
+        cmocka_unit_test(acp_pieces_become_lines),
+        cmocka_unit_test(acp_tools),
         cmocka_unit_test(lines_that_are_not_json_come_through),
         cmocka_unit_test(a_broken_line_is_not_hidden),
         cmocka_unit_test(plain_output_has_no_transcript),
@@ -466,6 +564,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(junk_is_survived),
         cmocka_unit_test(endless_lines_are_cut),
         cmocka_unit_test(a_message_of_endless_blocks_is_streamed),
+        cmocka_unit_test(an_endless_thought_is_not_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

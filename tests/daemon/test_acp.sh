@@ -35,6 +35,11 @@ report $? 'a turn that ends well'
 run sluice show "$id"
 has 'All is well.' 'its message'
 has 'sess-1' 'its session'
+run sluice logs "$id"
+has 'All is well.' 'logs: what it says'
+rule 'and no JSON' [ -z "$(grep -F '{' out)" ]
+run sluice logs --raw "$id"
+has '"acp":"end"' 'logs --raw: the messages'
 tells talker usage
 "$SLUICE" show --json "$id" >"$tmp/out"
 rule 'tokens and cost, where the agent reports them' \

@@ -1,0 +1,244 @@
+/* transcript_acp.c: what `sluice-acp` prints: the messages of the Agent Client Protocol, and its own events.
+ *
+ * What the agent says and thinks comes in pieces, which are put together again. A tool call is printed when the
+ * agent announces it; a call that it announces without arguments, when it sends them. It is printed again if it gets
+ * another title. Its output is printed when the call is over. Answers and requests of the protocol say nothing to people. */
+#include <string.h>
+
+#include "agent/transcript_internal.h"
+#include "base/hash.h"
+#include "base/macros.h"
+#include "base/money.h"
+
+enum want {
+    PROTOCOL,
+    ACP,
+    SESSION,
+    MODEL,
+    REASON,
+    CODE,
+    DURING,
+    MESSAGE,
+    TOOL,
+    ARGUMENT,
+    STRAY,
+    UPDATE,
+    CONTENT,
+    RESULT,
+    MESSAGE_ID,
+    CALL_ID,
+    TITLE,
+    KIND,
+    STATUS,
+    INPUTS,
+    INPUT,
+    OUTPUT,
+    OUTPUT_TEXT,
+    EXIT_CODE,
+    TODO_STATUS,
+    COST,
+    CURRENCY,
+    TOKENS_IN,
+    TOKENS_OUT,
+};
+#define OF_UPDATE "params/update/"
+static const struct json_want wants[] = {
+    [PROTOCOL] = { "jsonrpc", 8 },
+    [ACP] = { "acp", 16 },
+    [SESSION] = { "session", 128 },
+    [MODEL] = { "model", 128 },
+    [REASON] = { "reason", 64 },
+    [CODE] = { "code", 32 },
+    [DURING] = { "during", 32 },
+    [MESSAGE] = { "message", 1024 },
+    [TOOL] = { "tool", 64 },
+    [ARGUMENT] = { "argument", 256 },
+    [STRAY] = { "text", TRANSCRIPT_RESULT },
+    [UPDATE] = { OF_UPDATE "sessionUpdate", 32 },
+    [CONTENT] = { OF_UPDATE "content/*",
+                  TRANSCRIPT_TEXT }, /* of a message; or the blocks of a result */
+    [RESULT] = { OF_UPDATE "content/*/content/text", TRANSCRIPT_RESULT },
+    [MESSAGE_ID] = { OF_UPDATE "messageId", 64 },
+    [CALL_ID] = { OF_UPDATE "toolCallId", 128 },
+    [TITLE] = { OF_UPDATE "title", TRANSCRIPT_ARGUMENT },
+    [KIND] = { OF_UPDATE "kind", 32 },
+    [STATUS] = { OF_UPDATE "status", 16 },
+    [INPUTS] = { OF_UPDATE "rawInput", 2 },
+    [INPUT] = { OF_UPDATE "rawInput/*", TRANSCRIPT_ARGUMENT },
+    [OUTPUT] = { OF_UPDATE "rawOutput/aggregated_output", TRANSCRIPT_RESULT },
+    [OUTPUT_TEXT] = { OF_UPDATE "rawOutput", TRANSCRIPT_RESULT }, /* of some agents */
+    [EXIT_CODE] = { OF_UPDATE "rawOutput/exit_code", 32 },
+    [TODO_STATUS] = { OF_UPDATE "entries/*/status", 16 },
+    [COST] = { OF_UPDATE "cost/amount", 32 },
+    [CURRENCY] = { OF_UPDATE "cost/currency", 8 },
+    [TOKENS_IN] = { "result/usage/inputTokens", 32 },
+    [TOKENS_OUT] = { "result/usage/outputTokens", 32 },
+};
+
+/* `result` has the text of a message, or the head of the output of a tool. */
+static void acp_match(struct transcript *t, const struct json_value *values, size_t want,
+                      const char *key) {
+    const struct json_value *value = &values[want];
+    if (want == INPUT) {
+        transcript_argument(t, key, value);
+    } else if (want == CONTENT && value->kind == SCAN_STRING && strcmp(key, "text") == 0) {
+        strbuf_clear(&t->result);
+        strbuf_add(&t->result, value->text, value->length);
+    } else if (want == RESULT && t->result.length < TRANSCRIPT_RESULT) {
+        strbuf_printf(&t->result, "%s%s", t->result.length > 0 ? "\n" : "", value->text);
+    } else if (want == TODO_STATUS) {
+        t->count += json_value_is(value, "completed");
+    }
+}
+
+/* --- the agent's messages --------------------------------------------------------------------------- */
+
+static struct json_value piece_of(const struct transcript *t, const struct json_value *values) {
+    return (struct json_value){
+        .kind = SCAN_STRING,
+        .is_cut = values[CONTENT].is_cut,
+        .text = strbuf_text(&t->result),
+        .length = t->result.length,
+    };
+}
+
+static void on_message(struct transcript *t, const struct json_value *values) {
+    const struct json_value piece = piece_of(t, values), *id = &values[MESSAGE_ID];
+    if (t->thought.length > 0 || strcmp(t->item, id->text) != 0)
+        transcript_close_line(t);
+    memcpy(t->item, id->text, id->length + 1);
+    transcript_say_piece(t, &piece);
+}
+
+/* Once, until it has another title. Updates of a call do not repeat its kind. */
+static void put_call(struct transcript *t, const struct json_value *values) {
+    bool has_argument = t->rank > 1;
+    _cleanup_(strbuf_finish) struct strbuf call = STRBUF_INIT;
+    strbuf_printf(&call, "%s %s", values[CALL_ID].text,
+                  has_argument ? t->arguments : values[TITLE].text);
+    uint64_t hash = hash_bytes(strbuf_text(&call), call.length);
+    if (hash == t->call)
+        return;
+    t->call = hash;
+    if (has_argument)
+        transcript_call(t, t->tool);
+    else
+        transcript_call_with(t, t->tool, values[TITLE].text);
+}
+
+static void put_output(struct transcript *t, const struct json_value *values) {
+    bool failed = json_value_is(&values[STATUS], "failed");
+    if (t->result.length > 0)
+        transcript_result(t, strbuf_text(&t->result), values[RESULT].is_cut, failed);
+    else if (json_value_has_text(&values[OUTPUT]))
+        transcript_result(t, values[OUTPUT].text, values[OUTPUT].is_cut, failed);
+    else if (json_value_has_text(&values[OUTPUT_TEXT]))
+        transcript_result(t, values[OUTPUT_TEXT].text, values[OUTPUT_TEXT].is_cut, failed);
+    else if (failed)
+        transcript_result(t, "failed", false, true);
+    if (values[EXIT_CODE].kind == SCAN_NUMBER && values[EXIT_CODE].micro != 0) {
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        strbuf_printf(&text, "exit code %s", values[EXIT_CODE].text);
+        transcript_result(t, strbuf_text(&text), false, true);
+    }
+}
+
+/* Announced, and its arguments follow. */
+static bool is_bare(const struct transcript *t, const struct json_value *values) {
+    return json_value_is(&values[STATUS], "pending") && values[INPUTS].kind == SCAN_OBJECT
+           && t->rank <= 1;
+}
+
+static void on_tool(struct transcript *t, const struct json_value *values) {
+    const struct json_value *kind = &values[KIND];
+    bool is_over =
+        json_value_is(&values[STATUS], "completed") || json_value_is(&values[STATUS], "failed");
+    if (json_value_has_text(kind))
+        memcpy(t->tool, kind->text, kind->length + 1);
+    else if (json_value_is(&values[UPDATE], "tool_call"))
+        memcpy(t->tool, "tool", sizeof("tool"));
+    if ((t->rank > 1 || json_value_has_text(&values[TITLE])) && !is_bare(t, values))
+        put_call(t, values);
+    if (is_over)
+        put_output(t, values);
+}
+
+/* How full the context is interrupts no message; everything else ends it. */
+static void on_update(struct transcript *t, const struct json_value *values) {
+    const struct json_value *kind = &values[UPDATE], piece = piece_of(t, values);
+    if (json_value_is(kind, "agent_message_chunk")) {
+        on_message(t, values);
+        return;
+    }
+    if (json_value_is(kind, "usage_update")) {
+        if (values[COST].kind == SCAN_NUMBER && json_value_is(&values[CURRENCY], "USD"))
+            t->cost_micro_usd = values[COST].micro;
+        return;
+    }
+    if (json_value_is(kind, "agent_thought_chunk")) {
+        transcript_think_piece(t, &piece);
+        return;
+    }
+    transcript_close_line(t);
+    if (json_value_is(kind, "tool_call") || json_value_is(kind, "tool_call_update"))
+        on_tool(t, values);
+    else if (json_value_is(kind, "user_message_chunk"))
+        transcript_hear(t, &piece);
+    else if (json_value_is(kind, "plan") && values[TODO_STATUS].count > 0)
+        transcript_note(t, "to do: %u of %u done", t->count, (unsigned)values[TODO_STATUS].count);
+}
+
+/* --- what sluice-acp did ---------------------------------------------------------------------------- */
+
+static void on_end(struct transcript *t, const struct json_value *values) {
+    _cleanup_(strbuf_finish) struct strbuf end = STRBUF_INIT;
+    if (!json_value_is(&values[REASON], "end_turn")) {
+        transcript_fail(t, "the turn ended: %s", values[REASON].text);
+        return;
+    }
+    strbuf_puts(&end, "done");
+    if (t->cost_micro_usd > 0 && t->cost_micro_usd < MONEY_MAX) {
+        strbuf_puts(&end, ", ");
+        money_put(&end, t->cost_micro_usd);
+    }
+    transcript_note(t, "%s", strbuf_text(&end));
+}
+
+static void on_own(struct transcript *t, const struct json_value *values) {
+    const struct json_value *kind = &values[ACP];
+    transcript_close_line(t);
+    if (json_value_is(kind, "open"))
+        transcript_session(t, &values[SESSION], &values[MODEL]);
+    else if (json_value_is(kind, "allowed"))
+        transcript_note(t, "allowed: %s: %s", values[TOOL].text, values[ARGUMENT].text);
+    else if (json_value_is(kind, "denied"))
+        transcript_fail(t, "denied: %s: %s", values[TOOL].text, values[ARGUMENT].text);
+    else if (json_value_is(kind, "lost"))
+        transcript_fail(t, "the session cannot be continued: %s", values[MESSAGE].text);
+    else if (json_value_is(kind, "error"))
+        transcript_fail(t, "failed: %s", values[MESSAGE].text);
+    else if (json_value_is(kind, "gone"))
+        transcript_fail(t, "the agent exited with code %s before it answered %s", values[CODE].text,
+                        values[DURING].text);
+    else if (json_value_is(kind, "stray"))
+        transcript_say(t, &values[STRAY]);
+    else if (json_value_is(kind, "end"))
+        on_end(t, values);
+}
+
+static void on_usage(struct transcript *t, const struct json_value *values) {
+    transcript_close_line(t);
+    transcript_note(t, "%s tokens in, %s out", values[TOKENS_IN].text, values[TOKENS_OUT].text);
+}
+
+static bool acp_event(struct transcript *t, const struct json_value *values) {
+    if (values[ACP].kind != SCAN_NONE)
+        on_own(t, values);
+    else if (json_value_has_text(&values[UPDATE]))
+        on_update(t, values);
+    else if (values[TOKENS_IN].kind == SCAN_NUMBER)
+        on_usage(t, values);
+    return values[ACP].kind != SCAN_NONE || values[PROTOCOL].kind != SCAN_NONE;
+}
+
+const struct transcript_family transcript_acp = { wants, ARRAY_SIZE(wants), acp_match, acp_event };
